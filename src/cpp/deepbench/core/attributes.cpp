@@ -1,0 +1,188 @@
+// Attributes and the grammar of key=value text.
+#include "deepbench/core/attributes.hpp"
+
+#include <cerrno>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+
+#include "deepbench/core/status.hpp"
+
+namespace deepbench {
+namespace {
+
+std::string shortest(double value) {
+  char buffer[40];
+  for (int digits = 1; digits <= 17; ++digits) {
+    std::snprintf(buffer, sizeof buffer, "%.*g", digits, value);
+    if (std::strtod(buffer, nullptr) == value) break;
+  }
+  return buffer;
+}
+
+bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
+bool is_control(char c) {
+  return (static_cast<unsigned char>(c) < 0x20 && !is_space(c)) || c == 0x7f;
+}
+bool is_key_character(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+// Reads one key=value at `at`, which is moved behind it.
+class Scanner {
+ public:
+  explicit Scanner(std::string_view text) : text_(text) {}
+
+  bool next(KeyValue& out) {
+    while (at_ < text_.size() && is_space(text_[at_])) ++at_;
+    if (at_ == text_.size()) return false;
+    out.key = read_key();
+    out.value = at_ < text_.size() && text_[at_] == '"' ? read_quoted(out.key) : read_plain();
+    if (out.value.empty()) throw InvalidProblem("'" + out.key + "=' has no value");
+    return true;
+  }
+
+ private:
+  std::string read_key() {
+    const size_t begin = at_;
+    while (at_ < text_.size() && is_key_character(text_[at_])) ++at_;
+    if (at_ == begin || at_ == text_.size() || text_[at_] != '=') {
+      size_t end = at_;
+      while (end < text_.size() && !is_space(text_[end])) ++end;
+      throw InvalidProblem("'" + printable(text_.substr(begin, end - begin)) +
+                           "' is not of the form key=value");
+    }
+    ++at_;
+    return std::string(text_.substr(begin, at_ - 1 - begin));
+  }
+
+  std::string read_plain() {
+    const size_t begin = at_;
+    while (at_ < text_.size() && !is_space(text_[at_])) {
+      if (is_control(text_[at_]) || text_[at_] == '"')
+        throw InvalidProblem("'" + printable(text_.substr(begin, at_ + 1 - begin)) +
+                             "' holds a character that a plain value cannot; quote the value");
+      ++at_;
+    }
+    return std::string(text_.substr(begin, at_ - begin));
+  }
+
+  std::string read_quoted(const std::string& key) {
+    std::string value;
+    for (++at_; at_ < text_.size(); ++at_) {
+      char c = text_[at_];
+      if (c == '"') {
+        ++at_;
+        if (at_ < text_.size() && !is_space(text_[at_]))
+          throw InvalidProblem("a space must follow the closing quote of '" + key + "'");
+        return value;
+      }
+      if (c == '\\' && at_ + 1 < text_.size()) c = text_[++at_];
+      if (is_control(c) || c == '\n' || c == '\r')
+        throw InvalidProblem("'" + key + "' holds a control character");
+      value += c;
+    }
+    throw InvalidProblem("the quote of '" + key + "' is not closed");
+  }
+
+  static std::string printable(std::string_view text) {
+    std::string out;
+    for (char c : text.substr(0, 60)) out += is_control(c) ? '?' : c;
+    return out;
+  }
+
+  std::string_view text_;
+  size_t at_ = 0;
+};
+
+}  // namespace
+
+std::string to_text(const Value& value) {
+  if (const auto* integer = std::get_if<int64_t>(&value)) return std::to_string(*integer);
+  if (const auto* real = std::get_if<double>(&value)) return shortest(*real);
+  return std::get<std::string>(value);
+}
+
+void Attributes::set(std::string_view name, Value value) {
+  for (auto& item : items_) {
+    if (item.first == name) {
+      item.second = std::move(value);
+      return;
+    }
+  }
+  items_.emplace_back(name, std::move(value));
+}
+
+const Value* Attributes::find(std::string_view name) const {
+  for (const auto& item : items_)
+    if (item.first == name) return &item.second;
+  return nullptr;
+}
+
+int64_t Attributes::integer(std::string_view name, int64_t fallback) const {
+  const Value* value = find(name);
+  const auto* integer = value ? std::get_if<int64_t>(value) : nullptr;
+  return integer ? *integer : fallback;
+}
+
+double Attributes::real(std::string_view name, double fallback) const {
+  const Value* value = find(name);
+  if (!value) return fallback;
+  if (const auto* integer = std::get_if<int64_t>(value)) return static_cast<double>(*integer);
+  const auto* real = std::get_if<double>(value);
+  return real ? *real : fallback;
+}
+
+std::string Attributes::text(std::string_view name, std::string_view fallback) const {
+  const Value* value = find(name);
+  const auto* text = value ? std::get_if<std::string>(value) : nullptr;
+  return text ? *text : std::string(fallback);
+}
+
+std::vector<KeyValue> parse_key_values(std::string_view text) {
+  std::vector<KeyValue> out;
+  Scanner scanner(text);
+  KeyValue item;
+  while (scanner.next(item)) {
+    for (const auto& earlier : out)
+      if (earlier.key == item.key) throw InvalidProblem("'" + item.key + "' is given twice");
+    out.push_back(item);
+  }
+  return out;
+}
+
+std::string quoted(std::string_view value) {
+  bool plain = !value.empty();
+  for (char c : value) plain = plain && !is_space(c) && c != '"' && c != '\\' && c != ';';
+  if (plain) return std::string(value);
+  std::string out = "\"";
+  for (char c : value) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out + '"';
+}
+
+int64_t parse_integer(std::string_view key, std::string_view text) {
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const std::string shown = std::string(key) + "=" + std::string(text.substr(0, 40));
+  if (error == std::errc::result_out_of_range)
+    throw InvalidProblem(shown + " does not fit 64 bits");
+  if (error != std::errc() || end != text.data() + text.size())
+    throw InvalidProblem(shown + " is not an integer");
+  return value;
+}
+
+double parse_real(std::string_view key, std::string_view text) {
+  const std::string copy(text);
+  char* end = nullptr;
+  const double value = std::strtod(copy.c_str(), &end);
+  const bool plain = copy.find_first_not_of("0123456789.eE+-") == std::string::npos;
+  if (copy.empty() || end != copy.c_str() + copy.size() || !plain || !std::isfinite(value))
+    throw InvalidProblem(std::string(key) + "=" + copy.substr(0, 40) + " is not a number");
+  return value;
+}
+
+}  // namespace deepbench

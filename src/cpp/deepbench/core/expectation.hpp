@@ -1,0 +1,36 @@
+// What a correct output looks like: single elements and a projection of the whole, each with the
+// bound that rounding allows. Made by an operation's reference, compared by run/verify.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace deepbench {
+
+// Under which conditions a kernel computed, as far as its output depends on them.
+struct Conditions {
+  uint64_t seed = 1;
+  std::string inputs = "uniform";        // or "zeros", "ones"
+  double beta = 1;                       // weight of the constant input C
+  std::vector<std::pair<std::string, std::string>> fill{};  // operand -> value type, if not usual
+};
+
+struct Expectation {
+  // Elements checked one by one: where, what, how far off they may be.
+  std::vector<uint64_t> indices;
+  std::vector<double> values;
+  std::vector<double> bounds;
+
+  // The output as a column-major matrix of projection_rows rows, times fill.h's weights.
+  uint64_t projection_rows = 0;  // 0: no projection
+  uint64_t projection_seed = 0;
+  std::vector<double> sums;
+  std::vector<double> sum_bounds;
+
+  uint64_t outputs = 0;  // elements of the output
+  std::string what;      // "all 39501 outputs", "576 of 225280 outputs and 1760 projections"
+};
+
+}  // namespace deepbench

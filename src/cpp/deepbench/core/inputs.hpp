@@ -1,0 +1,35 @@
+// What operands hold, for references: the generator of fill.h in runs of consecutive elements.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "deepbench/core/export.hpp"
+#include "deepbench/fill.h"
+
+namespace deepbench {
+
+class DEEPBENCH_API Inputs {
+ public:
+  // `mode` is "uniform", "zeros" or "ones".
+  Inputs(uint64_t seed, const std::string& mode)
+      : seed_(seed), constant_(mode != "uniform"), value_(mode == "ones" ? 1.0f : 0.0f) {}
+
+  double element(deepbench_type type, uint32_t stream, uint64_t index) const {
+    return constant_ ? value_ : deepbench_element(type, seed_, stream, index);
+  }
+
+  // out[i] = element first + i * stride. Every type but F64 is exact in float.
+  void run(deepbench_type type, uint32_t stream, uint64_t first, uint64_t stride, int64_t count,
+           float* out) const;
+
+  // Mean square of an element, for error bounds.
+  double mean_square(deepbench_type type) const;
+
+ private:
+  uint64_t seed_;
+  bool constant_;
+  float value_;
+};
+
+}  // namespace deepbench

@@ -1,0 +1,77 @@
+// Finding operations and the small checks that their specifications share.
+#include "deepbench/core/operation.hpp"
+
+#include <algorithm>
+
+#include "deepbench/core/status.hpp"
+#include "deepbench/ops/precision.hpp"
+
+namespace deepbench {
+namespace {
+
+size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t replaced = diagonal + (a[i - 1] != b[j - 1]);
+      diagonal = row[j];
+      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+Expectation Operation::expect(const Problem& problem, const Conditions&) const {
+  throw RowFailure(Status::kUnsupported, problem.op() + " has no reference");
+}
+
+const Parameter* Operation::find(std::string_view name) const {
+  for (const auto& parameter : parameters())
+    if (parameter.name == name) return &parameter;
+  return nullptr;
+}
+
+const Operation& find_operation(std::string_view name) {
+  std::vector<std::string> names;
+  std::string list;
+  for (const Operation* operation : operations()) {
+    if (operation->name() == name) return *operation;
+    names.push_back(operation->name());
+    list += (list.empty() ? "" : " ") + operation->name();
+  }
+  throw InvalidProblem("no operation is called '" + std::string(name.substr(0, 40)) + "'" +
+                       suggestion(name.substr(0, 40), names) + "; there are " + list);
+}
+
+Parameter precision_parameter(const std::string& fallback) {
+  Parameter parameter{"precision", ParameterKind::kChoice,
+                      "of the operands: tf32 is float storage with 11-bit products", fallback};
+  for (const auto& info : kPrecisions) parameter.choices.emplace_back(info.name);
+  return parameter;
+}
+
+std::string suggestion(std::string_view word, const std::vector<std::string>& words) {
+  const std::string* best = nullptr;
+  size_t shortest = 3;  // further off than two edits is another word
+  for (const auto& candidate : words) {
+    const size_t distance = edit_distance(word, candidate);
+    if (distance < shortest && distance < candidate.size()) best = &candidate, shortest = distance;
+  }
+  return best ? " (did you mean '" + *best + "'?)" : "";
+}
+
+int64_t checked_product(std::string_view what, std::initializer_list<int64_t> factors) {
+  int64_t product = 1;
+  for (int64_t factor : factors) {
+    if (__builtin_mul_overflow(product, factor, &product))
+      throw InvalidProblem(std::string(what) + " does not fit 64 bits");
+  }
+  return product;
+}
+
+}  // namespace deepbench

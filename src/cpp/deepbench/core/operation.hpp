@@ -1,0 +1,76 @@
+// What the core knows of an operation: its parameters, what makes a problem valid, the useful work
+// in it, and what its output must be. One class per operation, in ops/<op>/spec.cpp.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "deepbench/core/expectation.hpp"
+#include "deepbench/core/export.hpp"
+#include "deepbench/core/problem.hpp"
+
+namespace deepbench {
+
+enum class ParameterKind { kInteger, kReal, kChoice };
+
+struct Parameter {
+  std::string name;
+  ParameterKind kind = ParameterKind::kInteger;
+  std::string help;
+  std::string fallback{};              // default as text; empty: the parameter is required
+  std::vector<std::string> choices{};  // kChoice
+  // Inclusive bounds of integers and reals.
+  double minimum = 1, maximum = 9.2e18;
+  // The parameter exists only where another one has this value: {"precision", "int8"}.
+  std::string only_where{}, only_value{};
+};
+
+// Useful work: floating-point (or integer) operations, and the bytes that must move if every
+// operand is touched once.
+struct Work {
+  double flops = 0;
+  double bytes = 0;
+};
+
+class DEEPBENCH_API Operation {
+ public:
+  virtual ~Operation() = default;
+
+  virtual const std::string& name() const = 0;
+  virtual const std::string& help() const = 0;
+  virtual const std::string& example() const = 0;
+  virtual const std::vector<Parameter>& parameters() const = 0;
+  // The attribute whose rows a report folds into one ("phase"), or nothing.
+  virtual std::string group_by() const { return ""; }
+
+  // Checks that go beyond one parameter's range; throws InvalidProblem.
+  virtual void validate(const Problem& problem) const = 0;
+  virtual Work work(const Problem& problem) const = 0;
+
+  // What a correct output looks like. Operations that no backend can run yet have none.
+  virtual bool has_reference() const { return false; }
+  virtual Expectation expect(const Problem& problem, const Conditions& conditions) const;
+
+  // The parameter called `name`, or nullptr.
+  const Parameter* find(std::string_view name) const;
+};
+
+// All operations, in the order that lists show them; defined in ops/all_ops.cpp.
+DEEPBENCH_API const std::vector<const Operation*>& operations();
+
+// The operation called `name`; throws InvalidProblem naming those that exist.
+DEEPBENCH_API const Operation& find_operation(std::string_view name);
+
+// Precision names and aliases as a parameter's choices; parse stores the canonical name.
+DEEPBENCH_API Parameter precision_parameter(const std::string& fallback);
+
+// The word of `words` that is closest to a misspelt one, as " (did you mean 'x'?)"; or nothing.
+DEEPBENCH_API std::string suggestion(std::string_view word, const std::vector<std::string>& words);
+
+// Throws InvalidProblem if the product of the factors does not fit 63 bits.
+DEEPBENCH_API int64_t checked_product(std::string_view what, std::initializer_list<int64_t> factors);
+
+}  // namespace deepbench

@@ -1,0 +1,22 @@
+// Splits host work (references, fallbacks of verification) over the processors that this process
+// may use. Never runs while something is timed.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "deepbench/core/export.hpp"
+
+namespace deepbench {
+
+// Threads that parallel_for uses: the processors of the process' affinity mask as it was when this
+// library was loaded, at most 16. OpenMP's binding narrows the calling thread's mask later; that
+// must not put all our threads on one core.
+DEEPBENCH_API int parallel_width();
+
+// Calls body(begin, end, part) for parallel_width() contiguous parts of [0, count); exceptions of
+// any part are rethrown here. Small counts run on the calling thread.
+DEEPBENCH_API void parallel_for(int64_t count, int64_t smallest_part,
+                                const std::function<void(int64_t, int64_t, int)>& body);
+
+}  // namespace deepbench

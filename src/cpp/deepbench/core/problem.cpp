@@ -1,0 +1,127 @@
+// Parsing and printing problems against their operation's parameters.
+#include "deepbench/core/problem.hpp"
+
+#include <algorithm>
+
+#include "deepbench/core/operation.hpp"
+#include "deepbench/core/status.hpp"
+#include "deepbench/ops/precision.hpp"
+
+namespace deepbench {
+namespace {
+
+constexpr size_t kLongestLine = 4096;
+
+std::vector<std::string> parameter_names(const Operation& operation) {
+  std::vector<std::string> names;
+  for (const auto& parameter : operation.parameters()) names.push_back(parameter.name);
+  return names;
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string out;
+  for (const auto& word : words) out += (out.empty() ? "" : " ") + word;
+  return out;
+}
+
+// Canonical name of a choice; precisions have aliases.
+std::string canonical_choice(const Parameter& parameter, const std::string& text) {
+  if (std::find(parameter.choices.begin(), parameter.choices.end(), text) !=
+      parameter.choices.end())
+    return text;
+  const PrecisionInfo* info = parameter.name == "precision" ? find_precision(text) : nullptr;
+  if (info) return std::string(info->name);
+  throw InvalidProblem(parameter.name + "=" + text.substr(0, 40) + ": must be one of " +
+                       joined(parameter.choices) + suggestion(text, parameter.choices));
+}
+
+Value parse_value(const Parameter& parameter, const std::string& text) {
+  if (parameter.kind == ParameterKind::kChoice) return canonical_choice(parameter, text);
+  const bool whole = parameter.kind == ParameterKind::kInteger;
+  const Value value = whole ? Value(parse_integer(parameter.name, text))
+                            : Value(parse_real(parameter.name, text));
+  const double size = whole ? double(std::get<int64_t>(value)) : std::get<double>(value);
+  if (size < parameter.minimum || size > parameter.maximum) {
+    const Value limit = size < parameter.minimum ? parameter.minimum : parameter.maximum;
+    throw InvalidProblem(parameter.name + "=" + text.substr(0, 40) + ": must be at " +
+                         (size < parameter.minimum ? "least " : "most ") + to_text(limit));
+  }
+  return value;
+}
+
+const std::string* find_text(const std::vector<KeyValue>& items, const std::string& key) {
+  for (const auto& item : items)
+    if (item.key == key) return &item.value;
+  return nullptr;
+}
+
+bool applies(const Parameter& parameter, const Attributes& attributes) {
+  return parameter.only_where.empty() ||
+         attributes.text(parameter.only_where) == parameter.only_value;
+}
+
+// The attributes in the operation's order, from the line, else the defaults, else the fallback.
+Attributes complete(const Operation& operation, const std::vector<KeyValue>& given,
+                    const std::vector<KeyValue>& defaults) {
+  Attributes attributes;
+  for (const auto& parameter : operation.parameters()) {
+    const std::string* text = find_text(given, parameter.name);
+    if (!applies(parameter, attributes)) {
+      if (text)
+        throw InvalidProblem(parameter.name + " is a parameter only where " +
+                             parameter.only_where + "=" + parameter.only_value);
+      continue;
+    }
+    if (!text) text = find_text(defaults, parameter.name);
+    if (!text && !parameter.fallback.empty()) text = &parameter.fallback;
+    if (!text)
+      throw InvalidProblem(operation.name() + " needs " + parameter.name + "=; for example: " +
+                           operation.example());
+    attributes.set(parameter.name, parse_value(parameter, *text));
+  }
+  return attributes;
+}
+
+void refuse_unknown(const Operation& operation, const std::vector<KeyValue>& given) {
+  const auto names = parameter_names(operation);
+  for (const auto& item : given) {
+    if (!operation.find(item.key))
+      throw InvalidProblem(operation.name() + " has no parameter '" + item.key + "'" +
+                           suggestion(item.key, names) + "; it has " + joined(names));
+  }
+}
+
+}  // namespace
+
+Problem Problem::parse(std::string_view line, std::string_view defaults) {
+  if (line.size() > kLongestLine)
+    throw InvalidProblem("a problem of " + std::to_string(line.size()) +
+                         " characters; at most " + std::to_string(kLongestLine));
+  const size_t begin = std::min(line.find_first_not_of(" \t\r\n"), line.size());
+  const size_t end = std::min(line.find_first_of(" \t\r\n", begin), line.size());
+  if (begin == end) throw InvalidProblem("an empty problem");
+
+  Problem problem;
+  problem.operation_ = &find_operation(line.substr(begin, end - begin));
+  std::vector<KeyValue> given = parse_key_values(line.substr(end));
+  const auto is_metadata = [](const KeyValue& item) { return item.key == "application"; };
+  for (const auto& item : given)
+    if (is_metadata(item)) problem.metadata_.set(item.key, item.value);
+  given.erase(std::remove_if(given.begin(), given.end(), is_metadata), given.end());
+
+  refuse_unknown(*problem.operation_, given);
+  problem.attributes_ = complete(*problem.operation_, given, parse_key_values(defaults));
+  problem.operation_->validate(problem);
+  return problem;
+}
+
+const std::string& Problem::op() const { return operation_->name(); }
+
+std::string Problem::str() const {
+  std::string out = op();
+  for (const auto& [name, value] : attributes_.items())
+    out += " " + name + "=" + quoted(to_text(value));
+  return out;
+}
+
+}  // namespace deepbench

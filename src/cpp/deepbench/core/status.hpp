@@ -1,0 +1,69 @@
+// How a row can end, and the exceptions that carry an ending from where it happened to the row.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "deepbench/core/export.hpp"
+
+namespace deepbench {
+
+enum class Status {
+  kOk,
+  kUnsupported,
+  kInvalid,
+  kOutOfMemory,
+  kIncorrect,
+  kMistrusted,
+  kDeviceLost,
+  kFailed
+};
+
+// The name that rows carry: "ok", "out_of_memory", ...
+constexpr std::string_view name_of(Status status) {
+  switch (status) {
+    case Status::kOk:
+      return "ok";
+    case Status::kUnsupported:
+      return "unsupported";
+    case Status::kInvalid:
+      return "invalid";
+    case Status::kOutOfMemory:
+      return "out_of_memory";
+    case Status::kIncorrect:
+      return "incorrect";
+    case Status::kMistrusted:
+      return "mistrusted";
+    case Status::kDeviceLost:
+      return "device_lost";
+    case Status::kFailed:
+      break;
+  }
+  return "failed";
+}
+
+// A problem or an option that makes no sense; the text says what would.
+class DEEPBENCH_API InvalidProblem : public std::invalid_argument {
+ public:
+  using std::invalid_argument::invalid_argument;
+};
+
+// A plugin that cannot be used at all: not found, not a plugin, another ABI, no device.
+class DEEPBENCH_API BackendUnavailable : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// A row that ends otherwise than ok, with its reason.
+class DEEPBENCH_API RowFailure : public std::runtime_error {
+ public:
+  RowFailure(Status status, const std::string& reason)
+      : std::runtime_error(reason), status_(status) {}
+  Status status() const { return status_; }
+
+ private:
+  Status status_;
+};
+
+}  // namespace deepbench

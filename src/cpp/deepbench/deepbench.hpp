@@ -1,0 +1,13 @@
+// The core's public face: problems, backends, measuring, rows. Includes only.
+#pragma once
+
+#include "deepbench/core/operation.hpp"
+#include "deepbench/core/problem.hpp"
+#include "deepbench/core/status.hpp"
+#include "deepbench/measure/measure.hpp"
+#include "deepbench/measure/statistics.hpp"
+#include "deepbench/run/backend.hpp"
+#include "deepbench/run/loader.hpp"
+#include "deepbench/run/options.hpp"
+#include "deepbench/run/result.hpp"
+#include "deepbench/run/runner.hpp"

@@ -1,0 +1,189 @@
+/* The input generator: one C function for host, device and reference, so that any of them knows
+ * any element of any operand without reading it.
+ *
+ * Element `index` of operand `stream` is a function of (seed, stream, index) alone: SplitMix64
+ * (Steele, Lea, Flood, OOPSLA 2014) evaluated at a position instead of iterated. Compiles as C11,
+ * C++17 and CUDA (host, device, NVRTC without headers).
+ */
+#ifndef DEEPBENCH_FILL_H_
+#define DEEPBENCH_FILL_H_
+
+#ifdef __CUDACC_RTC__
+typedef unsigned char uint8_t;
+typedef unsigned short uint16_t;
+typedef unsigned int uint32_t;
+typedef int int32_t;
+typedef unsigned long long uint64_t;
+#else
+#include <stdint.h>
+#endif
+
+#ifdef __CUDACC__
+#define DEEPBENCH_FILL_FN __host__ __device__ static inline
+#else
+#define DEEPBENCH_FILL_FN static inline
+#endif
+
+/* How an element is stored. TF32 operands are stored as F32: the library rounds them. */
+typedef enum deepbench_type {
+  DEEPBENCH_F64 = 0,
+  DEEPBENCH_F32 = 1,
+  DEEPBENCH_F16 = 2,
+  DEEPBENCH_BF16 = 3,
+  DEEPBENCH_E4M3 = 4,
+  DEEPBENCH_E5M2 = 5,
+  DEEPBENCH_S32 = 6,
+  DEEPBENCH_S8 = 7, /* [-128, 127] */
+  DEEPBENCH_U8 = 8, /* [0, 255] */
+  DEEPBENCH_S7 = 9  /* s8 storage, [-64, 63]: safe where 16-bit products saturate */
+} deepbench_type;
+
+/* 64 random bits for one element. */
+DEEPBENCH_FILL_FN uint64_t deepbench_bits(uint64_t seed, uint32_t stream, uint64_t index) {
+  uint64_t z = (seed ^ ((uint64_t)stream * 0xD1B54A32D192ED03ull)) +
+               (index + 1u) * 0x9E3779B97F4A7C15ull;
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
+  return z ^ (z >> 31);
+}
+
+/* Uniform in [-1, 1), a multiple of 2^-24: exact in float. */
+DEEPBENCH_FILL_FN float deepbench_uniform(uint64_t seed, uint32_t stream, uint64_t index) {
+  int32_t step = (int32_t)(deepbench_bits(seed, stream, index) >> 39) - (1 << 24);
+  return (float)step * (1.0f / 16777216.0f);
+}
+
+/* Weight j of the output projections that verify a whole result. */
+DEEPBENCH_FILL_FN double deepbench_weight(uint64_t seed, uint64_t j) {
+  return (double)deepbench_uniform(seed, 0x77656967u, j);
+}
+
+DEEPBENCH_FILL_FN uint32_t deepbench_float_bits(float value) {
+  union {
+    float f;
+    uint32_t u;
+  } view;
+  view.f = value;
+  return view.u;
+}
+
+DEEPBENCH_FILL_FN float deepbench_bits_float(uint32_t bits) {
+  union {
+    uint32_t u;
+    float f;
+  } view;
+  view.u = bits;
+  return view.f;
+}
+
+/* Rounds |value| <= 1 to a binary format of `exponent` and `mantissa` bits with gradual underflow,
+ * to nearest, ties to even. Serves half (5, 10), bfloat16 (8, 7), e4m3 (4, 3) and e5m2 (5, 2): in
+ * [-1, 1] none of them overflows, so infinities and NaNs need no care. */
+DEEPBENCH_FILL_FN uint32_t deepbench_round(float value, uint32_t exponent, uint32_t mantissa) {
+  uint32_t bits = deepbench_float_bits(value);
+  uint32_t sign = (bits >> 31) << (exponent + mantissa);
+  uint32_t magnitude = bits & 0x7fffffffu;
+  int32_t bias = (1 << (exponent - 1)) - 1;
+  int32_t scale = (int32_t)(magnitude >> 23) - 127 + bias; /* the target's biased exponent */
+  uint32_t fraction = (magnitude & 0x7fffffu) | (magnitude >> 23 ? 0x800000u : 0u);
+  uint32_t drop = 23u - mantissa;
+  uint32_t kept, rest, half;
+  if (scale < 1) { /* subnormal in the target */
+    uint32_t extra = (uint32_t)(1 - scale);
+    drop = drop + extra > 31u ? 31u : drop + extra;
+    scale = 1;
+  }
+  kept = fraction >> drop;
+  rest = fraction & ((1u << drop) - 1u);
+  half = 1u << (drop - 1u);
+  if (rest > half || (rest == half && (kept & 1u))) kept += 1u;
+  /* `kept` holds the implicit bit, so that adding (scale - 1) exponents gives the final code and
+   * a carry out of the fraction lands in the exponent by itself. */
+  return sign | (((uint32_t)(scale - 1) << mantissa) + kept);
+}
+
+/* The value of a code of deepbench_round's formats. Infinities and NaNs of half, bfloat16 and e5m2,
+ * and the NaN of e4m3 (which has no infinity), come out as such. */
+DEEPBENCH_FILL_FN float deepbench_widen(uint32_t code, uint32_t exponent, uint32_t mantissa) {
+  uint32_t sign = (code >> (exponent + mantissa)) & 1u;
+  uint32_t scale = (code >> mantissa) & ((1u << exponent) - 1u);
+  uint32_t fraction = code & ((1u << mantissa) - 1u);
+  uint32_t top = (1u << exponent) - 1u;
+  int32_t bias = (1 << (exponent - 1)) - 1;
+  uint32_t bits;
+  int is_e4m3 = exponent == 4u && mantissa == 3u;
+  if (is_e4m3 ? (scale == top && fraction == 7u) : scale == top) {
+    bits = 0x7f800000u | (fraction << (23u - mantissa));
+  } else if (scale == 0u) {
+    if (fraction == 0u) {
+      bits = 0u;
+    } else { /* normalise */
+      int32_t shift = 0;
+      while (!((fraction << shift) & (1u << mantissa))) shift += 1;
+      int32_t binary = 1 - bias - shift + 127;
+      if (binary > 0) {
+        bits = ((uint32_t)binary << 23) |
+               (((fraction << shift) & ((1u << mantissa) - 1u)) << (23u - mantissa));
+      } else { /* bfloat16's subnormals are float's */
+        bits = fraction << (23u - mantissa);
+      }
+    }
+  } else {
+    bits = ((uint32_t)((int32_t)scale - bias + 127) << 23) | (fraction << (23u - mantissa));
+  }
+  return deepbench_bits_float(bits | (sign << 31));
+}
+
+DEEPBENCH_FILL_FN uint16_t deepbench_to_half(float v) { return (uint16_t)deepbench_round(v, 5, 10); }
+DEEPBENCH_FILL_FN uint16_t deepbench_to_bfloat16(float v) {
+  return (uint16_t)deepbench_round(v, 8, 7);
+}
+DEEPBENCH_FILL_FN uint8_t deepbench_to_e4m3(float v) { return (uint8_t)deepbench_round(v, 4, 3); }
+DEEPBENCH_FILL_FN uint8_t deepbench_to_e5m2(float v) { return (uint8_t)deepbench_round(v, 5, 2); }
+DEEPBENCH_FILL_FN float deepbench_from_half(uint16_t c) { return deepbench_widen(c, 5, 10); }
+DEEPBENCH_FILL_FN float deepbench_from_bfloat16(uint16_t c) {
+  return deepbench_bits_float((uint32_t)c << 16);
+}
+DEEPBENCH_FILL_FN float deepbench_from_e4m3(uint8_t c) { return deepbench_widen(c, 4, 3); }
+DEEPBENCH_FILL_FN float deepbench_from_e5m2(uint8_t c) { return deepbench_widen(c, 5, 2); }
+
+/* Element `index` of operand `stream` as an integer type stores it. */
+DEEPBENCH_FILL_FN int32_t deepbench_integer(deepbench_type type, uint64_t seed, uint32_t stream,
+                                            uint64_t index) {
+  uint32_t top = (uint32_t)(deepbench_bits(seed, stream, index) >> 32);
+  switch (type) {
+    case DEEPBENCH_U8:
+      return (int32_t)(top >> 24);
+    case DEEPBENCH_S7:
+      return (int32_t)(top >> 25) - 64;
+    case DEEPBENCH_S32: /* small enough that adding it to a sum of products is harmless */
+      return (int32_t)(top >> 16) - 32768;
+    default:
+      return (int32_t)(top >> 24) - 128;
+  }
+}
+
+/* Element `index` of operand `stream`, exactly as an operand of that type holds it. */
+DEEPBENCH_FILL_FN double deepbench_element(deepbench_type type, uint64_t seed, uint32_t stream,
+                                           uint64_t index) {
+  switch (type) {
+    case DEEPBENCH_F16:
+      return (double)deepbench_from_half(deepbench_to_half(deepbench_uniform(seed, stream, index)));
+    case DEEPBENCH_BF16:
+      return (double)deepbench_from_bfloat16(
+          deepbench_to_bfloat16(deepbench_uniform(seed, stream, index)));
+    case DEEPBENCH_E4M3:
+      return (double)deepbench_from_e4m3(deepbench_to_e4m3(deepbench_uniform(seed, stream, index)));
+    case DEEPBENCH_E5M2:
+      return (double)deepbench_from_e5m2(deepbench_to_e5m2(deepbench_uniform(seed, stream, index)));
+    case DEEPBENCH_S32:
+    case DEEPBENCH_S8:
+    case DEEPBENCH_U8:
+    case DEEPBENCH_S7:
+      return (double)deepbench_integer(type, seed, stream, index);
+    default:
+      return (double)deepbench_uniform(seed, stream, index);
+  }
+}
+
+#endif /* DEEPBENCH_FILL_H_ */

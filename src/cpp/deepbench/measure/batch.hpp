@@ -1,0 +1,30 @@
+// One timed batch of calls as the loop sees it, and the two hooks that the loop is made of.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace deepbench {
+
+struct Batch {
+  uint64_t count = 0;
+  double elapsed_ns = 0;  // device time of all calls
+  double host_ns = 0;     // host time of the whole batch
+  double clock_mhz = 0;   // 0: unknown
+  bool throttled = false;     // by heat or a hardware limit
+  bool power_capped = false;  // by software: a label, not a fault
+  bool failed = false;    // this rank, or after combining any rank, could not run it
+  std::string launch{}, timer{};
+
+  double per_call_ns() const { return elapsed_ns / static_cast<double>(count); }
+};
+
+// Makes `count` calls and times them; throws if it cannot.
+using TimeBatch = std::function<Batch(uint64_t count)>;
+
+// Turns what this rank measured into what all ranks agree on: identity for one process, for
+// several the slowest rank's time, so that every rank takes the same decisions.
+using Combine = std::function<Batch(const Batch&)>;
+
+}  // namespace deepbench

@@ -1,0 +1,112 @@
+// The measuring loop.
+#include "deepbench/measure/measure.hpp"
+
+#include <exception>
+
+#include "deepbench/core/status.hpp"
+#include "deepbench/measure/statistics.hpp"
+#include "deepbench/measure/warm_up.hpp"
+
+namespace deepbench {
+namespace {
+
+class Loop {
+ public:
+  Loop(const TimeBatch& time, const MeasureOptions& options, const Combine& combine)
+      : time_(time), options_(options), combine_(combine), rule_(options) {}
+
+  Samples run() {
+    warm_up(first_calls());
+    std::optional<Stop> stop;
+    while (!(stop = rule_.decide(samples_.spent_ns))) sample();
+    return finish(*stop);
+  }
+
+ private:
+  // Every batch goes through here, so that all ranks see the same.
+  Batch time(uint64_t count) {
+    Batch mine;
+    std::exception_ptr error;
+    try {
+      mine = time_(count);
+    } catch (...) {
+      error = std::current_exception();
+      mine.failed = true;
+    }
+    const Batch agreed = combine_(mine);
+    if (error) std::rethrow_exception(error);
+    if (agreed.failed) throw RowFailure(Status::kFailed, "another rank failed");
+    samples_.spent_ns += agreed.host_ns;
+    return agreed;
+  }
+
+  // The first call is reported apart: it may compile, allocate, touch pages. Where it is long it
+  // is the warm-up too, unless the next one shows that the call itself is short.
+  double first_calls() {
+    const Batch first = time(1);
+    samples_.first_call_ns = first.elapsed_ns;
+    if (first.elapsed_ns >= options_.time_limit_ns) return first.elapsed_ns;
+    const Batch second = time(1);
+    const bool warm = first.elapsed_ns >= kNoWarmUpNs && options_.steady_load_ns == 0;
+    if (warm && second.elapsed_ns >= kLongCallNs) accept(second);
+    return second.elapsed_ns;
+  }
+
+  void warm_up(double estimate_ns) {
+    WarmUp warm(options_, estimate_ns);
+    while (!warm.done() && samples_.spent_ns < options_.time_limit_ns)
+      warm.add(time(warm.batch_size()));
+    samples_.batch = warm.batch_size();
+    settled_clock_mhz_ = warm.settled_clock_mhz();
+  }
+
+  bool is_throttled(const Batch& batch) const {
+    const bool slow = batch.clock_mhz > 0 &&
+                      batch.clock_mhz < options_.throttled_below * settled_clock_mhz_;
+    return batch.throttled || slow;
+  }
+
+  // One sample; a throttled batch is repeated a few times, then accepted and marked.
+  void sample() {
+    Batch batch = time(samples_.batch);
+    for (int retry = 0; retry < options_.throttled_retries && is_throttled(batch); ++retry) {
+      ++samples_.retries;
+      batch = time(samples_.batch);
+    }
+    accept(batch);
+  }
+
+  void accept(const Batch& batch) {
+    rule_.add(batch.per_call_ns(), batch.count, is_throttled(batch));
+    host_per_call_ns_.push_back(batch.host_ns / static_cast<double>(batch.count));
+    if (batch.clock_mhz > 0) clocks_mhz_.push_back(batch.clock_mhz);
+    samples_.launch = batch.launch;
+    samples_.timer = batch.timer;
+  }
+
+  Samples finish(Stop stop) {
+    samples_.stop = stop;
+    samples_.per_call_ns = rule_.samples();
+    samples_.error = rule_.error();
+    samples_.throttled = rule_.throttled_samples();
+    samples_.host_per_call_ns = median(host_per_call_ns_);
+    samples_.clock_mhz = clocks_mhz_.empty() ? 0 : median(clocks_mhz_);
+    return std::move(samples_);
+  }
+
+  const TimeBatch& time_;
+  const MeasureOptions options_;
+  const Combine& combine_;
+  StoppingRule rule_;
+  Samples samples_;
+  double settled_clock_mhz_ = 0;
+  std::vector<double> host_per_call_ns_, clocks_mhz_;
+};
+
+}  // namespace
+
+Samples measure(const TimeBatch& time, const MeasureOptions& options, const Combine& combine) {
+  return Loop(time, options, combine).run();
+}
+
+}  // namespace deepbench

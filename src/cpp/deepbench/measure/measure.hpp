@@ -1,0 +1,34 @@
+// The measuring loop, the only one there is: first call, warm-up, samples until precise enough.
+// It reads no clock; every time comes from the batches.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "deepbench/core/export.hpp"
+#include "deepbench/measure/batch.hpp"
+#include "deepbench/measure/options.hpp"
+#include "deepbench/measure/stopping_rule.hpp"
+
+namespace deepbench {
+
+struct Samples {
+  std::vector<double> per_call_ns;  // one per batch, in order
+  uint64_t batch = 1;               // calls in each
+  double first_call_ns = 0;
+  double host_per_call_ns = 0;  // median
+  double spent_ns = 0;          // host time of the whole loop
+  double error = 0;             // relative standard error of the median; infinity for one sample
+  double clock_mhz = 0;         // median over the samples, 0 if unknown
+  int64_t throttled = 0;        // samples accepted although the device was throttled
+  int64_t retries = 0;          // batches repeated because of throttling
+  Stop stop = Stop::kConverged;
+  std::string launch, timer;
+};
+
+// Measures calls made by `time`. `combine` makes ranks agree on every batch before it decides
+// anything; a batch that fails on one rank fails on all. Rethrows what `time` throws.
+DEEPBENCH_API Samples measure(const TimeBatch& time, const MeasureOptions& options,
+                              const Combine& combine = [](const Batch& mine) { return mine; });
+
+}  // namespace deepbench

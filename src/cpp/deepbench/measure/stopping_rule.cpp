@@ -1,0 +1,78 @@
+// When to stop sampling.
+#include "deepbench/measure/stopping_rule.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "deepbench/measure/statistics.hpp"
+
+namespace deepbench {
+
+void StoppingRule::add(double per_call_ns, uint64_t count, bool throttled) {
+  if (samples_.empty()) {
+    error_ = std::numeric_limits<double>::infinity();
+    doubling_at_ = options_.noisy_from;
+  }
+  samples_.push_back(per_call_ns);
+  batch_ = count;
+  total_span_ns_ += per_call_ns * static_cast<double>(count);
+  throttled_ += throttled;
+}
+
+int64_t StoppingRule::samples_wanted(double median_ns) const {
+  if (median_ns >= kVeryLongCallNs) return kVeryLongSamples;
+  if (median_ns >= kLongCallNs) return kLongSamples;
+  return options_.min_samples;
+}
+
+void StoppingRule::update_error(double median_ns) {
+  error_ = median_error(samples_, options_.max_autocorrelation);
+  // A clock that ticks coarsely makes all samples equal: then its tick is the uncertainty.
+  if (error_ == 0)
+    error_ = options_.timer_resolution_ns / (median_ns * static_cast<double>(batch_));
+}
+
+// True once the error has fallen by too little while the samples doubled: more will not help.
+bool StoppingRule::stopped_falling() {
+  const auto n = static_cast<int64_t>(samples_.size());
+  if (n < doubling_at_) return false;
+  const bool first = doubling_at_ == options_.noisy_from;
+  const bool flat = !first && error_ > options_.noisy_fall * error_at_half_;
+  error_at_half_ = error_;
+  doubling_at_ = 2 * n;
+  return flat;
+}
+
+Stop StoppingRule::verdict(Stop otherwise) const {
+  const double share =
+      static_cast<double>(throttled_) / static_cast<double>(samples_.size());
+  return share > options_.throttled_share ? Stop::kThrottled : otherwise;
+}
+
+std::optional<Stop> StoppingRule::decide(double spent_ns) {
+  const auto n = static_cast<int64_t>(samples_.size());
+  if (n == 0) return std::nullopt;
+  const bool out_of_time = spent_ns >= options_.time_limit_ns;
+  const bool exact = options_.exact_samples > 0;
+  const bool exact_done = exact && n >= options_.exact_samples;
+  if (!out_of_time && !exact_done && (exact || n < next_look_)) return std::nullopt;
+  next_look_ = n < 100 ? n + 1 : n + n / 16;
+
+  const double median_ns = median(samples_);
+  update_error(median_ns);
+  const bool precise = error_ <= options_.max_error;
+  if (exact_done) return verdict(precise ? Stop::kConverged : Stop::kTooFew);
+
+  const bool enough = n >= samples_wanted(median_ns);
+  const bool long_call = median_ns >= kLongCallNs;
+  if (enough && long_call) return verdict(precise ? Stop::kConverged : Stop::kTooFew);
+  if (enough && precise && total_span_ns_ >= options_.min_total_ns)
+    return verdict(Stop::kConverged);
+  if (out_of_time) return verdict(enough ? Stop::kTimeLimit : Stop::kTooFew);
+  if (!exact && !long_call && stopped_falling() && enough &&
+      total_span_ns_ >= options_.min_total_ns)
+    return verdict(Stop::kNoisy);
+  return std::nullopt;
+}
+
+}  // namespace deepbench

@@ -1,0 +1,70 @@
+// When calls have settled.
+#include "deepbench/measure/warm_up.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+#include "deepbench/measure/statistics.hpp"
+
+namespace deepbench {
+namespace {
+
+constexpr size_t kWindow = 10;
+constexpr double kSettledWithin = 0.01;
+
+std::vector<double> last(const std::vector<double>& all, size_t count, size_t skip = 0) {
+  const size_t end = all.size() - std::min(skip, all.size());
+  const size_t begin = end - std::min(count, end);
+  return {all.begin() + static_cast<ptrdiff_t>(begin), all.begin() + static_cast<ptrdiff_t>(end)};
+}
+
+}  // namespace
+
+WarmUp::WarmUp(const MeasureOptions& options, double estimate_ns)
+    : options_(options), estimate_ns_(estimate_ns) {
+  resize(estimate_ns);
+}
+
+void WarmUp::resize(double per_call_ns) {
+  const double wanted = std::ceil(options_.min_span_ns / per_call_ns);
+  batch_size_ = static_cast<uint64_t>(
+      std::clamp(wanted, 1.0, static_cast<double>(options_.max_batch)));
+}
+
+// Rule 4: 100 ms of calls under 1 ms, 1 s of longer ones; long calls need no more than was made.
+double WarmUp::cap_ns() const {
+  if (estimate_ns_ >= kLongCallNs) return 0;
+  return estimate_ns_ < 1e6 ? 100e6 : 1e9;
+}
+
+void WarmUp::add(const Batch& batch) {
+  spent_ns_ += batch.host_ns;
+  estimate_ns_ = batch.per_call_ns();
+  if (batch.clock_mhz > 0) clocks_mhz_.push_back(batch.clock_mhz);
+  // Early calls are slow: a batch sized by them is too short for the settled speed.
+  resized_ = batch.elapsed_ns < options_.min_span_ns && batch_size_ < uint64_t(options_.max_batch);
+  if (resized_)
+    resize(0.95 * estimate_ns_);
+  else
+    times_ns_.push_back(estimate_ns_);
+}
+
+bool WarmUp::settled() const {
+  if (times_ns_.size() < 2 * kWindow || resized_) return false;
+  const double before = median(last(times_ns_, kWindow, kWindow));
+  const double now = median(last(times_ns_, kWindow));
+  return std::abs(now - before) < kSettledWithin * before;
+}
+
+bool WarmUp::done() const {
+  if (options_.steady_load_ns > 0 && estimate_ns_ >= 1e6 && spent_ns_ < options_.steady_load_ns)
+    return false;
+  return spent_ns_ >= cap_ns() || settled();
+}
+
+double WarmUp::settled_clock_mhz() const {
+  return clocks_mhz_.empty() ? 0 : median(last(clocks_mhz_, kWindow));
+}
+
+}  // namespace deepbench

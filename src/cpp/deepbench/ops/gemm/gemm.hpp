@@ -1,0 +1,75 @@
+// Dense matrix product, C = op(A) op(B) + C, column-major as in the original benchmark: the typed
+// problem and its padding rule. Header-only, for the core and for backends.
+//
+// op(A) is m x k, op(B) is k x n, C is m x n. With trans_a=n A is stored m x k (leading dimension
+// m), with trans_a=t k x m (leading dimension k); B likewise k x n or n x k. Output index: i + j*m.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "deepbench/ops/precision.hpp"
+
+namespace deepbench {
+
+struct Gemm {
+  int64_t m = 0, n = 0, k = 0;
+  bool trans_a = false, trans_b = false;
+  PrecisionInfo precision;
+  deepbench_type b_type = DEEPBENCH_F32;  // int8: s8, or u8 where the library wants activations so
+
+  // fill.h streams of the operands.
+  static constexpr uint32_t kStreamA = 0, kStreamB = 1, kStreamC = 2;
+
+  int64_t rows_a() const { return trans_a ? k : m; }  // as stored: the leading dimension
+  int64_t columns_a() const { return trans_a ? m : k; }
+  int64_t rows_b() const { return trans_b ? n : k; }
+  int64_t columns_b() const { return trans_b ? k : n; }
+
+  // Where op(A)[i, l] and op(B)[l, j] are stored, unpadded.
+  uint64_t index_a(int64_t i, int64_t l) const {
+    return static_cast<uint64_t>(trans_a ? l + i * k : i + l * m);
+  }
+  uint64_t index_b(int64_t l, int64_t j) const {
+    return static_cast<uint64_t>(trans_b ? j + l * n : l + j * k);
+  }
+
+  double flops() const { return 2.0 * double(m) * double(n) * double(k); }
+};
+
+// From anything with integer(name) and text(name): the core's problem or the plugin's.
+template <class Attributes>
+Gemm gemm_problem(const Attributes& attributes) {
+  Gemm gemm;
+  gemm.m = attributes.integer("m");
+  gemm.n = attributes.integer("n");
+  gemm.k = attributes.integer("k");
+  gemm.trans_a = attributes.text("trans_a") == "t";
+  gemm.trans_b = attributes.text("trans_b") == "t";
+  gemm.precision = precision_info(attributes.text("precision"));
+  gemm.b_type = gemm.precision.b;
+  if (gemm.precision.precision == Precision::kInt8 && attributes.text("b_type") == "u8")
+    gemm.b_type = DEEPBENCH_U8;
+  return gemm;
+}
+
+// The original's padding: half under tensor cores to multiples of 8 where an operand's leading
+// dimensions call for it, int8's m to a multiple of 4. Returns the dimensions to run.
+inline Gemm padded(Gemm gemm) {
+  auto up = [](int64_t value, int64_t to) { return (value + to - 1) / to * to; };
+  if (gemm.precision.precision == Precision::kInt8) {
+    gemm.m = up(gemm.m, 4);
+  } else if (gemm.precision.precision == Precision::kHalf ||
+             gemm.precision.precision == Precision::kBfloat16) {
+    if (!gemm.trans_b) {  // nn, tn
+      if (gemm.m % 8 || gemm.k % 8) gemm.m = up(gemm.m, 8), gemm.k = up(gemm.k, 8);
+    } else if (!gemm.trans_a) {  // nt
+      if (gemm.m % 8 || gemm.n % 8) gemm.m = up(gemm.m, 8), gemm.n = up(gemm.n, 8);
+    } else if (gemm.m % 8 || gemm.n % 8 || gemm.k % 8) {
+      gemm.m = up(gemm.m, 8), gemm.n = up(gemm.n, 8), gemm.k = up(gemm.k, 8);
+    }
+  }
+  return gemm;
+}
+
+}  // namespace deepbench

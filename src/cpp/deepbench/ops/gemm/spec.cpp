@@ -1,0 +1,62 @@
+// gemm: parameters, validity and useful work.
+#include "deepbench/core/operation.hpp"
+#include "deepbench/ops/all_ops.hpp"
+#include "deepbench/ops/gemm/gemm.hpp"
+#include "deepbench/ops/gemm/reference.hpp"
+
+namespace deepbench {
+namespace {
+
+class GemmOperation final : public Operation {
+ public:
+  const std::string& name() const override { return name_; }
+  const std::string& help() const override { return help_; }
+  const std::string& example() const override { return example_; }
+  const std::vector<Parameter>& parameters() const override { return parameters_; }
+
+  void validate(const Problem& problem) const override {
+    const Gemm gemm = gemm_problem(problem);
+    checked_product("2 m n k", {2, gemm.m, gemm.n, gemm.k});
+    checked_product("the size of A in bytes", {gemm.m, gemm.k, size_of(gemm.precision.a)});
+    checked_product("the size of B in bytes", {gemm.k, gemm.n, size_of(gemm.b_type)});
+    checked_product("the size of C in bytes", {gemm.m, gemm.n, size_of(gemm.precision.c)});
+  }
+
+  // C is read and written: alpha = beta = 1.
+  Work work(const Problem& problem) const override {
+    const Gemm gemm = gemm_problem(problem);
+    const double a = double(gemm.m) * double(gemm.k) * double(size_of(gemm.precision.a));
+    const double b = double(gemm.k) * double(gemm.n) * double(size_of(gemm.b_type));
+    const double c = double(gemm.m) * double(gemm.n) * double(size_of(gemm.precision.c));
+    return {gemm.flops(), a + b + 2 * c};
+  }
+
+  bool has_reference() const override { return true; }
+  Expectation expect(const Problem& problem, const Conditions& conditions) const override {
+    return expect_gemm(gemm_problem(problem), conditions);
+  }
+
+ private:
+  std::string name_ = "gemm";
+  std::string help_ = "dense matrix product C = op(A) op(B) + C, column-major";
+  std::string example_ = "gemm m=1760 n=128 k=1760 trans_a=n trans_b=n precision=float";
+  std::vector<Parameter> parameters_ = {
+      {"m", ParameterKind::kInteger, "rows of op(A) and C"},
+      {"n", ParameterKind::kInteger, "columns of op(B) and C"},
+      {"k", ParameterKind::kInteger, "columns of op(A), rows of op(B)"},
+      {"trans_a", ParameterKind::kChoice, "t: A is stored k x m", "n", {"n", "t"}},
+      {"trans_b", ParameterKind::kChoice, "t: B is stored n x k", "n", {"n", "t"}},
+      precision_parameter("float"),
+      {"b_type", ParameterKind::kChoice, "int8: B signed, or unsigned where a library wants it",
+       "s8", {"s8", "u8"}, 1, 1, "precision", "int8"},
+  };
+};
+
+}  // namespace
+
+const Operation& gemm_operation() {
+  static const GemmOperation operation;
+  return operation;
+}
+
+}  // namespace deepbench

@@ -1,0 +1,50 @@
+// Moving bytes: the typed problem. Header-only, for the core and for backends.
+//
+// Data are 32-bit words, even ones, so that none of them is the (odd) poison. `bytes` is the size of
+// one buffer, a multiple of 4.
+//   read   reads every word; the output is one word, the xor of them all
+//   write  stores the word write_pattern(seed) everywhere; the output is the buffer
+//   copy   copies one buffer to another within the device; the output is the destination
+//   h2d    from the host to the device, d2h back; the output is the destination
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "deepbench/fill.h"
+
+namespace deepbench {
+
+enum class MemoryKind { kRead, kWrite, kCopy, kHostToDevice, kDeviceToHost };
+
+struct Memory {
+  MemoryKind kind = MemoryKind::kCopy;
+  int64_t bytes = 0;
+
+  static constexpr uint32_t kStream = 0;
+  int64_t words() const { return bytes / 4; }
+  int64_t output_words() const { return kind == MemoryKind::kRead ? 1 : words(); }
+  // Bytes that cross the memory's interface: a copy reads and writes.
+  double traffic() const { return (kind == MemoryKind::kCopy ? 2.0 : 1.0) * double(bytes); }
+};
+
+inline uint32_t memory_word(uint64_t seed, uint64_t index) {
+  return static_cast<uint32_t>(deepbench_bits(seed, Memory::kStream, index) >> 32) & ~1u;
+}
+
+inline uint32_t write_pattern(uint64_t seed) { return memory_word(seed, ~uint64_t{0}) | 2u; }
+
+template <class Attributes>
+Memory memory_problem(const Attributes& attributes) {
+  const std::string kind = attributes.text("kind");
+  Memory memory;
+  memory.bytes = attributes.integer("bytes");
+  memory.kind = kind == "read"    ? MemoryKind::kRead
+                : kind == "write" ? MemoryKind::kWrite
+                : kind == "h2d"   ? MemoryKind::kHostToDevice
+                : kind == "d2h"   ? MemoryKind::kDeviceToHost
+                                  : MemoryKind::kCopy;
+  return memory;
+}
+
+}  // namespace deepbench

@@ -1,0 +1,77 @@
+// The reference of memory problems: exact words, sampled and projected; a read's one word in full.
+#include "deepbench/ops/memory/reference.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <vector>
+
+#include "deepbench/core/inputs.hpp"
+#include "deepbench/core/parallel.hpp"
+
+namespace deepbench {
+namespace {
+
+constexpr int64_t kSamples = 1024;
+constexpr int64_t kSmallestPart = 1 << 16;
+constexpr uint64_t kWeightSeed = 0x5eed;
+
+uint32_t word(const Memory& memory, const Conditions& conditions, uint64_t index) {
+  if (memory.kind == MemoryKind::kWrite) return write_pattern(conditions.seed);
+  if (conditions.inputs != "uniform") return conditions.inputs == "ones" ? 1 : 0;
+  return memory_word(conditions.seed, index);
+}
+
+uint32_t xor_of_all(const Memory& memory, const Conditions& conditions) {
+  std::atomic<uint32_t> total{0};
+  parallel_for(memory.words(), kSmallestPart, [&](int64_t begin, int64_t end, int) {
+    uint32_t part = 0;
+    for (int64_t i = begin; i < end; ++i) part ^= word(memory, conditions, uint64_t(i));
+    total ^= part;
+  });
+  return total;
+}
+
+double weighted_sum(const Memory& memory, const Conditions& conditions) {
+  std::vector<double> parts(size_t(parallel_width()), 0.0);
+  parallel_for(memory.words(), kSmallestPart, [&](int64_t begin, int64_t end, int part) {
+    double sum = 0;
+    for (int64_t i = begin; i < end; ++i)
+      sum += double(word(memory, conditions, uint64_t(i))) *
+             deepbench_weight(kWeightSeed, uint64_t(i));
+    parts[size_t(part)] = sum;
+  });
+  double total = 0;
+  for (double part : parts) total += part;
+  return total;
+}
+
+}  // namespace
+
+Expectation expect_memory(const Memory& memory, const Conditions& conditions) {
+  Expectation expected;
+  expected.outputs = uint64_t(memory.output_words());
+  if (memory.kind == MemoryKind::kRead) {
+    expected.indices = {0};
+    expected.values = {double(xor_of_all(memory, conditions))};
+    expected.bounds = {0};
+    expected.what = "the xor of all words";
+    return expected;
+  }
+  const int64_t samples = std::min(kSamples, memory.words());
+  for (int64_t i = 0; i < samples; ++i) {
+    const int64_t spread = memory.words() / samples * i;
+    expected.indices.push_back(uint64_t(i == samples - 1 ? memory.words() - 1 : spread));
+    expected.values.push_back(word(memory, conditions, expected.indices.back()));
+    expected.bounds.push_back(0);
+  }
+  expected.projection_rows = 1;
+  expected.projection_seed = kWeightSeed;
+  expected.sums = {weighted_sum(memory, conditions)};
+  // 32-bit words times weights of at most 1, summed in double in another order.
+  expected.sum_bounds = {1e-15 * 4.3e9 * double(memory.words())};
+  expected.what = std::to_string(samples) + " of " + std::to_string(memory.words()) +
+                  " words and a projection of all";
+  return expected;
+}
+
+}  // namespace deepbench

@@ -1,0 +1,82 @@
+// The precisions that problems are asked in: their names, how operands are stored, and the
+// rounding that verification may expect. Header-only, shared by the core and by backends.
+#pragma once
+
+#include <array>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "deepbench/fill.h"
+
+namespace deepbench {
+
+enum class Precision { kFloat, kTf32, kHalf, kBfloat16, kFp8E4m3, kFp8E5m2, kInt8 };
+
+struct PrecisionInfo {
+  Precision precision;
+  std::string_view name;
+  std::array<std::string_view, 3> aliases;
+  deepbench_type a, b;  // operands
+  deepbench_type c;     // result
+  double input_roundoff;   // of the product's inputs once inside the unit; 0: none
+  double output_roundoff;  // of storing the result; 0: exact
+  double sum_roundoff;     // of the accumulator; 0: exact
+};
+
+inline constexpr double kRoundoffFloat = 1.0 / (1 << 24);
+inline constexpr double kRoundoffTf32 = 1.0 / (1 << 11);
+inline constexpr double kRoundoffHalf = 1.0 / (1 << 11);
+inline constexpr double kRoundoffBfloat16 = 1.0 / (1 << 8);
+
+// Results: half and bfloat16 keep their type, fp8 gives bfloat16, int8 gives int32. e5m2 is the
+// type of A only (its customary use is gradients); B is then e4m3.
+inline constexpr std::array<PrecisionInfo, 7> kPrecisions = {{
+    {Precision::kFloat, "float", {"fp32", "f32", "single"}, DEEPBENCH_F32, DEEPBENCH_F32,
+     DEEPBENCH_F32, 0, kRoundoffFloat, kRoundoffFloat},
+    {Precision::kTf32, "tf32", {}, DEEPBENCH_F32, DEEPBENCH_F32, DEEPBENCH_F32, kRoundoffTf32,
+     kRoundoffFloat, kRoundoffFloat},
+    {Precision::kHalf, "half", {"fp16", "f16", "float16"}, DEEPBENCH_F16, DEEPBENCH_F16,
+     DEEPBENCH_F16, 0, kRoundoffHalf, kRoundoffFloat},
+    {Precision::kBfloat16, "bfloat16", {"bf16"}, DEEPBENCH_BF16, DEEPBENCH_BF16, DEEPBENCH_BF16, 0,
+     kRoundoffBfloat16, kRoundoffFloat},
+    {Precision::kFp8E4m3, "fp8_e4m3", {"e4m3", "fp8"}, DEEPBENCH_E4M3, DEEPBENCH_E4M3,
+     DEEPBENCH_BF16, 0, kRoundoffBfloat16, kRoundoffFloat},
+    {Precision::kFp8E5m2, "fp8_e5m2", {"e5m2"}, DEEPBENCH_E5M2, DEEPBENCH_E4M3, DEEPBENCH_BF16, 0,
+     kRoundoffBfloat16, kRoundoffFloat},
+    {Precision::kInt8, "int8", {"i8", "s8"}, DEEPBENCH_S8, DEEPBENCH_S8, DEEPBENCH_S32, 0, 0, 0},
+}};
+
+// The precision called `name`, by its name or an alias; nullptr if there is none.
+constexpr const PrecisionInfo* find_precision(std::string_view name) {
+  for (const auto& info : kPrecisions) {
+    if (info.name == name) return &info;
+    for (auto alias : info.aliases)
+      if (!alias.empty() && alias == name) return &info;
+  }
+  return nullptr;
+}
+
+// As above, for a name that was validated before.
+inline const PrecisionInfo& precision_info(std::string_view name) {
+  if (const PrecisionInfo* info = find_precision(name)) return *info;
+  throw std::invalid_argument("no precision is called '" + std::string(name) + "'");
+}
+
+// Bytes of one stored element.
+constexpr int64_t size_of(deepbench_type type) {
+  switch (type) {
+    case DEEPBENCH_F64:
+      return 8;
+    case DEEPBENCH_F32:
+    case DEEPBENCH_S32:
+      return 4;
+    case DEEPBENCH_F16:
+    case DEEPBENCH_BF16:
+      return 2;
+    default:
+      return 1;
+  }
+}
+
+}  // namespace deepbench

@@ -1,0 +1,61 @@
+// rnn: parameters, validity and useful work.
+#include "deepbench/core/operation.hpp"
+#include "deepbench/core/status.hpp"
+#include "deepbench/ops/all_ops.hpp"
+#include "deepbench/ops/rnn/rnn.hpp"
+
+namespace deepbench {
+namespace {
+
+class RnnOperation final : public Operation {
+ public:
+  const std::string& name() const override { return name_; }
+  const std::string& help() const override { return help_; }
+  const std::string& example() const override { return example_; }
+  const std::vector<Parameter>& parameters() const override { return parameters_; }
+  std::string group_by() const override { return "phase"; }
+
+  void validate(const Problem& problem) const override {
+    const Rnn rnn = rnn_problem(problem);
+    if (problem.text("mode") == "inference" && problem.text("phase") != "fwd")
+      throw InvalidProblem("mode=inference has no phase but fwd");
+    checked_product("the size of the weights in bytes",
+                    {rnn.gates(), rnn.hidden, rnn.hidden, size_of(rnn.precision.a)});
+    checked_product("the size of the sequence in bytes",
+                    {rnn.timesteps, rnn.batch, rnn.hidden, size_of(rnn.precision.c)});
+  }
+
+  // The recurrent weights once, every step's input product and output once.
+  Work work(const Problem& problem) const override {
+    const Rnn rnn = rnn_problem(problem);
+    const double sequence = double(rnn.timesteps) * double(rnn.batch) * double(rnn.hidden);
+    return {rnn.flops(), rnn.weights() * double(size_of(rnn.precision.a)) +
+                             (double(rnn.gates()) + 1) * sequence * double(size_of(rnn.precision.c))};
+  }
+
+ private:
+  std::string name_ = "rnn";
+  std::string help_ = "one recurrent layer over a sequence; the input product is not counted";
+  std::string example_ = "rnn cell=lstm hidden=512 batch=16 timesteps=25 phase=fwd";
+  std::vector<Parameter> parameters_ = {
+      {"cell", ParameterKind::kChoice, "vanilla is ReLU; gru resets after the product", "",
+       {"vanilla", "lstm", "gru", "gru_reset_before"}},
+      {"hidden", ParameterKind::kInteger, "units", "", {}, 1, 1e7},
+      {"batch", ParameterKind::kInteger, "sequences at a time", "", {}, 1, 1e7},
+      {"timesteps", ParameterKind::kInteger, "steps in a sequence", "", {}, 1, 1e7},
+      {"phase", ParameterKind::kChoice, "forward, or a gradient", "fwd",
+       {"fwd", "bwd_data", "bwd_weights"}},
+      {"mode", ParameterKind::kChoice, "training keeps what the gradients need", "training",
+       {"training", "inference"}},
+      precision_parameter("float"),
+  };
+};
+
+}  // namespace
+
+const Operation& rnn_operation() {
+  static const RnnOperation operation;
+  return operation;
+}
+
+}  // namespace deepbench

@@ -1,0 +1,254 @@
+/* The only contract between the core and a backend, in C11.
+ *
+ * A backend is one shared library that exports one symbol, deepbench_plugin(), which returns one
+ * table of functions. Everything that the core knows of a device it learns through this table.
+ *
+ * Rules of the contract
+ *  - struct_size is the first field of every struct that may grow; fields are only ever appended
+ *    within a major version, and a reader looks at struct_size before it reads a later field.
+ *  - A slot marked "optional" may be NULL.
+ *  - Every function returns a status. When it is not DEEPBENCH_OK, last_error() gives one line for
+ *    the calling thread that says what was wrong; it lives until that thread's next call.
+ *  - What the core passes in lives for the call only; a backend copies what it keeps. What a
+ *    backend emits through a sink lives for that emit() only; the core copies it.
+ *  - A table and its strings live as long as the process: plugins are never unloaded.
+ *  - Calls on one kernel come from one thread at a time. Exceptions never cross the boundary.
+ *  - Problems and options cross as named values, so that a new operation or a new parameter
+ *    changes neither this file nor a binary built against it. Unknown names are ignored.
+ */
+#ifndef DEEPBENCH_PLUGIN_H_
+#define DEEPBENCH_PLUGIN_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define DEEPBENCH_ABI_MAJOR 1
+#define DEEPBENCH_ABI_MINOR 0
+#define DEEPBENCH_PLUGIN_SYMBOL "deepbench_plugin"
+
+typedef enum deepbench_status {
+  DEEPBENCH_OK = 0,
+  DEEPBENCH_UNSUPPORTED = 1,   /* this library, device or build cannot do it; the reason says why */
+  DEEPBENCH_INVALID = 2,       /* the problem or an option makes no sense */
+  DEEPBENCH_OUT_OF_MEMORY = 3, /* host or device */
+  DEEPBENCH_DEVICE_LOST = 4,   /* nothing more can run in this process */
+  DEEPBENCH_FAILED = 5         /* anything else */
+} deepbench_status;
+
+/* ---- named values ------------------------------------------------------------------------- */
+
+typedef enum deepbench_kind {
+  DEEPBENCH_INTEGER = 0,
+  DEEPBENCH_REAL = 1,
+  DEEPBENCH_TEXT = 2
+} deepbench_kind;
+
+/* One named value. `kind` says which of integer, real and text holds it. A REAL that is emitted as
+ * a metric carries its unit and direction in `text`, see describe_kernel. */
+typedef struct deepbench_value {
+  const char* name;
+  int32_t kind; /* deepbench_kind */
+  int64_t integer;
+  double real;
+  const char* text; /* UTF-8; never NULL for TEXT */
+} deepbench_value;
+
+typedef struct deepbench_values {
+  const deepbench_value* items;
+  size_t count;
+} deepbench_values;
+
+/* An operation and its attributes, all of them, defaults filled in, validated by the core:
+ * "gemm" with m n k trans_a trans_b precision, and so on (docs/operations). */
+typedef struct deepbench_problem {
+  const char* op;
+  deepbench_values attributes;
+} deepbench_problem;
+
+/* Where a backend puts what it has to say. */
+typedef struct deepbench_sink {
+  void* context;
+  void (*emit)(void* context, const deepbench_value* value);
+} deepbench_sink;
+
+/* Options of supports, memory_needed, candidates, prepare and environment. All have defaults:
+ *   device       integer  0-based index of the device (0)
+ *   library      text     the vendor library to use; "" is the backend's first choice
+ *   candidate    text     an id from candidates(); "" is the library's own first choice
+ *   cache        text     "hot" (default) or "cold": see docs/measuring.md
+ *   copies       integer  at most this many copies of each operand for cold (1024)
+ *   threads      integer  host threads; 0 is the backend's choice
+ *   pad          integer  1: dimensions may be padded by the operation's rule (default); 0: never
+ *   seed         integer  seed of fill.h
+ *   workspace    integer  workspace limit in bytes
+ *   inputs       text     "uniform" (default), "zeros" or "ones"
+ */
+
+/* ---- measuring ---------------------------------------------------------------------------- */
+
+typedef enum deepbench_launch {
+  DEEPBENCH_LAUNCH_BEST = 0,     /* request only: the truest that works here */
+  DEEPBENCH_LAUNCH_GRAPH = 1,    /* a captured graph, one span around it */
+  DEEPBENCH_LAUNCH_STREAM = 2,   /* back to back, one span around them */
+  DEEPBENCH_LAUNCH_ISOLATED = 3  /* a span around each call, summed */
+} deepbench_launch;
+
+enum { /* deepbench_request.flags */
+  DEEPBENCH_REQUEST_MARKERS = 1 /* tell profilers and simulators where the calls begin and end */
+};
+
+enum { /* deepbench_batch.flags */
+  DEEPBENCH_BATCH_THROTTLED = 1,  /* the device says that heat or a hardware limit slowed it */
+  DEEPBENCH_BATCH_POWER_CAPPED = 2 /* a software power cap was active: a label, not a fault */
+};
+
+typedef struct deepbench_request {
+  size_t struct_size;
+  uint64_t count;  /* calls to make, at least 1 */
+  int32_t launch;  /* deepbench_launch */
+  uint32_t flags;
+} deepbench_request;
+
+/* What one batch took. The core sets struct_size and zeroes the rest. */
+typedef struct deepbench_batch {
+  size_t struct_size;
+  uint64_t count;          /* calls made; must equal the request's */
+  double elapsed_ns;       /* device time of all calls together, finite and > 0 */
+  double host_ns;          /* host time of the whole of time_batch */
+  uint64_t copies_touched; /* distinct copies of the operands that the calls used */
+  int32_t launch;          /* the deepbench_launch that was used */
+  const char* timer;       /* static: "steady_clock", "cuda_event", "cycles" */
+  double clock_mhz;        /* of the compute units during the batch; 0 if unknown */
+  uint32_t flags;
+} deepbench_batch;
+
+/* ---- verification -------------------------------------------------------------------------- */
+
+/* Floating-point outputs are poisoned with NaN, integer ones with this value. */
+#define DEEPBENCH_POISON_INTEGER (-2147483647)
+
+typedef struct deepbench_scan {
+  size_t struct_size;
+  uint64_t count;      /* elements looked at: all of the output */
+  uint64_t untouched;  /* still poisoned (in place: still the restored value, bit for bit) */
+  uint64_t non_finite; /* infinities, and NaNs that are not the poison */
+} deepbench_scan;
+
+/* ---- several ranks ------------------------------------------------------------------------- */
+
+/* How the processes of a collective speak to one another at start-up. */
+typedef struct deepbench_group {
+  size_t struct_size;
+  int32_t rank;
+  int32_t size;
+  void* context;
+  /* Gathers `bytes` from every rank into all[rank * bytes]; returns when all have spoken. */
+  deepbench_status (*exchange)(void* context, const void* mine, size_t bytes, void* all);
+} deepbench_group;
+
+/* ---- the table ----------------------------------------------------------------------------- */
+
+typedef struct deepbench_kernel deepbench_kernel; /* the backend's own */
+
+typedef struct deepbench_backend {
+  size_t struct_size;
+  uint32_t abi_major;
+  uint32_t abi_minor;
+  const char* name; /* "cpu", "cuda", ...: letters, digits, '_' */
+
+  const char* (*last_error)(void); /* never NULL */
+
+  /* Emits for every vendor library, in order of preference:
+   *   library.NAME.version  library.NAME.path   when it can be used
+   *   library.NAME.reason                       when it cannot: one line with the cure
+   * and any further facts about the backend as a whole. */
+  deepbench_status (*describe)(deepbench_sink sink);
+
+  /* How many devices can be used; 0 with DEEPBENCH_OK is a clean "none". */
+  deepbench_status (*device_count)(int32_t* count);
+
+  /* Emits name (text), last_level_cache_bytes, memory_bytes, memory_available_bytes (integers) and
+   * whatever belongs in a result's context. Names that begin with "cache." list the levels of the
+   * hierarchy: cache.l1_bytes, cache.l2_bytes. warning.* (text) is shown to the user. */
+  deepbench_status (*describe_device)(int32_t device, deepbench_sink sink);
+
+  /* optional. Environment variables that must be set before this backend's libraries are loaded,
+   * as TEXT values whose names are the variables'. The host sets those that the user has not. */
+  deepbench_status (*environment)(deepbench_values options, deepbench_sink sink);
+
+  /* DEEPBENCH_OK, or DEEPBENCH_UNSUPPORTED with the reason. Must not allocate operands. */
+  deepbench_status (*supports)(const deepbench_problem* problem, deepbench_values options);
+
+  /* Bytes that prepare will take on the device (for a CPU: of host memory), copies included. */
+  deepbench_status (*memory_needed)(const deepbench_problem* problem, deepbench_values options,
+                                    uint64_t* bytes);
+
+  /* optional. Emits TEXT values named "candidate", each an id for options.candidate; the
+   * library's own first choice is first. */
+  deepbench_status (*candidates)(const deepbench_problem* problem, deepbench_values options,
+                                 deepbench_sink sink);
+
+  /* Makes one call ready: operands filled by fill.h, copies made for the cache regime, workspace
+   * taken, algorithm chosen. *kernel is set only with DEEPBENCH_OK and belongs to the core until
+   * destroy. */
+  deepbench_status (*prepare)(const deepbench_problem* problem, deepbench_values options,
+                              deepbench_kernel** kernel);
+
+  /* Emits what was prepared:
+   *   library, algorithm (text), workspace_bytes (integer)
+   *   copies (integer), cold (text "rotation" or "flush")          when cache=cold
+   *   threads (integer)                                             when host threads do the work
+   *   in_place (integer)  1: the result replaces an operand, restore() brings it back
+   *   restore_every (integer)  in place: calls after which a value could leave its range (2^20)
+   *   beta (real)         when it is not 1, with note.beta (text) saying why
+   *   accumulator (text)  precision that sums are kept in, when not the operation's default
+   *   fill.OPERAND (text) the value type of an operand, when not the problem's: "s7", "u8"
+   *   padded.DIMENSION (integer), padding_rule (text)
+   *   planning_ns (real), conversion_ns (real), converted (text: the operand stored otherwise)
+   *   note.* (text)       anything a reader of the row must know
+   *   metric.* (real)     op-specific figures; text = "UNIT lower" or "UNIT higher" */
+  deepbench_status (*describe_kernel)(deepbench_kernel* kernel, deepbench_sink sink);
+
+  /* Makes request->count calls and times them. The only function that reads a clock. */
+  deepbench_status (*time_batch)(deepbench_kernel* kernel, const deepbench_request* request,
+                                 deepbench_batch* batch);
+
+  /* optional unless in_place. Brings operands that calls overwrite back to their first values. */
+  deepbench_status (*restore)(deepbench_kernel* kernel);
+
+  /* Fills the outputs (of every copy) with the poison. In place: the same as restore. */
+  deepbench_status (*poison_outputs)(deepbench_kernel* kernel);
+
+  /* Elements of the output that the last call wrote, as doubles. Indices count the elements of the
+   * problem's own output, without padding, in the operation's documented order. */
+  deepbench_status (*read_output)(deepbench_kernel* kernel, const uint64_t* indices, size_t count,
+                                  double* values);
+
+  /* optional (NULL: the core reads the output element by element). Looks at every element. */
+  deepbench_status (*scan_output)(deepbench_kernel* kernel, deepbench_scan* scan);
+
+  /* optional, as above. The output seen as a column-major matrix of `rows` rows:
+   * sums[i] = sum over j of output[i + j*rows] * deepbench_weight(seed, j), in double. */
+  deepbench_status (*project_output)(deepbench_kernel* kernel, uint64_t rows, uint64_t seed,
+                                     double* sums);
+
+  /* optional. Emits power_w, temperature_c, clock_mhz, memory_clock_mhz, throttle (text). */
+  deepbench_status (*observe)(int32_t device, deepbench_sink sink);
+
+  /* optional. Makes this process a rank of a collective, before prepare. */
+  deepbench_status (*join)(const deepbench_group* group);
+
+  void (*destroy)(deepbench_kernel* kernel); /* accepts NULL */
+} deepbench_backend;
+
+typedef const deepbench_backend* (*deepbench_plugin_function)(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* DEEPBENCH_PLUGIN_H_ */

@@ -1,0 +1,331 @@
+// The C++ face of plugin.h for backend authors, header-only: derive from Backend and Kernel, throw
+// Error (or anything), and let DEEPBENCH_PLUGIN(YourBackend) export the table. Exceptions become
+// statuses and last_error() here, and nowhere else.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "deepbench/plugin.h"
+
+#if defined(_WIN32)
+#define DEEPBENCH_EXPORT __declspec(dllexport)
+#else
+#define DEEPBENCH_EXPORT __attribute__((visibility("default")))
+#endif
+
+namespace deepbench::plugin {
+
+// What a slot throws to return a status other than DEEPBENCH_FAILED.
+class Error : public std::runtime_error {
+ public:
+  Error(deepbench_status status, const std::string& message)
+      : std::runtime_error(message), status_(status) {}
+  deepbench_status status() const { return status_; }
+
+ private:
+  deepbench_status status_;
+};
+
+[[noreturn]] inline void unsupported(const std::string& reason) {
+  throw Error(DEEPBENCH_UNSUPPORTED, reason);
+}
+[[noreturn]] inline void invalid(const std::string& reason) {
+  throw Error(DEEPBENCH_INVALID, reason);
+}
+[[noreturn]] inline void failed(const std::string& reason) {
+  throw Error(DEEPBENCH_FAILED, reason);
+}
+
+// A view of named values; what is absent has the fallback.
+class Values {
+ public:
+  explicit Values(deepbench_values values) : values_(values) {}
+
+  int64_t integer(std::string_view name, int64_t fallback = 0) const {
+    const deepbench_value* value = find(name);
+    if (!value) return fallback;
+    return value->kind == DEEPBENCH_REAL ? static_cast<int64_t>(value->real) : value->integer;
+  }
+  double real(std::string_view name, double fallback = 0) const {
+    const deepbench_value* value = find(name);
+    if (!value) return fallback;
+    return value->kind == DEEPBENCH_REAL ? value->real : static_cast<double>(value->integer);
+  }
+  std::string text(std::string_view name, std::string_view fallback = "") const {
+    const deepbench_value* value = find(name);
+    return value && value->kind == DEEPBENCH_TEXT ? value->text : std::string(fallback);
+  }
+
+ private:
+  const deepbench_value* find(std::string_view name) const {
+    for (size_t i = 0; i < values_.count; ++i)
+      if (name == values_.items[i].name) return &values_.items[i];
+    return nullptr;
+  }
+  deepbench_values values_;
+};
+
+// A problem as the core hands it over.
+class Problem {
+ public:
+  explicit Problem(const deepbench_problem& problem)
+      : op_(problem.op), values_(problem.attributes) {}
+  const std::string& op() const { return op_; }
+  int64_t integer(std::string_view name, int64_t fallback = 0) const {
+    return values_.integer(name, fallback);
+  }
+  double real(std::string_view name, double fallback = 0) const {
+    return values_.real(name, fallback);
+  }
+  std::string text(std::string_view name, std::string_view fallback = "") const {
+    return values_.text(name, fallback);
+  }
+
+ private:
+  std::string op_;
+  Values values_;
+};
+
+// The options of plugin.h with their defaults.
+struct Options {
+  int32_t device = 0;
+  std::string library;
+  std::string candidate;
+  bool cold = false;
+  int64_t copies = 1024;
+  int64_t threads = 0;
+  bool pad = true;
+  uint64_t seed = 0;
+  int64_t workspace = 32 << 20;
+  std::string inputs = "uniform";
+
+  Options() = default;
+  explicit Options(deepbench_values raw) {
+    Values values(raw);
+    device = static_cast<int32_t>(values.integer("device", device));
+    library = values.text("library");
+    candidate = values.text("candidate");
+    cold = values.text("cache") == "cold";
+    copies = values.integer("copies", copies);
+    threads = values.integer("threads", threads);
+    pad = values.integer("pad", 1) != 0;
+    seed = static_cast<uint64_t>(values.integer("seed", 0));
+    workspace = values.integer("workspace", workspace);
+    inputs = values.text("inputs", inputs);
+  }
+};
+
+// Where a backend puts what it has to say.
+class Sink {
+ public:
+  explicit Sink(deepbench_sink sink) : sink_(sink) {}
+  void text(const std::string& name, const std::string& value) {
+    emit({name.c_str(), DEEPBENCH_TEXT, 0, 0, value.c_str()});
+  }
+  void integer(const std::string& name, int64_t value) {
+    emit({name.c_str(), DEEPBENCH_INTEGER, value, 0, nullptr});
+  }
+  void real(const std::string& name, double value) {
+    emit({name.c_str(), DEEPBENCH_REAL, 0, value, nullptr});
+  }
+  // `unit` and `better` ("lower" or "higher") tell reports how to print and compare it.
+  void metric(const std::string& name, double value, const std::string& unit,
+              const std::string& better) {
+    const std::string full = "metric." + name;
+    const std::string how = unit + " " + better;
+    emit({full.c_str(), DEEPBENCH_REAL, 0, value, how.c_str()});
+  }
+
+ private:
+  void emit(const deepbench_value& value) { sink_.emit(sink_.context, &value); }
+  deepbench_sink sink_;
+};
+
+// One prepared call. See plugin.h for what each slot promises.
+class Kernel {
+ public:
+  virtual ~Kernel() = default;
+  virtual void describe(Sink& sink) const = 0;
+  virtual void time_batch(const deepbench_request& request, deepbench_batch& batch) = 0;
+  virtual void restore() {}
+  virtual void poison_outputs() = 0;
+  virtual void read_output(const uint64_t* indices, size_t count, double* values) = 0;
+  virtual void scan_output(deepbench_scan& scan) = 0;
+  virtual void project_output(uint64_t rows, uint64_t seed, double* sums) = 0;
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual void describe(Sink& sink) = 0;
+  virtual int32_t device_count() = 0;
+  virtual void describe_device(int32_t device, Sink& sink) = 0;
+  virtual void environment(const Options& options, Sink& sink) { (void)options, (void)sink; }
+  virtual void supports(const Problem& problem, const Options& options) = 0;
+  virtual uint64_t memory_needed(const Problem& problem, const Options& options) = 0;
+  virtual std::vector<std::string> candidates(const Problem& problem, const Options& options) {
+    (void)problem, (void)options;
+    return {};
+  }
+  virtual std::unique_ptr<Kernel> prepare(const Problem& problem, const Options& options) = 0;
+  virtual void observe(int32_t device, Sink& sink) { (void)device, (void)sink; }
+  virtual void join(const deepbench_group& group) {
+    (void)group;
+    unsupported("this backend has no collectives");
+  }
+};
+
+namespace internal {
+
+inline std::string& last_error() {
+  thread_local std::string text;
+  return text;
+}
+
+template <class Body>
+deepbench_status guard(Body body) noexcept {
+  try {
+    try {
+      body();
+      return DEEPBENCH_OK;
+    } catch (const Error& error) {
+      last_error() = error.what();
+      return error.status();
+    } catch (const std::bad_alloc&) {
+      last_error() = "out of host memory";
+      return DEEPBENCH_OUT_OF_MEMORY;
+    } catch (const std::exception& error) {
+      last_error() = error.what();
+      return DEEPBENCH_FAILED;
+    }
+  } catch (...) {  // no memory for the message, or something that is no std::exception
+    return DEEPBENCH_FAILED;
+  }
+}
+
+inline Kernel& kernel(deepbench_kernel* handle) { return *reinterpret_cast<Kernel*>(handle); }
+
+// The slots of one backend class; each does nothing but translate.
+template <class B>
+struct Slots {
+  static B& backend() {
+    static B* instance = new B();  // never destroyed: libraries may already be gone at exit
+    return *instance;
+  }
+  static const char* error() { return last_error().c_str(); }
+  static deepbench_status describe(deepbench_sink raw) {
+    return guard([&] {
+      Sink sink(raw);
+      backend().describe(sink);
+    });
+  }
+  static deepbench_status device_count(int32_t* count) {
+    return guard([&] { *count = backend().device_count(); });
+  }
+  static deepbench_status describe_device(int32_t device, deepbench_sink raw) {
+    return guard([&] {
+      Sink sink(raw);
+      backend().describe_device(device, sink);
+    });
+  }
+  static deepbench_status environment(deepbench_values options, deepbench_sink raw) {
+    return guard([&] {
+      Sink sink(raw);
+      backend().environment(Options(options), sink);
+    });
+  }
+  static deepbench_status supports(const deepbench_problem* problem, deepbench_values options) {
+    return guard([&] { backend().supports(Problem(*problem), Options(options)); });
+  }
+  static deepbench_status memory_needed(const deepbench_problem* problem, deepbench_values options,
+                                        uint64_t* bytes) {
+    return guard(
+        [&] { *bytes = backend().memory_needed(Problem(*problem), Options(options)); });
+  }
+  static deepbench_status candidates(const deepbench_problem* problem, deepbench_values options,
+                                     deepbench_sink raw) {
+    return guard([&] {
+      Sink sink(raw);
+      for (const auto& id : backend().candidates(Problem(*problem), Options(options)))
+        sink.text("candidate", id);
+    });
+  }
+  static deepbench_status prepare(const deepbench_problem* problem, deepbench_values options,
+                                  deepbench_kernel** out) {
+    return guard([&] {
+      std::unique_ptr<Kernel> made = backend().prepare(Problem(*problem), Options(options));
+      *out = reinterpret_cast<deepbench_kernel*>(made.release());
+    });
+  }
+  static deepbench_status describe_kernel(deepbench_kernel* handle, deepbench_sink raw) {
+    return guard([&] {
+      Sink sink(raw);
+      kernel(handle).describe(sink);
+    });
+  }
+  static deepbench_status time_batch(deepbench_kernel* handle, const deepbench_request* request,
+                                     deepbench_batch* batch) {
+    return guard([&] { kernel(handle).time_batch(*request, *batch); });
+  }
+  static deepbench_status restore(deepbench_kernel* handle) {
+    return guard([&] { kernel(handle).restore(); });
+  }
+  static deepbench_status poison_outputs(deepbench_kernel* handle) {
+    return guard([&] { kernel(handle).poison_outputs(); });
+  }
+  static deepbench_status read_output(deepbench_kernel* handle, const uint64_t* indices,
+                                      size_t count, double* values) {
+    return guard([&] { kernel(handle).read_output(indices, count, values); });
+  }
+  static deepbench_status scan_output(deepbench_kernel* handle, deepbench_scan* scan) {
+    return guard([&] { kernel(handle).scan_output(*scan); });
+  }
+  static deepbench_status project_output(deepbench_kernel* handle, uint64_t rows, uint64_t seed,
+                                         double* sums) {
+    return guard([&] { kernel(handle).project_output(rows, seed, sums); });
+  }
+  static deepbench_status observe(int32_t device, deepbench_sink raw) {
+    return guard([&] {
+      Sink sink(raw);
+      backend().observe(device, sink);
+    });
+  }
+  static deepbench_status join(const deepbench_group* group) {
+    return guard([&] { backend().join(*group); });
+  }
+  static void destroy(deepbench_kernel* handle) {
+    delete reinterpret_cast<Kernel*>(handle);
+  }
+};
+
+}  // namespace internal
+
+// The table of backend class B, which is made on first use. B needs a default constructor that
+// does no work which can fail.
+template <class B>
+const deepbench_backend* table(const char* name) {
+  using S = internal::Slots<B>;
+  static const deepbench_backend table = {
+      sizeof(deepbench_backend), DEEPBENCH_ABI_MAJOR, DEEPBENCH_ABI_MINOR, name,
+      S::error,          S::describe,   S::device_count,    S::describe_device,
+      S::environment,    S::supports,   S::memory_needed,   S::candidates,
+      S::prepare,        S::describe_kernel, S::time_batch, S::restore,
+      S::poison_outputs, S::read_output, S::scan_output,    S::project_output,
+      S::observe,        S::join,       S::destroy};
+  return &table;
+}
+
+}  // namespace deepbench::plugin
+
+// Exports backend class TYPE under NAME; once per shared library, at namespace scope.
+#define DEEPBENCH_PLUGIN(TYPE, NAME)                                        \
+  extern "C" DEEPBENCH_EXPORT const deepbench_backend* deepbench_plugin() { \
+    return ::deepbench::plugin::table<TYPE>(NAME);                          \
+  }

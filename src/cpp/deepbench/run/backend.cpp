@@ -1,0 +1,247 @@
+// RAII over a plugin's table.
+#include "deepbench/run/backend.hpp"
+
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "deepbench/core/status.hpp"
+#include "deepbench/fill.h"
+#include "deepbench/run/marshal.hpp"
+
+namespace deepbench {
+namespace {
+
+Status row_status(deepbench_status status) {
+  switch (status) {
+    case DEEPBENCH_OK:
+      return Status::kOk;
+    case DEEPBENCH_UNSUPPORTED:
+      return Status::kUnsupported;
+    case DEEPBENCH_INVALID:
+      return Status::kInvalid;
+    case DEEPBENCH_OUT_OF_MEMORY:
+      return Status::kOutOfMemory;
+    case DEEPBENCH_DEVICE_LOST:
+      return Status::kDeviceLost;
+    case DEEPBENCH_FAILED:
+      break;
+  }
+  return Status::kFailed;
+}
+
+// Reasons are one line, whatever the plugin wrote.
+std::string one_line(const char* text) {
+  std::string line = text && *text ? text : "no reason given";
+  for (char& c : line)
+    if (static_cast<unsigned char>(c) < 0x20) c = ' ';
+  return line;
+}
+
+void check_status(const deepbench_backend* table, deepbench_status status, const char* slot) {
+  if (status == DEEPBENCH_OK) return;
+  const std::string reason = one_line(table->last_error());
+  // What is merely not supported needs no blame; anything else names the slot that failed.
+  throw RowFailure(row_status(status), status == DEEPBENCH_UNSUPPORTED
+                                           ? reason
+                                           : std::string(slot) + ": " + reason);
+}
+
+std::string launch_name(int32_t launch) {
+  switch (launch) {
+    case DEEPBENCH_LAUNCH_GRAPH:
+      return "graph";
+    case DEEPBENCH_LAUNCH_STREAM:
+      return "stream";
+    case DEEPBENCH_LAUNCH_ISOLATED:
+      return "isolated";
+    default:
+      return "unknown";
+  }
+}
+
+constexpr uint64_t kChunk = 1 << 16;  // elements read at a time where the core scans itself
+
+}  // namespace
+
+Kernel::Kernel(const deepbench_backend* table, deepbench_kernel* handle)
+    : table_(table), handle_(handle, Destroy{table}) {
+  Collector collector;
+  check(table_->describe_kernel(handle_.get(), collector.sink()), "describe_kernel");
+  facts_ = collector.values();
+}
+
+void Kernel::check(deepbench_status status, const char* slot) const {
+  check_status(table_, status, slot);
+}
+
+void Kernel::check_batch(const deepbench_batch& batch, uint64_t asked) const {
+  const auto nonsense = [](const std::string& what) {
+    throw RowFailure(Status::kFailed, "time_batch: the backend answered nonsense: " + what);
+  };
+  if (!std::isfinite(batch.elapsed_ns) || batch.elapsed_ns <= 0)
+    nonsense("an elapsed time of " + std::to_string(batch.elapsed_ns) + " ns");
+  if (!std::isfinite(batch.host_ns) || batch.host_ns <= 0)
+    nonsense("a host time of " + std::to_string(batch.host_ns) + " ns");
+  if (!std::isfinite(batch.clock_mhz) || batch.clock_mhz < 0)
+    nonsense("a clock of " + std::to_string(batch.clock_mhz) + " MHz");
+  if (batch.count != asked)
+    nonsense(std::to_string(batch.count) + " calls instead of " + std::to_string(asked));
+  // A cold row that silently stays on one copy would be a warm one.
+  const uint64_t touched = std::min<uint64_t>(asked, copies());
+  if (batch.copies_touched != touched)
+    nonsense("it touched " + std::to_string(batch.copies_touched) + " copies of the operands, not " +
+             std::to_string(touched));
+}
+
+Batch Kernel::time_batch(uint64_t count, deepbench_launch launch, uint32_t flags) {
+  const deepbench_request request = {sizeof request, count, launch, flags};
+  deepbench_batch raw = {};
+  raw.struct_size = sizeof raw;
+  check(table_->time_batch(handle_.get(), &request, &raw), "time_batch");
+  check_batch(raw, count);
+  Batch batch;
+  batch.count = raw.count;
+  batch.elapsed_ns = raw.elapsed_ns;
+  batch.host_ns = raw.host_ns;
+  batch.clock_mhz = raw.clock_mhz;
+  batch.throttled = (raw.flags & DEEPBENCH_BATCH_THROTTLED) != 0;
+  batch.power_capped = (raw.flags & DEEPBENCH_BATCH_POWER_CAPPED) != 0;
+  batch.launch = launch_name(raw.launch);
+  batch.timer = raw.timer ? raw.timer : "unknown";
+  return batch;
+}
+
+void Kernel::restore() {
+  if (table_->restore) check(table_->restore(handle_.get()), "restore");
+}
+
+void Kernel::poison_outputs() {
+  check(table_->poison_outputs(handle_.get()), "poison_outputs");
+}
+
+std::vector<double> Kernel::read_output(const std::vector<uint64_t>& indices) {
+  std::vector<double> values(indices.size());
+  check(table_->read_output(handle_.get(), indices.data(), indices.size(), values.data()),
+        "read_output");
+  return values;
+}
+
+deepbench_scan Kernel::scan_output(uint64_t outputs) {
+  deepbench_scan scan = {};
+  scan.struct_size = sizeof scan;
+  if (table_->scan_output) {
+    check(table_->scan_output(handle_.get(), &scan), "scan_output");
+    return scan;
+  }
+  std::vector<uint64_t> indices;
+  for (uint64_t begin = 0; begin < outputs; begin += indices.size()) {
+    indices.resize(std::min(kChunk, outputs - begin));
+    std::iota(indices.begin(), indices.end(), begin);
+    for (double value : read_output(indices)) {
+      scan.count += 1;
+      scan.untouched += std::isnan(value) || value == DEEPBENCH_POISON_INTEGER;
+      scan.non_finite += std::isinf(value);
+    }
+  }
+  return scan;
+}
+
+std::vector<double> Kernel::project_output(uint64_t rows, uint64_t outputs, uint64_t seed) {
+  std::vector<double> sums(rows, 0.0);
+  if (table_->project_output) {
+    check(table_->project_output(handle_.get(), rows, seed, sums.data()), "project_output");
+    return sums;
+  }
+  std::vector<uint64_t> indices;
+  for (uint64_t begin = 0; begin < outputs; begin += indices.size()) {
+    indices.resize(std::min(kChunk, outputs - begin));
+    std::iota(indices.begin(), indices.end(), begin);
+    const std::vector<double> values = read_output(indices);
+    for (size_t i = 0; i < values.size(); ++i) {
+      const uint64_t at = begin + i;
+      sums[at % rows] += values[i] * deepbench_weight(seed, at / rows);
+    }
+  }
+  return sums;
+}
+
+Backend::Backend(const deepbench_backend* table, std::string path)
+    : table_(table), path_(std::move(path)) {}
+
+Attributes Backend::describe() const {
+  Collector collector;
+  check_status(table_, table_->describe(collector.sink()), "describe");
+  return collector.values();
+}
+
+int Backend::device_count() const {
+  int32_t count = 0;
+  check_status(table_, table_->device_count(&count), "device_count");
+  if (count < 0)
+    throw RowFailure(Status::kFailed, "device_count: the backend answered nonsense: " +
+                                          std::to_string(count) + " devices");
+  return count;
+}
+
+Attributes Backend::describe_device(int device) const {
+  Collector collector;
+  check_status(table_, table_->describe_device(device, collector.sink()), "describe_device");
+  return collector.values();
+}
+
+Attributes Backend::environment(const Attributes& options) const {
+  Collector collector;
+  if (table_->environment)
+    check_status(table_, table_->environment(ValuesView(options).get(), collector.sink()),
+                 "environment");
+  return collector.values();
+}
+
+void Backend::supports(const Problem& problem, const Attributes& options) const {
+  check_status(table_, table_->supports(ProblemView(problem).get(), ValuesView(options).get()),
+               "supports");
+}
+
+uint64_t Backend::memory_needed(const Problem& problem, const Attributes& options) const {
+  uint64_t bytes = 0;
+  check_status(table_,
+               table_->memory_needed(ProblemView(problem).get(), ValuesView(options).get(), &bytes),
+               "memory_needed");
+  return bytes;
+}
+
+std::vector<std::string> Backend::candidates(const Problem& problem,
+                                             const Attributes& options) const {
+  Collector collector;
+  if (table_->candidates)
+    check_status(table_,
+                 table_->candidates(ProblemView(problem).get(), ValuesView(options).get(),
+                                    collector.sink()),
+                 "candidates");
+  return collector.repeated();
+}
+
+Kernel Backend::prepare(const Problem& problem, const Attributes& options) const {
+  deepbench_kernel* handle = nullptr;
+  check_status(table_,
+               table_->prepare(ProblemView(problem).get(), ValuesView(options).get(), &handle),
+               "prepare");
+  if (!handle)
+    throw RowFailure(Status::kFailed, "prepare: the backend answered nonsense: no kernel");
+  return Kernel(table_, handle);
+}
+
+Attributes Backend::observe(int device) const {
+  Collector collector;
+  if (table_->observe) check_status(table_, table_->observe(device, collector.sink()), "observe");
+  return collector.values();
+}
+
+void Backend::join(const deepbench_group& group) const {
+  if (!table_->join)
+    throw RowFailure(Status::kUnsupported, "backend " + name() + " has no collectives");
+  check_status(table_, table_->join(&group), "join");
+}
+
+}  // namespace deepbench

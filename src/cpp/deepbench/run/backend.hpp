@@ -1,0 +1,76 @@
+// RAII over a plugin's table: statuses become RowFailure, what a plugin answers is checked before
+// anyone believes it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "deepbench/core/attributes.hpp"
+#include "deepbench/core/export.hpp"
+#include "deepbench/core/problem.hpp"
+#include "deepbench/measure/batch.hpp"
+#include "deepbench/plugin.h"
+
+namespace deepbench {
+
+// One prepared call of a backend; see plugin.h for what each function promises.
+class DEEPBENCH_API Kernel {
+ public:
+  Kernel(const deepbench_backend* table, deepbench_kernel* handle);
+
+  const Attributes& facts() const { return facts_; }  // what describe_kernel said
+  uint64_t copies() const { return static_cast<uint64_t>(facts_.integer("copies", 1)); }
+  bool in_place() const { return facts_.integer("in_place") != 0; }
+
+  // Throws RowFailure when the backend fails or answers nonsense: a time that is no positive
+  // number, another count, copies that were not touched.
+  Batch time_batch(uint64_t count, deepbench_launch launch = DEEPBENCH_LAUNCH_BEST,
+                   uint32_t flags = 0);
+  void restore();
+  void poison_outputs();
+  std::vector<double> read_output(const std::vector<uint64_t>& indices);
+  // `outputs` is the number of elements, for backends that leave scanning to the core.
+  deepbench_scan scan_output(uint64_t outputs);
+  std::vector<double> project_output(uint64_t rows, uint64_t outputs, uint64_t seed);
+
+ private:
+  void check(deepbench_status status, const char* slot) const;
+  void check_batch(const deepbench_batch& batch, uint64_t asked) const;
+
+  struct Destroy {
+    const deepbench_backend* table;
+    void operator()(deepbench_kernel* handle) const { table->destroy(handle); }
+  };
+  const deepbench_backend* table_;
+  std::unique_ptr<deepbench_kernel, Destroy> handle_;
+  Attributes facts_;
+};
+
+// A loaded backend. Copies share the plugin, which stays loaded as long as the process.
+class DEEPBENCH_API Backend {
+ public:
+  // `path` is where it was loaded from, or "" for a table that is linked in.
+  Backend(const deepbench_backend* table, std::string path);
+
+  std::string name() const { return table_->name; }
+  const std::string& path() const { return path_; }
+
+  Attributes describe() const;
+  int device_count() const;
+  Attributes describe_device(int device) const;
+  Attributes environment(const Attributes& options) const;
+  // Throws RowFailure(kUnsupported) with the reason.
+  void supports(const Problem& problem, const Attributes& options) const;
+  uint64_t memory_needed(const Problem& problem, const Attributes& options) const;
+  std::vector<std::string> candidates(const Problem& problem, const Attributes& options) const;
+  Kernel prepare(const Problem& problem, const Attributes& options) const;
+  Attributes observe(int device) const;
+  void join(const deepbench_group& group) const;
+
+ private:
+  const deepbench_backend* table_;
+  std::string path_;
+};
+
+}  // namespace deepbench

@@ -1,0 +1,126 @@
+// Choosing among a library's candidates: three samples each, the near ones again in turns.
+#include "deepbench/run/choose.hpp"
+
+#include <algorithm>
+#include <memory>
+
+#include "deepbench/core/status.hpp"
+#include "deepbench/measure/statistics.hpp"
+#include "deepbench/run/stopwatch.hpp"
+#include "deepbench/run/trial.hpp"
+
+namespace deepbench {
+namespace {
+
+constexpr size_t kMostCandidates = 32;  // exhaustive has no limit
+constexpr int kSamples = 3, kRounds = 5;
+constexpr double kNear = 1.5;     // times the leader: worth another look
+constexpr size_t kFinalists = 4;  // prepared at the same time
+constexpr double kSwitch = 0.98;  // a switch needs more than 2 %
+
+struct Contender {
+  std::string id;
+  double cost = 0;
+};
+
+class Chooser {
+ public:
+  Chooser(const Backend& backend, const Problem& problem, const RunOptions& options,
+          double span_ns, double budget_ns, Stages& stages)
+      : backend_(backend), problem_(problem), options_(options), span_ns_(span_ns),
+        budget_ns_(budget_ns), stages_(stages) {
+    options_.verify = false;  // the winner is verified when it is measured
+  }
+
+  Choice run() {
+    std::vector<std::string> ids = backend_.candidates(problem_, options_.for_plugin(""));
+    if (!ids.empty()) ids.erase(ids.begin());  // the first is the library's own choice
+    if (options_.algorithm != "exhaustive" && ids.size() > kMostCandidates)
+      ids.resize(kMostCandidates);
+    heat("");
+    for (const auto& id : ids) {
+      if (budget_ns_ > 0 && spent_ns_ > 0.5 * budget_ns_) {
+        choice_.notes.push_back("candidates left untried for lack of time");
+        break;
+      }
+      heat(id);
+    }
+    final();
+    return std::move(choice_);
+  }
+
+ private:
+  // A first look at one candidate.
+  void heat(const std::string& id) {
+    Stopwatch watch;
+    try {
+      Trial trial(backend_, problem_, options_, id, stages_);
+      const double call_ns = median(trial.sample(kSamples, span_ns_));
+      contenders_.push_back({id, cost_ns(call_ns, trial.facts(), options_)});
+    } catch (const RowFailure& failure) {
+      if (failure.status() == Status::kDeviceLost) throw;
+      choice_.notes.push_back("candidate " + id + " left out: " + failure.what());
+    }
+    ++choice_.tried;
+    spent_ns_ += watch.lap_ns();
+  }
+
+  std::vector<Contender> finalists() {
+    std::sort(contenders_.begin(), contenders_.end(),
+              [](const Contender& a, const Contender& b) { return a.cost < b.cost; });
+    std::vector<Contender> near;
+    for (const auto& one : contenders_) {
+      const bool is_default = one.id.empty();
+      const bool fits = near.size() < kFinalists && one.cost <= kNear * contenders_[0].cost;
+      if (is_default || fits) near.push_back(one);
+    }
+    return near;
+  }
+
+  // The near ones again, interleaved, so that a drift of the machine falls on all alike.
+  void final() {
+    std::vector<Contender> near = finalists();
+    if (near.size() < 2) return;
+    std::vector<std::unique_ptr<Trial>> trials;
+    std::vector<std::vector<double>> samples(near.size());
+    for (const auto& one : near)
+      trials.push_back(std::make_unique<Trial>(backend_, problem_, options_, one.id, stages_));
+    for (int round = 0; round < kRounds; ++round)
+      for (size_t i = 0; i < near.size(); ++i)
+        for (double ns : trials[i]->sample(1, span_ns_)) samples[i].push_back(ns);
+    double own = 0;
+    for (size_t i = 0; i < near.size(); ++i) {
+      near[i].cost = cost_ns(median(samples[i]), trials[i]->facts(), options_);
+      if (near[i].id.empty()) own = near[i].cost;
+    }
+    std::sort(near.begin(), near.end(),
+              [](const Contender& a, const Contender& b) { return a.cost < b.cost; });
+    for (const auto& one : near)
+      if (!one.id.empty() && (own == 0 || one.cost < kSwitch * own))
+        choice_.faster.push_back(one.id);
+  }
+
+  const Backend& backend_;
+  const Problem& problem_;
+  RunOptions options_;
+  double span_ns_, budget_ns_;
+  Stages& stages_;
+  double spent_ns_ = 0;
+  std::vector<Contender> contenders_;
+  Choice choice_;
+};
+
+}  // namespace
+
+double cost_ns(double call_ns, const Attributes& facts, const RunOptions& options) {
+  const std::string converted = facts.text("converted");
+  if (converted.empty() || options.is_constant(converted)) return call_ns;
+  return call_ns + facts.real("conversion_ns");
+}
+
+Choice choose(const Backend& backend, const Problem& problem, const RunOptions& options,
+              double span_ns, double budget_ns, Stages& stages) {
+  return Chooser(backend, problem, options, span_ns, budget_ns, stages).run();
+}
+
+}  // namespace deepbench

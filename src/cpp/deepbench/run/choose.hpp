@@ -1,0 +1,31 @@
+// algorithm=best and exhaustive: tries a library's candidates beside its own first choice.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "deepbench/core/export.hpp"
+#include "deepbench/core/problem.hpp"
+#include "deepbench/run/backend.hpp"
+#include "deepbench/run/options.hpp"
+#include "deepbench/run/result.hpp"
+
+namespace deepbench {
+
+struct Choice {
+  // Candidates that beat the library's own choice ("") by more than noise, the fastest first.
+  std::vector<std::string> faster;
+  int64_t tried = 0;
+  std::vector<std::string> notes;  // candidates that could not be tried, and why
+};
+
+// `budget_ns` is the host time that trying may take (0: no limit).
+DEEPBENCH_API Choice choose(const Backend& backend, const Problem& problem,
+                            const RunOptions& options, double span_ns, double budget_ns,
+                            Stages& stages);
+
+// What a call of this trial costs in use: its time, and that of a conversion which its application
+// cannot make beforehand.
+double cost_ns(double call_ns, const Attributes& facts, const RunOptions& options);
+
+}  // namespace deepbench

@@ -1,0 +1,159 @@
+// Finding and loading plugins.
+#include "deepbench/run/loader.hpp"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <mutex>
+
+#include "deepbench/core/operation.hpp"
+#include "deepbench/core/status.hpp"
+
+namespace deepbench {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kPrefix = "libdeepbench_";
+constexpr std::string_view kSuffix = ".so";
+
+std::string name_of_file(const fs::path& path) {
+  const std::string file = path.filename().string();
+  if (file.size() <= kPrefix.size() + kSuffix.size()) return "";
+  if (file.compare(0, kPrefix.size(), kPrefix) != 0) return "";
+  if (file.compare(file.size() - kSuffix.size(), kSuffix.size(), kSuffix) != 0) return "";
+  return file.substr(kPrefix.size(), file.size() - kPrefix.size() - kSuffix.size());
+}
+
+void add(const fs::path& path, std::vector<FoundBackend>& found) {
+  const std::string name = name_of_file(path);
+  const auto same = [&](const FoundBackend& one) { return one.name == name; };
+  if (!name.empty() && std::none_of(found.begin(), found.end(), same))
+    found.push_back({name, path.string()});
+}
+
+void look_in(const fs::path& place, std::vector<FoundBackend>& found) {
+  std::error_code ignored;
+  if (!fs::is_directory(place, ignored)) return add(place, found);
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(place, ignored)) files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  for (const auto& file : files) add(file, found);
+}
+
+std::vector<std::string> environment_paths() {
+  std::vector<std::string> paths;
+  const char* value = std::getenv("DEEPBENCH_BACKEND_PATH");
+  std::string text = value ? value : "";
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find(':', begin), text.size());
+    if (end > begin) paths.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return paths;
+}
+
+std::string last_dl_error() {
+  const char* text = dlerror();
+  return text ? text : "unknown error of the loader";
+}
+
+// Slots that every backend has; the optional ones may be NULL.
+bool complete(const deepbench_backend& table) {
+  return table.name && table.last_error && table.describe && table.device_count &&
+         table.describe_device && table.supports && table.memory_needed && table.prepare &&
+         table.describe_kernel && table.time_batch && table.poison_outputs && table.read_output &&
+         table.destroy;
+}
+
+const deepbench_backend* open_table(const std::string& path) {
+  const auto refuse = [&](const std::string& why) {
+    throw BackendUnavailable(path + ": " + why);
+  };
+  std::error_code ignored;
+  if (!fs::exists(path, ignored)) refuse("no such file");
+  void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!handle) throw BackendUnavailable("cannot load a backend: " + last_dl_error());
+  const auto entry =
+      reinterpret_cast<deepbench_plugin_function>(dlsym(handle, DEEPBENCH_PLUGIN_SYMBOL));
+  if (!entry) refuse("not a deepbench backend: it exports no " DEEPBENCH_PLUGIN_SYMBOL "()");
+  const deepbench_backend* table = entry();
+  if (!table) refuse(DEEPBENCH_PLUGIN_SYMBOL "() returned no table");
+  if (table->abi_major != DEEPBENCH_ABI_MAJOR)
+    refuse("built for version " + std::to_string(table->abi_major) +
+           " of the backend interface; this deepbench speaks version " +
+           std::to_string(DEEPBENCH_ABI_MAJOR));
+  if (table->struct_size < sizeof(deepbench_backend))
+    refuse("its table is too small: " + std::to_string(table->struct_size) + " bytes of " +
+           std::to_string(sizeof(deepbench_backend)));
+  if (!complete(*table)) refuse("its table lacks a slot that every backend must have");
+  return table;
+}
+
+Backend load_automatic(const std::vector<FoundBackend>& found, std::string* why) {
+  std::string passed_over;
+  for (const std::string name : {"cuda", "cpu"}) {
+    for (const auto& one : found) {
+      if (one.name != name) continue;
+      const Backend backend = load_plugin(one.path);
+      if (backend.device_count() > 0) {
+        if (why) *why = passed_over;
+        return backend;
+      }
+      passed_over += "no " + name + " device; ";
+    }
+  }
+  throw BackendUnavailable("no backend has a device here: " + passed_over + "looked in " +
+                           package_directory());
+}
+
+}  // namespace
+
+std::string package_directory() {
+  Dl_info info;
+  if (dladdr(reinterpret_cast<const void*>(&package_directory), &info) && info.dli_fname) {
+    std::error_code ignored;
+    return fs::absolute(fs::path(info.dli_fname), ignored).parent_path().string();
+  }
+  return ".";
+}
+
+std::vector<FoundBackend> find_backends(const std::vector<std::string>& paths) {
+  std::vector<FoundBackend> found;
+  for (const auto& path : paths) look_in(path, found);
+  for (const auto& path : environment_paths()) look_in(path, found);
+  look_in(package_directory(), found);
+  return found;
+}
+
+Backend load_plugin(const std::string& path) {
+  static std::mutex mutex;
+  static std::map<std::string, const deepbench_backend*> loaded;  // plugins are never unloaded
+  const std::lock_guard<std::mutex> lock(mutex);
+  std::error_code ignored;
+  const std::string key = fs::absolute(path, ignored).string();
+  auto at = loaded.find(key);
+  if (at == loaded.end()) at = loaded.emplace(key, open_table(key)).first;
+  return Backend(at->second, key);
+}
+
+Backend load_backend(const std::string& name, const std::vector<std::string>& paths,
+                     std::string* why) {
+  if (name.find('/') != std::string::npos) return load_plugin(name);
+  const std::vector<FoundBackend> found = find_backends(paths);
+  if (name == "auto") return load_automatic(found, why);
+  std::vector<std::string> names = {"auto"};
+  std::string list = "auto";
+  for (const auto& one : found) {
+    if (one.name == name) return load_plugin(one.path);
+    names.push_back(one.name);
+    list += " " + one.name;
+  }
+  throw BackendUnavailable("no backend is called '" + name + "'" + suggestion(name, names) +
+                           "; there are " + list);
+}
+
+}  // namespace deepbench

@@ -1,0 +1,140 @@
+// Reading row options; one table of keys.
+#include "deepbench/run/options.hpp"
+
+#include <algorithm>
+#include <functional>
+
+#include "deepbench/core/operation.hpp"
+#include "deepbench/core/status.hpp"
+
+namespace deepbench {
+namespace {
+
+using Text = const std::string&;
+using Setter = std::function<void(RunOptions&, Text key, Text value)>;
+
+// One of two words; the first stands for true.
+bool either(Text key, Text value, Text yes, Text no) {
+  if (value != yes && value != no)
+    throw InvalidProblem(key + "=" + value + ": must be " + yes + " or " + no);
+  return value == yes;
+}
+
+int64_t integer(Text key, Text value, int64_t smallest) {
+  const int64_t number = parse_integer(key, value);
+  if (number < smallest)
+    throw InvalidProblem(key + "=" + value + ": must be at least " + std::to_string(smallest));
+  return number;
+}
+
+Setter flag(bool RunOptions::*field, const char* yes = "yes", const char* no = "no") {
+  return [=](RunOptions& options, Text key, Text value) {
+    options.*field = either(key, value, yes, no);
+  };
+}
+
+Setter number(int64_t RunOptions::*field, int64_t smallest = 0) {
+  return [=](RunOptions& options, Text key, Text value) {
+    options.*field = integer(key, value, smallest);
+  };
+}
+
+Setter word(std::string RunOptions::*field) {
+  return [=](RunOptions& options, Text, Text value) { options.*field = value; };
+}
+
+void set_time_limit(RunOptions& options, Text key, Text value) {
+  options.time_limit_s = parse_real(key, value);
+  if (options.time_limit_s < 0 || options.time_limit_s > 1e6)
+    throw InvalidProblem(key + "=" + value + ": must be between 0 and 1000000 seconds");
+}
+
+void set_inputs(RunOptions& options, Text key, Text value) {
+  if (value != "uniform" && value != "zeros" && value != "ones")
+    throw InvalidProblem(key + "=" + value + ": must be uniform, zeros or ones");
+  options.inputs = value;
+}
+
+void set_constant(RunOptions& options, Text, Text value) {
+  options.constant.clear();
+  for (size_t begin = 0; begin < value.size();) {
+    const size_t end = std::min(value.find(',', begin), value.size());
+    if (end > begin) options.constant.push_back(value.substr(begin, end - begin));
+    begin = end + 1;
+  }
+}
+
+const std::vector<std::pair<std::string, Setter>>& setters() {
+  static const std::vector<std::pair<std::string, Setter>> all = {
+      {"device", number(&RunOptions::device)},
+      {"library", word(&RunOptions::library)},
+      {"algorithm", word(&RunOptions::algorithm)},
+      {"cache", flag(&RunOptions::cold, "cold", "hot")},
+      {"power", flag(&RunOptions::steady, "steady", "burst")},
+      {"samples", number(&RunOptions::samples)},
+      {"time_limit", set_time_limit},
+      {"verify", flag(&RunOptions::verify)},
+      {"pad", flag(&RunOptions::pad)},
+      {"threads", number(&RunOptions::threads)},
+      {"seed", number(&RunOptions::seed)},
+      {"inputs", set_inputs},
+      {"constant", set_constant},
+      {"workspace", number(&RunOptions::workspace)},
+      {"once", flag(&RunOptions::once)},
+      {"ceilings", flag(&RunOptions::ceilings)},
+      {"position", number(&RunOptions::position)},
+  };
+  return all;
+}
+
+}  // namespace
+
+void RunOptions::apply(std::string_view text) {
+  for (const auto& item : parse_key_values(text)) {
+    const auto& all = setters();
+    const auto at = std::find_if(all.begin(), all.end(),
+                                 [&](const auto& entry) { return entry.first == item.key; });
+    if (at == all.end()) {
+      std::vector<std::string> names;
+      std::string list;
+      for (const auto& entry : all) names.push_back(entry.first), list += " " + entry.first;
+      throw InvalidProblem("no option is called '" + item.key + "'" +
+                           suggestion(item.key, names) + "; there are" + list);
+    }
+    at->second(*this, item.key, item.value);
+  }
+}
+
+bool RunOptions::is_constant(std::string_view operand) const {
+  return std::find(constant.begin(), constant.end(), operand) != constant.end();
+}
+
+Attributes RunOptions::for_plugin(const std::string& candidate) const {
+  Attributes values;
+  values.set("device", device);
+  values.set("library", library);
+  values.set("candidate", candidate);
+  values.set("cache", std::string(cold ? "cold" : "hot"));
+  values.set("threads", threads);
+  values.set("pad", int64_t{pad});
+  values.set("seed", seed);
+  values.set("workspace", workspace);
+  values.set("inputs", inputs);
+  return values;
+}
+
+MeasureOptions RunOptions::for_measuring(const Attributes& facts, std::string_view backend) const {
+  constexpr double kCpuLimitS = 10, kDeviceLimitS = 5, kSteadyLoadS = 3;
+  MeasureOptions measure;
+  measure.exact_samples = samples;
+  const double limit_s = time_limit_s > 0 ? time_limit_s
+                         : backend == "cpu" ? kCpuLimitS
+                                            : kDeviceLimitS;
+  measure.time_limit_ns = limit_s * 1e9;
+  if (steady) measure.steady_load_ns = kSteadyLoadS * 1e9;
+  measure.timer_resolution_ns =
+      facts.real("timer_resolution_ns", measure.timer_resolution_ns);
+  return measure;
+}
+
+}  // namespace deepbench

@@ -1,0 +1,44 @@
+// What a row may be asked for; written as key=value text (docs/results.md lists the keys).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "deepbench/core/attributes.hpp"
+#include "deepbench/core/export.hpp"
+#include "deepbench/measure/options.hpp"
+
+namespace deepbench {
+
+struct DEEPBENCH_API RunOptions {
+  int64_t device = 0;
+  std::string library;
+  std::string algorithm = "default";  // "best", "exhaustive", or a candidate's id
+  bool cold = false;
+  bool steady = false;
+  int64_t samples = 0;
+  double time_limit_s = 0;  // 0: the backend's
+  bool verify = true;
+  bool pad = true;
+  int64_t threads = 0;
+  int64_t seed = 1;
+  std::string inputs = "uniform";
+  std::vector<std::string> constant;  // operands that are constant in their application
+  int64_t workspace = 32 << 20;
+  bool once = false;
+  bool ceilings = true;
+  int64_t position = -1;  // -1: counts up
+
+  // Sets what `text` gives and keeps the rest. Throws InvalidProblem for an unknown key or value.
+  void apply(std::string_view text);
+
+  bool is_constant(std::string_view operand) const;
+  // For the plugin's slots, see plugin.h. `candidate` "" is the library's own choice.
+  Attributes for_plugin(const std::string& candidate) const;
+  // `device` are the facts of describe_device.
+  MeasureOptions for_measuring(const Attributes& device, std::string_view backend) const;
+};
+
+}  // namespace deepbench

@@ -1,0 +1,204 @@
+// Making one row.
+#include "deepbench/run/row.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "deepbench/core/operation.hpp"
+#include "deepbench/core/status.hpp"
+#include "deepbench/run/choose.hpp"
+
+namespace deepbench {
+namespace {
+
+constexpr double kAboveCeiling = 1.05;  // more than this share of a limit is not believed
+constexpr double kSteady = 0.05;        // two medians this near to each other are the same
+constexpr double kLatencyCalls = 3;     // shorter than so many empty calls: bound by latency
+
+std::string gibibytes(double bytes) {
+  return to_text(std::round(bytes / (1 << 30) * 100) / 100) + " GiB";
+}
+
+bool starts_with(const std::string& text, std::string_view prefix) {
+  return text.compare(0, prefix.size(), prefix) == 0;
+}
+
+}  // namespace
+
+RowMaker::RowMaker(const Backend& backend, const Attributes& device, const Problem& problem,
+                   const RunOptions& options, Ceilings& ceilings, Result& row)
+    : backend_(backend), device_(device), problem_(problem), options_(options),
+      ceilings_(ceilings), row_(row), how_(options.for_measuring(device, backend.name())) {}
+
+void RowMaker::make() {
+  backend_.supports(problem_, options_.for_plugin(""));
+  require_memory();
+  if (options_.once) {
+    Trial trial(backend_, problem_, options_, "", row_.stages);
+    trial.once();
+    take(trial);
+    return;
+  }
+  if (options_.algorithm == "best" || options_.algorithm == "exhaustive") {
+    measure_best();
+  } else {
+    measure(options_.algorithm == "default" ? "" : options_.algorithm);
+  }
+  row_.observed = backend_.observe(int(options_.device));
+  if (row_.samples->clock_mhz > 0) row_.observed.set("sm_clock_mhz", row_.samples->clock_mhz);
+  if (options_.ceilings) hold_against_ceilings();
+}
+
+// Said before the machine swaps or kills us.
+void RowMaker::require_memory() const {
+  const double needed = double(backend_.memory_needed(problem_, options_.for_plugin("")));
+  const double available =
+      device_.real("memory_available_bytes", device_.real("memory_bytes", 0));
+  if (available > 0 && needed > available)
+    throw RowFailure(Status::kOutOfMemory, "needs " + gibibytes(needed) + " of memory; " +
+                                               gibibytes(available) + " are available");
+}
+
+void RowMaker::measure(const std::string& candidate) {
+  Trial trial(backend_, problem_, options_, candidate, row_.stages);
+  try {
+    trial.measure(how_);
+  } catch (const RowFailure&) {
+    take(trial);
+    throw;
+  }
+  take(trial);
+  candidate_ = candidate;
+}
+
+// The library's own choice first, in full; then the others; then the winner afresh. A winner whose
+// result is wrong is no winner.
+void RowMaker::measure_best() {
+  measure("");
+  const Stages& stages = row_.stages;
+  const double own_wall_ns = stages.prepare_ns + stages.verify_ns + stages.measure_ns;
+  const bool limited = options_.algorithm == "best";
+  const Choice choice = choose(backend_, problem_, options_, how_.min_span_ns,
+                               limited ? 2 * own_wall_ns : 0, row_.stages);
+  const Result own = row_;
+  std::vector<std::string> notes = choice.notes;
+  for (const auto& candidate : choice.faster) {
+    try {
+      row_ = own;
+      row_.notes.clear();
+      measure(candidate);
+      break;
+    } catch (const RowFailure& failure) {
+      if (failure.status() == Status::kDeviceLost) throw;
+      notes.push_back("candidate " + candidate + " left out: " + failure.what());
+      const Stages spent = row_.stages;
+      row_ = own;
+      row_.stages = spent;
+    }
+  }
+  row_.algorithm.candidates = 1 + choice.tried;
+  row_.algorithm.default_ns = own.median_ns();
+  row_.algorithm.default_name = own.algorithm.name;
+  row_.notes.insert(row_.notes.end(), notes.begin(), notes.end());
+}
+
+void RowMaker::take(const Trial& trial) {
+  const Attributes& facts = trial.facts();
+  row_.library = facts.text("library");
+  row_.algorithm.name = facts.text("algorithm");
+  row_.algorithm.workspace_bytes = facts.integer("workspace_bytes");
+  row_.algorithm.planning_ns = facts.real("planning_ns");
+  row_.regime.cold = facts.text("cold");
+  row_.regime.copies = facts.integer("copies", 1);
+  row_.regime.threads = facts.integer("threads");
+  row_.padding_rule = facts.text("padding_rule");
+  row_.verification = trial.verification();
+  row_.samples = trial.samples();
+  row_.conversion.reset();
+  const std::string converted = facts.text("converted");
+  if (!converted.empty())
+    row_.conversion = {converted, facts.real("conversion_ns"), options_.is_constant(converted)};
+  row_.metrics.clear();
+  row_.padded = Attributes();
+  take_notes_and_metrics(facts);
+}
+
+void RowMaker::take_notes_and_metrics(const Attributes& facts) {
+  for (const auto& [name, value] : facts.items()) {
+    if (starts_with(name, "note.")) row_.notes.push_back(to_text(value));
+    if (starts_with(name, "padded.")) row_.padded.set(name.substr(7), value);
+    if (starts_with(name, "metric.") && !facts.text(name + ".unit").empty()) {
+      const std::string how = facts.text(name + ".unit");
+      const size_t gap = std::min(how.rfind(' '), how.size());
+      const std::string better = gap < how.size() ? how.substr(gap + 1) : "lower";
+      row_.metrics.push_back({name.substr(7), how.substr(0, gap), better, facts.real(name)});
+    }
+  }
+  if (row_.conversion && row_.samples) {
+    const double call_ns = row_.median_ns();
+    row_.metrics.push_back({"call", "ns", "lower", call_ns});
+    row_.metrics.push_back({"conversion", "ns", "lower", row_.conversion->ns});
+    row_.metrics.push_back({"call_and_conversion", "ns", "lower", call_ns + row_.conversion->ns});
+  }
+}
+
+void RowMaker::compute_bound() {
+  Stopwatch watch;
+  const std::string precision = problem_.text("precision");
+  const MemoryLevel level = ceilings_.level_of(row_.work.bytes, options_.cold);
+  const double t = row_.median_ns();
+  Bound bound;
+  bound.level = level.name;
+  bound.bytes_per_s = ceilings_.bandwidth(level);
+  if (!precision.empty()) bound.latency_ns = ceilings_.latency_ns(precision);
+  if (row_.work.flops > 0) bound.flops_per_s = ceilings_.arithmetic(precision);
+  const double memory_ns =
+      bound.bytes_per_s > 0 ? row_.work.bytes / bound.bytes_per_s * 1e9 : 0;
+  const double arithmetic_ns =
+      bound.flops_per_s > 0 ? row_.work.flops / bound.flops_per_s * 1e9 : 0;
+  bound.share_arithmetic = arithmetic_ns / t;
+  bound.share_roofline = std::max(arithmetic_ns, memory_ns) / t;
+  if (t < kLatencyCalls * bound.latency_ns) {
+    bound.by = "latency";
+  } else if (bound.share_roofline > 0) {
+    const char* moving = level.name == "memory" ? "memory" : "cache";
+    bound.by = arithmetic_ns >= memory_ns ? "arithmetic" : moving;
+  }
+  row_.bound = bound;
+  row_.stages.ceilings_ns += watch.lap_ns();
+}
+
+void RowMaker::remeasure() {
+  const Result before = row_;
+  measure(candidate_);
+  row_.algorithm = before.algorithm;
+  row_.notes = before.notes;
+}
+
+// A row above a limit: the limit and the row are both measured again. If the row stands, the limit
+// was too low; if it does not, neither of its figures is to be trusted.
+void RowMaker::hold_against_ceilings() {
+  compute_bound();
+  if (row_.bound.share_roofline <= kAboveCeiling) return;
+  const MemoryLevel level = ceilings_.level_of(row_.work.bytes, options_.cold);
+  const std::string precision = problem_.text("precision");
+  const double before_ns = row_.median_ns();
+  ceilings_.forget(precision, level);
+  remeasure();
+  compute_bound();
+  if (row_.bound.share_roofline <= kAboveCeiling) return;
+
+  const double after_ns = row_.median_ns();
+  if (std::abs(after_ns - before_ns) > kSteady * before_ns)
+    throw RowFailure(Status::kMistrusted,
+                     "above its ceiling, and a second measurement differs: " + to_text(before_ns) +
+                         " ns, then " + to_text(after_ns) + " ns");
+  if (row_.bound.share_arithmetic > kAboveCeiling)
+    ceilings_.raise_arithmetic(precision, row_.work.flops / after_ns * 1e9);
+  if (row_.work.bytes / row_.bound.bytes_per_s * 1e9 > kAboveCeiling * after_ns)
+    ceilings_.raise_bandwidth(level, row_.work.bytes / after_ns * 1e9);
+  compute_bound();
+  row_.notes.push_back("steadily above the measured ceiling, which was raised to this row");
+}
+
+}  // namespace deepbench

@@ -1,0 +1,44 @@
+// Makes one row: supported? does it fit? prepared, verified, measured, held against the ceilings.
+#pragma once
+
+#include <string>
+
+#include "deepbench/core/problem.hpp"
+#include "deepbench/run/backend.hpp"
+#include "deepbench/run/ceilings.hpp"
+#include "deepbench/run/options.hpp"
+#include "deepbench/run/result.hpp"
+#include "deepbench/run/trial.hpp"
+
+namespace deepbench {
+
+class RowMaker {
+ public:
+  // `device` are the facts of describe_device, read for this row.
+  RowMaker(const Backend& backend, const Attributes& device, const Problem& problem,
+           const RunOptions& options, Ceilings& ceilings, Result& row);
+
+  // Fills the row as far as it comes; throws RowFailure where it ends.
+  void make();
+
+ private:
+  void require_memory() const;
+  void measure(const std::string& candidate);
+  void measure_best();
+  void take(const Trial& trial);
+  void take_notes_and_metrics(const Attributes& facts);
+  void hold_against_ceilings();
+  void remeasure();
+  void compute_bound();
+
+  const Backend& backend_;
+  const Attributes& device_;
+  const Problem& problem_;
+  const RunOptions& options_;
+  Ceilings& ceilings_;
+  Result& row_;
+  MeasureOptions how_;
+  std::string candidate_;  // whose figures the row holds
+};
+
+}  // namespace deepbench

@@ -1,0 +1,266 @@
+// Problem lines in, rows out.
+#include "deepbench/run/runner.hpp"
+
+#include <cstdlib>
+#include <new>
+
+#include "deepbench/core/operation.hpp"
+#include "deepbench/core/status.hpp"
+#include "deepbench/run/json_writer.hpp"
+#include "deepbench/run/loader.hpp"
+#include "deepbench/run/row.hpp"
+#include "deepbench/run/stopwatch.hpp"
+#include "deepbench/run/trial.hpp"
+
+#ifndef DEEPBENCH_VERSION
+#define DEEPBENCH_VERSION "unknown"
+#endif
+
+namespace deepbench {
+namespace {
+
+// A ceiling's own loop: short, since several are needed before the first row can be judged.
+constexpr double kCeilingLimitNs = 0.25e9;
+
+double ceiling_ns(const Backend& backend, const RunOptions& options, const std::string& text) {
+  RunOptions quick;
+  quick.device = options.device;
+  quick.threads = options.threads;
+  quick.verify = false;
+  try {
+    const Problem problem = Problem::parse(text);
+    backend.supports(problem, quick.for_plugin(""));
+    Stages stages;
+    Trial trial(backend, problem, quick, "", stages);
+    MeasureOptions how;
+    how.time_limit_ns = kCeilingLimitNs;
+    trial.measure(how);
+    return median(trial.samples()->per_call_ns);
+  } catch (const RowFailure& failure) {
+    if (failure.status() == Status::kDeviceLost) throw;
+    return 0;  // no ceiling of this kind here
+  }
+}
+
+// Runs `body` and turns whatever it throws into the row's status and reason.
+template <class Body>
+void into_row(Result& row, Body body) {
+  const auto end = [&](Status status, const char* reason) {
+    row.status = status;
+    row.reason = reason;
+  };
+  try {
+    body();
+  } catch (const InvalidProblem& error) {
+    end(Status::kInvalid, error.what());
+  } catch (const RowFailure& failure) {
+    end(failure.status(), failure.what());
+  } catch (const std::bad_alloc&) {
+    end(Status::kOutOfMemory, "out of host memory");
+  } catch (const std::exception& error) {
+    end(Status::kFailed, error.what());
+  }
+}
+
+double known_stages(const Stages& stages) {
+  return stages.prepare_ns + stages.verify_ns + stages.measure_ns + stages.ceilings_ns;
+}
+
+void describe_problem(const Backend& backend, const Problem& problem, const RunOptions& options,
+                      const Attributes& device, Result& row) {
+  row.problem = problem.str();
+  row.op = problem.op();
+  row.attributes = problem.attributes();
+  row.application = problem.metadata().text("application");
+  row.backend = backend.name();
+  row.device = options.device;
+  row.device_name = device.text("name");
+  row.algorithm.mode = options.algorithm;
+  row.regime.cache = options.cold ? "cold" : "hot";
+  row.regime.power = options.steady ? "steady" : "burst";
+  row.work = problem.operation().work(problem);
+  const double cache = device.real("last_level_cache_bytes");
+  if (!options.cold && cache > 0) row.regime.resident = row.work.bytes <= cache;
+  if (options.inputs != "uniform") row.notes.push_back("inputs are all " + options.inputs);
+}
+
+// The position of the ';' that ends the problem, outside quotes; npos if there is none.
+size_t end_of_problem(std::string_view line) {
+  bool quoted = false;
+  for (size_t i = 0; i < line.size(); ++i) {
+    if (line[i] == '\\' && quoted) ++i;
+    else if (line[i] == '"') quoted = !quoted;
+    else if (line[i] == ';' && !quoted) return i;
+  }
+  return std::string_view::npos;
+}
+
+void run_into(const Backend& backend, const Problem& problem, const RunOptions& options,
+              const Attributes& device, Ceilings& ceilings, Result& row) {
+  describe_problem(backend, problem, options, device, row);
+  RowMaker(backend, device, problem, options, ceilings, row).make();
+}
+
+void check_device(const Backend& backend, int64_t device) {
+  const int count = backend.device_count();
+  if (device >= count)
+    throw BackendUnavailable("backend " + backend.name() + " has no device " +
+                             std::to_string(device) + "; it has " + std::to_string(count) +
+                             (count == 1 ? " device" : " devices"));
+}
+
+}  // namespace
+
+Result run(const Backend& backend, const Problem& problem, const RunOptions& options,
+           Ceilings* ceilings) {
+  Result row;
+  Stopwatch watch;
+  row.position = options.position;
+  into_row(row, [&] {
+    RunOptions mine = options;
+    mine.ceilings = options.ceilings && ceilings;
+    const Attributes device = backend.describe_device(int(options.device));
+    Ceilings none(device, [](const std::string&) { return 0.0; });
+    run_into(backend, problem, mine, device, ceilings ? *ceilings : none, row);
+  });
+  row.stages.other_ns = watch.lap_ns() - known_stages(row.stages);
+  return row;
+}
+
+Runner::Runner(const std::string& backend, const std::string& options,
+               const std::vector<std::string>& plugin_paths)
+    : defaults_([&] {
+        RunOptions parsed;
+        parsed.apply(options);
+        return parsed;
+      }()),
+      backend_(load_backend(backend, plugin_paths, &why_)) {
+  try {
+    check_device(backend_, defaults_.device);
+    apply_environment();
+    facts_ = backend_.describe();
+  } catch (const RowFailure& failure) {
+    throw BackendUnavailable("backend " + backend_.name() + ": " + failure.what());
+  }
+  check_library(defaults_.library);
+}
+
+// Libraries read their environment once, when they are loaded; backends load them lazily, so that
+// this comes first. What the user has set stays.
+void Runner::apply_environment() {
+  const Attributes wanted = backend_.environment(defaults_.for_plugin(""));
+  for (const auto& [name, value] : wanted.items()) {
+    setenv(name.c_str(), to_text(value).c_str(), 0);
+    environment_.set(name, std::string(std::getenv(name.c_str())));
+  }
+}
+
+void Runner::check_library(const std::string& library) const {
+  if (library.empty() || facts_.has("library." + library + ".version")) return;
+  const std::string reason = facts_.text("library." + library + ".reason");
+  if (!reason.empty()) throw BackendUnavailable("library " + library + ": " + reason);
+  std::string list;
+  std::vector<std::string> names;
+  for (const auto& [name, value] : facts_.items()) {
+    const size_t dot = name.rfind('.');
+    const bool first = name.compare(0, 8, "library.") == 0 &&
+                       (name.substr(dot) == ".version" || name.substr(dot) == ".reason");
+    if (first) names.push_back(name.substr(8, dot - 8)), list += " " + names.back();
+  }
+  throw BackendUnavailable("backend " + backend_.name() + " knows no library '" + library + "'" +
+                           suggestion(library, names) + "; it knows" + list);
+}
+
+Ceilings& Runner::ceilings(const RunOptions& options, const Attributes& device) {
+  const std::pair<int64_t, int64_t> key = {options.device, options.threads};
+  const auto at = ceilings_.find(key);
+  if (at != ceilings_.end()) return at->second;
+  const auto measure = [this, options](const std::string& problem) {
+    return ceiling_ns(backend_, options, problem);
+  };
+  return ceilings_.emplace(key, Ceilings(device, measure)).first->second;
+}
+
+Result Runner::run(std::string_view line, int64_t position) {
+  Result row;
+  Stopwatch watch;
+  row.position = position;
+  row.backend = backend_.name();
+  into_row(row, [&] {
+    const size_t end = end_of_problem(line);
+    const std::string text(line.substr(0, end));
+    row.problem = text.substr(0, text.find_last_not_of(" \t\r\n") + 1);
+    RunOptions options = defaults_;
+    if (end != std::string_view::npos) options.apply(line.substr(end + 1));
+    if (options.position >= 0) row.position = options.position;
+    const Problem problem = Problem::parse(text);
+    const Attributes device = backend_.describe_device(int(options.device));
+    run_into(backend_, problem, options, device, ceilings(options, device), row);
+  });
+  device_lost_ = device_lost_ || row.status == Status::kDeviceLost;
+  row.stages.other_ns = watch.lap_ns() - known_stages(row.stages);
+  return row;
+}
+
+namespace {
+
+// {"NAME": {"version": ..., "path": ...}, ...} from library.NAME.* facts.
+void write_libraries(JsonWriter& json, const Attributes& facts) {
+  std::string open;
+  json.begin_object();
+  for (const auto& [name, value] : facts.items()) {
+    const size_t dot = name.rfind('.');
+    if (name.compare(0, 8, "library.") != 0 || dot < 8) continue;
+    const std::string library = name.substr(8, dot - 8);
+    if (library != open) {
+      if (!open.empty()) json.end_object();
+      json.key(library).begin_object();
+      open = library;
+    }
+    json.member(name.substr(dot + 1), value);
+  }
+  if (!open.empty()) json.end_object();
+  json.end_object();
+}
+
+void write_warnings(JsonWriter& json, const Attributes& device) {
+  json.begin_array();
+  for (const auto& [name, value] : device.items())
+    if (name.compare(0, 8, "warning.") == 0) json.value(value);
+  json.end_array();
+}
+
+}  // namespace
+
+std::string Runner::hello() const {
+  const Attributes device = backend_.describe_device(int(defaults_.device));
+  JsonWriter json;
+  json.begin_object().member("type", "hello").member("version", DEEPBENCH_VERSION);
+  json.key("backend").begin_object().member("name", backend_.name());
+  json.member("path", backend_.path()).member_or_null("reason", why_).end_object();
+  json.key("device").begin_object().member("index", defaults_.device);
+  for (const auto& [name, value] : device.items())
+    if (name.compare(0, 8, "warning.") != 0) json.member(name, value);
+  json.end_object();
+  json.key("libraries");
+  write_libraries(json, facts_);
+  json.member("environment", environment_);
+  json.member("threads", device.integer("threads"));
+  json.key("warnings");
+  write_warnings(json, device);
+  json.end_object();
+  return json.str();
+}
+
+std::string inspect(const std::string& backend, const std::vector<std::string>& plugin_paths) {
+  try {
+    return Runner(backend, "", plugin_paths).hello();
+  } catch (const std::exception& error) {
+    JsonWriter json;
+    json.begin_object().member("type", "error").member("message", error.what());
+    json.member("exit", int64_t{2}).end_object();
+    return json.str();
+  }
+}
+
+}  // namespace deepbench

@@ -1,0 +1,57 @@
+// Problem lines in, rows out: what the worker, deepbench_run and embedding programs use.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "deepbench/core/export.hpp"
+#include "deepbench/core/problem.hpp"
+#include "deepbench/run/backend.hpp"
+#include "deepbench/run/ceilings.hpp"
+#include "deepbench/run/options.hpp"
+#include "deepbench/run/result.hpp"
+
+namespace deepbench {
+
+// One problem on one backend. Never throws for a problem that cannot be run: the status says so.
+// Ceilings are not measured unless `ceilings` is given.
+DEEPBENCH_API Result run(const Backend& backend, const Problem& problem,
+                         const RunOptions& options = {}, Ceilings* ceilings = nullptr);
+
+class DEEPBENCH_API Runner {
+ public:
+  // `backend` is "auto", a name or a path; `options` key=value text, the defaults of every row.
+  // Sets the environment variables that the backend asks for where the user has not. Throws
+  // BackendUnavailable, or InvalidProblem for an option that cannot be.
+  explicit Runner(const std::string& backend, const std::string& options = "",
+                  const std::vector<std::string>& plugin_paths = {});
+
+  // The hello of docs/results.md, one line of JSON.
+  std::string hello() const;
+  // A problem line with its options after ';'. Blank lines and comments are the caller's.
+  Result run(std::string_view line, int64_t position);
+  // True once a row ended so: nothing more can run in this process.
+  bool device_lost() const { return device_lost_; }
+  const Backend& backend() const { return backend_; }
+
+ private:
+  void apply_environment();
+  void check_library(const std::string& library) const;
+  Ceilings& ceilings(const RunOptions& options, const Attributes& device);
+
+  RunOptions defaults_;
+  std::string why_;
+  Backend backend_;
+  Attributes environment_;
+  Attributes facts_;
+  std::map<std::pair<int64_t, int64_t>, Ceilings> ceilings_;  // by device and threads
+  bool device_lost_ = false;
+};
+
+// The hello of a backend that may not be usable: then with its reason. For `env`.
+DEEPBENCH_API std::string inspect(const std::string& backend,
+                                  const std::vector<std::string>& plugin_paths = {});
+
+}  // namespace deepbench

@@ -1,0 +1,23 @@
+// Host time of a row's stages, for its bookkeeping (docs/results.md, stages_ns). No reported
+// measurement comes from here: those come from the backend's time_batch alone.
+#pragma once
+
+#include <chrono>
+
+namespace deepbench {
+
+class Stopwatch {
+ public:
+  // Nanoseconds since this was made or last asked.
+  double lap_ns() {
+    const auto now = std::chrono::steady_clock::now();
+    const double ns = std::chrono::duration<double, std::nano>(now - last_).count();
+    last_ = now;
+    return ns;
+  }
+
+ private:
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace deepbench

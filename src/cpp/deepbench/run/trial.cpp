@@ -1,0 +1,131 @@
+// Preparing, verifying and measuring one candidate.
+#include "deepbench/run/trial.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "deepbench/core/operation.hpp"
+#include "deepbench/core/status.hpp"
+
+namespace deepbench {
+namespace {
+
+constexpr int64_t kCallsInRange = 1 << 20;  // between restores, where the backend does not say
+
+}  // namespace
+
+Trial::Trial(const Backend& backend, const Problem& problem, const RunOptions& options,
+             const std::string& candidate, Stages& stages)
+    : stages_(stages) {
+  Stopwatch watch;
+  kernel_.emplace(backend.prepare(problem, options.for_plugin(candidate)));
+  stages_.prepare_ns += watch.lap_ns();
+  if (!options.verify || options.once) {
+    verification_.reason = options.once ? "one call only" : "not asked for";
+  } else if (!problem.operation().has_reference()) {
+    verification_.reason = "the operation has no reference";
+  } else {
+    verifier_.emplace(problem, kernel_->facts(), static_cast<uint64_t>(options.seed),
+                      options.inputs);
+    stages_.verify_ns += watch.lap_ns();
+  }
+}
+
+uint64_t Trial::restore_every() const {
+  return static_cast<uint64_t>(
+      std::max<int64_t>(1, kernel_->facts().integer("restore_every", kCallsInRange)));
+}
+
+// In-place results grow with every call: the operand is brought back before it leaves its range,
+// outside the span. Long calls are armed every time, so that the last one can be verified as it is.
+void Trial::keep_in_range(uint64_t count) {
+  armed_ = verifier_ && last_call_ns_ >= kLongCallNs;
+  if (armed_) {
+    Verifier::arm(*kernel_);
+  } else if (kernel_->in_place() && calls_since_restore_ + count > restore_every()) {
+    kernel_->restore();
+  } else {
+    calls_since_restore_ += count;
+    return;
+  }
+  calls_since_restore_ = count;
+}
+
+Batch Trial::time(uint64_t count) {
+  keep_in_range(count);
+  const Batch batch = kernel_->time_batch(count);
+  last_call_ns_ = batch.per_call_ns();
+  return batch;
+}
+
+void Trial::verify(const std::string& when) {
+  Stopwatch watch;
+  const bool good = verifier_->check(*kernel_, when);
+  verification_ = verifier_->result();
+  stages_.verify_ns += watch.lap_ns();
+  if (!good) throw RowFailure(Status::kIncorrect, verification_.reason);
+}
+
+void Trial::measure(const MeasureOptions& how) {
+  MeasureOptions options = how;
+  if (kernel_->in_place())
+    options.max_batch = std::min<int64_t>(options.max_batch, int64_t(restore_every()));
+  if (kernel_->facts().text("cold") == "flush") options.max_batch = 1;
+  if (verifier_) Verifier::arm(*kernel_);
+
+  bool first = true;
+  double verifying_ns = stages_.verify_ns;
+  Stopwatch watch;
+  samples_ = deepbench::measure(
+      [&](uint64_t count) {
+        const Batch batch = time(count);
+        if (first && verifier_) verify("before timing");
+        first = false;
+        return batch;
+      },
+      options);
+  verifying_ns = stages_.verify_ns - verifying_ns;
+  stages_.measure_ns += watch.lap_ns() - verifying_ns;
+
+  if (verifier_) {
+    if (!armed_) {
+      Verifier::arm(*kernel_);
+      kernel_->time_batch(1);
+    }
+    stages_.verify_ns += watch.lap_ns();
+    verify("after timing");
+  }
+}
+
+std::vector<double> Trial::sample(int count, double span_ns) {
+  Stopwatch watch;
+  double call_ns = time(1).per_call_ns();
+  if (call_ns < kLongCallNs) call_ns = time(1).per_call_ns();
+  const uint64_t most = kernel_->in_place() ? restore_every() : kCallsInRange;
+  const auto batch =
+      static_cast<uint64_t>(std::clamp(std::ceil(span_ns / call_ns), 1.0, double(most)));
+  std::vector<double> samples;
+  for (int i = 0; i < count; ++i) samples.push_back(time(batch).per_call_ns());
+  stages_.measure_ns += watch.lap_ns();
+  return samples;
+}
+
+void Trial::once() {
+  Stopwatch watch;
+  const Batch batch = kernel_->time_batch(1, DEEPBENCH_LAUNCH_BEST, DEEPBENCH_REQUEST_MARKERS);
+  Samples samples;
+  samples.per_call_ns = {batch.per_call_ns()};
+  samples.first_call_ns = batch.per_call_ns();
+  samples.host_per_call_ns = batch.host_ns;
+  samples.spent_ns = batch.host_ns;
+  samples.error = std::numeric_limits<double>::infinity();
+  samples.clock_mhz = batch.clock_mhz;
+  samples.stop = Stop::kTooFew;
+  samples.launch = batch.launch;
+  samples.timer = batch.timer;
+  samples_ = samples;
+  stages_.measure_ns += watch.lap_ns();
+}
+
+}  // namespace deepbench

@@ -1,0 +1,56 @@
+// One candidate of one problem, prepared, verified and measured: what a row is made of, and what
+// the ceilings and the choice of an algorithm use too.
+#pragma once
+
+#include <optional>
+
+#include "deepbench/core/export.hpp"
+#include "deepbench/core/problem.hpp"
+#include "deepbench/measure/measure.hpp"
+#include "deepbench/run/backend.hpp"
+#include "deepbench/run/options.hpp"
+#include "deepbench/run/result.hpp"
+#include "deepbench/run/stopwatch.hpp"
+#include "deepbench/run/verify.hpp"
+
+namespace deepbench {
+
+class DEEPBENCH_API Trial {
+ public:
+  // Prepares the candidate ("": the library's own choice). `stages` takes the time of everything
+  // that this trial does. Throws RowFailure.
+  Trial(const Backend& backend, const Problem& problem, const RunOptions& options,
+        const std::string& candidate, Stages& stages);
+
+  // The whole loop, with verification before and after it if the options ask for it. Throws
+  // RowFailure; a wrong result is kIncorrect, with verification() saying how and samples() holding
+  // what was measured until then.
+  void measure(const MeasureOptions& how);
+
+  // A few timed batches of at least `span_ns`, without verification, after a first call.
+  std::vector<double> sample(int count, double span_ns);
+
+  // One call between markers and nothing else.
+  void once();
+
+  const Attributes& facts() const { return kernel_->facts(); }
+  const Verification& verification() const { return verification_; }
+  const std::optional<Samples>& samples() const { return samples_; }
+
+ private:
+  Batch time(uint64_t count);
+  void keep_in_range(uint64_t count);
+  void verify(const std::string& when);
+  uint64_t restore_every() const;
+
+  std::optional<Kernel> kernel_;
+  std::optional<Verifier> verifier_;
+  Verification verification_;
+  Stages& stages_;
+  uint64_t calls_since_restore_ = 0;
+  double last_call_ns_ = 0;
+  bool armed_ = false;  // the last batch wrote to armed outputs
+  std::optional<Samples> samples_;
+};
+
+}  // namespace deepbench

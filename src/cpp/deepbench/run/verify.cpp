@@ -1,0 +1,113 @@
+// Verification of kernels against their operation's expectation.
+#include "deepbench/run/verify.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "deepbench/core/operation.hpp"
+
+namespace deepbench {
+namespace {
+
+// In place, an output can keep its restored value by chance, where the product rounds away; more
+// than this share of them cannot.
+constexpr double kUntouchedByChance = 0.02;
+
+constexpr std::string_view kFillPrefix = "fill.";
+
+Conditions conditions_of(const Attributes& facts, uint64_t seed, const std::string& inputs) {
+  Conditions conditions;
+  conditions.seed = seed;
+  conditions.inputs = inputs;
+  conditions.beta = facts.real("beta", 1);
+  for (const auto& [name, value] : facts.items()) {
+    if (name.compare(0, kFillPrefix.size(), kFillPrefix) == 0)
+      conditions.fill.emplace_back(name.substr(kFillPrefix.size()), to_text(value));
+  }
+  return conditions;
+}
+
+}  // namespace
+
+Verifier::Verifier(const Problem& problem, const Attributes& kernel_facts, uint64_t seed,
+                   const std::string& inputs)
+    : expected_(problem.operation().expect(problem, conditions_of(kernel_facts, seed, inputs))),
+      uniform_(inputs == "uniform") {
+  result_.what = expected_.what;
+  result_.checked = expected_.indices.size();
+  result_.outputs = expected_.outputs;
+}
+
+void Verifier::arm(Kernel& kernel) {
+  if (kernel.in_place())
+    kernel.restore();
+  else
+    kernel.poison_outputs();
+}
+
+bool Verifier::fail(const std::string& reason) {
+  result_.state = Verification::State::kFailed;
+  result_.reason = reason;
+  return false;
+}
+
+bool Verifier::within(double got, double expected, double bound) {
+  const double error = std::abs(got - expected);
+  if (!(error <= bound)) {  // a NaN is not within anything
+    result_.worst = bound > 0 && std::isfinite(error) ? std::max(result_.worst, error / bound)
+                                                      : std::numeric_limits<double>::infinity();
+    return false;
+  }
+  if (bound > 0) result_.worst = std::max(result_.worst, error / bound);
+  return true;
+}
+
+bool Verifier::check_scan(Kernel& kernel, const std::string& when) {
+  const deepbench_scan scan = kernel.scan_output(expected_.outputs);
+  const std::string of = " of " + std::to_string(expected_.outputs) + " outputs ";
+  if (scan.count != expected_.outputs)
+    return fail(when + ": only " + std::to_string(scan.count) + of + "were scanned");
+  const double by_chance = uniform_ ? kUntouchedByChance : 1;
+  const double allowed =
+      kernel.in_place() ? std::max(1.0, by_chance * double(expected_.outputs)) : 0;
+  if (double(scan.untouched) > allowed)
+    return fail(when + ": " + std::to_string(scan.untouched) + of + "were not written");
+  if (scan.non_finite)
+    return fail(when + ": " + std::to_string(scan.non_finite) + of + "are not finite");
+  return true;
+}
+
+bool Verifier::check_elements(Kernel& kernel, const std::string& when) {
+  const std::vector<double> got = kernel.read_output(expected_.indices);
+  for (size_t i = 0; i < got.size(); ++i) {
+    if (!within(got[i], expected_.values[i], expected_.bounds[i]))
+      return fail(when + ": output " + std::to_string(expected_.indices[i]) + " is " +
+                  to_text(got[i]) + ", not " + to_text(expected_.values[i]) + " within " +
+                  to_text(expected_.bounds[i]));
+  }
+  return true;
+}
+
+bool Verifier::check_projection(Kernel& kernel, const std::string& when) {
+  if (expected_.projection_rows == 0) return true;
+  const std::vector<double> got = kernel.project_output(expected_.projection_rows,
+                                                        expected_.outputs,
+                                                        expected_.projection_seed);
+  for (size_t i = 0; i < got.size(); ++i) {
+    if (!within(got[i], expected_.sums[i], expected_.sum_bounds[i]))
+      return fail(when + ": the projection of row " + std::to_string(i) + " is " +
+                  to_text(got[i]) + ", not " + to_text(expected_.sums[i]) + " within " +
+                  to_text(expected_.sum_bounds[i]));
+  }
+  return true;
+}
+
+bool Verifier::check(Kernel& kernel, const std::string& when) {
+  if (result_.state == Verification::State::kFailed) return false;
+  result_.state = Verification::State::kPassed;
+  return check_scan(kernel, when) && check_elements(kernel, when) &&
+         check_projection(kernel, when);
+}
+
+}  // namespace deepbench

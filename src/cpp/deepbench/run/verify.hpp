@@ -1,0 +1,54 @@
+// Compares what a kernel wrote with what its operation expects: every output scanned, sampled
+// outputs one by one, the whole by projection. Run before and after the timed loop, on the same
+// buffers and with the same algorithm.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "deepbench/core/expectation.hpp"
+#include "deepbench/core/export.hpp"
+#include "deepbench/core/problem.hpp"
+#include "deepbench/run/backend.hpp"
+
+namespace deepbench {
+
+struct Verification {
+  enum class State { kSkipped, kPassed, kFailed };
+  State state = State::kSkipped;
+  std::string what;      // what was compared
+  std::string reason;    // why it failed, or was skipped
+  uint64_t checked = 0;  // outputs compared one by one
+  uint64_t outputs = 0;
+  double worst = 0;      // largest error as a share of its bound
+};
+
+class DEEPBENCH_API Verifier {
+ public:
+  // Computes the expectation: the costly part, done once for a prepared kernel.
+  Verifier(const Problem& problem, const Attributes& kernel_facts, uint64_t seed,
+           const std::string& inputs);
+
+  // Makes the outputs such that a call which writes nothing will be seen. Outside every span.
+  static void arm(Kernel& kernel);
+
+  // Looks at the outputs of the calls made since arm(). `when` is "before timing" or so.
+  // False, with the reason in result(), once anything was wrong.
+  bool check(Kernel& kernel, const std::string& when);
+
+  const Verification& result() const { return result_; }
+
+ private:
+  bool check_scan(Kernel& kernel, const std::string& when);
+  bool check_elements(Kernel& kernel, const std::string& when);
+  bool check_projection(Kernel& kernel, const std::string& when);
+  bool fail(const std::string& reason);
+  // Whether `got` is within `bound` of `expected`; keeps the worst share.
+  bool within(double got, double expected, double bound);
+
+  Expectation expected_;
+  bool uniform_;  // zeros times anything leaves an in-place output as it was
+  Verification result_;
+};
+
+}  // namespace deepbench

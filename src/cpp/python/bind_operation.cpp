@@ -1,0 +1,49 @@
+// Operation and Parameter: what a command line offers and explains.
+#include <pybind11/stl.h>
+
+#include "bindings.hpp"
+#include "deepbench/core/operation.hpp"
+
+namespace py = pybind11;
+using deepbench::Operation;
+using deepbench::Parameter;
+using deepbench::ParameterKind;
+
+namespace {
+
+std::string kind_name(const Parameter& parameter) {
+  switch (parameter.kind) {
+    case ParameterKind::kInteger:
+      return "integer";
+    case ParameterKind::kReal:
+      return "real";
+    case ParameterKind::kChoice:
+      break;
+  }
+  return "choice";
+}
+
+py::object fallback(const Parameter& parameter) {
+  if (parameter.fallback.empty()) return py::none();
+  return py::str(parameter.fallback);
+}
+
+}  // namespace
+
+void bind_operation(py::module_& module) {
+  py::class_<Parameter>(module, "Parameter", "One parameter of an operation.")
+      .def_readonly("name", &Parameter::name)
+      .def_property_readonly("kind", kind_name, "'integer', 'real' or 'choice'.")
+      .def_property_readonly("default", fallback, "As text; None where it is required.")
+      .def_readonly("choices", &Parameter::choices)
+      .def_readonly("help", &Parameter::help);
+  py::class_<Operation>(module, "Operation", "An operation and its parameters.")
+      .def_property_readonly("name", &Operation::name)
+      .def_property_readonly("help", &Operation::help)
+      .def_property_readonly("example", &Operation::example)
+      .def_property_readonly("group_by", &Operation::group_by,
+                             "The attribute whose rows a report folds into one, or ''.")
+      .def_property_readonly("parameters", &Operation::parameters);
+  module.def("operations", &deepbench::operations, py::return_value_policy::reference,
+             "All operations, in the order that lists show them.");
+}

@@ -1,0 +1,50 @@
+// Runner: rows as lines of JSON, written by the core's one writer.
+#include <pybind11/stl.h>
+
+#include "bindings.hpp"
+#include "deepbench/core/status.hpp"
+#include "deepbench/run/loader.hpp"
+#include "deepbench/run/options.hpp"
+#include "deepbench/run/runner.hpp"
+
+namespace py = pybind11;
+using deepbench::Runner;
+
+void bind_runner(py::module_& module) {
+  using Paths = std::vector<std::string>;
+  py::register_exception<deepbench::BackendUnavailable>(module, "BackendError",
+                                                        PyExc_RuntimeError);
+  py::class_<Runner>(module, "Runner", "Runs problem lines on one backend.")
+      .def(py::init<const std::string&, const std::string&, const Paths&>(), py::arg("backend"),
+           py::arg("options") = "", py::arg("plugin_paths") = Paths{},
+           "`backend` is 'auto', a name or a path; `options` key=value text, every row's defaults. "
+           "Raises BackendError, or InvalidProblem for an option.")
+      .def("hello", &Runner::hello, "The first line of the protocol of rows, as JSON.")
+      .def(
+          "run",
+          [](Runner& runner, const std::string& line, int64_t position) {
+            return runner.run(line, position).to_json();
+          },
+          py::arg("line"), py::arg("position"), py::call_guard<py::gil_scoped_release>(),
+          "One row as JSON, from 'problem ; options'. Never raises for a bad problem.")
+      .def_property_readonly("device_lost", &Runner::device_lost);
+
+  module.def(
+      "backends",
+      [](const Paths& paths) {
+        std::vector<std::pair<std::string, std::string>> out;
+        for (const auto& found : deepbench::find_backends(paths))
+          out.emplace_back(found.name, found.path);
+        return out;
+      },
+      py::arg("plugin_paths") = Paths{}, "(name, path) of the plugins found; none is loaded.");
+  module.def("inspect", &deepbench::inspect, py::arg("backend"),
+             py::arg("plugin_paths") = Paths{},
+             "The hello of a backend, or why it cannot be used, as JSON.");
+  module.def(
+      "check_options",
+      [](const std::string& text) { deepbench::RunOptions().apply(text); }, py::arg("text"),
+      "Raises InvalidProblem for an unknown option or a bad value.");
+  module.def("package_directory", &deepbench::package_directory,
+             "Where the native library, the plugins, include/ and lib/cmake/ are.");
+}

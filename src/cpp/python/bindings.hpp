@@ -1,0 +1,8 @@
+// One function per bound noun; module.cpp calls them all.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+void bind_operation(pybind11::module_& module);
+void bind_problem(pybind11::module_& module);
+void bind_runner(pybind11::module_& module);

@@ -1,0 +1,13 @@
+// deepbench._core: the native core for Python. Configuration, sweeps and reports are Python's;
+// everything that is measured or verified is not.
+#include <pybind11/pybind11.h>
+
+#include "bindings.hpp"
+
+PYBIND11_MODULE(_core, module) {
+  module.doc() = "The native core of deepbench: problems, operations and the runner of rows.";
+  module.attr("version") = DEEPBENCH_VERSION;
+  bind_operation(module);
+  bind_problem(module);
+  bind_runner(module);
+}

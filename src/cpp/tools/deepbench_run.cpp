@@ -1,0 +1,64 @@
+// deepbench_run: problem lines on standard input, JSON rows on standard output, no Python. The
+// protocol is the worker's (docs/results.md).
+//
+//   echo "gemm m=1760 n=128 k=1760" | deepbench_run cpu cache=hot threads=2
+#include <cstdio>
+#include <exception>
+#include <iostream>
+#include <string>
+
+#include "deepbench/core/status.hpp"
+#include "deepbench/run/json_writer.hpp"
+#include "deepbench/run/runner.hpp"
+
+namespace {
+
+constexpr int kBadUsage = 2, kDeviceLost = 3;
+
+int refuse(const std::string& message) {
+  deepbench::JsonWriter json;
+  json.begin_object().member("type", "error").member("message", message);
+  json.member("exit", int64_t{kBadUsage}).end_object();
+  std::cout << json.str() << std::endl;
+  std::cerr << "deepbench_run: error: " << message << std::endl;
+  return kBadUsage;
+}
+
+bool is_problem(const std::string& line) {
+  const size_t begin = line.find_first_not_of(" \t\r");
+  return begin != std::string::npos && line[begin] != '#';
+}
+
+// 0 when every row is ok or unsupported and at least one is ok.
+int run_lines(deepbench::Runner& runner) {
+  int64_t position = 0, ok = 0, bad = 0;
+  for (std::string line; std::getline(std::cin, line);) {
+    if (!is_problem(line)) continue;
+    const deepbench::Result row = runner.run(line, position++);
+    std::cout << row.to_json() << std::endl;
+    ok += row.status == deepbench::Status::kOk;
+    bad += row.status != deepbench::Status::kOk && row.status != deepbench::Status::kUnsupported;
+    if (runner.device_lost()) return kDeviceLost;
+    if (!std::cout) return 1;  // nobody reads any more
+  }
+  return ok > 0 && bad == 0 ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 2) {
+    std::cerr << "usage: deepbench_run BACKEND [key=value ...] < problems\n"
+                 "       BACKEND is auto, a name such as cpu, or the path of a plugin\n";
+    return kBadUsage;
+  }
+  std::string options;
+  for (int i = 2; i < argc; ++i) options += std::string(argv[i]) + " ";
+  try {
+    deepbench::Runner runner(argv[1], options);
+    std::cout << runner.hello() << std::endl;
+    return run_lines(runner);
+  } catch (const std::exception& error) {
+    return refuse(error.what());
+  }
+}
