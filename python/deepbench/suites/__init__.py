@@ -1,0 +1,77 @@
+"""Suites: the original benchmark's problem sets, which lie here as <set>/<op>.txt, and the user's.
+
+reader.py reads a file, expansion.py turns its lines into problems, this file finds the sets.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from .expansion import problems
+from .reader import Entry, Suite, SuiteError, from_bytes, read
+
+__all__ = [
+    "SETS",
+    "Entry",
+    "Suite",
+    "SuiteError",
+    "available",
+    "builtin",
+    "from_bytes",
+    "problems",
+    "read",
+    "set_name",
+]
+
+SETS = ("training", "inference_server", "inference_device")
+
+_FOLDER = Path(__file__).parent
+_CORRECTED = "_corrected"
+_WORDS = {
+    "train": "training",
+    "training": "training",
+    "inference": "inference_server",
+    "inference-server": "inference_server",
+    "inference_server": "inference_server",
+    "server": "inference_server",
+    "inference-device": "inference_device",
+    "inference_device": "inference_device",
+    "device": "inference_device",
+}
+# The original's order; a further operation comes after these, by name.
+_ORDER = ("gemm", "conv", "rnn", "sparse_gemm", "all_reduce")
+
+
+def set_name(word: str) -> str | None:
+    """The set that a word of the command line means, or None."""
+    return _WORDS.get(word)
+
+
+def available() -> list[tuple[str, str]]:
+    """Every (set, op) that builtin() can read."""
+    return [pair for pair in _files() if not pair[1].endswith(_CORRECTED)]
+
+
+def builtin(set_name: str, op: str, corrected: bool = False) -> Suite:
+    """The original's problems of an operation, typos and all unless `corrected`."""
+    stem = op + _CORRECTED if corrected else op
+    name = f"{set_name}/{stem}"
+    known = [pair for pair in _files() if pair[1].endswith(_CORRECTED) == corrected]
+    if (set_name, stem) not in known:
+        there_are = ", ".join("/".join(pair) for pair in known)
+        raise SuiteError(f"there is no suite {name!r}; there are {there_are}")
+    return from_bytes((_FOLDER / set_name / f"{stem}.txt").read_bytes(), name, name)
+
+
+def _files() -> list[tuple[str, str]]:
+    """(set, name without .txt) of every suite file, in the order of sets and operations."""
+
+    def position(name: str) -> tuple[int, str]:
+        op = name.removesuffix(_CORRECTED)
+        return (_ORDER.index(op) if op in _ORDER else len(_ORDER), name)
+
+    return [
+        (folder, name)
+        for folder in SETS
+        for name in sorted((path.stem for path in (_FOLDER / folder).glob("*.txt")), key=position)
+    ]
