@@ -14,6 +14,10 @@ namespace {
 
 std::string shortest(double value) {
   char buffer[40];
+  if (std::abs(value) < 1e15 && value == std::trunc(value)) {
+    std::snprintf(buffer, sizeof buffer, "%.0f", value);
+    return buffer;
+  }
   for (int digits = 1; digits <= 17; ++digits) {
     std::snprintf(buffer, sizeof buffer, "%.*g", digits, value);
     if (std::strtod(buffer, nullptr) == value) break;

@@ -80,6 +80,7 @@ class Loop {
     rule_.add(batch.per_call_ns(), batch.count, is_throttled(batch));
     host_per_call_ns_.push_back(batch.host_ns / static_cast<double>(batch.count));
     if (batch.clock_mhz > 0) clocks_mhz_.push_back(batch.clock_mhz);
+    samples_.power_capped += batch.power_capped;
     samples_.launch = batch.launch;
     samples_.timer = batch.timer;
   }

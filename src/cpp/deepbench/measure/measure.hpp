@@ -22,6 +22,7 @@ struct Samples {
   double clock_mhz = 0;         // median over the samples, 0 if unknown
   int64_t throttled = 0;        // samples accepted although the device was throttled
   int64_t retries = 0;          // batches repeated because of throttling
+  int64_t power_capped = 0;     // samples under a software power cap: a label, not a fault
   Stop stop = Stop::kConverged;
   std::string launch, timer;
 };

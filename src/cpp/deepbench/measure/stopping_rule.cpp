@@ -64,12 +64,13 @@ std::optional<Stop> StoppingRule::decide(double spent_ns) {
   if (exact_done) return verdict(precise ? Stop::kConverged : Stop::kTooFew);
 
   const bool enough = n >= samples_wanted(median_ns);
+  if (exact) return verdict(enough ? Stop::kTimeLimit : Stop::kTooFew);  // fewer than asked for
   const bool long_call = median_ns >= kLongCallNs;
   if (enough && long_call) return verdict(precise ? Stop::kConverged : Stop::kTooFew);
   if (enough && precise && total_span_ns_ >= options_.min_total_ns)
     return verdict(Stop::kConverged);
   if (out_of_time) return verdict(enough ? Stop::kTimeLimit : Stop::kTooFew);
-  if (!exact && !long_call && stopped_falling() && enough &&
+  if (!long_call && stopped_falling() && enough &&
       total_span_ns_ >= options_.min_total_ns)
     return verdict(Stop::kNoisy);
   return std::nullopt;

@@ -4,7 +4,9 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <map>
 #include <mutex>
@@ -61,6 +63,16 @@ std::string last_dl_error() {
   return text ? text : "unknown error of the loader";
 }
 
+// What version 1.0 of the interface had; a smaller table is no table.
+constexpr size_t kFirstTable = offsetof(deepbench_backend, destroy) + sizeof(void*);
+
+// A table of our own size, kept for good: slots that an older plugin does not know are NULL.
+const deepbench_backend* widened(const deepbench_backend& table) {
+  auto* own = new deepbench_backend{};
+  std::memcpy(own, &table, std::min(table.struct_size, sizeof *own));
+  return own;
+}
+
 // Slots that every backend has; the optional ones may be NULL.
 bool complete(const deepbench_backend& table) {
   return table.name && table.last_error && table.describe && table.device_count &&
@@ -86,11 +98,11 @@ const deepbench_backend* open_table(const std::string& path) {
     refuse("built for version " + std::to_string(table->abi_major) +
            " of the backend interface; this deepbench speaks version " +
            std::to_string(DEEPBENCH_ABI_MAJOR));
-  if (table->struct_size < sizeof(deepbench_backend))
+  if (table->struct_size < kFirstTable)
     refuse("its table is too small: " + std::to_string(table->struct_size) + " bytes of " +
-           std::to_string(sizeof(deepbench_backend)));
+           std::to_string(kFirstTable));
   if (!complete(*table)) refuse("its table lacks a slot that every backend must have");
-  return table;
+  return widened(*table);
 }
 
 Backend load_automatic(const std::vector<FoundBackend>& found, std::string* why) {

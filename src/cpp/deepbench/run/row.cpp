@@ -46,6 +46,8 @@ void RowMaker::make() {
   }
   row_.observed = backend_.observe(int(options_.device));
   if (row_.samples->clock_mhz > 0) row_.observed.set("sm_clock_mhz", row_.samples->clock_mhz);
+  if (row_.samples->power_capped > 0)
+    row_.observed.set("power_capped_samples", row_.samples->power_capped);
   if (options_.ceilings) hold_against_ceilings();
 }
 

@@ -28,6 +28,9 @@ class DEEPBENCH_API Runner {
   explicit Runner(const std::string& backend, const std::string& options = "",
                   const std::vector<std::string>& plugin_paths = {});
 
+  Runner(const Runner&) = delete;  // its ceilings measure through it
+  Runner& operator=(const Runner&) = delete;
+
   // The hello of docs/results.md, one line of JSON.
   std::string hello() const;
   // A problem line with its options after ';'. Blank lines and comments are the caller's.

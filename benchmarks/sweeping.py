@@ -1,0 +1,43 @@
+"""Runs deepbench as its users do, and reads the rows back: shared by the benchmarks here."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """One finished run: wall time in seconds, and its rows as written."""
+
+    seconds: float
+    context: dict[str, Any]
+    rows: list[dict[str, Any]]
+
+    def ok(self) -> list[dict[str, Any]]:
+        return [row for row in self.rows if row["status"] == "ok"]
+
+    def stage_seconds(self, stage: str) -> float:
+        return sum(row["stages_ns"][stage] for row in self.rows) / 1e9
+
+
+def sweep(*arguments: str) -> Sweep:
+    """Runs ``python -m deepbench ARGUMENTS -o FILE``; the screen shows its progress."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "rows.jsonl"
+        command = [sys.executable, "-m", "deepbench", *arguments, "-o", str(file)]
+        begin = time.monotonic()
+        subprocess.run(command, stdout=subprocess.DEVNULL, check=False)
+        seconds = time.monotonic() - begin
+        lines = [json.loads(line) for line in file.read_text().splitlines()]
+    return Sweep(seconds, lines[0], lines[1:])
+
+
+def median_us(row: dict[str, Any]) -> float:
+    return float(row["statistics"]["median_ns"]) / 1e3

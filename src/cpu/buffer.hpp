@@ -1,0 +1,55 @@
+// Memory for operands: aligned, zeroed, on large pages where they help, given back by RAII.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+namespace deepbench::cpu {
+
+inline constexpr uint64_t kLineBytes = 64;
+inline constexpr uint64_t kPageBytes = 4096;
+
+inline uint64_t round_up(uint64_t value, uint64_t to) { return (value + to - 1) / to * to; }
+
+// Products and sums that stay at the largest value instead of wrapping around: a problem of any
+// size has a memory need that can be compared.
+uint64_t saturating_multiply(uint64_t a, uint64_t b);
+uint64_t saturating_add(uint64_t a, uint64_t b);
+
+std::string readable_bytes(uint64_t bytes);  // "12.3 GB", powers of 1000
+
+class Buffer {
+ public:
+  Buffer() = default;
+  // Throws plugin::Error with DEEPBENCH_OUT_OF_MEMORY and the size. Pages are taken by whoever
+  // touches them first, which should be the thread that will use them.
+  explicit Buffer(uint64_t bytes);
+  ~Buffer();
+  Buffer(Buffer&& other) noexcept { swap(other); }
+  Buffer& operator=(Buffer&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+
+  std::byte* data() const { return data_; }
+  uint64_t size() const { return bytes_; }
+
+ private:
+  void swap(Buffer& other) noexcept {
+    std::swap(data_, other.data_), std::swap(bytes_, other.bytes_);
+    std::swap(mapping_, other.mapping_), std::swap(mapped_bytes_, other.mapped_bytes_);
+  }
+
+  std::byte* data_ = nullptr;
+  uint64_t bytes_ = 0;
+  void* mapping_ = nullptr;
+  uint64_t mapped_bytes_ = 0;
+};
+
+// Throws DEEPBENCH_OUT_OF_MEMORY, before anything is taken, when `bytes` are not available: the
+// kernel promises memory that it does not have and kills who touches it.
+void require_memory(uint64_t bytes, const std::string& what);
+
+}  // namespace deepbench::cpu

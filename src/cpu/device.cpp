@@ -1,0 +1,138 @@
+// Name, governor, load and warnings of the processor.
+#include "device.hpp"
+
+#include <sys/utsname.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+
+#include "isa.hpp"
+#include "limits.hpp"
+
+namespace deepbench::cpu {
+namespace {
+
+struct Load {
+  double average = 0;  // over the last minute: runnable threads of the whole machine
+  int running = 0;     // now
+};
+
+Load read_load(const SystemRoot& root) {
+  Load load;
+  if (const auto text = read_text(root.proc + "/loadavg"))
+    std::sscanf(text->c_str(), "%lf %*f %*f %d/", &load.average, &load.running);
+  return load;
+}
+
+// The average still remembers what we ran ourselves a moment ago, so that others must be seen to
+// run now as well. One of the running threads is the one that reads.
+bool others_are_busy(const Topology& topology, const SystemRoot& root, double* average) {
+  constexpr double kShareOfMachine = 0.2;
+  constexpr int kLooks = 3;
+  int seen = 0;
+  for (int look = 0; look < kLooks; ++look) {
+    const Load load = read_load(root);
+    *average = load.average;
+    if (load.average < kShareOfMachine * topology.online_cpus) return false;
+    seen += load.running > 1;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return seen == kLooks;
+}
+
+std::string one_decimal(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f", value);
+  return text;
+}
+
+std::string threads_warning(const Topology& topology, int threads) {
+  const auto count = std::to_string(threads);
+  if (topology.quota_cores > 0 && threads > topology.quota_cores + 1e-6)
+    return count + " threads share a quota of " + one_decimal(topology.quota_cores) +
+           " cores and will be stopped in every period; use --threads " +
+           std::to_string(topology.default_threads());
+  if (threads > int(topology.cores.size()))
+    return count + " threads on " + std::to_string(topology.cores.size()) +
+           " physical cores: they share arithmetic units; use --threads " +
+           std::to_string(topology.default_threads());
+  return "";
+}
+
+bool openmp_is_bound() {
+  const char* bind = std::getenv("OMP_PROC_BIND");
+  return bind && std::string(bind) != "false" && std::string(bind) != "FALSE";
+}
+
+}  // namespace
+
+std::string cpu_name(const SystemRoot& root) {
+  for (const std::string& line : read_lines(root.proc + "/cpuinfo")) {
+    if (line.compare(0, 10, "model name") != 0) continue;
+    const size_t colon = line.find(':');
+    if (colon != std::string::npos && colon + 2 < line.size()) return line.substr(colon + 2);
+  }
+  utsname machine{};
+  return uname(&machine) == 0 ? std::string(machine.machine) + " processor" : "processor";
+}
+
+std::string governor(const std::vector<int>& cpus, const SystemRoot& root) {
+  std::string found;
+  for (int cpu : cpus) {
+    const auto text = read_text(root.sys + "/devices/system/cpu/cpu" + std::to_string(cpu) +
+                                "/cpufreq/scaling_governor");
+    if (text && found.empty()) found = *text;
+    if (text && *text != found) return "mixed";
+  }
+  return found;
+}
+
+std::vector<std::pair<std::string, std::string>> warnings(const Topology& topology, int threads,
+                                                          const SystemRoot& root) {
+  std::vector<std::pair<std::string, std::string>> found;
+  const std::string scaling = governor(topology.places(threads), root);
+  if (!scaling.empty() && scaling != "performance")
+    found.emplace_back("governor", "the frequency governor is '" + scaling +
+                                       "': clocks vary; cpupower frequency-set -g performance");
+  double average = 0;
+  if (others_are_busy(topology, root, &average))
+    found.emplace_back("load", "other work runs on this machine (load average " +
+                                   one_decimal(average) + " on " +
+                                   std::to_string(topology.online_cpus) +
+                                   " processors): times will be too long and vary");
+  if (topology.efficiency_cores > 0 && topology.efficiency_cores < int(topology.cores.size()))
+    found.emplace_back("hybrid", std::to_string(topology.efficiency_cores) + " of " +
+                                     std::to_string(topology.cores.size()) +
+                                     " cores are slower ones; choose one kind with taskset -c");
+  if (const std::string text = threads_warning(topology, threads); !text.empty())
+    found.emplace_back("threads", text);
+  if (!topology.caches_known)
+    found.emplace_back("caches", "the sizes of the caches are unknown; 32 MiB are assumed");
+  return found;
+}
+
+void describe_processor(int threads, plugin::Sink& sink) {
+  const Topology& ours = topology();
+  const MemoryState memory = read_memory();
+  sink.text("name", cpu_name());
+  sink.integer("threads", threads);
+  sink.integer("cores", int64_t(ours.cores.size()));
+  sink.integer("hardware_threads", ours.hardware_threads());
+  if (ours.quota_cores > 0) sink.real("quota", ours.quota_cores);
+  sink.integer("last_level_cache_bytes", ours.last_level_bytes);
+  if (ours.l1_bytes > 0) sink.integer("cache.l1_bytes", ours.l1_bytes);
+  if (ours.l2_bytes > 0) sink.integer("cache.l2_bytes", ours.l2_bytes);
+  sink.integer("memory_bytes", memory.total_bytes);
+  sink.integer("memory_available_bytes", memory.available_bytes);
+  sink.text("isa", isa().text());
+  if (const std::string text = governor(ours.places(threads)); !text.empty())
+    sink.text("governor", text);
+  for (const auto& [name, text] : warnings(ours, threads)) sink.text("warning." + name, text);
+  if (!openmp_is_bound())
+    sink.text("warning.binding",
+              "OMP_PROC_BIND is not set: threads may move between cores; set it before start");
+}
+
+}  // namespace deepbench::cpu

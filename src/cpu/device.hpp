@@ -1,0 +1,26 @@
+// What the backend says of its one device, the processor: the facts that ceilings and result
+// files need, and warnings about a machine that is not fit for measuring.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "deepbench/plugin.hpp"
+#include "system_files.hpp"
+#include "topology.hpp"
+
+namespace deepbench::cpu {
+
+std::string cpu_name(const SystemRoot& root = {});
+
+// The frequency governor of the processors in use; "" where there is none to choose.
+std::string governor(const std::vector<int>& cpus, const SystemRoot& root = {});
+
+// Each a name and one line with the cure.
+std::vector<std::pair<std::string, std::string>> warnings(const Topology& topology, int threads,
+                                                          const SystemRoot& root = {});
+
+void describe_processor(int threads, plugin::Sink& sink);
+
+}  // namespace deepbench::cpu

@@ -1,0 +1,37 @@
+// OpenMP's, MKL's and OpenBLAS' variables.
+#include "environment.hpp"
+
+#include <algorithm>
+
+namespace deepbench::cpu {
+namespace {
+
+// OpenBLAS picks kernels by vendor, family and model. It knows Intel's line; from AMD's family
+// 1Ah on its older releases, and for other vendors all of them, fall back to code of 2006.
+bool openblas_may_not_know(const Isa& isa) {
+  constexpr int kZen5 = 0x1a;
+  if (isa.vendor == "GenuineIntel") return false;
+  return isa.vendor != "AuthenticAMD" || isa.family >= kZen5;
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, std::string>> library_environment(int threads,
+                                                                     const Topology& topology,
+                                                                     const Isa& isa) {
+  // Oversubscription is the user's wish; a place is still listed once.
+  std::string places;
+  for (int cpu : topology.places(std::min(threads, topology.hardware_threads())))
+    places += (places.empty() ? "{" : ",{") + std::to_string(cpu) + "}";
+
+  const std::string count = std::to_string(threads);
+  std::vector<std::pair<std::string, std::string>> variables = {
+      {"OMP_NUM_THREADS", count},  {"OMP_DYNAMIC", "false"},       {"OMP_PROC_BIND", "true"},
+      {"OMP_PLACES", places},      {"MKL_NUM_THREADS", count},     {"MKL_DYNAMIC", "false"},
+      {"OPENBLAS_NUM_THREADS", count}};
+  if (isa.avx512 && openblas_may_not_know(isa))
+    variables.emplace_back("OPENBLAS_CORETYPE", "SkylakeX");
+  return variables;
+}
+
+}  // namespace deepbench::cpu

@@ -1,0 +1,19 @@
+// The environment variables that the libraries read once, when they are loaded: how many threads,
+// on which cores, and for which processor.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "isa.hpp"
+#include "topology.hpp"
+
+namespace deepbench::cpu {
+
+// Names and values for `threads` threads.
+std::vector<std::pair<std::string, std::string>> library_environment(int threads,
+                                                                     const Topology& topology,
+                                                                     const Isa& isa);
+
+}  // namespace deepbench::cpu

@@ -1,0 +1,312 @@
+// Loops over operands, one per storage type; those that large problems run are compiled for every
+// vector unit.
+#include "operand.hpp"
+
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "deepbench/ops/precision.hpp"
+#include "deepbench/plugin.hpp"
+#include "isa.hpp"
+#include "projection.hpp"
+#include "workers.hpp"
+
+namespace deepbench::cpu {
+namespace {
+
+constexpr uint64_t kGrain = 1 << 15;  // elements: below this, waking the workers costs more
+
+// ---- filling ----------------------------------------------------------------------------------
+
+struct Range {
+  uint64_t begin, end, seed;
+  uint32_t stream;
+};
+
+DEEPBENCH_CPU_CLONES void fill_f32(float* out, const Range r) {
+  for (uint64_t i = r.begin; i < r.end; ++i) out[i] = deepbench_uniform(r.seed, r.stream, i);
+}
+
+DEEPBENCH_CPU_CLONES void fill_bfloat16(uint16_t* out, const Range r) {
+  for (uint64_t i = r.begin; i < r.end; ++i)
+    out[i] = deepbench_to_bfloat16(deepbench_uniform(r.seed, r.stream, i));
+}
+
+DEEPBENCH_CPU_CLONES void fill_bytes(uint8_t* out, deepbench_type type, const Range r) {
+  const uint32_t shift = type == DEEPBENCH_S7 ? 25 : 24;
+  const uint32_t offset = type == DEEPBENCH_U8 ? 0 : type == DEEPBENCH_S7 ? 64 : 128;
+  for (uint64_t i = r.begin; i < r.end; ++i) {  // deepbench_integer, without its switch
+    const auto top = static_cast<uint32_t>(deepbench_bits(r.seed, r.stream, i) >> 32);
+    out[i] = static_cast<uint8_t>((top >> shift) - offset);
+  }
+}
+
+template <class Store>
+void fill_as(void* data, const Range& r, Store store) {
+  auto* out = static_cast<decltype(store(uint64_t{}))*>(data);
+  for (uint64_t i = r.begin; i < r.end; ++i) out[i] = store(i);
+}
+
+void fill_range(void* data, deepbench_type type, const Range& r) {
+  const auto uniform = [&](uint64_t i) { return deepbench_uniform(r.seed, r.stream, i); };
+  switch (type) {
+    case DEEPBENCH_F64:
+      return fill_as(data, r, [&](uint64_t i) { return double(uniform(i)); });
+    case DEEPBENCH_F32:
+      return fill_f32(static_cast<float*>(data), r);
+    case DEEPBENCH_F16:
+      return fill_as(data, r, [&](uint64_t i) { return deepbench_to_half(uniform(i)); });
+    case DEEPBENCH_BF16:
+      return fill_bfloat16(static_cast<uint16_t*>(data), r);
+    case DEEPBENCH_E4M3:
+      return fill_as(data, r, [&](uint64_t i) { return deepbench_to_e4m3(uniform(i)); });
+    case DEEPBENCH_E5M2:
+      return fill_as(data, r, [&](uint64_t i) { return deepbench_to_e5m2(uniform(i)); });
+    case DEEPBENCH_S32:
+      return fill_as(data, r,
+                     [&](uint64_t i) { return deepbench_integer(type, r.seed, r.stream, i); });
+    case DEEPBENCH_S8:
+    case DEEPBENCH_U8:
+    case DEEPBENCH_S7:
+      return fill_bytes(static_cast<uint8_t*>(data), type, r);
+  }
+}
+
+// The bits of 1 in each type.
+uint64_t bits_of_one(deepbench_type type) {
+  switch (type) {
+    case DEEPBENCH_F64:
+      return 0x3ff0000000000000u;
+    case DEEPBENCH_F32:
+      return 0x3f800000u;
+    case DEEPBENCH_F16:
+      return deepbench_to_half(1);
+    case DEEPBENCH_BF16:
+      return deepbench_to_bfloat16(1);
+    case DEEPBENCH_E4M3:
+      return deepbench_to_e4m3(1);
+    case DEEPBENCH_E5M2:
+      return deepbench_to_e5m2(1);
+    default:
+      return 1;
+  }
+}
+
+// ---- one bit pattern everywhere ------------------------------------------------------------------
+
+// Calls body with a null pointer to the unsigned word that stores an element.
+template <class Body>
+auto with_word(deepbench_type type, Body body) {
+  switch (size_of(type)) {
+    case 8:
+      return body(static_cast<uint64_t*>(nullptr));
+    case 4:
+      return body(static_cast<uint32_t*>(nullptr));
+    case 2:
+      return body(static_cast<uint16_t*>(nullptr));
+    default:
+      return body(static_cast<uint8_t*>(nullptr));
+  }
+}
+
+void set_all(void* data, deepbench_type type, uint64_t count, uint64_t bits) {
+  with_word(type, [&](auto* word) {
+    using Word = std::remove_pointer_t<decltype(word)>;
+    auto* out = static_cast<Word*>(data);
+    host_workers().for_parts(count, kGrain, [&](uint64_t begin, uint64_t end, size_t) {
+      std::fill(out + begin, out + end, static_cast<Word>(bits));
+    });
+  });
+}
+
+// A not-a-number that no arithmetic unit makes by itself, where the format has more than one.
+uint64_t poison_bits(deepbench_type type) {
+  switch (type) {
+    case DEEPBENCH_F64:
+      return 0x7ff8dead00000000u;
+    case DEEPBENCH_F32:
+      return 0x7fc0deadu;
+    case DEEPBENCH_F16:
+      return 0x7eadu;
+    case DEEPBENCH_BF16:
+      return 0x7fdeu;
+    case DEEPBENCH_E4M3:
+      return 0x7fu;
+    case DEEPBENCH_E5M2:
+      return 0x7eu;
+    case DEEPBENCH_S32:
+      return static_cast<uint32_t>(DEEPBENCH_POISON_INTEGER);
+    default:
+      return 0x81u;
+  }
+}
+
+// An element is not finite if all of these bits are set; 0 where every value is finite.
+uint64_t non_finite_mask(deepbench_type type) {
+  switch (type) {
+    case DEEPBENCH_F64:
+      return 0x7ff0000000000000u;
+    case DEEPBENCH_F32:
+      return 0x7f800000u;
+    case DEEPBENCH_F16:
+      return 0x7c00u;
+    case DEEPBENCH_BF16:
+      return 0x7f80u;
+    case DEEPBENCH_E4M3:
+      return 0x7fu;
+    case DEEPBENCH_E5M2:
+      return 0x7cu;
+    default:
+      return 0;
+  }
+}
+
+// ---- scanning -------------------------------------------------------------------------------------
+
+struct Marks {
+  uint64_t poison, mask;
+};
+
+struct Counts {
+  uint64_t untouched = 0, non_finite = 0;
+};
+
+template <class Word>
+inline __attribute__((always_inline)) Counts scan_loop(const Word* data, const Word* restored,
+                                                       uint64_t begin, uint64_t end, Marks marks) {
+  constexpr uint64_t kBlock = 1 << 14;  // 32-bit counters inside: narrower loops vectorise
+  const auto poison = static_cast<Word>(marks.poison), mask = static_cast<Word>(marks.mask);
+  Counts total;
+  for (uint64_t first = begin; first < end; first += kBlock) {
+    const uint64_t last = first + kBlock < end ? first + kBlock : end;
+    uint32_t untouched = 0, non_finite = 0;
+    for (uint64_t i = first; i < last; ++i) {
+      const Word word = data[i];
+      const bool same = word == (restored ? restored[i] : poison);
+      untouched += same;
+      non_finite += mask != 0 && (word & mask) == mask && !same;
+    }
+    total.untouched += untouched, total.non_finite += non_finite;
+  }
+  return total;
+}
+
+DEEPBENCH_CPU_CLONES Counts scan_words(const uint32_t* data, const uint32_t* restored,
+                                       uint64_t begin, uint64_t end, Marks marks) {
+  if (!restored) return scan_loop<uint32_t>(data, nullptr, begin, end, marks);
+  return scan_loop(data, restored, begin, end, marks);
+}
+
+DEEPBENCH_CPU_CLONES Counts scan_words(const uint16_t* data, const uint16_t* restored,
+                                       uint64_t begin, uint64_t end, Marks marks) {
+  if (!restored) return scan_loop<uint16_t>(data, nullptr, begin, end, marks);
+  return scan_loop(data, restored, begin, end, marks);
+}
+
+template <class Word>
+Counts scan_words(const Word* data, const Word* restored, uint64_t begin, uint64_t end,
+                  Marks marks) {
+  return scan_loop(data, restored, begin, end, marks);
+}
+
+// ---- projecting -----------------------------------------------------------------------------------
+
+DEEPBENCH_CPU_CLONES void project_f32(const float* data, const Block& block, uint64_t rows,
+                                      uint64_t seed, double* sums) {
+  add_block(block, rows, seed, sums, [=](uint64_t i) { return double(data[i]); });
+}
+
+DEEPBENCH_CPU_CLONES void project_s32(const int32_t* data, const Block& block, uint64_t rows,
+                                      uint64_t seed, double* sums) {
+  add_block(block, rows, seed, sums, [=](uint64_t i) { return double(data[i]); });
+}
+
+DEEPBENCH_CPU_CLONES void project_bfloat16(const uint16_t* data, const Block& block, uint64_t rows,
+                                           uint64_t seed, double* sums) {
+  add_block(block, rows, seed, sums,
+            [=](uint64_t i) { return double(deepbench_from_bfloat16(data[i])); });
+}
+
+}  // namespace
+
+Inputs inputs_named(const std::string& name) {
+  if (name == "uniform") return Inputs::kUniform;
+  if (name == "zeros") return Inputs::kZeros;
+  if (name == "ones") return Inputs::kOnes;
+  plugin::invalid("inputs=" + name + ": must be uniform, zeros or ones");
+}
+
+void fill(void* data, deepbench_type type, uint64_t count, Inputs inputs, uint64_t seed,
+          uint32_t stream) {
+  if (inputs != Inputs::kUniform)
+    return set_all(data, type, count, inputs == Inputs::kOnes ? bits_of_one(type) : 0);
+  host_workers().for_parts(count, kGrain, [&](uint64_t begin, uint64_t end, size_t) {
+    fill_range(data, type, Range{begin, end, seed, stream});
+  });
+}
+
+void poison(void* data, deepbench_type type, uint64_t count) {
+  set_all(data, type, count, poison_bits(type));
+}
+
+deepbench_scan scan(const void* data, deepbench_type type, uint64_t count, const void* restored) {
+  std::vector<Counts> parts(host_workers().size());
+  const Marks marks = {poison_bits(type), non_finite_mask(type)};
+  with_word(type, [&](auto* word) {
+    using Word = std::remove_pointer_t<decltype(word)>;
+    const auto* words = static_cast<const Word*>(data);
+    const auto* before = static_cast<const Word*>(restored);
+    host_workers().for_parts(count, kGrain, [&](uint64_t begin, uint64_t end, size_t worker) {
+      parts[worker] = scan_words(words, before, begin, end, marks);
+    });
+  });
+  deepbench_scan total = {sizeof(deepbench_scan), count, 0, 0};
+  for (const Counts& part : parts)
+    total.untouched += part.untouched, total.non_finite += part.non_finite;
+  return total;
+}
+
+void project(const void* data, deepbench_type type, uint64_t count, uint64_t rows, uint64_t seed,
+             double* sums) {
+  project_blocks(count, rows, sums, [&](const Block& block, double* into) {
+    switch (type) {
+      case DEEPBENCH_F32:
+        return project_f32(static_cast<const float*>(data), block, rows, seed, into);
+      case DEEPBENCH_S32:
+        return project_s32(static_cast<const int32_t*>(data), block, rows, seed, into);
+      case DEEPBENCH_BF16:
+        return project_bfloat16(static_cast<const uint16_t*>(data), block, rows, seed, into);
+      default:
+        return add_block(block, rows, seed, into,
+                         [&](uint64_t index) { return element(data, type, index); });
+    }
+  });
+}
+
+double element(const void* data, deepbench_type type, uint64_t index) {
+  switch (type) {
+    case DEEPBENCH_F64:
+      return static_cast<const double*>(data)[index];
+    case DEEPBENCH_F32:
+      return static_cast<const float*>(data)[index];
+    case DEEPBENCH_F16:
+      return deepbench_from_half(static_cast<const uint16_t*>(data)[index]);
+    case DEEPBENCH_BF16:
+      return deepbench_from_bfloat16(static_cast<const uint16_t*>(data)[index]);
+    case DEEPBENCH_E4M3:
+      return deepbench_from_e4m3(static_cast<const uint8_t*>(data)[index]);
+    case DEEPBENCH_E5M2:
+      return deepbench_from_e5m2(static_cast<const uint8_t*>(data)[index]);
+    case DEEPBENCH_S32:
+      return static_cast<const int32_t*>(data)[index];
+    case DEEPBENCH_U8:
+      return static_cast<const uint8_t*>(data)[index];
+    case DEEPBENCH_S8:
+    case DEEPBENCH_S7:
+      return static_cast<const int8_t*>(data)[index];
+  }
+  return std::numeric_limits<double>::quiet_NaN();
+}
+
+}  // namespace deepbench::cpu

@@ -1,0 +1,55 @@
+// A prepared matrix product, whatever the library: its operands, its cache regime, its one call.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "deepbench/plugin.hpp"
+#include "ops/gemm/operands.hpp"
+#include "timing.hpp"
+
+namespace deepbench::cpu {
+
+// The library's part of a kernel.
+class GemmCall {
+ public:
+  virtual ~GemmCall() = default;
+
+  // One product of this copy of the operands. Returns the library's status, 0 if it worked.
+  virtual int run(uint64_t copy) = 0;
+  virtual std::string error_text(int status) const { return "status " + std::to_string(status); }
+
+  // Before a batch, outside the time: the calling thread's thread count and binding.
+  virtual void enter() {}
+
+  // library, algorithm, workspace_bytes and whatever else only the library knows.
+  virtual void describe(plugin::Sink& sink) const = 0;
+};
+
+class GemmKernel final : public plugin::Kernel {
+ public:
+  GemmKernel(std::unique_ptr<GemmOperands> operands, std::unique_ptr<GemmCall> call,
+             const CopyPlan& plan, int threads);
+
+  void describe(plugin::Sink& sink) const override;
+  void time_batch(const deepbench_request& request, deepbench_batch& batch) override;
+  void restore() override { operands_->restore(); }
+  void poison_outputs() override { operands_->poison(); }
+  void read_output(const uint64_t* indices, size_t count, double* values) override;
+  void scan_output(deepbench_scan& scan) override;
+  void project_output(uint64_t rows, uint64_t seed, double* sums) override;
+
+ private:
+  std::unique_ptr<GemmOperands> operands_;
+  std::unique_ptr<GemmCall> call_;  // after operands_: it holds pointers into them
+  CopyPlan plan_;
+  Rotation rotation_;
+  std::optional<CacheFlusher> flusher_;
+  int threads_;
+};
+
+// The candidate that was asked for is none of this library's.
+[[noreturn]] void unknown_candidate(const std::string& library, const std::string& candidate);
+
+}  // namespace deepbench::cpu

@@ -1,0 +1,87 @@
+// Loading MKL. It prints and ends the process when one of its parts is missing, so that they are
+// looked for before the first call.
+#include "ops/gemm/mkl_api.hpp"
+
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "isa.hpp"
+
+namespace deepbench::cpu::mkl {
+namespace {
+
+constexpr int kInterfaceLp64 = 0;
+constexpr int kThreadingGnu = 3;
+
+}  // namespace
+
+Api& Api::instance() {
+  static Api* api = new Api();  // never destroyed: its threads outlive us
+  return *api;
+}
+
+Api::Api()
+    : library_({"libmkl_rt.so.3", "libmkl_rt.so.2"},
+               "pip install mkl, or name the folder of libmkl_rt.so.2 in "
+               "DEEPBENCH_CPU_LIBRARY_PATH") {
+  if (library_.loaded()) start();
+}
+
+void Api::start() {
+  const bool found = library_.bind(sgemm, "cblas_sgemm") &&
+                     library_.bind(sgemm_pack_get_size, "cblas_sgemm_pack_get_size") &&
+                     library_.bind(sgemm_pack, "cblas_sgemm_pack") &&
+                     library_.bind(sgemm_compute, "cblas_sgemm_compute") &&
+                     library_.bind(gemm_s8u8s32, "cblas_gemm_s8u8s32") &&
+                     library_.bind(set_threads_, "MKL_Set_Num_Threads");
+  if (!found) return library_.reject(library_.path() + " lacks a function that MKL 2020 has");
+  const size_t suffix = library_.path().rfind(".so");
+  const std::string core = library_.folder() + "/libmkl_core" + library_.path().substr(suffix);
+  if (access(core.c_str(), R_OK) != 0)
+    return library_.reject(core + " is missing, without which MKL ends the process");
+  if (choose_layers()) read_version();
+}
+
+// 32-bit integers, whatever MKL_INTERFACE_LAYER says: our calls pass them. Threads by the user's
+// choice, else by Intel's OpenMP where it is installed, else by GCC's.
+bool Api::choose_layers() {
+  int (*set_interface)(int) = nullptr;
+  int (*set_threading)(int) = nullptr;
+  if (library_.bind(set_interface, "MKL_Set_Interface_Layer")) set_interface(kInterfaceLp64);
+  if (std::getenv("MKL_THREADING_LAYER")) return true;
+  if (Library({library_.folder() + "/libiomp5.so", "libiomp5.so"}, "").loaded()) return true;
+  if (Library({"libgomp.so.1"}, "").loaded() &&
+      library_.bind(set_threading, "MKL_Set_Threading_Layer")) {
+    set_threading(kThreadingGnu);
+    return true;
+  }
+  library_.reject("MKL needs an OpenMP run time: pip install intel-openmp, or libgomp");
+  return false;
+}
+
+void Api::read_version() {
+  void (*get)(char*, int) = nullptr;
+  if (!library_.bind(get, "MKL_Get_Version_String")) return;
+  char text[256] = {};
+  get(text, int(sizeof text) - 1);  // "... Math Kernel Library Version 2025.3-Product Build ..."
+  const std::string full = text, before = "Version ";
+  const size_t at = full.find(before);
+  if (at == std::string::npos) return;
+  const size_t begin = at + before.size();
+  version_ = full.substr(begin, full.find_first_not_of("0123456789.", begin) - begin);
+}
+
+void Api::use_threads(int threads) {
+  static thread_local int ours = 0;  // what this thread has set
+  if (ours == threads) return;
+  ours = threads;
+  set_threads_(threads);
+}
+
+bool Api::exact_int8() const {
+  return isa().avx512_vnni && isa().vendor == "GenuineIntel" &&
+         !std::getenv("MKL_ENABLE_INSTRUCTIONS");
+}
+
+}  // namespace deepbench::cpu::mkl

@@ -1,0 +1,51 @@
+// Intel MKL's C functions that we call, our own declarations of them, filled by dlsym from its
+// single dynamic library.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "library.hpp"
+#include "ops/gemm/blas.hpp"
+
+namespace deepbench::cpu::mkl {
+
+inline constexpr int kPacked = 151, kMatrixA = 161, kFixedOffset = 173;
+
+class Api {
+ public:
+  static Api& instance();
+
+  const Library& library() const { return library_; }
+  const std::string& version() const { return version_; }
+
+  void use_threads(int threads);
+  // Sums of 8-bit products do not saturate. MKL picks its AVX-512 kernels on Intel's processors
+  // alone, unless it is told to hold back.
+  bool exact_int8() const;
+
+  blas::Sgemm sgemm = nullptr;
+  size_t (*sgemm_pack_get_size)(int matrix, int m, int n, int k) = nullptr;
+  void (*sgemm_pack)(int order, int matrix, int trans, int m, int n, int k, float alpha,
+                     const float* from, int ld, float* packed) = nullptr;
+  void (*sgemm_compute)(int order, int trans_a, int trans_b, int m, int n, int k, const float* a,
+                        int lda, const float* b, int ldb, float beta, float* c, int ldc) = nullptr;
+  // Column-major: A is signed, B unsigned.
+  void (*gemm_s8u8s32)(int order, int trans_a, int trans_b, int offset_kind, int m, int n, int k,
+                       float alpha, const void* a, int lda, int8_t a_offset, const void* b,
+                       int ldb, int8_t b_offset, float beta, int32_t* c, int ldc,
+                       const int32_t* c_offset) = nullptr;
+
+ private:
+  Api();
+  void start();
+  bool choose_layers();
+  void read_version();
+
+  Library library_;
+  std::string version_ = "unknown";
+  void (*set_threads_)(int) = nullptr;
+};
+
+}  // namespace deepbench::cpu::mkl

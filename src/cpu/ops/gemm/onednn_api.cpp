@@ -1,0 +1,155 @@
+// Loading oneDNN and the small wrappers around its C objects.
+#include "ops/gemm/onednn_api.hpp"
+
+#include <cstdio>
+
+#include "deepbench/plugin.hpp"
+#include "workers.hpp"
+
+namespace deepbench::cpu::onednn {
+
+Api& Api::instance() {
+  static Api* api = new Api();  // never destroyed: OpenMP's threads outlive us
+  return *api;
+}
+
+Api::Api()
+    : library_({"libdnnl.so.3"},
+               "install deepbench where the wheel onednn-devel-cpu-gomp exists (Linux x86-64), or "
+               "name the folder of libdnnl.so.3 in DEEPBENCH_CPU_LIBRARY_PATH") {
+  if (library_.loaded()) bind_functions();
+  if (library_.loaded()) start();
+}
+
+void Api::bind_functions() {
+#define DEEPBENCH_ONEDNN_BIND(name)               \
+  if (!library_.bind(name##_f, "dnnl_" #name)) {  \
+    library_.reject(library_.path() + " has no dnnl_" #name ": oneDNN 3 is needed"); \
+    return;                                       \
+  }
+  DEEPBENCH_ONEDNN_FUNCTIONS(DEEPBENCH_ONEDNN_BIND)
+#undef DEEPBENCH_ONEDNN_BIND
+  library_.bind(omp_set_num_threads_, "omp_set_num_threads");  // found among its dependencies
+}
+
+void Api::start() {
+  const dnnl_version_t* version = version_f();
+  version_text_ = std::to_string(version->major) + "." + std::to_string(version->minor) + "." +
+                  std::to_string(version->patch);
+  if (version->major != DNNL_VERSION_MAJOR)
+    return library_.reject(library_.path() + " is oneDNN " + version_text_ + "; version " +
+                           std::to_string(DNNL_VERSION_MAJOR) + " is needed");
+  set_default_fpmath_mode_f(dnnl_fpmath_mode_strict);  // sgemm has no attributes of its own
+  dnnl_status_t status = engine_create_f(&engine_, dnnl_cpu, 0);
+  if (status == dnnl_success)
+    status = stream_create_f(&stream_, engine_, dnnl_stream_default_flags);
+  if (status != dnnl_success)
+    library_.reject(std::string("oneDNN finds no processor it can use: ") + status_text(status));
+}
+
+void Api::use_threads(int threads) const {
+  if (omp_set_num_threads_) omp_set_num_threads_(threads);
+}
+
+std::string Api::isa_text() const {
+  struct Name {
+    dnnl_cpu_isa_t isa;
+    const char* name;
+  };
+  static constexpr Name kNames[] = {{dnnl_cpu_isa_sse41, "sse41"},
+                                    {dnnl_cpu_isa_avx, "avx"},
+                                    {dnnl_cpu_isa_avx2, "avx2"},
+                                    {dnnl_cpu_isa_avx2_vnni, "avx2_vnni"},
+                                    {dnnl_cpu_isa_avx2_vnni_2, "avx2_vnni_2"},
+                                    {dnnl_cpu_isa_avx512_core, "avx512_core"},
+                                    {dnnl_cpu_isa_avx512_core_vnni, "avx512_core_vnni"},
+                                    {dnnl_cpu_isa_avx512_core_bf16, "avx512_core_bf16"},
+                                    {dnnl_cpu_isa_avx512_core_fp16, "avx512_core_fp16"},
+                                    {dnnl_cpu_isa_avx512_core_amx, "avx512_core_amx"},
+                                    {dnnl_cpu_isa_avx512_core_amx_fp16, "avx512_core_amx_fp16"}};
+  const dnnl_cpu_isa_t ours = get_effective_cpu_isa_f();
+  for (const Name& name : kNames)
+    if (name.isa == ours) return name.name;
+  char text[32];
+  std::snprintf(text, sizeof text, "isa 0x%x", unsigned(ours));
+  return text;
+}
+
+bool Api::exact_int8() const {
+  // Sets of instructions are sets of bits. AVX2's own VNNI is left out: kernels for plain AVX2 are
+  // still chosen there for some shapes.
+  constexpr unsigned kVnni = dnnl_cpu_isa_avx512_core_vnni;
+  return (unsigned(get_effective_cpu_isa_f()) & kVnni) == kVnni;
+}
+
+void Api::check(dnnl_status_t status, const char* doing) const {
+  if (status == dnnl_success) return;
+  const std::string text =
+      "oneDNN " + version_text_ + ", " + doing + ": " + status_text(status);
+  switch (status) {
+    case dnnl_unimplemented:
+      plugin::unsupported(text);
+    case dnnl_invalid_arguments:
+      plugin::unsupported(text);  // the core has validated the problem: it is oneDNN's limit
+    case dnnl_out_of_memory:
+      throw plugin::Error(DEEPBENCH_OUT_OF_MEMORY, text);
+    default:
+      plugin::failed(text);
+  }
+}
+
+const char* status_text(dnnl_status_t status) {
+  switch (status) {
+    case dnnl_success:
+      return "success";
+    case dnnl_out_of_memory:
+      return "out of memory";
+    case dnnl_invalid_arguments:
+      return "invalid arguments";
+    case dnnl_unimplemented:
+      return "unimplemented";
+    case dnnl_last_impl_reached:
+      return "no further implementation";
+    case dnnl_runtime_error:
+      return "run-time error";
+    case dnnl_not_required:
+      return "not required";
+    default:
+      return "unknown status";
+  }
+}
+
+MemoryDesc plain_matrix(int64_t rows, int64_t columns, int64_t row_stride, int64_t column_stride,
+                        dnnl_data_type_t type) {
+  const Api& api = Api::instance();
+  const dnnl_dims_t dimensions = {rows, columns}, strides = {row_stride, column_stride};
+  dnnl_memory_desc_t made = nullptr;
+  api.check(api.memory_desc_create_with_strides_f(&made, 2, dimensions, type, strides),
+            "describing a matrix");
+  return MemoryDesc(made);
+}
+
+MemoryDesc any_matrix(int64_t rows, int64_t columns, dnnl_data_type_t type) {
+  const Api& api = Api::instance();
+  const dnnl_dims_t dimensions = {rows, columns};
+  dnnl_memory_desc_t made = nullptr;
+  api.check(api.memory_desc_create_with_tag_f(&made, 2, dimensions, type, dnnl_format_tag_any),
+            "describing a matrix");
+  return MemoryDesc(made);
+}
+
+MemoryObject memory_at(const_dnnl_memory_desc_t description, void* data) {
+  const Api& api = Api::instance();
+  dnnl_memory_t made = nullptr;
+  api.check(api.memory_create_f(&made, description, api.engine(), data), "wrapping an operand");
+  return MemoryObject(made);
+}
+
+Primitive primitive_of(const_dnnl_primitive_desc_t description) {
+  const Api& api = Api::instance();
+  dnnl_primitive_t made = nullptr;
+  api.check(api.primitive_create_f(&made, description), "creating a primitive");
+  return Primitive(made);
+}
+
+}  // namespace deepbench::cpu::onednn

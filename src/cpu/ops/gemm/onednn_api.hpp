@@ -1,0 +1,113 @@
+// oneDNN's C functions that we call, filled by dlsym: its header is used for declarations only, so
+// that the backend loads where the library does not.
+#pragma once
+
+#include <oneapi/dnnl/dnnl.h>
+
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "library.hpp"
+
+namespace deepbench::cpu::onednn {
+
+#define DEEPBENCH_ONEDNN_FUNCTIONS(X)      \
+  X(version)                               \
+  X(get_effective_cpu_isa)                 \
+  X(set_default_fpmath_mode)               \
+  X(engine_create)                         \
+  X(stream_create)                         \
+  X(stream_wait)                           \
+  X(memory_desc_create_with_strides)       \
+  X(memory_desc_create_with_tag)           \
+  X(memory_desc_destroy)                   \
+  X(memory_desc_equal)                     \
+  X(memory_desc_get_size)                  \
+  X(memory_create)                         \
+  X(memory_destroy)                        \
+  X(post_ops_create)                       \
+  X(post_ops_append_sum)                   \
+  X(post_ops_append_binary)                \
+  X(post_ops_destroy)                      \
+  X(primitive_attr_create)                 \
+  X(primitive_attr_set_scratchpad_mode)    \
+  X(primitive_attr_set_fpmath_mode)        \
+  X(primitive_attr_set_post_ops)           \
+  X(primitive_attr_destroy)                \
+  X(matmul_primitive_desc_create)          \
+  X(reorder_primitive_desc_create)         \
+  X(primitive_desc_next_impl)              \
+  X(primitive_desc_query)                  \
+  X(primitive_desc_query_md)               \
+  X(primitive_desc_destroy)                \
+  X(primitive_create)                      \
+  X(primitive_execute)                     \
+  X(primitive_destroy)                     \
+  X(sgemm)
+
+class Api {
+ public:
+  static Api& instance();
+
+  const Library& library() const { return library_; }
+  const std::string& version() const { return version_text_; }
+  dnnl_engine_t engine() const { return engine_; }
+  dnnl_stream_t stream() const { return stream_; }
+
+  // Threads of the calling thread's next calls: oneDNN takes OpenMP's own setting.
+  void use_threads(int threads) const;
+  // "avx2 (0x7)": the instructions it will use, after ONEDNN_MAX_CPU_ISA.
+  std::string isa_text() const;
+  // 8-bit products are summed in 32 bits directly (VNNI, AMX), not through saturating 16-bit sums.
+  bool exact_int8() const;
+
+  // Throws plugin::Error unless status is success; names what was being done.
+  void check(dnnl_status_t status, const char* doing) const;
+
+#define DEEPBENCH_ONEDNN_MEMBER(name) decltype(&::dnnl_##name) name##_f = nullptr;
+  DEEPBENCH_ONEDNN_FUNCTIONS(DEEPBENCH_ONEDNN_MEMBER)
+#undef DEEPBENCH_ONEDNN_MEMBER
+
+ private:
+  Api();
+  void bind_functions();
+  void start();
+
+  Library library_;
+  std::string version_text_;
+  dnnl_engine_t engine_ = nullptr;
+  dnnl_stream_t stream_ = nullptr;
+  void (*omp_set_num_threads_)(int) = nullptr;
+};
+
+const char* status_text(dnnl_status_t status);
+
+// Owners of oneDNN's objects.
+struct Destroy {
+  void operator()(dnnl_memory_desc_t it) const { Api::instance().memory_desc_destroy_f(it); }
+  void operator()(dnnl_memory_t it) const { Api::instance().memory_destroy_f(it); }
+  void operator()(dnnl_post_ops_t it) const { Api::instance().post_ops_destroy_f(it); }
+  void operator()(dnnl_primitive_attr_t it) const { Api::instance().primitive_attr_destroy_f(it); }
+  void operator()(dnnl_primitive_desc_t it) const { Api::instance().primitive_desc_destroy_f(it); }
+  void operator()(dnnl_primitive_t it) const { Api::instance().primitive_destroy_f(it); }
+};
+template <class T>
+using Owned = std::unique_ptr<std::remove_pointer_t<T>, Destroy>;
+
+using MemoryDesc = Owned<dnnl_memory_desc_t>;
+using MemoryObject = Owned<dnnl_memory_t>;
+using PostOps = Owned<dnnl_post_ops_t>;
+using Attributes = Owned<dnnl_primitive_attr_t>;
+using PrimitiveDesc = Owned<dnnl_primitive_desc_t>;
+using Primitive = Owned<dnnl_primitive_t>;
+
+// Objects of dimensions, strides and pointers.
+MemoryDesc plain_matrix(int64_t rows, int64_t columns, int64_t row_stride, int64_t column_stride,
+                        dnnl_data_type_t type);
+MemoryDesc any_matrix(int64_t rows, int64_t columns, dnnl_data_type_t type);
+MemoryObject memory_at(const_dnnl_memory_desc_t description, void* data);
+Primitive primitive_of(const_dnnl_primitive_desc_t description);
+
+}  // namespace deepbench::cpu::onednn

@@ -1,0 +1,191 @@
+// Candidates, layouts and attributes of oneDNN's matmul.
+#include "ops/gemm/onednn_plan.hpp"
+
+#include <cstdlib>
+
+#include "deepbench/plugin.hpp"
+#include "ops/gemm/kernel.hpp"
+
+namespace deepbench::cpu::onednn {
+namespace {
+
+// oneDNN's reference implementation makes some 10^8 multiplications a second: beyond this it is no
+// answer, only a way to lose an hour.
+constexpr double kMostReferenceFlops = 1e9;
+
+dnnl_data_type_t data_type(deepbench_type type) {
+  switch (type) {
+    case DEEPBENCH_F32:
+      return dnnl_f32;
+    case DEEPBENCH_BF16:
+      return dnnl_bf16;
+    case DEEPBENCH_F16:
+      return dnnl_f16;
+    case DEEPBENCH_S32:
+      return dnnl_s32;
+    case DEEPBENCH_U8:
+      return dnnl_u8;
+    case DEEPBENCH_S8:
+    case DEEPBENCH_S7:
+      return dnnl_s8;
+    default:
+      return dnnl_data_type_undef;
+  }
+}
+
+bool is_int8(const Gemm& gemm) { return gemm.precision.precision == Precision::kInt8; }
+
+Candidate parse(const std::string& id, const Gemm& gemm) {
+  Candidate candidate;
+  if (id.empty() || id == "matmul") return candidate;
+  const bool is_float = gemm.precision.precision == Precision::kFloat;
+  if (id == "sgemm" && is_float) {
+    candidate.sgemm = true;
+  } else if (id == "matmul:packed") {
+    candidate.packed = true;
+  } else if (id == "matmul:add" && !is_int8(gemm)) {
+    candidate.separate = true;
+  } else {
+    const std::string prefix = "matmul:";
+    char* end = nullptr;
+    const long number =
+        id.compare(0, prefix.size(), prefix) == 0 ? std::strtol(&id[prefix.size()], &end, 10) : 0;
+    if (number < 1 || number > 99 || *end != '\0') unknown_candidate("onednn", id);
+    candidate.implementation = int(number);
+  }
+  return candidate;
+}
+
+void require_precision(const Gemm& gemm) {
+  const Api& api = Api::instance();
+  const std::string library = "oneDNN " + api.version();
+  switch (gemm.precision.precision) {
+    case Precision::kTf32:
+      plugin::unsupported("no processor that " + library + " knows has tf32 instructions");
+    case Precision::kFp8E4m3:
+    case Precision::kFp8E5m2:
+      plugin::unsupported(library + " has no 8-bit floating-point types");
+    default:
+      break;
+  }
+}
+
+// The whole matrix is added in float before it is rounded once to the result's type.
+PostOps add_c(const Candidate& candidate, const_dnnl_memory_desc_t c) {
+  const Api& api = Api::instance();
+  dnnl_post_ops_t made = nullptr;
+  api.check(api.post_ops_create_f(&made), "creating post-operations");
+  PostOps post_ops(made);
+  if (candidate.separate)
+    api.check(api.post_ops_append_binary_f(made, dnnl_binary_add, c), "adding C");
+  else
+    api.check(api.post_ops_append_sum_f(made, 1.0f, 0, dnnl_data_type_undef), "adding C");
+  return post_ops;
+}
+
+Attributes attributes_of(const Gemm& gemm, const Candidate& candidate,
+                         const_dnnl_memory_desc_t c) {
+  const Api& api = Api::instance();
+  dnnl_primitive_attr_t made = nullptr;
+  api.check(api.primitive_attr_create_f(&made), "creating attributes");
+  Attributes attributes(made);
+  api.check(api.primitive_attr_set_scratchpad_mode_f(made, dnnl_scratchpad_mode_user),
+            "asking for a scratchpad of ours");
+  api.check(api.primitive_attr_set_fpmath_mode_f(made, dnnl_fpmath_mode_strict),
+            "forbidding lower precisions");
+  if (!is_int8(gemm)) {
+    const PostOps post_ops = add_c(candidate, c);
+    api.check(api.primitive_attr_set_post_ops_f(made, post_ops.get()), "adding C");
+  }
+  return attributes;
+}
+
+std::string implementation_name(const_dnnl_primitive_desc_t primitive) {
+  const char* name = nullptr;
+  const Api& api = Api::instance();
+  api.check(api.primitive_desc_query_f(primitive, dnnl_query_impl_info_str, 0, &name),
+            "asking for the implementation");
+  return name ? name : "unknown";
+}
+
+bool is_hopeless(const std::string& implementation, const Gemm& gemm) {
+  return implementation.compare(0, 3, "ref") == 0 && gemm.flops() > kMostReferenceFlops;
+}
+
+void create_primitive_desc(const Gemm& gemm, Plan& plan) {
+  const Api& api = Api::instance();
+  const auto a_type = data_type(plan.storage.a_type), b_type = data_type(gemm.b_type);
+  const MemoryDesc source = plain_matrix(gemm.n, gemm.k, gemm.trans_b ? 1 : gemm.k,
+                                         gemm.trans_b ? gemm.n : 1, b_type);
+  plan.plain_a = plain_matrix(gemm.k, gemm.m, gemm.trans_a ? 1 : gemm.m,
+                              gemm.trans_a ? gemm.k : 1, a_type);
+  const MemoryDesc any_a = any_matrix(gemm.k, gemm.m, a_type);
+  const MemoryDesc result =
+      plain_matrix(gemm.n, gemm.m, gemm.m, 1, data_type(gemm.precision.c));
+  const Attributes attributes = attributes_of(gemm, plan.candidate, result.get());
+
+  dnnl_primitive_desc_t made = nullptr;
+  const dnnl_status_t status = api.matmul_primitive_desc_create_f(
+      &made, api.engine(), source.get(), (plan.candidate.packed ? any_a : plan.plain_a).get(),
+      nullptr, result.get(), attributes.get());
+  if (status != dnnl_success)
+    plugin::unsupported("oneDNN " + api.version() + " has no matrix product in " +
+                        std::string(gemm.precision.name) + " for this processor (" +
+                        api.isa_text() + "): " + status_text(status));
+  plan.primitive.reset(made);
+  for (int i = 0; i < plan.candidate.implementation; ++i)
+    if (api.primitive_desc_next_impl_f(made) != dnnl_success)
+      unknown_candidate("onednn", "matmul:" + std::to_string(plan.candidate.implementation));
+  plan.algorithm = implementation_name(made);
+}
+
+}  // namespace
+
+const_dnnl_memory_desc_t Plan::description(dnnl_query_t which) const {
+  return Api::instance().primitive_desc_query_md_f(primitive.get(), which, 0);
+}
+
+Plan plan_gemm(const Gemm& gemm, const std::string& id) {
+  const Api& api = Api::instance();
+  require_precision(gemm);
+  Plan plan;
+  plan.candidate = parse(id, gemm);
+  plan.storage.gemm = gemm;
+  plan.storage.a_type = is_int8(gemm) && !api.exact_int8() ? DEEPBENCH_S7 : gemm.precision.a;
+  plan.storage.output = is_int8(gemm)             ? Output::kOverwrite
+                        : plan.candidate.separate ? Output::kSeparate
+                                                  : Output::kInPlace;
+  if (plan.candidate.sgemm) {
+    plan.algorithm = "dnnl_sgemm";
+    return plan;
+  }
+  create_primitive_desc(gemm, plan);
+  if (is_hopeless(plan.algorithm, gemm))
+    plugin::unsupported("oneDNN " + api.version() + " has only its reference implementation (" +
+                        plan.algorithm + ") for this, which would take minutes");
+  if (plan.candidate.packed)
+    plan.storage.packed_a_bytes =
+        api.memory_desc_get_size_f(plan.description(dnnl_query_weights_md));
+  plan.scratchpad_bytes = api.memory_desc_get_size_f(plan.description(dnnl_query_scratchpad_md));
+  return plan;
+}
+
+std::vector<std::string> gemm_candidates(const Gemm& gemm) {
+  const Api& api = Api::instance();
+  std::vector<std::string> ids = {"matmul"};
+  const Plan packed = plan_gemm(gemm, "matmul:packed");
+  if (!api.memory_desc_equal_f(packed.plain_a.get(), packed.description(dnnl_query_weights_md)))
+    ids.push_back("matmul:packed");  // else it is the first again
+  if (gemm.precision.precision == Precision::kFloat) ids.push_back("sgemm");
+  if (!is_int8(gemm)) ids.push_back("matmul:add");
+
+  const Plan first = plan_gemm(gemm, "");
+  for (int number = 1; api.primitive_desc_next_impl_f(first.primitive.get()) == dnnl_success;
+       ++number) {
+    if (is_hopeless(implementation_name(first.primitive.get()), gemm)) break;
+    ids.push_back("matmul:" + std::to_string(number));
+  }
+  return ids;
+}
+
+}  // namespace deepbench::cpu::onednn

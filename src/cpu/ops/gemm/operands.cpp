@@ -1,0 +1,106 @@
+// Allocation, filling and checking of a matrix product's operands.
+#include "ops/gemm/operands.hpp"
+
+#include <cstring>
+#include <string>
+
+#include "deepbench/plugin.hpp"
+
+namespace deepbench::cpu {
+namespace {
+
+uint64_t matrix_bytes(int64_t rows, int64_t columns, deepbench_type type) {
+  return saturating_multiply(saturating_multiply(uint64_t(rows), uint64_t(columns)),
+                             uint64_t(size_of(type)));
+}
+
+}  // namespace
+
+uint64_t GemmStorage::plain_a_bytes() const { return matrix_bytes(gemm.m, gemm.k, a_type); }
+uint64_t GemmStorage::b_bytes() const { return matrix_bytes(gemm.k, gemm.n, gemm.b_type); }
+uint64_t GemmStorage::c_bytes() const { return matrix_bytes(gemm.m, gemm.n, gemm.precision.c); }
+
+uint64_t GemmStorage::touched_bytes() const {
+  const uint64_t inputs = saturating_add(a_bytes(), b_bytes());
+  return saturating_add(inputs,
+                        saturating_multiply(c_bytes(), output == Output::kSeparate ? 2 : 1));
+}
+
+uint64_t GemmStorage::needed_bytes(const CopyPlan& plan) const {
+  uint64_t bytes = Copies::needed(a_bytes(), plan.copies);
+  bytes = saturating_add(bytes, Copies::needed(b_bytes(), plan.copies));
+  bytes = saturating_add(bytes, Copies::needed(c_bytes(), plan.copies));  // C, or the only D
+  if (output == Output::kSeparate)
+    bytes = saturating_add(bytes, Copies::needed(c_bytes(), plan.copies));
+  if (output == Output::kInPlace) bytes = saturating_add(bytes, c_bytes());
+  if (packed_a_bytes) bytes = saturating_add(bytes, plain_a_bytes());
+  return saturating_add(bytes, plan.flush_bytes);
+}
+
+GemmOperands::GemmOperands(const GemmStorage& storage, const CopyPlan& plan, Inputs inputs,
+                           uint64_t seed)
+    : storage_(storage), inputs_(inputs), seed_(seed) {
+  const Gemm& g = storage.gemm;
+  a_ = Copies(storage.a_bytes(), plan.copies);
+  b_ = Copies(storage.b_bytes(), plan.copies);
+  if (storage.output != Output::kOverwrite) c_ = Copies(storage.c_bytes(), plan.copies);
+  if (storage.output != Output::kInPlace) d_ = Copies(storage.c_bytes(), plan.copies);
+
+  if (!storage.packed_a_bytes) {
+    fill(a_.at(0), storage.a_type, uint64_t(g.m) * uint64_t(g.k), inputs, seed, Gemm::kStreamA);
+    a_.replicate();
+  }
+  fill(b_.at(0), g.b_type, uint64_t(g.k) * uint64_t(g.n), inputs, seed, Gemm::kStreamB);
+  b_.replicate();
+  if (storage.output != Output::kOverwrite) {
+    fill(c_.at(0), g.precision.c, outputs(), inputs, seed, Gemm::kStreamC);
+    c_.replicate();
+  }
+  if (storage.output == Output::kInPlace) {
+    first_c_ = Buffer(storage.c_bytes());
+    std::memcpy(first_c_.data(), c_.at(0), storage.c_bytes());
+  } else {
+    poison();
+  }
+}
+
+void* GemmOperands::d(uint64_t copy) const {
+  return storage_.output == Output::kInPlace ? c_.at(copy) : d_.at(copy);
+}
+
+Buffer GemmOperands::plain_a() const {
+  Buffer plain(storage_.plain_a_bytes());
+  fill(plain.data(), storage_.a_type, uint64_t(gemm().m) * uint64_t(gemm().k), inputs_, seed_,
+       Gemm::kStreamA);
+  return plain;
+}
+
+void GemmOperands::restore() {
+  if (storage_.output == Output::kInPlace) c_.overwrite(first_c_.data());
+}
+
+void GemmOperands::poison() {
+  if (storage_.output == Output::kInPlace) return restore();
+  for (uint64_t copy = 0; copy < d_.count(); ++copy)
+    cpu::poison(d_.at(copy), gemm().precision.c, outputs());
+}
+
+deepbench_scan GemmOperands::scan(uint64_t copy) const {
+  return cpu::scan(d(copy), gemm().precision.c, outputs(), first_c_.data());
+}
+
+void GemmOperands::project(uint64_t copy, uint64_t rows, uint64_t seed, double* sums) const {
+  cpu::project(d(copy), gemm().precision.c, outputs(), rows, seed, sums);
+}
+
+void GemmOperands::read(uint64_t copy, const uint64_t* indices, size_t count,
+                        double* values) const {
+  for (size_t i = 0; i < count; ++i) {
+    if (indices[i] >= outputs())
+      plugin::invalid("read_output: element " + std::to_string(indices[i]) + " of " +
+                      std::to_string(outputs()));
+    values[i] = element(d(copy), gemm().precision.c, indices[i]);
+  }
+}
+
+}  // namespace deepbench::cpu

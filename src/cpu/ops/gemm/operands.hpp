@@ -1,0 +1,67 @@
+// The operands of a matrix product in memory: where they lie, how they come into being, and what
+// verification asks of the result.
+#pragma once
+
+#include <cstdint>
+
+#include "copies.hpp"
+#include "deepbench/ops/gemm/gemm.hpp"
+#include "operand.hpp"
+
+namespace deepbench::cpu {
+
+enum class Output {
+  kInPlace,    // C is replaced by the result
+  kSeparate,   // C stays, D is the result
+  kOverwrite   // beta = 0: there is no C, D is the result
+};
+
+struct GemmStorage {
+  Gemm gemm;
+  deepbench_type a_type = DEEPBENCH_F32;  // S7 where the full range would saturate
+  Output output = Output::kInPlace;
+  uint64_t packed_a_bytes = 0;  // A is stored in the library's own layout instead, this long
+
+  uint64_t plain_a_bytes() const;
+  uint64_t a_bytes() const { return packed_a_bytes ? packed_a_bytes : plain_a_bytes(); }
+  uint64_t b_bytes() const;
+  uint64_t c_bytes() const;  // of C, and of D: they have the same type
+  uint64_t touched_bytes() const;  // by one call
+  uint64_t needed_bytes(const CopyPlan& plan) const;  // by prepare, the library's workspace aside
+};
+
+class GemmOperands {
+ public:
+  GemmOperands(const GemmStorage& storage, const CopyPlan& plan, Inputs inputs, uint64_t seed);
+
+  const GemmStorage& storage() const { return storage_; }
+  const Gemm& gemm() const { return storage_.gemm; }
+  uint64_t copies() const { return b_.count(); }
+
+  void* a(uint64_t copy) const { return a_.at(copy); }
+  void* b(uint64_t copy) const { return b_.at(copy); }
+  void* c(uint64_t copy) const { return c_.at(copy); }  // not with kOverwrite
+  void* d(uint64_t copy) const;                         // the result; C itself with kInPlace
+
+  // With packed_a_bytes: A as the problem stores it, to be packed into a(0), then given back while
+  // the copies are made.
+  Buffer plain_a() const;
+  void replicate_a() { a_.replicate(); }
+
+  void restore();
+  void poison();
+  deepbench_scan scan(uint64_t copy) const;
+  void project(uint64_t copy, uint64_t rows, uint64_t seed, double* sums) const;
+  void read(uint64_t copy, const uint64_t* indices, size_t count, double* values) const;
+
+ private:
+  uint64_t outputs() const { return uint64_t(gemm().m) * uint64_t(gemm().n); }
+
+  GemmStorage storage_;
+  Inputs inputs_;
+  uint64_t seed_;
+  Copies a_, b_, c_, d_;
+  Buffer first_c_;  // kInPlace: what restore() brings back
+};
+
+}  // namespace deepbench::cpu

@@ -1,0 +1,282 @@
+// Moving memory with threads of our own: the ceilings of memory-bound work, and of every level of
+// the cache hierarchy. Each worker moves its own contiguous part; workers meet before and after a
+// batch, not between its calls.
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "copies.hpp"
+#include "deepbench/ops/memory/memory.hpp"
+#include "deepbench/plugin.hpp"
+#include "implementation.hpp"
+#include "operand.hpp"
+#include "ops/memory/traffic.hpp"
+#include "projection.hpp"
+#include "timing.hpp"
+#include "topology.hpp"
+
+namespace deepbench::cpu {
+namespace {
+
+constexpr uint64_t kLineWords = kLineBytes / 4;
+constexpr uint64_t kGrainWords = 1 << 15;
+constexpr uint64_t kNontemporalFromBytes = uint64_t{1} << 20;
+constexpr const char* kPlain = "plain";
+constexpr const char* kNontemporal = "nontemporal";
+constexpr auto kPoison = static_cast<uint32_t>(DEEPBENCH_POISON_INTEGER);
+
+bool has_source(const Memory& memory) { return memory.kind != MemoryKind::kWrite; }
+bool has_destination(const Memory& memory) { return memory.kind != MemoryKind::kRead; }
+
+uint64_t needed_bytes(const Memory& memory, const CopyPlan& plan) {
+  const uint64_t one = Copies::needed(uint64_t(memory.bytes), plan.copies);
+  const uint64_t both = has_source(memory) && has_destination(memory) ? 2 : 1;
+  return saturating_add(saturating_multiply(one, both), plan.flush_bytes);
+}
+
+class MemoryKernel final : public plugin::Kernel {
+ public:
+  MemoryKernel(const Memory& memory, const CopyPlan& plan, const plugin::Options& options)
+      : memory_(memory),
+        plan_(plan),
+        nontemporal_(options.candidate == kNontemporal),
+        pattern_(write_pattern(options.seed)),
+        seed_(options.seed),
+        inputs_(inputs_named(options.inputs)),
+        workers_(topology().places(thread_count(options.threads))),
+        barrier_(uint32_t(workers_.size())),
+        partial_(workers_.size()),
+        rotation_(plan.copies) {
+    if (has_source(memory)) {
+      source_ = Copies(uint64_t(memory.bytes), plan.copies);
+      for (uint64_t copy = 0; copy < plan.copies; ++copy) fill_source(copy);
+    }
+    if (has_destination(memory)) destination_ = Copies(uint64_t(memory.bytes), plan.copies);
+    if (plan.regime == Regime::kFlush) flusher_.emplace(plan.flush_bytes);
+    poison_outputs();
+  }
+
+  void describe(plugin::Sink& sink) const override {
+    sink.text("library", "threads");
+    sink.text("algorithm", nontemporal_ ? kNontemporal : kPlain);
+    sink.integer("workspace_bytes", 0);
+    plan_.describe(sink);
+    sink.integer("threads", int64_t(workers_.size()));
+  }
+
+  void time_batch(const deepbench_request& request, deepbench_batch& batch) override;
+  void poison_outputs() override;
+  void read_output(const uint64_t* indices, size_t count, double* values) override;
+  void scan_output(deepbench_scan& scan) override;
+  void project_output(uint64_t rows, uint64_t seed, double* sums) override;
+
+ private:
+  // What one worker contributes to a read: on a line of its own, or the workers would fight for it.
+  struct alignas(kLineBytes) Partial {
+    uint32_t word = 0;
+  };
+
+  uint64_t words() const { return uint64_t(memory_.words()); }
+  uint64_t begin_of(size_t worker) const {
+    return part_begin(words(), kLineWords, worker, workers_.size());
+  }
+  uint32_t* source(uint64_t copy) const { return reinterpret_cast<uint32_t*>(source_.at(copy)); }
+  uint32_t* destination(uint64_t copy) const {
+    return reinterpret_cast<uint32_t*>(destination_.at(copy));
+  }
+  const uint32_t* output() const {
+    return memory_.kind == MemoryKind::kRead ? &read_ : destination(rotation_.last());
+  }
+
+  // By the workers that will read it: whose node the pages lie on is decided here.
+  void fill_source(uint64_t copy) {
+    workers_.run([&](size_t worker) {
+      uint32_t* const out = source(copy);
+      const uint32_t constant = inputs_ == Inputs::kOnes ? 1 : 0;
+      for (uint64_t i = begin_of(worker); i < begin_of(worker + 1); ++i)
+        out[i] = inputs_ == Inputs::kUniform ? memory_word(seed_, i) : constant;
+    });
+  }
+
+  void move(size_t worker, uint64_t copy) {
+    const uint64_t begin = begin_of(worker), count = begin_of(worker + 1) - begin;
+    switch (memory_.kind) {
+      case MemoryKind::kRead:
+        partial_[worker].word = xor_words(source(copy) + begin, count);
+        return;
+      case MemoryKind::kWrite:
+        return (nontemporal_ ? write_words_nontemporal : write_words)(destination(copy) + begin,
+                                                                      count, pattern_);
+      default:
+        return (nontemporal_ ? copy_words_nontemporal : copy_words)(
+            destination(copy) + begin, source(copy) + begin, count);
+    }
+  }
+
+  double run_stream(size_t worker, uint64_t count);
+  double run_isolated(size_t worker, uint64_t count);
+
+  const Memory memory_;
+  const CopyPlan plan_;
+  const bool nontemporal_;
+  const uint32_t pattern_;
+  const uint64_t seed_;
+  const Inputs inputs_;
+  Workers workers_;
+  Barrier barrier_;
+  std::vector<Partial> partial_;
+  Copies source_, destination_;
+  std::optional<CacheFlusher> flusher_;
+  Rotation rotation_;
+  uint32_t read_ = kPoison;
+};
+
+// Both return the time between the meetings, as this worker saw it.
+double MemoryKernel::run_stream(size_t worker, uint64_t count) {
+  barrier_.wait();
+  const Clock::time_point begin = Clock::now();
+  for (uint64_t call = 1; call <= count; ++call) move(worker, rotation_.ahead(call));
+  barrier_.wait();
+  return elapsed_ns(begin, Clock::now());
+}
+
+double MemoryKernel::run_isolated(size_t worker, uint64_t count) {
+  double total_ns = 0;
+  for (uint64_t call = 1; call <= count; ++call) {
+    if (flusher_) flusher_->flush_part(worker, workers_.size());
+    barrier_.wait();
+    const Clock::time_point begin = Clock::now();
+    move(worker, rotation_.ahead(call));
+    barrier_.wait();
+    total_ns += elapsed_ns(begin, Clock::now());
+  }
+  return total_ns;
+}
+
+void MemoryKernel::time_batch(const deepbench_request& request, deepbench_batch& batch) {
+  const Clock::time_point entered = Clock::now();
+  check_request(request);
+  const bool isolated = flusher_ || request.launch == DEEPBENCH_LAUNCH_ISOLATED;
+  double first_worker_ns = 0;
+  {
+    const Region region(request);
+    workers_.run([&](size_t worker) {
+      const double elapsed = isolated ? run_isolated(worker, request.count)
+                                      : run_stream(worker, request.count);
+      if (worker == 0) first_worker_ns = elapsed;
+    });
+  }
+  rotation_.advance(request.count);
+  if (memory_.kind == MemoryKind::kRead) {
+    read_ = 0;
+    for (const Partial& partial : partial_) read_ ^= partial.word;
+  }
+  batch.elapsed_ns = first_worker_ns;
+  batch.count = request.count;
+  batch.copies_touched = rotation_.touched(request.count);
+  batch.launch = isolated ? DEEPBENCH_LAUNCH_ISOLATED : DEEPBENCH_LAUNCH_STREAM;
+  batch.timer = "steady_clock";
+  batch.host_ns = elapsed_ns(entered, Clock::now());
+}
+
+void MemoryKernel::poison_outputs() {
+  if (memory_.kind == MemoryKind::kRead) {
+    read_ = kPoison;
+    return;
+  }
+  for (uint64_t copy = 0; copy < destination_.count(); ++copy) {
+    workers_.run([&](size_t worker) {
+      write_words(destination(copy) + begin_of(worker), begin_of(worker + 1) - begin_of(worker),
+                  kPoison);
+    });
+  }
+}
+
+void MemoryKernel::read_output(const uint64_t* indices, size_t count, double* values) {
+  for (size_t i = 0; i < count; ++i) {
+    if (indices[i] >= uint64_t(memory_.output_words()))
+      plugin::invalid("read_output: word " + std::to_string(indices[i]) + " of " +
+                      std::to_string(memory_.output_words()));
+    values[i] = output()[indices[i]];
+  }
+}
+
+// Random words are the poison by right once in 2^32: a copied word that equals its source was
+// written.
+void MemoryKernel::scan_output(deepbench_scan& scan) {
+  std::atomic<uint64_t> untouched{0};
+  const uint32_t* const out = output();
+  const uint32_t* const expected =
+      memory_.kind == MemoryKind::kCopy ? source(rotation_.last()) : nullptr;
+  scan.count = uint64_t(memory_.output_words());
+  host_workers().for_parts(scan.count, kGrainWords, [&](uint64_t begin, uint64_t end, size_t) {
+    uint64_t found = 0;
+    for (uint64_t i = begin; i < end; ++i)
+      found += out[i] == kPoison && !(expected && expected[i] == kPoison);
+    untouched += found;
+  });
+  scan.untouched = untouched;
+  scan.non_finite = 0;
+}
+
+void MemoryKernel::project_output(uint64_t rows, uint64_t seed, double* sums) {
+  const uint32_t* const out = output();
+  project_blocks(uint64_t(memory_.output_words()), rows, sums,
+                 [&](const Block& block, double* into) {
+                   add_block(block, rows, seed, into, [&](uint64_t i) { return double(out[i]); });
+                 });
+}
+
+class ThreadsMemory final : public Implementation {
+ public:
+  LibraryFacts library() override { return {"", "", ""}; }
+
+  void supports(const plugin::Problem& problem, const plugin::Options& options) override {
+    const Memory memory = memory_problem(problem);
+    if (memory.kind == MemoryKind::kHostToDevice || memory.kind == MemoryKind::kDeviceToHost)
+      plugin::unsupported("the processor's memory is the host's: nothing lies between them; "
+                          "kind=copy moves memory within it");
+    const auto ids = candidates(problem, options);
+    for (const std::string& id : ids)
+      if (options.candidate.empty() || options.candidate == id) return;
+    plugin::invalid("there is no candidate '" + options.candidate + "' for this problem");
+  }
+
+  uint64_t memory_needed(const plugin::Problem& problem, const plugin::Options& options) override {
+    const Memory memory = memory_problem(problem);
+    return needed_bytes(memory, plan(memory, options));
+  }
+
+  std::vector<std::string> candidates(const plugin::Problem& problem,
+                                      const plugin::Options&) override {
+    const Memory memory = memory_problem(problem);
+    const bool large = uint64_t(memory.bytes) >= kNontemporalFromBytes;
+    if (has_destination(memory) && large) return {kPlain, kNontemporal};
+    return {kPlain};
+  }
+
+  std::unique_ptr<plugin::Kernel> prepare(const plugin::Problem& problem,
+                                          const plugin::Options& options) override {
+    supports(problem, options);
+    const Memory memory = memory_problem(problem);
+    const CopyPlan copies = plan(memory, options);
+    require_memory(needed_bytes(memory, copies), "the problem");
+    return std::make_unique<MemoryKernel>(memory, copies, options);
+  }
+
+ private:
+  static CopyPlan plan(const Memory& memory, const plugin::Options& options) {
+    return plan_copies(uint64_t(memory.traffic()), options);
+  }
+};
+
+}  // namespace
+
+Implementation& threads_memory() {
+  static auto* implementation = new ThreadsMemory();
+  return *implementation;
+}
+
+}  // namespace deepbench::cpu

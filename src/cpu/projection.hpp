@@ -1,0 +1,58 @@
+// The weighted row sums that verify a whole output, over any kind of element.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "deepbench/fill.h"
+#include "deepbench/plugin.hpp"
+#include "workers.hpp"
+
+namespace deepbench::cpu {
+
+// A block of the output: these rows of these columns.
+struct Block {
+  uint64_t first_row = 0, last_row = 0, first_column = 0, last_column = 0;
+};
+
+// Splits an output of `rows` rows among the workers. add(block, sums) adds the block's weighted
+// elements to sums[row].
+template <class Add>
+void project_blocks(uint64_t count, uint64_t rows, double* sums, Add add) {
+  if (rows == 0 || count % rows != 0)
+    plugin::invalid("project_output: " + std::to_string(count) + " outputs are not a matrix of " +
+                    std::to_string(rows) + " rows");
+  constexpr uint64_t kRowGrain = 256, kElementGrain = 1 << 16;
+  const uint64_t columns = count / rows;
+  Workers& workers = host_workers();
+  for (uint64_t row = 0; row < rows; ++row) sums[row] = 0;
+  if (rows >= kRowGrain * workers.size()) {
+    const uint64_t grain = count <= kElementGrain ? rows : kRowGrain;
+    workers.for_parts(rows, grain, [&](uint64_t begin, uint64_t end, size_t) {
+      add(Block{begin, end, 0, columns}, sums);
+    });
+    return;
+  }
+  std::vector<std::vector<double>> partial(workers.size());
+  workers.for_parts(columns, 1 + kElementGrain / rows,
+                    [&](uint64_t begin, uint64_t end, size_t worker) {
+                      partial[worker].assign(rows, 0.0);
+                      add(Block{0, rows, begin, end}, partial[worker].data());
+                    });
+  for (const auto& part : partial)
+    for (size_t row = 0; row < part.size(); ++row) sums[row] += part[row];
+}
+
+// add() for elements that `value(index)` reads.
+template <class Value>
+inline __attribute__((always_inline)) void add_block(const Block& block, uint64_t rows,
+                                                     uint64_t seed, double* sums, Value value) {
+  for (uint64_t column = block.first_column; column < block.last_column; ++column) {
+    const double weight = deepbench_weight(seed, column);
+    const uint64_t base = column * rows;
+    for (uint64_t row = block.first_row; row < block.last_row; ++row)
+      sums[row] += weight * value(base + row);
+  }
+}
+
+}  // namespace deepbench::cpu

@@ -1,0 +1,78 @@
+// The one place of the backend that reads a clock around calls: batches back to back, or isolated
+// where something must happen between calls.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+#include "copies.hpp"
+#include "deepbench/plugin.hpp"
+
+// Called around the timed calls of a request with DEEPBENCH_REQUEST_MARKERS: profilers and
+// simulators find the region by these two names.
+extern "C" {
+DEEPBENCH_EXPORT void deepbench_region_begin();
+DEEPBENCH_EXPORT void deepbench_region_end();
+}
+
+namespace deepbench::cpu {
+
+using Clock = std::chrono::steady_clock;
+
+inline double elapsed_ns(Clock::time_point begin, Clock::time_point end) {
+  return std::chrono::duration<double, std::nano>(end - begin).count();
+}
+
+// Marks the region for its lifetime, when the request asks for it.
+class Region {
+ public:
+  explicit Region(const deepbench_request& request)
+      : marked_((request.flags & DEEPBENCH_REQUEST_MARKERS) != 0) {
+    if (marked_) deepbench_region_begin();
+  }
+  ~Region() {
+    if (marked_) deepbench_region_end();
+  }
+  Region(const Region&) = delete;
+  Region& operator=(const Region&) = delete;
+
+ private:
+  const bool marked_;
+};
+
+inline void check_request(const deepbench_request& request) {
+  if (request.count == 0) plugin::invalid("time_batch: a batch of no calls has no time");
+}
+
+// Makes request.count calls, call(copy), and writes down what they took. A flusher empties the
+// caches before every call, outside its span.
+template <class Call>
+void time_calls(const deepbench_request& request, Rotation& rotation, CacheFlusher* flusher,
+                Call call, deepbench_batch& batch) {
+  const Clock::time_point entered = Clock::now();
+  check_request(request);
+  const bool isolated = flusher != nullptr || request.launch == DEEPBENCH_LAUNCH_ISOLATED;
+  {
+    const Region region(request);
+    if (isolated) {
+      for (uint64_t i = 0; i < request.count; ++i) {
+        if (flusher) flusher->flush();
+        const uint64_t copy = rotation.next();
+        const Clock::time_point begin = Clock::now();
+        call(copy);
+        batch.elapsed_ns += elapsed_ns(begin, Clock::now());
+      }
+    } else {
+      const Clock::time_point begin = Clock::now();
+      for (uint64_t i = 0; i < request.count; ++i) call(rotation.next());
+      batch.elapsed_ns = elapsed_ns(begin, Clock::now());
+    }
+  }
+  batch.count = request.count;
+  batch.copies_touched = rotation.touched(request.count);
+  batch.launch = isolated ? DEEPBENCH_LAUNCH_ISOLATED : DEEPBENCH_LAUNCH_STREAM;
+  batch.timer = "steady_clock";
+  batch.host_ns = elapsed_ns(entered, Clock::now());
+}
+
+}  // namespace deepbench::cpu

@@ -1,0 +1,134 @@
+// The pool of bound threads.
+#include "workers.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "topology.hpp"
+
+namespace deepbench::cpu {
+namespace {
+
+inline void pause() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("yield");
+#endif
+}
+
+// Restricts the calling thread to these hardware threads, as far as the system lets it.
+void allow(const std::vector<int>& cpus) {
+  const int size = std::max(CPU_SETSIZE, 1 + *std::max_element(cpus.begin(), cpus.end()));
+  cpu_set_t* mask = CPU_ALLOC(size_t(size));
+  if (!mask) return;
+  const size_t bytes = CPU_ALLOC_SIZE(size_t(size));
+  CPU_ZERO_S(bytes, mask);
+  for (int cpu : cpus) CPU_SET_S(size_t(cpu), bytes, mask);
+  sched_setaffinity(0, bytes, mask);
+  CPU_FREE(mask);
+}
+
+}  // namespace
+
+void bind_this_thread(int cpu) { allow({cpu}); }
+
+ScopedAffinity::ScopedAffinity(const std::vector<int>& cpus) : before_(read_affinity()) {
+  allow(cpus);
+}
+
+ScopedAffinity::~ScopedAffinity() { allow(before_); }
+
+void Barrier::wait() {
+  constexpr int kSpins = 1 << 14;  // then somebody else needs the core more
+  const uint32_t generation = generation_.load(std::memory_order_acquire);
+  if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == parties_) {
+    arrived_.store(0, std::memory_order_relaxed);
+    generation_.store(generation + 1, std::memory_order_release);
+    return;
+  }
+  for (int spins = 0; generation_.load(std::memory_order_acquire) == generation; ++spins) {
+    if (spins < kSpins)
+      pause();
+    else
+      std::this_thread::yield();
+  }
+}
+
+Workers::Workers(const std::vector<int>& cpus) {
+  threads_.reserve(cpus.size());
+  for (size_t worker = 0; worker < cpus.size(); ++worker)
+    threads_.emplace_back([this, worker, cpu = cpus[worker]] { serve(worker, cpu); });
+}
+
+Workers::~Workers() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void Workers::serve(size_t worker, int cpu) {
+  bind_this_thread(cpu);
+  uint64_t seen = 0;
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    wake_.wait(lock, [&] { return stopping_ || generation_ != seen; });
+    if (stopping_) return;
+    seen = generation_;
+    const auto& job = *job_;
+    lock.unlock();
+    std::exception_ptr error;
+    try {
+      job(worker);
+    } catch (...) {
+      error = std::current_exception();
+    }
+    lock.lock();
+    if (error && !error_) error_ = error;
+    if (--left_ == 0) done_.notify_one();
+  }
+}
+
+void Workers::run(const std::function<void(size_t)>& job) {
+  const std::lock_guard only(busy_);
+  std::unique_lock lock(mutex_);
+  job_ = &job;
+  error_ = nullptr;
+  left_ = threads_.size();
+  ++generation_;
+  wake_.notify_all();
+  done_.wait(lock, [&] { return left_ == 0; });
+  job_ = nullptr;
+  if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+}
+
+uint64_t part_begin(uint64_t count, uint64_t grain, size_t worker, size_t workers) {
+  const uint64_t grains = (count + grain - 1) / grain;
+  const uint64_t whole = grains / workers, rest = grains % workers;
+  return std::min(count, (whole * worker + std::min<uint64_t>(worker, rest)) * grain);
+}
+
+void Workers::for_parts(uint64_t count, uint64_t grain, const Part& part) {
+  if (count <= grain) {
+    if (count > 0) part(0, count, 0);
+    return;
+  }
+  run([&](size_t worker) {
+    const uint64_t begin = part_begin(count, grain, worker, size());
+    const uint64_t end = part_begin(count, grain, worker + 1, size());
+    if (begin < end) part(begin, end, worker);
+  });
+}
+
+Workers& host_workers() {
+  // Never destroyed: at exit the threads may be gone before we are.
+  static Workers* workers = new Workers(topology().places(topology().default_threads()));
+  return *workers;
+}
+
+}  // namespace deepbench::cpu
