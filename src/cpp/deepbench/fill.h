@@ -84,7 +84,8 @@ DEEPBENCH_FILL_FN uint32_t deepbench_round(float value, uint32_t exponent, uint3
   uint32_t sign = (bits >> 31) << (exponent + mantissa);
   uint32_t magnitude = bits & 0x7fffffffu;
   int32_t bias = (1 << (exponent - 1)) - 1;
-  int32_t scale = (int32_t)(magnitude >> 23) - 127 + bias; /* the target's biased exponent */
+  int32_t binary = magnitude >> 23 ? (int32_t)(magnitude >> 23) : 1; /* float's subnormals */
+  int32_t scale = binary - 127 + bias; /* the target's biased exponent */
   uint32_t fraction = (magnitude & 0x7fffffu) | (magnitude >> 23 ? 0x800000u : 0u);
   uint32_t drop = 23u - mantissa;
   uint32_t kept, rest, half;

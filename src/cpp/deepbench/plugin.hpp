@@ -204,8 +204,12 @@ deepbench_status guard(Body body) noexcept {
     } catch (const std::exception& error) {
       last_error() = error.what();
       return DEEPBENCH_FAILED;
+    } catch (...) {
+      last_error() = "something was thrown that is no std::exception";
+      return DEEPBENCH_FAILED;
     }
-  } catch (...) {  // no memory for the message, or something that is no std::exception
+  } catch (...) {  // no memory for the message
+    last_error().clear();
     return DEEPBENCH_FAILED;
   }
 }

@@ -1,6 +1,7 @@
 // Attributes and the grammar of key=value text.
 #include "deepbench/core/attributes.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cmath>
@@ -54,7 +55,7 @@ class Scanner {
     if (at_ == begin || at_ == text_.size() || text_[at_] != '=') {
       size_t end = at_;
       while (end < text_.size() && !is_space(text_[end])) ++end;
-      throw InvalidProblem("'" + printable(text_.substr(begin, end - begin)) +
+      throw InvalidProblem("'" + printable(text_.substr(begin, end - begin), 60) +
                            "' is not of the form key=value");
     }
     ++at_;
@@ -65,7 +66,7 @@ class Scanner {
     const size_t begin = at_;
     while (at_ < text_.size() && !is_space(text_[at_])) {
       if (is_control(text_[at_]) || text_[at_] == '"')
-        throw InvalidProblem("'" + printable(text_.substr(begin, at_ + 1 - begin)) +
+        throw InvalidProblem("'" + printable(text_.substr(begin, at_ + 1 - begin), 60) +
                              "' holds a character that a plain value cannot; quote the value");
       ++at_;
     }
@@ -90,17 +91,21 @@ class Scanner {
     throw InvalidProblem("the quote of '" + key + "' is not closed");
   }
 
-  static std::string printable(std::string_view text) {
-    std::string out;
-    for (char c : text.substr(0, 60)) out += is_control(c) ? '?' : c;
-    return out;
-  }
-
   std::string_view text_;
   size_t at_ = 0;
 };
 
 }  // namespace
+
+std::string printable(std::string_view text, size_t most) {
+  size_t end = std::min(text.size(), most);
+  if (end < text.size())  // not in the middle of a character of several bytes
+    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
+  std::string out(text.substr(0, end));
+  for (char& c : out)
+    if (is_control(c) || is_space(c)) c = c == ' ' ? ' ' : '?';
+  return out;
+}
 
 std::string to_text(const Value& value) {
   if (const auto* integer = std::get_if<int64_t>(&value)) return std::to_string(*integer);
@@ -171,7 +176,7 @@ std::string quoted(std::string_view value) {
 int64_t parse_integer(std::string_view key, std::string_view text) {
   int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const std::string shown = std::string(key) + "=" + std::string(text.substr(0, 40));
+  const std::string shown = std::string(key) + "=" + printable(text);
   if (error == std::errc::result_out_of_range)
     throw InvalidProblem(shown + " does not fit 64 bits");
   if (error != std::errc() || end != text.data() + text.size())
@@ -185,7 +190,7 @@ double parse_real(std::string_view key, std::string_view text) {
   const double value = std::strtod(copy.c_str(), &end);
   const bool plain = copy.find_first_not_of("0123456789.eE+-") == std::string::npos;
   if (copy.empty() || end != copy.c_str() + copy.size() || !plain || !std::isfinite(value))
-    throw InvalidProblem(std::string(key) + "=" + copy.substr(0, 40) + " is not a number");
+    throw InvalidProblem(std::string(key) + "=" + printable(text) + " is not a number");
   return value;
 }
 

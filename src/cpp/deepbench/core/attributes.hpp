@@ -18,6 +18,9 @@ using Value = std::variant<int64_t, double, std::string>;
 // As problem lines print it: integers plain, reals with the fewest digits that read back equal.
 DEEPBENCH_API std::string to_text(const Value& value);
 
+// For messages: at most `most` bytes of a text from outside, control characters as '?'.
+DEEPBENCH_API std::string printable(std::string_view text, size_t most = 40);
+
 class DEEPBENCH_API Attributes {
  public:
   using Item = std::pair<std::string, Value>;

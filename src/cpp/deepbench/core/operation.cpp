@@ -44,7 +44,7 @@ const Operation& find_operation(std::string_view name) {
     names.push_back(operation->name());
     list += (list.empty() ? "" : " ") + operation->name();
   }
-  throw InvalidProblem("no operation is called '" + std::string(name.substr(0, 40)) + "'" +
+  throw InvalidProblem("no operation is called '" + printable(name) + "'" +
                        suggestion(name.substr(0, 40), names) + "; there are " + list);
 }
 

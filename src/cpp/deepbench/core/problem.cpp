@@ -31,7 +31,7 @@ std::string canonical_choice(const Parameter& parameter, const std::string& text
     return text;
   const PrecisionInfo* info = parameter.name == "precision" ? find_precision(text) : nullptr;
   if (info) return std::string(info->name);
-  throw InvalidProblem(parameter.name + "=" + text.substr(0, 40) + ": must be one of " +
+  throw InvalidProblem(parameter.name + "=" + printable(text) + ": must be one of " +
                        joined(parameter.choices) + suggestion(text, parameter.choices));
 }
 
@@ -43,7 +43,7 @@ Value parse_value(const Parameter& parameter, const std::string& text) {
   const double size = whole ? double(std::get<int64_t>(value)) : std::get<double>(value);
   if (size < parameter.minimum || size > parameter.maximum) {
     const Value limit = size < parameter.minimum ? parameter.minimum : parameter.maximum;
-    throw InvalidProblem(parameter.name + "=" + text.substr(0, 40) + ": must be at " +
+    throw InvalidProblem(parameter.name + "=" + printable(text) + ": must be at " +
                          (size < parameter.minimum ? "least " : "most ") + to_text(limit));
   }
   return value;

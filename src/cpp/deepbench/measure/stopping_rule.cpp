@@ -2,6 +2,7 @@
 #include "deepbench/measure/stopping_rule.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "deepbench/measure/statistics.hpp"
@@ -37,7 +38,11 @@ bool StoppingRule::stopped_falling() {
   const auto n = static_cast<int64_t>(samples_.size());
   if (n < doubling_at_) return false;
   const bool first = doubling_at_ == options_.noisy_from;
-  const bool flat = !first && error_ > options_.noisy_fall * error_at_half_;
+  // Infinite: the samples correlate over such long times that no error can be told. Once may be
+  // chance, twice is what this machine is like.
+  const bool unknown = std::isinf(error_), was_unknown = std::isinf(error_at_half_);
+  const bool flat = !first && (unknown ? was_unknown
+                                       : error_ > options_.noisy_fall * error_at_half_);
   error_at_half_ = error_;
   doubling_at_ = 2 * n;
   return flat;

@@ -19,6 +19,14 @@ std::string gibibytes(double bytes) {
   return to_text(std::round(bytes / (1 << 30) * 100) / 100) + " GiB";
 }
 
+// Whether two measurements tell the same: medians close together, or, where the machine is noisy,
+// the middle halves of their samples overlapping.
+bool agree(const Samples& before, const Samples& after) {
+  const Statistics a = summarize(before.per_call_ns), b = summarize(after.per_call_ns);
+  if (std::abs(a.median - b.median) <= kSteady * a.median) return true;
+  return a.q1 <= b.q3 && b.q1 <= a.q3;
+}
+
 bool starts_with(const std::string& text, std::string_view prefix) {
   return text.compare(0, prefix.size(), prefix) == 0;
 }
@@ -184,17 +192,18 @@ void RowMaker::hold_against_ceilings() {
   if (row_.bound.share_roofline <= kAboveCeiling) return;
   const MemoryLevel level = ceilings_.level_of(row_.work.bytes, options_.cold);
   const std::string precision = problem_.text("precision");
-  const double before_ns = row_.median_ns();
+  const Samples before = *row_.samples;
   ceilings_.forget(precision, level);
   remeasure();
   compute_bound();
   if (row_.bound.share_roofline <= kAboveCeiling) return;
 
   const double after_ns = row_.median_ns();
-  if (std::abs(after_ns - before_ns) > kSteady * before_ns)
+  if (!agree(before, *row_.samples))
     throw RowFailure(Status::kMistrusted,
-                     "above its ceiling, and a second measurement differs: " + to_text(before_ns) +
-                         " ns, then " + to_text(after_ns) + " ns");
+                     "above its ceiling, and a second measurement differs: " +
+                         to_text(median(before.per_call_ns)) + " ns, then " + to_text(after_ns) +
+                         " ns");
   if (row_.bound.share_arithmetic > kAboveCeiling)
     ceilings_.raise_arithmetic(precision, row_.work.flops / after_ns * 1e9);
   if (row_.work.bytes / row_.bound.bytes_per_s * 1e9 > kAboveCeiling * after_ns)

@@ -1,6 +1,7 @@
 // Moving memory with threads of our own: the ceilings of memory-bound work, and of every level of
 // the cache hierarchy. Each worker moves its own contiguous part; workers meet before and after a
 // batch, not between its calls.
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <optional>
@@ -42,6 +43,7 @@ class MemoryKernel final : public plugin::Kernel {
       : memory_(memory),
         plan_(plan),
         nontemporal_(options.candidate == kNontemporal),
+        traffic_(nontemporal_ ? nontemporal_traffic() : plain_traffic()),
         pattern_(write_pattern(options.seed)),
         seed_(options.seed),
         inputs_(inputs_named(options.inputs)),
@@ -93,10 +95,11 @@ class MemoryKernel final : public plugin::Kernel {
   // By the workers that will read it: whose node the pages lie on is decided here.
   void fill_source(uint64_t copy) {
     workers_.run([&](size_t worker) {
+      const uint64_t begin = begin_of(worker), end = begin_of(worker + 1), seed = seed_;
       uint32_t* const out = source(copy);
-      const uint32_t constant = inputs_ == Inputs::kOnes ? 1 : 0;
-      for (uint64_t i = begin_of(worker); i < begin_of(worker + 1); ++i)
-        out[i] = inputs_ == Inputs::kUniform ? memory_word(seed_, i) : constant;
+      if (inputs_ != Inputs::kUniform)
+        return std::fill(out + begin, out + end, inputs_ == Inputs::kOnes ? 1u : 0u);
+      for (uint64_t i = begin; i < end; ++i) out[i] = memory_word(seed, i);
     });
   }
 
@@ -104,14 +107,12 @@ class MemoryKernel final : public plugin::Kernel {
     const uint64_t begin = begin_of(worker), count = begin_of(worker + 1) - begin;
     switch (memory_.kind) {
       case MemoryKind::kRead:
-        partial_[worker].word = xor_words(source(copy) + begin, count);
+        partial_[worker].word = traffic_.read(source(copy) + begin, count);
         return;
       case MemoryKind::kWrite:
-        return (nontemporal_ ? write_words_nontemporal : write_words)(destination(copy) + begin,
-                                                                      count, pattern_);
+        return traffic_.write(destination(copy) + begin, count, pattern_);
       default:
-        return (nontemporal_ ? copy_words_nontemporal : copy_words)(
-            destination(copy) + begin, source(copy) + begin, count);
+        return traffic_.copy(destination(copy) + begin, source(copy) + begin, count);
     }
   }
 
@@ -121,6 +122,7 @@ class MemoryKernel final : public plugin::Kernel {
   const Memory memory_;
   const CopyPlan plan_;
   const bool nontemporal_;
+  const Traffic& traffic_;
   const uint32_t pattern_;
   const uint64_t seed_;
   const Inputs inputs_;
@@ -188,8 +190,8 @@ void MemoryKernel::poison_outputs() {
   }
   for (uint64_t copy = 0; copy < destination_.count(); ++copy) {
     workers_.run([&](size_t worker) {
-      write_words(destination(copy) + begin_of(worker), begin_of(worker + 1) - begin_of(worker),
-                  kPoison);
+      std::fill(destination(copy) + begin_of(worker), destination(copy) + begin_of(worker + 1),
+                kPoison);
     });
   }
 }

@@ -1,0 +1,94 @@
+"""The native module: problems, and the runner that times them through a backend."""
+
+from collections.abc import Sequence
+from typing import final
+
+version: str
+
+class InvalidProblem(ValueError):
+    """A problem line that makes no sense; the text is one line."""
+
+class BackendError(RuntimeError):
+    """A backend or library that cannot be used; the text is one line with the cure."""
+
+@final
+class Parameter:
+    """One key of an operation."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def kind(self) -> str:
+        """'integer', 'real' or 'choice'."""
+    @property
+    def default(self) -> str | None:
+        """None: the parameter is required."""
+    @property
+    def choices(self) -> list[str]: ...
+    @property
+    def help(self) -> str: ...
+
+@final
+class Operation:
+    """What the core knows of an operation."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def help(self) -> str: ...
+    @property
+    def example(self) -> str: ...
+    @property
+    def group_by(self) -> str:
+        """The attribute whose rows a report may fold into one, or ''."""
+    @property
+    def parameters(self) -> list[Parameter]: ...
+
+@final
+class Problem:
+    """An operation with all of its attributes, complete and valid."""
+
+    @staticmethod
+    def parse(text: str, defaults: str = "") -> Problem:
+        """Reads a problem line. `defaults` (key=value words) serve what the line leaves open;
+        those that the operation does not know are ignored. Raises InvalidProblem."""
+    @property
+    def op(self) -> str: ...
+    @property
+    def attributes(self) -> dict[str, int | float | str]: ...
+    @property
+    def metadata(self) -> dict[str, str]: ...
+    @property
+    def flops(self) -> float: ...
+    @property
+    def bytes(self) -> float: ...
+    def __str__(self) -> str: ...
+    def __eq__(self, other: object) -> bool: ...
+    def __hash__(self) -> int: ...
+
+@final
+class Runner:
+    """One backend, ready to run problems one after the other."""
+
+    def __init__(self, backend: str, options: str = "", plugin_paths: Sequence[str] = ()) -> None:
+        """`backend` is 'auto', a name, or a plugin's path; `options` are key=value words for
+        every row. Raises BackendError, or ValueError for an option."""
+    def hello(self) -> str:
+        """The JSON line that says what answered."""
+    def run(self, line: str, position: int) -> str:
+        """The JSON row of 'PROBLEM' or 'PROBLEM ; OPTIONS'. Never raises for a bad problem."""
+    @property
+    def device_lost(self) -> bool: ...
+
+def operations() -> list[Operation]: ...
+def check_options(text: str) -> None:
+    """Raises ValueError, in one line, for an unknown or bad key=value option."""
+
+def backends(plugin_paths: Sequence[str] = ()) -> list[tuple[str, str]]:
+    """(name, path) of every plugin found; nothing is loaded."""
+
+def inspect(name_or_path: str, plugin_paths: Sequence[str] = ()) -> str:
+    """JSON like the hello, with a reason where the backend cannot be used. Never raises."""
+
+def package_directory() -> str:
+    """Where libdeepbench, the plugins, include/ and lib/cmake/ are."""

@@ -1,0 +1,68 @@
+"""The command line: finds the subcommand, and turns whatever goes wrong into one line and an exit
+status. 0: good; 1: rows failed; 2: bad usage or input; 130: Ctrl-C; 143: SIGTERM."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from types import FrameType
+
+from deepbench.cli.errors import Terminated
+from deepbench.refusal import Refusal
+
+__all__ = ["main"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs one command and returns its exit status."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    signal.signal(signal.SIGTERM, _terminate)
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        status = _run(words)
+        sys.stdout.flush()
+        return status
+    except Refusal as error:
+        return _refuse(str(error), error.exit_status)
+    except KeyboardInterrupt:
+        return 130
+    except Terminated:
+        return 143
+    except BrokenPipeError:  # nobody reads the report any more
+        _drop_output()
+        return 1
+    except OSError as error:
+        _drop_output()
+        where = f" ({error.filename})" if error.filename else ", writing to standard output"
+        return _refuse(f"{error.strerror or error}{where}", 1)
+
+
+def _run(words: list[str]) -> int:
+    from deepbench.cli import commands
+
+    try:
+        return commands.run(words)
+    except ImportError as error:
+        if "_core" not in str(error):
+            raise
+        why = f"the native module cannot be loaded: {error}; 'pip install .' makes it"
+        raise Refusal(why) from None
+
+
+def _refuse(message: str, status: int) -> int:
+    line = " ".join(message.split())
+    print(f"deepbench: error: {line}", file=sys.stderr)
+    return status
+
+
+def _drop_output() -> None:
+    """Keeps the interpreter's last flush from failing as well."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
+def _terminate(number: int, frame: FrameType | None) -> None:
+    raise Terminated

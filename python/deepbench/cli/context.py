@@ -1,0 +1,88 @@
+"""The context of a result, and the first line on the screen, which says the same shortly."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from deepbench import schema
+from deepbench.cli.options import RunOptions
+from deepbench.cli.plan import PlannedRow, digest
+from deepbench.cli.selection import Selection
+from deepbench.environment import host_context, host_warnings, timestamp
+from deepbench.progress import duration
+
+Json = Mapping[str, Any]
+
+_LONG_S = 100.0  # from here on --quick is worth a word
+
+
+def build_context(
+    hello: Json,
+    set_name: str | None,
+    options: RunOptions,
+    rows: Sequence[PlannedRow],
+    command: Sequence[str],
+) -> dict[str, Any]:
+    """The first line of a result file: the worker's hello, and what the parent knows besides."""
+    host = host_context()
+    kept = {key: value for key, value in hello.items() if key not in ("type", "warnings")}
+    return {
+        "type": "context",
+        "schema": schema.VERSION,
+        "command": list(command),
+        "started": timestamp(),
+        "set": set_name,
+        "rows": len(rows),
+        "plan": digest(rows),
+        **kept,
+        "host": host,
+        "options": options.recorded(),
+        "warnings": [*(hello.get("warnings") or ()), *host_warnings(host)],
+    }
+
+
+def first_line(
+    context: Json,
+    selection: Selection,
+    options: RunOptions,
+    rows: Sequence[PlannedRow],
+    left_s: float,
+) -> str:
+    """What runs, on what, how long it will take."""
+    count = "1 row" if len(rows) == 1 else f"{len(rows)} rows"
+    text = f"deepbench: {_title(selection, rows)} on {where(context, options)}: {count}"
+    if len(rows) > 1:
+        text += f", about {duration(left_s)}"
+    if selection.many and not options.quick and left_s > _LONG_S:
+        text += "; try --quick"
+    return text
+
+
+def where(context: Json, options: RunOptions | None = None) -> str:
+    """'AMD EPYC (cpu, onednn 3.2.0, 2 threads)'."""
+    device = (context.get("device") or {}).get("name") or "an unnamed device"
+    facts = [(context.get("backend") or {}).get("name") or "unknown backend"]
+    library = _library(context, options)
+    if library:
+        facts.append(library)
+    if context.get("threads"):
+        facts.append(f"{context['threads']} thread{'s' if context['threads'] > 1 else ''}")
+    return f"{device} ({', '.join(facts)})"
+
+
+def _title(selection: Selection, rows: Sequence[PlannedRow]) -> str:
+    precisions = {row.attributes.get("precision") for row in rows} - {None}
+    if len(rows) == 1:
+        return rows[0].problem
+    return selection.title + (f" {precisions.pop()}" if len(precisions) == 1 else "")
+
+
+def _library(context: Json, options: RunOptions | None) -> str | None:
+    """The library that was asked for, else the first that can be used."""
+    libraries = context.get("libraries") or {}
+    wanted = options.rows.get("library") if options else None
+    for name, facts in libraries.items():
+        if facts.get("version") and wanted in (None, name):
+            return f"{name} {facts['version']}"
+    return wanted

@@ -1,0 +1,117 @@
+"""deepbench env: what this installation finds here, every library with version and path or the
+reason why it cannot be used, and every backend that was found."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from deepbench.cli.errors import UsageError
+from deepbench.cli.flags import HELP, Flag, help_lines, parse
+
+_FLAGS = (
+    Flag("--cmake-dir", "print only the folder of deepbench's CMake package"),
+    Flag("--format", "text (default) or json", "WORD", choices=("text", "json")),
+    HELP,
+)
+
+Json = Mapping[str, Any]
+
+
+def main(arguments: Sequence[str]) -> int:
+    line = parse(arguments, _FLAGS)
+    if line.has("--help"):
+        print("\n".join(["usage: deepbench env [options]", "", *help_lines(_FLAGS)]))
+        return 0
+    if line.words:
+        raise UsageError(f"env takes no words, not {line.words[0]!r}")
+    if line.has("--cmake-dir"):
+        return _print_cmake_dir()
+    facts = collect()
+    print(json.dumps(facts, indent=2) if line.get("--format") == "json" else _text(facts))
+    return 0
+
+
+def collect() -> dict[str, Any]:
+    """Everything that env prints."""
+    from deepbench import _core, environment, libraries
+
+    warnings: list[str] = []
+    paths = libraries.plugin_paths(warnings.append)
+    host = environment.host_context()
+    backends = [
+        {"name": name, "path": path, **_inspected(name, path)}
+        for name, path in _core.backends(paths)
+    ]
+    return {
+        "version": _core.version,
+        "package": _core.package_directory(),
+        "cmake_dir": str(_cmake_dir()),
+        "host": host,
+        "backends": backends,
+        "warnings": [*warnings, *environment.host_warnings(host)],
+    }
+
+
+def _inspected(name: str, path: str) -> dict[str, Any]:
+    from deepbench import _core
+
+    facts: dict[str, Any] = json.loads(_core.inspect(path, []))
+    backend = facts.get("backend") or {}
+    reason = facts.get("reason") or facts.get("message") or backend.get("reason")
+    kept = ("device", "libraries", "environment", "threads", "warnings")
+    return {"reason": reason, **{key: facts.get(key) for key in kept}}
+
+
+def _cmake_dir() -> Path:
+    from deepbench import _core
+
+    return Path(_core.package_directory()) / "lib" / "cmake" / "deepbench"
+
+
+def _print_cmake_dir() -> int:
+    folder = _cmake_dir()
+    if not folder.is_dir():
+        raise UsageError(f"this installation has no CMake package at {folder}; reinstall deepbench")
+    print(folder)
+    return 0
+
+
+def _text(facts: Json) -> str:
+    lines = [f"deepbench {facts['version']}  {facts['package']}"]
+    lines += _indented("host", facts["host"])
+    for backend in facts["backends"]:
+        lines += ["", f"backend {backend['name']}  {backend['path']}"]
+        if backend["reason"]:
+            lines.append(f"  cannot be used: {backend['reason']}")
+        lines += _indented("device", backend["device"] or {}, "  ")
+        lines += _libraries(backend["libraries"] or {})
+        lines += _indented("sets in its worker", backend["environment"] or {}, "  ")
+        lines += [f"  warning: {text}" for text in backend["warnings"] or ()]
+    if not facts["backends"]:
+        lines += ["", "no backend was found"]
+    lines += [f"warning: {text}" for text in facts["warnings"]]
+    return "\n".join(lines)
+
+
+def _libraries(libraries: Json) -> list[str]:
+    lines = []
+    for name, facts in libraries.items():
+        if facts.get("reason"):
+            lines.append(f"  library {name}: absent: {facts['reason']}")
+        else:
+            lines.append(f"  library {name} {facts.get('version')}  {facts.get('path')}")
+    return lines
+
+
+def _indented(title: str, facts: Json, margin: str = "") -> list[str]:
+    """A heading and one line for each fact that is known; nested facts go one step in."""
+    lines = [f"{margin}{title}"] if facts else []
+    for name, value in facts.items():
+        if isinstance(value, dict):
+            lines += _indented(name, value, margin + "  ")
+        elif value is not None:
+            lines.append(f"{margin}  {name}: {value}")
+    return lines

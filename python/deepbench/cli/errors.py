@@ -1,0 +1,28 @@
+"""How the command line refuses: one line that says what was wrong and what would be right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from deepbench.refusal import Refusal
+
+
+class UsageError(Refusal):
+    """A command that makes no sense: exit status 2."""
+
+
+class Terminated(BaseException):
+    """SIGTERM arrived: like Ctrl-C, with exit status 143."""
+
+
+def suggestion(word: str, choices: Iterable[str]) -> str:
+    """The choice that a misspelt word is closest to, as ' (did you mean ...?)'; or nothing."""
+    from difflib import get_close_matches
+
+    matches = get_close_matches(word, list(choices), n=1)
+    return f" (did you mean {matches[0]!r}?)" if matches else ""
+
+
+def shown(word: str) -> str:
+    """A word of the user's, quoted and short enough for a line."""
+    return repr(word if len(word) <= 60 else word[:57] + "...")

@@ -1,0 +1,107 @@
+"""Reading options off a command line. Options and words may come in any order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from deepbench.cli.errors import UsageError, shown, suggestion
+
+
+@dataclass(frozen=True)
+class Flag:
+    """One option. Without `metavar` it is a switch."""
+
+    name: str  # with its dashes
+    help: str
+    metavar: str = ""
+    short: str = ""
+    choices: tuple[str, ...] = ()
+
+    @property
+    def usage(self) -> str:
+        names = f"{self.short}, {self.name}" if self.short else self.name
+        return f"{names} {self.metavar}" if self.metavar else names
+
+
+@dataclass(frozen=True)
+class CommandLine:
+    """What stood on a command line: words in their order, and options by name."""
+
+    words: tuple[str, ...]
+    values: dict[str, str] = field(default_factory=dict)  # a switch that was given has ""
+
+    def has(self, name: str) -> bool:
+        return name in self.values
+
+    def get(self, name: str) -> str | None:
+        return self.values.get(name)
+
+
+HELP = Flag("--help", "this text", short="-h")
+
+
+def parse(arguments: Sequence[str], flags: Sequence[Flag]) -> CommandLine:
+    """Splits words from options. Raises UsageError for an option that is not one of `flags`, is
+    given twice, lacks its value or has one too many."""
+    known = {name: flag for flag in flags for name in (flag.name, flag.short) if name}
+    words: list[str] = []
+    values: dict[str, str] = {}
+    rest = list(arguments)
+    while rest:
+        argument = rest.pop(0)
+        if argument == "--":
+            words += rest
+            break
+        if not argument.startswith("-") or argument == "-":
+            words.append(argument)
+            continue
+        flag, value = _split(argument, known)
+        if flag.name in values:
+            raise UsageError(f"{flag.name} is given twice")
+        values[flag.name] = _value(flag, value, rest)
+    return CommandLine(tuple(words), values)
+
+
+def _split(argument: str, known: dict[str, Flag]) -> tuple[Flag, str | None]:
+    """The option in '--name', '--name=value', '-n' or '-nvalue', and the value that it holds."""
+    name, equals, value = argument.partition("=")
+    if name in known:
+        return known[name], value if equals else None
+    if not argument.startswith("--") and argument[:2] in known:
+        return known[argument[:2]], argument[2:]
+    near = suggestion(name, known)
+    raise UsageError(f"there is no option {shown(name)} here{near}; --help lists what there is")
+
+
+def _value(flag: Flag, value: str | None, rest: list[str]) -> str:
+    if not flag.metavar:
+        if value is not None:
+            raise UsageError(f"{flag.name} takes no value, not {shown(value)}")
+        return ""
+    if value is None:
+        if not rest or (rest[0].startswith("-") and not _is_number(rest[0])):
+            raise UsageError(f"{flag.name} needs a value: {flag.usage}")
+        value = rest.pop(0)
+    if not value:
+        raise UsageError(f"{flag.name} needs a value: {flag.usage}")
+    if flag.choices and value not in flag.choices:
+        near = suggestion(value, flag.choices)
+        raise UsageError(
+            f"{flag.name} {shown(value)}: must be one of {' '.join(flag.choices)}{near}"
+        )
+    return value
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def help_lines(flags: Sequence[Flag]) -> list[str]:
+    """One line for each option."""
+    width = max(len(flag.usage) for flag in flags)
+    return [f"  {flag.usage:<{width}}  {flag.help}" for flag in flags]

@@ -1,0 +1,147 @@
+"""deepbench list: the original's sets with their work; with an operation, every problem."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from deepbench import _core, suites
+from deepbench.cli.errors import UsageError, shown, suggestion
+from deepbench.cli.flags import HELP, Flag, help_lines, parse
+from deepbench.cli.selection import SuiteSource, original, refusing
+from deepbench.cli.words import operation_name, operation_names, precisions
+
+_FLAGS = (
+    Flag("--corrected", "sets without the original's misprints"),
+    Flag("--format", "table (default), csv or json", "WORD", choices=("table", "csv", "json")),
+    HELP,
+)
+_HELP = """\
+usage: deepbench list [OP] [SET] [PRECISION] [options]
+
+Without OP, how many problems each set has; with OP, all of them, with the work in each.
+FLOPs and bytes are the useful work of one call, bytes in PRECISION (float).
+"""
+
+Cell = str | int | float
+Table = tuple[tuple[str, ...], list[tuple[Cell, ...]]]
+
+
+@dataclass(frozen=True)
+class Listed:
+    """One problem of a set."""
+
+    set: str
+    op: str
+    group: object
+    problem: _core.Problem
+    application: str
+
+
+def main(arguments: Sequence[str]) -> int:
+    line = parse(arguments, _FLAGS)
+    if line.has("--help"):
+        print("\n".join([_HELP, "options:", *help_lines(_FLAGS)]))
+        return 0
+    op, set_name, precision = _words(line.words)
+    with refusing():
+        listed = list(_listed(op, set_name, precision, line.has("--corrected")))
+    if not listed:
+        raise UsageError(f"{op} has no set {set_name}; 'deepbench list' has what there is")
+    titles, rows = _summary(listed) if op is None else _problems(listed)
+    sys.stdout.write(_rendered(titles, rows, line.get("--format") or "table"))
+    return 0
+
+
+def _words(words: Sequence[str]) -> tuple[str | None, str | None, str]:
+    """Operation, set and precision, in any order."""
+    op = set_name = precision = None
+    for word in words:
+        if set_name is None and suites.set_name(word) is not None:
+            set_name = suites.set_name(word)
+        elif op is None and word not in ("all", "memory") and operation_name(word) is not None:
+            op = operation_name(word)
+        elif precision is None and word in precisions("all"):
+            precision = word
+        else:
+            known = [*operation_names(), *suites.SETS, *precisions("all")]
+            raise UsageError(
+                f"{shown(word)} is no set, operation with sets, or precision"
+                f"{suggestion(word, known)}: deepbench list [OP] [SET] [PRECISION]"
+            )
+    return op, set_name, precision or "float"
+
+
+def _listed(
+    op: str | None, set_name: str | None, precision: str, corrected: bool
+) -> Iterator[Listed]:
+    for folder, name in suites.available():
+        if op not in (None, name) or set_name not in (None, folder):
+            continue
+        suite = original(folder, name, corrected)
+        source = SuiteSource([suite], {"precision": precision})
+        for wanted in source.problems(_core.Problem.parse, None):
+            yield Listed(folder, name, wanted.group, wanted.problem, wanted.application or "")
+
+
+def _summary(listed: Sequence[Listed]) -> Table:
+    groups: dict[tuple[str, str], list[Listed]] = {}
+    for item in listed:
+        groups.setdefault((item.set, item.op), []).append(item)
+    rows: list[tuple[Cell, ...]] = [
+        (
+            set_name,
+            op,
+            len({item.group for item in items}),
+            len(items),
+            round(sum(item.problem.flops for item in items) / 1e12, 4),
+            round(sum(item.problem.bytes for item in items) / 1e9, 3),
+        )
+        for (set_name, op), items in groups.items()
+    ]
+    return ("set", "op", "problems", "rows", "TFLOP", "GB"), rows
+
+
+def _problems(listed: Sequence[Listed]) -> Table:
+    rows: list[tuple[Cell, ...]] = [
+        (
+            item.set,
+            str(item.problem),
+            round(item.problem.flops / 1e9, 6),
+            round(item.problem.bytes / 1e6, 6),
+            item.application,
+        )
+        for item in listed
+    ]
+    return ("set", "problem", "GFLOP", "MB", "application"), rows
+
+
+def _rendered(titles: Sequence[str], rows: Sequence[tuple[Cell, ...]], name: str) -> str:
+    if name == "json":
+        import json
+
+        objects = [dict(zip(titles, row, strict=True)) for row in rows]
+        return "[\n" + ",\n".join(json.dumps(item) for item in objects) + "\n]\n"
+    if name == "csv":
+        import csv
+        import io
+
+        buffer = io.StringIO()
+        csv.writer(buffer, lineterminator="\r\n").writerows([titles, *rows])
+        return buffer.getvalue()
+    texts = [tuple(titles), *(tuple(map(_cell, row)) for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
+    numbers = [not isinstance(cell, str) for cell in rows[0]]
+    lines = [
+        "  ".join(
+            text.rjust(width) if number else text.ljust(width)
+            for text, width, number in zip(row, widths, numbers, strict=True)
+        ).rstrip()
+        for row in texts
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _cell(value: Cell) -> str:
+    return f"{value:.4f}" if isinstance(value, float) else str(value)

@@ -1,0 +1,42 @@
+"""deepbench OP: times a set, problems that are written out, or a sweep of one operation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from deepbench.cli.flags import help_lines, parse
+from deepbench.cli.options import FLAGS, run_options
+from deepbench.cli.selection import select
+from deepbench.cli.sweep import Sweep
+from deepbench.cli.words import ALL, operation
+
+
+def main(op: str, arguments: Sequence[str]) -> int:
+    line = parse(arguments, FLAGS)
+    if line.has("--help"):
+        print(help_text(op))
+        return 0
+    options = run_options(line)
+    selection = select(op, line.words, options.corrected)
+    return Sweep(selection, options, [op, *arguments]).run()
+
+
+def help_text(op: str) -> str:
+    """An operation's keys with their defaults, an example, and every option."""
+    lines = [f"usage: deepbench {op} [SET] [PRECISION] [KEY=VALUE ...] [options]", ""]
+    lines += ["Every operation of a set, one after the other."] if op == ALL else _keys(op)
+    return "\n".join([*lines, "", "options:", *help_lines(FLAGS)])
+
+
+def _keys(op: str) -> list[str]:
+    described = operation(op)
+    lines = [f"{op}: {described.help}", "", "keys:"]
+    width = max(len(parameter.name) for parameter in described.parameters)
+    for parameter in described.parameters:
+        facts = [parameter.help]
+        if parameter.choices:
+            facts.append("one of " + " ".join(parameter.choices))
+        default = parameter.default
+        facts.append("required" if default is None else f"default {default}")
+        lines.append(f"  {parameter.name:<{width}}  {'; '.join(fact for fact in facts if fact)}")
+    return [*lines, "", f"example: deepbench {described.example}"]

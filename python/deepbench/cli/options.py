@@ -1,0 +1,156 @@
+"""The options of everything that runs rows: what they are called and what becomes of them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+from deepbench.cli.errors import UsageError
+from deepbench.cli.flags import HELP, CommandLine, Flag
+from deepbench.report import FORMATS
+
+# Flags that become options of rows (docs/results.md): flag, key, value of a switch.
+_ROW_FLAGS: tuple[tuple[Flag, str, str], ...] = (
+    (Flag("--device", "which device of the backend", "N"), "device", ""),
+    (Flag("--library", "which vendor library ('env' lists them)", "NAME"), "library", ""),
+    (
+        Flag("--algorithm", "default, best, exhaustive, or a candidate's id", "WORD"),
+        "algorithm",
+        "",
+    ),
+    (Flag("--power", "burst (default) or steady", "WORD"), "power", ""),
+    (Flag("--samples", "take exactly so many samples", "N"), "samples", ""),
+    (Flag("--time-limit", "seconds for measuring a row", "S"), "time_limit", ""),
+    (Flag("--no-verify", "do not check results"), "verify", "no"),
+    (Flag("--no-pad", "never pad dimensions"), "pad", "no"),
+    (Flag("--threads", "host threads", "N"), "threads", ""),
+    (Flag("--seed", "of the inputs", "N"), "seed", ""),
+    (Flag("--inputs", "uniform (default), zeros or ones", "WORD"), "inputs", ""),
+    (
+        Flag("--constant", "operands that are constant in use, as in a,b", "NAMES"),
+        "constant",
+        "",
+    ),
+    (Flag("--workspace", "limit of a library's workspace", "BYTES"), "workspace", ""),
+    (
+        Flag("--once", "one call between markers, for simulators and profilers"),
+        "once",
+        "yes",
+    ),
+)
+
+_CACHE = Flag("--cache", "hot (default), cold or both", "WORD", choices=("hot", "cold", "both"))
+_QUICK = Flag("--quick", "every tenth problem, at least one of each application")
+_CORRECTED = Flag("--corrected", "sets without the original's misprints")
+_ENERGY = Flag("--energy", "measure energy too, where the backend can")
+_BACKEND = Flag("--backend", "auto (default), cpu, cuda, a name or a plugin's path", "NAME")
+_OUTPUT = Flag("--output", "keep every row in this file (JSON lines)", "FILE", short="-o")
+_RESUME = Flag("--resume", "go on with the file that -o names")
+_OVERWRITE = Flag("--overwrite", "replace the file that -o names")
+_FORMAT = Flag("--format", "table (default), legacy, json, csv or markdown", "WORD",
+               choices=FORMATS)  # fmt: skip
+_HANG = Flag("--hang-limit", "seconds after which a row counts as hung", "S")
+_IN_PROCESS = Flag("--in-process", "no worker process: for debuggers")
+
+FLAGS: tuple[Flag, ...] = (
+    _BACKEND, *(flag for flag, _, _ in _ROW_FLAGS[:3]), _CACHE,
+    *(flag for flag, _, _ in _ROW_FLAGS[3:]),
+    _ENERGY, _QUICK, _CORRECTED, _OUTPUT, _RESUME, _OVERWRITE, _FORMAT, _HANG, _IN_PROCESS, HELP,
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """How rows are to be run, shown and kept."""
+
+    backend: str
+    rows: dict[str, str]  # options of every row, by their keys
+    caches: tuple[str, ...]  # each problem is run in each of these
+    energy: bool
+    quick: bool
+    corrected: bool
+    output: Path | None
+    resume: bool
+    overwrite: bool
+    format: str
+    hang_limit_s: float | None
+    in_process: bool
+
+    @property
+    def once(self) -> bool:
+        return self.rows.get("once") == "yes"
+
+    def worker_words(self) -> list[str]:
+        """The options as a worker's command line takes them."""
+        return [f"{key}={quoted(value)}" for key, value in self.rows.items()]
+
+    def recorded(self) -> dict[str, str]:
+        """Options as the context of a result keeps them."""
+        options = dict(self.rows)
+        if self.caches != ("hot",):
+            options["cache"] = "both" if len(self.caches) > 1 else self.caches[0]
+        if self.energy:
+            options["energy"] = "yes"
+        return options
+
+
+def run_options(line: CommandLine) -> RunOptions:
+    """The options in a command line, checked."""
+    if line.has("--resume") and line.has("--overwrite"):
+        raise UsageError("--resume and --overwrite exclude each other")
+    for flag in ("--resume", "--overwrite"):
+        if line.has(flag) and not line.has("--output"):
+            raise UsageError(f"{flag} needs -o FILE")
+    cache = line.get("--cache") or "hot"
+    output = line.get("--output")
+    return RunOptions(
+        backend=line.get("--backend") or "auto",
+        rows=_row_options(line),
+        caches=("hot", "cold") if cache == "both" else (cache,),
+        energy=line.has("--energy"),
+        quick=line.has("--quick"),
+        corrected=line.has("--corrected"),
+        output=None if output is None else Path(output),
+        resume=line.has("--resume"),
+        overwrite=line.has("--overwrite"),
+        format=line.get("--format") or "table",
+        hang_limit_s=_seconds(line, "--hang-limit"),
+        in_process=line.has("--in-process"),
+    )
+
+
+def quoted(value: str) -> str:
+    """A value as key=value text has it: in quotes where it must be."""
+    if value and not any(character.isspace() or character in '"\\;' for character in value):
+        return value
+    return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _row_options(line: CommandLine) -> dict[str, str]:
+    from deepbench import _core
+
+    options: dict[str, str] = {}
+    for flag, key, switch in _ROW_FLAGS:
+        value = line.get(flag.name)
+        if value is None:
+            continue
+        options[key] = switch or value
+        try:
+            _core.check_options(f"{key}={quoted(options[key])}")
+        except ValueError as error:
+            raise UsageError(f"{flag.name}: {error}") from None
+    return options
+
+
+def _seconds(line: CommandLine, name: str) -> float | None:
+    text = line.get(name)
+    if text is None:
+        return None
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not (0 < seconds < 1e9):
+        raise UsageError(f"{name} {text!r}: must be seconds, more than 0")
+    return seconds

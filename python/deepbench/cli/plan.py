@@ -1,0 +1,129 @@
+"""The rows of a run: problems with everything filled in, and the options of each."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from deepbench.cli.options import RunOptions, quoted
+from deepbench.cli.precision_defaults import default_precision
+from deepbench.cli.selection import Parse, Selection, Wanted
+
+Json = Mapping[str, Any]
+
+_EVERY = 10  # --quick
+_HANG_S = 60.0
+_HANG_LIMITS = 30.0  # times the time limit of a row
+_SLOWEST_FLOPS_PER_S = 1e10
+_SLOWEST_BYTES_PER_S = 1e8
+_LONGER = {"best": 4.0, "exhaustive": 100.0}
+_TIME_LIMIT_S = 10.0
+
+
+@dataclass(frozen=True)
+class PlannedRow:
+    """One row to be."""
+
+    position: int
+    problem: str  # canonical
+    op: str
+    attributes: Mapping[str, int | float | str]
+    application: str | None
+    flops: float
+    bytes: float
+    options: str  # of this row alone
+
+    @property
+    def line(self) -> str:
+        """What the worker is sent."""
+        application = f" application={quoted(self.application)}" if self.application else ""
+        options = f"{self.options} position={self.position}".lstrip()
+        return f"{self.problem}{application} ; {options}"
+
+
+def plan(selection: Selection, options: RunOptions, hello: Json | None) -> list[PlannedRow]:
+    """Every row in order. Before the backend has answered (`hello` is None) it serves to find
+    mistakes: default precisions are provisional then. Raises UsageError."""
+    device = None if hello is None else hello.get("device") or {}
+    backend = ((hello or {}).get("backend") or {}).get("name") or ""
+    wanted = list(selection.source.problems(parser(backend, selection.set), device))
+    if options.quick and selection.many:
+        wanted = quick(wanted)
+    variants = ((problem, cache) for problem in wanted for cache in options.caches)
+    return [_row(position, *variant) for position, variant in enumerate(variants)]
+
+
+def parser(backend: str, set_name: str | None) -> Parse:
+    """A parser that knows which precision a problem has when nobody names one."""
+    from deepbench import _core
+
+    def parse(line: str, defaults: str) -> _core.Problem:
+        if "precision=" not in defaults:
+            op = line.split(maxsplit=1)[0]
+            defaults += f" precision={default_precision(backend, set_name, op)}"
+        return _core.Problem.parse(line, defaults)
+
+    return parse
+
+
+def quick(wanted: Sequence[Wanted]) -> list[Wanted]:
+    """Every tenth problem, and the first of each application that would be missing. All phases of
+    a problem stay together."""
+    groups: dict[object, list[Wanted]] = {}
+    for index, problem in enumerate(wanted):
+        groups.setdefault(index if problem.group is None else problem.group, []).append(problem)
+    problems = list(groups.values())
+    chosen = set(range(0, len(problems), _EVERY))
+    seen = {_family(problems[index][0]) for index in chosen}
+    for index, problem_group in enumerate(problems):
+        if _family(problem_group[0]) not in seen:
+            seen.add(_family(problem_group[0]))
+            chosen.add(index)
+    return [problem for index in sorted(chosen) for problem in problems[index]]
+
+
+def hang_limit_s(row: PlannedRow, options: RunOptions) -> float:
+    """Seconds after which the row's worker is taken to hang."""
+    if options.hang_limit_s is not None:
+        return options.hang_limit_s
+    if options.once:  # a simulator may need days for one call
+        return float("inf")
+    limit_s = float(options.rows.get("time_limit", 0)) or _TIME_LIMIT_S
+    longer = _LONGER.get(options.rows.get("algorithm", ""), 1.0)
+    work_s = row.flops / _SLOWEST_FLOPS_PER_S + row.bytes / _SLOWEST_BYTES_PER_S
+    return longer * (_HANG_S + _HANG_LIMITS * limit_s + work_s)
+
+
+def digest(rows: Sequence[PlannedRow]) -> str:
+    """What tells two plans apart."""
+    from hashlib import sha256
+
+    lines = [[row.problem, row.options, row.application] for row in rows]
+    return sha256(json.dumps(lines).encode()).hexdigest()
+
+
+def _row(position: int, wanted: Wanted, cache: str) -> PlannedRow:
+    problem = wanted.problem
+    return PlannedRow(
+        position=position,
+        problem=str(problem),
+        op=problem.op,
+        attributes=problem.attributes,
+        application=wanted.application,
+        flops=problem.flops,
+        bytes=problem.bytes,
+        options=" ".join(_options(wanted, cache)),
+    )
+
+
+def _options(wanted: Wanted, cache: str) -> Iterator[str]:
+    if cache != "hot":
+        yield f"cache={cache}"
+    if wanted.constant:
+        yield f"constant={','.join(wanted.constant)}"
+
+
+def _family(wanted: Wanted) -> tuple[str, str | None]:
+    return wanted.problem.op, wanted.application

@@ -1,0 +1,204 @@
+"""What a command line asks to be run: suites, problems that were written out, or the memory sweep.
+
+A Source yields problems; what only the backend knows comes from outside: the default precision
+with the parser, the sizes of the caches with the device. plan.py makes rows of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from deepbench import suites
+from deepbench.cli.errors import UsageError
+from deepbench.cli.words import (
+    ALL,
+    Words,
+    operation,
+    parameter_names,
+    parse_words,
+    precision_name,
+    precisions,
+    problem_lines,
+)
+from deepbench.suites import Suite
+
+if TYPE_CHECKING:
+    from deepbench._core import Problem
+
+Device = Mapping[str, Any]
+Parse = Callable[[str, str], "Problem"]  # a line, and key=value words for what it leaves open
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """One problem to run."""
+
+    problem: Problem
+    application: str | None = None
+    constant: tuple[str, ...] = ()
+    group: tuple[str, int] | None = None  # the suite's line, which may stand for several phases
+
+
+class Source(Protocol):
+    """Where problems come from."""
+
+    def problems(self, parse: Parse, device: Device | None) -> Iterator[Wanted]:
+        """The problems in order. `device` is None before the backend has answered. Raises
+        UsageError for a problem that makes no sense."""
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Everything one command runs."""
+
+    title: str  # "gemm training"
+    set: str | None
+    source: Source
+    many: bool  # a set, of which --quick is a part
+
+
+@dataclass(frozen=True)
+class SuiteSource:
+    """The problems of suites, one suite after the other."""
+
+    suites: Sequence[Suite]
+    chosen: Mapping[str, str]  # wins over the suites' defaults; ignored by operations without it
+
+    def problems(self, parse: Parse, device: Device | None) -> Iterator[Wanted]:
+        keys = parameter_names()
+        for suite in self.suites:
+            with refusing():
+                parsed = suites.problems(suite, parse, self.chosen, keys)
+            for entry, problem in parsed:
+                place = (entry.source, entry.line)
+                yield Wanted(problem, entry.application, suite.constant, place)
+
+
+@dataclass(frozen=True)
+class LineSource:
+    """Problems that were written out."""
+
+    lines: Sequence[str]
+
+    def problems(self, parse: Parse, device: Device | None) -> Iterator[Wanted]:
+        for line in self.lines:
+            try:
+                problem = parse(line, "")
+            except ValueError as error:
+                raise UsageError(str(error)) from None
+            yield Wanted(problem, problem.metadata.get("application"))
+
+
+@dataclass(frozen=True)
+class MemorySweep:
+    """Each kind of access at sizes that fit each level of the memory hierarchy."""
+
+    kinds: Sequence[str]
+
+    def problems(self, parse: Parse, device: Device | None) -> Iterator[Wanted]:
+        lines = [
+            f"memory kind={kind} bytes={size}"
+            for kind in self.kinds
+            for size in sweep_sizes(device or {})
+        ]
+        return LineSource(lines).problems(parse, device)
+
+
+def sweep_sizes(device: Device) -> list[int]:
+    """Half of each cache, and four times the last: ascending, in whole pages."""
+    last = device.get("last_level_cache_bytes") or 64 << 20
+    levels = [device.get("cache.l1_bytes"), device.get("cache.l2_bytes"), last]
+    sizes = [level // 2 for level in levels if isinstance(level, int)] + [4 * int(last)]
+    return sorted({max(size // 4096 * 4096, 4096) for size in sizes})
+
+
+def select(op: str, line_words: Sequence[str], corrected: bool) -> Selection:
+    """What 'OP words...' asks for. Raises UsageError."""
+    words = parse_words(op, line_words)
+    dimensions = [key for key in words.values if key not in _selectors(op)]
+    if words.set is not None and dimensions:
+        raise UsageError(
+            f"a set ({_word(words.set)}) and dimensions ({' '.join(dimensions)}) are given; "
+            "give a set, or KEY=VALUE alone for one problem"
+        )
+    if op == "memory":
+        return _select_memory(words)
+    if dimensions and op == ALL:
+        raise UsageError(f"'all' runs sets, not one problem; name the operation of {dimensions[0]}")
+    if dimensions:
+        return Selection(op, None, LineSource(problem_lines(op, words)), many=False)
+    return _select_set(op, words, corrected)
+
+
+def select_files(paths: Sequence[str]) -> Selection:
+    """The suites in the user's files."""
+    with refusing():
+        read = [suites.read(path) for path in paths]
+    title = " ".join(suite.name for suite in read)
+    return Selection(title, None, SuiteSource(read, {}), many=True)
+
+
+def _select_set(op: str, words: Words, corrected: bool) -> Selection:
+    set_name = words.set or "training"
+    there = suites.available()
+    ops = [name for folder, name in there if folder == set_name and op in (ALL, name)]
+    if not ops:
+        sets = " ".join(_word(folder) for folder, name in there if name == op)
+        raise UsageError(f"{op} has no set {_word(set_name)}; it has {sets}")
+    chosen = {} if words.precision is None else {"precision": words.precision}
+    for key, items in words.values.items():
+        if len(items) > 1:
+            raise UsageError(f"{key}={','.join(items)}: a set takes one {key} at a time")
+        chosen[key] = items[0]
+    if "precision" in chosen and precision_name(op, chosen["precision"]) is None:
+        raise UsageError(
+            f"{op} has no precision {chosen['precision']!r}; it has {' '.join(precisions(op))}"
+        )
+    with refusing():
+        read = [original(set_name, name, corrected) for name in ops]
+    return Selection(f"{op} {_word(set_name)}", set_name, SuiteSource(read, chosen), many=True)
+
+
+def original(set_name: str, op: str, corrected: bool) -> Suite:
+    """The original's set; with `corrected`, without its misprints where it has any."""
+    if corrected:
+        try:
+            return suites.builtin(set_name, op, corrected=True)
+        except suites.SuiteError:
+            pass
+    return suites.builtin(set_name, op)
+
+
+def _select_memory(words: Words) -> Selection:
+    if words.set is not None:
+        raise UsageError("memory has no sets: 'memory' alone runs a sweep over kinds and sizes")
+    if "bytes" in words.values:
+        return Selection("memory", None, LineSource(problem_lines("memory", words)), many=False)
+    others = [key for key in words.values if key != "kind"]
+    if others:  # the native parser names what is right
+        return Selection("memory", None, LineSource(problem_lines("memory", words)), many=False)
+    kinds = words.values.get("kind", ["read", "write", "copy"])
+    return Selection("memory sweep", None, MemorySweep(kinds), many=True)
+
+
+def _word(set_name: str) -> str:
+    """A set as the command line writes it."""
+    return set_name.replace("_", "-")
+
+
+def _selectors(op: str) -> set[str]:
+    """Keys that choose among a set's problems instead of describing one."""
+    group = "" if op == ALL else operation(op).group_by
+    return {"precision", group} - {""}
+
+
+@contextmanager
+def refusing() -> Iterator[None]:
+    """What is wrong with a suite is bad usage."""
+    try:
+        yield
+    except suites.SuiteError as error:
+        raise UsageError(str(error)) from None

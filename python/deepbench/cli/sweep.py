@@ -1,0 +1,233 @@
+"""Running rows from first to last: worker, result file, report and screen come together here."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from deepbench.cli.context import build_context, first_line
+from deepbench.cli.errors import UsageError
+from deepbench.cli.options import RunOptions
+from deepbench.cli.plan import PlannedRow, hang_limit_s, plan
+from deepbench.cli.selection import Selection
+from deepbench.cli.summary import Summary
+from deepbench.progress import Estimate, Screen, Stopwatch, duration
+from deepbench.report import Report, create
+from deepbench.report.fields import get
+from deepbench.report.outline import outline
+from deepbench.results import (
+    ResultError,
+    ResultFile,
+    ResultWriter,
+    failed_row,
+    first_difference,
+    read,
+)
+from deepbench.session import InProcess, Loss, RowSource, Session, worker_command
+
+Json = Mapping[str, Any]
+
+_PATIENCE_S = 0.8  # without a word on the screen
+_GUESS_FLOPS_PER_S = {"cuda": 3e14}  # for the first estimate of the time
+_GUESS_PER_THREAD = 5e10
+_CAP_S = {"cuda": 8.0}
+_CAP_OTHERWISE_S = 15.0
+
+
+class Sweep:
+    """One command that runs rows."""
+
+    def __init__(
+        self,
+        selection: Selection,
+        options: RunOptions,
+        command: Sequence[str],
+        source: RowSource | None = None,
+        screen: Screen | None = None,
+    ) -> None:
+        self._selection, self._options, self._command = selection, options, list(command)
+        self._screen = screen or Screen()
+        self._source = source or self._row_source()
+        self._clock = self._row_clock = Stopwatch()
+        self._greeted = False
+        self._hello: Json = {}
+        self._done: dict[int, Json] = {}  # rows by position
+        self._writer: ResultWriter | None = None
+        self._report: Report = create(options.format)
+        self._estimate = Estimate([], 1.0, 1.0)
+        self._rows: list[PlannedRow] = []
+
+    def run(self) -> int:
+        """Runs everything and returns the exit status. Whatever ends it early, what was measured
+        is kept, the report is closed, and the worker is gone. Raises Refusal."""
+        plan(self._selection, self._options, None)  # mistakes show before anything is started
+        old = self._open_file()
+        try:
+            self._hello = self._source.start()
+            self._rows = plan(self._selection, self._options, self._hello)
+            self._check_abilities()
+            self._begin(old)
+            status = self._run_rows()
+            self._source.close()
+        except BaseException:
+            self._source.kill()
+            raise
+        finally:
+            self._screen.clear()
+            if self._writer is not None:
+                self._writer.close()
+        return status
+
+    # ---- before the first row -----------------------------------------------------------------
+
+    def _row_source(self) -> RowSource:
+        words = self._options.worker_words()
+        if self._options.in_process:
+            return InProcess(self._options.backend, words, self._screen.say)
+        command = worker_command(self._options.backend, words)
+        return Session(command, say=self._screen.say, tick=self._tick)
+
+    def _open_file(self) -> ResultFile | None:
+        path = self._options.output
+        if path is None:
+            return None
+        if self._options.resume and path.exists():
+            old = read(path)
+            if old.warning:
+                self._screen.say(f"deepbench: warning: {old.warning}")
+            return old
+        self._writer = ResultWriter.new(path, overwrite=self._options.overwrite)
+        return None
+
+    def _check_abilities(self) -> None:
+        device = self._hello.get("device") or {}
+        if self._options.energy and not device.get("energy"):
+            name = (self._hello.get("backend") or {}).get("name")
+            raise UsageError(
+                f"--energy: the backend {name} cannot measure energy here; leave it out"
+            )
+
+    def _begin(self, old: ResultFile | None) -> None:
+        """Writes or compares the context, begins the report, says what is going to happen."""
+        context = build_context(
+            self._hello, self._selection.set, self._options, self._rows, self._command
+        )
+        problems = [(row.op, row.attributes, row.flops) for row in self._rows]
+        begun = self._report.begin(old.context if old else context, outline(problems))
+        if old is not None:
+            self._go_on_with(old, context)
+        elif self._writer is not None:
+            self._writer.write_context(context)
+        self._prepare_estimate()
+        self._greeted = True
+        for warning in context["warnings"]:
+            self._screen.say(f"deepbench: warning: {warning}")
+        left = self._estimate.left_s()
+        self._screen.say(first_line(context, self._selection, self._options, self._rows, left))
+        self._screen.report(begun)
+
+    def _go_on_with(self, old: ResultFile, context: Json) -> None:
+        difference = first_difference(old, context, [row.problem for row in self._rows])
+        if difference:
+            command = " ".join(old.context.get("command") or ["an unknown command"])
+            raise ResultError(
+                f"{old.path}: --resume with another run: {difference} (the file is of: {command})"
+            )
+        self._writer = ResultWriter.appending(old)
+        self._done = {row["position"]: row for row in old.rows}
+        self._screen.say(f"deepbench: {old.path} has {len(old.rows)} of {len(self._rows)} rows")
+
+    def _prepare_estimate(self) -> None:
+        backend = (self._hello.get("backend") or {}).get("name") or ""
+        guess = _GUESS_FLOPS_PER_S.get(backend, _GUESS_PER_THREAD * _threads(self._hello))
+        flops = [row.flops for row in self._rows if row.position not in self._done]
+        limit = float(self._options.rows.get("time_limit", 0)) * 1.5
+        self._estimate = Estimate(flops, guess, limit or _CAP_S.get(backend, _CAP_OTHERWISE_S))
+
+    # ---- rows ---------------------------------------------------------------------------------
+
+    def _run_rows(self) -> int:
+        summary = Summary()
+        try:
+            for planned in self._rows:
+                row = self._done.get(planned.position)
+                if row is None:
+                    row = self._measure(planned)
+                self._screen.report(self._report.row(row))
+                summary.add(row)
+        except BaseException as error:
+            self._end_report(forgiving=True)
+            self._say_end(summary, interrupted=not isinstance(error, Exception))
+            raise
+        self._end_report()
+        self._say_end(summary)
+        return summary.exit_status
+
+    def _measure(self, planned: PlannedRow) -> Json:
+        self._row_clock = clock = Stopwatch()
+        self._tick()
+        limit_s = hang_limit_s(planned, self._options)
+        answer = self._source.run(planned.line, planned.position, limit_s)
+        if isinstance(answer, Loss):
+            answer = json.dumps(self._lost_row(planned, answer))
+        if self._writer is not None:
+            self._keep(answer)
+        row: Json = json.loads(answer)
+        self._done[planned.position] = row
+        ceilings_ns = get(row, "stages_ns.ceilings") or 0  # once for many rows
+        self._estimate.finished(max(0.0, clock.elapsed_s() - ceilings_ns / 1e9))
+        return row
+
+    def _keep(self, line: str) -> None:
+        assert self._writer is not None
+        try:
+            self._writer.write_line(line)
+        except ResultError as error:
+            raise ResultError(str(error), exit_status=1) from None
+
+    def _lost_row(self, planned: PlannedRow, loss: Loss) -> Json:
+        return failed_row(
+            position=planned.position,
+            problem=planned.problem,
+            op=planned.op,
+            attributes=planned.attributes,
+            application=planned.application,
+            work={"flops": planned.flops, "bytes": planned.bytes},
+            hello=self._hello,
+            status=loss.status,
+            reason=loss.reason,
+        )
+
+    def _tick(self) -> None:
+        """Called while waiting: keeps the screen alive."""
+        if not self._greeted:
+            if self._clock.elapsed_s() > _PATIENCE_S:
+                self._greeted = True
+                self._screen.say("deepbench: waiting for the backend")
+            return
+        done, rows = len(self._done), len(self._rows)
+        if done < rows:
+            left = duration(self._estimate.left_s(self._row_clock.elapsed_s()))
+            now = self._rows[done].problem
+            self._screen.progress(f"row {done + 1} of {rows}, about {left} left: {now}")
+
+    def _end_report(self, forgiving: bool = False) -> None:
+        try:
+            self._screen.report(self._report.end())
+        except OSError:
+            if not forgiving:
+                raise
+
+    def _say_end(self, summary: Summary, interrupted: bool = False) -> None:
+        path = self._options.output
+        text = summary.line(self._clock.elapsed_s(), len(self._rows))
+        where = f"; rows are in {path}" if path else ""
+        again = "; --resume goes on" if path and summary.rows < len(self._rows) else ""
+        kind = "interrupted, " if interrupted else ""
+        self._screen.say(f"deepbench: {kind}{text}{where}{again}")
+
+
+def _threads(hello: Json) -> int:
+    threads = hello.get("threads")
+    return threads if isinstance(threads, int) and threads > 0 else 1

@@ -1,0 +1,159 @@
+"""The words after an operation: a set, a precision and key=value pairs, in any order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import TYPE_CHECKING
+
+from deepbench import suites
+from deepbench.cli.errors import UsageError, shown, suggestion
+
+if TYPE_CHECKING:
+    from deepbench._core import Operation
+
+ALL = "all"
+_ALIASES = {"sparse": "sparse_gemm", "sparse-gemm": "sparse_gemm",
+            "allreduce": "all_reduce", "all-reduce": "all_reduce"}  # fmt: skip
+_SET_WORDS = ("training", "train", "inference", "inference-server", "inference-device", "device")
+
+
+@dataclass(frozen=True)
+class Words:
+    """What the words after an operation say."""
+
+    set: str | None = None  # as suites names it
+    precision: str | None = None  # canonical
+    values: dict[str, list[str]] = field(default_factory=dict)  # several: a list, n=16,32
+
+
+def operation_names() -> list[str]:
+    """Every word that can come first, but for aliases."""
+    from deepbench import _core
+
+    return [*(operation.name for operation in _core.operations()), ALL]
+
+
+def operation_name(word: str) -> str | None:
+    """The operation (or 'all') that a word means, or None."""
+    name = _ALIASES.get(word, word)
+    return name if name in operation_names() else None
+
+
+def operation(name: str) -> Operation:
+    """The operation called `name`, which exists."""
+    from deepbench import _core
+
+    return next(op for op in _core.operations() if op.name == name)
+
+
+def parse_words(op: str, words: Sequence[str]) -> Words:
+    """Reads the words after `op`. Raises UsageError."""
+    set_word: str | None = None
+    precision: str | None = None
+    values: dict[str, list[str]] = {}
+    for word in words:
+        if "=" in word:
+            key, items = _key_values(word)
+            if key in values:
+                raise UsageError(f"{key} is given twice")
+            values[key] = items
+        elif suites.set_name(word) is not None:
+            if set_word is not None:
+                raise UsageError(f"two sets, {set_word} and {word}: give one")
+            set_word = word
+        elif (found := precision_name(op, word)) is not None:
+            if precision is not None:
+                raise UsageError(f"two precisions, {precision} and {found}: give one")
+            precision = found
+        else:
+            raise UsageError(_unknown(op, word))
+    if precision is not None and "precision" in values:
+        raise UsageError(f"precision is given twice, as {precision} and as a key")
+    set_name = None if set_word is None else suites.set_name(set_word)
+    return Words(set_name, precision, values)
+
+
+def problem_lines(op: str, words: Words) -> list[str]:
+    """The problems that key=value words mean, lists expanded, the last key's values fastest."""
+    values = dict(words.values)
+    if words.precision is not None:
+        values["precision"] = [words.precision]
+    pairs = [[f"{key}={item}" for item in items] for key, items in values.items()]
+    return [" ".join([op, *choice]) for choice in product(*pairs)]
+
+
+def precisions(op: str) -> list[str]:
+    """The precisions of an operation ('all': of any), by their canonical names."""
+    from deepbench import _core
+
+    names = [
+        choice
+        for operation in _core.operations()
+        if op in (ALL, operation.name)
+        for parameter in operation.parameters
+        if parameter.name == "precision"
+        for choice in parameter.choices
+    ]
+    return list(dict.fromkeys(names))
+
+
+def parameter_names() -> set[str]:
+    """Every key that some operation has."""
+    from deepbench import _core
+
+    operations = _core.operations()
+    return {parameter.name for operation in operations for parameter in operation.parameters}
+
+
+def has_parameter(op: str, name: str) -> bool:
+    """Whether an operation has a parameter of that name."""
+    return any(parameter.name == name for parameter in operation(op).parameters)
+
+
+def precision_name(op: str, word: str) -> str | None:
+    """The precision that a word means to an operation: aliases are the native parser's."""
+    from deepbench import _core
+
+    if word in precisions(op):
+        return word
+    if not word.isalnum():
+        return None
+    for operation in _core.operations():
+        if op in (ALL, operation.name) and has_parameter(operation.name, "precision"):
+            try:
+                problem = _core.Problem.parse(_without_precision(operation), f"precision={word}")
+            except ValueError:
+                continue
+            return str(problem.attributes["precision"])
+    return None
+
+
+def _without_precision(operation: Operation) -> str:
+    """The operation's example, its precision left open."""
+    words = operation.example.split()
+    return " ".join(word for word in words if not word.startswith(("precision=", "b_type=")))
+
+
+def _key_values(word: str) -> tuple[str, list[str]]:
+    key, _, value = word.partition("=")
+    if not key:
+        raise UsageError(f"{shown(word)} has no key before '='")
+    if key == "application":
+        from deepbench.cli.options import quoted
+
+        return key, [quoted(value)]
+    items = value.split(",")
+    if not all(items):
+        raise UsageError(f"{shown(word)} has an empty value; write {key}=VALUE or {key}=A,B")
+    return key, items
+
+
+def _unknown(op: str, word: str) -> str:
+    keys = [] if op == ALL else [f"{p.name}=" for p in operation(op).parameters]
+    near = suggestion(word, [*_SET_WORDS, *precisions(op), *keys])
+    wanted = "a set, a precision" if precisions(op) else "a set"
+    if word.startswith("-"):
+        return f"there is no option {shown(word)}"
+    return f"{shown(word)} is neither {wanted} nor KEY=VALUE{near}; '{op} --help' lists them"

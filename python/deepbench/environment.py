@@ -1,0 +1,144 @@
+"""What the host is like: the part of a result's context that the parent knows without a backend.
+
+Everything is read from /proc, /sys and the environment; what is absent is None. Nothing here may
+fail a run.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from collections.abc import Iterator, Mapping
+from datetime import datetime, timezone
+from pathlib import Path
+
+# Variables that change which code runs, how fast, or what it computes.
+_PREFIXES = (
+    "DEEPBENCH_", "OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "ONEDNN_", "DNNL_", "BLIS_",
+    "CUDA_", "NVIDIA_", "CUBLAS_", "CUBLASLT_", "CUDNN_", "CUSPARSE_", "NCCL_", "NVRTC_",
+    "MALLOC_", "GLIBC_TUNABLES",
+)  # fmt: skip
+_NAMES = ("LD_LIBRARY_PATH", "LD_PRELOAD", "PYTHONMALLOC", "SLURM_JOB_ID")
+# Those that change the arithmetic itself: a result that was made so says it aloud.
+_ARITHMETIC = ("NVIDIA_TF32_OVERRIDE", "CUBLAS_EMULAT", "ONEDNN_DEFAULT_FPMATH_MODE",
+               "DNNL_DEFAULT_FPMATH_MODE", "MKL_CBWR")  # fmt: skip
+
+_CPU = Path("/sys/devices/system/cpu")
+
+
+def timestamp() -> str:
+    """Now, in UTC, to the second: 2026-01-31T12:00:00Z."""
+    return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def relevant_variables(variables: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """The variables of the environment that a result may depend on, by name."""
+    return {
+        name: value
+        for name, value in sorted(variables.items())
+        if name.startswith(_PREFIXES) or name in _NAMES
+    }
+
+
+def host_context() -> dict[str, object]:
+    """Everything about the host that a reader of a result may ask for."""
+    return {
+        "cpu": cpu_model(),
+        "cores": _physical_cores(),
+        "cpus": os.cpu_count(),
+        "cpus_allowed": _cpus_allowed(),
+        "quota_cpus": cpu_quota(),
+        "memory_bytes": _memory_bytes(),
+        "memory_limit_bytes": _memory_limit(),
+        "governor": governor(),
+        "load": _load(),
+        "kernel": f"{platform.system()} {platform.release()}",
+        "architecture": platform.machine(),
+        "libc": " ".join(platform.libc_ver(sys.executable)).strip() or None,
+        "python": platform.python_version(),
+        "environment": relevant_variables(),
+    }
+
+
+def host_warnings(context: Mapping[str, object]) -> list[str]:
+    """What a reader must hear about this host, one line each. Governor, load and the like are the
+    backend's to judge, in its hello."""
+    return list(_warnings(context))
+
+
+def _warnings(context: Mapping[str, object]) -> Iterator[str]:
+    variables = context.get("environment")
+    for name, value in variables.items() if isinstance(variables, dict) else ():
+        if name.startswith(_ARITHMETIC):
+            yield f"{name}={value} in the environment changes the arithmetic of what is measured"
+
+
+def cpu_model() -> str | None:
+    """The CPU's marketing name."""
+    for line in _read(Path("/proc/cpuinfo")).splitlines():
+        key, _, value = line.partition(":")
+        if key.strip() in ("model name", "Model", "Hardware") and value.strip():
+            return value.strip()
+    return platform.processor() or None
+
+
+def cpu_quota() -> float | None:
+    """How many CPUs' worth of time the container may use (cgroup), or None without a limit."""
+    words = _read(Path("/sys/fs/cgroup/cpu.max")).split()
+    if len(words) == 2 and words[0] != "max":
+        return _ratio(words[0], words[1])
+    old = Path("/sys/fs/cgroup/cpu")
+    quota = _read(old / "cpu.cfs_quota_us").strip()
+    if quota and not quota.startswith("-"):
+        return _ratio(quota, _read(old / "cpu.cfs_period_us").strip())
+    return None
+
+
+def governor() -> str | None:
+    """The frequency scaling governor of the CPUs; several are joined with '+'."""
+    found = {_read(path).strip() for path in _CPU.glob("cpu[0-9]*/cpufreq/scaling_governor")}
+    return "+".join(sorted(found - {""})) or None
+
+
+def _cpus_allowed() -> int | None:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+
+
+def _physical_cores() -> int | None:
+    siblings = {_read(path) for path in _CPU.glob("cpu[0-9]*/topology/thread_siblings_list")}
+    return len(siblings - {""}) or None
+
+
+def _memory_bytes() -> int | None:
+    for line in _read(Path("/proc/meminfo")).splitlines():
+        words = line.split()
+        if len(words) >= 2 and words[0] == "MemTotal:" and words[1].isdigit():
+            return int(words[1]) * 1024
+    return None
+
+
+def _memory_limit() -> int | None:
+    limit = _read(Path("/sys/fs/cgroup/memory.max")).strip()
+    return int(limit) if limit.isdigit() else None
+
+
+def _load() -> float | None:
+    try:
+        return round(os.getloadavg()[0], 2)
+    except OSError:
+        return None
+
+
+def _ratio(numerator: str, denominator: str) -> float | None:
+    try:
+        return round(float(numerator) / float(denominator), 3)
+    except (ValueError, ZeroDivisionError):
+        return None
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""

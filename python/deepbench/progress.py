@@ -1,0 +1,135 @@
+"""The screen of a running sweep: rows on standard output, a progress line below them on a
+terminal, and how long it will still take. With environment.py and worker.py the only place in
+Python that reads a clock, and never for a result."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Sequence
+from typing import TextIO
+
+_LINE_S = 0.2  # between two drawings of the progress line
+
+
+class Stopwatch:
+    """Seconds since it was made."""
+
+    def __init__(self) -> None:
+        self._start = time.monotonic()
+
+    def elapsed_s(self) -> float:
+        return time.monotonic() - self._start
+
+
+class Deadline:
+    """A moment that lies some seconds ahead."""
+
+    def __init__(self, seconds: float) -> None:
+        self._end = time.monotonic() + seconds
+
+    def remaining_s(self) -> float:
+        """0 once it has passed."""
+        return max(0.0, self._end - time.monotonic())
+
+
+class Estimate:
+    """Time left of a sweep whose rows have these FLOPs.
+
+    A row is taken to need a fixed time and a time in proportion to its FLOPs. Before two rows are
+    known both are guesses from `guess_flops_per_s`.
+    """
+
+    _ROW_S = 0.5  # settling, sampling and verifying a small row
+    _CALLS = 15  # of a large row: warm-up, samples, verification
+
+    def __init__(self, flops: Sequence[float], guess_flops_per_s: float, cap_s: float) -> None:
+        self._flops = list(flops)
+        self._cap_s = cap_s
+        self._guess = self._CALLS / guess_flops_per_s
+        self._done: list[tuple[float, float]] = []  # FLOPs, seconds
+        self._next = 0
+
+    def finished(self, seconds: float) -> None:
+        """The next row has taken so long."""
+        self._done.append((self._flops[self._next], seconds))
+        self._next += 1
+
+    def left_s(self, into_row_s: float = 0.0) -> float:
+        """For all rows that are still to come, the next of which has been under way so long."""
+        fixed, slope = self._model()
+        each = [fixed + min(self._cap_s, slope * value) for value in self._flops[self._next :]]
+        return max(0.0, each[0] - into_row_s) + sum(each[1:]) if each else 0.0
+
+    def _model(self) -> tuple[float, float]:
+        if len(self._done) < 2:
+            return self._ROW_S, self._guess
+        seconds = sorted(duration for _, duration in self._done)
+        fixed = seconds[len(seconds) // 4]
+        beyond = sum(max(0.0, duration - fixed) for _, duration in self._done)
+        work = sum(value for value, _ in self._done)
+        return fixed, (beyond / work if work else 0.0)
+
+
+class Screen:
+    """Writes the report to standard output and everything else to standard error.
+
+    Raises BrokenPipeError from report() when nobody reads on.
+    """
+
+    def __init__(self, out: TextIO | None = None, err: TextIO | None = None) -> None:
+        self._out = out or sys.stdout
+        self._err = err or sys.stderr
+        self._live = self._err.isatty()
+        self._shown = 0  # characters of the progress line that stands there
+        self._drawn: Stopwatch | None = None
+
+    def report(self, text: str) -> None:
+        """Part of the report: complete lines, on standard output at once."""
+        if text:
+            self.clear()
+            self._out.write(text)
+            self._out.flush()
+
+    def say(self, text: str) -> None:
+        """A line for the person at the screen."""
+        self.clear()
+        self._err.write(text + "\n")
+        self._err.flush()
+
+    def progress(self, text: str) -> None:
+        """Replaces the progress line; nothing where standard error is no terminal."""
+        if not self._live or (self._drawn and self._drawn.elapsed_s() < _LINE_S):
+            return
+        text = text[: max(0, self._columns() - 1)]
+        self._err.write("\r" + text + " " * max(0, self._shown - len(text)))
+        self._err.flush()
+        self._shown, self._drawn = len(text), Stopwatch()
+
+    def clear(self) -> None:
+        """Removes the progress line, so that something else may be written there."""
+        if self._shown:
+            self._err.write("\r" + " " * self._shown + "\r")
+            self._err.flush()
+            self._shown, self._drawn = 0, None
+
+    def _columns(self) -> int:
+        try:
+            return os.get_terminal_size(self._err.fileno()).columns or 80
+        except (OSError, ValueError):
+            return 80
+
+
+def duration(seconds: float) -> str:
+    """As people say it: 0.4 s, 12 s, 3 min 20 s, 1 h 5 min."""
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        minutes, rest = divmod(whole, 60)
+        return f"{minutes} min {rest} s" if rest else f"{minutes} min"
+    hours, rest = divmod(whole // 60, 60)
+    return f"{hours} h {rest} min" if rest else f"{hours} h"

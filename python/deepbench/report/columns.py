@@ -1,0 +1,110 @@
+"""The columns of a row that a person reads: shared by table and markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from deepbench.report.fields import get, metric_text, microseconds, percent, rate, spread
+from deepbench.report.outline import OpOutline, title, value_text
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: `text` reads its cell from a row."""
+
+    title: str
+    width: int
+    text: Callable[[Row], str]
+    left: bool = False
+
+    def cell(self, row: Row) -> str:
+        return self.padded(self.text(row))
+
+    def padded(self, text: str) -> str:
+        return text.ljust(self.width) if self.left else text.rjust(self.width)
+
+
+def attribute_columns(op: OpOutline) -> list[Column]:
+    """A column for every attribute of an operation."""
+    return [Column(title(name), width, _attribute(name)) for name, width in op.widths.items()]
+
+
+def measured_columns(op: OpOutline) -> list[Column]:
+    """Time, rate, share of the limits, verification."""
+    time = [
+        Column("time (us)", 11, lambda row: microseconds(get(row, "statistics.median_ns"))),
+        Column("+-%", 5, lambda row: percent(spread(row))),
+    ]
+    arithmetic = [
+        Column("TFLOP/s", 8, lambda row: rate(get(row, "rates.tflops"))),
+        Column("%ceiling", 8, lambda row: percent(get(row, "bound.share_arithmetic"))),
+    ]
+    moved = [Column("GB/s", 8, lambda row: rate(get(row, "rates.gbps")))]
+    limits = [
+        Column("%roofline", 9, lambda row: percent(get(row, "bound.share_roofline"))),
+        Column("bound by", 10, lambda row: get(row, "bound.by") or "-", left=True),
+        Column("verified", 8, verified, left=True),
+    ]
+    return [*time, *(arithmetic if op.arithmetic else moved), *limits]
+
+
+def verified(row: Row) -> str:
+    """yes, no (a row that failed it), or skipped."""
+    words = {"passed": "yes", "failed": "NO", "skipped": "skipped"}
+    return words.get(get(row, "verification.status") or "", "-")
+
+
+class Remarks:
+    """What a reader must know beyond the columns. A row's notes are long and repeat, so that they
+    become numbers, which lines() explains after the last row."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+
+    def of(self, row: Row) -> str:
+        """Empty for an ordinary row."""
+        notes = [
+            self._numbers.setdefault(note, len(self._numbers) + 1)
+            for note in row.get("notes") or ()
+        ]
+        return "; ".join([*_remarks(row), *(f"[{number}]" for number in notes)])
+
+    def lines(self) -> list[str]:
+        return [f"[{number}] {note}" for note, number in self._numbers.items()]
+
+
+def _remarks(row: Row) -> Iterator[str]:
+    if row["status"] != "ok":
+        yield f"{row['status']}: {row.get('reason') or 'no reason given'}"
+    yield from _regime(row)
+    stop = get(row, "statistics.stop")
+    if stop not in (None, "converged"):
+        yield str(stop).replace("_", " ")
+    mode = get(row, "algorithm.mode")
+    if mode not in (None, "default"):
+        yield f"{mode}: {get(row, 'algorithm.name') or 'unnamed'}"
+    padded = get(row, "padding.dimensions")
+    if padded:
+        yield "padded to " + " ".join(f"{name}={value:g}" for name, value in padded.items())
+    metrics = metric_text(row)
+    if metrics:
+        yield metrics
+
+
+def _regime(row: Row) -> Iterator[str]:
+    """Said where it is not the ordinary one: hot, in the cache, bursts."""
+    if get(row, "regime.cache") == "cold":
+        how = get(row, "regime.cold")
+        yield f"cold by {how}" if how else "cold"
+    elif get(row, "regime.resident") is False:
+        yield "larger than the cache"
+    if get(row, "regime.power") == "steady":
+        yield "steady power"
+
+
+def _attribute(name: str) -> Callable[[Row], str]:
+    return lambda row: value_text((row.get("attributes") or {}).get(name))

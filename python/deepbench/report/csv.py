@@ -1,0 +1,112 @@
+"""CSV as RFC 4180 has it. The first columns are the same for every file of one schema version;
+the attributes of the operations in the file follow, each name once."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from deepbench.report import Context, Row
+from deepbench.report.fields import get, metric_text
+from deepbench.report.outline import Outline
+
+# Column name -> where it is in the row.
+_PATHS = {
+    "position": "position",
+    "op": "op",
+    "problem": "problem",
+    "application": "application",
+    "status": "status",
+    "reason": "reason",
+    "backend": "backend",
+    "device": "device.name",
+    "library": "library",
+    "algorithm_mode": "algorithm.mode",
+    "algorithm": "algorithm.name",
+    "workspace_bytes": "algorithm.workspace_bytes",
+    "cache": "regime.cache",
+    "cold": "regime.cold",
+    "copies": "regime.copies",
+    "resident": "regime.resident",
+    "launch": "regime.launch",
+    "timer": "regime.timer",
+    "power": "regime.power",
+    "threads": "regime.threads",
+    "median_ns": "statistics.median_ns",
+    "low_ns": "statistics.low_ns",
+    "high_ns": "statistics.high_ns",
+    "min_ns": "statistics.min_ns",
+    "q1_ns": "statistics.q1_ns",
+    "q3_ns": "statistics.q3_ns",
+    "p99_ns": "statistics.p99_ns",
+    "max_ns": "statistics.max_ns",
+    "mean_ns": "statistics.mean_ns",
+    "stdev_ns": "statistics.stdev_ns",
+    "mad_ns": "statistics.mad_ns",
+    "samples": "statistics.n",
+    "batch": "statistics.batch",
+    "stop": "statistics.stop",
+    "first_call_ns": "first_call_ns",
+    "host_ns": "host_ns",
+    "flops": "work.flops",
+    "bytes": "work.bytes",
+    "tflops": "rates.tflops",
+    "gbps": "rates.gbps",
+    "bound_by": "bound.by",
+    "arithmetic_tflops": "bound.arithmetic_tflops",
+    "memory_gbps": "bound.memory_gbps",
+    "share_arithmetic": "bound.share_arithmetic",
+    "share_roofline": "bound.share_roofline",
+    "verification": "verification.status",
+    "worst": "verification.worst",
+    "padding": "padding.rule",
+    "conversion_ns": "conversion.ns",
+}
+
+
+class Csv:
+    """A header, then a line a row, whatever its status."""
+
+    def __init__(self) -> None:
+        self._attributes: list[str] = []
+
+    def begin(self, context: Context, outline: Outline) -> str:
+        names = [name for op in outline.values() for name in op.widths]
+        self._attributes = list(dict.fromkeys(names))
+        return _line([*_PATHS, "metrics", "notes", *map(_column, self._attributes)])
+
+    def row(self, row: Row) -> str:
+        attributes: Mapping[str, Any] = row.get("attributes") or {}
+        return _line([
+            *(_text(get(row, path)) for path in _PATHS.values()),
+            metric_text(row),
+            "; ".join(row.get("notes") or ()),
+            *(_text(attributes.get(name)) for name in self._attributes),
+        ])  # fmt: skip
+
+    def end(self) -> str:
+        return ""
+
+
+def _column(attribute: str) -> str:
+    """An attribute's column; one that is called like a fixed column says what it is."""
+    return f"attribute_{attribute}" if attribute in _PATHS else attribute
+
+
+_FORMS: Mapping[type, Callable[[Any], str]] = {
+    type(None): lambda value: "",
+    bool: lambda value: "yes" if value else "no",
+    float: repr,
+}
+
+
+def _text(value: object) -> str:
+    return _FORMS.get(type(value), str)(value)
+
+
+def _line(cells: list[str]) -> str:
+    buffer = io.StringIO()
+    csv.writer(buffer, lineterminator="\r\n").writerow(cells)
+    return buffer.getvalue()

@@ -1,0 +1,62 @@
+"""Reading rows: nested values that may be absent, and numbers as people read them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def get(row: Mapping[str, Any], path: str) -> Any:
+    """The value at 'statistics.median_ns' or the like; None where any part is absent or null."""
+    value: Any = row
+    for name in path.split("."):
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value
+
+
+def measured(row: Mapping[str, Any]) -> bool:
+    """Whether the row has a time, trusted or not."""
+    return get(row, "statistics.median_ns") is not None
+
+
+def microseconds(nanoseconds: float | None) -> str:
+    """At least four digits: 3.217, 451.32, 10234.5."""
+    return _digits(None if nanoseconds is None else nanoseconds / 1e3, (100, 3), (10_000, 2))
+
+
+def rate(value: float | None) -> str:
+    """TFLOP/s or GB/s: 0.0123, 12.345, 783.2."""
+    return _digits(value, (10, 4), (100, 3), (1_000, 2))
+
+
+def percent(share: float | None, digits: int = 1) -> str:
+    """A fraction of 1 as per cent."""
+    return "-" if share is None else f"{100 * share:.{digits}f}"
+
+
+def spread(row: Mapping[str, Any]) -> float | None:
+    """Half the 95 % interval of the median, as a fraction of the median."""
+    median = get(row, "statistics.median_ns")
+    low, high = get(row, "statistics.low_ns"), get(row, "statistics.high_ns")
+    if not median or low is None or high is None:
+        return None
+    return float(high - low) / 2 / float(median)
+
+
+def metric_text(row: Mapping[str, Any]) -> str:
+    """The operation's own figures, blindly: 'busbw=12.1 GB/s, dense=451 us'."""
+    texts = []
+    for metric in row.get("metrics") or ():
+        value, unit = metric.get("value"), metric.get("unit")
+        number = "-" if value is None else f"{value:.5g}"
+        texts.append(f"{metric.get('name')}={number}{' ' + unit if unit else ''}")
+    return ", ".join(texts)
+
+
+def _digits(value: float | None, *steps: tuple[float, int]) -> str:
+    if value is None:
+        return "-"
+    for limit, digits in steps:
+        if abs(value) < limit:
+            return f"{value:.{digits}f}"
+    return f"{value:.1f}"

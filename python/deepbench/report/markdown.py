@@ -1,0 +1,74 @@
+"""Markdown: a table per operation with a line above it that says what was measured on what."""
+
+from __future__ import annotations
+
+from deepbench.report import Context, Row
+from deepbench.report.columns import Column, Remarks, attribute_columns, measured_columns
+from deepbench.report.fields import get
+from deepbench.report.outline import OpOutline, Outline
+
+
+class Markdown:
+    """Cells are padded to the outline's widths, so that the text reads well unrendered too."""
+
+    def __init__(self) -> None:
+        self._outline: Outline = {}
+        self._op: str | None = None
+        self._columns: list[Column] = []
+        self._remarks = Remarks()
+
+    def begin(self, context: Context, outline: Outline) -> str:
+        self._outline = outline
+        return _escaped(caption(context)) + "\n"
+
+    def row(self, row: Row) -> str:
+        op = row.get("op") or "?"
+        text = "" if op == self._op else self._header(op)
+        return text + _line([_escaped(column.cell(row)) for column in self._columns])
+
+    def end(self) -> str:
+        lines = self._remarks.lines()
+        return "\n" + "  \n".join(map(_escaped, lines)) + "\n" if lines else ""
+
+    def _header(self, op: str) -> str:
+        outline = self._outline.get(op, OpOutline({}, arithmetic=True))
+        self._op = op
+        self._columns = [
+            *attribute_columns(outline),
+            *measured_columns(outline),
+            Column("remarks", 0, self._remarks.of, left=True),
+        ]
+        rules = [
+            ":" + "-" * max(column.width - 1, 2) if column.left
+            else "-" * max(column.width - 1, 2) + ":"
+            for column in self._columns
+        ]  # fmt: skip
+        titles = [_escaped(column.padded(column.title)) for column in self._columns]
+        return "\n" + _line(titles) + _line(rules)
+
+
+def caption(context: Context) -> str:
+    """One line: device, backend, libraries in use, threads, version, when."""
+    libraries = [
+        f"{name} {facts.get('version')}"
+        for name, facts in (context.get("libraries") or {}).items()
+        if facts.get("version")
+    ]
+    threads = context.get("threads")
+    parts = [
+        get(context, "device.name") or "unknown device",
+        f"backend {get(context, 'backend.name') or 'unknown'}",
+        *libraries,
+        f"{threads} threads" if threads else "",
+        f"deepbench {context.get('version')}",
+        context.get("started") or "",
+    ]
+    return ", ".join(part for part in parts if part)
+
+
+def _line(cells: list[str]) -> str:
+    return "| " + " | ".join(cells) + " |\n"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("|", "\\|").replace("\n", " ")

@@ -1,0 +1,288 @@
+"""Result files: JSON lines, the context first, then a row a line (docs/results.md).
+
+A row reaches the file as soon as it is finished. A killed run leaves at most its last line torn,
+which reading drops with a warning and resuming cuts off.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import json
+import os
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from deepbench import schema
+from deepbench.refusal import Refusal
+
+Json = Mapping[str, Any]
+
+_HOW = "a result file is written by deepbench with -o"
+
+
+class ResultError(Refusal):
+    """A result file that cannot be read or written. One line: which file, what, what is right."""
+
+
+@dataclass(frozen=True)
+class ResultFile:
+    """What a file holds."""
+
+    path: Path
+    context: Json
+    rows: tuple[Json, ...]
+    size: int  # bytes up to the end of the last whole line
+    torn: bool  # a last line that was cut short has been left out
+    ends: bool = True  # the last whole line has its newline
+
+    @property
+    def warning(self) -> str | None:
+        if not self.torn:
+            return None
+        return f"{self.path}: its last line is cut short and was left out"
+
+
+def read(path: Path) -> ResultFile:
+    """The content of a result file. Raises ResultError, whatever is wrong with it."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise ResultError(f"{path}: {_reason(error)}") from None
+    except ValueError as error:  # NUL in the name
+        raise ResultError(f"{str(path)!r}: {error}") from None
+    if not data.strip():
+        raise ResultError(f"{path}: is empty; {_HOW}")
+    first, newline, rest = data.partition(b"\n")
+    context = _context(path, first, whole=bool(newline))
+    rows: list[Json] = []
+    size, torn, ends = len(first) + len(newline), False, bool(newline)
+    for number, line in enumerate(io.BytesIO(rest), start=2):
+        last = size + len(line) == len(data)
+        row = _row(path, number, line, may_be_torn=last and not line.endswith(b"\n"))
+        if row is None and line.strip():
+            torn = True
+            break
+        if row is not None:
+            rows.append(row)
+            ends = line.endswith(b"\n")
+        size += len(line)
+    _refuse_twice(path, rows)
+    return ResultFile(path, context, tuple(rows), size, torn, ends)
+
+
+def _context(path: Path, line: bytes, whole: bool) -> Json:
+    value = _parsed(line)
+    if value is None and not whole and line.lstrip().startswith(b"{"):
+        raise ResultError(f"{path}: its first line, the context, is cut short; nothing can be read")
+    if not isinstance(value, dict) or value.get("type") != "context":
+        raise ResultError(f"{path}: is not a result file; {_HOW}")
+    version = value.get("schema")
+    if isinstance(version, int) and version > schema.VERSION:
+        raise ResultError(
+            f"{path}: has schema {version}, this deepbench reads up to {schema.VERSION}; "
+            f"read it with deepbench {value.get('version', 'of its day')} or newer"
+        )
+    try:
+        schema.check_context(value)
+    except schema.SchemaError as error:
+        raise ResultError(f"{path}:1: {error}") from None
+    return value
+
+
+def _row(path: Path, number: int, line: bytes, may_be_torn: bool) -> Json | None:
+    """The row in a line; None if the line is blank, or torn where that may be."""
+    if not line.strip():
+        return None
+    value = _parsed(line)
+    if value is None and may_be_torn:
+        return None
+    if value is None:
+        raise ResultError(f"{path}:{number}: is not JSON; the lines of {_HOW[2:]} are not edited")
+    try:
+        schema.check_row(value)
+    except schema.SchemaError as error:
+        raise ResultError(f"{path}:{number}: {error}") from None
+    return value if isinstance(value, dict) else None
+
+
+def _refuse_twice(path: Path, rows: list[Json]) -> None:
+    seen: set[int] = set()
+    for row in rows:
+        if row["position"] in seen:
+            raise ResultError(f"{path}: has two rows at position {row['position']}")
+        seen.add(row["position"])
+
+
+def _parsed(line: bytes) -> object:
+    """The JSON value in a line; None where there is none."""
+    try:
+        value: object = json.loads(line.decode("utf-8"))
+    except (ValueError, RecursionError):
+        return None
+    return value
+
+
+class ResultWriter:
+    """The file that rows are written to, each at once. Nothing is lost by closing or dying."""
+
+    def __init__(self, path: Path, descriptor: int, size: int, created: bool) -> None:
+        self.path = path
+        self._descriptor = descriptor
+        self._size = size  # bytes of whole lines
+        self._created = created
+        self._touched = size > 0
+        self._regular = stat.S_ISREG(os.fstat(descriptor).st_mode)
+
+    @classmethod
+    def new(cls, path: Path, overwrite: bool = False) -> ResultWriter:
+        """A file to write from its beginning. An old one keeps its content until the context."""
+        existed = os.path.lexists(path)
+        if path.is_dir():
+            raise ResultError(f"{path}: is a folder; name a file")
+        if existed and not overwrite:
+            raise ResultError(f"{path}: exists; --resume goes on with it, --overwrite replaces it")
+        flags = os.O_WRONLY | os.O_CREAT | (0 if overwrite else os.O_EXCL)
+        return cls(path, _opened(path, flags), 0, created=not existed)
+
+    @classmethod
+    def appending(cls, result: ResultFile) -> ResultWriter:
+        """A file to go on with: what follows its last whole line is cut off."""
+        descriptor = _opened(result.path, os.O_WRONLY)
+        writer = cls(result.path, descriptor, result.size, created=False)
+        writer._cut()
+        if not result.ends:
+            writer._write(b"\n")
+        return writer
+
+    def write_context(self, context: Json) -> None:
+        self._touched = True
+        self._cut()
+        self.write_line(json.dumps(context, ensure_ascii=False))
+
+    def write_line(self, line: str) -> None:
+        """Writes one line; on failure the file is cut back to its whole lines."""
+        self._write(line.encode("utf-8", errors="replace") + b"\n")
+
+    def close(self) -> None:
+        """Closes the file; one that was made for nothing is removed."""
+        if self._descriptor < 0:
+            return
+        os.close(self._descriptor)
+        self._descriptor = -1
+        if self._created and not self._touched:
+            self.path.unlink(missing_ok=True)
+
+    def _write(self, data: bytes) -> None:
+        done = 0
+        try:
+            while done < len(data):
+                done += os.write(self._descriptor, data[done:])
+        except OSError as error:
+            self._cut(forgiving=True)
+            raise ResultError(f"{self.path}: {_reason(error)}") from None
+        self._size += len(data)
+
+    def _cut(self, forgiving: bool = False) -> None:
+        if not self._regular:
+            return
+        try:
+            os.ftruncate(self._descriptor, self._size)
+            os.lseek(self._descriptor, self._size, os.SEEK_SET)
+        except OSError as error:
+            if not forgiving:
+                raise ResultError(f"{self.path}: {_reason(error)}") from None
+
+
+def _opened(path: Path, flags: int) -> int:
+    try:
+        return os.open(path, flags | getattr(os, "O_CLOEXEC", 0), 0o666)
+    except FileNotFoundError:
+        raise ResultError(f"{path}: there is no folder {str(path.parent)!r}; make it") from None
+    except OSError as error:
+        raise ResultError(f"{path}: {_reason(error)}") from None
+    except ValueError as error:  # NUL in the name
+        raise ResultError(f"{str(path)!r}: {error}") from None
+
+
+def _reason(error: OSError) -> str:
+    known = {
+        errno.ENOENT: "there is no such file",
+        errno.EACCES: "permission to write or read it is missing",
+        errno.EISDIR: "is a folder; name a file",
+        errno.ENOSPC: "the disk is full; every row written before is kept",
+        errno.EDQUOT: "the disk quota is used up; every row written before is kept",
+        errno.EROFS: "the file system is read-only",
+    }
+    return known.get(error.errno or 0, error.strerror or str(error))
+
+
+# ---- resuming ---------------------------------------------------------------------------------
+
+
+def first_difference(old: ResultFile, new: Json, problems: Sequence[str]) -> str | None:
+    """What keeps a run of `problems` in context `new` from going on with an old file."""
+    for what, before, now in _compared(old.context, new):
+        if before != now:
+            return f"{what} was {before or 'not given'}, now it is {now or 'not given'}"
+    for row in old.rows:
+        position = row["position"]
+        if position >= len(problems):
+            return f"the file has a row at position {position}, the run has {len(problems)} rows"
+        if row["problem"] != problems[position]:
+            return f"row {position} was '{row['problem']}', now it is '{problems[position]}'"
+    if old.context.get("plan") != new.get("plan"):
+        return "the problems that are still to come are others"
+    return None
+
+
+def _compared(old: Json, new: Json) -> Iterator[tuple[str, object, object]]:
+    """Pairs of values that a resumed run must share, the most telling first."""
+    yield "the set", old.get("set"), new.get("set")
+    before, now = old["options"], new["options"]
+    for key in sorted({*before, *now}):
+        yield f"option {key}", before.get(key), now.get(key)
+    for what in ("backend", "device"):
+        yield f"the {what}", (old.get(what) or {}).get("name"), (new.get(what) or {}).get("name")
+    yield "the number of threads", old.get("threads"), new.get("threads")
+    libraries = [context.get("libraries") or {} for context in (old, new)]
+    for name in sorted({*libraries[0], *libraries[1]}):
+        yield f"library {name}", *(side.get(name, {}).get("version") for side in libraries)
+    yield "deepbench", old.get("version"), new.get("version")
+    yield "the number of rows", old["rows"], new["rows"]
+
+
+def failed_row(
+    *,
+    position: int,
+    problem: str,
+    op: str,
+    attributes: Json,
+    application: str | None,
+    work: Json,
+    hello: Json,
+    status: str,
+    reason: str,
+) -> dict[str, Any]:
+    """The row of a problem whose worker could not answer: everything it knew is null."""
+    row: dict[str, Any] = dict.fromkeys(schema.document()["$defs"]["row"]["properties"])
+    device = hello.get("device") or {}
+    row.update(
+        type="row",
+        position=position,
+        problem=problem,
+        op=op,
+        attributes=dict(attributes),
+        application=application,
+        backend=(hello.get("backend") or {}).get("name"),
+        device={"index": device.get("index"), "name": device.get("name")},
+        status=status,
+        reason=reason,
+        work=dict(work),
+        metrics=[],
+        notes=[],
+    )
+    return row

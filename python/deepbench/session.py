@@ -1,0 +1,347 @@
+"""The parent's side of the worker: starts it, sends problem lines, watches, starts it again.
+
+A row that crashes its worker, hangs it or costs it the device becomes a Loss with the cause; the
+next row gets a new worker. InProcess has the same face and runs rows in this process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import selectors
+import signal
+import subprocess
+import sys
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import IO, Any, Protocol
+
+from deepbench.progress import Deadline
+from deepbench.refusal import Refusal
+
+START_LIMIT_S = 120.0
+_STARTS = 3  # attempts in a row before a sweep is given up
+_TICK_S = 0.25
+_END_S = 5.0  # for a worker to end by itself once its input is closed
+_LONGEST_LINE = 256 * 1024 * 1024
+
+Json = Mapping[str, Any]
+
+
+class SessionError(Refusal):
+    """No worker can be had. One line."""
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A row that its worker could not finish."""
+
+    status: str
+    reason: str
+
+
+class RowSource(Protocol):
+    """Where rows come from: a worker or this process."""
+
+    def start(self) -> Json:
+        """Makes ready and returns the hello. Raises SessionError."""
+
+    def run(self, line: str, position: int, limit_s: float) -> str | Loss:
+        """The row, as the JSON text that was received, or why there is none."""
+
+    def close(self) -> None:
+        """Ends what start() started, giving it time to do so."""
+
+    def kill(self) -> None:
+        """Ends it at once."""
+
+
+def worker_command(backend: str, options: Sequence[str]) -> list[str]:
+    """The command line of a worker."""
+    return [sys.executable, "-m", "deepbench.worker", backend, *options]
+
+
+class Session:
+    """Rows from a worker process."""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        say: Callable[[str], object] = lambda text: None,
+        tick: Callable[[], object] = lambda: None,
+        start_limit_s: float = START_LIMIT_S,
+    ) -> None:
+        self._command = list(command)
+        self._say = say  # gets each line of the worker's standard error
+        self._tick = tick  # called a few times a second while waiting
+        self._start_limit_s = start_limit_s
+        self._worker: _Worker | None = None
+
+    def start(self) -> Json:
+        worker = _Worker(self._command, self._say, self._tick)
+        try:
+            text = worker.read_line(self._start_limit_s)
+        except BaseException:
+            worker.kill()
+            raise
+        if isinstance(text, Loss):
+            raise SessionError(f"the worker cannot start: {text.reason}", 2)
+        hello = _object(text)
+        if hello.get("type") == "error":
+            worker.kill()
+            raise SessionError(str(hello.get("message", "no reason given")), _exit(hello))
+        if hello.get("type") != "hello":
+            worker.kill()
+            raise SessionError(f"the worker did not say hello but {_shortened(text)}", 1)
+        self._worker = worker
+        return hello
+
+    def run(self, line: str, position: int, limit_s: float) -> str | Loss:
+        if self._worker is None:
+            self._start_again()
+        worker = self._worker
+        assert worker is not None
+        worker.write_line(line)
+        text = worker.read_line(limit_s)
+        if isinstance(text, Loss):
+            self._worker = None
+            return text
+        row = _object(text)
+        if row.get("type") != "row" or row.get("position") != position:
+            self.kill()
+            return Loss("failed", f"the worker answered no row but {_shortened(text)}")
+        if row.get("status") == "device_lost":
+            self.close()
+        return text
+
+    def close(self) -> None:
+        worker, self._worker = self._worker, None
+        if worker is not None:
+            worker.close()
+
+    def kill(self) -> None:
+        worker, self._worker = self._worker, None
+        if worker is not None:
+            worker.kill()
+
+    def _start_again(self) -> None:
+        reason = ""
+        for _ in range(_STARTS):
+            try:
+                self.start()
+            except SessionError as error:
+                reason = str(error)
+            else:
+                return
+        raise SessionError(f"gave up after {_STARTS} attempts to start a new worker: {reason}", 1)
+
+
+class InProcess:
+    """Rows from this process: for debuggers and profilers. A crash is a crash."""
+
+    def __init__(
+        self, backend: str, options: Sequence[str], say: Callable[[str], object] = lambda text: None
+    ) -> None:
+        self._backend, self._options, self._say = backend, " ".join(options), say
+
+    def start(self) -> Json:
+        from deepbench import _core, libraries
+
+        # A row cannot be interrupted half-way, so Ctrl-C ends the process as the system does it;
+        # every finished row is in the file.
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_DFL)
+        try:
+            paths = libraries.plugin_paths(self._say)
+            self._runner = _core.Runner(self._backend, self._options, paths)
+        except (RuntimeError, ValueError) as error:
+            raise SessionError(str(error), 2) from None
+        return _object(self._runner.hello())
+
+    def run(self, line: str, position: int, limit_s: float) -> str | Loss:
+        if self._runner.device_lost:
+            raise SessionError("the device is lost to this process", 1)
+        return self._runner.run(line, position)
+
+    def close(self) -> None:
+        pass
+
+    def kill(self) -> None:
+        pass
+
+
+class _Worker:
+    """One worker process and its pipes."""
+
+    def __init__(
+        self, command: list[str], say: Callable[[str], object], tick: Callable[[], object]
+    ) -> None:
+        self._say, self._tick = say, tick
+        try:
+            # Started from the main thread: the worker asks to die with the thread that made it.
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                bufsize=0,
+            )
+        except OSError as error:
+            raise SessionError(f"cannot start {command[0]}: {error.strerror}", 1) from None
+        # A row that was cut short by its worker's end is no row.
+        self._output = _Lines(self._process.stdout, keep_torn=False)
+        self._errors = _Lines(self._process.stderr, keep_torn=True)
+        self._last_words: deque[str] = deque(maxlen=1)
+        self._pipes = selectors.DefaultSelector()
+        self._pipes.register(self._output.descriptor, selectors.EVENT_READ, self._output)
+        self._pipes.register(self._errors.descriptor, selectors.EVENT_READ, self._errors)
+
+    def write_line(self, line: str) -> None:
+        data = line.encode("utf-8", errors="replace") + b"\n"
+        stdin = self._process.stdin
+        assert stdin is not None
+        try:
+            while data:
+                data = data[stdin.write(data) or 0 :]
+        except BrokenPipeError:
+            pass  # it has died; read_line finds out of what
+
+    def read_line(self, limit_s: float) -> str | Loss:
+        """The next line, or why there is none; then the worker is gone."""
+        deadline = Deadline(limit_s)
+        while True:
+            line = self._output.pop()
+            if line is not None:
+                return line
+            if self._output.closed or self._output.size > _LONGEST_LINE:
+                return self._death()
+            if deadline.remaining_s() == 0:
+                self.kill()
+                return Loss("failed", f"no answer within {limit_s:g} s: the worker was stopped")
+            self._wait(min(_TICK_S, deadline.remaining_s()))
+            self._tick()
+
+    def close(self) -> None:
+        stdin = self._process.stdin
+        if stdin is not None:
+            stdin.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(_END_S)
+        self.kill()
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.wait()
+        self._read_last_words()
+        self._pipes.close()
+        for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
+            if pipe is not None:
+                pipe.close()
+
+    def _wait(self, seconds: float) -> None:
+        for key, _ in self._pipes.select(seconds):
+            lines: _Lines = key.data
+            if not lines.read():
+                self._pipes.unregister(key.fd)
+        self._hear()
+
+    def _hear(self) -> None:
+        """Passes on what the worker said on standard error."""
+        while (line := self._errors.pop()) is not None:
+            if line.strip():
+                self._last_words.append(line.strip())
+                self._say(line)
+
+    def _read_last_words(self) -> None:
+        if not self._errors.closed:
+            os.set_blocking(self._errors.descriptor, False)
+            while self._errors.read():
+                pass
+        self._hear()
+
+    def _death(self) -> Loss:
+        """Why the process that closed its output has ended."""
+        try:
+            status = self._process.wait(_END_S)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            return Loss("failed", "the worker closed its output: it was stopped")
+        self.kill()
+        return _loss(status, self._last_words[-1] if self._last_words else "")
+
+
+class _Lines:
+    """Lines from a pipe, as they come."""
+
+    def __init__(self, pipe: IO[bytes] | None, keep_torn: bool) -> None:
+        assert pipe is not None
+        self._keep_torn = keep_torn
+        self.descriptor = pipe.fileno()
+        self.closed = False
+        self._whole: deque[bytes] = deque()
+        self._rest = bytearray()
+
+    @property
+    def size(self) -> int:
+        return len(self._rest)
+
+    def read(self) -> bool:
+        """Takes what is there; False when nothing more will come (or, not blocking, is there)."""
+        try:
+            data = os.read(self.descriptor, 1 << 16)
+        except BlockingIOError:
+            return False
+        if not data:
+            self.closed = True
+            if self._rest and self._keep_torn:
+                self._whole.append(bytes(self._rest))
+            self._rest.clear()
+            return False
+        head, newline, tail = data.rpartition(b"\n")
+        if newline:
+            self._whole.extend(bytes(self._rest + head).split(b"\n"))
+            self._rest = bytearray(tail)
+        else:
+            self._rest += tail
+        return True
+
+    def pop(self) -> str | None:
+        """The next whole line."""
+        return self._whole.popleft().decode("utf-8", errors="replace") if self._whole else None
+
+
+def _loss(status: int, last_words: str) -> Loss:
+    said = f" ({_shortened(last_words)})" if last_words else ""
+    if status >= 0:
+        return Loss("failed", f"the worker ended with exit status {status}{said}")
+    number = -status
+    if number == signal.SIGKILL:
+        return Loss("out_of_memory", f"killed (signal 9): probably out of memory{said}")
+    try:
+        name = signal.Signals(number).name
+    except ValueError:
+        name = f"signal {number}"
+    what = "aborted" if number == signal.SIGABRT else "crashed"
+    return Loss("failed", f"the worker {what}: {name}{said}")
+
+
+def _exit(error: Json) -> int:
+    status = error.get("exit")
+    return status if isinstance(status, int) and 0 < status < 256 else 2
+
+
+def _object(text: str) -> Json:
+    """The JSON object in a line; an empty one where there is none."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _shortened(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= 200 else line[:197] + "..."

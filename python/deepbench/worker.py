@@ -1,0 +1,105 @@
+"""python -m deepbench.worker BACKEND [key=value ...]: problem lines in, row lines out.
+
+The protocol is docs/results.md's, the same as deepbench_run's. Rows run in this process so that a
+crash of a vendor's library costs one row: session.py starts it, watches it and ends it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable, Sequence
+
+_DEVICE_LOST = 3
+_USAGE = "usage: python -m deepbench.worker BACKEND [key=value ...]"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    arguments = sys.argv[1:] if arguments is None else arguments
+    write = _private_output()
+    if not arguments:
+        return _refuse(write, _USAGE)
+    _live_no_longer_than_the_parent()
+    _be_the_one_that_dies_of_memory()
+    return _serve(arguments[0], " ".join(arguments[1:]), write)
+
+
+def _serve(backend: str, options: str, write: Callable[[str], None]) -> int:
+    from deepbench import libraries
+
+    try:
+        from deepbench import _core
+
+        runner = _core.Runner(backend, options, libraries.plugin_paths(_warn))
+    except (RuntimeError, ValueError, ImportError) as error:
+        return _refuse(write, str(error))
+    write(runner.hello())
+    position = 0
+    for line in sys.stdin.buffer:
+        text = line.decode("utf-8", errors="replace").strip()
+        if not text or text.startswith("#"):
+            continue
+        write(runner.run(text, position))
+        position += 1
+        if runner.device_lost:
+            return _DEVICE_LOST
+    return 0
+
+
+def _private_output() -> Callable[[str], None]:
+    """Keeps standard output for the protocol alone: what libraries print there goes to standard
+    error (ONEDNN_VERBOSE, MKL_VERBOSE and the like)."""
+    sys.stdout.flush()
+    protocol = os.dup(1)
+    os.dup2(2, 1)
+
+    def write(line: str) -> None:
+        data = line.encode("utf-8") + b"\n"
+        while data:
+            data = data[os.write(protocol, data) :]
+
+    return write
+
+
+def _live_no_longer_than_the_parent() -> None:
+    """Ctrl-C is the parent's: it keeps what was measured and ends this process. If the parent
+    dies, so does this one, even within a long row (Linux); elsewhere when its input closes."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if not sys.platform.startswith("linux"):
+        return
+    import ctypes
+
+    parent, set_death_signal = os.getppid(), 1
+    try:
+        ctypes.CDLL(None).prctl(set_death_signal, int(signal.SIGKILL), 0, 0, 0)
+    except (OSError, AttributeError):
+        return
+    if os.getppid() != parent:  # it died in between
+        os._exit(1)
+
+
+def _be_the_one_that_dies_of_memory() -> None:
+    """When memory runs out this process should go, not the one that owns the result file."""
+    try:
+        with open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:  # noqa: PTH123
+            file.write("500")
+    except OSError:
+        pass
+
+
+def _refuse(write: Callable[[str], None], message: str) -> int:
+    write(json.dumps({"type": "error", "message": message, "exit": 2}))
+    return 2
+
+
+def _warn(text: str) -> None:
+    print(f"deepbench: warning: {text}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except BrokenPipeError:  # the parent has gone
+        os._exit(0)

@@ -1,0 +1,89 @@
+// The loops of traffic.hpp, written once over a vector type and a kind of store. Included by one
+// source file for each vector unit, which is compiled for it; everything here is local to that file.
+// Built with -fno-tree-loop-distribute-patterns: a call of memset or memcpy would choose its stores
+// itself.
+#pragma once
+
+#include <cstdint>
+
+#include "ops/memory/traffic.hpp"
+
+namespace deepbench::cpu {
+namespace {
+
+// Independent chains and adjacent stores: enough to keep the load and store units busy.
+constexpr uint64_t kBlock = 8;
+
+template <class Vector>
+struct Split {
+  static constexpr uint64_t kWords = sizeof(Vector) / sizeof(uint32_t);
+  explicit Split(uint64_t count) : vectors(count / kWords), in_blocks(vectors / kBlock * kBlock) {}
+  uint64_t vectors;    // the rest is a tail of words
+  uint64_t in_blocks;  // of the vectors
+};
+
+struct PlainStore {
+  template <class Vector>
+  void operator()(Vector* to, const Vector& value) const {
+    *to = value;
+  }
+  void finish() const {}
+};
+
+template <class Vector>
+uint32_t read_by(const uint32_t* words, uint64_t count) {
+  const Split<Vector> split(count);
+  const auto* in = reinterpret_cast<const Vector*>(words);
+  Vector chains[kBlock] = {};
+  for (uint64_t i = 0; i < split.in_blocks; i += kBlock) {
+#pragma GCC unroll 8
+    for (uint64_t j = 0; j < kBlock; ++j) chains[j] ^= in[i + j];
+  }
+  for (uint64_t i = split.in_blocks; i < split.vectors; ++i) chains[0] ^= in[i];
+  uint32_t total = 0;
+  for (const Vector& chain : chains)
+    for (uint64_t i = 0; i < Split<Vector>::kWords; ++i) total ^= chain[i];
+  for (uint64_t i = split.vectors * Split<Vector>::kWords; i < count; ++i) total ^= words[i];
+  return total;
+}
+
+template <class Vector, class Store>
+void write_by(uint32_t* words, uint64_t count, uint32_t pattern) {
+  const Split<Vector> split(count);
+  const Store store;
+  auto* out = reinterpret_cast<Vector*>(words);
+  const Vector value = Vector{} + pattern;
+  for (uint64_t i = 0; i < split.in_blocks; i += kBlock) {
+#pragma GCC unroll 8
+    for (uint64_t j = 0; j < kBlock; ++j) store(out + i + j, value);
+  }
+  for (uint64_t i = split.in_blocks; i < split.vectors; ++i) store(out + i, value);
+  for (uint64_t i = split.vectors * Split<Vector>::kWords; i < count; ++i) words[i] = pattern;
+  store.finish();
+}
+
+template <class Vector, class Store>
+void copy_by(uint32_t* to, const uint32_t* from, uint64_t count) {
+  const Split<Vector> split(count);
+  const Store store;
+  auto* out = reinterpret_cast<Vector*>(to);
+  const auto* in = reinterpret_cast<const Vector*>(from);
+  for (uint64_t i = 0; i < split.in_blocks; i += kBlock) {
+    Vector block[kBlock];
+#pragma GCC unroll 8
+    for (uint64_t j = 0; j < kBlock; ++j) block[j] = in[i + j];
+#pragma GCC unroll 8
+    for (uint64_t j = 0; j < kBlock; ++j) store(out + i + j, block[j]);
+  }
+  for (uint64_t i = split.in_blocks; i < split.vectors; ++i) store(out + i, in[i]);
+  for (uint64_t i = split.vectors * Split<Vector>::kWords; i < count; ++i) to[i] = from[i];
+  store.finish();
+}
+
+template <class Vector, class Store>
+constexpr Traffic traffic_of() {
+  return {read_by<Vector>, write_by<Vector, Store>, copy_by<Vector, Store>};
+}
+
+}  // namespace
+}  // namespace deepbench::cpu

@@ -1,0 +1,77 @@
+// The list of operations, and the checks that their specifications share.
+#include "deepbench/core/operation.hpp"
+
+#include <doctest/doctest.h>
+
+#include <set>
+
+#include "deepbench/core/status.hpp"
+
+namespace deepbench {
+namespace {
+
+TEST_CASE("every operation describes itself") {
+  std::set<std::string> names;
+  for (const Operation* operation : operations()) {
+    CAPTURE(operation->name());
+    CHECK(names.insert(operation->name()).second);
+    CHECK(&find_operation(operation->name()) == operation);
+    CHECK_FALSE(operation->help().empty());
+    const Problem example = Problem::parse(operation->example());
+    CHECK(&example.operation() == operation);
+    CHECK(operation->work(example).bytes > 0);
+    if (!operation->group_by().empty()) CHECK(operation->find(operation->group_by()));
+    for (const auto& parameter : operation->parameters()) {
+      CHECK_FALSE(parameter.help.empty());
+      CHECK(operation->find(parameter.name) == &parameter);
+      CHECK((parameter.kind == ParameterKind::kChoice) == !parameter.choices.empty());
+      if (!parameter.only_where.empty()) CHECK(operation->find(parameter.only_where));
+    }
+    CHECK(operation->find("no_such_parameter") == nullptr);
+  }
+  CHECK(names == std::set<std::string>{"gemm", "conv", "rnn", "sparse_gemm", "all_reduce",
+                                       "memory"});
+}
+
+TEST_CASE("an operation without a reference says so") {
+  const Problem problem = Problem::parse("all_reduce elements=4");
+  CHECK_FALSE(problem.operation().has_reference());
+  CHECK_THROWS_WITH_AS(problem.operation().expect(problem, {}), "all_reduce has no reference",
+                       RowFailure);
+}
+
+TEST_CASE("suggestions are near and not everything") {
+  const std::vector<std::string> words = {"gemm", "conv", "precision", "m", "n"};
+  CHECK(suggestion("gem", words) == " (did you mean 'gemm'?)");
+  CHECK(suggestion("gmem", words) == " (did you mean 'gemm'?)");
+  CHECK(suggestion("precison", words) == " (did you mean 'precision'?)");
+  CHECK(suggestion("cnvo", words) == " (did you mean 'conv'?)");
+  CHECK(suggestion("matmul", words) == "");
+  CHECK(suggestion("x", words) == "");  // one edit from m, but that is all of it
+  CHECK(suggestion("", words) == "");
+  CHECK(suggestion("gemm", {}) == "");
+}
+
+TEST_CASE("products that do not fit are refused") {
+  CHECK(checked_product("it", {}) == 1);
+  CHECK(checked_product("it", {3, 5, 7}) == 105);
+  CHECK(checked_product("it", {1LL << 31, 1LL << 31, 1}) == 1LL << 62);
+  CHECK(checked_product("it", {INT64_MAX, 1}) == INT64_MAX);
+  CHECK_THROWS_WITH_AS(checked_product("the size", {1LL << 32, 1LL << 31}),
+                       "the size does not fit 64 bits", InvalidProblem);
+  CHECK_THROWS_AS(checked_product("it", {INT64_MAX, INT64_MAX, INT64_MAX}), InvalidProblem);
+}
+
+TEST_CASE("names of statuses are those of the result file") {
+  CHECK(name_of(Status::kOk) == "ok");
+  CHECK(name_of(Status::kUnsupported) == "unsupported");
+  CHECK(name_of(Status::kInvalid) == "invalid");
+  CHECK(name_of(Status::kOutOfMemory) == "out_of_memory");
+  CHECK(name_of(Status::kIncorrect) == "incorrect");
+  CHECK(name_of(Status::kMistrusted) == "mistrusted");
+  CHECK(name_of(Status::kDeviceLost) == "device_lost");
+  CHECK(name_of(Status::kFailed) == "failed");
+}
+
+}  // namespace
+}  // namespace deepbench

@@ -1,0 +1,232 @@
+// Problems: parse and str are inverses, and what is wrong is named.
+#include "deepbench/core/problem.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "deepbench/core/operation.hpp"
+#include "deepbench/core/status.hpp"
+
+namespace deepbench {
+namespace {
+
+std::string canonical(const std::string& line, const std::string& defaults = "") {
+  return Problem::parse(line, defaults).str();
+}
+
+TEST_CASE("a problem prints every parameter in the operation's order") {
+  const std::vector<std::pair<std::string, std::string>> table = {
+      {"gemm m=1 n=2 k=3", "gemm m=1 n=2 k=3 trans_a=n trans_b=n precision=float"},
+      {"  gemm   k=3 n=2\tm=1 \r\n", "gemm m=1 n=2 k=3 trans_a=n trans_b=n precision=float"},
+      {"gemm precision=fp16 trans_b=t m=1 n=2 k=3",
+       "gemm m=1 n=2 k=3 trans_a=n trans_b=t precision=half"},
+      {"gemm m=1 n=2 k=3 precision=i8",
+       "gemm m=1 n=2 k=3 trans_a=n trans_b=n precision=int8 b_type=s8"},
+      {"gemm b_type=u8 m=1 n=2 k=3 precision=int8",
+       "gemm m=1 n=2 k=3 trans_a=n trans_b=n precision=int8 b_type=u8"},
+      {"gemm m=1 n=2 k=3 application=\"a; b\"",
+       "gemm m=1 n=2 k=3 trans_a=n trans_b=n precision=float"},
+      {"conv w=7 h=6 c=4 n=2 k=8 s=3 r=2",
+       "conv w=7 h=6 c=4 n=2 k=8 s=3 r=2 pad_w=0 pad_h=0 stride_w=1 stride_h=1 dilation_w=1 "
+       "dilation_h=1 groups=1 phase=fwd layout=library precision=float"},
+      {"rnn cell=gru hidden=8 batch=2 timesteps=3",
+       "rnn cell=gru hidden=8 batch=2 timesteps=3 phase=fwd mode=training precision=float"},
+      {"sparse_gemm m=8 n=1 k=4 sparsity=0.9500",
+       "sparse_gemm m=8 n=1 k=4 trans_a=n trans_b=n sparsity=0.95 precision=float"},
+      {"all_reduce elements=100000", "all_reduce elements=100000 precision=float"},
+      {"memory bytes=4096", "memory kind=copy bytes=4096"},
+  };
+  for (const auto& [line, expected] : table) {
+    CAPTURE(line);
+    CHECK(canonical(line) == expected);
+    CHECK(canonical(expected) == expected);
+    CHECK(Problem::parse(line) == Problem::parse(expected));
+  }
+}
+
+TEST_CASE("every precision has its name and its aliases") {
+  const std::vector<std::pair<std::string, std::string>> names = {
+      {"float", "float fp32 f32 single"}, {"tf32", "tf32"},
+      {"half", "half fp16 f16 float16"},  {"bfloat16", "bfloat16 bf16"},
+      {"fp8_e4m3", "fp8_e4m3 e4m3 fp8"},  {"fp8_e5m2", "fp8_e5m2 e5m2"},
+      {"int8", "int8 i8 s8"}};
+  for (const auto& [name, words] : names) {
+    for (size_t begin = 0; begin < words.size();) {
+      const size_t end = std::min(words.find(' ', begin), words.size());
+      const std::string word = words.substr(begin, end - begin);
+      CHECK(Problem::parse("gemm m=1 n=1 k=1 precision=" + word).text("precision") == name);
+      begin = end + 1;
+    }
+  }
+}
+
+TEST_CASE("defaults serve what the line leaves open, and only that") {
+  CHECK(canonical("gemm m=1 n=2 k=3", "precision=half trans_a=t") ==
+        "gemm m=1 n=2 k=3 trans_a=t trans_b=n precision=half");
+  CHECK(canonical("gemm m=1 n=2 k=3 precision=float", "precision=half") ==
+        "gemm m=1 n=2 k=3 trans_a=n trans_b=n precision=float");
+  CHECK(canonical("gemm m=1 n=2", "k=5 phase=fwd") ==
+        "gemm m=1 n=2 k=5 trans_a=n trans_b=n precision=float");
+  // b_type exists for int8 alone; a default of it harms no other precision.
+  CHECK(canonical("gemm m=1 n=2 k=3", "b_type=u8") ==
+        "gemm m=1 n=2 k=3 trans_a=n trans_b=n precision=float");
+  CHECK_THROWS_AS(canonical("gemm m=1 n=2 k=3", "precision=quad"), InvalidProblem);
+}
+
+TEST_CASE("metadata describes a problem and is no part of it") {
+  const Problem named = Problem::parse("gemm m=1 n=2 k=3 application=\"DeepSpeech, output\"");
+  CHECK(named.metadata().text("application") == "DeepSpeech, output");
+  CHECK(named == Problem::parse("gemm m=1 n=2 k=3"));
+  CHECK_FALSE(named == Problem::parse("gemm m=1 n=2 k=4"));
+  CHECK_FALSE(Problem::parse("memory bytes=4") == Problem::parse("all_reduce elements=4"));
+}
+
+TEST_CASE("what is wrong with a problem is named in one line") {
+  const std::vector<std::pair<std::string, std::string>> wrong = {
+      {"", "an empty problem"},
+      {" \t\n", "an empty problem"},
+      {"gem m=1", "no operation is called 'gem' (did you mean 'gemm'?); there are gemm conv rnn "
+                  "sparse_gemm all_reduce memory"},
+      {"matrix m=1", "no operation is called 'matrix'; there are gemm conv rnn sparse_gemm "
+                     "all_reduce memory"},
+      {"m=1 n=1 k=1", "no operation is called 'm=1'; there are gemm conv rnn sparse_gemm "
+                      "all_reduce memory"},
+      {"gemm m=1 n=1", "gemm needs k=; for example: gemm m=1760 n=128 k=1760 trans_a=n trans_b=n "
+                       "precision=float"},
+      {"gemm m=1 n=1 k=1 m=2", "'m' is given twice"},
+      {"gemm m=1 n=1 k=1 kk=1",
+       "gemm has no parameter 'kk'; it has m n k trans_a trans_b precision b_type"},
+      {"gemm m=1 n=1 k=1 trans_c=t",
+       "gemm has no parameter 'trans_c' (did you mean 'trans_a'?); it has m n k trans_a trans_b "
+       "precision b_type"},
+      {"gemm m=0 n=1 k=1", "m=0: must be at least 1"},
+      {"gemm m=-5 n=1 k=1", "m=-5: must be at least 1"},
+      {"gemm m=1.5 n=1 k=1", "m=1.5 is not an integer"},
+      {"gemm m=1e3 n=1 k=1", "m=1e3 is not an integer"},
+      {"gemm m=16,32 n=1 k=1", "m=16,32 is not an integer"},
+      {"gemm m=99999999999999999999 n=1 k=1", "m=99999999999999999999 does not fit 64 bits"},
+      {"gemm m=1 n=1 k=1 trans_a=x", "trans_a=x: must be one of n t"},
+      {"gemm m=1 n=1 k=1 precision=flot",
+       "precision=flot: must be one of float tf32 half bfloat16 fp8_e4m3 fp8_e5m2 int8 (did you "
+       "mean 'float'?)"},
+      {"gemm m=1 n=1 k=1 b_type=u8", "b_type is a parameter only where precision=int8"},
+      {"gemm m=3000000000 n=3000000000 k=1", "2 m n k does not fit 64 bits"},
+      {"gemm m=3000000000 n=1 k=1200000000 precision=float",
+       "the size of A in bytes does not fit 64 bits"},
+      {"gemm m=1 n=3000000000 k=1200000000", "the size of B in bytes does not fit 64 bits"},
+      {"gemm m=1200000000 n=3000000000 k=1", "the size of C in bytes does not fit 64 bits"},
+      {"conv w=2 h=9 c=1 n=1 k=1 s=3 r=3",
+       "the filter is larger than the padded input: the output is empty"},
+      {"conv w=9 h=9 c=3 n=1 k=4 s=3 r=3 groups=2", "groups=2 must divide c and k"},
+      {"conv w=9 h=9 c=1 n=1 k=1 s=3 r=3 pad_w=-1", "pad_w=-1: must be at least 0"},
+      {"conv w=9 h=9 c=1 n=1 k=1 s=3 r=3 stride_h=0", "stride_h=0: must be at least 1"},
+      {"conv w=2000000000 h=9 c=1 n=1 k=1 s=3 r=3", "w=2000000000: must be at most 1000000000"},
+      {"conv w=1000000000 h=1000000000 c=9 n=9 k=1 s=1 r=1",
+       "the size of the input in bytes does not fit 64 bits"},
+      {"rnn cell=lstn hidden=8 batch=2 timesteps=3",
+       "cell=lstn: must be one of vanilla lstm gru gru_reset_before (did you mean 'lstm'?)"},
+      {"rnn cell=lstm hidden=8 batch=2 timesteps=3 mode=inference phase=bwd_data",
+       "mode=inference has no phase but fwd"},
+      {"sparse_gemm m=8 n=1 k=4 sparsity=1", "sparsity=1: must be at most 0.999999999999"},
+      {"sparse_gemm m=8 n=1 k=4 sparsity=-0.1", "sparsity=-0.1: must be at least 0"},
+      {"sparse_gemm m=8 n=1 k=4 sparsity=nan", "sparsity=nan is not a number"},
+      {"sparse_gemm m=8 n=1 k=4", "sparse_gemm needs sparsity=; for example: sparse_gemm m=7680 "
+                                  "n=1500 k=2560 sparsity=0.95"},
+      {"all_reduce elements=2000000000000000000",
+       "the payload in bytes does not fit 64 bits"},
+      {"memory bytes=6", "bytes=6: must be a multiple of 4"},
+      {"memory bytes=3", "bytes=3: must be at least 4"},
+      {"memory bytes=2000000000000000", "bytes=2000000000000000: must be at most 1e+15"},
+      {"memory kind=reed bytes=8",
+       "kind=reed: must be one of read write copy h2d d2h (did you mean 'read'?)"},
+      {std::string(5000, 'x'), "a problem of 5000 characters; at most 4096"},
+  };
+  for (const auto& [line, message] : wrong) {
+    CAPTURE(line);
+    CHECK_THROWS_WITH_AS(Problem::parse(line), message.c_str(), InvalidProblem);
+  }
+}
+
+TEST_CASE("an unknown operation of any length or bytes gives a short line") {
+  for (const std::string& word : {std::string(4000, 'g'), std::string("\xff\xfe\x80gemm")}) {
+    try {
+      Problem::parse(word);
+      FAIL("it did not throw");
+    } catch (const InvalidProblem& error) {
+      CHECK(std::string(error.what()).size() < 160);
+    }
+  }
+}
+
+// A random valid value of a parameter, small enough that no product overflows.
+std::string random_value(const Parameter& parameter, std::mt19937& random) {
+  if (parameter.kind == ParameterKind::kChoice)
+    return parameter.choices[random() % parameter.choices.size()];
+  if (parameter.kind == ParameterKind::kReal) return to_text(Value(double(random()) / 4294967296.0));
+  const auto least = static_cast<int64_t>(parameter.minimum);
+  return std::to_string(parameter.name == "bytes" ? 4 * (1 + random() % 100000)
+                                                  : least + random() % 200);
+}
+
+std::string random_line(const Operation& operation, std::mt19937& random) {
+  std::vector<std::string> words;
+  for (const auto& parameter : operation.parameters()) {
+    const bool optional = !parameter.fallback.empty();
+    if (!parameter.only_where.empty() || (optional && random() % 2)) continue;
+    words.push_back(parameter.name + "=" + random_value(parameter, random));
+  }
+  if (random() % 2) words.push_back("application=\"x \\\"y\\\" ; z\"");
+  std::shuffle(words.begin(), words.end(), random);
+  std::string line = operation.name();
+  for (const auto& word : words) line += (random() % 4 ? " " : "\t ") + word;
+  return line;
+}
+
+TEST_CASE("parse and str are inverses for random problems of every operation") {
+  std::mt19937 random(7);
+  for (const Operation* operation : operations()) {
+    int valid = 0;
+    for (int i = 0; i < 500; ++i) {
+      const std::string line = random_line(*operation, random);
+      CAPTURE(line);
+      try {
+        const Problem problem = Problem::parse(line);
+        const Problem again = Problem::parse(problem.str());
+        CHECK(again == problem);
+        CHECK(again.str() == problem.str());
+        CHECK(&again.operation() == operation);
+        CHECK(again.metadata().items().empty());
+        ++valid;
+      } catch (const InvalidProblem& error) {  // the operation's own rules: groups, phases
+        const std::string reason = error.what();
+        const bool known = reason.find("groups=") == 0 || reason.find("mode=inference") == 0 ||
+                           reason.find("the filter is larger") == 0;
+        CHECK_MESSAGE(known, reason);
+      }
+    }
+    CHECK_MESSAGE(valid >= 5, operation->name());
+  }
+}
+
+TEST_CASE("random bytes never do worse than InvalidProblem") {
+  std::mt19937 random(8);
+  const std::string seeds[] = {"gemm m=16 n=16 k=16 precision=half", "conv w=7 h=7 c=4 n=2 k=8 s=3",
+                               "sparse_gemm m=8 n=1 k=4 sparsity=0.9 application=\"x\""};
+  for (int i = 0; i < 20000; ++i) {
+    std::string line = seeds[random() % 3];
+    for (size_t edits = 1 + random() % 6; edits; --edits)
+      line[random() % line.size()] = static_cast<char>(random() % 256);
+    try {
+      const Problem problem = Problem::parse(line);
+      CHECK(Problem::parse(problem.str()) == problem);
+    } catch (const InvalidProblem& error) {
+      for (const char* at = error.what(); *at; ++at)
+        CHECK(static_cast<unsigned char>(*at) >= 0x20);  // one line, nothing that moves a cursor
+    }
+  }
+}
+
+}  // namespace
+}  // namespace deepbench

@@ -1,0 +1,207 @@
+// The input generator: values, moments, rounding of every format against an independent one, and
+// the same values in C and in C++.
+#include "deepbench/fill.h"
+
+#include <dlfcn.h>
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "fake.hpp"
+
+namespace {
+
+TEST_CASE("bits are SplitMix64's") {
+  // The first four outputs of the published generator for seed 0, which every implementation shows.
+  CHECK(deepbench_bits(0, 0, 0) == 0xE220A8397B1DCDAFull);
+  CHECK(deepbench_bits(0, 0, 1) == 0x6E789E6AA1B965F4ull);
+  CHECK(deepbench_bits(0, 0, 2) == 0x06C45D188009454Full);
+  CHECK(deepbench_bits(0, 0, 3) == 0xF88BB8A8724C81ECull);
+}
+
+TEST_CASE("seed, stream and index each matter") {
+  CHECK(deepbench_bits(1, 0, 0) != deepbench_bits(0, 0, 0));
+  CHECK(deepbench_bits(0, 1, 0) != deepbench_bits(0, 0, 0));
+  CHECK(deepbench_bits(0, 0, 1ull << 40) != deepbench_bits(0, 0, 0));
+}
+
+TEST_CASE("uniform values fill [-1, 1) evenly, with full mantissas") {
+  constexpr int kCount = 1 << 20, kBins = 256;
+  double sum = 0, squares = 0, products = 0, across = 0, previous = 0;
+  float smallest = 1, largest = -1;
+  std::vector<int> bins(kBins);
+  int odd = 0;
+  for (uint64_t i = 0; i < kCount; ++i) {
+    const float value = deepbench_uniform(1, 0, i);
+    const double steps = double(value) * 16777216.0;
+    CHECK_UNARY(steps == std::floor(steps));
+    odd += std::fmod(steps, 2.0) != 0;
+    sum += value, squares += double(value) * value, products += value * previous;
+    across += double(value) * deepbench_uniform(1, 1, i);
+    previous = value;
+    smallest = std::min(smallest, value), largest = std::max(largest, value);
+    bins[size_t((value + 1) * (kBins / 2))] += 1;
+  }
+  CHECK(smallest >= -1.0f);
+  CHECK(smallest < -0.9999f);
+  CHECK(largest < 1.0f);
+  CHECK(largest > 0.9999f);
+  // Each within four standard deviations of what independent uniform values give.
+  CHECK(std::abs(sum / kCount) < 4 * std::sqrt(1.0 / 3 / kCount));
+  CHECK(std::abs(squares / kCount - 1.0 / 3) < 4 * std::sqrt(4.0 / 45 / kCount));
+  CHECK(std::abs(products / kCount) < 4 * (1.0 / 3) / std::sqrt(kCount));
+  CHECK(std::abs(across / kCount) < 4 * (1.0 / 3) / std::sqrt(kCount));
+  CHECK(std::abs(odd - kCount / 2) < 4 * 512);
+  double chi_square = 0;
+  for (int count : bins) chi_square += std::pow(count - kCount / kBins, 2) / (kCount / kBins);
+  CHECK(std::abs(chi_square - (kBins - 1)) < 4 * std::sqrt(2.0 * (kBins - 1)));
+}
+
+TEST_CASE("integers fill their ranges evenly") {
+  struct Range {
+    deepbench_type type;
+    int low, high;
+  };
+  for (const Range& range : {Range{DEEPBENCH_S8, -128, 127}, Range{DEEPBENCH_U8, 0, 255},
+                             Range{DEEPBENCH_S7, -64, 63}}) {
+    const int values = range.high - range.low + 1, expected = 1000;
+    std::vector<int> counts(size_t(values), 0);
+    for (int i = 0; i < expected * values; ++i) {
+      const int value = deepbench_integer(range.type, 9, 3, uint64_t(i));
+      REQUIRE_UNARY(value >= range.low && value <= range.high);
+      counts[size_t(value - range.low)] += 1;
+    }
+    double chi_square = 0;
+    for (int count : counts) chi_square += double(count - expected) * (count - expected) / expected;
+    CHECK(std::abs(chi_square - (values - 1)) < 4 * std::sqrt(2.0 * (values - 1)));
+  }
+  for (uint64_t i = 0; i < 100000; ++i) {
+    const int value = deepbench_integer(DEEPBENCH_S32, 9, 3, i);
+    REQUIRE_UNARY(value >= -32768 && value <= 32767);
+  }
+}
+
+struct Format {
+  std::string name;
+  int exponent, mantissa;
+  uint32_t infinity;  // the code after the largest finite one
+};
+const Format kFormats[] = {
+    {"half", 5, 10, 0x7c00}, {"bfloat16", 8, 7, 0x7f80}, {"e4m3", 4, 3, 0x7f}, {"e5m2", 5, 2, 0x7c}};
+
+uint32_t round_to(const Format& format, float value) {
+  return deepbench_round(value, uint32_t(format.exponent), uint32_t(format.mantissa));
+}
+float widen(const Format& format, uint32_t code) {
+  return deepbench_widen(code, uint32_t(format.exponent), uint32_t(format.mantissa));
+}
+
+// The value of a finite, non-negative code by the definition of the formats.
+double value_of(const Format& format, uint32_t code) {
+  const int bias = (1 << (format.exponent - 1)) - 1;
+  const int scale = int(code >> format.mantissa), fraction = int(code & ((1u << format.mantissa) - 1));
+  if (scale == 0) return std::ldexp(fraction, 1 - bias - format.mantissa);
+  return std::ldexp((1 << format.mantissa) + fraction, scale - bias - format.mantissa);
+}
+
+TEST_CASE("every code widens to its value and rounds back to itself") {
+  for (const Format& format : kFormats) {
+    CAPTURE(format.name);
+    const uint32_t sign = 1u << (format.exponent + format.mantissa);
+    for (uint32_t code = 0; code < format.infinity; ++code) {
+      const double value = value_of(format, code);
+      CHECK_UNARY(double(widen(format, code)) == value);
+      CHECK_UNARY(double(widen(format, code | sign)) == -value);
+      CHECK_UNARY(round_to(format, float(value)) == code);
+      CHECK_UNARY(round_to(format, -float(value)) == (code | sign));
+    }
+  }
+}
+
+TEST_CASE("infinities and NaNs widen to such") {
+  for (const Format& format : kFormats) {
+    CAPTURE(format.name);
+    const bool has_infinity = format.infinity != 0x7f;
+    const uint32_t codes = 1u << (format.exponent + format.mantissa);
+    for (uint32_t code = format.infinity; code < codes; ++code) {
+      const float value = widen(format, code);
+      CHECK_UNARY(code == format.infinity && has_infinity ? std::isinf(value) : std::isnan(value));
+    }
+  }
+}
+
+TEST_CASE("halfway cases round to even, and everything else to the nearer") {
+  for (const Format& format : kFormats) {
+    CAPTURE(format.name);
+    for (uint32_t code = 0; code + 1 < format.infinity; ++code) {
+      const double below = value_of(format, code), above = value_of(format, code + 1);
+      const auto middle = static_cast<float>((below + above) / 2);
+      REQUIRE_UNARY(double(middle) == (below + above) / 2);
+      const float infinity = std::numeric_limits<float>::infinity();
+      CHECK_UNARY(round_to(format, middle) == (code % 2 ? code + 1 : code));
+      CHECK_UNARY(round_to(format, std::nextafter(middle, 0.0f)) == code);
+      CHECK_UNARY(round_to(format, std::nextafter(middle, infinity)) == code + 1);
+    }
+  }
+}
+
+// Rounding by the processor's own ties-to-even, at the place that the format cuts.
+double rounded(const Format& format, double value) {
+  int exponent = 0;
+  std::frexp(value, &exponent);
+  const int least = 2 - (1 << (format.exponent - 1));  // of normal numbers
+  const int place = std::max(exponent - 1, least) - format.mantissa;
+  return std::ldexp(std::nearbyint(std::ldexp(value, -place)), place);
+}
+
+TEST_CASE("random values round as the processor rounds") {
+  std::mt19937_64 random(3);
+  for (const Format& format : kFormats) {
+    CAPTURE(format.name);
+    for (int i = 0; i < 200000; ++i) {
+      float value = deepbench_uniform(4, 0, uint64_t(i));
+      if (i % 2) value = std::ldexp(value, -int(random() % 150));  // down to float's subnormals
+      CHECK_UNARY(double(widen(format, round_to(format, value))) == rounded(format, value));
+    }
+  }
+}
+
+TEST_CASE("elements are what the operand's type holds") {
+  for (uint64_t i = 0; i < 1000; ++i) {
+    const float value = deepbench_uniform(5, 2, i);
+    CHECK_UNARY(deepbench_element(DEEPBENCH_F32, 5, 2, i) == double(value));
+    CHECK_UNARY(deepbench_element(DEEPBENCH_F64, 5, 2, i) == double(value));
+    CHECK_UNARY(deepbench_element(DEEPBENCH_F16, 5, 2, i) == rounded(kFormats[0], value));
+    CHECK_UNARY(deepbench_element(DEEPBENCH_BF16, 5, 2, i) == rounded(kFormats[1], value));
+    CHECK_UNARY(deepbench_element(DEEPBENCH_E4M3, 5, 2, i) == rounded(kFormats[2], value));
+    CHECK_UNARY(deepbench_element(DEEPBENCH_E5M2, 5, 2, i) == rounded(kFormats[3], value));
+    CHECK_UNARY(deepbench_element(DEEPBENCH_S8, 5, 2, i) ==
+                deepbench_integer(DEEPBENCH_S8, 5, 2, i));
+  }
+}
+
+TEST_CASE("C and C++ generate the same values") {
+  void* library = dlopen(deepbench::testing::plugin_path("no_symbol").c_str(), RTLD_NOW);
+  REQUIRE(library);
+  const auto element = reinterpret_cast<double (*)(int32_t, uint64_t, uint32_t, uint64_t)>(
+      dlsym(library, "element_in_c"));
+  const auto weight =
+      reinterpret_cast<double (*)(uint64_t, uint64_t)>(dlsym(library, "weight_in_c"));
+  REQUIRE_UNARY(element != nullptr);
+  REQUIRE_UNARY(weight != nullptr);
+  for (int32_t type = DEEPBENCH_F64; type <= DEEPBENCH_S7; ++type) {
+    for (uint64_t i = 0; i < 20000; ++i) {
+      const uint64_t index = i * 0x9E3779B97F4A7C15ull >> (i % 64);
+      CHECK_UNARY(element(type, i, type, index) ==
+                  deepbench_element(deepbench_type(type), i, uint32_t(type), index));
+    }
+  }
+  for (uint64_t i = 0; i < 1000; ++i) CHECK_UNARY(weight(7, i) == deepbench_weight(7, i));
+}
+
+}  // namespace

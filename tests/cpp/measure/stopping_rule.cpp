@@ -1,0 +1,181 @@
+// When sampling stops, and what it is then called.
+#include "deepbench/measure/stopping_rule.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "../fake.hpp"
+
+namespace deepbench {
+namespace {
+
+using doctest::Approx;
+using testing::joined;
+using testing::repeat;
+
+struct Decision {
+  std::optional<Stop> stop;
+  int64_t n = 0;
+  double error = 0;
+};
+
+// Feeds single calls until the rule stops or nothing is left; host time is device time.
+Decision decide(const std::vector<double>& samples_ns, const MeasureOptions& options = {},
+                int throttled = 0) {
+  StoppingRule rule(options);
+  double spent_ns = 0;
+  Decision decision;
+  for (double sample_ns : samples_ns) {
+    spent_ns += sample_ns;
+    rule.add(sample_ns, 1, int(rule.samples().size()) < throttled);
+    decision.stop = rule.decide(spent_ns);
+    if (decision.stop) break;
+  }
+  decision.n = int64_t(rule.samples().size());
+  decision.error = rule.error();
+  return decision;
+}
+
+MeasureOptions with_limit(double limit_ns) {
+  MeasureOptions options;
+  options.time_limit_ns = limit_ns;
+  return options;
+}
+
+TEST_CASE("nothing is decided before there is a sample") {
+  StoppingRule rule{MeasureOptions{}};
+  CHECK_FALSE(rule.decide(1e12));
+}
+
+TEST_CASE("equal samples converge, with the timer's resolution as their error") {
+  const Decision decision = decide(repeat({2e6}, 100));
+  CHECK(decision.stop == Stop::kConverged);
+  CHECK(decision.n == 10);
+  CHECK(decision.error == 1 / 2e6);
+  MeasureOptions coarse;
+  coarse.timer_resolution_ns = 16e3;  // 0.8 %
+  CHECK(decide(repeat({2e6}, 19), coarse).stop == std::nullopt);
+}
+
+TEST_CASE("spans must sum up to 20 ms") {
+  StoppingRule rule{MeasureOptions{}};
+  int samples = 0;
+  do rule.add(1000, 200, false), ++samples;
+  while (!rule.decide(0));
+  CHECK(samples == 100);
+}
+
+TEST_CASE("from a hundred samples on the rule looks at every sixteenth part more") {
+  // 150 us each: precise at once, 20 ms only with the 134th; looks at 100 106 112 119 126 133 141.
+  CHECK(decide(repeat({150e3}, 1000)).n == 141);
+}
+
+TEST_CASE("calls of 100 ms need five samples, those of a second three") {
+  CHECK(decide(repeat({99e6}, 20)).n == 10);
+  CHECK(decide(repeat({100e6}, 20)).n == 5);
+  CHECK(decide(repeat({999e6}, 20)).n == 5);
+  CHECK(decide(repeat({1e9}, 20)).n == 3);
+  CHECK(decide(repeat({100e6}, 20)).stop == Stop::kConverged);
+}
+
+TEST_CASE("long calls that vary are too few") {
+  // Median 300 ms, distances 0 10 10 20 20 ms.
+  const Decision decision = decide({300e6, 310e6, 290e6, 320e6, 280e6, 300e6});
+  CHECK(decision.stop == Stop::kTooFew);
+  CHECK(decision.n == 5);
+  CHECK(decision.error == Approx(1.2533 * 1.4826 * 10 / (std::sqrt(5.0) * 300)).epsilon(1e-13));
+}
+
+// Five samples with the median `center_ns` and the MAD `distance_ns`, however often repeated.
+std::vector<double> spread(double center_ns, double distance_ns) {
+  return {center_ns, center_ns + distance_ns, center_ns - distance_ns,
+          center_ns + 2 * distance_ns, center_ns - 2 * distance_ns};
+}
+
+TEST_CASE("an error that no longer falls is noise") {
+  // Of 40 samples 8 lie at the center, 8 within 100 us and 16 at 200 us: the error has grown.
+  const auto samples = joined(repeat(spread(2e6, 100e3), 4), repeat(spread(2e6, 200e3), 100));
+  const Decision noisy = decide(samples);
+  CHECK(noisy.stop == Stop::kNoisy);
+  CHECK(noisy.n == 40);
+  CHECK(noisy.error == Approx(1.2533 * 1.4826 * 0.1 / std::sqrt(40.0)).epsilon(1e-13));
+}
+
+TEST_CASE("an error that falls with the square root of the samples converges") {
+  // 1.2533 * 1.4826 * 0.05 / sqrt(n) <= 0.005 from n = 346 on; looks at 337 and 358.
+  const Decision decision = decide(repeat(spread(2e6, 100e3), 100));
+  CHECK(decision.stop == Stop::kConverged);
+  CHECK(decision.n == 358);
+}
+
+TEST_CASE("noise is judged only once there is enough") {
+  MeasureOptions options;
+  options.min_samples = 50;
+  // At 40 the error has grown, but 50 samples are asked for; at 80 it has fallen again.
+  const auto samples = joined(repeat(spread(2e6, 100e3), 4), repeat(spread(2e6, 200e3), 400));
+  const Decision decision = decide(samples, options);
+  CHECK(decision.stop == Stop::kConverged);
+  CHECK(decision.n > 1000);
+}
+
+TEST_CASE("the time limit ends everything") {
+  const Decision enough = decide(repeat(spread(2e6, 100e3), 10), with_limit(30e6));
+  CHECK(enough.stop == Stop::kTimeLimit);
+  CHECK(enough.n == 15);
+  const Decision few = decide(repeat(spread(2e6, 100e3), 10), with_limit(17e6));
+  CHECK(few.stop == Stop::kTooFew);
+  CHECK(few.n == 9);
+  const Decision one = decide({3e6}, with_limit(1e6));
+  CHECK(one.stop == Stop::kTooFew);
+  CHECK(one.error == std::numeric_limits<double>::infinity());
+  // Precise and enough when the time is over: that is converged.
+  CHECK(decide(repeat({2e6}, 10), with_limit(20e6)).stop == Stop::kConverged);
+}
+
+TEST_CASE("an exact number of samples is made, whatever their error") {
+  MeasureOptions options;
+  options.exact_samples = 3;
+  CHECK(decide(repeat({2e6}, 100), options).n == 3);
+  CHECK(decide(repeat({2e6}, 100), options).stop == Stop::kConverged);
+  CHECK(decide({1e6, 2e6, 3e6}, options).stop == Stop::kTooFew);
+  options.exact_samples = 500;  // far beyond convergence, noise and the looks
+  const Decision many = decide(repeat(spread(2e6, 100e3), 200), options);
+  CHECK(many.n == 500);
+  CHECK(many.stop == Stop::kConverged);
+}
+
+TEST_CASE("an exact number that does not fit the time limit is cut short, and said so") {
+  MeasureOptions options = with_limit(60e6);
+  options.exact_samples = 500;
+  const Decision decision = decide(repeat({2e6}, 100), options);
+  CHECK(decision.n == 30);
+  CHECK(decision.stop == Stop::kTimeLimit);
+  const Decision few = decide(repeat({20e6}, 100), options);
+  CHECK(few.n == 3);
+  CHECK(few.stop == Stop::kTooFew);
+  options.time_limit_ns = 2e9;  // long calls likewise
+  CHECK(decide(repeat({300e6}, 100), options).n == 7);
+  CHECK(decide(repeat({300e6}, 100), options).stop == Stop::kTimeLimit);
+}
+
+TEST_CASE("more than a tenth of throttled samples make the row throttled") {
+  CHECK(decide(repeat({2e6}, 10), {}, 1).stop == Stop::kConverged);
+  CHECK(decide(repeat({2e6}, 10), {}, 2).stop == Stop::kThrottled);
+  MeasureOptions exact;
+  exact.exact_samples = 4;
+  CHECK(decide(repeat({2e6}, 10), exact, 1).stop == Stop::kThrottled);
+  CHECK(decide(repeat({2e6}, 10), with_limit(10e6), 1).stop == Stop::kThrottled);
+}
+
+TEST_CASE("names of endings are those of the result file") {
+  CHECK(name_of(Stop::kConverged) == "converged");
+  CHECK(name_of(Stop::kNoisy) == "noisy");
+  CHECK(name_of(Stop::kTimeLimit) == "time_limit");
+  CHECK(name_of(Stop::kThrottled) == "throttled");
+  CHECK(name_of(Stop::kTooFew) == "too_few");
+}
+
+}  // namespace
+}  // namespace deepbench

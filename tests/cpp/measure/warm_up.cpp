@@ -1,0 +1,118 @@
+// Warm-up: batch sizes, settling, caps.
+#include "deepbench/measure/warm_up.hpp"
+
+#include <doctest/doctest.h>
+
+namespace deepbench {
+namespace {
+
+// A batch of the warm-up's own size whose calls take `per_call_ns`.
+Batch batch_of(const WarmUp& warm, double per_call_ns, double mhz = 0) {
+  Batch batch;
+  batch.count = warm.batch_size();
+  batch.elapsed_ns = per_call_ns * double(batch.count);
+  batch.host_ns = batch.elapsed_ns;
+  batch.clock_mhz = mhz;
+  return batch;
+}
+
+// Batches until it is done, at most 10,000.
+int run(WarmUp& warm, double per_call_ns) {
+  int batches = 0;
+  for (; !warm.done() && batches < 10000; ++batches) warm.add(batch_of(warm, per_call_ns));
+  return batches;
+}
+
+TEST_CASE("a batch is the fewest calls that fill the span") {
+  const MeasureOptions options;
+  CHECK(WarmUp(options, 1000).batch_size() == 200);
+  CHECK(WarmUp(options, 999).batch_size() == 201);
+  CHECK(WarmUp(options, 200e3).batch_size() == 1);
+  CHECK(WarmUp(options, 199999).batch_size() == 2);
+  CHECK(WarmUp(options, 5e6).batch_size() == 1);
+  CHECK(WarmUp(options, 0.001).batch_size() == 1 << 20);
+  MeasureOptions small;
+  small.max_batch = 16;
+  CHECK(WarmUp(small, 1000).batch_size() == 16);
+}
+
+TEST_CASE("constant calls settle after two windows of ten") {
+  WarmUp warm(MeasureOptions{}, 1000);
+  CHECK(run(warm, 1000) == 20);
+  CHECK(warm.batch_size() == 200);
+}
+
+TEST_CASE("settled means that two windows differ by less than 1 %") {
+  for (const auto& [later, batches] : {std::pair(1009.9, 20), std::pair(1010.1, 25)}) {
+    WarmUp warm(MeasureOptions{}, 1000);
+    int made = 0;
+    for (; !warm.done(); ++made) warm.add(batch_of(warm, made < 10 ? 1000 : later));
+    // A larger step is seen no more when half of the earlier window lies behind it: five batches on.
+    CHECK(made == batches);
+  }
+}
+
+TEST_CASE("a batch that turns out too short is sized anew and does not count") {
+  WarmUp warm(MeasureOptions{}, 1000);
+  warm.add(batch_of(warm, 500));  // 100 us instead of 200
+  CHECK(warm.batch_size() == 422);  // 200 us / (0.95 * 500 ns)
+  CHECK(run(warm, 500) == 20);
+  CHECK(warm.batch_size() == 422);
+}
+
+TEST_CASE("the largest batch counts however short it is") {
+  MeasureOptions options;
+  options.max_batch = 8;
+  WarmUp warm(options, 100);
+  CHECK(run(warm, 100) == 20);
+  CHECK(warm.batch_size() == 8);
+}
+
+// Calls that never settle: each ten are 2 % slower than the ten before.
+int run_rising(WarmUp& warm, double per_call_ns, double host_ns) {
+  int batches = 0;
+  for (; !warm.done() && batches < 10000; ++batches) {
+    Batch batch = batch_of(warm, per_call_ns * (1 + 0.002 * batches));
+    batch.host_ns = host_ns;
+    warm.add(batch);
+  }
+  return batches;
+}
+
+TEST_CASE("caps: 100 ms under a millisecond, a second above, nothing for long calls") {
+  WarmUp quick(MeasureOptions{}, 1000);
+  CHECK(run_rising(quick, 1000, 5e6) == 20);
+  WarmUp slow(MeasureOptions{}, 1e6);
+  CHECK(run_rising(slow, 1e6, 50e6) == 20);
+  WarmUp slower(MeasureOptions{}, 99e6);
+  CHECK(run_rising(slower, 90e6, 100e6) == 10);
+  CHECK(WarmUp(MeasureOptions{}, 100e6).done());
+  CHECK_FALSE(WarmUp(MeasureOptions{}, 99e6).done());
+}
+
+TEST_CASE("a steady load is kept up for calls of a millisecond and more") {
+  MeasureOptions options;
+  options.steady_load_ns = 3e9;
+  WarmUp slow(options, 2e6);
+  CHECK(run(slow, 2e6) == 1500);
+  WarmUp quick(options, 1000);
+  CHECK(run(quick, 1000) == 20);
+  WarmUp very_slow(options, 500e6);
+  CHECK(run(very_slow, 500e6) == 6);
+}
+
+TEST_CASE("the settled clock is the median of the last ten that are known") {
+  WarmUp warm(MeasureOptions{}, 1000);
+  CHECK(warm.settled_clock_mhz() == 0);
+  for (int i = 0; i < 10; ++i) warm.add(batch_of(warm, 1000, 900));
+  CHECK(warm.settled_clock_mhz() == 900);
+  for (int i = 0; i < 5; ++i) warm.add(batch_of(warm, 1000, 1500));
+  CHECK(warm.settled_clock_mhz() == 1200);
+  warm.add(batch_of(warm, 1000, 1500));
+  CHECK(warm.settled_clock_mhz() == 1500);
+  warm.add(batch_of(warm, 1000, 0));
+  CHECK(warm.settled_clock_mhz() == 1500);
+}
+
+}  // namespace
+}  // namespace deepbench

@@ -1,0 +1,202 @@
+// gemm: useful work, padding rule, storage, and the reference against a plain triple loop.
+#include "deepbench/ops/gemm/gemm.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "../suite_totals.hpp"
+
+namespace deepbench {
+namespace {
+
+using testing::suite_totals;
+using testing::Totals;
+
+Work work_of(const std::string& line) {
+  const Problem problem = Problem::parse(line);
+  return problem.operation().work(problem);
+}
+
+TEST_CASE("gemm: the sets' totals") {
+  const Totals training = suite_totals("training", "gemm");
+  CHECK(training.problems == 160);
+  CHECK(training.work.flops == 26706398187136.0);
+  CHECK(training.work.bytes == 82612494144.0);
+  CHECK(suite_totals("training", "gemm", "precision=half").work.bytes == 41306247072.0);
+  const Totals server = suite_totals("inference_server", "gemm", "precision=int8");
+  CHECK(server.problems == 75);
+  CHECK(server.work.flops == 1797432942592.0);
+  CHECK(server.work.bytes == 6335205184.0);
+  const Totals device = suite_totals("inference_device", "gemm");
+  CHECK(device.problems == 13);
+  CHECK(device.work.flops == 28882870272.0);
+  CHECK(device.work.bytes == 271537952.0);
+}
+
+TEST_CASE("gemm: work of one problem") {
+  CHECK(work_of("gemm m=2 n=3 k=5").flops == 60);
+  CHECK(work_of("gemm m=2 n=3 k=5").bytes == 4 * (10 + 15 + 2 * 6));
+  CHECK(work_of("gemm m=2 n=3 k=5 precision=int8").bytes == 10 + 15 + 2 * 6 * 4);
+  CHECK(work_of("gemm m=2 n=3 k=5 precision=fp8_e4m3").bytes == 10 + 15 + 2 * 6 * 2);
+  // Beyond 2^53 the figure is rounded, not wrong.
+  CHECK(work_of("gemm m=1000003 n=1000003 k=1000003").flops ==
+        doctest::Approx(2 * std::pow(1000003.0, 3)).epsilon(1e-15));
+}
+
+Gemm typed(const std::string& line) { return gemm_problem(Problem::parse(line)); }
+
+TEST_CASE("gemm: where elements are stored, column-major") {
+  const Gemm nn = typed("gemm m=4 n=6 k=5");
+  CHECK(nn.index_a(1, 2) == 1 + 2 * 4);
+  CHECK(nn.index_b(2, 3) == 2 + 3 * 5);
+  CHECK(nn.rows_a() == 4);
+  CHECK(nn.columns_a() == 5);
+  CHECK(nn.rows_b() == 5);
+  CHECK(nn.columns_b() == 6);
+  const Gemm tt = typed("gemm m=4 n=6 k=5 trans_a=t trans_b=t");
+  CHECK(tt.index_a(1, 2) == 2 + 1 * 5);
+  CHECK(tt.index_b(2, 3) == 3 + 2 * 6);
+  CHECK(tt.rows_a() == 5);
+  CHECK(tt.rows_b() == 6);
+}
+
+TEST_CASE("gemm: types follow the precision") {
+  CHECK(typed("gemm m=1 n=1 k=1 precision=fp8_e5m2").precision.a == DEEPBENCH_E5M2);
+  CHECK(typed("gemm m=1 n=1 k=1 precision=fp8_e5m2").precision.b == DEEPBENCH_E4M3);
+  CHECK(typed("gemm m=1 n=1 k=1 precision=fp8_e5m2").precision.c == DEEPBENCH_BF16);
+  CHECK(typed("gemm m=1 n=1 k=1 precision=int8").b_type == DEEPBENCH_S8);
+  CHECK(typed("gemm m=1 n=1 k=1 precision=int8 b_type=u8").b_type == DEEPBENCH_U8);
+  CHECK(typed("gemm m=1 n=1 k=1 precision=half").b_type == DEEPBENCH_F16);
+}
+
+std::string padded_dimensions(const std::string& line) {
+  const Gemm gemm = padded(typed("gemm " + line));
+  return std::to_string(gemm.m) + " " + std::to_string(gemm.n) + " " + std::to_string(gemm.k);
+}
+
+TEST_CASE("gemm: the original's padding") {
+  CHECK(padded_dimensions("m=35 n=700 k=2560") == "35 700 2560");
+  CHECK(padded_dimensions("m=35 n=701 k=2560 precision=half") == "40 701 2560");
+  CHECK(padded_dimensions("m=35 n=701 k=2561 precision=half trans_a=t") == "40 701 2568");
+  CHECK(padded_dimensions("m=40 n=701 k=2560 precision=half") == "40 701 2560");
+  CHECK(padded_dimensions("m=40 n=701 k=2561 precision=half trans_b=t") == "40 704 2561");
+  CHECK(padded_dimensions("m=40 n=704 k=2561 precision=half trans_b=t") == "40 704 2561");
+  CHECK(padded_dimensions("m=40 n=704 k=2561 precision=half trans_a=t trans_b=t") ==
+        "40 704 2568");
+  CHECK(padded_dimensions("m=35 n=701 k=2561 precision=int8") == "36 701 2561");
+  CHECK(padded_dimensions("m=36 n=701 k=2561 precision=int8 trans_a=t") == "36 701 2561");
+}
+
+TEST_CASE("gemm: the padded work of the original's sets") {
+  // 2mnk of the padded dimensions, as the original's tensor-core builds run them.
+  const auto total = [](const std::string& set, const std::string& precision) {
+    const std::string path = std::string(DEEPBENCH_TEST_SOURCE_DIR) + "/python/deepbench/suites/" +
+                             set + "/gemm.txt";
+    std::ifstream file(path);
+    double flops = 0;
+    for (std::string line; std::getline(file, line);)
+      if (!line.empty() && line[0] != '#')
+        flops += padded(gemm_problem(Problem::parse(line, "precision=" + precision))).flops();
+    return flops;
+  };
+  CHECK(total("training", "half") == 26710186089472.0);
+  CHECK(total("inference_server", "half") == 1797615419392.0);
+  CHECK(total("inference_server", "int8") == 1797453217792.0);
+  CHECK(total("inference_device", "half") == 28908675072.0);
+  CHECK(total("inference_device", "int8") == 28885737472.0);
+}
+
+// One output by the definition, straight from the generator.
+double output(const Gemm& gemm, const Conditions& conditions, uint64_t index, deepbench_type b) {
+  const auto i = static_cast<int64_t>(index) % gemm.m, j = static_cast<int64_t>(index) / gemm.m;
+  double sum = conditions.beta * deepbench_element(gemm.precision.c, conditions.seed, 2, index);
+  for (int64_t l = 0; l < gemm.k; ++l) {
+    const uint64_t at_a = gemm.trans_a ? uint64_t(l + i * gemm.k) : uint64_t(i + l * gemm.m);
+    const uint64_t at_b = gemm.trans_b ? uint64_t(j + l * gemm.n) : uint64_t(l + j * gemm.k);
+    sum += deepbench_element(gemm.precision.a, conditions.seed, 0, at_a) *
+           deepbench_element(b, conditions.seed, 1, at_b);
+  }
+  return sum;
+}
+
+TEST_CASE("gemm: the reference of small problems is the definition, for every output") {
+  for (const std::string precision :
+       {"float", "tf32", "half", "bfloat16", "fp8_e4m3", "fp8_e5m2", "int8"}) {
+    for (const std::string trans : {"trans_a=n trans_b=n", "trans_a=t trans_b=n",
+                                    "trans_a=n trans_b=t", "trans_a=t trans_b=t"}) {
+      const Problem problem =
+          Problem::parse("gemm m=7 n=5 k=9 precision=" + precision + " " + trans);
+      CAPTURE(problem.str());
+      Conditions conditions;
+      conditions.seed = 3;
+      const Expectation expected = problem.operation().expect(problem, conditions);
+      CHECK(expected.outputs == 35);
+      CHECK(expected.what == "all 35 outputs");
+      REQUIRE(expected.indices.size() == 35);
+      const Gemm gemm = gemm_problem(problem);
+      for (size_t i = 0; i < 35; ++i) {
+        const double value = output(gemm, conditions, expected.indices[i], gemm.b_type);
+        CHECK(expected.values[i] == doctest::Approx(value).epsilon(1e-14));
+        if (precision == "int8") {
+          CHECK(expected.bounds[i] == 0);
+        } else {
+          CHECK(expected.bounds[i] > 0);
+          CHECK(expected.bounds[i] < 0.5);
+        }
+      }
+      std::vector<uint64_t> indices = expected.indices;
+      std::sort(indices.begin(), indices.end());
+      for (uint64_t i = 0; i < 35; ++i) CHECK(indices[i] == i);
+    }
+  }
+}
+
+TEST_CASE("gemm: the reference follows the kernel's conditions") {
+  const Problem problem = Problem::parse("gemm m=3 n=4 k=8 precision=int8");
+  const Gemm gemm = gemm_problem(problem);
+  Conditions conditions;
+  conditions.beta = 0;
+  conditions.fill = {{"b", "s7"}};
+  Expectation expected = problem.operation().expect(problem, conditions);
+  for (size_t i = 0; i < expected.values.size(); ++i)
+    CHECK(expected.values[i] == output(gemm, conditions, expected.indices[i], DEEPBENCH_S7));
+  conditions = {};
+  conditions.inputs = "ones";
+  for (double value : problem.operation().expect(problem, conditions).values) CHECK(value == 9);
+  conditions.inputs = "zeros";
+  for (double value : problem.operation().expect(problem, conditions).values) CHECK(value == 0);
+}
+
+TEST_CASE("gemm: larger problems are sampled at corners and edges, and projected") {
+  for (const std::string trans : {"trans_a=n trans_b=n", "trans_a=t trans_b=t"}) {
+    const Problem problem = Problem::parse("gemm m=300 n=257 k=240 precision=int8 " + trans);
+    const Expectation expected = problem.operation().expect(problem, {});
+    const Gemm gemm = gemm_problem(problem);
+    CHECK(expected.outputs == 300 * 257);
+    CHECK(expected.indices.size() >= 256);
+    CHECK(expected.indices.size() < 300 * 257);
+    for (uint64_t corner : {0, 299, 300 * 256, 300 * 257 - 1})
+      CHECK(std::count(expected.indices.begin(), expected.indices.end(), corner) == 1);
+    for (size_t i = 0; i < expected.indices.size(); i += 37)
+      CHECK(expected.values[i] == output(gemm, {}, expected.indices[i], DEEPBENCH_S8));
+
+    // The projection by its definition, from every output.
+    REQUIRE(expected.projection_rows == 300);
+    REQUIRE(expected.sums.size() == 300);
+    for (uint64_t i : {0, 1, 150, 299}) {
+      double sum = 0;
+      for (uint64_t j = 0; j < 257; ++j)
+        sum += output(gemm, {}, i + j * 300, DEEPBENCH_S8) *
+               deepbench_weight(expected.projection_seed, j);
+      CHECK(std::abs(expected.sums[i] - sum) <= expected.sum_bounds[i]);
+      // One integer that is off by one anywhere moves the projection further than its bound,
+      // unless its weight is tiny.
+      CHECK(expected.sum_bounds[i] < 1e-3);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace deepbench

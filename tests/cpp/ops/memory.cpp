@@ -1,0 +1,89 @@
+// memory: traffic, words, and the exact reference.
+#include "deepbench/ops/memory/memory.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "deepbench/core/operation.hpp"
+#include "deepbench/plugin.h"
+
+namespace deepbench {
+namespace {
+
+Memory typed(const std::string& line) { return memory_problem(Problem::parse(line)); }
+
+Expectation expectation(const std::string& line, const Conditions& conditions = {}) {
+  const Problem problem = Problem::parse(line);
+  return problem.operation().expect(problem, conditions);
+}
+
+TEST_CASE("memory: a copy reads and writes") {
+  CHECK(typed("memory kind=copy bytes=4096").traffic() == 8192);
+  for (const std::string kind : {"read", "write", "h2d", "d2h"})
+    CHECK(typed("memory bytes=4096 kind=" + kind).traffic() == 4096);
+  const Problem problem = Problem::parse("memory kind=copy bytes=4096");
+  CHECK(problem.operation().work(problem).bytes == 8192);
+  CHECK(problem.operation().work(problem).flops == 0);
+}
+
+TEST_CASE("memory: outputs") {
+  CHECK(typed("memory kind=read bytes=4096").output_words() == 1);
+  for (const std::string kind : {"write", "copy", "h2d", "d2h"})
+    CHECK(typed("memory bytes=4096 kind=" + kind).output_words() == 1024);
+}
+
+TEST_CASE("memory: no word is the poison") {
+  CHECK(static_cast<uint32_t>(DEEPBENCH_POISON_INTEGER) % 2 == 1);
+  for (uint64_t i = 0; i < 10000; ++i) CHECK(memory_word(1, i) % 2 == 0);
+  for (uint64_t seed = 0; seed < 1000; ++seed) {
+    CHECK(write_pattern(seed) % 2 == 0);
+    CHECK(write_pattern(seed) != 0);
+  }
+}
+
+TEST_CASE("memory: a read is the xor of every word") {
+  uint32_t all = 0;
+  for (uint64_t i = 0; i < 300000; ++i) all ^= memory_word(5, i);  // more than one thread's part
+  Conditions conditions;
+  conditions.seed = 5;
+  const Expectation expected = expectation("memory kind=read bytes=1200000", conditions);
+  CHECK(expected.outputs == 1);
+  CHECK(expected.values == std::vector<double>{double(all)});
+  CHECK(expected.bounds == std::vector<double>{0});
+}
+
+TEST_CASE("memory: a copy is its source, the first and the last word among the samples") {
+  Conditions conditions;
+  conditions.seed = 6;
+  const Expectation expected = expectation("memory kind=copy bytes=40000", conditions);
+  CHECK(expected.outputs == 10000);
+  CHECK(std::count(expected.indices.begin(), expected.indices.end(), 0) == 1);
+  CHECK(std::count(expected.indices.begin(), expected.indices.end(), 9999) == 1);
+  for (size_t i = 0; i < expected.indices.size(); ++i) {
+    CHECK(expected.values[i] == double(memory_word(6, expected.indices[i])));
+    CHECK(expected.bounds[i] == 0);
+  }
+  double sum = 0;
+  for (uint64_t i = 0; i < 10000; ++i)
+    sum += double(memory_word(6, i)) * deepbench_weight(expected.projection_seed, i);
+  REQUIRE(expected.sums.size() == 1);
+  CHECK(expected.projection_rows == 1);
+  CHECK(std::abs(expected.sums[0] - sum) <= expected.sum_bounds[0]);
+  CHECK(expected.sum_bounds[0] < 1);  // a wrong word is off by 2 at least
+}
+
+TEST_CASE("memory: writes leave the pattern, constants what was asked for") {
+  Conditions conditions;
+  conditions.seed = 7;
+  for (double value : expectation("memory kind=write bytes=64", conditions).values)
+    CHECK(value == double(write_pattern(7)));
+  conditions.inputs = "ones";
+  for (double value : expectation("memory kind=copy bytes=64", conditions).values)
+    CHECK(value == 1);
+  conditions.inputs = "zeros";
+  CHECK(expectation("memory kind=read bytes=64", conditions).values[0] == 0);
+}
+
+}  // namespace
+}  // namespace deepbench

@@ -1,0 +1,36 @@
+// Sums over the shipped problem sets, for tests of work formulas against totals that were made
+// independently of this code.
+#pragma once
+
+#include <fstream>
+#include <stdexcept>
+#include <string>
+
+#include "deepbench/core/operation.hpp"
+
+namespace deepbench::testing {
+
+struct Totals {
+  int problems = 0;
+  Work work;
+};
+
+inline Totals suite_totals(const std::string& set, const std::string& op,
+                           const std::string& defaults = "") {
+  const std::string path = std::string(DEEPBENCH_TEST_SOURCE_DIR) + "/python/deepbench/suites/" +
+                           set + "/" + op + ".txt";
+  std::ifstream file(path);
+  if (!file) throw std::runtime_error("cannot read " + path);
+  Totals totals;
+  for (std::string line; std::getline(file, line);) {
+    if (line.empty() || line[0] == '#') continue;
+    const Problem problem = Problem::parse(line, defaults);
+    const Work work = problem.operation().work(problem);
+    totals.problems += 1;
+    totals.work.flops += work.flops;
+    totals.work.bytes += work.bytes;
+  }
+  return totals;
+}
+
+}  // namespace deepbench::testing

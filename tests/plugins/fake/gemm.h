@@ -1,0 +1,156 @@
+/* gemm of the fake backend: any element of the output on demand, from the generator alone, so that
+ * a problem of any size costs nothing until it is looked at; correct, or wrong as a mutant is.
+ */
+#ifndef FAKE_GEMM_H_
+#define FAKE_GEMM_H_
+
+#include "deepbench/fill.h"
+#include "plan.h"
+
+enum { kStreamA = 0, kStreamB = 1, kStreamC = 2, kMostCached = 1 << 20, kTile = 16 };
+
+typedef struct Gemm {
+  int64_t m, n, k;
+  bool trans_a, trans_b, tf32;
+  deepbench_type a, b, c;
+  uint64_t seed;
+  int constant; /* inputs: -1 uniform, 0 zeros, 1 ones */
+  double beta;
+  double *rows, *columns; /* op(A) and op(B), each k after k; NULL where too large to keep */
+} Gemm;
+
+static inline bool is_integer(deepbench_type type) { return type >= DEEPBENCH_S32; }
+
+static inline bool set_precision(Gemm* gemm, const char* name) {
+  static const struct {
+    const char* name;
+    deepbench_type a, b, c;
+  } kTypes[] = {{"float", DEEPBENCH_F32, DEEPBENCH_F32, DEEPBENCH_F32},
+                {"tf32", DEEPBENCH_F32, DEEPBENCH_F32, DEEPBENCH_F32},
+                {"half", DEEPBENCH_F16, DEEPBENCH_F16, DEEPBENCH_F16},
+                {"bfloat16", DEEPBENCH_BF16, DEEPBENCH_BF16, DEEPBENCH_BF16},
+                {"fp8_e4m3", DEEPBENCH_E4M3, DEEPBENCH_E4M3, DEEPBENCH_BF16},
+                {"fp8_e5m2", DEEPBENCH_E5M2, DEEPBENCH_E4M3, DEEPBENCH_BF16},
+                {"int8", DEEPBENCH_S8, DEEPBENCH_S8, DEEPBENCH_S32}};
+  for (size_t i = 0; i < sizeof kTypes / sizeof *kTypes; ++i) {
+    if (strcmp(kTypes[i].name, name) != 0) continue;
+    gemm->a = kTypes[i].a, gemm->b = kTypes[i].b, gemm->c = kTypes[i].c;
+    gemm->tf32 = i == 1;
+    return true;
+  }
+  return false;
+}
+
+static inline int64_t bytes_of(deepbench_type type) {
+  if (type == DEEPBENCH_F32 || type == DEEPBENCH_S32) return 4;
+  return type == DEEPBENCH_F16 || type == DEEPBENCH_BF16 ? 2 : 1;
+}
+
+/* To 11 significant bits, ties to even. */
+static inline double round_tf32(double value) {
+  uint32_t bits = deepbench_float_bits((float)value);
+  bits += 0xfffu + ((bits >> 13) & 1u);
+  return deepbench_bits_float(bits & ~0x1fffu);
+}
+
+static inline double round_to(deepbench_type type, double value) {
+  switch (type) {
+    case DEEPBENCH_F32:
+      return (float)value;
+    case DEEPBENCH_F16:
+      return deepbench_from_half(deepbench_to_half((float)value));
+    case DEEPBENCH_BF16:
+      return deepbench_from_bfloat16(deepbench_to_bfloat16((float)value));
+    default:
+      return value;
+  }
+}
+
+static inline double operand(const Gemm* gemm, deepbench_type type, uint32_t stream, int64_t at) {
+  if (gemm->constant >= 0) return gemm->constant;
+  return deepbench_element(type, gemm->seed, stream, (uint64_t)at);
+}
+static inline double element_a(const Gemm* g, int64_t i, int64_t l) {
+  if (g->rows) return g->rows[i * g->k + l];
+  return operand(g, g->a, kStreamA, g->trans_a ? l + i * g->k : i + l * g->m);
+}
+static inline double element_b(const Gemm* g, int64_t l, int64_t j) {
+  if (g->columns) return g->columns[j * g->k + l];
+  return operand(g, g->b, kStreamB, g->trans_b ? j + l * g->n : l + j * g->k);
+}
+static inline double element_c(const Gemm* g, int64_t index) {
+  return g->beta == 0 ? 0 : g->beta * operand(g, g->c, kStreamC, index);
+}
+
+/* Keeps the operands of small problems, where every output will be looked at. */
+static inline bool cache_operands(Gemm* g) {
+  if ((double)g->k * ((double)g->m + (double)g->n) > kMostCached) return true;
+  double* rows = malloc(sizeof(double) * (size_t)(g->m * g->k));
+  double* columns = malloc(sizeof(double) * (size_t)(g->k * g->n));
+  if (!rows || !columns) {
+    free(rows), free(columns);
+    return false;
+  }
+  for (int64_t i = 0; i < g->m; ++i)
+    for (int64_t l = 0; l < g->k; ++l) rows[i * g->k + l] = element_a(g, i, l);
+  for (int64_t j = 0; j < g->n; ++j)
+    for (int64_t l = 0; l < g->k; ++l) columns[j * g->k + l] = element_b(g, l, j);
+  g->rows = rows, g->columns = columns;
+  return true;
+}
+
+static inline double product(const Gemm* g, int64_t i, int64_t j, Mutant mutant) {
+  const int64_t k = mutant == kLastK ? g->k - 1 : g->k;
+  const bool tf32 = g->tf32 || mutant == kTf32;
+  double sum = 0;
+  for (int64_t l = 0; l < k; ++l) {
+    double a = element_a(g, i, l), b = element_b(g, l, j);
+    if (tf32) a = round_tf32(a), b = round_tf32(b);
+    sum += a * b;
+    if (mutant != kHalfAccumulation) continue;
+    if (is_integer(g->c))
+      sum = sum > 32767 ? 32767 : sum < -32768 ? -32768 : sum;
+    else
+      sum = round_to(DEEPBENCH_F16, sum);
+  }
+  return sum;
+}
+
+/* Element `index` of the output after `calls` calls in place, or one of its own. */
+static inline double gemm_element(const Gemm* g, uint64_t index, Mutant mutant, uint64_t calls) {
+  const int64_t i = (int64_t)index % g->m, j = (int64_t)index / g->m;
+  const int64_t tile_i = g->m / 2, tile_j = g->n / 2;
+  if (mutant == kZeroTile && i >= tile_i && i < tile_i + kTile && j >= tile_j && j < tile_j + kTile)
+    return 0;
+  double value = (double)calls * product(g, i, j, mutant) + element_c(g, (int64_t)index);
+  if (i == g->m / 3 && j == g->n / 3) {
+    if (mutant == kNan) return (double)deepbench_bits_float(0x7fc00001u);
+    if (mutant == kOneOff) value += value < -2 || value > 2 ? value / 2 : 1;
+  }
+  return round_to(g->c, value);
+}
+
+/* sums = output times weights, by associativity: for problems that are too large to go through
+ * element by element. Only for correct results and those wrong in the inputs alone. */
+static inline bool gemm_project(const Gemm* g, uint64_t seed, uint64_t calls, double* sums) {
+  double* weighted = calloc((size_t)g->k, sizeof(double));
+  if (!weighted) return false;
+  for (int64_t i = 0; i < g->m; ++i) sums[i] = 0;
+  for (int64_t j = 0; j < g->n; ++j) {
+    const double weight = deepbench_weight(seed, (uint64_t)j);
+    for (int64_t l = 0; l < g->k; ++l) weighted[l] += weight * element_b(g, l, j);
+    for (int64_t i = 0; i < g->m; ++i) sums[i] += weight * element_c(g, i + j * g->m);
+  }
+  for (int64_t i = 0; i < g->m; ++i)
+    for (int64_t l = 0; l < g->k; ++l) sums[i] += (double)calls * element_a(g, i, l) * weighted[l];
+  free(weighted);
+  return true;
+}
+
+static inline double gemm_bytes(const Gemm* g) {
+  return (double)g->m * (double)g->k * (double)bytes_of(g->a) +
+         (double)g->k * (double)g->n * (double)bytes_of(g->b) +
+         2.0 * (double)g->m * (double)g->n * (double)bytes_of(g->c);
+}
+
+#endif /* FAKE_GEMM_H_ */

@@ -1,0 +1,127 @@
+/* One prepared call of the fake backend: its scripted clock, and which result its output holds.
+ */
+#ifndef FAKE_KERNEL_H_
+#define FAKE_KERNEL_H_
+
+#include "gemm.h"
+#include "memory.h"
+#include "plan.h"
+
+typedef struct Kernel {
+  Context context;
+  char* script;
+  Plan plan;
+  bool is_gemm;
+  Gemm gemm;
+  Memory memory;
+  bool cold;
+  uint64_t copies;
+  uint64_t batches;  /* made so far */
+  double correlated; /* state of correlated noise */
+  /* The output: poisoned, or what `calls` calls with `mutant` left in the last copy. */
+  bool poisoned;
+  uint64_t calls; /* since prepare or restore */
+  Mutant mutant;
+} Kernel;
+
+/* ---- the clock ------------------------------------------------------------------------------- */
+
+static inline double modelled_ns(const Kernel* kernel) {
+  const double* model = kernel->plan.model;
+  const Gemm* g = &kernel->gemm;
+  const double bytes = kernel->is_gemm ? gemm_bytes(g) : memory_traffic(&kernel->memory);
+  const double flops = kernel->is_gemm ? 2.0 * (double)g->m * (double)g->n * (double)g->k : 0;
+  const bool resident = !kernel->cold && bytes <= (double)kernel->plan.cache_bytes;
+  const double moving = bytes / (resident ? model[3] : model[2]);
+  const double computing = flops / model[1];
+  return model[0] + (computing > moving ? computing : moving);
+}
+
+/* Time of one call in the batch at hand. */
+static inline double call_ns(Kernel* kernel) {
+  const Plan* plan = &kernel->plan;
+  double ns = plan->time.count ? sequence_at(&plan->time, kernel->batches) : modelled_ns(kernel);
+  if (plan->noise[1] > 0) {
+    const double fresh = deepbench_uniform((uint64_t)plan->noise[0], 0, kernel->batches);
+    kernel->correlated = plan->noise[2] * kernel->correlated + fresh;
+    ns *= 1 + plan->noise[1] * kernel->correlated;
+  }
+  return ns;
+}
+
+static inline void apply_answers(const Plan* plan, deepbench_batch* batch) {
+  for (int i = 0; i < plan->answer_count; ++i) {
+    const char* name = plan->answers[i].name;
+    const double number = strtod(plan->answers[i].text, NULL);
+    if (strcmp(name, "elapsed_ns") == 0) batch->elapsed_ns = number;
+    if (strcmp(name, "host_ns") == 0) batch->host_ns = number;
+    if (strcmp(name, "clock_mhz") == 0) batch->clock_mhz = number;
+    if (strcmp(name, "count") == 0) batch->count = (uint64_t)number;
+    if (strcmp(name, "copies_touched") == 0) batch->copies_touched = (uint64_t)number;
+    if (strcmp(name, "launch") == 0) batch->launch = (int32_t)number;
+    if (strcmp(name, "timer") == 0) batch->timer = NULL;
+  }
+}
+
+static inline void run_batch(Kernel* kernel, const deepbench_request* request,
+                             deepbench_batch* batch) {
+  const Plan* plan = &kernel->plan;
+  const double count = (double)request->count;
+  double elapsed = call_ns(kernel) * count + plan->overhead_ns;
+  if (plan->resolution_ns > 0)
+    elapsed = plan->resolution_ns * (double)(uint64_t)(elapsed / plan->resolution_ns + 0.5);
+  const uint64_t copies = plan->rotation_stuck ? 1 : kernel->copies;
+  batch->count = request->count;
+  batch->elapsed_ns = elapsed;
+  batch->host_ns = elapsed + plan->host_batch_ns + plan->host_call_ns * count;
+  batch->copies_touched = request->count < copies ? request->count : copies;
+  batch->launch = request->launch == DEEPBENCH_LAUNCH_BEST ? plan->launch : request->launch;
+  batch->timer = plan->timer;
+  batch->clock_mhz = plan->mhz.count ? sequence_at(&plan->mhz, kernel->batches) : 0;
+  batch->flags = plan->flags.count ? (uint32_t)sequence_at(&plan->flags, kernel->batches) : 0;
+  apply_answers(plan, batch);
+  kernel->batches += 1;
+  if (plan->mutant == kUntouched) return;
+  kernel->mutant = plan->mutant;
+  kernel->poisoned = false;
+  kernel->calls += request->count;
+}
+
+/* ---- the output ------------------------------------------------------------------------------ */
+
+static inline uint64_t output_count(const Kernel* kernel) {
+  return kernel->is_gemm ? (uint64_t)(kernel->gemm.m * kernel->gemm.n)
+                         : memory_outputs(&kernel->memory);
+}
+
+/* Calls that are summed up in the copy that the last call used. */
+static inline uint64_t calls_in_output(const Kernel* kernel) {
+  if (!kernel->plan.in_place) return 1;
+  return kernel->calls == 0 ? 0 : (kernel->calls - 1) / kernel->copies + 1;
+}
+
+static inline bool holds_poison(const Kernel* kernel) {
+  return kernel->poisoned || (!kernel->plan.in_place && kernel->calls == 0);
+}
+
+static inline double output_element(Kernel* kernel, uint64_t index) {
+  if (holds_poison(kernel)) {
+    const bool integer = !kernel->is_gemm || is_integer(kernel->gemm.c);
+    return integer ? DEEPBENCH_POISON_INTEGER : (double)deepbench_bits_float(0x7fc00000u);
+  }
+  if (!kernel->is_gemm) return memory_element(&kernel->memory, index, kernel->mutant);
+  return gemm_element(&kernel->gemm, index, kernel->mutant, calls_in_output(kernel));
+}
+
+static inline bool project(Kernel* kernel, uint64_t rows, uint64_t seed, double* sums) {
+  const Gemm* g = &kernel->gemm;
+  if (kernel->is_gemm && kernel->mutant == kNone && !holds_poison(kernel) && !g->tf32 &&
+      rows == (uint64_t)g->m)
+    return gemm_project(g, seed, calls_in_output(kernel), sums);
+  for (uint64_t i = 0; i < rows; ++i) sums[i] = 0;
+  for (uint64_t at = 0; at < output_count(kernel); ++at)
+    sums[at % rows] += output_element(kernel, at) * deepbench_weight(seed, at / rows);
+  return true;
+}
+
+#endif /* FAKE_KERNEL_H_ */

@@ -1,0 +1,119 @@
+/* The slots of the fake backend that take a prepared kernel.
+ */
+#ifndef FAKE_KERNEL_SLOTS_H_
+#define FAKE_KERNEL_SLOTS_H_
+
+#include "slots.h"
+
+static inline Kernel* kernel_of(deepbench_kernel* handle) { return (Kernel*)handle; }
+
+static inline deepbench_status fake_describe_kernel(deepbench_kernel* handle, deepbench_sink sink) {
+  const Kernel* kernel = kernel_of(handle);
+  const Plan* plan = &kernel->plan;
+  const deepbench_status status = enter(plan, kDescribeKernel, "");
+  if (status != DEEPBENCH_OK) return status;
+  char text[2 * kNameSize];
+  emit_text(sink, "library", context_text(&kernel->context, "library"));
+  snprintf(text, sizeof text, "naive:%s", context_text(&kernel->context, "candidate"));
+  emit_text(sink, "algorithm", text);
+  emit_integer(sink, "workspace_bytes", 0);
+  const int64_t threads = context_integer(&kernel->context, "threads", 0);
+  emit_integer(sink, "threads", threads ? threads : 1);
+  if (kernel->cold) {
+    emit_integer(sink, "copies", (int64_t)kernel->copies);
+    emit_text(sink, "cold", plan->flush ? "flush" : "rotation");
+  }
+  if (plan->in_place) emit_integer(sink, "in_place", 1);
+  if (plan->beta != 1) {
+    emit_real(sink, "beta", plan->beta, NULL);
+    emit_text(sink, "note.beta", "the script says so");
+  }
+  if (*plan->fill_b) emit_text(sink, "fill.b", plan->fill_b);
+  emit_scripted(plan, kDescribeKernel, sink);
+  return DEEPBENCH_OK;
+}
+
+/* Brings lines with `from` into force when their batch comes. */
+static inline deepbench_status refresh(Kernel* kernel) {
+  if (kernel->batches < kernel->plan.next_change) return DEEPBENCH_OK;
+  const bool flush = kernel->plan.flush;
+  const deepbench_status status =
+      make_plan(&kernel->plan, kernel->script, &kernel->context, kernel->batches);
+  kernel->plan.flush = flush;
+  return status;
+}
+
+static inline deepbench_status fake_time_batch(deepbench_kernel* handle,
+                                               const deepbench_request* request,
+                                               deepbench_batch* batch) {
+  Kernel* kernel = kernel_of(handle);
+  deepbench_status status = refresh(kernel);
+  if (status != DEEPBENCH_OK) return status;
+  char details[80];
+  snprintf(details, sizeof details, " count=%" PRIu64 " launch=%d flags=%u", request->count,
+           (int)request->launch, (unsigned)request->flags);
+  status = enter(&kernel->plan, kTimeBatch, details);
+  if (status != DEEPBENCH_OK) return status;
+  if (request->count < 1) return fail(DEEPBENCH_INVALID, "a batch of no calls");
+  run_batch(kernel, request, batch);
+  return DEEPBENCH_OK;
+}
+
+static inline deepbench_status fake_restore(deepbench_kernel* handle) {
+  Kernel* kernel = kernel_of(handle);
+  const deepbench_status status = enter(&kernel->plan, kRestore, "");
+  if (status == DEEPBENCH_OK && !kernel->plan.restore_broken) kernel->calls = 0;
+  return status;
+}
+
+static inline deepbench_status fake_poison_outputs(deepbench_kernel* handle) {
+  Kernel* kernel = kernel_of(handle);
+  const deepbench_status status = enter(&kernel->plan, kPoisonOutputs, "");
+  if (status != DEEPBENCH_OK) return status;
+  if (kernel->plan.in_place) {
+    if (!kernel->plan.restore_broken) kernel->calls = 0;
+  } else {
+    kernel->poisoned = true;
+  }
+  return DEEPBENCH_OK;
+}
+
+static inline deepbench_status fake_read_output(deepbench_kernel* handle, const uint64_t* indices,
+                                                size_t count, double* values) {
+  Kernel* kernel = kernel_of(handle);
+  const deepbench_status status = enter(&kernel->plan, kReadOutput, "");
+  for (size_t i = 0; status == DEEPBENCH_OK && i < count; ++i) {
+    if (indices[i] >= output_count(kernel))
+      return fail(DEEPBENCH_INVALID, "output %" PRIu64 " of %" PRIu64, indices[i],
+                  output_count(kernel));
+    values[i] = output_element(kernel, indices[i]);
+  }
+  return status;
+}
+
+static inline deepbench_status fake_scan_output(deepbench_kernel* handle, deepbench_scan* scan) {
+  Kernel* kernel = kernel_of(handle);
+  const deepbench_status status = enter(&kernel->plan, kScanOutput, "");
+  if (status != DEEPBENCH_OK) return status;
+  scan->count = output_count(kernel);
+  scan->untouched = holds_poison(kernel) || kernel->calls == 0 ? scan->count : 0;
+  scan->non_finite = !scan->untouched && kernel->mutant == kNan;
+  return DEEPBENCH_OK;
+}
+
+static inline deepbench_status fake_project_output(deepbench_kernel* handle, uint64_t rows,
+                                                   uint64_t seed, double* sums) {
+  Kernel* kernel = kernel_of(handle);
+  const deepbench_status status = enter(&kernel->plan, kProjectOutput, "");
+  if (status != DEEPBENCH_OK) return status;
+  if (project(kernel, rows, seed, sums)) return DEEPBENCH_OK;
+  return fail(DEEPBENCH_OUT_OF_MEMORY, "no memory for a projection");
+}
+
+static inline void fake_destroy(deepbench_kernel* handle) {
+  if (!handle) return;
+  enter(&kernel_of(handle)->plan, kDestroy, "");
+  close_kernel(kernel_of(handle));
+}
+
+#endif /* FAKE_KERNEL_SLOTS_H_ */

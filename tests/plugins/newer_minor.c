@@ -1,0 +1,38 @@
+/* A backend built against a later minor version of plugin.h: a larger table with slots that this
+ * core does not know. It must work.
+ */
+#define _POSIX_C_SOURCE 200809L /* nanosleep, SIGKILL, strtok_r */
+
+#include "fake/export.h"
+#include "fake/kernel_slots.h"
+
+typedef struct LaterTable {
+  deepbench_backend known;
+  deepbench_status (*unknown)(void);
+} LaterTable;
+
+static deepbench_status never_called(void) { abort(); }
+
+static const LaterTable kTable = {
+    .known =
+        {
+            .struct_size = sizeof(LaterTable),
+            .abi_major = DEEPBENCH_ABI_MAJOR,
+            .abi_minor = DEEPBENCH_ABI_MINOR + 1,
+            .name = "newer_minor",
+            .last_error = fake_last_error,
+            .describe = fake_describe,
+            .device_count = fake_device_count,
+            .describe_device = fake_describe_device,
+            .supports = fake_supports,
+            .memory_needed = fake_memory_needed,
+            .prepare = fake_prepare,
+            .describe_kernel = fake_describe_kernel,
+            .time_batch = fake_time_batch,
+            .poison_outputs = fake_poison_outputs,
+            .read_output = fake_read_output,
+            .destroy = fake_destroy,
+        },
+    .unknown = never_called,
+};
+FAKE_PLUGIN(&kTable.known)

@@ -1,0 +1,5 @@
+/* A broken plugin: deepbench_plugin() returns NULL.
+ */
+#include "fake/export.h"
+
+FAKE_PLUGIN(NULL)

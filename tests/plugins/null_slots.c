@@ -1,0 +1,8 @@
+/* A broken plugin: the slots that every backend must have are NULL.
+ */
+#include "fake/export.h"
+
+static const deepbench_backend kTable = {.struct_size = sizeof(deepbench_backend),
+                                         .abi_major = DEEPBENCH_ABI_MAJOR,
+                                         .name = "null_slots"};
+FAKE_PLUGIN(&kTable)

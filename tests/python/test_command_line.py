@@ -1,0 +1,268 @@
+"""The command line as a person starts it, in processes of their own.
+
+What needs a backend takes the CPU's and is skipped where that cannot be used.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from deepbench import schema
+from deepbench.progress import Stopwatch
+from deepbench.results import read
+
+DEEPBENCH = [sys.executable, "-m", "deepbench"]
+
+
+def deepbench(*arguments: str, text: str | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*DEEPBENCH, *arguments], input=text, capture_output=True, text=True, timeout=120
+    )
+
+
+@cache
+def cpu_reason() -> str | None:
+    """Why the CPU backend cannot be used here, or None."""
+    found = json.loads(deepbench("env", "--format", "json").stdout)["backends"]
+    reasons = [backend["reason"] for backend in found if backend["name"] == "cpu"]
+    return str(reasons[0]) if reasons and reasons[0] else None if reasons else "there is none"
+
+
+@pytest.fixture
+def cpu() -> None:
+    if cpu_reason():
+        pytest.skip(f"the CPU backend cannot be used here: {cpu_reason()}")
+
+
+SMALL = ("gemm", "m=64", "n=16,32", "k=64", "--backend", "cpu")
+
+
+# ---- without a backend ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["gem"], "no operation or command 'gem' (did you mean 'gemm'?)"),
+        (["--fast"], "an operation or a command comes first, not '--fast'"),
+        (["gemm", "trainig"], "did you mean 'training'"),
+        (["gemm", "--bakend", "cpu"], "did you mean '--backend'"),
+        (["gemm", "training", "m=1"], "a set (training) and dimensions (m) are given"),
+        (["gemm", "m=1", "m=1"], "m is given twice"),
+        (["gemm", "m=1", "n=1"], "gemm needs k="),
+        (["gemm", "m=-1", "n=1", "k=1"], "m=-1"),
+        (["gemm", "m=1e3", "n=1", "k=1"], "m=1e3"),
+        (["gemm", "m=4000000000000000000", "n=2", "k=2"], "2 m n k"),
+        (["gemm", "--backend", "cudaa"], "no backend is called 'cudaa'"),
+        (["gemm", "--backend", "/nonexistent/plugin.so"], "/nonexistent/plugin.so: no such file"),
+        (["gemm", "-o", "/nonexistent/a"], "there is no folder '/nonexistent'"),
+        (["run"], "run needs a suite file"),
+        (["run", "/nonexistent"], "/nonexistent: there is no such file"),
+        (["run", sys.executable], "is not a text file"),
+        (["show"], "show needs one result file"),
+        (["show", "/nonexistent"], "/nonexistent: there is no such file"),
+        (["show", sys.executable], "is not a result file"),
+        (["show", __file__, "--format", "xml"], "--format 'xml': must be one of table"),
+        (["list", "gemm", "trainig"], "'trainig' is no set"),
+        (["list", "sparse", "training"], "sparse_gemm has no set training"),
+        (["env", "all"], "env takes no words"),
+    ],
+)
+def test_bad_usage_is_one_line(arguments: Sequence[str], message: str) -> None:
+    done = deepbench(*arguments)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith("deepbench: error: ")
+    assert done.stderr.count("\n") == 1
+    assert message in done.stderr
+
+
+def test_no_arguments() -> None:
+    done = deepbench()
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith("usage: deepbench OP")
+
+
+@pytest.mark.parametrize("words", [[], ["gemm"], ["all"], ["run"], ["list"], ["env"], ["show"]])
+def test_help(words: Sequence[str]) -> None:
+    done = deepbench(*words, "--help")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("usage: deepbench")
+
+
+def test_help_of_an_operation_lists_its_keys() -> None:
+    text = deepbench("gemm", "--help").stdout
+    for part in ("trans_a", "one of n t", "default n", "required", "example: deepbench gemm m="):
+        assert part in text
+
+
+def test_version() -> None:
+    from deepbench import __version__
+
+    assert deepbench("--version").stdout == f"deepbench {__version__}\n"
+
+
+def test_list_has_every_set() -> None:
+    clock = Stopwatch()
+    done = deepbench("list")
+    assert clock.elapsed_s() < 3  # benchmarks/ holds it to 0.3 on a quiet machine
+    lines = [line.split() for line in done.stdout.splitlines()]
+    assert lines[0] == ["set", "op", "problems", "rows", "TFLOP", "GB"]
+    counts = {(line[0], line[1]): (int(line[2]), int(line[3])) for line in lines[1:]}
+    assert counts[("training", "gemm")] == (160, 160)
+    assert counts[("training", "conv")] == (94, 282)
+    assert counts[("inference_device", "sparse_gemm")] == (8, 8)
+    assert len(counts) == 12
+
+
+def test_list_shows_problems_with_their_work() -> None:
+    done = deepbench("list", "training", "gemm", "half", "--format", "json")
+    problems = json.loads(done.stdout)
+    assert len(problems) == 160
+    assert problems[0] == {
+        "set": "training",
+        "problem": "gemm m=1760 n=16 k=1760 trans_a=n trans_b=n precision=half",
+        "GFLOP": 0.099123,
+        "MB": 6.36416,  # 2 bytes x (m k + k n + 2 m n)
+        "application": "DeepSpeech",
+    }
+    read_back = list(
+        csv.DictReader(io.StringIO(deepbench("list", "rnn", "--format", "csv").stdout))
+    )
+    assert len(read_back) == 3 * 53 + 69 + 3
+
+
+def test_env_says_what_is_here() -> None:
+    done = deepbench("env")
+    assert done.returncode == 0
+    assert done.stdout.startswith("deepbench ")
+    facts = json.loads(deepbench("env", "--format", "json").stdout)
+    assert Path(facts["package"]).is_dir()
+    assert facts["host"]["python"].count(".") >= 2
+
+
+def test_problems_of_another_operation_are_refused_before_anything_runs(tmp_path: Path) -> None:
+    suite = tmp_path / "mine.txt"
+    suite.write_text("gemm m=1 n=1 k=1\nconv m=1\n")
+    done = deepbench("run", str(suite))
+    assert done.returncode == 2
+    assert f"{suite}:2: " in done.stderr
+
+
+def test_worker_keeps_the_protocol() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "deepbench.worker", "nobody"],
+        input="", capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    error = json.loads(done.stdout)
+    assert (done.returncode, error["type"], error["exit"]) == (2, "error", 2)
+    assert "no backend is called 'nobody'" in error["message"]
+
+
+# ---- with the CPU -----------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("cpu")
+def test_problems_run_and_are_kept(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    done = deepbench(*SMALL, "-o", str(path), "--time-limit", "0.5")
+    assert done.returncode == 0, done.stderr
+    assert len([line for line in done.stdout.splitlines() if not line.startswith("[")]) == 3
+    result = read(path)
+    for row in result.rows:
+        assert set(row) >= set(schema.document()["$defs"]["row"]["properties"])
+        assert row["status"] == "ok"
+        assert row["verification"]["status"] == "passed"
+    shown = deepbench("show", str(path))
+    assert shown.stdout == done.stdout
+    assert json.loads(deepbench("show", str(path), "--format", "json").stdout) == {
+        "context": result.context,
+        "rows": list(result.rows),
+    }
+
+
+@pytest.mark.usefixtures("cpu")
+def test_in_process_gives_the_same_rows() -> None:
+    done = deepbench(*SMALL, "--in-process", "--samples", "3", "--format", "json")
+    rows = json.loads(done.stdout)["rows"]
+    assert [row["statistics"]["n"] for row in rows] == [3, 3]
+
+
+@pytest.mark.usefixtures("cpu")
+def test_suites_run(tmp_path: Path) -> None:
+    suite = tmp_path / "mine.txt"
+    suite.write_text("gemm m=16 n=16 k=16\nmemory kind=read bytes=65536\n")
+    done = deepbench("run", str(suite), "--backend", "cpu", "--samples", "3")
+    assert done.returncode == 0, done.stderr
+    assert "GB/s" in done.stdout
+    assert "TFLOP/s" in done.stdout
+
+
+@pytest.mark.usefixtures("cpu")
+def test_same_protocol_by_hand() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "deepbench.worker", "cpu", "samples=3"],
+        input="# a comment\n\ngemm m=8 n=8 k=8 ; position=7\nnonsense\n",
+        capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    hello, row, refused = map(json.loads, done.stdout.splitlines())
+    assert done.returncode == 0
+    assert hello["type"] == "hello"
+    assert (row["position"], row["status"]) == (7, "ok")
+    assert (refused["position"], refused["status"]) == (1, "invalid")
+    schema.check_row(refused)
+
+
+@pytest.mark.usefixtures("cpu")
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_interrupted_run_keeps_its_rows(tmp_path: Path, number: int, status: int) -> None:
+    path = tmp_path / "a.jsonl"
+    process = subprocess.Popen(
+        [*DEEPBENCH, "gemm", "--backend", "cpu", "--samples", "3", "-o", str(path), "--format", "csv"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+    )  # fmt: skip
+    assert process.stdout is not None
+    for _ in range(3):  # the header and two rows
+        process.stdout.readline()
+    clock = Stopwatch()
+    os.killpg(process.pid, number)  # as a terminal does, to the worker too
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == status
+    assert clock.elapsed_s() < 1
+    assert "Traceback" not in err
+    assert "interrupted, " in err
+    assert len(read(path).rows) >= 2
+
+
+@pytest.mark.usefixtures("cpu")
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+def test_full_disk() -> None:
+    done = deepbench(*SMALL, "-o", "/dev/full", "--overwrite")
+    assert done.returncode == 2
+    assert "deepbench: error: /dev/full: the disk is full" in done.stderr
+    with Path("/dev/full").open("w") as full:
+        process = subprocess.run(
+            [*DEEPBENCH, *SMALL, "--samples", "3"], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert process.returncode == 1
+    assert "No space left on device" in process.stderr
+    assert "Traceback" not in process.stderr
+
+
+@pytest.mark.usefixtures("cpu")
+def test_unknown_library_names_those_that_exist() -> None:
+    done = deepbench(*SMALL, "--library", "onednnn")
+    assert done.returncode == 2
+    assert "knows no library 'onednnn'" in done.stderr

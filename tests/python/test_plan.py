@@ -1,0 +1,207 @@
+"""From a selection to rows: sets, sweeps, default precisions, --quick, --cache both."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deepbench.cli import flags
+from deepbench.cli.errors import UsageError
+from deepbench.cli.options import FLAGS, RunOptions, run_options
+from deepbench.cli.plan import PlannedRow, digest, hang_limit_s, plan
+from deepbench.cli.precision_defaults import default_precision
+from deepbench.cli.selection import select, select_files, sweep_sizes
+from example_rows import HELLO
+
+
+def rows(
+    op: str, *arguments: str, backend: str = "cpu", device: dict[str, Any] | None = None
+) -> list[PlannedRow]:
+    line = flags.parse(arguments, FLAGS)
+    options = run_options(line)
+    hello = {**HELLO, "backend": {"name": backend}, "device": device or HELLO["device"]}
+    return plan(select(op, line.words, options.corrected), options, hello)
+
+
+def options(*arguments: str) -> RunOptions:
+    return run_options(flags.parse(arguments, FLAGS))
+
+
+def precisions(planned: list[PlannedRow]) -> set[object]:
+    return {row.attributes["precision"] for row in planned}
+
+
+def test_no_set_is_training() -> None:
+    planned = rows("gemm")
+    assert len(planned) == 160
+    assert [row.position for row in planned] == list(range(160))
+    assert planned[0].problem == "gemm m=1760 n=16 k=1760 trans_a=n trans_b=n precision=float"
+    assert planned[0].application == "DeepSpeech"
+    assert planned == rows("gemm", "training")
+
+
+@pytest.mark.parametrize(
+    ("op", "words", "count"),
+    [
+        ("conv", ["training"], 3 * 94),
+        ("conv", ["training", "phase=fwd"], 94),
+        ("rnn", ["train"], 3 * 53),
+        ("conv", ["inference"], 107),
+        ("sparse_gemm", ["inference"], 24),
+        ("all", ["device"], 13 + 16 + 3 + 8),
+    ],
+)
+def test_rows_of_a_set(op: str, words: list[str], count: int) -> None:
+    assert len(rows(op, *words)) == count
+
+
+def test_corrected_set() -> None:
+    assert rows("all_reduce")[4].attributes["elements"] == 16777217
+    assert rows("all_reduce", "--corrected")[4].attributes["elements"] == 16777216
+    assert rows("gemm", "--corrected") == rows("gemm")
+
+
+@pytest.mark.parametrize(
+    ("backend", "op", "words", "precision"),
+    [
+        ("cpu", "gemm", ["training"], "float"),
+        ("cpu", "gemm", ["inference"], "float"),
+        ("cuda", "gemm", ["training"], "half"),
+        ("cuda", "gemm", ["inference"], "int8"),
+        ("cuda", "rnn", ["inference"], "half"),
+        ("cuda", "sparse_gemm", ["inference"], "float"),
+        ("cuda", "gemm", ["m=1", "n=1", "k=1"], "half"),
+        ("cuda", "gemm", ["training", "float"], "float"),
+        ("cuda", "gemm", ["training", "precision=tf32"], "tf32"),
+        ("cuda", "gemm", ["m=1", "n=1", "k=1", "precision=tf32"], "tf32"),
+        ("simulator", "gemm", ["inference"], "float"),
+    ],
+)
+def test_precision_that_nobody_named(
+    backend: str, op: str, words: list[str], precision: str
+) -> None:
+    assert precisions(rows(op, *words, backend=backend)) == {precision}
+
+
+def test_default_precisions_are_one_table() -> None:
+    assert default_precision("cuda", None, "conv") == "half"
+    assert default_precision("cuda", "inference_device", "conv") == "int8"
+    assert default_precision("cuda", "training", "operation of the future") == "float"
+
+
+@pytest.mark.parametrize(
+    ("op", "words", "message"),
+    [
+        ("gemm", ["training", "m=1"], r"a set \(training\) and dimensions \(m\) are given"),
+        ("gemm", ["m=1"], "gemm needs n="),
+        ("gemm", ["m=1", "n=1", "k=1", "kk=1"], "no parameter 'kk'"),
+        ("gemm", ["m=0", "n=1", "k=1"], "m=0"),
+        ("gemm", ["m=99999999999999999999", "n=1", "k=1"], "64 bits"),
+        ("gemm", ["training", "precision=haf"], "gemm has no precision 'haf'"),
+        ("gemm", ["training", "precision=half,float"], "takes one precision at a time"),
+        ("sparse_gemm", ["training"], "sparse_gemm has no set training; it has inference-server"),
+        ("memory", ["training"], "memory has no sets"),
+        ("memory", ["bytes=3"], "bytes=3"),
+        ("memory", ["kind=reed"], "kind=reed"),
+        ("memory", ["size=3"], "memory"),
+        ("all", ["m=1"], "'all' runs sets"),
+    ],
+)
+def test_what_cannot_be(op: str, words: list[str], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        rows(op, *words)
+
+
+# ---- memory -----------------------------------------------------------------------------------
+
+
+def test_memory_sweep_fits_each_level() -> None:
+    planned = rows("memory")
+    sizes = [16 << 10, 512 << 10, 16 << 20, 128 << 20]
+    assert [row.attributes["bytes"] for row in planned] == sizes * 3
+    kinds = [row.attributes["kind"] for row in planned]
+    assert kinds == ["read"] * 4 + ["write"] * 4 + ["copy"] * 4
+    assert len(rows("memory", "kind=copy")) == 4
+    assert len(rows("memory", "bytes=4096")) == 1
+
+
+def test_sweep_of_a_device_that_says_little() -> None:
+    assert sweep_sizes({}) == [32 << 20, 256 << 20]
+    assert sweep_sizes({"cache.l1_bytes": None, "last_level_cache_bytes": 8192}) == [4096, 32768]
+
+
+# ---- quick and cold ---------------------------------------------------------------------------
+
+
+def test_quick_is_a_tenth_and_every_application() -> None:
+    everything, some = rows("gemm"), rows("gemm", "--quick")
+    assert 16 <= len(some) <= 26
+    assert {row.application for row in some} == {row.application for row in everything}
+    assert [row.problem for row in some][:2] == [everything[0].problem, everything[10].problem]
+    assert [row.position for row in some] == list(range(len(some)))
+
+
+def test_quick_keeps_the_phases_of_a_problem_together() -> None:
+    phases = [row.attributes["phase"] for row in rows("conv", "--quick")]
+    assert phases == ["fwd", "bwd_data", "bwd_filter"] * (len(phases) // 3)
+
+
+def test_quick_leaves_single_problems_alone() -> None:
+    assert len(rows("gemm", "m=1", "n=1,2,3", "k=1", "--quick")) == 3
+
+
+def test_cache_both_is_two_rows() -> None:
+    planned = rows("gemm", "m=1", "n=1,2", "k=1", "--cache", "both")
+    assert [row.options for row in planned] == ["", "cache=cold", "", "cache=cold"]
+    assert [row.position for row in planned] == [0, 1, 2, 3]
+    assert planned[0].line.endswith("precision=float ; position=0")
+    assert planned[1].line.endswith("precision=float ; cache=cold position=1")
+
+
+def test_line_carries_the_application() -> None:
+    (row,) = rows("gemm", "m=1", "n=1", "k=1", 'application=a; "b"')
+    assert row.line.endswith(' application="a; \\"b\\"" ; position=0')
+
+
+# ---- files ------------------------------------------------------------------------------------
+
+
+def test_files_run_in_order(tmp_path: Path) -> None:
+    one, two = tmp_path / "one.txt", tmp_path / "two.txt"
+    one.write_text("# constant: a\ngemm m=1 n=2 k=3\nmemory kind=copy bytes=4096\n")
+    two.write_text("# default: precision=half\ngemm m=4 n=5 k=6\n")
+    planned = plan(select_files([str(one), str(two)]), options(), HELLO)
+    assert [row.op for row in planned] == ["gemm", "memory", "gemm"]
+    assert planned[2].attributes["precision"] == "half"
+    assert [row.options for row in planned] == ["constant=a", "constant=a", ""]
+
+
+def test_mistakes_in_files_name_file_and_line(tmp_path: Path) -> None:
+    good, bad = tmp_path / "good.txt", tmp_path / "bad.txt"
+    good.write_text("gemm m=1 n=2 k=3\n")
+    bad.write_text("\ngemm m=1 n=2 k=3\ngemm m=1 n=2 q=3\n")
+    with pytest.raises(UsageError, match=r"bad\.txt:3: gemm has no parameter 'q'"):
+        plan(select_files([str(good), str(bad)]), options(), None)
+    with pytest.raises(UsageError, match="no such file"):
+        select_files([str(tmp_path / "none")])
+
+
+# ---- limits and identity -----------------------------------------------------------------------
+
+
+def test_hang_limit_grows_with_what_is_asked() -> None:
+    small, large = rows("gemm", "m=1", "n=1", "k=1")[0], rows("gemm")[5 - 1]
+    assert hang_limit_s(small, options()) == pytest.approx(360, abs=1)
+    assert hang_limit_s(small, options("--time-limit", "1")) == pytest.approx(90, abs=1)
+    assert hang_limit_s(large, options()) > hang_limit_s(small, options()) + 4
+    assert hang_limit_s(small, options("--algorithm", "best")) > 1400
+    assert hang_limit_s(small, options("--once")) == float("inf")
+    assert hang_limit_s(small, options("--once", "--hang-limit", "5")) == 5
+
+
+def test_digest_tells_plans_apart() -> None:
+    assert digest(rows("gemm")) == digest(rows("gemm", "training"))
+    others = [rows("gemm", "half"), rows("gemm", "--cache", "cold"), rows("gemm")[:-1]]
+    assert len({digest(rows("gemm")), *map(digest, others)}) == 4

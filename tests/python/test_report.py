@@ -1,0 +1,189 @@
+"""Every format against its golden file, and what a format must do besides looking right.
+
+DEEPBENCH_UPDATE_GOLDEN=1 rewrites the golden files, to be looked at before they are committed.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deepbench.report import FORMATS, FormatError, create
+from deepbench.report.outline import outline
+from example_rows import make_context, make_gemm, make_memory, make_row, without_times
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "report"
+
+
+def render(name: str, rows: Sequence[dict[str, Any]], context: dict[str, Any] | None = None) -> str:
+    report = create(name)
+    problems = [(row["op"] or "?", row["attributes"] or {}, row["work"]["flops"]) for row in rows]
+    text = report.begin(context or make_context(rows=len(rows)), outline(problems))
+    return text + "".join(report.row(row) for row in rows) + report.end()
+
+
+def check_golden(file: str, text: str) -> None:
+    path = GOLDEN / file
+    if os.environ.get("DEEPBENCH_UPDATE_GOLDEN"):
+        path.write_bytes(text.encode())
+    assert text == path.read_bytes().decode()
+
+
+def gemm_rows() -> list[dict[str, Any]]:
+    """One of each kind of row that a sweep may have."""
+    cold = make_gemm(2)
+    cold["regime"] = {**cold["regime"], "cache": "cold", "cold": "rotation", "copies": 48}
+    large = make_gemm(3, m=5124, n=9124)
+    large["regime"] = {**large["regime"], "resident": False, "power": "steady"}
+    large["statistics"] = {**large["statistics"], "median_ns": 12_345_678.9, "stop": "noisy"}
+    best = make_gemm(4, notes=["beta is 0", "weights packed"], application="DeepSpeech")
+    best["algorithm"] = {**best["algorithm"], "mode": "best", "name": "packed"}
+    padded = make_gemm(5, m=35, notes=["beta is 0"])
+    padded["padding"] = {"rule": "multiples of 8", "dimensions": {"m": 40}}
+    wrong = make_gemm(6, status="incorrect", reason="output 3 is 1, not 2", rates=None)
+    wrong["verification"] = {**wrong["verification"], "status": "failed"}
+    wrong["bound"] = {**wrong["bound"], "share_arithmetic": None, "share_roofline": None}
+    return [
+        make_gemm(0),
+        make_gemm(1, n=7000),
+        cold,
+        large,
+        best,
+        padded,
+        wrong,
+        without_times(make_gemm(7), "unsupported", "no tf32 on this CPU"),
+        without_times(make_gemm(8), "failed", "the worker crashed: SIGSEGV"),
+    ]
+
+
+def mixed_rows() -> list[dict[str, Any]]:
+    """Two operations, and one with figures of its own."""
+    reduced = make_row("all_reduce", {"elements": 100000}, 2, 0.0)
+    reduced["metrics"] = [
+        {"name": "busbw", "value": 12.3456, "unit": "GB/s", "better": "higher"},
+        {"name": "p99", "value": None, "unit": "us", "better": "lower"},
+    ]
+    return [make_gemm(0), make_memory(1), reduced]
+
+
+@pytest.mark.parametrize("name", ["table", "legacy", "json", "csv", "markdown"])
+def test_gemm(name: str) -> None:
+    check_golden(f"gemm.{name}", render(name, gemm_rows()))
+
+
+@pytest.mark.parametrize("name", ["table", "csv", "markdown"])
+def test_several_operations(name: str) -> None:
+    check_golden(f"mixed.{name}", render(name, mixed_rows()))
+
+
+def test_legacy_int8_inference() -> None:
+    rows = [make_gemm(0, precision="int8"), make_gemm(1, m=35, precision="int8")]
+    rows[1]["padding"] = {"rule": "m to a multiple of 4", "dimensions": {"m": 36}}
+    context = make_context(set="inference_server", rows=2)
+    check_golden("int8_inference.legacy", render("legacy", rows, context))
+
+
+def test_legacy_columns_are_where_they_were() -> None:
+    """Facts of the original's output, independent of the golden file."""
+    lines = render("legacy", gemm_rows()[:2]).splitlines()
+    assert lines[0] == "Running training benchmark ".rjust(45)
+    assert lines[1] == "Times".rjust(30)
+    assert lines[2] == "-" * 88
+    header = "    m       n      k      a_t     b_t      precision        time (usec) "
+    assert lines[3] == header
+    row = lines[4]
+    widths = [7, 7, 7, 7, 7, 13, 20]
+    cells = [row[sum(widths[:i]) : sum(widths[: i + 1])].strip() for i in range(len(widths))]
+    assert cells == ["1760", "16", "1760", "0", "1", "float", "100"]
+    assert len(row) == sum(widths)
+
+
+def test_legacy_has_only_what_the_original_had() -> None:
+    with pytest.raises(FormatError, match="no form for memory"):
+        render("legacy", [make_memory()])
+
+
+def test_group_that_is_unsupported_is_one_line() -> None:
+    rows = [without_times(make_gemm(i), "unsupported", "pip install it") for i in range(3)]
+    text = render("table", [*rows, make_memory(3)])
+    assert text.splitlines()[0] == "gemm: all 3 rows unsupported: pip install it"
+    assert text.count("pip install it") == 1
+
+
+def test_unsupported_rows_are_shown_where_others_are_not() -> None:
+    rows = [without_times(make_gemm(i), "unsupported", "no") for i in range(2)]
+    assert render("table", [*rows, make_gemm(2)]).count("unsupported: no") == 2
+    other = without_times(make_gemm(2), "unsupported", "not this either")
+    assert render("table", [*rows, other]).count("unsupported: no") == 3
+
+
+def test_table_shows_each_row_when_it_comes() -> None:
+    report = create("table")
+    report.begin(make_context(), outline([("gemm", make_gemm()["attributes"], 1.0)]))
+    assert report.row(make_gemm(0)).count("\n") == 2  # with the header
+    assert report.row(make_gemm(1)).count("\n") == 1
+
+
+def test_csv_reads_back() -> None:
+    rows = gemm_rows()
+    rows[0]["application"] = 'a "quoted", one\nwith two lines'
+    text = render("csv", rows)
+    read = list(csv.DictReader(io.StringIO(text, newline="")))
+    assert [row["position"] for row in read] == [str(row["position"]) for row in rows]
+    assert read[0]["application"] == rows[0]["application"]
+    assert read[1]["n"] == "7000"
+    assert float(read[0]["median_ns"]) == 100_000.0
+    assert all(len(row) == len(read[0]) and None not in row for row in read)
+    assert text.count("\r\n") == len(rows) + 1
+
+
+def test_csv_columns_depend_on_the_operations_alone() -> None:
+    def header(rows: list[dict[str, Any]]) -> str:
+        return render("csv", rows).split("\r\n", 1)[0]
+
+    assert header(gemm_rows()) == header(gemm_rows()[-1:])
+    names = header(mixed_rows()).split(",")
+    assert len(names) == len(set(names))
+    assert "attribute_bytes" in names  # memory's parameter beside the work's bytes
+
+
+def test_json_keeps_everything() -> None:
+    row = {**make_gemm(), "of_the_future": [1]}
+    document = json.loads(render("json", [row, make_memory(1)]))
+    assert document["context"] == make_context(rows=2)
+    assert document["rows"] == [row, make_memory(1)]
+    assert json.loads(render("json", [])) == {"context": make_context(rows=0), "rows": []}
+
+
+def test_json_that_was_never_begun_is_nothing() -> None:
+    assert create("json").end() == ""
+
+
+NULLABLE = sorted(
+    {"statistics", "samples_ns", "rates", "bound", "regime", "padding", "verification", "notes",
+     "metrics", "algorithm", "conversion", "application", "device", "reason", "attributes", "op"}
+)  # fmt: skip
+
+
+@given(
+    st.sampled_from(FORMATS), st.sets(st.sampled_from(NULLABLE)), st.sampled_from(["ok", "failed"])
+)
+def test_any_part_of_a_row_may_be_null(name: str, nulls: set[str], status: str) -> None:
+    row: dict[str, Any] = {**make_gemm(), **dict.fromkeys(nulls), "status": status}
+    if name == "legacy" and row["op"] is None:
+        return
+    assert isinstance(render(name, [row, make_gemm(1)]), str)
+
+
+def test_unknown_format() -> None:
+    with pytest.raises(FormatError, match="there is no format 'xml'"):
+        create("xml")

@@ -1,0 +1,287 @@
+"""Result files: whatever happens to one, what was measured is read, or one line says why not."""
+
+from __future__ import annotations
+
+import json
+import resource
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from deepbench import results, schema
+from deepbench.results import ResultError, ResultFile, ResultWriter, first_difference, read
+from example_rows import HELLO, make_context, make_gemm
+
+
+def write(path: Path, rows: int = 2, **context: Any) -> Path:
+    lines = [make_context(**context), *(make_gemm(position) for position in range(rows))]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def refusal(path: Path) -> str:
+    with pytest.raises(ResultError) as caught:
+        read(path)
+    message = str(caught.value)
+    assert "\n" not in message
+    assert str(path) in message
+    return message
+
+
+# ---- reading ----------------------------------------------------------------------------------
+
+
+def test_reads_what_was_written(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    writer = ResultWriter.new(path)
+    writer.write_context(make_context())
+    row = {**make_gemm(), "of_the_future": "kept"}
+    writer.write_line(json.dumps(row))
+    writer.close()
+    result = read(path)
+    assert result.rows == (row,)
+    assert result.context == make_context()
+    assert result.warning is None
+    assert result.size == path.stat().st_size
+
+
+def test_rows_are_on_disk_at_once(tmp_path: Path) -> None:
+    writer = ResultWriter.new(tmp_path / "a.jsonl")
+    writer.write_context(make_context())
+    writer.write_line(json.dumps(make_gemm()))
+    assert len(read(tmp_path / "a.jsonl").rows) == 1
+    writer.close()
+
+
+def test_torn_last_line_is_left_out(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.jsonl")
+    whole = path.read_bytes()
+    last = whole.rindex(b"\n", 0, -1) + 1
+    for cut in (last + 1, (last + len(whole)) // 2, len(whole) - 2):
+        path.write_bytes(whole[:cut])
+        result = read(path)
+        assert len(result.rows) == 1
+        assert result.torn
+        assert result.size == last
+        assert "cut short" in (result.warning or "")
+
+
+def test_last_line_that_lacks_only_its_newline_counts(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.jsonl")
+    path.write_bytes(path.read_bytes().removesuffix(b"\n"))
+    result = read(path)
+    assert len(result.rows) == 2
+    assert not result.torn
+
+
+def test_torn_first_line_is_an_error(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.jsonl", rows=0)
+    path.write_bytes(path.read_bytes()[:50])
+    assert "first line" in refusal(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "is empty"),
+        (b"\n\n", "is empty"),
+        (b"\x7fELF\x00\xff\xfe", "not a result file"),
+        (b"m,n,k\n1,2,3\n", "not a result file"),
+        (b'{"type": "row"}\n', "not a result file"),
+        (b"[" * 100_000, "not a result file"),
+        (b'{"type": "context", "schema": 99, "version": "9.1"}\n', "deepbench 9.1 or newer"),
+        (b'{"type": "context", "schema": 1}\n', "has no 'version'"),
+    ],
+)
+def test_what_is_not_ours_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(content)
+    assert message in refusal(path)
+
+
+def test_bad_line_in_the_middle_names_its_number(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.jsonl")
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(lines[0] + b'{"type": "ro\n' + lines[1])
+    assert f"{path}:2: is not JSON" in refusal(path)
+    path.write_bytes(lines[0] + lines[1] + lines[2].replace(b'"ok"', b'"good"'))
+    assert f"{path}:3: status" in refusal(path)
+    path.write_bytes(lines[0] + lines[1] + lines[1])
+    assert "two rows at position 0" in refusal(path)
+
+
+def test_missing_file_and_folder(tmp_path: Path) -> None:
+    assert "no such file" in refusal(tmp_path / "none")
+    assert "is a folder" in refusal(tmp_path)
+
+
+CONTEXT = json.dumps(make_context()).encode() + b"\n"
+ROW = json.dumps(make_gemm()).encode() + b"\n"
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(st.sampled_from([CONTEXT, ROW, b"\n", b"{}\n", b"null\n"]) | st.binary(max_size=30)),
+    st.integers(0, 5000),
+    st.integers(0, 5000),
+)
+def test_any_file_is_read_or_refused(
+    tmp_path: Path, parts: list[bytes], cut: int, flip: int
+) -> None:
+    content = bytearray(b"".join(parts))[: max(cut, 1)]
+    if content:
+        content[flip % len(content)] ^= 1
+    path = tmp_path / "fuzz.jsonl"
+    for data in (b"".join(parts), bytes(content)):
+        path.write_bytes(data)
+        try:
+            result = read(path)
+        except ResultError:
+            refusal(path)
+        else:
+            schema.check_context(result.context)
+            for row in result.rows:
+                schema.check_row(row)
+
+
+# ---- writing ----------------------------------------------------------------------------------
+
+
+def test_existing_file_is_not_touched(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.jsonl")
+    before = path.read_bytes()
+    with pytest.raises(ResultError, match="--resume goes on with it, --overwrite replaces it"):
+        ResultWriter.new(path)
+    writer = ResultWriter.new(path, overwrite=True)
+    assert path.read_bytes() == before  # until there is something to put in its place
+    writer.close()
+    assert path.read_bytes() == before
+    writer = ResultWriter.new(path, overwrite=True)
+    writer.write_context(make_context(set=None))
+    writer.close()
+    assert read(path).rows == ()
+
+
+def test_file_that_was_made_for_nothing_is_removed(tmp_path: Path) -> None:
+    ResultWriter.new(tmp_path / "a.jsonl").close()
+    assert not (tmp_path / "a.jsonl").exists()
+
+
+def test_places_that_cannot_be_written(tmp_path: Path) -> None:
+    with pytest.raises(ResultError, match="no folder"):
+        ResultWriter.new(tmp_path / "none" / "a.jsonl")
+    with pytest.raises(ResultError, match="is a folder"):
+        ResultWriter.new(tmp_path)
+    with pytest.raises(ResultError, match="null"):
+        ResultWriter.new(Path("a\0b"))
+
+
+def test_no_permission(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*arguments: object) -> int:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("deepbench.results.os.open", refuse)  # root may write anywhere
+    with pytest.raises(ResultError, match="permission to write"):
+        ResultWriter.new(tmp_path / "a.jsonl")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+def test_full_disk_at_the_start() -> None:
+    writer = ResultWriter.new(Path("/dev/full"), overwrite=True)
+    with pytest.raises(ResultError, match=r"/dev/full: the disk is full"):
+        writer.write_context(make_context())
+    writer.close()
+    assert stat.S_ISCHR(Path("/dev/full").stat().st_mode)
+
+
+def test_full_disk_on_the_way_keeps_whole_lines(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    writer = ResultWriter.new(path)
+    writer.write_context(make_context())
+    writer.write_line(json.dumps(make_gemm()))
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size + 100, limits[1]))
+    try:
+        with pytest.raises(ResultError, match=r"a\.jsonl"):
+            writer.write_line(json.dumps(make_gemm(1)))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    writer.close()
+    result = read(path)
+    assert len(result.rows) == 1
+    assert not result.torn
+
+
+# ---- resuming ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cut", [1, 0, -300])
+def test_resuming_goes_on_after_the_last_whole_line(tmp_path: Path, cut: int) -> None:
+    path = write(tmp_path / "a.jsonl")
+    data = path.read_bytes()
+    path.write_bytes(data[: len(data) - 1 if cut == 1 else len(data) + cut])
+    kept = len(read(path).rows)
+    writer = ResultWriter.appending(read(path))
+    for position in range(kept, 3):
+        writer.write_line(json.dumps(make_gemm(position)))
+    writer.close()
+    assert [row["position"] for row in read(path).rows] == [0, 1, 2]
+
+
+def old_file(**changes: Any) -> ResultFile:
+    rows = (make_gemm(0), make_gemm(1))
+    return ResultFile(Path("a"), make_context(**changes), rows, 1, False)
+
+
+PROBLEMS = [make_gemm(position)["problem"] for position in range(3)]
+
+
+def test_same_run_may_be_resumed() -> None:
+    new = make_context(started="later", command=["gemm", "train", "-o", "x", "--resume"])
+    assert first_difference(old_file(), new, PROBLEMS) is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"set": "inference_server"}, "the set was training, now it is inference_server"),
+        ({"options": {"samples": "5"}}, "option samples was not given, now it is 5"),
+        ({"backend": {"name": "cuda"}}, "the backend was cpu, now it is cuda"),
+        ({"device": {"name": "Another"}}, "the device was Example CPU, now it is Another"),
+        ({"threads": 4}, "the number of threads was 2, now it is 4"),
+        ({"libraries": {"onednn": {"version": "3.3"}}}, "library onednn was 3.2.0"),
+        ({"version": "0.2.0"}, "deepbench was 0.1.0, now it is 0.2.0"),
+        ({"rows": 4}, "the number of rows was 3, now it is 4"),
+        ({"plan": "other"}, "the problems that are still to come are others"),
+    ],
+)
+def test_first_difference_is_named(changes: dict[str, Any], named: str) -> None:
+    difference = first_difference(old_file(), make_context(**changes), PROBLEMS)
+    assert named in (difference or "")
+
+
+def test_other_problems_are_named() -> None:
+    others = [PROBLEMS[0], "gemm m=1", PROBLEMS[2]]
+    difference = first_difference(old_file(), make_context(), others)
+    assert difference == f"row 1 was '{PROBLEMS[1]}', now it is 'gemm m=1'"
+    assert "position 1" in (first_difference(old_file(), make_context(), PROBLEMS[:1]) or "")
+
+
+def test_row_that_the_parent_writes_is_valid() -> None:
+    row = results.failed_row(
+        position=3,
+        problem="gemm m=1 n=1 k=1",
+        op="gemm",
+        attributes={"m": 1},
+        application=None,
+        work={"flops": 2.0, "bytes": 16.0},
+        hello=HELLO,
+        status="failed",
+        reason="the worker crashed: SIGSEGV",
+    )
+    schema.check_row(row)
+    assert set(row) == set(make_gemm())

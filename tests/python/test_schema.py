@@ -1,0 +1,121 @@
+"""schema.json describes rows and contexts, and our reader of it agrees with a full validator."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deepbench import schema
+from example_rows import make_context, make_gemm, make_memory, without_times
+
+LINES = [
+    make_context(),
+    make_gemm(),
+    make_memory(),
+    without_times(make_gemm(), "unsupported", "no half here"),
+]
+
+
+def accepts(line: object) -> bool:
+    """What our reader says of a line."""
+    check = schema.check_row
+    if isinstance(line, dict) and line.get("type") == "context":
+        check = schema.check_context
+    try:
+        check(line)
+    except schema.SchemaError:
+        return False
+    return True
+
+
+def full_validator() -> jsonschema.Draft202012Validator:
+    return jsonschema.Draft202012Validator(dict(schema.document()))
+
+
+def test_schema_is_a_schema() -> None:
+    jsonschema.Draft202012Validator.check_schema(dict(schema.document()))
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_examples_are_valid(line: dict[str, Any]) -> None:
+    full_validator().validate(line)
+    assert accepts(line)
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_examples_name_every_key(line: dict[str, Any]) -> None:
+    kind = schema.document()["$defs"][line["type"]]
+    assert set(kind["properties"]) == set(line)
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_unknown_keys_are_allowed(line: dict[str, Any]) -> None:
+    line = {**line, "of_the_future": {"a": [1]}}
+    full_validator().validate(line)
+    assert accepts(line)
+
+
+def paths(value: object, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
+    """Where every value of a line is."""
+    items: list[tuple[str | int, object]] = []
+    if isinstance(value, dict):
+        items = list(value.items())
+    elif isinstance(value, list):
+        items = list(enumerate(value))
+    below = [place for key, item in items for place in paths(item, (*path, key))]
+    return [path, *below] if path else below
+
+
+PLAIN = (
+    st.none()
+    | st.booleans()
+    | st.integers(-5, 5)
+    | st.floats(allow_nan=False)
+    | st.text(max_size=5)
+)
+JSON = PLAIN | st.lists(PLAIN, max_size=2) | st.dictionaries(st.text(max_size=3), PLAIN, max_size=2)
+
+
+@given(st.sampled_from(LINES), st.data())
+def test_agrees_with_a_full_validator(line: dict[str, Any], data: st.DataObject) -> None:
+    changed: Any = copy.deepcopy(line)
+    *parents, last = data.draw(st.sampled_from(paths(line)))
+    place = changed
+    for key in parents:
+        place = place[key]
+    place[last] = data.draw(JSON)
+    ours = accepts(changed)
+    theirs = full_validator().is_valid(changed)
+    if ours != theirs:  # 1.0 is an integer to JSON Schema, infinity is a number
+        assert theirs
+        assert not ours
+        assert isinstance(place[last], (float, list, dict))
+
+
+def test_says_where_and_what() -> None:
+    row = make_gemm()
+    row["statistics"]["median_ns"] = "fast"
+    with pytest.raises(schema.SchemaError, match=r'statistics\.median_ns is "fast", not number'):
+        schema.check_row(row)
+    del row["status"]
+    with pytest.raises(schema.SchemaError, match="has no 'status'"):
+        schema.check_row(row)
+    with pytest.raises(schema.SchemaError, match="not object"):
+        schema.check_row([])
+
+
+def test_documented_row_is_the_schema() -> None:
+    """docs/results.md and schema.json name the same keys."""
+    document = Path(__file__).parents[2] / "docs" / "results.md"
+    if not document.exists():
+        pytest.skip("the documentation is not part of this installation")
+    text = document.read_text(encoding="utf-8")
+    for name in schema.document()["$defs"]["row"]["properties"]:
+        assert json.dumps(name) in text

@@ -1,0 +1,294 @@
+"""A whole run with rows from a script: what reaches the screen, the report and the file, and how a
+run ends that does not end well."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deepbench import _core, schema
+from deepbench.cli import flags
+from deepbench.cli.errors import Terminated, UsageError
+from deepbench.cli.options import FLAGS, run_options
+from deepbench.cli.selection import select
+from deepbench.cli.sweep import Sweep
+from deepbench.progress import Screen
+from deepbench.results import ResultError, read
+from deepbench.session import Loss, SessionError
+from example_rows import HELLO, make_row, without_times
+
+Answer = Callable[[dict[str, Any]], dict[str, Any] | Loss]
+
+
+def unchanged(row: dict[str, Any]) -> dict[str, Any]:
+    return row
+
+
+class Scripted:
+    """Rows that are ok, but for those at the positions that `answers` has something else for."""
+
+    def __init__(self, answers: Mapping[int, Answer | BaseException] | None = None) -> None:
+        self.answers = dict(answers or {})
+        self.hello: dict[str, Any] = HELLO
+        self.lines: list[str] = []
+        self.ended = ""
+
+    def start(self) -> dict[str, Any]:
+        return self.hello
+
+    def run(self, line: str, position: int, limit_s: float) -> str | Loss:
+        self.lines.append(line)
+        answer = self.answers.get(position, unchanged)
+        if isinstance(answer, BaseException):
+            raise answer
+        problem = _core.Problem.parse(line.partition(" ; ")[0])
+        row = answer(make_row(problem.op, problem.attributes, position, problem.flops))
+        return row if isinstance(row, Loss) else json.dumps({**row, "problem": str(problem)})
+
+    def close(self) -> None:
+        self.ended = "closed"
+
+    def kill(self) -> None:
+        self.ended = "killed"
+
+
+class Run:
+    """One command, run to its end."""
+
+    def __init__(self, source: Scripted, *arguments: str) -> None:
+        op, *rest = arguments
+        self.source = source
+        self.out, self.err = io.StringIO(), io.StringIO()
+        line = flags.parse(rest, FLAGS)
+        options = run_options(line)
+        selection = select(op, line.words, options.corrected)
+        screen = Screen(self.out, self.err)
+        self.sweep = Sweep(selection, options, arguments, source, screen)
+
+    def end(self) -> int:
+        return self.sweep.run()
+
+
+def run(source: Scripted, *arguments: str) -> tuple[int, str, str]:
+    one = Run(source, *arguments)
+    return one.end(), one.out.getvalue(), one.err.getvalue()
+
+
+THREE = ("gemm", "m=64", "n=16,32,48", "k=64")
+
+
+def unsupported(row: dict[str, Any]) -> dict[str, Any]:
+    return without_times(row, "unsupported", "not here; pip install it")
+
+
+def lost(row: dict[str, Any]) -> Loss:
+    return Loss("failed", "the worker crashed: SIGSEGV")
+
+
+# ---- a run that goes well ---------------------------------------------------------------------
+
+
+def test_everything_is_in_its_place(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    source = Scripted()
+    status, out, err = run(source, *THREE, "-o", str(path), "--samples", "5")
+    assert status == 0
+    assert source.ended == "closed"
+    assert source.lines[1].endswith("n=32 k=64 trans_a=n trans_b=n precision=float ; position=1")
+    assert out.count("\n") == 4
+    first, *_, last = err.splitlines()
+    assert first.startswith("deepbench: gemm float on Example CPU (cpu, onednn 3.2.0, 2 threads): ")
+    assert "3 rows, about" in first
+    assert "3 rows: 3 ok; geometric mean 81.0 % of the roofline" in last
+    assert last.endswith(f"rows are in {path}")
+    result = read(path)
+    assert [row["position"] for row in result.rows] == [0, 1, 2]
+    assert result.context["options"] == {"samples": "5"}
+    assert result.context["set"] is None
+    assert result.context["command"] == [*THREE, "-o", str(path), "--samples", "5"]
+    assert set(schema.document()["$defs"]["context"]["properties"]) == set(result.context)
+    assert "\x1b" not in out + err
+    assert "\r" not in out + err
+
+
+def test_one_problem_says_which() -> None:
+    _, _, err = run(Scripted(), "gemm", "m=64", "n=16", "k=64")
+    assert err.startswith("deepbench: gemm m=64 n=16 k=64 trans_a=n trans_b=n precision=float on ")
+    assert "1 row\n" in err
+
+
+def test_long_run_names_the_short_one() -> None:
+    _, _, err = run(Scripted(), "gemm", "--format", "json")
+    assert err.splitlines()[0].endswith("; try --quick")
+    _, _, err = run(Scripted(), "gemm", "--quick", "--format", "json")
+    assert "--quick" not in err
+
+
+def test_backend_decides_the_precision() -> None:
+    source = Scripted()
+    source.hello = {**HELLO, "backend": {"name": "cuda"}}
+    run(source, "gemm", "inference", "--quick")
+    assert all("precision=int8" in line for line in source.lines)
+
+
+def test_warnings_are_said_and_kept(tmp_path: Path) -> None:
+    source = Scripted()
+    source.hello = {**HELLO, "warnings": ["the governor is powersave"]}
+    _, out, err = run(source, *THREE, "-o", str(tmp_path / "a"))
+    assert "deepbench: warning: the governor is powersave\n" in err
+    assert "warning" not in out
+    assert read(tmp_path / "a").context["warnings"] == ["the governor is powersave"]
+
+
+def test_json_on_standard_output_is_json_alone() -> None:
+    _, out, _ = run(Scripted(), *THREE, "--format", "json")
+    assert len(json.loads(out)["rows"]) == 3
+
+
+# ---- exit status ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("answers", "status", "said"),
+    [
+        ({1: unsupported}, 0, "3 rows: 2 ok, 1 unsupported"),
+        ({0: unsupported, 1: unsupported, 2: unsupported}, 1, "3 rows: 3 unsupported"),
+        ({1: lost}, 1, "3 rows: 2 ok, 1 failed"),
+        ({1: lambda row: {**row, "status": "incorrect"}}, 1, "2 ok, 1 incorrect"),
+        ({1: lambda row: {**row, "status": "mistrusted"}}, 1, "2 ok, 1 mistrusted"),
+    ],
+)
+def test_exit_status(answers: dict[int, Answer], status: int, said: str) -> None:
+    ended, _, err = run(Scripted(answers), *THREE)
+    assert ended == status
+    assert said in err
+
+
+def test_lost_row_is_recorded_and_the_sweep_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    _, out, _ = run(Scripted({1: lost}), *THREE, "-o", str(path))
+    row = read(path).rows[1]
+    assert row["status"] == "failed"
+    assert row["reason"] == "the worker crashed: SIGSEGV"
+    assert row["problem"] == "gemm m=64 n=32 k=64 trans_a=n trans_b=n precision=float"
+    assert row["attributes"]["n"] == 32
+    assert row["work"]["flops"] == 2 * 64 * 32 * 64
+    assert "failed: the worker crashed: SIGSEGV" in out
+    assert len(read(path).rows) == 3
+
+
+# ---- a run that is ended ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), Terminated(), SessionError("gave up", 1)])
+@pytest.mark.parametrize("name", ["table", "json"])
+def test_rows_so_far_are_kept(tmp_path: Path, error: BaseException, name: str) -> None:
+    path = tmp_path / "a.jsonl"
+    one = Run(Scripted({2: error}), *THREE, "-o", str(path), "--format", name)
+    with pytest.raises(type(error)):
+        one.end()
+    assert one.source.ended == "killed"
+    assert len(read(path).rows) == 2
+    assert "2 of 3 rows: 2 ok" in one.err.getvalue()
+    assert "--resume goes on" in one.err.getvalue()
+    if name == "json":
+        assert len(json.loads(one.out.getvalue())["rows"]) == 2
+
+
+def test_nobody_reads_the_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = Run(Scripted(), *THREE, "-o", str(tmp_path / "a.jsonl"))
+
+    def closed(text: str) -> int:
+        raise BrokenPipeError
+
+    monkeypatch.setattr(one.out, "write", closed)
+    with pytest.raises(BrokenPipeError):
+        one.end()
+    assert one.source.ended == "killed"
+    assert len(read(tmp_path / "a.jsonl").rows) <= 1
+
+
+def test_backend_that_cannot_be_had_leaves_no_file(tmp_path: Path) -> None:
+    class Refusing(Scripted):
+        def start(self) -> dict[str, Any]:
+            raise SessionError("no device", 2)
+
+    one = Run(Refusing(), *THREE, "-o", str(tmp_path / "a.jsonl"))
+    with pytest.raises(SessionError):
+        one.end()
+    assert not (tmp_path / "a.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((*THREE, "--energy"), "--energy: the backend cpu cannot measure energy"),
+        (("memory", "--format", "legacy"), "format legacy has no form for memory"),
+    ],
+)
+def test_what_only_the_backend_can_refuse(arguments: Sequence[str], message: str) -> None:
+    one = Run(Scripted(), *arguments)
+    with pytest.raises(Exception, match=message):
+        one.end()
+    assert one.source.ended == "killed"
+    assert one.source.lines == []
+
+
+def test_mistakes_show_before_anything_starts() -> None:
+    class Untouchable(Scripted):
+        def start(self) -> dict[str, Any]:
+            raise AssertionError
+
+    with pytest.raises(UsageError, match="gemm needs k="):
+        run(Untouchable(), "gemm", "m=1", "n=2")
+
+
+# ---- resuming ---------------------------------------------------------------------------------
+
+
+def test_resumed_run_is_as_if_it_had_not_ended(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    with pytest.raises(KeyboardInterrupt):
+        run(Scripted({1: KeyboardInterrupt()}), *THREE, "-o", str(path))
+    source = Scripted()
+    status, out, err = run(source, *THREE, "-o", str(path), "--resume", "--format", "csv")
+    assert status == 0
+    assert len(source.lines) == 2
+    assert out.count("\r\n") == 4
+    assert "has 1 of 3 rows" in err
+    assert [row["position"] for row in read(path).rows] == [0, 1, 2]
+    whole, _, _ = run(Scripted(), *THREE, "-o", str(path), "--resume")
+    assert whole == 0
+
+
+def test_resuming_fills_holes_and_cuts_a_torn_line(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    run(Scripted(), *THREE, "-o", str(path))
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(lines[0] + lines[2] + lines[3][:100])
+    source = Scripted()
+    _, _, err = run(source, *THREE, "-o", str(path), "--resume")
+    assert "warning" in err
+    assert [line[-1] for line in source.lines] == ["0", "2"]
+    assert sorted(row["position"] for row in read(path).rows) == [0, 1, 2]
+
+
+def test_resuming_another_run_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    run(Scripted(), *THREE, "-o", str(path))
+    before = path.read_bytes()
+    for changed in (("gemm", "m=64", "n=16,32,49", "k=64"), (*THREE, "--samples", "3")):
+        with pytest.raises(ResultError, match=r"--resume with another run: .*file is of: gemm"):
+            run(Scripted(), *changed, "-o", str(path), "--resume")
+    assert path.read_bytes() == before
+
+
+def test_resuming_what_does_not_exist_begins_it(tmp_path: Path) -> None:
+    status, _, _ = run(Scripted(), *THREE, "-o", str(tmp_path / "a"), "--resume")
+    assert status == 0
+    assert len(read(tmp_path / "a").rows) == 3
