@@ -42,7 +42,7 @@ class Estimate:
     """
 
     _ROW_S = 0.5  # settling, sampling and verifying a small row
-    _CALLS = 15  # of a large row: warm-up, samples, verification
+    _CALLS = 5  # of a large row: warm-up, samples, verification
 
     def __init__(self, flops: Sequence[float], guess_flops_per_s: float, cap_s: float) -> None:
         self._flops = list(flops)

@@ -11,6 +11,7 @@
 #include "deepbench/measure/batch.hpp"
 #include "deepbench/run/backend.hpp"
 #include "deepbench/run/loader.hpp"
+#include "deepbench/run/runner.hpp"
 
 namespace deepbench::testing {
 
@@ -28,6 +29,14 @@ inline Kernel fake_kernel(const std::string& script,
                           const std::string& problem = "gemm m=4 n=4 k=4",
                           const Attributes& options = {}) {
   return fake_backend(script).prepare(Problem::parse(problem), options);
+}
+
+// One row of a problem line under a script, by default without ceilings: they are problems too.
+inline Result fake_row(const std::string& script, const std::string& line,
+                       const std::string& options = "ceilings=no",
+                       const std::string& plugin = "fake") {
+  fake_backend(script, plugin);
+  return Runner(plugin_path(plugin), options).run(line, 0);
 }
 
 // A scripted clock for the measuring loop, through the seam like any other.

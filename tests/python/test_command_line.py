@@ -230,7 +230,7 @@ def test_same_protocol_by_hand() -> None:
 def test_interrupted_run_keeps_its_rows(tmp_path: Path, number: int, status: int) -> None:
     path = tmp_path / "a.jsonl"
     process = subprocess.Popen(
-        [*DEEPBENCH, "gemm", "--backend", "cpu", "--samples", "3", "-o", str(path), "--format", "csv"],
+        [*DEEPBENCH, "gemm", "--backend=cpu", "--samples=3", "--format=csv", "-o", str(path)],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
     )  # fmt: skip
     assert process.stdout is not None

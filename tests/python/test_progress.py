@@ -65,7 +65,7 @@ def test_progress_line_fits_the_terminal() -> None:
 
 def test_first_estimate_is_a_guess() -> None:
     estimate = Estimate([1e9] * 10, guess_flops_per_s=1e10, cap_s=10)
-    assert estimate.left_s() == pytest.approx(10 * (0.5 + 1.5))
+    assert estimate.left_s() == pytest.approx(10 * (0.5 + 0.5))
 
 
 def test_estimate_learns_from_rows() -> None:

@@ -175,10 +175,7 @@ def original(set_name: str, op: str, corrected: bool) -> Suite:
 def _select_memory(words: Words) -> Selection:
     if words.set is not None:
         raise UsageError("memory has no sets: 'memory' alone runs a sweep over kinds and sizes")
-    if "bytes" in words.values:
-        return Selection("memory", None, LineSource(problem_lines("memory", words)), many=False)
-    others = [key for key in words.values if key != "kind"]
-    if others:  # the native parser names what is right
+    if set(words.values) - {"kind"}:
         return Selection("memory", None, LineSource(problem_lines("memory", words)), many=False)
     kinds = words.values.get("kind", ["read", "write", "copy"])
     return Selection("memory sweep", None, MemorySweep(kinds), many=True)

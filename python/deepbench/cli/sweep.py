@@ -30,7 +30,7 @@ Json = Mapping[str, Any]
 
 _PATIENCE_S = 0.8  # without a word on the screen
 _GUESS_FLOPS_PER_S = {"cuda": 3e14}  # for the first estimate of the time
-_GUESS_PER_THREAD = 5e10
+_GUESS_PER_THREAD = 1e11
 _CAP_S = {"cuda": 8.0}
 _CAP_OTHERWISE_S = 15.0
 
@@ -57,6 +57,7 @@ class Sweep:
         self._report: Report = create(options.format)
         self._estimate = Estimate([], 1.0, 1.0)
         self._rows: list[PlannedRow] = []
+        self._now: PlannedRow | None = None
 
     def run(self) -> int:
         """Runs everything and returns the exit status. Whatever ends it early, what was measured
@@ -166,6 +167,7 @@ class Sweep:
 
     def _measure(self, planned: PlannedRow) -> Json:
         self._row_clock = clock = Stopwatch()
+        self._now = planned
         self._tick()
         limit_s = hang_limit_s(planned, self._options)
         answer = self._source.run(planned.line, planned.position, limit_s)
@@ -175,6 +177,7 @@ class Sweep:
             self._keep(answer)
         row: Json = json.loads(answer)
         self._done[planned.position] = row
+        self._now = None
         ceilings_ns = get(row, "stages_ns.ceilings") or 0  # once for many rows
         self._estimate.finished(max(0.0, clock.elapsed_s() - ceilings_ns / 1e9))
         return row
@@ -206,11 +209,10 @@ class Sweep:
                 self._greeted = True
                 self._screen.say("deepbench: waiting for the backend")
             return
-        done, rows = len(self._done), len(self._rows)
-        if done < rows:
+        if self._now is not None:
             left = duration(self._estimate.left_s(self._row_clock.elapsed_s()))
-            now = self._rows[done].problem
-            self._screen.progress(f"row {done + 1} of {rows}, about {left} left: {now}")
+            count = f"row {len(self._done) + 1} of {len(self._rows)}"
+            self._screen.progress(f"{count}, about {left} left: {self._now.problem}")
 
     def _end_report(self, forgiving: bool = False) -> None:
         try:

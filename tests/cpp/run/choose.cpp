@@ -1,0 +1,154 @@
+// algorithm=best: the fastest candidate that is right, by more than noise.
+#include "deepbench/run/choose.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "../fake.hpp"
+
+namespace deepbench {
+namespace {
+
+using testing::fake_backend;
+using testing::fake_row;
+
+constexpr const char* kProblem = "gemm m=7 n=5 k=9";
+// No limit of host time, so that a busy machine changes nothing.
+constexpr const char* kExhaustive = "ceilings=no algorithm=exhaustive";
+
+bool has_note(const Result& row, const std::string& text) {
+  return std::any_of(row.notes.begin(), row.notes.end(),
+                     [&](const std::string& note) { return note.find(text) != std::string::npos; });
+}
+
+TEST_CASE("the fastest candidate wins, and both times are on the row") {
+  const Result row = fake_row(
+      "candidates own quick slow; time 1000; when candidate=quick time 500;"
+      "when candidate=slow time 2000", kProblem, kExhaustive);
+  CHECK(row.status == Status::kOk);
+  CHECK(row.median_ns() == 500);
+  CHECK(row.algorithm.name == "naive:quick");
+  CHECK(row.algorithm.default_ns == 1000);
+  CHECK(row.algorithm.default_name == "naive:own");
+  CHECK(row.algorithm.candidates == 3);
+  CHECK(row.verification.state == Verification::State::kPassed);
+}
+
+TEST_CASE("a switch needs more than 2 %") {
+  const std::string script = "candidates own other; time 1000; when candidate=other time ";
+  CHECK(fake_row(script + "985", kProblem, kExhaustive).algorithm.name == "naive:own");
+  CHECK(fake_row(script + "975", kProblem, kExhaustive).algorithm.name == "naive:other");
+  const Result equal = fake_row(script + "1000", kProblem, kExhaustive);
+  CHECK(equal.algorithm.name == "naive:own");
+  CHECK(equal.median_ns() == 1000);
+  CHECK(equal.algorithm.default_ns == 1000);
+}
+
+TEST_CASE("a candidate that is faster but wrong is no winner, and is named") {
+  const Result row = fake_row(
+      "candidates own wrong quick; time 1000; when candidate=wrong time 300;"
+      "when candidate=wrong mutant last_k; when candidate=quick time 500", kProblem, kExhaustive);
+  CHECK(row.status == Status::kOk);
+  CHECK(row.algorithm.name == "naive:quick");
+  CHECK(row.median_ns() == 500);
+  CHECK(has_note(row, "candidate wrong left out: before timing: output "));
+  const Result none = fake_row(
+      "candidates own wrong; time 1000; when candidate=wrong time 300;"
+      "when candidate=wrong mutant one_off", kProblem, kExhaustive);
+  CHECK(none.status == Status::kOk);
+  CHECK(none.algorithm.name == "naive:own");
+  CHECK(none.median_ns() == 1000);
+  CHECK(none.verification.state == Verification::State::kPassed);
+}
+
+TEST_CASE("a candidate that cannot be prepared or fails is left out and named") {
+  const Result row = fake_row(
+      "candidates own absent breaking quick; time 1000;"
+      "when candidate=absent fail prepare unsupported not for this shape;"
+      "when candidate=breaking fail time_batch failed it broke;"
+      "when candidate=quick time 500", kProblem, kExhaustive);
+  CHECK(row.status == Status::kOk);
+  CHECK(row.algorithm.name == "naive:quick");
+  CHECK(has_note(row, "candidate absent left out: not for this shape"));
+  CHECK(has_note(row, "candidate breaking left out: time_batch: it broke"));
+  CHECK(row.algorithm.candidates == 4);
+}
+
+TEST_CASE("a device that is lost by a candidate is lost") {
+  const Result row = fake_row(
+      "candidates own fatal; time 1000; when candidate=fatal fail time_batch device_lost gone",
+      kProblem, kExhaustive);
+  CHECK(row.status == Status::kDeviceLost);
+}
+
+TEST_CASE("candidates that cannot be listed do not cost the library's own choice") {
+  const Result row = fake_row("time 1000; fail candidates failed no list", kProblem, kExhaustive);
+  CHECK(row.status == Status::kOk);
+  CHECK(row.median_ns() == 1000);
+  CHECK(has_note(row, "no list"));
+}
+
+TEST_CASE("without candidates best is the library's own choice") {
+  for (const std::string plugin : {"fake", "minimal"}) {
+    const Result row = fake_row("time 1000", kProblem, kExhaustive, plugin);
+    CHECK(row.status == Status::kOk);
+    CHECK(row.algorithm.name == "naive:default");
+    CHECK(row.median_ns() == 1000);
+  }
+}
+
+std::string many_candidates(int count) {
+  std::string line = "candidates own";
+  for (int i = 1; i < count; ++i) line += " c" + std::to_string(i);
+  return line + "\ntime 1000\nwhen candidate=c" + std::to_string(count - 1) + " time 500\n";
+}
+
+TEST_CASE("best tries at most 32, exhaustive all") {
+  const Result all = fake_row(many_candidates(40), kProblem, kExhaustive);
+  CHECK(all.algorithm.name == "naive:c39");
+  CHECK(all.algorithm.candidates == 40);
+  // The library's own choice sleeps, so that there is host time enough to try others.
+  const Result some = fake_row(many_candidates(40) + "when candidate=own sleep time_batch 2",
+                               kProblem, "ceilings=no algorithm=best verify=no");
+  CHECK(some.algorithm.name == "naive:own");
+  CHECK(some.algorithm.candidates <= 33);
+}
+
+TEST_CASE("best gives up when the others cost too much host time") {
+  const Result row = fake_row(many_candidates(20) + "sleep prepare 20; time 1000", kProblem,
+                              "ceilings=no algorithm=best");
+  CHECK(row.status == Status::kOk);
+  CHECK(has_note(row, "candidates left untried for lack of time"));
+  CHECK(row.algorithm.candidates < 20);
+}
+
+TEST_CASE("a candidate can be asked for by its id") {
+  const std::string script = "candidates own quick; time 1000; when candidate=quick time 500";
+  const Result row = fake_row(script, kProblem, "ceilings=no algorithm=quick");
+  CHECK(row.status == Status::kOk);
+  CHECK(row.algorithm.mode == "quick");
+  CHECK(row.algorithm.name == "naive:quick");
+  CHECK(row.median_ns() == 500);
+  const Result unknown = fake_row(script, kProblem, "ceilings=no algorithm=quik");
+  CHECK(unknown.status == Status::kInvalid);
+  CHECK(unknown.reason.find("'quik'") != std::string::npos);
+}
+
+TEST_CASE("a conversion that cannot be made beforehand is part of a candidate's cost") {
+  const std::string script =
+      "candidates own packed; time 1000; when candidate=packed time 500;"
+      "when candidate=packed emit describe_kernel converted b;"
+      "when candidate=packed emit describe_kernel conversion_ns 600.0";
+  CHECK(fake_row(script, kProblem, kExhaustive).algorithm.name == "naive:own");
+  const Result constant =
+      fake_row(script, kProblem, std::string(kExhaustive) + " constant=b");
+  CHECK(constant.algorithm.name == "naive:packed");
+  REQUIRE(constant.conversion);
+  CHECK(constant.conversion->operand == "b");
+  CHECK(constant.conversion->ns == 600);
+  CHECK(constant.conversion->constant);
+}
+
+}  // namespace
+}  // namespace deepbench

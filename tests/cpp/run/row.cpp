@@ -1,0 +1,204 @@
+// One row from support to ceilings: how it can end, and what is on it.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "../fake.hpp"
+
+namespace deepbench {
+namespace {
+
+using doctest::Approx;
+using testing::fake_row;
+
+constexpr const char* kProblem = "gemm m=64 n=64 k=64";  // 524288 operations, 64 KiB
+
+bool has_note(const Result& row, const std::string& text) {
+  return std::any_of(row.notes.begin(), row.notes.end(),
+                     [&](const std::string& note) { return note.find(text) != std::string::npos; });
+}
+
+TEST_CASE("a row that is not supported says why, and nothing was prepared") {
+  const Result row = fake_row("fail supports unsupported no half on Tuesdays", kProblem);
+  CHECK(row.status == Status::kUnsupported);
+  CHECK(row.reason == "no half on Tuesdays");
+  CHECK_FALSE(row.samples);
+  CHECK(fake_row("", "conv w=7 h=7 c=4 n=2 k=8 s=3 r=3").reason == "the fake backend has no conv");
+}
+
+TEST_CASE("a problem that does not fit the memory is refused before it is prepared") {
+  const Result row = fake_row(
+      "memory_needed 70000000000; emit describe_device memory_available_bytes 60000000000;"
+      "crash prepare", kProblem);
+  CHECK(row.status == Status::kOutOfMemory);
+  CHECK(row.reason == "needs 65.19 GiB of memory; 55.88 GiB are available");
+  const Result total = fake_row(
+      "memory_needed 3000; emit describe_device memory_available_bytes 2999", kProblem);
+  CHECK(total.status == Status::kOutOfMemory);
+  CHECK(fake_row("memory_needed 2999; emit describe_device memory_available_bytes 2999", kProblem)
+            .status == Status::kOk);
+}
+
+TEST_CASE("a failure in any slot of a row is its reason") {
+  for (const std::string slot :
+       {"describe_device", "supports", "memory_needed", "prepare", "describe_kernel", "time_batch"}) {
+    const Result row = fake_row("fail " + slot + " failed the cable is out", kProblem);
+    CHECK(row.status == Status::kFailed);
+    CHECK(row.reason == slot + ": the cable is out");
+  }
+  CHECK(fake_row("fail prepare out_of_memory 5 GiB asked", kProblem).status ==
+        Status::kOutOfMemory);
+  CHECK(fake_row("fail time_batch device_lost it fell off", kProblem).status ==
+        Status::kDeviceLost);
+  CHECK(fake_row("answer elapsed_ns nan", kProblem).reason ==
+        "time_batch: the backend answered nonsense: an elapsed time of nan ns");
+}
+
+TEST_CASE("what was measured is not lost to a failure of looking on") {
+  const Result row = fake_row("time 1000; fail observe failed no sensor", kProblem);
+  CHECK(row.status == Status::kOk);
+  CHECK(row.median_ns() == 1000);
+  CHECK(has_note(row, "no sensor"));
+}
+
+TEST_CASE("what a kernel says of itself is on the row") {
+  const Result row = fake_row(
+      "emit describe_kernel padded.m 72; emit describe_kernel padding_rule to multiples of 8;"
+      "emit describe_kernel metric.dense 2.5 us lower; emit describe_kernel metric.busbw 9.0 GB/s "
+      "higher; emit describe_kernel note.one said once; emit describe_kernel workspace_bytes 4096;"
+      "emit describe_kernel planning_ns 1500.0; beta 0; mhz 1500; flags 2", kProblem);
+  REQUIRE_MESSAGE(row.status == Status::kOk, row.reason);
+  CHECK(row.library == "fake");
+  CHECK(row.algorithm.name == "naive:default");
+  CHECK(row.algorithm.workspace_bytes == 4096);
+  CHECK(row.algorithm.planning_ns == 1500);
+  CHECK(row.padding_rule == "to multiples of 8");
+  CHECK(row.padded.integer("m") == 72);
+  REQUIRE(row.metrics.size() == 2);
+  CHECK(row.metrics[0].name == "dense");
+  CHECK(row.metrics[0].unit == "us");
+  CHECK(row.metrics[0].better == "lower");
+  CHECK(row.metrics[1].unit == "GB/s");
+  CHECK(row.metrics[1].better == "higher");
+  CHECK(has_note(row, "said once"));
+  CHECK(has_note(row, "the script says so"));  // of beta
+  CHECK(row.observed.real("power_w") == 100);
+  CHECK(row.observed.real("sm_clock_mhz") == 1500);
+  CHECK(row.observed.integer("power_capped_samples") > 0);
+  CHECK(row.regime.threads == 1);
+  CHECK(row.device_name == "Fake device 0");
+}
+
+TEST_CASE("the regime is on the row") {
+  const Result hot = fake_row("", kProblem);
+  CHECK(hot.regime.cache == "hot");
+  CHECK(hot.regime.cold == "");
+  CHECK(hot.regime.copies == 1);
+  CHECK(hot.regime.resident == true);
+  CHECK(hot.regime.power == "burst");
+  CHECK(fake_row("cache 1000", kProblem).regime.resident == false);
+  const Result cold = fake_row("", kProblem, "ceilings=no cache=cold threads=3");
+  CHECK(cold.regime.cache == "cold");
+  CHECK(cold.regime.cold == "rotation");
+  CHECK(cold.regime.copies == 1 + 3 * (32 << 20) / (4 * 64 * 64 * 4));
+  CHECK(cold.regime.threads == 3);
+  const Result stuck = fake_row("rotation stuck", kProblem, "ceilings=no cache=cold");
+  CHECK(stuck.status == Status::kFailed);
+  CHECK(stuck.reason.find("copies of the operands") != std::string::npos);
+}
+
+TEST_CASE("a row is held against measured ceilings") {
+  // The model: 1 us, then 1000 operations or 1000 bytes (from the caches) in a nanosecond.
+  const Result row = fake_row("", "gemm m=256 n=256 k=256", "");
+  REQUIRE_MESSAGE(row.status == Status::kOk, row.reason);
+  const double t = 1000 + 2.0 * 256 * 256 * 256 / 1000;
+  CHECK(row.median_ns() == Approx(t));
+  CHECK(row.bound.by == "arithmetic");
+  CHECK(row.bound.latency_ns == Approx(1000).epsilon(0.001));
+  CHECK(row.bound.flops_per_s == Approx(1e12).epsilon(0.01));
+  CHECK(row.bound.share_arithmetic == Approx((t - 1000) / t).epsilon(0.01));
+  CHECK(row.bound.share_roofline == row.bound.share_arithmetic);
+
+  const Result small = fake_row("", kProblem, "");
+  CHECK(small.bound.by == "latency");
+  const Result copy = fake_row("", "memory kind=copy bytes=1000000000", "verify=no");
+  CHECK(copy.bound.by == "memory");
+  CHECK(copy.bound.level == "memory");
+  CHECK(copy.bound.share_roofline == Approx(1).epsilon(0.01));
+  const Result thin = fake_row("", "gemm m=1000000 n=1 k=1", "verify=no");
+  CHECK(thin.bound.by == "cache");
+  CHECK(thin.bound.level == "llc");
+}
+
+TEST_CASE("a row steadily above its ceiling raises the ceiling") {
+  const Result row = fake_row("when m=64 time 200", kProblem, "");
+  CHECK(row.status == Status::kOk);
+  CHECK(row.median_ns() == 200);
+  CHECK(row.bound.share_roofline == Approx(1));
+  CHECK(row.bound.flops_per_s == Approx(524288 / 200e-9));
+  CHECK(has_note(row, "above the measured ceiling"));
+}
+
+TEST_CASE("a row at most 5 % above its ceiling is left alone") {
+  // Without overheads the ceilings are exact: 524.288 ns are possible.
+  const std::string model = "model 0.001 1000 100 1000; when m=64 time ";
+  const Result near = fake_row(model + "505", kProblem, "");
+  CHECK(near.status == Status::kOk);
+  CHECK(near.bound.share_roofline == Approx(524.288 / 505).epsilon(0.001));
+  CHECK(near.notes.empty());
+  CHECK(has_note(fake_row(model + "490", kProblem, ""), "above the measured ceiling"));
+}
+
+TEST_CASE("a row above its ceiling that does not repeat is mistrusted") {
+  const Result row = fake_row(
+      "when m=64 attempt=0 time 200; when m=64 attempt=1 time 300", kProblem, "");
+  CHECK(row.status == Status::kMistrusted);
+  CHECK(row.reason ==
+        "above its ceiling, and a second measurement differs: 200 ns, then 300 ns");
+  CHECK(row.samples);
+  CHECK_FALSE(row.has_rates());
+}
+
+TEST_CASE("a row that was above its ceiling once is measured again") {
+  const Result row =
+      fake_row("when m=64 attempt=0 time 200; when m=64 attempt=1 time 2000", kProblem, "");
+  CHECK(row.status == Status::kOk);
+  CHECK(row.median_ns() == 2000);
+  CHECK(row.bound.share_roofline < 1);
+}
+
+TEST_CASE("a ceiling that was measured too low is measured again") {
+  // The first time around every ceiling's problem runs at a third of its speed.
+  const Result row = fake_row(
+      "model 0.001 1000 100 1000; when m=256 time 30000;"
+      "when m=1024 attempt=0 model 0.001 300 30 300; when m=2048 attempt=0 model 0.001 300 30 300;"
+      "when m=4096 attempt=0 model 0.001 300 30 300", "gemm m=256 n=256 k=256", "");
+  CHECK(row.status == Status::kOk);
+  CHECK(row.bound.flops_per_s == Approx(1e12).epsilon(0.01));
+  CHECK(row.bound.share_arithmetic == Approx(33554.432 / 30000 ).epsilon(0.2));
+}
+
+TEST_CASE("ceilings that cannot be measured leave the row as it is") {
+  const Result row = fake_row("when m=1024 fail time_batch failed x; when m=1 fail prepare failed x;"
+                              "when op=memory fail supports unsupported x", kProblem, "");
+  CHECK(row.status == Status::kOk);
+  CHECK(row.bound.flops_per_s == 0);
+  CHECK(row.bound.bytes_per_s == 0);
+  CHECK(row.bound.by == "");
+}
+
+TEST_CASE("a device that is lost while ceilings are measured is lost") {
+  const Result row = fake_row("when op=memory fail time_batch device_lost gone", kProblem, "");
+  CHECK(row.status == Status::kDeviceLost);
+}
+
+TEST_CASE("once: one call, no verification, no ceilings") {
+  const Result row = fake_row("time 1234; mutant last_k", kProblem, "once=yes");
+  CHECK(row.status == Status::kOk);
+  CHECK(row.median_ns() == 1234);
+  CHECK(row.bound.flops_per_s == 0);
+  CHECK(row.verification.reason == "one call only");
+}
+
+}  // namespace
+}  // namespace deepbench

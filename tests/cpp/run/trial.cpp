@@ -1,0 +1,141 @@
+// What a row does with its kernel, slot by slot, read from the fake backend's log.
+#include "deepbench/run/trial.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "../fake.hpp"
+#include "../folder.hpp"
+#include "deepbench/core/status.hpp"
+
+namespace deepbench {
+namespace {
+
+using testing::fake_backend;
+using testing::Folder;
+
+constexpr const char* kProblem = "gemm m=7 n=5 k=9";
+
+struct Logged {
+  Stages stages;
+  std::vector<std::string> calls;
+  Samples samples;
+};
+
+// Measures under a script; returns the slots that were called from prepare to destroy.
+Logged measure(const std::string& script, const RunOptions& options = {},
+               const MeasureOptions& how = {}) {
+  const Folder folder;
+  const Backend backend = fake_backend(script + "\nlog " + (folder / "calls"));
+  Logged logged;
+  {
+    Trial trial(backend, Problem::parse(kProblem), options, "", logged.stages);
+    trial.measure(how);
+    logged.samples = *trial.samples();
+  }
+  logged.calls = folder.lines("calls");
+  return logged;
+}
+
+std::vector<std::string> part(const std::vector<std::string>& all, size_t begin, size_t count) {
+  return {all.begin() + std::min<std::ptrdiff_t>(std::ptrdiff_t(begin), std::ptrdiff_t(all.size())),
+          all.begin() + std::min<std::ptrdiff_t>(std::ptrdiff_t(begin + count),
+                                                 std::ptrdiff_t(all.size()))};
+}
+
+TEST_CASE("outputs are poisoned, called once and checked, then timed, then all of that again") {
+  const auto calls = measure("time 2e6").calls;
+  // Of each kernel: two first calls, twenty of warm-up, ten samples, one to verify.
+  REQUIRE(calls.size() == 3 + 1 + 2 + 31 + 1 + 1 + 2 + 1);
+  CHECK(part(calls, 0, 6) ==
+        std::vector<std::string>{"prepare", "describe_kernel", "poison_outputs",
+                                 "time_batch count=1 launch=0 flags=0", "scan_output",
+                                 "read_output"});
+  for (size_t i = 6; i < 6 + 31; ++i) CHECK(calls[i] == "time_batch count=1 launch=0 flags=0");
+  CHECK(part(calls, 37, 5) ==
+        std::vector<std::string>{"poison_outputs", "time_batch count=1 launch=0 flags=0",
+                                 "scan_output", "read_output", "destroy"});
+}
+
+TEST_CASE("without verification nothing but timing happens") {
+  RunOptions options;
+  options.verify = false;
+  const auto calls = measure("time 2e6", options).calls;
+  REQUIRE(calls.size() == 2 + 32 + 1);
+  CHECK(calls[1] == "describe_kernel");
+  for (size_t i = 2; i < 34; ++i) CHECK(calls[i] == "time_batch count=1 launch=0 flags=0");
+  CHECK(calls[34] == "destroy");
+}
+
+TEST_CASE("long calls are verified as they are timed: no call is made for checking alone") {
+  const auto logged = measure("time 400e6");
+  CHECK(logged.samples.per_call_ns.size() == 5);
+  CHECK(std::count(logged.calls.begin(), logged.calls.end(),
+                   "time_batch count=1 launch=0 flags=0") == 6);
+  CHECK(part(logged.calls, logged.calls.size() - 5, 5) ==
+        std::vector<std::string>{"poison_outputs", "time_batch count=1 launch=0 flags=0",
+                                 "scan_output", "read_output", "destroy"});
+}
+
+TEST_CASE("in place, the operand is brought back before it leaves its range, between batches") {
+  const auto logged = measure("time 1000; in_place; emit describe_kernel restore_every 150");
+  CHECK(logged.samples.batch == 150);  // not the 200 that would fill the span
+  uint64_t since = 0, most = 0;
+  for (const auto& call : logged.calls) {
+    if (call == "restore") since = 0;
+    if (call.compare(0, 17, "time_batch count=") == 0) since += std::stoull(call.substr(17));
+    most = std::max(most, since);
+  }
+  CHECK(most == 150);
+}
+
+TEST_CASE("cold by flushing: one call at a time") {
+  RunOptions options;
+  options.cold = true;
+  const auto logged = measure("time 1000; flush", options);
+  CHECK(logged.samples.batch == 1);
+  for (const auto& call : logged.calls)
+    if (call.compare(0, 10, "time_batch") == 0) CHECK(call == "time_batch count=1 launch=0 flags=0");
+}
+
+TEST_CASE("once: one call between markers, nothing else") {
+  const Folder folder;
+  const Backend backend = fake_backend("time 1234; log " + (folder / "calls"));
+  Stages stages;
+  RunOptions options;
+  options.once = true;
+  {
+    Trial trial(backend, Problem::parse(kProblem), options, "", stages);
+    trial.once();
+    REQUIRE(trial.samples());
+    CHECK(trial.samples()->per_call_ns == std::vector<double>{1234});
+    CHECK(trial.samples()->stop == Stop::kTooFew);
+    CHECK(trial.verification().state == Verification::State::kSkipped);
+    CHECK(trial.verification().reason == "one call only");
+  }
+  CHECK(folder.lines("calls") ==
+        std::vector<std::string>{"prepare", "describe_kernel",
+                                 "time_batch count=1 launch=0 flags=1", "destroy"});
+}
+
+TEST_CASE("a few samples: a first call, an estimate, batches that fill the span") {
+  const Folder folder;
+  const Backend backend = fake_backend("time 5000 1000 hold; log " + (folder / "calls"));
+  Stages stages;
+  RunOptions options;
+  options.verify = false;
+  {
+    Trial trial(backend, Problem::parse(kProblem), options, "", stages);
+    CHECK(trial.sample(3, 200e3) == std::vector<double>(3, 1000));
+  }
+  const auto calls = folder.lines("calls");
+  CHECK(part(calls, 2, 5) ==
+        std::vector<std::string>{
+            "time_batch count=1 launch=0 flags=0", "time_batch count=1 launch=0 flags=0",
+            "time_batch count=200 launch=0 flags=0", "time_batch count=200 launch=0 flags=0",
+            "time_batch count=200 launch=0 flags=0"});
+}
+
+}  // namespace
+}  // namespace deepbench
