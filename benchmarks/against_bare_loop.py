@@ -29,13 +29,16 @@ TURNS = 5
 def bare_us(program: str, problem: tuple[str, ...], environment: dict[str, str]) -> float | None:
     m, n, k, precision = problem
     done = subprocess.run(
-        [program, m, n, k, "n", "n", precision],
+        [program, f"m={m}", f"n={n}", f"k={k}", f"precision={precision}"],
         capture_output=True,
         text=True,
         check=False,
         env=os.environ | environment,
     )
-    return float(done.stdout.split()[0]) / 1e3 if done.returncode == 0 else None
+    if done.returncode != 0:
+        return None
+    figures = dict(word.split("=", 1) for word in done.stdout.split())
+    return float(figures["median_us"])
 
 
 def compare(program: str, problem: tuple[str, ...]) -> str:

@@ -128,8 +128,7 @@ dnnl_primitive_attr_t attributes(const Problem& problem, dnnl_memory_desc_t c) {
   CHECK(dnnl_primitive_attr_set_scratchpad_mode(attributes, dnnl_scratchpad_mode_user));
   CHECK(dnnl_primitive_attr_set_fpmath_mode(attributes, dnnl_fpmath_mode_strict));
   CHECK(dnnl_post_ops_create(&post_ops));
-  if (problem.c == "sum")
-    CHECK(dnnl_post_ops_append_sum(post_ops, 1.0f, 0, dnnl_data_type_undef));
+  if (problem.c == "sum") CHECK(dnnl_post_ops_append_sum(post_ops, 1.0f, 0, dnnl_data_type_undef));
   if (problem.c == "add") CHECK(dnnl_post_ops_append_binary(post_ops, dnnl_binary_add, c));
   CHECK(dnnl_primitive_attr_set_post_ops(attributes, post_ops));
   return attributes;
@@ -166,8 +165,7 @@ Matmul prepare(const Problem& p) {
   add(DNNL_ARG_SCRATCHPAD, dnnl_primitive_desc_query_md(description, dnnl_query_scratchpad_md, 0),
       DNNL_MEMORY_ALLOCATE);
   if (p.c == "add")
-    add(DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, result,
-        operand(p.n * p.m, type_c, 4));
+    add(DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, result, operand(p.n * p.m, type_c, 4));
   return matmul;
 }
 
@@ -189,7 +187,8 @@ int main(int count, char** words) {
 
   std::vector<double> samples;
   const Clock::time_point begin = Clock::now();
-  while (samples.size() < 5 || Clock::now() - begin < std::chrono::duration<double>(problem.seconds))
+  while (samples.size() < 5 ||
+         Clock::now() - begin < std::chrono::duration<double>(problem.seconds))
     samples.push_back(time_ns(matmul, calls));
   std::sort(samples.begin(), samples.end());
   const double median = samples[samples.size() / 2];

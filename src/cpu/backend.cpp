@@ -123,8 +123,7 @@ class CpuBackend final : public plugin::Backend {
   int32_t device_count() override { return 1; }
 
   void describe_device(int32_t device, plugin::Sink& sink) override {
-    if (device != 0)
-      plugin::invalid("device " + std::to_string(device) + ": the CPU is device 0");
+    if (device != 0) plugin::invalid("device " + std::to_string(device) + ": the CPU is device 0");
     describe_processor(thread_count(0), sink);
   }
 

@@ -42,7 +42,7 @@ class Copies {
   uint64_t count() const { return count_; }
   static uint64_t needed(uint64_t bytes, uint64_t copies);
 
-  void replicate();                      // copy 0 into all others
+  void replicate();                       // copy 0 into all others
   void overwrite(const std::byte* from);  // all of them
 
  private:

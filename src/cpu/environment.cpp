@@ -26,8 +26,8 @@ std::vector<std::pair<std::string, std::string>> library_environment(int threads
 
   const std::string count = std::to_string(threads);
   std::vector<std::pair<std::string, std::string>> variables = {
-      {"OMP_NUM_THREADS", count},  {"OMP_DYNAMIC", "false"},       {"OMP_PROC_BIND", "true"},
-      {"OMP_PLACES", places},      {"MKL_NUM_THREADS", count},     {"MKL_DYNAMIC", "false"},
+      {"OMP_NUM_THREADS", count},     {"OMP_DYNAMIC", "false"},   {"OMP_PROC_BIND", "true"},
+      {"OMP_PLACES", places},         {"MKL_NUM_THREADS", count}, {"MKL_DYNAMIC", "false"},
       {"OPENBLAS_NUM_THREADS", count}};
   if (isa.avx512 && openblas_may_not_know(isa))
     variables.emplace_back("OPENBLAS_CORETYPE", "SkylakeX");

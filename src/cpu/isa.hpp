@@ -26,8 +26,9 @@ const Isa& isa();
 }  // namespace deepbench::cpu
 
 // Compiles a function once for the baseline and once for each wider vector unit; the loader picks.
-// A loop held to the baseline's 16 bytes would be a straw man beside any library.
-#if defined(__x86_64__) && defined(__gnu_linux__) && defined(__GLIBC__)
+// A loop held to the baseline's 16 bytes would be a straw man beside any library. The thread
+// sanitizer is not ready yet when the loader picks.
+#if defined(__x86_64__) && defined(__GLIBC__) && !defined(__SANITIZE_THREAD__)
 #define DEEPBENCH_CPU_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
 #define DEEPBENCH_CPU_CLONES

@@ -9,8 +9,8 @@
 namespace deepbench::cpu {
 
 struct Limits {
-  double cores = 0;          // processor time per time; 0: no quota
-  int64_t memory_bytes = 0;  // 0: no limit
+  double cores = 0;               // processor time per time; 0: no quota
+  int64_t memory_bytes = 0;       // 0: no limit
   int64_t memory_used_bytes = 0;  // in the group that sets the limit, reclaimable pages left out
 };
 

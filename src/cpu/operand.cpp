@@ -93,7 +93,8 @@ uint64_t bits_of_one(deepbench_type type) {
   }
 }
 
-// ---- one bit pattern everywhere ------------------------------------------------------------------
+// ---- one bit pattern everywhere
+// ------------------------------------------------------------------
 
 // Calls body with a null pointer to the unsigned word that stores an element.
 template <class Body>
@@ -162,7 +163,8 @@ uint64_t non_finite_mask(deepbench_type type) {
   }
 }
 
-// ---- scanning -------------------------------------------------------------------------------------
+// ---- scanning
+// -------------------------------------------------------------------------------------
 
 struct Marks {
   uint64_t poison, mask;
@@ -210,7 +212,8 @@ Counts scan_words(const Word* data, const Word* restored, uint64_t begin, uint64
   return scan_loop(data, restored, begin, end, marks);
 }
 
-// ---- projecting -----------------------------------------------------------------------------------
+// ---- projecting
+// -----------------------------------------------------------------------------------
 
 DEEPBENCH_CPU_CLONES void project_f32(const float* data, const Block& block, uint64_t rows,
                                       uint64_t seed, double* sums) {

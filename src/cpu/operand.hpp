@@ -27,7 +27,8 @@ void poison(void* data, deepbench_type type, uint64_t count);
 deepbench_scan scan(const void* data, deepbench_type type, uint64_t count,
                     const void* restored = nullptr);
 
-// sums[i] = sum over j of data[i + j*rows] * deepbench_weight(seed, j). count is a multiple of rows.
+// sums[i] = sum over j of data[i + j*rows] * deepbench_weight(seed, j). count is a multiple of
+// rows.
 void project(const void* data, deepbench_type type, uint64_t count, uint64_t rows, uint64_t seed,
              double* sums);
 

@@ -80,13 +80,13 @@ void measure_caches(const SystemRoot& root, Topology& topology) {
     std::vector<Cache> caches = read_caches(cpu, root);
     if (caches.empty()) caches = ask_library(cpu, root);
     for (const Cache& cache : caches) {
-      if (cache.level == 1) topology.l1_bytes = cache.bytes;
-      if (cache.level == 2) topology.l2_bytes = cache.bytes;
       if (counted.emplace(cache.level, cache.shared).second) sums[cache.level] += cache.bytes;
     }
   }
-  topology.caches_known = !sums.empty();
-  topology.last_level_bytes = sums.empty() ? kAssumedLastLevel : sums.rbegin()->second;
+  topology.l1_bytes = sums[1];
+  topology.l2_bytes = sums[2];
+  topology.caches_known = sums[1] + sums[2] > 0;
+  topology.last_level_bytes = topology.caches_known ? sums.rbegin()->second : kAssumedLastLevel;
 }
 
 // Intel lists the kinds of cores as two devices; Arm rates each core's capacity.

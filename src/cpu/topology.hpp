@@ -19,7 +19,7 @@ struct Topology {
   int online_cpus = 0;                  // of the whole machine
   int efficiency_cores = 0;             // of `cores`, where the processor is a hybrid; else 0
 
-  // Of one core, and the sum of the last-level caches that the default threads use.
+  // What the default threads' cores have together at each level, every shared cache once.
   int64_t l1_bytes = 0, l2_bytes = 0, last_level_bytes = 0;
   bool caches_known = false;  // false: last_level_bytes is an assumption
 

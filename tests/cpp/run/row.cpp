@@ -97,12 +97,13 @@ TEST_CASE("the regime is on the row") {
   CHECK(hot.regime.resident == true);
   CHECK(hot.regime.power == "burst");
   CHECK(fake_row("cache 1000", kProblem).regime.resident == false);
-  const Result cold = fake_row("", kProblem, "ceilings=no cache=cold threads=3");
+  const Result cold = fake_row("cache 1000000", kProblem, "ceilings=no cache=cold threads=3");
   CHECK(cold.regime.cache == "cold");
   CHECK(cold.regime.cold == "rotation");
-  CHECK(cold.regime.copies == 1 + 3 * (32 << 20) / (4 * 64 * 64 * 4));
+  CHECK(cold.regime.copies == 46);  // of 65,536 bytes each
   CHECK(cold.regime.threads == 3);
-  const Result stuck = fake_row("rotation stuck", kProblem, "ceilings=no cache=cold");
+  CHECK(fake_row("", kProblem, "ceilings=no cache=cold").regime.cold == "flush");  // 1537 copies
+  const Result stuck = fake_row("cache 1000000; rotation stuck", kProblem, "ceilings=no cache=cold");
   CHECK(stuck.status == Status::kFailed);
   CHECK(stuck.reason.find("copies of the operands") != std::string::npos);
 }
@@ -170,12 +171,12 @@ TEST_CASE("a row that was above its ceiling once is measured again") {
 TEST_CASE("a ceiling that was measured too low is measured again") {
   // The first time around every ceiling's problem runs at a third of its speed.
   const Result row = fake_row(
-      "model 0.001 1000 100 1000; when m=256 time 30000;"
+      "model 0.001 1000 100 1000; when m=256 time 35000;"
       "when m=1024 attempt=0 model 0.001 300 30 300; when m=2048 attempt=0 model 0.001 300 30 300;"
       "when m=4096 attempt=0 model 0.001 300 30 300", "gemm m=256 n=256 k=256", "");
   CHECK(row.status == Status::kOk);
   CHECK(row.bound.flops_per_s == Approx(1e12).epsilon(0.01));
-  CHECK(row.bound.share_arithmetic == Approx(33554.432 / 30000 ).epsilon(0.2));
+  CHECK(row.bound.share_arithmetic == Approx(33554.432 / 35000).epsilon(0.01));
 }
 
 TEST_CASE("ceilings that cannot be measured leave the row as it is") {

@@ -12,7 +12,7 @@
 namespace deepbench {
 namespace {
 
-constexpr size_t kMostCandidates = 32;  // exhaustive has no limit
+constexpr size_t kMostCandidates = 32;  // the library's own among them; exhaustive: no limit
 constexpr int kSamples = 3, kRounds = 5;
 constexpr double kNear = 1.5;     // times the leader: worth another look
 constexpr size_t kFinalists = 4;  // prepared at the same time
@@ -33,10 +33,9 @@ class Chooser {
   }
 
   Choice run() {
-    std::vector<std::string> ids = backend_.candidates(problem_, options_.for_plugin(""));
-    if (!ids.empty()) ids.erase(ids.begin());  // the first is the library's own choice
-    if (options_.algorithm != "exhaustive" && ids.size() > kMostCandidates)
-      ids.resize(kMostCandidates);
+    std::vector<std::string> ids = others();
+    if (options_.algorithm != "exhaustive" && ids.size() >= kMostCandidates)
+      ids.resize(kMostCandidates - 1);
     heat("");
     for (const auto& id : ids) {
       if (budget_ns_ > 0 && spent_ns_ > 0.5 * budget_ns_) {
@@ -50,6 +49,19 @@ class Chooser {
   }
 
  private:
+  // All candidates but the first, which is the library's own choice.
+  std::vector<std::string> others() {
+    std::vector<std::string> ids;
+    try {
+      ids = backend_.candidates(problem_, options_.for_plugin(""));
+    } catch (const RowFailure& failure) {
+      if (failure.status() == Status::kDeviceLost) throw;
+      choice_.notes.push_back(failure.what());
+    }
+    if (!ids.empty()) ids.erase(ids.begin());
+    return ids;
+  }
+
   // A first look at one candidate.
   void heat(const std::string& id) {
     Stopwatch watch;

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <map>
 #include <mutex>
+#include <optional>
 
 #include "deepbench/core/operation.hpp"
 #include "deepbench/core/status.hpp"
@@ -105,20 +106,31 @@ const deepbench_backend* open_table(const std::string& path) {
   return widened(*table);
 }
 
+// The backend if it has a device here; else why not is added to `passed_over`.
+std::optional<Backend> with_device(const FoundBackend& one, std::string& passed_over) {
+  std::string why = "no " + one.name + " device";
+  try {
+    const Backend backend = load_plugin(one.path);
+    if (backend.device_count() > 0) return backend;
+  } catch (const std::runtime_error& error) {
+    why = one.name + ": " + error.what();
+  }
+  passed_over += (passed_over.empty() ? "" : "; ") + why;
+  return std::nullopt;
+}
+
 Backend load_automatic(const std::vector<FoundBackend>& found, std::string* why) {
   std::string passed_over;
   for (const std::string name : {"cuda", "cpu"}) {
     for (const auto& one : found) {
       if (one.name != name) continue;
-      const Backend backend = load_plugin(one.path);
-      if (backend.device_count() > 0) {
-        if (why) *why = passed_over;
-        return backend;
-      }
-      passed_over += "no " + name + " device; ";
+      const std::optional<Backend> backend = with_device(one, passed_over);
+      if (why) *why = passed_over;
+      if (backend) return *backend;
     }
   }
-  throw BackendUnavailable("no backend has a device here: " + passed_over + "looked in " +
+  throw BackendUnavailable("no backend has a device here" +
+                           (passed_over.empty() ? "" : ": " + passed_over) + "; looked in " +
                            package_directory());
 }
 

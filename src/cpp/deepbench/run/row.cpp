@@ -52,11 +52,21 @@ void RowMaker::make() {
   } else {
     measure(options_.algorithm == "default" ? "" : options_.algorithm);
   }
-  row_.observed = backend_.observe(int(options_.device));
+  observe();
+  if (options_.ceilings) hold_against_ceilings();
+}
+
+// What was measured is not lost to a sensor that fails.
+void RowMaker::observe() {
+  try {
+    row_.observed = backend_.observe(int(options_.device));
+  } catch (const RowFailure& failure) {
+    if (failure.status() == Status::kDeviceLost) throw;
+    row_.notes.push_back(failure.what());
+  }
   if (row_.samples->clock_mhz > 0) row_.observed.set("sm_clock_mhz", row_.samples->clock_mhz);
   if (row_.samples->power_capped > 0)
     row_.observed.set("power_capped_samples", row_.samples->power_capped);
-  if (options_.ceilings) hold_against_ceilings();
 }
 
 // Said before the machine swaps or kills us.
@@ -106,7 +116,7 @@ void RowMaker::measure_best() {
       row_.stages = spent;
     }
   }
-  row_.algorithm.candidates = 1 + choice.tried;
+  row_.algorithm.candidates = std::max<int64_t>(1, choice.tried);
   row_.algorithm.default_ns = own.median_ns();
   row_.algorithm.default_name = own.algorithm.name;
   row_.notes.insert(row_.notes.end(), notes.begin(), notes.end());

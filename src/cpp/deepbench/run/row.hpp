@@ -25,6 +25,7 @@ class RowMaker {
   void require_memory() const;
   void measure(const std::string& candidate);
   void measure_best();
+  void observe();
   void take(const Trial& trial);
   void take_notes_and_metrics(const Attributes& facts);
   void hold_against_ceilings();

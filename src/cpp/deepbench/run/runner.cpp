@@ -1,6 +1,7 @@
 // Problem lines in, rows out.
 #include "deepbench/run/runner.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <new>
 
@@ -109,6 +110,22 @@ void check_device(const Backend& backend, int64_t device) {
                              (count == 1 ? " device" : " devices"));
 }
 
+// What is known of each library, in the order of their first mention: from library.NAME.FACT.
+std::vector<std::pair<std::string, Attributes>> libraries(const Attributes& facts) {
+  constexpr std::string_view kPrefix = "library.";
+  std::vector<std::pair<std::string, Attributes>> all;
+  for (const auto& [name, value] : facts.items()) {
+    const size_t dot = name.rfind('.');
+    if (name.compare(0, kPrefix.size(), kPrefix) != 0 || dot <= kPrefix.size()) continue;
+    const std::string library = name.substr(kPrefix.size(), dot - kPrefix.size());
+    auto at = std::find_if(all.begin(), all.end(),
+                           [&](const auto& entry) { return entry.first == library; });
+    if (at == all.end()) at = all.insert(at, {library, Attributes()});
+    at->second.set(name.substr(dot + 1), value);
+  }
+  return all;
+}
+
 }  // namespace
 
 Result run(const Backend& backend, const Problem& problem, const RunOptions& options,
@@ -156,16 +173,15 @@ void Runner::apply_environment() {
 }
 
 void Runner::check_library(const std::string& library) const {
-  if (library.empty() || facts_.has("library." + library + ".version")) return;
-  const std::string reason = facts_.text("library." + library + ".reason");
-  if (!reason.empty()) throw BackendUnavailable("library " + library + ": " + reason);
+  if (library.empty()) return;
   std::string list;
   std::vector<std::string> names;
-  for (const auto& [name, value] : facts_.items()) {
-    const size_t dot = name.rfind('.');
-    const bool first = name.compare(0, 8, "library.") == 0 &&
-                       (name.substr(dot) == ".version" || name.substr(dot) == ".reason");
-    if (first) names.push_back(name.substr(8, dot - 8)), list += " " + names.back();
+  for (const auto& [name, facts] : libraries(facts_)) {
+    if (name == library && !facts.has("reason")) return;
+    if (name == library)
+      throw BackendUnavailable("library " + library + ": " + facts.text("reason"));
+    names.push_back(name);
+    list += " " + name;
   }
   throw BackendUnavailable("backend " + backend_.name() + " knows no library '" + library + "'" +
                            suggestion(library, names) + "; it knows" + list);
@@ -204,25 +220,6 @@ Result Runner::run(std::string_view line, int64_t position) {
 
 namespace {
 
-// {"NAME": {"version": ..., "path": ...}, ...} from library.NAME.* facts.
-void write_libraries(JsonWriter& json, const Attributes& facts) {
-  std::string open;
-  json.begin_object();
-  for (const auto& [name, value] : facts.items()) {
-    const size_t dot = name.rfind('.');
-    if (name.compare(0, 8, "library.") != 0 || dot < 8) continue;
-    const std::string library = name.substr(8, dot - 8);
-    if (library != open) {
-      if (!open.empty()) json.end_object();
-      json.key(library).begin_object();
-      open = library;
-    }
-    json.member(name.substr(dot + 1), value);
-  }
-  if (!open.empty()) json.end_object();
-  json.end_object();
-}
-
 void write_warnings(JsonWriter& json, const Attributes& device) {
   json.begin_array();
   for (const auto& [name, value] : device.items())
@@ -242,8 +239,9 @@ std::string Runner::hello() const {
   for (const auto& [name, value] : device.items())
     if (name.compare(0, 8, "warning.") != 0) json.member(name, value);
   json.end_object();
-  json.key("libraries");
-  write_libraries(json, facts_);
+  json.key("libraries").begin_object();
+  for (const auto& [name, facts] : libraries(facts_)) json.member(name, facts);
+  json.end_object();
   json.member("environment", environment_);
   json.member("threads", device.integer("threads"));
   json.key("warnings");

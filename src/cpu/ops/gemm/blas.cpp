@@ -42,8 +42,8 @@ std::unique_ptr<plugin::Kernel> BlasGemm::prepare(const plugin::Problem& problem
   const int threads = thread_count(options.threads);
   const std::string candidate =
       options.candidate.empty() ? candidates_of(stored.gemm).front() : options.candidate;
-  auto operands = std::make_unique<GemmOperands>(stored, copies, inputs_named(options.inputs),
-                                                 options.seed);
+  auto operands =
+      std::make_unique<GemmOperands>(stored, copies, inputs_named(options.inputs), options.seed);
   auto call = make_call(*operands, candidate, threads);
   return std::make_unique<GemmKernel>(std::move(operands), std::move(call), copies, threads);
 }

@@ -18,7 +18,10 @@ void GemmKernel::describe(plugin::Sink& sink) const {
   call_->describe(sink);
   plan_.describe(sink);
   sink.integer("threads", threads_);
-  if (storage.output == Output::kInPlace) sink.integer("in_place", 1);
+  if (storage.output == Output::kInPlace) {
+    sink.integer("in_place", 1);
+    sink.integer("restore_every", operands_->calls_in_range());
+  }
   if (storage.a_type == DEEPBENCH_S7) {
     sink.text("fill.a", "s7");
     sink.text("note.inputs",

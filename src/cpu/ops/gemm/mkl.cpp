@@ -146,8 +146,8 @@ class MklGemm final : public blas::BlasGemm {
     storage.a_type = gemm.precision.a;
     if (candidate == kInt8 && !Api::instance().exact_int8()) storage.a_type = DEEPBENCH_S7;
     if (candidate == kPackedSgemm)
-      storage.packed_a_bytes = Api::instance().sgemm_pack_get_size(kMatrixA, int(gemm.m),
-                                                                   int(gemm.n), int(gemm.k));
+      storage.packed_a_bytes =
+          Api::instance().sgemm_pack_get_size(kMatrixA, int(gemm.m), int(gemm.n), int(gemm.k));
     return storage;
   }
 

@@ -33,8 +33,8 @@ class Api {
                         int lda, const float* b, int ldb, float beta, float* c, int ldc) = nullptr;
   // Column-major: A is signed, B unsigned.
   void (*gemm_s8u8s32)(int order, int trans_a, int trans_b, int offset_kind, int m, int n, int k,
-                       float alpha, const void* a, int lda, int8_t a_offset, const void* b,
-                       int ldb, int8_t b_offset, float beta, int32_t* c, int ldc,
+                       float alpha, const void* a, int lda, int8_t a_offset, const void* b, int ldb,
+                       int8_t b_offset, float beta, int32_t* c, int ldc,
                        const int32_t* c_offset) = nullptr;
 
  private:

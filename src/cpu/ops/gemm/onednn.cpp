@@ -79,8 +79,8 @@ class MatmulCall final : public Call {
   static constexpr int kReorders = 5;
 
   bool is_emulated() const {
-    constexpr unsigned kNative = unsigned(dnnl_cpu_isa_avx512_core_bf16) &
-                                 ~unsigned(dnnl_cpu_isa_avx512_core_vnni);
+    constexpr unsigned kNative =
+        unsigned(dnnl_cpu_isa_avx512_core_bf16) & ~unsigned(dnnl_cpu_isa_avx512_core_vnni);
     constexpr unsigned kNativeOnAvx2 =
         unsigned(dnnl_cpu_isa_avx2_vnni_2) & ~unsigned(dnnl_cpu_isa_avx2_vnni);
     const auto isa = unsigned(Api::instance().get_effective_cpu_isa_f());
@@ -156,11 +156,10 @@ class SgemmCall final : public Call {
 
   int run(uint64_t copy) override {
     const Gemm& g = operands_.gemm();
-    return Api::instance().sgemm_f(
-        g.trans_b ? 'T' : 'N', g.trans_a ? 'T' : 'N', g.n, g.m, g.k, 1.0f,
-        static_cast<const float*>(operands_.b(copy)), g.rows_b(),
-        static_cast<const float*>(operands_.a(copy)), g.rows_a(), 1.0f,
-        static_cast<float*>(operands_.c(copy)), g.m);
+    return Api::instance().sgemm_f(g.trans_b ? 'T' : 'N', g.trans_a ? 'T' : 'N', g.n, g.m, g.k,
+                                   1.0f, static_cast<const float*>(operands_.b(copy)), g.rows_b(),
+                                   static_cast<const float*>(operands_.a(copy)), g.rows_a(), 1.0f,
+                                   static_cast<float*>(operands_.c(copy)), g.m);
   }
 
   void describe(plugin::Sink& sink) const override { describe_library("dnnl_sgemm", 0, sink); }
@@ -205,8 +204,8 @@ class OnednnGemm final : public Implementation {
     if (planned.candidate.sgemm)
       call = std::make_unique<SgemmCall>(*operands, threads);
     else
-      call = std::make_unique<MatmulCall>(std::move(planned), *operands, options.workspace,
-                                          threads);
+      call =
+          std::make_unique<MatmulCall>(std::move(planned), *operands, options.workspace, threads);
     return std::make_unique<GemmKernel>(std::move(operands), std::move(call), copies, threads);
   }
 
@@ -242,8 +241,7 @@ class AbsentOnednn final : public Implementation {
   std::vector<std::string> candidates(const plugin::Problem&, const plugin::Options&) override {
     refuse();
   }
-  std::unique_ptr<plugin::Kernel> prepare(const plugin::Problem&,
-                                          const plugin::Options&) override {
+  std::unique_ptr<plugin::Kernel> prepare(const plugin::Problem&, const plugin::Options&) override {
     refuse();
   }
 

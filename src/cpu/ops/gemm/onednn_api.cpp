@@ -22,10 +22,10 @@ Api::Api()
 }
 
 void Api::bind_functions() {
-#define DEEPBENCH_ONEDNN_BIND(name)               \
-  if (!library_.bind(name##_f, "dnnl_" #name)) {  \
+#define DEEPBENCH_ONEDNN_BIND(name)                                                  \
+  if (!library_.bind(name##_f, "dnnl_" #name)) {                                     \
     library_.reject(library_.path() + " has no dnnl_" #name ": oneDNN 3 is needed"); \
-    return;                                       \
+    return;                                                                          \
   }
   DEEPBENCH_ONEDNN_FUNCTIONS(DEEPBENCH_ONEDNN_BIND)
 #undef DEEPBENCH_ONEDNN_BIND
@@ -84,8 +84,7 @@ bool Api::exact_int8() const {
 
 void Api::check(dnnl_status_t status, const char* doing) const {
   if (status == dnnl_success) return;
-  const std::string text =
-      "oneDNN " + version_text_ + ", " + doing + ": " + status_text(status);
+  const std::string text = "oneDNN " + version_text_ + ", " + doing + ": " + status_text(status);
   switch (status) {
     case dnnl_unimplemented:
       plugin::unsupported(text);

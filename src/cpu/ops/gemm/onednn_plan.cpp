@@ -83,8 +83,7 @@ PostOps add_c(const Candidate& candidate, const_dnnl_memory_desc_t c) {
   return post_ops;
 }
 
-Attributes attributes_of(const Gemm& gemm, const Candidate& candidate,
-                         const_dnnl_memory_desc_t c) {
+Attributes attributes_of(const Gemm& gemm, const Candidate& candidate, const_dnnl_memory_desc_t c) {
   const Api& api = Api::instance();
   dnnl_primitive_attr_t made = nullptr;
   api.check(api.primitive_attr_create_f(&made), "creating attributes");
@@ -115,13 +114,12 @@ bool is_hopeless(const std::string& implementation, const Gemm& gemm) {
 void create_primitive_desc(const Gemm& gemm, Plan& plan) {
   const Api& api = Api::instance();
   const auto a_type = data_type(plan.storage.a_type), b_type = data_type(gemm.b_type);
-  const MemoryDesc source = plain_matrix(gemm.n, gemm.k, gemm.trans_b ? 1 : gemm.k,
-                                         gemm.trans_b ? gemm.n : 1, b_type);
-  plan.plain_a = plain_matrix(gemm.k, gemm.m, gemm.trans_a ? 1 : gemm.m,
-                              gemm.trans_a ? gemm.k : 1, a_type);
+  const MemoryDesc source =
+      plain_matrix(gemm.n, gemm.k, gemm.trans_b ? 1 : gemm.k, gemm.trans_b ? gemm.n : 1, b_type);
+  plan.plain_a =
+      plain_matrix(gemm.k, gemm.m, gemm.trans_a ? 1 : gemm.m, gemm.trans_a ? gemm.k : 1, a_type);
   const MemoryDesc any_a = any_matrix(gemm.k, gemm.m, a_type);
-  const MemoryDesc result =
-      plain_matrix(gemm.n, gemm.m, gemm.m, 1, data_type(gemm.precision.c));
+  const MemoryDesc result = plain_matrix(gemm.n, gemm.m, gemm.m, 1, data_type(gemm.precision.c));
   const Attributes attributes = attributes_of(gemm, plan.candidate, result.get());
 
   dnnl_primitive_desc_t made = nullptr;

@@ -129,8 +129,7 @@ class OpenblasGemm final : public blas::BlasGemm {
     if (gemm.precision.precision == Precision::kBfloat16)
       plugin::unsupported("OpenBLAS' bfloat16 product gives float results, not bfloat16");
     if (gemm.precision.precision != Precision::kFloat)
-      plugin::unsupported("OpenBLAS has no matrix product in " +
-                          std::string(gemm.precision.name));
+      plugin::unsupported("OpenBLAS has no matrix product in " + std::string(gemm.precision.name));
     return {"sgemm"};
   }
   GemmStorage storage_of(const Gemm& gemm, const std::string&) override {

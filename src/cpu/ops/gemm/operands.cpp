@@ -1,6 +1,8 @@
 // Allocation, filling and checking of a matrix product's operands.
 #include "ops/gemm/operands.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <string>
 
@@ -8,6 +10,8 @@
 
 namespace deepbench::cpu {
 namespace {
+
+constexpr int64_t kManyCalls = 1 << 20;  // what the seam takes for granted
 
 uint64_t matrix_bytes(int64_t rows, int64_t columns, deepbench_type type) {
   return saturating_multiply(saturating_multiply(uint64_t(rows), uint64_t(columns)),
@@ -35,6 +39,25 @@ uint64_t GemmStorage::needed_bytes(const CopyPlan& plan) const {
   if (output == Output::kInPlace) bytes = saturating_add(bytes, c_bytes());
   if (packed_a_bytes) bytes = saturating_add(bytes, plain_a_bytes());
   return saturating_add(bytes, plan.flush_bytes);
+}
+
+// A uniform element is 1/sqrt(3) large and as often positive as negative: a sum of k products has
+// a deviation of sqrt(k)/3, and none of 10^8 lies beyond six of those. 8-bit numbers have means of
+// -1/2 and at most 255/2, and deviations of 74. Without such signs every product counts in full.
+int64_t GemmStorage::calls_in_range(Inputs inputs) const {
+  const double k = double(gemm.k);
+  const bool uniform = inputs == Inputs::kUniform;
+  double range = 0, call = 1;
+  if (gemm.precision.c == DEEPBENCH_F16) {
+    range = 65504;
+    call = uniform ? 6 * std::sqrt(k) / 3 : k;
+  } else if (gemm.precision.c == DEEPBENCH_S32) {
+    range = 2147483647.0;
+    call = uniform ? 64 * k + 6 * std::sqrt(k) * 74 * 74 : k;
+  } else {
+    return kManyCalls;  // float's exponents, which bfloat16 has as well
+  }
+  return std::clamp(int64_t(range / call) - 1, int64_t{1}, kManyCalls);
 }
 
 GemmOperands::GemmOperands(const GemmStorage& storage, const CopyPlan& plan, Inputs inputs,

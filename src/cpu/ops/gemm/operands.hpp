@@ -11,9 +11,9 @@
 namespace deepbench::cpu {
 
 enum class Output {
-  kInPlace,    // C is replaced by the result
-  kSeparate,   // C stays, D is the result
-  kOverwrite   // beta = 0: there is no C, D is the result
+  kInPlace,   // C is replaced by the result
+  kSeparate,  // C stays, D is the result
+  kOverwrite  // beta = 0: there is no C, D is the result
 };
 
 struct GemmStorage {
@@ -25,8 +25,10 @@ struct GemmStorage {
   uint64_t plain_a_bytes() const;
   uint64_t a_bytes() const { return packed_a_bytes ? packed_a_bytes : plain_a_bytes(); }
   uint64_t b_bytes() const;
-  uint64_t c_bytes() const;  // of C, and of D: they have the same type
+  uint64_t c_bytes() const;        // of C, and of D: they have the same type
   uint64_t touched_bytes() const;  // by one call
+  // kInPlace: how many products can be added to C before a sum might leave C's range.
+  int64_t calls_in_range(Inputs inputs) const;
   uint64_t needed_bytes(const CopyPlan& plan) const;  // by prepare, the library's workspace aside
 };
 
@@ -35,6 +37,7 @@ class GemmOperands {
   GemmOperands(const GemmStorage& storage, const CopyPlan& plan, Inputs inputs, uint64_t seed);
 
   const GemmStorage& storage() const { return storage_; }
+  int64_t calls_in_range() const { return storage_.calls_in_range(inputs_); }
   const Gemm& gemm() const { return storage_.gemm; }
   uint64_t copies() const { return b_.count(); }
 

@@ -165,8 +165,8 @@ void MemoryKernel::time_batch(const deepbench_request& request, deepbench_batch&
   {
     const Region region(request);
     workers_.run([&](size_t worker) {
-      const double elapsed = isolated ? run_isolated(worker, request.count)
-                                      : run_stream(worker, request.count);
+      const double elapsed =
+          isolated ? run_isolated(worker, request.count) : run_stream(worker, request.count);
       if (worker == 0) first_worker_ns = elapsed;
     });
   }
@@ -238,8 +238,9 @@ class ThreadsMemory final : public Implementation {
   void supports(const plugin::Problem& problem, const plugin::Options& options) override {
     const Memory memory = memory_problem(problem);
     if (memory.kind == MemoryKind::kHostToDevice || memory.kind == MemoryKind::kDeviceToHost)
-      plugin::unsupported("the processor's memory is the host's: nothing lies between them; "
-                          "kind=copy moves memory within it");
+      plugin::unsupported(
+          "the processor's memory is the host's: nothing lies between them; "
+          "kind=copy moves memory within it");
     const auto ids = candidates(problem, options);
     for (const std::string& id : ids)
       if (options.candidate.empty() || options.candidate == id) return;

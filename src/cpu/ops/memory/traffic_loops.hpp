@@ -1,7 +1,7 @@
 // The loops of traffic.hpp, written once over a vector type and a kind of store. Included by one
-// source file for each vector unit, which is compiled for it; everything here is local to that file.
-// Built with -fno-tree-loop-distribute-patterns: a call of memset or memcpy would choose its stores
-// itself.
+// source file for each vector unit, which is compiled for it; everything here is local to that
+// file. Built with -fno-tree-loop-distribute-patterns: a call of memset or memcpy would choose its
+// stores itself.
 #pragma once
 
 #include <cstdint>

@@ -1,0 +1,65 @@
+// The table as a whole: what the backend says of itself, its libraries and its device.
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "harness.hpp"
+#include "topology.hpp"
+
+namespace deepbench::cpu_test {
+namespace {
+
+TEST_CASE("the table is complete") {
+  CHECK(backend().struct_size == sizeof(deepbench_backend));
+  CHECK(backend().abi_major == DEEPBENCH_ABI_MAJOR);
+  CHECK(std::string(backend().name) == "cpu");
+  CHECK(&backend() == deepbench_plugin());
+  int32_t devices = 0;
+  CHECK(backend().device_count(&devices) == DEEPBENCH_OK);
+  CHECK(devices == 1);
+}
+
+TEST_CASE("every library has a version and a path, or a reason") {
+  Emitted facts;
+  REQUIRE(backend().describe(facts.sink()) == DEEPBENCH_OK);
+  REQUIRE_FALSE(facts.order.empty());
+  CHECK(facts.order[0].first.find("library.onednn.") == 0);
+  for (const std::string library : {"onednn", "openblas", "mkl"}) {
+    const std::string prefix = "library." + library + ".";
+    CAPTURE(library);
+    CHECK(facts.has(prefix + "version") == facts.has(prefix + "path"));
+    CHECK(facts.has(prefix + "version") != facts.has(prefix + "reason"));
+    if (facts.has(prefix + "path")) CHECK(facts.text(prefix + "path").front() == '/');
+    if (facts.has(prefix + "reason")) CHECK(facts.text(prefix + "reason").size() > 20);
+  }
+}
+
+TEST_CASE("the device is described with what ceilings and files need") {
+  Emitted facts;
+  REQUIRE(backend().describe_device(0, facts.sink()) == DEEPBENCH_OK);
+  for (const char* name : {"name", "isa"}) CHECK_FALSE(facts.text(name).empty());
+  for (const char* name : {"threads", "cores", "hardware_threads", "last_level_cache_bytes",
+                           "memory_bytes", "memory_available_bytes"})
+    CHECK(facts.number(name) > 0);
+  CHECK(facts.number("memory_available_bytes") <= facts.number("memory_bytes"));
+  Emitted none;
+  CHECK(backend().describe_device(1, none.sink()) == DEEPBENCH_INVALID);
+}
+
+TEST_CASE("the environment names the threads") {
+  Emitted variables;
+  const NamedValues options("threads=1");
+  REQUIRE(backend().environment(options.get(), variables.sink()) == DEEPBENCH_OK);
+  CHECK(variables.text("OMP_NUM_THREADS") == "1");
+  CHECK(variables.text("OMP_PLACES") ==
+        "{" + std::to_string(cpu::topology().places(1).front()) + "}");
+}
+
+TEST_CASE("there are no collectives") {
+  const deepbench_group group = {sizeof group, 0, 2, nullptr, nullptr};
+  CHECK(backend().join(&group) == DEEPBENCH_UNSUPPORTED);
+}
+
+}  // namespace
+}  // namespace deepbench::cpu_test

@@ -1,0 +1,155 @@
+// Cache regimes: how many copies, in which order, and what is flushed; buffers and workers.
+#include "copies.hpp"
+
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "topology.hpp"
+#include "workers.hpp"
+
+namespace deepbench::cpu {
+namespace {
+
+constexpr uint64_t kCache = uint64_t{32} << 20, kMemory = uint64_t{16} << 30;
+
+plugin::Options cold(int64_t most = 1024) {
+  plugin::Options options;
+  options.cold = true;
+  options.copies = most;
+  return options;
+}
+
+TEST_CASE("hot is one copy") {
+  const CopyPlan plan = plan_copies(1 << 20, plugin::Options(), kCache, kMemory);
+  CHECK(plan.regime == Regime::kHot);
+  CHECK(plan.copies == 1);
+}
+
+TEST_CASE("a cold round covers three caches with at least two copies") {
+  for (const uint64_t bytes : {uint64_t{100000}, uint64_t{1} << 20, uint64_t{15} << 20}) {
+    const CopyPlan plan = plan_copies(bytes, cold(), kCache, kMemory);
+    CHECK(plan.regime == Regime::kRotation);
+    CHECK(plan.copies * bytes >= 3 * kCache);
+    CHECK((plan.copies - 1) * bytes < 3 * kCache);
+    CHECK(plan.copies >= 2);
+  }
+  CHECK(plan_copies(uint64_t{1} << 30, cold(), kCache, kMemory).copies == 2);
+}
+
+TEST_CASE("where copies do not suffice the caches are flushed") {
+  for (const CopyPlan& plan :
+       {plan_copies(64, cold(), kCache, kMemory),                    // more than 1024 copies
+        plan_copies(1 << 20, cold(16), kCache, kMemory),             // more than allowed
+        plan_copies(1 << 20, cold(1), kCache, kMemory),              // only one allowed
+        plan_copies(uint64_t{9} << 30, cold(), kCache, kMemory)}) {  // more than the memory
+    CHECK(plan.regime == Regime::kFlush);
+    CHECK(plan.copies == 1);
+    CHECK(plan.flush_bytes == 2 * kCache);
+  }
+}
+
+TEST_CASE("the rotation goes on across batches") {
+  Rotation rotation(3);
+  CHECK(rotation.next() == 0);
+  CHECK(rotation.next() == 1);
+  CHECK(rotation.ahead(1) == 2);
+  CHECK(rotation.ahead(2) == 0);
+  rotation.advance(2);
+  CHECK(rotation.last() == 0);
+  CHECK(rotation.touched(2) == 2);
+  CHECK(rotation.touched(7) == 3);
+}
+
+TEST_CASE("copies are alike, aligned and restored together") {
+  Copies copies(5001, 4);
+  CHECK(copies.needed(5001, 4) == 4 * 8192);
+  for (uint64_t i = 0; i < 4; ++i) CHECK(reinterpret_cast<uintptr_t>(copies.at(i)) % 4096 == 0);
+  std::memset(copies.at(0), 7, 5001);
+  copies.replicate();
+  for (uint64_t i = 1; i < 4; ++i) CHECK(std::memcmp(copies.at(0), copies.at(i), 5001) == 0);
+  const std::vector<std::byte> other(5001, std::byte{9});
+  copies.overwrite(other.data());
+  for (uint64_t i = 0; i < 4; ++i) CHECK(std::memcmp(copies.at(i), other.data(), 5001) == 0);
+  const Copies small(100, 3);
+  CHECK(reinterpret_cast<uintptr_t>(small.at(1)) % 64 == 0);
+  CHECK(small.at(1) - small.at(0) == 128);
+}
+
+TEST_CASE("buffers are aligned, zeroed, and refused with a size") {
+  const Buffer small(100), large(uint64_t{5} << 20);
+  CHECK(reinterpret_cast<uintptr_t>(small.data()) % 4096 == 0);
+  CHECK(reinterpret_cast<uintptr_t>(large.data()) % (2 << 20) == 0);
+  CHECK(large.data()[(uint64_t{5} << 20) - 1] == std::byte{0});
+  try {
+    const Buffer impossible(uint64_t{1} << 62);
+    FAIL("it was given");
+  } catch (const plugin::Error& error) {
+    CHECK(error.status() == DEEPBENCH_OUT_OF_MEMORY);
+    CHECK(std::string(error.what()).find("4.6 EB") != std::string::npos);
+  }
+  CHECK_THROWS_AS(require_memory(uint64_t{1} << 60, "this"), plugin::Error);
+  CHECK_NOTHROW(require_memory(1 << 20, "this"));
+}
+
+TEST_CASE("sizes saturate instead of wrapping around") {
+  CHECK(saturating_multiply(uint64_t{1} << 40, uint64_t{1} << 40) == UINT64_MAX);
+  CHECK(saturating_add(UINT64_MAX, 1) == UINT64_MAX);
+  CHECK(saturating_multiply(3, 5) == 15);
+  CHECK(readable_bytes(999) == "999 B");
+  CHECK(readable_bytes(12'300'000'000) == "12.3 GB");
+}
+
+TEST_CASE("parts are contiguous, disjoint and complete") {
+  for (const uint64_t count :
+       {uint64_t{0}, uint64_t{1}, uint64_t{63}, uint64_t{64}, uint64_t{1000}})
+    for (const size_t workers : {size_t{1}, size_t{3}, size_t{7}}) {
+      CHECK(part_begin(count, 16, 0, workers) == 0);
+      CHECK(part_begin(count, 16, workers, workers) == count);
+      for (size_t worker = 0; worker < workers; ++worker) {
+        const uint64_t begin = part_begin(count, 16, worker, workers);
+        CHECK(begin <= part_begin(count, 16, worker + 1, workers));
+        CHECK((begin % 16 == 0 || begin == count));
+      }
+    }
+}
+
+TEST_CASE("workers run every part once and hand errors on") {
+  Workers workers(topology().places(3));
+  std::vector<std::atomic<int>> seen(10000);
+  workers.for_parts(10000, 64, [&](uint64_t begin, uint64_t end, size_t) {
+    for (uint64_t i = begin; i < end; ++i) ++seen[i];
+  });
+  int wrong = 0;
+  for (const auto& times : seen) wrong += times != 1;
+  CHECK(wrong == 0);
+  CHECK_THROWS_AS(workers.run([](size_t worker) {
+    if (worker == 1) throw std::runtime_error("worker 1");
+  }),
+                  std::runtime_error);
+  std::atomic<int> calls{0};
+  workers.run([&](size_t) { ++calls; });
+  CHECK(calls == 3);
+}
+
+TEST_CASE("a barrier lets nobody through before all have come") {
+  Workers workers(topology().places(2));
+  Barrier barrier(2);
+  std::atomic<int> arrived{0}, early{0};
+  workers.run([&](size_t) {
+    for (int round = 1; round <= 200; ++round) {
+      ++arrived;
+      barrier.wait();
+      early += arrived < 2 * round;
+      barrier.wait();
+    }
+  });
+  CHECK(early == 0);
+}
+
+}  // namespace
+}  // namespace deepbench::cpu

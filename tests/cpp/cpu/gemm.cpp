@@ -1,0 +1,331 @@
+// Matrix products through every library that is installed: each precision, transposition and
+// candidate against three loops; odd sizes; restoring; cold regimes; what is refused and why.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "deepbench/plugin.hpp"
+#include "harness.hpp"
+#include "naive_gemm.hpp"
+#include "ops/gemm/operands.hpp"
+#include "topology.hpp"
+
+namespace deepbench::cpu_test {
+namespace {
+
+struct Kind {
+  const char* precision;
+  const char* b_type;
+};
+constexpr Kind kKinds[] = {{"float", ""},  {"bfloat16", ""}, {"half", ""},     {"int8", "s8"},
+                           {"int8", "u8"}, {"tf32", ""},     {"fp8_e4m3", ""}, {"fp8_e5m2", ""}};
+constexpr const char* kLibraries[] = {"onednn", "openblas", "mkl"};
+
+bool installed(const std::string& library) {
+  Emitted facts;
+  REQUIRE(backend().describe(facts.sink()) == DEEPBENCH_OK);
+  return facts.has("library." + library + ".version");
+}
+
+std::string option(const std::string& library, const std::string& rest = "") {
+  return "library=" + library + " seed=5 " + rest;
+}
+
+// Runs one candidate once from fresh operands, compares everything.
+void check_candidate(const Gemm& gemm, const std::string& problem, const std::string& options) {
+  CAPTURE(problem);
+  CAPTURE(options);
+  Kernel kernel("gemm", problem, options);
+  const Emitted facts = kernel.describe();
+  CHECK_FALSE(facts.text("library").empty());
+  CHECK_FALSE(facts.text("algorithm").empty());
+  CHECK(facts.number("workspace_bytes") >= 0);
+  CHECK(facts.number("threads") >= 1);
+  if (options.find("packed") != std::string::npos) {
+    CHECK(facts.text("converted") == "a");
+    CHECK(facts.number("conversion_ns") > 0);
+  }
+  const auto outputs = uint64_t(gemm.m * gemm.n);
+  const bool in_place = facts.text("in_place") == "1";
+
+  kernel.poison();
+  CHECK(kernel.scan().untouched == outputs);
+  const deepbench_batch batch = kernel.run(1);
+  CHECK(batch.launch == DEEPBENCH_LAUNCH_STREAM);
+  CHECK(batch.copies_touched == 1);
+  const deepbench_scan scan = kernel.scan();
+  CHECK(scan.count == outputs);
+  CHECK(double(scan.untouched) <= (in_place ? 0.02 * double(outputs) + 1 : 0));
+  CHECK(scan.non_finite == 0);
+  CHECK(NaiveGemm(gemm, facts, 5).count_wrong(kernel.read(outputs)) == 0);
+}
+
+void check_every_candidate(const std::string& library, const Dimensions& dimensions,
+                           const Kind& kind, bool trans_a, bool trans_b) {
+  const std::string problem = gemm_text(dimensions, trans_a, trans_b, kind.precision, kind.b_type);
+  const Gemm gemm = gemm_of(dimensions, trans_a, trans_b, kind.precision, kind.b_type);
+  CAPTURE(problem);
+  const Answer answer = supports("gemm", problem, option(library));
+  if (answer.status != DEEPBENCH_OK) {
+    CHECK(answer.status == DEEPBENCH_UNSUPPORTED);
+    CHECK(answer.error.size() > 10);
+    return;
+  }
+  const auto ids = candidates("gemm", problem, option(library));
+  REQUIRE_FALSE(ids.empty());
+  for (const std::string& id : ids)
+    check_candidate(gemm, problem, option(library, "candidate=" + id));
+}
+
+TEST_CASE("every precision, transposition and candidate of every library") {
+  for (const char* library : kLibraries) {
+    if (!installed(library)) continue;
+    for (const Kind& kind : kKinds)
+      for (const int transposition : {0, 1, 2, 3})
+        check_every_candidate(library, {65, 33, 129}, kind, (transposition & 1) != 0,
+                              (transposition & 2) != 0);
+  }
+}
+
+TEST_CASE("odd sizes, vectors and single elements") {
+  for (const char* library : kLibraries) {
+    if (!installed(library)) continue;
+    for (const Kind& kind : {kKinds[0], kKinds[1], kKinds[3], kKinds[4]})
+      for (const Dimensions& dimensions :
+           {Dimensions{1, 1, 1}, Dimensions{513, 77, 101}, Dimensions{300, 1, 257},
+            Dimensions{1, 300, 64}, Dimensions{7, 5, 1}, Dimensions{1, 1, 1000}})
+        for (const int transposition : {0, 3})
+          check_every_candidate(library, dimensions, kind, transposition != 0, transposition != 0);
+  }
+}
+
+TEST_CASE("513 x 77 x 1001 in full, through the backend's own choice of library") {
+  if (!installed("onednn") && !installed("openblas") && !installed("mkl")) return;
+  const Dimensions dimensions = {513, 77, 1001};
+  check_candidate(gemm_of(dimensions, false, false, "float"),
+                  gemm_text(dimensions, false, false, "float"), "seed=5");
+}
+
+TEST_CASE("float is the usual first case: oneDNN reports the processor's limits for the rest") {
+  if (!installed("onednn")) return;
+  const Dimensions d = {32, 32, 32};
+  const auto reason = [&](const char* precision) {
+    return supports("gemm", gemm_text(d, false, false, precision), option("onednn")).error;
+  };
+  CHECK(supports("gemm", gemm_text(d, false, false, "float"), option("onednn")).status ==
+        DEEPBENCH_OK);
+  CHECK(reason("tf32").find("tf32") != std::string::npos);
+  CHECK(reason("fp8_e4m3").find("8-bit floating-point") != std::string::npos);
+  const std::string half = reason("half");
+  CHECK((half.empty() || half.find("unimplemented") != std::string::npos));
+}
+
+TEST_CASE("BLAS libraries say why they do not do a precision") {
+  const Dimensions d = {32, 32, 32};
+  if (installed("openblas")) {
+    CHECK(supports("gemm", gemm_text(d, false, false, "bfloat16"), option("openblas"))
+              .error.find("float results") != std::string::npos);
+    CHECK(supports("gemm", gemm_text(d, false, false, "int8"), option("openblas")).status ==
+          DEEPBENCH_UNSUPPORTED);
+    CHECK(supports("gemm", gemm_text({int64_t{1} << 31, 1, 1}, false, false, "float"),
+                   option("openblas"))
+              .error.find("32-bit") != std::string::npos);
+  }
+  if (installed("mkl")) {
+    CHECK(supports("gemm", gemm_text(d, false, false, "int8", "s8"), option("mkl"))
+              .error.find("b_type=u8") != std::string::npos);
+    CHECK(supports("gemm", gemm_text(d, false, false, "half"), option("mkl"))
+              .error.find("float results") != std::string::npos);
+  }
+}
+
+TEST_CASE("in place: calls add up, restore brings C back") {
+  for (const char* library : kLibraries) {
+    if (!installed(library)) continue;
+    const Dimensions d = {50, 40, 30};
+    Kernel kernel("gemm", gemm_text(d, true, false, "float"), option(library));
+    const Emitted facts = kernel.describe();
+    REQUIRE(facts.text("in_place") == "1");
+    const NaiveGemm naive(gemm_of(d, true, false, "float"), facts, 5);
+    kernel.run(3);
+    CHECK(naive.count_wrong(kernel.read(2000), 3) == 0);
+    kernel.restore();
+    CHECK(kernel.scan().untouched == 2000);
+    kernel.run(1);
+    CHECK(naive.count_wrong(kernel.read(2000)) == 0);
+  }
+}
+
+TEST_CASE("in place: how often C must be restored depends on its range") {
+  cpu::GemmStorage storage;
+  storage.gemm = gemm_of({100, 100, 2500}, false, false, "float");
+  CHECK(storage.calls_in_range(cpu::Inputs::kUniform) == 1 << 20);
+  storage.gemm = gemm_of({100, 100, 2500}, false, false, "half");
+  CHECK(storage.calls_in_range(cpu::Inputs::kUniform) == 65504 / 100 - 1);
+  CHECK(storage.calls_in_range(cpu::Inputs::kOnes) == 65504 / 2500 - 1);
+  storage.gemm = gemm_of({100, 100, 1 << 20}, false, false, "half");
+  CHECK(storage.calls_in_range(cpu::Inputs::kOnes) == 1);
+  storage.gemm = gemm_of({100, 100, 2500}, false, false, "int8", "u8");
+  CHECK(storage.calls_in_range(cpu::Inputs::kUniform) > 100);
+  CHECK(storage.calls_in_range(cpu::Inputs::kUniform) < 10000);
+}
+
+TEST_CASE("a separate result leaves C alone") {
+  if (!installed("onednn")) return;
+  const Dimensions d = {50, 40, 30};
+  Kernel kernel("gemm", gemm_text(d, false, true, "float"),
+                option("onednn", "candidate=matmul:add"));
+  const Emitted facts = kernel.describe();
+  CHECK_FALSE(facts.has("in_place"));
+  const NaiveGemm naive(gemm_of(d, false, true, "float"), facts, 5);
+  kernel.run(7);
+  CHECK(naive.count_wrong(kernel.read(2000)) == 0);
+  kernel.poison();
+  CHECK(kernel.scan().untouched == 2000);
+}
+
+TEST_CASE("int8 has no C to add, and says so") {
+  if (!installed("onednn")) return;
+  Kernel kernel("gemm", gemm_text({20, 10, 30}, false, false, "int8"), option("onednn"));
+  const Emitted facts = kernel.describe();
+  CHECK(facts.number("beta") == 0);
+  CHECK_FALSE(facts.text("note.beta").empty());
+  CHECK(facts.has("fill.a") == facts.has("note.inputs"));
+}
+
+TEST_CASE("cold: every copy is called, and each gives the result") {
+  const auto cache = uint64_t(cpu::topology().last_level_bytes);
+  for (const char* library : kLibraries) {
+    if (!installed(library)) continue;
+    const Dimensions d = {512, 64, 512};
+    const uint64_t bytes = 4 * (512 * 512 + 512 * 64 + 512 * 64);
+    const std::string problem = gemm_text(d, false, false, "float");
+    Kernel kernel("gemm", problem, option(library, "cache=cold"));
+    const Emitted facts = kernel.describe();
+    if (facts.text("cold") != "rotation") continue;  // a cache too large for 1024 copies
+    const auto copies = uint64_t(facts.number("copies"));
+    CHECK(copies >= 2);
+    CHECK(copies * bytes >= 3 * cache);
+    CHECK(memory_needed("gemm", problem, option(library, "cache=cold")) ==
+          copies * bytes + 4 * 512 * 64);
+
+    kernel.restore();
+    const NaiveGemm naive(gemm_of(d, false, false, "float"), facts, 5);
+    CHECK(kernel.run(1).copies_touched == 1);
+    CHECK(naive.count_wrong(kernel.read(512 * 64)) == 0);
+    const std::vector<double> first = kernel.project(512, 1);
+    CHECK(kernel.run(copies / 2).copies_touched == copies / 2);
+    CHECK(kernel.project(512, 1) == first);  // every copy was called once, whichever this is
+    for (uint64_t copy = 1 + copies / 2; copy < copies; ++copy) {
+      kernel.run(1);
+      CHECK(kernel.project(512, 1) == first);
+    }
+    CHECK(kernel.run(copies + 3).copies_touched == copies);
+    CHECK(kernel.run(copies).launch == DEEPBENCH_LAUNCH_STREAM);
+  }
+}
+
+TEST_CASE("cold where copies do not suffice: flushed, each call on its own") {
+  for (const char* library : kLibraries) {
+    if (!installed(library)) continue;
+    Kernel kernel("gemm", gemm_text({8, 8, 8}, false, false, "float"),
+                  option(library, "cache=cold copies=4"));
+    const Emitted facts = kernel.describe();
+    CHECK(facts.text("cold") == "flush");
+    CHECK(facts.text("copies") == "1");
+    kernel.restore();
+    const deepbench_batch batch = kernel.run(2);
+    CHECK(batch.launch == DEEPBENCH_LAUNCH_ISOLATED);
+    CHECK(batch.copies_touched == 1);
+    CHECK(batch.host_ns > 2 * batch.elapsed_ns);  // the flushes are outside
+    CHECK(NaiveGemm(gemm_of({8, 8, 8}, false, false, "float"), facts, 5)
+              .count_wrong(kernel.read(64), 2) == 0);
+  }
+}
+
+TEST_CASE("launches: as asked where it can be") {
+  if (!installed("onednn")) return;
+  Kernel kernel("gemm", gemm_text({64, 64, 64}, false, false, "float"), option("onednn"));
+  CHECK(kernel.run(2, DEEPBENCH_LAUNCH_ISOLATED).launch == DEEPBENCH_LAUNCH_ISOLATED);
+  CHECK(kernel.run(2, DEEPBENCH_LAUNCH_GRAPH).launch == DEEPBENCH_LAUNCH_STREAM);
+  CHECK(kernel.run(2, DEEPBENCH_LAUNCH_STREAM, DEEPBENCH_REQUEST_MARKERS).count == 2);
+}
+
+TEST_CASE("an empty-ish batch costs less than a microsecond beyond its call") {
+  if (!installed("onednn")) return;
+  Kernel kernel("gemm", gemm_text({1, 1, 1}, false, false, "float"), option("onednn"));
+  kernel.run(1000);
+  std::vector<double> beyond;
+  for (int i = 0; i < 1001; ++i) {
+    const deepbench_batch batch = kernel.run(1);
+    beyond.push_back(batch.host_ns - batch.elapsed_ns);
+  }
+  std::nth_element(beyond.begin(), beyond.begin() + 500, beyond.end());
+  CHECK(beyond[500] < 1000);
+}
+
+TEST_CASE("the number of threads is the caller's") {
+  for (const char* library : kLibraries) {
+    if (!installed(library)) continue;
+    Kernel one("gemm", gemm_text({64, 64, 64}, false, false, "float"),
+               option(library, "threads=1"));
+    CHECK(one.describe().text("threads") == "1");
+    one.restore();
+    one.run(1);
+    CHECK(NaiveGemm(gemm_of({64, 64, 64}, false, false, "float"), one.describe(), 5)
+              .count_wrong(one.read(64 * 64)) == 0);
+  }
+}
+
+TEST_CASE("inputs of zeros and ones") {
+  if (!installed("onednn")) return;
+  Kernel ones("gemm", gemm_text({16, 8, 10}, false, false, "float"),
+              option("onednn", "inputs=ones"));
+  ones.run(1);
+  for (const double value : ones.read(128)) CHECK(value == 11);
+}
+
+TEST_CASE("what makes no sense is invalid, what is too large has no memory") {
+  const std::string problem = gemm_text({32, 32, 32}, false, false, "float");
+  CHECK(supports("gemm", problem, "library=nosuch").status == DEEPBENCH_INVALID);
+  CHECK(supports("gemm", problem, "library=nosuch").error.find("onednn") != std::string::npos);
+  CHECK(supports("gemm", problem, "device=1").status == DEEPBENCH_INVALID);
+  CHECK(supports("gemm", problem, "library=threads").status == DEEPBENCH_UNSUPPORTED);
+  CHECK(supports("conv", "w=3").status == DEEPBENCH_UNSUPPORTED);
+  for (const char* library : kLibraries) {
+    if (!installed(library)) {
+      CHECK(supports("gemm", problem, option(library)).status == DEEPBENCH_UNSUPPORTED);
+      continue;
+    }
+    CHECK(supports("gemm", problem, option(library, "candidate=nosuch")).status ==
+          DEEPBENCH_INVALID);
+    CHECK(supports("gemm", problem, option(library, "candidate=matmul:77")).status ==
+          DEEPBENCH_INVALID);
+    const NamedValues attributes(gemm_text({1 << 20, 1 << 20, 1 << 20}, false, false, "float"));
+    const NamedValues options(option(library));
+    const deepbench_problem huge = {"gemm", attributes.get()};
+    deepbench_kernel* kernel = nullptr;
+    CHECK(backend().prepare(&huge, options.get(), &kernel) == DEEPBENCH_OUT_OF_MEMORY);
+    CHECK(kernel == nullptr);
+    CHECK(std::string(backend().last_error()).find(" TB of host memory") != std::string::npos);
+  }
+}
+
+TEST_CASE("slots refuse nonsense without harm") {
+  if (!installed("onednn")) return;
+  Kernel kernel("gemm", gemm_text({4, 4, 4}, false, false, "float"), option("onednn"));
+  const deepbench_request none = {sizeof none, 0, 0, 0};
+  deepbench_batch batch = {};
+  batch.struct_size = sizeof batch;
+  CHECK(backend().time_batch(kernel.handle(), &none, &batch) == DEEPBENCH_INVALID);
+  const uint64_t beyond = 16;
+  double value = 0;
+  CHECK(backend().read_output(kernel.handle(), &beyond, 1, &value) == DEEPBENCH_INVALID);
+  CHECK(backend().project_output(kernel.handle(), 5, 1, &value) == DEEPBENCH_INVALID);
+  backend().destroy(nullptr);
+}
+
+}  // namespace
+}  // namespace deepbench::cpu_test

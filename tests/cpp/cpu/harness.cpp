@@ -1,0 +1,167 @@
+// Calls through the table, fixture folders, environment variables.
+#include "harness.hpp"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <numeric>
+#include <sstream>
+
+namespace deepbench::cpu_test {
+namespace {
+
+// What the worker's parent does: the libraries' variables are set before any of them is loaded.
+// They are looked for where the build put them.
+struct Environment {
+  Environment() {
+    const char* user = std::getenv("DEEPBENCH_CPU_LIBRARY_PATH");
+    const std::string path = (user ? std::string(user) + ":" : "") + DEEPBENCH_CPU_STAGE_DIR;
+    setenv("DEEPBENCH_CPU_LIBRARY_PATH", path.c_str(), 1);
+    const deepbench_sink set = {nullptr, [](void*, const deepbench_value* variable) {
+                                  setenv(variable->name, variable->text, 0);
+                                }};
+    backend().environment({nullptr, 0}, set);
+  }
+};
+const Environment environment;
+
+}  // namespace
+
+NamedValues::NamedValues(const std::string& pairs) {
+  std::istringstream words(pairs);
+  for (std::string word; words >> word;) {
+    const size_t equals = word.find('=');
+    texts_.emplace_back(word.substr(0, equals), word.substr(equals + 1));
+  }
+  for (const auto& [name, text] : texts_) {
+    char* end = nullptr;
+    const long long number = std::strtoll(text.c_str(), &end, 10);
+    const bool is_integer = !text.empty() && *end == '\0';
+    values_.push_back({name.c_str(), is_integer ? DEEPBENCH_INTEGER : DEEPBENCH_TEXT,
+                       is_integer ? number : 0, 0, text.c_str()});
+  }
+}
+
+deepbench_sink Emitted::sink() {
+  return {this, [](void* context, const deepbench_value* value) {
+            auto* emitted = static_cast<Emitted*>(context);
+            std::ostringstream text;
+            text.precision(17);
+            if (value->kind == DEEPBENCH_TEXT)
+              text << value->text;
+            else if (value->kind == DEEPBENCH_REAL)
+              text << value->real;
+            else
+              text << value->integer;
+            emitted->values[value->name] = text.str();
+            emitted->order.emplace_back(value->name, text.str());
+          }};
+}
+
+Answer supports(const std::string& op, const std::string& problem, const std::string& options) {
+  const NamedValues attributes(problem), named(options);
+  const deepbench_problem raw = {op.c_str(), attributes.get()};
+  const deepbench_status status = backend().supports(&raw, named.get());
+  return {status, status == DEEPBENCH_OK ? "" : backend().last_error()};
+}
+
+uint64_t memory_needed(const std::string& op, const std::string& problem,
+                       const std::string& options) {
+  const NamedValues attributes(problem), named(options);
+  const deepbench_problem raw = {op.c_str(), attributes.get()};
+  uint64_t bytes = 0;
+  REQUIRE(backend().memory_needed(&raw, named.get(), &bytes) == DEEPBENCH_OK);
+  return bytes;
+}
+
+std::vector<std::string> candidates(const std::string& op, const std::string& problem,
+                                    const std::string& options) {
+  const NamedValues attributes(problem), named(options);
+  const deepbench_problem raw = {op.c_str(), attributes.get()};
+  Emitted emitted;
+  REQUIRE(backend().candidates(&raw, named.get(), emitted.sink()) == DEEPBENCH_OK);
+  std::vector<std::string> ids;
+  for (const auto& [name, value] : emitted.order)
+    if (name == "candidate") ids.push_back(value);
+  return ids;
+}
+
+Kernel::Kernel(const std::string& op, const std::string& problem, const std::string& options) {
+  const NamedValues attributes(problem), named(options);
+  const deepbench_problem raw = {op.c_str(), attributes.get()};
+  const deepbench_status status = backend().prepare(&raw, named.get(), &handle_);
+  INFO(op, " ", problem, " ; ", options, ": ", backend().last_error());
+  REQUIRE(status == DEEPBENCH_OK);
+}
+
+Emitted Kernel::describe() const {
+  Emitted emitted;
+  REQUIRE(backend().describe_kernel(handle_, emitted.sink()) == DEEPBENCH_OK);
+  return emitted;
+}
+
+deepbench_batch Kernel::run(uint64_t count, int32_t launch, uint32_t flags) {
+  const deepbench_request request = {sizeof request, count, launch, flags};
+  deepbench_batch batch = {};
+  batch.struct_size = sizeof batch;
+  REQUIRE(backend().time_batch(handle_, &request, &batch) == DEEPBENCH_OK);
+  CHECK(batch.count == count);
+  CHECK(batch.elapsed_ns > 0);
+  CHECK(batch.host_ns >= batch.elapsed_ns);
+  CHECK(std::string(batch.timer) == "steady_clock");
+  return batch;
+}
+
+std::vector<double> Kernel::read(uint64_t count) const {
+  std::vector<uint64_t> indices(count);
+  std::iota(indices.begin(), indices.end(), uint64_t{0});
+  std::vector<double> values(count);
+  REQUIRE(backend().read_output(handle_, indices.data(), count, values.data()) == DEEPBENCH_OK);
+  return values;
+}
+
+deepbench_scan Kernel::scan() const {
+  deepbench_scan scan = {};
+  scan.struct_size = sizeof scan;
+  REQUIRE(backend().scan_output(handle_, &scan) == DEEPBENCH_OK);
+  return scan;
+}
+
+std::vector<double> Kernel::project(uint64_t rows, uint64_t seed) const {
+  std::vector<double> sums(rows);
+  REQUIRE(backend().project_output(handle_, rows, seed, sums.data()) == DEEPBENCH_OK);
+  return sums;
+}
+
+Folder::Folder() {
+  std::string pattern = (std::filesystem::temp_directory_path() / "deepbench.XXXXXX").string();
+  REQUIRE(mkdtemp(pattern.data()) != nullptr);
+  path_ = pattern;
+}
+
+Folder::~Folder() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+void Folder::write(const std::string& file, const std::string& text) const {
+  const std::filesystem::path at = std::filesystem::path(path_) / file;
+  std::filesystem::create_directories(at.parent_path());
+  std::ofstream(at) << text << "\n";
+}
+
+Variable::Variable(const char* name, const std::string& value) : name_(name) {
+  const char* before = std::getenv(name);
+  was_set_ = before != nullptr;
+  if (was_set_) before_ = before;
+  setenv(name, value.c_str(), 1);
+}
+
+Variable::~Variable() {
+  if (was_set_)
+    setenv(name_.c_str(), before_.c_str(), 1);
+  else
+    unsetenv(name_.c_str());
+}
+
+}  // namespace deepbench::cpu_test

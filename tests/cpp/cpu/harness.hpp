@@ -1,0 +1,101 @@
+// The backend as the core sees it, through its table, in the form that tests want.
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "deepbench/plugin.h"
+
+extern "C" const deepbench_backend* deepbench_plugin();
+
+namespace deepbench::cpu_test {
+
+// Named values from text; what reads as an integer is one.
+class NamedValues {
+ public:
+  explicit NamedValues(const std::string& pairs);  // "m=3 trans_a=n"
+  deepbench_values get() const { return {values_.data(), values_.size()}; }
+
+ private:
+  std::vector<std::pair<std::string, std::string>> texts_;
+  std::vector<deepbench_value> values_;
+};
+
+// What a slot emitted, as text; repeated names are kept in `order`.
+struct Emitted {
+  std::map<std::string, std::string> values;
+  std::vector<std::pair<std::string, std::string>> order;
+
+  bool has(const std::string& name) const { return values.count(name) != 0; }
+  std::string text(const std::string& name) const { return has(name) ? values.at(name) : ""; }
+  double number(const std::string& name) const { return std::stod(values.at(name)); }
+  deepbench_sink sink();
+};
+
+inline const deepbench_backend& backend() { return *deepbench_plugin(); }
+
+struct Answer {
+  deepbench_status status;
+  std::string error;
+};
+
+Answer supports(const std::string& op, const std::string& problem, const std::string& options = "");
+uint64_t memory_needed(const std::string& op, const std::string& problem,
+                       const std::string& options = "");
+std::vector<std::string> candidates(const std::string& op, const std::string& problem,
+                                    const std::string& options = "");
+
+class Kernel {
+ public:
+  Kernel(const std::string& op, const std::string& problem, const std::string& options = "");
+  ~Kernel() { backend().destroy(handle_); }
+  Kernel(const Kernel&) = delete;
+  Kernel& operator=(const Kernel&) = delete;
+
+  Emitted describe() const;
+  deepbench_batch run(uint64_t count, int32_t launch = DEEPBENCH_LAUNCH_BEST, uint32_t flags = 0);
+  void restore() { REQUIRE(backend().restore(handle_) == DEEPBENCH_OK); }
+  void poison() { REQUIRE(backend().poison_outputs(handle_) == DEEPBENCH_OK); }
+  std::vector<double> read(uint64_t count) const;  // the first elements
+  deepbench_scan scan() const;
+  std::vector<double> project(uint64_t rows, uint64_t seed) const;
+  deepbench_kernel* handle() const { return handle_; }
+
+ private:
+  deepbench_kernel* handle_ = nullptr;
+};
+
+// A folder of fixture files, removed at the end.
+class Folder {
+ public:
+  Folder();
+  ~Folder();
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+
+  const std::string& path() const { return path_; }
+  void write(const std::string& file, const std::string& text) const;  // folders are made
+
+ private:
+  std::string path_;
+};
+
+// Sets a variable of the environment for its lifetime.
+class Variable {
+ public:
+  Variable(const char* name, const std::string& value);
+  ~Variable();
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+
+ private:
+  std::string name_, before_;
+  bool was_set_;
+};
+
+}  // namespace deepbench::cpu_test

@@ -1,0 +1,79 @@
+// A matrix product by three loops in double over fill.h's elements: what every library must give.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "deepbench/ops/gemm/gemm.hpp"
+#include "harness.hpp"
+
+namespace deepbench::cpu_test {
+
+struct Dimensions {
+  int64_t m, n, k;
+};
+
+inline std::string gemm_text(const Dimensions& d, bool trans_a, bool trans_b,
+                             const std::string& precision, const std::string& b_type = "") {
+  return "m=" + std::to_string(d.m) + " n=" + std::to_string(d.n) + " k=" + std::to_string(d.k) +
+         " trans_a=" + (trans_a ? "t" : "n") + " trans_b=" + (trans_b ? "t" : "n") +
+         " precision=" + precision + (b_type.empty() ? "" : " b_type=" + b_type);
+}
+
+inline Gemm gemm_of(const Dimensions& d, bool trans_a, bool trans_b, const std::string& precision,
+                    const std::string& b_type = "") {
+  Gemm gemm;
+  gemm.m = d.m, gemm.n = d.n, gemm.k = d.k;
+  gemm.trans_a = trans_a, gemm.trans_b = trans_b;
+  gemm.precision = precision_info(precision);
+  gemm.b_type = b_type == "u8" ? DEEPBENCH_U8 : gemm.precision.b;
+  return gemm;
+}
+
+class NaiveGemm {
+ public:
+  // `facts` are the kernel's: they say what A holds and what beta is.
+  NaiveGemm(const Gemm& gemm, const Emitted& facts, uint64_t seed) : gemm_(gemm) {
+    const deepbench_type a_type = facts.text("fill.a") == "s7" ? DEEPBENCH_S7 : gemm.precision.a;
+    beta_ = facts.has("beta") ? facts.number("beta") : 1;
+    a_.resize(size_t(gemm.m * gemm.k)), b_.resize(size_t(gemm.k * gemm.n));
+    for (uint64_t i = 0; i < a_.size(); ++i)
+      a_[i] = deepbench_element(a_type, seed, Gemm::kStreamA, i);
+    for (uint64_t i = 0; i < b_.size(); ++i)
+      b_[i] = deepbench_element(gemm.b_type, seed, Gemm::kStreamB, i);
+    seed_ = seed;
+  }
+
+  // How many of `got` are wrong after `calls` calls in place since the last restore.
+  uint64_t count_wrong(const std::vector<double>& got, int calls = 1) const {
+    uint64_t wrong = 0;
+    for (int64_t j = 0; j < gemm_.n; ++j)
+      for (int64_t i = 0; i < gemm_.m; ++i) wrong += !is_right(i, j, got, calls);
+    return wrong;
+  }
+
+ private:
+  bool is_right(int64_t i, int64_t j, const std::vector<double>& got, int calls) const {
+    const auto index = uint64_t(i + j * gemm_.m);
+    const double c = beta_ * deepbench_element(gemm_.precision.c, seed_, Gemm::kStreamC, index);
+    double sum = 0, squares = c * c;
+    for (int64_t l = 0; l < gemm_.k; ++l) {
+      const double product = a_[gemm_.index_a(i, l)] * b_[gemm_.index_b(l, j)];
+      sum += product, squares += product * product;
+    }
+    const double expected = beta_ == 0 ? sum : c + calls * sum;
+    const double bound =
+        calls * (gemm_.precision.output_roundoff * (std::abs(expected) + 1) +
+                 4 * std::sqrt(double(gemm_.k) * squares) * gemm_.precision.sum_roundoff);
+    return std::abs(got[index] - expected) <= bound;  // integers: exactly
+  }
+
+  Gemm gemm_;
+  double beta_ = 1;
+  uint64_t seed_ = 0;
+  std::vector<double> a_, b_;
+};
+
+}  // namespace deepbench::cpu_test

@@ -1,0 +1,212 @@
+// Cores, caches and places of machines that are folders of files.
+#include "topology.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "device.hpp"
+#include "environment.hpp"
+#include "harness.hpp"
+
+namespace deepbench::cpu {
+namespace {
+
+using cpu_test::Folder;
+
+SystemRoot root_of(const Folder& folder) {
+  return {folder.path() + "/sys", folder.path() + "/proc"};
+}
+
+void write_cpu(const Folder& folder, int cpu, const std::string& siblings,
+               const std::string& l3_sharers, const std::string& l3_size = "16384K") {
+  const std::string at = "sys/devices/system/cpu/cpu" + std::to_string(cpu);
+  folder.write(at + "/topology/core_cpus_list", siblings);
+  const auto cache = [&](int index, int level, const std::string& type, const std::string& size,
+                         const std::string& sharers) {
+    const std::string folder_name = at + "/cache/index" + std::to_string(index);
+    folder.write(folder_name + "/level", std::to_string(level));
+    folder.write(folder_name + "/type", type);
+    folder.write(folder_name + "/size", size);
+    folder.write(folder_name + "/shared_cpu_list", sharers);
+  };
+  cache(0, 1, "Data", "48K", siblings);
+  cache(1, 1, "Instruction", "32K", siblings);
+  cache(2, 2, "Unified", "2048K", siblings);
+  cache(3, 3, "Unified", l3_size, l3_sharers);
+}
+
+// Four cores of two threads, two last-level caches.
+void write_machine(const Folder& folder) {
+  folder.write("sys/devices/system/cpu/online", "0-7");
+  for (int core = 0; core < 4; ++core) {
+    const std::string siblings = std::to_string(core) + "," + std::to_string(core + 4);
+    const std::string sharers = core < 2 ? "0-1,4-5" : "2-3,6-7";
+    write_cpu(folder, core, siblings, sharers);
+    write_cpu(folder, core + 4, siblings, sharers);
+  }
+}
+
+TEST_CASE("one thread on each physical core, then the second ones, then again") {
+  const Folder folder;
+  write_machine(folder);
+  const Topology topology = read_topology({0, 1, 2, 3, 4, 5, 6, 7}, root_of(folder));
+  CHECK(topology.cores == std::vector<std::vector<int>>{{0, 4}, {1, 5}, {2, 6}, {3, 7}});
+  CHECK(topology.hardware_threads() == 8);
+  CHECK(topology.online_cpus == 8);
+  CHECK(topology.default_threads() == 4);
+  CHECK(topology.places(4) == std::vector<int>{0, 1, 2, 3});
+  CHECK(topology.places(6) == std::vector<int>{0, 1, 2, 3, 4, 5});
+  CHECK(topology.places(10) == std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7, 0, 1});
+}
+
+TEST_CASE("caches: what the threads' cores have together, shared ones once") {
+  const Folder folder;
+  write_machine(folder);
+  const Topology all = read_topology({0, 1, 2, 3, 4, 5, 6, 7}, root_of(folder));
+  CHECK(all.l1_bytes == 4 * (48 << 10));
+  CHECK(all.l2_bytes == 4 * (2 << 20));
+  CHECK(all.last_level_bytes == 2 * (16 << 20));
+  CHECK(all.caches_known);
+  const Topology one_side = read_topology({0, 1, 4, 5}, root_of(folder));
+  CHECK(one_side.l2_bytes == 2 * (2 << 20));
+  CHECK(one_side.last_level_bytes == 16 << 20);
+}
+
+TEST_CASE("the affinity mask may leave only the second thread of a core") {
+  const Folder folder;
+  write_machine(folder);
+  const Topology topology = read_topology({5, 6}, root_of(folder));
+  CHECK(topology.places(2) == std::vector<int>{5, 6});
+  CHECK(topology.default_threads() == 2);
+  CHECK(topology.online_cpus == 8);
+}
+
+TEST_CASE("a quota is rounded down, to one thread at least") {
+  const auto threads_with = [](const std::string& quota) {
+    const Folder folder;
+    write_machine(folder);
+    folder.write("proc/self/cgroup", "0::/job");
+    folder.write("proc/self/mountinfo",
+                 "30 23 0:26 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw");
+    folder.write("sys/fs/cgroup/job/cpu.max", quota + " 100000");
+    return read_topology({0, 1, 2, 3, 4, 5, 6, 7}, root_of(folder)).default_threads();
+  };
+  CHECK(threads_with("max") == 4);
+  CHECK(threads_with("250000") == 2);
+  CHECK(threads_with("300000") == 3);
+  CHECK(threads_with("50000") == 1);
+  CHECK(threads_with("900000") == 4);
+}
+
+TEST_CASE("without sysfs every processor is a core, and the caches are an assumption") {
+  const Folder folder;
+  const Topology topology = read_topology({0, 1, 2}, root_of(folder));
+  CHECK(topology.default_threads() == 3);
+  CHECK(topology.last_level_bytes == 32 << 20);
+  CHECK_FALSE(topology.caches_known);
+}
+
+TEST_CASE("hybrid processors: Intel's list, Arm's capacities") {
+  const Folder intel;
+  write_machine(intel);
+  intel.write("sys/devices/cpu_core/cpus", "0-1,4-5");
+  intel.write("sys/devices/cpu_atom/cpus", "2-3,6-7");
+  CHECK(read_topology({0, 1, 2, 3, 4, 5, 6, 7}, root_of(intel)).efficiency_cores == 2);
+  CHECK(read_topology({0, 1}, root_of(intel)).efficiency_cores == 0);
+
+  const Folder arm;
+  for (int cpu = 0; cpu < 4; ++cpu) {
+    write_cpu(arm, cpu, std::to_string(cpu), "0-3");
+    arm.write("sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/cpu_capacity",
+              cpu < 3 ? "446" : "1024");
+  }
+  CHECK(read_topology({0, 1, 2, 3}, root_of(arm)).efficiency_cores == 3);
+}
+
+TEST_CASE("the process' own topology is sound") {
+  const Topology& ours = topology();
+  CHECK(ours.default_threads() >= 1);
+  CHECK(ours.last_level_bytes > 0);
+  CHECK(thread_count(3) == 3);
+  const cpu_test::Variable set("OMP_NUM_THREADS", "5,2");
+  CHECK(thread_count(0) == 5);
+}
+
+TEST_CASE("threads are named once each, one a core, for every library") {
+  const Folder folder;
+  write_machine(folder);
+  const Topology topology = read_topology({0, 1, 2, 3, 4, 5, 6, 7}, root_of(folder));
+  Isa isa;
+  const auto find = [&](int threads, const std::string& name) {
+    for (const auto& [key, value] : library_environment(threads, topology, isa))
+      if (key == name) return value;
+    return std::string("(none)");
+  };
+  CHECK(find(4, "OMP_NUM_THREADS") == "4");
+  CHECK(find(4, "OMP_PROC_BIND") == "true");
+  CHECK(find(4, "OMP_PLACES") == "{0},{1},{2},{3}");
+  CHECK(find(16, "OMP_PLACES") == "{0},{1},{2},{3},{4},{5},{6},{7}");
+  CHECK(find(2, "MKL_NUM_THREADS") == "2");
+  CHECK(find(2, "OPENBLAS_NUM_THREADS") == "2");
+
+  isa.vendor = "AuthenticAMD";
+  isa.family = 0x1a;
+  CHECK(find(2, "OPENBLAS_CORETYPE") == "(none)");
+  isa.avx512 = true;
+  CHECK(find(2, "OPENBLAS_CORETYPE") == "SkylakeX");
+  isa.family = 0x19;
+  CHECK(find(2, "OPENBLAS_CORETYPE") == "(none)");
+  isa.vendor = "GenuineIntel";
+  CHECK(find(2, "OPENBLAS_CORETYPE") == "(none)");
+}
+
+TEST_CASE("warnings: governor, load, hybrid cores, too many threads") {
+  const Folder folder;
+  write_machine(folder);
+  folder.write("proc/cpuinfo", "processor\t: 0\nmodel name\t: Some Processor 9000\nflags\t: a b");
+  folder.write("proc/loadavg", "6.50 3.00 1.00 5/812 4242");
+  for (int cpu = 0; cpu < 8; ++cpu)
+    folder.write("sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/cpufreq/scaling_governor",
+                 "powersave");
+  folder.write("sys/devices/cpu_atom/cpus", "3,7");
+  const SystemRoot root = root_of(folder);
+  const Topology topology = read_topology({0, 1, 2, 3, 4, 5, 6, 7}, root);
+  CHECK(cpu_name(root) == "Some Processor 9000");
+  CHECK(governor({0, 1}, root) == "powersave");
+
+  const auto found = warnings(topology, 6, root);
+  const auto text = [&](const std::string& name) {
+    for (const auto& [key, value] : found)
+      if (key == name) return value;
+    return std::string();
+  };
+  CHECK(text("governor").find("powersave") != std::string::npos);
+  CHECK(text("load").find("6.5") != std::string::npos);
+  CHECK(text("hybrid").find("1 of 4") != std::string::npos);
+  CHECK(text("threads").find("6 threads on 4 physical cores") != std::string::npos);
+  CHECK(text("caches").empty());
+
+  folder.write("proc/loadavg", "6.50 3.00 1.00 1/812 4242");  // over, but nobody runs now
+  for (int cpu = 0; cpu < 8; ++cpu)
+    folder.write("sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/cpufreq/scaling_governor",
+                 "performance");
+  const auto later = warnings(topology, 4, root);
+  REQUIRE(later.size() == 1);
+  CHECK(later[0].first == "hybrid");
+}
+
+TEST_CASE("a quota that the threads exceed is said first") {
+  const Folder folder;
+  write_machine(folder);
+  Topology topology = read_topology({0, 1, 2, 3, 4, 5, 6, 7}, root_of(folder));
+  topology.quota_cores = 1.5;
+  const auto found = warnings(topology, 2, root_of(folder));
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].second.find("a quota of 1.5 cores") != std::string::npos);
+  CHECK(found[0].second.find("--threads 1") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace deepbench::cpu

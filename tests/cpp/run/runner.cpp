@@ -1,0 +1,185 @@
+// The runner: lines in, rows out, the hello, and what cannot be used at all.
+#include "deepbench/run/runner.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+
+#include "../fake.hpp"
+#include "../json.hpp"
+#include "deepbench/core/status.hpp"
+
+namespace deepbench {
+namespace {
+
+using testing::fake_backend;
+using testing::Json;
+using testing::JsonReader;
+using testing::plugin_path;
+
+constexpr const char* kProblem = "gemm m=7 n=5 k=9";
+
+void script(const std::string& text) { setenv("DEEPBENCH_FAKE_SCRIPT", text.c_str(), 1); }
+
+std::string refusal(const std::string& text, const std::string& options = "") {
+  script(text);
+  try {
+    const Runner runner(plugin_path("fake"), options);
+  } catch (const BackendUnavailable& error) {
+    return error.what();
+  }
+  return "it was made";
+}
+
+TEST_CASE("options follow a semicolon, and hold for their row") {
+  script("time 1000");
+  Runner runner(plugin_path("fake"), "ceilings=no samples=3");
+  CHECK(runner.run(kProblem, 0).samples->per_call_ns.size() == 3);
+  CHECK(runner.run(std::string(kProblem) + " ; samples=5", 1).samples->per_call_ns.size() == 5);
+  CHECK(runner.run(std::string(kProblem) + ";samples=5 seed=3", 2).samples->per_call_ns.size() == 5);
+  CHECK(runner.run(std::string(kProblem) + " ; ", 3).samples->per_call_ns.size() == 3);
+  const Result quoted = runner.run(std::string(kProblem) + " application=\"a ; b\" ; samples=4", 4);
+  CHECK(quoted.application == "a ; b");
+  CHECK(quoted.samples->per_call_ns.size() == 4);
+  CHECK(runner.run(kProblem, 5).position == 5);
+  CHECK(runner.run(std::string(kProblem) + " ; position=77", 6).position == 77);
+}
+
+TEST_CASE("bad lines are rows, and the next one runs") {
+  script("time 1000");
+  Runner runner(plugin_path("fake"), "ceilings=no");
+  for (const std::string line :
+       {"", ";", "gemm", "gemm m=1 n=1 k=1 ; cache=warm", "gemm m=1 n=1 k=1 ; ; ",
+        "gemm m=1 n=1 k=1 application=\"open ; cache=cold"}) {
+    const Result row = runner.run(line, 0);
+    CAPTURE(line);
+    CHECK(row.status == Status::kInvalid);
+    CHECK_FALSE(row.reason.empty());
+  }
+  CHECK(runner.run("gemm m=1 n=1 k=1 ; device=5", 0).status == Status::kInvalid);
+  CHECK(runner.run("gemm m=1 n=1 k=1 ; library=none", 0).status != Status::kOk);
+  CHECK(runner.run(kProblem, 1).status == Status::kOk);
+  CHECK_FALSE(runner.device_lost());
+}
+
+TEST_CASE("a lost device is remembered") {
+  script("time 1000; when m=13 fail time_batch device_lost it fell off");
+  Runner runner(plugin_path("fake"), "ceilings=no");
+  CHECK(runner.run(kProblem, 0).status == Status::kOk);
+  CHECK_FALSE(runner.device_lost());
+  const Result row = runner.run("gemm m=13 n=1 k=1", 1);
+  CHECK(row.status == Status::kDeviceLost);
+  CHECK(row.reason == "time_batch: it fell off");
+  CHECK(runner.device_lost());
+}
+
+TEST_CASE("ceilings are measured once for all rows of a runner") {
+  script("");
+  Runner runner(plugin_path("fake"));
+  const Result first = runner.run("gemm m=256 n=256 k=256", 0);
+  script("model 1 10 1 10");  // would be seen if they were measured again
+  const Result second = runner.run("gemm m=256 n=256 k=255", 1);
+  CHECK(first.bound.flops_per_s > 9e11);
+  CHECK(second.bound.flops_per_s == first.bound.flops_per_s);
+}
+
+TEST_CASE("the hello says what answered") {
+  script(
+      "libraries one two; absent three not installed: pip install three; devices 2;"
+      "when device=1 emit describe_device name The other; emit describe_device warning.load busy;"
+      "emit environment FAKE_THREADS 4; emit environment FAKE_SET_BY_USER no");
+  setenv("FAKE_SET_BY_USER", "mine", 1);
+  unsetenv("FAKE_THREADS");
+  const Runner runner(plugin_path("fake"), "device=1");
+  const std::string text = runner.hello();
+  CHECK(text.find('\n') == std::string::npos);
+  const Json hello = JsonReader::read(text);
+  CHECK(hello["type"].text == "hello");
+  CHECK_FALSE(hello["version"].text.empty());
+  CHECK(hello["backend"]["name"].text == "fake");
+  CHECK(hello["backend"]["path"].text == plugin_path("fake"));
+  CHECK(hello["backend"]["reason"].is_null());
+  CHECK(hello["device"]["index"].number == 1);
+  CHECK(hello["device"]["name"].text == "The other");
+  CHECK(hello["device"]["last_level_cache_bytes"].number == 32 << 20);
+  CHECK(hello["libraries"]["one"]["version"].text == "1.0");
+  CHECK(hello["libraries"]["two"]["path"].text == "/fake/libtwo.so");
+  CHECK(hello["libraries"]["three"]["reason"].text == "not installed: pip install three");
+  CHECK(hello["environment"]["FAKE_THREADS"].text == "4");
+  CHECK(std::string(std::getenv("FAKE_THREADS")) == "4");
+  CHECK(hello["environment"]["FAKE_SET_BY_USER"].text == "mine");  // the user's setting wins
+  CHECK(std::string(std::getenv("FAKE_SET_BY_USER")) == "mine");
+  REQUIRE(hello["warnings"].items.size() == 1);
+  CHECK(hello["warnings"].items[0].text == "busy");
+  CHECK_FALSE(hello["device"].has("warning.load"));
+  CHECK(hello.has("threads"));
+}
+
+TEST_CASE("libraries whose facts come in any order") {
+  script(
+      "emit describe library.b.version 2; emit describe library.c.note x;"
+      "emit describe library.b.path /p; emit describe library.with.dots.version 3");
+  const Json hello = JsonReader::read(Runner(plugin_path("fake")).hello());
+  CHECK(hello["libraries"]["b"]["version"].text == "2");
+  CHECK(hello["libraries"]["b"]["path"].text == "/p");
+  CHECK(hello["libraries"]["fake"]["version"].text == "1.0");
+}
+
+TEST_CASE("what cannot be used gives one line") {
+  CHECK(refusal("", "library=fake") == "it was made");
+  CHECK(refusal("libraries openblas mkl", "library=opnblas") ==
+        "backend fake knows no library 'opnblas' (did you mean 'openblas'?); it knows openblas mkl");
+  CHECK(refusal("absent mkl not installed: pip install mkl", "library=mkl") ==
+        "library mkl: not installed: pip install mkl");
+  CHECK(refusal("devices 2", "device=2") == "backend fake has no device 2; it has 2 devices");
+  CHECK(refusal("devices 1", "device=9999999999") ==
+        "backend fake has no device 9999999999; it has 1 device");
+  CHECK(refusal("devices 0") == "backend fake has no device 0; it has 0 devices");
+  CHECK(refusal("devices -3").find("nonsense") != std::string::npos);
+  for (const std::string slot : {"device_count", "describe", "environment"})
+    CHECK(refusal("fail " + slot + " failed no driver") == "backend fake: " + slot + ": no driver");
+  script("");
+  CHECK_THROWS_AS(Runner(plugin_path("fake"), "cache=warm"), InvalidProblem);
+  CHECK_THROWS_AS(Runner(plugin_path("wrong_abi")), BackendUnavailable);
+  CHECK_THROWS_AS(Runner("no_such_backend"), BackendUnavailable);
+}
+
+TEST_CASE("a hello that fails is one line, too") {
+  script("fail describe_device failed no sensor");
+  try {
+    Runner(plugin_path("fake")).hello();
+    FAIL("it did not throw");
+  } catch (const std::exception& error) {
+    CHECK(std::string(error.what()).find("no sensor") != std::string::npos);
+  }
+}
+
+TEST_CASE("inspect never throws") {
+  script("");
+  CHECK(JsonReader::read(inspect(plugin_path("fake")))["type"].text == "hello");
+  for (const std::string name : {"wrong_abi", "no_symbol", "unresolved", "null_slots"}) {
+    const Json error = JsonReader::read(inspect(plugin_path(name)));
+    CHECK(error["type"].text == "error");
+    CHECK(error["exit"].number == 2);
+    CHECK(error["message"].text.find(name) != std::string::npos);
+  }
+  CHECK(JsonReader::read(inspect("nonesuch"))["type"].text == "error");
+  script("fail describe_device failed no sensor");
+  CHECK(JsonReader::read(inspect(plugin_path("fake")))["type"].text == "error");
+}
+
+TEST_CASE("one problem on a loaded backend, for embedding programs") {
+  const Backend backend = fake_backend("time 1000");
+  const Result row = run(backend, Problem::parse(kProblem));
+  CHECK(row.status == Status::kOk);
+  CHECK(row.median_ns() == 1000);
+  CHECK(row.verification.state == Verification::State::kPassed);
+  CHECK(row.bound.flops_per_s == 0);  // no ceilings were given
+  CHECK(run(fake_backend("fail describe_device failed x"), Problem::parse(kProblem)).status ==
+        Status::kFailed);
+  CHECK(run(fake_backend("mutant zero_tile"), Problem::parse(kProblem)).status ==
+        Status::kIncorrect);
+}
+
+}  // namespace
+}  // namespace deepbench
