@@ -25,7 +25,8 @@ def main() -> None:
         spreads.append(max(times) / min(times) - 1)
         print(f"{100 * spreads[-1]:6.2f} %  {rows[0]['problem']}")
     near = sum(spread <= NEAR for spread in spreads)
-    print(f"within {100 * NEAR:.0f} %: {near} of {len(spreads)} rows ({100 * near / len(spreads):.0f} %)")
+    share = 100 * near / len(spreads)
+    print(f"within {100 * NEAR:.0f} %: {near} of {len(spreads)} rows ({share:.0f} %)")
 
 
 if __name__ == "__main__":

@@ -20,9 +20,7 @@ def main() -> None:
     run = sweep("gemm", "training", "float", *sys.argv[1:])
     verified = sum(row["verification"]["status"] == "passed" for row in run.rows)
     verify_s = run.stage_seconds("verify")
-    other_ms = [
-        (row["stages_ns"]["other"] + row["stages_ns"]["prepare"]) / 1e6 for row in run.rows
-    ]
+    other_ms = [(row["stages_ns"]["other"] + row["stages_ns"]["prepare"]) / 1e6 for row in run.rows]
     print(f"rows              {len(run.rows)}, {len(run.ok())} ok, {verified} verified")
     print(f"wall time         {run.seconds:.1f} s")
     print(f"  measuring       {run.stage_seconds('measure'):.1f} s")

@@ -80,7 +80,7 @@ class Choice {
       }
     }
     if (!refusal.empty()) plugin::unsupported(refusal);
-    if (!absent.empty()) plugin::unsupported("no library for it: " + absent);
+    if (!absent.empty()) plugin::unsupported("no library for " + problem_.op() + ": " + absent);
     plugin::unsupported("the CPU backend does not do " + problem_.op());
   }
 

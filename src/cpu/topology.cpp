@@ -89,6 +89,20 @@ void measure_caches(const SystemRoot& root, Topology& topology) {
   topology.last_level_bytes = topology.caches_known ? sums.rbegin()->second : kAssumedLastLevel;
 }
 
+int count_memory_nodes(const Topology& topology, const SystemRoot& root) {
+  const std::vector<int> used = topology.places(topology.default_threads());
+  const std::string folder = root.sys + "/devices/system/node/";
+  int nodes = 0;
+  for (int node : parse_cpu_list(read_text(folder + "online").value_or(""))) {
+    const auto list = read_text(folder + "node" + std::to_string(node) + "/cpulist");
+    const auto cpus = parse_cpu_list(list.value_or(""));
+    nodes += std::any_of(cpus.begin(), cpus.end(), [&](int cpu) {
+      return std::find(used.begin(), used.end(), cpu) != used.end();
+    });
+  }
+  return std::max(1, nodes);
+}
+
 // Intel lists the kinds of cores as two devices; Arm rates each core's capacity.
 int count_efficiency_cores(const Topology& topology, const SystemRoot& root) {
   std::set<int> efficient;
@@ -157,6 +171,7 @@ Topology read_topology(const std::vector<int>& affinity, const SystemRoot& root)
   const auto online = read_text(root.sys + "/devices/system/cpu/online");
   topology.online_cpus = int(online ? parse_cpu_list(*online).size() : affinity.size());
   topology.efficiency_cores = count_efficiency_cores(topology, root);
+  topology.memory_nodes = count_memory_nodes(topology, root);
   measure_caches(root, topology);
   return topology;
 }

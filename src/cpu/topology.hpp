@@ -17,6 +17,7 @@ struct Topology {
   std::vector<std::vector<int>> cores;  // usable hardware threads of each physical core
   double quota_cores = 0;               // 0: no quota
   int online_cpus = 0;                  // of the whole machine
+  int memory_nodes = 1;                 // that the default threads' processors belong to
   int efficiency_cores = 0;             // of `cores`, where the processor is a hybrid; else 0
 
   // What the default threads' cores have together at each level, every shared cache once.

@@ -93,8 +93,10 @@ struct Format {
   int exponent, mantissa;
   uint32_t infinity;  // the code after the largest finite one
 };
-const Format kFormats[] = {
-    {"half", 5, 10, 0x7c00}, {"bfloat16", 8, 7, 0x7f80}, {"e4m3", 4, 3, 0x7f}, {"e5m2", 5, 2, 0x7c}};
+const Format kFormats[] = {{"half", 5, 10, 0x7c00},
+                           {"bfloat16", 8, 7, 0x7f80},
+                           {"e4m3", 4, 3, 0x7f},
+                           {"e5m2", 5, 2, 0x7c}};
 
 uint32_t round_to(const Format& format, float value) {
   return deepbench_round(value, uint32_t(format.exponent), uint32_t(format.mantissa));
@@ -106,7 +108,8 @@ float widen(const Format& format, uint32_t code) {
 // The value of a finite, non-negative code by the definition of the formats.
 double value_of(const Format& format, uint32_t code) {
   const int bias = (1 << (format.exponent - 1)) - 1;
-  const int scale = int(code >> format.mantissa), fraction = int(code & ((1u << format.mantissa) - 1));
+  const int scale = int(code >> format.mantissa),
+            fraction = int(code & ((1u << format.mantissa) - 1));
   if (scale == 0) return std::ldexp(fraction, 1 - bias - format.mantissa);
   return std::ldexp((1 << format.mantissa) + fraction, scale - bias - format.mantissa);
 }
@@ -191,8 +194,8 @@ TEST_CASE("elements are what the operand's type holds") {
     wrong += !(deepbench_element(DEEPBENCH_BF16, 5, 2, i) == rounded(kFormats[1], value));
     wrong += !(deepbench_element(DEEPBENCH_E4M3, 5, 2, i) == rounded(kFormats[2], value));
     wrong += !(deepbench_element(DEEPBENCH_E5M2, 5, 2, i) == rounded(kFormats[3], value));
-    wrong += !(deepbench_element(DEEPBENCH_S8, 5, 2, i) ==
-                deepbench_integer(DEEPBENCH_S8, 5, 2, i));
+    wrong +=
+        !(deepbench_element(DEEPBENCH_S8, 5, 2, i) == deepbench_integer(DEEPBENCH_S8, 5, 2, i));
   }
   CHECK(wrong == 0);
 }

@@ -82,11 +82,13 @@ class JsonReader {
 
   double number() {
     const size_t begin = at_;
-    while (std::string_view("+-.0123456789eE").find(peek()) != std::string_view::npos && peek()) ++at_;
+    while (std::string_view("+-.0123456789eE").find(peek()) != std::string_view::npos && peek())
+      ++at_;
     const std::string digits(text_.substr(begin, at_ - begin));
     char* end = nullptr;
     const double value = std::strtod(digits.c_str(), &end);
-    const bool leading_zero = digits.size() > 1 && digits[0] == '0' && digits[1] >= '0' && digits[1] <= '9';
+    const bool leading_zero =
+        digits.size() > 1 && digits[0] == '0' && digits[1] >= '0' && digits[1] <= '9';
     if (digits.empty() || *end || digits[0] == '+' || leading_zero) fail("no number");
     return value;
   }
@@ -103,7 +105,8 @@ class JsonReader {
       const char escape = text_.at(at_ + 1);
       at_ += 2;
       if (escape == 'u') {
-        out += static_cast<char>(std::strtol(std::string(text_.substr(at_, 4)).c_str(), nullptr, 16));
+        out +=
+            static_cast<char>(std::strtol(std::string(text_.substr(at_, 4)).c_str(), nullptr, 16));
         at_ += 4;
       } else if (escape == '"' || escape == '\\') {
         out += escape;

@@ -111,12 +111,20 @@ def test_a_backend_shows_its_table_and_the_markers_of_regions() -> None:
     }
 
 
+def test_what_the_native_build_may_cost_is_written_where_costs_are() -> None:
+    limit = re.search(r"^readonly native_cpu_seconds=(\d+)", (ROOT / ".ci/run").read_text(), re.M)
+    assert limit is not None
+    assert f"{limit[1]} CPU-seconds" in (ROOT / "docs/performance.md").read_text()
+
+
 @pytest.mark.slow
 def test_a_cpp_program_finds_the_package_and_runs_a_gemm(tmp_path: Path) -> None:
     cmake = needs("cmake")
     place = output_of(sys.executable, "-m", "deepbench", "env", "--cmake-dir").strip()
     assert (Path(place) / "deepbenchConfig.cmake").exists()
-    output_of(cmake, "-S", ROOT / "tests/embed", "-B", tmp_path, f"-Ddeepbench_DIR={place}")
+    generator = ("-G", "Ninja") if shutil.which("ninja") else ()
+    where = ("-S", ROOT / "tests/embed", "-B", tmp_path, f"-Ddeepbench_DIR={place}")
+    output_of(cmake, *where, *generator)
     output_of(cmake, "--build", tmp_path)
     row = output_of(tmp_path / "embed", "gemm m=64 n=48 k=80 precision=float")
     assert re.search(r"^gemm m=64 n=48 k=80 .*: [0-9.]+ us, verification passed$", row, re.M), row

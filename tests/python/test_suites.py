@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import NoReturn
 
 import pytest
-from deepbench import suites
-from deepbench.suites import Entry, Suite, SuiteError
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
+
+from deepbench import suites
+from deepbench.suites import Entry, Suite, SuiteError
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "problem_sets"
 

@@ -40,8 +40,8 @@ typedef enum deepbench_type {
 
 /* 64 random bits for one element. */
 DEEPBENCH_FILL_FN uint64_t deepbench_bits(uint64_t seed, uint32_t stream, uint64_t index) {
-  uint64_t z = (seed ^ ((uint64_t)stream * 0xD1B54A32D192ED03ull)) +
-               (index + 1u) * 0x9E3779B97F4A7C15ull;
+  uint64_t z =
+      (seed ^ ((uint64_t)stream * 0xD1B54A32D192ED03ull)) + (index + 1u) * 0x9E3779B97F4A7C15ull;
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
   z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
   return z ^ (z >> 31);
@@ -135,7 +135,9 @@ DEEPBENCH_FILL_FN float deepbench_widen(uint32_t code, uint32_t exponent, uint32
   return deepbench_bits_float(bits | (sign << 31));
 }
 
-DEEPBENCH_FILL_FN uint16_t deepbench_to_half(float v) { return (uint16_t)deepbench_round(v, 5, 10); }
+DEEPBENCH_FILL_FN uint16_t deepbench_to_half(float v) {
+  return (uint16_t)deepbench_round(v, 5, 10);
+}
 DEEPBENCH_FILL_FN uint16_t deepbench_to_bfloat16(float v) {
   return (uint16_t)deepbench_round(v, 8, 7);
 }

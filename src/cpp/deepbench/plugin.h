@@ -91,25 +91,26 @@ typedef struct deepbench_sink {
 /* ---- measuring ---------------------------------------------------------------------------- */
 
 typedef enum deepbench_launch {
-  DEEPBENCH_LAUNCH_BEST = 0,     /* request only: the truest that works here */
-  DEEPBENCH_LAUNCH_GRAPH = 1,    /* a captured graph, one span around it */
-  DEEPBENCH_LAUNCH_STREAM = 2,   /* back to back, one span around them */
-  DEEPBENCH_LAUNCH_ISOLATED = 3  /* a span around each call, summed */
+  DEEPBENCH_LAUNCH_BEST = 0,    /* request only: the truest that works here */
+  DEEPBENCH_LAUNCH_GRAPH = 1,   /* a captured graph, one span around it */
+  DEEPBENCH_LAUNCH_STREAM = 2,  /* back to back, one span around them */
+  DEEPBENCH_LAUNCH_ISOLATED = 3 /* a span around each call, summed */
 } deepbench_launch;
 
 enum { /* deepbench_request.flags */
-  DEEPBENCH_REQUEST_MARKERS = 1 /* tell profilers and simulators where the calls begin and end */
+       DEEPBENCH_REQUEST_MARKERS =
+           1 /* tell profilers and simulators where the calls begin and end */
 };
 
-enum { /* deepbench_batch.flags */
-  DEEPBENCH_BATCH_THROTTLED = 1,  /* the device says that heat or a hardware limit slowed it */
-  DEEPBENCH_BATCH_POWER_CAPPED = 2 /* a software power cap was active: a label, not a fault */
+enum {                                /* deepbench_batch.flags */
+       DEEPBENCH_BATCH_THROTTLED = 1, /* the device says that heat or a hardware limit slowed it */
+       DEEPBENCH_BATCH_POWER_CAPPED = 2 /* a software power cap was active: a label, not a fault */
 };
 
 typedef struct deepbench_request {
   size_t struct_size;
-  uint64_t count;  /* calls to make, at least 1 */
-  int32_t launch;  /* deepbench_launch */
+  uint64_t count; /* calls to make, at least 1 */
+  int32_t launch; /* deepbench_launch */
   uint32_t flags;
 } deepbench_request;
 

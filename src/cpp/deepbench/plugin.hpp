@@ -250,8 +250,7 @@ struct Slots {
   }
   static deepbench_status memory_needed(const deepbench_problem* problem, deepbench_values options,
                                         uint64_t* bytes) {
-    return guard(
-        [&] { *bytes = backend().memory_needed(Problem(*problem), Options(options)); });
+    return guard([&] { *bytes = backend().memory_needed(Problem(*problem), Options(options)); });
   }
   static deepbench_status candidates(const deepbench_problem* problem, deepbench_values options,
                                      deepbench_sink raw) {
@@ -304,9 +303,7 @@ struct Slots {
   static deepbench_status join(const deepbench_group* group) {
     return guard([&] { backend().join(*group); });
   }
-  static void destroy(deepbench_kernel* handle) {
-    delete reinterpret_cast<Kernel*>(handle);
-  }
+  static void destroy(deepbench_kernel* handle) { delete reinterpret_cast<Kernel*>(handle); }
 };
 
 }  // namespace internal
@@ -316,13 +313,29 @@ struct Slots {
 template <class B>
 const deepbench_backend* table(const char* name) {
   using S = internal::Slots<B>;
-  static const deepbench_backend table = {
-      sizeof(deepbench_backend), DEEPBENCH_ABI_MAJOR, DEEPBENCH_ABI_MINOR, name,
-      S::error,          S::describe,   S::device_count,    S::describe_device,
-      S::environment,    S::supports,   S::memory_needed,   S::candidates,
-      S::prepare,        S::describe_kernel, S::time_batch, S::restore,
-      S::poison_outputs, S::read_output, S::scan_output,    S::project_output,
-      S::observe,        S::join,       S::destroy};
+  static const deepbench_backend table = {sizeof(deepbench_backend),
+                                          DEEPBENCH_ABI_MAJOR,
+                                          DEEPBENCH_ABI_MINOR,
+                                          name,
+                                          S::error,
+                                          S::describe,
+                                          S::device_count,
+                                          S::describe_device,
+                                          S::environment,
+                                          S::supports,
+                                          S::memory_needed,
+                                          S::candidates,
+                                          S::prepare,
+                                          S::describe_kernel,
+                                          S::time_batch,
+                                          S::restore,
+                                          S::poison_outputs,
+                                          S::read_output,
+                                          S::scan_output,
+                                          S::project_output,
+                                          S::observe,
+                                          S::join,
+                                          S::destroy};
   return &table;
 }
 

@@ -31,12 +31,10 @@ void bind_problem(py::module_& module) {
       .def_property_readonly("metadata",
                              [](const Problem& problem) { return to_dict(problem.metadata()); })
       .def_property_readonly(
-          "flops",
-          [](const Problem& problem) { return problem.operation().work(problem).flops; },
+          "flops", [](const Problem& problem) { return problem.operation().work(problem).flops; },
           "Useful floating-point or integer operations.")
       .def_property_readonly(
-          "bytes",
-          [](const Problem& problem) { return problem.operation().work(problem).bytes; },
+          "bytes", [](const Problem& problem) { return problem.operation().work(problem).bytes; },
           "Bytes that must move if every operand is touched once.")
       .def("__str__", &Problem::str)
       .def("__repr__",

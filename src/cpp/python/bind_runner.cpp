@@ -12,8 +12,7 @@ using deepbench::Runner;
 
 void bind_runner(py::module_& module) {
   using Paths = std::vector<std::string>;
-  py::register_exception<deepbench::BackendUnavailable>(module, "BackendError",
-                                                        PyExc_RuntimeError);
+  py::register_exception<deepbench::BackendUnavailable>(module, "BackendError", PyExc_RuntimeError);
   py::class_<Runner>(module, "Runner", "Runs problem lines on one backend.")
       .def(py::init<const std::string&, const std::string&, const Paths&>(), py::arg("backend"),
            py::arg("options") = "", py::arg("plugin_paths") = Paths{},
@@ -38,13 +37,11 @@ void bind_runner(py::module_& module) {
         return out;
       },
       py::arg("plugin_paths") = Paths{}, "(name, path) of the plugins found; none is loaded.");
-  module.def("inspect", &deepbench::inspect, py::arg("backend"),
-             py::arg("plugin_paths") = Paths{},
+  module.def("inspect", &deepbench::inspect, py::arg("backend"), py::arg("plugin_paths") = Paths{},
              "The hello of a backend, or why it cannot be used, as JSON.");
   module.def(
-      "check_options",
-      [](const std::string& text) { deepbench::RunOptions().apply(text); }, py::arg("text"),
-      "Raises InvalidProblem for an unknown option or a bad value.");
+      "check_options", [](const std::string& text) { deepbench::RunOptions().apply(text); },
+      py::arg("text"), "Raises InvalidProblem for an unknown option or a bad value.");
   module.def("package_directory", &deepbench::package_directory,
              "Where the native library, the plugins, include/ and lib/cmake/ are.");
 }

@@ -160,8 +160,8 @@ TEST_CASE("reals are read strictly") {
   CHECK(parse_real("s", "-1e-3") == -1e-3);
   CHECK(parse_real("s", "1") == 1.0);
   CHECK(parse_real("s", ".5") == 0.5);
-  for (const std::string text : {"", "x", "nan", "inf", "-inf", "0x1p3", "1.5.2", "1e", "1 ", " 1",
-                                 "1e400", "-", "1,5"})
+  for (const std::string text :
+       {"", "x", "nan", "inf", "-inf", "0x1p3", "1.5.2", "1e", "1 ", " 1", "1e400", "-", "1,5"})
     CHECK_THROWS_WITH_AS(parse_real("s", text), ("s=" + text + " is not a number").c_str(),
                          InvalidProblem);
 }

@@ -29,8 +29,8 @@ TEST_CASE("every operation describes itself") {
     }
     CHECK(operation->find("no_such_parameter") == nullptr);
   }
-  CHECK(names == std::set<std::string>{"gemm", "conv", "rnn", "sparse_gemm", "all_reduce",
-                                       "memory"});
+  CHECK(names ==
+        std::set<std::string>{"gemm", "conv", "rnn", "sparse_gemm", "all_reduce", "memory"});
 }
 
 TEST_CASE("an operation without a reference says so") {

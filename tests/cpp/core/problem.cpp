@@ -48,9 +48,12 @@ TEST_CASE("a problem prints every parameter in the operation's order") {
 
 TEST_CASE("every precision has its name and its aliases") {
   const std::vector<std::pair<std::string, std::string>> names = {
-      {"float", "float fp32 f32 single"}, {"tf32", "tf32"},
-      {"half", "half fp16 f16 float16"},  {"bfloat16", "bfloat16 bf16"},
-      {"fp8_e4m3", "fp8_e4m3 e4m3 fp8"},  {"fp8_e5m2", "fp8_e5m2 e5m2"},
+      {"float", "float fp32 f32 single"},
+      {"tf32", "tf32"},
+      {"half", "half fp16 f16 float16"},
+      {"bfloat16", "bfloat16 bf16"},
+      {"fp8_e4m3", "fp8_e4m3 e4m3 fp8"},
+      {"fp8_e5m2", "fp8_e5m2 e5m2"},
       {"int8", "int8 i8 s8"}};
   for (const auto& [name, words] : names) {
     for (size_t begin = 0; begin < words.size();) {
@@ -87,14 +90,18 @@ TEST_CASE("what is wrong with a problem is named in one line") {
   const std::vector<std::pair<std::string, std::string>> wrong = {
       {"", "an empty problem"},
       {" \t\n", "an empty problem"},
-      {"gem m=1", "no operation is called 'gem' (did you mean 'gemm'?); there are gemm conv rnn "
-                  "sparse_gemm all_reduce memory"},
-      {"matrix m=1", "no operation is called 'matrix'; there are gemm conv rnn sparse_gemm "
-                     "all_reduce memory"},
-      {"m=1 n=1 k=1", "no operation is called 'm=1'; there are gemm conv rnn sparse_gemm "
-                      "all_reduce memory"},
-      {"gemm m=1 n=1", "gemm needs k=; for example: gemm m=1760 n=128 k=1760 trans_a=n trans_b=n "
-                       "precision=float"},
+      {"gem m=1",
+       "no operation is called 'gem' (did you mean 'gemm'?); there are gemm conv rnn "
+       "sparse_gemm all_reduce memory"},
+      {"matrix m=1",
+       "no operation is called 'matrix'; there are gemm conv rnn sparse_gemm "
+       "all_reduce memory"},
+      {"m=1 n=1 k=1",
+       "no operation is called 'm=1'; there are gemm conv rnn sparse_gemm "
+       "all_reduce memory"},
+      {"gemm m=1 n=1",
+       "gemm needs k=; for example: gemm m=1760 n=128 k=1760 trans_a=n trans_b=n "
+       "precision=float"},
       {"gemm m=1 n=1 k=1 m=2", "'m' is given twice"},
       {"gemm m=1 n=1 k=1 kk=1",
        "gemm has no parameter 'kk'; it has m n k trans_a trans_b precision b_type"},
@@ -132,10 +139,10 @@ TEST_CASE("what is wrong with a problem is named in one line") {
       {"sparse_gemm m=8 n=1 k=4 sparsity=1", "sparsity=1: must be at most 0.999999999999"},
       {"sparse_gemm m=8 n=1 k=4 sparsity=-0.1", "sparsity=-0.1: must be at least 0"},
       {"sparse_gemm m=8 n=1 k=4 sparsity=nan", "sparsity=nan is not a number"},
-      {"sparse_gemm m=8 n=1 k=4", "sparse_gemm needs sparsity=; for example: sparse_gemm m=7680 "
-                                  "n=1500 k=2560 sparsity=0.95"},
-      {"all_reduce elements=2000000000000000000",
-       "the payload in bytes does not fit 64 bits"},
+      {"sparse_gemm m=8 n=1 k=4",
+       "sparse_gemm needs sparsity=; for example: sparse_gemm m=7680 "
+       "n=1500 k=2560 sparsity=0.95"},
+      {"all_reduce elements=2000000000000000000", "the payload in bytes does not fit 64 bits"},
       {"memory bytes=6", "bytes=6: must be a multiple of 4"},
       {"memory bytes=3", "bytes=3: must be at least 4"},
       {"memory bytes=2000000000000000", "bytes=2000000000000000: must be at most 1e+15"},
@@ -164,7 +171,8 @@ TEST_CASE("an unknown operation of any length or bytes gives a short line") {
 std::string random_value(const Parameter& parameter, std::mt19937& random) {
   if (parameter.kind == ParameterKind::kChoice)
     return parameter.choices[random() % parameter.choices.size()];
-  if (parameter.kind == ParameterKind::kReal) return to_text(Value(double(random()) / 4294967296.0));
+  if (parameter.kind == ParameterKind::kReal)
+    return to_text(Value(double(random()) / 4294967296.0));
   const auto least = static_cast<int64_t>(parameter.minimum);
   return std::to_string(parameter.name == "bytes" ? 4 * (1 + random() % 100000)
                                                   : least + random() % 200);

@@ -88,8 +88,8 @@ Outcome run(const std::array<std::string, kRanks>& scripts, const MeasureOptions
 
 TEST_CASE("four ranks end with the same samples: the slowest rank's of every batch") {
   // Rank 1 and rank 2 take turns at being slow; rank 3 is quick, with 1 us of host time a batch.
-  const Outcome outcome = run({"time 50000 900 hold", "time 900 1000", "time 1000 900",
-                               "time 700; host 1000"});
+  const Outcome outcome =
+      run({"time 50000 900 hold", "time 900 1000", "time 1000 900", "time 700; host 1000"});
   for (const Samples& samples : outcome.samples) {
     CHECK(samples.first_call_ns == 50000);
     CHECK(samples.batch == 200);
@@ -118,9 +118,9 @@ TEST_CASE("ranks with noise of their own agree on every decision") {
 }
 
 TEST_CASE("a rank that is throttled makes all of them repeat") {
-  const Outcome outcome = run({"time 2e6; mhz 1500", "time 2e6; mhz 1500",
-                               "time 2e6; mhz 1500; flags 0*25 1*2 0 hold",
-                               "time 2e6; mhz 1500*30 1000 1500 hold"});
+  const Outcome outcome =
+      run({"time 2e6; mhz 1500", "time 2e6; mhz 1500", "time 2e6; mhz 1500; flags 0*25 1*2 0 hold",
+           "time 2e6; mhz 1500*30 1000 1500 hold"});
   for (const Samples& samples : outcome.samples) {
     CHECK(samples.retries == 3);
     CHECK(samples.throttled == 0);

@@ -25,7 +25,7 @@ Samples run(const std::string& script, const MeasureOptions& options = {}) {
 TEST_CASE("a quiet clock, step by step") {
   const Samples samples = run("time 50000 1000 hold");
   CHECK(samples.first_call_ns == 50000);
-  CHECK(samples.batch == 200);  // 200 us
+  CHECK(samples.batch == 200);                                   // 200 us
   CHECK(samples.per_call_ns == std::vector<double>(100, 1000));  // 20 ms
   CHECK(samples.stop == Stop::kConverged);
   CHECK(samples.error == 1.0 / (1000 * 200));  // the resolution in a span
@@ -58,7 +58,7 @@ TEST_CASE("warm-up is capped at 100 ms of host time for short calls") {
 
 TEST_CASE("batches grow when the calls turn out shorter than the second one") {
   const Samples samples = run("time 1000 1000 500 hold");
-  CHECK(samples.batch == 422);  // 200 us / (0.95 * 500 ns)
+  CHECK(samples.batch == 422);                                 // 200 us / (0.95 * 500 ns)
   CHECK(samples.per_call_ns == std::vector<double>(95, 500));  // 95 * 211 us
   CHECK(samples.spent_ns == 2000 + 100e3 + 20 * 211e3 + 95 * 211e3);
 }

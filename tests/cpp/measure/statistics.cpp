@@ -12,8 +12,8 @@
 namespace deepbench {
 namespace {
 
-using testing::repeat;
 using doctest::Approx;
+using testing::repeat;
 
 Approx close(double value) { return Approx(value).epsilon(1e-13); }
 

@@ -90,8 +90,8 @@ TEST_CASE("long calls that vary are too few") {
 
 // Five samples with the median `center_ns` and the MAD `distance_ns`, however often repeated.
 std::vector<double> spread(double center_ns, double distance_ns) {
-  return {center_ns, center_ns + distance_ns, center_ns - distance_ns,
-          center_ns + 2 * distance_ns, center_ns - 2 * distance_ns};
+  return {center_ns, center_ns + distance_ns, center_ns - distance_ns, center_ns + 2 * distance_ns,
+          center_ns - 2 * distance_ns};
 }
 
 TEST_CASE("an error that no longer falls is noise") {

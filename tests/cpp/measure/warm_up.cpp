@@ -47,14 +47,15 @@ TEST_CASE("settled means that two windows differ by less than 1 %") {
     WarmUp warm(MeasureOptions{}, 1000);
     int made = 0;
     for (; !warm.done(); ++made) warm.add(batch_of(warm, made < 10 ? 1000 : later));
-    // A larger step is seen no more when half of the earlier window lies behind it: five batches on.
+    // A larger step is seen no more when half of the earlier window lies behind it: five batches
+    // on.
     CHECK(made == batches);
   }
 }
 
 TEST_CASE("a batch that turns out too short is sized anew and does not count") {
   WarmUp warm(MeasureOptions{}, 1000);
-  warm.add(batch_of(warm, 500));  // 100 us instead of 200
+  warm.add(batch_of(warm, 500));    // 100 us instead of 200
   CHECK(warm.batch_size() == 422);  // 200 us / (0.95 * 500 ns)
   CHECK(run(warm, 500) == 20);
   CHECK(warm.batch_size() == 422);

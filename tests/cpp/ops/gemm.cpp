@@ -83,8 +83,7 @@ TEST_CASE("gemm: the original's padding") {
   CHECK(padded_dimensions("m=40 n=701 k=2560 precision=half") == "40 701 2560");
   CHECK(padded_dimensions("m=40 n=701 k=2561 precision=half trans_b=t") == "40 704 2561");
   CHECK(padded_dimensions("m=40 n=704 k=2561 precision=half trans_b=t") == "40 704 2561");
-  CHECK(padded_dimensions("m=40 n=704 k=2561 precision=half trans_a=t trans_b=t") ==
-        "40 704 2568");
+  CHECK(padded_dimensions("m=40 n=704 k=2561 precision=half trans_a=t trans_b=t") == "40 704 2568");
   CHECK(padded_dimensions("m=35 n=701 k=2561 precision=int8") == "36 701 2561");
   CHECK(padded_dimensions("m=36 n=701 k=2561 precision=int8 trans_a=t") == "36 701 2561");
 }
@@ -92,8 +91,8 @@ TEST_CASE("gemm: the original's padding") {
 TEST_CASE("gemm: the padded work of the original's sets") {
   // 2mnk of the padded dimensions, as the original's tensor-core builds run them.
   const auto total = [](const std::string& set, const std::string& precision) {
-    const std::string path = std::string(DEEPBENCH_TEST_SOURCE_DIR) + "/python/deepbench/suites/" +
-                             set + "/gemm.txt";
+    const std::string path =
+        std::string(DEEPBENCH_TEST_SOURCE_DIR) + "/python/deepbench/suites/" + set + "/gemm.txt";
     std::ifstream file(path);
     double flops = 0;
     for (std::string line; std::getline(file, line);)

@@ -12,9 +12,9 @@
 namespace deepbench {
 namespace {
 
-using testing::Folder;
 using testing::fake_backend;
 using testing::fake_kernel;
+using testing::Folder;
 
 const std::string kProblem = "gemm m=4 n=3 k=5";
 
@@ -39,11 +39,11 @@ void use_every_slot(const Backend& backend) {
   backend.memory_needed(problem, {});
   backend.candidates(problem, {});
   backend.observe(0);
-  const deepbench_group alone = {
-      sizeof alone, 0, 1, nullptr, [](void*, const void* mine, size_t, void* all) {
-        *static_cast<int32_t*>(all) = *static_cast<const int32_t*>(mine);
-        return DEEPBENCH_OK;
-      }};
+  const deepbench_group alone = {sizeof alone, 0, 1, nullptr,
+                                 [](void*, const void* mine, size_t, void* all) {
+                                   *static_cast<int32_t*>(all) = *static_cast<const int32_t*>(mine);
+                                   return DEEPBENCH_OK;
+                                 }};
   backend.join(alone);
   Kernel kernel = backend.prepare(problem, {});
   kernel.restore();
@@ -54,10 +54,10 @@ void use_every_slot(const Backend& backend) {
   kernel.project_output(4, 12, 1);
 }
 
-const char* const kSlots[] = {"describe",       "device_count",   "describe_device", "environment",
-                              "supports",       "memory_needed",  "candidates",      "observe",
-                              "join",           "prepare",        "describe_kernel", "restore",
-                              "poison_outputs", "time_batch",     "read_output",     "scan_output",
+const char* const kSlots[] = {"describe",       "device_count",  "describe_device", "environment",
+                              "supports",       "memory_needed", "candidates",      "observe",
+                              "join",           "prepare",       "describe_kernel", "restore",
+                              "poison_outputs", "time_batch",    "read_output",     "scan_output",
                               "project_output"};
 
 TEST_CASE("a failure in any slot is told by the slot's name and the backend's reason") {
@@ -163,7 +163,8 @@ TEST_CASE("a cold kernel must touch its copies") {
 
 TEST_CASE("facts of every kind arrive, sloppy ones are passed over") {
   const Backend backend = fake_backend(
-      "emit describe_device count 5; emit describe_device share 0.5; emit describe_device word five;"
+      "emit describe_device count 5; emit describe_device share 0.5; emit describe_device word "
+      "five;"
       "emit describe_device nothing null; emit describe_device name Other device;"
       "emit describe_kernel metric.dense 2.5 us lower; emit describe library.fake.version 3.2");
   const Attributes device = backend.describe_device(0);

@@ -37,7 +37,8 @@ struct Measured {
 };
 
 TEST_CASE("levels of the memory hierarchy") {
-  const Ceilings ceilings(device(32 << 20, 32 << 10, 1 << 20), [](const std::string&) { return 0; });
+  const Ceilings ceilings(device(32 << 20, 32 << 10, 1 << 20),
+                          [](const std::string&) { return 0; });
   const auto level = [&](double bytes, bool cold = false) {
     return ceilings.level_of(bytes, cold).name;
   };
@@ -79,11 +80,10 @@ TEST_CASE("arithmetic is the best of several large products, measured once") {
 
 TEST_CASE("bandwidth of the memory is the best of read and copy, of a cache that of reading") {
   Measured measured;
-  Ceilings ceilings(device(32 << 20, 32 << 10),
-                    [&](const std::string& text) {
-                      const bool copy = text.find("kind=copy") != std::string::npos;
-                      return measured(text) * (copy ? 0.5 : 1.0);
-                    });
+  Ceilings ceilings(device(32 << 20, 32 << 10), [&](const std::string& text) {
+    const bool copy = text.find("kind=copy") != std::string::npos;
+    return measured(text) * (copy ? 0.5 : 1.0);
+  });
   CHECK(ceilings.bandwidth({"memory", 0}) == Approx(200e9));
   CHECK(ceilings.bandwidth({"llc", 32 << 20}) == Approx(100e9));
   CHECK(measured.asked.count("memory kind=read bytes=16777216") == 1);

@@ -25,7 +25,8 @@ bool has_note(const Result& row, const std::string& text) {
 TEST_CASE("the fastest candidate wins, and both times are on the row") {
   const Result row = fake_row(
       "candidates own quick slow; time 1000; when candidate=quick time 500;"
-      "when candidate=slow time 2000", kProblem, kExhaustive);
+      "when candidate=slow time 2000",
+      kProblem, kExhaustive);
   CHECK(row.status == Status::kOk);
   CHECK(row.median_ns() == 500);
   CHECK(row.algorithm.name == "naive:quick");
@@ -48,14 +49,16 @@ TEST_CASE("a switch needs more than 2 %") {
 TEST_CASE("a candidate that is faster but wrong is no winner, and is named") {
   const Result row = fake_row(
       "candidates own wrong quick; time 1000; when candidate=wrong time 300;"
-      "when candidate=wrong mutant last_k; when candidate=quick time 400", kProblem, kExhaustive);
+      "when candidate=wrong mutant last_k; when candidate=quick time 400",
+      kProblem, kExhaustive);
   CHECK(row.status == Status::kOk);
   CHECK(row.algorithm.name == "naive:quick");
   CHECK(row.median_ns() == 400);
   CHECK(has_note(row, "candidate wrong left out: before timing: output "));
   const Result none = fake_row(
       "candidates own wrong; time 1000; when candidate=wrong time 300;"
-      "when candidate=wrong mutant one_off", kProblem, kExhaustive);
+      "when candidate=wrong mutant one_off",
+      kProblem, kExhaustive);
   CHECK(none.status == Status::kOk);
   CHECK(none.algorithm.name == "naive:own");
   CHECK(none.median_ns() == 1000);
@@ -67,7 +70,8 @@ TEST_CASE("a candidate that cannot be prepared or fails is left out and named") 
       "candidates own absent breaking quick; time 1000;"
       "when candidate=absent fail prepare unsupported not for this shape;"
       "when candidate=breaking fail time_batch failed it broke;"
-      "when candidate=quick time 500", kProblem, kExhaustive);
+      "when candidate=quick time 500",
+      kProblem, kExhaustive);
   CHECK(row.status == Status::kOk);
   CHECK(row.algorithm.name == "naive:quick");
   CHECK(has_note(row, "candidate absent left out: not for this shape"));
@@ -141,8 +145,7 @@ TEST_CASE("a conversion that cannot be made beforehand is part of a candidate's 
       "when candidate=packed emit describe_kernel converted b;"
       "when candidate=packed emit describe_kernel conversion_ns 600.0";
   CHECK(fake_row(script, kProblem, kExhaustive).algorithm.name == "naive:own");
-  const Result constant =
-      fake_row(script, kProblem, std::string(kExhaustive) + " constant=b");
+  const Result constant = fake_row(script, kProblem, std::string(kExhaustive) + " constant=b");
   CHECK(constant.algorithm.name == "naive:packed");
   REQUIRE(constant.conversion);
   CHECK(constant.conversion->operand == "b");

@@ -26,8 +26,9 @@ std::string refusal(const std::string& path) {
 
 TEST_CASE("a broken plugin gives one clear line") {
   for (const auto& [name, reason] : std::vector<std::pair<std::string, std::string>>{
-           {"wrong_abi", ": built for version 99 of the backend interface; this deepbench speaks "
-                         "version 1"},
+           {"wrong_abi",
+            ": built for version 99 of the backend interface; this deepbench speaks "
+            "version 1"},
            {"no_symbol", ": not a deepbench backend: it exports no deepbench_plugin()"},
            {"no_table", ": deepbench_plugin() returned no table"},
            {"null_slots", ": its table lacks a slot that every backend must have"},
@@ -44,7 +45,9 @@ TEST_CASE("a broken plugin gives one clear line") {
 TEST_CASE("files that are no libraries") {
   const Folder folder;
   CHECK(refusal(folder / "absent.so") == folder.path() + "/absent.so: no such file");
-  for (const std::string content : {"", "text", "\x7f" "ELF and then nonsense"}) {
+  for (const std::string content : {"", "text",
+                                    "\x7f"
+                                    "ELF and then nonsense"}) {
     const std::string reason = refusal(folder.write("libdeepbench_text.so", content));
     CHECK(reason.find("libdeepbench_text.so") != std::string::npos);
     CHECK(reason.find('\n') == std::string::npos);

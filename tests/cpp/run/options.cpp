@@ -95,7 +95,8 @@ TEST_CASE("wrong options say what would be right") {
 }
 
 TEST_CASE("what plugins are told") {
-  const Attributes values = read("cache=cold pad=no threads=3 library=mkl inputs=zeros").for_plugin("id7");
+  const Attributes values =
+      read("cache=cold pad=no threads=3 library=mkl inputs=zeros").for_plugin("id7");
   CHECK(values.integer("device") == 0);
   CHECK(values.text("library") == "mkl");
   CHECK(values.text("candidate") == "id7");

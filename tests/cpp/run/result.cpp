@@ -25,10 +25,11 @@ Json parse(const Result& row) {
 
 void check_keys(const Json& row) {
   for (const char* key :
-       {"type", "position", "problem", "op", "attributes", "application", "backend", "device",
-        "library", "algorithm", "status", "reason", "regime", "statistics", "samples_ns",
-        "samples_kept", "first_call_ns", "host_ns", "work", "rates", "bound", "metrics", "padding",
-        "conversion", "verification", "observed", "notes", "stages_ns"}) {
+       {"type",         "position",   "problem",    "op",           "attributes",    "application",
+        "backend",      "device",     "library",    "algorithm",    "status",        "reason",
+        "regime",       "statistics", "samples_ns", "samples_kept", "first_call_ns", "host_ns",
+        "work",         "rates",      "bound",      "metrics",      "padding",       "conversion",
+        "verification", "observed",   "notes",      "stages_ns"}) {
     CAPTURE(key);
     CHECK(row.has(key));
   }
@@ -36,8 +37,8 @@ void check_keys(const Json& row) {
   for (const char* key : {"mode", "name", "candidates", "workspace_bytes", "planning_ns",
                           "default_ns", "default_name"})
     CHECK(row["algorithm"].has(key));
-  for (const char* key : {"cache", "cold", "copies", "resident", "launch", "timer", "power",
-                          "threads"})
+  for (const char* key :
+       {"cache", "cold", "copies", "resident", "launch", "timer", "power", "threads"})
     CHECK(row["regime"].has(key));
   for (const char* key : {"by", "arithmetic_tflops", "memory_gbps", "level", "latency_ns",
                           "share_arithmetic", "share_roofline"})
@@ -49,8 +50,8 @@ void check_keys(const Json& row) {
 }
 
 TEST_CASE("a row that is ok has every figure") {
-  const Json row = parse(fake_row("time 1000", std::string(kProblem) + " application=\"A \\\"b\\\"\"",
-                                  "position=12"));
+  const Json row = parse(
+      fake_row("time 1000", std::string(kProblem) + " application=\"A \\\"b\\\"\"", "position=12"));
   check_keys(row);
   CHECK(row["position"].number == 12);
   CHECK(row["problem"].text == "gemm m=64 n=64 k=64 trans_a=n trans_b=n precision=float");
@@ -152,7 +153,8 @@ TEST_CASE("whatever a plugin says is written as JSON") {
       "emit describe_kernel note.a quote \" backslash \\ tab\there \x01 \x7f;"
       "emit describe_kernel note.b latin1 \xe9 utf8 \xc3\xa9 \xe2\x82\xac overlong \xc0\xaf;"
       "emit describe_kernel algorithm na\"me; emit observe odd nan; emit observe big 1e300;"
-      "emit describe_kernel metric.x inf s lower", kProblem));
+      "emit describe_kernel metric.x inf s lower",
+      kProblem));
   check_keys(row);
   REQUIRE(row["notes"].items.size() == 2);
   CHECK(row["notes"].items[0].text == "quote \" backslash \\ tab\there \x01 \x7f");

@@ -29,19 +29,20 @@ TEST_CASE("a row that is not supported says why, and nothing was prepared") {
 TEST_CASE("a problem that does not fit the memory is refused before it is prepared") {
   const Result row = fake_row(
       "memory_needed 70000000000; emit describe_device memory_available_bytes 60000000000;"
-      "crash prepare", kProblem);
+      "crash prepare",
+      kProblem);
   CHECK(row.status == Status::kOutOfMemory);
   CHECK(row.reason == "needs 65.19 GiB of memory; 55.88 GiB are available");
-  const Result total = fake_row(
-      "memory_needed 3000; emit describe_device memory_available_bytes 2999", kProblem);
+  const Result total =
+      fake_row("memory_needed 3000; emit describe_device memory_available_bytes 2999", kProblem);
   CHECK(total.status == Status::kOutOfMemory);
   CHECK(fake_row("memory_needed 2999; emit describe_device memory_available_bytes 2999", kProblem)
             .status == Status::kOk);
 }
 
 TEST_CASE("a failure in any slot of a row is its reason") {
-  for (const std::string slot :
-       {"describe_device", "supports", "memory_needed", "prepare", "describe_kernel", "time_batch"}) {
+  for (const std::string slot : {"describe_device", "supports", "memory_needed", "prepare",
+                                 "describe_kernel", "time_batch"}) {
     const Result row = fake_row("fail " + slot + " failed the cable is out", kProblem);
     CHECK(row.status == Status::kFailed);
     CHECK(row.reason == slot + ": the cable is out");
@@ -66,7 +67,8 @@ TEST_CASE("what a kernel says of itself is on the row") {
       "emit describe_kernel padded.m 72; emit describe_kernel padding_rule to multiples of 8;"
       "emit describe_kernel metric.dense 2.5 us lower; emit describe_kernel metric.busbw 9.0 GB/s "
       "higher; emit describe_kernel note.one said once; emit describe_kernel workspace_bytes 4096;"
-      "emit describe_kernel planning_ns 1500.0; beta 0; mhz 1500; flags 2", kProblem);
+      "emit describe_kernel planning_ns 1500.0; beta 0; mhz 1500; flags 2",
+      kProblem);
   REQUIRE_MESSAGE(row.status == Status::kOk, row.reason);
   CHECK(row.library == "fake");
   CHECK(row.algorithm.name == "naive:default");
@@ -103,7 +105,8 @@ TEST_CASE("the regime is on the row") {
   CHECK(cold.regime.copies == 46);  // of 65,536 bytes each
   CHECK(cold.regime.threads == 3);
   CHECK(fake_row("", kProblem, "ceilings=no cache=cold").regime.cold == "flush");  // 1537 copies
-  const Result stuck = fake_row("cache 1000000; rotation stuck", kProblem, "ceilings=no cache=cold");
+  const Result stuck =
+      fake_row("cache 1000000; rotation stuck", kProblem, "ceilings=no cache=cold");
   CHECK(stuck.status == Status::kFailed);
   CHECK(stuck.reason.find("copies of the operands") != std::string::npos);
 }
@@ -151,11 +154,10 @@ TEST_CASE("a row at most 5 % above its ceiling is left alone") {
 }
 
 TEST_CASE("a row above its ceiling that does not repeat is mistrusted") {
-  const Result row = fake_row(
-      "when m=64 attempt=0 time 200; when m=64 attempt=1 time 300", kProblem, "");
+  const Result row =
+      fake_row("when m=64 attempt=0 time 200; when m=64 attempt=1 time 300", kProblem, "");
   CHECK(row.status == Status::kMistrusted);
-  CHECK(row.reason ==
-        "above its ceiling, and a second measurement differs: 200 ns, then 300 ns");
+  CHECK(row.reason == "above its ceiling, and a second measurement differs: 200 ns, then 300 ns");
   CHECK(row.samples);
   CHECK_FALSE(row.has_rates());
 }
@@ -173,15 +175,18 @@ TEST_CASE("a ceiling that was measured too low is measured again") {
   const Result row = fake_row(
       "model 0.001 1000 100 1000; when m=256 time 35000;"
       "when m=1024 attempt=0 model 0.001 300 30 300; when m=2048 attempt=0 model 0.001 300 30 300;"
-      "when m=4096 attempt=0 model 0.001 300 30 300", "gemm m=256 n=256 k=256", "");
+      "when m=4096 attempt=0 model 0.001 300 30 300",
+      "gemm m=256 n=256 k=256", "");
   CHECK(row.status == Status::kOk);
   CHECK(row.bound.flops_per_s == Approx(1e12).epsilon(0.01));
   CHECK(row.bound.share_arithmetic == Approx(33554.432 / 35000).epsilon(0.01));
 }
 
 TEST_CASE("ceilings that cannot be measured leave the row as it is") {
-  const Result row = fake_row("when m=1024 fail time_batch failed x; when m=1 fail prepare failed x;"
-                              "when op=memory fail supports unsupported x", kProblem, "");
+  const Result row = fake_row(
+      "when m=1024 fail time_batch failed x; when m=1 fail prepare failed x;"
+      "when op=memory fail supports unsupported x",
+      kProblem, "");
   CHECK(row.status == Status::kOk);
   CHECK(row.bound.flops_per_s == 0);
   CHECK(row.bound.bytes_per_s == 0);

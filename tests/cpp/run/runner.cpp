@@ -36,7 +36,8 @@ TEST_CASE("options follow a semicolon, and hold for their row") {
   Runner runner(plugin_path("fake"), "ceilings=no samples=3");
   CHECK(runner.run(kProblem, 0).samples->per_call_ns.size() == 3);
   CHECK(runner.run(std::string(kProblem) + " ; samples=5", 1).samples->per_call_ns.size() == 5);
-  CHECK(runner.run(std::string(kProblem) + ";samples=5 seed=3", 2).samples->per_call_ns.size() == 5);
+  CHECK(runner.run(std::string(kProblem) + ";samples=5 seed=3", 2).samples->per_call_ns.size() ==
+        5);
   CHECK(runner.run(std::string(kProblem) + " ; ", 3).samples->per_call_ns.size() == 3);
   const Result quoted = runner.run(std::string(kProblem) + " application=\"a ; b\" ; samples=4", 4);
   CHECK(quoted.application == "a ; b");
@@ -127,8 +128,9 @@ TEST_CASE("libraries whose facts come in any order") {
 
 TEST_CASE("what cannot be used gives one line") {
   CHECK(refusal("", "library=fake") == "it was made");
-  CHECK(refusal("libraries openblas mkl", "library=opnblas") ==
-        "backend fake knows no library 'opnblas' (did you mean 'openblas'?); it knows openblas mkl");
+  CHECK(
+      refusal("libraries openblas mkl", "library=opnblas") ==
+      "backend fake knows no library 'opnblas' (did you mean 'openblas'?); it knows openblas mkl");
   CHECK(refusal("absent mkl not installed: pip install mkl", "library=mkl") ==
         "library mkl: not installed: pip install mkl");
   CHECK(refusal("devices 2", "device=2") == "backend fake has no device 2; it has 2 devices");

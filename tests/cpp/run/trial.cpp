@@ -40,22 +40,22 @@ Logged measure(const std::string& script, const RunOptions& options = {},
 
 std::vector<std::string> part(const std::vector<std::string>& all, size_t begin, size_t count) {
   return {all.begin() + std::min<std::ptrdiff_t>(std::ptrdiff_t(begin), std::ptrdiff_t(all.size())),
-          all.begin() + std::min<std::ptrdiff_t>(std::ptrdiff_t(begin + count),
-                                                 std::ptrdiff_t(all.size()))};
+          all.begin() +
+              std::min<std::ptrdiff_t>(std::ptrdiff_t(begin + count), std::ptrdiff_t(all.size()))};
 }
 
 TEST_CASE("outputs are poisoned, called once and checked, then timed, then all of that again") {
   const auto calls = measure("time 2e6").calls;
   // Of each kernel: two first calls, twenty of warm-up, ten samples, one to verify.
   REQUIRE(calls.size() == 3 + 1 + 2 + 31 + 1 + 1 + 2 + 1);
-  CHECK(part(calls, 0, 6) ==
-        std::vector<std::string>{"prepare", "describe_kernel", "poison_outputs",
-                                 "time_batch count=1 launch=0 flags=0", "scan_output",
-                                 "read_output"});
+  CHECK(part(calls, 0, 6) == std::vector<std::string>{"prepare", "describe_kernel",
+                                                      "poison_outputs",
+                                                      "time_batch count=1 launch=0 flags=0",
+                                                      "scan_output", "read_output"});
   for (size_t i = 6; i < 6 + 31; ++i) CHECK(calls[i] == "time_batch count=1 launch=0 flags=0");
-  CHECK(part(calls, 37, 5) ==
-        std::vector<std::string>{"poison_outputs", "time_batch count=1 launch=0 flags=0",
-                                 "scan_output", "read_output", "destroy"});
+  CHECK(part(calls, 37, 5) == std::vector<std::string>{"poison_outputs",
+                                                       "time_batch count=1 launch=0 flags=0",
+                                                       "scan_output", "read_output", "destroy"});
 }
 
 TEST_CASE("without verification nothing but timing happens") {
@@ -96,7 +96,8 @@ TEST_CASE("cold by flushing: one call at a time") {
   const auto logged = measure("time 1000; flush", options);
   CHECK(logged.samples.batch == 1);
   for (const auto& call : logged.calls)
-    if (call.compare(0, 10, "time_batch") == 0) CHECK(call == "time_batch count=1 launch=0 flags=0");
+    if (call.compare(0, 10, "time_batch") == 0)
+      CHECK(call == "time_batch count=1 launch=0 flags=0");
 }
 
 TEST_CASE("once: one call between markers, nothing else") {
@@ -114,9 +115,9 @@ TEST_CASE("once: one call between markers, nothing else") {
     CHECK(trial.verification().state == Verification::State::kSkipped);
     CHECK(trial.verification().reason == "one call only");
   }
-  CHECK(folder.lines("calls") ==
-        std::vector<std::string>{"prepare", "describe_kernel",
-                                 "time_batch count=1 launch=0 flags=1", "destroy"});
+  CHECK(folder.lines("calls") == std::vector<std::string>{"prepare", "describe_kernel",
+                                                          "time_batch count=1 launch=0 flags=1",
+                                                          "destroy"});
 }
 
 TEST_CASE("a few samples: a first call, an estimate, batches that fill the span") {
@@ -130,11 +131,11 @@ TEST_CASE("a few samples: a first call, an estimate, batches that fill the span"
     CHECK(trial.sample(3, 200e3) == std::vector<double>(3, 1000));
   }
   const auto calls = folder.lines("calls");
-  CHECK(part(calls, 2, 5) ==
-        std::vector<std::string>{
-            "time_batch count=1 launch=0 flags=0", "time_batch count=1 launch=0 flags=0",
-            "time_batch count=200 launch=0 flags=0", "time_batch count=200 launch=0 flags=0",
-            "time_batch count=200 launch=0 flags=0"});
+  CHECK(part(calls, 2, 5) == std::vector<std::string>{"time_batch count=1 launch=0 flags=0",
+                                                      "time_batch count=1 launch=0 flags=0",
+                                                      "time_batch count=200 launch=0 flags=0",
+                                                      "time_batch count=200 launch=0 flags=0",
+                                                      "time_batch count=200 launch=0 flags=0"});
 }
 
 }  // namespace

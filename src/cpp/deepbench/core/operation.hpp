@@ -71,6 +71,7 @@ DEEPBENCH_API Parameter precision_parameter(const std::string& fallback);
 DEEPBENCH_API std::string suggestion(std::string_view word, const std::vector<std::string>& words);
 
 // Throws InvalidProblem if the product of the factors does not fit 63 bits.
-DEEPBENCH_API int64_t checked_product(std::string_view what, std::initializer_list<int64_t> factors);
+DEEPBENCH_API int64_t checked_product(std::string_view what,
+                                      std::initializer_list<int64_t> factors);
 
 }  // namespace deepbench

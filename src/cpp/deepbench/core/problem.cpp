@@ -38,8 +38,8 @@ std::string canonical_choice(const Parameter& parameter, const std::string& text
 Value parse_value(const Parameter& parameter, const std::string& text) {
   if (parameter.kind == ParameterKind::kChoice) return canonical_choice(parameter, text);
   const bool whole = parameter.kind == ParameterKind::kInteger;
-  const Value value = whole ? Value(parse_integer(parameter.name, text))
-                            : Value(parse_real(parameter.name, text));
+  const Value value =
+      whole ? Value(parse_integer(parameter.name, text)) : Value(parse_real(parameter.name, text));
   const double size = whole ? double(std::get<int64_t>(value)) : std::get<double>(value);
   if (size < parameter.minimum || size > parameter.maximum) {
     const Value limit = size < parameter.minimum ? parameter.minimum : parameter.maximum;
@@ -68,15 +68,15 @@ Attributes complete(const Operation& operation, const std::vector<KeyValue>& giv
     const std::string* text = find_text(given, parameter.name);
     if (!applies(parameter, attributes)) {
       if (text)
-        throw InvalidProblem(parameter.name + " is a parameter only where " +
-                             parameter.only_where + "=" + parameter.only_value);
+        throw InvalidProblem(parameter.name + " is a parameter only where " + parameter.only_where +
+                             "=" + parameter.only_value);
       continue;
     }
     if (!text) text = find_text(defaults, parameter.name);
     if (!text && !parameter.fallback.empty()) text = &parameter.fallback;
     if (!text)
-      throw InvalidProblem(operation.name() + " needs " + parameter.name + "=; for example: " +
-                           operation.example());
+      throw InvalidProblem(operation.name() + " needs " + parameter.name +
+                           "=; for example: " + operation.example());
     attributes.set(parameter.name, parse_value(parameter, *text));
   }
   return attributes;
@@ -95,8 +95,8 @@ void refuse_unknown(const Operation& operation, const std::vector<KeyValue>& giv
 
 Problem Problem::parse(std::string_view line, std::string_view defaults) {
   if (line.size() > kLongestLine)
-    throw InvalidProblem("a problem of " + std::to_string(line.size()) +
-                         " characters; at most " + std::to_string(kLongestLine));
+    throw InvalidProblem("a problem of " + std::to_string(line.size()) + " characters; at most " +
+                         std::to_string(kLongestLine));
   const size_t begin = std::min(line.find_first_not_of(" \t\r\n"), line.size());
   const size_t end = std::min(line.find_first_of(" \t\r\n", begin), line.size());
   if (begin == end) throw InvalidProblem("an empty problem");

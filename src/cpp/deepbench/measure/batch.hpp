@@ -9,12 +9,12 @@ namespace deepbench {
 
 struct Batch {
   uint64_t count = 0;
-  double elapsed_ns = 0;  // device time of all calls
-  double host_ns = 0;     // host time of the whole batch
-  double clock_mhz = 0;   // 0: unknown
+  double elapsed_ns = 0;      // device time of all calls
+  double host_ns = 0;         // host time of the whole batch
+  double clock_mhz = 0;       // 0: unknown
   bool throttled = false;     // by heat or a hardware limit
   bool power_capped = false;  // by software: a label, not a fault
-  bool failed = false;    // this rank, or after combining any rank, could not run it
+  bool failed = false;        // this rank, or after combining any rank, could not run it
   std::string launch{}, timer{};
 
   double per_call_ns() const { return elapsed_ns / static_cast<double>(count); }

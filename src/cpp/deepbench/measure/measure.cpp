@@ -61,8 +61,8 @@ class Loop {
   }
 
   bool is_throttled(const Batch& batch) const {
-    const bool slow = batch.clock_mhz > 0 &&
-                      batch.clock_mhz < options_.throttled_below * settled_clock_mhz_;
+    const bool slow =
+        batch.clock_mhz > 0 && batch.clock_mhz < options_.throttled_below * settled_clock_mhz_;
     return batch.throttled || slow;
   }
 

@@ -29,7 +29,8 @@ struct Samples {
 
 // Measures calls made by `time`. `combine` makes ranks agree on every batch before it decides
 // anything; a batch that fails on one rank fails on all. Rethrows what `time` throws.
-DEEPBENCH_API Samples measure(const TimeBatch& time, const MeasureOptions& options,
-                              const Combine& combine = [](const Batch& mine) { return mine; });
+DEEPBENCH_API Samples measure(
+    const TimeBatch& time, const MeasureOptions& options,
+    const Combine& combine = [](const Batch& mine) { return mine; });
 
 }  // namespace deepbench

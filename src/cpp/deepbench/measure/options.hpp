@@ -6,21 +6,21 @@
 namespace deepbench {
 
 struct MeasureOptions {
-  double min_span_ns = 200e3;    // one span is at least this long; shorter calls are batched
-  double min_total_ns = 20e6;    // all spans together
-  double max_error = 0.005;      // relative standard error of the median
+  double min_span_ns = 200e3;  // one span is at least this long; shorter calls are batched
+  double min_total_ns = 20e6;  // all spans together
+  double max_error = 0.005;    // relative standard error of the median
   int64_t min_samples = 10;
-  int64_t exact_samples = 0;     // > 0: exactly so many, whatever their error
-  double time_limit_ns = 10e9;   // host time of a row, warm-up included
-  double steady_load_ns = 0;     // > 0: load at least this long before sampling calls of >= 1 ms
+  int64_t exact_samples = 0;    // > 0: exactly so many, whatever their error
+  double time_limit_ns = 10e9;  // host time of a row, warm-up included
+  double steady_load_ns = 0;    // > 0: load at least this long before sampling calls of >= 1 ms
   double timer_resolution_ns = 1;
 
   double max_autocorrelation = 0.5;  // lag 1; above, errors come from block means
-  double noisy_fall = 0.9;           // an error above this share of that at half the samples is noise
-  int64_t noisy_from = 20;           // first number of samples whose doubling is judged
-  double throttled_below = 0.9;      // share of the settled clock
+  double noisy_fall = 0.9;       // an error above this share of that at half the samples is noise
+  int64_t noisy_from = 20;       // first number of samples whose doubling is judged
+  double throttled_below = 0.9;  // share of the settled clock
   int throttled_retries = 3;
-  double throttled_share = 0.1;      // of marked samples, above which the row is throttled
+  double throttled_share = 0.1;  // of marked samples, above which the row is throttled
   int64_t max_batch = 1 << 20;
 };
 

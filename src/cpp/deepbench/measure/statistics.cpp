@@ -19,8 +19,7 @@ double quantile(const std::vector<double>& sorted, double share) {
 }
 
 double mean_of(const std::vector<double>& samples) {
-  return std::accumulate(samples.begin(), samples.end(), 0.0) /
-         static_cast<double>(samples.size());
+  return std::accumulate(samples.begin(), samples.end(), 0.0) / static_cast<double>(samples.size());
 }
 
 std::vector<double> block_means(const std::vector<double>& samples, size_t length) {

@@ -41,16 +41,15 @@ bool StoppingRule::stopped_falling() {
   // Infinite: the samples correlate over such long times that no error can be told. Once may be
   // chance, twice is what this machine is like.
   const bool unknown = std::isinf(error_), was_unknown = std::isinf(error_at_half_);
-  const bool flat = !first && (unknown ? was_unknown
-                                       : error_ > options_.noisy_fall * error_at_half_);
+  const bool flat =
+      !first && (unknown ? was_unknown : error_ > options_.noisy_fall * error_at_half_);
   error_at_half_ = error_;
   doubling_at_ = 2 * n;
   return flat;
 }
 
 Stop StoppingRule::verdict(Stop otherwise) const {
-  const double share =
-      static_cast<double>(throttled_) / static_cast<double>(samples_.size());
+  const double share = static_cast<double>(throttled_) / static_cast<double>(samples_.size());
   return share > options_.throttled_share ? Stop::kThrottled : otherwise;
 }
 
@@ -75,8 +74,7 @@ std::optional<Stop> StoppingRule::decide(double spent_ns) {
   if (enough && precise && total_span_ns_ >= options_.min_total_ns)
     return verdict(Stop::kConverged);
   if (out_of_time) return verdict(enough ? Stop::kTimeLimit : Stop::kTooFew);
-  if (!long_call && stopped_falling() && enough &&
-      total_span_ns_ >= options_.min_total_ns)
+  if (!long_call && stopped_falling() && enough && total_span_ns_ >= options_.min_total_ns)
     return verdict(Stop::kNoisy);
   return std::nullopt;
 }

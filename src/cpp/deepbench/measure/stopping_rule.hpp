@@ -55,10 +55,10 @@ class DEEPBENCH_API StoppingRule {
   double total_span_ns_ = 0;
   uint64_t batch_ = 1;
   int64_t throttled_ = 0;
-  int64_t next_look_ = 1;        // looking costs a sort: not at every one of many samples
+  int64_t next_look_ = 1;  // looking costs a sort: not at every one of many samples
   double error_ = 0;
-  double error_at_half_ = 0;     // error at the last doubling
-  int64_t doubling_at_ = 0;      // number of samples at which the next doubling is judged
+  double error_at_half_ = 0;  // error at the last doubling
+  int64_t doubling_at_ = 0;   // number of samples at which the next doubling is judged
 };
 
 }  // namespace deepbench

@@ -28,8 +28,8 @@ WarmUp::WarmUp(const MeasureOptions& options, double estimate_ns)
 
 void WarmUp::resize(double per_call_ns) {
   const double wanted = std::ceil(options_.min_span_ns / per_call_ns);
-  batch_size_ = static_cast<uint64_t>(
-      std::clamp(wanted, 1.0, static_cast<double>(options_.max_batch)));
+  batch_size_ =
+      static_cast<uint64_t>(std::clamp(wanted, 1.0, static_cast<double>(options_.max_batch)));
 }
 
 // Rule 4: 100 ms of calls under 1 ms, 1 s of longer ones; long calls need no more than was made.

@@ -17,8 +17,8 @@ struct PrecisionInfo {
   Precision precision;
   std::string_view name;
   std::array<std::string_view, 3> aliases;
-  deepbench_type a, b;  // operands
-  deepbench_type c;     // result
+  deepbench_type a, b;     // operands
+  deepbench_type c;        // result
   double input_roundoff;   // of the product's inputs once inside the unit; 0: none
   double output_roundoff;  // of storing the result; 0: exact
   double sum_roundoff;     // of the accumulator; 0: exact
@@ -32,18 +32,60 @@ inline constexpr double kRoundoffBfloat16 = 1.0 / (1 << 8);
 // Results: half and bfloat16 keep their type, fp8 gives bfloat16, int8 gives int32. e5m2 is the
 // type of A only (its customary use is gradients); B is then e4m3.
 inline constexpr std::array<PrecisionInfo, 7> kPrecisions = {{
-    {Precision::kFloat, "float", {"fp32", "f32", "single"}, DEEPBENCH_F32, DEEPBENCH_F32,
-     DEEPBENCH_F32, 0, kRoundoffFloat, kRoundoffFloat},
-    {Precision::kTf32, "tf32", {}, DEEPBENCH_F32, DEEPBENCH_F32, DEEPBENCH_F32, kRoundoffTf32,
-     kRoundoffFloat, kRoundoffFloat},
-    {Precision::kHalf, "half", {"fp16", "f16", "float16"}, DEEPBENCH_F16, DEEPBENCH_F16,
-     DEEPBENCH_F16, 0, kRoundoffHalf, kRoundoffFloat},
-    {Precision::kBfloat16, "bfloat16", {"bf16"}, DEEPBENCH_BF16, DEEPBENCH_BF16, DEEPBENCH_BF16, 0,
-     kRoundoffBfloat16, kRoundoffFloat},
-    {Precision::kFp8E4m3, "fp8_e4m3", {"e4m3", "fp8"}, DEEPBENCH_E4M3, DEEPBENCH_E4M3,
-     DEEPBENCH_BF16, 0, kRoundoffBfloat16, kRoundoffFloat},
-    {Precision::kFp8E5m2, "fp8_e5m2", {"e5m2"}, DEEPBENCH_E5M2, DEEPBENCH_E4M3, DEEPBENCH_BF16, 0,
-     kRoundoffBfloat16, kRoundoffFloat},
+    {Precision::kFloat,
+     "float",
+     {"fp32", "f32", "single"},
+     DEEPBENCH_F32,
+     DEEPBENCH_F32,
+     DEEPBENCH_F32,
+     0,
+     kRoundoffFloat,
+     kRoundoffFloat},
+    {Precision::kTf32,
+     "tf32",
+     {},
+     DEEPBENCH_F32,
+     DEEPBENCH_F32,
+     DEEPBENCH_F32,
+     kRoundoffTf32,
+     kRoundoffFloat,
+     kRoundoffFloat},
+    {Precision::kHalf,
+     "half",
+     {"fp16", "f16", "float16"},
+     DEEPBENCH_F16,
+     DEEPBENCH_F16,
+     DEEPBENCH_F16,
+     0,
+     kRoundoffHalf,
+     kRoundoffFloat},
+    {Precision::kBfloat16,
+     "bfloat16",
+     {"bf16"},
+     DEEPBENCH_BF16,
+     DEEPBENCH_BF16,
+     DEEPBENCH_BF16,
+     0,
+     kRoundoffBfloat16,
+     kRoundoffFloat},
+    {Precision::kFp8E4m3,
+     "fp8_e4m3",
+     {"e4m3", "fp8"},
+     DEEPBENCH_E4M3,
+     DEEPBENCH_E4M3,
+     DEEPBENCH_BF16,
+     0,
+     kRoundoffBfloat16,
+     kRoundoffFloat},
+    {Precision::kFp8E5m2,
+     "fp8_e5m2",
+     {"e5m2"},
+     DEEPBENCH_E5M2,
+     DEEPBENCH_E4M3,
+     DEEPBENCH_BF16,
+     0,
+     kRoundoffBfloat16,
+     kRoundoffFloat},
     {Precision::kInt8, "int8", {"i8", "s8"}, DEEPBENCH_S8, DEEPBENCH_S8, DEEPBENCH_S32, 0, 0, 0},
 }};
 

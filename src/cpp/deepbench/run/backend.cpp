@@ -42,9 +42,8 @@ void check_status(const deepbench_backend* table, deepbench_status status, const
   if (status == DEEPBENCH_OK) return;
   const std::string reason = one_line(table->last_error());
   // What is merely not supported needs no blame; anything else names the slot that failed.
-  throw RowFailure(row_status(status), status == DEEPBENCH_UNSUPPORTED
-                                           ? reason
-                                           : std::string(slot) + ": " + reason);
+  throw RowFailure(row_status(status),
+                   status == DEEPBENCH_UNSUPPORTED ? reason : std::string(slot) + ": " + reason);
 }
 
 std::string launch_name(int32_t launch) {
@@ -90,8 +89,8 @@ void Kernel::check_batch(const deepbench_batch& batch, uint64_t asked) const {
   // A cold row that silently stays on one copy would be a warm one.
   const uint64_t touched = std::min<uint64_t>(asked, copies());
   if (batch.copies_touched != touched)
-    nonsense("it touched " + std::to_string(batch.copies_touched) + " copies of the operands, not " +
-             std::to_string(touched));
+    nonsense("it touched " + std::to_string(batch.copies_touched) +
+             " copies of the operands, not " + std::to_string(touched));
 }
 
 Batch Kernel::time_batch(uint64_t count, deepbench_launch launch, uint32_t flags) {
@@ -116,9 +115,7 @@ void Kernel::restore() {
   if (table_->restore) check(table_->restore(handle_.get()), "restore");
 }
 
-void Kernel::poison_outputs() {
-  check(table_->poison_outputs(handle_.get()), "poison_outputs");
-}
+void Kernel::poison_outputs() { check(table_->poison_outputs(handle_.get()), "poison_outputs"); }
 
 std::vector<double> Kernel::read_output(const std::vector<uint64_t>& indices) {
   std::vector<double> values(indices.size());
@@ -215,10 +212,10 @@ std::vector<std::string> Backend::candidates(const Problem& problem,
                                              const Attributes& options) const {
   Collector collector;
   if (table_->candidates)
-    check_status(table_,
-                 table_->candidates(ProblemView(problem).get(), ValuesView(options).get(),
-                                    collector.sink()),
-                 "candidates");
+    check_status(
+        table_,
+        table_->candidates(ProblemView(problem).get(), ValuesView(options).get(), collector.sink()),
+        "candidates");
   return collector.repeated();
 }
 

@@ -14,8 +14,8 @@
 namespace deepbench {
 
 struct MemoryLevel {
-  std::string name;    // "l1", "l2", "llc", "memory"
-  int64_t bytes = 0;   // what fits; 0 for the memory itself
+  std::string name;   // "l1", "l2", "llc", "memory"
+  int64_t bytes = 0;  // what fits; 0 for the memory itself
 };
 
 class DEEPBENCH_API Ceilings {

@@ -25,10 +25,14 @@ struct Contender {
 
 class Chooser {
  public:
-  Chooser(const Backend& backend, const Problem& problem, const RunOptions& options,
-          double span_ns, double budget_ns, Stages& stages)
-      : backend_(backend), problem_(problem), options_(options), span_ns_(span_ns),
-        budget_ns_(budget_ns), stages_(stages) {
+  Chooser(const Backend& backend, const Problem& problem, const RunOptions& options, double span_ns,
+          double budget_ns, Stages& stages)
+      : backend_(backend),
+        problem_(problem),
+        options_(options),
+        span_ns_(span_ns),
+        budget_ns_(budget_ns),
+        stages_(stages) {
     options_.verify = false;  // the winner is verified when it is measured
   }
 

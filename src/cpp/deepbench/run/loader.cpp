@@ -83,9 +83,7 @@ bool complete(const deepbench_backend& table) {
 }
 
 const deepbench_backend* open_table(const std::string& path) {
-  const auto refuse = [&](const std::string& why) {
-    throw BackendUnavailable(path + ": " + why);
-  };
+  const auto refuse = [&](const std::string& why) { throw BackendUnavailable(path + ": " + why); };
   std::error_code ignored;
   if (!fs::exists(path, ignored)) refuse("no such file");
   void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);

@@ -98,8 +98,8 @@ void RunOptions::apply(std::string_view text) {
       std::vector<std::string> names;
       std::string list;
       for (const auto& entry : all) names.push_back(entry.first), list += " " + entry.first;
-      throw InvalidProblem("no option is called '" + item.key + "'" +
-                           suggestion(item.key, names) + "; there are" + list);
+      throw InvalidProblem("no option is called '" + item.key + "'" + suggestion(item.key, names) +
+                           "; there are" + list);
     }
     at->second(*this, item.key, item.value);
   }
@@ -127,13 +127,12 @@ MeasureOptions RunOptions::for_measuring(const Attributes& facts, std::string_vi
   constexpr double kCpuLimitS = 10, kDeviceLimitS = 5, kSteadyLoadS = 3;
   MeasureOptions measure;
   measure.exact_samples = samples;
-  const double limit_s = time_limit_s > 0 ? time_limit_s
+  const double limit_s = time_limit_s > 0   ? time_limit_s
                          : backend == "cpu" ? kCpuLimitS
                                             : kDeviceLimitS;
   measure.time_limit_ns = limit_s * 1e9;
   if (steady) measure.steady_load_ns = kSteadyLoadS * 1e9;
-  measure.timer_resolution_ns =
-      facts.real("timer_resolution_ns", measure.timer_resolution_ns);
+  measure.timer_resolution_ns = facts.real("timer_resolution_ns", measure.timer_resolution_ns);
   return measure;
 }
 

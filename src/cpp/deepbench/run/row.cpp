@@ -35,8 +35,13 @@ bool starts_with(const std::string& text, std::string_view prefix) {
 
 RowMaker::RowMaker(const Backend& backend, const Attributes& device, const Problem& problem,
                    const RunOptions& options, Ceilings& ceilings, Result& row)
-    : backend_(backend), device_(device), problem_(problem), options_(options),
-      ceilings_(ceilings), row_(row), how_(options.for_measuring(device, backend.name())) {}
+    : backend_(backend),
+      device_(device),
+      problem_(problem),
+      options_(options),
+      ceilings_(ceilings),
+      row_(row),
+      how_(options.for_measuring(device, backend.name())) {}
 
 void RowMaker::make() {
   backend_.supports(problem_, options_.for_plugin(""));
@@ -72,8 +77,7 @@ void RowMaker::observe() {
 // Said before the machine swaps or kills us.
 void RowMaker::require_memory() const {
   const double needed = double(backend_.memory_needed(problem_, options_.for_plugin("")));
-  const double available =
-      device_.real("memory_available_bytes", device_.real("memory_bytes", 0));
+  const double available = device_.real("memory_available_bytes", device_.real("memory_bytes", 0));
   if (available > 0 && needed > available)
     throw RowFailure(Status::kOutOfMemory, "needs " + gibibytes(needed) + " of memory; " +
                                                gibibytes(available) + " are available");
@@ -172,8 +176,7 @@ void RowMaker::compute_bound() {
   bound.bytes_per_s = ceilings_.bandwidth(level);
   if (!precision.empty()) bound.latency_ns = ceilings_.latency_ns(precision);
   if (row_.work.flops > 0) bound.flops_per_s = ceilings_.arithmetic(precision);
-  const double memory_ns =
-      bound.bytes_per_s > 0 ? row_.work.bytes / bound.bytes_per_s * 1e9 : 0;
+  const double memory_ns = bound.bytes_per_s > 0 ? row_.work.bytes / bound.bytes_per_s * 1e9 : 0;
   const double arithmetic_ns =
       bound.flops_per_s > 0 ? row_.work.flops / bound.flops_per_s * 1e9 : 0;
   bound.share_arithmetic = arithmetic_ns / t;
@@ -210,10 +213,9 @@ void RowMaker::hold_against_ceilings() {
 
   const double after_ns = row_.median_ns();
   if (!agree(before, *row_.samples))
-    throw RowFailure(Status::kMistrusted,
-                     "above its ceiling, and a second measurement differs: " +
-                         to_text(median(before.per_call_ns)) + " ns, then " + to_text(after_ns) +
-                         " ns");
+    throw RowFailure(Status::kMistrusted, "above its ceiling, and a second measurement differs: " +
+                                              to_text(median(before.per_call_ns)) + " ns, then " +
+                                              to_text(after_ns) + " ns");
   if (row_.bound.share_arithmetic > kAboveCeiling)
     ceilings_.raise_arithmetic(precision, row_.work.flops / after_ns * 1e9);
   if (row_.work.bytes / row_.bound.bytes_per_s * 1e9 > kAboveCeiling * after_ns)

@@ -89,9 +89,12 @@ void describe_problem(const Backend& backend, const Problem& problem, const RunO
 size_t end_of_problem(std::string_view line) {
   bool quoted = false;
   for (size_t i = 0; i < line.size(); ++i) {
-    if (line[i] == '\\' && quoted) ++i;
-    else if (line[i] == '"') quoted = !quoted;
-    else if (line[i] == ';' && !quoted) return i;
+    if (line[i] == '\\' && quoted)
+      ++i;
+    else if (line[i] == '"')
+      quoted = !quoted;
+    else if (line[i] == ';' && !quoted)
+      return i;
   }
   return std::string_view::npos;
 }

@@ -91,13 +91,12 @@ bool Verifier::check_elements(Kernel& kernel, const std::string& when) {
 
 bool Verifier::check_projection(Kernel& kernel, const std::string& when) {
   if (expected_.projection_rows == 0) return true;
-  const std::vector<double> got = kernel.project_output(expected_.projection_rows,
-                                                        expected_.outputs,
-                                                        expected_.projection_seed);
+  const std::vector<double> got = kernel.project_output(
+      expected_.projection_rows, expected_.outputs, expected_.projection_seed);
   for (size_t i = 0; i < got.size(); ++i) {
     if (!within(got[i], expected_.sums[i], expected_.sum_bounds[i]))
-      return fail(when + ": the projection of row " + std::to_string(i) + " is " +
-                  to_text(got[i]) + ", not " + to_text(expected_.sums[i]) + " within " +
+      return fail(when + ": the projection of row " + std::to_string(i) + " is " + to_text(got[i]) +
+                  ", not " + to_text(expected_.sums[i]) + " within " +
                   to_text(expected_.sum_bounds[i]));
   }
   return true;
@@ -106,8 +105,7 @@ bool Verifier::check_projection(Kernel& kernel, const std::string& when) {
 bool Verifier::check(Kernel& kernel, const std::string& when) {
   if (result_.state == Verification::State::kFailed) return false;
   result_.state = Verification::State::kPassed;
-  return check_scan(kernel, when) && check_elements(kernel, when) &&
-         check_projection(kernel, when);
+  return check_scan(kernel, when) && check_elements(kernel, when) && check_projection(kernel, when);
 }
 
 }  // namespace deepbench

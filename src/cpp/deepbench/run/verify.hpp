@@ -20,7 +20,7 @@ struct Verification {
   std::string reason;    // why it failed, or was skipped
   uint64_t checked = 0;  // outputs compared one by one
   uint64_t outputs = 0;
-  double worst = 0;      // largest error as a share of its bound
+  double worst = 0;  // largest error as a share of its bound
 };
 
 class DEEPBENCH_API Verifier {

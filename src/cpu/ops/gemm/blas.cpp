@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "operand_store.hpp"
 #include "topology.hpp"
 
 namespace deepbench::cpu::blas {
@@ -38,7 +39,7 @@ std::unique_ptr<plugin::Kernel> BlasGemm::prepare(const plugin::Problem& problem
                                                   const plugin::Options& options) {
   const GemmStorage stored = storage(problem, options);
   const CopyPlan copies = plan_copies(stored.touched_bytes(), options);
-  require_memory(stored.needed_bytes(copies), "the problem");
+  require_memory_for_operands(stored.needed_bytes(copies));
   const int threads = thread_count(options.threads);
   const std::string candidate =
       options.candidate.empty() ? candidates_of(stored.gemm).front() : options.candidate;

@@ -82,12 +82,12 @@ class PackedSgemmCall final : public Call {
 
   // The median of several: the first also touches fresh pages.
   void pack(GemmOperands& operands) {
-    const Buffer plain = operands.plain_a();
+    const std::shared_ptr<const Buffer> plain = operands.plain_a();
     std::array<double, kRepeats> times{};
     for (double& time : times) {
       const Clock::time_point begin = Clock::now();
       api_.sgemm_pack(blas::kColumnMajor, kMatrixA, shape_.trans_a, shape_.m, shape_.n, shape_.k,
-                      1.0f, reinterpret_cast<const float*>(plain.data()), shape_.lda,
+                      1.0f, reinterpret_cast<const float*>(plain->data()), shape_.lda,
                       static_cast<float*>(operands.a(0)));
       time = elapsed_ns(begin, Clock::now());
     }

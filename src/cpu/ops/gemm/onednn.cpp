@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 
+#include "operand_store.hpp"
 #include "ops/gemm/kernel.hpp"
 #include "ops/gemm/onednn_api.hpp"
 #include "ops/gemm/onednn_plan.hpp"
@@ -97,8 +98,8 @@ class MatmulCall final : public Call {
               "planning the packing of A");
     const PrimitiveDesc description(made);
     const Primitive reorder = primitive_of(made);
-    const Buffer plain = operands.plain_a();
-    const MemoryObject from = memory_at(plan_.plain_a.get(), plain.data());
+    const std::shared_ptr<const Buffer> plain = operands.plain_a();
+    const MemoryObject from = memory_at(plan_.plain_a.get(), plain->data());
     const MemoryObject to = memory_at(packed, operands.a(0));
     const dnnl_exec_arg_t arguments[] = {{DNNL_ARG_FROM, from.get()}, {DNNL_ARG_TO, to.get()}};
     std::array<double, kReorders> times{};
@@ -195,7 +196,7 @@ class OnednnGemm final : public Implementation {
   std::unique_ptr<plugin::Kernel> prepare(const plugin::Problem& problem,
                                           const plugin::Options& options) override {
     const int threads = thread_count(options.threads);
-    require_memory(memory_needed(problem, options), "the problem");
+    require_memory_for_operands(memory_needed(problem, options));
     Plan planned = plan(problem, options);
     const CopyPlan copies = plan_copies(planned.storage.touched_bytes(), options);
     auto operands = std::make_unique<GemmOperands>(planned.storage, copies,

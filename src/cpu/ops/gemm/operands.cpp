@@ -7,6 +7,7 @@
 #include <string>
 
 #include "deepbench/plugin.hpp"
+#include "operand_store.hpp"
 
 namespace deepbench::cpu {
 namespace {
@@ -62,44 +63,49 @@ int64_t GemmStorage::calls_in_range(Inputs inputs) const {
 
 GemmOperands::GemmOperands(const GemmStorage& storage, const CopyPlan& plan, Inputs inputs,
                            uint64_t seed)
-    : storage_(storage), inputs_(inputs), seed_(seed) {
-  const Gemm& g = storage.gemm;
-  a_ = Copies(storage.a_bytes(), plan.copies);
-  b_ = Copies(storage.b_bytes(), plan.copies);
-  if (storage.output != Output::kOverwrite) c_ = Copies(storage.c_bytes(), plan.copies);
-  if (storage.output != Output::kInPlace) d_ = Copies(storage.c_bytes(), plan.copies);
-
-  if (!storage.packed_a_bytes) {
-    fill(a_.at(0), storage.a_type, uint64_t(g.m) * uint64_t(g.k), inputs, seed, Gemm::kStreamA);
-    a_.replicate();
-  }
-  fill(b_.at(0), g.b_type, uint64_t(g.k) * uint64_t(g.n), inputs, seed, Gemm::kStreamB);
-  b_.replicate();
+    : storage_(storage), inputs_(inputs), seed_(seed), copies_(plan.copies) {
+  if (storage.packed_a_bytes)
+    a_ = Copies(storage.packed_a_bytes, copies_);
+  else
+    shared_a_ = make_input(storage.a_type, elements_a(), Gemm::kStreamA, a_);
+  shared_b_ = make_input(gemm().b_type, elements_b(), Gemm::kStreamB, b_);
   if (storage.output != Output::kOverwrite) {
-    fill(c_.at(0), g.precision.c, outputs(), inputs, seed, Gemm::kStreamC);
-    c_.replicate();
+    c_ = Copies(storage.c_bytes(), copies_);
+    first_c_ = stored(gemm().precision.c, outputs(), Gemm::kStreamC);
+    c_.overwrite(first_c_->data());
   }
-  if (storage.output == Output::kInPlace) {
-    first_c_ = Buffer(storage.c_bytes());
-    std::memcpy(first_c_.data(), c_.at(0), storage.c_bytes());
-  } else {
+  if (storage.output != Output::kInPlace) {
+    first_c_.reset();
+    d_ = Copies(storage.c_bytes(), copies_);
     poison();
   }
+}
+
+std::shared_ptr<const Buffer> GemmOperands::stored(deepbench_type type, uint64_t elements,
+                                                   uint32_t stream) const {
+  return OperandStore::instance().get(type, elements, inputs_, seed_, stream);
+}
+
+// One copy is taken from the store; several are ours.
+std::shared_ptr<const Buffer> GemmOperands::make_input(deepbench_type type, uint64_t elements,
+                                                       uint32_t stream, Copies& copies) const {
+  if (copies_ == 1) return stored(type, elements, stream);
+  copies = Copies(elements * uint64_t(size_of(type)), copies_);
+  fill(copies.at(0), type, elements, inputs_, seed_, stream);
+  copies.replicate();
+  return nullptr;
 }
 
 void* GemmOperands::d(uint64_t copy) const {
   return storage_.output == Output::kInPlace ? c_.at(copy) : d_.at(copy);
 }
 
-Buffer GemmOperands::plain_a() const {
-  Buffer plain(storage_.plain_a_bytes());
-  fill(plain.data(), storage_.a_type, uint64_t(gemm().m) * uint64_t(gemm().k), inputs_, seed_,
-       Gemm::kStreamA);
-  return plain;
+std::shared_ptr<const Buffer> GemmOperands::plain_a() const {
+  return stored(storage_.a_type, elements_a(), Gemm::kStreamA);
 }
 
 void GemmOperands::restore() {
-  if (storage_.output == Output::kInPlace) c_.overwrite(first_c_.data());
+  if (storage_.output == Output::kInPlace) c_.overwrite(first_c_->data());
 }
 
 void GemmOperands::poison() {
@@ -109,7 +115,7 @@ void GemmOperands::poison() {
 }
 
 deepbench_scan GemmOperands::scan(uint64_t copy) const {
-  return cpu::scan(d(copy), gemm().precision.c, outputs(), first_c_.data());
+  return cpu::scan(d(copy), gemm().precision.c, outputs(), first_c_ ? first_c_->data() : nullptr);
 }
 
 void GemmOperands::project(uint64_t copy, uint64_t rows, uint64_t seed, double* sums) const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "copies.hpp"
 #include "deepbench/ops/gemm/gemm.hpp"
@@ -39,16 +40,16 @@ class GemmOperands {
   const GemmStorage& storage() const { return storage_; }
   int64_t calls_in_range() const { return storage_.calls_in_range(inputs_); }
   const Gemm& gemm() const { return storage_.gemm; }
-  uint64_t copies() const { return b_.count(); }
+  uint64_t copies() const { return copies_; }
 
-  void* a(uint64_t copy) const { return a_.at(copy); }
-  void* b(uint64_t copy) const { return b_.at(copy); }
+  // No library writes to A or B: those of a single copy are shared with other kernels.
+  void* a(uint64_t copy) const { return shared_a_ ? shared_a_->data() : a_.at(copy); }
+  void* b(uint64_t copy) const { return shared_b_ ? shared_b_->data() : b_.at(copy); }
   void* c(uint64_t copy) const { return c_.at(copy); }  // not with kOverwrite
   void* d(uint64_t copy) const;                         // the result; C itself with kInPlace
 
-  // With packed_a_bytes: A as the problem stores it, to be packed into a(0), then given back while
-  // the copies are made.
-  Buffer plain_a() const;
+  // With packed_a_bytes: A as the problem stores it, to be packed into a(0).
+  std::shared_ptr<const Buffer> plain_a() const;
   void replicate_a() { a_.replicate(); }
 
   void restore();
@@ -58,13 +59,20 @@ class GemmOperands {
   void read(uint64_t copy, const uint64_t* indices, size_t count, double* values) const;
 
  private:
+  std::shared_ptr<const Buffer> make_input(deepbench_type type, uint64_t elements, uint32_t stream,
+                                           Copies& copies) const;
+  std::shared_ptr<const Buffer> stored(deepbench_type type, uint64_t elements,
+                                       uint32_t stream) const;
+  uint64_t elements_a() const { return uint64_t(gemm().m) * uint64_t(gemm().k); }
+  uint64_t elements_b() const { return uint64_t(gemm().k) * uint64_t(gemm().n); }
   uint64_t outputs() const { return uint64_t(gemm().m) * uint64_t(gemm().n); }
 
   GemmStorage storage_;
   Inputs inputs_;
-  uint64_t seed_;
+  uint64_t seed_, copies_;
+  std::shared_ptr<const Buffer> shared_a_, shared_b_;  // one copy; else none
   Copies a_, b_, c_, d_;
-  Buffer first_c_;  // kInPlace: what restore() brings back
+  std::shared_ptr<const Buffer> first_c_;  // kInPlace: what restore() brings back
 };
 
 }  // namespace deepbench::cpu

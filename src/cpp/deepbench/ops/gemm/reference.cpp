@@ -18,17 +18,21 @@
 namespace deepbench {
 namespace {
 
-constexpr double kFullWork = 1 << 24;       // outputs x k up to which everything is checked
+constexpr double kFullWork = 1 << 24;  // outputs x k up to which everything is checked
 constexpr int64_t kMostFullOutputs = 1 << 20;
-constexpr double kGridWork = 1 << 24;       // grid points x k
+constexpr double kGridWork = 1 << 24;  // grid points x k
 constexpr int64_t kWidestGrid = 24;
 constexpr uint64_t kWeightSeed = 0x5eed;
 
 class GemmReference {
  public:
   GemmReference(const Gemm& gemm, const Conditions& conditions)
-      : gemm_(gemm), beta_(conditions.beta), inputs_(conditions.seed, conditions.inputs),
-        type_a_(gemm.precision.a), type_b_(gemm.b_type), type_c_(gemm.precision.c) {
+      : gemm_(gemm),
+        beta_(conditions.beta),
+        inputs_(conditions.seed, conditions.inputs),
+        type_a_(gemm.precision.a),
+        type_b_(gemm.b_type),
+        type_c_(gemm.precision.c) {
     for (const auto& [operand, type] : conditions.fill) {
       deepbench_type& which = operand == "a" ? type_a_ : operand == "b" ? type_b_ : type_c_;
       which = type == "s7" ? DEEPBENCH_S7 : type == "u8" ? DEEPBENCH_U8 : which;
@@ -47,8 +51,8 @@ class GemmReference {
     add_grid(sampled(gemm_.m, 11), sampled(gemm_.n, 12), expected);
     add_projection(expected);
     expected.what = std::to_string(expected.indices.size()) + " of " +
-                    std::to_string(gemm_.m * gemm_.n) + " outputs and " +
-                    std::to_string(gemm_.m) + " projections of all";
+                    std::to_string(gemm_.m * gemm_.n) + " outputs and " + std::to_string(gemm_.m) +
+                    " projections of all";
     return expected;
   }
 
@@ -103,12 +107,13 @@ class GemmReference {
     for (size_t r = 0; r < rows.size(); ++r) a[r] = row_of_a(rows[r]);
     parallel_for(int64_t(columns.size()), 1 + (int64_t(1) << 16) / gemm_.k,
                  [&](int64_t begin, int64_t end, int) {
-      for (int64_t c = begin; c < end; ++c) {
-        const std::vector<float> b = column_of_b(columns[size_t(c)]);
-        for (size_t r = 0; r < rows.size(); ++r)
-          set_point(a[r], b, rows[r], columns[size_t(c)], size_t(c) * rows.size() + r, expected);
-      }
-    });
+                   for (int64_t c = begin; c < end; ++c) {
+                     const std::vector<float> b = column_of_b(columns[size_t(c)]);
+                     for (size_t r = 0; r < rows.size(); ++r)
+                       set_point(a[r], b, rows[r], columns[size_t(c)], size_t(c) * rows.size() + r,
+                                 expected);
+                   }
+                 });
   }
 
   void set_point(const std::vector<float>& a, const std::vector<float>& b, int64_t i, int64_t j,
@@ -124,7 +129,8 @@ class GemmReference {
     const double sums_error = roundoff_of_sums() * std::sqrt(squares);
     expected.indices[at] = index;
     expected.values[at] = sum;
-    expected.bounds[at] = gemm_.precision.output_roundoff * (std::abs(sum) + sums_error) + sums_error;
+    expected.bounds[at] =
+        gemm_.precision.output_roundoff * (std::abs(sum) + sums_error) + sums_error;
   }
 
   // t = B v, accumulated over the stored runs of B.
@@ -133,20 +139,21 @@ class GemmReference {
     std::vector<std::vector<double>> partial(parts);
     parallel_for(gemm_.columns_b(), 1 + (int64_t(1) << 16) / gemm_.rows_b(),
                  [&](int64_t begin, int64_t end, int part) {
-      std::vector<double>& t = partial[size_t(part)];
-      t.assign(size_t(gemm_.k), 0.0);
-      std::vector<float> run(size_t(gemm_.rows_b()));
-      for (int64_t column = begin; column < end; ++column) {
-        inputs_.run(type_b_, Gemm::kStreamB, uint64_t(column * gemm_.rows_b()), 1, gemm_.rows_b(),
-                    run.data());
-        if (gemm_.trans_b) {  // stored n x k: this run is row `column` of op(B)
-          t[size_t(column)] = std::inner_product(run.begin(), run.end(), weights.begin(), 0.0);
-        } else {
-          const double weight = weights[size_t(column)];
-          for (size_t l = 0; l < run.size(); ++l) t[l] += weight * double(run[l]);
-        }
-      }
-    });
+                   std::vector<double>& t = partial[size_t(part)];
+                   t.assign(size_t(gemm_.k), 0.0);
+                   std::vector<float> run(size_t(gemm_.rows_b()));
+                   for (int64_t column = begin; column < end; ++column) {
+                     inputs_.run(type_b_, Gemm::kStreamB, uint64_t(column * gemm_.rows_b()), 1,
+                                 gemm_.rows_b(), run.data());
+                     if (gemm_.trans_b) {  // stored n x k: this run is row `column` of op(B)
+                       t[size_t(column)] =
+                           std::inner_product(run.begin(), run.end(), weights.begin(), 0.0);
+                     } else {
+                       const double weight = weights[size_t(column)];
+                       for (size_t l = 0; l < run.size(); ++l) t[l] += weight * double(run[l]);
+                     }
+                   }
+                 });
     return sum_of(partial, size_t(gemm_.k));
   }
 
@@ -162,26 +169,27 @@ class GemmReference {
                std::vector<double>& squares) const {
     const auto parts = static_cast<size_t>(parallel_width());
     std::vector<std::vector<double>> partial(parts), partial_squares(parts);
-    parallel_for(gemm_.columns_a(), 1 + (int64_t(1) << 16) / gemm_.rows_a(),
-                 [&](int64_t begin, int64_t end, int part) {
-      std::vector<double>&y = partial[size_t(part)], &s = partial_squares[size_t(part)];
-      y.assign(size_t(gemm_.m), 0.0), s.assign(size_t(gemm_.m), 0.0);
-      std::vector<float> run(size_t(gemm_.rows_a()));
-      for (int64_t column = begin; column < end; ++column) {
-        inputs_.run(type_a_, Gemm::kStreamA, uint64_t(column * gemm_.rows_a()), 1, gemm_.rows_a(),
-                    run.data());
-        if (gemm_.trans_a) {  // stored k x m: this run is row `column` of op(A)
-          y[size_t(column)] = std::inner_product(run.begin(), run.end(), t.begin(), 0.0);
-          s[size_t(column)] = std::inner_product(run.begin(), run.end(), run.begin(), 0.0);
-        } else {
-          const double factor = t[size_t(column)];
-          for (size_t i = 0; i < run.size(); ++i) {
-            y[i] += factor * double(run[i]);
-            s[i] += double(run[i]) * double(run[i]);
+    parallel_for(
+        gemm_.columns_a(), 1 + (int64_t(1) << 16) / gemm_.rows_a(),
+        [&](int64_t begin, int64_t end, int part) {
+          std::vector<double>&y = partial[size_t(part)], &s = partial_squares[size_t(part)];
+          y.assign(size_t(gemm_.m), 0.0), s.assign(size_t(gemm_.m), 0.0);
+          std::vector<float> run(size_t(gemm_.rows_a()));
+          for (int64_t column = begin; column < end; ++column) {
+            inputs_.run(type_a_, Gemm::kStreamA, uint64_t(column * gemm_.rows_a()), 1,
+                        gemm_.rows_a(), run.data());
+            if (gemm_.trans_a) {  // stored k x m: this run is row `column` of op(A)
+              y[size_t(column)] = std::inner_product(run.begin(), run.end(), t.begin(), 0.0);
+              s[size_t(column)] = std::inner_product(run.begin(), run.end(), run.begin(), 0.0);
+            } else {
+              const double factor = t[size_t(column)];
+              for (size_t i = 0; i < run.size(); ++i) {
+                y[i] += factor * double(run[i]);
+                s[i] += double(run[i]) * double(run[i]);
+              }
+            }
           }
-        }
-      }
-    });
+        });
     sums = sum_of(partial, size_t(gemm_.m));
     squares = sum_of(partial_squares, size_t(gemm_.m));
   }
@@ -190,17 +198,17 @@ class GemmReference {
     if (beta_ == 0) return;
     const auto parts = static_cast<size_t>(parallel_width());
     std::vector<std::vector<double>> partial(parts);
-    parallel_for(gemm_.n, 1 + (int64_t(1) << 16) / gemm_.m,
-                 [&](int64_t begin, int64_t end, int part) {
-      std::vector<double>& y = partial[size_t(part)];
-      y.assign(size_t(gemm_.m), 0.0);
-      std::vector<float> run(size_t(gemm_.m));
-      for (int64_t j = begin; j < end; ++j) {
-        inputs_.run(type_c_, Gemm::kStreamC, uint64_t(j * gemm_.m), 1, gemm_.m, run.data());
-        const double weight = beta_ * weights[size_t(j)];
-        for (size_t i = 0; i < run.size(); ++i) y[i] += weight * double(run[i]);
-      }
-    });
+    parallel_for(
+        gemm_.n, 1 + (int64_t(1) << 16) / gemm_.m, [&](int64_t begin, int64_t end, int part) {
+          std::vector<double>& y = partial[size_t(part)];
+          y.assign(size_t(gemm_.m), 0.0);
+          std::vector<float> run(size_t(gemm_.m));
+          for (int64_t j = begin; j < end; ++j) {
+            inputs_.run(type_c_, Gemm::kStreamC, uint64_t(j * gemm_.m), 1, gemm_.m, run.data());
+            const double weight = beta_ * weights[size_t(j)];
+            for (size_t i = 0; i < run.size(); ++i) y[i] += weight * double(run[i]);
+          }
+        });
     const std::vector<double> total = sum_of(partial, size_t(gemm_.m));
     for (size_t i = 0; i < sums.size(); ++i) sums[i] += total[i];
   }

@@ -47,8 +47,15 @@ class GemmOperation final : public Operation {
       {"trans_a", ParameterKind::kChoice, "t: A is stored k x m", "n", {"n", "t"}},
       {"trans_b", ParameterKind::kChoice, "t: B is stored n x k", "n", {"n", "t"}},
       precision_parameter("float"),
-      {"b_type", ParameterKind::kChoice, "int8: B signed, or unsigned where a library wants it",
-       "s8", {"s8", "u8"}, 1, 1, "precision", "int8"},
+      {"b_type",
+       ParameterKind::kChoice,
+       "int8: B signed, or unsigned where a library wants it",
+       "s8",
+       {"s8", "u8"},
+       1,
+       1,
+       "precision",
+       "int8"},
   };
 };
 

@@ -1,7 +1,7 @@
 // Moving bytes: the typed problem. Header-only, for the core and for backends.
 //
-// Data are 32-bit words, even ones, so that none of them is the (odd) poison. `bytes` is the size of
-// one buffer, a multiple of 4.
+// Data are 32-bit words, even ones, so that none of them is the (odd) poison. `bytes` is the size
+// of one buffer, a multiple of 4.
 //   read   reads every word; the output is one word, the xor of them all
 //   write  stores the word write_pattern(seed) everywhere; the output is the buffer
 //   copy   copies one buffer to another within the device; the output is the destination

@@ -35,7 +35,10 @@ class MemoryOperation final : public Operation {
   std::string help_ = "bytes read, written or copied within a device, or to it and back";
   std::string example_ = "memory kind=copy bytes=268435456";
   std::vector<Parameter> parameters_ = {
-      {"kind", ParameterKind::kChoice, "what moves", "copy",
+      {"kind",
+       ParameterKind::kChoice,
+       "what moves",
+       "copy",
        {"read", "write", "copy", "h2d", "d2h"}},
       {"bytes", ParameterKind::kInteger, "size of one buffer, a multiple of 4", "", {}, 4, 1e15},
   };

@@ -29,8 +29,9 @@ class RnnOperation final : public Operation {
   Work work(const Problem& problem) const override {
     const Rnn rnn = rnn_problem(problem);
     const double sequence = double(rnn.timesteps) * double(rnn.batch) * double(rnn.hidden);
-    return {rnn.flops(), rnn.weights() * double(size_of(rnn.precision.a)) +
-                             (double(rnn.gates()) + 1) * sequence * double(size_of(rnn.precision.c))};
+    return {rnn.flops(),
+            rnn.weights() * double(size_of(rnn.precision.a)) +
+                (double(rnn.gates()) + 1) * sequence * double(size_of(rnn.precision.c))};
   }
 
  private:
@@ -38,14 +39,23 @@ class RnnOperation final : public Operation {
   std::string help_ = "one recurrent layer over a sequence; the input product is not counted";
   std::string example_ = "rnn cell=lstm hidden=512 batch=16 timesteps=25 phase=fwd";
   std::vector<Parameter> parameters_ = {
-      {"cell", ParameterKind::kChoice, "vanilla is ReLU; gru resets after the product", "",
+      {"cell",
+       ParameterKind::kChoice,
+       "vanilla is ReLU; gru resets after the product",
+       "",
        {"vanilla", "lstm", "gru", "gru_reset_before"}},
       {"hidden", ParameterKind::kInteger, "units", "", {}, 1, 1e7},
       {"batch", ParameterKind::kInteger, "sequences at a time", "", {}, 1, 1e7},
       {"timesteps", ParameterKind::kInteger, "steps in a sequence", "", {}, 1, 1e7},
-      {"phase", ParameterKind::kChoice, "forward, or a gradient", "fwd",
+      {"phase",
+       ParameterKind::kChoice,
+       "forward, or a gradient",
+       "fwd",
        {"fwd", "bwd_data", "bwd_weights"}},
-      {"mode", ParameterKind::kChoice, "training keeps what the gradients need", "training",
+      {"mode",
+       ParameterKind::kChoice,
+       "training keeps what the gradients need",
+       "training",
        {"training", "inference"}},
       precision_parameter("float"),
   };

@@ -22,8 +22,12 @@ struct SparseGemm {
 
 template <class Attributes>
 SparseGemm sparse_gemm_problem(const Attributes& a) {
-  return {a.integer("m"),           a.integer("n"),           a.integer("k"),
-          a.text("trans_a") == "t", a.text("trans_b") == "t", a.real("sparsity"),
+  return {a.integer("m"),
+          a.integer("n"),
+          a.integer("k"),
+          a.text("trans_a") == "t",
+          a.text("trans_b") == "t",
+          a.real("sparsity"),
           precision_info(a.text("precision"))};
 }
 

@@ -1,0 +1,382 @@
+"""The architecture as a test: who may include what, what may be called where, how files look.
+
+Reads the sources alone; docs/design.md, "Tree", says why. A rule that a change breaks on purpose is
+changed here, in the same commit.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+CORE = ROOT / "src/cpp/deepbench"
+OPS = CORE / "ops"
+
+SOURCE_FOLDERS = ("src", "python", "third_party", "tests", "benchmarks")
+SOURCE_SUFFIXES = {".c", ".h", ".cpp", ".hpp", ".cu", ".cuh", ".py", ".pyi", ".cmake", ".in"}
+C_SUFFIXES = {".c", ".h", ".cpp", ".hpp", ".cu", ".cuh"}
+LONGEST_FILE = 400
+VAGUE_NAMES = {"common", "util", "utils", "misc", "helper", "helpers"}
+
+
+def sources(*folders: str) -> list[Path]:
+    """Every source file below the folders, builds and caches left out."""
+    found = []
+    for folder in folders or SOURCE_FOLDERS:
+        for path in sorted((ROOT / folder).rglob("*")):
+            parts = set(path.relative_to(ROOT).parts)
+            if parts & {"build", "__pycache__"} or any(part.startswith(".") for part in parts):
+                continue
+            if path.is_file() and (path.suffix in SOURCE_SUFFIXES or path.name == "CMakeLists.txt"):
+                found.append(path)
+    return found
+
+
+def c_sources(*folders: str) -> list[Path]:
+    return [path for path in sources(*folders) if path.suffix in C_SUFFIXES]
+
+
+def python_sources(*folders: str) -> list[Path]:
+    return [path for path in sources(*folders) if path.suffix in {".py", ".pyi"}]
+
+
+def name(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def includes(path: Path) -> list[str]:
+    """What a C or C++ file includes, without the quotes or brackets."""
+    return re.findall(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', path.read_text(), re.MULTILINE)
+
+
+_COMMENT_OR_TEXT = re.compile(
+    r'//[^\n]*|/\*.*?\*/|R"\((?:.*?)\)"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'', re.DOTALL
+)
+
+
+def code_of(path: Path) -> str:
+    """A C or C++ file without its comments and texts."""
+    return _COMMENT_OR_TEXT.sub(" ", path.read_text())
+
+
+def offenders(paths: list[Path], pattern: str) -> list[str]:
+    found = []
+    for path in paths:
+        for match in re.finditer(pattern, code_of(path)):
+            found.append(f"{name(path)}: {match.group(0).strip()}")
+    return found
+
+
+# ---- who may include what -------------------------------------------------------------------
+
+# For files below a folder (the longest match counts): what of ours they may include.
+SEAM = (r"deepbench/plugin\.hp?p?", r"deepbench/fill\.h", r"deepbench/ops/precision\.hpp")
+BACKEND = (*SEAM, r"deepbench/ops/(?!.*reference)(\w+)/\w+\.hpp")
+MAY_INCLUDE = {
+    "src/cpp/deepbench/plugin.h": (),
+    "src/cpp/deepbench/fill.h": (),
+    "src/cpp/deepbench/plugin.hpp": (r"deepbench/plugin\.h",),
+    "src/cpp/deepbench/deepbench.hpp": (r"deepbench/(core|measure|run)/.*",),
+    "src/cpp/deepbench/core": (
+        r"deepbench/core/.*",
+        r"deepbench/fill\.h",
+        r"deepbench/ops/precision\.hpp",
+    ),
+    "src/cpp/deepbench/measure": (r"deepbench/(core|measure)/.*",),
+    "src/cpp/deepbench/ops": (
+        r"deepbench/(core|ops)/.*",
+        r"deepbench/fill\.h",
+    ),
+    "src/cpp/deepbench/run": (
+        r"deepbench/(core|measure|run)/.*",
+        r"deepbench/(plugin|fill)\.h",
+    ),
+    "src/cpp/python": (r"deepbench/(core|run)/.*", r"bindings\.hpp"),
+    "src/cpp/tools": (r"deepbench/(core|run)/.*", r"deepbench/deepbench\.hpp"),
+    "src/cpu": (*BACKEND, r"(?!deepbench/).*"),
+    "src/cuda": (*BACKEND, r"(?!deepbench/).*"),
+    "tests/plugins": (r"deepbench/(plugin|fill)\.h", r"(?!deepbench/).*"),
+}
+
+
+def rule_for(path: Path) -> tuple[str, ...] | None:
+    places = [place for place in MAY_INCLUDE if f"{name(path)}/".startswith(f"{place}/")]
+    return MAY_INCLUDE[max(places, key=len)] if places else None
+
+
+def is_ours(include: str) -> bool:
+    """Neither the standard library's nor the system's nor a vendor's."""
+    return include.startswith("deepbench/") or include.endswith(".hpp")
+
+
+def test_includes_follow_the_direction() -> None:
+    wrong = [
+        f"{name(path)} includes {include}"
+        for path in c_sources("src", "tests/plugins")
+        for include in includes(path)
+        if is_ours(include)
+        and not any(re.fullmatch(rule, include) for rule in rule_for(path) or ())
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_every_source_folder_has_a_rule() -> None:
+    without = [name(path) for path in c_sources("src") if rule_for(path) is None]
+    assert not without, without
+
+
+def test_an_operation_includes_no_other() -> None:
+    wrong = []
+    for path in c_sources("src/cpp/deepbench/ops"):
+        if path.parent == OPS:
+            continue
+        for include in includes(path):
+            other = re.match(r"deepbench/ops/(\w+)/", include)
+            if other and other.group(1) != path.parent.name:
+                wrong.append(f"{name(path)} includes {include}")
+    assert not wrong, wrong
+
+
+VENDOR = re.compile(
+    r"(oneapi/|dnnl|mkl|cblas|lapack|openblas|omp\.h|mpi\.h|cuda|cublas|cudnn|cusparse|nccl|nvml"
+    r"|nvrtc|nvjitlink|hip/|roc|Eigen)",
+    re.IGNORECASE,
+)
+
+
+def test_no_vendor_header_outside_backends() -> None:
+    backends = ("src/cpu/", "src/cuda/", "third_party/", "benchmarks/")
+    wrong = [
+        f"{name(path)} includes {include}"
+        for path in c_sources()
+        for include in includes(path)
+        if VENDOR.match(include) and not name(path).startswith(backends)
+    ]
+    assert not wrong, wrong
+
+
+def test_pybind11_only_in_the_bindings() -> None:
+    wrong = [
+        name(path)
+        for path in c_sources()
+        if any(include.startswith(("pybind11", "Python.h")) for include in includes(path))
+        and not name(path).startswith("src/cpp/python/")
+    ]
+    assert not wrong, wrong
+
+
+def test_clocks_are_read_by_backends_alone() -> None:
+    allowed = ("src/cpu/", "src/cuda/", "tests/", "benchmarks/")
+    clocks = {"chrono", "ctime", "time.h", "sys/time.h", "x86intrin.h"}
+    wrong = [
+        f"{name(path)} includes {include}"
+        for path in c_sources()
+        for include in includes(path)
+        if include in clocks
+        and not name(path).startswith(allowed)
+        and name(path) != "src/cpp/deepbench/run/stopwatch.hpp"
+    ]
+    calls = offenders(c_sources("src/cpp"), r"\b(clock_gettime|gettimeofday|__rdtscp?)\s*\(")
+    assert not wrong + calls, wrong + calls
+
+
+# ---- what may be called where ---------------------------------------------------------------
+
+LIBRARY = ("src/cpp/deepbench", "src/cpp/python", "src/cpu", "src/cuda")
+
+
+def test_the_library_neither_exits_nor_prints() -> None:
+    pattern = (
+        r"\b(exit|_exit|_Exit|quick_exit|abort|printf|fprintf|vprintf|puts|fputs|putchar|perror)"
+        r"\s*\(|\bstd::(cout|cerr|clog)\b|\bstd::terminate\s*\("
+    )
+    present = [folder for folder in LIBRARY if (ROOT / folder).is_dir()]
+    wrong = offenders(c_sources(*present), pattern)
+    assert not wrong, "\n".join(wrong)
+
+
+def imports(path: Path) -> Iterator[tuple[str, bool]]:
+    """Modules that a Python file imports, and whether it does so when it is imported itself."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    late = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        or (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test))
+        for inner in ast.walk(node)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield alias.name, id(node) not in late
+        elif isinstance(node, ast.ImportFrom):
+            module = absolute(path, node)
+            yield module, id(node) not in late
+            for alias in node.names:  # from deepbench import session
+                yield f"{module}.{alias.name}", id(node) not in late
+
+
+def absolute(path: Path, node: ast.ImportFrom) -> str:
+    if not node.level:
+        return node.module or ""
+    package = path.relative_to(ROOT / "python").with_suffix("").parts[: -node.level]
+    return ".".join([*package, *((node.module or "").split(".") if node.module else [])])
+
+
+def test_python_measures_no_time() -> None:
+    allowed = {"progress.py", "worker.py", "environment.py"}
+    wrong = [
+        f"{name(path)} imports {module}"
+        for path in python_sources("python")
+        for module, _ in imports(path)
+        if module.split(".")[0] in {"time", "datetime", "timeit"}
+        and not (path.parent.name == "deepbench" and path.name in allowed)
+    ]
+    assert not wrong, wrong
+
+
+# For each module of the package: what it must not know of.
+LAYERS = {
+    "report": {"cli", "session", "worker"},
+    "compare": {"cli", "session", "worker", "report"},
+    "session": {"cli", "report", "suites"},
+    "worker": {"cli", "report", "results", "session", "suites"},
+    "results": {"cli", "report", "session", "worker", "suites", "_core"},
+    "schema": {"cli", "report", "session", "worker", "suites", "_core"},
+    "suites": {"cli", "report", "session", "worker", "results", "_core"},
+    "progress": {"cli", "report", "session", "worker", "results", "suites", "_core"},
+    "environment": {"cli", "report", "session", "worker", "results", "suites", "_core"},
+    "libraries": {"cli", "report", "session", "worker", "results", "suites", "_core"},
+}
+
+
+def test_python_modules_know_only_what_is_below_them() -> None:
+    package = ROOT / "python/deepbench"
+    wrong = []
+    for path in python_sources("python"):
+        layer = path.relative_to(package).parts[0].removesuffix(".py")
+        for module, _ in imports(path):
+            parts = module.split(".")
+            if parts[0] == "deepbench" and len(parts) > 1 and parts[1] in LAYERS.get(layer, ()):
+                wrong.append(f"{name(path)} imports {module}")
+    assert not wrong, "\n".join(sorted(set(wrong)))
+
+
+def test_slow_packages_are_imported_late() -> None:
+    slow = {"numpy", "rich", "cuda", "importlib.metadata"}
+    wrong = [
+        f"{name(path)} imports {module} at once"
+        for path in python_sources("python")
+        for module, at_once in imports(path)
+        if at_once and (module in slow or module.split(".")[0] in slow)
+    ]
+    assert not wrong, wrong
+
+
+# ---- how files look -------------------------------------------------------------------------
+
+
+def operation_names() -> list[str]:
+    return sorted(path.name for path in OPS.iterdir() if path.is_dir())
+
+
+def test_every_operation_folder_is_alike() -> None:
+    for op in operation_names():
+        files = {path.name for path in (OPS / op).iterdir()}
+        reference = {"reference.hpp", "reference.cpp"}
+        assert {f"{op}.hpp", "spec.cpp"} <= files, op
+        assert files - {f"{op}.hpp", "spec.cpp"} in (set(), reference), op
+
+
+def test_every_operation_is_listed_and_documented() -> None:
+    listed = re.findall(r"&(\w+)_operation\(\)", (OPS / "all_ops.cpp").read_text())
+    declared = re.findall(r"& (\w+)_operation\(\)", (OPS / "all_ops.hpp").read_text())
+    assert sorted(listed) == sorted(declared) == operation_names()
+    pages = {path.stem for path in (ROOT / "docs/operations").glob("*.md")}
+    assert set(operation_names()) <= pages
+    tested = {path.stem for path in (ROOT / "tests/cpp/ops").glob("*.cpp")}
+    assert set(operation_names()) <= tested
+
+
+def test_backends_name_their_operations_as_the_core_does() -> None:
+    for backend in ("src/cpu", "src/cuda"):
+        folder = ROOT / backend / "ops"
+        if folder.is_dir():
+            found = {path.name for path in folder.iterdir() if path.is_dir()}
+            assert found <= set(operation_names()), backend
+
+
+def test_at_most_six_binding_files() -> None:
+    bindings = list((ROOT / "src/cpp/python").glob("bind_*.cpp"))
+    assert 0 < len(bindings) <= 6
+
+
+def test_no_vague_names() -> None:
+    parts = {Path(part) for path in sources() for part in path.relative_to(ROOT).parts}
+    wrong = [part.name for part in parts if part.stem.lower() in VAGUE_NAMES]
+    assert not wrong, wrong
+
+
+def test_no_file_is_too_long() -> None:
+    long = {
+        name(path): lines
+        for path in sources()
+        if (lines := len(path.read_text(encoding="utf-8").splitlines())) > LONGEST_FILE
+    }
+    assert not long, long
+
+
+def says_what_it_is_for(path: Path) -> bool:
+    text = path.read_text(encoding="utf-8")
+    if path.suffix in {".py", ".pyi"}:
+        return ast.get_docstring(ast.parse(text)) is not None
+    if path.suffix in C_SUFFIXES:
+        return text.startswith(("//", "/*"))
+    return text.startswith("#")
+
+
+def test_every_file_begins_with_what_it_is_for() -> None:
+    suites = sorted((ROOT / "python/deepbench/suites").rglob("*.txt"))
+    silent = [name(path) for path in [*sources(), *suites] if not says_what_it_is_for(path)]
+    assert not silent, silent
+
+
+def test_headers_are_included_once() -> None:
+    twice = []
+    for path in c_sources():
+        text = path.read_text(encoding="utf-8")
+        if path.suffix == ".hpp" and "\n#pragma once\n" not in text:
+            twice.append(name(path))
+        if path.suffix == ".h" and not re.search(r"\n#ifndef (\w+_H_)\n#define \1\n", text):
+            twice.append(name(path))
+    assert not twice, twice
+
+
+# ---- the rules themselves -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("exit(1);", True),
+        ("// exit(1);", False),
+        ('"exit(1)"', False),
+        ("/* exit(1);\n */", False),
+        ("std::snprintf(b, 1, f);", False),
+        ("std::printf(f);", True),
+    ],
+)
+def test_comments_and_texts_do_not_count(tmp_path: Path, text: str, found: bool) -> None:
+    file = tmp_path / "x.cpp"
+    file.write_text(text)
+    assert bool(re.search(r"\b(exit|printf)\s*\(", code_of(file))) == found
+
+
+def test_the_sources_are_there() -> None:
+    assert len(c_sources()) > 50
+    assert len(python_sources("python")) > 10
