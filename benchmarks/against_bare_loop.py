@@ -3,7 +3,7 @@
 Goal: within 3 %. The bare loop (bare_onednn.cpp) knows nothing of deepbench; build it first, see
 CMakeLists.txt.
 
-    python benchmarks/against_bare_loop.py build/benchmarks/bare_onednn
+    python benchmarks/against_bare_loop.py build/benchmarks/bare_onednn [options of deepbench gemm]
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ def bare_us(program: str, problem: tuple[str, ...], environment: dict[str, str])
     return float(figures["median_us"])
 
 
-def compare(program: str, problem: tuple[str, ...]) -> str:
+def compare(program: str, problem: tuple[str, ...], options: list[str]) -> str:
     m, n, k, precision = problem
     label = f"{m}x{n}x{k} {precision}"
     ours, bare = [], []
     for _ in range(TURNS):
-        run = sweep("gemm", f"m={m}", f"n={n}", f"k={k}", f"precision={precision}")
+        run = sweep("gemm", f"m={m}", f"n={n}", f"k={k}", f"precision={precision}", *options)
         row = run.rows[0]
         if row["status"] != "ok":
             return f"{label:28} {row['status']}: {row['reason']}"
@@ -64,10 +64,10 @@ def compare(program: str, problem: tuple[str, ...]) -> str:
 
 
 def main() -> None:
-    if len(sys.argv) != 2:
+    if len(sys.argv) < 2:
         sys.exit(__doc__)
     for problem in PROBLEMS:
-        print(compare(sys.argv[1], problem), flush=True)
+        print(compare(sys.argv[1], problem, sys.argv[2:]), flush=True)
 
 
 if __name__ == "__main__":

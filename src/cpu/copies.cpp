@@ -6,6 +6,7 @@
 
 #include "limits.hpp"
 #include "topology.hpp"
+#include "workers.hpp"
 
 namespace deepbench::cpu {
 namespace {

@@ -6,7 +6,6 @@
 
 #include "buffer.hpp"
 #include "deepbench/plugin.hpp"
-#include "workers.hpp"
 
 namespace deepbench::cpu {
 

@@ -1,11 +1,10 @@
 // The pool of bound threads.
 #include "workers.hpp"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <utility>
 
+#include "binding.hpp"
 #include "topology.hpp"
 
 namespace deepbench::cpu {
@@ -19,27 +18,7 @@ inline void pause() {
 #endif
 }
 
-// Restricts the calling thread to these hardware threads, as far as the system lets it.
-void allow(const std::vector<int>& cpus) {
-  const int size = std::max(CPU_SETSIZE, 1 + *std::max_element(cpus.begin(), cpus.end()));
-  cpu_set_t* mask = CPU_ALLOC(size_t(size));
-  if (!mask) return;
-  const size_t bytes = CPU_ALLOC_SIZE(size_t(size));
-  CPU_ZERO_S(bytes, mask);
-  for (int cpu : cpus) CPU_SET_S(size_t(cpu), bytes, mask);
-  sched_setaffinity(0, bytes, mask);
-  CPU_FREE(mask);
-}
-
 }  // namespace
-
-void bind_this_thread(int cpu) { allow({cpu}); }
-
-ScopedAffinity::ScopedAffinity(const std::vector<int>& cpus) : before_(read_affinity()) {
-  allow(cpus);
-}
-
-ScopedAffinity::~ScopedAffinity() { allow(before_); }
 
 void Barrier::wait() {
   constexpr int kSpins = 1 << 14;  // then somebody else needs the core more

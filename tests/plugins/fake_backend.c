@@ -37,7 +37,8 @@
  *                          or a number; the message `null` makes last_error() return NULL
  *
  * Results. Outputs are really computed, on demand, so that verification is real.
- *   mutant none|last_k|tf32|half_accumulation|zero_tile|one_off|untouched|nan
+ *   mutant none|last_k|tf32|half_accumulation|zero_tile|one_off|untouched|nan [batches]
+ *                          wrong as it says; with `batches` only in batches of several calls
  *   in_place               C is replaced; restore() brings it back, but not with `restore broken`
  *   beta NUMBER            said of the kernel, as is:
  *   fill_b s7|u8           the type that B is filled as

@@ -125,6 +125,18 @@ TEST_CASE("hybrid processors: Intel's list, Arm's capacities") {
   CHECK(read_topology({0, 1, 2, 3}, root_of(arm)).efficiency_cores == 3);
 }
 
+TEST_CASE("memory nodes: those of the processors in use") {
+  const Folder folder;
+  write_machine(folder);
+  const std::vector<int> all = {0, 1, 2, 3, 4, 5, 6, 7};
+  CHECK(read_topology(all, root_of(folder)).memory_nodes == 1);
+  folder.write("sys/devices/system/node/online", "0-1");
+  folder.write("sys/devices/system/node/node0/cpulist", "0-1,4-5");
+  folder.write("sys/devices/system/node/node1/cpulist", "2-3,6-7");
+  CHECK(read_topology(all, root_of(folder)).memory_nodes == 2);
+  CHECK(read_topology({2, 3}, root_of(folder)).memory_nodes == 1);
+}
+
 TEST_CASE("the process' own topology is sound") {
   const Topology& ours = topology();
   CHECK(ours.default_threads() >= 1);

@@ -120,7 +120,7 @@ TEST_CASE("best tries at most 32, exhaustive all") {
 }
 
 TEST_CASE("best gives up when the others cost too much host time") {
-  const Result row = fake_row(many_candidates(20) + "sleep prepare 20; time 1000", kProblem,
+  const Result row = fake_row(many_candidates(20) + "sleep prepare 50; time 1000", kProblem,
                               "ceilings=no algorithm=best");
   CHECK(row.status == Status::kOk);
   CHECK(has_note(row, "candidates left untried for lack of time"));

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <random>
 
 #include "../fake.hpp"
 #include "../json.hpp"
@@ -125,6 +126,20 @@ TEST_CASE("a line that is no problem is a row, with what was asked") {
     if (!reason.empty()) CHECK(row["reason"].text == reason);
     CHECK(row["statistics"].is_null());
     CHECK(row["samples_ns"].is_null());
+  }
+}
+
+TEST_CASE("random lines are rows of valid JSON") {
+  testing::fake_backend("time 1000");
+  Runner runner(testing::plugin_path("fake"), "ceilings=no verify=no samples=1");
+  std::mt19937 random(5);
+  const std::string seeds[] = {"gemm m=16 n=16 k=16 application=\"a \\\" b\" ; seed=3",
+                               "memory kind=copy bytes=4096 ; cache=cold position=4"};
+  for (int i = 0; i < 2000; ++i) {
+    std::string line = seeds[i % 2];
+    for (size_t edits = 1 + random() % 4; edits; --edits)
+      line[random() % line.size()] = static_cast<char>(random() % 256);
+    CHECK(parse(runner.run(line, i)).has("status"));
   }
 }
 

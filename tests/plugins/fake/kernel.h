@@ -81,8 +81,10 @@ static inline void run_batch(Kernel* kernel, const deepbench_request* request,
   batch->flags = plan->flags.count ? (uint32_t)sequence_at(&plan->flags, kernel->batches) : 0;
   apply_answers(plan, batch);
   kernel->batches += 1;
-  if (plan->mutant == kUntouched) return;
-  kernel->mutant = plan->mutant;
+  const bool sane = plan->mutant_in_batches && request->count == 1;
+  const Mutant mutant = sane ? kNone : plan->mutant;
+  if (mutant == kUntouched) return;
+  kernel->mutant = mutant;
   kernel->poisoned = false;
   kernel->calls += request->count;
 }

@@ -82,6 +82,7 @@ typedef struct Plan {
   int launch;
   char timer[kNameSize];
   Mutant mutant;
+  bool mutant_in_batches; /* only calls that are not alone in their batch go wrong */
   bool in_place, restore_broken, rotation_stuck, flush;
   double beta;
   char fill_b[8];
@@ -216,7 +217,8 @@ static inline bool read_result_verb(const Line* line, Plan* plan, bool* known) {
   if (strcmp(verb, "mutant") == 0) {
     const int mutant = INDEX_OF(word, kMutantNames);
     plan->mutant = (Mutant)mutant;
-    return mutant >= 0;
+    plan->mutant_in_batches = line->count > 2 && strcmp(line->words[2], "batches") == 0;
+    return mutant >= 0 && line->count == 2 + plan->mutant_in_batches;
   }
   if (strcmp(verb, "in_place") == 0) return plan->in_place = true;
   if (strcmp(verb, "flush") == 0) return plan->flush = true;

@@ -4,7 +4,6 @@
 #include <cstdio>
 
 #include "deepbench/plugin.hpp"
-#include "workers.hpp"
 
 namespace deepbench::cpu::onednn {
 

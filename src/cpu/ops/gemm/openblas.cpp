@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "binding.hpp"
 #include "deepbench/plugin.hpp"
 #include "implementation.hpp"
 #include "library.hpp"
@@ -11,7 +12,6 @@
 #include "ops/gemm/kernel.hpp"
 #include "system_files.hpp"
 #include "topology.hpp"
-#include "workers.hpp"
 
 namespace deepbench::cpu {
 namespace {

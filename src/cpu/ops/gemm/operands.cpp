@@ -44,7 +44,8 @@ uint64_t GemmStorage::needed_bytes(const CopyPlan& plan) const {
 
 // A uniform element is 1/sqrt(3) large and as often positive as negative: a sum of k products has
 // a deviation of sqrt(k)/3, and none of 10^8 lies beyond six of those. 8-bit numbers have means of
-// -1/2 and at most 255/2, and deviations of 74. Without such signs every product counts in full.
+// -1/2 and at most 255/2, and root mean squares of 74 and at most 148. Where all have one sign
+// every product counts in full.
 int64_t GemmStorage::calls_in_range(Inputs inputs) const {
   const double k = double(gemm.k);
   const bool uniform = inputs == Inputs::kUniform;
@@ -54,7 +55,7 @@ int64_t GemmStorage::calls_in_range(Inputs inputs) const {
     call = uniform ? 6 * std::sqrt(k) / 3 : k;
   } else if (gemm.precision.c == DEEPBENCH_S32) {
     range = 2147483647.0;
-    call = uniform ? 64 * k + 6 * std::sqrt(k) * 74 * 74 : k;
+    call = uniform ? 64 * k + 6 * std::sqrt(k) * 74 * 148 : k;
   } else {
     return kManyCalls;  // float's exponents, which bfloat16 has as well
   }
@@ -69,16 +70,20 @@ GemmOperands::GemmOperands(const GemmStorage& storage, const CopyPlan& plan, Inp
   else
     shared_a_ = make_input(storage.a_type, elements_a(), Gemm::kStreamA, a_);
   shared_b_ = make_input(gemm().b_type, elements_b(), Gemm::kStreamB, b_);
-  if (storage.output != Output::kOverwrite) {
-    c_ = Copies(storage.c_bytes(), copies_);
-    first_c_ = stored(gemm().precision.c, outputs(), Gemm::kStreamC);
-    c_.overwrite(first_c_->data());
+  switch (storage.output) {
+    case Output::kInPlace:
+      c_ = Copies(storage.c_bytes(), copies_);
+      first_c_ = stored(gemm().precision.c, outputs(), Gemm::kStreamC);
+      restore();
+      return;
+    case Output::kSeparate:
+      shared_c_ = make_input(gemm().precision.c, outputs(), Gemm::kStreamC, c_);
+      break;
+    case Output::kOverwrite:
+      break;
   }
-  if (storage.output != Output::kInPlace) {
-    first_c_.reset();
-    d_ = Copies(storage.c_bytes(), copies_);
-    poison();
-  }
+  d_ = Copies(storage.c_bytes(), copies_);
+  poison();
 }
 
 std::shared_ptr<const Buffer> GemmOperands::stored(deepbench_type type, uint64_t elements,

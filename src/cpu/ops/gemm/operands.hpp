@@ -42,11 +42,12 @@ class GemmOperands {
   const Gemm& gemm() const { return storage_.gemm; }
   uint64_t copies() const { return copies_; }
 
-  // No library writes to A or B: those of a single copy are shared with other kernels.
+  // No library writes to A, B or a separate C: single copies are shared with other kernels.
   void* a(uint64_t copy) const { return shared_a_ ? shared_a_->data() : a_.at(copy); }
   void* b(uint64_t copy) const { return shared_b_ ? shared_b_->data() : b_.at(copy); }
-  void* c(uint64_t copy) const { return c_.at(copy); }  // not with kOverwrite
-  void* d(uint64_t copy) const;                         // the result; C itself with kInPlace
+  // The result; C itself with kInPlace. With kOverwrite there is no C.
+  void* c(uint64_t copy) const { return shared_c_ ? shared_c_->data() : c_.at(copy); }
+  void* d(uint64_t copy) const;
 
   // With packed_a_bytes: A as the problem stores it, to be packed into a(0).
   std::shared_ptr<const Buffer> plain_a() const;
@@ -70,7 +71,7 @@ class GemmOperands {
   GemmStorage storage_;
   Inputs inputs_;
   uint64_t seed_, copies_;
-  std::shared_ptr<const Buffer> shared_a_, shared_b_;  // one copy; else none
+  std::shared_ptr<const Buffer> shared_a_, shared_b_, shared_c_;  // one copy; else none
   Copies a_, b_, c_, d_;
   std::shared_ptr<const Buffer> first_c_;  // kInPlace: what restore() brings back
 };
