@@ -5,8 +5,6 @@
 
 #include <algorithm>
 
-#include "topology.hpp"
-
 namespace deepbench::cpu {
 namespace {
 
@@ -24,12 +22,31 @@ void allow(const std::vector<int>& cpus) {
 
 }  // namespace
 
+std::vector<int> read_affinity() {
+  std::vector<int> cpus;
+  for (int size = CPU_SETSIZE; size <= 1 << 20; size *= 4) {  // larger machines need larger masks
+    cpu_set_t* mask = CPU_ALLOC(size_t(size));
+    if (!mask) break;
+    const size_t bytes = CPU_ALLOC_SIZE(size_t(size));
+    const bool read = sched_getaffinity(0, bytes, mask) == 0;
+    for (int cpu = 0; read && cpu < size; ++cpu)
+      if (CPU_ISSET_S(size_t(cpu), bytes, mask)) cpus.push_back(cpu);
+    CPU_FREE(mask);
+    if (read) break;
+  }
+  if (cpus.empty()) cpus.push_back(0);
+  return cpus;
+}
+
 void bind_this_thread(int cpu) { allow({cpu}); }
 
 ScopedAffinity::ScopedAffinity(const std::vector<int>& cpus) : before_(read_affinity()) {
   allow(cpus);
+  during_ = read_affinity();
 }
 
-ScopedAffinity::~ScopedAffinity() { allow(before_); }
+ScopedAffinity::~ScopedAffinity() {
+  if (read_affinity() == during_) allow(before_);
+}
 
 }  // namespace deepbench::cpu

@@ -8,7 +8,9 @@
 #include <cstdlib>
 #include <memory>
 
+#include "binding.hpp"
 #include "system_files.hpp"
+#include "topology.hpp"
 
 namespace deepbench::cpu {
 namespace {
@@ -64,6 +66,9 @@ Library::Library(std::vector<std::string> names, std::string cure) {
 }
 
 bool Library::open(const std::string& path) {
+  // Threads of the library inherit the mask of the thread that loads it, which an OpenMP run time
+  // may have narrowed to one core by then.
+  const ScopedAffinity all(topology().places(topology().hardware_threads()));
   dlerror();
   handle_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   const bool is_file = path.find('/') != std::string::npos;

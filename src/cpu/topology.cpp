@@ -1,15 +1,14 @@
 // Reading of /sys/devices/system/cpu and of the affinity mask.
 #include "topology.hpp"
 
-#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <map>
-#include <set>
+#include <utility>
 
+#include "binding.hpp"
 #include "limits.hpp"
 
 namespace deepbench::cpu {
@@ -29,15 +28,16 @@ std::string cpu_folder(const SystemRoot& root, int cpu) {
 
 std::vector<std::vector<int>> group_into_cores(const std::vector<int>& affinity,
                                                const SystemRoot& root) {
-  std::map<std::string, size_t> known;
+  std::vector<std::string> known;  // the siblings of each core, as the kernel lists them
   std::vector<std::vector<int>> cores;
   for (int cpu : affinity) {
     const std::string folder = cpu_folder(root, cpu) + "/topology/";
     auto siblings = read_text(folder + "core_cpus_list");
     if (!siblings) siblings = read_text(folder + "thread_siblings_list");
-    const auto [at, is_new] = known.emplace(siblings.value_or(std::to_string(cpu)), cores.size());
-    if (is_new) cores.emplace_back();
-    cores[at->second].push_back(cpu);
+    const std::string name = siblings.value_or(std::to_string(cpu));
+    const auto at = size_t(std::find(known.begin(), known.end(), name) - known.begin());
+    if (at == known.size()) known.push_back(name), cores.emplace_back();
+    cores[at].push_back(cpu);
   }
   return cores;
 }
@@ -74,19 +74,28 @@ std::vector<Cache> ask_library(int cpu, const SystemRoot& root) {
 }
 
 void measure_caches(const SystemRoot& root, Topology& topology) {
-  std::set<std::pair<int, std::string>> counted;
-  std::map<int, int64_t> sums;
+  constexpr int kLevels = 5;  // 0 is none
+  std::vector<Cache> counted;
+  int64_t sums[kLevels] = {};
+  int last = 0;
   for (int cpu : topology.places(topology.default_threads())) {
     std::vector<Cache> caches = read_caches(cpu, root);
     if (caches.empty()) caches = ask_library(cpu, root);
     for (const Cache& cache : caches) {
-      if (counted.emplace(cache.level, cache.shared).second) sums[cache.level] += cache.bytes;
+      const auto same = [&](const Cache& other) {
+        return other.level == cache.level && other.shared == cache.shared;
+      };
+      if (cache.level <= 0 || cache.level >= kLevels) continue;
+      if (std::any_of(counted.begin(), counted.end(), same)) continue;
+      counted.push_back(cache);
+      sums[cache.level] += cache.bytes;
+      last = std::max(last, cache.level);
     }
   }
   topology.l1_bytes = sums[1];
   topology.l2_bytes = sums[2];
-  topology.caches_known = sums[1] + sums[2] > 0;
-  topology.last_level_bytes = topology.caches_known ? sums.rbegin()->second : kAssumedLastLevel;
+  topology.caches_known = last > 0;
+  topology.last_level_bytes = last > 0 ? sums[last] : kAssumedLastLevel;
 }
 
 int count_memory_nodes(const Topology& topology, const SystemRoot& root) {
@@ -105,41 +114,22 @@ int count_memory_nodes(const Topology& topology, const SystemRoot& root) {
 
 // Intel lists the kinds of cores as two devices; Arm rates each core's capacity.
 int count_efficiency_cores(const Topology& topology, const SystemRoot& root) {
-  std::set<int> efficient;
-  if (const auto atoms = read_text(root.sys + "/devices/cpu_atom/cpus")) {
-    const auto cpus = parse_cpu_list(*atoms);
-    efficient.insert(cpus.begin(), cpus.end());
-  } else {
-    int64_t highest = 0;
-    std::map<int, int64_t> capacities;
-    for (const auto& core : topology.cores) {
-      const auto capacity = read_integer(cpu_folder(root, core.front()) + "/cpu_capacity");
-      if (capacity) capacities[core.front()] = *capacity, highest = std::max(highest, *capacity);
-    }
-    for (const auto& [cpu, capacity] : capacities)
-      if (capacity < highest) efficient.insert(cpu);
+  const auto atoms = read_text(root.sys + "/devices/cpu_atom/cpus");
+  const std::vector<int> efficient = parse_cpu_list(atoms.value_or(""));
+  std::vector<int64_t> capacities;
+  int64_t highest = 0;
+  for (const auto& core : topology.cores) {
+    const bool listed =
+        std::find(efficient.begin(), efficient.end(), core.front()) != efficient.end();
+    const auto rated = read_integer(cpu_folder(root, core.front()) + "/cpu_capacity");
+    capacities.push_back(listed ? 0 : atoms ? 1 : rated.value_or(0));
+    highest = std::max(highest, capacities.back());
   }
-  return int(std::count_if(topology.cores.begin(), topology.cores.end(),
-                           [&](const auto& core) { return efficient.count(core.front()) != 0; }));
+  return int(std::count_if(capacities.begin(), capacities.end(),
+                           [&](int64_t capacity) { return capacity < highest; }));
 }
 
 }  // namespace
-
-std::vector<int> read_affinity() {
-  std::vector<int> cpus;
-  for (int size = CPU_SETSIZE; size <= 1 << 20; size *= 4) {  // larger machines need larger masks
-    cpu_set_t* mask = CPU_ALLOC(size_t(size));
-    if (!mask) break;
-    const size_t bytes = CPU_ALLOC_SIZE(size_t(size));
-    const bool read = sched_getaffinity(0, bytes, mask) == 0;
-    for (int cpu = 0; read && cpu < size; ++cpu)
-      if (CPU_ISSET_S(size_t(cpu), bytes, mask)) cpus.push_back(cpu);
-    CPU_FREE(mask);
-    if (read) break;
-  }
-  if (cpus.empty()) cpus.push_back(0);
-  return cpus;
-}
 
 int Topology::hardware_threads() const {
   int count = 0;

@@ -10,9 +10,6 @@
 
 namespace deepbench::cpu {
 
-// The calling thread's affinity mask, in ascending order.
-std::vector<int> read_affinity();
-
 struct Topology {
   std::vector<std::vector<int>> cores;  // usable hardware threads of each physical core
   double quota_cores = 0;               // 0: no quota

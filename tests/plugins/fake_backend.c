@@ -42,6 +42,7 @@
  *   in_place               C is replaced; restore() brings it back, but not with `restore broken`
  *   beta NUMBER            said of the kernel, as is:
  *   fill_b s7|u8           the type that B is filled as
+ *   scan blind             scan_output() sees nothing wrong
  *   rotation stuck         cold runs stay on one copy      flush   cold by flushing
  *
  * Facts:

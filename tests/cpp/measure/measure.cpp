@@ -121,6 +121,9 @@ TEST_CASE("warm-up ends at the time limit") {
   options.time_limit_ns = 10e6;
   const Samples samples = run("time 2e6*2 2.1e6 2.2e6 2.3e6 2.4e6 hold", options);
   CHECK(samples.per_call_ns == std::vector<double>(1, 2.4e6));  // 4 + 2.1 + 2.2 + 2.3 ms
+  CHECK(samples.spent_ns == 13e6);
+  options.time_limit_ns = 1e6;  // over with the first call
+  CHECK(run("time 2e6", options).spent_ns == 4e6);
   CHECK(samples.stop == Stop::kTooFew);
 }
 

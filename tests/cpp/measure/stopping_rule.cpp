@@ -103,6 +103,17 @@ TEST_CASE("an error that no longer falls is noise") {
   CHECK(noisy.error == Approx(1.2533 * 1.4826 * 0.1 / std::sqrt(40.0)).epsilon(1e-13));
 }
 
+TEST_CASE("an error that falls by less than a tenth is noise, too") {
+  // With 20 more samples whose distances are d and 2 d, d between 100 and 200 us, the MAD is d.
+  const auto after = [](double share) {
+    const double distance_ns = share * std::sqrt(2.0) * 100e3;
+    return decide(joined(repeat(spread(2e6, 100e3), 4), repeat(spread(2e6, distance_ns), 4)));
+  };
+  CHECK(after(0.91).stop == Stop::kNoisy);
+  CHECK(after(0.91).n == 40);
+  CHECK(after(0.89).stop == std::nullopt);
+}
+
 TEST_CASE("an error that falls with the square root of the samples converges") {
   // 1.2533 * 1.4826 * 0.05 / sqrt(n) <= 0.005 from n = 346 on; looks at 337 and 358.
   const Decision decision = decide(repeat(spread(2e6, 100e3), 100));

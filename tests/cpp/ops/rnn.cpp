@@ -15,6 +15,7 @@ TEST_CASE("rnn: the sets' totals") {
     CHECK(suite_totals("training", "rnn", "phase=" + phase).problems == 53);
     CHECK(suite_totals("training", "rnn", "phase=" + phase).work.flops == 13727506563072.0);
   }
+  CHECK(suite_totals("training", "rnn", "phase=fwd").work.bytes == 11480686592.0);
   CHECK(suite_totals("inference_server", "rnn").problems == 69);
   CHECK(suite_totals("inference_server", "rnn").work.flops == 2565495324672.0);
   CHECK(suite_totals("inference_device", "rnn").problems == 3);

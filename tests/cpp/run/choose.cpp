@@ -65,6 +65,27 @@ TEST_CASE("a candidate that is faster but wrong is no winner, and is named") {
   CHECK(none.verification.state == Verification::State::kPassed);
 }
 
+TEST_CASE("a wrong candidate does not hide the right ones that it outran by far") {
+  const Result row = fake_row(
+      "candidates own wrong quick; time 1000; when candidate=wrong time 300;"
+      "when candidate=wrong mutant last_k; when candidate=quick time 500",
+      kProblem, kExhaustive);
+  CHECK(row.algorithm.name == "naive:quick");
+  CHECK(row.median_ns() == 500);
+  CHECK(row.algorithm.candidates == 3);
+  CHECK(has_note(row, "candidate wrong left out: before timing: output "));
+}
+
+TEST_CASE("what was asked stays noted, what a loser said does not") {
+  const Result row = fake_row(
+      "candidates own quick; time 1000; when candidate=quick time 500;"
+      "when candidate=own emit describe_kernel note.own of its own;"
+      "when candidate=quick emit describe_kernel note.quick by the way",
+      kProblem, std::string(kExhaustive) + " inputs=ones");
+  CHECK(row.algorithm.name == "naive:quick");
+  CHECK(row.notes == std::vector<std::string>{"inputs are all ones", "by the way"});
+}
+
 TEST_CASE("a candidate that cannot be prepared or fails is left out and named") {
   const Result row = fake_row(
       "candidates own absent breaking quick; time 1000;"

@@ -153,6 +153,13 @@ TEST_CASE("a backend that leaves scanning and projecting to the core is verified
   }
 }
 
+TEST_CASE("what a backend's own scan overlooks is seen in the elements") {
+  const Result nan = fake_row("mutant nan; scan blind", kSmall);
+  CHECK_MESSAGE(nan.reason.find("before timing: output 345 is nan, not ") == 0, nan.reason);
+  CHECK(fake_row("mutant untouched; scan blind", kSmall).status == Status::kIncorrect);
+  CHECK(fake_row("mutant nan; scan blind", kLarge).status == Status::kIncorrect);
+}
+
 TEST_CASE("in place: C is brought back") {
   CHECK(verdict(fake_row("in_place", kSmall)) == "ok");
   CHECK(verdict(fake_row("in_place", kLarge)) == "ok");
@@ -164,6 +171,14 @@ TEST_CASE("in place: C is brought back") {
   CHECK(untouched.reason == "before timing: 1073 of 1073 outputs were not written");
   const Result later = fake_row("in_place; from 30 mutant untouched", kSmall);
   CHECK(later.reason == "after timing: 1073 of 1073 outputs were not written");
+}
+
+TEST_CASE("what is verified after timing is the batch that was timed") {
+  for (const std::string mutant : {"last_k", "untouched", "nan"}) {
+    const Result row = fake_row("time 1000; mutant " + mutant + " batches", kSmall);
+    CHECK(verdict(row) == "incorrect");
+    CHECK(row.reason.find("after timing: ") == 0);
+  }
 }
 
 TEST_CASE("a failure while verifying ends the row, with its reason") {

@@ -83,7 +83,7 @@ typedef struct Plan {
   char timer[kNameSize];
   Mutant mutant;
   bool mutant_in_batches; /* only calls that are not alone in their batch go wrong */
-  bool in_place, restore_broken, rotation_stuck, flush;
+  bool in_place, restore_broken, rotation_stuck, scan_blind, flush;
   double beta;
   char fill_b[8];
   int devices;
@@ -224,6 +224,7 @@ static inline bool read_result_verb(const Line* line, Plan* plan, bool* known) {
   if (strcmp(verb, "flush") == 0) return plan->flush = true;
   if (strcmp(verb, "restore") == 0) return plan->restore_broken = strcmp(word, "broken") == 0;
   if (strcmp(verb, "rotation") == 0) return plan->rotation_stuck = strcmp(word, "stuck") == 0;
+  if (strcmp(verb, "scan") == 0) return plan->scan_blind = strcmp(word, "blind") == 0;
   if (strcmp(verb, "beta") == 0) return read_numbers(line, 1, 1, &plan->beta);
   if (strcmp(verb, "fill_b") == 0) return snprintf(plan->fill_b, 8, "%s", word) > 0;
   if (strcmp(verb, "answer") == 0)

@@ -2,28 +2,26 @@
 #include "deepbench/core/attributes.hpp"
 
 #include <algorithm>
-#include <cerrno>
+#include <array>
 #include <charconv>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
 
 #include "deepbench/core/status.hpp"
 
 namespace deepbench {
 namespace {
 
+// Both directions in the C locale, whatever the program that embeds us has set.
 std::string shortest(double value) {
-  char buffer[40];
-  if (std::abs(value) < 1e15 && value == std::trunc(value)) {
-    std::snprintf(buffer, sizeof buffer, "%.0f", value);
-    return buffer;
-  }
-  for (int digits = 1; digits <= 17; ++digits) {
-    std::snprintf(buffer, sizeof buffer, "%.*g", digits, value);
-    if (std::strtod(buffer, nullptr) == value) break;
-  }
-  return buffer;
+  std::array<char, 32> buffer;
+  char* const begin = buffer.data();
+  char* const end = begin + buffer.size();
+  // Integers without an exponent, as far as they are exact.
+  const bool whole = std::abs(value) < 1e15 && value == std::trunc(value);
+  const std::to_chars_result written = whole
+                                           ? std::to_chars(begin, end, static_cast<int64_t>(value))
+                                           : std::to_chars(begin, end, value);
+  return std::string(begin, written.ptr);
 }
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
@@ -185,11 +183,9 @@ int64_t parse_integer(std::string_view key, std::string_view text) {
 }
 
 double parse_real(std::string_view key, std::string_view text) {
-  const std::string copy(text);
-  char* end = nullptr;
-  const double value = std::strtod(copy.c_str(), &end);
-  const bool plain = copy.find_first_not_of("0123456789.eE+-") == std::string::npos;
-  if (copy.empty() || end != copy.c_str() + copy.size() || !plain || !std::isfinite(value))
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value))
     throw InvalidProblem(std::string(key) + "=" + printable(text) + " is not a number");
   return value;
 }

@@ -26,12 +26,13 @@ struct Contender {
 class Chooser {
  public:
   Chooser(const Backend& backend, const Problem& problem, const RunOptions& options, double span_ns,
-          double budget_ns, Stages& stages)
+          double budget_ns, const std::vector<std::string>& wrong, Stages& stages)
       : backend_(backend),
         problem_(problem),
         options_(options),
         span_ns_(span_ns),
         budget_ns_(budget_ns),
+        wrong_(wrong),
         stages_(stages) {
     options_.verify = false;  // the winner is verified when it is measured
   }
@@ -53,7 +54,7 @@ class Chooser {
   }
 
  private:
-  // All candidates but the first, which is the library's own choice.
+  // All candidates but the first, which is the library's own choice, and those known to be wrong.
   std::vector<std::string> others() {
     std::vector<std::string> ids;
     try {
@@ -63,6 +64,10 @@ class Chooser {
       choice_.notes.push_back(failure.what());
     }
     if (!ids.empty()) ids.erase(ids.begin());
+    const auto is_wrong = [&](const std::string& id) {
+      return std::find(wrong_.begin(), wrong_.end(), id) != wrong_.end();
+    };
+    ids.erase(std::remove_if(ids.begin(), ids.end(), is_wrong), ids.end());
     return ids;
   }
 
@@ -120,6 +125,7 @@ class Chooser {
   const Problem& problem_;
   RunOptions options_;
   double span_ns_, budget_ns_;
+  const std::vector<std::string>& wrong_;
   Stages& stages_;
   double spent_ns_ = 0;
   std::vector<Contender> contenders_;
@@ -135,8 +141,9 @@ double cost_ns(double call_ns, const Attributes& facts, const RunOptions& option
 }
 
 Choice choose(const Backend& backend, const Problem& problem, const RunOptions& options,
-              double span_ns, double budget_ns, Stages& stages) {
-  return Chooser(backend, problem, options, span_ns, budget_ns, stages).run();
+              double span_ns, double budget_ns, const std::vector<std::string>& wrong,
+              Stages& stages) {
+  return Chooser(backend, problem, options, span_ns, budget_ns, wrong, stages).run();
 }
 
 }  // namespace deepbench

@@ -19,10 +19,11 @@ struct Choice {
   std::vector<std::string> notes;  // candidates that could not be tried, and why
 };
 
-// `budget_ns` is the host time that trying may take (0: no limit).
+// `budget_ns` is the host time that trying may take (0: no limit). `wrong` are candidates whose
+// results were seen to be wrong: they are not tried.
 DEEPBENCH_API Choice choose(const Backend& backend, const Problem& problem,
                             const RunOptions& options, double span_ns, double budget_ns,
-                            Stages& stages);
+                            const std::vector<std::string>& wrong, Stages& stages);
 
 // What a call of this trial costs in use: its time, and that of a conversion which its application
 // cannot make beforehand.

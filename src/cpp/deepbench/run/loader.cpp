@@ -153,7 +153,8 @@ std::vector<FoundBackend> find_backends(const std::vector<std::string>& paths) {
 
 Backend load_plugin(const std::string& path) {
   static std::mutex mutex;
-  static std::map<std::string, const deepbench_backend*> loaded;  // plugins are never unloaded
+  // Plugins are never unloaded, nor is what is known of them: a kernel may outlive main.
+  static auto& loaded = *new std::map<std::string, const deepbench_backend*>();
   const std::lock_guard<std::mutex> lock(mutex);
   std::error_code ignored;
   const std::string key = fs::absolute(path, ignored).string();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "deepbench/core/problem.hpp"
 #include "deepbench/run/backend.hpp"
@@ -25,6 +26,8 @@ class RowMaker {
   void require_memory() const;
   void measure(const std::string& candidate);
   void measure_best();
+  bool measure_first_right(const std::vector<std::string>& candidates, const Result& own,
+                           std::vector<std::string>& wrong, std::vector<std::string>& notes);
   void observe();
   void take(const Trial& trial);
   void take_notes_and_metrics(const Attributes& facts);
@@ -39,7 +42,8 @@ class RowMaker {
   Ceilings& ceilings_;
   Result& row_;
   MeasureOptions how_;
-  std::string candidate_;  // whose figures the row holds
+  std::vector<std::string> asked_notes_;  // on what was asked, not on what a kernel did
+  std::string candidate_;                 // whose figures the row holds
 };
 
 }  // namespace deepbench

@@ -90,8 +90,9 @@ void Trial::measure(const MeasureOptions& how) {
 
   if (verifier_) {
     if (!armed_) {
+      // The very batch that was timed, such as a graph of many calls; in place the calls add up.
       Verifier::arm(*kernel_);
-      kernel_->time_batch(1);
+      kernel_->time_batch(kernel_->in_place() ? 1 : samples_->batch);
     }
     stages_.verify_ns += watch.lap_ns();
     verify("after timing");

@@ -6,7 +6,9 @@
 
 #include <cstdlib>
 
+#include "binding.hpp"
 #include "isa.hpp"
+#include "topology.hpp"
 
 namespace deepbench::cpu::mkl {
 namespace {
@@ -40,6 +42,9 @@ void Api::start() {
   const std::string core = library_.folder() + "/libmkl_core" + library_.path().substr(suffix);
   if (access(core.c_str(), R_OK) != 0)
     return library_.reject(core + " is missing, without which MKL ends the process");
+  // MKL and Intel's OpenMP count the cores in the mask of the thread that first calls them, which
+  // another OpenMP run time may have narrowed to one by then.
+  const ScopedAffinity all(topology().places(topology().hardware_threads()));
   if (choose_layers()) read_version();
 }
 
@@ -50,7 +55,12 @@ bool Api::choose_layers() {
   int (*set_threading)(int) = nullptr;
   if (library_.bind(set_interface, "MKL_Set_Interface_Layer")) set_interface(kInterfaceLp64);
   if (std::getenv("MKL_THREADING_LAYER")) return true;
-  if (Library({library_.folder() + "/libiomp5.so", "libiomp5.so"}, "").loaded()) return true;
+  const Library intel({library_.folder() + "/libiomp5.so", "libiomp5.so"}, "");
+  if (intel.loaded()) {
+    int (*count_places)() = nullptr;
+    if (intel.bind(count_places, "omp_get_num_places")) count_places();  // starts it
+    return true;
+  }
   if (Library({"libgomp.so.1"}, "").loaded() &&
       library_.bind(set_threading, "MKL_Set_Threading_Layer")) {
     set_threading(kThreadingGnu);

@@ -16,15 +16,6 @@
 namespace deepbench::cpu {
 namespace {
 
-// Its threads inherit the mask of the thread that loads it, which OpenMP may have bound to one
-// core by then; so it is loaded under the whole of ours.
-Library load_unbound() {
-  const ScopedAffinity all(topology().places(topology().hardware_threads()));
-  return Library({"libscipy_openblas.so", "libopenblas.so.0", "libopenblas.so"},
-                 "pip install scipy-openblas32, or name the folder of libopenblas.so.0 in "
-                 "DEEPBENCH_CPU_LIBRARY_PATH");
-}
-
 class Openblas {
  public:
   static Openblas& instance() {
@@ -42,7 +33,10 @@ class Openblas {
   void use_threads(int threads);
 
  private:
-  Openblas() : library_(load_unbound()) {
+  Openblas()
+      : library_({"libscipy_openblas.so", "libopenblas.so.0", "libopenblas.so"},
+                 "pip install scipy-openblas32, or name the folder of libopenblas.so.0 in "
+                 "DEEPBENCH_CPU_LIBRARY_PATH") {
     if (library_.loaded()) bind_functions();
   }
 

@@ -25,13 +25,12 @@ class RnnOperation final : public Operation {
                     {rnn.timesteps, rnn.batch, rnn.hidden, size_of(rnn.precision.c)});
   }
 
-  // The recurrent weights once, every step's input product and output once.
+  // The recurrent weights once, every step's input and output once.
   Work work(const Problem& problem) const override {
     const Rnn rnn = rnn_problem(problem);
     const double sequence = double(rnn.timesteps) * double(rnn.batch) * double(rnn.hidden);
-    return {rnn.flops(),
-            rnn.weights() * double(size_of(rnn.precision.a)) +
-                (double(rnn.gates()) + 1) * sequence * double(size_of(rnn.precision.c))};
+    return {rnn.flops(), rnn.weights() * double(size_of(rnn.precision.a)) +
+                             2 * sequence * double(size_of(rnn.precision.c))};
   }
 
  private:
