@@ -105,7 +105,7 @@ TEST_CASE("cold: copies go round, or the caches are flushed") {
   CHECK(flushed.describe().text("cold") == "flush");
   const deepbench_batch batch = flushed.run(3);
   CHECK(batch.launch == DEEPBENCH_LAUNCH_ISOLATED);
-  CHECK(batch.host_ns > 2 * batch.elapsed_ns);
+  CHECK(batch.host_ns > batch.elapsed_ns);
 }
 
 TEST_CASE("memory that is needed is what is taken") {

@@ -14,6 +14,7 @@ struct Conditions {
   uint64_t seed = 1;
   std::string inputs = "uniform";                           // or "zeros", "ones"
   double beta = 1;                                          // weight of the constant input C
+  std::string accumulator{};                                // "float": of integers, not exact
   std::vector<std::pair<std::string, std::string>> fill{};  // operand -> value type, if not usual
 };
 

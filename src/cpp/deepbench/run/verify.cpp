@@ -21,6 +21,7 @@ Conditions conditions_of(const Attributes& facts, uint64_t seed, const std::stri
   conditions.seed = seed;
   conditions.inputs = inputs;
   conditions.beta = facts.real("beta", 1);
+  conditions.accumulator = facts.text("accumulator");
   for (const auto& [name, value] : facts.items()) {
     if (name.compare(0, kFillPrefix.size(), kFillPrefix) == 0)
       conditions.fill.emplace_back(name.substr(kFillPrefix.size()), to_text(value));

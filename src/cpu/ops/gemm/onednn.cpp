@@ -66,6 +66,8 @@ class MatmulCall final : public Call {
     if (plan_.storage.output == Output::kOverwrite) {
       sink.real("beta", 0);
       sink.text("note.beta", "oneDNN adds an existing C in float, which is not exact: beta = 0");
+      // Seen with AMX: the 32-bit sums are stored by way of float, exact up to 2^24.
+      sink.text("accumulator", "float");
     }
     if (int64_t(plan_.scratchpad_bytes) > workspace_limit_)
       sink.text("note.workspace", "oneDNN's scratchpad cannot be limited");
