@@ -101,7 +101,7 @@ def _row(path: Path, number: int, line: bytes, may_be_torn: bool) -> Json | None
     if value is None and may_be_torn:
         return None
     if value is None:
-        raise ResultError(f"{path}:{number}: is not JSON; the lines of {_HOW[2:]} are not edited")
+        raise ResultError(f"{path}:{number}: is not JSON; deepbench writes one JSON object a line")
     try:
         schema.check_row(value)
     except schema.SchemaError as error:
@@ -200,9 +200,9 @@ class ResultWriter:
 def _opened(path: Path, flags: int) -> int:
     try:
         return os.open(path, flags | getattr(os, "O_CLOEXEC", 0), 0o666)
-    except FileNotFoundError:
-        raise ResultError(f"{path}: there is no folder {str(path.parent)!r}; make it") from None
     except OSError as error:
+        if error.errno == errno.ENOENT and not path.parent.is_dir():
+            raise ResultError(f"{path}: there is no folder {str(path.parent)!r}; make it") from None
         raise ResultError(f"{path}: {_reason(error)}") from None
     except ValueError as error:  # NUL in the name
         raise ResultError(f"{str(path)!r}: {error}") from None

@@ -19,7 +19,6 @@ from pathlib import Path
 import pytest
 
 from deepbench import schema
-from deepbench.progress import Stopwatch
 from deepbench.results import read
 
 DEEPBENCH = [sys.executable, "-m", "deepbench"]
@@ -77,6 +76,10 @@ SMALL = ("gemm", "m=64", "n=16,32", "k=64", "--backend", "cpu")
         (["list", "gemm", "trainig"], "'trainig' is no set"),
         (["list", "sparse", "training"], "sparse_gemm has no set training"),
         (["env", "all"], "env takes no words"),
+        (["gemm", "--samples", "0"], "--samples 0: must be more than 0"),
+        (["gemm", "--threads", "0"], "--threads 0: must be more than 0"),
+        (["gemm", "--time-limit", "0.0"], "--time-limit 0.0: must be more than 0"),
+        (["gemm", "m=\udcff"], "is not UTF-8 text"),
     ],
 )
 def test_bad_usage_is_one_line(arguments: Sequence[str], message: str) -> None:
@@ -115,9 +118,7 @@ def test_version() -> None:
 
 
 def test_list_has_every_set() -> None:
-    clock = Stopwatch()
     done = deepbench("list")
-    assert clock.elapsed_s() < 3  # benchmarks/ holds it to 0.3 on a quiet machine
     lines = [line.split() for line in done.stdout.splitlines()]
     assert lines[0] == ["set", "op", "problems", "rows", "TFLOP", "GB"]
     counts = {(line[0], line[1]): (int(line[2]), int(line[3])) for line in lines[1:]}
@@ -226,7 +227,9 @@ def test_same_protocol_by_hand() -> None:
 
 
 @pytest.mark.usefixtures("cpu")
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 143)]
+)
 def test_interrupted_run_keeps_its_rows(tmp_path: Path, number: int, status: int) -> None:
     path = tmp_path / "a.jsonl"
     process = subprocess.Popen(
@@ -236,11 +239,9 @@ def test_interrupted_run_keeps_its_rows(tmp_path: Path, number: int, status: int
     assert process.stdout is not None
     for _ in range(3):  # the header and two rows
         process.stdout.readline()
-    clock = Stopwatch()
     os.killpg(process.pid, number)  # as a terminal does, to the worker too
     _, err = process.communicate(timeout=30)
     assert process.returncode == status
-    assert clock.elapsed_s() < 1
     assert "Traceback" not in err
     assert "interrupted, " in err
     assert len(read(path).rows) >= 2

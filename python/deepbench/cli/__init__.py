@@ -1,5 +1,5 @@
 """The command line: finds the subcommand, and turns whatever goes wrong into one line and an exit
-status. 0: good; 1: rows failed; 2: bad usage or input; 130: Ctrl-C; 143: SIGTERM."""
+status. 0: good; 1: rows failed; 2: bad usage or input; 130: Ctrl-C; 143: SIGTERM or SIGHUP."""
 
 from __future__ import annotations
 
@@ -18,11 +18,13 @@ __all__ = ["main"]
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit status."""
     words = list(sys.argv[1:] if arguments is None else arguments)
-    signal.signal(signal.SIGTERM, _terminate)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _terminate)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     try:
+        _check_text(words)
         status = _run(words)
         sys.stdout.flush()
         return status
@@ -39,6 +41,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _drop_output()
         where = f" ({error.filename})" if error.filename else ", writing to standard output"
         return _refuse(f"{error.strerror or error}{where}", 1)
+
+
+def _check_text(words: Sequence[str]) -> None:
+    for word in words:
+        try:
+            word.encode()
+        except UnicodeEncodeError:
+            raise Refusal(f"{word!a} is not UTF-8 text", 2) from None
 
 
 def _run(words: list[str]) -> int:

@@ -17,6 +17,8 @@ _FLAGS = (
     HELP,
 )
 
+_PATIENCE_S = 30.0  # for one backend to describe itself
+
 Json = Mapping[str, Any]
 
 
@@ -42,8 +44,7 @@ def collect() -> dict[str, Any]:
     paths = libraries.plugin_paths(warnings.append)
     host = environment.host_context()
     backends = [
-        {"name": name, "path": path, **_inspected(name, path)}
-        for name, path in _core.backends(paths)
+        {"name": name, "path": path, **_inspected(path)} for name, path in _core.backends(paths)
     ]
     return {
         "version": _core.version,
@@ -55,12 +56,16 @@ def collect() -> dict[str, Any]:
     }
 
 
-def _inspected(name: str, path: str) -> dict[str, Any]:
-    from deepbench import _core
+def _inspected(path: str) -> dict[str, Any]:
+    """What a backend says of itself, in a process of its own: a broken one ends only that."""
+    from deepbench.session import Session, SessionError, worker_command
 
-    facts: dict[str, Any] = json.loads(_core.inspect(path, []))
-    backend = facts.get("backend") or {}
-    reason = facts.get("reason") or facts.get("message") or backend.get("reason")
+    session = Session(worker_command(path, ()), start_limit_s=_PATIENCE_S)
+    try:
+        facts, reason = dict(session.start()), None
+    except SessionError as error:
+        facts, reason = {}, str(error)
+    session.close()
     kept = ("device", "libraries", "environment", "threads", "warnings")
     return {"reason": reason, **{key: facts.get(key) for key in kept}}
 

@@ -60,6 +60,10 @@ FLAGS: tuple[Flag, ...] = (
 )  # fmt: skip
 
 
+# Their 0 stands for "not given" in the protocol of rows, and for a mistake on a command line.
+_POSITIVE = frozenset({"samples", "time_limit", "threads"})
+
+
 @dataclass(frozen=True)
 class RunOptions:
     """How rows are to be run, shown and kept."""
@@ -136,6 +140,10 @@ def _row_options(line: CommandLine) -> dict[str, str]:
         if value is None:
             continue
         options[key] = switch or value
+        if key in _POSITIVE and value.strip("+0.") == "":
+            raise UsageError(
+                f"{flag.name} {value}: must be more than 0; leave it out for the default"
+            )
         try:
             _core.check_options(f"{key}={quoted(options[key])}")
         except ValueError as error:

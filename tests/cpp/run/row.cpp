@@ -41,8 +41,8 @@ TEST_CASE("a problem that does not fit the memory is refused before it is prepar
 }
 
 TEST_CASE("a failure in any slot of a row is its reason") {
-  for (const std::string slot : {"describe_device", "supports", "memory_needed", "prepare",
-                                 "describe_kernel", "time_batch"}) {
+  for (const std::string slot :
+       {"supports", "memory_needed", "prepare", "describe_kernel", "time_batch"}) {
     const Result row = fake_row("fail " + slot + " failed the cable is out", kProblem);
     CHECK(row.status == Status::kFailed);
     CHECK(row.reason == slot + ": the cable is out");
@@ -191,6 +191,24 @@ TEST_CASE("ceilings that cannot be measured leave the row as it is") {
   CHECK(row.bound.flops_per_s == 0);
   CHECK(row.bound.bytes_per_s == 0);
   CHECK(row.bound.by == "");
+}
+
+TEST_CASE("a ceiling that cannot be measured is not invented from a row above another one") {
+  const Result row = fake_row("when op=memory fail supports unsupported no; when m=256 time 20000",
+                              "gemm m=256 n=256 k=256", "");
+  CHECK(row.status == Status::kOk);
+  CHECK(has_note(row, "was raised to this row"));
+  CHECK(row.bound.bytes_per_s == 0);
+}
+
+TEST_CASE("a noisy row raises no ceiling and is not mistrusted") {
+  const Result row =
+      fake_row("when m=256 time 20000 26000 18000 30000 21000 16000 24000 19000 35000 17000",
+               "gemm m=256 n=256 k=256", "time_limit=0.001");
+  CHECK(row.status == Status::kOk);
+  REQUIRE(row.samples->stop != Stop::kConverged);
+  CHECK(has_note(row, "too noisy to tell"));
+  CHECK(row.bound.flops_per_s == Approx(1e12).epsilon(0.01));
 }
 
 TEST_CASE("a device that is lost while ceilings are measured is lost") {

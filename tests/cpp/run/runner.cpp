@@ -127,6 +127,7 @@ TEST_CASE("libraries whose facts come in any order") {
 }
 
 TEST_CASE("what cannot be used gives one line") {
+  CHECK(refusal("fail describe_device failed boom", "") == "backend fake: describe_device: boom");
   CHECK(refusal("", "library=fake") == "it was made");
   CHECK(
       refusal("libraries openblas mkl", "library=opnblas") ==

@@ -86,6 +86,8 @@ void Kernel::check_batch(const deepbench_batch& batch, uint64_t asked) const {
     nonsense("a clock of " + std::to_string(batch.clock_mhz) + " MHz");
   if (batch.count != asked)
     nonsense(std::to_string(batch.count) + " calls instead of " + std::to_string(asked));
+  if (batch.launch < DEEPBENCH_LAUNCH_GRAPH || batch.launch > DEEPBENCH_LAUNCH_ISOLATED)
+    nonsense("launch " + std::to_string(batch.launch));
   // A cold row that silently stays on one copy would be a warm one.
   const uint64_t touched = std::min<uint64_t>(asked, copies());
   if (batch.copies_touched != touched)

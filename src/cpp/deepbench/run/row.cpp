@@ -24,13 +24,13 @@ std::string gibibytes(double bytes) {
   return to_text(std::round(bytes / (1 << 30) * 100) / 100) + " GiB";
 }
 
-// Whether two measurements tell the same: medians close together, or, where the machine is noisy,
-// the middle halves of their samples overlapping.
+// Whether two measurements tell the same.
 bool agree(const Samples& before, const Samples& after) {
-  const Statistics a = summarize(before.per_call_ns), b = summarize(after.per_call_ns);
-  if (std::abs(a.median - b.median) <= kSteady * a.median) return true;
-  return a.q1 <= b.q3 && b.q1 <= a.q3;
+  const double first = median(before.per_call_ns);
+  return std::abs(first - median(after.per_call_ns)) <= kSteady * first;
 }
+
+bool is_sharp(const Samples& samples) { return samples.stop == Stop::kConverged; }
 
 bool starts_with(const std::string& text, std::string_view prefix) {
   return text.compare(0, prefix.size(), prefix) == 0;
@@ -195,11 +195,10 @@ void RowMaker::take_notes_and_metrics(const Attributes& facts) {
 void RowMaker::compute_bound() {
   Stopwatch watch;
   const std::string precision = problem_.text("precision");
-  const MemoryLevel level = ceilings_.level_of(row_.work.bytes, options_.cold);
   const double t = row_.median_ns();
   Bound bound;
-  bound.level = level.name;
-  bound.bytes_per_s = ceilings_.bandwidth(level);
+  bound.level = level().name;
+  bound.bytes_per_s = ceilings_.bandwidth(level());
   if (!precision.empty()) bound.latency_ns = ceilings_.latency_ns(precision);
   if (row_.work.flops > 0) bound.flops_per_s = ceilings_.arithmetic(precision);
   const double memory_ns = bound.bytes_per_s > 0 ? row_.work.bytes / bound.bytes_per_s * 1e9 : 0;
@@ -210,7 +209,7 @@ void RowMaker::compute_bound() {
   if (t < kLatencyCalls * bound.latency_ns) {
     bound.by = "latency";
   } else if (bound.share_roofline > 0) {
-    const char* moving = level.name == "memory" ? "memory" : "cache";
+    const char* moving = bound.level == "memory" ? "memory" : "cache";
     bound.by = arithmetic_ns >= memory_ns ? "arithmetic" : moving;
   }
   row_.bound = bound;
@@ -225,29 +224,39 @@ void RowMaker::remeasure() {
 }
 
 // A row above a limit: the limit and the row are both measured again. If the row stands, the limit
-// was too low; if it does not, neither of its figures is to be trusted.
+// was too low; if it does not, neither of its figures is to be trusted. Where the machine is too
+// noisy to tell, the limit stays and the row says so.
 void RowMaker::hold_against_ceilings() {
   compute_bound();
   if (row_.bound.share_roofline <= kAboveCeiling) return;
-  const MemoryLevel level = ceilings_.level_of(row_.work.bytes, options_.cold);
-  const std::string precision = problem_.text("precision");
   const Samples before = *row_.samples;
-  ceilings_.forget(precision, level);
+  ceilings_.forget(problem_.text("precision"), level());
   remeasure();
   compute_bound();
   if (row_.bound.share_roofline <= kAboveCeiling) return;
 
-  const double after_ns = row_.median_ns();
-  if (!agree(before, *row_.samples))
+  if (!is_sharp(before) || !is_sharp(*row_.samples)) {
+    row_.notes.push_back("above the measured ceiling, on a machine too noisy to tell which is off");
+  } else if (agree(before, *row_.samples)) {
+    raise_ceilings();
+  } else {
     throw RowFailure(Status::kMistrusted, "above its ceiling, and a second measurement differs: " +
                                               to_text(median(before.per_call_ns)) + " ns, then " +
-                                              to_text(after_ns) + " ns");
+                                              to_text(row_.median_ns()) + " ns");
+  }
+}
+
+void RowMaker::raise_ceilings() {
+  const double t = row_.median_ns();
   if (row_.bound.share_arithmetic > kAboveCeiling)
-    ceilings_.raise_arithmetic(precision, row_.work.flops / after_ns * 1e9);
-  if (row_.work.bytes / row_.bound.bytes_per_s * 1e9 > kAboveCeiling * after_ns)
-    ceilings_.raise_bandwidth(level, row_.work.bytes / after_ns * 1e9);
+    ceilings_.raise_arithmetic(problem_.text("precision"), row_.work.flops / t * 1e9);
+  const double bytes_per_s = row_.work.bytes / t * 1e9;
+  if (row_.bound.bytes_per_s > 0 && bytes_per_s > kAboveCeiling * row_.bound.bytes_per_s)
+    ceilings_.raise_bandwidth(level(), bytes_per_s);
   compute_bound();
   row_.notes.push_back("steadily above the measured ceiling, which was raised to this row");
 }
+
+MemoryLevel RowMaker::level() const { return ceilings_.level_of(row_.work.bytes, options_.cold); }
 
 }  // namespace deepbench

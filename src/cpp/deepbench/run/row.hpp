@@ -33,7 +33,9 @@ class RowMaker {
   void take_notes_and_metrics(const Attributes& facts);
   void hold_against_ceilings();
   void remeasure();
+  void raise_ceilings();
   void compute_bound();
+  MemoryLevel level() const;  // that the row's bytes come from
 
   const Backend& backend_;
   const Attributes& device_;

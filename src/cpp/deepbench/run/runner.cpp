@@ -27,9 +27,10 @@ double ceiling_ns(const Backend& backend, const RunOptions& options, const std::
   RunOptions quick;
   quick.device = options.device;
   quick.threads = options.threads;
-  quick.verify = false;
   try {
     const Problem problem = Problem::parse(text);
+    // A fast but wrong product would be a false limit; moving bytes is checked as rows.
+    quick.verify = problem.op() == "gemm";
     backend.supports(problem, quick.for_plugin(""));
     Stages stages;
     Trial trial(backend, problem, quick, "", stages);
@@ -159,6 +160,7 @@ Runner::Runner(const std::string& backend, const std::string& options,
     check_device(backend_, defaults_.device);
     apply_environment();
     facts_ = backend_.describe();
+    device_ = backend_.describe_device(int(defaults_.device));
   } catch (const RowFailure& failure) {
     throw BackendUnavailable("backend " + backend_.name() + ": " + failure.what());
   }
@@ -233,22 +235,21 @@ void write_warnings(JsonWriter& json, const Attributes& device) {
 }  // namespace
 
 std::string Runner::hello() const {
-  const Attributes device = backend_.describe_device(int(defaults_.device));
   JsonWriter json;
   json.begin_object().member("type", "hello").member("version", DEEPBENCH_VERSION);
   json.key("backend").begin_object().member("name", backend_.name());
   json.member("path", backend_.path()).member_or_null("reason", why_).end_object();
   json.key("device").begin_object().member("index", defaults_.device);
-  for (const auto& [name, value] : device.items())
+  for (const auto& [name, value] : device_.items())
     if (name.compare(0, 8, "warning.") != 0) json.member(name, value);
   json.end_object();
   json.key("libraries").begin_object();
   for (const auto& [name, facts] : libraries(facts_)) json.member(name, facts);
   json.end_object();
   json.member("environment", environment_);
-  json.member("threads", device.integer("threads"));
+  json.member("threads", device_.integer("threads"));
   json.key("warnings");
-  write_warnings(json, device);
+  write_warnings(json, device_);
   json.end_object();
   return json.str();
 }

@@ -48,7 +48,7 @@ class DEEPBENCH_API Runner {
   std::string why_;
   Backend backend_;
   Attributes environment_;
-  Attributes facts_;
+  Attributes facts_, device_;  // of the backend, and of its device as it was at the start
   std::map<std::pair<int64_t, int64_t>, Ceilings> ceilings_;  // by device and threads
   bool device_lost_ = false;
 };
