@@ -74,6 +74,17 @@ def test_every_fault_costs_its_row_alone(plugin: Path, tmp_path: Path) -> None:
         assert (row["status"], reason in row["reason"]) == (status, True), row["reason"]
 
 
+def test_a_crash_in_destroy_does_not_take_the_measured_row_along(
+    plugin: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "rows.jsonl"
+    deepbench(
+        plugin, "when m=9 crash destroy",
+        "gemm", "m=9", "n=8", "k=40", "--backend", "fake", "-o", str(file),
+    )  # fmt: skip
+    assert [row["status"] for row in read(file).rows] == ["ok"]
+
+
 def test_env_outlives_a_backend_that_crashes(plugin: Path) -> None:
     done = deepbench(plugin, "crash describe", "env")
     assert done.returncode == 0

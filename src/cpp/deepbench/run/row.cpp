@@ -39,12 +39,14 @@ bool starts_with(const std::string& text, std::string_view prefix) {
 }  // namespace
 
 RowMaker::RowMaker(const Backend& backend, const Attributes& device, const Problem& problem,
-                   const RunOptions& options, Ceilings& ceilings, Result& row)
+                   const RunOptions& options, Ceilings& ceilings, std::unique_ptr<Trial>& kept,
+                   Result& row)
     : backend_(backend),
       device_(device),
       problem_(problem),
       options_(options),
       ceilings_(ceilings),
+      kept_(kept),
       row_(row),
       how_(options.for_measuring(device, backend.name())),
       asked_notes_(row.notes) {}
@@ -53,9 +55,9 @@ void RowMaker::make() {
   backend_.supports(problem_, options_.for_plugin(""));
   require_memory();
   if (options_.once) {
-    Trial trial(backend_, problem_, options_, "", row_.stages);
-    trial.once();
-    take(trial);
+    kept_ = std::make_unique<Trial>(backend_, problem_, options_, "", row_.stages);
+    kept_->once();
+    take(*kept_);
     return;
   }
   if (options_.algorithm == "best" || options_.algorithm == "exhaustive") {
@@ -90,14 +92,15 @@ void RowMaker::require_memory() const {
 }
 
 void RowMaker::measure(const std::string& candidate) {
-  Trial trial(backend_, problem_, options_, candidate, row_.stages);
+  kept_.reset();  // its memory first
+  kept_ = std::make_unique<Trial>(backend_, problem_, options_, candidate, row_.stages);
   try {
-    trial.measure(how_);
+    kept_->measure(how_);
   } catch (const RowFailure&) {
-    take(trial);
+    take(*kept_);
     throw;
   }
-  take(trial);
+  take(*kept_);
   candidate_ = candidate;
 }
 

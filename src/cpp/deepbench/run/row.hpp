@@ -1,6 +1,7 @@
 // Makes one row: supported? does it fit? prepared, verified, measured, held against the ceilings.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -15,9 +16,12 @@ namespace deepbench {
 
 class RowMaker {
  public:
-  // `device` are the facts of describe_device, read for this row.
+  // `device` are the facts of describe_device, read for this row. The row's kernel is left in
+  // `kept`, so that the row can be written before it is destroyed: a backend that breaks in destroy
+  // must not take with it what was measured.
   RowMaker(const Backend& backend, const Attributes& device, const Problem& problem,
-           const RunOptions& options, Ceilings& ceilings, Result& row);
+           const RunOptions& options, Ceilings& ceilings, std::unique_ptr<Trial>& kept,
+           Result& row);
 
   // Fills the row as far as it comes; throws RowFailure where it ends.
   void make();
@@ -42,6 +46,7 @@ class RowMaker {
   const Problem& problem_;
   const RunOptions& options_;
   Ceilings& ceilings_;
+  std::unique_ptr<Trial>& kept_;
   Result& row_;
   MeasureOptions how_;
   std::vector<std::string> asked_notes_;  // on what was asked, not on what a kernel did

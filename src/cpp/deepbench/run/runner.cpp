@@ -101,9 +101,10 @@ size_t end_of_problem(std::string_view line) {
 }
 
 void run_into(const Backend& backend, const Problem& problem, const RunOptions& options,
-              const Attributes& device, Ceilings& ceilings, Result& row) {
+              const Attributes& device, Ceilings& ceilings, std::unique_ptr<Trial>& kept,
+              Result& row) {
   describe_problem(backend, problem, options, device, row);
-  RowMaker(backend, device, problem, options, ceilings, row).make();
+  RowMaker(backend, device, problem, options, ceilings, kept, row).make();
 }
 
 void check_device(const Backend& backend, int64_t device) {
@@ -142,7 +143,8 @@ Result run(const Backend& backend, const Problem& problem, const RunOptions& opt
     mine.ceilings = options.ceilings && ceilings;
     const Attributes device = backend.describe_device(int(options.device));
     Ceilings none(device, [](const std::string&) { return 0.0; });
-    run_into(backend, problem, mine, device, ceilings ? *ceilings : none, row);
+    std::unique_ptr<Trial> kept;
+    run_into(backend, problem, mine, device, ceilings ? *ceilings : none, kept, row);
   });
   row.stages.other_ns = watch.lap_ns() - known_stages(row.stages);
   return row;
@@ -203,6 +205,7 @@ Ceilings& Runner::ceilings(const RunOptions& options, const Attributes& device) 
 }
 
 Result Runner::run(std::string_view line, int64_t position) {
+  kept_.reset();
   Result row;
   Stopwatch watch;
   row.position = position;
@@ -216,7 +219,7 @@ Result Runner::run(std::string_view line, int64_t position) {
     if (options.position >= 0) row.position = options.position;
     const Problem problem = Problem::parse(text);
     const Attributes device = backend_.describe_device(int(options.device));
-    run_into(backend_, problem, options, device, ceilings(options, device), row);
+    run_into(backend_, problem, options, device, ceilings(options, device), kept_, row);
   });
   device_lost_ = device_lost_ || row.status == Status::kDeviceLost;
   row.stages.other_ns = watch.lap_ns() - known_stages(row.stages);

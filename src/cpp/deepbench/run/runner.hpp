@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "deepbench/run/ceilings.hpp"
 #include "deepbench/run/options.hpp"
 #include "deepbench/run/result.hpp"
+#include "deepbench/run/trial.hpp"
 
 namespace deepbench {
 
@@ -51,6 +53,7 @@ class DEEPBENCH_API Runner {
   Attributes facts_, device_;  // of the backend, and of its device as it was at the start
   std::map<std::pair<int64_t, int64_t>, Ceilings> ceilings_;  // by device and threads
   bool device_lost_ = false;
+  std::unique_ptr<Trial> kept_;  // the last row's, destroyed when the next begins: see RowMaker
 };
 
 // The hello of a backend that may not be usable: then with its reason. For `env`.
