@@ -11,29 +11,9 @@
 namespace deepbench::cpu {
 namespace {
 
-constexpr uint64_t kRoundPerCache = 3, kFlushPerCache = 2;
-constexpr uint64_t kMostCopies = 1024;
 constexpr uint64_t kCopyGrain = uint64_t{1} << 20;
 
 }  // namespace
-
-void CopyPlan::describe(plugin::Sink& sink) const {
-  if (regime == Regime::kHot) return;
-  sink.integer("copies", int64_t(copies));
-  sink.text("cold", regime == Regime::kRotation ? "rotation" : "flush");
-}
-
-CopyPlan plan_copies(uint64_t bytes_per_copy, const plugin::Options& options,
-                     uint64_t last_level_bytes, uint64_t memory_bytes) {
-  if (!options.cold) return {};
-  const uint64_t round = kRoundPerCache * last_level_bytes;
-  const uint64_t bytes = std::max<uint64_t>(1, bytes_per_copy);
-  const uint64_t copies = std::max<uint64_t>(2, (round + bytes - 1) / bytes);
-  const auto most = std::min(kMostCopies, uint64_t(std::max<int64_t>(0, options.copies)));
-  const bool fits = saturating_multiply(copies, bytes) <= memory_bytes / 2;
-  if (copies > most || !fits) return {Regime::kFlush, 1, kFlushPerCache * last_level_bytes};
-  return {Regime::kRotation, copies, 0};
-}
 
 CopyPlan plan_copies(uint64_t bytes_per_copy, const plugin::Options& options) {
   return plan_copies(bytes_per_copy, options, uint64_t(topology().last_level_bytes),

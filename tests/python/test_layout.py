@@ -76,12 +76,13 @@ def offenders(paths: list[Path], pattern: str) -> list[str]:
 
 # For files below a folder (the longest match counts): what of ours they may include.
 SEAM = (r"deepbench/plugin\.hp?p?", r"deepbench/fill\.h", r"deepbench/ops/precision\.hpp")
-BACKEND = (*SEAM, r"deepbench/ops/(?!.*reference)(\w+)/\w+\.hpp")
+BACKEND = (*SEAM, r"deepbench/backend/\w+\.hpp", r"deepbench/ops/(?!.*reference)(\w+)/\w+\.hpp")
 MAY_INCLUDE = {
     "src/cpp/deepbench/plugin.h": (),
     "src/cpp/deepbench/fill.h": (),
     "src/cpp/deepbench/plugin.hpp": (r"deepbench/plugin\.h",),
     "src/cpp/deepbench/deepbench.hpp": (r"deepbench/(core|measure|run)/.*",),
+    "src/cpp/deepbench/backend": (r"deepbench/plugin\.hp?p?", r"deepbench/backend/\w+\.hpp"),
     "src/cpp/deepbench/core": (
         r"deepbench/core/.*",
         r"deepbench/fill\.h",

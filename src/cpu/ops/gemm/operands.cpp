@@ -1,8 +1,6 @@
 // Allocation, filling and checking of a matrix product's operands.
 #include "ops/gemm/operands.hpp"
 
-#include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <string>
 
@@ -42,24 +40,8 @@ uint64_t GemmStorage::needed_bytes(const CopyPlan& plan) const {
   return saturating_add(bytes, plan.flush_bytes);
 }
 
-// A uniform element is 1/sqrt(3) large and as often positive as negative: a sum of k products has
-// a deviation of sqrt(k)/3, and none of 10^8 lies beyond six of those. 8-bit numbers have means of
-// -1/2 and at most 255/2, and root mean squares of 74 and at most 148. Where all have one sign
-// every product counts in full.
 int64_t GemmStorage::calls_in_range(Inputs inputs) const {
-  const double k = double(gemm.k);
-  const bool uniform = inputs == Inputs::kUniform;
-  double range = 0, call = 1;
-  if (gemm.precision.c == DEEPBENCH_F16) {
-    range = 65504;
-    call = uniform ? 6 * std::sqrt(k) / 3 : k;
-  } else if (gemm.precision.c == DEEPBENCH_S32) {
-    range = 2147483647.0;
-    call = uniform ? 64 * k + 6 * std::sqrt(k) * 74 * 148 : k;
-  } else {
-    return kManyCalls;  // float's exponents, which bfloat16 has as well
-  }
-  return std::clamp(int64_t(range / call) - 1, int64_t{1}, kManyCalls);
+  return deepbench::calls_in_range(gemm, inputs == Inputs::kUniform, kManyCalls);
 }
 
 GemmOperands::GemmOperands(const GemmStorage& storage, const CopyPlan& plan, Inputs inputs,

@@ -5,6 +5,8 @@
 // m), with trans_a=t k x m (leading dimension k); B likewise k x n or n x k. Output index: i + j*m.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <string>
 
@@ -51,6 +53,27 @@ Gemm gemm_problem(const Attributes& attributes) {
   if (gemm.precision.precision == Precision::kInt8 && attributes.text("b_type") == "u8")
     gemm.b_type = DEEPBENCH_U8;
   return gemm;
+}
+
+// How many products can be added to C in place before a sum might leave C's range; at most `most`.
+//
+// A uniform element is 1/sqrt(3) large and as often positive as negative: a sum of k products has
+// a deviation of sqrt(k)/3, and none of 10^8 lies beyond six of those. 8-bit numbers have means of
+// -1/2 and at most 255/2, and root mean squares of 74 and at most 148. Where all have one sign
+// (`uniform` is false) every product counts in full.
+inline int64_t calls_in_range(const Gemm& gemm, bool uniform, int64_t most) {
+  const double k = double(gemm.k);
+  double range = 0, call = 1;
+  if (gemm.precision.c == DEEPBENCH_F16) {
+    range = 65504;
+    call = uniform ? 6 * std::sqrt(k) / 3 : k;
+  } else if (gemm.precision.c == DEEPBENCH_S32) {
+    range = 2147483647.0;
+    call = uniform ? 64 * k + 6 * std::sqrt(k) * 74 * 148 : k;
+  } else {
+    return most;  // float's exponents, which bfloat16 has as well
+  }
+  return std::clamp(int64_t(range / call) - 1, int64_t{1}, most);
 }
 
 // The original's padding: half under tensor cores to multiples of 8 where an operand's leading

@@ -1,0 +1,118 @@
+// A backend as a table of routes: which library does which operation. Header-only, for backends
+// that know more than one library: they list routes in order of preference and implement
+// Implementation once for each.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "deepbench/plugin.hpp"
+
+namespace deepbench::plugin {
+
+// Whether a library can be used here, as describe() reports it.
+struct LibraryFacts {
+  std::string version, path;  // when it can
+  std::string reason;         // when it cannot; empty otherwise
+  bool usable() const { return reason.empty(); }
+};
+
+// One operation through one library.
+class Implementation {
+ public:
+  virtual ~Implementation() = default;
+
+  virtual LibraryFacts library() = 0;
+  // Throws Error with the reason if it cannot run the problem.
+  virtual void supports(const Problem& problem, const Options& options) = 0;
+  virtual uint64_t memory_needed(const Problem& problem, const Options& options) = 0;
+  virtual std::vector<std::string> candidates(const Problem& problem, const Options& options) = 0;
+  virtual std::unique_ptr<Kernel> prepare(const Problem& problem, const Options& options) = 0;
+};
+
+struct Route {
+  std::string_view op;
+  std::string_view library;
+  bool vendor;  // somebody else's, which may be absent
+  Implementation& (*implementation)();
+};
+
+// The library that was asked for, or the first that can be used and does the problem; where none
+// does, the first usable one's reason.
+class Choice {
+ public:
+  template <class Routes>
+  Choice(const char* backend, const Routes& routes, const Problem& problem, const Options& options)
+      : backend_(backend), problem_(problem), options_(options) {
+    for (const Route& route : routes) routes_.push_back(&route);
+    if (!options.library.empty())
+      choose_named();
+    else
+      choose_first();
+  }
+
+  Implementation* operator->() const { return chosen_; }
+
+ private:
+  void choose_named() {
+    bool known = false;
+    std::string all, of_op;  // names, for the message
+    for (const Route* route : routes_) {
+      const std::string name(route->library);
+      if ((all + " ").find(" " + name + " ") == std::string::npos) all += " " + name;
+      known = known || name == options_.library;
+      if (route->op != problem_.op()) continue;
+      of_op += " " + name;
+      if (name == options_.library) chosen_ = &route->implementation();
+    }
+    if (!known) invalid("library=" + options_.library + ": the " + backend_ + " backend has" + all);
+    if (!chosen_)
+      unsupported(options_.library + " does not do " + problem_.op() + " here; there is" +
+                  (of_op.empty() ? " none that does" : of_op));
+    if (const LibraryFacts facts = chosen_->library(); !facts.usable())
+      unsupported(options_.library + ": " + facts.reason);
+    chosen_->supports(problem_, options_);
+  }
+
+  void choose_first() {
+    std::string absent, refusal;
+    for (const Route* route : routes_) {
+      if (route->op != problem_.op()) continue;
+      Implementation& candidate = route->implementation();
+      if (const LibraryFacts facts = candidate.library(); !facts.usable()) {
+        absent += (absent.empty() ? "" : "; ") + std::string(route->library) + ": " + facts.reason;
+      } else if (refuses(candidate, &refusal)) {
+        continue;
+      } else {
+        chosen_ = &candidate;
+        return;
+      }
+    }
+    if (!refusal.empty()) unsupported(refusal);
+    if (!absent.empty()) unsupported("no library for " + problem_.op() + ": " + absent);
+    unsupported("the " + backend_ + " backend does not do " + problem_.op());
+  }
+
+  // Keeps the first reason. Anything but "unsupported" is not a matter of the library.
+  bool refuses(Implementation& candidate, std::string* reason) {
+    try {
+      candidate.supports(problem_, options_);
+      return false;
+    } catch (const Error& error) {
+      if (error.status() != DEEPBENCH_UNSUPPORTED) throw;
+      if (reason->empty()) *reason = error.what();
+      return true;
+    }
+  }
+
+  std::string backend_;
+  std::vector<const Route*> routes_;
+  const Problem& problem_;
+  const Options& options_;
+  Implementation* chosen_ = nullptr;
+};
+
+}  // namespace deepbench::plugin
