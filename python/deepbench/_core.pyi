@@ -77,6 +77,8 @@ class Runner:
         """The JSON line that says what answered."""
     def run(self, line: str, position: int) -> str:
         """The JSON row of 'PROBLEM' or 'PROBLEM ; OPTIONS'. Never raises for a bad problem."""
+    def release(self) -> None:
+        """Destroys what the last row left; otherwise the next row does."""
     @property
     def device_lost(self) -> bool: ...
 
@@ -88,7 +90,8 @@ def backends(plugin_paths: Sequence[str] = ()) -> list[tuple[str, str]]:
     """(name, path) of every plugin found; nothing is loaded."""
 
 def inspect(name_or_path: str, plugin_paths: Sequence[str] = ()) -> str:
-    """JSON like the hello, with a reason where the backend cannot be used. Never raises."""
+    """JSON like the hello with all devices, and a reason where the backend cannot be used. Never
+    raises."""
 
 def package_directory() -> str:
     """Where libdeepbench, the plugins, include/ and lib/cmake/ are."""

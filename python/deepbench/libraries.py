@@ -1,21 +1,78 @@
-"""Where backends that other packages bring are: the entry-point group `deepbench.backends`.
+"""Where backends and what they load are: plugins that other packages bring, through the
+entry-point group `deepbench.backends`, and the folders of NVIDIA's libraries.
 
 The object of such an entry point is the path of a plugin, or a function that returns it. Plugins
 in DEEPBENCH_BACKEND_PATH (files or folders, separated as in PATH) and beside the native module are
-found by the native module itself.
+found by the native module itself, and so is what the system's loader knows.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from pathlib import Path
 
 GROUP = "deepbench.backends"
+CUDA_LIBRARY_PATH = "DEEPBENCH_CUDA_LIBRARY_PATH"
+
+_CUDA_PLUGIN = "libdeepbench_cuda.so"
+# What the CUDA backend loads. A folder counts if it has one of them.
+_CUDA_LIBRARIES = tuple(
+    f"lib{name}.so."
+    for name in ("cudart", "nvrtc", "nvJitLink", "cublasLt", "cublas", "cudnn", "cusparse", "nccl")
+)
+_TOOLKIT = "/usr/local/cuda"
 
 
 def plugin_paths(warn: Callable[[str], object] = lambda text: None) -> list[str]:
     """Plugins to give to the native module, which looks at them first."""
     return list(dict.fromkeys(_from_packages(warn)))
+
+
+def tell_where(backend: str, variables: MutableMapping[str, str] = os.environ) -> None:
+    """Puts into the environment of this process what `backend` must know of places that only
+    Python knows. Before it is loaded; what the user has set stays."""
+    may_be_cuda = backend in ("auto", "cuda") or Path(backend).name == _CUDA_PLUGIN
+    if not may_be_cuda or CUDA_LIBRARY_PATH in variables:
+        return
+    folders = cuda_folders(sys.path, variables)
+    if folders:
+        variables[CUDA_LIBRARY_PATH] = ":".join(folders)
+
+
+def cuda_folders(python_path: list[str], variables: Mapping[str, str]) -> list[str]:
+    """Folders with libraries of CUDA, the likeliest first: NVIDIA's Python packages of either
+    layout (nvidia/cu13/lib, nvidia/cublas/lib), the conda environment's, the toolkit's.
+
+    cuda.pathfinder knows the same places, but finds a library by loading it, takes the newest one
+    whatever the driver is, and one at a time; the backend wants to choose among all of them.
+    """
+    roots = [
+        *(variables.get(name) for name in ("CONDA_PREFIX", "CUDA_PATH", "CUDA_HOME")),
+        _TOOLKIT,
+    ]
+    places = [folder for entry in python_path for folder in _package_folders(entry)]
+    places += [Path(root, lib) for root in roots if root for lib in ("lib64", "lib")]
+    found: dict[str, str] = {}  # by what links lead to
+    for place in places:
+        if ":" not in str(place) and _has_library(place):
+            found.setdefault(os.path.realpath(place), str(place))
+    return list(found.values())
+
+
+def _package_folders(entry: str) -> list[Path]:
+    try:
+        return sorted(Path(entry or os.curdir).absolute().glob("nvidia/*/lib"))
+    except OSError:
+        return []
+
+
+def _has_library(folder: Path) -> bool:
+    try:
+        return any(entry.name.startswith(_CUDA_LIBRARIES) for entry in os.scandir(folder))
+    except OSError:
+        return False
 
 
 def _from_packages(warn: Callable[[str], object]) -> Iterator[str]:

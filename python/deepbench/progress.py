@@ -4,6 +4,7 @@ Python that reads a clock, and never for a result."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import time
@@ -91,6 +92,13 @@ class Screen:
             self.clear()
             self._out.write(text)
             self._out.flush()
+
+    def drop_report(self) -> None:
+        """From here on the report goes nowhere, such as when nobody reads it any more."""
+        nowhere = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
+        with contextlib.suppress(OSError, ValueError):  # no file, as in tests
+            os.dup2(nowhere.fileno(), self._out.fileno())  # what is still in its buffer too
+        self._out = nowhere
 
     def say(self, text: str) -> None:
         """A line for the person at the screen."""

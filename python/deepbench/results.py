@@ -74,6 +74,16 @@ def read(path: Path) -> ResultFile:
     return ResultFile(path, context, tuple(rows), size, torn, ends)
 
 
+def thinned(row: Json, most: int) -> Json:
+    """The row with at most so many raw samples, an even selection of those that it has. Its
+    statistics remain those of all."""
+    samples = row.get("samples_ns") or ()
+    if len(samples) <= most:
+        return row
+    kept = [samples[i * len(samples) // most] for i in range(most)]
+    return {**row, "samples_ns": kept, "samples_kept": "thinned"}
+
+
 def _context(path: Path, line: bytes, whole: bool) -> Json:
     value = _parsed(line)
     if value is None and not whole and line.lstrip().startswith(b"{"):
@@ -134,7 +144,6 @@ class ResultWriter:
         self._descriptor = descriptor
         self._size = size  # bytes of whole lines
         self._created = created
-        self._touched = size > 0
         self._regular = stat.S_ISREG(os.fstat(descriptor).st_mode)
 
     @classmethod
@@ -159,7 +168,6 @@ class ResultWriter:
         return writer
 
     def write_context(self, context: Json) -> None:
-        self._touched = True
         self._cut()
         self.write_line(json.dumps(context, ensure_ascii=False))
 
@@ -168,12 +176,12 @@ class ResultWriter:
         self._write(line.encode("utf-8", errors="replace") + b"\n")
 
     def close(self) -> None:
-        """Closes the file; one that was made for nothing is removed."""
+        """Closes the file; one that was made here and got not even its first line is removed."""
         if self._descriptor < 0:
             return
         os.close(self._descriptor)
         self._descriptor = -1
-        if self._created and not self._touched:
+        if self._created and self._size == 0:
             self.path.unlink(missing_ok=True)
 
     def _write(self, data: bytes) -> None:

@@ -15,10 +15,10 @@ import subprocess
 import sys
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import IO, Any, Protocol
 
-from deepbench.progress import Deadline
+from deepbench.progress import Deadline, duration
 from deepbench.refusal import Refusal
 
 START_LIMIT_S = 120.0
@@ -40,6 +40,7 @@ class Loss:
 
     status: str
     reason: str
+    begun: bool = True  # False: the worker went before it came to the row
 
 
 class RowSource(Protocol):
@@ -100,14 +101,8 @@ class Session:
         return hello
 
     def run(self, line: str, position: int, limit_s: float) -> str | Loss:
-        if self._worker is None:
-            self._start_again()
-        worker = self._worker
-        assert worker is not None
-        worker.write_line(line)
-        text = worker.read_line(limit_s)
+        text = self._answer(line, limit_s)
         if isinstance(text, Loss):
-            self._worker = None
             return text
         row = _object(text)
         if row.get("type") != "row" or row.get("position") != position:
@@ -126,6 +121,23 @@ class Session:
         worker, self._worker = self._worker, None
         if worker is not None:
             worker.kill()
+
+    def _answer(self, line: str, limit_s: float) -> str | Loss:
+        """What a worker says to a line. One that goes before it begins with it, as when freeing
+        the last row's operands crashes, does not cost this row: the next one gets it."""
+        for attempt in range(_STARTS):
+            if self._worker is None:
+                self._start_again()
+            worker = self._worker
+            assert worker is not None
+            text = worker.ask(line, limit_s)
+            if not isinstance(text, Loss):
+                return text
+            self._worker = None
+            if text.begun or attempt == _STARTS - 1:
+                break
+            self._say(f"deepbench: warning: between two rows: {text.reason}; a new worker goes on")
+        return text
 
     def _start_again(self) -> None:
         reason = ""
@@ -154,6 +166,7 @@ class InProcess:
         # every finished row is in the file.
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_DFL)
+        libraries.tell_where(self._backend)
         try:
             paths = libraries.plugin_paths(self._say)
             self._runner = _core.Runner(self._backend, self._options, paths)
@@ -209,7 +222,17 @@ class _Worker:
         except BrokenPipeError:
             pass  # it has died; read_line finds out of what
 
-    def read_line(self, limit_s: float) -> str | Loss:
+    def ask(self, line: str, limit_s: float) -> str | Loss:
+        """The answer to a line. Before it the worker says that it begins."""
+        self.write_line(line)
+        text = self.read_line(limit_s)
+        if isinstance(text, Loss):
+            return replace(text, begun=False)
+        if _object(text).get("type") == "begin":
+            text = self.read_line(limit_s, " (--hang-limit)")
+        return text
+
+    def read_line(self, limit_s: float, limit: str = "") -> str | Loss:
         """The next line, or why there is none; then the worker is gone."""
         deadline = Deadline(limit_s)
         while True:
@@ -220,7 +243,8 @@ class _Worker:
                 return self._death()
             if deadline.remaining_s() == 0:
                 self.kill()
-                return Loss("failed", f"no answer within {limit_s:g} s: the worker was stopped")
+                waited = f"no answer within {duration(limit_s)}{limit}"
+                return Loss("failed", f"{waited}: the worker was stopped")
             self._wait(min(_TICK_S, deadline.remaining_s()))
             self._tick()
 

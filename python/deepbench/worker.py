@@ -1,4 +1,5 @@
-"""python -m deepbench.worker BACKEND [key=value ...]: problem lines in, row lines out.
+"""python -m deepbench.worker BACKEND [key=value ...]: problem lines in, row lines out. With
+--inspect BACKEND it says what can be said of a backend, and ends.
 
 The protocol is docs/results.md's, the same as deepbench_run's. Rows run in this process so that a
 crash of a vendor's library costs one row: session.py starts it, watches it and ends it.
@@ -13,7 +14,8 @@ import sys
 from collections.abc import Callable, Sequence
 
 _DEVICE_LOST = 3
-_USAGE = "usage: python -m deepbench.worker BACKEND [key=value ...]"
+_BEGIN = json.dumps({"type": "begin"})
+_USAGE = "usage: python -m deepbench.worker BACKEND [key=value ...] | --inspect BACKEND"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -23,12 +25,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _refuse(write, _USAGE)
     _live_no_longer_than_the_parent()
     _be_the_one_that_dies_of_memory()
+    if arguments[0] == "--inspect":
+        return _inspect(" ".join(arguments[1:]), write)
     return _serve(arguments[0], " ".join(arguments[1:]), write)
 
 
 def _serve(backend: str, options: str, write: Callable[[str], None]) -> int:
     from deepbench import libraries
 
+    libraries.tell_where(backend)
     try:
         from deepbench import _core
 
@@ -41,10 +46,20 @@ def _serve(backend: str, options: str, write: Callable[[str], None]) -> int:
         text = line.decode("utf-8", errors="replace").strip()
         if not text or text.startswith("#"):
             continue
+        write(_BEGIN)
         write(runner.run(text, position))
+        runner.release()  # the row is out: if this crashes, it costs nothing
         position += 1
         if runner.device_lost:
             return _DEVICE_LOST
+    return 0
+
+
+def _inspect(backend: str, write: Callable[[str], None]) -> int:
+    from deepbench import _core, libraries
+
+    libraries.tell_where(backend)
+    write(_core.inspect(backend, libraries.plugin_paths(_warn)))
     return 0
 
 

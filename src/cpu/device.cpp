@@ -14,6 +14,11 @@
 namespace deepbench::cpu {
 namespace {
 
+// A CPU's speed drifts over tens of milliseconds with what else runs beside it: medians over 20 ms
+// differed by up to 12 % from run to run, over 200 ms by up to 6 (docs/performance.md).
+constexpr double kSpansNs = 200e6;
+constexpr double kRowLimitNs = 10e9;
+
 struct Load {
   double average = 0;  // over the last minute: runnable threads of the whole machine
   int running = 0;     // now
@@ -126,6 +131,8 @@ void describe_processor(int threads, plugin::Sink& sink) {
   if (ours.l2_bytes > 0) sink.integer("cache.l2_bytes", ours.l2_bytes);
   sink.integer("memory_bytes", memory.total_bytes);
   sink.integer("memory_available_bytes", memory.available_bytes);
+  sink.real("min_total_ns", kSpansNs);
+  sink.real("row_limit_ns", kRowLimitNs);
   sink.text("isa", isa().text());
   if (const std::string text = governor(ours.places(threads)); !text.empty())
     sink.text("governor", text);

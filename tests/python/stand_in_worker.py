@@ -2,7 +2,7 @@
 
 Its arguments say how it starts, each line it is sent how that row goes: `LINE ; position=N` with
 the first word of LINE being ok, crash, abort, kill, exit, hang, torn, garbage, misplaced,
-device_lost, or talk (words on standard error, then ok).
+device_lost, talk (words on standard error, then ok), or late (ok, then a crash before the next).
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ def hang() -> None:
 
 
 def serve(line: str) -> None:
+    emit({"type": "begin"})
     word = line.split()[0]
     position = int(line.rpartition("position=")[2])
     if word == "crash":
@@ -56,6 +57,8 @@ def serve(line: str) -> None:
         if word == "talk":
             print("first\nsecond", file=sys.stderr, flush=True)
         emit(row(position))
+        if word == "late":
+            os.kill(os.getpid(), signal.SIGSEGV)
 
 
 def start(how: str, argument: str) -> None:
@@ -73,6 +76,10 @@ def start(how: str, argument: str) -> None:
         if Path(argument).exists():
             sys.exit(1)
         Path(argument).touch()
+    elif how == "useless":  # says hello and goes, whatever it is asked
+        emit({"type": "hello", "pid": os.getpid()})
+        sys.stdin.readline()
+        os.kill(os.getpid(), signal.SIGSEGV)
     elif how == "eager":
         Path(argument).write_text(Path(argument).read_text() + "x")
         if len(Path(argument).read_text()) == 2:  # the second start fails, the third is good

@@ -14,6 +14,7 @@ import pytest
 from deepbench.results import ResultFile, read
 
 PLUGINS = Path(__file__).parents[1] / "plugins"
+WAITING = "deepbench: waiting for the backend\n"  # said where a busy machine takes its time
 FAULTS = {
     10: ("crash time_batch", "failed", "SIGSEGV"),
     11: ("abort prepare", "failed", "SIGABRT"),
@@ -57,14 +58,25 @@ def deepbench(
     )  # fmt: skip
 
 
+def sweep(
+    plugin: Path, file: Path, script: str, sizes: str, *options: str
+) -> subprocess.CompletedProcess[str]:
+    """gemms of these m on the fake backend, kept in a file."""
+    return deepbench(
+        plugin, script, "gemm", f"m={sizes}", "n=8", "k=40",
+        "--backend", "fake", "-o", str(file), *options,
+    )  # fmt: skip
+
+
+def statuses(file: Path) -> list[str]:
+    return [row["status"] for row in read(file).rows]
+
+
 def test_every_fault_costs_its_row_alone(plugin: Path, tmp_path: Path) -> None:
     script = "\n".join(f"when m={m} {fault}" for m, (fault, _, _) in FAULTS.items())
     sizes = [9, *FAULTS, 99]
     file = tmp_path / "rows.jsonl"
-    done = deepbench(
-        plugin, script, "gemm", "m=" + ",".join(map(str, sizes)), "n=8", "k=40",
-        "--backend", "fake", "--hang-limit", "3", "-o", str(file),
-    )  # fmt: skip
+    done = sweep(plugin, file, script, ",".join(map(str, sizes)), "--hang-limit", "10")
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
     result: ResultFile = read(file)
@@ -78,11 +90,57 @@ def test_a_crash_in_destroy_does_not_take_the_measured_row_along(
     plugin: Path, tmp_path: Path
 ) -> None:
     file = tmp_path / "rows.jsonl"
-    deepbench(
-        plugin, "when m=9 crash destroy",
-        "gemm", "m=9", "n=8", "k=40", "--backend", "fake", "-o", str(file),
-    )  # fmt: skip
-    assert [row["status"] for row in read(file).rows] == ["ok"]
+    sweep(plugin, file, "when m=9 crash destroy", "9")
+    assert statuses(file) == ["ok"]
+
+
+def test_a_crash_in_destroy_does_not_cost_the_next_row(plugin: Path, tmp_path: Path) -> None:
+    file = tmp_path / "rows.jsonl"
+    done = sweep(plugin, file, "when m=9 crash destroy", "9,10,11")
+    assert done.returncode == 0
+    assert statuses(file) == ["ok"] * 3
+    assert "between two rows: the worker crashed: SIGSEGV" in done.stderr
+
+
+def test_a_candidate_that_crashes_costs_its_row_alone(plugin: Path, tmp_path: Path) -> None:
+    file = tmp_path / "rows.jsonl"
+    script = "candidates own quick\nwhen m=9 candidate=quick crash destroy"
+    done = sweep(plugin, file, script, "9,10", "--algorithm", "best")
+    assert done.returncode == 1
+    crashed, ok = read(file).rows
+    assert (crashed["status"], ok["status"]) == ("failed", "ok")
+    assert "SIGSEGV" in crashed["reason"]
+
+
+@pytest.mark.parametrize(
+    ("script", "status", "message"),
+    [
+        ("memory_needed -5", 1, "memory_needed: the backend answered nonsense"),
+        ("emit describe_device cache.l2_bytes -1", 2, "nonsense: cache.l2_bytes=-1"),
+        ("emit describe_device memory_bytes -1", 2, "nonsense: memory_bytes=-1"),
+    ],
+)
+def test_sizes_that_are_nonsense_are_called_so(
+    plugin: Path, script: str, status: int, message: str
+) -> None:
+    done = deepbench(plugin, script, "gemm", "m=9", "n=8", "k=40", "--backend", "fake")
+    assert done.returncode == status
+    assert message in done.stdout + done.stderr
+
+
+def test_a_candidate_of_some_rows(plugin: Path, tmp_path: Path) -> None:
+    file = tmp_path / "rows.jsonl"
+    script = "candidates own\nwhen m=10 candidates own quick"
+    done = sweep(plugin, file, script, "9,10", "--algorithm", "quick")
+    assert done.returncode == 1
+    assert statuses(file) == ["invalid", "ok"]
+    file.unlink()
+    done = sweep(plugin, file, script, "8,9", "--algorithm", "quick")
+    assert (done.returncode, done.stdout, file.exists()) == (2, "", False)
+    assert done.stderr.removeprefix(WAITING) == (
+        "deepbench: error: --algorithm 'quick': backend fake has no candidate 'quick' "
+        "for this problem; it has own\n"
+    )
 
 
 def test_env_outlives_a_backend_that_crashes(plugin: Path) -> None:
@@ -99,4 +157,5 @@ def test_a_device_that_cannot_be_described_is_one_line(plugin: Path) -> None:
             "gemm", "m=8", "n=8", "k=8", "--backend", "fake", *extra,
         )  # fmt: skip
         assert done.returncode == 2
-        assert done.stderr == "deepbench: error: backend fake: describe_device: boom\n"
+        said = done.stderr.removeprefix(WAITING)
+        assert said == "deepbench: error: backend fake: describe_device: boom\n"

@@ -193,10 +193,10 @@ def test_mistakes_in_files_name_file_and_line(tmp_path: Path) -> None:
 
 def test_hang_limit_grows_with_what_is_asked() -> None:
     small, large = rows("gemm", "m=1", "n=1", "k=1")[0], rows("gemm")[5 - 1]
-    assert hang_limit_s(small, options()) == pytest.approx(360, abs=1)
-    assert hang_limit_s(small, options("--time-limit", "1")) == pytest.approx(90, abs=1)
+    assert hang_limit_s(small, options()) == pytest.approx(90, abs=1)
+    assert hang_limit_s(small, options("--time-limit", "1")) == pytest.approx(36, abs=1)
     assert hang_limit_s(large, options()) > hang_limit_s(small, options()) + 4
-    assert hang_limit_s(small, options("--algorithm", "best")) > 1400
+    assert hang_limit_s(small, options("--algorithm", "best")) > 350
     assert hang_limit_s(small, options("--once")) == float("inf")
     assert hang_limit_s(small, options("--once", "--hang-limit", "5")) == 5
 

@@ -108,7 +108,7 @@ def test_legacy_columns_are_where_they_were() -> None:
 
 
 def test_legacy_has_only_what_the_original_had() -> None:
-    with pytest.raises(FormatError, match="no form for memory"):
+    with pytest.raises(FormatError, match="prints only gemm, not memory"):
         render("legacy", [make_memory()])
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import resource
 import stat
 from pathlib import Path
@@ -169,6 +171,28 @@ def test_existing_file_is_not_touched(tmp_path: Path) -> None:
 def test_file_that_was_made_for_nothing_is_removed(tmp_path: Path) -> None:
     ResultWriter.new(tmp_path / "a.jsonl").close()
     assert not (tmp_path / "a.jsonl").exists()
+
+
+def test_full_disk_at_the_start_leaves_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.jsonl"
+    for existing in (False, True):
+        writer = ResultWriter.new(path, overwrite=existing)
+        written = os.write
+
+        def full(descriptor: int, data: bytes) -> int:
+            if len(data) < 100:
+                raise OSError(errno.ENOSPC, "No space left on device")
+            return written(descriptor, data[:100])  # noqa: B023
+
+        with monkeypatch.context() as patch:
+            patch.setattr("deepbench.results.os.write", full)
+            with pytest.raises(ResultError, match="the disk is full"):
+                writer.write_context(make_context())
+        writer.close()
+        assert path.exists() == existing  # what was not made here stays, without a torn line
+        path.write_bytes(b"")
 
 
 def test_places_that_cannot_be_written(tmp_path: Path) -> None:

@@ -86,8 +86,8 @@ def test_row_of_another_place_is_none() -> None:
 def test_hang_ends_at_the_limit() -> None:
     with session() as one:
         pid = one.start()["pid"]
-        assert run(one, "hang", limit_s=0.5) == Loss(
-            "failed", "no answer within 0.5 s: the worker was stopped"
+        assert run(one, "hang", limit_s=3) == Loss(
+            "failed", "no answer within 3.0 s (--hang-limit): the worker was stopped"
         )
         assert not is_alive(pid)
         assert isinstance(run(one, "ok", 1), str)
@@ -162,13 +162,35 @@ def test_gives_up_after_three_attempts(tmp_path: Path) -> None:
         assert caught.value.exit_status == 1
 
 
-def test_worker_that_died_between_rows() -> None:
-    with session() as one:
+def test_worker_that_died_between_rows_costs_none() -> None:
+    said: list[str] = []
+    with session(said=said) as one:
         pid = one.start()["pid"]
         os.kill(pid, 9)
+        assert pid_of(run(one, "ok")) != pid
+    assert said == [
+        "deepbench: warning: between two rows: killed (signal 9): probably out of memory; "
+        "a new worker goes on"
+    ]
+
+
+def test_crash_after_a_row_costs_neither_it_nor_the_next() -> None:
+    said: list[str] = []
+    with session(said=said) as one:
+        one.start()
+        pids = [pid_of(run(one, word, i)) for i, word in enumerate(("late", "late", "ok", "ok"))]
+    assert len(set(pids)) == 3
+    assert pids[2] == pids[3]
+    assert len(said) == 2
+    assert "between two rows: the worker crashed: SIGSEGV" in said[0]
+
+
+def test_worker_that_begins_no_row_is_given_up() -> None:
+    with session("useless") as one:
+        one.start()
         answer = run(one, "ok")
         assert isinstance(answer, Loss)
-        assert answer.status == "out_of_memory"
+        assert answer.reason == "the worker crashed: SIGSEGV"
 
 
 def test_closing_lets_the_worker_end_by_itself() -> None:

@@ -18,6 +18,7 @@ from deepbench.cli.options import FLAGS, run_options
 from deepbench.cli.selection import select
 from deepbench.cli.sweep import Sweep
 from deepbench.progress import Screen
+from deepbench.report import FormatError
 from deepbench.results import ResultError, read
 from deepbench.session import Loss, SessionError
 from example_rows import HELLO, make_row, without_times
@@ -36,14 +37,19 @@ class Scripted:
         self.answers = dict(answers or {})
         self.hello: dict[str, Any] = HELLO
         self.lines: list[str] = []
+        self.checks = 0
         self.ended = ""
 
     def start(self) -> dict[str, Any]:
         return self.hello
 
     def run(self, line: str, position: int, limit_s: float) -> str | Loss:
-        self.lines.append(line)
         answer = self.answers.get(position, unchanged)
+        if line.endswith(" check=yes"):
+            self.checks += 1
+            answer = answer if answer in (unsupported, no_candidate) else unchanged
+        else:
+            self.lines.append(line)
         if isinstance(answer, BaseException):
             raise answer
         problem = _core.Problem.parse(line.partition(" ; ")[0])
@@ -84,6 +90,10 @@ THREE = ("gemm", "m=64", "n=16,32,48", "k=64")
 
 def unsupported(row: dict[str, Any]) -> dict[str, Any]:
     return without_times(row, "unsupported", "not here; pip install it")
+
+
+def no_candidate(row: dict[str, Any]) -> dict[str, Any]:
+    return without_times(row, "invalid", "there is no candidate 'quik'")
 
 
 def lost(row: dict[str, Any]) -> Loss:
@@ -157,7 +167,6 @@ def test_json_on_standard_output_is_json_alone() -> None:
     ("answers", "status", "said"),
     [
         ({1: unsupported}, 0, "3 rows: 2 ok, 1 unsupported"),
-        ({0: unsupported, 1: unsupported, 2: unsupported}, 1, "3 rows: 3 unsupported"),
         ({1: lost}, 1, "3 rows: 2 ok, 1 failed"),
         ({1: lambda row: {**row, "status": "incorrect"}}, 1, "2 ok, 1 incorrect"),
         ({1: lambda row: {**row, "status": "mistrusted"}}, 1, "2 ok, 1 mistrusted"),
@@ -200,17 +209,76 @@ def test_rows_so_far_are_kept(tmp_path: Path, error: BaseException, name: str) -
         assert len(json.loads(one.out.getvalue())["rows"]) == 2
 
 
-def test_nobody_reads_the_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    one = Run(Scripted(), *THREE, "-o", str(tmp_path / "a.jsonl"))
-
-    def closed(text: str) -> int:
-        raise BrokenPipeError
-
+def test_nobody_reads_the_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = Run(Scripted(), *THREE)
     monkeypatch.setattr(one.out, "write", closed)
     with pytest.raises(BrokenPipeError):
         one.end()
     assert one.source.ended == "killed"
-    assert len(read(tmp_path / "a.jsonl").rows) <= 1
+    assert "1 of 3 rows: 1 ok" in one.err.getvalue()
+
+
+@pytest.mark.parametrize("name", ["table", "json"])
+def test_a_file_is_reader_enough(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    path = tmp_path / "a.jsonl"
+    one = Run(Scripted(), *THREE, "-o", str(path), "--format", name)
+    monkeypatch.setattr(one.out, "write", closed)
+    assert one.end() == 0
+    assert one.source.ended == "closed"
+    assert len(read(path).rows) == 3
+    assert "3 rows: 3 ok" in one.err.getvalue()
+
+
+def closed(text: str) -> int:
+    raise BrokenPipeError
+
+
+# ---- rows that cannot run ---------------------------------------------------------------------
+
+NONE = dict.fromkeys(range(3), unsupported)
+NAMED = (*THREE, "--algorithm", "quik")
+
+
+def test_what_is_unsupported_as_a_whole_is_one_line() -> None:
+    status, out, err = run(Scripted(NONE), *THREE)
+    assert status == 1
+    assert out == "gemm: all 3 rows unsupported: not here; pip install it\n"
+    assert err == ""
+
+
+def test_what_is_unsupported_as_a_whole_is_kept_all_the_same(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    status, _, err = run(Scripted(NONE), *THREE, "-o", str(path))
+    assert status == 1
+    assert err.startswith("deepbench: 3 rows: 3 unsupported; ")
+    assert len(read(path).rows) == 3
+
+
+def test_one_row_that_can_run_is_enough_to_begin() -> None:
+    source = Scripted({0: unsupported})
+    _, _, err = run(source, *THREE)
+    assert err.startswith("deepbench: gemm float on ")
+    assert source.checks == 2
+    assert len(source.lines) == 3
+
+
+def test_candidate_that_no_row_has_is_bad_usage(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    source = Scripted({**NONE, 1: no_candidate})
+    with pytest.raises(UsageError, match="--algorithm 'quik': there is no candidate") as caught:
+        run(source, *NAMED, "-o", str(path))
+    assert caught.value.exit_status == 2
+    assert (source.lines, source.ended) == ([], "killed")
+    assert not path.exists()
+
+
+def test_candidate_that_some_rows_have_is_run() -> None:
+    status, out, err = run(Scripted({0: no_candidate, 2: no_candidate}), *NAMED)
+    assert status == 1
+    assert "3 rows: 1 ok, 2 invalid" in err
+    assert out.count("invalid: there is no candidate 'quik'") == 2
 
 
 def test_backend_that_cannot_be_had_leaves_no_file(tmp_path: Path) -> None:
@@ -228,7 +296,6 @@ def test_backend_that_cannot_be_had_leaves_no_file(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         ((*THREE, "--energy"), "--energy: the backend cpu cannot measure energy"),
-        (("memory", "--format", "legacy"), "format legacy has no form for memory"),
     ],
 )
 def test_what_only_the_backend_can_refuse(arguments: Sequence[str], message: str) -> None:
@@ -246,6 +313,8 @@ def test_mistakes_show_before_anything_starts() -> None:
 
     with pytest.raises(UsageError, match="gemm needs k="):
         run(Untouchable(), "gemm", "m=1", "n=2")
+    with pytest.raises(FormatError, match="--format legacy prints only gemm, not memory"):
+        run(Untouchable(), "memory", "--format", "legacy")
 
 
 # ---- resuming ---------------------------------------------------------------------------------

@@ -18,6 +18,8 @@ __all__ = ["main"]
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit status."""
     words = list(sys.argv[1:] if arguments is None else arguments)
+    if not _open_streams():
+        return _refuse("standard output is closed; '> /dev/null' is how to have none", 2)
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _terminate)
     for stream in (sys.stdout, sys.stderr):
@@ -41,6 +43,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _drop_output()
         where = f" ({error.filename})" if error.filename else ", writing to standard output"
         return _refuse(f"{error.strerror or error}{where}", 1)
+
+
+def _open_streams() -> bool:
+    """Puts /dev/null in the place of standard streams that are closed: files that are opened
+    later would get their numbers, and with them what libraries print. False without an output."""
+    given = sys.stdout is not None
+    while (lowest := os.open(os.devnull, os.O_RDWR)) <= 2:
+        os.set_inheritable(lowest, True)
+    os.close(lowest)
+    if sys.stderr is None:
+        sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    return given
 
 
 def _check_text(words: Sequence[str]) -> None:

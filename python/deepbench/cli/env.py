@@ -4,6 +4,7 @@ reason why it cannot be used, and every backend that was found."""
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -60,13 +61,14 @@ def _inspected(path: str) -> dict[str, Any]:
     """What a backend says of itself, in a process of its own: a broken one ends only that."""
     from deepbench.session import Session, SessionError, worker_command
 
-    session = Session(worker_command(path, ()), start_limit_s=_PATIENCE_S)
+    session = Session(worker_command("--inspect", (path,)), start_limit_s=_PATIENCE_S)
     try:
-        facts, reason = dict(session.start()), None
+        facts = dict(session.start())
+        reason = (facts.get("backend") or {}).get("reason")
     except SessionError as error:
         facts, reason = {}, str(error)
     session.close()
-    kept = ("device", "libraries", "environment", "threads", "warnings")
+    kept = ("devices", "libraries", "environment", "warnings")
     return {"reason": reason, **{key: facts.get(key) for key in kept}}
 
 
@@ -91,7 +93,9 @@ def _text(facts: Json) -> str:
         lines += ["", f"backend {backend['name']}  {backend['path']}"]
         if backend["reason"]:
             lines.append(f"  cannot be used: {backend['reason']}")
-        lines += _indented("device", backend["device"] or {}, "  ")
+        for device in backend["devices"] or ():
+            facts_of_it = {name: value for name, value in device.items() if name != "index"}
+            lines += _indented(f"device {device.get('index')}", facts_of_it, "  ")
         lines += _libraries(backend["libraries"] or {})
         lines += _indented("sets in its worker", backend["environment"] or {}, "  ")
         lines += [f"  warning: {text}" for text in backend["warnings"] or ()]
@@ -107,8 +111,17 @@ def _libraries(libraries: Json) -> list[str]:
         if facts.get("reason"):
             lines.append(f"  library {name}: absent: {facts['reason']}")
         else:
-            lines.append(f"  library {name} {facts.get('version')}  {facts.get('path')}")
+            found = f"  ({_found_by(facts['found_by'])})" if facts.get("found_by") else ""
+            lines.append(f"  library {name} {facts.get('version')}  {facts.get('path')}{found}")
     return lines
+
+
+def _found_by(way: str) -> str:
+    """What the backend found through a variable that deepbench itself had set."""
+    from deepbench.libraries import CUDA_LIBRARY_PATH
+
+    ours = way == CUDA_LIBRARY_PATH and CUDA_LIBRARY_PATH not in os.environ
+    return "among Python's packages, conda's or CUDA_PATH's" if ours else way
 
 
 def _indented(title: str, facts: Json, margin: str = "") -> list[str]:

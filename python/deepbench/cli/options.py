@@ -82,6 +82,12 @@ class RunOptions:
     in_process: bool
 
     @property
+    def candidate(self) -> str | None:
+        """The candidate that --algorithm names, where it is no way to choose."""
+        word = self.rows.get("algorithm", "default")
+        return None if word in ("default", "best", "exhaustive") else word
+
+    @property
     def once(self) -> bool:
         return self.rows.get("once") == "yes"
 

@@ -1,39 +1,76 @@
-"""deepbench show FILE: prints a result file in any format, with the code that prints a run."""
+"""deepbench show FILE: prints a result file in any format, with the code that prints a run, or
+writes it anew with fewer raw samples."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
 from deepbench.cli.context import where
 from deepbench.cli.errors import UsageError
-from deepbench.cli.flags import HELP, Flag, help_lines, parse
+from deepbench.cli.flags import HELP, CommandLine, Flag, help_lines, parse
 from deepbench.cli.summary import Summary
 from deepbench.progress import Screen
 from deepbench.report import FORMATS, create
 from deepbench.report.outline import outline
-from deepbench.results import Json, ResultFile, read
+from deepbench.results import Json, ResultFile, ResultWriter, read, thinned
 
 _FLAGS = (
     Flag("--format", "table (default), legacy, json, csv or markdown", "WORD", choices=FORMATS),
+    Flag("--thin", "with -o: keep at most so many raw samples a row, evenly chosen", "N"),
+    Flag("--output", "write the rows to this file instead of printing them", "FILE", short="-o"),
+    Flag("--overwrite", "replace the file that -o names"),
     HELP,
 )
+_USAGE = """\
+usage: deepbench show FILE [--format WORD]
+       deepbench show FILE --thin N -o OTHER_FILE
+"""
 
 
 def main(arguments: Sequence[str]) -> int:
     line = parse(arguments, _FLAGS)
     if line.has("--help"):
-        print("\n".join(["usage: deepbench show FILE [--format WORD]", "", *help_lines(_FLAGS)]))
+        print("\n".join([_USAGE, *help_lines(_FLAGS)]))
         return 0
     if len(line.words) != 1:
         raise UsageError("show needs one result file: deepbench show FILE")
+    most = _most_samples(line)
     result = read(Path(line.words[0]))
     screen = Screen()
     if result.warning:
         screen.say(f"deepbench: warning: {result.warning}")
+    if most is not None:
+        _write(result, Path(line.get("--output") or ""), line.has("--overwrite"), most)
+        return 0
     _say_context(screen, result)
     _print(screen, result, line.get("--format") or "table")
     return 0
+
+
+def _most_samples(line: CommandLine) -> int | None:
+    """How many raw samples a row of a new file may have; None where none is to be written."""
+    text = line.get("--thin")
+    if (text is None) != (line.get("--output") is None) or (line.has("--overwrite") and not text):
+        raise UsageError("--thin N and -o FILE go together: deepbench show FILE --thin N -o OTHER")
+    if text is None:
+        return None
+    if not (text.isascii() and text.isdigit() and int(text) > 0):
+        raise UsageError(f"--thin {text!r}: must be a number of samples, more than 0")
+    if line.has("--format"):
+        raise UsageError("--thin writes a result file, --format prints; give one of them")
+    return int(text)
+
+
+def _write(result: ResultFile, path: Path, overwrite: bool, most: int) -> None:
+    writer = ResultWriter.new(path, overwrite=overwrite)
+    try:
+        writer.write_context(result.context)
+        for row in result.rows:
+            writer.write_line(json.dumps(thinned(row, most), ensure_ascii=False))
+    finally:
+        writer.close()
 
 
 def _say_context(screen: Screen, result: ResultFile) -> None:

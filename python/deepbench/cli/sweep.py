@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from deepbench.cli.context import build_context, first_line
-from deepbench.cli.errors import UsageError
+from deepbench.cli.errors import UsageError, shown
 from deepbench.cli.options import RunOptions
 from deepbench.cli.plan import PlannedRow, hang_limit_s, plan
 from deepbench.cli.selection import Selection
@@ -15,7 +15,7 @@ from deepbench.cli.summary import Summary
 from deepbench.progress import Estimate, Screen, Stopwatch, duration
 from deepbench.report import Report, create
 from deepbench.report.fields import get
-from deepbench.report.outline import outline
+from deepbench.report.outline import Outline, outline
 from deepbench.results import (
     ResultError,
     ResultFile,
@@ -58,16 +58,21 @@ class Sweep:
         self._estimate = Estimate([], 1.0, 1.0)
         self._rows: list[PlannedRow] = []
         self._now: PlannedRow | None = None
+        self._can_run = True  # any row, as far as is known
 
     def run(self) -> int:
         """Runs everything and returns the exit status. Whatever ends it early, what was measured
         is kept, the report is closed, and the worker is gone. Raises Refusal."""
-        plan(self._selection, self._options, None)  # mistakes show before anything is started
+        # Mistakes show before anything is started.
+        rows = plan(self._selection, self._options, None)
+        create(self._options.format).begin({}, _outline(rows))
         old = self._open_file()
         try:
             self._hello = self._source.start()
             self._rows = plan(self._selection, self._options, self._hello)
             self._check_abilities()
+            if old is None:
+                self._can_run = self._check_rows()
             self._begin(old)
             status = self._run_rows()
             self._source.close()
@@ -109,24 +114,40 @@ class Sweep:
                 f"--energy: the backend {name} cannot measure energy here; leave it out"
             )
 
+    def _check_rows(self) -> bool:
+        """Whether any row can run, asked before anything is written. Raises UsageError where
+        --algorithm names a candidate that no row has."""
+        mistake = ""
+        for planned in self._rows:
+            limit_s = hang_limit_s(planned, self._options)
+            answer = self._source.run(f"{planned.line} check=yes", planned.position, limit_s)
+            row: Json = {} if isinstance(answer, Loss) else json.loads(answer)
+            if row.get("status") not in ("unsupported", "invalid"):
+                return True
+            if row["status"] == "invalid":
+                mistake = mistake or str(row.get("reason"))
+        if mistake and self._options.candidate:
+            raise UsageError(f"--algorithm {shown(self._options.candidate)}: {mistake}")
+        return not self._rows
+
     def _begin(self, old: ResultFile | None) -> None:
         """Writes or compares the context, begins the report, says what is going to happen."""
         context = build_context(
             self._hello, self._selection.set, self._options, self._rows, self._command
         )
-        problems = [(row.op, row.attributes, row.flops) for row in self._rows]
-        begun = self._report.begin(old.context if old else context, outline(problems))
+        begun = self._report.begin(old.context if old else context, _outline(self._rows))
         if old is not None:
             self._go_on_with(old, context)
         elif self._writer is not None:
             self._writer.write_context(context)
         self._prepare_estimate()
         self._greeted = True
-        for warning in context["warnings"]:
-            self._screen.say(f"deepbench: warning: {warning}")
-        left = self._estimate.left_s()
-        self._screen.say(first_line(context, self._selection, self._options, self._rows, left))
-        self._screen.report(begun)
+        if self._can_run:
+            for warning in context["warnings"]:
+                self._screen.say(f"deepbench: warning: {warning}")
+            left = self._estimate.left_s()
+            self._screen.say(first_line(context, self._selection, self._options, self._rows, left))
+        self._show(begun)
 
     def _go_on_with(self, old: ResultFile, context: Json) -> None:
         difference = first_difference(old, context, [row.problem for row in self._rows])
@@ -155,8 +176,8 @@ class Sweep:
                 row = self._done.get(planned.position)
                 if row is None:
                     row = self._measure(planned)
-                self._screen.report(self._report.row(row))
                 summary.add(row)
+                self._show(self._report.row(row))
         except BaseException as error:
             self._end_report(forgiving=True)
             self._say_end(summary, interrupted=not isinstance(error, Exception))
@@ -216,18 +237,34 @@ class Sweep:
 
     def _end_report(self, forgiving: bool = False) -> None:
         try:
-            self._screen.report(self._report.end())
+            self._show(self._report.end())
         except OSError:
             if not forgiving:
                 raise
 
+    def _show(self, text: str) -> None:
+        """A part of the report. When nobody reads it any more, a file that keeps the rows is
+        reason enough to go on."""
+        try:
+            self._screen.report(text)
+        except BrokenPipeError:
+            if self._writer is None:
+                raise
+            self._screen.drop_report()
+
     def _say_end(self, summary: Summary, interrupted: bool = False) -> None:
         path = self._options.output
+        if not self._can_run and path is None and self._options.format == "table":
+            return  # the table says it in one line
         text = summary.line(self._clock.elapsed_s(), len(self._rows))
         where = f"; rows are in {path}" if path else ""
         again = "; --resume goes on" if path and summary.rows < len(self._rows) else ""
         kind = "interrupted, " if interrupted else ""
         self._screen.say(f"deepbench: {kind}{text}{where}{again}")
+
+
+def _outline(rows: Sequence[PlannedRow]) -> Outline:
+    return outline((row.op, row.attributes, row.flops) for row in rows)
 
 
 def _threads(hello: Json) -> int:

@@ -11,6 +11,9 @@ from deepbench.report.outline import OpOutline, title, value_text
 
 Row = Mapping[str, Any]
 
+# Of a row with a conversion; said in words.
+_CONVERSION_METRICS = ("call", "conversion", "call_and_conversion")
+
 
 @dataclass(frozen=True)
 class Column:
@@ -85,14 +88,36 @@ def _remarks(row: Row) -> Iterator[str]:
     if stop not in (None, "converged"):
         yield str(stop).replace("_", " ")
     mode = get(row, "algorithm.mode")
-    if mode not in (None, "default"):
-        yield f"{mode}: {get(row, 'algorithm.name') or 'unnamed'}"
+    if mode not in (None, "default") and get(row, "statistics"):
+        yield f"{mode}: {get(row, 'algorithm.name') or 'unnamed'}{_against_default(row)}"
     padded = get(row, "padding.dimensions")
     if padded:
         yield "padded to " + " ".join(f"{name}={value:g}" for name, value in padded.items())
-    metrics = metric_text(row)
+    yield from _conversion(row)
+    metrics = metric_text(row, without=_CONVERSION_METRICS)
     if metrics:
         yield metrics
+
+
+def _against_default(row: Row) -> str:
+    """How much faster the chosen algorithm is than the library's own choice."""
+    default_ns, median_ns = get(row, "algorithm.default_ns"), get(row, "statistics.median_ns")
+    if not default_ns or not median_ns:
+        return ""
+    if get(row, "algorithm.name") == get(row, "algorithm.default_name"):
+        return " (the default)"
+    return f" ({default_ns / median_ns:.2f} x default)"
+
+
+def _conversion(row: Row) -> Iterator[str]:
+    """The time column is the call alone."""
+    conversion_ns, median_ns = get(row, "conversion.ns"), get(row, "statistics.median_ns")
+    if conversion_ns is None or median_ns is None:
+        return
+    when = " beforehand" if get(row, "conversion.constant") else ""
+    both = microseconds(median_ns + conversion_ns)
+    operand = get(row, "conversion.operand")
+    yield f"{operand} converted{when} in {microseconds(conversion_ns)} us, {both} us with it"
 
 
 def _regime(row: Row) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 
@@ -43,10 +43,12 @@ def spread(row: Mapping[str, Any]) -> float | None:
     return float(high - low) / 2 / float(median)
 
 
-def metric_text(row: Mapping[str, Any]) -> str:
+def metric_text(row: Mapping[str, Any], without: Collection[str] = ()) -> str:
     """The operation's own figures, blindly: 'busbw=12.1 GB/s, dense=451 us'."""
     texts = []
     for metric in row.get("metrics") or ():
+        if metric.get("name") in without:
+            continue
         value, unit = metric.get("value"), metric.get("unit")
         number = "-" if value is None else f"{value:.5g}"
         texts.append(f"{metric.get('name')}={number}{' ' + unit if unit else ''}")

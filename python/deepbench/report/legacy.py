@@ -27,7 +27,7 @@ class Legacy:
         others = [op for op in outline if op != "gemm"]
         if others:
             raise FormatError(
-                f"format legacy has no form for {' '.join(others)}, only for gemm; use table"
+                f"--format legacy prints only gemm, not {' '.join(others)}; use --format table"
             )
         self._inference = str(context.get("set") or "").startswith("inference")
         banner = f"Running {'inference' if self._inference else 'training'} benchmark "

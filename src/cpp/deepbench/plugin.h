@@ -86,6 +86,8 @@ typedef struct deepbench_sink {
  *   seed         integer  seed of fill.h
  *   workspace    integer  workspace limit in bytes
  *   inputs       text     "uniform" (default), "zeros" or "ones"
+ *   constant     text     operands that are constant in their application ("a", or "a,b"): they
+ *                         may be stored otherwise beforehand; others are converted inside the call
  */
 
 /* ---- measuring ---------------------------------------------------------------------------- */
@@ -166,7 +168,8 @@ typedef struct deepbench_backend {
   /* Emits for every vendor library, in order of preference:
    *   library.NAME.version  library.NAME.path   when it can be used
    *   library.NAME.reason                       when it cannot: one line with the cure
-   * and any further facts about the backend as a whole. */
+   *   library.NAME.found_by                     how it was found, where there are several ways
+   * and any further facts about the backend as a whole. warning.* (text) is shown to the user. */
   deepbench_status (*describe)(deepbench_sink sink);
 
   /* How many devices can be used; 0 with DEEPBENCH_OK is a clean "none". */
@@ -174,7 +177,10 @@ typedef struct deepbench_backend {
 
   /* Emits name (text), last_level_cache_bytes, memory_bytes, memory_available_bytes (integers) and
    * whatever belongs in a result's context. Names that begin with "cache." list the levels of the
-   * hierarchy: cache.l1_bytes, cache.l2_bytes. warning.* (text) is shown to the user. */
+   * hierarchy: cache.l1_bytes, cache.l2_bytes. warning.* (text) is shown to the user.
+   * How to measure on it, where the defaults do not suit (real): timer_resolution_ns (1);
+   * min_span_ns, of one batch, so that what timing adds does not count (200,000); min_total_ns, of
+   * all batches, so that drifts of the device average out (20,000,000); row_limit_ns (5e9). */
   deepbench_status (*describe_device)(int32_t device, deepbench_sink sink);
 
   /* optional. Environment variables that must be set before this backend's libraries are loaded,

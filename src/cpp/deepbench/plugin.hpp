@@ -105,6 +105,7 @@ struct Options {
   uint64_t seed = 0;
   int64_t workspace = 32 << 20;
   std::string inputs = "uniform";
+  std::string constant;
 
   Options() = default;
   explicit Options(deepbench_values raw) {
@@ -119,6 +120,12 @@ struct Options {
     seed = static_cast<uint64_t>(values.integer("seed", 0));
     workspace = values.integer("workspace", workspace);
     inputs = values.text("inputs", inputs);
+    constant = values.text("constant");
+  }
+
+  // Whether the operand ("a") may be stored otherwise before the call.
+  bool is_constant(const std::string& operand) const {
+    return ("," + constant + ",").find("," + operand + ",") != std::string::npos;
   }
 };
 

@@ -26,6 +26,8 @@ void bind_runner(py::module_& module) {
           },
           py::arg("line"), py::arg("position"), py::call_guard<py::gil_scoped_release>(),
           "One row as JSON, from 'problem ; options'. Never raises for a bad problem.")
+      .def("release", &Runner::release, py::call_guard<py::gil_scoped_release>(),
+           "Destroys what the last row left; otherwise the next row does.")
       .def_property_readonly("device_lost", &Runner::device_lost);
 
   module.def(

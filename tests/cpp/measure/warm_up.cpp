@@ -36,6 +36,18 @@ TEST_CASE("a batch is the fewest calls that fill the span") {
   CHECK(WarmUp(small, 1000).batch_size() == 16);
 }
 
+TEST_CASE("a batch is whole rounds of the copies, where a round is short") {
+  MeasureOptions options;
+  options.round = 64;
+  CHECK(WarmUp(options, 1000).batch_size() == 256);
+  CHECK(WarmUp(options, 3125).batch_size() == 64);
+  CHECK(WarmUp(options, 50e3).batch_size() == 64);  // 3.2 ms, sixteen spans
+  CHECK(WarmUp(options, 50001).batch_size() == 4);  // a round would take longer
+  CHECK(WarmUp(options, 200e3).batch_size() == 1);
+  options.max_batch = 16;
+  CHECK(WarmUp(options, 1000).batch_size() == 16);
+}
+
 TEST_CASE("constant calls settle after two windows of ten") {
   WarmUp warm(MeasureOptions{}, 1000);
   CHECK(run(warm, 1000) == 20);

@@ -188,6 +188,36 @@ TEST_CASE("the number of devices must be one") {
         "invalid | describe_device: device 2: there are 2");
 }
 
+TEST_CASE("sizes must be sizes") {
+  const auto device = [](const std::string& fact) {
+    return ending([&] { fake_backend("emit describe_device " + fact).describe_device(0); });
+  };
+  const std::string nonsense = "failed | describe_device: the backend answered nonsense: ";
+  CHECK(device("last_level_cache_bytes 0") == "ok");  // not known
+  CHECK(device("cache.l2_bytes 1099511627776") == "ok");
+  CHECK(device("last_level_cache_bytes -1") == nonsense + "last_level_cache_bytes=-1");
+  CHECK(device("cache.l1_bytes -32768") == nonsense + "cache.l1_bytes=-32768");
+  CHECK(device("cache.l3_bytes 1099511627777") == nonsense + "cache.l3_bytes=1099511627777");
+  CHECK(device("memory_bytes -1") == nonsense + "memory_bytes=-1");
+  CHECK(device("memory_bytes 9223372036854775807") ==
+        nonsense + "memory_bytes=9223372036854775807");
+  CHECK(device("memory_bytes nan") == nonsense + "memory_bytes=nan");
+  CHECK(device("memory_available_bytes plenty") == nonsense + "memory_available_bytes=plenty");
+  CHECK(device("temperature -40") == "ok");
+}
+
+TEST_CASE("the memory that a row needs must be some") {
+  const auto needed = [](const std::string& bytes) {
+    return ending([&] {
+      fake_backend("memory_needed " + bytes).memory_needed(Problem::parse(kProblem), {});
+    });
+  };
+  CHECK(needed("0") == "ok");
+  CHECK(needed("4611686018427387904") == "ok");
+  CHECK(needed("-5") ==
+        "failed | memory_needed: the backend answered nonsense: 18446744073709551611 bytes");
+}
+
 TEST_CASE("candidates come in the backend's order") {
   const Problem problem = Problem::parse(kProblem);
   CHECK(fake_backend("").candidates(problem, {}).empty());

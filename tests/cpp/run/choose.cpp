@@ -157,7 +157,13 @@ TEST_CASE("a candidate can be asked for by its id") {
   CHECK(row.median_ns() == 500);
   const Result unknown = fake_row(script, kProblem, "ceilings=no algorithm=quik");
   CHECK(unknown.status == Status::kInvalid);
-  CHECK(unknown.reason.find("'quik'") != std::string::npos);
+  CHECK(unknown.reason ==
+        "backend fake has no candidate 'quik' for this problem (did you mean 'quick'?); it has own "
+        "quick");
+  CHECK(fake_row("", kProblem, "ceilings=no algorithm=quik").reason ==
+        "backend fake has no candidate 'quik' for this problem; it has none");
+  const Result once = fake_row(script, kProblem, "ceilings=no algorithm=quick once=yes");
+  CHECK(once.algorithm.name == "naive:quick");
 }
 
 TEST_CASE("a conversion that cannot be made beforehand is part of a candidate's cost") {

@@ -131,8 +131,16 @@ TEST_CASE("auto passes over backends without a device") {
                         package_directory())
                            .c_str(),
                        BackendUnavailable);
-  setenv("DEEPBENCH_FAKE_SCRIPT", "fail device_count failed no driver", 1);
-  CHECK_THROWS_AS(load_backend("auto", {folder.path()}), BackendUnavailable);
+}
+
+TEST_CASE("auto stops at a device that is there but cannot be used") {
+  const Folder folder;
+  folder.link("libdeepbench_cuda.so", plugin_path("minimal"));
+  folder.link("libdeepbench_cpu.so", plugin_path("fake"));
+  setenv("DEEPBENCH_FAKE_SCRIPT", "fail device_count unsupported no libcudart: install it", 1);
+  CHECK_THROWS_WITH_AS(load_backend("auto", {folder.path()}),
+                       "cuda: no libcudart: install it; or take --backend cpu", BackendUnavailable);
+  setenv("DEEPBENCH_FAKE_SCRIPT", "devices 1", 1);
 }
 
 }  // namespace

@@ -18,7 +18,8 @@ TEST_CASE("every key of docs/results.md") {
   const RunOptions options = read(
       "device=1 library=openblas algorithm=best cache=cold power=steady samples=7 time_limit=2.5 "
       "verify=no pad=no threads=4 seed=9 inputs=ones constant=a,b workspace=1024 once=yes "
-      "ceilings=no position=3");
+      "ceilings=no check=yes position=3");
+  CHECK(options.check);
   CHECK(options.device == 1);
   CHECK(options.library == "openblas");
   CHECK(options.algorithm == "best");
@@ -58,6 +59,7 @@ TEST_CASE("defaults are those of docs/results.md") {
   CHECK(options.workspace == 33554432);
   CHECK_FALSE(options.once);
   CHECK(options.ceilings);
+  CHECK_FALSE(options.check);
 }
 
 TEST_CASE("options override what was set before and keep the rest") {
@@ -71,7 +73,7 @@ TEST_CASE("options override what was set before and keep the rest") {
 TEST_CASE("wrong options say what would be right") {
   const std::string keys =
       "; there are device library algorithm cache power samples time_limit verify pad threads seed "
-      "inputs constant workspace once ceilings position";
+      "inputs constant workspace once ceilings check position";
   for (const auto& [text, message] : std::vector<std::pair<std::string, std::string>>{
            {"cash=cold", "no option is called 'cash' (did you mean 'cache'?)" + keys},
            {"m=1", "no option is called 'm'" + keys},
@@ -96,7 +98,7 @@ TEST_CASE("wrong options say what would be right") {
 
 TEST_CASE("what plugins are told") {
   const Attributes values =
-      read("cache=cold pad=no threads=3 library=mkl inputs=zeros").for_plugin("id7");
+      read("cache=cold pad=no threads=3 library=mkl inputs=zeros constant=a,b").for_plugin("id7");
   CHECK(values.integer("device") == 0);
   CHECK(values.text("library") == "mkl");
   CHECK(values.text("candidate") == "id7");
@@ -106,19 +108,33 @@ TEST_CASE("what plugins are told") {
   CHECK(values.integer("seed") == 1);
   CHECK(values.integer("workspace") == 33554432);
   CHECK(values.text("inputs") == "zeros");
+  CHECK(values.text("constant") == "a,b");
 }
 
 TEST_CASE("how long is measured") {
   Attributes device;
-  CHECK(read("").for_measuring(device, "cpu").time_limit_ns == 10e9);
-  CHECK(read("").for_measuring(device, "cuda").time_limit_ns == 5e9);
-  CHECK(read("time_limit=2").for_measuring(device, "cpu").time_limit_ns == 2e9);
-  CHECK(read("samples=7").for_measuring(device, "cpu").exact_samples == 7);
-  CHECK(read("").for_measuring(device, "cpu").steady_load_ns == 0);
-  CHECK(read("power=steady").for_measuring(device, "cpu").steady_load_ns == 3e9);
-  CHECK(read("").for_measuring(device, "cpu").timer_resolution_ns == 1);
+  CHECK(read("").for_measuring(device).time_limit_ns == 5e9);
+  CHECK(read("time_limit=2").for_measuring(device).time_limit_ns == 2e9);
+  CHECK(read("samples=7").for_measuring(device).exact_samples == 7);
+  CHECK(read("").for_measuring(device).steady_load_ns == 0);
+  CHECK(read("power=steady").for_measuring(device).steady_load_ns == 3e9);
+  CHECK(read("").for_measuring(device).timer_resolution_ns == 1);
+  CHECK(read("").for_measuring(device).min_span_ns == 200e3);
+  CHECK(read("").for_measuring(device).min_total_ns == 20e6);
+}
+
+TEST_CASE("a device may ask to be measured otherwise") {
+  Attributes device;
   device.set("timer_resolution_ns", 32.0);
-  CHECK(read("").for_measuring(device, "cpu").timer_resolution_ns == 32);
+  device.set("min_span_ns", 500e3);
+  device.set("min_total_ns", 200e6);
+  device.set("row_limit_ns", 10e9);
+  const MeasureOptions how = read("").for_measuring(device);
+  CHECK(how.timer_resolution_ns == 32);
+  CHECK(how.min_span_ns == 500e3);
+  CHECK(how.min_total_ns == 200e6);
+  CHECK(how.time_limit_ns == 10e9);
+  CHECK(read("time_limit=2").for_measuring(device).time_limit_ns == 2e9);
 }
 
 }  // namespace

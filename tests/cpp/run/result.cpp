@@ -184,6 +184,7 @@ TEST_CASE("host time of the stages is told, and none of it is negative") {
   const Json row = parse(fake_row("", kProblem, ""));
   for (const char* stage : {"prepare", "verify", "measure", "ceilings", "other"})
     CHECK(row["stages_ns"][stage].number >= 0);
+  CHECK(row["stages_ns"]["device"].number > 0);
 }
 
 }  // namespace

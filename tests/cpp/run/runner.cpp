@@ -3,9 +3,11 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "../fake.hpp"
+#include "../folder.hpp"
 #include "../json.hpp"
 #include "deepbench/core/status.hpp"
 
@@ -63,6 +65,60 @@ TEST_CASE("bad lines are rows, and the next one runs") {
   CHECK_FALSE(runner.device_lost());
 }
 
+TEST_CASE("a row can be checked without being run") {
+  script(
+      "candidates own quick; fail prepare failed never; when m=2 fail supports unsupported not so;"
+      "when m=3 memory_needed 99999999999999");
+  Runner runner(plugin_path("fake"), "algorithm=quick");
+  const auto check = [&](const std::string& m, const std::string& options = "") {
+    const Result row = runner.run("gemm m=" + m + " n=1 k=1 ; check=yes" + options, 4);
+    CHECK_FALSE(row.samples);
+    CHECK(row.position == 4);
+    return row.status;
+  };
+  CHECK(check("1") == Status::kOk);
+  CHECK(check("2") == Status::kUnsupported);
+  CHECK(check("3") == Status::kOutOfMemory);
+  CHECK(check("1", " algorithm=quik") == Status::kInvalid);
+  CHECK(check("1", " algorithm=best") == Status::kOk);
+}
+
+TEST_CASE("more threads than there are for us are refused") {
+  const std::string two = "emit describe_device hardware_threads 2";
+  script(two);
+  try {
+    const Runner runner(plugin_path("fake"), "threads=1000");
+    FAIL("it was made");
+  } catch (const InvalidProblem& error) {
+    CHECK(std::string(error.what()) ==
+          "threads=1000: this process may use 2 hardware threads; give at most so many");
+  }
+  Runner runner(plugin_path("fake"), "ceilings=no threads=2");
+  CHECK(runner.run(kProblem, 0).status == Status::kOk);
+  CHECK(runner.run(std::string(kProblem) + " ; threads=3", 1).status == Status::kInvalid);
+  script("");  // a backend that does not say how many there are
+  CHECK(Runner(plugin_path("fake"), "ceilings=no threads=1000").run(kProblem, 0).status ==
+        Status::kOk);
+}
+
+TEST_CASE("what a row leaves is destroyed when the next one runs, or before") {
+  const testing::Folder folder;
+  script("log " + (folder / "calls"));
+  Runner runner(plugin_path("fake"), "ceilings=no");
+  const auto destroyed = [&] {
+    const auto lines = folder.lines("calls");
+    return std::count(lines.begin(), lines.end(), "destroy");
+  };
+  runner.run(kProblem, 0);
+  CHECK(destroyed() == 0);
+  runner.release();
+  CHECK(destroyed() == 1);
+  runner.release();
+  runner.run(kProblem, 1);
+  runner.run(kProblem, 2);
+  CHECK(destroyed() == 2);
+}
+
 TEST_CASE("a lost device is remembered") {
   script("time 1000; when m=13 fail time_batch device_lost it fell off");
   Runner runner(plugin_path("fake"), "ceilings=no");
@@ -88,7 +144,8 @@ TEST_CASE("the hello says what answered") {
   script(
       "libraries one two; absent three not installed: pip install three; devices 2;"
       "when device=1 emit describe_device name The other; emit describe_device warning.load busy;"
-      "emit environment FAKE_THREADS 4; emit environment FAKE_SET_BY_USER no");
+      "emit describe warning.mixed two majors; emit environment FAKE_THREADS 4;"
+      " emit environment FAKE_SET_BY_USER no");
   setenv("FAKE_SET_BY_USER", "mine", 1);
   unsetenv("FAKE_THREADS");
   const Runner runner(plugin_path("fake"), "device=1");
@@ -101,6 +158,7 @@ TEST_CASE("the hello says what answered") {
   CHECK(hello["backend"]["path"].text == plugin_path("fake"));
   CHECK(hello["backend"]["reason"].is_null());
   CHECK(hello["device"]["index"].number == 1);
+  CHECK(hello["device_count"].number == 2);
   CHECK(hello["device"]["name"].text == "The other");
   CHECK(hello["device"]["last_level_cache_bytes"].number == 32 << 20);
   CHECK(hello["libraries"]["one"]["version"].text == "1.0");
@@ -110,8 +168,9 @@ TEST_CASE("the hello says what answered") {
   CHECK(std::string(std::getenv("FAKE_THREADS")) == "4");
   CHECK(hello["environment"]["FAKE_SET_BY_USER"].text == "mine");  // the user's setting wins
   CHECK(std::string(std::getenv("FAKE_SET_BY_USER")) == "mine");
-  REQUIRE(hello["warnings"].items.size() == 1);
-  CHECK(hello["warnings"].items[0].text == "busy");
+  REQUIRE(hello["warnings"].items.size() == 2);
+  CHECK(hello["warnings"].items[0].text == "two majors");
+  CHECK(hello["warnings"].items[1].text == "busy");
   CHECK_FALSE(hello["device"].has("warning.load"));
   CHECK(hello.has("threads"));
 }
@@ -159,16 +218,26 @@ TEST_CASE("a hello that fails is one line, too") {
 
 TEST_CASE("inspect never throws") {
   script("");
-  CHECK(JsonReader::read(inspect(plugin_path("fake")))["type"].text == "hello");
+  const Json fake = JsonReader::read(inspect(plugin_path("fake")));
+  CHECK(fake["type"].text == "hello");
+  CHECK(fake["backend"]["reason"].is_null());
+  CHECK(fake["devices"].items.at(0)["index"].number == 0);
   for (const std::string name : {"wrong_abi", "no_symbol", "unresolved", "null_slots"}) {
-    const Json error = JsonReader::read(inspect(plugin_path(name)));
-    CHECK(error["type"].text == "error");
-    CHECK(error["exit"].number == 2);
-    CHECK(error["message"].text.find(name) != std::string::npos);
+    const Json found = JsonReader::read(inspect(plugin_path(name)));
+    CHECK(found["backend"]["reason"].text.find(name) != std::string::npos);
   }
-  CHECK(JsonReader::read(inspect("nonesuch"))["type"].text == "error");
-  script("fail describe_device failed no sensor");
-  CHECK(JsonReader::read(inspect(plugin_path("fake")))["type"].text == "error");
+  CHECK_FALSE(JsonReader::read(inspect("nonesuch"))["backend"]["reason"].is_null());
+}
+
+TEST_CASE("inspect tells libraries and devices, whatever else fails") {
+  script("devices 2; when device=1 fail describe_device failed no sensor");
+  const Json found = JsonReader::read(inspect(plugin_path("fake")));
+  CHECK(found["backend"]["reason"].text == "describe_device: no sensor");
+  CHECK(found["devices"].items.size() == 1);
+  CHECK(found["libraries"]["fake"]["version"].text == "1.0");
+  script("devices 0");
+  CHECK(JsonReader::read(inspect(plugin_path("fake")))["backend"]["reason"].text ==
+        "it has no device here");
 }
 
 TEST_CASE("one problem on a loaded backend, for embedding programs") {

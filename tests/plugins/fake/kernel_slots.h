@@ -117,4 +117,12 @@ static inline void fake_destroy(deepbench_kernel* handle) {
   close_kernel(kernel_of(handle));
 }
 
+/* What every table has; the optional slots are each plugin's own. */
+#define FAKE_REQUIRED_SLOTS                                                                    \
+  .last_error = fake_last_error, .describe = fake_describe, .device_count = fake_device_count, \
+  .describe_device = fake_describe_device, .supports = fake_supports,                          \
+  .memory_needed = fake_memory_needed, .prepare = fake_prepare,                                \
+  .describe_kernel = fake_describe_kernel, .time_batch = fake_time_batch,                      \
+  .poison_outputs = fake_poison_outputs, .read_output = fake_read_output, .destroy = fake_destroy
+
 #endif /* FAKE_KERNEL_SLOTS_H_ */

@@ -7,6 +7,7 @@
 #include "script.h"
 
 enum { kMostSteps = 512, kMostNamed = 40, kMostRules = 16 };
+static const int64_t kAsOperands = INT64_MIN;
 
 /* A value for every batch: runs of equal values, cyclic unless `hold`. */
 typedef struct Sequence {
@@ -87,7 +88,7 @@ typedef struct Plan {
   double beta;
   char fill_b[8];
   int devices;
-  int64_t cache_bytes, memory_needed;
+  int64_t cache_bytes, memory_needed; /* kAsOperands: what the operands take */
   int library_count, candidate_count, absent_count, fault_count, emission_count, answer_count;
   Named libraries[kMostRules], absent[kMostRules], candidates[kMostNamed];
   Fault faults[kMostRules];
@@ -267,7 +268,7 @@ static inline void default_plan(Plan* plan) {
   plan->beta = 1;
   plan->devices = 1;
   plan->cache_bytes = 32 << 20;
-  plan->memory_needed = -1;
+  plan->memory_needed = kAsOperands;
   plan->library_count = 1;
   strcpy(plan->libraries[0].name, "fake");
   plan->next_change = UINT64_MAX;

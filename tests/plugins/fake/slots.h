@@ -258,6 +258,14 @@ static inline deepbench_status check_library(const Plan* plan, const Context* co
   return fail(DEEPBENCH_UNSUPPORTED, "the fake backend has no library '%s'", library);
 }
 
+static inline deepbench_status check_candidate(const Plan* plan, const Context* context) {
+  const char* candidate = context_text(context, "candidate");
+  if (strcmp(candidate, "default") == 0 ||
+      is_named(plan->candidates, plan->candidate_count, candidate))
+    return DEEPBENCH_OK;
+  return fail(DEEPBENCH_INVALID, "the fake backend has no candidate '%s'", candidate);
+}
+
 /* A kernel for the problem, without operands; NULL with the reason set. */
 static inline Kernel* open_kernel(const deepbench_problem* problem, deepbench_values options,
                                   Slot slot, deepbench_status* status) {
@@ -269,6 +277,7 @@ static inline Kernel* open_kernel(const deepbench_problem* problem, deepbench_va
   *status = begin(problem, options, slot, &kernel->script, &kernel->context, &kernel->plan);
   if (*status == DEEPBENCH_OK) *status = enter(&kernel->plan, slot, "");
   if (*status == DEEPBENCH_OK) *status = check_library(&kernel->plan, &kernel->context);
+  if (*status == DEEPBENCH_OK) *status = check_candidate(&kernel->plan, &kernel->context);
   if (*status == DEEPBENCH_OK && !read_problem(kernel))
     *status = fail(DEEPBENCH_UNSUPPORTED, "the fake backend has no %s", problem->op);
   if (*status == DEEPBENCH_OK) {
@@ -300,7 +309,7 @@ static inline deepbench_status fake_memory_needed(const deepbench_problem* probl
   deepbench_status status;
   Kernel* kernel = open_kernel(problem, options, kMemoryNeeded, &status);
   if (!kernel) return status;
-  *bytes = kernel->plan.memory_needed >= 0
+  *bytes = kernel->plan.memory_needed != kAsOperands
                ? (uint64_t)kernel->plan.memory_needed
                : (uint64_t)(operand_bytes(kernel) * (double)kernel->copies);
   close_kernel(kernel);
@@ -323,13 +332,6 @@ static inline deepbench_status fake_prepare(const deepbench_problem* problem,
   deepbench_status status;
   Kernel* kernel = open_kernel(problem, options, kPrepare, &status);
   if (!kernel) return status;
-  const char* candidate = context_text(&kernel->context, "candidate");
-  if (strcmp(candidate, "default") != 0 &&
-      !is_named(kernel->plan.candidates, kernel->plan.candidate_count, candidate)) {
-    status = fail(DEEPBENCH_INVALID, "the fake backend has no candidate '%s'", candidate);
-    close_kernel(kernel);
-    return status;
-  }
   if (kernel->is_gemm && !cache_operands(&kernel->gemm)) {
     close_kernel(kernel);
     return fail(DEEPBENCH_OUT_OF_MEMORY, "no memory for the operands");

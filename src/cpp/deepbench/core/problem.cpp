@@ -42,7 +42,8 @@ Value parse_value(const Parameter& parameter, const std::string& text) {
       whole ? Value(parse_integer(parameter.name, text)) : Value(parse_real(parameter.name, text));
   const double size = whole ? double(std::get<int64_t>(value)) : std::get<double>(value);
   if (size < parameter.minimum || size > parameter.maximum) {
-    const Value limit = size < parameter.minimum ? parameter.minimum : parameter.maximum;
+    const double bound = size < parameter.minimum ? parameter.minimum : parameter.maximum;
+    const Value limit = whole ? Value(int64_t(bound)) : Value(bound);
     throw InvalidProblem(parameter.name + "=" + printable(text) + ": must be at " +
                          (size < parameter.minimum ? "least " : "most ") + to_text(limit));
   }
@@ -69,7 +70,8 @@ Attributes complete(const Operation& operation, const std::vector<KeyValue>& giv
     if (!applies(parameter, attributes)) {
       if (text)
         throw InvalidProblem(parameter.name + " is a parameter only where " + parameter.only_where +
-                             "=" + parameter.only_value);
+                             "=" + parameter.only_value + "; here it is " +
+                             attributes.text(parameter.only_where));
       continue;
     }
     if (!text) text = find_text(defaults, parameter.name);

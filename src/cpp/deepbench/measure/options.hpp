@@ -22,7 +22,11 @@ struct MeasureOptions {
   int throttled_retries = 3;
   double throttled_share = 0.1;  // of marked samples, above which the row is throttled
   int64_t max_batch = 1 << 20;
+  int64_t round = 1;  // copies that calls go round: batches are whole rounds where rounds are short
 };
+
+// A round is short if it takes at most so many spans.
+inline constexpr double kShortRoundSpans = 16;
 
 // Calls of at least this long get few samples: five, above a second three.
 inline constexpr double kLongCallNs = 100e6;

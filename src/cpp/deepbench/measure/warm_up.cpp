@@ -27,7 +27,11 @@ WarmUp::WarmUp(const MeasureOptions& options, double estimate_ns)
 }
 
 void WarmUp::resize(double per_call_ns) {
-  const double wanted = std::ceil(options_.min_span_ns / per_call_ns);
+  double wanted = std::ceil(options_.min_span_ns / per_call_ns);
+  const auto round = static_cast<double>(options_.round);
+  // Every batch then begins at the same copy: what a backend captured once serves all of them.
+  if (wanted > 1 && round * per_call_ns <= kShortRoundSpans * options_.min_span_ns)
+    wanted = std::ceil(wanted / round) * round;
   batch_size_ =
       static_cast<uint64_t>(std::clamp(wanted, 1.0, static_cast<double>(options_.max_batch)));
 }

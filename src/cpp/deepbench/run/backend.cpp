@@ -38,6 +38,27 @@ std::string one_line(const char* text) {
   return line;
 }
 
+[[noreturn]] void nonsense(const char* slot, const std::string& what) {
+  throw RowFailure(Status::kFailed, std::string(slot) + ": the backend answered nonsense: " + what);
+}
+
+// More than any memory has; what a negative number becomes as an unsigned one is far beyond it.
+constexpr uint64_t kMostMemoryBytes = uint64_t{1} << 62;
+constexpr uint64_t kMostCacheBytes = uint64_t{1} << 40;
+
+// Sizes of memory and caches decide what is refused, how much is copied and what ceilings are
+// measured on: they must be sizes.
+void check_sizes(const Attributes& device) {
+  for (const auto& [name, value] : device.items()) {
+    const bool cache = name.compare(0, 6, "cache.") == 0 || name == "last_level_cache_bytes";
+    if (!cache && name != "memory_bytes" && name != "memory_available_bytes") continue;
+    const auto* bytes = std::get_if<int64_t>(&value);
+    const uint64_t most = cache ? kMostCacheBytes : kMostMemoryBytes;
+    if (!bytes || *bytes < 0 || uint64_t(*bytes) > most)
+      nonsense("describe_device", name + "=" + printable(to_text(value)));
+  }
+}
+
 void check_status(const deepbench_backend* table, deepbench_status status, const char* slot) {
   if (status == DEEPBENCH_OK) return;
   const std::string reason = one_line(table->last_error());
@@ -75,9 +96,7 @@ void Kernel::check(deepbench_status status, const char* slot) const {
 }
 
 void Kernel::check_batch(const deepbench_batch& batch, uint64_t asked) const {
-  const auto nonsense = [](const std::string& what) {
-    throw RowFailure(Status::kFailed, "time_batch: the backend answered nonsense: " + what);
-  };
+  const auto nonsense = [](const std::string& what) { deepbench::nonsense("time_batch", what); };
   if (!std::isfinite(batch.elapsed_ns) || batch.elapsed_ns <= 0)
     nonsense("an elapsed time of " + std::to_string(batch.elapsed_ns) + " ns");
   if (!std::isfinite(batch.host_ns) || batch.host_ns <= 0)
@@ -177,15 +196,14 @@ Attributes Backend::describe() const {
 int Backend::device_count() const {
   int32_t count = 0;
   check_status(table_, table_->device_count(&count), "device_count");
-  if (count < 0)
-    throw RowFailure(Status::kFailed, "device_count: the backend answered nonsense: " +
-                                          std::to_string(count) + " devices");
+  if (count < 0) nonsense("device_count", std::to_string(count) + " devices");
   return count;
 }
 
 Attributes Backend::describe_device(int device) const {
   Collector collector;
   check_status(table_, table_->describe_device(device, collector.sink()), "describe_device");
+  check_sizes(collector.values());
   return collector.values();
 }
 
@@ -207,6 +225,7 @@ uint64_t Backend::memory_needed(const Problem& problem, const Attributes& option
   check_status(table_,
                table_->memory_needed(ProblemView(problem).get(), ValuesView(options).get(), &bytes),
                "memory_needed");
+  if (bytes > kMostMemoryBytes) nonsense("memory_needed", std::to_string(bytes) + " bytes");
   return bytes;
 }
 
@@ -226,8 +245,7 @@ Kernel Backend::prepare(const Problem& problem, const Attributes& options) const
   check_status(table_,
                table_->prepare(ProblemView(problem).get(), ValuesView(options).get(), &handle),
                "prepare");
-  if (!handle)
-    throw RowFailure(Status::kFailed, "prepare: the backend answered nonsense: no kernel");
+  if (!handle) nonsense("prepare", "no kernel");
   return Kernel(table_, handle);
 }
 

@@ -104,13 +104,18 @@ const deepbench_backend* open_table(const std::string& path) {
   return widened(*table);
 }
 
-// The backend if it has a device here; else why not is added to `passed_over`.
+// The backend if it has a device here; else why not is added to `passed_over`. A device that is
+// there but cannot be used (its driver is too old, a library is missing) is no reason to time
+// another one unasked: the backend's own line, which has the cure, ends the search.
 std::optional<Backend> with_device(const FoundBackend& one, std::string& passed_over) {
   std::string why = "no " + one.name + " device";
   try {
     const Backend backend = load_plugin(one.path);
     if (backend.device_count() > 0) return backend;
-  } catch (const std::runtime_error& error) {
+  } catch (const RowFailure& failure) {
+    throw BackendUnavailable(one.name + ": " + failure.what() +
+                             (one.name == "cpu" ? "" : "; or take --backend cpu"));
+  } catch (const BackendUnavailable& error) {
     why = one.name + ": " + error.what();
   }
   passed_over += (passed_over.empty() ? "" : "; ") + why;

@@ -82,6 +82,7 @@ const std::vector<std::pair<std::string, Setter>>& setters() {
       {"workspace", number(&RunOptions::workspace)},
       {"once", flag(&RunOptions::once)},
       {"ceilings", flag(&RunOptions::ceilings)},
+      {"check", flag(&RunOptions::check)},
       {"position", number(&RunOptions::position)},
   };
   return all;
@@ -109,6 +110,11 @@ bool RunOptions::is_constant(std::string_view operand) const {
   return std::find(constant.begin(), constant.end(), operand) != constant.end();
 }
 
+std::string RunOptions::named_candidate() const {
+  const bool chooses = algorithm == "default" || algorithm == "best" || algorithm == "exhaustive";
+  return chooses ? "" : algorithm;
+}
+
 Attributes RunOptions::for_plugin(const std::string& candidate) const {
   Attributes values;
   values.set("device", device);
@@ -120,23 +126,22 @@ Attributes RunOptions::for_plugin(const std::string& candidate) const {
   values.set("seed", seed);
   values.set("workspace", workspace);
   values.set("inputs", inputs);
+  std::string operands;
+  for (const auto& operand : constant) operands += (operands.empty() ? "" : ",") + operand;
+  values.set("constant", operands);
   return values;
 }
 
-MeasureOptions RunOptions::for_measuring(const Attributes& facts, std::string_view backend) const {
-  constexpr double kCpuLimitS = 10, kDeviceLimitS = 5, kSteadyLoadS = 3;
-  // A CPU's speed drifts over tens of milliseconds with what else runs beside it: medians over
-  // 20 ms differed by up to 12 % from run to run, over 200 ms by up to 6 (docs/performance.md).
-  constexpr double kCpuSpansNs = 200e6;
+MeasureOptions RunOptions::for_measuring(const Attributes& facts) const {
+  constexpr double kRowLimitNs = 5e9, kSteadyLoadNs = 3e9;
   MeasureOptions measure;
   measure.exact_samples = samples;
-  const double limit_s = time_limit_s > 0   ? time_limit_s
-                         : backend == "cpu" ? kCpuLimitS
-                                            : kDeviceLimitS;
-  measure.time_limit_ns = limit_s * 1e9;
-  if (backend == "cpu") measure.min_total_ns = kCpuSpansNs;
-  if (steady) measure.steady_load_ns = kSteadyLoadS * 1e9;
+  measure.time_limit_ns =
+      time_limit_s > 0 ? time_limit_s * 1e9 : facts.real("row_limit_ns", kRowLimitNs);
+  measure.min_span_ns = facts.real("min_span_ns", measure.min_span_ns);
+  measure.min_total_ns = facts.real("min_total_ns", measure.min_total_ns);
   measure.timer_resolution_ns = facts.real("timer_resolution_ns", measure.timer_resolution_ns);
+  if (steady) measure.steady_load_ns = kSteadyLoadNs;
   return measure;
 }
 

@@ -29,16 +29,19 @@ struct DEEPBENCH_API RunOptions {
   int64_t workspace = 32 << 20;
   bool once = false;
   bool ceilings = true;
+  bool check = false;     // only whether the row could run: nothing is prepared or measured
   int64_t position = -1;  // -1: counts up
 
   // Sets what `text` gives and keeps the rest. Throws InvalidProblem for an unknown key or value.
   void apply(std::string_view text);
 
   bool is_constant(std::string_view operand) const;
+  // The candidate that `algorithm` names; "" where it names a way to choose.
+  std::string named_candidate() const;
   // For the plugin's slots, see plugin.h. `candidate` "" is the library's own choice.
   Attributes for_plugin(const std::string& candidate) const;
   // `device` are the facts of describe_device.
-  MeasureOptions for_measuring(const Attributes& device, std::string_view backend) const;
+  MeasureOptions for_measuring(const Attributes& device) const;
 };
 
 }  // namespace deepbench

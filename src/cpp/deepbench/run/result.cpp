@@ -150,7 +150,8 @@ void write_stages(JsonWriter& json, const Stages& stages) {
   json.member("verify", std::round(stages.verify_ns));
   json.member("measure", std::round(stages.measure_ns));
   json.member("ceilings", std::round(stages.ceilings_ns));
-  json.member("other", std::round(stages.other_ns)).end_object();
+  json.member("other", std::round(stages.other_ns));
+  json.member("device", std::round(stages.device_ns)).end_object();
 }
 
 }  // namespace

@@ -57,6 +57,7 @@ struct Bound {
 
 struct Stages {
   double prepare_ns = 0, verify_ns = 0, measure_ns = 0, ceilings_ns = 0, other_ns = 0;
+  double device_ns = 0;  // of measuring and verifying: the spans of the batches
 };
 
 struct DEEPBENCH_API Result {

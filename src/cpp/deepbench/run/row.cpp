@@ -48,14 +48,16 @@ RowMaker::RowMaker(const Backend& backend, const Attributes& device, const Probl
       ceilings_(ceilings),
       kept_(kept),
       row_(row),
-      how_(options.for_measuring(device, backend.name())),
+      how_(options.for_measuring(device)),
       asked_notes_(row.notes) {}
 
 void RowMaker::make() {
-  backend_.supports(problem_, options_.for_plugin(""));
+  require_support();
   require_memory();
+  if (options_.check) return;
   if (options_.once) {
-    kept_ = std::make_unique<Trial>(backend_, problem_, options_, "", row_.stages);
+    kept_ = std::make_unique<Trial>(backend_, problem_, options_, options_.named_candidate(),
+                                    row_.stages);
     kept_->once();
     take(*kept_);
     return;
@@ -63,7 +65,7 @@ void RowMaker::make() {
   if (options_.algorithm == "best" || options_.algorithm == "exhaustive") {
     measure_best();
   } else {
-    measure(options_.algorithm == "default" ? "" : options_.algorithm);
+    measure(options_.named_candidate());
   }
   observe();
   if (options_.ceilings) hold_against_ceilings();
@@ -82,9 +84,34 @@ void RowMaker::observe() {
     row_.observed.set("power_capped_samples", row_.samples->power_capped);
 }
 
+// A candidate's name that the backend does not know is answered with those that it does.
+void RowMaker::refuse_candidate(const std::string& asked) const {
+  const auto ids = backend_.candidates(problem_, options_.for_plugin(""));
+  if (std::find(ids.begin(), ids.end(), asked) != ids.end()) return;
+  std::string known;
+  for (const auto& id : ids) known += " " + id;
+  throw RowFailure(Status::kInvalid, "backend " + backend_.name() + " has no candidate '" +
+                                         printable(asked) + "' for this problem" +
+                                         suggestion(asked, ids) +
+                                         (ids.empty() ? "; it has none" : "; it has" + known));
+}
+
+void RowMaker::require_support() const {
+  backend_.supports(problem_, options_.for_plugin(""));
+  const std::string asked = options_.named_candidate();
+  if (asked.empty()) return;
+  try {
+    backend_.supports(problem_, options_.for_plugin(asked));
+  } catch (const RowFailure& failure) {
+    if (failure.status() == Status::kInvalid) refuse_candidate(asked);
+    throw;
+  }
+}
+
 // Said before the machine swaps or kills us.
 void RowMaker::require_memory() const {
-  const double needed = double(backend_.memory_needed(problem_, options_.for_plugin("")));
+  const Attributes options = options_.for_plugin(options_.named_candidate());
+  const double needed = double(backend_.memory_needed(problem_, options));
   const double available = device_.real("memory_available_bytes", device_.real("memory_bytes", 0));
   if (available > 0 && needed > available)
     throw RowFailure(Status::kOutOfMemory, "needs " + gibibytes(needed) + " of memory; " +

@@ -27,6 +27,8 @@ class RowMaker {
   void make();
 
  private:
+  void require_support() const;
+  void refuse_candidate(const std::string& asked) const;
   void require_memory() const;
   void measure(const std::string& candidate);
   void measure_best();

@@ -23,7 +23,8 @@ namespace {
 // A ceiling's own loop: short, since several are needed before the first row can be judged.
 constexpr double kCeilingLimitNs = 0.25e9;
 
-double ceiling_ns(const Backend& backend, const RunOptions& options, const std::string& text) {
+double ceiling_ns(const Backend& backend, const RunOptions& options, const Attributes& device,
+                  const std::string& text) {
   RunOptions quick;
   quick.device = options.device;
   quick.threads = options.threads;
@@ -34,7 +35,8 @@ double ceiling_ns(const Backend& backend, const RunOptions& options, const std::
     backend.supports(problem, quick.for_plugin(""));
     Stages stages;
     Trial trial(backend, problem, quick, "", stages);
-    MeasureOptions how;
+    MeasureOptions how = quick.for_measuring(device);
+    how.min_total_ns = MeasureOptions().min_total_ns;
     how.time_limit_ns = kCeilingLimitNs;
     trial.measure(how);
     return median(trial.samples()->per_call_ns);
@@ -100,19 +102,40 @@ size_t end_of_problem(std::string_view line) {
   return std::string_view::npos;
 }
 
+// More threads than the process may use take turns: what is measured then is the scheduler.
+void check_threads(const RunOptions& options, const Attributes& device) {
+  const int64_t most = device.integer("hardware_threads");
+  if (most > 0 && options.threads > most)
+    throw InvalidProblem("threads=" + std::to_string(options.threads) + ": this process may use " +
+                         std::to_string(most) + " hardware thread" + (most == 1 ? "" : "s") +
+                         "; give at most so many");
+}
+
 void run_into(const Backend& backend, const Problem& problem, const RunOptions& options,
               const Attributes& device, Ceilings& ceilings, std::unique_ptr<Trial>& kept,
               Result& row) {
   describe_problem(backend, problem, options, device, row);
+  check_threads(options, device);
   RowMaker(backend, device, problem, options, ceilings, kept, row).make();
 }
 
-void check_device(const Backend& backend, int64_t device) {
+int check_device(const Backend& backend, int64_t device) {
   const int count = backend.device_count();
   if (device >= count)
     throw BackendUnavailable("backend " + backend.name() + " has no device " +
                              std::to_string(device) + "; it has " + std::to_string(count) +
                              (count == 1 ? " device" : " devices"));
+  return count;
+}
+
+// The variables as they then are: what the user has set stays.
+Attributes applied(const Attributes& wanted) {
+  Attributes environment;
+  for (const auto& [name, value] : wanted.items()) {
+    setenv(name.c_str(), to_text(value).c_str(), 0);
+    environment.set(name, std::string(std::getenv(name.c_str())));
+  }
+  return environment;
 }
 
 // What is known of each library, in the order of their first mention: from library.NAME.FACT.
@@ -159,7 +182,7 @@ Runner::Runner(const std::string& backend, const std::string& options,
       }()),
       backend_(load_backend(backend, plugin_paths, &why_)) {
   try {
-    check_device(backend_, defaults_.device);
+    device_count_ = check_device(backend_, defaults_.device);
     apply_environment();
     facts_ = backend_.describe();
     device_ = backend_.describe_device(int(defaults_.device));
@@ -167,16 +190,13 @@ Runner::Runner(const std::string& backend, const std::string& options,
     throw BackendUnavailable("backend " + backend_.name() + ": " + failure.what());
   }
   check_library(defaults_.library);
+  check_threads(defaults_, device_);
 }
 
 // Libraries read their environment once, when they are loaded; backends load them lazily, so that
-// this comes first. What the user has set stays.
+// this comes first.
 void Runner::apply_environment() {
-  const Attributes wanted = backend_.environment(defaults_.for_plugin(""));
-  for (const auto& [name, value] : wanted.items()) {
-    setenv(name.c_str(), to_text(value).c_str(), 0);
-    environment_.set(name, std::string(std::getenv(name.c_str())));
-  }
+  environment_ = applied(backend_.environment(defaults_.for_plugin("")));
 }
 
 void Runner::check_library(const std::string& library) const {
@@ -198,14 +218,14 @@ Ceilings& Runner::ceilings(const RunOptions& options, const Attributes& device) 
   const std::pair<int64_t, int64_t> key = {options.device, options.threads};
   const auto at = ceilings_.find(key);
   if (at != ceilings_.end()) return at->second;
-  const auto measure = [this, options](const std::string& problem) {
-    return ceiling_ns(backend_, options, problem);
+  const auto measure = [this, options, device](const std::string& problem) {
+    return ceiling_ns(backend_, options, device, problem);
   };
   return ceilings_.emplace(key, Ceilings(device, measure)).first->second;
 }
 
 Result Runner::run(std::string_view line, int64_t position) {
-  kept_.reset();
+  release();
   Result row;
   Stopwatch watch;
   row.position = position;
@@ -218,7 +238,9 @@ Result Runner::run(std::string_view line, int64_t position) {
     if (end != std::string_view::npos) options.apply(line.substr(end + 1));
     if (options.position >= 0) row.position = options.position;
     const Problem problem = Problem::parse(text);
-    const Attributes device = backend_.describe_device(int(options.device));
+    // A check asks for no measurement: what was known at the start will do.
+    const bool known = options.check && options.device == defaults_.device;
+    const Attributes device = known ? device_ : backend_.describe_device(int(options.device));
     run_into(backend_, problem, options, device, ceilings(options, device), kept_, row);
   });
   device_lost_ = device_lost_ || row.status == Status::kDeviceLost;
@@ -228,12 +250,49 @@ Result Runner::run(std::string_view line, int64_t position) {
 
 namespace {
 
-void write_warnings(JsonWriter& json, const Attributes& device) {
-  json.begin_array();
-  for (const auto& [name, value] : device.items())
-    if (name.compare(0, 8, "warning.") == 0) json.value(value);
-  json.end_array();
+void write_facts(JsonWriter& json, const Attributes& facts) {
+  for (const auto& [name, value] : facts.items())
+    if (name.compare(0, 8, "warning.") != 0) json.member(name, value);
 }
+
+void write_warnings(JsonWriter& json, const Attributes& facts) {
+  for (const auto& [name, value] : facts.items())
+    if (name.compare(0, 8, "warning.") == 0) json.value(value);
+}
+
+void write_libraries(JsonWriter& json, const Attributes& facts) {
+  json.key("libraries").begin_object();
+  for (const auto& [name, of_library] : libraries(facts)) json.member(name, of_library);
+  json.end_object();
+}
+
+// What can be had of a backend that may be broken: each part that can be asked for.
+struct Inspection {
+  Attributes environment, facts;
+  std::vector<Attributes> devices;
+  std::string name, path, reason;
+
+  template <class Step>
+  void attempt(Step step) {
+    try {
+      step();
+    } catch (const std::exception& error) {
+      if (reason.empty()) reason = error.what();
+    }
+  }
+
+  void ask(const Backend& backend) {
+    name = backend.name();
+    path = backend.path();
+    attempt([&] { environment = applied(backend.environment(RunOptions().for_plugin(""))); });
+    attempt([&] { facts = backend.describe(); });
+    attempt([&] {
+      const int count = backend.device_count();
+      if (count == 0 && reason.empty()) reason = "it has no device here";
+      for (int i = 0; i < count; ++i) devices.push_back(backend.describe_device(i));
+    });
+  }
+};
 
 }  // namespace
 
@@ -243,29 +302,40 @@ std::string Runner::hello() const {
   json.key("backend").begin_object().member("name", backend_.name());
   json.member("path", backend_.path()).member_or_null("reason", why_).end_object();
   json.key("device").begin_object().member("index", defaults_.device);
-  for (const auto& [name, value] : device_.items())
-    if (name.compare(0, 8, "warning.") != 0) json.member(name, value);
-  json.end_object();
-  json.key("libraries").begin_object();
-  for (const auto& [name, facts] : libraries(facts_)) json.member(name, facts);
-  json.end_object();
+  write_facts(json, device_);
+  json.end_object().member("device_count", int64_t{device_count_});
+  write_libraries(json, facts_);
   json.member("environment", environment_);
   json.member("threads", device_.integer("threads"));
-  json.key("warnings");
+  json.key("warnings").begin_array();
+  write_warnings(json, facts_);
   write_warnings(json, device_);
-  json.end_object();
+  json.end_array().end_object();
   return json.str();
 }
 
 std::string inspect(const std::string& backend, const std::vector<std::string>& plugin_paths) {
-  try {
-    return Runner(backend, "", plugin_paths).hello();
-  } catch (const std::exception& error) {
-    JsonWriter json;
-    json.begin_object().member("type", "error").member("message", error.what());
-    json.member("exit", int64_t{2}).end_object();
-    return json.str();
+  Inspection found;
+  found.name = backend;
+  found.attempt([&] { found.ask(load_backend(backend, plugin_paths)); });
+  JsonWriter json;
+  json.begin_object().member("type", "hello").member("version", DEEPBENCH_VERSION);
+  json.key("backend").begin_object().member("name", found.name).member_or_null("path", found.path);
+  json.member_or_null("reason", found.reason).end_object();
+  json.key("devices").begin_array();
+  for (size_t i = 0; i < found.devices.size(); ++i) {
+    json.begin_object().member("index", int64_t(i));
+    write_facts(json, found.devices[i]);
+    json.end_object();
   }
+  json.end_array();
+  write_libraries(json, found.facts);
+  json.member("environment", found.environment);
+  json.key("warnings").begin_array();
+  write_warnings(json, found.facts);
+  for (const auto& device : found.devices) write_warnings(json, device);
+  json.end_array().end_object();
+  return json.str();
 }
 
 }  // namespace deepbench

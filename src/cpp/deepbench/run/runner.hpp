@@ -37,6 +37,8 @@ class DEEPBENCH_API Runner {
   std::string hello() const;
   // A problem line with its options after ';'. Blank lines and comments are the caller's.
   Result run(std::string_view line, int64_t position);
+  // Destroys what the last row left, which the next row would do otherwise (see RowMaker).
+  void release() { kept_.reset(); }
   // True once a row ended so: nothing more can run in this process.
   bool device_lost() const { return device_lost_; }
   const Backend& backend() const { return backend_; }
@@ -49,6 +51,7 @@ class DEEPBENCH_API Runner {
   RunOptions defaults_;
   std::string why_;
   Backend backend_;
+  int device_count_ = 0;
   Attributes environment_;
   Attributes facts_, device_;  // of the backend, and of its device as it was at the start
   std::map<std::pair<int64_t, int64_t>, Ceilings> ceilings_;  // by device and threads
@@ -56,7 +59,8 @@ class DEEPBENCH_API Runner {
   std::unique_ptr<Trial> kept_;  // the last row's, destroyed when the next begins: see RowMaker
 };
 
-// The hello of a backend that may not be usable: then with its reason. For `env`.
+// A hello of a backend that may not be usable, with a reason then, and with `devices`, all of
+// them, in the place of the one. Never throws. For `env`.
 DEEPBENCH_API std::string inspect(const std::string& backend,
                                   const std::vector<std::string>& plugin_paths = {});
 

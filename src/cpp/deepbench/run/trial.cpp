@@ -56,6 +56,7 @@ Batch Trial::time(uint64_t count) {
   keep_in_range(count);
   const Batch batch = kernel_->time_batch(count);
   last_call_ns_ = batch.per_call_ns();
+  stages_.device_ns += batch.elapsed_ns;
   return batch;
 }
 
@@ -72,6 +73,7 @@ void Trial::measure(const MeasureOptions& how) {
   if (kernel_->in_place())
     options.max_batch = std::min<int64_t>(options.max_batch, int64_t(restore_every()));
   if (kernel_->facts().text("cold") == "flush") options.max_batch = 1;
+  options.round = kernel_->facts().integer("copies", 1);
   if (verifier_) Verifier::arm(*kernel_);
 
   bool first = true;
@@ -92,7 +94,8 @@ void Trial::measure(const MeasureOptions& how) {
     if (!armed_) {
       // The very batch that was timed, such as a graph of many calls; in place the calls add up.
       Verifier::arm(*kernel_);
-      kernel_->time_batch(kernel_->in_place() ? 1 : samples_->batch);
+      const uint64_t calls = kernel_->in_place() ? 1 : samples_->batch;
+      stages_.device_ns += kernel_->time_batch(calls).elapsed_ns;
     }
     stages_.verify_ns += watch.lap_ns();
     verify("after timing");

@@ -25,7 +25,7 @@ Api& Api::instance() {
 
 Api::Api()
     : library_({"libmkl_rt.so.3", "libmkl_rt.so.2"},
-               "pip install mkl, or name the folder of libmkl_rt.so.2 in "
+               "pip install mkl, or name the folder of libmkl_rt.so.3 in "
                "DEEPBENCH_CPU_LIBRARY_PATH") {
   if (library_.loaded()) start();
 }
