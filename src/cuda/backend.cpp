@@ -1,0 +1,71 @@
+// NVIDIA's GPUs as a backend: which library does which operation, and nothing else.
+#include <array>
+#include <string>
+#include <vector>
+
+#include "deepbench/plugin.hpp"
+#include "device.hpp"
+#include "implementation.hpp"
+#include "libraries.hpp"
+#include "sensors.hpp"
+#include "stream.hpp"
+
+namespace deepbench::cuda {
+namespace {
+
+// In order of preference within an operation.
+constexpr std::array<plugin::Route, 3> kRoutes = {{
+    {"gemm", "cublaslt", true, cublaslt_gemm},
+    {"gemm", "cublas", true, cublas_gemm},
+    {"memory", "runtime", true, runtime_memory},
+}};
+
+plugin::Choice choice(const plugin::Problem& problem, const plugin::Options& options) {
+  Stream::of(options.device);  // current from here on; throws for an index that is no device
+  return {"cuda", kRoutes, problem, options};
+}
+
+class CudaBackend final : public plugin::Backend {
+ public:
+  void describe(plugin::Sink& sink) override {
+    for (const LibraryReport& library : all_reports()) {
+      const std::string prefix = "library." + library.name;
+      if (library.usable()) {
+        sink.text(prefix + ".version", library.version);
+        sink.text(prefix + ".path", library.path);
+        sink.text(prefix + ".found_by", library.found_by);
+      } else {
+        sink.text(prefix + ".reason", library.reason);
+      }
+    }
+    int number = 0;
+    for (const std::string& text : mixed_majors())
+      sink.text("warning.libraries" + std::to_string(number++), text);
+  }
+
+  int32_t device_count() override { return cuda::device_count(); }
+  void describe_device(int32_t device, plugin::Sink& sink) override {
+    cuda::describe_device(device, sink);
+  }
+  void observe(int32_t device, plugin::Sink& sink) override { cuda::observe(device, sink); }
+
+  void supports(const plugin::Problem& problem, const plugin::Options& options) override {
+    choice(problem, options);
+  }
+  uint64_t memory_needed(const plugin::Problem& problem, const plugin::Options& options) override {
+    return choice(problem, options)->memory_needed(problem, options);
+  }
+  std::vector<std::string> candidates(const plugin::Problem& problem,
+                                      const plugin::Options& options) override {
+    return choice(problem, options)->candidates(problem, options);
+  }
+  std::unique_ptr<plugin::Kernel> prepare(const plugin::Problem& problem,
+                                          const plugin::Options& options) override {
+    return choice(problem, options)->prepare(problem, options);
+  }
+};
+
+}  // namespace
+}  // namespace deepbench::cuda
+
+DEEPBENCH_PLUGIN(deepbench::cuda::CudaBackend, "cuda")

@@ -1,0 +1,78 @@
+// Allocation on the device and of page-locked host memory.
+#include "buffer.hpp"
+
+#include <cstdlib>
+#include <limits>
+#include <new>
+
+#include "check.hpp"
+#include "device.hpp"
+#include "stream.hpp"
+
+namespace deepbench::cuda {
+namespace {
+
+constexpr uint64_t kSmallStride = 256, kLargeStride = uint64_t{1} << 21;
+
+// Small arrays lie as near to each other as alignment permits, large ones on pages of their own:
+// every copy then begins at the alignment of the first.
+uint64_t stride_of(uint64_t bytes) {
+  const uint64_t step = bytes < kLargeStride ? kSmallStride : kLargeStride;
+  return (bytes + step - 1) / step * step;
+}
+
+}  // namespace
+
+Buffer::Buffer(uint64_t bytes) : bytes_(bytes) {
+  if (bytes == 0) return;
+  int device = 0;
+  CUDA_CHECK(cudart().cudaGetDevice(&device));
+  void* data = nullptr;
+  if (device_facts(device).memory_pools) {
+    stream_ = &Stream::of(device);
+    CUDA_CHECK(cudart().cudaMallocAsync(&data, bytes, stream_->get()));
+  } else {
+    CUDA_CHECK(cudart().cudaMalloc(&data, bytes));
+  }
+  data_ = static_cast<std::byte*>(data);
+}
+
+// A failure to free is no news: the device is lost then, and the next call says so.
+Buffer::~Buffer() {
+  if (!data_) return;
+  if (stream_)
+    cudart().cudaFreeAsync(data_, stream_->get());
+  else
+    cudart().cudaFree(data_);
+}
+
+HostBuffer::HostBuffer(uint64_t bytes, bool pageable) : bytes_(bytes), pageable_(pageable) {
+  if (bytes == 0) return;
+  void* data = nullptr;
+  if (pageable)
+    data = std::malloc(bytes);
+  else
+    CUDA_CHECK(cudart().cudaMallocHost(&data, bytes));
+  if (!data) throw std::bad_alloc();
+  data_ = static_cast<std::byte*>(data);
+}
+
+HostBuffer::~HostBuffer() {
+  if (!data_) return;
+  if (pageable_)
+    std::free(data_);
+  else
+    cudart().cudaFreeHost(data_);
+}
+
+Copies::Copies(uint64_t bytes, uint64_t copies)
+    : bytes_(bytes), count_(copies), stride_(stride_of(bytes)), buffer_(needed(bytes, copies)) {}
+
+uint64_t Copies::needed(uint64_t bytes, uint64_t copies) {
+  constexpr uint64_t kAll = std::numeric_limits<uint64_t>::max();
+  if (bytes > kAll / 2 || copies == 0) return bytes;
+  const uint64_t stride = stride_of(bytes);
+  return stride > kAll / copies ? kAll : stride * copies;
+}
+
+}  // namespace deepbench::cuda

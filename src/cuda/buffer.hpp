@@ -1,0 +1,83 @@
+// Device memory and page-locked host memory, owned.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+namespace deepbench::cuda {
+
+class Stream;
+
+// Memory of the current device, aligned to 256 bytes at least; not initialised. It comes from the
+// device's pool where there is one, in the order of the device's stream: taking and giving back
+// then cost microseconds and do not wait.
+class Buffer {
+ public:
+  Buffer() = default;
+  explicit Buffer(uint64_t bytes);
+  ~Buffer();
+  Buffer(Buffer&& other) noexcept { swap(other); }
+  Buffer& operator=(Buffer&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+
+  std::byte* data() const { return data_; }
+  uint64_t bytes() const { return bytes_; }
+
+ private:
+  void swap(Buffer& other) {
+    std::swap(data_, other.data_);
+    std::swap(bytes_, other.bytes_);
+    std::swap(stream_, other.stream_);
+  }
+  std::byte* data_ = nullptr;
+  uint64_t bytes_ = 0;
+  const Stream* stream_ = nullptr;  // of the pool; none for plain allocations
+};
+
+// Host memory; page-locked, so that the device reaches it without the CPU, unless `pageable`.
+class HostBuffer {
+ public:
+  HostBuffer() = default;
+  HostBuffer(uint64_t bytes, bool pageable);
+  ~HostBuffer();
+  HostBuffer(HostBuffer&& other) noexcept { swap(other); }
+  HostBuffer& operator=(HostBuffer&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+
+  std::byte* data() const { return data_; }
+  uint64_t bytes() const { return bytes_; }
+
+ private:
+  void swap(HostBuffer& other) {
+    std::swap(data_, other.data_);
+    std::swap(bytes_, other.bytes_);
+    std::swap(pageable_, other.pageable_);
+  }
+  std::byte* data_ = nullptr;
+  uint64_t bytes_ = 0;
+  bool pageable_ = false;
+};
+
+// `copies` arrays of `bytes`, all at the same alignment: small ones 256 bytes apart, large ones
+// the page of the device's address translation.
+class Copies {
+ public:
+  Copies() = default;
+  Copies(uint64_t bytes, uint64_t copies);
+
+  std::byte* at(uint64_t copy) const { return buffer_.data() + copy * stride_; }
+  uint64_t bytes() const { return bytes_; }
+  uint64_t count() const { return count_; }
+  static uint64_t needed(uint64_t bytes, uint64_t copies);  // saturates
+
+ private:
+  uint64_t bytes_ = 0, count_ = 0, stride_ = 0;
+  Buffer buffer_;
+};
+
+}  // namespace deepbench::cuda

@@ -1,0 +1,32 @@
+// Statuses of NVIDIA's libraries become plugin::Error here, and nowhere else: the message names
+// library, status, expression and place.
+#pragma once
+
+#include "libraries.hpp"
+
+namespace deepbench::cuda {
+
+// Where an expression stands.
+struct Place {
+  const char* expression;
+  const char* file;
+  int line;
+};
+
+// Throws unless the status is success: DEVICE_LOST for errors after which the process can make no
+// further call (illegal address, launch failure, uncorrectable memory ...), OUT_OF_MEMORY, else
+// FAILED. A library that only says "execution failed" is asked what CUDA's run time knows.
+void check(nvidia::CUresult status, const Place& place);
+void check(nvidia::cudaError_t status, const Place& place);
+void check(nvidia::nvrtcResult status, const Place& place);
+void check(nvidia::cublasStatus_t status, const Place& place);
+void check(nvidia::nvmlReturn_t status, const Place& place);
+
+// Whether the error is one that ends the process' use of the device.
+bool is_sticky(nvidia::cudaError_t status);
+
+}  // namespace deepbench::cuda
+
+// NOLINTNEXTLINE: the expression's text and place need a macro.
+#define CUDA_CHECK(expression) \
+  ::deepbench::cuda::check((expression), ::deepbench::cuda::Place{#expression, __FILE__, __LINE__})

@@ -1,0 +1,153 @@
+// Counting devices and reading their facts.
+#include "device.hpp"
+
+#include <unistd.h>
+
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "check.hpp"
+#include "sensors.hpp"
+
+namespace deepbench::cuda {
+namespace {
+
+using nvidia::cudaDeviceAttr;
+
+constexpr double kEventResolutionNs = 500;  // documented for cudaEventElapsedTime
+// Two events in a graph are 2 to 3 us further apart than the calls between them are long (seen on
+// an H200): half a percent of such a span.
+constexpr double kMinSpanNs = 500e3;
+
+int attribute(cudaDeviceAttr which, int device) {
+  int value = 0;
+  CUDA_CHECK(cudart().cudaDeviceGetAttribute(&value, which, device));
+  return value;
+}
+
+std::string cuda_version(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+// The kernel module's node: there is a device, whatever the libraries say.
+bool driver_is_loaded() { return access("/dev/nvidiactl", F_OK) == 0; }
+
+[[noreturn]] void refuse_driver(nvidia::CUresult status) {
+  const char* text = nullptr;
+  driver().cuGetErrorString(status, &text);
+  std::string cure;
+  if (access("/dev/nvidiactl", R_OK | W_OK) != 0)
+    cure =
+        "; no permission for /dev/nvidiactl: ask for membership of the group that owns it, or "
+        "start the container with its GPUs";
+  plugin::unsupported(
+      "the NVIDIA driver cannot be used: " + std::string(text ? text : "unknown error") + cure);
+}
+
+// False where there is no device at all.
+bool driver_has_devices() {
+  const LibraryReport& library = report<nvidia::Driver>();
+  if (!library.usable()) {
+    if (!driver_is_loaded()) return false;
+    plugin::unsupported("an NVIDIA device is there, but not its driver's library: " +
+                        library.reason);
+  }
+  const nvidia::CUresult status = driver().cuInit(0);
+  if (status == nvidia::CUDA_ERROR_NO_DEVICE) return false;
+  if (status != nvidia::CUDA_SUCCESS) {
+    if (!driver_is_loaded()) return false;  // libcuda of an image that runs without a GPU
+    refuse_driver(status);
+  }
+  int count = 0;
+  CUDA_CHECK(driver().cuDeviceGetCount(&count));
+  return count > 0;
+}
+
+int32_t count_devices() {
+  if (!driver_has_devices()) return 0;
+  const LibraryReport& library = report<nvidia::Cudart>();
+  if (!library.usable())
+    plugin::unsupported("an NVIDIA device is there, but cudart cannot be used: " + library.reason);
+  int count = 0;
+  const nvidia::cudaError_t status = cudart().cudaGetDeviceCount(&count);
+  if (status == nvidia::cudaErrorNoDevice) return 0;
+  if (status == nvidia::cudaErrorInsufficientDriver) {
+    int version = 0;
+    driver().cuDriverGetVersion(&version);
+    plugin::unsupported("the driver is for CUDA " + cuda_version(version) + " and older than " +
+                        library.path + " (" + library.version +
+                        ") needs: update it, or pip install 'deepbench[cu" +
+                        std::to_string(version / 1000) + "]'");
+  }
+  CUDA_CHECK(status);
+  return count;
+}
+
+DeviceFacts read_facts(int device) {
+  DeviceFacts facts;
+  facts.major = attribute(nvidia::cudaDevAttrComputeCapabilityMajor, device);
+  facts.minor = attribute(nvidia::cudaDevAttrComputeCapabilityMinor, device);
+  facts.multiprocessors = attribute(nvidia::cudaDevAttrMultiProcessorCount, device);
+  facts.l2_bytes = uint64_t(attribute(nvidia::cudaDevAttrL2CacheSize, device));
+  facts.memory_pools = attribute(nvidia::cudaDevAttrMemoryPoolsSupported, device) != 0;
+  CUDA_CHECK(cudart().cudaSetDevice(device));
+  uint64_t available = 0;
+  CUDA_CHECK(cudart().cudaMemGetInfo(&available, &facts.memory_bytes));
+  char name[256] = "";
+  CUDA_CHECK(driver().cuDeviceGetName(name, int(sizeof name), device_handle(device)));
+  facts.name = name;
+  return facts;
+}
+
+}  // namespace
+
+nvidia::CUdevice device_handle(int device) {
+  nvidia::CUdevice handle = 0;
+  CUDA_CHECK(driver().cuDeviceGet(&handle, device));
+  return handle;
+}
+
+int32_t device_count() {
+  static const int32_t count = count_devices();
+  return count;
+}
+
+const DeviceFacts& device_facts(int device) {
+  static std::mutex mutex;
+  static std::map<int, DeviceFacts> known;
+  const std::lock_guard<std::mutex> lock(mutex);
+  const auto at = known.find(device);
+  if (at != known.end()) return at->second;
+  const int32_t count = device_count();
+  if (device < 0 || device >= count)
+    plugin::invalid("device " + std::to_string(device) + ": there " +
+                    (count == 1 ? "is 1 device" : "are " + std::to_string(count) + " devices") +
+                    ", counted from 0");
+  return known[device] = read_facts(device);
+}
+
+uint64_t memory_available(int device) {
+  CUDA_CHECK(cudart().cudaSetDevice(device));
+  uint64_t available = 0, total = 0;
+  CUDA_CHECK(cudart().cudaMemGetInfo(&available, &total));
+  return available;
+}
+
+void describe_device(int device, plugin::Sink& sink) {
+  const DeviceFacts& facts = device_facts(device);
+  sink.text("name", facts.name);
+  sink.text("compute_capability", std::to_string(facts.major) + "." + std::to_string(facts.minor));
+  sink.integer("multiprocessors", facts.multiprocessors);
+  sink.integer("last_level_cache_bytes", int64_t(facts.l2_bytes));
+  sink.integer("memory_bytes", int64_t(facts.memory_bytes));
+  sink.integer("memory_available_bytes", int64_t(memory_available(device)));
+  sink.real("timer_resolution_ns", kEventResolutionNs);
+  sink.real("min_span_ns", kMinSpanNs);
+  int version = 0;
+  CUDA_CHECK(driver().cuDriverGetVersion(&version));
+  sink.text("driver_cuda", cuda_version(version));
+  describe_sensors(device, sink);
+}
+
+}  // namespace deepbench::cuda

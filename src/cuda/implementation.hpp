@@ -1,0 +1,16 @@
+// What a file in ops/ implements: one operation through one library, listed in backend.cpp.
+#pragma once
+
+#include "deepbench/backend/routing.hpp"
+
+namespace deepbench::cuda {
+
+using plugin::Implementation;
+using plugin::LibraryFacts;
+
+// Made on first use; they live as long as the process.
+Implementation& cublaslt_gemm();
+Implementation& cublas_gemm();
+Implementation& runtime_memory();
+
+}  // namespace deepbench::cuda

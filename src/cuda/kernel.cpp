@@ -1,0 +1,23 @@
+// What all prepared calls have in common.
+#include "kernel.hpp"
+
+#include "timing.hpp"
+
+namespace deepbench::cuda {
+
+DeviceKernel::DeviceKernel(Stream& stream, const plugin::CopyPlan& plan)
+    : stream_(stream),
+      plan_(plan),
+      timer_(std::make_unique<CallTimer>(stream, plan,
+                                         [this](uint64_t copy) { this->enqueue(copy); })) {}
+
+DeviceKernel::~DeviceKernel() = default;
+
+void DeviceKernel::time_batch(const deepbench_request& request, deepbench_batch& batch) {
+  stream_.enter();
+  timer_->time(request, batch);
+}
+
+uint64_t DeviceKernel::last_copy() const { return timer_->last_copy(); }
+
+}  // namespace deepbench::cuda

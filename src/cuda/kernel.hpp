@@ -1,0 +1,39 @@
+// A prepared call on a device, whatever the operation: its cache regime and its timing. An
+// operation derives from it and says how one call is given to the stream.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "deepbench/backend/rotation.hpp"
+#include "deepbench/plugin.hpp"
+#include "stream.hpp"
+
+namespace deepbench::cuda {
+
+class CallTimer;
+
+class DeviceKernel : public plugin::Kernel {
+ public:
+  DeviceKernel(Stream& stream, const plugin::CopyPlan& plan);
+  ~DeviceKernel() override;
+
+  void time_batch(const deepbench_request& request, deepbench_batch& batch) final;
+
+ protected:
+  // Gives one call of this copy of the operands to the stream, without waiting for it. Called
+  // within a capture too: nothing here may allocate or synchronise.
+  virtual void enqueue(uint64_t copy) = 0;
+
+  nvidia::cudaStream_t stream() const { return stream_.get(); }
+  const Stream& where() const { return stream_; }
+  const plugin::CopyPlan& plan() const { return plan_; }
+  uint64_t last_copy() const;  // of the last call: what verification reads
+
+ private:
+  Stream& stream_;
+  plugin::CopyPlan plan_;
+  std::unique_ptr<CallTimer> timer_;
+};
+
+}  // namespace deepbench::cuda

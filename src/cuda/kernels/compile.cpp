@@ -1,0 +1,144 @@
+// Calling NVRTC.
+#include "kernels/compile.hpp"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+
+#include "check.hpp"
+#include "deepbench/plugin.hpp"
+#include "libraries.hpp"
+
+namespace deepbench::cuda {
+namespace {
+
+// The second: lambdas in kernels are the device's without saying so, as they are for newer ones.
+constexpr std::array<const char*, 2> kOptions = {"--std=c++17",
+                                                 "--device-as-default-execution-space"};
+
+class Program {
+ public:
+  explicit Program(const Source& source) : name_(source.name) {
+    std::vector<const char*> texts, names;
+    for (const Header& header : source.headers) {
+      texts.push_back(header.text.c_str());
+      names.push_back(header.name.c_str());
+    }
+    CUDA_CHECK(nvrtc().nvrtcCreateProgram(&program_, source.text.c_str(), name_.c_str(),
+                                          int(names.size()), texts.data(), names.data()));
+  }
+  ~Program() { nvrtc().nvrtcDestroyProgram(&program_); }
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  void name(const std::string& expression) {
+    CUDA_CHECK(nvrtc().nvrtcAddNameExpression(program_, expression.c_str()));
+  }
+
+  void compile(const Target& target) {
+    const std::string architecture = "--gpu-architecture=" + target.option();
+    std::vector<const char*> options(kOptions.begin(), kOptions.end());
+    options.push_back(architecture.c_str());
+    const nvidia::nvrtcResult result =
+        nvrtc().nvrtcCompileProgram(program_, int(options.size()), options.data());
+    if (result != nvidia::NVRTC_SUCCESS)
+      plugin::failed(name_ + " does not compile for " + target.option() + " (" +
+                     nvrtc().nvrtcGetErrorString(result) + "): " + log());
+  }
+
+  std::string code(const Target& target) {
+    return target.machine_code ? taken(nvrtc().nvrtcGetCUBINSize, nvrtc().nvrtcGetCUBIN)
+                               : taken(nvrtc().nvrtcGetPTXSize, nvrtc().nvrtcGetPTX);
+  }
+
+  std::string lowered(const std::string& expression) {
+    const char* name = nullptr;
+    CUDA_CHECK(nvrtc().nvrtcGetLoweredName(program_, expression.c_str(), &name));
+    return name;
+  }
+
+ private:
+  using Size = nvidia::nvrtcResult (*)(nvidia::nvrtcProgram, size_t*);
+  using Get = nvidia::nvrtcResult (*)(nvidia::nvrtcProgram, char*);
+
+  std::string taken(Size size, Get get) {
+    size_t bytes = 0;
+    CUDA_CHECK(size(program_, &bytes));
+    std::string text(bytes, '\0');
+    CUDA_CHECK(get(program_, text.data()));
+    return text;
+  }
+
+  // On one line, as every message is.
+  std::string log() {
+    const std::string text = taken(nvrtc().nvrtcGetProgramLogSize, nvrtc().nvrtcGetProgramLog);
+    std::string line;
+    for (const char c : text) {
+      if (c == '\0') break;
+      if (c != '\n' && c != ' ')
+        line += c;
+      else if (!line.empty() && line.back() != ' ')
+        line += ' ';
+    }
+    return line;
+  }
+
+  std::string name_;
+  nvidia::nvrtcProgram program_ = nullptr;
+};
+
+std::vector<int> known_architectures() {
+  int count = 0;
+  CUDA_CHECK(nvrtc().nvrtcGetNumSupportedArchs(&count));
+  std::vector<int> known(size_t(std::max(count, 0)));
+  if (count > 0) CUDA_CHECK(nvrtc().nvrtcGetSupportedArchs(known.data()));
+  return known;
+}
+
+}  // namespace
+
+std::string Target::option() const {
+  return (machine_code ? "sm_" : "compute_") + std::to_string(architecture);
+}
+
+// Machine code runs on its own generation, from its minor version on.
+Target target_for(int device, const std::vector<int>& known) {
+  int newest = 0;
+  for (const int architecture : known)
+    if (architecture <= device) newest = std::max(newest, architecture);
+  if (newest != 0) return {newest, newest / 10 == device / 10};
+  const int oldest = known.empty() ? 0 : *std::min_element(known.begin(), known.end());
+  plugin::unsupported("this device is sm_" + std::to_string(device) +
+                      ", and NVRTC compiles for sm_" + std::to_string(oldest) +
+                      " and newer: use CUDA 12's libraries, pip install 'deepbench[cu12]'");
+}
+
+Image compile(const Source& source, const std::string& expression, int device_architecture) {
+  const Target target = target_for(device_architecture, known_architectures());
+  Program program(source);
+  if (!expression.empty()) program.name(expression);
+  program.compile(target);
+  return {program.code(target), expression.empty() ? "" : program.lowered(expression)};
+}
+
+std::string compiler_identity() {
+  const LibraryReport& library = report<nvidia::Nvrtc>();
+  if (!library.usable()) plugin::unsupported(library.reason);
+  struct stat file = {};
+  stat(library.path.c_str(), &file);
+  return library.path + " " + library.version + " " + std::to_string(file.st_size) + " " +
+         std::to_string(file.st_mtime);
+}
+
+std::string cache_key(const Source& source, const std::string& expression, int device_architecture,
+                      const std::string& compiler) {
+  std::string key =
+      compiler + "\n" + std::to_string(device_architecture) + "\n" + expression + "\n";
+  for (const char* option : kOptions) key += std::string(option) + "\n";
+  key += source.name + "\n" + source.text;
+  for (const Header& header : source.headers) key += "\n" + header.name + "\n" + header.text;
+  return key;
+}
+
+}  // namespace deepbench::cuda

@@ -1,0 +1,180 @@
+/* What the kernels on operands share: elements of every type, and sums over a block of
+ * OPERAND_THREADS threads. CUDA alone. */
+#ifndef DEEPBENCH_CUDA_KERNELS_ELEMENT_H_
+#define DEEPBENCH_CUDA_KERNELS_ELEMENT_H_
+
+#include "fill.h"
+#include "walk.h"
+
+namespace {
+
+// Which thread of its block this is, in blocks of any shape.
+__device__ inline uint32_t thread_of_block() { return threadIdx.x + threadIdx.y * blockDim.x; }
+
+// ---- elements of every type ---------------------------------------------------------------------
+
+// stored(): as the type stores an element of the generator. value(): what is stored, as a double.
+template <int kType>
+struct Element {  // S8, U8, S7
+  using Word = uint8_t;
+  static __device__ Word stored(uint64_t seed, uint32_t operand, uint64_t index) {
+    return Word(deepbench_integer(deepbench_type(kType), seed, operand, index));
+  }
+  static __device__ double value(Word word) {
+    return kType == DEEPBENCH_U8 ? double(word) : double((signed char)word);
+  }
+};
+
+template <>
+struct Element<DEEPBENCH_F64> {
+  using Word = double;
+  static __device__ Word stored(uint64_t seed, uint32_t operand, uint64_t index) {
+    return deepbench_uniform(seed, operand, index);
+  }
+  static __device__ double value(Word word) { return word; }
+};
+
+template <>
+struct Element<DEEPBENCH_F32> {
+  using Word = float;
+  static __device__ Word stored(uint64_t seed, uint32_t operand, uint64_t index) {
+    return deepbench_uniform(seed, operand, index);
+  }
+  static __device__ double value(Word word) { return word; }
+};
+
+template <>
+struct Element<DEEPBENCH_F16> {
+  using Word = uint16_t;
+  static __device__ Word stored(uint64_t seed, uint32_t operand, uint64_t index) {
+    return deepbench_to_half(deepbench_uniform(seed, operand, index));
+  }
+  static __device__ double value(Word word) {
+#ifdef __CUDA_ARCH__  // exact, and one instruction
+    float wide;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(wide) : "h"(word));
+    return wide;
+#else
+    return deepbench_from_half(word);
+#endif
+  }
+};
+
+template <>
+struct Element<DEEPBENCH_BF16> {
+  using Word = uint16_t;
+  static __device__ Word stored(uint64_t seed, uint32_t operand, uint64_t index) {
+    return deepbench_to_bfloat16(deepbench_uniform(seed, operand, index));
+  }
+  static __device__ double value(Word word) { return deepbench_from_bfloat16(word); }
+};
+
+template <>
+struct Element<DEEPBENCH_E4M3> {
+  using Word = uint8_t;
+  static __device__ Word stored(uint64_t seed, uint32_t operand, uint64_t index) {
+    return deepbench_to_e4m3(deepbench_uniform(seed, operand, index));
+  }
+  static __device__ double value(Word word) { return deepbench_from_e4m3(word); }
+};
+
+template <>
+struct Element<DEEPBENCH_E5M2> {
+  using Word = uint8_t;
+  static __device__ Word stored(uint64_t seed, uint32_t operand, uint64_t index) {
+    return deepbench_to_e5m2(deepbench_uniform(seed, operand, index));
+  }
+  static __device__ double value(Word word) { return deepbench_from_e5m2(word); }
+};
+
+template <>
+struct Element<DEEPBENCH_S32> {
+  using Word = int32_t;
+  static __device__ Word stored(uint64_t seed, uint32_t operand, uint64_t index) {
+    return deepbench_integer(DEEPBENCH_S32, seed, operand, index);
+  }
+  static __device__ double value(Word word) { return word; }
+};
+
+template <>
+struct Element<DEEPBENCH_UNSIGNED_WORD> {
+  using Word = uint32_t;
+  static __device__ Word stored(uint64_t seed, uint32_t operand, uint64_t index) {
+    return uint32_t(deepbench_integer(DEEPBENCH_S32, seed, operand, index));
+  }
+  static __device__ double value(Word word) { return word; }
+};
+
+// Calls body with an Element<type>.
+template <class Body>
+__device__ void with_element(int32_t type, Body body) {
+  switch (type) {
+    case DEEPBENCH_F64:
+      return body(Element<DEEPBENCH_F64>());
+    case DEEPBENCH_F32:
+      return body(Element<DEEPBENCH_F32>());
+    case DEEPBENCH_F16:
+      return body(Element<DEEPBENCH_F16>());
+    case DEEPBENCH_BF16:
+      return body(Element<DEEPBENCH_BF16>());
+    case DEEPBENCH_E4M3:
+      return body(Element<DEEPBENCH_E4M3>());
+    case DEEPBENCH_E5M2:
+      return body(Element<DEEPBENCH_E5M2>());
+    case DEEPBENCH_S32:
+      return body(Element<DEEPBENCH_S32>());
+    case DEEPBENCH_S8:
+      return body(Element<DEEPBENCH_S8>());
+    case DEEPBENCH_U8:
+      return body(Element<DEEPBENCH_U8>());
+    case DEEPBENCH_S7:
+      return body(Element<DEEPBENCH_S7>());
+    case DEEPBENCH_UNSIGNED_WORD:
+      return body(Element<DEEPBENCH_UNSIGNED_WORD>());
+  }
+}
+
+// Calls body with an unsigned word of that many bytes.
+template <class Body>
+__device__ void with_word(uint32_t bytes, Body body) {
+  switch (bytes) {
+    case 1:
+      return body(uint8_t());
+    case 2:
+      return body(uint16_t());
+    case 4:
+      return body(uint32_t());
+    case 8:
+      return body(uint64_t());
+  }
+}
+
+// Adds up what the block's threads have: of threads that are `apart` threads apart, `members` in
+// number (a power of two), the first (member 0) is left with the sum. Always in the same order.
+template <int kValues, class Value>
+__device__ void sum_over_block(Value (&values)[kValues], uint32_t member, uint32_t members,
+                               uint32_t apart) {
+  __shared__ Value shared[kValues][OPERAND_THREADS];
+  const uint32_t thread = thread_of_block();
+  for (int i = 0; i < kValues; ++i) shared[i][thread] = values[i];
+  __syncthreads();
+  for (uint32_t half = members / 2; half > 0; half /= 2) {
+    if (member < half)
+      for (int i = 0; i < kValues; ++i) shared[i][thread] += shared[i][thread + half * apart];
+    __syncthreads();
+  }
+  for (int i = 0; i < kValues; ++i) values[i] = shared[i][thread];
+}
+
+__device__ __noinline__ double value_at(const void* data, int32_t type, uint64_t place) {
+  double value = 0;
+  with_element(type, [&](auto element) {
+    using E = decltype(element);
+    value = E::value(static_cast<const typename E::Word*>(data)[place]);
+  });
+  return value;
+}
+
+}  // namespace
+
+#endif  // DEEPBENCH_CUDA_KERNELS_ELEMENT_H_

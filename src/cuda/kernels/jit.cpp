@@ -1,0 +1,112 @@
+// Kernels in memory: found by name, else loaded from the cache, else compiled.
+#include "kernels/jit.hpp"
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <tuple>
+
+#include "check.hpp"
+#include "deepbench/plugin.hpp"
+#include "device.hpp"
+#include "kernels/cache.hpp"
+#include "kernels/compile.hpp"
+#include "kernels/sources.hpp"
+#include "libraries.hpp"
+
+namespace deepbench::cuda {
+namespace {
+
+// An extern "C" kernel is called by its own name; everything else is an expression.
+bool is_plain(const std::string& expression) {
+  return expression.find_first_not_of(
+             "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") ==
+         std::string::npos;
+}
+
+struct Module {
+  nvidia::CUmodule module = nullptr;
+  std::string entry;
+};
+
+std::optional<Module> try_load(const Image& image) {
+  Module loaded{nullptr, image.entry};
+  if (driver().cuModuleLoadData(&loaded.module, image.code.data()) != nvidia::CUDA_SUCCESS)
+    return std::nullopt;
+  return loaded;
+}
+
+// From the cache if what lies there can be loaded. Why a cached image cannot is of no interest: if
+// the device is at fault, so it is with a new one.
+Module load(const Source& source, const std::string& expression, int device) {
+  const DeviceFacts& facts = device_facts(device);
+  const int architecture = facts.major * 10 + facts.minor;
+  const KernelCache cache(cache_folder());
+  const std::string key = cache_key(source, expression, architecture, compiler_identity());
+  if (const std::optional<Image> cached = cache.load(key))
+    if (const std::optional<Module> module = try_load(*cached)) return *module;
+  const Image image = compile(source, expression, architecture);
+  Module module{nullptr, image.entry};
+  CUDA_CHECK(driver().cuModuleLoadData(&module.module, image.code.data()));
+  cache.store(key, image);
+  return module;
+}
+
+}  // namespace
+
+// Everything that was ever asked for; never unloaded.
+class Functions {
+ public:
+  static Functions& instance() {
+    static auto* functions = new Functions();
+    return *functions;
+  }
+
+  // `read_source` is called only if the module is not loaded yet.
+  template <class ReadSource>
+  const Function& get(const std::string& name, const std::string& expression, const Stream& stream,
+                      ReadSource read_source) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    std::unique_ptr<Function>& function = functions_[{stream.device(), name, expression}];
+    if (function) return *function;
+    stream.enter();
+    const std::string instance = is_plain(expression) ? "" : expression;
+    const auto module_key = std::make_tuple(stream.device(), name, instance);
+    auto at = modules_.find(module_key);
+    if (at == modules_.end())
+      at = modules_.emplace(module_key, load(read_source(), instance, stream.device())).first;
+    auto made = std::make_unique<Function>();
+    made->name_ = expression;
+    const std::string& entry = instance.empty() ? expression : at->second.entry;
+    CUDA_CHECK(driver().cuModuleGetFunction(&made->function_, at->second.module, entry.c_str()));
+    function = std::move(made);
+    return *function;
+  }
+
+ private:
+  using Key = std::tuple<int, std::string, std::string>;  // device, source, expression
+  std::mutex mutex_;
+  std::map<Key, Module> modules_;
+  std::map<Key, std::unique_ptr<Function>> functions_;
+};
+
+void Function::launch_with(const Shape& shape, nvidia::cudaStream_t stream,
+                           void** arguments) const {
+  CUDA_CHECK(driver().cuLaunchKernel(function_, shape.grid_x, shape.grid_y, shape.grid_z,
+                                     shape.block_x, shape.block_y, shape.block_z,
+                                     shape.shared_bytes, stream, arguments, nullptr));
+}
+
+const Function& function(const std::string& file, const std::string& expression,
+                         const Stream& stream) {
+  return Functions::instance().get(file, expression, stream, [&] { return source_of_file(file); });
+}
+
+const Function& function_of(const std::string& name, const std::string& source,
+                            const std::string& expression, const Stream& stream) {
+  return Functions::instance().get(name + "\n" + source, expression, stream,
+                                   [&] { return source_of_text(name, source); });
+}
+
+}  // namespace deepbench::cuda

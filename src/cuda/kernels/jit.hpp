@@ -1,0 +1,48 @@
+// Our own kernels: the sources in this folder, compiled by NVRTC to machine code for the device at
+// hand when they are first needed, and kept on disk by content, device and compiler.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "nvidia/driver.hpp"
+#include "stream.hpp"
+
+namespace deepbench::cuda {
+
+struct Shape {
+  uint32_t grid_x = 1, grid_y = 1, grid_z = 1;
+  uint32_t block_x = 1, block_y = 1, block_z = 1;
+  uint32_t shared_bytes = 0;
+};
+
+// One compiled kernel on one device. Lives as long as the process.
+class Function {
+ public:
+  // Arguments must have exactly the parameters' types.
+  template <class... Arguments>
+  void launch(const Shape& shape, nvidia::cudaStream_t stream, Arguments... arguments) const {
+    void* pointers[] = {&arguments...};
+    launch_with(shape, stream, pointers);
+  }
+  const std::string& name() const { return name_; }
+
+ private:
+  friend class Functions;
+  void launch_with(const Shape& shape, nvidia::cudaStream_t stream, void** arguments) const;
+  nvidia::CUfunction function_ = nullptr;
+  std::string name_;
+};
+
+// A kernel of kernels/FILE.cu for the stream's device: an extern "C" one by its name, ("operand",
+// "fill_elements"), or an instance of a template, ("reduce", "sum<float>"). The extern "C" kernels
+// of a file are compiled and loaded together. Throws plugin::Error: unsupported without NVRTC,
+// failed with the compiler's log if it does not compile.
+const Function& function(const std::string& file, const std::string& expression,
+                         const Stream& stream);
+
+// As above from a source text instead of a file; `name` is for messages. For tests.
+const Function& function_of(const std::string& name, const std::string& source,
+                            const std::string& expression, const Stream& stream);
+
+}  // namespace deepbench::cuda

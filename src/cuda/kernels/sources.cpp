@@ -1,0 +1,73 @@
+// Reading kernel sources and following their includes.
+#include "kernels/sources.hpp"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+#include "deepbench/plugin.hpp"
+
+namespace deepbench::cuda {
+namespace {
+
+std::string text_of(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  if (!file.is_open() || file.bad())
+    plugin::failed("the kernel source " + path.string() +
+                   " cannot be read: it is installed beside the backend, reinstall the package");
+  return text;
+}
+
+// The name in a line such as `#include "fill.h"`; empty in any other.
+std::string included_by(const std::string& line) {
+  const size_t open = line.find('"'), close = line.rfind('"');
+  std::string directive = line.substr(0, open);
+  directive.erase(std::remove(directive.begin(), directive.end(), ' '), directive.end());
+  return directive == "#include" && open < close ? line.substr(open + 1, close - open - 1) : "";
+}
+
+void add_headers(const std::string& text, const std::filesystem::path& folder,
+                 std::vector<Header>* headers) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    const std::string name = included_by(line.substr(0, line.find("/*")));
+    const auto is_known = [&](const Header& header) { return header.name == name; };
+    if (name.empty() || std::any_of(headers->begin(), headers->end(), is_known)) continue;
+    const std::string header = text_of(folder / name);
+    headers->push_back({name, header});
+    add_headers(header, folder, headers);
+  }
+}
+
+}  // namespace
+
+std::filesystem::path kernel_folder() {
+  if (const char* chosen = std::getenv("DEEPBENCH_CUDA_KERNELS"); chosen && *chosen) return chosen;
+  Dl_info self = {};
+  if (!dladdr(reinterpret_cast<const void*>(&kernel_folder), &self) || !self.dli_fname)
+    plugin::failed("the folder of the CUDA backend cannot be told");
+  std::error_code ignored;
+  std::filesystem::path file = std::filesystem::canonical(self.dli_fname, ignored);
+  if (file.empty()) file = self.dli_fname;
+  return file.parent_path() / "kernels";
+}
+
+Source source_of_text(const std::string& name, const std::string& text) {
+  Source source{name, text, {}};
+  add_headers(text, kernel_folder(), &source.headers);
+  std::sort(source.headers.begin(), source.headers.end(),
+            [](const Header& left, const Header& right) { return left.name < right.name; });
+  return source;
+}
+
+Source source_of_file(const std::string& file) {
+  const std::string name = file + ".cu";
+  return source_of_text("kernels/" + name, text_of(kernel_folder() / name));
+}
+
+}  // namespace deepbench::cuda

@@ -1,0 +1,55 @@
+// The process' one loader, and its tables.
+#include "libraries.hpp"
+
+#include "deepbench/plugin.hpp"
+#include "loader.hpp"
+
+namespace deepbench::cuda {
+namespace {
+
+Loader& loader() {
+  static Loader* instance = new Loader(toolkit_locations(), driver_locations());  // never closed
+  return *instance;
+}
+
+template <class Table>
+const Loaded<Table>& loaded() {
+  static const Loaded<Table>& entry = loader().get<Table>();
+  return entry;
+}
+
+}  // namespace
+
+template <class Table>
+const Table& api() {
+  const Loaded<Table>& entry = loaded<Table>();
+  if (!entry.report.usable()) plugin::unsupported(entry.report.reason);
+  return entry.table;
+}
+
+template <class Table>
+const LibraryReport& report() {
+  return loaded<Table>().report;
+}
+
+std::vector<LibraryReport> all_reports() { return loader().all_reports(); }
+std::vector<std::string> mixed_majors() { return loader().mixed_majors(); }
+
+// NOLINTNEXTLINE: two lines a library.
+#define DEFINE(Table)                  \
+  template const nvidia::Table& api(); \
+  template const LibraryReport& report<nvidia::Table>();
+DEFINE(Driver)
+DEFINE(Cudart)
+DEFINE(Nvrtc)
+DEFINE(NvJitLink)
+DEFINE(CublasLt)
+DEFINE(Cublas)
+DEFINE(Cudnn)
+DEFINE(Cusparse)
+DEFINE(Nccl)
+DEFINE(Nvml)
+DEFINE(Nvtx)
+#undef DEFINE
+
+}  // namespace deepbench::cuda

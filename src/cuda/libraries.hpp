@@ -1,0 +1,55 @@
+// NVIDIA's libraries as this process sees them: each is opened, and its table of functions filled,
+// when it is first asked for. An absent library or symbol is a reason.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "nvidia/cublas.hpp"
+#include "nvidia/cublaslt.hpp"
+#include "nvidia/cudart.hpp"
+#include "nvidia/cudnn.hpp"
+#include "nvidia/cusparse.hpp"
+#include "nvidia/driver.hpp"
+#include "nvidia/nccl.hpp"
+#include "nvidia/nvjitlink.hpp"
+#include "nvidia/nvml.hpp"
+#include "nvidia/nvrtc.hpp"
+#include "nvidia/nvtx.hpp"
+
+namespace deepbench::cuda {
+
+struct LibraryReport {
+  std::string name;      // "cudart", "nvrtc", "cublaslt", ...
+  std::string version;   // "13.0.96"; empty if it cannot be used
+  std::string path;      // the file, links resolved
+  std::string found_by;  // "DEEPBENCH_CUDA_LIBRARY_PATH", "beside the backend", "the loader"
+  std::string reason;    // why it cannot be used, with the cure; empty if it can
+  bool usable() const { return reason.empty(); }
+};
+
+// The table of functions of a library. Throws plugin::Error (unsupported) with the reason if the
+// library cannot be used. Cheap after the first time.
+template <class Table>
+const Table& api();
+// What describe() says of it; opens it, never throws.
+template <class Table>
+const LibraryReport& report();
+
+// Of all libraries, in the order in which they are loaded.
+std::vector<LibraryReport> all_reports();
+
+// One line for every pair of libraries that were made for different majors of CUDA.
+std::vector<std::string> mixed_majors();
+
+inline const nvidia::Driver& driver() { return api<nvidia::Driver>(); }
+inline const nvidia::Cudart& cudart() { return api<nvidia::Cudart>(); }
+inline const nvidia::Nvrtc& nvrtc() { return api<nvidia::Nvrtc>(); }
+inline const nvidia::CublasLt& cublaslt() { return api<nvidia::CublasLt>(); }
+inline const nvidia::Cublas& cublas() { return api<nvidia::Cublas>(); }
+inline const nvidia::Cudnn& cudnn() { return api<nvidia::Cudnn>(); }
+inline const nvidia::Cusparse& cusparse() { return api<nvidia::Cusparse>(); }
+inline const nvidia::Nccl& nccl() { return api<nvidia::Nccl>(); }
+inline const nvidia::Nvml& nvml() { return api<nvidia::Nvml>(); }
+
+}  // namespace deepbench::cuda

@@ -1,0 +1,254 @@
+// Which files, of which major, in which order.
+//
+// The driver says which majors it can run. cudart is taken from the first place that has one of
+// those, the newest there; all others are looked for in its major, and in another only where there
+// is none of it: that works as a rule, and mixed_majors() says so.
+#include "loader.hpp"
+
+#include <algorithm>
+
+namespace deepbench::cuda {
+namespace {
+
+constexpr int kMajors[] = {13, 12};  // that our declarations are tested with, the newest first
+
+// What a search may look at for this major.
+std::vector<Location> locations_for(const std::vector<Location>& all, int major) {
+  std::vector<Location> locations;
+  for (const Location& location : all)
+    if (location.cuda_major == 0 || location.cuda_major == major) locations.push_back(location);
+  return locations;
+}
+
+// A copied stub has no folder that tells: all of its functions fail alike.
+std::string refuse_stub(const SharedLibrary& library) {
+  const auto version = reinterpret_cast<decltype(nvidia::Driver::cuDriverGetVersion)>(
+      library.find("cuDriverGetVersion"));
+  int ignored = 0;
+  return version && version(&ignored) == nvidia::CUDA_ERROR_STUB_LIBRARY
+             ? library.path() + " is the toolkit's stub, not the driver's library"
+             : "";
+}
+
+std::string refuse_nothing(const SharedLibrary&) { return ""; }
+
+// Fills the table; "" or the first function that it cannot be without.
+template <class Table>
+std::string fill(Table& table, const SharedLibrary& library) {
+  std::string missing;
+  table.each([&](const char* name, auto& function, nvidia::Need need) {
+    function = reinterpret_cast<std::decay_t<decltype(function)>>(library.find(name));
+    if (!function && need == nvidia::Need::kRequired && missing.empty()) missing = name;
+  });
+  return missing;
+}
+
+}  // namespace
+
+struct Names {
+  const char* name;
+  std::vector<std::string> files;  // "*" stands for CUDA's major
+  enum Origin { kDriver, kToolkit, kOptional } origin;
+
+  std::vector<std::string> of_major(int major) const {
+    std::vector<std::string> names = files;
+    for (std::string& file : names)
+      if (file.back() == '*') file.replace(file.size() - 1, 1, std::to_string(major));
+    return names;
+  }
+};
+
+namespace {
+
+template <class Table>
+const Names& names_of();
+
+// NOLINTNEXTLINE: one line a library.
+#define NAMES(Table, ...)                     \
+  template <>                                 \
+  const Names& names_of<nvidia::Table>() {    \
+    static const Names names = {__VA_ARGS__}; \
+    return names;                             \
+  }
+NAMES(Driver, "driver", {"libcuda.so.1"}, Names::kDriver)
+NAMES(Cudart, "cudart", {"libcudart.so.*"}, Names::kToolkit)
+NAMES(Nvrtc, "nvrtc", {"libnvrtc.so.*"}, Names::kToolkit)
+NAMES(NvJitLink, "nvjitlink", {"libnvJitLink.so.*"}, Names::kToolkit)
+NAMES(CublasLt, "cublaslt", {"libcublasLt.so.*"}, Names::kToolkit)
+NAMES(Cublas, "cublas", {"libcublas.so.*"}, Names::kToolkit)
+NAMES(Cudnn, "cudnn", {"libcudnn.so.9"}, Names::kToolkit)
+NAMES(Cusparse, "cusparse", {"libcusparse.so.12"}, Names::kToolkit)
+NAMES(Nccl, "nccl", {"libnccl.so.2"}, Names::kToolkit)
+NAMES(Nvml, "nvml", {"libnvidia-ml.so.1"}, Names::kDriver)
+NAMES(Nvtx, "nvtx", {"libnvtx3interop.so.1", "libnvToolsExt.so.1"}, Names::kOptional)
+#undef NAMES
+
+}  // namespace
+
+// ---- searching ----------------------------------------------------------------------------------
+
+const Identity& Loader::driver() { return get<nvidia::Driver>().identity; }
+
+std::vector<int> Loader::usable_majors() {
+  std::vector<int> majors;
+  for (const int major : kMajors)
+    if (driver().cuda_major == 0 || major <= driver().cuda_major) majors.push_back(major);
+  return majors;
+}
+
+// cudart by places, so that one installation serves all; the others by majors.
+Found Loader::find(const Names& names) {
+  if (names.origin == Names::kDriver) return find_library(driver_, names.files, refuse_stub);
+  std::vector<int> majors = usable_majors();
+  if (major_ == 0) {
+    std::vector<std::string> files;
+    for (const int major : majors)
+      for (const std::string& file : names.of_major(major)) files.push_back(file);
+    return find_library(toolkit_, files, refuse_nothing);
+  }
+  std::stable_partition(majors.begin(), majors.end(), [&](int major) { return major == major_; });
+  Found found;
+  for (const int major : majors) {
+    const std::string trouble = found.trouble;
+    found = find_library(locations_for(toolkit_, major), names.of_major(major), refuse_nothing);
+    if (found.library.loaded()) break;
+    if (!trouble.empty()) found.trouble = trouble;
+  }
+  return found;
+}
+
+// ---- reasons ------------------------------------------------------------------------------------
+
+std::string Loader::cure(const Names& names) {
+  if (names.origin == Names::kDriver)
+    return "install NVIDIA's driver or, in a container, start it with the host's GPUs";
+  const int newest = kMajors[0];
+  const int major = driver().cuda_major ? std::min(driver().cuda_major, newest)
+                    : major_            ? major_
+                                        : newest;
+  if (names.origin == Names::kOptional)
+    return major == 12 ? "pip install nvidia-nvtx-cu12" : "pip install nvidia-nvtx";
+  return "pip install '.[cu" + std::to_string(major) + "]'";
+}
+
+std::string Loader::why_absent(const Names& names, const std::string& trouble) {
+  if (names.origin == Names::kDriver)
+    return (trouble.empty() ? names.files.front() + " was not found"
+                            : trouble + "; no other " + names.files.front() + " was found") +
+           "; " + cure(names);
+  const std::vector<int> majors = usable_majors();
+  if (majors.empty())
+    return "the driver is for CUDA " + driver().version + ", too old for CUDA 12: update it";
+  if (!trouble.empty()) return trouble + "; " + cure(names);
+  for (const int major : kMajors)
+    for (const Location& location : toolkit_) {
+      const std::string file = file_at(location, names.of_major(major).front());
+      if (file.empty() || major <= majors.front()) continue;
+      return file + " needs a driver for CUDA " + std::to_string(major) +
+             ", this one is for CUDA " + driver().version + "; " + cure(names);
+    }
+  return names.of_major(major_ ? major_ : majors.front()).front() + " was not found; " +
+         cure(names);
+}
+
+// ---- loading ------------------------------------------------------------------------------------
+
+// What a library looks for by name, when it is loaded or later, must be open by then.
+template <class Table>
+void Loader::open_needed() {
+  if constexpr (std::is_same_v<Table, nvidia::Cudart>) {
+    get<nvidia::Driver>();  // before cudart opens whatever has that name
+  } else if constexpr (std::is_same_v<Table, nvidia::CublasLt>) {
+    get<nvidia::Nvrtc>();
+  } else if constexpr (std::is_same_v<Table, nvidia::Cublas>) {
+    get<nvidia::CublasLt>();
+  } else if constexpr (std::is_same_v<Table, nvidia::Cudnn>) {
+    get<nvidia::Cublas>();
+  } else if constexpr (std::is_same_v<Table, nvidia::Cusparse>) {
+    get<nvidia::NvJitLink>();
+  }
+}
+
+template <class Table>
+Loaded<Table> Loader::load() {
+  const Names& names = names_of<Table>();
+  if (names.origin != Names::kDriver && !std::is_same_v<Table, nvidia::Cudart>)
+    get<nvidia::Cudart>();  // the major
+  open_needed<Table>();
+
+  Loaded<Table> loaded;
+  LibraryReport& report = loaded.report;
+  report.name = names.name;
+  const Found found = find(names);
+  if (!found.library.loaded()) {
+    report.reason = why_absent(names, found.trouble);
+    return loaded;
+  }
+  const std::string missing = fill(loaded.table, found.library);
+  loaded.identity = identify(loaded.table, found.library.path());
+  report.version = loaded.identity.version;
+  report.path = found.library.path();
+  report.found_by = found.found_by;
+  if (!missing.empty())
+    report.reason = report.path + (report.version.empty() ? "" : " (" + report.version + ")") +
+                    " is too old: it has no " + missing + "; " + cure(names);
+  else if (!loaded.identity.reason.empty())
+    report.reason = report.path + ": " + loaded.identity.reason;
+  return loaded;
+}
+
+template <class Table>
+const Loaded<Table>& Loader::get() {
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  auto& loaded = std::get<std::optional<Loaded<Table>>>(loaded_);
+  if (!loaded) {
+    loaded = load<Table>();
+    if constexpr (std::is_same_v<Table, nvidia::Cudart>)
+      if (loaded->report.usable()) major_ = loaded->identity.cuda_major;
+  }
+  return *loaded;
+}
+
+template <class Visit>
+void Loader::each(Visit visit) {
+  const auto visit_all = [&](const auto&... loaded) {
+    (visit(get<typename std::decay_t<decltype(loaded)>::value_type::Functions>()), ...);
+  };
+  std::apply(visit_all, loaded_);
+}
+
+std::vector<LibraryReport> Loader::all_reports() {
+  std::vector<LibraryReport> reports;
+  each([&](const auto& loaded) { reports.push_back(loaded.report); });
+  return reports;
+}
+
+std::vector<std::string> Loader::mixed_majors() {
+  const Loaded<nvidia::Cudart>& runtime = get<nvidia::Cudart>();
+  std::vector<std::string> lines;
+  if (!runtime.report.usable()) return lines;
+  each([&](const auto& loaded) {
+    const LibraryReport& report = loaded.report;
+    const int major = loaded.identity.cuda_major;
+    if (report.name == "driver" || !report.usable() || major == 0 || major == major_) return;
+    lines.push_back(report.name + " " + report.version + " (" + report.path +
+                    ") was made for CUDA " + std::to_string(major) + ", cudart " +
+                    runtime.report.version + " (" + runtime.report.path + ") for CUDA " +
+                    std::to_string(major_) + ": install all of one of the two");
+  });
+  return lines;
+}
+
+template const Loaded<nvidia::Driver>& Loader::get();
+template const Loaded<nvidia::Cudart>& Loader::get();
+template const Loaded<nvidia::Nvrtc>& Loader::get();
+template const Loaded<nvidia::NvJitLink>& Loader::get();
+template const Loaded<nvidia::CublasLt>& Loader::get();
+template const Loaded<nvidia::Cublas>& Loader::get();
+template const Loaded<nvidia::Cudnn>& Loader::get();
+template const Loaded<nvidia::Cusparse>& Loader::get();
+template const Loaded<nvidia::Nccl>& Loader::get();
+template const Loaded<nvidia::Nvml>& Loader::get();
+template const Loaded<nvidia::Nvtx>& Loader::get();
+
+}  // namespace deepbench::cuda

@@ -1,0 +1,188 @@
+// Launching our kernels over whole operands. What they need besides, and what they leave for the
+// host, is kept from one call to the next: verifying a row allocates nothing.
+#include "operand.hpp"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "bit_patterns.hpp"
+#include "buffer.hpp"
+#include "deepbench/ops/precision.hpp"
+#include "deepbench/plugin.hpp"
+#include "device.hpp"
+#include "kernels/jit.hpp"
+#include "kernels/walk.h"
+#include "operand_plan.hpp"
+
+namespace deepbench::cuda {
+namespace {
+
+// Memory that grows with what is asked of it. The host's is page-locked: kernels read and write it
+// in place.
+template <class Memory>
+class Scratch {
+ public:
+  template <class Element>
+  Element* of(uint64_t count) {
+    if (count * sizeof(Element) > memory_.bytes()) memory_ = make(count * sizeof(Element));
+    return reinterpret_cast<Element*>(memory_.data());
+  }
+
+ private:
+  static Memory make(uint64_t bytes);
+  Memory memory_;
+};
+
+constexpr uint64_t kSmallestScratch = 1 << 16;
+
+template <>
+Buffer Scratch<Buffer>::make(uint64_t bytes) {
+  return Buffer(std::max(2 * bytes, kSmallestScratch));
+}
+template <>
+HostBuffer Scratch<HostBuffer>::make(uint64_t bytes) {
+  return HostBuffer(std::max(2 * bytes, kSmallestScratch), /*pageable=*/false);
+}
+
+// All kernels of one device at once: none is loaded for the first time while a graph is captured.
+struct Toolbox {
+  explicit Toolbox(const Stream& stream)
+      : fill(function("operand", "fill_elements", stream)),
+        set(function("operand", "set_elements", stream)),
+        scan(function("operand", "scan_elements", stream)),
+        read(function("operand", "read_elements", stream)),
+        project(function("projection", "project_columns", stream)),
+        combine(function("projection", "combine_parts", stream)),
+        transpose_bytes(function("transpose", "transpose_bytes", stream)),
+        transpose_halves(function("transpose", "transpose_halves", stream)),
+        transpose_words(function("transpose", "transpose_words", stream)),
+        multiprocessors(device_facts(stream.device()).multiprocessors) {}
+
+  const Function &fill, &set, &scan, &read, &project, &combine;
+  const Function &transpose_bytes, &transpose_halves, &transpose_words;
+  const int multiprocessors;
+  std::mutex mutex;  // of the scratch memory
+  Scratch<HostBuffer> host, more_host;
+  Scratch<Buffer> device;
+};
+
+Toolbox& toolbox(const Stream& stream) {
+  static std::mutex mutex;
+  static auto* boxes = new std::map<int, std::unique_ptr<Toolbox>>();  // outlives the libraries
+  const std::lock_guard<std::mutex> lock(mutex);
+  std::unique_ptr<Toolbox>& box = (*boxes)[stream.device()];
+  if (!box) box = std::make_unique<Toolbox>(stream);
+  return *box;
+}
+
+bool is_empty(const Matrix& matrix) { return matrix.rows == 0 || matrix.columns == 0; }
+
+uint32_t bytes_of(const Matrix& matrix) { return uint32_t(size_of(matrix.type)); }
+
+int32_t type_of(const Matrix& matrix) {
+  return matrix.unsigned_words ? int32_t(DEEPBENCH_UNSIGNED_WORD) : int32_t(matrix.type);
+}
+
+void set_all(const Matrix& matrix, uint64_t bits, const Stream& stream) {
+  const Toolbox& box = toolbox(stream);
+  const Walk walk = walk_of(matrix);
+  box.set.launch(shape_of(walk, box.multiprocessors), stream.get(), matrix.data, bytes_of(matrix),
+                 walk, bits);
+}
+
+}  // namespace
+
+Inputs inputs_named(const std::string& name) {
+  if (name == "uniform") return Inputs::kUniform;
+  if (name == "zeros") return Inputs::kZeros;
+  if (name == "ones") return Inputs::kOnes;
+  plugin::invalid("inputs=" + name + ": must be uniform, zeros or ones");
+}
+
+void fill(const Matrix& matrix, Inputs inputs, uint64_t seed, uint32_t operand,
+          const Stream& stream) {
+  if (is_empty(matrix)) return;
+  if (inputs != Inputs::kUniform)
+    return set_all(matrix, inputs == Inputs::kOnes ? bits_of_one(matrix.type) : 0, stream);
+  const Toolbox& box = toolbox(stream);
+  const Walk walk = walk_of(matrix);
+  box.fill.launch(shape_of(walk, box.multiprocessors), stream.get(), matrix.data,
+                  int32_t(matrix.type), walk, seed, operand);
+}
+
+void poison(const Matrix& matrix, const Stream& stream) {
+  if (!is_empty(matrix)) set_all(matrix, poison_bits(matrix.type), stream);
+}
+
+deepbench_scan scan(const Matrix& matrix, const void* restored, const Stream& stream) {
+  deepbench_scan total = {sizeof(deepbench_scan), matrix.rows * matrix.columns, 0, 0};
+  if (is_empty(matrix)) return total;
+  Toolbox& box = toolbox(stream);
+  const std::lock_guard<std::mutex> lock(box.mutex);
+  const Walk walk = walk_of(matrix);
+  const Shape shape = shape_of(walk, box.multiprocessors);
+  const uint64_t blocks = uint64_t(shape.grid_x) * shape.grid_y;
+  Found* const found = box.host.of<Found>(blocks);
+  box.scan.launch(shape, stream.get(), static_cast<const void*>(matrix.data), restored,
+                  bytes_of(matrix), walk, poison_bits(matrix.type), non_finite_mask(matrix.type),
+                  found);
+  stream.synchronize();
+  for (uint64_t block = 0; block < blocks; ++block) {
+    total.untouched += found[block].untouched;
+    total.non_finite += found[block].non_finite;
+  }
+  return total;
+}
+
+void project(const Matrix& matrix, uint64_t rows, uint64_t seed, double* sums,
+             const Stream& stream) {
+  Toolbox& box = toolbox(stream);
+  const std::lock_guard<std::mutex> lock(box.mutex);
+  const ProjectionPlan plan = plan_projection(matrix, rows, box.multiprocessors);
+  double* const found = box.host.of<double>(rows);
+  double* const partial = box.device.of<double>(plan.partial_bytes() / sizeof(double));
+  box.project.launch(plan.shape, stream.get(), static_cast<const void*>(matrix.data),
+                     type_of(matrix), plan.projection, seed, partial);
+  box.combine.launch(plan.combining, stream.get(), static_cast<const double*>(partial), rows,
+                     uint64_t(plan.shape.grid_y), plan.combining_row_threads, found);
+  stream.synchronize();
+  std::copy(found, found + rows, sums);
+}
+
+void read(const Matrix& matrix, const uint64_t* indices, size_t count, double* values,
+          const Stream& stream) {
+  const uint64_t elements = matrix.rows * matrix.columns;
+  for (size_t i = 0; i < count; ++i)
+    if (indices[i] >= elements)
+      plugin::invalid("read_output: element " + std::to_string(indices[i]) + " of " +
+                      std::to_string(elements));
+  if (count == 0) return;
+  Toolbox& box = toolbox(stream);
+  const std::lock_guard<std::mutex> lock(box.mutex);
+  uint64_t* const wanted = box.host.of<uint64_t>(count);
+  double* const found = box.more_host.of<double>(count);
+  std::copy(indices, indices + count, wanted);
+  Shape shape;
+  shape.block_x = OPERAND_THREADS;
+  shape.grid_x = uint32_t((count + OPERAND_THREADS - 1) / OPERAND_THREADS);
+  box.read.launch(shape, stream.get(), static_cast<const void*>(matrix.data), type_of(matrix),
+                  matrix.rows, matrix.row_stride, matrix.column_stride,
+                  static_cast<const uint64_t*>(wanted), uint64_t(count), found);
+  stream.synchronize();
+  std::copy(found, found + count, values);
+}
+
+void transpose(const Matrix& from, const Matrix& to, const Stream& stream) {
+  const Shape shape = shape_of_transpose(from, to);
+  if (is_empty(from)) return;
+  const Toolbox& box = toolbox(stream);
+  const Function& kernel = size_of(from.type) == 1   ? box.transpose_bytes
+                           : size_of(from.type) == 2 ? box.transpose_halves
+                                                     : box.transpose_words;
+  kernel.launch(shape, stream.get(), static_cast<const void*>(from.data), to.data, from.rows,
+                from.columns, from.column_stride, to.column_stride);
+}
+
+}  // namespace deepbench::cuda

@@ -1,0 +1,206 @@
+// Matrix products through cublasGemmEx, the call that the original benchmark makes: C is replaced
+// by the result.
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <map>
+#include <mutex>
+
+#include "check.hpp"
+#include "implementation.hpp"
+#include "ops/gemm/cublaslt_plan.hpp"
+#include "ops/gemm/gemm_kernel.hpp"
+
+namespace deepbench::cuda {
+namespace {
+
+using lt::Types;
+using lt::types_of;
+
+struct Session {
+  nvidia::cublasHandle_t handle = nullptr;
+  const void* workspace = nullptr;  // that the handle has at present
+};
+
+// Sums of half and bfloat16 stay in 32 bits where k is split; float stays float.
+constexpr auto kMath =
+    nvidia::cublasMath_t(int(nvidia::CUBLAS_DEFAULT_MATH) |
+                         int(nvidia::CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION));
+
+// One for each device, made on first use; it stays on the device's stream.
+Session& session(const Stream& stream) {
+  static std::mutex mutex;
+  static std::map<int, Session> sessions;  // never destroyed: the process ends with them
+  const std::lock_guard<std::mutex> lock(mutex);
+  Session& known = sessions[stream.device()];
+  if (!known.handle) {
+    stream.enter();
+    nvidia::cublasHandle_t made = nullptr;
+    CUDA_CHECK(cublas().cublasCreate_v2(&made));
+    CUDA_CHECK(cublas().cublasSetStream_v2(made, stream.get()));
+    CUDA_CHECK(cublas().cublasSetMathMode(made, kMath));
+    known.handle = made;
+  }
+  return known;
+}
+
+union One {
+  float real;
+  int32_t integer;
+};
+
+class CublasCall final : public GemmCall {
+ public:
+  CublasCall(const GemmLayout& layout, uint64_t workspace_bytes, Stream& stream)
+      : name_(layout.name),
+        run_(layout.run),
+        types_(types_of(run_.precision)),
+        workspace_(workspace_bytes),
+        library_(cublas()),
+        session_(session(stream)),
+        stream_(stream.get()) {
+    if (types_.scale == nvidia::CUDA_R_32I)
+      one_.integer = 1;
+    else
+      one_.real = 1;
+  }
+
+  ~CublasCall() override { release_workspace(); }
+
+  void enqueue(const GemmOperands& operands, uint64_t copy) override {
+    take_workspace();
+    CUDA_CHECK(call(operands, copy));
+  }
+
+  // The library cannot be asked whether it has a kernel: it is tried.
+  nvidia::cublasStatus_t try_out(const GemmOperands& operands) {
+    take_workspace();
+    return call(operands, 0);
+  }
+
+  void describe(plugin::Sink& sink) const override {
+    sink.text("library", "cublas " + report<nvidia::Cublas>().version);
+    sink.text("algorithm", "cublasGemmEx" + (name_ == "plain" ? "" : " " + name_));
+    sink.integer("workspace_bytes", int64_t(workspace_.bytes()));
+  }
+
+ private:
+  nvidia::cublasStatus_t call(const GemmOperands& operands, uint64_t copy) const {
+    const auto operation = [](bool transposed) {
+      return transposed ? nvidia::CUBLAS_OP_T : nvidia::CUBLAS_OP_N;
+    };
+    return library_.cublasGemmEx(session_.handle, operation(run_.trans_a), operation(run_.trans_b),
+                                 int(run_.m), int(run_.n), int(run_.k), &one_, operands.a(copy),
+                                 types_.a, int(run_.rows_a()), operands.b(copy), types_.b,
+                                 int(run_.rows_b()), &one_, operands.c(copy), types_.c, int(run_.m),
+                                 types_.compute, nvidia::CUBLAS_GEMM_DEFAULT);
+  }
+
+  // The handle is everybody's, the workspace is this kernel's.
+  void take_workspace() {
+    if (session_.workspace == workspace_.data()) return;
+    CUDA_CHECK(
+        library_.cublasSetWorkspace_v2(session_.handle, workspace_.data(), workspace_.bytes()));
+    session_.workspace = workspace_.data();
+  }
+
+  // The handle forgets the workspace: setting the stream sets its own.
+  void release_workspace() {
+    if (session_.workspace != workspace_.data()) return;
+    library_.cublasSetStream_v2(session_.handle, stream_);
+    session_.workspace = nullptr;
+  }
+
+  std::string name_;
+  Gemm run_;
+  Types types_;
+  Buffer workspace_;
+  const nvidia::Cublas& library_;
+  Session& session_;
+  nvidia::cudaStream_t stream_;
+  One one_{};
+};
+
+class CublasGemm final : public Implementation {
+ public:
+  LibraryFacts library() override {
+    const LibraryReport& found = report<nvidia::Cublas>();
+    return {found.version, found.path, found.reason};
+  }
+
+  void supports(const plugin::Problem& problem, const plugin::Options& options) override {
+    layout(gemm_problem(problem), options);
+  }
+
+  uint64_t memory_needed(const plugin::Problem& problem, const plugin::Options& options) override {
+    const GemmLayout chosen = layout(gemm_problem(problem), options);
+    return chosen.needed_bytes(plan_gemm_copies(chosen, options), workspace(options));
+  }
+
+  std::vector<std::string> candidates(const plugin::Problem& problem,
+                                      const plugin::Options& options) override {
+    std::vector<std::string> names;
+    for (const GemmLayout& known : layouts(gemm_problem(problem), options))
+      names.push_back(known.name);
+    return names;
+  }
+
+  std::unique_ptr<plugin::Kernel> prepare(const plugin::Problem& problem,
+                                          const plugin::Options& options) override {
+    const GemmLayout chosen = layout(gemm_problem(problem), options);
+    Stream& stream = Stream::of(options.device);
+    const plugin::CopyPlan copies = plan_gemm_copies(chosen, options);
+    auto operands = std::make_unique<GemmOperands>(chosen, copies, inputs_named(options.inputs),
+                                                   options.seed, stream);
+    auto call = std::make_unique<CublasCall>(chosen, workspace(options), stream);
+    if (chosen.run.precision.precision == Precision::kInt8) require_kernel(*call, *operands);
+    return std::make_unique<GemmKernel>(stream, copies, std::move(operands), std::move(call));
+  }
+
+ private:
+  static uint64_t workspace(const plugin::Options& options) {
+    return uint64_t(std::max<int64_t>(0, options.workspace));
+  }
+
+  static std::vector<GemmLayout> layouts(const Gemm& gemm, const plugin::Options& options) {
+    return gemm_layouts(gemm, options, /*in_place=*/true);
+  }
+
+  // 8-bit integers have kernels for some leading dimensions only.
+  static void require_kernel(CublasCall& call, GemmOperands& operands) {
+    const nvidia::cublasStatus_t status = call.try_out(operands);
+    if (status == nvidia::CUBLAS_STATUS_NOT_SUPPORTED ||
+        status == nvidia::CUBLAS_STATUS_INVALID_VALUE)
+      plugin::unsupported(std::string("cublasGemmEx takes no int8 operands of these dimensions: ") +
+                          cublas().cublasGetStatusName(status));
+    CUDA_CHECK(status);
+    operands.restore();
+  }
+
+  static void require_precision(const Gemm& gemm) {
+    const Precision precision = gemm.precision.precision;
+    if (precision == Precision::kFp8E4m3 || precision == Precision::kFp8E5m2)
+      plugin::unsupported("cublasGemmEx has no 8-bit floating-point types; cublaslt has");
+  }
+
+  static GemmLayout layout(const Gemm& gemm, const plugin::Options& options) {
+    require_precision(gemm);
+    require_gemm_on_device(gemm, options.device);
+    for (const GemmLayout& known : layouts(gemm, options)) {
+      if (!options.candidate.empty() && options.candidate != known.name) continue;
+      if (std::max({known.run.m, known.run.n, known.run.k}) > std::numeric_limits<int>::max())
+        plugin::unsupported("cublasGemmEx takes dimensions of 32 bits");
+      return known;
+    }
+    unknown_gemm_candidate("cublas", options.candidate);
+  }
+};
+
+}  // namespace
+
+Implementation& cublas_gemm() {
+  static auto* implementation = new CublasGemm();
+  return *implementation;
+}
+
+}  // namespace deepbench::cuda

@@ -1,0 +1,98 @@
+// Matrix products through cuBLASLt: prepared calls of cublasLtMatmul, C and D apart.
+#include "check.hpp"
+#include "implementation.hpp"
+#include "ops/gemm/cublaslt_plan.hpp"
+#include "ops/gemm/gemm_kernel.hpp"
+
+namespace deepbench::cuda {
+namespace lt {
+namespace {
+
+// alpha = beta = 1 in the type that the library wants them in.
+union One {
+  float real;
+  int32_t integer;
+};
+
+class Call final : public GemmCall {
+ public:
+  Call(Plan plan, Stream& stream)
+      : plan_(std::move(plan)),
+        descriptors_(plan_.layout.run),
+        workspace_(plan_.workspace_bytes),
+        library_(cublaslt()),
+        handle_(handle(stream.device())),
+        stream_(stream.get()) {
+    if (types_of(plan_.layout.run.precision).scale == nvidia::CUDA_R_32I)
+      one_.integer = 1;
+    else
+      one_.real = 1;
+  }
+
+  void enqueue(const GemmOperands& operands, uint64_t copy) override {
+    CUDA_CHECK(library_.cublasLtMatmul(
+        handle_, descriptors_.operation.get(), &one_, operands.a(copy), descriptors_.a.get(),
+        operands.b(copy), descriptors_.b.get(), &one_, operands.c(copy), descriptors_.c.get(),
+        operands.d(copy), descriptors_.c.get(), &plan_.algo, workspace_.data(), workspace_.bytes(),
+        stream_));
+  }
+
+  void describe(plugin::Sink& sink) const override {
+    sink.text("library", "cublaslt " + version());
+    sink.text("algorithm", plan_.layout.name + ": " + plan_.algorithm.text());
+    sink.integer("workspace_bytes", int64_t(plan_.workspace_bytes));
+    sink.real("planning_ns", plan_.planning_ns);
+  }
+
+ private:
+  Plan plan_;
+  Descriptors descriptors_;
+  Buffer workspace_;
+  const nvidia::CublasLt& library_;
+  nvidia::cublasLtHandle_t handle_;
+  nvidia::cudaStream_t stream_;
+  One one_{};
+};
+
+class CublasLtGemm final : public Implementation {
+ public:
+  LibraryFacts library() override {
+    const LibraryReport& found = report<nvidia::CublasLt>();
+    return {found.version, found.path, found.reason};
+  }
+
+  void supports(const plugin::Problem& problem, const plugin::Options& options) override {
+    plan_gemm(gemm_problem(problem), options);
+  }
+
+  uint64_t memory_needed(const plugin::Problem& problem, const plugin::Options& options) override {
+    const Plan plan = plan_gemm(gemm_problem(problem), options);
+    return plan.layout.needed_bytes(plan_gemm_copies(plan.layout, options), plan.workspace_bytes);
+  }
+
+  std::vector<std::string> candidates(const plugin::Problem& problem,
+                                      const plugin::Options& options) override {
+    return gemm_candidates(gemm_problem(problem), options);
+  }
+
+  std::unique_ptr<plugin::Kernel> prepare(const plugin::Problem& problem,
+                                          const plugin::Options& options) override {
+    Plan plan = plan_gemm(gemm_problem(problem), options);
+    Stream& stream = Stream::of(options.device);
+    const plugin::CopyPlan copies = plan_gemm_copies(plan.layout, options);
+    auto operands = std::make_unique<GemmOperands>(
+        plan.layout, copies, inputs_named(options.inputs), options.seed, stream);
+    auto call = std::make_unique<Call>(std::move(plan), stream);
+    return std::make_unique<GemmKernel>(stream, copies, std::move(operands), std::move(call));
+  }
+};
+
+}  // namespace
+}  // namespace lt
+
+Implementation& cublaslt_gemm() {
+  static auto* implementation = new lt::CublasLtGemm();
+  return *implementation;
+}
+
+}  // namespace deepbench::cuda

@@ -1,0 +1,233 @@
+// What `best` and `exhaustive` may try: the heuristics' list, the same with k split otherwise,
+// their neighbours, and whatever else the library enumerates.
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+#include "device.hpp"
+#include "ops/gemm/cublaslt_plan.hpp"
+
+namespace deepbench::cuda::lt {
+namespace {
+
+using namespace nvidia;  // NOLINT: the vendor's names, as in its documentation
+
+constexpr size_t kMostIds = 400;
+constexpr int kMostChecks = 2000;     // microseconds each
+constexpr int kMostAlgorithms = 256;  // ids that the library may enumerate
+constexpr size_t kPromising = 8;      // of the heuristics' list: before anything else
+constexpr size_t kOtherLayouts = 4;   // of the list for a layout that is seldom better
+constexpr size_t kLeaders = 3;        // whose settings are varied
+constexpr size_t kMostSplits = 12;    // of one leader
+constexpr int64_t kShortestSplit = 128;
+constexpr int64_t kMostWaves = 8;  // of split blocks: more only add to what is to be reduced
+
+constexpr uint32_t kSplits[] = {2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128};
+constexpr uint32_t kClusters[] = {0, 2, 3, 5, 6, 4, 8, 7, 9};  // auto, 1x1, 2x1, 1x2, 2x2 ...
+
+int64_t blocks(const Gemm& gemm, const Tile& tile) {
+  if (tile.rows == 0 || tile.columns == 0) return 0;
+  return ((gemm.m + tile.rows - 1) / tile.rows) * ((gemm.n + tile.columns - 1) / tile.columns);
+}
+
+// What an algorithm can be set to.
+std::vector<uint32_t> choices(const cublasLtMatmulAlgo_t& algo,
+                              cublasLtMatmulAlgoCapAttributes_t attribute) {
+  const CublasLt& library = cublaslt();
+  size_t bytes = 0;
+  if (library.cublasLtMatmulAlgoCapGetAttribute(&algo, attribute, nullptr, 0, &bytes) !=
+          CUBLAS_STATUS_SUCCESS ||
+      bytes < sizeof(uint32_t))
+    return {0};
+  std::vector<uint32_t> values(bytes / sizeof(uint32_t));
+  if (library.cublasLtMatmulAlgoCapGetAttribute(&algo, attribute, values.data(), bytes, &bytes) !=
+      CUBLAS_STATUS_SUCCESS)
+    return {0};
+  return values;
+}
+
+uint32_t capability(const cublasLtMatmulAlgo_t& algo, cublasLtMatmulAlgoCapAttributes_t attribute) {
+  uint32_t value = 0;
+  size_t written = 0;
+  cublaslt().cublasLtMatmulAlgoCapGetAttribute(&algo, attribute, &value, sizeof value, &written);
+  return value;
+}
+
+// By its settings where they say all of it, else by its place in the heuristics' list.
+Candidate candidate_for(const Query& query, size_t place, const cublasLtMatmulAlgo_t& algo) {
+  Candidate candidate;
+  candidate.layout = query.layout.name;
+  candidate.algorithm = settings_of(algo);
+  const auto rebuilt = configured(candidate.algorithm, query.layout.run.precision, query.device);
+  if (!rebuilt || std::memcmp(&*rebuilt, &algo, sizeof algo) != 0) candidate.heuristic = int(place);
+  return candidate;
+}
+
+class Collector {
+ public:
+  const std::vector<std::string>& ids() const { return ids_; }
+  bool is_full() const { return ids_.size() >= kMostIds; }
+  void add(const Candidate& candidate) {
+    std::string id = candidate.str();
+    if (!is_full() && known_.insert(id).second) ids_.push_back(std::move(id));
+  }
+
+ private:
+  std::vector<std::string> ids_;
+  std::set<std::string> known_;
+};
+
+// The candidates of one layout.
+class Explorer {
+ public:
+  Explorer(const Query& query, Collector& collector)
+      : query_(query),
+        collector_(collector),
+        descriptors_(query.layout.run),
+        answer_(ask(query, kMany)) {}
+
+  // Places [begin, end) of the heuristics' list.
+  void add_heuristics(size_t begin, size_t end) {
+    for (size_t place = begin; place < std::min(end, answer_->results.size()); ++place)
+      collector_.add(candidate_for(query_, place, answer_->results[place].algo));
+  }
+
+  // k split among blocks, where the output alone does not occupy the device.
+  void add_splits() {
+    for (const Algorithm& leader : leaders()) {
+      size_t added = 0;
+      for (const uint32_t split : kSplits) {
+        if (added >= kMostSplits || !is_worth_splitting(leader, split)) break;
+        Algorithm varied = leader;
+        varied.split_k = split;
+        for (const uint32_t reduction : reductions(leader)) {
+          varied.reduction = reduction;
+          if (try_out(varied)) ++added;
+        }
+      }
+    }
+  }
+
+  // One setting of a leader changed at a time.
+  void add_neighbours() {
+    for (const Algorithm& leader : leaders()) {
+      const auto algo = configured(leader, query_.layout.run.precision, query_.device);
+      if (!algo) continue;
+      vary(leader, &Algorithm::cluster, {std::begin(kClusters), std::end(kClusters)});
+      vary(leader, &Algorithm::stages, choices(*algo, CUBLASLT_ALGO_CAP_STAGES_IDS));
+      if (capability(*algo, CUBLASLT_ALGO_CAP_CTA_SWIZZLING_SUPPORT))
+        vary(leader, &Algorithm::swizzle, {0, 1});
+      vary(leader, &Algorithm::tile, choices(*algo, CUBLASLT_ALGO_CAP_TILE_IDS));
+    }
+  }
+
+  // Everything else, the leaders' algorithms first.
+  void add_all() {
+    for (const uint32_t id : algorithm_ids()) {
+      Algorithm algorithm;
+      algorithm.id = id;
+      const auto algo = configured(algorithm, query_.layout.run.precision, query_.device);
+      if (!algo) continue;
+      for (const uint32_t tile : choices(*algo, CUBLASLT_ALGO_CAP_TILE_IDS)) {
+        algorithm.tile = tile;
+        vary(algorithm, &Algorithm::stages, choices(*algo, CUBLASLT_ALGO_CAP_STAGES_IDS));
+        if (is_done()) return;
+      }
+    }
+  }
+
+ private:
+  bool is_done() const { return checks_ >= kMostChecks || collector_.is_full(); }
+
+  std::vector<Algorithm> leaders() const {
+    std::vector<Algorithm> all;
+    for (size_t i = 0; i < std::min(kLeaders, answer_->results.size()); ++i)
+      all.push_back(settings_of(answer_->results[i].algo));
+    return all;
+  }
+
+  bool is_worth_splitting(const Algorithm& leader, uint32_t split) const {
+    const Gemm& gemm = query_.layout.run;
+    const int64_t busy = device_facts(query_.device).multiprocessors;
+    const int64_t unsplit = blocks(gemm, tile_size(leader.tile));
+    return unsplit < busy && unsplit * split <= kMostWaves * busy &&
+           gemm.k / split >= kShortestSplit;
+  }
+
+  // The workspace's way first; the leader's own if it splits.
+  std::vector<uint32_t> reductions(const Algorithm& leader) const {
+    std::vector<uint32_t> all = {CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE};
+    const bool other = leader.reduction != 0 && leader.reduction != all.front();
+    if (other) all.insert(all.begin(), leader.reduction);
+    return all;
+  }
+
+  bool try_out(const Algorithm& algorithm) {
+    if (is_done()) return false;
+    ++checks_;
+    if (!runnable(algorithm, query_, descriptors_)) return false;
+    Candidate candidate;
+    candidate.layout = query_.layout.name;
+    candidate.algorithm = algorithm;
+    collector_.add(candidate);
+    return true;
+  }
+
+  void vary(Algorithm algorithm, uint32_t Algorithm::*setting,
+            const std::vector<uint32_t>& values) {
+    for (const uint32_t value : values) {
+      algorithm.*setting = value;
+      try_out(algorithm);
+    }
+  }
+
+  std::vector<uint32_t> algorithm_ids() const {
+    const Types t = types_of(query_.layout.run.precision);
+    std::vector<int> listed(kMostAlgorithms);
+    int count = 0;
+    if (cublaslt().cublasLtMatmulAlgoGetIds(handle(query_.device), t.compute, t.scale, t.a, t.b,
+                                            t.c, t.c, kMostAlgorithms, listed.data(),
+                                            &count) != CUBLAS_STATUS_SUCCESS)
+      count = 0;
+    std::vector<uint32_t> ids;
+    const auto add = [&](uint32_t id) {
+      if (std::find(ids.begin(), ids.end(), id) == ids.end()) ids.push_back(id);
+    };
+    for (const Result& result : answer_->results) add(settings_of(result.algo).id);
+    for (int i = 0; i < count; ++i) add(uint32_t(listed[size_t(i)]));
+    return ids;
+  }
+
+  Query query_;
+  Collector& collector_;
+  Descriptors descriptors_;
+  std::shared_ptr<const Answer> answer_;
+  int checks_ = 0;
+};
+
+}  // namespace
+
+std::vector<std::string> gemm_candidates(const Gemm& gemm, const plugin::Options& options) {
+  plugin::Options own_choice = options;
+  own_choice.candidate.clear();
+  const Plan first = plan_gemm(gemm, own_choice);
+  const uint64_t workspace = uint64_t(std::max<int64_t>(0, options.workspace));
+  Collector collector;
+  collector.add(candidate_for({first.layout, options.device, workspace}, 0, first.algo));
+
+  const auto layouts = gemm_layouts(gemm, options, /*in_place=*/false);
+  std::vector<Explorer> explorers;
+  for (auto layout = layouts.rbegin(); layout != layouts.rend(); ++layout)
+    explorers.emplace_back(Query{*layout, options.device, workspace}, collector);
+  Explorer& preferred = explorers.front();  // what tensor cores take as it is, where there is one
+  preferred.add_heuristics(0, kPromising);
+  for (size_t i = 1; i < explorers.size(); ++i) explorers[i].add_heuristics(0, kOtherLayouts);
+  preferred.add_splits();
+  preferred.add_heuristics(kPromising, kMany);
+  preferred.add_neighbours();
+  for (size_t i = 1; i < explorers.size(); ++i) explorers[i].add_heuristics(kOtherLayouts, kMany);
+  preferred.add_all();
+  return collector.ids();
+}
+
+}  // namespace deepbench::cuda::lt

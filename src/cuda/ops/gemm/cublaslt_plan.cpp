@@ -1,0 +1,288 @@
+// Descriptors, heuristics and algorithms of cuBLASLt.
+#include "ops/gemm/cublaslt_plan.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <mutex>
+
+#include "check.hpp"
+#include "ops/gemm/gemm_kernel.hpp"
+
+namespace deepbench::cuda::lt {
+namespace {
+
+using namespace nvidia;  // NOLINT: the vendor's names, as in its documentation
+
+constexpr size_t kMostAnswers = 512;  // kept
+
+template <class Value>
+void set(const MatmulDesc& descriptor, cublasLtMatmulDescAttributes_t attribute, Value value) {
+  CUDA_CHECK(
+      cublaslt().cublasLtMatmulDescSetAttribute(descriptor.get(), attribute, &value, sizeof value));
+}
+
+template <class Value>
+void set(const Preference& preference, cublasLtMatmulPreferenceAttributes_t attribute,
+         Value value) {
+  CUDA_CHECK(cublaslt().cublasLtMatmulPreferenceSetAttribute(preference.get(), attribute, &value,
+                                                             sizeof value));
+}
+
+MatrixLayout matrix(cudaDataType type, int64_t rows, int64_t columns) {
+  cublasLtMatrixLayout_t made = nullptr;
+  CUDA_CHECK(
+      cublaslt().cublasLtMatrixLayoutCreate(&made, type, uint64_t(rows), uint64_t(columns), rows));
+  return MatrixLayout(made);
+}
+
+Preference preference_for(const Query& query) {
+  cublasLtMatmulPreference_t made = nullptr;
+  CUDA_CHECK(cublaslt().cublasLtMatmulPreferenceCreate(&made));
+  Preference preference(made);
+  set(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, query.workspace_bytes);
+  set(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+      allowed_reductions(query.layout.run.precision));
+  return preference;
+}
+
+// Statuses by which the library says that it has nothing for what is described.
+bool is_refusal(cublasStatus_t status) {
+  return status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE ||
+         status == CUBLAS_STATUS_ARCH_MISMATCH;
+}
+
+std::vector<Result> query_library(const Query& query, int most) {
+  const Descriptors described(query.layout.run);
+  const Preference preference = preference_for(query);
+  std::vector<Result> results(static_cast<size_t>(most));
+  int returned = 0;
+  const cublasStatus_t status = cublaslt().cublasLtMatmulAlgoGetHeuristic(
+      handle(query.device), described.operation.get(), described.a.get(), described.b.get(),
+      described.c.get(), described.c.get(), preference.get(), most, results.data(), &returned);
+  if (is_refusal(status)) return {};
+  CUDA_CHECK(status);
+  results.resize(static_cast<size_t>(returned));
+  const auto unusable = [&](const Result& result) {
+    return result.state != CUBLAS_STATUS_SUCCESS || result.workspaceSize > query.workspace_bytes;
+  };
+  results.erase(std::remove_if(results.begin(), results.end(), unusable), results.end());
+  return results;
+}
+
+std::string key_of(const Query& query, int results) {
+  const Gemm& g = query.layout.run;
+  std::string key(g.precision.name);
+  key += g.trans_a ? " t" : " n";
+  key += g.trans_b ? "t" : "n";
+  for (const int64_t part :
+       {g.m, g.n, g.k, int64_t(query.device), int64_t(query.workspace_bytes), int64_t(results)})
+    key += " " + std::to_string(part);
+  return key;
+}
+
+template <class Value>
+uint32_t setting(const cublasLtMatmulAlgo_t& algo, cublasLtMatmulAlgoConfigAttributes_t attribute) {
+  Value value = 0;
+  size_t written = 0;
+  const cublasStatus_t status = cublaslt().cublasLtMatmulAlgoConfigGetAttribute(
+      &algo, attribute, &value, sizeof value, &written);
+  return status == CUBLAS_STATUS_SUCCESS ? uint32_t(value) : 0;  // older than the attribute
+}
+
+// What is its default need not be set, which older libraries could not.
+template <class Value>
+bool configure(cublasLtMatmulAlgo_t& algo, cublasLtMatmulAlgoConfigAttributes_t attribute,
+               uint32_t wanted) {
+  const auto value = static_cast<Value>(wanted);
+  if (setting<Value>(algo, attribute) == uint32_t(value) && uint32_t(value) == wanted) return true;
+  return uint32_t(value) == wanted &&
+         cublaslt().cublasLtMatmulAlgoConfigSetAttribute(&algo, attribute, &value, sizeof value) ==
+             CUBLAS_STATUS_SUCCESS;
+}
+
+std::string transposition(const Gemm& gemm) {
+  return std::string(gemm.trans_a ? "t" : "n") + (gemm.trans_b ? "t" : "n");
+}
+
+[[noreturn]] void refuse(const Gemm& gemm, const plugin::Options& options) {
+  std::string reason = "cuBLASLt " + version() + " has no algorithm for " +
+                       std::string(gemm.precision.name) + " " + transposition(gemm) +
+                       " of these dimensions on this device";
+  if (!options.pad) reason += " unpadded";
+  plugin::unsupported(reason);
+}
+
+Plan plan_of(const Query& query, const Result& result, const Candidate& candidate) {
+  Plan plan;
+  plan.layout = query.layout;
+  plan.candidate = candidate;
+  plan.algo = result.algo;
+  plan.algorithm = settings_of(result.algo);
+  plan.workspace_bytes = result.workspaceSize;
+  return plan;
+}
+
+std::optional<Plan> plan_heuristic(const Query& query, const Candidate& candidate) {
+  const auto place = static_cast<size_t>(candidate.heuristic);
+  const auto answer = ask(query, place == 0 ? kFirst : kMany);
+  if (place >= answer->results.size()) return {};
+  Plan plan = plan_of(query, answer->results[place], candidate);
+  plan.planning_ns = answer->asked_ns;
+  return plan;
+}
+
+std::optional<Plan> plan_algorithm(const Query& query, const Candidate& candidate) {
+  const auto begin = std::chrono::steady_clock::now();
+  const auto result = runnable(candidate.algorithm, query, Descriptors(query.layout.run));
+  if (!result) return {};
+  Plan plan = plan_of(query, *result, candidate);
+  const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - begin;
+  plan.planning_ns = took.count();
+  return plan;
+}
+
+}  // namespace
+
+Types types_of(const PrecisionInfo& precision) {
+  switch (precision.precision) {
+    case Precision::kTf32:
+      return {CUBLAS_COMPUTE_32F_FAST_TF32, CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUDA_R_32F};
+    case Precision::kHalf:
+      return {CUBLAS_COMPUTE_32F, CUDA_R_32F, CUDA_R_16F, CUDA_R_16F, CUDA_R_16F};
+    case Precision::kBfloat16:
+      return {CUBLAS_COMPUTE_32F, CUDA_R_32F, CUDA_R_16BF, CUDA_R_16BF, CUDA_R_16BF};
+    case Precision::kFp8E4m3:
+      return {CUBLAS_COMPUTE_32F, CUDA_R_32F, CUDA_R_8F_E4M3, CUDA_R_8F_E4M3, CUDA_R_16BF};
+    case Precision::kFp8E5m2:
+      return {CUBLAS_COMPUTE_32F, CUDA_R_32F, CUDA_R_8F_E5M2, CUDA_R_8F_E4M3, CUDA_R_16BF};
+    case Precision::kInt8:
+      return {CUBLAS_COMPUTE_32I, CUDA_R_32I, CUDA_R_8I, CUDA_R_8I, CUDA_R_32I};
+    case Precision::kFloat:
+      break;
+  }
+  return {CUBLAS_COMPUTE_32F, CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUDA_R_32F};
+}
+
+// In place and as the output's type, parts of sums pass through the output's type.
+uint32_t allowed_reductions(const PrecisionInfo& precision) {
+  return size_of(precision.c) == 4 ? CUBLASLT_REDUCTION_SCHEME_MASK
+                                   : CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
+}
+
+Descriptors::Descriptors(const Gemm& run) {
+  const Types types = types_of(run.precision);
+  cublasLtMatmulDesc_t made = nullptr;
+  CUDA_CHECK(cublaslt().cublasLtMatmulDescCreate(&made, types.compute, types.scale));
+  operation.reset(made);
+  set(operation, CUBLASLT_MATMUL_DESC_TRANSA, int32_t(run.trans_a ? CUBLAS_OP_T : CUBLAS_OP_N));
+  set(operation, CUBLASLT_MATMUL_DESC_TRANSB, int32_t(run.trans_b ? CUBLAS_OP_T : CUBLAS_OP_N));
+  if (types.c == CUDA_R_16BF && size_of(run.precision.a) == 1)
+    set(operation, CUBLASLT_MATMUL_DESC_FAST_ACCUM, int8_t{0});
+  a = matrix(types.a, run.rows_a(), run.columns_a());
+  b = matrix(types.b, run.rows_b(), run.columns_b());
+  c = matrix(types.c, run.m, run.n);
+}
+
+cublasLtHandle_t handle(int device) {
+  static std::mutex mutex;
+  static std::map<int, cublasLtHandle_t> handles;  // never destroyed: the process ends with them
+  const std::lock_guard<std::mutex> lock(mutex);
+  cublasLtHandle_t& known = handles[device];
+  if (!known) {
+    Stream::of(device);
+    CUDA_CHECK(cublaslt().cublasLtCreate(&known));
+  }
+  return known;
+}
+
+std::string version() { return report<CublasLt>().version; }
+
+std::shared_ptr<const Answer> ask(const Query& query, int results) {
+  static std::mutex mutex;
+  static std::map<std::string, std::shared_ptr<const Answer>> answers;
+  const std::lock_guard<std::mutex> lock(mutex);
+  const std::string key = key_of(query, results);
+  if (const auto known = answers.find(key); known != answers.end()) return known->second;
+  if (answers.size() >= kMostAnswers) answers.clear();
+  handle(query.device);  // its making is no part of planning
+  const auto begin = std::chrono::steady_clock::now();
+  auto answer = std::make_shared<Answer>();
+  answer->results = query_library(query, results);
+  const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - begin;
+  answer->asked_ns = took.count();
+  return answers[key] = answer;
+}
+
+Algorithm settings_of(const cublasLtMatmulAlgo_t& algo) {
+  Algorithm algorithm;
+  algorithm.id = setting<int32_t>(algo, CUBLASLT_ALGO_CONFIG_ID);
+  algorithm.tile = setting<uint32_t>(algo, CUBLASLT_ALGO_CONFIG_TILE_ID);
+  algorithm.stages = setting<uint32_t>(algo, CUBLASLT_ALGO_CONFIG_STAGES_ID);
+  algorithm.split_k = setting<int32_t>(algo, CUBLASLT_ALGO_CONFIG_SPLITK_NUM);
+  algorithm.reduction = setting<uint32_t>(algo, CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME);
+  algorithm.swizzle = setting<uint32_t>(algo, CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING);
+  algorithm.custom = setting<uint32_t>(algo, CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION);
+  algorithm.inner = setting<uint16_t>(algo, CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID);
+  algorithm.cluster = setting<uint16_t>(algo, CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID);
+  return algorithm;
+}
+
+std::optional<cublasLtMatmulAlgo_t> configured(const Algorithm& algorithm,
+                                               const PrecisionInfo& precision, int device) {
+  const Types t = types_of(precision);
+  cublasLtMatmulAlgo_t algo{};
+  if (cublaslt().cublasLtMatmulAlgoInit(handle(device), t.compute, t.scale, t.a, t.b, t.c, t.c,
+                                        int(algorithm.id), &algo) != CUBLAS_STATUS_SUCCESS)
+    return {};
+  const bool done =
+      configure<uint32_t>(algo, CUBLASLT_ALGO_CONFIG_TILE_ID, algorithm.tile) &&
+      configure<uint32_t>(algo, CUBLASLT_ALGO_CONFIG_STAGES_ID, algorithm.stages) &&
+      configure<int32_t>(algo, CUBLASLT_ALGO_CONFIG_SPLITK_NUM, algorithm.split_k) &&
+      configure<uint32_t>(algo, CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME, algorithm.reduction) &&
+      configure<uint32_t>(algo, CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING, algorithm.swizzle) &&
+      configure<uint32_t>(algo, CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION, algorithm.custom) &&
+      configure<uint16_t>(algo, CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID, algorithm.inner) &&
+      configure<uint16_t>(algo, CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID, algorithm.cluster);
+  return done ? std::optional<cublasLtMatmulAlgo_t>(algo) : std::nullopt;
+}
+
+std::optional<Result> runnable(const Algorithm& algorithm, const Query& query,
+                               const Descriptors& descriptors) {
+  const PrecisionInfo& precision = query.layout.run.precision;
+  if (algorithm.reduction & ~allowed_reductions(precision)) return {};
+  const auto algo = configured(algorithm, precision, query.device);
+  if (!algo) return {};
+  Result result{};
+  const cublasStatus_t status = cublaslt().cublasLtMatmulAlgoCheck(
+      handle(query.device), descriptors.operation.get(), descriptors.a.get(), descriptors.b.get(),
+      descriptors.c.get(), descriptors.c.get(), &*algo, &result);
+  if (status != CUBLAS_STATUS_SUCCESS || result.workspaceSize > query.workspace_bytes) return {};
+  result.algo = *algo;  // the check leaves it alone
+  return result;
+}
+
+Plan plan_gemm(const Gemm& gemm, const plugin::Options& options) {
+  require_gemm_on_device(gemm, options.device);
+  const uint64_t workspace = uint64_t(std::max<int64_t>(0, options.workspace));
+  Candidate candidate;
+  candidate.heuristic = 0;
+  const bool named = !options.candidate.empty();
+  if (named) {
+    candidate = {};
+    if (!parse_candidate(options.candidate, &candidate))
+      unknown_gemm_candidate("cublaslt", options.candidate);
+  }
+  for (const GemmLayout& layout : gemm_layouts(gemm, options, /*in_place=*/false)) {
+    if (named && layout.name != candidate.layout) continue;
+    candidate.layout = layout.name;
+    const Query query{layout, options.device, workspace};
+    auto plan = candidate.heuristic >= 0 ? plan_heuristic(query, candidate)
+                                         : plan_algorithm(query, candidate);
+    if (plan) return std::move(*plan);
+  }
+  if (named) unknown_gemm_candidate("cublaslt", options.candidate);
+  refuse(gemm, options);
+}
+
+}  // namespace deepbench::cuda::lt

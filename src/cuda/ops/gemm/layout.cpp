@@ -1,0 +1,145 @@
+// Padding, transposition, and sizes that do not overflow.
+#include "ops/gemm/layout.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "buffer.hpp"
+
+namespace deepbench::cuda {
+namespace {
+
+constexpr int64_t kMostPadded = int64_t{1} << 48;  // beyond, no library's index reaches
+constexpr int64_t kTensorCoreGrain = 16;           // of 8-bit elements: 16 bytes
+constexpr int64_t kInt8Grain = 4;                  // leading dimensions of 32 bits
+
+uint64_t add(uint64_t a, uint64_t b) {
+  return b > std::numeric_limits<uint64_t>::max() - a ? std::numeric_limits<uint64_t>::max()
+                                                      : a + b;
+}
+
+uint64_t multiply(uint64_t a, uint64_t b) {
+  return b != 0 && a > std::numeric_limits<uint64_t>::max() / b
+             ? std::numeric_limits<uint64_t>::max()
+             : a * b;
+}
+
+uint64_t matrix_bytes(int64_t rows, int64_t columns, deepbench_type type) {
+  return multiply(multiply(uint64_t(rows), uint64_t(columns)), uint64_t(size_of(type)));
+}
+
+bool is_int8(const Gemm& gemm) { return gemm.precision.precision == Precision::kInt8; }
+
+bool is_fp8(const Gemm& gemm) {
+  return gemm.precision.precision == Precision::kFp8E4m3 ||
+         gemm.precision.precision == Precision::kFp8E5m2;
+}
+
+int64_t up(int64_t value, int64_t grain) { return (value + grain - 1) / grain * grain; }
+
+void pad_all(Gemm& gemm, int64_t grain) {
+  gemm.m = up(gemm.m, grain), gemm.n = up(gemm.n, grain), gemm.k = up(gemm.k, grain);
+}
+
+// A's, B's and C's leading dimensions.
+void pad_leading(Gemm& gemm, int64_t grain) {
+  gemm.m = up(gemm.m, grain);
+  int64_t& leading_a = gemm.trans_a ? gemm.k : gemm.m;
+  int64_t& leading_b = gemm.trans_b ? gemm.n : gemm.k;
+  leading_a = up(leading_a, grain), leading_b = up(leading_b, grain);
+}
+
+GemmLayout layout_of(const char* name, const Gemm& asked, bool in_place) {
+  GemmLayout layout;
+  layout.name = name;
+  layout.asked = layout.run = asked;
+  layout.in_place = in_place;
+  return layout;
+}
+
+bool can_pad(const Gemm& gemm, const plugin::Options& options) {
+  return options.pad && std::max({gemm.m, gemm.n, gemm.k}) <= kMostPadded;
+}
+
+GemmLayout plain_layout(const Gemm& asked, const plugin::Options& options, bool in_place) {
+  GemmLayout layout = layout_of("plain", asked, in_place);
+  if (!can_pad(asked, options)) return layout;
+  layout.run = padded(asked);
+  const char* rule = "to multiples of 8, by the original benchmark's rule";
+  if (is_int8(asked)) {
+    pad_leading(layout.run, kInt8Grain);
+    rule =
+        "to multiples of 4: m by the original benchmark's rule, leading dimensions since the "
+        "library needs it";
+  } else if (is_fp8(asked)) {
+    pad_all(layout.run, kTensorCoreGrain);
+    rule = "to multiples of 16, since the library needs it";
+  }
+  if (layout.is_padded()) layout.padding_rule = rule;
+  return layout;
+}
+
+Conversion conversion(bool from, bool to, bool constant) {
+  if (from == to) return Conversion::kNone;
+  return constant ? Conversion::kBeforehand : Conversion::kInCall;
+}
+
+GemmLayout tensor_core_layout(const Gemm& asked, const plugin::Options& options, bool in_place) {
+  GemmLayout layout = layout_of("tn", asked, in_place);
+  layout.run.trans_a = true, layout.run.trans_b = false;
+  layout.a = conversion(asked.trans_a, true, options.is_constant("a"));
+  layout.b = conversion(asked.trans_b, false, options.is_constant("b"));
+  if (!can_pad(asked, options)) return layout;
+  pad_all(layout.run, kTensorCoreGrain);
+  if (layout.is_padded())
+    layout.padding_rule = "to multiples of 16, which tensor cores take in 8-bit types";
+  return layout;
+}
+
+bool is_same(const Gemm& a, const Gemm& b) {
+  return a.m == b.m && a.n == b.n && a.k == b.k && a.trans_a == b.trans_a && a.trans_b == b.trans_b;
+}
+
+}  // namespace
+
+uint64_t GemmLayout::a_bytes() const { return matrix_bytes(run.m, run.k, run.precision.a); }
+uint64_t GemmLayout::b_bytes() const { return matrix_bytes(run.k, run.n, run.b_type); }
+uint64_t GemmLayout::c_bytes() const { return matrix_bytes(run.m, run.n, run.precision.c); }
+uint64_t GemmLayout::plain_a_bytes() const {
+  return matrix_bytes(asked.m, asked.k, asked.precision.a);
+}
+uint64_t GemmLayout::plain_b_bytes() const { return matrix_bytes(asked.k, asked.n, asked.b_type); }
+
+uint64_t GemmLayout::touched_bytes() const {
+  uint64_t bytes = add(add(a_bytes(), b_bytes()), multiply(c_bytes(), in_place ? 1 : 2));
+  if (a == Conversion::kInCall) bytes = add(bytes, plain_a_bytes());
+  if (b == Conversion::kInCall) bytes = add(bytes, plain_b_bytes());
+  return bytes;
+}
+
+uint64_t GemmLayout::needed_bytes(const plugin::CopyPlan& plan, uint64_t workspace_bytes) const {
+  const auto plain = [&](Conversion conversion, uint64_t bytes) {
+    if (conversion == Conversion::kNone) return uint64_t{0};
+    return Copies::needed(bytes, conversion == Conversion::kInCall ? plan.copies : 1);
+  };
+  uint64_t bytes =
+      add(Copies::needed(a_bytes(), plan.copies), Copies::needed(b_bytes(), plan.copies));
+  bytes = add(bytes, Copies::needed(c_bytes(), plan.copies));
+  // D; in place, the first values of C.
+  bytes = add(bytes, Copies::needed(c_bytes(), in_place ? 1 : plan.copies));
+  bytes = add(bytes, plain(a, plain_a_bytes()));
+  bytes = add(bytes, plain(b, plain_b_bytes()));
+  return add(add(bytes, workspace_bytes), plan.flush_bytes);
+}
+
+std::vector<GemmLayout> gemm_layouts(const Gemm& asked, const plugin::Options& options,
+                                     bool in_place) {
+  std::vector<GemmLayout> layouts = {plain_layout(asked, options, in_place)};
+  if (is_int8(asked) || is_fp8(asked)) {
+    const GemmLayout tn = tensor_core_layout(asked, options, in_place);
+    if (!is_same(tn.run, layouts.front().run)) layouts.push_back(tn);
+  }
+  return layouts;
+}
+
+}  // namespace deepbench::cuda

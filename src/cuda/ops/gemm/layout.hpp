@@ -1,0 +1,49 @@
+// How a matrix product is handed to a library: padded dimensions, stored transpositions, what is
+// converted and when, and how much memory that takes. Knows no library and no device.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "deepbench/backend/rotation.hpp"
+#include "deepbench/ops/gemm/gemm.hpp"
+
+namespace deepbench::cuda {
+
+// When an operand that the library wants transposed is brought from the problem's layout into it.
+enum class Conversion {
+  kNone,        // it is stored as the problem has it
+  kBeforehand,  // once, since it is constant in its application
+  kInCall       // by every call, as part of its time
+};
+
+struct GemmLayout {
+  std::string name;          // "plain" or "tn"
+  Gemm asked;                // the problem
+  Gemm run;                  // what the library is called with: dimensions and transpositions
+  std::string padding_rule;  // why dimensions were padded; empty if none was
+  Conversion a = Conversion::kNone, b = Conversion::kNone;
+  bool in_place = false;  // C is replaced by the result, else D takes it
+
+  bool is_padded() const { return run.m != asked.m || run.n != asked.n || run.k != asked.k; }
+
+  // Of one copy, as the library gets it.
+  uint64_t a_bytes() const;
+  uint64_t b_bytes() const;
+  uint64_t c_bytes() const;  // of C, and of D: they have the same type
+  // As the problem stores it.
+  uint64_t plain_a_bytes() const;
+  uint64_t plain_b_bytes() const;
+
+  uint64_t touched_bytes() const;  // by one call, the workspace aside
+  uint64_t needed_bytes(const plugin::CopyPlan& plan, uint64_t workspace_bytes) const;
+};
+
+// The layouts in which a library may be given the problem, the problem's own first: "plain", padded
+// by the original's rule and to what libraries need. For 8-bit types also "tn", A stored transposed
+// and B not, dimensions multiples of 16: what tensor cores take as it is.
+std::vector<GemmLayout> gemm_layouts(const Gemm& asked, const plugin::Options& options,
+                                     bool in_place);
+
+}  // namespace deepbench::cuda

@@ -1,0 +1,169 @@
+// Filling, converting, poisoning and reading the operands of a matrix product.
+#include "ops/gemm/operands.hpp"
+
+#include "check.hpp"
+#include "timing.hpp"
+
+namespace deepbench::cuda {
+namespace {
+
+constexpr int64_t kManyCalls = 1 << 20;
+constexpr uint64_t kConversions = 10;  // timed together
+
+}  // namespace
+
+struct GemmOperands::Input {
+  deepbench_type type;
+  uint32_t stream;
+  Conversion conversion;
+  int64_t rows, columns;  // as the problem stores it
+  int64_t leading;        // as the library gets it
+
+  // Element (i, j) of the problem's operand where the library gets it.
+  Matrix stored(void* data) const {
+    const bool transposed = conversion != Conversion::kNone;
+    Matrix matrix{data, type, uint64_t(rows), uint64_t(columns), 1, uint64_t(leading)};
+    if (transposed) std::swap(matrix.rows, matrix.columns);
+    return matrix;
+  }
+  Matrix plain(void* data) const {
+    return {data, type, uint64_t(rows), uint64_t(columns), 1, uint64_t(rows)};
+  }
+};
+
+GemmOperands::Input GemmOperands::input_a() const {
+  const Gemm& g = layout_.asked;
+  return {g.precision.a, Gemm::kStreamA, layout_.a,
+          g.rows_a(),    g.columns_a(),  layout_.run.rows_a()};
+}
+
+GemmOperands::Input GemmOperands::input_b() const {
+  const Gemm& g = layout_.asked;
+  return {g.b_type, Gemm::kStreamB, layout_.b, g.rows_b(), g.columns_b(), layout_.run.rows_b()};
+}
+
+GemmOperands::GemmOperands(const GemmLayout& layout, const plugin::CopyPlan& plan, Inputs inputs,
+                           uint64_t seed, Stream& stream)
+    : layout_(layout), inputs_(inputs), seed_(seed), count_(plan.copies), stream_(stream) {
+  a_ = Copies(layout.a_bytes(), count_);
+  b_ = Copies(layout.b_bytes(), count_);
+  Copies once_a, once_b;  // what is converted beforehand is needed until then
+  make_input(input_a(), a_, plain_a_, once_a);
+  make_input(input_b(), b_, plain_b_, once_b);
+  convert_beforehand(once_a, once_b);
+  replicate(a_);
+  replicate(b_);
+  make_outputs();
+  stream_.synchronize();
+}
+
+void GemmOperands::make_input(const Input& input, Copies& stored, Copies& plain,
+                              Copies& temporary) {
+  if (layout_.is_padded()) zero(stored);
+  if (input.conversion == Conversion::kNone) {
+    fill(input.stored(stored.at(0)), inputs_, seed_, input.stream, stream_);
+    return;
+  }
+  const bool in_call = input.conversion == Conversion::kInCall;
+  const uint64_t bytes =
+      uint64_t(input.rows) * uint64_t(input.columns) * uint64_t(size_of(input.type));
+  Copies& source = in_call ? plain : temporary;
+  source = Copies(bytes, in_call ? count_ : 1);
+  fill(input.plain(source.at(0)), inputs_, seed_, input.stream, stream_);
+  replicate(source);
+}
+
+void GemmOperands::make_outputs() {
+  c_ = Copies(layout_.c_bytes(), count_);
+  if (layout_.is_padded()) zero(c_);
+  fill(c_matrix(0), inputs_, seed_, Gemm::kStreamC, stream_);
+  replicate(c_);
+  if (layout_.in_place) {
+    first_c_ = Buffer(c_.bytes());
+    CUDA_CHECK(cudart().cudaMemcpyAsync(first_c_.data(), c_.at(0), c_.bytes(),
+                                        nvidia::cudaMemcpyDeviceToDevice, stream_.get()));
+    return;
+  }
+  d_ = Copies(layout_.c_bytes(), count_);
+  if (layout_.is_padded()) zero(d_);
+  poison();
+}
+
+// Into copy 0; timed as calls are, once it has been made.
+void GemmOperands::convert_beforehand(const Copies& plain_a, const Copies& plain_b) {
+  if (plain_a.count() == 0 && plain_b.count() == 0) return;
+  CallTimer timer(stream_, {}, [&](uint64_t) {
+    if (plain_a.count())
+      transpose(input_a().plain(plain_a.at(0)), input_a().stored(a_.at(0)), stream_);
+    if (plain_b.count())
+      transpose(input_b().plain(plain_b.at(0)), input_b().stored(b_.at(0)), stream_);
+  });
+  for (const uint64_t count : {uint64_t{1}, kConversions}) {
+    const deepbench_request request = {sizeof request, count, DEEPBENCH_LAUNCH_BEST, 0};
+    deepbench_batch batch = {};
+    batch.struct_size = sizeof batch;
+    timer.time(request, batch);
+    conversion_ns_ = batch.elapsed_ns / double(count);
+  }
+}
+
+void GemmOperands::convert(uint64_t copy) const {
+  if (layout_.a == Conversion::kInCall)
+    transpose(input_a().plain(plain_a_.at(copy)), input_a().stored(a_.at(copy)), stream_);
+  if (layout_.b == Conversion::kInCall)
+    transpose(input_b().plain(plain_b_.at(copy)), input_b().stored(b_.at(copy)), stream_);
+}
+
+int64_t GemmOperands::calls_in_range() const {
+  return deepbench::calls_in_range(layout_.asked, inputs_ == Inputs::kUniform, kManyCalls);
+}
+
+void GemmOperands::zero(const Copies& copies) const {
+  for (uint64_t copy = 0; copy < copies.count(); ++copy)
+    CUDA_CHECK(cudart().cudaMemsetAsync(copies.at(copy), 0, copies.bytes(), stream_.get()));
+}
+
+// Copy 0 into all others.
+void GemmOperands::replicate(const Copies& copies) const {
+  for (uint64_t copy = 1; copy < copies.count(); ++copy)
+    CUDA_CHECK(cudart().cudaMemcpyAsync(copies.at(copy), copies.at(0), copies.bytes(),
+                                        nvidia::cudaMemcpyDeviceToDevice, stream_.get()));
+}
+
+Matrix GemmOperands::c_matrix(uint64_t copy) const {
+  const Gemm& g = layout_.asked;
+  return {c(copy), g.precision.c, uint64_t(g.m), uint64_t(g.n), 1, uint64_t(layout_.run.m)};
+}
+
+Matrix GemmOperands::output(uint64_t copy) const {
+  Matrix matrix = c_matrix(copy);
+  matrix.data = d(copy);
+  return matrix;
+}
+
+void GemmOperands::restore() {
+  if (!layout_.in_place) return;
+  for (uint64_t copy = 0; copy < count_; ++copy)
+    CUDA_CHECK(cudart().cudaMemcpyAsync(c_.at(copy), first_c_.data(), c_.bytes(),
+                                        nvidia::cudaMemcpyDeviceToDevice, stream_.get()));
+}
+
+void GemmOperands::poison() {
+  if (layout_.in_place) return restore();
+  for (uint64_t copy = 0; copy < count_; ++copy) cuda::poison(output(copy), stream_);
+}
+
+deepbench_scan GemmOperands::scan(uint64_t copy) const {
+  return cuda::scan(output(copy), layout_.in_place ? first_c_.data() : nullptr, stream_);
+}
+
+void GemmOperands::project(uint64_t copy, uint64_t rows, uint64_t seed, double* sums) const {
+  cuda::project(output(copy), rows, seed, sums, stream_);
+}
+
+void GemmOperands::read(uint64_t copy, const uint64_t* indices, size_t count,
+                        double* values) const {
+  cuda::read(output(copy), indices, count, values, stream_);
+}
+
+}  // namespace deepbench::cuda

@@ -1,0 +1,63 @@
+// The operands of a matrix product in device memory: how they come into being, how they are
+// converted, and what verification asks of the result.
+#pragma once
+
+#include <cstdint>
+
+#include "buffer.hpp"
+#include "operand.hpp"
+#include "ops/gemm/layout.hpp"
+#include "stream.hpp"
+
+namespace deepbench::cuda {
+
+class GemmOperands {
+ public:
+  GemmOperands(const GemmLayout& layout, const plugin::CopyPlan& plan, Inputs inputs, uint64_t seed,
+               Stream& stream);
+
+  const GemmLayout& layout() const { return layout_; }
+  uint64_t copies() const { return a_.count(); }
+  // In place: how many products can be added to C before a sum might leave C's range.
+  int64_t calls_in_range() const;
+
+  void* a(uint64_t copy) const { return a_.at(copy); }
+  void* b(uint64_t copy) const { return b_.at(copy); }
+  void* c(uint64_t copy) const { return c_.at(copy); }
+  void* d(uint64_t copy) const { return layout_.in_place ? c_.at(copy) : d_.at(copy); }
+
+  // Gives to the stream what every call has to convert; nothing for most layouts.
+  void convert(uint64_t copy) const;
+  // Of what was converted beforehand: the time of one conversion of all of it.
+  double conversion_ns() const { return conversion_ns_; }
+
+  void restore();
+  void poison();
+  deepbench_scan scan(uint64_t copy) const;
+  void project(uint64_t copy, uint64_t rows, uint64_t seed, double* sums) const;
+  void read(uint64_t copy, const uint64_t* indices, size_t count, double* values) const;
+
+ private:
+  // One of A and B.
+  struct Input;
+  Input input_a() const;
+  Input input_b() const;
+  void make_input(const Input& input, Copies& stored, Copies& plain, Copies& temporary);
+  void make_outputs();
+  void convert_beforehand(const Copies& plain_a, const Copies& plain_b);
+  Matrix output(uint64_t copy) const;
+  Matrix c_matrix(uint64_t copy) const;
+  void zero(const Copies& copies) const;
+  void replicate(const Copies& copies) const;
+
+  GemmLayout layout_;
+  Inputs inputs_;
+  uint64_t seed_, count_;
+  Stream& stream_;
+  Copies a_, b_, c_, d_;
+  Copies plain_a_, plain_b_;  // Conversion::kInCall: what every call converts
+  Buffer first_c_;            // in place: what restore() brings back
+  double conversion_ns_ = 0;
+};
+
+}  // namespace deepbench::cuda

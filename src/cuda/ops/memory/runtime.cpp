@@ -1,0 +1,305 @@
+// Moving memory within a device, and between it and the host: the ceilings of memory-bound work, of
+// memory and of the cache. By our own kernels, and by what CUDA's run time and driver offer.
+#include <algorithm>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "buffer.hpp"
+#include "check.hpp"
+#include "deepbench/ops/memory/memory.hpp"
+#include "device.hpp"
+#include "implementation.hpp"
+#include "kernel.hpp"
+#include "kernels/jit.hpp"
+#include "libraries.hpp"
+#include "operand.hpp"
+#include "ops/memory/host_copies.hpp"
+
+namespace deepbench::cuda {
+namespace {
+
+constexpr const char* kKernel = "kernel";      // ours
+constexpr const char* kMemcpy = "memcpy";      // the run time's
+constexpr const char* kMemset = "memset";      // the driver's
+constexpr const char* kPinned = "pinned";      // page-locked host memory
+constexpr const char* kPageable = "pageable";  // any other
+
+constexpr uint32_t kThreads = 512;  // of a block; two blocks occupy a multiprocessor's registers
+constexpr uint64_t kBlocksPerMultiprocessor = 2;
+constexpr uint64_t kWordsPerVector = 4;
+constexpr auto kPoison = static_cast<uint32_t>(DEEPBENCH_POISON_INTEGER);
+
+bool crosses(const Memory& memory) {
+  return memory.kind == MemoryKind::kHostToDevice || memory.kind == MemoryKind::kDeviceToHost;
+}
+
+// How many arrays of memory.bytes lie on the device for one copy. Of host memory the device keeps
+// one image, to fill it and to look at it.
+uint64_t device_arrays(const Memory& memory) { return memory.kind == MemoryKind::kCopy ? 2 : 1; }
+uint64_t images(const Memory& memory) { return crosses(memory) ? 1 : 0; }
+
+uint64_t saturating_sum(uint64_t left, uint64_t right) {
+  return left + right < left ? ~uint64_t{0} : left + right;
+}
+
+uint64_t needed_bytes(const Memory& memory, const plugin::CopyPlan& plan) {
+  const auto bytes = uint64_t(memory.bytes);
+  uint64_t total = plan.flush_bytes;
+  for (uint64_t i = 0; i < device_arrays(memory); ++i)
+    total = saturating_sum(total, Copies::needed(bytes, plan.copies));
+  return saturating_sum(total, images(memory) * bytes);
+}
+
+Matrix matrix_of(void* data, uint64_t words) {
+  Matrix matrix;
+  matrix.data = data;
+  matrix.type = DEEPBENCH_S32;
+  matrix.rows = words;
+  matrix.unsigned_words = true;
+  return matrix;
+}
+
+class MemoryKernel final : public DeviceKernel {
+ public:
+  MemoryKernel(const Memory& memory, const plugin::CopyPlan& copies, Stream& stream,
+               const std::string& method, const plugin::Options& options)
+      : DeviceKernel(stream, copies),
+        memory_(memory),
+        method_(method),
+        pattern_(write_pattern(options.seed)),
+        fill_(function("memory", "fill_words", stream)),
+        move_(function("memory",
+                       memory.kind == MemoryKind::kRead    ? "read_words"
+                       : memory.kind == MemoryKind::kWrite ? "write_words"
+                                                           : "copy_words",
+                       stream)),
+        blocks_(blocks_for(stream)),
+        image_(images(memory) * bytes()),
+        host_(crosses(memory) ? HostCopies(bytes(), copies.copies, method == kPageable)
+                              : HostCopies()) {
+    if (memory.kind != MemoryKind::kHostToDevice && memory.kind != MemoryKind::kWrite)
+      source_ = Copies(bytes(), copies.copies);
+    if (memory.kind != MemoryKind::kDeviceToHost && memory.kind != MemoryKind::kRead)
+      destination_ = Copies(bytes(), copies.copies);
+    if (memory.kind == MemoryKind::kRead) partial_ = Buffer(blocks_ * sizeof(uint32_t));
+    fill_sources(options);
+    MemoryKernel::poison_outputs();
+  }
+
+  void describe(plugin::Sink& sink) const override {
+    sink.text("library", "runtime");
+    sink.text("algorithm", method_);
+    sink.integer("workspace_bytes", 0);
+    plan().describe(sink);
+  }
+
+  void poison_outputs() override {
+    where().enter();
+    if (memory_.kind == MemoryKind::kRead) {
+      poison(matrix_of(partial_.data(), blocks_), where());
+    } else if (memory_.kind == MemoryKind::kDeviceToHost) {
+      poison(matrix_of(image_.data(), words()), where());
+      for (uint64_t copy = 0; copy < host_.count(); ++copy)
+        transfer(host_.at(copy), image_.data(), nvidia::cudaMemcpyDeviceToHost);
+    } else {
+      for (uint64_t copy = 0; copy < destination_.count(); ++copy)
+        poison(matrix_of(destination_.at(copy), words()), where());
+    }
+    where().synchronize();
+  }
+
+  void read_output(const uint64_t* indices, size_t count, double* values) override {
+    where().enter();
+    if (memory_.kind != MemoryKind::kRead)
+      return cuda::read(output(), indices, count, values, where());
+    for (size_t i = 0; i < count; ++i) {
+      if (indices[i] != 0)
+        plugin::invalid("read_output: word " + std::to_string(indices[i]) + " of 1");
+      values[i] = xor_of_all();
+    }
+  }
+
+  // Words are even: none of them is the poison by right.
+  void scan_output(deepbench_scan& found) override {
+    where().enter();
+    if (memory_.kind == MemoryKind::kRead)
+      found = {sizeof found, 1, xor_of_all() == kPoison, 0};
+    else
+      found = scan(output(), nullptr, where());
+  }
+
+  void project_output(uint64_t rows, uint64_t seed, double* sums) override {
+    where().enter();
+    if (memory_.kind != MemoryKind::kRead) return project(output(), rows, seed, sums, where());
+    if (rows != 1) plugin::invalid("project_output: 1 output is not a matrix of several rows");
+    sums[0] = double(xor_of_all()) * deepbench_weight(seed, 0);
+  }
+
+ protected:
+  void enqueue(uint64_t copy) override {
+    switch (memory_.kind) {
+      case MemoryKind::kRead:
+        return move_.launch(shape(), stream(), static_cast<const void*>(source_.at(copy)), words(),
+                            static_cast<void*>(partial_.data()));
+      case MemoryKind::kWrite:
+        return write(destination_.at(copy));
+      case MemoryKind::kCopy:
+        if (method_ == kMemcpy)
+          return transfer(destination_.at(copy), source_.at(copy),
+                          nvidia::cudaMemcpyDeviceToDevice);
+        return move_.launch(shape(), stream(), static_cast<void*>(destination_.at(copy)),
+                            static_cast<const void*>(source_.at(copy)), words());
+      case MemoryKind::kHostToDevice:
+        return transfer(destination_.at(copy), host_.at(copy), nvidia::cudaMemcpyHostToDevice);
+      case MemoryKind::kDeviceToHost:
+        return transfer(host_.at(copy), source_.at(copy), nvidia::cudaMemcpyDeviceToHost);
+    }
+  }
+
+ private:
+  uint64_t bytes() const { return uint64_t(memory_.bytes); }
+  uint64_t words() const { return uint64_t(memory_.words()); }
+
+  uint64_t blocks_for(const Stream& stream) const {
+    const uint64_t useful = (words() / kWordsPerVector + kThreads - 1) / kThreads;
+    const auto multiprocessors = uint64_t(device_facts(stream.device()).multiprocessors);
+    return std::clamp<uint64_t>(useful, 1, kBlocksPerMultiprocessor * multiprocessors);
+  }
+
+  Shape shape() const {
+    Shape shape;
+    shape.grid_x = uint32_t(blocks_);
+    shape.block_x = kThreads;
+    return shape;
+  }
+
+  void transfer(void* to, const void* from, nvidia::cudaMemcpyKind direction) const {
+    CUDA_CHECK(cudart().cudaMemcpyAsync(to, from, bytes(), direction, stream()));
+  }
+
+  void write(std::byte* to) const {
+    if (method_ == kMemset)
+      CUDA_CHECK(driver().cuMemsetD32Async(reinterpret_cast<nvidia::CUdeviceptr>(to), pattern_,
+                                           words(), stream()));
+    else
+      move_.launch(shape(), stream(), static_cast<void*>(to), words(), pattern_);
+  }
+
+  void fill_array(std::byte* data, const plugin::Options& options) const {
+    const Inputs inputs = inputs_named(options.inputs);
+    fill_.launch(shape(), stream(), static_cast<void*>(data), words(),
+                 uint32_t(inputs == Inputs::kUniform), uint32_t(inputs == Inputs::kOnes),
+                 options.seed);
+  }
+
+  void fill_sources(const plugin::Options& options) {
+    for (uint64_t copy = 0; copy < source_.count(); ++copy) fill_array(source_.at(copy), options);
+    if (memory_.kind != MemoryKind::kHostToDevice) return;
+    fill_array(image_.data(), options);
+    for (uint64_t copy = 0; copy < host_.count(); ++copy)
+      transfer(host_.at(copy), image_.data(), nvidia::cudaMemcpyDeviceToHost);
+  }
+
+  // What the last call wrote, where kernels can see it.
+  Matrix output() {
+    if (memory_.kind != MemoryKind::kDeviceToHost)
+      return matrix_of(destination_.at(last_copy()), words());
+    transfer(image_.data(), host_.at(last_copy()), nvidia::cudaMemcpyHostToDevice);
+    return matrix_of(image_.data(), words());
+  }
+
+  // A read's output, from what its blocks found: the poison as long as one of them wrote nothing.
+  uint32_t xor_of_all() const {
+    std::vector<uint64_t> indices(blocks_);
+    std::iota(indices.begin(), indices.end(), uint64_t{0});
+    std::vector<double> found(blocks_);
+    cuda::read(matrix_of(partial_.data(), blocks_), indices.data(), blocks_, found.data(), where());
+    uint32_t total = 0;
+    for (const double value : found) {
+      const auto word = static_cast<uint32_t>(value);
+      if (word == kPoison) return kPoison;
+      total ^= word;
+    }
+    return total;
+  }
+
+  const Memory memory_;
+  const std::string method_;
+  const uint32_t pattern_;
+  const Function &fill_, &move_;
+  const uint64_t blocks_;
+  Copies source_, destination_;
+  Buffer image_;
+  HostCopies host_;
+  Buffer partial_;  // a word from each block of a read
+};
+
+class RuntimeMemory final : public Implementation {
+ public:
+  LibraryFacts library() override {
+    const LibraryReport& cudart = report<nvidia::Cudart>();
+    return {cudart.version, cudart.path, cudart.reason};
+  }
+
+  void supports(const plugin::Problem& problem, const plugin::Options& options) override {
+    if (const LibraryReport& nvrtc = report<nvidia::Nvrtc>(); !nvrtc.usable())
+      plugin::unsupported("memory needs our own kernels, and NVRTC to compile them: " +
+                          nvrtc.reason);
+    inputs_named(options.inputs);
+    method(problem, options);
+  }
+
+  uint64_t memory_needed(const plugin::Problem& problem, const plugin::Options& options) override {
+    const Memory memory = memory_problem(problem);
+    return needed_bytes(memory, plan(memory, options));
+  }
+
+  std::vector<std::string> candidates(const plugin::Problem& problem,
+                                      const plugin::Options&) override {
+    switch (memory_problem(problem).kind) {
+      case MemoryKind::kRead:
+        return {kKernel};
+      case MemoryKind::kWrite:
+        if (driver().cuMemsetD32Async) return {kKernel, kMemset};
+        return {kKernel};
+      case MemoryKind::kCopy:
+        return {kMemcpy, kKernel};
+      default:
+        return {kPinned, kPageable};
+    }
+  }
+
+  std::unique_ptr<plugin::Kernel> prepare(const plugin::Problem& problem,
+                                          const plugin::Options& options) override {
+    supports(problem, options);
+    const Memory memory = memory_problem(problem);
+    return std::make_unique<MemoryKernel>(memory, plan(memory, options), Stream::of(options.device),
+                                          method(problem, options), options);
+  }
+
+ private:
+  static plugin::CopyPlan plan(const Memory& memory, const plugin::Options& options) {
+    return plugin::plan_copies(uint64_t(memory.traffic()), options,
+                               device_facts(options.device).l2_bytes,
+                               memory_available(options.device));
+  }
+
+  std::string method(const plugin::Problem& problem, const plugin::Options& options) {
+    const std::vector<std::string> ids = candidates(problem, options);
+    if (options.candidate.empty()) return ids.front();
+    for (const std::string& id : ids)
+      if (options.candidate == id) return id;
+    plugin::invalid("there is no candidate '" + options.candidate + "' for this problem");
+  }
+};
+
+}  // namespace
+
+Implementation& runtime_memory() {
+  static auto* implementation = new RuntimeMemory();
+  return *implementation;
+}
+
+}  // namespace deepbench::cuda

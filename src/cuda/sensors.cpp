@@ -1,0 +1,138 @@
+// Asking NVML.
+#include "sensors.hpp"
+
+#include <array>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "check.hpp"
+
+namespace deepbench::cuda {
+namespace {
+
+using nvidia::nvmlDevice_t;
+
+// nullptr where NVML cannot be used. NVML numbers devices in its own way: the bus tells which.
+nvmlDevice_t find_device(int device) {
+  if (!report<nvidia::Nvml>().usable()) return nullptr;
+  static const bool ready = nvml().nvmlInit_v2() == nvidia::NVML_SUCCESS;
+  char bus[32] = "";
+  nvmlDevice_t handle = nullptr;
+  if (!ready ||
+      cudart().cudaDeviceGetPCIBusId(bus, int(sizeof bus), device) != nvidia::cudaSuccess ||
+      nvml().nvmlDeviceGetHandleByPciBusId_v2(bus, &handle) != nvidia::NVML_SUCCESS)
+    return nullptr;
+  return handle;
+}
+
+nvmlDevice_t handle_of(int device) {
+  static std::map<int, nvmlDevice_t> known;
+  const auto at = known.find(device);
+  return at != known.end() ? at->second : known[device] = find_device(device);
+}
+
+bool worked(nvidia::nvmlReturn_t status) { return status == nvidia::NVML_SUCCESS; }
+
+// 0 where it cannot be asked.
+unsigned long long slowdown_reasons(nvmlDevice_t handle) {
+  unsigned long long reasons = 0;
+  const nvidia::Nvml& library = nvml();
+  const auto ask = library.nvmlDeviceGetCurrentClocksEventReasons
+                       ? library.nvmlDeviceGetCurrentClocksEventReasons
+                       : library.nvmlDeviceGetCurrentClocksThrottleReasons;
+  return ask && worked(ask(handle, &reasons)) ? reasons : 0;
+}
+
+constexpr unsigned long long kHot = nvidia::nvmlClocksEventReasonSwThermalSlowdown |
+                                    nvidia::nvmlClocksThrottleReasonHwSlowdown |
+                                    nvidia::nvmlClocksThrottleReasonHwThermalSlowdown |
+                                    nvidia::nvmlClocksThrottleReasonHwPowerBrakeSlowdown;
+
+std::string reasons_text(unsigned long long reasons) {
+  static const std::array<std::pair<unsigned long long, const char*>, 5> names = {{
+      {nvidia::nvmlClocksEventReasonSwPowerCap, "software power cap"},
+      {nvidia::nvmlClocksEventReasonSwThermalSlowdown, "software thermal slowdown"},
+      {nvidia::nvmlClocksThrottleReasonHwSlowdown, "hardware slowdown"},
+      {nvidia::nvmlClocksThrottleReasonHwThermalSlowdown, "hardware thermal slowdown"},
+      {nvidia::nvmlClocksThrottleReasonHwPowerBrakeSlowdown, "hardware power brake"},
+  }};
+  std::string text;
+  for (const auto& [bit, name] : names)
+    if (reasons & bit) text += (text.empty() ? "" : ", ") + std::string(name);
+  return text;
+}
+
+void emit_clock(nvmlDevice_t handle, nvidia::nvmlClockType_t which, const char* name,
+                plugin::Sink& sink) {
+  unsigned int mhz = 0;
+  if (worked(nvml().nvmlDeviceGetClockInfo(handle, which, &mhz))) sink.integer(name, mhz);
+}
+
+void emit_most_clock(nvmlDevice_t handle, nvidia::nvmlClockType_t which, const char* name,
+                     plugin::Sink& sink) {
+  unsigned int mhz = 0;
+  if (worked(nvml().nvmlDeviceGetMaxClockInfo(handle, which, &mhz))) sink.integer(name, mhz);
+}
+
+void describe_modes(nvmlDevice_t handle, plugin::Sink& sink) {
+  nvidia::nvmlEnableState_t now = {}, pending = {};
+  if (worked(nvml().nvmlDeviceGetEccMode(handle, &now, &pending)))
+    sink.text("ecc", now == nvidia::NVML_FEATURE_ENABLED ? "on" : "off");
+  if (worked(nvml().nvmlDeviceGetPersistenceMode(handle, &now)))
+    sink.text("persistence", now == nvidia::NVML_FEATURE_ENABLED ? "on" : "off");
+  unsigned int mig = 0, mig_pending = 0;
+  if (worked(nvml().nvmlDeviceGetMigMode(handle, &mig, &mig_pending))) {
+    sink.text("mig", mig ? "on" : "off");
+    if (mig)
+      sink.text("warning.mig",
+                "this device is a MIG slice, on which deepbench has not been tested: sensors are "
+                "those of the whole device");
+  }
+}
+
+}  // namespace
+
+void observe(int device, plugin::Sink& sink) {
+  const nvmlDevice_t handle = handle_of(device);
+  if (!handle) return;
+  unsigned int value = 0;
+  if (worked(nvml().nvmlDeviceGetPowerUsage(handle, &value))) sink.real("power_w", value / 1e3);
+  if (worked(nvml().nvmlDeviceGetTemperature(handle, nvidia::NVML_TEMPERATURE_GPU, &value)))
+    sink.integer("temperature_c", value);
+  emit_clock(handle, nvidia::NVML_CLOCK_SM, "clock_mhz", sink);
+  emit_clock(handle, nvidia::NVML_CLOCK_MEM, "memory_clock_mhz", sink);
+  if (const std::string text = reasons_text(slowdown_reasons(handle)); !text.empty())
+    sink.text("throttle", text);
+}
+
+uint32_t throttle_flags(int device) {
+  const nvmlDevice_t handle = handle_of(device);
+  if (!handle) return 0;
+  const unsigned long long reasons = slowdown_reasons(handle);
+  uint32_t flags = 0;
+  if (reasons & kHot) flags |= DEEPBENCH_BATCH_THROTTLED;
+  if (reasons & nvidia::nvmlClocksEventReasonSwPowerCap) flags |= DEEPBENCH_BATCH_POWER_CAPPED;
+  return flags;
+}
+
+void describe_sensors(int device, plugin::Sink& sink) {
+  const nvmlDevice_t handle = handle_of(device);
+  if (!handle) {
+    const LibraryReport& library = report<nvidia::Nvml>();
+    sink.text("note.sensors", library.usable() ? "NVML does not answer for this device"
+                                               : "no sensors: " + library.reason);
+    return;
+  }
+  char version[96] = "";
+  if (worked(nvml().nvmlSystemGetDriverVersion(version, unsigned(sizeof version))))
+    sink.text("driver", version);
+  unsigned int milliwatts = 0;
+  if (worked(nvml().nvmlDeviceGetEnforcedPowerLimit(handle, &milliwatts)))
+    sink.real("power_limit_w", milliwatts / 1e3);
+  emit_most_clock(handle, nvidia::NVML_CLOCK_SM, "most_clock_mhz", sink);
+  emit_most_clock(handle, nvidia::NVML_CLOCK_MEM, "most_memory_clock_mhz", sink);
+  describe_modes(handle, sink);
+}
+
+}  // namespace deepbench::cuda

@@ -1,0 +1,24 @@
+// The stream that all of our work goes to: one for each device, made on first use.
+#pragma once
+
+#include "nvidia/cudart.hpp"
+
+namespace deepbench::cuda {
+
+class Stream {
+ public:
+  // Of device `device`, which becomes the calling thread's current one.
+  static Stream& of(int device);
+
+  nvidia::cudaStream_t get() const { return stream_; }
+  int device() const { return device_; }
+  void enter() const;        // makes its device the calling thread's current one
+  void synchronize() const;  // throws plugin::Error for whatever the device met until then
+
+ private:
+  explicit Stream(int device);
+  int device_;
+  nvidia::cudaStream_t stream_ = nullptr;
+};
+
+}  // namespace deepbench::cuda

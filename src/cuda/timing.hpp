@@ -1,0 +1,53 @@
+// Timing batches of calls on a device: the only place of the backend that reads a clock. A batch is
+// captured in a graph with an event at either end; where that fails it goes to the stream.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "buffer.hpp"
+#include "clock_stamps.hpp"
+#include "deepbench/backend/rotation.hpp"
+#include "deepbench/plugin.hpp"
+#include "event.hpp"
+#include "graph.hpp"
+#include "stream.hpp"
+
+namespace deepbench::cuda {
+
+// Gives one call of this copy to the stream.
+using Enqueue = std::function<void(uint64_t copy)>;
+
+class CallTimer {
+ public:
+  CallTimer(Stream& stream, const plugin::CopyPlan& plan, Enqueue enqueue);
+  ~CallTimer();
+
+  void time(const deepbench_request& request, deepbench_batch& batch);
+  uint64_t last_copy() const { return rotation_.last(); }
+
+ private:
+  using Span = std::pair<uint64_t, uint64_t>;  // the first copy, how many calls
+
+  double time_span(Span span, bool capture);
+  double time_marked();
+  const Graph* graph_of(Span span);  // nullptr where capture fails
+  void enqueue_span(Span span, bool capturing);
+  void enqueue_calls(Span span);
+
+  Stream& stream_;
+  plugin::CopyPlan plan_;
+  Enqueue enqueue_;
+  plugin::Rotation rotation_;
+  Buffer flushed_;
+  Event begin_, end_;
+  std::unique_ptr<ClockStamps> stamps_;  // none without NVRTC
+  std::map<Span, std::unique_ptr<Graph>> graphs_;
+  bool can_capture_ = true;
+  uint32_t flags_ = 0;  // of the batch
+};
+
+}  // namespace deepbench::cuda

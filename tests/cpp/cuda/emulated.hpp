@@ -1,0 +1,135 @@
+// CUDA on the host, as far as our kernels need it: blocks run one after the other, and a block's
+// threads in turns, each until the next barrier. Finds wrong indices and sums without a device, not
+// races within a warp. Include it, then a .cu file, in one source file each.
+#pragma once
+
+#include <ucontext.h>
+
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <stdexcept>
+#include <vector>
+
+#include "kernels/jit.hpp"
+
+namespace deepbench::cuda_test {
+
+struct Index {
+  uint32_t x = 1, y = 1, z = 1;
+};
+
+struct Uint4 {
+  uint32_t x, y, z, w;
+};
+
+inline Index thread_index, block_index, block_size, grid_size;
+
+class Block {
+ public:
+  static Block& instance() {
+    static Block block;
+    return block;
+  }
+
+  void run(uint32_t threads, const std::function<void()>& body) {
+    body_ = &body;
+    fibers_.resize(threads);
+    for (Fiber& fiber : fibers_) {
+      fiber.stack.resize(kStackBytes);
+      fiber.done = false;
+      getcontext(&fiber.context);
+      fiber.context.uc_stack.ss_sp = fiber.stack.data();
+      fiber.context.uc_stack.ss_size = fiber.stack.size();
+      fiber.context.uc_link = &scheduler_;
+      makecontext(&fiber.context, &Block::enter, 0);
+    }
+    while (turn()) continue;
+  }
+
+  void barrier() { swapcontext(&fibers_[current_].context, &scheduler_); }
+  uint32_t thread() const { return current_; }
+  uint32_t slots[1024] = {};
+
+ private:
+  static constexpr size_t kStackBytes = 1 << 15;
+  struct Fiber {
+    ucontext_t context;
+    std::vector<char> stack;
+    bool done;
+  };
+
+  static void enter() {
+    Block& block = instance();
+    (*block.body_)();
+    block.fibers_[block.current_].done = true;
+  }
+
+  // Every thread until its next barrier. False when all are done.
+  bool turn() {
+    size_t done = 0;
+    for (current_ = 0; current_ < fibers_.size(); ++current_) {
+      if (fibers_[current_].done) throw std::logic_error("a thread waits for one that has ended");
+      thread_index = {current_ % block_size.x, current_ / block_size.x, 0};
+      swapcontext(&scheduler_, &fibers_[current_].context);
+      done += fibers_[current_].done;
+    }
+    if (done != 0 && done != fibers_.size())
+      throw std::logic_error("not all threads of a block came to a barrier");
+    return done == 0;
+  }
+
+  const std::function<void()>* body_ = nullptr;
+  std::vector<Fiber> fibers_;
+  uint32_t current_ = 0;
+  ucontext_t scheduler_ = {};
+};
+
+// kernel() is the call of a kernel, with its arguments.
+inline void emulate(const cuda::Shape& shape, const std::function<void()>& kernel) {
+  block_size = {shape.block_x, shape.block_y, shape.block_z};
+  grid_size = {shape.grid_x, shape.grid_y, shape.grid_z};
+  for (uint32_t y = 0; y < shape.grid_y; ++y)
+    for (uint32_t x = 0; x < shape.grid_x; ++x) {
+      block_index = {x, y, 0};
+      Block::instance().run(shape.block_x * shape.block_y, kernel);
+    }
+}
+
+inline uint32_t permuted(uint32_t low, uint32_t high, uint32_t selector) {
+  const uint64_t bytes = (uint64_t{high} << 32) | low;
+  uint32_t word = 0;
+  for (uint32_t i = 0; i < 4; ++i) {
+    const uint32_t which = (selector >> (4 * i)) & 7;
+    word |= uint32_t((bytes >> (8 * which)) & 0xff) << (8 * i);
+  }
+  return word;
+}
+
+inline uint32_t exchanged(uint32_t value, uint32_t apart) {
+  Block& block = Block::instance();
+  block.slots[block.thread()] = value;
+  block.barrier();
+  const uint32_t other = block.slots[block.thread() ^ apart];
+  block.barrier();
+  return other;
+}
+
+}  // namespace deepbench::cuda_test
+
+// The language, from here on.
+#define __global__
+#define __device__ __attribute__((unused))
+#define __shared__ static
+#define __noinline__ __attribute__((noinline))
+#define __launch_bounds__(threads)
+#define threadIdx ::deepbench::cuda_test::thread_index
+#define blockIdx ::deepbench::cuda_test::block_index
+#define blockDim ::deepbench::cuda_test::block_size
+#define gridDim ::deepbench::cuda_test::grid_size
+#define uint4 ::deepbench::cuda_test::Uint4
+#define __syncthreads() ::deepbench::cuda_test::Block::instance().barrier()
+#define __byte_perm(low, high, selector) ::deepbench::cuda_test::permuted(low, high, selector)
+#define __shfl_xor_sync(mask, value, apart) ::deepbench::cuda_test::exchanged(value, apart)
+#define __ldcg(pointer) (*(pointer))
+#pragma GCC diagnostic ignored "-Wunknown-pragmas"

@@ -1,0 +1,338 @@
+// Matrix products on the device through cuBLASLt and cublasGemmEx: every precision, transposition
+// and candidate against three loops; odd sizes; restoring; conversions; what is refused and why.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "device.hpp"
+#include "gemm_harness.hpp"
+#include "gpu.hpp"
+
+namespace deepbench::cuda_test {
+namespace {
+
+constexpr const char* kPrecisions[] = {"float",    "tf32",     "half", "bfloat16",
+                                       "fp8_e4m3", "fp8_e5m2", "int8"};
+constexpr const char* kLibraries[] = {"cublaslt", "cublas"};
+
+std::string with_library(const std::string& library, const std::string& rest = "") {
+  return "library=" + library + " " + rest;
+}
+
+// One call from fresh outputs; everything compared. False if the device would not run it.
+bool check_call(GemmRun& run, const Gemm& gemm, const Emitted& facts) {
+  const auto outputs = uint64_t(gemm.m * gemm.n);
+  const bool in_place = facts.text("in_place") == "1";
+  run.poison();
+  CHECK(run.scan().untouched == outputs);
+  deepbench_batch batch;
+  if (run.call(1, &batch) != DEEPBENCH_OK) return false;
+  CHECK(batch.count == 1);
+  CHECK(batch.elapsed_ns > 0);
+  CHECK(batch.copies_touched == 1);
+  const deepbench_scan scan = run.scan();
+  CHECK(scan.count == outputs);
+  CHECK(double(scan.untouched) <= (in_place ? 0.02 * double(outputs) + 1 : 0));
+  CHECK(scan.non_finite == 0);
+  CHECK(NaiveGemm(with_roundoff_of_units(gemm), facts, kSeed).count_wrong(run.read(outputs)) == 0);
+  return true;
+}
+
+void check_problem(const std::string& library, const Dimensions& d, bool trans_a, bool trans_b,
+                   const std::string& precision, const std::string& options = "") {
+  const std::string problem = gemm_text(d, trans_a, trans_b, precision);
+  CAPTURE(library);
+  CAPTURE(problem);
+  CAPTURE(options);
+  GemmRun run(problem, with_library(library, options));
+  INFO(run.error());
+  REQUIRE(run.status() == DEEPBENCH_OK);
+  const Emitted facts = run.describe();
+  CHECK(facts.text("library").substr(0, library.size()) == library);
+  CHECK_FALSE(facts.text("algorithm").empty());
+  CHECK(facts.number("workspace_bytes") >= 0);
+  CHECK(facts.has("in_place") == (library == "cublas"));
+  const bool ran = check_call(run, gemm_of(d, trans_a, trans_b, precision), facts);
+  INFO(run.error());
+  CHECK(ran);
+}
+
+bool is_fp8(const std::string& precision) { return precision.substr(0, 3) == "fp8"; }
+
+TEST_CASE("gpu: gemm: every precision and transposition of each library") {
+  REQUIRE_GPU();
+  for (const std::string library : kLibraries)
+    for (const std::string precision : kPrecisions)
+      for (const int transposition : {0, 1, 2, 3})
+        for (const Dimensions& d : {Dimensions{64, 48, 128}, Dimensions{65, 33, 129}}) {
+          const bool trans_a = (transposition & 1) != 0, trans_b = (transposition & 2) != 0;
+          const std::string problem = gemm_text(d, trans_a, trans_b, precision);
+          const Asked asked(problem, with_library(library));
+          if (asked.supports() != DEEPBENCH_OK) {
+            const std::string reason = table().last_error();
+            CAPTURE(library);
+            CAPTURE(problem);
+            CAPTURE(reason);
+            CHECK(reason.size() > 10);
+            CHECK(library == "cublas");
+            CHECK(is_fp8(precision));
+            continue;
+          }
+          if (library == "cublas" && precision == "int8") {
+            GemmRun tried(problem, with_library(library));
+            if (tried.status() == DEEPBENCH_UNSUPPORTED) {
+              MESSAGE(problem << ": " << tried.error());
+              continue;
+            }
+          }
+          check_problem(library, d, trans_a, trans_b, precision);
+        }
+}
+
+TEST_CASE("gpu: gemm: odd sizes, vectors and single elements") {
+  REQUIRE_GPU();
+  for (const std::string precision : kPrecisions)
+    for (const Dimensions& d :
+         {Dimensions{1, 1, 1}, Dimensions{513, 77, 101}, Dimensions{300, 1, 257},
+          Dimensions{1, 300, 64}, Dimensions{7, 5, 1}, Dimensions{1, 1, 1000}})
+      for (const bool transposed : {false, true})
+        check_problem("cublaslt", d, transposed, transposed, precision);
+}
+
+TEST_CASE("gpu: gemm: without padding it runs as asked, or says why not") {
+  REQUIRE_GPU();
+  const Dimensions d = {65, 33, 129};
+  for (const std::string library : kLibraries)
+    for (const std::string precision : kPrecisions) {
+      if (library == "cublas" && is_fp8(precision)) continue;
+      const std::string problem = gemm_text(d, false, false, precision);
+      CAPTURE(problem);
+      GemmRun run(problem, with_library(library, "pad=0"));
+      if (run.status() != DEEPBENCH_OK) {
+        INFO(run.error());
+        CHECK(run.status() == DEEPBENCH_UNSUPPORTED);
+        CHECK((is_fp8(precision) || precision == "int8"));
+        continue;
+      }
+      const Emitted facts = run.describe();
+      CHECK_FALSE(facts.has("padded.m"));
+      CHECK_FALSE(facts.has("padding_rule"));
+      CHECK(check_call(run, gemm_of(d, false, false, precision), facts));
+    }
+  GemmRun padded(gemm_text(d, false, false, "half"), with_library("cublaslt"));
+  REQUIRE(padded.status() == DEEPBENCH_OK);
+  CHECK(padded.describe().text("padded.m") == "72");
+  CHECK(padded.describe().text("padded.k") == "136");
+  CHECK_FALSE(padded.describe().has("padded.n"));
+  CHECK_FALSE(padded.describe().text("padding_rule").empty());
+}
+
+// Those that `best` would try.
+void check_candidates(const std::string& library, const Dimensions& d, bool trans_a, bool trans_b,
+                      const std::string& precision, const std::string& options = "") {
+  const std::string problem = gemm_text(d, trans_a, trans_b, precision);
+  CAPTURE(problem);
+  auto ids = Asked(problem, with_library(library, options)).candidates();
+  REQUIRE_FALSE(ids.empty());
+  MESSAGE(problem << ": " << ids.size() << " candidates, the first " << ids.front());
+  auto sorted = ids;
+  std::sort(sorted.begin(), sorted.end());
+  CHECK(std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end());
+  ids.resize(std::min<size_t>(ids.size(), 32));
+  for (const std::string& id : ids) {
+    CAPTURE(id);
+    GemmRun run(problem, with_library(library, options + " candidate=" + id));
+    INFO(run.error());
+    REQUIRE(run.status() == DEEPBENCH_OK);
+    const bool ran = check_call(run, gemm_of(d, trans_a, trans_b, precision), run.describe());
+    INFO(run.error());
+    CHECK(ran);
+  }
+}
+
+TEST_CASE("gpu: gemm: all candidates that best tries are right") {
+  REQUIRE_GPU();
+  for (const char* precision : {"float", "tf32", "half", "bfloat16"})
+    check_candidates("cublaslt", {192, 24, 2048}, false, false, precision);
+  check_candidates("cublaslt", {256, 128, 256}, true, true, "half");
+  for (const char* precision : {"fp8_e4m3", "fp8_e5m2", "int8"}) {
+    check_candidates("cublaslt", {48, 33, 2050}, false, false, precision, "constant=a");
+    check_candidates("cublaslt", {64, 32, 512}, false, true, precision);
+  }
+  check_candidates("cublas", {64, 32, 512}, false, false, "int8", "constant=a");
+}
+
+TEST_CASE("gpu: gemm: the first candidate is the library's own choice") {
+  REQUIRE_GPU();
+  for (const char* precision : {"half", "float", "int8", "fp8_e4m3"}) {
+    const std::string problem = gemm_text({256, 64, 512}, false, false, precision);
+    CAPTURE(problem);
+    const auto ids = Asked(problem, "").candidates();
+    const GemmRun own(problem, ""), named(problem, "candidate=" + ids.front());
+    REQUIRE(own.status() == DEEPBENCH_OK);
+    REQUIRE(named.status() == DEEPBENCH_OK);
+    CHECK(own.describe().text("algorithm") == named.describe().text("algorithm"));
+    CHECK(own.describe().number("planning_ns") > 0);
+  }
+}
+
+TEST_CASE("gpu: gemm: constant operands are converted beforehand, others by every call") {
+  REQUIRE_GPU();
+  const Dimensions d = {50, 20, 130};
+  const auto tn = [&](bool trans_b, const std::string& options) {
+    const std::string problem = gemm_text(d, false, trans_b, "int8");
+    for (const std::string& id : Asked(problem, options).candidates())
+      if (id.substr(0, 3) == "tn:") return options + " candidate=" + id;
+    FAIL("no candidate stores A transposed");
+    return std::string();
+  };
+  const auto check = [&](bool trans_b, const std::string& options, const std::string& before,
+                         const std::string& within) {
+    CAPTURE(options);
+    GemmRun run(gemm_text(d, false, trans_b, "int8"), tn(trans_b, options));
+    REQUIRE(run.status() == DEEPBENCH_OK);
+    const Emitted facts = run.describe();
+    CHECK(facts.text("converted") == before);
+    CHECK(facts.has("conversion_ns") == !before.empty());
+    if (!before.empty()) CHECK(facts.number("conversion_ns") > 100);
+    CHECK(facts.text("note.conversion").find(within) != std::string::npos);
+    CHECK(facts.has("note.conversion") == !within.empty());
+    CHECK(facts.text("padded.n") == "32");
+    CHECK(check_call(run, gemm_of(d, false, trans_b, "int8"), facts));
+  };
+  check(false, "constant=a", "a", "");
+  check(false, "", "", "transposes a first");
+  check(true, "constant=a", "a", "transposes b first");
+  check(true, "constant=a,b", "a,b", "");
+  check(true, "", "", "transposes a,b first");
+  check(true, "constant=a cache=cold", "a", "transposes b first");
+}
+
+TEST_CASE("gpu: gemm: in place calls add up and restore brings C back") {
+  REQUIRE_GPU();
+  const Dimensions d = {56, 40, 32};
+  for (const char* precision : {"float", "half", "int8"}) {
+    CAPTURE(precision);
+    const Gemm gemm = gemm_of(d, true, false, precision);
+    GemmRun run(gemm_text(d, true, false, precision), with_library("cublas"));
+    INFO(run.error());
+    REQUIRE(run.status() == DEEPBENCH_OK);
+    const Emitted facts = run.describe();
+    REQUIRE(facts.text("in_place") == "1");
+    CHECK(facts.number("restore_every") == calls_in_range(gemm, true, 1 << 20));
+    const auto outputs = uint64_t(d.m * d.n);
+    const NaiveGemm naive(gemm, facts, kSeed);
+    run.restore();
+    CHECK(run.scan().untouched == outputs);
+    run.call(3);
+    CHECK(naive.count_wrong(run.read(outputs), 3) == 0);
+    run.restore();
+    run.call(1);
+    CHECK(naive.count_wrong(run.read(outputs)) == 0);
+  }
+}
+
+TEST_CASE("gpu: gemm: kernels of one library live side by side") {
+  REQUIRE_GPU();
+  const Dimensions d = {128, 64, 2048};
+  const Gemm gemm = gemm_of(d, false, false, "half");
+  for (const std::string library : kLibraries) {
+    GemmRun first(gemm_text(d, false, false, "half"), with_library(library));
+    GemmRun second(gemm_text(d, false, false, "half"), with_library(library));
+    REQUIRE(first.status() == DEEPBENCH_OK);
+    REQUIRE(second.status() == DEEPBENCH_OK);
+    const Emitted facts = first.describe();
+    for (int round = 0; round < 3; ++round) {
+      CHECK(check_call(first, gemm, facts));
+      CHECK(check_call(second, gemm, facts));
+    }
+  }
+}
+
+TEST_CASE("gpu: gemm: calls are captured, and a batch leaves a right result") {
+  REQUIRE_GPU();
+  const Dimensions d = {128, 64, 256};
+  for (const char* precision : {"half", "fp8_e4m3"}) {  // the second transposes A in every call
+    GemmRun run(gemm_text(d, false, false, precision), "");
+    REQUIRE(run.status() == DEEPBENCH_OK);
+    const Gemm gemm = with_roundoff_of_units(gemm_of(d, false, false, precision));
+    const NaiveGemm naive(gemm, run.describe(), kSeed);
+    for (const int32_t launch : {DEEPBENCH_LAUNCH_GRAPH, DEEPBENCH_LAUNCH_STREAM}) {
+      run.poison();
+      CHECK(run.call(20, launch).launch == launch);
+      CHECK(naive.count_wrong(run.read(128 * 64)) == 0);
+    }
+  }
+}
+
+TEST_CASE("gpu: gemm: cold calls go round the copies, and each gives the result") {
+  REQUIRE_GPU();
+  const Dimensions d = {1024, 512, 1024};
+  const std::string problem = gemm_text(d, false, false, "half");
+  for (const std::string library : kLibraries) {
+    GemmRun run(problem, with_library(library, "cache=cold"));
+    REQUIRE(run.status() == DEEPBENCH_OK);
+    const Emitted facts = run.describe();
+    CHECK(facts.text("cold") == "rotation");
+    const auto copies = uint64_t(facts.number("copies"));
+    CHECK(copies >= 2);
+    const uint64_t bytes = 2 * (1024 * 1024 + 2 * 512 * 1024);
+    CHECK(copies * (bytes + 2 * 1024 * 512) >= 3 * cuda::device_facts(0).l2_bytes);
+    CHECK(Asked(problem, with_library(library, "cache=cold")).memory_needed() >= copies * bytes);
+
+    run.poison();
+    CHECK(run.call(1).copies_touched == 1);
+    const std::vector<double> first = run.project(1024, 1);
+    for (uint64_t copy = 1; copy < std::min<uint64_t>(copies, 8); ++copy) {
+      run.call(1);
+      CHECK(run.project(1024, 1) == first);
+    }
+    CHECK(run.call(copies + 3).copies_touched == copies);
+  }
+}
+
+TEST_CASE("gpu: gemm: what makes no sense is invalid, what cannot be is unsupported") {
+  REQUIRE_GPU();
+  const std::string problem = gemm_text({64, 64, 64}, false, false, "half");
+  for (const std::string library : kLibraries)
+    for (const char* candidate : {"nosuch", "plain:id=12345", "tn:id=0", "plain:heuristic=999"}) {
+      CAPTURE(candidate);
+      const Asked asked(problem, with_library(library, std::string("candidate=") + candidate));
+      CHECK(asked.supports() == DEEPBENCH_INVALID);
+      CHECK(std::string(table().last_error()).find(candidate) != std::string::npos);
+    }
+  const auto refused = [](const std::string& text, const std::string& options) {
+    CAPTURE(text);
+    CHECK(Asked(text, options).supports() == DEEPBENCH_UNSUPPORTED);
+    return std::string(table().last_error());
+  };
+  CHECK(refused(gemm_text({64, 64, 64}, false, false, "int8", "u8"), "").find("b_type=s8") !=
+        std::string::npos);
+  CHECK(refused(gemm_text({64, 64, 64}, false, false, "fp8_e4m3"), "library=cublas")
+            .find("8-bit floating-point") != std::string::npos);
+  CHECK(refused(gemm_text({int64_t{1} << 31, 1, 1}, false, false, "float"), "library=cublas")
+            .find("32 bits") != std::string::npos);
+}
+
+TEST_CASE("gpu: gemm: a problem larger than memory is only counted") {
+  REQUIRE_GPU();
+  const Dimensions d = {1 << 20, 1 << 20, 1 << 20};
+  for (const std::string library : kLibraries)
+    CHECK(Asked(gemm_text(d, false, false, "half"), with_library(library)).memory_needed() >
+          uint64_t{6} << 40);
+}
+
+TEST_CASE("gpu: gemm: inputs of ones") {
+  REQUIRE_GPU();
+  for (const std::string precision : kPrecisions) {
+    CAPTURE(precision);
+    GemmRun ones(gemm_text({16, 8, 10}, false, true, precision), "inputs=ones");
+    REQUIRE(ones.status() == DEEPBENCH_OK);
+    ones.call(1);
+    for (const double value : ones.read(128)) CHECK(value == 11);
+  }
+}
+
+}  // namespace
+}  // namespace deepbench::cuda_test

@@ -1,0 +1,195 @@
+// How matrix products are laid out for cuBLAS: padding, transposition, conversion, sizes; and how
+// candidates are written. None of it needs a device.
+#include <doctest/doctest.h>
+
+#include <limits>
+#include <string>
+
+#include "gemm_harness.hpp"
+#include "ops/gemm/cublaslt_algorithm.hpp"
+#include "ops/gemm/cublaslt_plan.hpp"
+#include "ops/gemm/layout.hpp"
+
+namespace deepbench::cuda_test {
+namespace {
+
+using cuda::Conversion;
+using cuda::gemm_layouts;
+using cuda::GemmLayout;
+
+std::vector<GemmLayout> layouts(const Dimensions& d, bool trans_a, bool trans_b,
+                                const std::string& precision, const std::string& options = "") {
+  const Pairs named(options);
+  return gemm_layouts(gemm_of(d, trans_a, trans_b, precision), plugin::Options(named.get()), false);
+}
+
+bool runs(const GemmLayout& layout, int64_t m, int64_t n, int64_t k) {
+  return layout.run.m == m && layout.run.n == n && layout.run.k == k;
+}
+
+TEST_CASE("gemm layouts: half is padded by the original's rule, float never") {
+  for (const char* precision : {"half", "bfloat16"}) {
+    CHECK(runs(layouts({35, 700, 2048}, false, false, precision)[0], 40, 700, 2048));
+    CHECK(runs(layouts({35, 700, 2048}, false, true, precision)[0], 40, 704, 2048));
+    CHECK(runs(layouts({40, 35, 64}, false, false, precision)[0], 40, 35, 64));
+    CHECK(layouts({40, 35, 64}, false, false, precision)[0].padding_rule.empty());
+    CHECK(layouts({35, 700, 2048}, false, false, precision).size() == 1);
+  }
+  for (const char* precision : {"float", "tf32"}) {
+    const auto all = layouts({35, 701, 2049}, true, false, precision);
+    REQUIRE(all.size() == 1);
+    CHECK(runs(all[0], 35, 701, 2049));
+    CHECK_FALSE(all[0].is_padded());
+  }
+  const GemmLayout off = layouts({35, 701, 2049}, true, false, "half", "pad=0")[0];
+  CHECK(runs(off, 35, 701, 2049));
+  CHECK(off.padding_rule.empty());
+}
+
+TEST_CASE("gemm layouts: 8-bit types are also offered as tensor cores take them") {
+  const auto int8 = layouts({35, 701, 2049}, false, false, "int8");
+  REQUIRE(int8.size() == 2);
+  CHECK(int8[0].name == "plain");
+  CHECK(runs(int8[0], 36, 701, 2052));
+  CHECK(int8[0].a == Conversion::kNone);
+  CHECK(int8[0].padding_rule.find("multiples of 4") != std::string::npos);
+  CHECK(int8[1].name == "tn");
+  CHECK(runs(int8[1], 48, 704, 2064));
+  CHECK(int8[1].run.trans_a);
+  CHECK_FALSE(int8[1].run.trans_b);
+  CHECK(int8[1].a == Conversion::kInCall);
+  CHECK(int8[1].b == Conversion::kNone);
+
+  CHECK(runs(layouts({35, 701, 2049}, true, true, "int8")[0], 36, 704, 2052));
+  // What is laid out so already needs no second layout.
+  CHECK(layouts({48, 704, 2064}, true, false, "int8").size() == 1);
+  const auto fp8 = layouts({35, 701, 2049}, true, false, "fp8_e4m3");
+  REQUIRE(fp8.size() == 1);
+  CHECK(runs(fp8[0], 48, 704, 2064));
+}
+
+TEST_CASE("gemm layouts: what is constant is converted beforehand") {
+  const auto conversions = [](bool trans_a, bool trans_b, const std::string& options) {
+    const GemmLayout tn = layouts({64, 64, 64}, trans_a, trans_b, "fp8_e4m3", options).back();
+    return std::pair(tn.a, tn.b);
+  };
+  using Pair = std::pair<Conversion, Conversion>;
+  constexpr auto kNone = Conversion::kNone, kBefore = Conversion::kBeforehand,
+                 kInCall = Conversion::kInCall;
+  CHECK(conversions(false, false, "") == Pair{kInCall, kNone});
+  CHECK(conversions(false, true, "constant=a") == Pair{kBefore, kInCall});
+  CHECK(conversions(false, true, "constant=a,b") == Pair{kBefore, kBefore});
+  CHECK(conversions(true, true, "constant=a") == Pair{kNone, kInCall});
+  CHECK(conversions(true, false, "constant=a,b") == Pair{kNone, kNone});
+}
+
+TEST_CASE("gemm layouts: sizes count what is stored, and do not overflow") {
+  GemmLayout layout = layouts({64, 32, 128}, false, false, "half")[0];
+  CHECK(layout.a_bytes() == 64 * 128 * 2);
+  CHECK(layout.b_bytes() == 128 * 32 * 2);
+  CHECK(layout.c_bytes() == 64 * 32 * 2);
+  CHECK(layout.touched_bytes() == (64 * 128 + 128 * 32 + 2 * 64 * 32) * 2);
+  const plugin::CopyPlan hot, cold{plugin::Regime::kRotation, 7, 0},
+      flushed{plugin::Regime::kFlush, 1, 1 << 20};
+  CHECK(layout.needed_bytes(hot, 1000) == layout.touched_bytes() + 1000);
+  CHECK(layout.needed_bytes(cold, 0) == 7 * layout.touched_bytes());
+  CHECK(layout.needed_bytes(flushed, 0) == layout.touched_bytes() + (1 << 20));
+  layout.in_place = true;
+  CHECK(layout.needed_bytes(cold, 0) == 7 * layout.touched_bytes() + layout.c_bytes());
+
+  const auto tn = [](const std::string& options) {
+    return layouts({64, 32, 128}, false, false, "int8", options).back();
+  };
+  const uint64_t converted = 128 * 64 + 128 * 32 + 2 * 64 * 32 * 4;
+  CHECK(tn("constant=a").touched_bytes() == converted);
+  CHECK(tn("").touched_bytes() == converted + 128 * 64);
+  CHECK(tn("constant=a").needed_bytes(cold, 0) == 7 * converted + 128 * 64);
+  CHECK(tn("").needed_bytes(cold, 0) == 7 * (converted + 128 * 64));
+
+  constexpr int64_t kHuge = int64_t{1} << 62;
+  for (const char* precision : {"half", "int8", "fp8_e4m3"})
+    for (const GemmLayout& huge : layouts({kHuge, 1, kHuge}, false, false, precision)) {
+      CHECK_FALSE(huge.is_padded());
+      CHECK(huge.needed_bytes(cold, 1) == std::numeric_limits<uint64_t>::max());
+    }
+}
+
+TEST_CASE("cublaslt: candidates' ids say all of an algorithm") {
+  cuda::lt::Candidate candidate;
+  candidate.layout = "tn";
+  candidate.algorithm.id = 66;
+  candidate.algorithm.tile = 23;
+  candidate.algorithm.split_k = 4;
+  candidate.algorithm.reduction = 2;
+  candidate.algorithm.cluster = 3;
+  CHECK(candidate.str() == "tn:id=66,tile=23,splitk=4,reduction=2,cluster=3");
+  CHECK(candidate.algorithm.text() ==
+        "algorithm 66, tile 128x256, cluster 2x1, split-k 4, reduction 2");
+  candidate.algorithm.stages = 35, candidate.algorithm.swizzle = 1;
+  candidate.algorithm.custom = 7, candidate.algorithm.inner = 4;
+
+  cuda::lt::Candidate read;
+  REQUIRE(cuda::lt::parse_candidate(candidate.str(), &read));
+  CHECK(read.str() == candidate.str());
+  CHECK(read.heuristic == -1);
+  CHECK(read.algorithm.split_k == 4);
+  read = {};
+  REQUIRE(cuda::lt::parse_candidate("plain:heuristic=3", &read));
+  CHECK(read.heuristic == 3);
+  CHECK(read.str() == "plain:heuristic=3");
+  read = {};
+  REQUIRE(cuda::lt::parse_candidate("plain:id=0", &read));
+  CHECK(read.algorithm.split_k == 1);
+}
+
+TEST_CASE("cublaslt: what is no candidate's id") {
+  for (const char* text :
+       {"", "plain", "plain:", ":id=3", "plain:tile=3", "plain:id=", "plain:id=x", "plain:id=-1",
+        "plain:id=3,", "plain:id=3,tile", "plain:id=3,tile=", "plain:id=3,tile=1,tile=2",
+        "plain:id=3,stages=1,tile=2", "plain:id=3,colour=2", "plain:id=99999999999",
+        "plain:heuristic=", "plain:heuristic=-1", "plain:heuristic=3,id=2"}) {
+    CAPTURE(text);
+    cuda::lt::Candidate candidate;
+    // A comma at the end says nothing more and is read.
+    CHECK(cuda::lt::parse_candidate(text, &candidate) == (std::string(text) == "plain:id=3,"));
+  }
+}
+
+TEST_CASE("cublaslt: names of tiles, stages and clusters") {
+  CHECK(cuda::lt::tile_name(1) == "8x8");
+  CHECK(cuda::lt::tile_name(20) == "128x128");
+  CHECK(cuda::lt::tile_name(312) == "64x16");
+  CHECK(cuda::lt::tile_name(645) == "256x1");
+  CHECK(cuda::lt::tile_name(646) == "#646");
+  CHECK(cuda::lt::tile_size(23).rows == 128);
+  CHECK(cuda::lt::tile_size(23).columns == 256);
+  CHECK(cuda::lt::tile_size(9999).rows == 0);
+  CHECK(cuda::lt::tile_size(0).rows == 0);
+  CHECK(cuda::lt::stages_name(36) == "128xauto");
+  CHECK(cuda::lt::stages_name(29) == "#29");
+  CHECK(cuda::lt::cluster_name(3) == "2x1");
+  CHECK(cuda::lt::cluster_name(1) == "#1");
+}
+
+TEST_CASE("cublaslt: sums of split k stay in 32 bits") {
+  const auto allowed = [](const char* name) {
+    return cuda::lt::allowed_reductions(precision_info(name));
+  };
+  for (const char* name : {"half", "bfloat16", "fp8_e4m3", "fp8_e5m2"})
+    CHECK(allowed(name) == nvidia::CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE);
+  for (const char* name : {"float", "tf32", "int8"})
+    CHECK(allowed(name) == nvidia::CUBLASLT_REDUCTION_SCHEME_MASK);
+}
+
+TEST_CASE("cublaslt: arithmetic is the precision's, never less") {
+  CHECK(cuda::lt::types_of(precision_info("float")).compute == nvidia::CUBLAS_COMPUTE_32F);
+  CHECK(cuda::lt::types_of(precision_info("tf32")).compute == nvidia::CUBLAS_COMPUTE_32F_FAST_TF32);
+  CHECK(cuda::lt::types_of(precision_info("half")).compute == nvidia::CUBLAS_COMPUTE_32F);
+  CHECK(cuda::lt::types_of(precision_info("half")).scale == nvidia::CUDA_R_32F);
+  CHECK(cuda::lt::types_of(precision_info("fp8_e5m2")).b == nvidia::CUDA_R_8F_E4M3);
+  CHECK(cuda::lt::types_of(precision_info("fp8_e5m2")).c == nvidia::CUDA_R_16BF);
+  CHECK(cuda::lt::types_of(precision_info("int8")).scale == nvidia::CUDA_R_32I);
+}
+
+}  // namespace
+}  // namespace deepbench::cuda_test

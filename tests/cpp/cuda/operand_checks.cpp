@@ -1,0 +1,262 @@
+// The checks, against fill.h on the host.
+#include "operand_checks.hpp"
+
+#include <cmath>
+#include <cstring>
+#include <numeric>
+
+#include "deepbench/fill.h"
+#include "deepbench/ops/precision.hpp"
+
+namespace deepbench::cuda_test {
+namespace {
+
+constexpr uint64_t kSeed = 11;
+constexpr uint32_t kOperand = 2;
+constexpr deepbench_type kTypes[] = {DEEPBENCH_F64,  DEEPBENCH_F32,  DEEPBENCH_F16, DEEPBENCH_BF16,
+                                     DEEPBENCH_E4M3, DEEPBENCH_E5M2, DEEPBENCH_S32, DEEPBENCH_S8,
+                                     DEEPBENCH_U8,   DEEPBENCH_S7};
+constexpr auto kPadding = std::byte{0xa5};
+
+struct Layout {
+  uint64_t rows, columns, row_stride, column_stride;
+  uint64_t elements() const { return 1 + (rows - 1) * row_stride + (columns - 1) * column_stride; }
+  uint64_t place(uint64_t i, uint64_t j) const { return i * row_stride + j * column_stride; }
+};
+
+// An array, padded, transposed, transposed and padded, one row, one column, strided, larger.
+constexpr Layout kLayouts[] = {{1000, 1, 1, 0}, {35, 17, 1, 35},    {35, 17, 1, 40},
+                               {35, 17, 17, 1}, {35, 17, 24, 1},    {1, 700, 0, 1},
+                               {1, 70, 1, 8},   {9, 1, 3, 0},       {300, 41, 1, 304},
+                               {3, 2000, 1, 3}, {2, 1500, 1600, 1}, {1, 1, 1, 1}};
+
+Matrix matrix_of(const Layout& layout, deepbench_type type, std::byte* data) {
+  Matrix matrix;
+  matrix.data = data;
+  matrix.type = type;
+  matrix.rows = layout.rows, matrix.columns = layout.columns;
+  matrix.row_stride = layout.row_stride, matrix.column_stride = layout.column_stride;
+  return matrix;
+}
+
+size_t bytes_of(const Layout& layout, deepbench_type type) {
+  return layout.elements() * size_t(size_of(type));
+}
+
+// Element `index` of the generator as memory holds it, as bits.
+uint64_t stored_bits(deepbench_type type, uint64_t index) {
+  const float value = deepbench_uniform(kSeed, kOperand, index);
+  const double wide = value;
+  uint64_t bits = 0;
+  switch (type) {
+    case DEEPBENCH_F64:
+      std::memcpy(&bits, &wide, sizeof wide);
+      return bits;
+    case DEEPBENCH_F32:
+      return deepbench_float_bits(value);
+    case DEEPBENCH_F16:
+      return deepbench_to_half(value);
+    case DEEPBENCH_BF16:
+      return deepbench_to_bfloat16(value);
+    case DEEPBENCH_E4M3:
+      return deepbench_to_e4m3(value);
+    case DEEPBENCH_E5M2:
+      return deepbench_to_e5m2(value);
+    case DEEPBENCH_S32:
+      return uint32_t(deepbench_integer(type, kSeed, kOperand, index));
+    default:
+      return uint8_t(deepbench_integer(type, kSeed, kOperand, index));
+  }
+}
+
+uint64_t bits_at(const Bytes& bytes, deepbench_type type, uint64_t place) {
+  const auto size = size_t(size_of(type));
+  uint64_t bits = 0;
+  std::memcpy(&bits, bytes.data() + place * size, size);
+  return bits;
+}
+
+// Bytes outside of the matrix that are not the padding's.
+uint64_t spoiled(const Bytes& bytes, const Layout& layout, deepbench_type type) {
+  std::vector<bool> inside(layout.elements());
+  for (uint64_t j = 0; j < layout.columns; ++j)
+    for (uint64_t i = 0; i < layout.rows; ++i) inside[layout.place(i, j)] = true;
+  const auto size = uint64_t(size_of(type));
+  uint64_t count = 0;
+  for (uint64_t i = 0; i < bytes.size(); ++i) count += !inside[i / size] && bytes[i] != kPadding;
+  return count;
+}
+
+Matrix filled(Platform& platform, const Layout& layout, deepbench_type type) {
+  const Matrix matrix =
+      matrix_of(layout, type, platform.put(Bytes(bytes_of(layout, type), kPadding)));
+  platform.fill(matrix, Inputs::kUniform, kSeed, kOperand);
+  return matrix;
+}
+
+}  // namespace
+
+void check_fill(Platform& platform) {
+  for (const deepbench_type type : kTypes)
+    for (const Layout& layout : kLayouts) {
+      CAPTURE(type, layout.rows, layout.columns, layout.row_stride, layout.column_stride);
+      const Matrix matrix = filled(platform, layout, type);
+      const Bytes bytes = platform.get(matrix.data, bytes_of(layout, type));
+      uint64_t wrong = 0;
+      for (uint64_t j = 0; j < layout.columns; ++j)
+        for (uint64_t i = 0; i < layout.rows; ++i)
+          wrong +=
+              bits_at(bytes, type, layout.place(i, j)) != stored_bits(type, i + j * layout.rows);
+      CHECK(wrong == 0);
+      CHECK(spoiled(bytes, layout, type) == 0);
+    }
+}
+
+void check_constants(Platform& platform) {
+  for (const deepbench_type type : kTypes) {
+    CAPTURE(type);
+    const Layout layout = {5, 3, 1, 8};
+    const Matrix matrix = filled(platform, layout, type);
+    std::vector<uint64_t> all(15);
+    std::iota(all.begin(), all.end(), uint64_t{0});
+    platform.fill(matrix, Inputs::kOnes, kSeed, kOperand);
+    for (const double value : platform.read(matrix, all)) CHECK(value == 1);
+    platform.fill(matrix, Inputs::kZeros, kSeed, kOperand);
+    for (const double value : platform.read(matrix, all)) CHECK(value == 0);
+    CHECK(spoiled(platform.get(matrix.data, bytes_of(layout, type)), layout, type) == 0);
+  }
+}
+
+void check_poison_and_scan(Platform& platform) {
+  for (const deepbench_type type : kTypes)
+    for (const Layout& layout : kLayouts) {
+      CAPTURE(type, layout.rows, layout.columns, layout.row_stride, layout.column_stride);
+      const uint64_t count = layout.rows * layout.columns;
+      const bool one_byte = size_of(type) == 1;
+      const Matrix matrix =
+          matrix_of(layout, type, platform.put(Bytes(bytes_of(layout, type), kPadding)));
+      platform.poison(matrix);
+      deepbench_scan scan = platform.scan(matrix, nullptr);
+      CHECK(scan.count == count);
+      CHECK(scan.untouched == count);
+      CHECK(scan.non_finite == 0);
+      CHECK(spoiled(platform.get(matrix.data, bytes_of(layout, type)), layout, type) == 0);
+      platform.fill(matrix, Inputs::kUniform, kSeed, kOperand);
+      scan = platform.scan(matrix, nullptr);
+      if (!one_byte) CHECK(scan.untouched == 0);  // one byte may be the poison by chance
+      CHECK(scan.non_finite == 0);
+
+      // All bits set: a NaN that is not the poison, in every format that has more than one.
+      const auto size = size_t(size_of(type));
+      Bytes bytes = platform.get(matrix.data, bytes_of(layout, type));
+      const uint64_t last = layout.place(layout.rows - 1, layout.columns - 1);
+      std::memset(bytes.data() + last * size, 0xff, size);
+      const Matrix copy = matrix_of(layout, type, platform.put(bytes));
+      const bool integer = type == DEEPBENCH_S32 || type == DEEPBENCH_S8 || type == DEEPBENCH_U8 ||
+                           type == DEEPBENCH_S7;
+      CHECK(platform.scan(copy, nullptr).non_finite == (integer ? 0 : 1));
+    }
+}
+
+void check_scan_in_place(Platform& platform) {
+  const Layout layout = {40, 30, 1, 48};
+  const Matrix before = filled(platform, layout, DEEPBENCH_F16);
+  Bytes bytes = platform.get(before.data, bytes_of(layout, DEEPBENCH_F16));
+  std::vector<uint16_t> words(layout.elements());
+  std::memcpy(words.data(), bytes.data(), bytes.size());
+  words[0] ^= 1;
+  words[layout.place(39, 29)] = 0x7c00;  // an infinity
+  words[layout.place(7, 3)] ^= 0x8000;
+  std::memcpy(bytes.data(), words.data(), bytes.size());
+  const Matrix after = matrix_of(layout, DEEPBENCH_F16, platform.put(bytes));
+  const deepbench_scan scan = platform.scan(after, before.data);
+  CHECK(scan.count == 1200);
+  CHECK(scan.untouched == 1197);
+  CHECK(scan.non_finite == 1);
+}
+
+void check_projection(Platform& platform) {
+  for (const deepbench_type type : kTypes)
+    for (const Layout& layout : kLayouts) {
+      const uint64_t count = layout.rows * layout.columns;
+      const Matrix matrix = filled(platform, layout, type);
+      for (const uint64_t rows : {layout.rows, uint64_t{1}, count, layout.columns}) {
+        CAPTURE(type, layout.rows, layout.columns, layout.row_stride, layout.column_stride, rows);
+        const std::vector<double> sums = platform.project(matrix, rows, 99);
+        std::vector<double> expected(rows), magnitude(rows);
+        for (uint64_t index = 0; index < count; ++index) {
+          const double product =
+              deepbench_element(type, kSeed, kOperand, index) * deepbench_weight(99, index / rows);
+          expected[index % rows] += product;
+          magnitude[index % rows] += std::abs(product);
+        }
+        REQUIRE(sums.size() == rows);
+        uint64_t wrong = 0;
+        for (uint64_t row = 0; row < rows; ++row)
+          wrong += !(std::abs(sums[row] - expected[row]) <= 1e-13 * magnitude[row]);
+        CHECK(wrong == 0);
+        CHECK(platform.project(matrix, rows, 99) == sums);  // the same every time
+      }
+    }
+}
+
+void check_unsigned_words(Platform& platform) {
+  const std::vector<uint32_t> words = {0u, 1u, 0x80000001u, 0xfffffffeu};
+  Bytes bytes(words.size() * sizeof words[0]);
+  std::memcpy(bytes.data(), words.data(), bytes.size());
+  Matrix matrix = matrix_of({words.size(), 1, 1, 0}, DEEPBENCH_S32, platform.put(bytes));
+  matrix.unsigned_words = true;
+  CHECK(platform.read(matrix, {3, 2, 1, 0}) ==
+        std::vector<double>{4294967294.0, 2147483649.0, 1.0, 0.0});
+  double expected = 0;
+  for (uint64_t i = 0; i < words.size(); ++i) expected += words[i] * deepbench_weight(4, i);
+  CHECK(platform.project(matrix, 1, 4)[0] == doctest::Approx(expected).epsilon(1e-14));
+  CHECK(platform.scan(matrix, nullptr).untouched == 1);
+}
+
+void check_read(Platform& platform) {
+  for (const deepbench_type type : kTypes)
+    for (const Layout& layout : kLayouts) {
+      CAPTURE(type, layout.rows, layout.columns, layout.row_stride, layout.column_stride);
+      const Matrix matrix = filled(platform, layout, type);
+      const uint64_t count = layout.rows * layout.columns;
+      std::vector<uint64_t> indices;
+      for (uint64_t i = 0; i < 600; ++i) indices.push_back(i * 7919 % count);
+      indices.push_back(count - 1);
+      const std::vector<double> values = platform.read(matrix, indices);
+      uint64_t wrong = 0;
+      for (size_t i = 0; i < indices.size(); ++i)
+        wrong += values[i] != deepbench_element(type, kSeed, kOperand, indices[i]);
+      CHECK(wrong == 0);
+      CHECK_THROWS(platform.read(matrix, {count}));
+    }
+}
+
+void check_transpose(Platform& platform) {
+  struct Case {
+    uint64_t rows, columns, from_stride, to_stride;
+  };
+  // Whole tiles, edges in both directions, strides that words are not aligned to, one of either.
+  constexpr Case kCases[] = {{128, 128, 128, 128}, {256, 384, 256, 384}, {35, 17, 35, 17},
+                             {130, 67, 132, 68},   {1, 300, 4, 300},     {300, 1, 300, 4},
+                             {7, 5, 9, 11},        {129, 257, 131, 259}, {64, 33, 64, 36}};
+  for (const deepbench_type type : {DEEPBENCH_S8, DEEPBENCH_F16, DEEPBENCH_F32})
+    for (const Case& c : kCases) {
+      CAPTURE(type, c.rows, c.columns, c.from_stride, c.to_stride);
+      const Layout from_layout = {c.rows, c.columns, 1, c.from_stride};
+      const Layout to_layout = {c.columns, c.rows, 1, c.to_stride};
+      const Matrix from = filled(platform, from_layout, type);
+      const Matrix to =
+          matrix_of(to_layout, type, platform.put(Bytes(bytes_of(to_layout, type), kPadding)));
+      platform.transpose(from, to);
+      const Bytes bytes = platform.get(to.data, bytes_of(to_layout, type));
+      uint64_t wrong = 0;
+      for (uint64_t j = 0; j < c.columns; ++j)
+        for (uint64_t i = 0; i < c.rows; ++i)
+          wrong += bits_at(bytes, type, to_layout.place(j, i)) != stored_bits(type, i + j * c.rows);
+      CHECK(wrong == 0);
+      CHECK(spoiled(bytes, to_layout, type) == 0);
+    }
+}
+
+}  // namespace deepbench::cuda_test

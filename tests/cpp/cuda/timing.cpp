@@ -1,0 +1,153 @@
+// The ground: streams, buffers, graphs, and how batches are timed. No test here judges a time.
+#include "timing.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "check.hpp"
+#include "gpu.hpp"
+#include "kernels/jit.hpp"
+
+namespace deepbench::cuda {
+namespace {
+
+constexpr const char* kCount = R"(
+extern "C" __global__ void count(unsigned* calls) { atomicAdd(calls, 1u); }
+)";
+
+// Counts its calls, in one word for each copy.
+class Counter {
+ public:
+  Counter(const plugin::CopyPlan& plan, bool refuses_capture = false)
+      : stream_(Stream::of(0)),
+        words_(256, plan.copies),
+        count_(function_of("count", kCount, "count", stream_)),
+        timer_(stream_, plan, [this, refuses_capture](uint64_t copy) {
+          if (refuses_capture) stream_.synchronize();
+          count_.launch({}, stream_.get(), static_cast<void*>(words_.at(copy)));
+        }) {
+    for (uint64_t copy = 0; copy < plan.copies; ++copy)
+      CUDA_CHECK(cudart().cudaMemsetAsync(words_.at(copy), 0, 256, stream_.get()));
+  }
+
+  deepbench_batch time(uint64_t count, int32_t launch = DEEPBENCH_LAUNCH_BEST, uint32_t flags = 0) {
+    const deepbench_request request = {sizeof(deepbench_request), count, launch, flags};
+    deepbench_batch batch = {};
+    batch.struct_size = sizeof batch;
+    timer_.time(request, batch);
+    return batch;
+  }
+
+  uint32_t calls(uint64_t copy) {
+    uint32_t calls = 0;
+    CUDA_CHECK(cudart().cudaMemcpyAsync(&calls, words_.at(copy), sizeof calls,
+                                        nvidia::cudaMemcpyDeviceToHost, stream_.get()));
+    stream_.synchronize();
+    return calls;
+  }
+  uint64_t last_copy() const { return timer_.last_copy(); }
+
+ private:
+  Stream& stream_;
+  Copies words_;
+  const Function& count_;
+  CallTimer timer_;
+};
+
+void check_batch(const deepbench_batch& batch, uint64_t count, int32_t launch) {
+  REQUIRE(batch.count == count);
+  REQUIRE(batch.launch == launch);
+  REQUIRE(std::isfinite(batch.elapsed_ns));
+  REQUIRE(batch.elapsed_ns > 0);
+  REQUIRE(batch.host_ns > 0);
+  REQUIRE(std::string(batch.timer) == "cuda_event");
+}
+
+TEST_CASE("gpu: a batch makes as many calls as were asked for, again and again") {
+  REQUIRE_GPU();
+  Counter counter({});
+  uint32_t made = 0;
+  for (const uint64_t count : {1u, 1u, 7u, 100u, 7u, 5000u}) {
+    const deepbench_batch batch = counter.time(count);
+    check_batch(batch, count, DEEPBENCH_LAUNCH_GRAPH);
+    REQUIRE(batch.copies_touched == 1);
+    made += uint32_t(count);
+    REQUIRE(counter.calls(0) == made);
+  }
+}
+
+TEST_CASE("gpu: calls go round the copies, from batch to batch") {
+  REQUIRE_GPU();
+  Counter counter({plugin::Regime::kRotation, 3, 0});
+  CHECK(counter.time(2).copies_touched == 2);
+  CHECK(counter.last_copy() == 1);
+  CHECK(counter.time(2).copies_touched == 2);
+  CHECK(counter.last_copy() == 0);
+  CHECK(counter.time(5).copies_touched == 3);
+  CHECK(counter.last_copy() == 2);
+  for (uint64_t copy = 0; copy < 3; ++copy) CHECK(counter.calls(copy) == 3);
+}
+
+TEST_CASE("gpu: what cannot be captured goes to the stream, and the batch says so") {
+  REQUIRE_GPU();
+  Counter counter({}, /*refuses_capture=*/true);
+  for (int i = 0; i < 2; ++i) check_batch(counter.time(10), 10, DEEPBENCH_LAUNCH_STREAM);
+  CHECK(counter.calls(0) == 20);
+}
+
+TEST_CASE("gpu: launches can be asked for") {
+  REQUIRE_GPU();
+  Counter counter({});
+  check_batch(counter.time(10, DEEPBENCH_LAUNCH_STREAM), 10, DEEPBENCH_LAUNCH_STREAM);
+  check_batch(counter.time(10, DEEPBENCH_LAUNCH_ISOLATED), 10, DEEPBENCH_LAUNCH_ISOLATED);
+  check_batch(counter.time(10, DEEPBENCH_LAUNCH_GRAPH), 10, DEEPBENCH_LAUNCH_GRAPH);
+  CHECK(counter.calls(0) == 30);
+}
+
+TEST_CASE("gpu: a flushed cache is flushed before each call") {
+  REQUIRE_GPU();
+  Counter counter({plugin::Regime::kFlush, 1, uint64_t{1} << 26});
+  check_batch(counter.time(3), 3, DEEPBENCH_LAUNCH_ISOLATED);
+  CHECK(counter.calls(0) == 3);
+}
+
+TEST_CASE("gpu: one marked call is one call") {
+  REQUIRE_GPU();
+  Counter counter({});
+  const deepbench_batch batch = counter.time(1, DEEPBENCH_LAUNCH_BEST, DEEPBENCH_REQUEST_MARKERS);
+  check_batch(batch, 1, DEEPBENCH_LAUNCH_ISOLATED);
+  CHECK(counter.calls(0) == 1);
+}
+
+TEST_CASE("gpu: the clock of the multiprocessors is told") {
+  REQUIRE_GPU();
+  Counter counter({});
+  const double mhz = counter.time(200).clock_mhz;
+  CHECK(mhz > 50);
+  CHECK(mhz < 10000);
+}
+
+TEST_CASE("gpu: a batch of no calls is refused") {
+  REQUIRE_GPU();
+  Counter counter({});
+  CHECK_THROWS_AS(counter.time(0), plugin::Error);
+}
+
+TEST_CASE("gpu: too much memory is out of memory, and no reason to stop") {
+  REQUIRE_GPU();
+  Stream::of(0);
+  deepbench_status status = DEEPBENCH_OK;
+  try {
+    const Buffer huge(uint64_t{1} << 50);
+  } catch (const plugin::Error& error) {
+    status = error.status();
+  }
+  CHECK(status == DEEPBENCH_OUT_OF_MEMORY);
+  Counter counter({});
+  CHECK(counter.time(3).count == 3);
+}
+
+}  // namespace
+}  // namespace deepbench::cuda

@@ -1,0 +1,91 @@
+// A backend whose kernels break on purpose, to see what becomes of the row and of the sweep. The op
+// is "memory", and its bytes say what happens: see kFaults.
+#include <array>
+#include <memory>
+#include <string>
+
+#include "buffer.hpp"
+#include "check.hpp"
+#include "deepbench/plugin.hpp"
+#include "device.hpp"
+#include "kernel.hpp"
+#include "kernels/jit.hpp"
+
+namespace deepbench::cuda {
+namespace {
+
+constexpr const char* kSource = R"(
+extern "C" __global__ void healthy(unsigned* word) { *word = 1; }
+extern "C" __global__ void illegal_address(unsigned* word) {
+  *reinterpret_cast<volatile unsigned*>(16ull << 40) = *word;
+}
+extern "C" __global__ void trap(unsigned*) { asm volatile("trap;"); }
+extern "C" __global__ void hang(unsigned* word) {
+  while (*reinterpret_cast<volatile unsigned*>(word) != 2) {
+  }
+}
+)";
+// bytes=4 is the first, bytes=8 the second, and so on.
+constexpr std::array<const char*, 6> kFaults = {"healthy", "illegal_address", "trap",
+                                                "hang",    "out_of_memory",   "no_capture"};
+
+class BrokenKernel final : public DeviceKernel {
+ public:
+  BrokenKernel(Stream& stream, const std::string& fault)
+      : DeviceKernel(stream, {}), fault_(fault), word_(sizeof(uint32_t)) {
+    if (fault_ == "out_of_memory") huge_ = Buffer(uint64_t{1} << 50);
+    const std::string name = fault_ == "no_capture" ? "healthy" : fault_;
+    function_ = &function_of("broken", kSource, name, stream);
+    CUDA_CHECK(cudart().cudaMemsetAsync(word_.data(), 0, word_.bytes(), stream.get()));
+  }
+
+  void describe(plugin::Sink& sink) const override {
+    sink.text("library", "broken");
+    sink.text("algorithm", fault_);
+  }
+  void poison_outputs() override {}
+  void read_output(const uint64_t*, size_t count, double* values) override {
+    for (size_t i = 0; i < count; ++i) values[i] = 0;
+  }
+  void scan_output(deepbench_scan& scan) override { scan.count = 1; }
+  void project_output(uint64_t rows, uint64_t, double* sums) override {
+    for (uint64_t i = 0; i < rows; ++i) sums[i] = 0;
+  }
+
+ private:
+  void enqueue(uint64_t) override {
+    if (fault_ == "no_capture") CUDA_CHECK(cudart().cudaStreamSynchronize(stream()));
+    function_->launch({}, stream(), static_cast<void*>(word_.data()));
+  }
+
+  std::string fault_;
+  Buffer word_, huge_;
+  const Function* function_ = nullptr;
+};
+
+class BrokenBackend final : public plugin::Backend {
+ public:
+  void describe(plugin::Sink& sink) override {
+    sink.text("library.broken.version", "1");
+    sink.text("library.broken.path", "none");
+  }
+  int32_t device_count() override { return cuda::device_count(); }
+  void describe_device(int32_t device, plugin::Sink& sink) override {
+    cuda::describe_device(device, sink);
+  }
+  void supports(const plugin::Problem& problem, const plugin::Options&) override {
+    if (problem.op() != "memory") plugin::unsupported("only memory breaks here");
+  }
+  uint64_t memory_needed(const plugin::Problem&, const plugin::Options&) override { return 4; }
+  std::unique_ptr<plugin::Kernel> prepare(const plugin::Problem& problem,
+                                          const plugin::Options& options) override {
+    const auto number = size_t(problem.integer("bytes") / 4 - 1);
+    if (number >= kFaults.size()) plugin::unsupported("there are only so many faults");
+    return std::make_unique<BrokenKernel>(Stream::of(options.device), kFaults[number]);
+  }
+};
+
+}  // namespace
+}  // namespace deepbench::cuda
+
+DEEPBENCH_PLUGIN(deepbench::cuda::BrokenBackend, "broken")

@@ -1,0 +1,18 @@
+// What we call of NVTX: named ranges, which profilers show. libnvtx3interop.so.1 or the older
+// libnvToolsExt.so.1; without either there are no names, and nothing else is lost.
+#pragma once
+
+#include "table.hpp"
+
+namespace deepbench::nvidia {
+
+#define DEEPBENCH_NVIDIA_NVTX_REQUIRED(X)    \
+  X(int, nvtxRangePushA, (const char* name)) \
+  X(int, nvtxRangePop, ())                   \
+  X(void, nvtxMarkA, (const char* name))
+
+#define DEEPBENCH_NVIDIA_NVTX_OPTIONAL(X)
+
+DEEPBENCH_NVIDIA_TABLE(Nvtx, DEEPBENCH_NVIDIA_NVTX_REQUIRED, DEEPBENCH_NVIDIA_NVTX_OPTIONAL);
+
+}  // namespace deepbench::nvidia
