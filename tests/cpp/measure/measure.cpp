@@ -210,8 +210,18 @@ TEST_CASE("the settled clock is the row's own") {
   const Samples samples = run("time 2e6; mhz 1500*10 1200 hold");
   CHECK(samples.retries == 0);
   CHECK(samples.clock_mhz == 1200);
+  // It goes on settling: what is slow at first is not after six batches near it.
+  CHECK(run("time 2e6; mhz 1500*22 1400*6 1300 hold").retries == 0);
+  CHECK(run("time 2e6; mhz 1500*22 1300*1 1500 hold").retries == 1);
   // No clock, no judgement.
   CHECK(run("time 2e6; mhz 1500*22 0 hold").retries == 0);
+}
+
+TEST_CASE("a clock that a software power cap lowers is a label, not a fault") {
+  const Samples samples = run("time 2e6; mhz 1500*22 1000 hold; flags 0*22 2 hold");
+  CHECK(samples.retries == 0);
+  CHECK(samples.throttled == 0);
+  CHECK(samples.power_capped == 10);
 }
 
 TEST_CASE("a row that stays throttled is called so") {

@@ -10,6 +10,8 @@
 namespace deepbench {
 namespace {
 
+constexpr size_t kSettledOver = 10;  // batches whose median clock is the settled one
+
 class Loop {
  public:
   Loop(const TimeBatch& time, const MeasureOptions& options, const Combine& combine)
@@ -57,13 +59,15 @@ class Loop {
     while (!warm.done() && samples_.spent_ns < options_.time_limit_ns)
       warm.add(time(warm.batch_size()));
     samples_.batch = warm.batch_size();
-    settled_clock_mhz_ = warm.settled_clock_mhz();
+    settling_mhz_ = warm.last_clocks_mhz();
   }
 
+  // Below what the row itself has settled at. A software power cap lowers clocks too; large
+  // products live under it.
   bool is_throttled(const Batch& batch) const {
-    const bool slow =
-        batch.clock_mhz > 0 && batch.clock_mhz < options_.throttled_below * settled_clock_mhz_;
-    return batch.throttled || slow;
+    const double settled = settling_mhz_.empty() ? 0 : median(settling_mhz_);
+    const bool slow = batch.clock_mhz > 0 && batch.clock_mhz < options_.throttled_below * settled;
+    return batch.throttled || (slow && !batch.power_capped);
   }
 
   // One sample; a throttled batch is repeated a few times, then accepted and marked.
@@ -79,7 +83,11 @@ class Loop {
   void accept(const Batch& batch) {
     rule_.add(batch.per_call_ns(), batch.count, is_throttled(batch));
     host_per_call_ns_.push_back(batch.host_ns / static_cast<double>(batch.count));
-    if (batch.clock_mhz > 0) clocks_mhz_.push_back(batch.clock_mhz);
+    if (batch.clock_mhz > 0) {
+      clocks_mhz_.push_back(batch.clock_mhz);
+      settling_mhz_.push_back(batch.clock_mhz);
+      if (settling_mhz_.size() > kSettledOver) settling_mhz_.erase(settling_mhz_.begin());
+    }
     samples_.power_capped += batch.power_capped;
     samples_.launch = batch.launch;
     samples_.timer = batch.timer;
@@ -100,7 +108,7 @@ class Loop {
   const Combine& combine_;
   StoppingRule rule_;
   Samples samples_;
-  double settled_clock_mhz_ = 0;
+  std::vector<double> settling_mhz_;  // clocks of the last ten batches that counted
   std::vector<double> host_per_call_ns_, clocks_mhz_;
 };
 

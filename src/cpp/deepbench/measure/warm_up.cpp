@@ -67,8 +67,6 @@ bool WarmUp::done() const {
   return spent_ns_ >= cap_ns() || settled();
 }
 
-double WarmUp::settled_clock_mhz() const {
-  return clocks_mhz_.empty() ? 0 : median(last(clocks_mhz_, kWindow));
-}
+std::vector<double> WarmUp::last_clocks_mhz() const { return last(clocks_mhz_, kWindow); }
 
 }  // namespace deepbench

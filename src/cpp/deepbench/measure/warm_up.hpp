@@ -20,8 +20,8 @@ class DEEPBENCH_API WarmUp {
 
   // Calls per batch so that a span is long enough, from what was seen last.
   uint64_t batch_size() const { return batch_size_; }
-  // Median clock of the last ten batches; 0 if the device does not tell.
-  double settled_clock_mhz() const;
+  // Of at most the last ten batches; empty if the device does not tell.
+  std::vector<double> last_clocks_mhz() const;
 
  private:
   bool settled() const;
