@@ -14,7 +14,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Sweep:
-    """One finished run: wall time in seconds, and its rows as written."""
+    """One finished run: wall time in seconds (0: not known), and its rows as written."""
 
     seconds: float
     context: dict[str, Any]
@@ -35,8 +35,13 @@ def sweep(*arguments: str) -> Sweep:
         begin = time.monotonic()
         subprocess.run(command, stdout=subprocess.DEVNULL, check=False)
         seconds = time.monotonic() - begin
-        lines = [json.loads(line) for line in file.read_text().splitlines()]
-    return Sweep(seconds, lines[0], lines[1:])
+        return load(file, seconds)
+
+
+def load(file: Path, seconds: float = 0.0) -> Sweep:
+    """A run that was kept in a result file."""
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    return Sweep(seconds, lines[0], sorted(lines[1:], key=lambda row: int(row["position"])))
 
 
 def median_us(row: dict[str, Any]) -> float:

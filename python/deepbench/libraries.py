@@ -22,7 +22,7 @@ _CUDA_LIBRARIES = tuple(
     f"lib{name}.so."
     for name in ("cudart", "nvrtc", "nvJitLink", "cublasLt", "cublas", "cudnn", "cusparse", "nccl")
 )
-_TOOLKIT = "/usr/local/cuda"
+_OWN_PACKAGES = Path(__file__).parents[1]  # what lies there the backend finds by itself
 
 
 def plugin_paths(warn: Callable[[str], object] = lambda text: None) -> list[str]:
@@ -37,41 +37,36 @@ def tell_where(backend: str, variables: MutableMapping[str, str] = os.environ) -
     if not may_be_cuda or CUDA_LIBRARY_PATH in variables:
         return
     folders = cuda_folders(sys.path, variables)
-    if folders:
-        variables[CUDA_LIBRARY_PATH] = ":".join(folders)
+    if not all(folder.is_relative_to(_OWN_PACKAGES) for folder in folders):
+        variables[CUDA_LIBRARY_PATH] = ":".join(map(str, folders))
 
 
-def cuda_folders(python_path: list[str], variables: Mapping[str, str]) -> list[str]:
-    """Folders with libraries of CUDA, the likeliest first: NVIDIA's Python packages of either
-    layout (nvidia/cu13/lib, nvidia/cublas/lib), the conda environment's, the toolkit's.
+def cuda_folders(python_path: list[str], variables: Mapping[str, str]) -> list[Path]:
+    """Folders with libraries of CUDA, in order: NVIDIA's Python packages of either layout
+    (nvidia/cu13/lib, nvidia/cublas/lib) wherever Python imports from, then conda's. The backend
+    itself looks beside itself, where the system's loader looks, and in toolkits.
 
-    cuda.pathfinder knows the same places, but finds a library by loading it, takes the newest one
-    whatever the driver is, and one at a time; the backend wants to choose among all of them.
+    cuda.pathfinder knows these places too, but finds a library by loading it, one at a time, and
+    takes the newest whatever the driver is; the backend wants to choose among all of them.
     """
-    roots = [
-        *(variables.get(name) for name in ("CONDA_PREFIX", "CUDA_PATH", "CUDA_HOME")),
-        _TOOLKIT,
-    ]
     places = [folder for entry in python_path for folder in _package_folders(entry)]
-    places += [Path(root, lib) for root in roots if root for lib in ("lib64", "lib")]
-    found: dict[str, str] = {}  # by what links lead to
-    for place in places:
-        if ":" not in str(place) and _has_library(place):
-            found.setdefault(os.path.realpath(place), str(place))
-    return list(found.values())
+    if variables.get("CONDA_PREFIX"):
+        places.append(Path(variables["CONDA_PREFIX"], "lib"))
+    found = (place for place in places if ":" not in str(place) and _has_library(place))
+    return list(dict.fromkeys(found))
 
 
 def _package_folders(entry: str) -> list[Path]:
     try:
         return sorted(Path(entry or os.curdir).absolute().glob("nvidia/*/lib"))
-    except OSError:
+    except (OSError, ValueError):
         return []
 
 
 def _has_library(folder: Path) -> bool:
     try:
         return any(entry.name.startswith(_CUDA_LIBRARIES) for entry in os.scandir(folder))
-    except OSError:
+    except (OSError, ValueError):  # ValueError: NUL in the name
         return False
 
 

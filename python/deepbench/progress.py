@@ -39,14 +39,21 @@ class Estimate:
     """Time left of a sweep whose rows have these FLOPs.
 
     A row is taken to need a fixed time and a time in proportion to its FLOPs. Before two rows are
-    known both are guesses from `guess_flops_per_s`.
+    known both are guesses: `row_s`, for settling, sampling and verifying a small row, and what
+    comes from `guess_flops_per_s`.
     """
 
-    _ROW_S = 0.5  # settling, sampling and verifying a small row
     _CALLS = 5  # of a large row: warm-up, samples, verification
 
-    def __init__(self, flops: Sequence[float], guess_flops_per_s: float, cap_s: float) -> None:
+    def __init__(
+        self,
+        flops: Sequence[float],
+        guess_flops_per_s: float,
+        cap_s: float,
+        row_s: float = 0.5,
+    ) -> None:
         self._flops = list(flops)
+        self._row_s = row_s
         self._cap_s = cap_s
         self._guess = self._CALLS / guess_flops_per_s
         self._done: list[tuple[float, float]] = []  # FLOPs, seconds
@@ -65,7 +72,7 @@ class Estimate:
 
     def _model(self) -> tuple[float, float]:
         if len(self._done) < 2:
-            return self._ROW_S, self._guess
+            return self._row_s, self._guess
         seconds = sorted(duration for _, duration in self._done)
         fixed = seconds[len(seconds) // 4]
         beyond = sum(max(0.0, duration - fixed) for _, duration in self._done)

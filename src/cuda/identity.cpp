@@ -33,15 +33,22 @@ std::string version_by_property(Status (*ask)(nvidia::libraryPropertyType, int*)
   return dotted(major, minor, patch);
 }
 
-// NCCL has no function for it, only a text near the beginning of its file.
+// NCCL has no function for it, only a text near the beginning of its file: "2.28.7+cuda13.0".
 int nccl_cuda_major(const std::string& path) {
-  constexpr std::string_view kText = "compiled with CUDA ";
+  constexpr std::string_view kText = "+cuda";
   std::string head(16 << 20, '\0');
   std::ifstream file(path, std::ios::binary);
   file.read(head.data(), std::streamsize(head.size()));
   head.resize(size_t(file.gcount()));
-  const size_t at = head.find(kText);
-  return at == std::string::npos ? 0 : std::atoi(head.c_str() + at + kText.size());
+  for (size_t at = head.find(kText); at != std::string::npos; at = head.find(kText, at + 1))
+    if (const int major = std::atoi(head.c_str() + at + kText.size())) return major;
+  return 0;
+}
+
+// 12.1.105 of libnvJitLink.so.12.1.105.
+std::string version_of_file(const std::string& path) {
+  const size_t at = path.rfind(".so.");
+  return at == std::string::npos ? "" : path.substr(at + 4);
 }
 
 }  // namespace
@@ -68,11 +75,12 @@ Identity identify(const nvidia::Nvrtc& table, const std::string&) {
   return {dotted(major, minor), major, ""};
 }
 
-Identity identify(const nvidia::NvJitLink& table, const std::string&) {
+Identity identify(const nvidia::NvJitLink& table, const std::string& path) {
   unsigned major = 0, minor = 0;
+  const std::string file = version_of_file(path);
   if (!table.nvJitLinkVersion ||
       table.nvJitLinkVersion(&major, &minor) != nvidia::NVJITLINK_SUCCESS)
-    return {};
+    return {file, std::atoi(file.c_str()), ""};
   return {dotted(int(major), int(minor)), int(major), ""};
 }
 

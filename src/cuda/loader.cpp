@@ -30,6 +30,19 @@ std::string refuse_stub(const SharedLibrary& library) {
              : "";
 }
 
+// cuDNN is a front, which opens its parts when they are first called, and ends the process if it
+// cannot: even when it is only asked for its version. Parts are beside it as a rule.
+std::string refuse_front_without_parts(const SharedLibrary& front) {
+  const Location beside = {front.path().substr(0, front.path().rfind('/')), "", 0};
+  for (const char* name :
+       {"libcudnn_graph.so.9", "libcudnn_ops.so.9", "libcudnn_cnn.so.9", "libcudnn_adv.so.9"}) {
+    const std::string file = file_at(beside, name);
+    const std::string error = SharedLibrary().open(file.empty() ? name : file);
+    if (!error.empty()) return front.path() + " needs " + name + ": " + error;
+  }
+  return "";
+}
+
 std::string refuse_nothing(const SharedLibrary&) { return ""; }
 
 // Fills the table; "" or the first function that it cannot be without.
@@ -49,6 +62,7 @@ struct Names {
   const char* name;
   std::vector<std::string> files;  // "*" stands for CUDA's major
   enum Origin { kDriver, kToolkit, kOptional } origin;
+  std::string (*refuse)(const SharedLibrary&) = refuse_nothing;
 
   std::vector<std::string> of_major(int major) const {
     std::vector<std::string> names = files;
@@ -56,6 +70,7 @@ struct Names {
       if (file.back() == '*') file.replace(file.size() - 1, 1, std::to_string(major));
     return names;
   }
+  bool tell_major() const { return files.front().back() == '*'; }  // if not, folders must
 };
 
 namespace {
@@ -70,16 +85,16 @@ const Names& names_of();
     static const Names names = {__VA_ARGS__}; \
     return names;                             \
   }
-NAMES(Driver, "driver", {"libcuda.so.1"}, Names::kDriver)
+NAMES(Driver, "driver", {"libcuda.so.1"}, Names::kDriver, refuse_stub)
 NAMES(Cudart, "cudart", {"libcudart.so.*"}, Names::kToolkit)
 NAMES(Nvrtc, "nvrtc", {"libnvrtc.so.*"}, Names::kToolkit)
 NAMES(NvJitLink, "nvjitlink", {"libnvJitLink.so.*"}, Names::kToolkit)
 NAMES(CublasLt, "cublaslt", {"libcublasLt.so.*"}, Names::kToolkit)
 NAMES(Cublas, "cublas", {"libcublas.so.*"}, Names::kToolkit)
-NAMES(Cudnn, "cudnn", {"libcudnn.so.9"}, Names::kToolkit)
+NAMES(Cudnn, "cudnn", {"libcudnn.so.9"}, Names::kToolkit, refuse_front_without_parts)
 NAMES(Cusparse, "cusparse", {"libcusparse.so.12"}, Names::kToolkit)
 NAMES(Nccl, "nccl", {"libnccl.so.2"}, Names::kToolkit)
-NAMES(Nvml, "nvml", {"libnvidia-ml.so.1"}, Names::kDriver)
+NAMES(Nvml, "nvml", {"libnvidia-ml.so.1"}, Names::kDriver, refuse_stub)
 NAMES(Nvtx, "nvtx", {"libnvtx3interop.so.1", "libnvToolsExt.so.1"}, Names::kOptional)
 #undef NAMES
 
@@ -98,19 +113,20 @@ std::vector<int> Loader::usable_majors() {
 
 // cudart by places, so that one installation serves all; the others by majors.
 Found Loader::find(const Names& names) {
-  if (names.origin == Names::kDriver) return find_library(driver_, names.files, refuse_stub);
+  if (names.origin == Names::kDriver) return find_library(driver_, names.files, names.refuse);
   std::vector<int> majors = usable_majors();
   if (major_ == 0) {
     std::vector<std::string> files;
     for (const int major : majors)
       for (const std::string& file : names.of_major(major)) files.push_back(file);
-    return find_library(toolkit_, files, refuse_nothing);
+    return find_library(toolkit_, files, names.refuse);
   }
   std::stable_partition(majors.begin(), majors.end(), [&](int major) { return major == major_; });
   Found found;
   for (const int major : majors) {
     const std::string trouble = found.trouble;
-    found = find_library(locations_for(toolkit_, major), names.of_major(major), refuse_nothing);
+    const auto locations = names.tell_major() ? toolkit_ : locations_for(toolkit_, major);
+    found = find_library(locations, names.of_major(major), names.refuse);
     if (found.library.loaded()) break;
     if (!trouble.empty()) found.trouble = trouble;
   }

@@ -15,6 +15,7 @@ HELLO: dict[str, Any] = {
         "cache.l1_bytes": 32 << 10,
         "cache.l2_bytes": 1 << 20,
     },
+    "device_count": 1,
     "libraries": {
         "onednn": {"version": "3.2.0", "path": "/lib/libdnnl.so.3"},
         "mkl": {"reason": "libmkl_rt.so.2 was not found; pip install mkl"},

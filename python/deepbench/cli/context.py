@@ -79,9 +79,12 @@ def _title(selection: Selection, rows: Sequence[PlannedRow]) -> str:
 
 
 def _library(context: Json, options: RunOptions | None) -> str | None:
-    """The library that was asked for, else the first that can be used."""
+    """The library that was asked for, else CUDA's version, else the first that can be used."""
     libraries = context.get("libraries") or {}
     wanted = options.rows.get("library") if options else None
+    cuda = (libraries.get("cudart") or {}).get("version")
+    if cuda and wanted is None:  # each operation has its own library there
+        return f"CUDA {cuda}"
     for name, facts in libraries.items():
         if facts.get("version") and wanted in (None, name):
             return f"{name} {facts['version']}"

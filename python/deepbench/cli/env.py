@@ -121,7 +121,7 @@ def _found_by(way: str) -> str:
     from deepbench.libraries import CUDA_LIBRARY_PATH
 
     ours = way == CUDA_LIBRARY_PATH and CUDA_LIBRARY_PATH not in os.environ
-    return "among Python's packages, conda's or CUDA_PATH's" if ours else way
+    return "among Python's packages or conda's" if ours else way
 
 
 def _indented(title: str, facts: Json, margin: str = "") -> list[str]:

@@ -33,6 +33,8 @@ _GUESS_FLOPS_PER_S = {"cuda": 3e14}  # for the first estimate of the time
 _GUESS_PER_THREAD = 1e11
 _CAP_S = {"cuda": 8.0}
 _CAP_OTHERWISE_S = 15.0
+_ROW_S = {"cuda": 0.1}
+_ROW_OTHERWISE_S = 0.5
 
 
 class Sweep:
@@ -165,7 +167,8 @@ class Sweep:
         guess = _GUESS_FLOPS_PER_S.get(backend, _GUESS_PER_THREAD * _threads(self._hello))
         flops = [row.flops for row in self._rows if row.position not in self._done]
         limit = float(self._options.rows.get("time_limit", 0)) * 1.5
-        self._estimate = Estimate(flops, guess, limit or _CAP_S.get(backend, _CAP_OTHERWISE_S))
+        cap_s = limit or _CAP_S.get(backend, _CAP_OTHERWISE_S)
+        self._estimate = Estimate(flops, guess, cap_s, _ROW_S.get(backend, _ROW_OTHERWISE_S))
 
     # ---- rows ---------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <iterator>
+#include <sstream>
 
 namespace deepbench::cuda {
 namespace {
@@ -37,9 +37,10 @@ std::string hexadecimal(uint64_t number) {
 std::optional<std::string> contents_of(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return std::nullopt;
-  std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (file.bad()) return std::nullopt;
-  return text;
+  std::ostringstream text;
+  text << file.rdbuf();  // fails where the path is a folder's
+  if (!text) return std::nullopt;
+  return text.str();
 }
 
 std::string packed(const std::string& key, const Image& image) {

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
-#include <iterator>
 #include <sstream>
 
 #include "deepbench/plugin.hpp"
@@ -16,11 +15,12 @@ namespace {
 
 std::string text_of(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (!file.is_open() || file.bad())
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (!file.is_open() || !text)
     plugin::failed("the kernel source " + path.string() +
                    " cannot be read: it is installed beside the backend, reinstall the package");
-  return text;
+  return text.str();
 }
 
 // The name in a line such as `#include "fill.h"`; empty in any other.

@@ -35,5 +35,27 @@ TEST_CASE("an exception of a part is thrown on the caller's thread") {
   CHECK_THROWS_AS(parallel_for(1000, 1000, fail_at_the_end), std::runtime_error);
 }
 
+TEST_CASE("every task is done once, however many threads there are") {
+  for (int64_t count : {0, 1, 2, 100}) {
+    for (int64_t threads : {0, 1, 2, 1000}) {
+      std::vector<std::atomic<int>> visits(static_cast<size_t>(count));
+      parallel_tasks(count, threads, [&](int64_t task) { ++visits[static_cast<size_t>(task)]; });
+      for (auto& visit : visits) CHECK(visit == 1);
+    }
+  }
+}
+
+TEST_CASE("an exception of a task is thrown on the caller's thread, and no task begins after it") {
+  for (int64_t threads : {1, 4}) {
+    std::atomic<int> done{0};
+    CHECK_THROWS_WITH_AS(parallel_tasks(1000000, threads,
+                                        [&](int64_t) {
+                                          if (++done == 5) throw std::runtime_error("the fifth");
+                                        }),
+                         "the fifth", std::runtime_error);
+    CHECK(done < 1000000);
+  }
+}
+
 }  // namespace
 }  // namespace deepbench

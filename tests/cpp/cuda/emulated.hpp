@@ -25,6 +25,9 @@ struct Uint4 {
 
 inline Index thread_index, block_index, block_size, grid_size;
 
+// Without barriers threads simply run one after the other.
+enum class Barriers { kSome, kNone };
+
 class Block {
  public:
   static Block& instance() {
@@ -32,7 +35,14 @@ class Block {
     return block;
   }
 
-  void run(uint32_t threads, const std::function<void()>& body) {
+  void run(uint32_t threads, Barriers barriers, const std::function<void()>& body) {
+    if (barriers == Barriers::kNone) {
+      for (current_ = 0; current_ < threads; ++current_) {
+        thread_index = index_of(current_);
+        body();
+      }
+      return;
+    }
     body_ = &body;
     fibers_.resize(threads);
     for (Fiber& fiber : fibers_) {
@@ -59,6 +69,9 @@ class Block {
     bool done;
   };
 
+  static Index index_of(uint32_t thread) {
+    return {thread % block_size.x, thread / block_size.x, 0};
+  }
   static void enter() {
     Block& block = instance();
     (*block.body_)();
@@ -70,7 +83,7 @@ class Block {
     size_t done = 0;
     for (current_ = 0; current_ < fibers_.size(); ++current_) {
       if (fibers_[current_].done) throw std::logic_error("a thread waits for one that has ended");
-      thread_index = {current_ % block_size.x, current_ / block_size.x, 0};
+      thread_index = index_of(current_);
       swapcontext(&scheduler_, &fibers_[current_].context);
       done += fibers_[current_].done;
     }
@@ -86,13 +99,14 @@ class Block {
 };
 
 // kernel() is the call of a kernel, with its arguments.
-inline void emulate(const cuda::Shape& shape, const std::function<void()>& kernel) {
+inline void emulate(const cuda::Shape& shape, Barriers barriers,
+                    const std::function<void()>& kernel) {
   block_size = {shape.block_x, shape.block_y, shape.block_z};
   grid_size = {shape.grid_x, shape.grid_y, shape.grid_z};
   for (uint32_t y = 0; y < shape.grid_y; ++y)
     for (uint32_t x = 0; x < shape.grid_x; ++x) {
       block_index = {x, y, 0};
-      Block::instance().run(shape.block_x * shape.block_y, kernel);
+      Block::instance().run(shape.block_x * shape.block_y, barriers, kernel);
     }
 }
 
@@ -132,4 +146,3 @@ inline uint32_t exchanged(uint32_t value, uint32_t apart) {
 #define __byte_perm(low, high, selector) ::deepbench::cuda_test::permuted(low, high, selector)
 #define __shfl_xor_sync(mask, value, apart) ::deepbench::cuda_test::exchanged(value, apart)
 #define __ldcg(pointer) (*(pointer))
-#pragma GCC diagnostic ignored "-Wunknown-pragmas"

@@ -5,6 +5,8 @@
 #include <limits>
 #include <string>
 
+#include "deepbench/core/operation.hpp"
+#include "deepbench/core/problem.hpp"
 #include "gemm_harness.hpp"
 #include "ops/gemm/cublaslt_algorithm.hpp"
 #include "ops/gemm/cublaslt_plan.hpp"
@@ -189,6 +191,59 @@ TEST_CASE("cublaslt: arithmetic is the precision's, never less") {
   CHECK(cuda::lt::types_of(precision_info("fp8_e5m2")).b == nvidia::CUDA_R_8F_E4M3);
   CHECK(cuda::lt::types_of(precision_info("fp8_e5m2")).c == nvidia::CUDA_R_16BF);
   CHECK(cuda::lt::types_of(precision_info("int8")).scale == nvidia::CUDA_R_32I);
+}
+
+TEST_CASE("gemm: what 8-bit floating-point units keep of their sums widens the bounds, a little") {
+  const Problem problem = Problem::parse("gemm m=16 n=16 k=4096 precision=fp8_e4m3");
+  Conditions conditions;
+  const Expectation in_32_bits = problem.operation().expect(problem, conditions);
+  conditions.accumulator = "fp22";
+  const Expectation in_14_bits = problem.operation().expect(problem, conditions);
+  REQUIRE(in_14_bits.bounds.size() == 256);
+  for (size_t i = 0; i < 256; ++i) {
+    CHECK(in_14_bits.bounds[i] > in_32_bits.bounds[i]);
+    CHECK(in_14_bits.bounds[i] < in_32_bits.bounds[i] + 0.15);  // of sums of about 20
+  }
+}
+
+TEST_CASE("cublaslt: an algorithm's settings are read as they were set") {
+  if (!cuda::report<nvidia::CublasLt>().usable()) return;
+  nvidia::cublasLtMatmulAlgo_t algo{};
+  const auto set = [&](nvidia::cublasLtMatmulAlgoConfigAttributes_t attribute, auto value) {
+    CHECK(cuda::cublaslt().cublasLtMatmulAlgoConfigSetAttribute(
+              &algo, attribute, &value, sizeof value) == nvidia::CUBLAS_STATUS_SUCCESS);
+  };
+  set(nvidia::CUBLASLT_ALGO_CONFIG_TILE_ID, uint32_t{20});
+  set(nvidia::CUBLASLT_ALGO_CONFIG_STAGES_ID, uint32_t{35});
+  set(nvidia::CUBLASLT_ALGO_CONFIG_SPLITK_NUM, int32_t{4});
+  set(nvidia::CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME, uint32_t{2});
+  set(nvidia::CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING, uint32_t{1});
+  set(nvidia::CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION, uint32_t{5});
+  set(nvidia::CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID, uint16_t{3});
+  set(nvidia::CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID, uint16_t{6});
+  CHECK(cuda::lt::settings_of(algo).str() ==
+        "id=0,tile=20,stages=35,splitk=4,reduction=2,swizzle=1,custom=5,inner=3,cluster=6");
+}
+
+TEST_CASE("cublaslt: what is multiplied can be described without a device") {
+  const cuda::LibraryReport& library = cuda::report<nvidia::CublasLt>();
+  if (!library.usable()) {
+    MESSAGE("nothing tested: " << library.reason);
+    return;
+  }
+  for (const PrecisionInfo& precision : kPrecisions)
+    for (const int transposition : {0, 1, 2, 3}) {
+      Gemm gemm = gemm_of({35, 701, 2049}, (transposition & 1) != 0, (transposition & 2) != 0,
+                          std::string(precision.name));
+      CAPTURE(precision.name);
+      for (const GemmLayout& layout : gemm_layouts(gemm, plugin::Options(), false)) {
+        const cuda::lt::Descriptors described(layout.run);
+        CHECK(described.operation);
+        CHECK(described.a);
+        CHECK(described.b);
+        CHECK(described.c);
+      }
+    }
 }
 
 }  // namespace

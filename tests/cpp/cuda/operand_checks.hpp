@@ -36,6 +36,7 @@ void check_constants(Platform& platform);
 void check_poison_and_scan(Platform& platform);
 void check_scan_in_place(Platform& platform);
 void check_projection(Platform& platform);
+void check_sums_repeat(Platform& platform);
 void check_unsigned_words(Platform& platform);
 void check_read(Platform& platform);
 void check_transpose(Platform& platform);

@@ -14,7 +14,7 @@ struct Conditions {
   uint64_t seed = 1;
   std::string inputs = "uniform";                           // or "zeros", "ones"
   double beta = 1;                                          // weight of the constant input C
-  std::string accumulator{};                                // "float": of integers, not exact
+  std::string accumulator{};                                // "float" of int8, "fp22" of fp8
   std::vector<std::pair<std::string, std::string>> fill{};  // operand -> value type, if not usual
 };
 

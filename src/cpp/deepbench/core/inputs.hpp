@@ -32,4 +32,11 @@ class DEEPBENCH_API Inputs {
   float value_;
 };
 
+// out[i] = deepbench_weight(seed, first + i), which float holds.
+DEEPBENCH_API void weight_run(uint64_t seed, uint64_t first, int64_t count, float* out);
+
+// out[i] = the upper half of deepbench_bits(seed, stream, first + i).
+DEEPBENCH_API void word_run(uint64_t seed, uint32_t stream, uint64_t first, int64_t count,
+                            uint32_t* out);
+
 }  // namespace deepbench

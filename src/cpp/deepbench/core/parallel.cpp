@@ -2,7 +2,9 @@
 #include "deepbench/core/parallel.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <exception>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -39,27 +41,43 @@ const Affinity at_load;
 
 int parallel_width() { return std::clamp(at_load.width(), 1, 16); }
 
+void parallel_tasks(int64_t count, int64_t most_threads, const std::function<void(int64_t)>& body) {
+  const int64_t width = std::min({count, most_threads, int64_t{parallel_width()}});
+  std::atomic<int64_t> next{0};
+  std::mutex mutex;
+  std::exception_ptr error;
+  const auto work = [&] {
+    try {
+      for (int64_t task = next++; task < count; task = next++) body(task);
+    } catch (...) {
+      next = count;  // what has not begun is dropped
+      const std::lock_guard<std::mutex> lock(mutex);
+      if (!error) error = std::current_exception();
+    }
+  };
+  std::vector<std::thread> threads;
+  try {
+    for (int64_t i = 1; i < width; ++i) {
+      threads.emplace_back([&work] {
+        at_load.apply();
+        work();
+      });
+    }
+  } catch (const std::exception&) {
+    // The system gives no more threads (or memory for them): fewer do the same.
+  }
+  work();
+  for (auto& thread : threads) thread.join();
+  if (error) std::rethrow_exception(error);
+}
+
 void parallel_for(int64_t count, int64_t smallest_part,
                   const std::function<void(int64_t, int64_t, int)>& body) {
   const int64_t most = std::max<int64_t>(1, count / std::max<int64_t>(1, smallest_part));
-  const int parts = static_cast<int>(std::min<int64_t>(parallel_width(), most));
-  if (parts == 1) return body(0, count, 0);
-
-  std::vector<std::exception_ptr> errors(static_cast<size_t>(parts));
-  std::vector<std::thread> threads;
-  for (int part = 0; part < parts; ++part) {
-    threads.emplace_back([&, part] {
-      at_load.apply();
-      try {
-        body(count * part / parts, count * (part + 1) / parts, part);
-      } catch (...) {
-        errors[static_cast<size_t>(part)] = std::current_exception();
-      }
-    });
-  }
-  for (auto& thread : threads) thread.join();
-  for (auto& error : errors)
-    if (error) std::rethrow_exception(error);
+  const int64_t parts = std::min<int64_t>(parallel_width(), most);
+  parallel_tasks(parts, parts, [&](int64_t part) {
+    body(count * part / parts, count * (part + 1) / parts, static_cast<int>(part));
+  });
 }
 
 }  // namespace deepbench

@@ -14,6 +14,12 @@ namespace deepbench {
 // must not put all our threads on one core.
 DEEPBENCH_API int parallel_width();
 
+// Calls body(task) for every task of [0, count), each on whichever thread is free next: the calling
+// one or one of up to most_threads - 1 more. An exception of any task ends the others and is
+// rethrown here.
+DEEPBENCH_API void parallel_tasks(int64_t count, int64_t most_threads,
+                                  const std::function<void(int64_t)>& body);
+
 // Calls body(begin, end, part) for parallel_width() contiguous parts of [0, count); exceptions of
 // any part are rethrown here. Small counts run on the calling thread.
 DEEPBENCH_API void parallel_for(int64_t count, int64_t smallest_part,

@@ -1,6 +1,7 @@
 // What `best` and `exhaustive` may try: the heuristics' list, the same with k split otherwise,
 // their neighbours, and whatever else the library enumerates.
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <set>
 
@@ -18,9 +19,8 @@ constexpr int kMostAlgorithms = 256;  // ids that the library may enumerate
 constexpr size_t kPromising = 8;      // of the heuristics' list: before anything else
 constexpr size_t kOtherLayouts = 4;   // of the list for a layout that is seldom better
 constexpr size_t kLeaders = 3;        // whose settings are varied
-constexpr size_t kMostSplits = 12;    // of one leader
+constexpr size_t kMostSplits = 4;     // of one leader
 constexpr int64_t kShortestSplit = 128;
-constexpr int64_t kMostWaves = 8;  // of split blocks: more only add to what is to be reduced
 
 constexpr uint32_t kSplits[] = {2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128};
 constexpr uint32_t kClusters[] = {0, 2, 3, 5, 6, 4, 8, 7, 9};  // auto, 1x1, 2x1, 1x2, 2x2 ...
@@ -54,12 +54,14 @@ uint32_t capability(const cublasLtMatmulAlgo_t& algo, cublasLtMatmulAlgoCapAttri
 }
 
 // By its settings where they say all of it, else by its place in the heuristics' list.
-Candidate candidate_for(const Query& query, size_t place, const cublasLtMatmulAlgo_t& algo) {
+Candidate candidate_for(const Query& query, const Descriptors& descriptors, size_t place,
+                        const cublasLtMatmulAlgo_t& algo) {
   Candidate candidate;
   candidate.layout = query.layout.name;
   candidate.algorithm = settings_of(algo);
-  const auto rebuilt = configured(candidate.algorithm, query.layout.run.precision, query.device);
-  if (!rebuilt || std::memcmp(&*rebuilt, &algo, sizeof algo) != 0) candidate.heuristic = int(place);
+  const auto rebuilt = runnable(candidate.algorithm, query, descriptors);
+  if (!rebuilt || std::memcmp(&rebuilt->algo, &algo, sizeof algo) != 0)
+    candidate.heuristic = int(place);
   return candidate;
 }
 
@@ -89,23 +91,20 @@ class Explorer {
   // Places [begin, end) of the heuristics' list.
   void add_heuristics(size_t begin, size_t end) {
     for (size_t place = begin; place < std::min(end, answer_->results.size()); ++place)
-      collector_.add(candidate_for(query_, place, answer_->results[place].algo));
+      collector_.add(candidate_for(query_, descriptors_, place, answer_->results[place].algo));
   }
 
   // k split among blocks, where the output alone does not occupy the device.
   void add_splits() {
-    for (const Algorithm& leader : leaders()) {
-      size_t added = 0;
-      for (const uint32_t split : kSplits) {
-        if (added >= kMostSplits || !is_worth_splitting(leader, split)) break;
+    for (const Algorithm& leader : leaders())
+      for (const uint32_t split : splits(leader)) {
         Algorithm varied = leader;
         varied.split_k = split;
         for (const uint32_t reduction : reductions(leader)) {
           varied.reduction = reduction;
-          if (try_out(varied)) ++added;
+          try_out(varied);
         }
       }
-    }
   }
 
   // One setting of a leader changed at a time.
@@ -146,12 +145,21 @@ class Explorer {
     return all;
   }
 
-  bool is_worth_splitting(const Algorithm& leader, uint32_t split) const {
-    const Gemm& gemm = query_.layout.run;
-    const int64_t busy = device_facts(query_.device).multiprocessors;
-    const int64_t unsplit = blocks(gemm, tile_size(leader.tile));
-    return unsplit < busy && unsplit * split <= kMostWaves * busy &&
-           gemm.k / split >= kShortestSplit;
+  // Those that come nearest to one block for each multiprocessor.
+  std::vector<uint32_t> splits(const Algorithm& leader) const {
+    const double busy = device_facts(query_.device).multiprocessors;
+    const auto unsplit = double(blocks(query_.layout.run, tile_size(leader.tile)));
+    if (unsplit == 0 || unsplit >= busy) return {};
+    std::vector<uint32_t> all;
+    for (const uint32_t split : kSplits)
+      if (query_.layout.run.k / split >= kShortestSplit) all.push_back(split);
+    const auto distance = [&](uint32_t split) {
+      return std::abs(std::log(unsplit * split / busy));
+    };
+    std::stable_sort(all.begin(), all.end(),
+                     [&](uint32_t a, uint32_t b) { return distance(a) < distance(b); });
+    all.resize(std::min(all.size(), kMostSplits));
+    return all;
   }
 
   // The workspace's way first; the leader's own if it splits.
@@ -213,7 +221,8 @@ std::vector<std::string> gemm_candidates(const Gemm& gemm, const plugin::Options
   const Plan first = plan_gemm(gemm, own_choice);
   const uint64_t workspace = uint64_t(std::max<int64_t>(0, options.workspace));
   Collector collector;
-  collector.add(candidate_for({first.layout, options.device, workspace}, 0, first.algo));
+  collector.add(candidate_for({first.layout, options.device, workspace},
+                              Descriptors(first.layout.run), 0, first.algo));
 
   const auto layouts = gemm_layouts(gemm, options, /*in_place=*/false);
   std::vector<Explorer> explorers;

@@ -29,10 +29,20 @@ void set(const Preference& preference, cublasLtMatmulPreferenceAttributes_t attr
                                                              sizeof value));
 }
 
+// Statuses by which the library says that it has nothing for what is described.
+bool is_refusal(cublasStatus_t status) {
+  return status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE ||
+         status == CUBLAS_STATUS_ARCH_MISMATCH;
+}
+
 MatrixLayout matrix(cudaDataType type, int64_t rows, int64_t columns) {
   cublasLtMatrixLayout_t made = nullptr;
-  CUDA_CHECK(
-      cublaslt().cublasLtMatrixLayoutCreate(&made, type, uint64_t(rows), uint64_t(columns), rows));
+  const cublasStatus_t status =
+      cublaslt().cublasLtMatrixLayoutCreate(&made, type, uint64_t(rows), uint64_t(columns), rows);
+  if (is_refusal(status))
+    plugin::unsupported("cuBLASLt takes no matrix of " + std::to_string(rows) + " x " +
+                        std::to_string(columns));
+  CUDA_CHECK(status);
   return MatrixLayout(made);
 }
 
@@ -44,12 +54,6 @@ Preference preference_for(const Query& query) {
   set(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
       allowed_reductions(query.layout.run.precision));
   return preference;
-}
-
-// Statuses by which the library says that it has nothing for what is described.
-bool is_refusal(cublasStatus_t status) {
-  return status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE ||
-         status == CUBLAS_STATUS_ARCH_MISMATCH;
 }
 
 std::vector<Result> query_library(const Query& query, int most) {

@@ -52,6 +52,21 @@ void describe_conversion(const GemmOperands& operands, plugin::Sink& sink) {
                                      "application, and the product runs on it transposed");
 }
 
+bool is_fp8(const Gemm& gemm) {
+  return gemm.precision.precision == Precision::kFp8E4m3 ||
+         gemm.precision.precision == Precision::kFp8E5m2;
+}
+
+// Ada's and Hopper's units line products up to the largest and keep 14 bits; fast accumulation
+// being off, the library adds such sums in float.
+void describe_accumulator(const Gemm& gemm, const Stream& stream, plugin::Sink& sink) {
+  if (!is_fp8(gemm) || device_facts(stream.device()).major >= 10) return;
+  sink.text("accumulator", "fp22");
+  sink.text("note.accumulator",
+            "this device's 8-bit floating-point units keep 14 bits of their partial sums; the "
+            "library adds those in 32 bits (fast accumulation is off)");
+}
+
 }  // namespace
 
 GemmKernel::GemmKernel(Stream& stream, const plugin::CopyPlan& plan,
@@ -72,6 +87,7 @@ void GemmKernel::describe(plugin::Sink& sink) const {
     sink.integer("restore_every", operands_->calls_in_range());
   }
   describe_padding(layout, sink);
+  describe_accumulator(layout.asked, where(), sink);
   describe_conversion(*operands_, sink);
 }
 

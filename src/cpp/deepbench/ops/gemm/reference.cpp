@@ -9,11 +9,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <numeric>
 #include <vector>
 
+#include "deepbench/core/generated_matrix.hpp"
 #include "deepbench/core/inputs.hpp"
 #include "deepbench/core/parallel.hpp"
+#include "deepbench/core/sums.hpp"
 
 namespace deepbench {
 namespace {
@@ -22,6 +25,7 @@ constexpr double kFullWork = 1 << 24;  // outputs x k up to which everything is 
 constexpr int64_t kMostFullOutputs = 1 << 20;
 constexpr double kGridWork = 1 << 24;  // grid points x k
 constexpr int64_t kWidestGrid = 24;
+constexpr int64_t kWorkOfThread = 1 << 17;  // products that are worth starting a thread
 constexpr uint64_t kWeightSeed = 0x5eed;
 
 class GemmReference {
@@ -36,6 +40,10 @@ class GemmReference {
     // Integers whose sums pass through float on their way out.
     if (gemm.precision.precision == Precision::kInt8 && conditions.accumulator == "float")
       gemm_.precision.output_roundoff = kRoundoffFloat;
+    // Of 8-bit floating-point numbers: sums of 128 products are kept in 14 bits.
+    if (conditions.accumulator == "fp22")
+      gemm_.precision.input_roundoff =
+          std::sqrt(double(std::min<int64_t>(gemm.k, 128))) / (1 << 13);
     for (const auto& [operand, type] : conditions.fill) {
       deepbench_type& which = operand == "a" ? type_a_ : operand == "b" ? type_b_ : type_c_;
       which = type == "s7" ? DEEPBENCH_S7 : type == "u8" ? DEEPBENCH_U8 : which;
@@ -82,18 +90,22 @@ class GemmReference {
     return chosen;
   }
 
-  std::vector<float> row_of_a(int64_t i) const {
-    std::vector<float> row(static_cast<size_t>(gemm_.k));
+  GeneratedMatrix a() const {
+    return {inputs_, type_a_, Gemm::kStreamA, gemm_.rows_a(), gemm_.columns_a()};
+  }
+  GeneratedMatrix b() const {
+    return {inputs_, type_b_, Gemm::kStreamB, gemm_.rows_b(), gemm_.columns_b()};
+  }
+  GeneratedMatrix c() const { return {inputs_, type_c_, Gemm::kStreamC, gemm_.m, gemm_.n}; }
+
+  void row_of_a(int64_t i, float* row) const {
     const auto stride = static_cast<uint64_t>(gemm_.trans_a ? 1 : gemm_.m);
-    inputs_.run(type_a_, Gemm::kStreamA, gemm_.index_a(i, 0), stride, gemm_.k, row.data());
-    return row;
+    inputs_.run(type_a_, Gemm::kStreamA, gemm_.index_a(i, 0), stride, gemm_.k, row);
   }
 
-  std::vector<float> column_of_b(int64_t j) const {
-    std::vector<float> column(static_cast<size_t>(gemm_.k));
+  void column_of_b(int64_t j, float* column) const {
     const auto stride = static_cast<uint64_t>(gemm_.trans_b ? gemm_.n : 1);
-    inputs_.run(type_b_, Gemm::kStreamB, gemm_.index_b(0, j), stride, gemm_.k, column.data());
-    return column;
+    inputs_.run(type_b_, Gemm::kStreamB, gemm_.index_b(0, j), stride, gemm_.k, column);
   }
 
   double roundoff_of_sums() const {
@@ -104,126 +116,57 @@ class GemmReference {
   // Every combination of the given rows and columns.
   void add_grid(const std::vector<int64_t>& rows, const std::vector<int64_t>& columns,
                 Expectation& expected) const {
+    const int64_t smallest_part = 1 + kWorkOfThread / gemm_.k;
+    const auto height = static_cast<int64_t>(rows.size()), all = height + int64_t(columns.size());
+    // Rows, then columns; first touched, page for page, by the threads.
+    const std::unique_ptr<float[]> vectors(new float[size_t(all * gemm_.k)]);
+    parallel_for(all, smallest_part, [&](int64_t begin, int64_t end, int) {
+      for (int64_t i = begin; i < end; ++i) {
+        float* const vector = vectors.get() + i * gemm_.k;
+        if (i < height)
+          row_of_a(rows[size_t(i)], vector);
+        else
+          column_of_b(columns[size_t(i - height)], vector);
+      }
+    });
+
     const size_t points = rows.size() * columns.size();
     expected.indices.resize(points), expected.values.resize(points), expected.bounds.resize(points);
-    std::vector<std::vector<float>> a(rows.size());
-    for (size_t r = 0; r < rows.size(); ++r) a[r] = row_of_a(rows[r]);
-    parallel_for(int64_t(columns.size()), 1 + (int64_t(1) << 16) / gemm_.k,
-                 [&](int64_t begin, int64_t end, int) {
-                   for (int64_t c = begin; c < end; ++c) {
-                     const std::vector<float> b = column_of_b(columns[size_t(c)]);
-                     for (size_t r = 0; r < rows.size(); ++r)
-                       set_point(a[r], b, rows[r], columns[size_t(c)], size_t(c) * rows.size() + r,
-                                 expected);
-                   }
-                 });
+    parallel_for(int64_t(points), smallest_part, [&](int64_t begin, int64_t end, int) {
+      for (int64_t point = begin; point < end; ++point) {
+        const int64_t r = point % height, c = point / height;
+        const DotSums sums =
+            dot_sums(vectors.get() + r * gemm_.k, vectors.get() + (height + c) * gemm_.k, gemm_.k);
+        set_point(sums, rows[size_t(r)] + columns[size_t(c)] * gemm_.m, size_t(point), expected);
+      }
+    });
   }
 
-  void set_point(const std::vector<float>& a, const std::vector<float>& b, int64_t i, int64_t j,
-                 size_t at, Expectation& expected) const {
-    const auto index = static_cast<uint64_t>(i + j * gemm_.m);
-    const double c = beta_ == 0 ? 0 : beta_ * inputs_.element(type_c_, Gemm::kStreamC, index);
-    double sum = c, squares = c * c;
-    for (size_t l = 0; l < a.size(); ++l) {
-      const double product = double(a[l]) * double(b[l]);
-      sum += product;
-      squares += product * product;
-    }
-    const double sums_error = roundoff_of_sums() * std::sqrt(squares);
-    expected.indices[at] = index;
+  void set_point(const DotSums& sums, int64_t index, size_t at, Expectation& expected) const {
+    const double c =
+        beta_ == 0 ? 0 : beta_ * inputs_.element(type_c_, Gemm::kStreamC, uint64_t(index));
+    const double sum = sums.products + c;
+    const double sums_error = roundoff_of_sums() * std::sqrt(sums.squares + c * c);
+    expected.indices[at] = static_cast<uint64_t>(index);
     expected.values[at] = sum;
     expected.bounds[at] =
         gemm_.precision.output_roundoff * (std::abs(sum) + sums_error) + sums_error;
   }
 
-  // t = B v, accumulated over the stored runs of B.
-  std::vector<double> b_times_weights(const std::vector<double>& weights) const {
-    const auto parts = static_cast<size_t>(parallel_width());
-    std::vector<std::vector<double>> partial(parts);
-    parallel_for(gemm_.columns_b(), 1 + (int64_t(1) << 16) / gemm_.rows_b(),
-                 [&](int64_t begin, int64_t end, int part) {
-                   std::vector<double>& t = partial[size_t(part)];
-                   t.assign(size_t(gemm_.k), 0.0);
-                   std::vector<float> run(size_t(gemm_.rows_b()));
-                   for (int64_t column = begin; column < end; ++column) {
-                     inputs_.run(type_b_, Gemm::kStreamB, uint64_t(column * gemm_.rows_b()), 1,
-                                 gemm_.rows_b(), run.data());
-                     if (gemm_.trans_b) {  // stored n x k: this run is row `column` of op(B)
-                       t[size_t(column)] =
-                           std::inner_product(run.begin(), run.end(), weights.begin(), 0.0);
-                     } else {
-                       const double weight = weights[size_t(column)];
-                       for (size_t l = 0; l < run.size(); ++l) t[l] += weight * double(run[l]);
-                     }
-                   }
-                 });
-    return sum_of(partial, size_t(gemm_.k));
-  }
-
-  static std::vector<double> sum_of(const std::vector<std::vector<double>>& partial, size_t size) {
-    std::vector<double> total(size, 0.0);
-    for (const auto& part : partial)
-      for (size_t i = 0; i < part.size(); ++i) total[i] += part[i];
-    return total;
-  }
-
-  // sums += op(A) t and squares += op(A)^2 1, over the stored runs of A.
-  void a_times(const std::vector<double>& t, std::vector<double>& sums,
-               std::vector<double>& squares) const {
-    const auto parts = static_cast<size_t>(parallel_width());
-    std::vector<std::vector<double>> partial(parts), partial_squares(parts);
-    parallel_for(
-        gemm_.columns_a(), 1 + (int64_t(1) << 16) / gemm_.rows_a(),
-        [&](int64_t begin, int64_t end, int part) {
-          std::vector<double>&y = partial[size_t(part)], &s = partial_squares[size_t(part)];
-          y.assign(size_t(gemm_.m), 0.0), s.assign(size_t(gemm_.m), 0.0);
-          std::vector<float> run(size_t(gemm_.rows_a()));
-          for (int64_t column = begin; column < end; ++column) {
-            inputs_.run(type_a_, Gemm::kStreamA, uint64_t(column * gemm_.rows_a()), 1,
-                        gemm_.rows_a(), run.data());
-            if (gemm_.trans_a) {  // stored k x m: this run is row `column` of op(A)
-              y[size_t(column)] = std::inner_product(run.begin(), run.end(), t.begin(), 0.0);
-              s[size_t(column)] = std::inner_product(run.begin(), run.end(), run.begin(), 0.0);
-            } else {
-              const double factor = t[size_t(column)];
-              for (size_t i = 0; i < run.size(); ++i) {
-                y[i] += factor * double(run[i]);
-                s[i] += double(run[i]) * double(run[i]);
-              }
-            }
-          }
-        });
-    sums = sum_of(partial, size_t(gemm_.m));
-    squares = sum_of(partial_squares, size_t(gemm_.m));
-  }
-
-  void add_c(const std::vector<double>& weights, std::vector<double>& sums) const {
-    if (beta_ == 0) return;
-    const auto parts = static_cast<size_t>(parallel_width());
-    std::vector<std::vector<double>> partial(parts);
-    parallel_for(
-        gemm_.n, 1 + (int64_t(1) << 16) / gemm_.m, [&](int64_t begin, int64_t end, int part) {
-          std::vector<double>& y = partial[size_t(part)];
-          y.assign(size_t(gemm_.m), 0.0);
-          std::vector<float> run(size_t(gemm_.m));
-          for (int64_t j = begin; j < end; ++j) {
-            inputs_.run(type_c_, Gemm::kStreamC, uint64_t(j * gemm_.m), 1, gemm_.m, run.data());
-            const double weight = beta_ * weights[size_t(j)];
-            for (size_t i = 0; i < run.size(); ++i) y[i] += weight * double(run[i]);
-          }
-        });
-    const std::vector<double> total = sum_of(partial, size_t(gemm_.m));
-    for (size_t i = 0; i < sums.size(); ++i) sums[i] += total[i];
-  }
-
   // The error of a projected row is a random sum of n errors of single outputs; their bound is
   // taken with B's mean square, and doubled. Summing in double adds the last term.
   void add_projection(Expectation& expected) const {
-    std::vector<double> weights(size_t(gemm_.n));
-    for (size_t j = 0; j < weights.size(); ++j) weights[j] = deepbench_weight(kWeightSeed, j);
-    std::vector<double> squares;
-    a_times(b_times_weights(weights), expected.sums, squares);
-    add_c(weights, expected.sums);
+    std::vector<float> run(size_t(gemm_.n));
+    weight_run(kWeightSeed, 0, gemm_.n, run.data());
+    const std::vector<double> weights(run.begin(), run.end());
+    const MatrixSums b_weights = times_vector(b(), gemm_.trans_b, weights);
+    MatrixSums total = times_vector(a(), gemm_.trans_a, b_weights.sums);
+    if (beta_ != 0) {
+      const MatrixSums added = times_vector(c(), false, weights);
+      for (size_t i = 0; i < total.sums.size(); ++i) total.sums[i] += beta_ * added.sums[i];
+    }
+    expected.sums = std::move(total.sums);
+    const std::vector<double>& squares = total.squares;
 
     const double mean_square_b = inputs_.mean_square(type_b_);
     const double c_square = beta_ * beta_ * inputs_.mean_square(type_c_);

@@ -7,12 +7,14 @@
 
 #include "deepbench/core/inputs.hpp"
 #include "deepbench/core/parallel.hpp"
+#include "deepbench/core/sums.hpp"
 
 namespace deepbench {
 namespace {
 
 constexpr int64_t kSamples = 1024;
 constexpr int64_t kSmallestPart = 1 << 16;
+constexpr int64_t kBlock = 1024;
 constexpr uint64_t kWeightSeed = 0x5eed;
 
 uint32_t word(const Memory& memory, const Conditions& conditions, uint64_t index) {
@@ -21,11 +23,30 @@ uint32_t word(const Memory& memory, const Conditions& conditions, uint64_t index
   return memory_word(conditions.seed, index);
 }
 
+// Calls visit(first, words, count) for blocks of [begin, end).
+template <class Visit>
+void for_blocks(const Memory& memory, const Conditions& conditions, int64_t begin, int64_t end,
+                const Visit& visit) {
+  const bool random = memory.kind != MemoryKind::kWrite && conditions.inputs == "uniform";
+  uint32_t words[kBlock];
+  if (!random) std::fill(words, words + kBlock, word(memory, conditions, 0));
+  for (int64_t first = begin; first < end; first += kBlock) {
+    const int64_t count = std::min(kBlock, end - first);
+    if (random) {
+      word_run(conditions.seed, Memory::kStream, uint64_t(first), count, words);
+      for (int64_t i = 0; i < count; ++i) words[i] &= ~1u;  // as memory_word does
+    }
+    visit(first, words, count);
+  }
+}
+
 uint32_t xor_of_all(const Memory& memory, const Conditions& conditions) {
   std::atomic<uint32_t> total{0};
   parallel_for(memory.words(), kSmallestPart, [&](int64_t begin, int64_t end, int) {
     uint32_t part = 0;
-    for (int64_t i = begin; i < end; ++i) part ^= word(memory, conditions, uint64_t(i));
+    for_blocks(memory, conditions, begin, end, [&](int64_t, const uint32_t* words, int64_t count) {
+      for (int64_t i = 0; i < count; ++i) part ^= words[i];
+    });
     total ^= part;
   });
   return total;
@@ -34,10 +55,14 @@ uint32_t xor_of_all(const Memory& memory, const Conditions& conditions) {
 double weighted_sum(const Memory& memory, const Conditions& conditions) {
   std::vector<double> parts(size_t(parallel_width()), 0.0);
   parallel_for(memory.words(), kSmallestPart, [&](int64_t begin, int64_t end, int part) {
-    double sum = 0;
-    for (int64_t i = begin; i < end; ++i)
-      sum += double(word(memory, conditions, uint64_t(i))) *
-             deepbench_weight(kWeightSeed, uint64_t(i));
+    double sum = 0, values[kBlock];
+    float weights[kBlock];
+    for_blocks(memory, conditions, begin, end,
+               [&](int64_t first, const uint32_t* words, int64_t count) {
+                 weight_run(kWeightSeed, uint64_t(first), count, weights);
+                 std::copy(words, words + count, values);
+                 sum += weighted_sums(weights, values, count).products;
+               });
     parts[size_t(part)] = sum;
   });
   double total = 0;

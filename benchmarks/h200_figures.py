@@ -1,0 +1,191 @@
+"""The figures that the H200's tables are held against, from the folder of h200_tables.py.
+
+    python benchmarks/h200_figures.py [FOLDER] [sets|best|repeat|cold|cost ...]
+
+Goals: training half in 15 s, training float in 30 s, inference int8 in 15 s, every row verified and
+precise or saying why not; best in four times that, faster than default by geometric means of 1.03
+(half), 1.04 (tf32) and 6 (int8); medians of three runs within 1 % on 95 % of the rows over 10 us;
+15 ms a row (median) for everything that is not the device's work.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import statistics
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from sweeping import Sweep, load, median_us
+
+GOAL_S = {"gemm_training_half": 15, "gemm_training_float": 30, "gemm_inference_int8": 15}
+GOAL_BEST = {"gemm_training_half": 1.03, "gemm_training_tf32": 1.04, "gemm_inference_int8": 6.0}
+BEST_TIMES = 4
+NEAR, NEAR_ROWS, OVER_US = 0.01, 0.95, 10.0
+GOAL_ROW_MS = 15
+
+Row = dict[str, Any]
+Runs = dict[str, Sweep]
+
+
+def main() -> int:
+    words = sys.argv[1:]
+    folder = Path(words.pop(0)) if words and words[0] not in SECTIONS else Path("results/h200")
+    walls = folder / "wall_seconds.json"
+    seconds = json.loads(walls.read_text()) if walls.exists() else {}
+    files = sorted(folder.glob("*.jsonl"))
+    runs = {file.stem: load(file, seconds.get(file.stem, 0.0)) for file in files}
+    if not runs:
+        print(f"there are no tables in {folder}; benchmarks/h200_tables.py makes them")
+        return 1
+    for name in words or SECTIONS:
+        print(f"== {name}")
+        for line in SECTIONS[name](runs):
+            print(line)
+    return 0
+
+
+def sets(runs: Runs) -> Iterator[str]:
+    """Wall time, rows, what was verified, how measuring ended."""
+    for name, run in runs.items():
+        verified = sum(row["verification"]["status"] == "passed" for row in run.ok())
+        stops = Counter((row["statistics"] or {}).get("stop") for row in run.rows)
+        ends = " ".join(f"{stop}={count}" for stop, count in stops.most_common())
+        other = Counter(row["status"] for row in run.rows if row["status"] != "ok")
+        wrong = " ".join(f"{status}={count}" for status, count in other.items())
+        goal = f" (goal {GOAL_S[name]})" if name in GOAL_S else ""
+        wall = f"{run.seconds:.1f} s{goal}" if run.seconds else "wall time not known"
+        complete = f"{len(run.rows)} of {run.context['rows']}"
+        yield f"{name:26} {complete} rows, {verified} verified, {wall}; {ends} {wrong}"
+
+
+def best(runs: Runs) -> Iterator[str]:
+    """default / best, geometric mean: of the call, and with the conversion counted."""
+    for name, run in runs.items():
+        if not name.endswith("_best"):
+            continue
+        plain = name.removesuffix("_best")
+        rows = [row for row in run.ok() if row["algorithm"]["default_ns"]]
+        if not rows:
+            yield f"{name:26} has no row with both times"
+            continue
+        call = mean(row["algorithm"]["default_ns"] / median_ns(row) for row in rows)
+        both = mean(row["algorithm"]["default_ns"] / with_conversion_ns(row) for row in rows)
+        changed = sum(row["algorithm"]["name"] != row["algorithm"]["default_name"] for row in rows)
+        line = f"{name:26} call {call:.3f}, with conversion {both:.3f}, {changed} not the default"
+        if plain in GOAL_BEST:
+            line += f" (goal {GOAL_BEST[plain]} for the call)"
+        if plain in runs:
+            line += f"; against {plain}: {across(runs[plain], run):.3f}"
+            if run.seconds and runs[plain].seconds:
+                times = run.seconds / runs[plain].seconds
+                line += f"; {times:.1f} times its wall time (goal {BEST_TIMES})"
+        yield line
+
+
+def repeat(runs: Runs) -> Iterator[str]:
+    """How far the medians of several runs lie apart."""
+    for name in runs:
+        again = [runs[f"{name}_{turn}"] for turn in (2, 3) if f"{name}_{turn}" in runs]
+        if not again:
+            continue
+        spreads = []
+        for rows in same_problems(runs[name], *again):
+            times = [median_us(row) for row in rows]
+            if min(times) > OVER_US:
+                spreads.append(max(times) / min(times) - 1)
+        if not spreads:
+            continue
+        near = sum(spread <= NEAR for spread in spreads) / len(spreads)
+        yield (
+            f"{name:26} {1 + len(again)} runs, {len(spreads)} rows over {OVER_US:g} us: "
+            f"{100 * near:.1f} % within {100 * NEAR:g} % (goal {100 * NEAR_ROWS:g}), "
+            f"median spread {100 * statistics.median(spreads):.2f} %, "
+            f"largest {100 * max(spreads):.2f} %"
+        )
+
+
+def cold(runs: Runs) -> Iterator[str]:
+    """Cold against hot, every row."""
+    for name, run in runs.items():
+        hot = runs.get(name.removesuffix("_cold"))
+        if not name.endswith("_cold") or hot is None:
+            continue
+        ratios = []
+        for one, other in same_problems(hot, run):
+            ratios.append(median_us(other) / median_us(one))
+            regime = other["regime"]
+            how = f"{regime['cold']}, {regime['copies']} copies"
+            times = f"hot {median_us(one):10.2f} cold {median_us(other):10.2f} us"
+            yield f"  {times} x {ratios[-1]:.3f}  {how:24} {one['problem']}"
+        quarters = statistics.quantiles(ratios, n=4) if len(ratios) > 1 else ratios
+        shown = " ".join(f"{value:.3f}" for value in quarters)
+        slower = sum(ratio > 1.02 for ratio in ratios)
+        yield f"{name:26} cold / hot: quartiles {shown}, {slower} of {len(ratios)} over 1.02"
+
+
+def cost(runs: Runs) -> Iterator[str]:
+    """Wall time of a row without the device's work and without the ceilings, which serve many."""
+    for name, run in runs.items():
+        rows = [row for row in run.ok() if row["stages_ns"].get("device")]
+        if not rows:
+            continue
+        parts = {
+            stage: statistics.median(row["stages_ns"][stage] for row in rows) / 1e6
+            for stage in ("prepare", "verify", "measure", "other", "device")
+        }
+        rest = statistics.median(not_the_device_ms(row) for row in rows)
+        ceilings_s = run.stage_seconds("ceilings")
+        shown = ", ".join(f"{stage} {ms:.1f}" for stage, ms in parts.items())
+        yield (
+            f"{name:26} {rest:.1f} ms a row, median (goal {GOAL_ROW_MS}); "
+            f"medians: {shown} ms; ceilings {ceilings_s:.1f} s in all"
+        )
+
+
+SECTIONS: dict[str, Callable[[Runs], Iterator[str]]] = {
+    "sets": sets,
+    "best": best,
+    "repeat": repeat,
+    "cold": cold,
+    "cost": cost,
+}
+
+
+def median_ns(row: Row) -> float:
+    return float(row["statistics"]["median_ns"])
+
+
+def with_conversion_ns(row: Row) -> float:
+    return median_ns(row) + float((row["conversion"] or {}).get("ns") or 0.0)
+
+
+def not_the_device_ms(row: Row) -> float:
+    stages = row["stages_ns"]
+    host = sum(stages[stage] for stage in ("prepare", "verify", "measure", "other"))
+    return float(host - stages["device"]) / 1e6
+
+
+def same_problems(*runs: Sweep) -> Iterator[tuple[Row, ...]]:
+    """Rows of the same place and problem that are ok in every run."""
+    by_place = [{(row["position"], row["problem"]): row for row in run.ok()} for run in runs]
+    for place in by_place[0]:
+        if all(place in rows for rows in by_place):
+            yield tuple(rows[place] for rows in by_place)
+
+
+def across(plain: Sweep, chosen: Sweep) -> float:
+    return mean(median_us(one) / median_us(other) for one, other in same_problems(plain, chosen))
+
+
+def mean(ratios: Iterator[float]) -> float:
+    """Geometric."""
+    logarithms = [math.log(ratio) for ratio in ratios]
+    return math.exp(sum(logarithms) / len(logarithms)) if logarithms else math.nan
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,126 @@
+"""The published tables of an H200: measures them into a folder, a command a table.
+
+Each takes less than eight minutes. A table that was cut off goes on where it stopped, one that is
+complete is left alone. Finished tables keep at most 100 raw samples a row, evenly chosen; how long
+each command took is in wall_seconds.json beside them. h200_figures.py reads the folder.
+
+    python benchmarks/h200_tables.py [--folder results/h200] [TABLE...] [-- options of deepbench]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from sweeping import load
+
+TRAINING, INFERENCE = ("gemm", "training"), ("gemm", "inference")
+BEST, COLD = ("--algorithm", "best"), ("--cache", "cold")
+TABLES: dict[str, tuple[str, ...]] = {
+    "gemm_training_half": (*TRAINING, "half"),
+    "gemm_training_float": (*TRAINING, "float"),
+    "gemm_inference_int8": (*INFERENCE, "int8"),
+    "gemm_training_half_best": (*TRAINING, "half", *BEST),
+    "gemm_training_tf32": (*TRAINING, "tf32"),
+    "gemm_training_tf32_best": (*TRAINING, "tf32", *BEST),
+    "gemm_inference_int8_best": (*INFERENCE, "int8", *BEST),
+    "gemm_training_half_cold": (*TRAINING, "half", *COLD),
+    "gemm_training_bfloat16": (*TRAINING, "bfloat16"),
+    "gemm_training_fp8_e4m3": (*TRAINING, "fp8_e4m3"),
+    "gemm_training_fp8_e5m2": (*TRAINING, "fp8_e5m2"),
+    "memory": ("memory",),
+    "gemm_training_float_best": (*TRAINING, "float", *BEST),
+}
+# Measured for repeatability, not published.
+REPEATS: dict[str, tuple[str, ...]] = {
+    f"{name}_{turn}": TABLES[name]
+    for turn in (2, 3)
+    for name in ("gemm_training_half", "gemm_training_float", "gemm_inference_int8")
+}
+LIMIT_S = 480
+SAMPLES = 100
+
+
+def main() -> int:
+    arguments = sys.argv[1:]
+    cut = arguments.index("--") if "--" in arguments else len(arguments)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--folder", type=Path, default=Path("results/h200"))
+    parser.add_argument("--limit", type=float, default=LIMIT_S, help="seconds for each table")
+    parser.add_argument("tables", nargs="*", metavar="TABLE", help=" ".join([*TABLES, *REPEATS]))
+    chosen = parser.parse_args(arguments[:cut])
+    known = {**TABLES, **REPEATS}
+    for name in chosen.tables:
+        if name not in known:
+            parser.error(f"there is no table {name!r}; there are {' '.join(known)}")
+    chosen.folder.mkdir(parents=True, exist_ok=True)
+    names = chosen.tables or list(TABLES)
+    extra = arguments[cut + 1 :]
+    complete = [make(name, [*known[name], *extra], chosen.folder, chosen.limit) for name in names]
+    return 0 if all(complete) else 1
+
+
+def make(name: str, words: list[str], folder: Path, limit_s: float) -> bool:
+    """Measures one table and thins it. False if rows are missing at its end."""
+    file = folder / f"{name}.jsonl"
+    if file.exists() and is_complete(file):
+        print(f"{name}: is there", flush=True)
+        return True
+    resumed = file.exists()
+    command = [sys.executable, "-m", "deepbench", *words, "-o", str(file), "--resume"]
+    begin = time.monotonic()
+    status = run(command, limit_s)
+    seconds = time.monotonic() - begin
+    if not file.exists():
+        print(f"{name}: nothing was measured, exit status {status}", flush=True)
+        return False
+    complete = is_complete(file)
+    if complete and not resumed:
+        remember(folder, name, seconds)
+    if complete:
+        thin(file)
+    rows = load(file).rows
+    ok = sum(row["status"] == "ok" for row in rows)
+    end = "" if complete else ", rows are missing: run it again"
+    size = file.stat().st_size / 1e6
+    print(f"{name}: {len(rows)} rows, {ok} ok, {seconds:.1f} s, {size:.2f} MB{end}", flush=True)
+    return complete
+
+
+def run(command: list[str], limit_s: float) -> int:
+    """Like Ctrl-C at the limit: what was measured stays in the file."""
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    try:
+        return process.wait(limit_s)
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGINT)
+        return process.wait()
+
+
+def is_complete(file: Path) -> bool:
+    run = load(file)
+    return len(run.rows) == run.context["rows"]
+
+
+def thin(file: Path) -> None:
+    new = file.with_suffix(".thin")
+    new.unlink(missing_ok=True)
+    command = [sys.executable, "-m", "deepbench", "show", str(file), "--thin", str(SAMPLES)]
+    subprocess.run([*command, "-o", str(new)], check=True)
+    new.replace(file)
+
+
+def remember(folder: Path, name: str, seconds: float) -> None:
+    file = folder / "wall_seconds.json"
+    walls = json.loads(file.read_text()) if file.exists() else {}
+    walls[name] = round(seconds, 1)
+    file.write_text(json.dumps(walls, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

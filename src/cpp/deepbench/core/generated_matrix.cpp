@@ -1,0 +1,111 @@
+// Splits a generated matrix into tiles for the threads, and tiles into blocks for the caches.
+#include "deepbench/core/generated_matrix.hpp"
+
+#include <algorithm>
+
+#include "deepbench/core/parallel.hpp"
+#include "deepbench/core/sums.hpp"
+
+namespace deepbench {
+namespace {
+
+constexpr int64_t kTiles = 128;             // enough for 16 threads to end about together
+constexpr int64_t kSmallestTile = 1 << 14;  // elements: some 20 us
+constexpr int64_t kWorkOfThread = 1 << 16;  // elements that are worth starting a thread
+constexpr int64_t kBlockRows = 512;         // a block and its sums stay in the first cache
+constexpr int64_t kBlockColumns = 4;
+
+struct Range {
+  int64_t begin, end;
+  int64_t size() const { return end - begin; }
+};
+
+Range part_of(int64_t size, int64_t part, int64_t parts) {
+  return {size * part / parts, size * (part + 1) / parts};
+}
+
+class Product {
+ public:
+  Product(const GeneratedMatrix& matrix, bool transposed, const std::vector<double>& x)
+      : matrix_(matrix), transposed_(transposed), x_(x) {
+    const int64_t tiles =
+        std::clamp<int64_t>(matrix.rows * matrix.columns / kSmallestTile, 1, kTiles);
+    const int64_t most = transposed ? matrix.columns : (matrix.rows + kBlockRows - 1) / kBlockRows;
+    // Tiles side by side have sums of their own; only those one behind the other are added up.
+    beside_ = std::clamp<int64_t>(most, 1, tiles);
+    behind_ = std::clamp<int64_t>(tiles / beside_, 1, transposed ? matrix.rows : matrix.columns);
+  }
+
+  MatrixSums run() {
+    const auto size = static_cast<size_t>(outputs() * behind_);
+    total_.sums.assign(size, 0), total_.squares.assign(size, 0);
+    parallel_tasks(beside_ * behind_, matrix_.rows * matrix_.columns / kWorkOfThread,
+                   [this](int64_t tile) { add_tile(tile % beside_, tile / beside_); });
+    add_up(total_.sums), add_up(total_.squares);
+    return std::move(total_);
+  }
+
+ private:
+  int64_t outputs() const { return transposed_ ? matrix_.columns : matrix_.rows; }
+
+  void add_up(std::vector<double>& partial) const {
+    const auto size = static_cast<size_t>(outputs());
+    for (size_t i = size; i < partial.size(); ++i) partial[i % size] += partial[i];
+    partial.resize(size);
+  }
+
+  void add_tile(int64_t beside, int64_t behind) {
+    double* const sums = total_.sums.data() + behind * outputs();
+    double* const squares = total_.squares.data() + behind * outputs();
+    const Range across = part_of(outputs(), beside, beside_);
+    const Range along = part_of(transposed_ ? matrix_.rows : matrix_.columns, behind, behind_);
+    const Range rows = transposed_ ? along : across, columns = transposed_ ? across : along;
+    for (int64_t row = rows.begin; row < rows.end; row += kBlockRows) {
+      const Range block = {row, std::min(row + kBlockRows, rows.end)};
+      if (transposed_)
+        add_by_columns(block, columns, sums, squares);
+      else
+        add_by_rows(block, columns, sums, squares);
+    }
+  }
+
+  void generate(Range rows, int64_t column, float* out) const {
+    const auto first = static_cast<uint64_t>(column * matrix_.rows + rows.begin);
+    matrix_.inputs.run(matrix_.type, matrix_.stream, first, 1, rows.size(), out);
+  }
+
+  void add_by_rows(Range rows, Range columns, double* sums, double* squares) const {
+    float block[kBlockColumns * kBlockRows];
+    for (int64_t column = columns.begin; column < columns.end; column += kBlockColumns) {
+      const int64_t count = std::min(kBlockColumns, columns.end - column);
+      for (int64_t j = 0; j < count; ++j) generate(rows, column + j, block + j * kBlockRows);
+      add_columns(block, kBlockRows, rows.size(), count, x_.data() + column, sums + rows.begin,
+                  squares + rows.begin);
+    }
+  }
+
+  void add_by_columns(Range rows, Range columns, double* sums, double* squares) const {
+    float block[kBlockRows];
+    for (int64_t column = columns.begin; column < columns.end; ++column) {
+      generate(rows, column, block);
+      const DotSums added = weighted_sums(block, x_.data() + rows.begin, rows.size());
+      sums[column] += added.products;
+      squares[column] += added.squares;
+    }
+  }
+
+  const GeneratedMatrix& matrix_;
+  const bool transposed_;
+  const std::vector<double>& x_;
+  int64_t beside_ = 1, behind_ = 1;
+  MatrixSums total_;
+};
+
+}  // namespace
+
+MatrixSums times_vector(const GeneratedMatrix& matrix, bool transposed,
+                        const std::vector<double>& x) {
+  return Product(matrix, transposed, x).run();
+}
+
+}  // namespace deepbench

@@ -1,0 +1,110 @@
+// Sums over runs, in a fixed number of lanes whatever the width of the processor's vectors.
+#include "deepbench/core/sums.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "deepbench/core/vector_unit.hpp"
+
+namespace deepbench {
+namespace {
+
+constexpr int kLanes = 16;
+constexpr int kQuads = kLanes / 4;
+
+// Four lanes: compilers find no vectors of their own in sums over lanes.
+using Quad = double __attribute__((vector_size(32)));
+using FloatQuad = float __attribute__((vector_size(16)));
+
+DEEPBENCH_INLINED inline void load(const float* from, Quad& to) {
+  FloatQuad floats;
+  std::memcpy(&floats, from, sizeof floats);
+  to = __builtin_convertvector(floats, Quad);
+}
+
+DEEPBENCH_INLINED inline void load(const double* from, Quad& to) {
+  std::memcpy(&to, from, sizeof to);
+}
+
+struct Lanes {
+  Quad quads[kQuads] = {};
+
+  // Every step halves the lanes.
+  DEEPBENCH_INLINED double sum() const {
+    double lanes[kLanes];
+    std::memcpy(lanes, quads, sizeof lanes);
+    for (int width = kLanes / 2; width > 0; width /= 2)
+      for (int lane = 0; lane < width; ++lane) lanes[lane] += lanes[lane + width];
+    return lanes[0];
+  }
+};
+
+// Sums x y and, as `kSquareProducts` says, (x y)^2 or x^2.
+template <bool kSquareProducts, class Y>
+DEEPBENCH_INLINED inline DotSums sums_in_lanes(const float* x, const Y* y, int64_t count) {
+  Lanes products, squares;
+  const auto add = [&](const float* from_x, const Y* from_y) DEEPBENCH_INLINED {
+    for (int quad = 0; quad < kQuads; ++quad) {
+      Quad value, other;
+      load(from_x + 4 * quad, value);
+      load(from_y + 4 * quad, other);
+      const Quad product = value * other, squared = kSquareProducts ? product : value;
+      products.quads[quad] += product;
+      squares.quads[quad] += squared * squared;
+    }
+  };
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) add(x + i, y + i);
+  if (i < count) {
+    float rest_x[kLanes] = {};
+    Y rest_y[kLanes] = {};
+    std::copy(x + i, x + count, rest_x);
+    std::copy(y + i, y + count, rest_y);
+    add(rest_x, rest_y);
+  }
+  return {products.sum(), squares.sum()};
+}
+
+template <int kColumns>
+DEEPBENCH_INLINED inline void add_together(const float* __restrict values, int64_t stride,
+                                           int64_t rows, const double* __restrict factors,
+                                           double* __restrict sums, double* __restrict squares) {
+  for (int64_t i = 0; i < rows; ++i) {
+    double sum = sums[i], square = squares[i];
+    for (int j = 0; j < kColumns; ++j) {
+      const double value = values[j * stride + i];
+      sum += factors[j] * value;
+      square += value * value;
+    }
+    sums[i] = sum;
+    squares[i] = square;
+  }
+}
+
+}  // namespace
+
+DotSums dot_sums(const float* a, const float* b, int64_t count) {
+  DotSums sums;
+  vectorised([&]() DEEPBENCH_INLINED { sums = sums_in_lanes<true>(a, b, count); });
+  return sums;
+}
+
+DotSums weighted_sums(const float* values, const double* weights, int64_t count) {
+  DotSums sums;
+  vectorised([&]() DEEPBENCH_INLINED { sums = sums_in_lanes<false>(values, weights, count); });
+  return sums;
+}
+
+void add_columns(const float* values, int64_t stride, int64_t rows, int64_t columns,
+                 const double* factors, double* sums, double* squares) {
+  constexpr int kTogether = 4;
+  vectorised([&]() DEEPBENCH_INLINED {
+    int64_t j = 0;
+    for (; j + kTogether <= columns; j += kTogether)
+      add_together<kTogether>(values + j * stride, stride, rows, factors + j, sums, squares);
+    for (; j < columns; ++j)
+      add_together<1>(values + j * stride, stride, rows, factors + j, sums, squares);
+  });
+}
+
+}  // namespace deepbench

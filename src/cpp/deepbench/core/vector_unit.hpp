@@ -1,0 +1,43 @@
+// Loops compiled for the vectors of several x86-64 processors, and the choice among them when the
+// program runs. All of them compute the same values: what is vectorised is independent per element
+// or summed in lanes that the source spells out, and nothing is contracted to fused products.
+#pragma once
+
+#include "deepbench/core/export.hpp"
+
+namespace deepbench {
+
+enum class VectorUnit { kBaseline, kAvx2, kAvx512 };
+
+// The one in use: the widest of this processor, unless a test asked for a narrower one.
+DEEPBENCH_API VectorUnit vector_unit();
+
+// For tests and benchmarks, while no loop runs: at most `unit` from here on. Returns what is used.
+DEEPBENCH_API VectorUnit limit_vector_unit(VectorUnit unit);
+
+// What the body of a loop and all that it calls must be, to be compiled for its caller's vectors.
+#define DEEPBENCH_INLINED __attribute__((always_inline))
+
+#if defined(__x86_64__)
+template <class Loop>
+__attribute__((target("avx2"), noinline)) void loop_in_avx2(const Loop& loop) {
+  loop();
+}
+
+template <class Loop>
+__attribute__((target("avx512f,avx512dq"), noinline)) void loop_in_avx512(const Loop& loop) {
+  loop();
+}
+#endif
+
+// Runs vectorised([&]() DEEPBENCH_INLINED { ... }) on the widest vectors.
+template <class Loop>
+void vectorised(const Loop& loop) {
+#if defined(__x86_64__)
+  if (vector_unit() == VectorUnit::kAvx512) return loop_in_avx512(loop);
+  if (vector_unit() == VectorUnit::kAvx2) return loop_in_avx2(loop);
+#endif
+  loop();
+}
+
+}  // namespace deepbench

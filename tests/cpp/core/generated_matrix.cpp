@@ -1,0 +1,94 @@
+// Sums over runs and products of generated matrices: against plain loops, and the same on every
+// vector unit.
+#include "deepbench/core/generated_matrix.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "deepbench/core/sums.hpp"
+#include "vector_units.hpp"
+
+namespace deepbench {
+namespace {
+
+using testing::for_each_vector_unit;
+
+TEST_CASE("sums of a pair of runs") {
+  const Inputs inputs(4, "uniform");
+  for (int64_t count : {0, 1, 15, 16, 17, 1000}) {
+    std::vector<float> a(static_cast<size_t>(count)), b(a.size());
+    inputs.run(DEEPBENCH_S8, 0, 0, 1, count, a.data());
+    inputs.run(DEEPBENCH_U8, 1, 0, 1, count, b.data());
+    const std::vector<double> weights(b.begin(), b.end());
+    double products = 0, squared_products = 0, squares = 0;  // of integers: exact in any order
+    for (size_t i = 0; i < a.size(); ++i) {
+      const double product = double(a[i]) * double(b[i]);
+      products += product, squared_products += product * product;
+      squares += double(a[i]) * double(a[i]);
+    }
+    for_each_vector_unit([&] {
+      CHECK(dot_sums(a.data(), b.data(), count).products == products);
+      CHECK(dot_sums(a.data(), b.data(), count).squares == squared_products);
+      CHECK(weighted_sums(a.data(), weights.data(), count).products == products);
+      CHECK(weighted_sums(a.data(), weights.data(), count).squares == squares);
+    });
+  }
+}
+
+TEST_CASE("sums have one order on every vector unit") {
+  std::vector<float> a(1003), b(1003);
+  const Inputs inputs(5, "uniform");
+  inputs.run(DEEPBENCH_F32, 0, 0, 1, 1003, a.data());
+  inputs.run(DEEPBENCH_F32, 1, 0, 1, 1003, b.data());
+  const std::vector<double> thirds(1003, 1.0 / 3);
+  std::vector<double> firsts;
+  for_each_vector_unit([&] {
+    const DotSums dots = dot_sums(a.data(), b.data(), 1003);
+    const DotSums weighted = weighted_sums(a.data(), thirds.data(), 1003);
+    std::vector<double> all = {dots.products, dots.squares, weighted.products, weighted.squares};
+    const GeneratedMatrix matrix = {inputs, DEEPBENCH_F32, 2, 1003, 37};
+    for (bool transposed : {false, true}) {
+      const MatrixSums sums = times_vector(matrix, transposed, thirds);
+      all.insert(all.end(), sums.sums.begin(), sums.sums.end());
+      all.insert(all.end(), sums.squares.begin(), sums.squares.end());
+    }
+    if (firsts.empty()) firsts = all;
+    CHECK(all == firsts);
+  });
+}
+
+TEST_CASE("a generated matrix times a vector, of every shape, is the plain sum") {
+  struct Shape {
+    int64_t rows, columns;
+  };
+  const Inputs inputs(6, "uniform");
+  for (const Shape& shape : {Shape{1, 1}, Shape{1, 70000}, Shape{70000, 1}, Shape{3, 5},
+                             Shape{513, 300}, Shape{300, 513}, Shape{5, 20001}, Shape{20001, 7}}) {
+    const GeneratedMatrix matrix = {inputs, DEEPBENCH_S8, 3, shape.rows, shape.columns};
+    for (bool transposed : {false, true}) {
+      const auto outputs = static_cast<size_t>(transposed ? shape.columns : shape.rows);
+      const auto inner = static_cast<size_t>(transposed ? shape.rows : shape.columns);
+      std::vector<double> x(inner), sums(outputs, 0), squares(outputs, 0);
+      for (size_t i = 0; i < inner; ++i) x[i] = double(i % 61) - 30;
+      for (int64_t j = 0; j < shape.columns; ++j) {
+        for (int64_t i = 0; i < shape.rows; ++i) {
+          const double value = deepbench_element(DEEPBENCH_S8, 6, 3, uint64_t(i + j * shape.rows));
+          const auto to = static_cast<size_t>(transposed ? j : i);
+          sums[to] += value * x[static_cast<size_t>(transposed ? i : j)];
+          squares[to] += value * value;
+        }
+      }
+      CAPTURE(shape.rows);
+      CAPTURE(shape.columns);
+      CAPTURE(transposed);
+      const MatrixSums got = times_vector(matrix, transposed, x);
+      CHECK(got.sums == sums);
+      CHECK(got.squares == squares);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace deepbench

@@ -1,0 +1,77 @@
+// What a status of a library means for a row, and how the message reads.
+#include "check.hpp"
+#undef CHECK  // doctest has one too
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "deepbench/plugin.hpp"
+
+namespace deepbench::cuda_test {
+namespace {
+
+using namespace nvidia;
+
+template <class Status>
+plugin::Error error_of(Status status) {
+  try {
+    cuda::check(status,
+                {"cudart().cudaMalloc(&data, bytes)", "/somewhere/src/cuda/buffer.cpp", 23});
+  } catch (const plugin::Error& error) {
+    return error;
+  }
+  return {DEEPBENCH_OK, ""};
+}
+
+template <class Status>
+deepbench_status meaning(Status status) {
+  return error_of(status).status();
+}
+
+TEST_CASE("success is silent") {
+  CHECK(meaning(cudaSuccess) == DEEPBENCH_OK);
+  CHECK(meaning(CUDA_SUCCESS) == DEEPBENCH_OK);
+  CHECK(meaning(NVRTC_SUCCESS) == DEEPBENCH_OK);
+  CHECK(meaning(CUBLAS_STATUS_SUCCESS) == DEEPBENCH_OK);
+  CHECK(meaning(NVML_SUCCESS) == DEEPBENCH_OK);
+}
+
+TEST_CASE("errors that end the process' use of the device") {
+  for (const cudaError_t status :
+       {cudaErrorIllegalAddress, cudaErrorLaunchTimeout, cudaErrorContextIsDestroyed,
+        cudaErrorAssert, cudaErrorHardwareStackError, cudaErrorIllegalInstruction,
+        cudaErrorMisalignedAddress, cudaErrorInvalidAddressSpace, cudaErrorInvalidPc,
+        cudaErrorLaunchFailure, cudaErrorECCUncorrectable, cudaErrorNvlinkUncorrectable,
+        cudaErrorDevicesUnavailable}) {
+    INFO(int(status));
+    CHECK(cuda::is_sticky(status));
+    CHECK(meaning(status) == DEEPBENCH_DEVICE_LOST);
+    CHECK(meaning(static_cast<CUresult>(status)) == DEEPBENCH_DEVICE_LOST);
+  }
+  CHECK(meaning(NVML_ERROR_GPU_IS_LOST) == DEEPBENCH_DEVICE_LOST);
+  for (const cudaError_t status : {cudaSuccess, cudaErrorInvalidValue, cudaErrorMemoryAllocation,
+                                   cudaErrorNotReady, cudaErrorStreamCaptureUnsupported})
+    CHECK_FALSE(cuda::is_sticky(status));
+}
+
+TEST_CASE("no memory, and what a library cannot do, are no failures") {
+  CHECK(meaning(cudaErrorMemoryAllocation) == DEEPBENCH_OUT_OF_MEMORY);
+  CHECK(meaning(CUDA_ERROR_OUT_OF_MEMORY) == DEEPBENCH_OUT_OF_MEMORY);
+  CHECK(meaning(CUBLAS_STATUS_ALLOC_FAILED) == DEEPBENCH_OUT_OF_MEMORY);
+  CHECK(meaning(NVRTC_ERROR_OUT_OF_MEMORY) == DEEPBENCH_OUT_OF_MEMORY);
+  CHECK(meaning(CUBLAS_STATUS_NOT_SUPPORTED) == DEEPBENCH_UNSUPPORTED);
+  CHECK(meaning(cudaErrorNoKernelImageForDevice) == DEEPBENCH_UNSUPPORTED);
+  CHECK(meaning(cudaErrorInvalidValue) == DEEPBENCH_FAILED);
+  CHECK(meaning(NVRTC_ERROR_COMPILATION) == DEEPBENCH_FAILED);
+  CHECK(meaning(NVML_ERROR_UNKNOWN) == DEEPBENCH_FAILED);
+}
+
+TEST_CASE("a message names library, expression and place, without the folder of the build") {
+  const std::string text = error_of(cudaErrorMemoryAllocation).what();
+  CHECK(text.rfind("cudart: ", 0) == 0);
+  CHECK(text.find(" from cudart().cudaMalloc(&data, bytes) at buffer.cpp:23") != std::string::npos);
+  CHECK(text.find("/somewhere") == std::string::npos);
+}
+
+}  // namespace
+}  // namespace deepbench::cuda_test

@@ -1,0 +1,62 @@
+// The functions by which a fake library says what it is: as the text file beside it, of its own
+// name and ".cuda", has it. That is CUDA's version (12090); 0 makes it the toolkit's stub, and
+// below 1000 it is the status that NVML starts with.
+#include <dlfcn.h>
+
+#include <cstddef>
+#include <fstream>
+#include <string>
+
+#define EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace {
+
+int cuda_version() {
+  Dl_info info{};
+  if (!dladdr(reinterpret_cast<void*>(&cuda_version), &info)) return 0;
+  int version = 0;
+  std::ifstream(std::string(info.dli_fname) + ".cuda") >> version;
+  return version;
+}
+
+constexpr int kStubLibrary = 34;
+
+int answer(int value, int* version) {
+  *version = value;
+  return 0;
+}
+
+int property(int which, int major, int minor, int* value) {
+  return answer(which == 0 ? major : which == 1 ? minor : 7, value);
+}
+
+}  // namespace
+
+EXPORT int cuDriverGetVersion(int* version) {
+  answer(cuda_version(), version);
+  return *version ? 0 : kStubLibrary;
+}
+EXPORT int cudaRuntimeGetVersion(int* version) { return answer(cuda_version(), version); }
+EXPORT int nvrtcVersion(int* major, int* minor) {
+  answer(cuda_version() % 1000 / 10, minor);
+  return answer(cuda_version() / 1000, major);
+}
+EXPORT int nvJitLinkVersion(unsigned* major, unsigned* minor) {
+  *major = unsigned(cuda_version() / 1000), *minor = unsigned(cuda_version() % 1000 / 10);
+  return 0;
+}
+EXPORT size_t cublasLtGetCudartVersion() { return size_t(cuda_version()); }
+EXPORT int cublasLtGetProperty(int which, int* value) {
+  return property(which, cuda_version() / 1000, cuda_version() % 1000 / 10, value);
+}
+EXPORT int cublasGetProperty(int which, int* value) { return cublasLtGetProperty(which, value); }
+EXPORT size_t cudnnGetCudartVersion() { return size_t(cuda_version()); }
+EXPORT int cudnnGetProperty(int which, int* value) { return property(which, 9, 28, value); }
+EXPORT int cusparseGetProperty(int which, int* value) {
+  return property(which, 12, cuda_version() / 1000 == 13 ? 6 : 5, value);
+}
+EXPORT int ncclGetVersion(int* version) { return answer(22807, version); }
+EXPORT int nvmlInit_v2() { return cuda_version() < 1000 ? cuda_version() : 0; }
+EXPORT const char* nvmlErrorString(int status) {
+  return status == 4 ? "Insufficient Permissions" : "Driver Not Loaded";
+}

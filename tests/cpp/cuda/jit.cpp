@@ -1,0 +1,232 @@
+// Compiling our kernels: with whatever NVRTC is installed, which needs no device, and on a device.
+#include "kernels/jit.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "../folder.hpp"
+#include "buffer.hpp"
+#include "deepbench/plugin.hpp"
+#include "device.hpp"
+#include "gpu.hpp"
+#include "kernels/compile.hpp"
+#include "kernels/sources.hpp"
+#include "libraries.hpp"
+
+namespace deepbench::cuda_test {
+namespace {
+
+using cuda::Source;
+using testing::Folder;
+
+// Kernels are looked for where the build put them.
+const int kernels_are_found = setenv("DEEPBENCH_CUDA_KERNELS", DEEPBENCH_CUDA_STAGE_KERNELS, 0);
+
+bool has_nvrtc() {
+  const cuda::LibraryReport& library = cuda::report<nvidia::Nvrtc>();
+  if (!library.usable()) MESSAGE("nothing tested: " << library.reason);
+  return library.usable();
+}
+
+Source source_of(const std::string& text) { return cuda::source_of_text("text.cu", text); }
+
+template <class Work>
+std::string error_of(Work work) {
+  try {
+    work();
+  } catch (const plugin::Error& error) {
+    return std::to_string(error.status()) + " " + error.what();
+  }
+  return "";
+}
+
+TEST_CASE("jit: sources bring the headers that they include, and those that these include") {
+  const Source source = cuda::source_of_file("operand");
+  CHECK(source.name == "kernels/operand.cu");
+  std::vector<std::string> names;
+  for (const cuda::Header& header : source.headers) names.push_back(header.name);
+  CHECK(names == std::vector<std::string>{"element.h", "fill.h", "walk.h"});
+  CHECK(error_of([] { cuda::source_of_file("nothing"); }).find("nothing.cu") != std::string::npos);
+  const std::string missing = error_of([] { source_of("# include \"missing.h\" // why\n"); });
+  CHECK(missing.find("missing.h") != std::string::npos);
+  CHECK(source_of("// #include \"missing.h\"\n#include <missing.h>\n").headers.empty());
+}
+
+TEST_CASE("jit: machine code for generations that the compiler knows, PTX for newer ones") {
+  const std::vector<int> known = {75, 80, 86, 90, 100, 120};
+  const auto option = [&](int device) { return cuda::target_for(device, known).option(); };
+  CHECK(option(75) == "sm_75");
+  CHECK(option(86) == "sm_86");
+  CHECK(option(89) == "sm_86");
+  CHECK(option(90) == "sm_90");
+  CHECK(option(103) == "sm_100");
+  CHECK(option(110) == "compute_100");
+  CHECK(option(130) == "compute_120");
+  CHECK(error_of([&] { option(70); }).find("1 this device is sm_70") == 0);
+  CHECK(error_of([&] { option(70); }).find("cu12") != std::string::npos);
+}
+
+TEST_CASE("jit: keys tell apart whatever changes the code") {
+  const Source source = {"a.cu", "text", {{"h.h", "header"}}};
+  const std::string key = cuda::cache_key(source, "f<1>", 90, "compiler");
+  CHECK(key == cuda::cache_key(source, "f<1>", 90, "compiler"));
+  CHECK(key != cuda::cache_key(source, "f<2>", 90, "compiler"));
+  CHECK(key != cuda::cache_key(source, "f<1>", 80, "compiler"));
+  CHECK(key != cuda::cache_key(source, "f<1>", 90, "other"));
+  CHECK(key != cuda::cache_key({"a.cu", "texts", source.headers}, "f<1>", 90, "compiler"));
+  CHECK(key != cuda::cache_key({"a.cu", "text", {{"h.h", "other"}}}, "f<1>", 90, "compiler"));
+}
+
+TEST_CASE("jit: every kernel compiles, for every generation") {
+  if (!has_nvrtc()) return;
+  size_t files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(cuda::kernel_folder())) {
+    if (entry.path().extension() != ".cu") continue;
+    ++files;
+    for (const int device : {80, 90, 100, 120}) {
+      CAPTURE(entry.path().string());
+      CAPTURE(device);
+      const cuda::Image image =
+          cuda::compile(cuda::source_of_file(entry.path().stem()), "", device);
+      const bool machine_code = image.code.substr(1, 3) == "ELF";
+      CHECK((machine_code || image.code.find(".target") != std::string::npos));
+      CHECK(image.entry.empty());
+    }
+  }
+  CHECK(files >= 5);
+}
+
+TEST_CASE("jit: instances of templates have a name, newer devices get PTX") {
+  if (!has_nvrtc()) return;
+  const Source source = source_of(
+      "template <class T, int n> __global__ void add(T* x) { *x += n; }\n"
+      "extern \"C\" __global__ void plain(int* x) { *x = 1; }\n");
+  const cuda::Image image = cuda::compile(source, "add<float, 3>", 90);
+  CHECK(image.code.substr(1, 3) == "ELF");
+  CHECK(image.entry.find("add") != std::string::npos);
+  CHECK(image.code.find(image.entry) != std::string::npos);
+  const cuda::Image newer = cuda::compile(source, "", 990);
+  CHECK(newer.code.find(".target sm_") != std::string::npos);
+  CHECK(newer.code.find("plain") != std::string::npos);
+  CHECK(newer.code.back() == '\0');
+}
+
+TEST_CASE("jit: errors carry the file and the compiler's log, on one line") {
+  if (!has_nvrtc()) return;
+  const std::string error = error_of([] {
+    cuda::compile(source_of("#include \"walk.h\"\n__global__ void f() { nonsense(); }\n"), "", 90);
+  });
+  CHECK(error.find("5 text.cu does not compile for sm_90") == 0);
+  CHECK(error.find("text.cu(2): error") != std::string::npos);
+  CHECK(error.find("nonsense") != std::string::npos);
+  CHECK(error.find('\n') == std::string::npos);
+  CHECK(error_of([] { cuda::compile(source_of("int x;"), "f<1>", 90); }).find("f<1>") !=
+        std::string::npos);
+}
+
+TEST_CASE("jit: the compiler is known by its file") {
+  if (!has_nvrtc()) return;
+  const std::string identity = cuda::compiler_identity();
+  CHECK(identity.find(cuda::report<nvidia::Nvrtc>().path) == 0);
+  CHECK(identity == cuda::compiler_identity());
+}
+
+// ---- on a device --------------------------------------------------------------------------------
+
+unsigned result_of(const cuda::Function& function, unsigned argument) {
+  const cuda::Stream& stream = cuda::Stream::of(0);
+  const cuda::HostBuffer word(sizeof(unsigned), /*pageable=*/false);
+  auto* const value = reinterpret_cast<unsigned*>(word.data());
+  *value = 0;
+  function.launch({}, stream.get(), static_cast<void*>(value), argument);
+  stream.synchronize();
+  return *value;
+}
+
+std::string adder(int number) {
+  return "extern \"C\" __global__ void add(unsigned* x, unsigned y) { *x = y + " +
+         std::to_string(number) + "; }\n" +
+         "template <int n> __global__ void more(unsigned* x, unsigned y) { *x = y + n; }\n";
+}
+
+TEST_CASE("gpu: kernels and instances of templates are compiled, launched and kept") {
+  REQUIRE_GPU();
+  const Folder folder;
+  setenv("DEEPBENCH_CACHE_DIR", folder.path().c_str(), 1);
+  const cuda::Stream& stream = cuda::Stream::of(0);
+  const cuda::Function& add = cuda::function_of("kept", adder(1), "add", stream);
+  CHECK(result_of(add, 4) == 5);
+  CHECK(&add == &cuda::function_of("kept", adder(1), "add", stream));
+  CHECK(result_of(cuda::function_of("kept", adder(1), "more<7>", stream), 4) == 11);
+  CHECK(result_of(cuda::function_of("kept", adder(1), "more<8>", stream), 4) == 12);
+  const std::filesystem::directory_iterator files(folder / "kernels");
+  CHECK(std::distance(files, {}) == 3);
+  unsetenv("DEEPBENCH_CACHE_DIR");
+}
+
+TEST_CASE("gpu: what the cache holds is used if it can be loaded, else compiled anew") {
+  REQUIRE_GPU();
+  const Folder folder;
+  setenv("DEEPBENCH_CACHE_DIR", folder.path().c_str(), 1);
+  const cuda::Stream& stream = cuda::Stream::of(0);
+  const cuda::DeviceFacts& facts = cuda::device_facts(0);
+  const int device = facts.major * 10 + facts.minor;
+  const cuda::KernelCache cache(folder.path());
+  const auto key_of = [&](const std::string& text) {
+    return cuda::cache_key(cuda::source_of_text("cached", text), "", device,
+                           cuda::compiler_identity());
+  };
+  // Another kernel's code under this one's key shows that the cache was read.
+  cache.store(key_of(adder(10)), cuda::compile(source_of(adder(20)), "", device));
+  CHECK(result_of(cuda::function_of("cached", adder(10), "add", stream), 1) == 21);
+  cache.store(key_of(adder(30)), {"no code", ""});
+  CHECK(result_of(cuda::function_of("cached", adder(30), "add", stream), 1) == 31);
+  CHECK(cache.load(key_of(adder(30)))->code.substr(1, 3) == "ELF");
+  unsetenv("DEEPBENCH_CACHE_DIR");
+}
+
+TEST_CASE("gpu: a folder that cannot be written does not matter; a kernel that is not there does") {
+  REQUIRE_GPU();
+  setenv("DEEPBENCH_CACHE_DIR", "/proc/nothing", 1);
+  const cuda::Stream& stream = cuda::Stream::of(0);
+  CHECK(result_of(cuda::function_of("uncached", adder(3), "add", stream), 1) == 4);
+  unsetenv("DEEPBENCH_CACHE_DIR");
+  const std::string error =
+      error_of([&] { cuda::function_of("uncached", adder(3), "missing", stream); });
+  CHECK(error.find("5 ") == 0);
+}
+
+TEST_CASE("gpu: clocks") {
+  REQUIRE_GPU();
+  struct Stamp {
+    unsigned long long clock, nanoseconds;
+    unsigned multiprocessor, padding;
+  };
+  const cuda::Stream& stream = cuda::Stream::of(0);
+  const auto count = uint32_t(cuda::device_facts(0).multiprocessors);
+  const cuda::HostBuffer memory(2 * count * sizeof(Stamp), /*pageable=*/false);
+  auto* const stamps = reinterpret_cast<Stamp*>(memory.data());
+  const cuda::Function& stamp = cuda::function("clock", "stamp", stream);
+  cuda::Shape shape;
+  shape.grid_x = count;
+  stamp.launch(shape, stream.get(), static_cast<void*>(stamps));
+  stamp.launch(shape, stream.get(), static_cast<void*>(stamps + count));
+  stream.synchronize();
+  std::vector<bool> seen(1024);
+  for (uint32_t i = 0; i < count; ++i) {
+    REQUIRE(stamps[i].multiprocessor < seen.size());
+    seen[stamps[i].multiprocessor] = true;
+    CHECK(stamps[i].nanoseconds > 0);
+    CHECK(stamps[count + i].nanoseconds >= stamps[0].nanoseconds);
+  }
+  MESSAGE(std::count(seen.begin(), seen.end(), true)
+          << " of " << count << " multiprocessors were stamped");
+}
+
+}  // namespace
+}  // namespace deepbench::cuda_test

@@ -1,0 +1,245 @@
+// Which library is taken, and why one is not, with stand-ins for NVIDIA's.
+#include "loader.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include "installation.hpp"
+
+namespace deepbench::cuda_test {
+namespace {
+
+using namespace cuda;
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+std::map<std::string, LibraryReport> by_name(Loader& loader) {
+  std::map<std::string, LibraryReport> reports;
+  for (const LibraryReport& report : loader.all_reports()) reports[report.name] = report;
+  return reports;
+}
+
+TEST_CASE("all of a toolkit is found, with versions, paths and how") {
+  const Installation installation;
+  installation.add_toolkit("lib", 13010);
+  installation.add("driver/libcuda.so.1", 13000);
+  installation.add("driver/libnvidia-ml.so.1", 13000);
+  Loader loader = installation.loader({"lib"}, {"driver"});
+  const auto reports = loader.all_reports();
+  CHECK(reports.size() == 11);
+  CHECK(reports[0].name == "driver");
+  CHECK(reports[1].name == "cudart");
+  for (const LibraryReport& report : reports) {
+    INFO(report.name);
+    CHECK(report.reason == "");
+    CHECK(report.path.front() == '/');
+    CHECK(report.found_by == (report.name == "driver" || report.name == "nvml" ? "driver" : "lib"));
+  }
+  CHECK(reports[0].version == "13.0");
+  CHECK(reports[1].version == "13.1");
+  CHECK(by_name(loader)["cublaslt"].version == "13.1.7");
+  CHECK(by_name(loader)["cudnn"].version == "9.28.7");
+  CHECK(by_name(loader)["nccl"].version == "2.28.7");
+  CHECK(loader.mixed_majors().empty());
+  CHECK(bool(loader.get<nvidia::Cudart>().table.cudaMalloc));
+}
+
+TEST_CASE("nothing is installed: each says what it is and what cures it") {
+  const Installation installation;
+  Loader loader = installation.loader({"lib"}, {"driver"});
+  for (const LibraryReport& report : loader.all_reports()) {
+    INFO(report.name);
+    CHECK_FALSE(report.usable());
+    CHECK(has(report.reason, " was not found; "));
+    CHECK(report.version == "");
+    CHECK(report.path == "");
+  }
+  CHECK(by_name(loader)["cublaslt"].reason ==
+        "libcublasLt.so.13 was not found; pip install '.[cu13]'");
+  CHECK(has(by_name(loader)["driver"].reason, "libcuda.so.1"));
+  CHECK(loader.mixed_majors().empty());
+}
+
+TEST_CASE("libraries missing one by one are one reason each") {
+  for (const int version : {12090, 13000})
+    for (const std::string& missing : Installation::toolkit(version)) {
+      INFO(missing);
+      const Installation installation;
+      installation.add_toolkit("lib", version, missing);
+      installation.add("driver/libcuda.so.1", 13000);
+      Loader loader = installation.loader({"lib"}, {"driver"});
+      int absent = 0;
+      for (const LibraryReport& report : loader.all_reports()) {
+        if (report.name == "nvml" || report.usable()) continue;
+        ++absent;
+        INFO(report.reason);
+        if (report.name == "cudart")  // of which major nothing is known then
+          CHECK(has(report.reason, "libcudart.so.13 was not found; pip install '.[cu13]'"));
+        else
+          CHECK(report.reason.rfind(missing + " was not found; pip install ", 0) == 0);
+      }
+      CHECK(absent == 1);
+    }
+}
+
+TEST_CASE("the driver says which major can be used") {
+  const Installation installation;
+  installation.add_toolkit("lib", 13000);
+  installation.add_toolkit("lib12", 12090);
+  std::filesystem::copy(installation.path("lib12/libcudart.so.12"),
+                        installation.path("lib/libcudart.so.12"));
+  installation.folder().write("lib/libcudart.so.12.cuda", "12090");
+  installation.add("d13/libcuda.so.1", 13000);
+  installation.add("d12/libcuda.so.1", 12040);
+  installation.add("d11/libcuda.so.1", 11040);
+  const auto version = [&](const std::string& driver) {
+    Loader loader = installation.loader({"lib"}, {driver});
+    const LibraryReport& report = loader.get<nvidia::Cudart>().report;
+    return report.usable() ? report.version : report.reason;
+  };
+  CHECK(version("d13") == "13.0");
+  CHECK(version("d12") == "12.9");
+  CHECK(version("none") == "13.0");
+  CHECK(version("d11") == "the driver is for CUDA 11.4, too old for CUDA 12: update it");
+}
+
+TEST_CASE("a library that needs a newer driver says so, with the extra that fits") {
+  const Installation installation;
+  installation.add_toolkit("lib", 13000);
+  installation.add("driver/libcuda.so.1", 12040);
+  Loader loader = installation.loader({"lib"}, {"driver"});
+  CHECK(loader.get<nvidia::Cudart>().report.reason ==
+        installation.path("lib/libcudart.so.13") +
+            " needs a driver for CUDA 13, this one is for CUDA 12.4; pip install '.[cu12]'");
+}
+
+TEST_CASE("the nearest run time decides the major of all others") {
+  const Installation installation;
+  installation.add_toolkit("near", 12090);
+  installation.add_toolkit("far", 13000);
+  installation.add("driver/libcuda.so.1", 13000);
+  Loader loader = installation.loader({"near", "far"}, {"driver"});
+  for (const LibraryReport& report : loader.all_reports())
+    if (report.name != "driver" && report.name != "nvml") CHECK(report.found_by == "near");
+}
+
+TEST_CASE("files of one name on both majors are chosen by their folder") {
+  const Installation installation;
+  const std::string wheels = "site-packages/nvidia/";
+  installation.add_toolkit(wheels + "cu13/lib", 13000);
+  for (const char* package : {"cuda_runtime", "cusparse"}) {
+    const std::string folder = wheels + package + "/lib/";
+    installation.add(
+        folder + (package[1] == 'u' && package[2] == 's' ? "libcusparse.so.12" : "libcudart.so.12"),
+        12090);
+  }
+  installation.add("d13/libcuda.so.1", 13000);
+  installation.add("d12/libcuda.so.1", 12090);
+  const std::vector<std::string> folders = {wheels + "cu13/lib", wheels + "cuda_runtime/lib",
+                                            wheels + "cusparse/lib"};
+  Loader on_13 = installation.loader(folders, {"d13"});
+  CHECK(on_13.get<nvidia::Cusparse>().report.version == "12.6.7");
+  Loader on_12 = installation.loader(folders, {"d12"});
+  CHECK(on_12.get<nvidia::Cudart>().report.version == "12.9");
+  CHECK(on_12.get<nvidia::Cusparse>().report.version == "12.5.7");
+}
+
+TEST_CASE("libraries of mixed majors are used and named") {
+  const Installation installation;
+  installation.add_toolkit("lib", 13000, "libcudnn.so.9");
+  installation.add_cudnn("lib", 12090);
+  Loader loader = installation.loader({"lib"});
+  CHECK(loader.get<nvidia::Cudnn>().report.usable());
+  const auto lines = loader.mixed_majors();
+  REQUIRE(lines.size() == 1);
+  CHECK(lines[0] == "cudnn 9.28.7 (" + installation.path("lib/libcudnn.so.9") +
+                        ") was made for CUDA 12, cudart 13.0 (" +
+                        installation.path("lib/libcudart.so.13") +
+                        ") for CUDA 13: install all of one of the two");
+}
+
+TEST_CASE("cuDNN without one of its parts is not asked for anything") {
+  const Installation installation;
+  installation.add("lib/libcudart.so.13", 13000);
+  installation.add_cudnn("lib", 13000, "_ops");
+  Loader loader = installation.loader({"lib"});
+  const std::string reason = loader.get<nvidia::Cudnn>().report.reason;
+  CHECK(reason.rfind(installation.path("lib/libcudnn.so.9") + " needs libcudnn_ops.so.9: ", 0) ==
+        0);
+  CHECK(has(reason, "pip install '.[cu13]'"));
+}
+
+TEST_CASE("another major serves where there is none of the run time's") {
+  const Installation installation;
+  installation.add("lib/libcudart.so.13", 13000);
+  installation.add("lib/libcublasLt.so.12", 12090);
+  installation.add("driver/libcuda.so.1", 13000);
+  Loader loader = installation.loader({"lib"}, {"driver"});
+  CHECK(loader.get<nvidia::CublasLt>().report.usable());
+  CHECK(loader.mixed_majors().size() == 1);
+}
+
+TEST_CASE("a folder of stubs is passed over") {
+  const Installation installation;
+  installation.add("cuda/lib64/stubs/libcuda.so.1", 0);
+  installation.add("copied/libcuda.so.1", 0);
+  installation.add("driver/libcuda.so.1", 13000);
+  Loader loader = installation.loader({}, {"cuda/lib64/stubs", "copied", "driver"});
+  CHECK(loader.get<nvidia::Driver>().report.path == installation.path("driver/libcuda.so.1"));
+  for (const std::string folder : {"cuda/lib64/stubs", "copied"}) {
+    Loader without = installation.loader({}, {folder});
+    const std::string reason = without.get<nvidia::Driver>().report.reason;
+    CHECK(has(reason, installation.path(folder + "/libcuda.so.1") + " is the toolkit's stub"));
+    CHECK(has(reason, "; no other libcuda.so.1 was found"));
+  }
+}
+
+TEST_CASE("a library that is too old is named with its version and what it lacks") {
+  const Installation installation;
+  installation.add("lib/libcudart.so.12", 12010);
+  installation.add("lib/libcublasLt.so.12", 12010, "fake_old_cuda");
+  Loader loader = installation.loader({"lib"});
+  CHECK(loader.get<nvidia::CublasLt>().report.reason ==
+        installation.path("lib/libcublasLt.so.12") +
+            " (12.1.7) is too old: it has no cublasLtMatmul; pip install '.[cu12]'");
+}
+
+TEST_CASE("a broken file is named; a later place still serves") {
+  const Installation installation;
+  installation.add("good/libcudart.so.13", 13000);
+  std::filesystem::create_directories(installation.path("bad"));
+  installation.folder().write("bad/libcudart.so.13", "no library");
+  Loader only = installation.loader({"bad"});
+  CHECK(has(only.get<nvidia::Cudart>().report.reason, installation.path("bad/libcudart.so.13")));
+  Loader both = installation.loader({"bad", "good"});
+  CHECK(both.get<nvidia::Cudart>().report.usable());
+}
+
+TEST_CASE("NVML that does not start says why") {
+  const Installation installation;
+  installation.add("driver/libnvidia-ml.so.1", 4);
+  Loader loader = installation.loader({}, {"driver"});
+  CHECK(loader.get<nvidia::Nvml>().report.reason ==
+        installation.path("driver/libnvidia-ml.so.1") + ": Insufficient Permissions");
+}
+
+TEST_CASE("a file can be named instead of a folder; a link leads to the file") {
+  const Installation installation;
+  installation.add("real/libcudart.so.13.0.96", 13000);
+  Loader by_file = installation.loader({"real/libcudart.so.13.0.96"});
+  CHECK(by_file.get<nvidia::Cudart>().report.usable());
+  std::filesystem::create_directories(installation.path("links"));
+  installation.folder().link("links/libcudart.so.13",
+                             installation.path("real/libcudart.so.13.0.96"));
+  Loader by_link = installation.loader({"links"});
+  CHECK(by_link.get<nvidia::Cudart>().report.path ==
+        installation.path("real/libcudart.so.13.0.96"));
+}
+
+}  // namespace
+}  // namespace deepbench::cuda_test

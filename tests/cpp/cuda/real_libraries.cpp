@@ -1,0 +1,102 @@
+// NVIDIA's own libraries without a device: every function of every table is there, and what needs
+// none works. DEEPBENCH_TEST_CUDA_LIBRARIES names their folders, separated by colons.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <sstream>
+#include <string>
+
+#include "loader.hpp"
+
+namespace deepbench::cuda_test {
+namespace {
+
+using namespace cuda;
+
+Loader* loader() {
+  static Loader* instance = []() -> Loader* {
+    const char* folders = std::getenv("DEEPBENCH_TEST_CUDA_LIBRARIES");
+    if (!folders) return nullptr;
+    std::vector<Location> locations;
+    std::istringstream rest(folders);
+    for (std::string folder; std::getline(rest, folder, ':');)
+      locations.push_back(location_of(folder, "the test"));
+    return new Loader(locations, driver_locations());
+  }();
+  if (!instance) MESSAGE("nothing tested: DEEPBENCH_TEST_CUDA_LIBRARIES is not set");
+  return instance;
+}
+
+template <class Table>
+void check_functions() {
+  const Loaded<Table>& loaded = loader()->get<Table>();
+  INFO(loaded.report.name << ": " << loaded.report.reason);
+  CHECK(loaded.report.usable());
+  CHECK(loaded.report.version != "");
+  Table table = loaded.table;
+  table.each([&](const char* name, auto& function, nvidia::Need need) {
+    INFO(std::string(name));
+    if (need == nvidia::Need::kRequired)
+      CHECK(bool(function));
+    else
+      WARN(bool(function));
+  });
+}
+
+TEST_CASE("every function that we declare is in the real libraries") {
+  if (!loader()) return;
+  check_functions<nvidia::Cudart>();
+  check_functions<nvidia::Nvrtc>();
+  check_functions<nvidia::NvJitLink>();
+  check_functions<nvidia::CublasLt>();
+  check_functions<nvidia::Cublas>();
+  check_functions<nvidia::Cudnn>();
+  check_functions<nvidia::Cusparse>();
+  check_functions<nvidia::Nccl>();
+  CHECK(loader()->mixed_majors().empty());
+  MESSAGE("not compared: libcuda.so.1 and libnvidia-ml.so.1, which are the driver's");
+}
+
+TEST_CASE("the real libraries know which CUDA they were made for") {
+  if (!loader()) return;
+  const int major = loader()->get<nvidia::Cudart>().identity.cuda_major;
+  CHECK(major >= 12);
+  CHECK(loader()->get<nvidia::Nvrtc>().identity.cuda_major == major);
+  CHECK(loader()->get<nvidia::NvJitLink>().identity.cuda_major == major);
+  CHECK(loader()->get<nvidia::CublasLt>().identity.cuda_major == major);
+  CHECK(loader()->get<nvidia::Cublas>().identity.cuda_major == major);
+  CHECK(loader()->get<nvidia::Cudnn>().identity.cuda_major == major);
+  CHECK(loader()->get<nvidia::Cusparse>().identity.cuda_major == major);
+  CHECK(loader()->get<nvidia::Nccl>().identity.cuda_major == major);
+}
+
+TEST_CASE("cuDNN's descriptors need no device") {
+  if (!loader()) return;
+  const nvidia::Cudnn& cudnn = loader()->get<nvidia::Cudnn>().table;
+  nvidia::cudnnBackendDescriptor_t descriptor = nullptr;
+  REQUIRE(cudnn.cudnnBackendCreateDescriptor(nvidia::CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR,
+                                             &descriptor) == nvidia::CUDNN_STATUS_SUCCESS);
+  CHECK(descriptor != nullptr);
+  CHECK(cudnn.cudnnBackendDestroyDescriptor(descriptor) == nvidia::CUDNN_STATUS_SUCCESS);
+}
+
+TEST_CASE("cuBLASLt's descriptors need no device") {
+  if (!loader()) return;
+  const nvidia::CublasLt& cublaslt = loader()->get<nvidia::CublasLt>().table;
+  nvidia::cublasLtMatrixLayout_t layout = nullptr;
+  REQUIRE(cublaslt.cublasLtMatrixLayoutCreate(&layout, nvidia::CUDA_R_16F, 64, 32, 64) ==
+          nvidia::CUBLAS_STATUS_SUCCESS);
+  CHECK(cublaslt.cublasLtMatrixLayoutDestroy(layout) == nvidia::CUBLAS_STATUS_SUCCESS);
+}
+
+TEST_CASE("NCCL makes an id without a device") {
+  if (!loader()) return;
+  const nvidia::Nccl& nccl = loader()->get<nvidia::Nccl>().table;
+  nvidia::ncclUniqueId id{};
+  REQUIRE(nccl.ncclGetUniqueId(&id) == nvidia::ncclSuccess);
+  CHECK(std::any_of(std::begin(id.internal), std::end(id.internal), [](char c) { return c != 0; }));
+}
+
+}  // namespace
+}  // namespace deepbench::cuda_test

@@ -1,0 +1,29 @@
+"""What tests need of the machine: those marked gpu are skipped, with a reason, where no NVIDIA
+device can be used."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from functools import cache
+
+import pytest
+
+
+@cache
+def gpu_reason() -> str | None:
+    """Why no NVIDIA device can be used here, or None."""
+    command = [sys.executable, "-m", "deepbench", "env", "--format", "json"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    if done.returncode:
+        return done.stderr.strip() or f"env ends with status {done.returncode}"
+    for backend in json.loads(done.stdout)["backends"]:
+        if backend["name"] == "cuda":
+            return backend["reason"]
+    return "this deepbench has no CUDA backend"
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.get_closest_marker("gpu") and gpu_reason():
+        pytest.skip(f"no NVIDIA device: {gpu_reason()}")

@@ -1,0 +1,90 @@
+"""The figures that benchmarks/ takes out of tables and traces, on made-up ones."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from example_rows import make_context, make_gemm
+
+FOLDER = Path(__file__).parents[2] / "benchmarks"
+
+
+@pytest.fixture(autouse=True)
+def importable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(FOLDER))
+
+
+def table(folder: Path, name: str, *rows: dict[str, Any]) -> None:
+    lines = [make_context(rows=len(rows)), *rows]
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    (folder / f"{name}.jsonl").write_text(text)
+
+
+def timed(position: int, median_ns: float, **changes: Any) -> dict[str, Any]:
+    row = make_gemm(position, **changes)
+    row["statistics"]["median_ns"] = median_ns
+    row["stages_ns"] = {
+        "prepare": 2e6, "verify": 3e6, "measure": 25e6, "ceilings": 9e9, "other": 1e6,
+        "device": 24e6,
+    }  # fmt: skip
+    return row
+
+
+def figures(folder: Path, section: str, capsys: pytest.CaptureFixture[str]) -> str:
+    import h200_figures  # type: ignore[import-not-found]
+
+    sys.argv = ["h200_figures.py", str(folder), section]
+    assert h200_figures.main() == 0
+    return capsys.readouterr().out
+
+
+def test_best_against_default(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [timed(0, 1e5), timed(1, 1e5)]
+    for row in rows:
+        row["algorithm"] |= {"default_ns": 4e5, "default_name": "own", "name": "quick"}
+    rows[1]["conversion"] = {"operand": "a", "ns": 3e5, "constant": True}
+    table(tmp_path, "gemm_inference_int8", timed(0, 3e5), timed(1, 3e5))
+    table(tmp_path, "gemm_inference_int8_best", *rows)
+    (tmp_path / "wall_seconds.json").write_text(
+        '{"gemm_inference_int8": 10, "gemm_inference_int8_best": 30}'
+    )
+    text = figures(tmp_path, "best", capsys)
+    assert "call 4.000, with conversion 2.000, 2 not the default (goal 6.0 for the call)" in text
+    assert "against gemm_inference_int8: 3.000; 3.0 times its wall time (goal 4)" in text
+
+
+def test_repeats_and_costs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table(tmp_path, "gemm_training_half", timed(0, 5e3), timed(1, 1e5), timed(2, 1e5))
+    table(tmp_path, "gemm_training_half_2", timed(0, 9e3), timed(1, 1.005e5), timed(2, 1.1e5))
+    text = figures(tmp_path, "repeat", capsys)
+    assert "2 runs, 2 rows over 10 us: 50.0 % within 1 %" in text
+    assert "largest 10.00 %" in text
+    assert "gemm_training_half         7.0 ms a row" in figures(tmp_path, "cost", capsys)
+
+
+def test_cold_against_hot(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table(tmp_path, "gemm_training_half", timed(0, 1e4), timed(1, 1e5))
+    table(tmp_path, "gemm_training_half_cold", timed(0, 2e4), timed(1, 1e5))
+    text = figures(tmp_path, "cold", capsys)
+    assert "x 2.000" in text
+    assert "1 of 2 over 1.02" in text
+
+
+def test_kernels_of_one_call() -> None:
+    import against_profiler as profiler  # type: ignore[import-not-found]
+
+    own = profiler.own_kernels()
+    assert {"fill_elements", "stamp", "scan_elements", "copy_words"} <= own
+    names = ["fill_elements", "gemm", "reduce", "stamp", "gemm", "reduce", "scan_elements"]
+    events = [{"cat": "kernel", "name": name, "dur": len(name)} for name in names]
+    call = profiler.of_the_call(events, own)
+    assert [event["name"] for event in call] == ["gemm", "reduce"] * 2
+    seen = profiler.summed(Counter({"gemm": 1, "reduce": 1}), call * 3)
+    assert (seen["us"], seen["kernels"], seen["missing"]) == (10.0, 2, [])
+    assert profiler.of_the_call(events[:1], own) == []

@@ -1,0 +1,183 @@
+"""The command line on an NVIDIA device, in processes of their own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deepbench.results import read
+
+pytestmark = pytest.mark.gpu
+
+SMALL = ("gemm", "m=512", "n=128", "k=512", "precision=half")
+WAITING = "deepbench: waiting for the backend\n"  # where it takes long
+FP8 = ("fp8_e4m3", "fp8_e5m2")
+
+
+def deepbench(
+    *arguments: str, variables: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "deepbench", *arguments],
+        capture_output=True, text=True, timeout=180, env={**os.environ, **(variables or {})},
+    )  # fmt: skip
+
+
+def run(*arguments: str, variables: dict[str, str] | None = None) -> dict[str, Any]:
+    """Context and rows of a run that ends well."""
+    done = deepbench(*arguments, "--format", "json", variables=variables)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr
+    loaded: dict[str, Any] = json.loads(done.stdout)
+    return loaded
+
+
+def worker(*lines: str, options: tuple[str, ...] = ()) -> tuple[dict[str, Any], list[Any]]:
+    """Hello and rows of one worker that takes no time for ceilings."""
+    done = subprocess.run(
+        [sys.executable, "-m", "deepbench.worker", "cuda", "ceilings=no", *options],
+        input="".join(f"{line}\n" for line in lines), capture_output=True, text=True, timeout=180,
+    )  # fmt: skip
+    said = [json.loads(line) for line in done.stdout.splitlines()]
+    assert said, done.stderr
+    return said[0], [row for row in said[1:] if row["type"] == "row"]
+
+
+def test_auto_takes_the_gpu_and_verifies() -> None:
+    told = run(*SMALL)
+    (row,) = told["rows"]
+    assert told["context"]["backend"]["name"] == row["backend"] == "cuda"
+    assert (row["status"], row["verification"]["status"]) == ("ok", "passed")
+    assert (row["regime"]["launch"], row["regime"]["resident"]) == ("graph", True)
+    assert row["library"].startswith("cublaslt ")
+    assert row["algorithm"]["workspace_bytes"] <= 32 << 20
+    assert row["bound"]["arithmetic_tflops"] > 1
+    assert row["stages_ns"]["device"] > 0
+    assert 0 < row["observed"]["sm_clock_mhz"] < 10000
+
+
+@pytest.mark.parametrize("library", ["cublaslt", "cublas"])
+def test_every_precision(library: str) -> None:
+    precisions = ("float", "tf32", "half", "bfloat16", "int8", *FP8)
+    lines = [f"gemm m=272 n=48 k=208 precision={name}" for name in precisions]
+    lines += [f"{line} trans_a=t trans_b=t" for line in lines]
+    hello, rows = worker(*lines, options=(f"library={library}", "samples=5"))
+    capability = float(hello["device"]["compute_capability"])
+    assert len(rows) == len(lines)
+    for row in rows:
+        precision = row["attributes"]["precision"]
+        if precision in FP8 and (library == "cublas" or capability < 8.9):
+            assert row["status"] == "unsupported", row["problem"]
+        else:
+            assert row["status"] == "ok", f"{row['problem']}: {row['reason']}"
+            assert row["verification"]["status"] == "passed"
+
+
+def test_odd_shapes_in_int8_say_how_they_were_run() -> None:
+    """Dimensions that no 8-bit product takes as they are."""
+    _, rows = worker(
+        *(f"gemm m={m} n={n} k={k} precision=int8 ; constant=a"
+          for m, n, k in ((35, 1, 2048), (7, 5, 3), (1, 1, 1), (5124, 700, 2048))),
+        options=("samples=5",),
+    )  # fmt: skip
+    for row in rows:
+        assert (row["status"], row["verification"]["status"]) == ("ok", "passed"), row["reason"]
+    assert rows[1]["padding"]["dimensions"]
+
+
+def test_defaults_are_the_originals() -> None:
+    """Precisions when nobody names one, and which operand is constant."""
+    training = run("gemm", "--quick", "--samples", "1", "--no-verify", "--time-limit", "0.1")
+    assert {row["attributes"]["precision"] for row in training["rows"]} == {"half"}
+    inference = run("gemm", "inference", "--quick", "--samples", "3", "--algorithm", "best")
+    assert {row["attributes"]["precision"] for row in inference["rows"]} == {"int8"}
+    converted = [row["conversion"] for row in inference["rows"] if row["conversion"]]
+    assert converted
+    assert any(each["operand"] == "a" and each["constant"] for each in converted)
+    for row in inference["rows"]:
+        assert row["algorithm"]["default_ns"] > 0
+
+
+def test_a_device_that_is_not_there() -> None:
+    done = deepbench(*SMALL, "--device", "99")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.removeprefix(WAITING).count("\n") == 1
+    assert "has no device 99; it has" in done.stderr
+
+
+def test_hidden_devices_are_none_and_that_is_recorded() -> None:
+    hidden = {"CUDA_VISIBLE_DEVICES": ""}
+    done = deepbench(*SMALL, "--backend", "cuda", variables=hidden)
+    assert done.returncode == 2
+    assert "no device" in done.stderr
+    told = run("gemm", "m=64", "n=16", "k=64", "--samples", "3", variables=hidden)
+    assert told["context"]["backend"]["name"] == "cpu"
+    assert "no cuda device" in told["context"]["backend"]["reason"]
+    assert told["context"]["host"]["environment"]["CUDA_VISIBLE_DEVICES"] == ""
+
+
+def test_once_is_one_call() -> None:
+    told = run(*SMALL, "--once")
+    (row,) = told["rows"]
+    assert (row["statistics"]["n"], row["statistics"]["batch"] or 1) == (1, 1)
+    assert row["regime"]["launch"] == "isolated"
+    assert row["verification"]["status"] == "skipped"
+
+
+def test_hot_and_cold() -> None:
+    told = run(*SMALL, "--cache", "both")
+    hot, cold = told["rows"]
+    assert (hot["regime"]["cache"], cold["regime"]["cache"]) == ("hot", "cold")
+    assert cold["regime"]["cold"] == "rotation"
+    assert cold["regime"]["copies"] * 2 * (512 * 512 + 2 * 128 * 512) > 100e6
+    assert cold["statistics"]["median_ns"] > hot["statistics"]["median_ns"]
+
+
+def test_memory() -> None:
+    size = 256 << 20
+    kinds = ("read", "write", "copy", "h2d", "d2h")
+    _, rows = worker(*(f"memory kind={kind} bytes={size}" for kind in kinds))
+    assert [row["status"] for row in rows] == ["ok"] * len(kinds), [row["reason"] for row in rows]
+    device, host = rows[:3], rows[3:]
+    assert min(row["rates"]["gbps"] for row in device) > max(row["rates"]["gbps"] for row in host)
+
+
+def test_a_run_that_was_cut_off_goes_on(tmp_path: Path) -> None:
+    file = tmp_path / "rows.jsonl"
+    words = ("gemm", "m=256", "n=16,32,64", "k=256", "--samples", "5", "-o", str(file))
+    assert deepbench(*words).returncode == 0
+    whole = read(file)
+    lines = file.read_bytes().splitlines(keepends=True)
+    file.write_bytes(b"".join(lines[:2]) + lines[2][:20])
+    done = deepbench(*words, "--resume")
+    assert done.returncode == 0, done.stderr
+    again = read(file)
+    assert [row["problem"] for row in again.rows] == [row["problem"] for row in whole.rows]
+    assert again.rows[0] == whole.rows[0]
+
+
+def test_in_process_gives_the_same_row() -> None:
+    assert run(*SMALL, "--in-process", "--samples", "5")["rows"][0]["status"] == "ok"
+
+
+def test_too_large_for_the_device_is_one_row() -> None:
+    _, rows = worker("gemm m=400000 n=400000 k=64 precision=float", "gemm m=64 n=64 k=64")
+    assert [row["status"] for row in rows] == ["out_of_memory", "ok"]
+    assert "GiB" in rows[0]["reason"]
+
+
+def test_the_parent_loads_no_driver() -> None:
+    text = (
+        "import sys; from deepbench.cli import main; "
+        "status = main(['gemm', 'm=64', 'n=64', 'k=64', '--samples', '3']); "
+        "print([line for line in open('/proc/self/maps') if 'libcuda' in line or 'cublas' in line],"
+        " file=sys.stderr); sys.exit(status)"
+    )
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.splitlines()[-1] == "[]"

@@ -1,0 +1,56 @@
+"""Kernels that break on a real device: the row says how, and the sweep goes on.
+
+The kernels are tests/cuda/broken_backend.cpp, built with the C++ tests; DEEPBENCH_TEST_PLUGINS
+names the folder.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = [pytest.mark.gpu, pytest.mark.slow]
+
+FAULTS = ("healthy", "illegal_address", "trap", "hang", "out_of_memory", "no_capture")
+
+
+@pytest.fixture(scope="module")
+def broken() -> str:
+    folder = os.environ.get("DEEPBENCH_TEST_PLUGINS")
+    if not folder:
+        pytest.skip("DEEPBENCH_TEST_PLUGINS names no folder with libdeepbench_broken.so")
+    return str(Path(folder) / "libdeepbench_broken.so")
+
+
+def sweep(broken: str, file: Path, *faults: str) -> tuple[int, list[dict[str, Any]], str]:
+    """Exit status, rows and messages of a sweep over the faults."""
+    sizes = ",".join(str(4 * (FAULTS.index(fault) + 1)) for fault in faults)
+    command = [sys.executable, "-m", "deepbench", "memory", "kind=write", f"bytes={sizes}",
+               "--backend", broken, "--no-verify", "--time-limit", "1", "--hang-limit", "15",
+               "-o", str(file), "--format", "json"]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, timeout=240)
+    rows = [json.loads(line) for line in file.read_text().splitlines()[1:]]
+    return done.returncode, rows, done.stderr
+
+
+def test_each_fault_costs_its_own_row_alone(broken: str, tmp_path: Path) -> None:
+    faults = ("healthy", "illegal_address", "healthy", "trap", "healthy", "hang", "healthy",
+              "out_of_memory", "healthy", "no_capture")  # fmt: skip
+    status, rows, messages = sweep(broken, tmp_path / "rows.jsonl", *faults)
+    seen = dict(zip(faults, [row["status"] for row in rows], strict=True))
+    assert len(rows) == len(faults), messages
+    assert all(row["status"] == "ok" for row in rows[::2][:5]), rows
+    assert seen["illegal_address"] == "device_lost", rows[1]["reason"]
+    assert "llegal" in rows[1]["reason"]
+    assert seen["trap"] == "device_lost", rows[3]["reason"]
+    assert rows[5]["status"] in ("failed", "device_lost")
+    assert rows[7]["status"] == "out_of_memory"
+    assert rows[9]["status"] == "ok"
+    assert rows[9]["regime"]["launch"] == "stream"
+    assert status == 1

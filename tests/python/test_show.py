@@ -1,0 +1,96 @@
+"""`deepbench show`: a file anew with fewer samples, and remarks that only some rows have."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deepbench.cli import main
+from deepbench.report.columns import Remarks
+from deepbench.results import read, thinned
+from example_rows import make_context, make_gemm
+
+
+def write(path: Path, *rows: dict[str, Any]) -> Path:
+    lines = [make_context(rows=len(rows)), *rows]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(("most", "kept"), [(3, [0, 3, 6]), (9, [0, 1, 2, 3, 4, 5, 6, 7, 8])])
+def test_an_even_selection_is_kept_and_said(most: int, kept: list[int]) -> None:
+    row = make_gemm(samples_ns=list(range(10)), samples_kept="all")
+    assert thinned(row, most) == {**row, "samples_ns": kept, "samples_kept": "thinned"}
+
+
+@pytest.mark.parametrize("samples", [None, [], [1.0, 2.0]])
+def test_few_samples_stay_as_they_are(samples: list[float] | None) -> None:
+    row = make_gemm(samples_ns=samples, samples_kept="all")
+    assert thinned(row, 2) is row
+
+
+def test_a_file_is_written_anew(tmp_path: Path) -> None:
+    long = make_gemm(0, samples_ns=[float(i) for i in range(1000)], samples_kept="all")
+    old = write(tmp_path / "old.jsonl", long, make_gemm(1), {**make_gemm(2), "of_later": 1})
+    new = tmp_path / "new.jsonl"
+    assert main(["show", str(old), "--thin", "100", "-o", str(new)]) == 0
+    before, after = read(old), read(new)
+    assert after.context == before.context
+    assert after.rows[1:] == before.rows[1:]
+    assert len(after.rows[0]["samples_ns"]) == 100
+    assert {**after.rows[0], "samples_ns": 0, "samples_kept": 0} == {
+        **long, "samples_ns": 0, "samples_kept": 0
+    }  # fmt: skip
+    assert main(["show", str(old), "--thin", "100", "-o", str(new)]) == 2  # it exists
+    assert main(["show", str(old), "--thin", "5", "-o", str(new), "--overwrite"]) == 0
+    assert len(read(new).rows[0]["samples_ns"]) == 5
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--thin", "3"], "go together"),
+        (["-o", "x"], "go together"),
+        (["--overwrite"], "go together"),
+        (["--thin", "0", "-o", "x"], "must be a number of samples"),
+        (["--thin", "two", "-o", "x"], "must be a number of samples"),
+        (["--thin", "3", "-o", "x", "--format", "csv"], "give one of them"),
+    ],
+)
+def test_mistakes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str], message: str
+) -> None:
+    old = write(tmp_path / "old.jsonl", make_gemm())
+    assert main(["show", str(old), *words]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_best_is_held_against_the_default() -> None:
+    row = make_gemm()
+    row["algorithm"] = {
+        **row["algorithm"],
+        "mode": "best",
+        "name": "quick",
+        "default_ns": 150_000.0,
+        "default_name": "own",
+    }
+    assert Remarks().of(row) == "best: quick (1.50 x default)"
+    row["algorithm"]["name"] = "own"
+    assert Remarks().of(row) == "best: own (the default)"
+
+
+def test_a_conversion_is_said_with_the_sum() -> None:
+    """The time column is the call alone."""
+    row = make_gemm()
+    row["conversion"] = {"operand": "a", "ns": 23_456.0, "constant": True}
+    row["metrics"] = [
+        {"name": "call", "value": 100_000.0, "unit": "ns", "better": "lower"},
+        {"name": "conversion", "value": 23_456.0, "unit": "ns", "better": "lower"},
+        {"name": "call_and_conversion", "value": 123_456.0, "unit": "ns", "better": "lower"},
+    ]
+    assert Remarks().of(row) == "a converted beforehand in 23.456 us, 123.46 us with it"
+    row["conversion"]["constant"] = False
+    assert Remarks().of(row) == "a converted in 23.456 us, 123.46 us with it"
