@@ -7,6 +7,7 @@
 
 #include "check.hpp"
 #include "device.hpp"
+#include "pool.hpp"
 #include "stream.hpp"
 
 namespace deepbench::cuda {
@@ -21,6 +22,16 @@ uint64_t stride_of(uint64_t bytes) {
   return (bytes + step - 1) / step * step;
 }
 
+// What the pool keeps may be in pieces that are too small: with them gone there may be room.
+nvidia::cudaError_t take_from_pool(void** data, uint64_t bytes, const Stream& stream) {
+  const nvidia::cudaError_t status = cudart().cudaMallocAsync(data, bytes, stream.get());
+  if (status != nvidia::cudaErrorMemoryAllocation) return status;
+  cudart().cudaGetLastError();  // not the next call's fault
+  stream.synchronize();
+  trim_pool(stream.device());
+  return cudart().cudaMallocAsync(data, bytes, stream.get());
+}
+
 }  // namespace
 
 Buffer::Buffer(uint64_t bytes) : bytes_(bytes) {
@@ -30,7 +41,7 @@ Buffer::Buffer(uint64_t bytes) : bytes_(bytes) {
   void* data = nullptr;
   if (device_facts(device).memory_pools) {
     stream_ = &Stream::of(device);
-    CUDA_CHECK(cudart().cudaMallocAsync(&data, bytes, stream_->get()));
+    CUDA_CHECK(take_from_pool(&data, bytes, *stream_));
   } else {
     CUDA_CHECK(cudart().cudaMalloc(&data, bytes));
   }

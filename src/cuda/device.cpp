@@ -8,6 +8,7 @@
 #include <string>
 
 #include "check.hpp"
+#include "pool.hpp"
 #include "sensors.hpp"
 
 namespace deepbench::cuda {
@@ -129,6 +130,7 @@ const DeviceFacts& device_facts(int device) {
 
 uint64_t memory_available(int device) {
   CUDA_CHECK(cudart().cudaSetDevice(device));
+  trim_pool(device);  // what our own pool keeps is available
   uint64_t available = 0, total = 0;
   CUDA_CHECK(cudart().cudaMemGetInfo(&available, &total));
   return available;

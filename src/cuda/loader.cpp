@@ -45,13 +45,20 @@ std::string refuse_front_without_parts(const SharedLibrary& front) {
 
 std::string refuse_nothing(const SharedLibrary&) { return ""; }
 
+void* function_of(const SharedLibrary& library, const char* name, nvidia::Need need,
+                  std::string& missing) {
+  void* found = library.find(name);
+  if (!found && need == nvidia::Need::kRequired && missing.empty()) missing = name;
+  return found;
+}
+
 // Fills the table; "" or the first function that it cannot be without.
 template <class Table>
 std::string fill(Table& table, const SharedLibrary& library) {
   std::string missing;
   table.each([&](const char* name, auto& function, nvidia::Need need) {
-    function = reinterpret_cast<std::decay_t<decltype(function)>>(library.find(name));
-    if (!function && need == nvidia::Need::kRequired && missing.empty()) missing = name;
+    function = reinterpret_cast<std::decay_t<decltype(function)>>(
+        function_of(library, name, need, missing));
   });
   return missing;
 }
@@ -167,6 +174,25 @@ std::string Loader::why_absent(const Names& names, const std::string& trouble) {
          cure(names);
 }
 
+LibraryReport Loader::report_on(const Names& names, const Found& found, const Identity& identity,
+                                const std::string& missing) {
+  LibraryReport report;
+  report.name = names.name;
+  if (!found.library.loaded()) {
+    report.reason = why_absent(names, found.trouble);
+    return report;
+  }
+  report.version = identity.version;
+  report.path = found.library.path();
+  report.found_by = found.found_by;
+  if (!missing.empty())
+    report.reason = report.path + (report.version.empty() ? "" : " (" + report.version + ")") +
+                    " is too old: it has no " + missing + "; " + cure(names);
+  else if (!identity.reason.empty())
+    report.reason = report.path + ": " + identity.reason;
+  return report;
+}
+
 // ---- loading ------------------------------------------------------------------------------------
 
 // What a library looks for by name, when it is loaded or later, must be open by then.
@@ -193,23 +219,13 @@ Loaded<Table> Loader::load() {
   open_needed<Table>();
 
   Loaded<Table> loaded;
-  LibraryReport& report = loaded.report;
-  report.name = names.name;
   const Found found = find(names);
-  if (!found.library.loaded()) {
-    report.reason = why_absent(names, found.trouble);
-    return loaded;
+  std::string missing;
+  if (found.library.loaded()) {
+    missing = fill(loaded.table, found.library);
+    loaded.identity = identify(loaded.table, found.library.path());
   }
-  const std::string missing = fill(loaded.table, found.library);
-  loaded.identity = identify(loaded.table, found.library.path());
-  report.version = loaded.identity.version;
-  report.path = found.library.path();
-  report.found_by = found.found_by;
-  if (!missing.empty())
-    report.reason = report.path + (report.version.empty() ? "" : " (" + report.version + ")") +
-                    " is too old: it has no " + missing + "; " + cure(names);
-  else if (!loaded.identity.reason.empty())
-    report.reason = report.path + ": " + loaded.identity.reason;
+  loaded.report = report_on(names, found, loaded.identity, missing);
   return loaded;
 }
 

@@ -46,6 +46,8 @@ class Loader {
   void each(Visit visit);  // every library, in the order of loading
 
   Found find(const Names& names);
+  LibraryReport report_on(const Names& names, const Found& found, const Identity& identity,
+                          const std::string& missing);
   std::string why_absent(const Names& names, const std::string& trouble);
   std::string cure(const Names& names);
   const Identity& driver();

@@ -1,28 +1,15 @@
 // One stream for each device.
 #include "stream.hpp"
 
-#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
 
 #include "check.hpp"
 #include "device.hpp"
+#include "pool.hpp"
 
 namespace deepbench::cuda {
-
-namespace {
-
-// What was given back stays with the process: asking the driver anew takes up to a millisecond.
-void keep_pool(int device) {
-  nvidia::cudaMemPool_t pool = nullptr;
-  CUDA_CHECK(cudart().cudaDeviceGetDefaultMemPool(&pool, device));
-  uint64_t threshold = std::numeric_limits<uint64_t>::max();
-  CUDA_CHECK(
-      cudart().cudaMemPoolSetAttribute(pool, nvidia::cudaMemPoolAttrReleaseThreshold, &threshold));
-}
-
-}  // namespace
 
 Stream& Stream::of(int device) {
   static std::mutex mutex;
@@ -38,7 +25,7 @@ Stream& Stream::of(int device) {
 Stream::Stream(int device) : device_(device) {
   enter();
   CUDA_CHECK(cudart().cudaStreamCreateWithFlags(&stream_, nvidia::cudaStreamNonBlocking));
-  if (device_facts(device).memory_pools) keep_pool(device);
+  keep_pool(device);
 }
 
 void Stream::enter() const { CUDA_CHECK(cudart().cudaSetDevice(device_)); }

@@ -36,7 +36,7 @@ HEADERS = {
     "nccl": ["nccl.h"],
     "nvml": ["nvml.h"],
     "nvtx": ["nvtx3/nvToolsExt.h"],
-}# Where a header adds a C++ overload of the same name: the type of the one that is C.
+}  # Where a header adds a C++ overload of the same name: the type of the one that is C.
 OVERLOADED = {
     "cublasGemmEx": "cublasStatus_t (*)(cublasHandle_t, cublasOperation_t, cublasOperation_t, int, "
     "int, int, const void*, const void*, cudaDataType, int, const void*, cudaDataType, int, "

@@ -102,6 +102,7 @@ MAY_INCLUDE = {
     "src/cpu": (*BACKEND, r"(?!deepbench/).*"),
     "src/cuda": (*BACKEND, r"(?!deepbench/).*"),
     "tests/plugins": (r"deepbench/(plugin|fill)\.h", r"(?!deepbench/).*"),
+    "third_party/nvidia": (r"\w+\.hpp",),
 }
 
 

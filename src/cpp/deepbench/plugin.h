@@ -212,7 +212,9 @@ typedef struct deepbench_backend {
    *   in_place (integer)  1: the result replaces an operand, restore() brings it back
    *   restore_every (integer)  in place: calls after which a value could leave its range (2^20)
    *   beta (real)         when it is not 1, with note.beta (text) saying why
-   *   accumulator (text)  precision that sums are kept in, when not the operation's default
+   *   accumulator (text)  how sums are kept, when not as the operation does by default: "float"
+   *                       (int8), "fp22" (fp8: in 14 bits over 128 products), "rounded_product"
+   *                       (A B is rounded to the output's type before C is added)
    *   fill.OPERAND (text) the value type of an operand, when not the problem's: "s7", "u8"
    *   padded.DIMENSION (integer), padding_rule (text)
    *   planning_ns (real), conversion_ns (real), converted (text: the operand stored otherwise)

@@ -38,6 +38,7 @@ class NaiveGemm {
   NaiveGemm(const Gemm& gemm, const Emitted& facts, uint64_t seed) : gemm_(gemm) {
     const deepbench_type a_type = facts.text("fill.a") == "s7" ? DEEPBENCH_S7 : gemm.precision.a;
     beta_ = facts.has("beta") ? facts.number("beta") : 1;
+    rounds_product_ = facts.text("accumulator") == "rounded_product";
     a_.resize(size_t(gemm.m * gemm.k)), b_.resize(size_t(gemm.k * gemm.n));
     for (uint64_t i = 0; i < a_.size(); ++i)
       a_[i] = deepbench_element(a_type, seed, Gemm::kStreamA, i);
@@ -65,12 +66,14 @@ class NaiveGemm {
     }
     const double expected = beta_ == 0 ? sum : c + calls * sum;
     const double bound =
-        calls * (gemm_.precision.output_roundoff * (std::abs(expected) + 1) +
+        calls * (gemm_.precision.output_roundoff *
+                     (std::abs(expected) + 1 + (rounds_product_ ? std::abs(sum) : 0)) +
                  4 * std::sqrt(double(gemm_.k) * squares) * gemm_.precision.sum_roundoff);
     return std::abs(got[index] - expected) <= bound;  // integers: exactly
   }
 
   Gemm gemm_;
+  bool rounds_product_ = false;
   double beta_ = 1;
   uint64_t seed_ = 0;
   std::vector<double> a_, b_;

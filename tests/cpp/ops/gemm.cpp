@@ -168,6 +168,30 @@ TEST_CASE("gemm: the reference follows the kernel's conditions") {
   for (double value : problem.operation().expect(problem, conditions).values) CHECK(value == 0);
 }
 
+TEST_CASE("gemm: bounds follow the kernel's rounding, values do not") {
+  const auto expect = [](const std::string& text, const std::string& accumulator) {
+    const Problem problem = Problem::parse(text);
+    Conditions conditions;
+    conditions.accumulator = accumulator;
+    return problem.operation().expect(problem, conditions);
+  };
+  for (const auto& [text, accumulator] :
+       {std::pair("gemm m=3 n=4 k=8 precision=half", "rounded_product"),
+        std::pair("gemm m=3 n=4 k=8 precision=fp8_e4m3", "fp22"),
+        std::pair("gemm m=900 n=700 k=80 precision=bfloat16", "rounded_product")}) {
+    CAPTURE(text);
+    const Expectation usual = expect(text, ""), wider = expect(text, accumulator);
+    CHECK(wider.values == usual.values);
+    CHECK(wider.sums == usual.sums);
+    for (size_t i = 0; i < usual.bounds.size(); ++i) {
+      CHECK(wider.bounds[i] > usual.bounds[i]);
+      CHECK(wider.bounds[i] < 0.1);  // a product less is seen all the same
+    }
+    for (size_t i = 0; i < usual.sum_bounds.size(); ++i)
+      CHECK(wider.sum_bounds[i] > usual.sum_bounds[i]);
+  }
+}
+
 TEST_CASE("gemm: larger problems are sampled at corners and edges, and projected") {
   for (const std::string trans : {"trans_a=n trans_b=n", "trans_a=t trans_b=t"}) {
     const Problem problem = Problem::parse("gemm m=300 n=257 k=240 precision=int8 " + trans);

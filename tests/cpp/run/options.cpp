@@ -34,6 +34,8 @@ TEST_CASE("every key of docs/results.md") {
   CHECK(options.inputs == "ones");
   CHECK(options.constant == std::vector<std::string>{"a", "b"});
   CHECK(options.is_constant("a"));
+  CHECK(options.is_constant("a,b"));
+  CHECK_FALSE(options.is_constant("a,c"));
   CHECK_FALSE(options.is_constant("c"));
   CHECK(options.workspace == 1024);
   CHECK(options.once);

@@ -12,9 +12,9 @@ namespace deepbench {
 // Under which conditions a kernel computed, as far as its output depends on them.
 struct Conditions {
   uint64_t seed = 1;
-  std::string inputs = "uniform";                           // or "zeros", "ones"
-  double beta = 1;                                          // weight of the constant input C
-  std::string accumulator{};                                // "float" of int8, "fp22" of fp8
+  std::string inputs = "uniform";  // or "zeros", "ones"
+  double beta = 1;                 // weight of the constant input C
+  std::string accumulator{};       // "float" of int8, "fp22" of fp8, "rounded_product"
   std::vector<std::pair<std::string, std::string>> fill{};  // operand -> value type, if not usual
 };
 

@@ -16,6 +16,7 @@ constexpr size_t kMostCandidates = 32;  // the library's own among them; exhaust
 constexpr int kSamples = 3, kRounds = 5;
 constexpr double kNear = 1.5;     // times the leader: worth another look
 constexpr size_t kFinalists = 4;  // prepared at the same time
+constexpr int kNamedLeftOut = 2;  // candidates whose reason is a note
 constexpr double kSwitch = 0.98;  // a switch needs more than 2 %
 
 struct Contender {
@@ -49,6 +50,7 @@ class Chooser {
       }
       heat(id);
     }
+    note_left_out();
     final();
     return std::move(choice_);
   }
@@ -80,10 +82,16 @@ class Chooser {
       contenders_.push_back({id, cost_ns(call_ns, trial.facts(), options_)});
     } catch (const RowFailure& failure) {
       if (failure.status() == Status::kDeviceLost) throw;
-      choice_.notes.push_back("candidate " + id + " left out: " + failure.what());
+      if (left_out_++ < kNamedLeftOut)
+        choice_.notes.push_back("candidate " + id + " left out: " + failure.what());
     }
     ++choice_.tried;
     spent_ns_ += watch.lap_ns();
+  }
+
+  void note_left_out() {
+    if (left_out_ > kNamedLeftOut)
+      choice_.notes.push_back(std::to_string(left_out_ - kNamedLeftOut) + " more left out");
   }
 
   std::vector<Contender> finalists() {
@@ -128,6 +136,7 @@ class Chooser {
   const std::vector<std::string>& wrong_;
   Stages& stages_;
   double spent_ns_ = 0;
+  int left_out_ = 0;
   std::vector<Contender> contenders_;
   Choice choice_;
 };

@@ -55,14 +55,18 @@ void set_inputs(RunOptions& options, Text key, Text value) {
   options.inputs = value;
 }
 
-void set_constant(RunOptions& options, Text, Text value) {
-  options.constant.clear();
-  for (size_t begin = 0; begin < value.size();) {
-    const size_t end = std::min(value.find(',', begin), value.size());
-    if (end > begin) options.constant.push_back(value.substr(begin, end - begin));
+// The words between commas.
+std::vector<std::string> split(std::string_view text) {
+  std::vector<std::string> words;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find(',', begin), text.size());
+    if (end > begin) words.emplace_back(text.substr(begin, end - begin));
     begin = end + 1;
   }
+  return words;
 }
+
+void set_constant(RunOptions& options, Text, Text value) { options.constant = split(value); }
 
 const std::vector<std::pair<std::string, Setter>>& setters() {
   static const std::vector<std::pair<std::string, Setter>> all = {
@@ -106,8 +110,11 @@ void RunOptions::apply(std::string_view text) {
   }
 }
 
-bool RunOptions::is_constant(std::string_view operand) const {
-  return std::find(constant.begin(), constant.end(), operand) != constant.end();
+bool RunOptions::is_constant(std::string_view operands) const {
+  const std::vector<std::string> all = split(operands);
+  return std::all_of(all.begin(), all.end(), [this](const std::string& operand) {
+    return std::find(constant.begin(), constant.end(), operand) != constant.end();
+  });
 }
 
 std::string RunOptions::named_candidate() const {

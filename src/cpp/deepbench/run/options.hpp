@@ -35,7 +35,8 @@ struct DEEPBENCH_API RunOptions {
   // Sets what `text` gives and keeps the rest. Throws InvalidProblem for an unknown key or value.
   void apply(std::string_view text);
 
-  bool is_constant(std::string_view operand) const;
+  // Whether the operand, or each of several ("a,b"), is.
+  bool is_constant(std::string_view operands) const;
   // The candidate that `algorithm` names; "" where it names a way to choose.
   std::string named_candidate() const;
   // For the plugin's slots, see plugin.h. `candidate` "" is the library's own choice.

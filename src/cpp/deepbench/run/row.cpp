@@ -11,10 +11,11 @@
 namespace deepbench {
 namespace {
 
-constexpr double kAboveCeiling = 1.05;  // more than this share of a limit is not believed
-constexpr double kSteady = 0.05;        // two medians this near to each other are the same
-constexpr double kOthersTime = 2;       // times the own choice's wall time, for trying others
-constexpr double kLatencyCalls = 3;     // shorter than so many empty calls: bound by latency
+constexpr double kAboveCeiling = 1.05;   // more than this share of a limit is not believed
+constexpr double kSteady = 0.05;         // two medians this near to each other are the same
+constexpr double kOthersTime = 2;        // times the own choice's wall time, for trying others
+constexpr size_t kNamedCandidates = 12;  // in a message
+constexpr double kLatencyCalls = 3;      // shorter than so many empty calls: bound by latency
 
 double spent_ns(const Stages& stages) {
   return stages.prepare_ns + stages.verify_ns + stages.measure_ns;
@@ -89,7 +90,9 @@ void RowMaker::refuse_candidate(const std::string& asked) const {
   const auto ids = backend_.candidates(problem_, options_.for_plugin(""));
   if (std::find(ids.begin(), ids.end(), asked) != ids.end()) return;
   std::string known;
-  for (const auto& id : ids) known += " " + id;
+  for (size_t i = 0; i < std::min(ids.size(), kNamedCandidates); ++i) known += " " + ids[i];
+  if (ids.size() > kNamedCandidates)
+    known += " and " + std::to_string(ids.size() - kNamedCandidates) + " more";
   throw RowFailure(Status::kInvalid, "backend " + backend_.name() + " has no candidate '" +
                                          printable(asked) + "' for this problem" +
                                          suggestion(asked, ids) +

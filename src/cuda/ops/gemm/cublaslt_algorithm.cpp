@@ -3,6 +3,7 @@
 
 #include <array>
 #include <charconv>
+#include <limits>
 
 namespace deepbench::cuda::lt {
 namespace {
@@ -22,9 +23,17 @@ constexpr std::array<Field, 9> kFields = {{{"id", &Algorithm::id},
                                            {"inner", &Algorithm::inner},
                                            {"cluster", &Algorithm::cluster}}};
 
+constexpr uint32_t kMostPlaces = 1 << 20;
+
+// The library's own heuristics give -1 with some algorithms, which then split as they see fit.
+std::string split_text(uint32_t split) {
+  return split > uint32_t(std::numeric_limits<int32_t>::max()) ? "by the library"
+                                                               : std::to_string(split);
+}
+
 bool read_number(std::string_view text, uint32_t* number) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *number);
-  return error == std::errc() && end == text.data() + text.size() && *number <= 1 << 30;
+  return error == std::errc() && end == text.data() + text.size();
 }
 
 // "id=66,tile=23,...", each name once at most and in order, so that an algorithm has one id.
@@ -64,7 +73,7 @@ std::string Algorithm::text() const {
   if (tile) out += ", tile " + tile_name(tile);
   if (stages) out += ", stages " + stages_name(stages);
   if (cluster) out += ", cluster " + cluster_name(cluster);
-  if (split_k != 1) out += ", split-k " + std::to_string(split_k);
+  if (split_k != 1) out += ", split-k " + split_text(split_k);
   if (reduction) out += ", reduction " + std::to_string(reduction);
   if (swizzle) out += ", swizzle " + std::to_string(swizzle);
   if (custom) out += ", custom " + std::to_string(custom);
@@ -85,7 +94,7 @@ bool parse_candidate(std::string_view text, Candidate* candidate) {
   text.remove_prefix(colon + 1);
   if (text.substr(0, kHeuristic.size()) == kHeuristic) {
     uint32_t place = 0;
-    if (!read_number(text.substr(kHeuristic.size()), &place)) return false;
+    if (!read_number(text.substr(kHeuristic.size()), &place) || place > kMostPlaces) return false;
     candidate->heuristic = int(place);
     return true;
   }

@@ -57,6 +57,15 @@ bool is_fp8(const Gemm& gemm) {
          gemm.precision.precision == Precision::kFp8E5m2;
 }
 
+// cublasGemmEx with C in place takes kernels that store by adding to memory in the output's type.
+void describe_rounding(const GemmLayout& layout, plugin::Sink& sink) {
+  if (!layout.in_place || size_of(layout.asked.precision.c) > 2) return;
+  sink.text("accumulator", "rounded_product");
+  sink.text("note.accumulator",
+            "C is in place: the library may round the product to the output's type before it adds "
+            "C, which is one rounding more");
+}
+
 // Ada's and Hopper's units line products up to the largest and keep 14 bits; fast accumulation
 // being off, the library adds such sums in float.
 void describe_accumulator(const Gemm& gemm, const Stream& stream, plugin::Sink& sink) {
@@ -87,6 +96,7 @@ void GemmKernel::describe(plugin::Sink& sink) const {
     sink.integer("restore_every", operands_->calls_in_range());
   }
   describe_padding(layout, sink);
+  describe_rounding(layout, sink);
   describe_accumulator(layout.asked, where(), sink);
   describe_conversion(*operands_, sink);
 }

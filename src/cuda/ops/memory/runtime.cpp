@@ -283,7 +283,7 @@ class RuntimeMemory final : public Implementation {
   static plugin::CopyPlan plan(const Memory& memory, const plugin::Options& options) {
     return plugin::plan_copies(uint64_t(memory.traffic()), options,
                                device_facts(options.device).l2_bytes,
-                               memory_available(options.device));
+                               device_facts(options.device).memory_bytes);
   }
 
   std::string method(const plugin::Problem& problem, const plugin::Options& options) {

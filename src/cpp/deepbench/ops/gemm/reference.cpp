@@ -33,6 +33,7 @@ class GemmReference {
   GemmReference(const Gemm& gemm, const Conditions& conditions)
       : gemm_(gemm),
         beta_(conditions.beta),
+        rounds_product_(conditions.accumulator == "rounded_product"),
         inputs_(conditions.seed, conditions.inputs),
         type_a_(gemm.precision.a),
         type_b_(gemm.b_type),
@@ -149,8 +150,8 @@ class GemmReference {
     const double sums_error = roundoff_of_sums() * std::sqrt(sums.squares + c * c);
     expected.indices[at] = static_cast<uint64_t>(index);
     expected.values[at] = sum;
-    expected.bounds[at] =
-        gemm_.precision.output_roundoff * (std::abs(sum) + sums_error) + sums_error;
+    const double rounded = std::abs(sum) + (rounds_product_ ? std::abs(sums.products) : 0);
+    expected.bounds[at] = gemm_.precision.output_roundoff * (rounded + sums_error) + sums_error;
   }
 
   // The error of a projected row is a random sum of n errors of single outputs; their bound is
@@ -170,7 +171,8 @@ class GemmReference {
 
     const double mean_square_b = inputs_.mean_square(type_b_);
     const double c_square = beta_ * beta_ * inputs_.mean_square(type_c_);
-    const double relative = gemm_.precision.output_roundoff + roundoff_of_sums();
+    const double relative =
+        (rounds_product_ ? 2 : 1) * gemm_.precision.output_roundoff + roundoff_of_sums();
     expected.sum_bounds.resize(expected.sums.size());
     for (size_t i = 0; i < squares.size(); ++i) {
       const double typical = std::sqrt(squares[i] * mean_square_b + c_square);
@@ -184,6 +186,7 @@ class GemmReference {
 
   Gemm gemm_;
   const double beta_;
+  const bool rounds_product_;  // to the output's type, before C is added
   const Inputs inputs_;
   deepbench_type type_a_, type_b_, type_c_;
 };
