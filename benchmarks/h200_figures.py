@@ -72,10 +72,12 @@ def best(runs: Runs) -> Iterator[str]:
         if not rows:
             yield f"{name:26} has no row with both times"
             continue
+        turns = mean(row["algorithm"].get("gain") or 1.0 for row in rows)
         call = mean(row["algorithm"]["default_ns"] / median_ns(row) for row in rows)
         both = mean(row["algorithm"]["default_ns"] / with_conversion_ns(row) for row in rows)
         changed = sum(row["algorithm"]["name"] != row["algorithm"]["default_name"] for row in rows)
-        line = f"{name:26} call {call:.3f}, with conversion {both:.3f}, {changed} not the default"
+        line = f"{name:26} in turns {turns:.3f}, call {call:.3f}, with conversion {both:.3f}, "
+        line += f"{changed} not the default"
         if plain in GOAL_BEST:
             line += f" (goal {GOAL_BEST[plain]} for the call)"
         if plain in runs:

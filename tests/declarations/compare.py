@@ -96,9 +96,8 @@ def ours(libraries: dict[str, Declarations]) -> Iterator[str]:
         for struct, fields in declared.structs.items():
             yield f"constexpr std::size_t size_{struct} = sizeof(v::{struct});"
             for field in fields:
-                yield (
-                    f"constexpr std::size_t at_{struct}_{field} = offsetof(v::{struct}, {field});"
-                )
+                yield f"constexpr std::size_t at_{struct}_{field} = offsetof(v::{struct}, {field});"
+                yield f"constexpr std::size_t size_{struct}_{field} = sizeof(v::{struct}::{field});"
     yield "}"
 
 
@@ -118,6 +117,8 @@ def theirs(libraries: dict[str, Declarations], missing: set[str]) -> Iterator[st
             for field in fields:
                 at = f"{struct}_{field} == offsetof(::{struct}, {field})"
                 yield assertion(f"ours::at_{at}", f"place of {struct}.{field}")
+                size = f"{struct}_{field} == sizeof(::{struct}::{field})"
+                yield assertion(f"ours::size_{size}", f"size of {struct}.{field}")
 
 
 def same_function(name: str) -> Iterator[str]:

@@ -78,8 +78,7 @@ struct CUuuid {
 
 #define DEEPBENCH_NVIDIA_DRIVER_OPTIONAL(X)                         \
   X(CUresult, cuDeviceGetUuid_v2, (CUuuid * uuid, CUdevice device)) \
-  X(CUresult, cuMemsetD32Async,                                     \
-    (CUdeviceptr data, unsigned word, size_t words, CUstream stream))
+  X(CUresult, cuMemsetD32Async, (CUdeviceptr data, unsigned word, size_t words, CUstream stream))
 
 DEEPBENCH_NVIDIA_TABLE(Driver, DEEPBENCH_NVIDIA_DRIVER_REQUIRED, DEEPBENCH_NVIDIA_DRIVER_OPTIONAL);
 

@@ -86,6 +86,7 @@ typedef struct deepbench_sink {
  *   seed         integer  seed of fill.h
  *   workspace    integer  workspace limit in bytes
  *   inputs       text     "uniform" (default), "zeros" or "ones"
+ *   limit        integer  at most so many candidates are wanted, the most promising (0: all)
  *   constant     text     operands that are constant in their application ("a", or "a,b"): they
  *                         may be stored otherwise beforehand; others are converted inside the call
  */

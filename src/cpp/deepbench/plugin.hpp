@@ -106,6 +106,7 @@ struct Options {
   int64_t workspace = 32 << 20;
   std::string inputs = "uniform";
   std::string constant;
+  int64_t limit = 0;
 
   Options() = default;
   explicit Options(deepbench_values raw) {
@@ -121,6 +122,7 @@ struct Options {
     workspace = values.integer("workspace", workspace);
     inputs = values.text("inputs", inputs);
     constant = values.text("constant");
+    limit = values.integer("limit", limit);
   }
 
   // Whether the operand ("a") may be stored otherwise before the call.

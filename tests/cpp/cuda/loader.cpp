@@ -167,6 +167,7 @@ TEST_CASE("cuDNN without one of its parts is not asked for anything") {
   const Installation installation;
   installation.add("lib/libcudart.so.13", 13000);
   installation.add_cudnn("lib", 13000, "_ops");
+  installation.folder().write("lib/libcudnn_ops.so.9", "no library");
   Loader loader = installation.loader({"lib"});
   const std::string reason = loader.get<nvidia::Cudnn>().report.reason;
   CHECK(reason.rfind(installation.path("lib/libcudnn.so.9") + " needs libcudnn_ops.so.9: ", 0) ==

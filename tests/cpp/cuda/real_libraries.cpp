@@ -17,7 +17,7 @@ using namespace cuda;
 Loader* loader() {
   static Loader* instance = []() -> Loader* {
     const char* folders = std::getenv("DEEPBENCH_TEST_CUDA_LIBRARIES");
-    if (!folders) return nullptr;
+    if (!folders || !*folders) return nullptr;
     std::vector<Location> locations;
     std::istringstream rest(folders);
     for (std::string folder; std::getline(rest, folder, ':');)

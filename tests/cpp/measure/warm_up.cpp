@@ -54,6 +54,12 @@ TEST_CASE("constant calls settle after two windows of ten") {
   CHECK(warm.batch_size() == 200);
 }
 
+TEST_CASE("calls of five milliseconds settle after two windows of five") {
+  WarmUp shorter(MeasureOptions{}, 4.9e6), longer(MeasureOptions{}, 5e6);
+  CHECK(run(shorter, 4.9e6) == 20);
+  CHECK(run(longer, 5e6) == 10);
+}
+
 TEST_CASE("settled means that two windows differ by less than 1 %") {
   for (const auto& [later, batches] : {std::pair(1009.9, 20), std::pair(1010.1, 25)}) {
     WarmUp warm(MeasureOptions{}, 1000);

@@ -33,6 +33,7 @@ TEST_CASE("the fastest candidate wins, and both times are on the row") {
   CHECK(row.algorithm.default_ns == 1000);
   CHECK(row.algorithm.default_name == "naive:own");
   CHECK(row.algorithm.candidates == 3);
+  CHECK(row.algorithm.gain == 2);
   CHECK(row.verification.state == Verification::State::kPassed);
 }
 
@@ -44,6 +45,7 @@ TEST_CASE("a switch needs more than 2 %") {
   CHECK(equal.algorithm.name == "naive:own");
   CHECK(equal.median_ns() == 1000);
   CHECK(equal.algorithm.default_ns == 1000);
+  CHECK(equal.algorithm.gain == 0);
 }
 
 TEST_CASE("a candidate that is faster but wrong is no winner, and is named") {

@@ -10,7 +10,8 @@
 namespace deepbench {
 namespace {
 
-constexpr size_t kWindow = 10;
+constexpr size_t kWindow = 10, kShortWindow = 5;
+constexpr double kShortWindowNs = 5e6;  // calls of so long fluctuate less: windows of five
 constexpr double kSettledWithin = 0.01;
 
 std::vector<double> last(const std::vector<double>& all, size_t count, size_t skip = 0) {
@@ -55,9 +56,10 @@ void WarmUp::add(const Batch& batch) {
 }
 
 bool WarmUp::settled() const {
-  if (times_ns_.size() < 2 * kWindow || resized_) return false;
-  const double before = median(last(times_ns_, kWindow, kWindow));
-  const double now = median(last(times_ns_, kWindow));
+  const size_t window = estimate_ns_ < kShortWindowNs ? kWindow : kShortWindow;
+  if (times_ns_.size() < 2 * window || resized_) return false;
+  const double before = median(last(times_ns_, window, window));
+  const double now = median(last(times_ns_, window));
   return std::abs(now - before) < kSettledWithin * before;
 }
 

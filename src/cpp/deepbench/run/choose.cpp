@@ -14,6 +14,7 @@ namespace {
 
 constexpr size_t kMostCandidates = 32;  // the library's own among them; exhaustive: no limit
 constexpr int kSamples = 3, kRounds = 5;
+constexpr double kGlance = 0.2;   // of a span: what timing adds falls on all candidates alike
 constexpr double kNear = 1.5;     // times the leader: worth another look
 constexpr size_t kFinalists = 4;  // prepared at the same time
 constexpr int kNamedLeftOut = 2;  // candidates whose reason is a note
@@ -40,8 +41,7 @@ class Chooser {
 
   Choice run() {
     std::vector<std::string> ids = others();
-    if (options_.algorithm != "exhaustive" && ids.size() >= kMostCandidates)
-      ids.resize(kMostCandidates - 1);
+    if (!is_exhaustive() && ids.size() >= kMostCandidates) ids.resize(kMostCandidates - 1);
     heat("");
     for (const auto& id : ids) {
       if (budget_ns_ > 0 && spent_ns_ > 0.5 * budget_ns_) {
@@ -56,11 +56,15 @@ class Chooser {
   }
 
  private:
+  bool is_exhaustive() const { return options_.algorithm == "exhaustive"; }
+
   // All candidates but the first, which is the library's own choice, and those known to be wrong.
   std::vector<std::string> others() {
     std::vector<std::string> ids;
     try {
-      ids = backend_.candidates(problem_, options_.for_plugin(""));
+      Attributes asked = options_.for_plugin("");
+      if (!is_exhaustive()) asked.set("limit", int64_t{kMostCandidates});
+      ids = backend_.candidates(problem_, asked);
     } catch (const RowFailure& failure) {
       if (failure.status() == Status::kDeviceLost) throw;
       choice_.notes.push_back(failure.what());
@@ -78,7 +82,7 @@ class Chooser {
     Stopwatch watch;
     try {
       Trial trial(backend_, problem_, options_, id, stages_);
-      const double call_ns = median(trial.sample(kSamples, span_ns_));
+      const double call_ns = median(trial.sample(kSamples, kGlance * span_ns_));
       contenders_.push_back({id, cost_ns(call_ns, trial.facts(), options_)});
     } catch (const RowFailure& failure) {
       if (failure.status() == Status::kDeviceLost) throw;
@@ -126,7 +130,7 @@ class Chooser {
               [](const Contender& a, const Contender& b) { return a.cost < b.cost; });
     for (const auto& one : near)
       if (!one.id.empty() && (own == 0 || one.cost < kSwitch * own))
-        choice_.faster.push_back(one.id);
+        choice_.faster.push_back({one.id, own == 0 ? 1 : own / one.cost});
   }
 
   const Backend& backend_;

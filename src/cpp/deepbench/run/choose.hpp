@@ -12,9 +12,14 @@
 
 namespace deepbench {
 
+// A candidate that beats the library's own choice by more than noise.
+struct Faster {
+  std::string id;
+  double gain = 1;  // the own choice's time over its own, measured in turns
+};
+
 struct Choice {
-  // Candidates that beat the library's own choice ("") by more than noise, the fastest first.
-  std::vector<std::string> faster;
+  std::vector<Faster> faster;  // the fastest first
   int64_t tried = 0;
   std::vector<std::string> notes;  // candidates that could not be tried, and why
 };

@@ -37,7 +37,9 @@ void write_algorithm(JsonWriter& json, const Algorithm& algorithm) {
   json.member("workspace_bytes", algorithm.workspace_bytes);
   known(json, "planning_ns", algorithm.planning_ns);
   known(json, "default_ns", algorithm.default_ns);
-  json.member_or_null("default_name", algorithm.default_name).end_object();
+  json.member_or_null("default_name", algorithm.default_name);
+  known(json, "gain", algorithm.gain);
+  json.end_object();
 }
 
 void write_regime(JsonWriter& json, const Result& row) {

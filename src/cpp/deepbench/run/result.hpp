@@ -24,6 +24,7 @@ struct Algorithm {
   // With best: what the library's own choice took.
   double default_ns = 0;
   std::string default_name;
+  double gain = 0;  // over the default, both measured in turns; 0: the default was kept
 };
 
 struct Regime {

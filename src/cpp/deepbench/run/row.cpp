@@ -165,12 +165,13 @@ void RowMaker::measure_best() {
 }
 
 // Measures the first candidate that passes; where none does, the row keeps the library's own.
-bool RowMaker::measure_first_right(const std::vector<std::string>& candidates, const Result& own,
+bool RowMaker::measure_first_right(const std::vector<Faster>& candidates, const Result& own,
                                    std::vector<std::string>& wrong,
                                    std::vector<std::string>& notes) {
-  for (const auto& candidate : candidates) {
+  for (const auto& [candidate, gain] : candidates) {
     try {
       measure(candidate);
+      row_.algorithm.gain = gain;
       return true;
     } catch (const RowFailure& failure) {
       if (failure.status() == Status::kDeviceLost) throw;

@@ -8,6 +8,7 @@
 #include "deepbench/core/problem.hpp"
 #include "deepbench/run/backend.hpp"
 #include "deepbench/run/ceilings.hpp"
+#include "deepbench/run/choose.hpp"
 #include "deepbench/run/options.hpp"
 #include "deepbench/run/result.hpp"
 #include "deepbench/run/trial.hpp"
@@ -32,7 +33,7 @@ class RowMaker {
   void require_memory() const;
   void measure(const std::string& candidate);
   void measure_best();
-  bool measure_first_right(const std::vector<std::string>& candidates, const Result& own,
+  bool measure_first_right(const std::vector<Faster>& candidates, const Result& own,
                            std::vector<std::string>& wrong, std::vector<std::string>& notes);
   void observe();
   void take(const Trial& trial);

@@ -67,14 +67,18 @@ Candidate candidate_for(const Query& query, const Descriptors& descriptors, size
 
 class Collector {
  public:
+  explicit Collector(int64_t limit)
+      : most_(limit > 0 ? std::min(size_t(limit), kMostIds) : kMostIds) {}
+
   const std::vector<std::string>& ids() const { return ids_; }
-  bool is_full() const { return ids_.size() >= kMostIds; }
+  bool is_full() const { return ids_.size() >= most_; }
   void add(const Candidate& candidate) {
     std::string id = candidate.str();
     if (!is_full() && known_.insert(id).second) ids_.push_back(std::move(id));
   }
 
  private:
+  size_t most_;
   std::vector<std::string> ids_;
   std::set<std::string> known_;
 };
@@ -220,7 +224,7 @@ std::vector<std::string> gemm_candidates(const Gemm& gemm, const plugin::Options
   own_choice.candidate.clear();
   const Plan first = plan_gemm(gemm, own_choice);
   const uint64_t workspace = uint64_t(std::max<int64_t>(0, options.workspace));
-  Collector collector;
+  Collector collector(options.limit);
   collector.add(candidate_for({first.layout, options.device, workspace},
                               Descriptors(first.layout.run), 0, first.algo));
 

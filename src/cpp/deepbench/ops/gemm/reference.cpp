@@ -1,9 +1,10 @@
 // The float64 reference of gemm: small problems in full; larger ones on a grid of sampled rows and
 // columns, and the whole by projection, C v against A (B v) + beta C v.
 //
-// Bound of one output, with S = sqrt(sum over l of (a b)^2), the typical size of a partial sum of
-// k random products: output_roundoff |c| + (4 sqrt(k) sum_roundoff + 4 input_roundoff) S. Summing
-// in any order errs by about 0.4 sqrt(k) sum_roundoff S, so 4 sqrt(k) leaves a factor of ten.
+// Bound of one output: output_roundoff |c| + (4 sqrt(k) sum_roundoff + 4 input_roundoff) S, where S
+// is the size of a partial sum: S^2 = sum over l of (a b)^2, which is typical of random products,
+// plus c^2, for sums that end far out were far out for long. Summing in any order errs by about
+// 0.4 sqrt(k) sum_roundoff S, so 4 sqrt(k) leaves a factor of ten.
 // Integers are exact.
 #include "deepbench/ops/gemm/reference.hpp"
 
@@ -147,7 +148,7 @@ class GemmReference {
     const double c =
         beta_ == 0 ? 0 : beta_ * inputs_.element(type_c_, Gemm::kStreamC, uint64_t(index));
     const double sum = sums.products + c;
-    const double sums_error = roundoff_of_sums() * std::sqrt(sums.squares + c * c);
+    const double sums_error = roundoff_of_sums() * std::sqrt(sums.squares + c * c + sum * sum);
     expected.indices[at] = static_cast<uint64_t>(index);
     expected.values[at] = sum;
     const double rounded = std::abs(sum) + (rounds_product_ ? std::abs(sums.products) : 0);
