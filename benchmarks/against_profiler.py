@@ -1,8 +1,10 @@
 """deepbench's hot times against the kernel times that CUPTI reports, on 20 rows of 3 us to 5 ms.
 
 Goal: above the sum of the call's kernels by at most 2 % or 0.5 us a kernel, whichever is larger.
-Ours are measured in processes of their own, before and after those under torch's profiler, which
-is where CUPTI's figures come from; without torch the script says so.
+CUPTI's figures come from torch's profiler; without torch the script says so. It adds about a
+microsecond to a call, so that short calls are measured in processes of their own, before and after
+the profiler's. From 50 us on a device's clock differs more from run to run than that: there, ours is
+the median of the profiled run itself, profiler included.
 
     python benchmarks/against_profiler.py [options of rows, key=value, for both]
 """
@@ -43,6 +45,7 @@ PROBLEMS = (
     "gemm m=3072 n=1500 k=1024 precision=int8",
 )
 SHARE, PER_KERNEL_US = 0.02, 0.5
+SAME_RUN_US = 50  # calls of so long are compared within the profiled run
 SAMPLES = 40  # under the profiler: graphs of up to hundreds of calls each
 ROW_LIMIT_S = 480
 
@@ -75,25 +78,28 @@ def under_profiler(options: list[str]) -> None:
     torch.cuda.init()
     ours, own = runner(["verify=no", f"samples={SAMPLES}", *options]), own_kernels()
     for position, problem in enumerate(PROBLEMS):
-        once = of_the_call(traced(ours, f"{problem} ; once=yes", position), own)
-        many = of_the_call(traced(ours, problem, position), own)
-        wanted = Counter(event["name"] for event in once)
-        print(json.dumps(summed(wanted, many)), flush=True)
+        once, _ = traced(ours, f"{problem} ; once=yes", position)
+        many, row = traced(ours, problem, position)
+        wanted = Counter(event["name"] for event in of_the_call(once, own))
+        found = summed(wanted, of_the_call(many, own))
+        found["ns"] = (row["statistics"] or {}).get("median_ns")
+        print(json.dumps(found), flush=True)
 
 
-def traced(ours: Any, line: str, position: int) -> list[Event]:
-    """Everything that the device did for a row, in order."""
+def traced(ours: Any, line: str, position: int) -> tuple[list[Event], dict[str, Any]]:
+    """Everything that the device did for a row, in order, and the row."""
     from torch.profiler import ProfilerActivity, profile  # type: ignore[import-not-found]
 
     with profile(activities=[ProfilerActivity.CUDA]) as profiler:
-        ours.run(line, position)
+        row = json.loads(ours.run(line, position))
     ours.release()
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "trace.json"
         profiler.export_chrome_trace(str(file))
         events = json.loads(file.read_text())["traceEvents"]
     work = ("kernel", "gpu_memset", "gpu_memcpy")
-    return sorted((e for e in events if e.get("cat") in work), key=lambda e: float(e["ts"]))
+    found = sorted((e for e in events if e.get("cat") in work), key=lambda e: float(e["ts"]))
+    return found, row
 
 
 def own_kernels() -> set[str]:
@@ -149,13 +155,14 @@ def comparisons(options: list[str]) -> Iterator[bool]:
             print(f"{problem:52} {one['status']}: {why}")
             yield False
             continue
-        ours_us = (one["ns"] + other["ns"]) / 2e3
+        same_run = traced_one["us"] >= SAME_RUN_US and traced_one["ns"]
+        ours_us = traced_one["ns"] / 1e3 if same_run else (one["ns"] + other["ns"]) / 2e3
         excess_us = ours_us - traced_one["us"]
         allowed_us = max(SHARE * traced_one["us"], PER_KERNEL_US * traced_one["kernels"])
         print(
             f"{problem:52} ours {ours_us:10.3f}  kernels {traced_one['us']:10.3f} us "
             f"({traced_one['kernels']})  excess {excess_us:7.3f} us {excess_us / ours_us:7.2%}  "
-            f"{'within' if excess_us <= allowed_us else 'BEYOND'}"
+            f"{'within' if excess_us <= allowed_us else 'BEYOND'}{', same run' if same_run else ''}"
         )
         yield excess_us <= allowed_us
 

@@ -22,31 +22,28 @@ PROBLEMS = (
     ("m=4096", "n=32", "k=1024"),
 )
 HIT_RATE, FROM_DRAM = "lts__t_sector_hit_rate.pct", "dram__bytes_read.sum"
-# One pass over these two, without ncu's own flushing, or its cache would be what is seen.
+# Without ncu's own flushing, and one metric at a time: where a kernel must be run again for another
+# counter, ncu saves and restores the memory between, and its caches are what would be seen.
 NCU = (
     "ncu", "--csv", "--print-units", "base", "--cache-control", "none", "--clock-control", "none",
-    "--metrics", f"{HIT_RATE},{FROM_DRAM}", "--kernel-name", "regex:gemm|nvjet|xmma|cutlass|gemv",
-    "--launch-skip", "40", "--launch-count", "5",
+    "--kernel-name", "regex:gemm|nvjet|xmma|cutlass|gemv", "--launch-skip", "40",
+    "--launch-count", "5",
 )  # fmt: skip
 LIMIT_S = 120
 
 
-def counters(problem: tuple[str, ...], cache: str) -> dict[str, float] | str:
-    """Medians over five calls by metric, or why there are none."""
-    command = [*NCU, sys.executable, "-m", "deepbench", "gemm", *problem, "precision=half"]
-    command += ["--backend", "cuda", "--cache", cache, "--samples", "3", "--no-verify"]
-    done = subprocess.run(
-        [*command, "--in-process"], capture_output=True, text=True, timeout=LIMIT_S, check=False
-    )
+def counter(metric: str, problem: tuple[str, ...], cache: str) -> float | str:
+    """Its median over five calls, or why there is none."""
+    command = [*NCU, "--metrics", metric, sys.executable, "-m", "deepbench", "gemm", *problem]
+    command += ["precision=half", "--backend", "cuda", "--cache", cache, "--samples", "3"]
+    command += ["--no-verify", "--in-process"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)
     lines = [line for line in done.stdout.splitlines() if line.startswith('"')]
-    found: dict[str, list[float]] = {}
-    for row in csv.DictReader(lines):
-        value = row["Metric Value"].replace(",", "")
-        found.setdefault(row["Metric Name"], []).append(float(value))
-    if HIT_RATE not in found or FROM_DRAM not in found:
-        said = [line for line in done.stdout.splitlines() if "ERROR" in line] or ["no counters"]
-        return said[0].strip("= ")
-    return {name: statistics.median(values) for name, values in found.items()}
+    values = [float(row["Metric Value"].replace(",", "")) for row in csv.DictReader(lines)]
+    if values:
+        return statistics.median(values)
+    said = [line for line in done.stdout.splitlines() if "ERROR" in line] or ["no counters"]
+    return said[0].strip("= ")
 
 
 def main() -> int:
@@ -57,13 +54,13 @@ def main() -> int:
         m, n, k = (int(word.partition("=")[2]) for word in problem)
         operands_mb = 2 * (m * k + k * n + m * n) / 1e6
         for cache in ("hot", "cold"):
-            seen = counters(problem, cache)
-            if isinstance(seen, str):
-                print(f"{' '.join(problem):24} {cache:5} {seen}")
+            rate, dram = (counter(name, problem, cache) for name in (HIT_RATE, FROM_DRAM))
+            if isinstance(rate, str) or isinstance(dram, str):
+                print(f"{' '.join(problem):24} {cache:5} {rate if isinstance(rate, str) else dram}")
                 continue
             print(
-                f"{' '.join(problem):24} {cache:5} L2 hit rate {seen[HIT_RATE]:5.1f} %   "
-                f"from DRAM {seen[FROM_DRAM] / 1e6:7.3f} MB of {operands_mb:.3f} MB read",
+                f"{' '.join(problem):24} {cache:5} L2 hit rate {rate:5.1f} %   "
+                f"from DRAM {dram / 1e6:7.3f} MB of {operands_mb:.3f} MB read",
                 flush=True,
             )
     return 0

@@ -25,6 +25,7 @@ TABLES: dict[str, tuple[str, ...]] = {
     "gemm_training_half": (*TRAINING, "half"),
     "gemm_training_float": (*TRAINING, "float"),
     "gemm_inference_int8": (*INFERENCE, "int8"),
+    "gemm_inference_int8_cublas": (*INFERENCE, "int8", "--library", "cublas"),
     "gemm_training_half_best": (*TRAINING, "half", *BEST),
     "gemm_training_tf32": (*TRAINING, "tf32"),
     "gemm_training_tf32_best": (*TRAINING, "tf32", *BEST),

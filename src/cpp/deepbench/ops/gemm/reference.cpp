@@ -1,10 +1,10 @@
 // The float64 reference of gemm: small problems in full; larger ones on a grid of sampled rows and
 // columns, and the whole by projection, C v against A (B v) + beta C v.
 //
-// Bound of one output: output_roundoff |c| + (4 sqrt(k) sum_roundoff + 4 input_roundoff) S, where S
-// is the size of a partial sum: S^2 = sum over l of (a b)^2, which is typical of random products,
-// plus c^2, for sums that end far out were far out for long. Summing in any order errs by about
-// 0.4 sqrt(k) sum_roundoff S, so 4 sqrt(k) leaves a factor of ten.
+// Bound of one output: output_roundoff |c| + 4 sqrt(k) sum_roundoff sqrt(S^2 + c^2) +
+// 4 input_roundoff S, where S^2 = sum over l of (a b)^2: S is the typical size of a partial sum of
+// random products, and sums that end far out were far out for long. Summing in any order errs by
+// about 0.4 sqrt(k) sum_roundoff S, so 4 sqrt(k) leaves a factor of ten.
 // Integers are exact.
 #include "deepbench/ops/gemm/reference.hpp"
 
@@ -111,9 +111,9 @@ class GemmReference {
   }
 
   double roundoff_of_sums() const {
-    return 4 * std::sqrt(double(gemm_.k)) * gemm_.precision.sum_roundoff +
-           4 * gemm_.precision.input_roundoff;
+    return 4 * std::sqrt(double(gemm_.k)) * gemm_.precision.sum_roundoff;
   }
+  double roundoff_of_inputs() const { return 4 * gemm_.precision.input_roundoff; }
 
   // Every combination of the given rows and columns.
   void add_grid(const std::vector<int64_t>& rows, const std::vector<int64_t>& columns,
@@ -148,7 +148,9 @@ class GemmReference {
     const double c =
         beta_ == 0 ? 0 : beta_ * inputs_.element(type_c_, Gemm::kStreamC, uint64_t(index));
     const double sum = sums.products + c;
-    const double sums_error = roundoff_of_sums() * std::sqrt(sums.squares + c * c + sum * sum);
+    const double squares = sums.squares + c * c;
+    const double sums_error = roundoff_of_sums() * std::sqrt(squares + sum * sum) +
+                              roundoff_of_inputs() * std::sqrt(squares);
     expected.indices[at] = static_cast<uint64_t>(index);
     expected.values[at] = sum;
     const double rounded = std::abs(sum) + (rounds_product_ ? std::abs(sums.products) : 0);
@@ -172,8 +174,8 @@ class GemmReference {
 
     const double mean_square_b = inputs_.mean_square(type_b_);
     const double c_square = beta_ * beta_ * inputs_.mean_square(type_c_);
-    const double relative =
-        (rounds_product_ ? 2 : 1) * gemm_.precision.output_roundoff + roundoff_of_sums();
+    const double relative = (rounds_product_ ? 2 : 1) * gemm_.precision.output_roundoff +
+                            roundoff_of_sums() + roundoff_of_inputs();
     expected.sum_bounds.resize(expected.sums.size());
     for (size_t i = 0; i < squares.size(); ++i) {
       const double typical = std::sqrt(squares[i] * mean_square_b + c_square);
