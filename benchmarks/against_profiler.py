@@ -3,8 +3,8 @@
 Goal: above the sum of the call's kernels by at most 2 % or 0.5 us a kernel, whichever is larger.
 CUPTI's figures come from torch's profiler; without torch the script says so. It adds about a
 microsecond to a call, so that short calls are measured in processes of their own, before and after
-the profiler's. From 50 us on a device's clock differs more from run to run than that: there, ours is
-the median of the profiled run itself, profiler included.
+the profiler's. From 50 us on a device's clock differs more from run to run than that: there, ours
+is the median of the profiled run itself, profiler included.
 
     python benchmarks/against_profiler.py [options of rows, key=value, for both]
 """

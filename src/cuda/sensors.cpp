@@ -63,6 +63,15 @@ std::string reasons_text(unsigned long long reasons) {
   return text;
 }
 
+// A counter since the driver was loaded; older devices and drivers have none.
+bool read_energy(nvmlDevice_t handle, double* joules) {
+  const auto ask = nvml().nvmlDeviceGetTotalEnergyConsumption;
+  unsigned long long millijoules = 0;
+  if (!ask || !worked(ask(handle, &millijoules))) return false;
+  *joules = double(millijoules) / 1e3;
+  return true;
+}
+
 void emit_clock(nvmlDevice_t handle, nvidia::nvmlClockType_t which, const char* name,
                 plugin::Sink& sink) {
   unsigned int mhz = 0;
@@ -100,6 +109,7 @@ void observe(int device, plugin::Sink& sink) {
   if (worked(nvml().nvmlDeviceGetPowerUsage(handle, &value))) sink.real("power_w", value / 1e3);
   if (worked(nvml().nvmlDeviceGetTemperature(handle, nvidia::NVML_TEMPERATURE_GPU, &value)))
     sink.integer("temperature_c", value);
+  if (double joules = 0; read_energy(handle, &joules)) sink.real("energy_j", joules);
   emit_clock(handle, nvidia::NVML_CLOCK_SM, "clock_mhz", sink);
   emit_clock(handle, nvidia::NVML_CLOCK_MEM, "memory_clock_mhz", sink);
   if (const std::string text = reasons_text(slowdown_reasons(handle)); !text.empty())
@@ -132,6 +142,7 @@ void describe_sensors(int device, plugin::Sink& sink) {
     sink.real("power_limit_w", milliwatts / 1e3);
   emit_most_clock(handle, nvidia::NVML_CLOCK_SM, "most_clock_mhz", sink);
   emit_most_clock(handle, nvidia::NVML_CLOCK_MEM, "most_memory_clock_mhz", sink);
+  if (double joules = 0; read_energy(handle, &joules)) sink.integer("energy", 1);
   describe_modes(handle, sink);
 }
 

@@ -33,6 +33,7 @@ _ROW_FLAGS: tuple[tuple[Flag, str, str], ...] = (
         "",
     ),
     (Flag("--workspace", "limit of a library's workspace", "BYTES"), "workspace", ""),
+    (Flag("--energy", "measure energy too, where the device can"), "energy", "yes"),
     (
         Flag("--once", "one call between markers, for simulators and profilers"),
         "once",
@@ -43,7 +44,6 @@ _ROW_FLAGS: tuple[tuple[Flag, str, str], ...] = (
 _CACHE = Flag("--cache", "hot (default), cold or both", "WORD", choices=("hot", "cold", "both"))
 _QUICK = Flag("--quick", "every tenth problem, at least one of each application")
 _CORRECTED = Flag("--corrected", "sets without the original's misprints")
-_ENERGY = Flag("--energy", "measure energy too, where the backend can")
 _BACKEND = Flag("--backend", "auto (default), cpu, cuda, a name or a plugin's path", "NAME")
 _OUTPUT = Flag("--output", "keep every row in this file (JSON lines)", "FILE", short="-o")
 _RESUME = Flag("--resume", "go on with the file that -o names")
@@ -56,7 +56,7 @@ _IN_PROCESS = Flag("--in-process", "no worker process: for debuggers")
 FLAGS: tuple[Flag, ...] = (
     _BACKEND, *(flag for flag, _, _ in _ROW_FLAGS[:3]), _CACHE,
     *(flag for flag, _, _ in _ROW_FLAGS[3:]),
-    _ENERGY, _QUICK, _CORRECTED, _OUTPUT, _RESUME, _OVERWRITE, _FORMAT, _HANG, _IN_PROCESS, HELP,
+    _QUICK, _CORRECTED, _OUTPUT, _RESUME, _OVERWRITE, _FORMAT, _HANG, _IN_PROCESS, HELP,
 )  # fmt: skip
 
 
@@ -71,7 +71,6 @@ class RunOptions:
     backend: str
     rows: dict[str, str]  # options of every row, by their keys
     caches: tuple[str, ...]  # each problem is run in each of these
-    energy: bool
     quick: bool
     corrected: bool
     output: Path | None
@@ -88,6 +87,10 @@ class RunOptions:
         return None if word in ("default", "best", "exhaustive") else word
 
     @property
+    def energy(self) -> bool:
+        return self.rows.get("energy") == "yes"
+
+    @property
     def once(self) -> bool:
         return self.rows.get("once") == "yes"
 
@@ -100,8 +103,6 @@ class RunOptions:
         options = dict(self.rows)
         if self.caches != ("hot",):
             options["cache"] = "both" if len(self.caches) > 1 else self.caches[0]
-        if self.energy:
-            options["energy"] = "yes"
         return options
 
 
@@ -118,7 +119,6 @@ def run_options(line: CommandLine) -> RunOptions:
         backend=line.get("--backend") or "auto",
         rows=_row_options(line),
         caches=("hot", "cold") if cache == "both" else (cache,),
-        energy=line.has("--energy"),
         quick=line.has("--quick"),
         corrected=line.has("--corrected"),
         output=None if output is None else Path(output),

@@ -83,7 +83,9 @@ typedef struct deepbench_sink {
  *   copies       integer  at most this many copies of each operand for cold (1024)
  *   threads      integer  host threads; 0 is the backend's choice
  *   pad          integer  1: dimensions may be padded by the operation's rule (default); 0: never
- *   seed         integer  seed of fill.h
+ *   seed         integer  seed of fill.h, whose streams are the operands in the operation's order:
+ *                         gemm A = 0, B = 1, C = 2; memory: the source = 0. An element's index is
+ *                         its place in the operand as it is stored without padding
  *   workspace    integer  workspace limit in bytes
  *   inputs       text     "uniform" (default), "zeros" or "ones"
  *   limit        integer  at most so many candidates are wanted, the most promising (0: all)
@@ -246,7 +248,8 @@ typedef struct deepbench_backend {
   deepbench_status (*project_output)(deepbench_kernel* kernel, uint64_t rows, uint64_t seed,
                                      double* sums);
 
-  /* optional. Emits power_w, temperature_c, clock_mhz, memory_clock_mhz, throttle (text). */
+  /* optional. Emits power_w, temperature_c, clock_mhz, memory_clock_mhz, throttle (text), and
+   * energy_j, a counter of joules, where describe_device emitted energy (integer 1). */
   deepbench_status (*observe)(int32_t device, deepbench_sink sink);
 
   /* optional. Makes this process a rank of a collective, before prepare. */

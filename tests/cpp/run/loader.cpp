@@ -7,6 +7,7 @@
 
 #include "../fake.hpp"
 #include "../folder.hpp"
+#include "../json.hpp"
 #include "deepbench/core/status.hpp"
 
 namespace deepbench {
@@ -102,6 +103,36 @@ TEST_CASE("DEEPBENCH_BACKEND_PATH names files and folders") {
   CHECK(found[0].name == "one");
   CHECK(std::any_of(found.begin(), found.end(),
                     [](const FoundBackend& backend) { return backend.name == "fake"; }));
+}
+
+TEST_CASE("places in DEEPBENCH_BACKEND_PATH that hold no backend are named") {
+  const Folder folder, empty;
+  const std::string good = folder.write("libdeepbench_one.so");
+  const std::string other = folder.write("libone.so");
+  const auto warnings = [](const std::string& value) {
+    setenv("DEEPBENCH_BACKEND_PATH", value.c_str(), 1);
+    const std::vector<std::string> found = search_warnings();
+    unsetenv("DEEPBENCH_BACKEND_PATH");
+    return found;
+  };
+  const std::string about = "DEEPBENCH_BACKEND_PATH: ";
+  CHECK(warnings("").empty());
+  CHECK(warnings(good + ":" + folder.path() + ":").empty());
+  CHECK(warnings(other + ":" + (folder / "absent") + ":" + empty.path()) ==
+        std::vector<std::string>{
+            about + other + ": a backend's file must be called libdeepbench_NAME.so",
+            about + (folder / "absent") + ": no such file or folder",
+            about + empty.path() + ": the folder has no libdeepbench_NAME.so",
+        });
+
+  setenv("DEEPBENCH_BACKEND_PATH", other.c_str(), 1);
+  CHECK_THROWS_WITH_AS(load_backend("one", {DEEPBENCH_TEST_PLUGIN_DIR}),
+                       doctest::Contains(("; " + about + other + ": a backend's file").c_str()),
+                       BackendUnavailable);
+  setenv("DEEPBENCH_FAKE_SCRIPT", "", 1);
+  const testing::Json hello = testing::JsonReader::read(Runner(plugin_path("fake")).hello());
+  unsetenv("DEEPBENCH_BACKEND_PATH");
+  CHECK(hello["warnings"].items.at(0).text.find(about + other) == 0);
 }
 
 TEST_CASE("a backend is loaded by name or by path") {

@@ -75,7 +75,7 @@ TEST_CASE("options override what was set before and keep the rest") {
 TEST_CASE("wrong options say what would be right") {
   const std::string keys =
       "; there are device library algorithm cache power samples time_limit verify pad threads seed "
-      "inputs constant workspace once ceilings check position";
+      "inputs constant workspace once energy ceilings check position";
   for (const auto& [text, message] : std::vector<std::pair<std::string, std::string>>{
            {"cash=cold", "no option is called 'cash' (did you mean 'cache'?)" + keys},
            {"m=1", "no option is called 'm'" + keys},

@@ -91,6 +91,25 @@ TEST_CASE("what a kernel says of itself is on the row") {
   CHECK(row.device_name == "Fake device 0");
 }
 
+TEST_CASE("energy is measured where the device tells it") {
+  const auto energy = [](const Result& row) {
+    return std::find_if(row.metrics.begin(), row.metrics.end(),
+                        [](const auto& metric) { return metric.name == "energy"; });
+  };
+  // The counter of the fake device stands still: no joule a call.
+  const Result told = fake_row("time 1e6; emit observe energy_j 5", kProblem, "energy=yes");
+  REQUIRE(energy(told) != told.metrics.end());
+  CHECK(energy(told)->value == 0);
+  CHECK(energy(told)->unit == "J");
+  CHECK(told.stages.device_ns > 2.2e9);
+  const Result silent = fake_row("time 1e6", kProblem, "energy=yes");
+  CHECK(energy(silent) == silent.metrics.end());
+  CHECK(has_note(silent, "the device does not tell its energy"));
+  CHECK(silent.status == Status::kOk);
+  const Result unasked = fake_row("time 1e6; emit observe energy_j 5", kProblem);
+  CHECK(energy(unasked) == unasked.metrics.end());
+}
+
 TEST_CASE("the regime is on the row") {
   const Result hot = fake_row("", kProblem);
   CHECK(hot.regime.cache == "hot");

@@ -196,7 +196,10 @@ TEST_CASE("what cannot be used gives one line") {
   CHECK(refusal("devices 2", "device=2") == "backend fake has no device 2; it has 2 devices");
   CHECK(refusal("devices 1", "device=9999999999") ==
         "backend fake has no device 9999999999; it has 1 device");
-  CHECK(refusal("devices 0") == "backend fake has no device 0; it has 0 devices");
+  CHECK(refusal("devices 0") == "backend fake has no device here");
+  CHECK(refusal("devices 0; libraries; absent driver it was not found, install it; absent b x") ==
+        "backend fake has no device here: it was not found, install it");
+  CHECK(refusal("devices 0; libraries driver; absent b no b") == "backend fake has no device here");
   CHECK(refusal("devices -3").find("nonsense") != std::string::npos);
   for (const std::string slot : {"device_count", "describe", "environment"})
     CHECK(refusal("fail " + slot + " failed no driver") == "backend fake: " + slot + ": no driver");

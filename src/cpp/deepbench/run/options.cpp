@@ -85,6 +85,7 @@ const std::vector<std::pair<std::string, Setter>>& setters() {
       {"constant", set_constant},
       {"workspace", number(&RunOptions::workspace)},
       {"once", flag(&RunOptions::once)},
+      {"energy", flag(&RunOptions::energy)},
       {"ceilings", flag(&RunOptions::ceilings)},
       {"check", flag(&RunOptions::check)},
       {"position", number(&RunOptions::position)},

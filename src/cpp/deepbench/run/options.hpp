@@ -28,6 +28,7 @@ struct DEEPBENCH_API RunOptions {
   std::vector<std::string> constant;  // operands that are constant in their application
   int64_t workspace = 32 << 20;
   bool once = false;
+  bool energy = false;  // of one call, over a span of its own
   bool ceilings = true;
   bool check = false;     // only whether the row could run: nothing is prepared or measured
   int64_t position = -1;  // -1: counts up

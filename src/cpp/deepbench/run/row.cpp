@@ -14,6 +14,7 @@ namespace {
 constexpr double kAboveCeiling = 1.05;   // more than this share of a limit is not believed
 constexpr double kSteady = 0.05;         // two medians this near to each other are the same
 constexpr double kOthersTime = 2;        // times the own choice's wall time, for trying others
+constexpr double kEnergySpanNs = 2.2e9;  // counters of energy are slow
 constexpr size_t kNamedCandidates = 12;  // in a message
 constexpr double kLatencyCalls = 3;      // shorter than so many empty calls: bound by latency
 
@@ -68,8 +69,23 @@ void RowMaker::make() {
   } else {
     measure(options_.named_candidate());
   }
+  if (options_.energy) measure_energy();
   observe();
   if (options_.ceilings) hold_against_ceilings();
+}
+
+// Over a span of its own, long enough for the counter: the gaps between batches count as well.
+void RowMaker::measure_energy() {
+  const auto joules = [this] {
+    return backend_.observe(int(options_.device)).real("energy_j", -1);
+  };
+  const double before = joules();
+  if (before < 0) {
+    row_.notes.push_back("the device does not tell its energy");
+    return;
+  }
+  const uint64_t calls = kept_->repeat(kEnergySpanNs);
+  row_.metrics.push_back({"energy", "J", "lower", (joules() - before) / double(calls)});
 }
 
 // What was measured is not lost to a sensor that fails.

@@ -35,6 +35,7 @@ class RowMaker {
   void measure_best();
   bool measure_first_right(const std::vector<Faster>& candidates, const Result& own,
                            std::vector<std::string>& wrong, std::vector<std::string>& notes);
+  void measure_energy();
   void observe();
   void take(const Trial& trial);
   void take_notes_and_metrics(const Attributes& facts);

@@ -115,6 +115,15 @@ std::vector<double> Trial::sample(int count, double span_ns) {
   return samples;
 }
 
+uint64_t Trial::repeat(double span_ns) {
+  Stopwatch watch;
+  uint64_t calls = 0;
+  for (double spent_ns = 0; spent_ns < span_ns; calls += samples_->batch)
+    spent_ns += time(samples_->batch).elapsed_ns;
+  stages_.measure_ns += watch.lap_ns();
+  return calls;
+}
+
 void Trial::once() {
   Stopwatch watch;
   const Batch batch = kernel_->time_batch(1, DEEPBENCH_LAUNCH_BEST, DEEPBENCH_REQUEST_MARKERS);
