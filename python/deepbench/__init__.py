@@ -6,8 +6,7 @@ from here; it is loaded on first use, and no driver before a Runner exists.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False  # typing's, whose import would be most of the time that this one takes
 if TYPE_CHECKING:
     from deepbench._core import (
         BackendError,

@@ -42,6 +42,9 @@ class Operation:
     def group_by(self) -> str:
         """The attribute whose rows a report may fold into one, or ''."""
     @property
+    def operands(self) -> list[str]:
+        """What its operands are called, as in constant=a; empty where nothing names them."""
+    @property
     def parameters(self) -> list[Parameter]: ...
 
 @final
@@ -88,6 +91,9 @@ def check_options(text: str) -> None:
 
 def backends(plugin_paths: Sequence[str] = ()) -> list[tuple[str, str]]:
     """(name, path) of every plugin found; nothing is loaded."""
+
+def search_warnings() -> list[str]:
+    """Places in DEEPBENCH_BACKEND_PATH that hold no backend, one line each."""
 
 def inspect(name_or_path: str, plugin_paths: Sequence[str] = ()) -> str:
     """JSON like the hello with all devices, and a reason where the backend cannot be used. Never

@@ -152,9 +152,10 @@ class ResultWriter:
         existed = os.path.lexists(path)
         if path.is_dir():
             raise ResultError(f"{path}: is a folder; name a file")
-        if existed and not overwrite:
+        keeps = not (path.exists() and not path.is_file())  # a device or a pipe has nothing to lose
+        if existed and keeps and not overwrite:
             raise ResultError(f"{path}: exists; --resume goes on with it, --overwrite replaces it")
-        flags = os.O_WRONLY | os.O_CREAT | (0 if overwrite else os.O_EXCL)
+        flags = os.O_WRONLY | os.O_CREAT | (os.O_EXCL if keeps and not overwrite else 0)
         return cls(path, _opened(path, flags), 0, created=not existed)
 
     @classmethod

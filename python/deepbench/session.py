@@ -14,7 +14,7 @@ import signal
 import subprocess
 import sys
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import IO, Any, Protocol
 
@@ -186,6 +186,17 @@ class InProcess:
         pass
 
 
+@contextlib.contextmanager
+def _ctrl_c_waits() -> Iterator[None]:
+    """Holds Ctrl-C back, also from what is started meanwhile: a terminal sends it to both, and a
+    worker that has not come so far as to ignore it would end with a traceback."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 class _Worker:
     """One worker process and its pipes."""
 
@@ -195,13 +206,14 @@ class _Worker:
         self._say, self._tick = say, tick
         try:
             # Started from the main thread: the worker asks to die with the thread that made it.
-            self._process = subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                bufsize=0,
-            )
+            with _ctrl_c_waits():
+                self._process = subprocess.Popen(
+                    command,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    bufsize=0,
+                )
         except OSError as error:
             raise SessionError(f"cannot start {command[0]}: {error.strerror}", 1) from None
         # A row that was cut short by its worker's end is no row.

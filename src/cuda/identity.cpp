@@ -18,7 +18,7 @@ std::string dotted(int major, int minor, int patch) {
 }
 
 // As CUDA counts: 13010 is 13.1.
-Identity cuda_version(int version) {
+Identity cuda_identity(int version) {
   return {dotted(version / 1000, version % 1000 / 10), version / 1000, ""};
 }
 
@@ -58,7 +58,7 @@ Identity identify(const nvidia::Driver& table, const std::string&) {
   if (!table.cuDriverGetVersion) return {};
   if (const nvidia::CUresult status = table.cuDriverGetVersion(&version))
     return {"", 0, "it does not tell its version (CUresult " + std::to_string(status) + ")"};
-  return cuda_version(version);
+  return cuda_identity(version);
 }
 
 Identity identify(const nvidia::Cudart& table, const std::string&) {
@@ -66,7 +66,7 @@ Identity identify(const nvidia::Cudart& table, const std::string&) {
   if (!table.cudaRuntimeGetVersion) return {};
   if (const nvidia::cudaError_t status = table.cudaRuntimeGetVersion(&version))
     return {"", 0, "it does not tell its version (cudaError_t " + std::to_string(status) + ")"};
-  return cuda_version(version);
+  return cuda_identity(version);
 }
 
 Identity identify(const nvidia::Nvrtc& table, const std::string&) {

@@ -124,7 +124,7 @@ deepbench_scan scan(const Matrix& matrix, const void* restored, const Stream& st
   const Walk walk = walk_of(matrix);
   const Shape shape = shape_of(walk, box.multiprocessors);
   const uint64_t blocks = uint64_t(shape.grid_x) * shape.grid_y;
-  Found* const found = box.host.of<Found>(blocks);
+  auto* const found = box.host.of<::Found>(blocks);
   box.scan.launch(shape, stream.get(), static_cast<const void*>(matrix.data), restored,
                   bytes_of(matrix), walk, poison_bits(matrix.type), non_finite_mask(matrix.type),
                   found);

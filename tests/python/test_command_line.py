@@ -79,6 +79,7 @@ SMALL = ("gemm", "m=64", "n=16,32", "k=64", "--backend", "cpu")
         (["gemm", "--samples", "0"], "--samples 0: must be more than 0"),
         (["gemm", "--threads", "0"], "--threads 0: must be more than 0"),
         (["gemm", "--time-limit", "0.0"], "--time-limit 0.0: must be more than 0"),
+        (["gemm", "--constant", "q"], "--constant: gemm has no operand 'q'; it has a b c"),
         (["gemm", "m=\udcff"], "is not UTF-8 text"),
     ],
 )
@@ -237,6 +238,8 @@ def test_interrupted_run_keeps_its_rows(tmp_path: Path, number: int, status: int
     process = subprocess.Popen(
         [*DEEPBENCH, "gemm", "--backend=cpu", "--samples=3", "--format=csv", "-o", str(path)],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        # A shell's background job ignores this signal, and so would what it starts.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )  # fmt: skip
     assert process.stdout is not None
     for _ in range(3):  # the header and two rows
@@ -262,6 +265,27 @@ def test_full_disk() -> None:
     assert process.returncode == 1
     assert "No space left on device" in process.stderr
     assert "Traceback" not in process.stderr
+
+
+@pytest.mark.parametrize(
+    ("module", "error"),
+    [
+        ("deepbench.cli", "KeyboardInterrupt"),
+        ("deepbench._core", "ImportError('initialization failed') from KeyboardInterrupt()"),
+    ],
+)
+def test_ctrl_c_while_modules_are_imported_is_quiet(module: str, error: str) -> None:
+    code = (
+        "import runpy, sys\n"
+        "class Interrupted:\n"
+        "    def find_spec(name, path=None, target=None):\n"
+        f"        if name == {module!r}: raise {error}\n"
+        "sys.meta_path.insert(0, Interrupted)\n"
+        "sys.argv = ['deepbench', 'gemm']\n"
+        "runpy.run_module('deepbench', run_name='__main__')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 
+from deepbench.libraries import cuda_folders
+
 FOLDERS = [
     Path(folder)
     for folder in os.environ.get("DEEPBENCH_TEST_CUDA_LIBRARIES", "").split(":")
@@ -64,7 +66,7 @@ def test_one_missing_library_is_one_reason_with_its_cure(tmp_path: Path, missing
     folder = links(tmp_path / "links", without=FILES[missing])
     libraries = cuda_of(folder)["libraries"]
     if "path" in libraries[missing]:  # this machine has another one
-        assert Path(libraries[missing]["path"]).parent not in {one.resolve() for one in FOLDERS}
+        assert libraries[missing]["found_by"] != "DEEPBENCH_CUDA_LIBRARY_PATH"
         return
     assert libraries[missing]["reason"].startswith(FILES[missing])
     assert "was not found; pip install '.[cu" in libraries[missing]["reason"]
@@ -96,3 +98,20 @@ def test_a_folder_of_stubs_first_is_passed_over(tmp_path: Path) -> None:
     if "reason" in driver:
         assert f"{stubs}/libcuda.so.1 is the toolkit's stub" in driver["reason"]
         assert "\n" not in driver["reason"]
+
+
+@pytest.mark.parametrize("name", ["cudart", "nvrtc", "nvJitLink", "cublasLt", "cudnn", "nccl"])
+def test_wheels_are_looked_for_where_cuda_pathfinder_finds_them(name: str) -> None:
+    pytest.importorskip("cuda.pathfinder")
+    packages = FOLDERS[0].parents[2]
+    if not all(folder.is_relative_to(packages / "nvidia") for folder in FOLDERS):
+        pytest.skip("the folders are not those of wheels")
+    code = (
+        f"import site; site.getsitepackages = lambda: [{str(packages)!r}]\n"
+        "from cuda.pathfinder import load_nvidia_dynamic_lib\n"
+        f"print(load_nvidia_dynamic_lib({name!r}).abs_path)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert Path(done.stdout.strip()).parent in cuda_folders([str(packages)], {})

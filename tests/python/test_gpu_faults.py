@@ -36,7 +36,7 @@ def sweep(broken: str, file: Path, *faults: str) -> tuple[int, list[dict[str, An
     command = [sys.executable, "-m", "deepbench", "memory", "kind=write", f"bytes={sizes}",
                "--backend", broken, "--no-verify", "--time-limit", "1", "--hang-limit", "15",
                "-o", str(file), "--format", "json"]  # fmt: skip
-    kernels = Path(str(deepbench.__file__)).parent / "kernels"
+    kernels = Path(str(deepbench.__file__)).parent / "deepbench_cuda"
     environment = {**os.environ, "DEEPBENCH_CUDA_KERNELS": str(kernels)}
     done = subprocess.run(command, capture_output=True, text=True, timeout=240, env=environment)
     rows = [json.loads(line) for line in file.read_text().splitlines()[1:]]

@@ -138,6 +138,16 @@ def test_devices_are_counted_from_0(cuda_that_is_not: Path) -> None:
     )
 
 
+def test_a_backend_without_devices_says_why_and_what_helps(cuda_that_is_not: Path) -> None:
+    cure = "libcuda.so.1 was not found, install NVIDIA's driver"
+    done = run(cuda_that_is_not, f"devices 0\nlibraries\nabsent driver {cure}", "--backend", "cuda")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert (
+        done.stderr.removeprefix(WAITING)
+        == f"deepbench: error: backend fake has no device here: {cure}\n"
+    )
+
+
 def test_env_lists_devices_and_libraries(cuda_that_is_not: Path) -> None:
     script = (
         "devices 2\nlibraries one\nabsent two not installed: pip install two\n"

@@ -49,6 +49,7 @@ def test_native_files_are_beside_core() -> None:
     assert {path.name for path in binaries()} >= {
         "libdeepbench.so",
         "libdeepbench_cpu.so",
+        "libdeepbench_cuda.so",
         "deepbench_run",
     }
     assert os.access(PACKAGE / "bin/deepbench_run", os.X_OK)
@@ -60,6 +61,13 @@ def test_every_header_is_installed() -> None:
     include = PACKAGE / "include"
     assert {path.relative_to(include) for path in include.glob("deepbench/**/*.h*")} == headers
     assert Path("deepbench/plugin.h") in headers
+
+
+def test_our_kernels_and_what_they_include_are_beside_the_cuda_backend() -> None:
+    kernels = ROOT / "src/cuda/kernels"
+    sources = {path.name for kind in ("*.cu", "*.h") for path in kernels.glob(kind)}
+    assert {path.name for path in (PACKAGE / "deepbench_cuda").iterdir()} == {*sources, "fill.h"}
+    assert "operand.cu" in sources
 
 
 def test_licences_are_installed() -> None:
@@ -101,14 +109,17 @@ def test_binaries_do_not_name_the_folder_they_were_built_in(binary: Path) -> Non
         assert folder.encode() not in text
 
 
-def test_a_backend_shows_its_table_and_the_markers_of_regions() -> None:
-    backend = PACKAGE / "libdeepbench_cpu.so"
-    symbols = output_of(needs("nm"), "--dynamic", "--defined-only", backend)
-    assert {line.split()[-1] for line in symbols.splitlines()} == {
-        "deepbench_plugin",
-        "deepbench_region_begin",
-        "deepbench_region_end",
-    }
+@pytest.mark.parametrize(
+    ("name", "markers"),
+    [
+        ("libdeepbench_cpu.so", {"deepbench_region_begin", "deepbench_region_end"}),
+        ("libdeepbench_cuda.so", set()),  # it marks regions with NVTX
+    ],
+)
+def test_a_backend_shows_its_table_and_the_markers_of_regions(name: str, markers: set[str]) -> None:
+    symbols = output_of(needs("nm"), "--dynamic", "--defined-only", PACKAGE / name)
+    shown = {line.split()[-1] for line in symbols.splitlines()}
+    assert shown == {"deepbench_plugin", *markers}
 
 
 def test_what_the_native_build_may_cost_is_written_where_costs_are() -> None:

@@ -165,6 +165,24 @@ def test_line_carries_the_application() -> None:
     assert row.line.endswith(' application="a; \\"b\\"" ; position=0')
 
 
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["gemm", "--constant", "q"], "--constant: gemm has no operand 'q'; it has a b c"),
+        (["gemm", "--constant", "a,B"], "gemm has no operand 'B'"),
+        (["gemm", "--constant", "a,,b"], "gemm has no operand ''"),
+        (["memory", "--constant", "a"], "memory has no operand 'a'; none of its operands may be"),
+    ],
+)
+def test_constant_operands_exist(words: list[str], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        rows(*words)
+
+
+def test_constant_operands_are_those_of_any_operation_of_a_run() -> None:
+    assert len(rows("all", "device", "--constant", "a,b")) == 13 + 16 + 3 + 8
+
+
 # ---- files ------------------------------------------------------------------------------------
 
 
@@ -176,6 +194,13 @@ def test_files_run_in_order(tmp_path: Path) -> None:
     assert [row.op for row in planned] == ["gemm", "memory", "gemm"]
     assert planned[2].attributes["precision"] == "half"
     assert [row.options for row in planned] == ["constant=a", "constant=a", ""]
+
+
+def test_constant_operands_of_a_file_exist(tmp_path: Path) -> None:
+    suite = tmp_path / "one.txt"
+    suite.write_text("# constant: a weights\ngemm m=1 n=2 k=3\n")
+    with pytest.raises(UsageError, match="'# constant': gemm has no operand 'weights'"):
+        plan(select_files([str(suite)]), options(), None)
 
 
 def test_mistakes_in_files_name_file_and_line(tmp_path: Path) -> None:

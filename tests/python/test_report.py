@@ -126,6 +126,49 @@ def test_unsupported_rows_are_shown_where_others_are_not() -> None:
     assert render("table", [*rows, other]).count("unsupported: no") == 3
 
 
+@pytest.mark.parametrize("name", ["table", "markdown"])
+def test_one_sample_has_no_spread(name: str) -> None:
+    row = make_gemm(precision="half")
+    row["statistics"] |= {"n": 1, "error": None, "low_ns": 100_000.0, "high_ns": 100_000.0}
+    line = next(line for line in render(name, [row]).splitlines() if "half" in line)
+    words = line.replace("|", " ").split()
+    assert words[words.index("100.00") + 1] == "-"
+
+
+@pytest.mark.parametrize(
+    ("high_ns", "stop", "said"),
+    [
+        (109_000.0, "converged", ""),
+        (120_000.0, "converged", "noisy"),
+        (120_000.0, "too_few", "too few"),
+    ],
+)
+def test_a_wide_interval_is_noisy_whatever_the_standard_error(
+    high_ns: float, stop: str, said: str
+) -> None:
+    row = make_gemm()
+    row["statistics"] |= {"low_ns": 99_500.0, "high_ns": high_ns, "stop": stop}
+    assert render("table", [row]).splitlines()[1].partition(" yes ")[2].strip() == said
+
+
+@pytest.mark.parametrize(
+    ("regime", "unsaid"),
+    [
+        ({"cache": "cold", "cold": "rotation"}, "cold"),
+        ({"resident": False}, "larger than the cache"),
+        ({"power": "steady"}, "steady power"),
+    ],
+)
+def test_rows_without_a_time_say_why_and_no_more(regime: dict[str, Any], unsaid: str) -> None:
+    row = without_times(make_gemm(), "out_of_memory", "needs 9 GiB")
+    row["regime"] |= regime
+    row["padding"] = {"rule": "multiples of 8", "dimensions": {"m": 40}}
+    text = render("table", [row, make_gemm(1)])
+    assert "  out_of_memory: needs 9 GiB\n" in text
+    assert unsaid not in text
+    assert "padded" not in text
+
+
 def test_table_shows_each_row_when_it_comes() -> None:
     report = create("table")
     report.begin(make_context(), outline([("gemm", make_gemm()["attributes"], 1.0)]))

@@ -158,6 +158,10 @@ def test_existing_file_is_not_touched(tmp_path: Path) -> None:
     before = path.read_bytes()
     with pytest.raises(ResultError, match="--resume goes on with it, --overwrite replaces it"):
         ResultWriter.new(path)
+    link = tmp_path / "link"
+    link.symlink_to("nowhere")
+    with pytest.raises(ResultError, match="link: exists"):
+        ResultWriter.new(link)
     writer = ResultWriter.new(path, overwrite=True)
     assert path.read_bytes() == before  # until there is something to put in its place
     writer.close()
@@ -214,8 +218,9 @@ def test_no_permission(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
-def test_full_disk_at_the_start() -> None:
-    writer = ResultWriter.new(Path("/dev/full"), overwrite=True)
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_full_disk_at_the_start(overwrite: bool) -> None:
+    writer = ResultWriter.new(Path("/dev/full"), overwrite=overwrite)
     with pytest.raises(ResultError, match=r"/dev/full: the disk is full"):
         writer.write_context(make_context())
     writer.close()

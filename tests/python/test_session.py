@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -51,6 +52,18 @@ def test_rows_come_from_one_worker() -> None:
     with session() as one:
         pid = one.start()["pid"]
         assert [pid_of(run(one, "ok", position)) for position in range(3)] == [pid] * 3
+
+
+def test_ctrl_c_does_not_reach_a_worker_that_is_starting() -> None:
+    hello = (
+        "{'type': 'hello', 'held': signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ())}"
+    )
+    one = Session([sys.executable, "-c", f"import json, signal; print(json.dumps({hello}))"])
+    try:
+        assert one.start()["held"] is True
+    finally:
+        one.kill()
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
 
 
 @pytest.mark.parametrize(

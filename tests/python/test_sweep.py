@@ -209,6 +209,15 @@ def test_rows_so_far_are_kept(tmp_path: Path, error: BaseException, name: str) -
         assert len(json.loads(one.out.getvalue())["rows"]) == 2
 
 
+def test_a_run_that_ended_before_its_first_row_promises_none(tmp_path: Path) -> None:
+    one = Run(Scripted({0: KeyboardInterrupt()}), *THREE, "-o", str(tmp_path / "a.jsonl"))
+    with pytest.raises(KeyboardInterrupt):
+        one.end()
+    assert "interrupted, 0 of 3 rows; " in one.err.getvalue()
+    assert "--resume goes on" in one.err.getvalue()
+    assert "rows are in" not in one.err.getvalue()
+
+
 def test_nobody_reads_the_report(monkeypatch: pytest.MonkeyPatch) -> None:
     one = Run(Scripted(), *THREE)
     monkeypatch.setattr(one.out, "write", closed)

@@ -71,6 +71,8 @@ def _run(words: list[str]) -> int:
     try:
         return commands.run(words)
     except ImportError as error:
+        if isinstance(error.__cause__, KeyboardInterrupt):  # within the native module's first lines
+            raise KeyboardInterrupt from None
         if "_core" not in str(error):
             raise
         why = f"the native module cannot be loaded: {error}; 'pip install .' makes it"

@@ -47,10 +47,14 @@ def collect() -> dict[str, Any]:
     backends = [
         {"name": name, "path": path, **_inspected(path)} for name, path in _core.backends(paths)
     ]
+    warnings += _core.search_warnings()
+    package = Path(_core.package_directory())
     return {
         "version": _core.version,
-        "package": _core.package_directory(),
+        "package": str(package),
         "cmake_dir": str(_cmake_dir()),
+        "include_dir": str(package / "include"),
+        "deepbench_run": str(package / "bin" / "deepbench_run"),
         "host": host,
         "backends": backends,
         "warnings": [*warnings, *environment.host_warnings(host)],
@@ -88,6 +92,7 @@ def _print_cmake_dir() -> int:
 
 def _text(facts: Json) -> str:
     lines = [f"deepbench {facts['version']}  {facts['package']}"]
+    lines += [f"  headers: {facts['include_dir']}", f"  deepbench_run: {facts['deepbench_run']}"]
     lines += _indented("host", facts["host"])
     for backend in facts["backends"]:
         lines += ["", f"backend {backend['name']}  {backend['path']}"]

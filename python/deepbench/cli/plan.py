@@ -7,9 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from deepbench.cli.errors import UsageError, shown, suggestion
 from deepbench.cli.options import RunOptions, quoted
 from deepbench.cli.precision_defaults import default_precision
 from deepbench.cli.selection import Parse, Selection, Wanted
+from deepbench.cli.words import operand_names
 
 Json = Mapping[str, Any]
 
@@ -49,6 +51,7 @@ def plan(selection: Selection, options: RunOptions, hello: Json | None) -> list[
     device = None if hello is None else hello.get("device") or {}
     backend = ((hello or {}).get("backend") or {}).get("name") or ""
     wanted = list(selection.source.problems(parser(backend, selection.set), device))
+    _check_constants(wanted, options)
     if options.quick and selection.many:
         wanted = quick(wanted)
     variants = ((problem, cache) for problem in wanted for cache in options.caches)
@@ -82,6 +85,23 @@ def quick(wanted: Sequence[Wanted]) -> list[Wanted]:
             seen.add(_family(problem_group[0]))
             chosen.add(index)
     return [problem for index in sorted(chosen) for problem in problems[index]]
+
+
+def _check_constants(wanted: Sequence[Wanted], options: RunOptions) -> None:
+    """Refuses constant operands that no operation of the run has. Raises UsageError."""
+    ops = list(dict.fromkeys(one.problem.op for one in wanted))
+    known = operand_names(ops)
+    given = options.rows.get("constant")
+    named = [("--constant", name) for name in (given.split(",") if given is not None else ())]
+    if known:  # operations that nothing runs yet name no operands
+        named += [("'# constant'", name) for one in wanted for name in one.constant]
+    for where, name in named:
+        if name not in known:
+            has = f"it has {' '.join(known)}" if known else "none of its operands may be constant"
+            raise UsageError(
+                f"{where}: {' '.join(ops)} has no operand {shown(name)}"
+                f"{suggestion(name, known)}; {has}"
+            )
 
 
 def hang_limit_s(row: PlannedRow, options: RunOptions) -> float:

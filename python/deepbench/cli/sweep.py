@@ -260,7 +260,7 @@ class Sweep:
         if not self._can_run and path is None and self._options.format == "table":
             return  # the table says it in one line
         text = summary.line(self._clock.elapsed_s(), len(self._rows))
-        where = f"; rows are in {path}" if path else ""
+        where = f"; rows are in {path}" if path and summary.rows else ""
         again = "; --resume goes on" if path and summary.rows < len(self._rows) else ""
         kind = "interrupted, " if interrupted else ""
         self._screen.say(f"deepbench: {kind}{text}{where}{again}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from typing import TYPE_CHECKING
@@ -105,6 +105,12 @@ def parameter_names() -> set[str]:
 
     operations = _core.operations()
     return {parameter.name for operation in operations for parameter in operation.parameters}
+
+
+def operand_names(ops: Iterable[str]) -> list[str]:
+    """What the operands of these operations are called."""
+    names = [name for op in ops for name in operation(op).operands]
+    return list(dict.fromkeys(names))
 
 
 def has_parameter(op: str, name: str) -> bool:

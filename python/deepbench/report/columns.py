@@ -6,10 +6,22 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from deepbench.report.fields import get, metric_text, microseconds, percent, rate, spread
+from deepbench.report.fields import (
+    get,
+    measured,
+    metric_text,
+    microseconds,
+    percent,
+    rate,
+    spread,
+)
 from deepbench.report.outline import OpOutline, title, value_text
 
 Row = Mapping[str, Any]
+
+# An interval that says more of the machine than of the call, though the median's standard error,
+# which outliers do not move, is small: half of it, as a share of the median.
+_WIDE = 0.05
 
 # Of a row with a conversion; said in words.
 _CONVERSION_METRICS = ("call", "conversion", "call_and_conversion")
@@ -83,10 +95,14 @@ class Remarks:
 def _remarks(row: Row) -> Iterator[str]:
     if row["status"] != "ok":
         yield f"{row['status']}: {row.get('reason') or 'no reason given'}"
+        if not measured(row):  # the rest is about a time
+            return
     yield from _regime(row)
     stop = get(row, "statistics.stop")
     if stop not in (None, "converged"):
         yield str(stop).replace("_", " ")
+    elif (spread(row) or 0) > _WIDE:
+        yield "noisy"
     mode = get(row, "algorithm.mode")
     if mode not in (None, "default") and get(row, "statistics"):
         yield f"{mode}: {get(row, 'algorithm.name') or 'unnamed'}{_against_default(row)}"

@@ -35,10 +35,10 @@ def percent(share: float | None, digits: int = 1) -> str:
 
 
 def spread(row: Mapping[str, Any]) -> float | None:
-    """Half the 95 % interval of the median, as a fraction of the median."""
+    """Half the 95 % interval of the median, as a fraction of the median; one sample has none."""
     median = get(row, "statistics.median_ns")
     low, high = get(row, "statistics.low_ns"), get(row, "statistics.high_ns")
-    if not median or low is None or high is None:
+    if not median or low is None or high is None or get(row, "statistics.n") == 1:
         return None
     return float(high - low) / 2 / float(median)
 

@@ -38,7 +38,9 @@ typedef enum deepbench_type {
   DEEPBENCH_S7 = 9  /* s8 storage, [-64, 63]: safe where 16-bit products saturate */
 } deepbench_type;
 
-/* 64 random bits for one element. */
+/* 64 random bits for one element. `stream` is the operand: gemm A = 0, B = 1, C = 2 (the C that
+ * A B is added to). `index` is its place in the unpadded operand as stored: gemm is column-major,
+ * so element (row, column) of A has row + column * m, and of a transposed A row + column * k. */
 DEEPBENCH_FILL_FN uint64_t deepbench_bits(uint64_t seed, uint32_t stream, uint64_t index) {
   uint64_t z =
       (seed ^ ((uint64_t)stream * 0xD1B54A32D192ED03ull)) + (index + 1u) * 0x9E3779B97F4A7C15ull;

@@ -39,6 +39,8 @@ void bind_runner(py::module_& module) {
         return out;
       },
       py::arg("plugin_paths") = Paths{}, "(name, path) of the plugins found; none is loaded.");
+  module.def("search_warnings", &deepbench::search_warnings,
+             "Places in DEEPBENCH_BACKEND_PATH that hold no backend, one line each.");
   module.def("inspect", &deepbench::inspect, py::arg("backend"), py::arg("plugin_paths") = Paths{},
              "The hello of a backend, or why it cannot be used, as JSON.");
   module.def(

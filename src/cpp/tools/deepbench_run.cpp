@@ -15,6 +15,16 @@ namespace {
 
 constexpr int kBadUsage = 2, kDeviceLost = 3;
 
+constexpr const char* kUsage =
+    "usage: deepbench_run BACKEND [key=value ...] < problems > rows\n"
+    "\n"
+    "  BACKEND    auto, a name such as cpu, or the path of a plugin\n"
+    "  key=value  options of every row: cache=cold algorithm=best samples=20 ...\n"
+    "\n"
+    "Each line of standard input is a problem, with options of its own after ';':\n"
+    "  gemm m=1760 n=128 k=1760 precision=float ; cache=cold\n"
+    "Each line of standard output is a JSON object: who answers, then a row for each problem.\n";
+
 int refuse(const std::string& message) {
   deepbench::JsonWriter json;
   json.begin_object().member("type", "error").member("message", message);
@@ -47,9 +57,13 @@ int run_lines(deepbench::Runner& runner) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 2) {
-    std::cerr << "usage: deepbench_run BACKEND [key=value ...] < problems\n"
-                 "       BACKEND is auto, a name such as cpu, or the path of a plugin\n";
+  const std::string first = argc < 2 ? "" : argv[1];
+  if (first == "-h" || first == "--help") {
+    std::cout << kUsage;
+    return 0;
+  }
+  if (first.empty()) {
+    std::cerr << kUsage;
     return kBadUsage;
   }
   std::string options;

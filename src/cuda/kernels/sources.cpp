@@ -54,7 +54,7 @@ std::filesystem::path kernel_folder() {
   std::error_code ignored;
   std::filesystem::path file = std::filesystem::canonical(self.dli_fname, ignored);
   if (file.empty()) file = self.dli_fname;
-  return file.parent_path() / "kernels";
+  return file.parent_path() / "deepbench_cuda";
 }
 
 Source source_of_text(const std::string& name, const std::string& text) {

@@ -2,6 +2,7 @@
 // candidates are written. None of it needs a device.
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <limits>
 #include <string>
 
@@ -202,7 +203,8 @@ TEST_CASE("gemm: what 8-bit floating-point units keep of their sums widens the b
   REQUIRE(in_14_bits.bounds.size() == 256);
   for (size_t i = 0; i < 256; ++i) {
     CHECK(in_14_bits.bounds[i] > in_32_bits.bounds[i]);
-    CHECK(in_14_bits.bounds[i] < in_32_bits.bounds[i] + 0.15);  // of sums of about 20
+    const double little = 0.15 + 0.02 * std::abs(in_14_bits.values[i]);  // sums are about 20
+    CHECK(in_14_bits.bounds[i] < in_32_bits.bounds[i] + little);
   }
 }
 

@@ -45,6 +45,9 @@ class DEEPBENCH_API Operation {
   virtual const std::vector<Parameter>& parameters() const = 0;
   // The attribute whose rows a report folds into one ("phase"), or nothing.
   virtual std::string group_by() const { return ""; }
+  // What its operands are called where options and facts name them (constant=a, fill.b), in the
+  // order of their fill.h streams; none where nothing names them.
+  virtual std::vector<std::string> operands() const { return {}; }
 
   // Checks that go beyond one parameter's range; throws InvalidProblem.
   virtual void validate(const Problem& problem) const = 0;

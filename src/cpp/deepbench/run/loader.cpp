@@ -22,6 +22,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kPrefix = "libdeepbench_";
 constexpr std::string_view kSuffix = ".so";
+constexpr size_t kShownPath = 200;  // characters of a path in a message
 
 std::string name_of_file(const fs::path& path) {
   const std::string file = path.filename().string();
@@ -45,6 +46,18 @@ void look_in(const fs::path& place, std::vector<FoundBackend>& found) {
   for (const auto& entry : fs::directory_iterator(place, ignored)) files.push_back(entry.path());
   std::sort(files.begin(), files.end());
   for (const auto& file : files) add(file, found);
+}
+
+// Why a place that the user named holds no backend; empty where it holds one.
+std::string nothing_in(const fs::path& place) {
+  std::error_code ignored;
+  if (!fs::exists(place, ignored)) return "no such file or folder";
+  std::vector<FoundBackend> found;
+  look_in(place, found);
+  if (!found.empty()) return "";
+  const bool folder = fs::is_directory(place, ignored);
+  return folder ? "the folder has no libdeepbench_NAME.so"
+                : "a backend's file must be called libdeepbench_NAME.so";
 }
 
 std::vector<std::string> environment_paths() {
@@ -156,6 +169,16 @@ std::vector<FoundBackend> find_backends(const std::vector<std::string>& paths) {
   return found;
 }
 
+std::vector<std::string> search_warnings() {
+  std::vector<std::string> warnings;
+  for (const auto& path : environment_paths()) {
+    const std::string why = nothing_in(path);
+    if (!why.empty())
+      warnings.push_back("DEEPBENCH_BACKEND_PATH: " + printable(path, kShownPath) + ": " + why);
+  }
+  return warnings;
+}
+
 Backend load_plugin(const std::string& path) {
   static std::mutex mutex;
   // Plugins are never unloaded, nor is what is known of them: a kernel may outlive main.
@@ -180,6 +203,7 @@ Backend load_backend(const std::string& name, const std::vector<std::string>& pa
     names.push_back(one.name);
     list += " " + one.name;
   }
+  for (const auto& warning : search_warnings()) list += "; " + warning;
   throw BackendUnavailable("no backend is called '" + name + "'" + suggestion(name, names) +
                            "; there are " + list);
 }

@@ -22,6 +22,9 @@ DEEPBENCH_API std::string package_directory();
 // folders, looked at before DEEPBENCH_BACKEND_PATH and the package.
 DEEPBENCH_API std::vector<FoundBackend> find_backends(const std::vector<std::string>& paths = {});
 
+// Places in DEEPBENCH_BACKEND_PATH that hold no backend, one line each with the reason.
+DEEPBENCH_API std::vector<std::string> search_warnings();
+
 // Loads the plugin file. Throws BackendUnavailable in one line: not found, not a plugin, another
 // major ABI, a table without the slots that every backend has.
 DEEPBENCH_API Backend load_plugin(const std::string& path);

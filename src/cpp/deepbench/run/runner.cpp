@@ -119,15 +119,6 @@ void run_into(const Backend& backend, const Problem& problem, const RunOptions& 
   RowMaker(backend, device, problem, options, ceilings, kept, row).make();
 }
 
-int check_device(const Backend& backend, int64_t device) {
-  const int count = backend.device_count();
-  if (device >= count)
-    throw BackendUnavailable("backend " + backend.name() + " has no device " +
-                             std::to_string(device) + "; it has " + std::to_string(count) +
-                             (count == 1 ? " device" : " devices"));
-  return count;
-}
-
 // The variables as they then are: what the user has set stays.
 Attributes applied(const Attributes& wanted) {
   Attributes environment;
@@ -152,6 +143,26 @@ std::vector<std::pair<std::string, Attributes>> libraries(const Attributes& fact
     at->second.set(name.substr(dot + 1), value);
   }
   return all;
+}
+
+// Why a backend without devices has none, as far as the first of its libraries tells: that is the
+// driver where there is one.
+std::string why_no_device(const Backend& backend) {
+  const auto all = libraries(backend.describe());
+  const std::string reason = all.empty() ? "" : all.front().second.text("reason");
+  return reason.empty() ? "" : ": " + reason;
+}
+
+int check_device(const Backend& backend, int64_t device) {
+  const int count = backend.device_count();
+  if (count == 0)
+    throw BackendUnavailable("backend " + backend.name() + " has no device here" +
+                             why_no_device(backend));
+  if (device >= count)
+    throw BackendUnavailable("backend " + backend.name() + " has no device " +
+                             std::to_string(device) + "; it has " + std::to_string(count) +
+                             (count == 1 ? " device" : " devices"));
+  return count;
 }
 
 }  // namespace
@@ -308,6 +319,7 @@ std::string Runner::hello() const {
   json.member("environment", environment_);
   json.member("threads", device_.integer("threads"));
   json.key("warnings").begin_array();
+  for (const auto& warning : search_warnings()) json.value(warning);
   write_warnings(json, facts_);
   write_warnings(json, device_);
   json.end_array().end_object();

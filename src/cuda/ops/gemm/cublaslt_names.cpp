@@ -68,7 +68,7 @@ constexpr const char* kStages =
     "64x6 128x1 128x2 128x3 128x4 128x5 128x6 32x10 8x4 16x10 8x5 - - 8x3 8xauto 16xauto "
     "32xauto 64xauto 128xauto 256xauto 768xauto";
 
-constexpr const char* kClusters =
+constexpr const char* kClusterShapes =
     "auto - 1x1 2x1 4x1 1x2 2x2 4x2 1x4 2x4 4x4 8x1 1x8 8x2 2x8 16x1 1x16 3x1 5x1 6x1 7x1 9x1 "
     "10x1 11x1 12x1 13x1 14x1 15x1 3x2 5x2 6x2 7x2 1x3 2x3 3x3 4x3 5x3 3x4 1x5 2x5 3x5 1x6 2x6 "
     "1x7 2x7 1x9 1x10 1x11 1x12 1x13 1x14 1x15";
@@ -99,7 +99,7 @@ std::string stages_name(uint32_t number) {
 }
 
 std::string cluster_name(uint32_t number) {
-  static const std::vector<std::string> names = words(kClusters);
+  static const std::vector<std::string> names = words(kClusterShapes);
   return name_of(names, number);
 }
 

@@ -2,6 +2,7 @@
 #include "ops/gemm/gemm_kernel.hpp"
 
 #include "device.hpp"
+#include "ops/gemm/layout.hpp"
 
 namespace deepbench::cuda {
 namespace {
@@ -50,11 +51,6 @@ void describe_conversion(const GemmOperands& operands, plugin::Sink& sink) {
     sink.text("note.conversion", "every call transposes " + within +
                                      " first, as part of its time: it is not constant in its "
                                      "application, and the product runs on it transposed");
-}
-
-bool is_fp8(const Gemm& gemm) {
-  return gemm.precision.precision == Precision::kFp8E4m3 ||
-         gemm.precision.precision == Precision::kFp8E5m2;
 }
 
 // cublasGemmEx with C in place takes kernels that store by adding to memory in the output's type.

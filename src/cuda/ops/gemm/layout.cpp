@@ -30,11 +30,6 @@ uint64_t matrix_bytes(int64_t rows, int64_t columns, deepbench_type type) {
 
 bool is_int8(const Gemm& gemm) { return gemm.precision.precision == Precision::kInt8; }
 
-bool is_fp8(const Gemm& gemm) {
-  return gemm.precision.precision == Precision::kFp8E4m3 ||
-         gemm.precision.precision == Precision::kFp8E5m2;
-}
-
 int64_t up(int64_t value, int64_t grain) { return (value + grain - 1) / grain * grain; }
 
 void pad_all(Gemm& gemm, int64_t grain) {
@@ -101,6 +96,11 @@ bool is_same(const Gemm& a, const Gemm& b) {
 }
 
 }  // namespace
+
+bool is_fp8(const Gemm& gemm) {
+  return gemm.precision.precision == Precision::kFp8E4m3 ||
+         gemm.precision.precision == Precision::kFp8E5m2;
+}
 
 uint64_t GemmLayout::a_bytes() const { return matrix_bytes(run.m, run.k, run.precision.a); }
 uint64_t GemmLayout::b_bytes() const { return matrix_bytes(run.k, run.n, run.b_type); }

@@ -11,6 +11,8 @@
 
 namespace deepbench::cuda {
 
+bool is_fp8(const Gemm& gemm);
+
 // When an operand that the library wants transposed is brought from the problem's layout into it.
 enum class Conversion {
   kNone,        // it is stored as the problem has it

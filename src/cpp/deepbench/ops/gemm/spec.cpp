@@ -13,6 +13,7 @@ class GemmOperation final : public Operation {
   const std::string& help() const override { return help_; }
   const std::string& example() const override { return example_; }
   const std::vector<Parameter>& parameters() const override { return parameters_; }
+  std::vector<std::string> operands() const override { return {"a", "b", "c"}; }
 
   void validate(const Problem& problem) const override {
     const Gemm gemm = gemm_problem(problem);
