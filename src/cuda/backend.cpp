@@ -49,6 +49,8 @@ class CudaBackend final : public plugin::Backend {
   }
   void observe(int32_t device, plugin::Sink& sink) override { cuda::observe(device, sink); }
 
+  double energy_joules(int32_t device) override { return cuda::energy_joules(device); }
+
   void supports(const plugin::Problem& problem, const plugin::Options& options) override {
     choice(problem, options);
   }

@@ -109,11 +109,18 @@ void observe(int device, plugin::Sink& sink) {
   if (worked(nvml().nvmlDeviceGetPowerUsage(handle, &value))) sink.real("power_w", value / 1e3);
   if (worked(nvml().nvmlDeviceGetTemperature(handle, nvidia::NVML_TEMPERATURE_GPU, &value)))
     sink.integer("temperature_c", value);
-  if (double joules = 0; read_energy(handle, &joules)) sink.real("energy_j", joules);
   emit_clock(handle, nvidia::NVML_CLOCK_SM, "clock_mhz", sink);
   emit_clock(handle, nvidia::NVML_CLOCK_MEM, "memory_clock_mhz", sink);
   if (const std::string text = reasons_text(slowdown_reasons(handle)); !text.empty())
     sink.text("throttle", text);
+}
+
+double energy_joules(int device) {
+  const nvmlDevice_t handle = handle_of(device);
+  double joules = 0;
+  if (!handle || !read_energy(handle, &joules))
+    plugin::unsupported("NVML has no counter of this device's energy");
+  return joules;
 }
 
 uint32_t throttle_flags(int device) {

@@ -11,6 +11,9 @@ namespace deepbench::cuda {
 // power_w, temperature_c, clock_mhz, memory_clock_mhz, throttle.
 void observe(int device, plugin::Sink& sink);
 
+// Since the driver was loaded; asking takes milliseconds. Throws plugin::Error where there is none.
+double energy_joules(int device);
+
 // deepbench_batch.flags as of now; 0 where it cannot be asked.
 uint32_t throttle_flags(int device);
 

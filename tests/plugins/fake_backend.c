@@ -70,6 +70,7 @@ static const deepbench_backend kTable = {
     .scan_output = fake_scan_output,
     .project_output = fake_project_output,
     .observe = fake_observe,
+    .energy = fake_energy,
     .join = fake_join,
 };
 FAKE_PLUGIN(&kTable)

@@ -27,7 +27,7 @@ extern "C" {
 #endif
 
 #define DEEPBENCH_ABI_MAJOR 1
-#define DEEPBENCH_ABI_MINOR 0
+#define DEEPBENCH_ABI_MINOR 1
 #define DEEPBENCH_PLUGIN_SYMBOL "deepbench_plugin"
 
 typedef enum deepbench_status {
@@ -248,14 +248,17 @@ typedef struct deepbench_backend {
   deepbench_status (*project_output)(deepbench_kernel* kernel, uint64_t rows, uint64_t seed,
                                      double* sums);
 
-  /* optional. Emits power_w, temperature_c, clock_mhz, memory_clock_mhz, throttle (text), and
-   * energy_j, a counter of joules, where describe_device emitted energy (integer 1). */
+  /* optional. Emits power_w, temperature_c, clock_mhz, memory_clock_mhz, throttle (text). */
   deepbench_status (*observe)(int32_t device, deepbench_sink sink);
 
   /* optional. Makes this process a rank of a collective, before prepare. */
   deepbench_status (*join)(const deepbench_group* group);
 
   void (*destroy)(deepbench_kernel* kernel); /* accepts NULL */
+
+  /* optional, since 1.1. A counter of joules from some start; may take milliseconds. A device that
+   * has one says so in describe_device: energy (integer 1). */
+  deepbench_status (*energy)(int32_t device, double* joules);
 } deepbench_backend;
 
 typedef const deepbench_backend* (*deepbench_plugin_function)(void);

@@ -185,6 +185,10 @@ class Backend {
   }
   virtual std::unique_ptr<Kernel> prepare(const Problem& problem, const Options& options) = 0;
   virtual void observe(int32_t device, Sink& sink) { (void)device, (void)sink; }
+  virtual double energy_joules(int32_t device) {
+    (void)device;
+    unsupported("this backend has no counter of energy");
+  }
   virtual void join(const deepbench_group& group) {
     (void)group;
     unsupported("this backend has no collectives");
@@ -309,6 +313,9 @@ struct Slots {
       backend().observe(device, sink);
     });
   }
+  static deepbench_status energy(int32_t device, double* joules) {
+    return guard([&] { *joules = backend().energy_joules(device); });
+  }
   static deepbench_status join(const deepbench_group* group) {
     return guard([&] { backend().join(*group); });
   }
@@ -344,7 +351,8 @@ const deepbench_backend* table(const char* name) {
                                           S::project_output,
                                           S::observe,
                                           S::join,
-                                          S::destroy};
+                                          S::destroy,
+                                          S::energy};
   return &table;
 }
 

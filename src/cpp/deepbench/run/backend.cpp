@@ -255,6 +255,15 @@ Attributes Backend::observe(int device) const {
   return collector.values();
 }
 
+double Backend::energy_joules(int device) const {
+  if (!table_->energy)
+    throw RowFailure(Status::kUnsupported, "backend " + name() + " has no counter of energy");
+  double joules = 0;
+  check_status(table_, table_->energy(device, &joules), "energy");
+  if (!(joules >= 0) || !std::isfinite(joules)) nonsense("energy", to_text(joules) + " joules");
+  return joules;
+}
+
 void Backend::join(const deepbench_group& group) const {
   if (!table_->join)
     throw RowFailure(Status::kUnsupported, "backend " + name() + " has no collectives");

@@ -66,6 +66,8 @@ class DEEPBENCH_API Backend {
   std::vector<std::string> candidates(const Problem& problem, const Attributes& options) const;
   Kernel prepare(const Problem& problem, const Attributes& options) const;
   Attributes observe(int device) const;
+  // Joules from some start. Throws RowFailure where the backend cannot tell.
+  double energy_joules(int device) const;
   void join(const deepbench_group& group) const;
 
  private:

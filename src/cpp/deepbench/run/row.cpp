@@ -76,16 +76,15 @@ void RowMaker::make() {
 
 // Over a span of its own, long enough for the counter: the gaps between batches count as well.
 void RowMaker::measure_energy() {
-  const auto joules = [this] {
-    return backend_.observe(int(options_.device)).real("energy_j", -1);
-  };
-  const double before = joules();
-  if (before < 0) {
-    row_.notes.push_back("the device does not tell its energy");
-    return;
+  try {
+    const double before = backend_.energy_joules(int(options_.device));
+    const uint64_t calls = kept_->repeat(kEnergySpanNs);
+    const double spent = backend_.energy_joules(int(options_.device)) - before;
+    row_.metrics.push_back({"energy", "J", "lower", spent / double(calls)});
+  } catch (const RowFailure& failure) {
+    if (failure.status() == Status::kDeviceLost) throw;
+    row_.notes.push_back(std::string("no energy: ") + failure.what());
   }
-  const uint64_t calls = kept_->repeat(kEnergySpanNs);
-  row_.metrics.push_back({"energy", "J", "lower", (joules() - before) / double(calls)});
 }
 
 // What was measured is not lost to a sensor that fails.

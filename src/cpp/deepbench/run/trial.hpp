@@ -30,8 +30,8 @@ class DEEPBENCH_API Trial {
   // A few timed batches of at least `span_ns`, without verification, after a first call.
   std::vector<double> sample(int count, double span_ns);
 
-  // Goes on calling, in the batches that were measured, for at least `span_ns` of the device's time.
-  // Returns how many calls that were.
+  // Goes on calling, in the batches that were measured, for at least `span_ns` of the device's
+  // time. Returns how many calls that were.
   uint64_t repeat(double span_ns);
 
   // One call between markers and nothing else.
