@@ -30,10 +30,12 @@ double ClockStamps::mhz() const {
   for (uint32_t i = 0; i < multiprocessors_; ++i)
     before.emplace(stamps(0)[i].multiprocessor, stamps(0)[i]);
   std::vector<double> found;
+  // The clock of nanoseconds ticks coarsely: over less than this its quotient means little.
+  constexpr uint64_t kShortestNs = 50000;
   for (uint32_t i = 0; i < multiprocessors_; ++i) {
     const Stamp& after = stamps(1)[i];
     const auto at = before.find(after.multiprocessor);
-    if (at == before.end() || after.nanoseconds <= at->second.nanoseconds) continue;
+    if (at == before.end() || after.nanoseconds < at->second.nanoseconds + kShortestNs) continue;
     const double nanoseconds = double(after.nanoseconds - at->second.nanoseconds);
     found.push_back(double(after.clock - at->second.clock) / nanoseconds * 1e3);
   }

@@ -17,7 +17,8 @@ class ClockStamps {
 
   void begin(nvidia::cudaStream_t stream) const { stamp(0, stream); }
   void end(nvidia::cudaStream_t stream) const { stamp(1, stream); }
-  // Median over the multiprocessors, once both are done; 0 if it cannot be told.
+  // Median over the multiprocessors, once both are done; 0 if it cannot be told:
+  // over a few microseconds it cannot.
   double mhz() const;
 
  private:

@@ -10,6 +10,7 @@
 #include "check.hpp"
 #include "pool.hpp"
 #include "sensors.hpp"
+#include "stream.hpp"
 
 namespace deepbench::cuda {
 namespace {
@@ -130,7 +131,8 @@ const DeviceFacts& device_facts(int device) {
 
 uint64_t memory_available(int device) {
   CUDA_CHECK(cudart().cudaSetDevice(device));
-  trim_pool(device);  // what our own pool keeps is available
+  Stream::of(device).synchronize();  // what was given back in its order is back only then
+  trim_pool(device);                 // what our own pool keeps is available
   uint64_t available = 0, total = 0;
   CUDA_CHECK(cudart().cudaMemGetInfo(&available, &total));
   return available;

@@ -29,6 +29,9 @@ Graph::Graph(nvidia::cudaStream_t stream, const std::function<void()>& enqueue) 
       throw;
     }
     reason = error.what();
+  } catch (...) {  // the stream is everybody's: it must not stay in capture
+    end_capture(stream);
+    throw;
   }
   graph_ = end_capture(stream);
   if (graph_ && reason.empty()) {
@@ -36,7 +39,7 @@ Graph::Graph(nvidia::cudaStream_t stream, const std::function<void()>& enqueue) 
         cudart().cudaGraphInstantiateWithFlags(&executable_, graph_, 0);
     if (is_sticky(status)) CUDA_CHECK(status);
     if (status == nvidia::cudaSuccess) {
-      CUDA_CHECK(cudart().cudaGraphUpload(executable_, stream));
+      cudart().cudaGraphUpload(executable_, stream);  // a failure shows when it is launched
       return;
     }
     cudart().cudaGetLastError();

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <map>
+#include <mutex>
 #include <string>
 #include <utility>
 
@@ -27,7 +28,9 @@ nvmlDevice_t find_device(int device) {
 }
 
 nvmlDevice_t handle_of(int device) {
+  static std::mutex mutex;
   static std::map<int, nvmlDevice_t> known;
+  const std::lock_guard<std::mutex> lock(mutex);
   const auto at = known.find(device);
   return at != known.end() ? at->second : known[device] = find_device(device);
 }

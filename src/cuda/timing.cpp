@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <mutex>
 
 #include "check.hpp"
 #include "device.hpp"
@@ -22,12 +23,15 @@ double elapsed_ns(Clock::time_point begin, Clock::time_point end) {
   return std::chrono::duration<double, std::nano>(end - begin).count();
 }
 
-// What the device last said of heat and power; asked again now and then, while it works.
+// What the device last said of heat and power; asked again now and then, while it works, and always
+// while it says that heat slows it: a batch that is repeated for that must be judged anew.
 uint32_t recent_throttle_flags(int device) {
+  static std::mutex mutex;
   static std::map<int, std::pair<Clock::time_point, uint32_t>> known;
+  const std::lock_guard<std::mutex> lock(mutex);
   auto& [asked, flags] = known[device];
   const Clock::time_point now = Clock::now();
-  if (now - asked >= kThrottleEvery) {
+  if ((flags & DEEPBENCH_BATCH_THROTTLED) || now - asked >= kThrottleEvery) {
     flags = throttle_flags(device);
     asked = now;
   }

@@ -88,6 +88,23 @@ TEST_CASE("what was asked stays noted, what a loser said does not") {
   CHECK(row.notes == std::vector<std::string>{"inputs are all ones", "by the way"});
 }
 
+TEST_CASE("what fails in the final is left out of it, and the row stays") {
+  // Attempts: 0 the row's own, 1 to 3 first looks, 4 to 6 the final of quick, slower and own.
+  for (const std::string attempt : {"4", "5", "6"}) {
+    CAPTURE(attempt);
+    const Result row = fake_row(
+        "candidates own slower quick; time 1000; when candidate=slower time 900;"
+        "when candidate=quick time 800;"
+        "when attempt=" +
+            attempt + " fail time_batch out_of_memory full",
+        kProblem, kExhaustive);
+    CHECK(row.status == Status::kOk);
+    CHECK(has_note(row, "left out of the final: "));
+    CHECK(row.median_ns() == (attempt == "4" ? 900 : 800));
+    CHECK(row.algorithm.gain == 1000 / row.median_ns());
+  }
+}
+
 TEST_CASE("a candidate that cannot be prepared or fails is left out and named") {
   const Result row = fake_row(
       "candidates own absent breaking quick; time 1000;"

@@ -51,7 +51,7 @@ class Chooser {
       heat(id);
     }
     note_left_out();
-    final();
+    if (contenders_.size() > 1) final();
     return std::move(choice_);
   }
 
@@ -110,27 +110,65 @@ class Chooser {
     return near;
   }
 
-  // The near ones again, interleaved, so that a drift of the machine falls on all alike.
-  void final() {
-    std::vector<Contender> near = finalists();
-    if (near.size() < 2) return;
-    std::vector<std::unique_ptr<Trial>> trials;
-    std::vector<std::vector<double>> samples(near.size());
-    for (const auto& one : near)
-      trials.push_back(std::make_unique<Trial>(backend_, problem_, options_, one.id, stages_));
-    for (int round = 0; round < kRounds; ++round)
-      for (size_t i = 0; i < near.size(); ++i)
-        for (double ns : trials[i]->sample(1, span_ns_)) samples[i].push_back(ns);
-    double own = 0;
-    for (size_t i = 0; i < near.size(); ++i) {
-      near[i].cost = cost_ns(median(samples[i]), trials[i]->facts(), options_);
-      if (near[i].id.empty()) own = near[i].cost;
+  struct Finalist {
+    Contender contender;
+    std::unique_ptr<Trial> trial;
+    std::vector<double> samples;
+  };
+
+  // Does `body`; where the candidate fails, it is left out of the final, and the row goes on.
+  template <class Body>
+  bool in_final(const Contender& one, Body body) {
+    try {
+      body();
+      return true;
+    } catch (const RowFailure& failure) {
+      if (failure.status() == Status::kDeviceLost) throw;
+      choice_.notes.push_back("candidate " + (one.id.empty() ? "of the library's choice" : one.id) +
+                              " left out of the final: " + failure.what());
+      return false;
     }
-    std::sort(near.begin(), near.end(),
-              [](const Contender& a, const Contender& b) { return a.cost < b.cost; });
+  }
+
+  // The near ones, ready at the same time, as far as there is room, sampled in turns, so that a
+  // drift of the machine falls on all alike.
+  std::vector<Finalist> sampled_finalists() {
+    std::vector<Finalist> near;
+    for (const auto& one : finalists())
+      in_final(one, [&] {
+        near.push_back(
+            {one, std::make_unique<Trial>(backend_, problem_, options_, one.id, stages_), {}});
+      });
+    for (int round = 0; round < kRounds; ++round)
+      for (auto one = near.begin(); one != near.end();) {
+        const bool good = in_final(one->contender, [&] {
+          for (double ns : one->trial->sample(1, span_ns_)) one->samples.push_back(ns);
+        });
+        one = good ? one + 1 : near.erase(one);
+      }
+    return near;
+  }
+
+  double own_first_look() const {
+    for (const auto& one : contenders_)
+      if (one.id.empty()) return one.cost;
+    return 0;
+  }
+
+  // A library's own choice that has no room in the final stands with its first look.
+  void final() {
+    std::vector<Finalist> near = sampled_finalists();
+    double own = own_first_look();
+    for (auto& one : near) {
+      one.contender.cost = cost_ns(median(one.samples), one.trial->facts(), options_);
+      if (one.contender.id.empty()) own = one.contender.cost;
+    }
+    std::sort(near.begin(), near.end(), [](const Finalist& x, const Finalist& y) {
+      return x.contender.cost < y.contender.cost;
+    });
     for (const auto& one : near)
-      if (!one.id.empty() && (own == 0 || one.cost < kSwitch * own))
-        choice_.faster.push_back({one.id, own == 0 ? 1 : own / one.cost});
+      if (!one.contender.id.empty() && (own == 0 || one.contender.cost < kSwitch * own))
+        choice_.faster.push_back({one.contender.id, own == 0 ? 1 : own / one.contender.cost});
   }
 
   const Backend& backend_;

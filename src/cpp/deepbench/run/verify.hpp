@@ -47,7 +47,7 @@ class DEEPBENCH_API Verifier {
   bool within(double got, double expected, double bound);
 
   Expectation expected_;
-  bool uniform_;  // zeros times anything leaves an in-place output as it was
+  bool zeros_;  // all inputs
   Verification result_;
 };
 

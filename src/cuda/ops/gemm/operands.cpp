@@ -1,6 +1,11 @@
 // Filling, converting, poisoning and reading the operands of a matrix product.
 #include "ops/gemm/operands.hpp"
 
+#include <algorithm>
+#include <array>
+#include <map>
+#include <mutex>
+
 #include "check.hpp"
 #include "timing.hpp"
 
@@ -8,7 +13,7 @@ namespace deepbench::cuda {
 namespace {
 
 constexpr int64_t kManyCalls = 1 << 20;
-constexpr uint64_t kConversions = 10;  // timed together
+constexpr double kConversionSpanNs = 500e3, kMostConversions = 1000;
 
 }  // namespace
 
@@ -89,22 +94,47 @@ void GemmOperands::make_outputs() {
   poison();
 }
 
-// Into copy 0; timed as calls are, once it has been made.
+// Into copy 0.
 void GemmOperands::convert_beforehand(const Copies& plain_a, const Copies& plain_b) {
   if (plain_a.count() == 0 && plain_b.count() == 0) return;
-  CallTimer timer(stream_, {}, [&](uint64_t) {
+  const auto convert_all = [&](uint64_t) {
     if (plain_a.count())
       transpose(input_a().plain(plain_a.at(0)), input_a().stored(a_.at(0)), stream_);
     if (plain_b.count())
       transpose(input_b().plain(plain_b.at(0)), input_b().stored(b_.at(0)), stream_);
-  });
-  for (const uint64_t count : {uint64_t{1}, kConversions}) {
+  };
+  convert_all(0);
+  // The same for every kernel of these dimensions: measured once in a process.
+  static std::mutex mutex;
+  static std::map<std::array<int64_t, 7>, double> known;
+  const Gemm& run = layout_.run;
+  const std::array<int64_t, 7> key = {stream_.device(),
+                                      run.m,
+                                      run.n,
+                                      run.k,
+                                      int64_t(run.precision.precision),
+                                      int64_t(plain_a.count()),
+                                      int64_t(plain_b.count())};
+  const std::lock_guard<std::mutex> lock(mutex);
+  const auto at = known.find(key);
+  conversion_ns_ = at != known.end() ? at->second : known[key] = time_conversion(convert_all);
+}
+
+// As calls are timed: over spans that are long enough, the median of three.
+double GemmOperands::time_conversion(const std::function<void(uint64_t)>& convert_all) const {
+  CallTimer timer(stream_, {}, convert_all);
+  const auto time = [&timer](uint64_t count) {
     const deepbench_request request = {sizeof request, count, DEEPBENCH_LAUNCH_BEST, 0};
     deepbench_batch batch = {};
     batch.struct_size = sizeof batch;
     timer.time(request, batch);
-    conversion_ns_ = batch.elapsed_ns / double(count);
-  }
+    return batch.elapsed_ns / double(count);
+  };
+  const auto count = uint64_t(std::clamp(kConversionSpanNs / time(1), 1.0, kMostConversions));
+  std::array<double, 3> samples;
+  for (double& sample : samples) sample = time(count);
+  std::sort(samples.begin(), samples.end());
+  return samples[1];
 }
 
 void GemmOperands::convert(uint64_t copy) const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include "buffer.hpp"
 #include "operand.hpp"
@@ -45,6 +46,7 @@ class GemmOperands {
   void make_input(const Input& input, Copies& stored, Copies& plain, Copies& temporary);
   void make_outputs();
   void convert_beforehand(const Copies& plain_a, const Copies& plain_b);
+  double time_conversion(const std::function<void(uint64_t)>& convert_all) const;
   Matrix output(uint64_t copy) const;
   Matrix c_matrix(uint64_t copy) const;
   void zero(const Copies& copies) const;
