@@ -55,7 +55,7 @@ Text text_of(nvmlReturn_t status) {
           or_nothing(usable ? nvml().nvmlErrorString(status) : nullptr)};
 }
 
-// cuBLAS and cuBLASLt have their statuses in common.
+// cuBLAS and cuBLASLt have their statuses in common; cuBLASLt's functions have its name.
 Text text_of(cublasStatus_t status, const Place& place) {
   const bool lt = std::string_view(place.expression).find("cublasLt") != std::string_view::npos;
   Text text = {lt ? "cublaslt" : "cublas", or_number(nullptr, status), ""};
@@ -123,7 +123,8 @@ deepbench_status meaning(nvmlReturn_t status) {
 }  // namespace
 
 // Errors of a kernel that end the context (illegal address ... launch failure), of the hardware,
-// and of whoever owns the device besides us (exclusive mode, MPS).
+// and of whoever owns the device besides us (exclusive mode, MPS). "Unknown" is what a device that
+// fell off the bus often gives.
 bool is_sticky(cudaError_t status) {
   constexpr cudaError_t kSticky[] = {cudaErrorDevicesUnavailable,  cudaErrorECCUncorrectable,
                                      cudaErrorNvlinkUncorrectable, cudaErrorContained,
@@ -134,7 +135,8 @@ bool is_sticky(cudaError_t status) {
                                      cudaErrorInvalidPc,           cudaErrorLaunchFailure,
                                      cudaErrorTensorMemoryLeak,    cudaErrorMpsRpcFailure,
                                      cudaErrorMpsClientTerminated, cudaErrorExternalDevice};
-  return std::find(std::begin(kSticky), std::end(kSticky), status) != std::end(kSticky);
+  return status == cudaErrorUnknown ||
+         std::find(std::begin(kSticky), std::end(kSticky), status) != std::end(kSticky);
 }
 
 void check(cudaError_t status, const Place& place) {

@@ -6,7 +6,8 @@
 
 namespace deepbench::cuda {
 
-// Where an expression stands.
+// Where an expression stands. It names the vendor's function: cuBLAS and cuBLASLt have one type of
+// status, and only the function's name tells whose it is.
 struct Place {
   const char* expression;
   const char* file;
@@ -30,3 +31,8 @@ bool is_sticky(nvidia::cudaError_t status);
 // NOLINTNEXTLINE: the expression's text and place need a macro.
 #define CUDA_CHECK(expression) \
   ::deepbench::cuda::check((expression), ::deepbench::cuda::Place{#expression, __FILE__, __LINE__})
+
+// Of a status that a variable or a function of ours holds: `function` is the vendor's that gave it.
+// NOLINTNEXTLINE: as above.
+#define CUDA_CHECK_STATUS(function, status) \
+  ::deepbench::cuda::check((status), ::deepbench::cuda::Place{#function, __FILE__, __LINE__})

@@ -82,7 +82,7 @@ int32_t count_devices() {
                         ") needs: update it, or pip install '.[cu" +
                         std::to_string(version / 1000) + "]'");
   }
-  CUDA_CHECK(status);
+  CUDA_CHECK_STATUS(cudaGetDeviceCount, status);
   return count;
 }
 

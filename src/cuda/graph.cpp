@@ -11,7 +11,7 @@ namespace {
 nvidia::cudaGraph_t end_capture(nvidia::cudaStream_t stream) {
   nvidia::cudaGraph_t graph = nullptr;
   const nvidia::cudaError_t status = cudart().cudaStreamEndCapture(stream, &graph);
-  if (is_sticky(status)) CUDA_CHECK(status);
+  if (is_sticky(status)) CUDA_CHECK_STATUS(cudaStreamEndCapture, status);
   cudart().cudaGetLastError();  // not the next call's fault
   return status == nvidia::cudaSuccess ? graph : nullptr;
 }
@@ -37,7 +37,7 @@ Graph::Graph(nvidia::cudaStream_t stream, const std::function<void()>& enqueue) 
   if (graph_ && reason.empty()) {
     const nvidia::cudaError_t status =
         cudart().cudaGraphInstantiateWithFlags(&executable_, graph_, 0);
-    if (is_sticky(status)) CUDA_CHECK(status);
+    if (is_sticky(status)) CUDA_CHECK_STATUS(cudaGraphInstantiate, status);
     if (status == nvidia::cudaSuccess) {
       cudart().cudaGraphUpload(executable_, stream);  // a failure shows when it is launched
       return;

@@ -1,21 +1,27 @@
 // The cache's files. Each begins with a line that names the format, the sizes of what follows and a
-// checksum over it: the key, in full, then the kernel's name, then its code.
+// checksum over it: the key, in full, then the kernel's name, then its code. They hold machine code
+// that will be run: nobody else may have written them.
 #include "kernels/cache.hpp"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <atomic>
+#include <cerrno>
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <sstream>
+#include <utility>
 
 namespace deepbench::cuda {
 namespace {
 
 constexpr std::array<char, 24> kMagic = {"deepbench kernel, v1\n"};
+constexpr const char* kUnfinished = ".unfinished";
+constexpr std::chrono::hours kLongestWrite{24};  // whose began earlier was killed
 
 struct Head {
   std::array<char, 24> magic;
@@ -34,13 +40,62 @@ std::string hexadecimal(uint64_t number) {
   return text;
 }
 
+class CacheFile {
+ public:
+  CacheFile(const std::filesystem::path& path, int flags)
+      : descriptor_(::open(path.c_str(), flags | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR)) {}
+  ~CacheFile() { close(); }
+  CacheFile(const CacheFile&) = delete;
+  CacheFile& operator=(const CacheFile&) = delete;
+
+  bool is_open() const { return descriptor_ >= 0; }
+
+  // A plain file of ours, or of the administrator's, that none but its owner can write.
+  bool is_trusted() const {
+    struct stat facts = {};
+    return fstat(descriptor_, &facts) == 0 && S_ISREG(facts.st_mode) &&
+           (facts.st_uid == geteuid() || facts.st_uid == 0) &&
+           (facts.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+  }
+
+  std::optional<std::string> contents() const {
+    std::string text;
+    std::array<char, 1 << 16> part;
+    while (true) {
+      const ssize_t got = ::read(descriptor_, part.data(), part.size());
+      if (got == 0) return text;
+      if (got > 0)
+        text.append(part.data(), size_t(got));
+      else if (errno != EINTR)
+        return std::nullopt;
+    }
+  }
+
+  bool write_all(const std::string& text) const {
+    for (size_t done = 0; done < text.size();) {
+      const ssize_t written = ::write(descriptor_, text.data() + done, text.size() - done);
+      if (written > 0)
+        done += size_t(written);
+      else if (written == 0 || errno != EINTR)
+        return false;
+    }
+    return true;
+  }
+
+  // Some file systems say only now that they have no space.
+  bool close() {
+    const int descriptor = std::exchange(descriptor_, -1);
+    return descriptor >= 0 && ::close(descriptor) == 0;
+  }
+
+ private:
+  int descriptor_;
+};
+
 std::optional<std::string> contents_of(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return std::nullopt;
-  std::ostringstream text;
-  text << file.rdbuf();  // fails where the path is a folder's
-  if (!text) return std::nullopt;
-  return text.str();
+  const CacheFile file(path, O_RDONLY | O_NONBLOCK);  // a pipe must not make us wait
+  if (!file.is_open() || !file.is_trusted()) return std::nullopt;
+  return file.contents();
 }
 
 std::string packed(const std::string& key, const Image& image) {
@@ -65,11 +120,35 @@ std::optional<Image> unpacked(const std::string& text, const std::string& key) {
                body.substr(key.size(), head.entry_bytes)};
 }
 
-bool write_file(const std::filesystem::path& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file.write(text.data(), static_cast<std::streamsize>(text.size()));
-  file.close();
-  return file.good();
+// What is missing is made for us alone.
+bool make_folders(const std::filesystem::path& folder) {
+  std::error_code error;
+  if (std::filesystem::is_directory(folder, error)) return true;
+  if (folder.has_relative_path() && !make_folders(folder.parent_path())) return false;
+  return mkdir(folder.c_str(), S_IRWXU) == 0 || errno == EEXIST;
+}
+
+// A new file: what has its name already is another process', and left alone.
+void write_and_rename(const std::filesystem::path& unfinished,
+                      const std::filesystem::path& finished, const std::string& text) {
+  CacheFile file(unfinished, O_WRONLY | O_CREAT | O_EXCL);
+  if (!file.is_open()) return;
+  const bool written = file.write_all(text);
+  if (!file.close() || !written || ::rename(unfinished.c_str(), finished.c_str()) != 0)
+    unlink(unfinished.c_str());
+}
+
+// What killed processes left.
+void remove_leftovers(const std::filesystem::path& folder) {
+  const auto oldest = std::filesystem::file_time_type::clock::now() - kLongestWrite;
+  std::error_code error;
+  std::filesystem::directory_iterator entry(folder, error);
+  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+    if (entry->path().extension() != kUnfinished) continue;
+    std::error_code gone;  // another process removes them too
+    const auto written = entry->last_write_time(gone);
+    if (!gone && written < oldest) unlink(entry->path().c_str());
+  }
 }
 
 // An absolute path from the environment; others mean nothing in particular.
@@ -96,17 +175,16 @@ void KernelCache::store(const std::string& key, const Image& image) const {
   if (!folder_) return;
   static std::atomic<unsigned> counter{0};
   const std::filesystem::path file = file_of(key);
+  if (!make_folders(file.parent_path())) return;
+  remove_leftovers(file.parent_path());
   std::filesystem::path unfinished = file;
-  unfinished += "." + std::to_string(getpid()) + "." + std::to_string(counter++) + ".unfinished";
-  std::error_code error;
-  std::filesystem::create_directories(file.parent_path(), error);
-  if (error) return;
-  if (write_file(unfinished, packed(key, image))) std::filesystem::rename(unfinished, file, error);
-  std::filesystem::remove(unfinished, error);
+  unfinished += "." + std::to_string(getpid()) + "." + std::to_string(counter++) + kUnfinished;
+  write_and_rename(unfinished, file, packed(key, image));
 }
 
 std::optional<std::filesystem::path> cache_folder() {
-  if (const char* chosen = std::getenv("DEEPBENCH_CACHE_DIR"); chosen && *chosen) return chosen;
+  if (const char* chosen = std::getenv("DEEPBENCH_CACHE_DIR"); chosen && *chosen)
+    return folder_from("DEEPBENCH_CACHE_DIR");
   if (const auto base = folder_from("XDG_CACHE_HOME")) return *base / "deepbench";
   if (const auto home = folder_from("HOME")) return *home / ".cache" / "deepbench";
   return std::nullopt;

@@ -1,5 +1,6 @@
 // Compiled kernels on disk, so that a process need not wait for the compiler. Whatever is wrong
-// with the cache, or with a file in it, costs a compilation and nothing else.
+// with the cache, or with a file in it, costs a compilation and nothing else. What others own or
+// can write is not read.
 #pragma once
 
 #include <filesystem>
@@ -30,7 +31,8 @@ class KernelCache {
   std::optional<std::filesystem::path> folder_;
 };
 
-// DEEPBENCH_CACHE_DIR, else deepbench in XDG_CACHE_HOME, else in ~/.cache; none without a home.
+// DEEPBENCH_CACHE_DIR, else deepbench in XDG_CACHE_HOME, else in ~/.cache; none without a home, nor
+// with a DEEPBENCH_CACHE_DIR that is no absolute path: it would be the working folder's.
 std::optional<std::filesystem::path> cache_folder();
 
 }  // namespace deepbench::cuda

@@ -3,9 +3,11 @@
 #include "kernels/cache.hpp"
 
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -126,6 +128,78 @@ TEST_CASE("cache: two processes at once") {
   CHECK(files_in(cache.file_of(kKey).parent_path()) == 1);
 }
 
+unsigned mode_of(const std::filesystem::path& path) {
+  struct stat facts = {};
+  REQUIRE(lstat(path.c_str(), &facts) == 0);
+  return facts.st_mode & 07777u;
+}
+
+TEST_CASE("cache: what it makes is the user's alone") {
+  const Folder folder;
+  const KernelCache cache(folder / "made/by us");
+  const mode_t before = umask(0);
+  cache.store(kKey, kImage);
+  umask(before);
+  CHECK(is_same(cache.load(kKey), kImage));
+  CHECK(mode_of(cache.file_of(kKey)) == 0600u);
+  for (const char* made : {"made", "made/by us", "made/by us/kernels"})
+    CHECK(mode_of(folder / made) == 0700u);
+}
+
+TEST_CASE("cache: what another user may have written is a miss, and written anew") {
+  const Folder folder;
+  const KernelCache cache(folder.path());
+  cache.store(kKey, kImage);
+  const std::filesystem::path file = cache.file_of(kKey);
+  for (const unsigned mode : {0620u, 0602u}) {
+    REQUIRE(chmod(file.c_str(), mode) == 0);
+    CHECK_FALSE(cache.load(kKey));
+    cache.store(kKey, kImage);
+    CHECK(is_same(cache.load(kKey), kImage));
+  }
+  if (geteuid() != 0) return;  // only root can give files away
+  REQUIRE(chown(file.c_str(), 12345, gid_t(-1)) == 0);
+  CHECK_FALSE(cache.load(kKey));
+  cache.store(kKey, kImage);
+  CHECK(is_same(cache.load(kKey), kImage));
+}
+
+TEST_CASE("cache: neither links nor pipes are followed or waited for") {
+  const Folder folder;
+  const KernelCache cache(folder.path());
+  cache.store(kKey, kImage);
+  const std::filesystem::path file = cache.file_of(kKey);
+  const std::string elsewhere = folder / "elsewhere";
+  std::filesystem::rename(file, elsewhere);
+  std::filesystem::create_symlink(elsewhere, file);
+  CHECK_FALSE(cache.load(kKey));
+  const Image other = {"other code", ""};
+  const std::string whole = contents(elsewhere);
+  cache.store(kKey, other);
+  CHECK(is_same(cache.load(kKey), other));
+  CHECK(contents(elsewhere) == whole);  // the link was replaced, not its target
+  std::filesystem::remove(file);
+  REQUIRE(mkfifo(file.c_str(), 0600) == 0);
+  CHECK_FALSE(cache.load(kKey));
+}
+
+TEST_CASE("cache: what killed processes left is removed after a day") {
+  const Folder folder;
+  const KernelCache cache(folder.path());
+  cache.store(kKey, kImage);
+  const std::filesystem::path kept = cache.file_of(kKey);
+  const std::filesystem::path young = kept.string() + ".1.2.unfinished";
+  const std::filesystem::path old = kept.string() + ".1.3.unfinished";
+  for (const auto& path : {young, old}) overwrite(path, "half");
+  const auto now = std::filesystem::file_time_type::clock::now();
+  for (const auto& path : {kept, old})
+    std::filesystem::last_write_time(path, now - std::chrono::hours(25));
+  cache.store("another", kImage);
+  CHECK_FALSE(std::filesystem::exists(old));
+  CHECK(std::filesystem::exists(young));
+  CHECK(is_same(cache.load(kKey), kImage));  // finished ones have no age
+}
+
 // Sets a variable, or removes it, for its lifetime.
 class Variable {
  public:
@@ -157,8 +231,10 @@ TEST_CASE("cache: where it is") {
     CHECK(*cuda::cache_folder() == "/home/somebody/.cache/deepbench");
     const Variable absolute("XDG_CACHE_HOME", "/caches");
     CHECK(*cuda::cache_folder() == "/caches/deepbench");
-    const Variable chosen("DEEPBENCH_CACHE_DIR", "here");
-    CHECK(*cuda::cache_folder() == "here");
+    const Variable chosen("DEEPBENCH_CACHE_DIR", "/here");
+    CHECK(*cuda::cache_folder() == "/here");
+    const Variable anywhere("DEEPBENCH_CACHE_DIR", "here");
+    CHECK_FALSE(cuda::cache_folder());
   }
   const Variable empty("DEEPBENCH_CACHE_DIR", "");
   const Variable homeless("HOME", nullptr);

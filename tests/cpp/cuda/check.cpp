@@ -42,7 +42,7 @@ TEST_CASE("errors that end the process' use of the device") {
         cudaErrorAssert, cudaErrorHardwareStackError, cudaErrorIllegalInstruction,
         cudaErrorMisalignedAddress, cudaErrorInvalidAddressSpace, cudaErrorInvalidPc,
         cudaErrorLaunchFailure, cudaErrorECCUncorrectable, cudaErrorNvlinkUncorrectable,
-        cudaErrorDevicesUnavailable}) {
+        cudaErrorDevicesUnavailable, cudaErrorUnknown}) {
     INFO(int(status));
     CHECK(cuda::is_sticky(status));
     CHECK(meaning(status) == DEEPBENCH_DEVICE_LOST);
@@ -71,6 +71,27 @@ TEST_CASE("a message names library, expression and place, without the folder of 
   CHECK(text.rfind("cudart: ", 0) == 0);
   CHECK(text.find(" from cudart().cudaMalloc(&data, bytes) at buffer.cpp:23") != std::string::npos);
   CHECK(text.find("/somewhere") == std::string::npos);
+}
+
+TEST_CASE("a status of cuBLAS' is told from cuBLASLt's by the function that gave it") {
+  const auto message = [](auto&& failing) -> std::string {
+    try {
+      failing();
+    } catch (const plugin::Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  const cublasStatus_t status = CUBLAS_STATUS_NOT_SUPPORTED;
+  const std::string lt = message([&] { CUDA_CHECK_STATUS(cublasLtMatmulAlgoCheck, status); });
+  CHECK(lt.rfind("cublaslt: ", 0) == 0);
+  CHECK(lt.find(" from cublasLtMatmulAlgoCheck at check.cpp:") != std::string::npos);
+  const std::string plain = message([&] { CUDA_CHECK_STATUS(cublasGemmEx, status); });
+  CHECK(plain.rfind("cublas: ", 0) == 0);
+  CHECK(plain.find(" from cublasGemmEx at check.cpp:") != std::string::npos);
+  const auto library_cublasLtMatmul = [&] { return status; };
+  CHECK(message([&] { CUDA_CHECK(library_cublasLtMatmul()); }).rfind("cublaslt: ", 0) == 0);
+  CHECK(message([] { CUDA_CHECK_STATUS(cublasGemmEx, CUBLAS_STATUS_SUCCESS); }).empty());
 }
 
 }  // namespace

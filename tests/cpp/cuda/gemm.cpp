@@ -177,6 +177,19 @@ TEST_CASE("gpu: gemm: the first candidate is the library's own choice") {
   }
 }
 
+TEST_CASE("gpu: gemm: with a workspace of nothing, none is used") {
+  REQUIRE_GPU();
+  const Dimensions d = {64, 32, 2048};
+  for (const std::string library : kLibraries) {
+    CAPTURE(library);
+    GemmRun run(gemm_text(d, false, false, "half"), with_library(library, "workspace=0"));
+    REQUIRE(run.status() == DEEPBENCH_OK);
+    const Emitted facts = run.describe();
+    CHECK(facts.number("workspace_bytes") == 0);
+    CHECK(check_call(run, gemm_of(d, false, false, "half"), facts));
+  }
+}
+
 TEST_CASE("gpu: gemm: constant operands are converted beforehand, others by every call") {
   REQUIRE_GPU();
   const Dimensions d = {50, 20, 130};

@@ -9,9 +9,11 @@
 #include "deepbench/core/operation.hpp"
 #include "deepbench/core/problem.hpp"
 #include "gemm_harness.hpp"
+#include "implementation.hpp"
 #include "ops/gemm/cublaslt_algorithm.hpp"
 #include "ops/gemm/cublaslt_plan.hpp"
 #include "ops/gemm/layout.hpp"
+#include "ops/gemm/types.hpp"
 
 namespace deepbench::cuda_test {
 namespace {
@@ -185,13 +187,54 @@ TEST_CASE("cublaslt: sums of split k stay in 32 bits") {
 }
 
 TEST_CASE("cublaslt: arithmetic is the precision's, never less") {
-  CHECK(cuda::lt::types_of(precision_info("float")).compute == nvidia::CUBLAS_COMPUTE_32F);
-  CHECK(cuda::lt::types_of(precision_info("tf32")).compute == nvidia::CUBLAS_COMPUTE_32F_FAST_TF32);
-  CHECK(cuda::lt::types_of(precision_info("half")).compute == nvidia::CUBLAS_COMPUTE_32F);
-  CHECK(cuda::lt::types_of(precision_info("half")).scale == nvidia::CUDA_R_32F);
-  CHECK(cuda::lt::types_of(precision_info("fp8_e5m2")).b == nvidia::CUDA_R_8F_E4M3);
-  CHECK(cuda::lt::types_of(precision_info("fp8_e5m2")).c == nvidia::CUDA_R_16BF);
-  CHECK(cuda::lt::types_of(precision_info("int8")).scale == nvidia::CUDA_R_32I);
+  CHECK(cuda::gemm_types(precision_info("float")).compute == nvidia::CUBLAS_COMPUTE_32F);
+  CHECK(cuda::gemm_types(precision_info("tf32")).compute == nvidia::CUBLAS_COMPUTE_32F_FAST_TF32);
+  CHECK(cuda::gemm_types(precision_info("half")).compute == nvidia::CUBLAS_COMPUTE_32F);
+  CHECK(cuda::gemm_types(precision_info("half")).scale == nvidia::CUDA_R_32F);
+  CHECK(cuda::gemm_types(precision_info("fp8_e5m2")).b == nvidia::CUDA_R_8F_E4M3);
+  CHECK(cuda::gemm_types(precision_info("fp8_e5m2")).c == nvidia::CUDA_R_16BF);
+  CHECK(cuda::gemm_types(precision_info("int8")).scale == nvidia::CUDA_R_32I);
+}
+
+TEST_CASE("gemm: alpha and beta are one in the type that the precision wants them in") {
+  for (const PrecisionInfo& precision : kPrecisions) {
+    CAPTURE(precision.name);
+    const cuda::One one(cuda::gemm_types(precision).scale);
+    if (precision.precision == Precision::kInt8)
+      CHECK(one.integer == 1);
+    else
+      CHECK(one.real == 1);
+  }
+}
+
+// Why a library refuses a problem of this precision; empty if it does not.
+template <class Question>
+std::string refusal(const std::string& precision, Question question) {
+  const Asked asked(gemm_text({64, 64, 64}, false, false, precision), "");
+  const deepbench_problem raw = asked.problem();
+  try {
+    question(plugin::Problem(raw), plugin::Options(asked.named.get()));
+  } catch (const plugin::Error& error) {
+    CHECK(error.status() == DEEPBENCH_UNSUPPORTED);
+    return error.what();
+  }
+  return "";
+}
+
+TEST_CASE("cublas: what it refuses has no candidates") {
+  for (const char* precision : {"fp8_e4m3", "fp8_e5m2"})
+    CHECK(refusal(precision, [](const auto& problem, const auto& options) {
+            cuda::cublas_gemm().candidates(problem, options);
+          }) == "cublasGemmEx has no 8-bit floating-point types; cublaslt has");
+}
+
+TEST_CASE("gemm: without NVRTC there are no operands, and that is the reason given") {
+  const cuda::LibraryReport& nvrtc = cuda::report<nvidia::Nvrtc>();
+  if (nvrtc.usable()) return;
+  for (cuda::Implementation* library : {&cuda::cublas_gemm(), &cuda::cublaslt_gemm()})
+    CHECK(refusal("half", [&](const auto& problem, const auto& options) {
+            library->supports(problem, options);
+          }).find("NVRTC to compile them: " + nvrtc.reason) != std::string::npos);
 }
 
 TEST_CASE("gemm: what 8-bit floating-point units keep of their sums widens the bounds, a little") {

@@ -1,25 +1,21 @@
 // Matrix products through cublasGemmEx, the call that the original benchmark makes: C is replaced
 // by the result.
 #include <algorithm>
-#include <chrono>
 #include <limits>
 #include <map>
 #include <mutex>
 
 #include "check.hpp"
 #include "implementation.hpp"
-#include "ops/gemm/cublaslt_plan.hpp"
 #include "ops/gemm/gemm_kernel.hpp"
+#include "ops/gemm/types.hpp"
 
 namespace deepbench::cuda {
 namespace {
 
-using lt::Types;
-using lt::types_of;
-
 struct Session {
   nvidia::cublasHandle_t handle = nullptr;
-  const void* workspace = nullptr;  // that the handle has at present
+  const void* owner = nullptr;  // of the workspace that the handle has; none: the library's own
 };
 
 // Sums of half and bfloat16 stay in 32 bits where k is split; float stays float.
@@ -44,32 +40,23 @@ Session& session(const Stream& stream) {
   return known;
 }
 
-union One {
-  float real;
-  int32_t integer;
-};
-
 class CublasCall final : public GemmCall {
  public:
   CublasCall(const GemmLayout& layout, uint64_t workspace_bytes, Stream& stream)
       : name_(layout.name),
         run_(layout.run),
-        types_(types_of(run_.precision)),
+        types_(gemm_types(run_.precision)),
         workspace_(workspace_bytes),
         library_(cublas()),
         session_(session(stream)),
-        stream_(stream.get()) {
-    if (types_.scale == nvidia::CUDA_R_32I)
-      one_.integer = 1;
-    else
-      one_.real = 1;
-  }
+        stream_(stream.get()),
+        one_(types_.scale) {}
 
   ~CublasCall() override { release_workspace(); }
 
   void enqueue(const GemmOperands& operands, uint64_t copy) override {
     take_workspace();
-    CUDA_CHECK(call(operands, copy));
+    CUDA_CHECK_STATUS(cublasGemmEx, call(operands, copy));
   }
 
   // The library cannot be asked whether it has a kernel: it is tried.
@@ -96,29 +83,29 @@ class CublasCall final : public GemmCall {
                                  types_.compute, nvidia::CUBLAS_GEMM_DEFAULT);
   }
 
-  // The handle is everybody's, the workspace is this kernel's.
+  // The handle is everybody's, the workspace is this kernel's; none, of 0 bytes, must be set too.
   void take_workspace() {
-    if (session_.workspace == workspace_.data()) return;
+    if (session_.owner == this) return;
     CUDA_CHECK(
         library_.cublasSetWorkspace_v2(session_.handle, workspace_.data(), workspace_.bytes()));
-    session_.workspace = workspace_.data();
+    session_.owner = this;
   }
 
   // The handle forgets the workspace: setting the stream sets its own.
   void release_workspace() {
-    if (session_.workspace != workspace_.data()) return;
+    if (session_.owner != this) return;
     library_.cublasSetStream_v2(session_.handle, stream_);
-    session_.workspace = nullptr;
+    session_.owner = nullptr;
   }
 
   std::string name_;
   Gemm run_;
-  Types types_;
+  GemmTypes types_;
   Buffer workspace_;
   const nvidia::Cublas& library_;
   Session& session_;
   nvidia::cudaStream_t stream_;
-  One one_{};
+  One one_;
 };
 
 class CublasGemm final : public Implementation {
@@ -162,8 +149,16 @@ class CublasGemm final : public Implementation {
     return uint64_t(std::max<int64_t>(0, options.workspace));
   }
 
+  // Throws unsupported unless the call takes them.
   static std::vector<GemmLayout> layouts(const Gemm& gemm, const plugin::Options& options) {
-    return gemm_layouts(gemm, options, /*in_place=*/true);
+    if (is_fp8(gemm))
+      plugin::unsupported("cublasGemmEx has no 8-bit floating-point types; cublaslt has");
+    require_gemm_on_device(gemm, options.device);
+    std::vector<GemmLayout> all = gemm_layouts(gemm, options, /*in_place=*/true);
+    for (const GemmLayout& known : all)
+      if (std::max({known.run.m, known.run.n, known.run.k}) > std::numeric_limits<int>::max())
+        plugin::unsupported("cublasGemmEx takes dimensions of 32 bits");
+    return all;
   }
 
   // 8-bit integers have kernels for some leading dimensions only.
@@ -173,25 +168,13 @@ class CublasGemm final : public Implementation {
         status == nvidia::CUBLAS_STATUS_INVALID_VALUE)
       plugin::unsupported(std::string("cublasGemmEx takes no int8 operands of these dimensions: ") +
                           cublas().cublasGetStatusName(status));
-    CUDA_CHECK(status);
+    CUDA_CHECK_STATUS(cublasGemmEx, status);
     operands.restore();
   }
 
-  static void require_precision(const Gemm& gemm) {
-    const Precision precision = gemm.precision.precision;
-    if (precision == Precision::kFp8E4m3 || precision == Precision::kFp8E5m2)
-      plugin::unsupported("cublasGemmEx has no 8-bit floating-point types; cublaslt has");
-  }
-
   static GemmLayout layout(const Gemm& gemm, const plugin::Options& options) {
-    require_precision(gemm);
-    require_gemm_on_device(gemm, options.device);
-    for (const GemmLayout& known : layouts(gemm, options)) {
-      if (!options.candidate.empty() && options.candidate != known.name) continue;
-      if (std::max({known.run.m, known.run.n, known.run.k}) > std::numeric_limits<int>::max())
-        plugin::unsupported("cublasGemmEx takes dimensions of 32 bits");
-      return known;
-    }
+    for (const GemmLayout& known : layouts(gemm, options))
+      if (options.candidate.empty() || options.candidate == known.name) return known;
     unknown_gemm_candidate("cublas", options.candidate);
   }
 };

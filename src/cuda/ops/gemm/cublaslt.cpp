@@ -8,12 +8,6 @@ namespace deepbench::cuda {
 namespace lt {
 namespace {
 
-// alpha = beta = 1 in the type that the library wants them in.
-union One {
-  float real;
-  int32_t integer;
-};
-
 class Call final : public GemmCall {
  public:
   Call(Plan plan, Stream& stream)
@@ -22,12 +16,8 @@ class Call final : public GemmCall {
         workspace_(plan_.workspace_bytes),
         library_(cublaslt()),
         handle_(handle(stream.device())),
-        stream_(stream.get()) {
-    if (types_of(plan_.layout.run.precision).scale == nvidia::CUDA_R_32I)
-      one_.integer = 1;
-    else
-      one_.real = 1;
-  }
+        stream_(stream.get()),
+        one_(gemm_types(plan_.layout.run.precision).scale) {}
 
   void enqueue(const GemmOperands& operands, uint64_t copy) override {
     CUDA_CHECK(library_.cublasLtMatmul(
@@ -51,7 +41,7 @@ class Call final : public GemmCall {
   const nvidia::CublasLt& library_;
   nvidia::cublasLtHandle_t handle_;
   nvidia::cudaStream_t stream_;
-  One one_{};
+  One one_;
 };
 
 class CublasLtGemm final : public Implementation {

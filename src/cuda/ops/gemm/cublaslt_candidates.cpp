@@ -53,15 +53,15 @@ uint32_t capability(const cublasLtMatmulAlgo_t& algo, cublasLtMatmulAlgoCapAttri
   return value;
 }
 
-// By its settings where they say all of it, else by its place in the heuristics' list.
-Candidate candidate_for(const Query& query, const Descriptors& descriptors, size_t place,
+// By its settings where they say all of it, else by what the heuristics call it.
+Candidate candidate_for(const Query& query, const Descriptors& descriptors, int heuristic,
                         const cublasLtMatmulAlgo_t& algo) {
   Candidate candidate;
   candidate.layout = query.layout.name;
   candidate.algorithm = settings_of(algo);
   const auto rebuilt = runnable(candidate.algorithm, query, descriptors);
   if (!rebuilt || std::memcmp(&rebuilt->algo, &algo, sizeof algo) != 0)
-    candidate.heuristic = int(place);
+    candidate.heuristic = heuristic;
   return candidate;
 }
 
@@ -95,7 +95,8 @@ class Explorer {
   // Places [begin, end) of the heuristics' list.
   void add_heuristics(size_t begin, size_t end) {
     for (size_t place = begin; place < std::min(end, answer_->results.size()); ++place)
-      collector_.add(candidate_for(query_, descriptors_, place, answer_->results[place].algo));
+      collector_.add(
+          candidate_for(query_, descriptors_, int(place) + 1, answer_->results[place].algo));
   }
 
   // k split among blocks, where the output alone does not occupy the device.
@@ -194,7 +195,7 @@ class Explorer {
   }
 
   std::vector<uint32_t> algorithm_ids() const {
-    const Types t = types_of(query_.layout.run.precision);
+    const GemmTypes t = gemm_types(query_.layout.run.precision);
     std::vector<int> listed(kMostAlgorithms);
     int count = 0;
     if (cublaslt().cublasLtMatmulAlgoGetIds(handle(query_.device), t.compute, t.scale, t.a, t.b,

@@ -42,7 +42,7 @@ MatrixLayout matrix(cudaDataType type, int64_t rows, int64_t columns) {
   if (is_refusal(status))
     plugin::unsupported("cuBLASLt takes no matrix of " + std::to_string(rows) + " x " +
                         std::to_string(columns));
-  CUDA_CHECK(status);
+  CUDA_CHECK_STATUS(cublasLtMatrixLayoutCreate, status);
   return MatrixLayout(made);
 }
 
@@ -65,7 +65,7 @@ std::vector<Result> query_library(const Query& query, int most) {
       handle(query.device), described.operation.get(), described.a.get(), described.b.get(),
       described.c.get(), described.c.get(), preference.get(), most, results.data(), &returned);
   if (is_refusal(status)) return {};
-  CUDA_CHECK(status);
+  CUDA_CHECK_STATUS(cublasLtMatmulAlgoGetHeuristic, status);
   results.resize(static_cast<size_t>(returned));
   const auto unusable = [&](const Result& result) {
     return result.state != CUBLAS_STATUS_SUCCESS || result.workspaceSize > query.workspace_bytes;
@@ -127,9 +127,12 @@ Plan plan_of(const Query& query, const Result& result, const Candidate& candidat
   return plan;
 }
 
+// Asked for one result, the library need not give the first of those that it gives when asked for
+// many: 0 is that one, and the list's places count from 1.
 std::optional<Plan> plan_heuristic(const Query& query, const Candidate& candidate) {
-  const auto place = static_cast<size_t>(candidate.heuristic);
-  const auto answer = ask(query, place == 0 ? kFirst : kMany);
+  const bool own_choice = candidate.heuristic == 0;
+  const auto answer = ask(query, own_choice ? kFirst : kMany);
+  const auto place = static_cast<size_t>(own_choice ? 0 : candidate.heuristic - 1);
   if (place >= answer->results.size()) return {};
   Plan plan = plan_of(query, answer->results[place], candidate);
   plan.planning_ns = answer->asked_ns;
@@ -148,26 +151,6 @@ std::optional<Plan> plan_algorithm(const Query& query, const Candidate& candidat
 
 }  // namespace
 
-Types types_of(const PrecisionInfo& precision) {
-  switch (precision.precision) {
-    case Precision::kTf32:
-      return {CUBLAS_COMPUTE_32F_FAST_TF32, CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUDA_R_32F};
-    case Precision::kHalf:
-      return {CUBLAS_COMPUTE_32F, CUDA_R_32F, CUDA_R_16F, CUDA_R_16F, CUDA_R_16F};
-    case Precision::kBfloat16:
-      return {CUBLAS_COMPUTE_32F, CUDA_R_32F, CUDA_R_16BF, CUDA_R_16BF, CUDA_R_16BF};
-    case Precision::kFp8E4m3:
-      return {CUBLAS_COMPUTE_32F, CUDA_R_32F, CUDA_R_8F_E4M3, CUDA_R_8F_E4M3, CUDA_R_16BF};
-    case Precision::kFp8E5m2:
-      return {CUBLAS_COMPUTE_32F, CUDA_R_32F, CUDA_R_8F_E5M2, CUDA_R_8F_E4M3, CUDA_R_16BF};
-    case Precision::kInt8:
-      return {CUBLAS_COMPUTE_32I, CUDA_R_32I, CUDA_R_8I, CUDA_R_8I, CUDA_R_32I};
-    case Precision::kFloat:
-      break;
-  }
-  return {CUBLAS_COMPUTE_32F, CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUDA_R_32F};
-}
-
 // In place and as the output's type, parts of sums pass through the output's type.
 uint32_t allowed_reductions(const PrecisionInfo& precision) {
   return size_of(precision.c) == 4 ? CUBLASLT_REDUCTION_SCHEME_MASK
@@ -175,7 +158,7 @@ uint32_t allowed_reductions(const PrecisionInfo& precision) {
 }
 
 Descriptors::Descriptors(const Gemm& run) {
-  const Types types = types_of(run.precision);
+  const GemmTypes types = gemm_types(run.precision);
   cublasLtMatmulDesc_t made = nullptr;
   CUDA_CHECK(cublaslt().cublasLtMatmulDescCreate(&made, types.compute, types.scale));
   operation.reset(made);
@@ -234,7 +217,7 @@ Algorithm settings_of(const cublasLtMatmulAlgo_t& algo) {
 
 std::optional<cublasLtMatmulAlgo_t> configured(const Algorithm& algorithm,
                                                const PrecisionInfo& precision, int device) {
-  const Types t = types_of(precision);
+  const GemmTypes t = gemm_types(precision);
   cublasLtMatmulAlgo_t algo{};
   if (cublaslt().cublasLtMatmulAlgoInit(handle(device), t.compute, t.scale, t.a, t.b, t.c, t.c,
                                         int(algorithm.id), &algo) != CUBLAS_STATUS_SUCCESS)

@@ -12,6 +12,7 @@
 #include "libraries.hpp"
 #include "ops/gemm/cublaslt_algorithm.hpp"
 #include "ops/gemm/layout.hpp"
+#include "ops/gemm/types.hpp"
 
 namespace deepbench::cuda::lt {
 
@@ -31,13 +32,6 @@ using Owned = std::unique_ptr<std::remove_pointer_t<Handle>, Destroy>;
 using MatmulDesc = Owned<nvidia::cublasLtMatmulDesc_t>;
 using MatrixLayout = Owned<nvidia::cublasLtMatrixLayout_t>;
 using Preference = Owned<nvidia::cublasLtMatmulPreference_t>;
-
-// What the product's numbers are: arithmetic, alpha and beta, operands; C's is D's too.
-struct Types {
-  nvidia::cublasComputeType_t compute;
-  nvidia::cudaDataType scale, a, b, c;
-};
-Types types_of(const PrecisionInfo& precision);
 
 // Reduction schemes of split-k that keep sums in 32 bits.
 uint32_t allowed_reductions(const PrecisionInfo& precision);

@@ -2,6 +2,7 @@
 #include "ops/gemm/gemm_kernel.hpp"
 
 #include "device.hpp"
+#include "libraries.hpp"
 #include "ops/gemm/layout.hpp"
 
 namespace deepbench::cuda {
@@ -130,6 +131,9 @@ plugin::CopyPlan plan_gemm_copies(const GemmLayout& layout, const plugin::Option
 }
 
 void require_gemm_on_device(const Gemm& gemm, int device) {
+  if (const LibraryReport& nvrtc = report<nvidia::Nvrtc>(); !nvrtc.usable())
+    plugin::unsupported("gemm needs our own kernels for its operands, and NVRTC to compile them: " +
+                        nvrtc.reason);
   const std::string precision(gemm.precision.name);
   const DeviceFacts& facts = device_facts(device);
   const int capability = 10 * facts.major + facts.minor;

@@ -44,8 +44,8 @@ class GemmKernel final : public DeviceKernel {
 // The plan of copies for calls in this layout on the options' device.
 plugin::CopyPlan plan_gemm_copies(const GemmLayout& layout, const plugin::Options& options);
 
-// Throws unsupported where the device has no units for the precision, or no library here does
-// these operands.
+// Throws unsupported where operands cannot be made for want of NVRTC, where the device has no units
+// for the precision, or no library here does these operands.
 void require_gemm_on_device(const Gemm& gemm, int device);
 
 // The candidate that was asked for is none of this library's.
