@@ -75,6 +75,16 @@ bool read_energy(nvmlDevice_t handle, double* joules) {
   return true;
 }
 
+// Asked once: the counter takes milliseconds to read, and every row describes its device.
+bool tells_energy(int device, nvmlDevice_t handle) {
+  static std::mutex mutex;
+  static std::map<int, bool> known;
+  const std::lock_guard<std::mutex> lock(mutex);
+  if (const auto at = known.find(device); at != known.end()) return at->second;
+  double joules = 0;
+  return known[device] = read_energy(handle, &joules);
+}
+
 void emit_clock(nvmlDevice_t handle, nvidia::nvmlClockType_t which, const char* name,
                 plugin::Sink& sink) {
   unsigned int mhz = 0;
@@ -152,7 +162,7 @@ void describe_sensors(int device, plugin::Sink& sink) {
     sink.real("power_limit_w", milliwatts / 1e3);
   emit_most_clock(handle, nvidia::NVML_CLOCK_SM, "most_clock_mhz", sink);
   emit_most_clock(handle, nvidia::NVML_CLOCK_MEM, "most_memory_clock_mhz", sink);
-  if (double joules = 0; read_energy(handle, &joules)) sink.integer("energy", 1);
+  if (tells_energy(device, handle)) sink.integer("energy", 1);
   describe_modes(handle, sink);
 }
 
