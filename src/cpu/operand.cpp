@@ -6,6 +6,7 @@
 #include <limits>
 #include <vector>
 
+#include "deepbench/backend/bit_patterns.hpp"
 #include "deepbench/ops/precision.hpp"
 #include "deepbench/plugin.hpp"
 #include "isa.hpp"
@@ -14,6 +15,10 @@
 
 namespace deepbench::cpu {
 namespace {
+
+using plugin::bits_of_one;
+using plugin::non_finite_mask;
+using plugin::poison_bits;
 
 constexpr uint64_t kGrain = 1 << 15;  // elements: below this, waking the workers costs more
 
@@ -73,26 +78,6 @@ void fill_range(void* data, deepbench_type type, const Range& r) {
   }
 }
 
-// The bits of 1 in each type.
-uint64_t bits_of_one(deepbench_type type) {
-  switch (type) {
-    case DEEPBENCH_F64:
-      return 0x3ff0000000000000u;
-    case DEEPBENCH_F32:
-      return 0x3f800000u;
-    case DEEPBENCH_F16:
-      return deepbench_to_half(1);
-    case DEEPBENCH_BF16:
-      return deepbench_to_bfloat16(1);
-    case DEEPBENCH_E4M3:
-      return deepbench_to_e4m3(1);
-    case DEEPBENCH_E5M2:
-      return deepbench_to_e5m2(1);
-    default:
-      return 1;
-  }
-}
-
 // ---- one bit pattern everywhere
 // ------------------------------------------------------------------
 
@@ -119,48 +104,6 @@ void set_all(void* data, deepbench_type type, uint64_t count, uint64_t bits) {
       std::fill(out + begin, out + end, static_cast<Word>(bits));
     });
   });
-}
-
-// A not-a-number that no arithmetic unit makes by itself, where the format has more than one.
-uint64_t poison_bits(deepbench_type type) {
-  switch (type) {
-    case DEEPBENCH_F64:
-      return 0x7ff8dead00000000u;
-    case DEEPBENCH_F32:
-      return 0x7fc0deadu;
-    case DEEPBENCH_F16:
-      return 0x7eadu;
-    case DEEPBENCH_BF16:
-      return 0x7fdeu;
-    case DEEPBENCH_E4M3:
-      return 0x7fu;
-    case DEEPBENCH_E5M2:
-      return 0x7eu;
-    case DEEPBENCH_S32:
-      return static_cast<uint32_t>(DEEPBENCH_POISON_INTEGER);
-    default:
-      return 0x81u;
-  }
-}
-
-// An element is not finite if all of these bits are set; 0 where every value is finite.
-uint64_t non_finite_mask(deepbench_type type) {
-  switch (type) {
-    case DEEPBENCH_F64:
-      return 0x7ff0000000000000u;
-    case DEEPBENCH_F32:
-      return 0x7f800000u;
-    case DEEPBENCH_F16:
-      return 0x7c00u;
-    case DEEPBENCH_BF16:
-      return 0x7f80u;
-    case DEEPBENCH_E4M3:
-      return 0x7fu;
-    case DEEPBENCH_E5M2:
-      return 0x7cu;
-    default:
-      return 0;
-  }
 }
 
 // ---- scanning

@@ -7,8 +7,8 @@
 #include <memory>
 #include <mutex>
 
-#include "bit_patterns.hpp"
 #include "buffer.hpp"
+#include "deepbench/backend/bit_patterns.hpp"
 #include "deepbench/ops/precision.hpp"
 #include "deepbench/plugin.hpp"
 #include "device.hpp"
@@ -18,6 +18,10 @@
 
 namespace deepbench::cuda {
 namespace {
+
+using plugin::bits_of_one;
+using plugin::non_finite_mask;
+using plugin::poison_bits;
 
 // Memory that grows with what is asked of it. The host's is page-locked: kernels read and write it
 // in place.

@@ -4,7 +4,6 @@ and the real worker. Each fault costs its row and nothing else."""
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from deepbench.results import ResultFile, read
+from fake_plugin import build_fake_backend
 
-PLUGINS = Path(__file__).parents[1] / "plugins"
 WAITING = "deepbench: waiting for the backend\n"  # said where a busy machine takes its time
 FAULTS = {
     10: ("crash time_batch", "failed", "SIGSEGV"),
@@ -30,19 +29,7 @@ FAULTS = {
 @pytest.fixture(scope="module")
 def plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The fake backend, built against the installed headers."""
-    from deepbench import _core
-
-    compiler = shutil.which("cc") or shutil.which("gcc")
-    if compiler is None:
-        pytest.skip("there is no C compiler here")
-    library = tmp_path_factory.mktemp("plugins") / "libdeepbench_fake.so"
-    headers = Path(_core.package_directory()) / "include"
-    subprocess.run(
-        [compiler, "-std=c11", "-D_GNU_SOURCE", "-O1", "-shared", "-fPIC", f"-I{headers}",
-         "-o", str(library), str(PLUGINS / "fake_backend.c"), "-lm"],
-        check=True,
-    )  # fmt: skip
-    return library
+    return build_fake_backend(tmp_path_factory.mktemp("plugins") / "libdeepbench_fake.so")
 
 
 def deepbench(

@@ -82,7 +82,7 @@ MAY_INCLUDE = {
     "src/cpp/deepbench/fill.h": (),
     "src/cpp/deepbench/plugin.hpp": (r"deepbench/plugin\.h",),
     "src/cpp/deepbench/deepbench.hpp": (r"deepbench/(core|measure|run)/.*",),
-    "src/cpp/deepbench/backend": (r"deepbench/plugin\.hp?p?", r"deepbench/backend/\w+\.hpp"),
+    "src/cpp/deepbench/backend": (r"deepbench/(plugin|fill)\.hp?p?", r"deepbench/backend/\w+\.hpp"),
     "src/cpp/deepbench/core": (
         r"deepbench/core/.*",
         r"deepbench/fill\.h",

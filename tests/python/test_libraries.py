@@ -4,7 +4,6 @@ no such library or device is needed for it."""
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,9 +12,9 @@ import pytest
 
 from deepbench import libraries
 from deepbench.libraries import CUDA_LIBRARY_PATH, cuda_folders, tell_where
+from fake_plugin import build_fake_backend
 
 WAITING = "deepbench: waiting for the backend\n"  # where it takes long
-PLUGINS = Path(__file__).parents[1] / "plugins"
 
 
 def library(folder: Path, name: str) -> Path:
@@ -91,19 +90,7 @@ def test_what_the_user_has_set_stays() -> None:
 @pytest.fixture(scope="module")
 def cuda_that_is_not(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The fake backend under the name of CUDA's."""
-    from deepbench import _core
-
-    compiler = shutil.which("cc") or shutil.which("gcc")
-    if compiler is None:
-        pytest.skip("there is no C compiler here")
-    plugin = tmp_path_factory.mktemp("plugins") / "libdeepbench_cuda.so"
-    headers = Path(_core.package_directory()) / "include"
-    subprocess.run(
-        [compiler, "-std=c11", "-D_GNU_SOURCE", "-O1", "-shared", "-fPIC", f"-I{headers}",
-         "-o", str(plugin), str(PLUGINS / "fake_backend.c"), "-lm"],
-        check=True,
-    )  # fmt: skip
-    return plugin
+    return build_fake_backend(tmp_path_factory.mktemp("plugins") / "libdeepbench_cuda.so")
 
 
 def run(plugin: Path, script: str, *words: str) -> subprocess.CompletedProcess[str]:

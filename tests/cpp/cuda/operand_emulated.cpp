@@ -1,5 +1,5 @@
 // Our kernels on operands, run by the host: every index and every sum, without a device.
-#include "bit_patterns.hpp"
+#include "deepbench/backend/bit_patterns.hpp"
 #include "deepbench/ops/precision.hpp"
 #include "deepbench/plugin.hpp"
 #include "operand_checks.hpp"
@@ -33,13 +33,13 @@ class Host final : public Platform {
 
   void fill(const Matrix& matrix, Inputs inputs, uint64_t seed, uint32_t operand) override {
     if (inputs != Inputs::kUniform)
-      return set(matrix, inputs == Inputs::kOnes ? cuda::bits_of_one(matrix.type) : 0);
+      return set(matrix, inputs == Inputs::kOnes ? plugin::bits_of_one(matrix.type) : 0);
     const Walk walk = cuda::walk_of(matrix);
     emulate(cuda::shape_of(walk, kMultiprocessors), Barriers::kNone,
             [&] { fill_elements(matrix.data, matrix.type, walk, seed, operand); });
   }
 
-  void poison(const Matrix& matrix) override { set(matrix, cuda::poison_bits(matrix.type)); }
+  void poison(const Matrix& matrix) override { set(matrix, plugin::poison_bits(matrix.type)); }
 
   deepbench_scan scan(const Matrix& matrix, const void* restored) override {
     const Walk walk = cuda::walk_of(matrix);
@@ -47,7 +47,7 @@ class Host final : public Platform {
     std::vector<Found> found(shape.grid_x * shape.grid_y);
     emulate(shape, Barriers::kSome, [&] {
       scan_elements(matrix.data, restored, uint32_t(size_of(matrix.type)), walk,
-                    cuda::poison_bits(matrix.type), cuda::non_finite_mask(matrix.type),
+                    plugin::poison_bits(matrix.type), plugin::non_finite_mask(matrix.type),
                     found.data());
     });
     deepbench_scan total = {sizeof total, matrix.rows * matrix.columns, 0, 0};

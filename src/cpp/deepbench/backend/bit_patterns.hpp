@@ -1,4 +1,5 @@
-// The bits of stored elements that filling and verification need, for every type.
+// The bits of stored elements that filling and verification need, for every type. Header-only, for
+// backends.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +7,7 @@
 #include "deepbench/fill.h"
 #include "deepbench/plugin.h"
 
-namespace deepbench::cuda {
+namespace deepbench::plugin {
 
 // A NaN that no arithmetic unit makes by itself, where the format has more than one; integers
 // DEEPBENCH_POISON_INTEGER, or -127 where it does not fit, which an output of one byte may hold by
@@ -71,4 +72,4 @@ constexpr uint64_t bits_of_one(deepbench_type type) {
   }
 }
 
-}  // namespace deepbench::cuda
+}  // namespace deepbench::plugin
