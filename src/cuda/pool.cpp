@@ -16,6 +16,12 @@ nvidia::cudaMemPool_t pool_of(int device) {
   return pool;
 }
 
+uint64_t attribute(nvidia::cudaMemPool_t pool, nvidia::cudaMemPoolAttr which) {
+  uint64_t bytes = 0;
+  CUDA_CHECK(cudart().cudaMemPoolGetAttribute(pool, which, &bytes));
+  return bytes;
+}
+
 }  // namespace
 
 void keep_pool(int device) {
@@ -23,6 +29,14 @@ void keep_pool(int device) {
   uint64_t threshold = std::numeric_limits<uint64_t>::max();
   CUDA_CHECK(cudart().cudaMemPoolSetAttribute(pool_of(device),
                                               nvidia::cudaMemPoolAttrReleaseThreshold, &threshold));
+}
+
+uint64_t idle_in_pool(int device) {
+  if (!device_facts(device).memory_pools) return 0;
+  const nvidia::cudaMemPool_t pool = pool_of(device);
+  const uint64_t used = attribute(pool, nvidia::cudaMemPoolAttrUsedMemCurrent);
+  const uint64_t held = attribute(pool, nvidia::cudaMemPoolAttrReservedMemCurrent);
+  return held > used ? held - used : 0;
 }
 
 void trim_pool(int device) {

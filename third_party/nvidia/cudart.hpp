@@ -79,7 +79,12 @@ enum cudaDeviceAttr : int {
   cudaDevAttrMemoryPoolsSupported = 115,
 };
 
-enum cudaMemPoolAttr : int { cudaMemPoolAttrReleaseThreshold = 4 };  // uint64_t bytes
+// All in uint64_t bytes.
+enum cudaMemPoolAttr : int {
+  cudaMemPoolAttrReleaseThreshold = 4,
+  cudaMemPoolAttrReservedMemCurrent = 5,
+  cudaMemPoolAttrUsedMemCurrent = 7,
+};
 
 enum cudaMemcpyKind : int {
   cudaMemcpyHostToHost = 0,
@@ -120,6 +125,8 @@ enum : unsigned { cudaEventRecordDefault = 0, cudaEventRecordExternal = 1 };
   X(cudaError_t, cudaFreeAsync, (void* data, cudaStream_t stream))                                \
   X(cudaError_t, cudaDeviceGetDefaultMemPool, (cudaMemPool_t * pool, int device))                 \
   X(cudaError_t, cudaMemPoolSetAttribute,                                                         \
+    (cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value))                                 \
+  X(cudaError_t, cudaMemPoolGetAttribute,                                                         \
     (cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value))                                 \
   X(cudaError_t, cudaMemPoolTrimTo, (cudaMemPool_t pool, size_t bytes_to_keep))                   \
   X(cudaError_t, cudaMallocHost, (void** data, size_t bytes))                                     \

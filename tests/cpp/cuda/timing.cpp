@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "check.hpp"
+#include "device.hpp"
 #include "gpu.hpp"
 #include "kernels/jit.hpp"
 
@@ -147,6 +148,19 @@ TEST_CASE("gpu: too much memory is out of memory, and no reason to stop") {
   CHECK(status == DEEPBENCH_OUT_OF_MEMORY);
   Counter counter({});
   CHECK(counter.time(3).count == 3);
+}
+
+TEST_CASE("gpu: what buffers give back is available again") {
+  REQUIRE_GPU();
+  constexpr uint64_t kSize = uint64_t{1} << 30, kOthers = uint64_t{1} << 26;
+  const uint64_t before = memory_available(0);
+  for (int turn = 0; turn < 2; ++turn) {  // the second finds its memory in the pool
+    {
+      const Buffer held(kSize);
+      CHECK(memory_available(0) <= before - kSize + kOthers);
+    }
+    CHECK(memory_available(0) >= before - kOthers);
+  }
 }
 
 }  // namespace
