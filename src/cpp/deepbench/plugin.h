@@ -77,7 +77,9 @@ typedef struct deepbench_sink {
 
 /* Options of supports, memory_needed, candidates, prepare and environment. All have defaults:
  *   device       integer  0-based index of the device (0)
- *   library      text     the vendor library to use; "" is the backend's first choice
+ *   library      text     the vendor library to use; "" is the backend's first choice; "reference":
+ *                         an independent computation of the same output, of any speed, which
+ *                         verification of rnn's gradients asks for
  *   candidate    text     an id from candidates(); "" is the library's own first choice
  *   cache        text     "hot" (default) or "cold": see docs/measuring.md
  *   copies       integer  at most this many copies of each operand for cold (1024)

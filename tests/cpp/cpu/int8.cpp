@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "naive_gemm.hpp"
-#include "ops/gemm/onednn_api.hpp"
+#include "onednn/api.hpp"
 #include "ops/gemm/onednn_plan.hpp"
 
 namespace deepbench::cpu::onednn {

@@ -7,7 +7,25 @@
 #include <utility>
 #include <vector>
 
+#include "deepbench/core/attributes.hpp"
+
 namespace deepbench {
+
+// What an expectation is made from, beside the inputs that fill.h gives.
+enum class Evidence {
+  kInputs,    // nothing
+  kOutput,    // the output under test: a step is checked as the successor of the library's own
+  kReference  // an independent computation by the backend, the library called "reference"
+};
+
+// An output that was computed, whose elements can be looked at.
+class ComputedOutput {
+ public:
+  virtual ~ComputedOutput() = default;
+  virtual std::vector<double> elements(const std::vector<uint64_t>& indices) = 0;
+  // As Expectation::sums, of an output of `outputs` elements.
+  virtual std::vector<double> sums(uint64_t rows, uint64_t outputs, uint64_t seed) = 0;
+};
 
 // Under which conditions a kernel computed, as far as its output depends on them.
 struct Conditions {
@@ -16,6 +34,8 @@ struct Conditions {
   double beta = 1;                 // weight of the constant input C
   std::string accumulator{};       // "float" of int8, "fp22" of fp8, "rounded_product"
   std::vector<std::pair<std::string, std::string>> fill{};  // operand -> value type, if not usual
+  Attributes facts{};                                       // all that the kernel says of itself
+  ComputedOutput* computed = nullptr;  // what the problem's Evidence names; none for kInputs
 };
 
 struct Expectation {

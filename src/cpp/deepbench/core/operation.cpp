@@ -26,6 +26,8 @@ size_t edit_distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
+Evidence Operation::evidence(const Problem&) const { return Evidence::kInputs; }
+
 Expectation Operation::expect(const Problem& problem, const Conditions&) const {
   throw RowFailure(Status::kUnsupported, problem.op() + " has no reference");
 }

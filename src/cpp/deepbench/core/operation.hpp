@@ -55,6 +55,8 @@ class DEEPBENCH_API Operation {
 
   // What a correct output looks like. Operations that no backend can run yet have none.
   virtual bool has_reference() const { return false; }
+  // What expect() needs beside the inputs for this problem.
+  virtual Evidence evidence(const Problem& problem) const;
   virtual Expectation expect(const Problem& problem, const Conditions& conditions) const;
 
   // The parameter called `name`, or nullptr.

@@ -140,6 +140,13 @@ Attributes RunOptions::for_plugin(const std::string& candidate) const {
   return values;
 }
 
+Attributes RunOptions::for_reference() const {
+  Attributes values = for_plugin("");
+  values.set("library", std::string("reference"));
+  values.set("cache", std::string("hot"));
+  return values;
+}
+
 MeasureOptions RunOptions::for_measuring(const Attributes& facts) const {
   constexpr double kRowLimitNs = 5e9, kSteadyLoadNs = 3e9;
   MeasureOptions measure;

@@ -42,6 +42,8 @@ struct DEEPBENCH_API RunOptions {
   std::string named_candidate() const;
   // For the plugin's slots, see plugin.h. `candidate` "" is the library's own choice.
   Attributes for_plugin(const std::string& candidate) const;
+  // For a kernel of the backend's own reference: hot, whatever is timed.
+  Attributes for_reference() const;
   // `device` are the facts of describe_device.
   MeasureOptions for_measuring(const Attributes& device) const;
 };

@@ -22,6 +22,7 @@ Conditions conditions_of(const Attributes& facts, uint64_t seed, const std::stri
   conditions.inputs = inputs;
   conditions.beta = facts.real("beta", 1);
   conditions.accumulator = facts.text("accumulator");
+  conditions.facts = facts;
   for (const auto& [name, value] : facts.items()) {
     if (name.compare(0, kFillPrefix.size(), kFillPrefix) == 0)
       conditions.fill.emplace_back(name.substr(kFillPrefix.size()), to_text(value));
@@ -29,12 +30,41 @@ Conditions conditions_of(const Attributes& facts, uint64_t seed, const std::stri
   return conditions;
 }
 
+// What a kernel's last call wrote.
+class OutputOf final : public ComputedOutput {
+ public:
+  explicit OutputOf(Kernel& kernel) : kernel_(kernel) {}
+  std::vector<double> elements(const std::vector<uint64_t>& indices) override {
+    return kernel_.read_output(indices);
+  }
+  std::vector<double> sums(uint64_t rows, uint64_t outputs, uint64_t seed) override {
+    return kernel_.project_output(rows, outputs, seed);
+  }
+
+ private:
+  Kernel& kernel_;
+};
+
 }  // namespace
 
 Verifier::Verifier(const Problem& problem, const Attributes& kernel_facts, uint64_t seed,
-                   const std::string& inputs)
-    : expected_(problem.operation().expect(problem, conditions_of(kernel_facts, seed, inputs))),
-      zeros_(inputs == "zeros") {
+                   const std::string& inputs, const MakeReference& make_reference)
+    : problem_(problem), conditions_(conditions_of(kernel_facts, seed, inputs)) {
+  const Evidence evidence = problem.operation().evidence(problem);
+  if (evidence == Evidence::kInputs) expect(nullptr);
+  if (evidence == Evidence::kReference) {
+    Kernel reference = make_reference();
+    arm(reference);
+    reference.time_batch(1);
+    OutputOf output(reference);
+    expect(&output);
+  }
+}
+
+void Verifier::expect(ComputedOutput* computed) {
+  conditions_.computed = computed;
+  expected_ = problem_.operation().expect(problem_, conditions_);
+  conditions_.computed = nullptr;
   result_.what = expected_.what;
   result_.checked = expected_.indices.size();
   result_.outputs = expected_.outputs;
@@ -69,7 +99,7 @@ bool Verifier::check_scan(Kernel& kernel, const std::string& when) {
   const std::string of = " of " + std::to_string(expected_.outputs) + " outputs ";
   if (scan.count != expected_.outputs)
     return fail(when + ": only " + std::to_string(scan.count) + of + "were scanned");
-  const double by_chance = zeros_ ? 1 : kUntouchedByChance;  // C + 0 is C
+  const double by_chance = conditions_.inputs == "zeros" ? 1 : kUntouchedByChance;  // C + 0 is C
   const double allowed =
       kernel.in_place() ? std::max(1.0, by_chance * double(expected_.outputs)) : 0;
   if (double(scan.untouched) > allowed)
@@ -106,6 +136,10 @@ bool Verifier::check_projection(Kernel& kernel, const std::string& when) {
 bool Verifier::check(Kernel& kernel, const std::string& when) {
   if (result_.state == Verification::State::kFailed) return false;
   result_.state = Verification::State::kPassed;
+  if (problem_.operation().evidence(problem_) == Evidence::kOutput) {
+    OutputOf output(kernel);  // every time anew
+    expect(&output);
+  }
   return check_scan(kernel, when) && check_elements(kernel, when) && check_projection(kernel, when);
 }
 

@@ -3,6 +3,7 @@
 // buffers and with the same algorithm.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -25,9 +26,13 @@ struct Verification {
 
 class DEEPBENCH_API Verifier {
  public:
-  // Computes the expectation: the costly part, done once for a prepared kernel.
+  // Makes a kernel of the backend's reference for the same problem.
+  using MakeReference = std::function<Kernel()>;
+
+  // Computes the expectation, where it does not follow from the output under test: the costly
+  // part, done once for a prepared kernel. Throws RowFailure if the reference does.
   Verifier(const Problem& problem, const Attributes& kernel_facts, uint64_t seed,
-           const std::string& inputs);
+           const std::string& inputs, const MakeReference& make_reference);
 
   // Makes the outputs such that a call which writes nothing will be seen. Outside every span.
   static void arm(Kernel& kernel);
@@ -39,6 +44,7 @@ class DEEPBENCH_API Verifier {
   const Verification& result() const { return result_; }
 
  private:
+  void expect(ComputedOutput* computed);
   bool check_scan(Kernel& kernel, const std::string& when);
   bool check_elements(Kernel& kernel, const std::string& when);
   bool check_projection(Kernel& kernel, const std::string& when);
@@ -46,8 +52,9 @@ class DEEPBENCH_API Verifier {
   // Whether `got` is within `bound` of `expected`; keeps the worst share.
   bool within(double got, double expected, double bound);
 
+  Problem problem_;
+  Conditions conditions_;
   Expectation expected_;
-  bool zeros_;  // all inputs
   Verification result_;
 };
 

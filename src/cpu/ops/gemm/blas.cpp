@@ -46,7 +46,7 @@ std::unique_ptr<plugin::Kernel> BlasGemm::prepare(const plugin::Problem& problem
   auto operands =
       std::make_unique<GemmOperands>(stored, copies, inputs_named(options.inputs), options.seed);
   auto call = make_call(*operands, candidate, threads);
-  return std::make_unique<GemmKernel>(std::move(operands), std::move(call), copies, threads);
+  return std::make_unique<PreparedKernel>(std::move(operands), std::move(call), copies, threads);
 }
 
 }  // namespace deepbench::cpu::blas

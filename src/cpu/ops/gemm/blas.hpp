@@ -9,7 +9,8 @@
 
 #include "deepbench/ops/gemm/gemm.hpp"
 #include "implementation.hpp"
-#include "ops/gemm/kernel.hpp"
+#include "kernel.hpp"
+#include "ops/gemm/operands.hpp"
 
 namespace deepbench::cpu::blas {
 
@@ -57,8 +58,8 @@ class BlasGemm : public Implementation {
   // Candidates of a supported problem, the default first. Throws if it is not supported.
   virtual std::vector<std::string> candidates_of(const Gemm& gemm) = 0;
   virtual GemmStorage storage_of(const Gemm& gemm, const std::string& candidate) = 0;
-  virtual std::unique_ptr<GemmCall> make_call(GemmOperands& operands, const std::string& candidate,
-                                              int threads) = 0;
+  virtual std::unique_ptr<LibraryCall> make_call(GemmOperands& operands,
+                                                 const std::string& candidate, int threads) = 0;
 
  private:
   GemmStorage storage(const plugin::Problem& problem, const plugin::Options& options);

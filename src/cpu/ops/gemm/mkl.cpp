@@ -6,8 +6,8 @@
 
 #include "deepbench/plugin.hpp"
 #include "implementation.hpp"
+#include "kernel.hpp"
 #include "ops/gemm/blas.hpp"
-#include "ops/gemm/kernel.hpp"
 #include "ops/gemm/mkl_api.hpp"
 
 namespace deepbench::cpu {
@@ -18,7 +18,7 @@ constexpr const char* kSgemm = "sgemm";
 constexpr const char* kPackedSgemm = "sgemm:packed";
 constexpr const char* kInt8 = "gemm_s8u8s32";
 
-class Call : public GemmCall {
+class Call : public LibraryCall {
  public:
   Call(const GemmOperands& operands, const char* algorithm, int threads)
       : operands_(operands),
@@ -151,8 +151,8 @@ class MklGemm final : public blas::BlasGemm {
     return storage;
   }
 
-  std::unique_ptr<GemmCall> make_call(GemmOperands& operands, const std::string& candidate,
-                                      int threads) override {
+  std::unique_ptr<LibraryCall> make_call(GemmOperands& operands, const std::string& candidate,
+                                         int threads) override {
     if (candidate == kPackedSgemm) return std::make_unique<PackedSgemmCall>(operands, threads);
     if (candidate == kInt8) return std::make_unique<Int8Call>(operands, threads);
     return std::make_unique<SgemmCall>(operands, threads);

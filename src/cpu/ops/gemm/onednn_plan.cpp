@@ -4,34 +4,11 @@
 #include <cstdlib>
 
 #include "deepbench/plugin.hpp"
-#include "ops/gemm/kernel.hpp"
+#include "kernel.hpp"
+#include "onednn/primitive_call.hpp"
 
 namespace deepbench::cpu::onednn {
 namespace {
-
-// oneDNN's reference implementation makes some 10^8 multiplications a second: beyond this it is no
-// answer, only a way to lose an hour.
-constexpr double kMostReferenceFlops = 1e9;
-
-dnnl_data_type_t data_type(deepbench_type type) {
-  switch (type) {
-    case DEEPBENCH_F32:
-      return dnnl_f32;
-    case DEEPBENCH_BF16:
-      return dnnl_bf16;
-    case DEEPBENCH_F16:
-      return dnnl_f16;
-    case DEEPBENCH_S32:
-      return dnnl_s32;
-    case DEEPBENCH_U8:
-      return dnnl_u8;
-    case DEEPBENCH_S8:
-    case DEEPBENCH_S7:
-      return dnnl_s8;
-    default:
-      return dnnl_data_type_undef;
-  }
-}
 
 bool is_int8(const Gemm& gemm) { return gemm.precision.precision == Precision::kInt8; }
 
@@ -56,20 +33,6 @@ Candidate parse(const std::string& id, const Gemm& gemm) {
   return candidate;
 }
 
-void require_precision(const Gemm& gemm) {
-  const Api& api = Api::instance();
-  const std::string library = "oneDNN " + api.version();
-  switch (gemm.precision.precision) {
-    case Precision::kTf32:
-      plugin::unsupported("no processor that " + library + " knows has tf32 instructions");
-    case Precision::kFp8E4m3:
-    case Precision::kFp8E5m2:
-      plugin::unsupported(library + " has no 8-bit floating-point types");
-    default:
-      break;
-  }
-}
-
 // The whole matrix is added in float before it is rounded once to the result's type.
 PostOps add_c(const Candidate& candidate, const_dnnl_memory_desc_t c) {
   const Api& api = Api::instance();
@@ -85,30 +48,12 @@ PostOps add_c(const Candidate& candidate, const_dnnl_memory_desc_t c) {
 
 Attributes attributes_of(const Gemm& gemm, const Candidate& candidate, const_dnnl_memory_desc_t c) {
   const Api& api = Api::instance();
-  dnnl_primitive_attr_t made = nullptr;
-  api.check(api.primitive_attr_create_f(&made), "creating attributes");
-  Attributes attributes(made);
-  api.check(api.primitive_attr_set_scratchpad_mode_f(made, dnnl_scratchpad_mode_user),
-            "asking for a scratchpad of ours");
-  api.check(api.primitive_attr_set_fpmath_mode_f(made, dnnl_fpmath_mode_strict),
-            "forbidding lower precisions");
+  Attributes attributes = strict_attributes();
   if (!is_int8(gemm)) {
     const PostOps post_ops = add_c(candidate, c);
-    api.check(api.primitive_attr_set_post_ops_f(made, post_ops.get()), "adding C");
+    api.check(api.primitive_attr_set_post_ops_f(attributes.get(), post_ops.get()), "adding C");
   }
   return attributes;
-}
-
-std::string implementation_name(const_dnnl_primitive_desc_t primitive) {
-  const char* name = nullptr;
-  const Api& api = Api::instance();
-  api.check(api.primitive_desc_query_f(primitive, dnnl_query_impl_info_str, 0, &name),
-            "asking for the implementation");
-  return name ? name : "unknown";
-}
-
-bool is_hopeless(const std::string& implementation, const Gemm& gemm) {
-  return implementation.compare(0, 3, "ref") == 0 && gemm.flops() > kMostReferenceFlops;
 }
 
 void create_primitive_desc(const Gemm& gemm, Plan& plan) {
@@ -134,7 +79,6 @@ void create_primitive_desc(const Gemm& gemm, Plan& plan) {
   for (int i = 0; i < plan.candidate.implementation; ++i)
     if (api.primitive_desc_next_impl_f(made) != dnnl_success)
       unknown_candidate("onednn", "matmul:" + std::to_string(plan.candidate.implementation));
-  plan.algorithm = implementation_name(made);
 }
 
 }  // namespace
@@ -145,7 +89,7 @@ const_dnnl_memory_desc_t Plan::description(dnnl_query_t which) const {
 
 Plan plan_gemm(const Gemm& gemm, const std::string& id) {
   const Api& api = Api::instance();
-  require_precision(gemm);
+  require_precision(gemm.precision.precision);
   Plan plan;
   plan.candidate = parse(id, gemm);
   plan.storage.gemm = gemm;
@@ -153,18 +97,13 @@ Plan plan_gemm(const Gemm& gemm, const std::string& id) {
   plan.storage.output = is_int8(gemm)             ? Output::kOverwrite
                         : plan.candidate.separate ? Output::kSeparate
                                                   : Output::kInPlace;
-  if (plan.candidate.sgemm) {
-    plan.algorithm = "dnnl_sgemm";
-    return plan;
-  }
+  if (plan.candidate.sgemm) return plan;
   create_primitive_desc(gemm, plan);
-  if (is_hopeless(plan.algorithm, gemm))
-    plugin::unsupported("oneDNN " + api.version() + " has only its reference implementation (" +
-                        plan.algorithm + ") for this, which would take minutes");
+  refuse_hopeless(implementation_name(plan.primitive.get()), gemm.flops());
   if (plan.candidate.packed)
     plan.storage.packed_a_bytes =
         api.memory_desc_get_size_f(plan.description(dnnl_query_weights_md));
-  plan.scratchpad_bytes = api.memory_desc_get_size_f(plan.description(dnnl_query_scratchpad_md));
+  plan.scratchpad_bytes = scratchpad_bytes(plan.primitive.get());
   return plan;
 }
 
@@ -180,7 +119,7 @@ std::vector<std::string> gemm_candidates(const Gemm& gemm) {
   const Plan first = plan_gemm(gemm, "");
   for (int number = 1; api.primitive_desc_next_impl_f(first.primitive.get()) == dnnl_success;
        ++number) {
-    if (is_hopeless(implementation_name(first.primitive.get()), gemm)) break;
+    if (is_hopeless(implementation_name(first.primitive.get()), gemm.flops())) break;
     ids.push_back("matmul:" + std::to_string(number));
   }
   return ids;

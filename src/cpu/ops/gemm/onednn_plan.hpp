@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "deepbench/ops/gemm/gemm.hpp"
-#include "ops/gemm/onednn_api.hpp"
+#include "onednn/api.hpp"
 #include "ops/gemm/operands.hpp"
 
 namespace deepbench::cpu::onednn {
@@ -25,7 +25,6 @@ struct Plan {
   Candidate candidate;
   PrimitiveDesc primitive;  // none for sgemm
   MemoryDesc plain_a;       // packed: A's layout in the problem
-  std::string algorithm;
   uint64_t scratchpad_bytes = 0;
 
   const_dnnl_memory_desc_t description(dnnl_query_t which) const;

@@ -7,9 +7,9 @@
 #include "binding.hpp"
 #include "deepbench/plugin.hpp"
 #include "implementation.hpp"
+#include "kernel.hpp"
 #include "library.hpp"
 #include "ops/gemm/blas.hpp"
-#include "ops/gemm/kernel.hpp"
 #include "system_files.hpp"
 #include "topology.hpp"
 
@@ -86,7 +86,7 @@ void Openblas::use_threads(int threads) {
   }
 }
 
-class OpenblasCall final : public GemmCall {
+class OpenblasCall final : public LibraryCall {
  public:
   OpenblasCall(const GemmOperands& operands, int threads)
       : operands_(operands), shape_(operands.gemm()), threads_(threads) {}
@@ -131,8 +131,8 @@ class OpenblasGemm final : public blas::BlasGemm {
     storage.gemm = gemm;
     return storage;
   }
-  std::unique_ptr<GemmCall> make_call(GemmOperands& operands, const std::string&,
-                                      int threads) override {
+  std::unique_ptr<LibraryCall> make_call(GemmOperands& operands, const std::string&,
+                                         int threads) override {
     return std::make_unique<OpenblasCall>(operands, threads);
   }
 };

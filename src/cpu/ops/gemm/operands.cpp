@@ -91,6 +91,19 @@ std::shared_ptr<const Buffer> GemmOperands::plain_a() const {
   return stored(storage_.a_type, elements_a(), Gemm::kStreamA);
 }
 
+void GemmOperands::describe(plugin::Sink& sink) const {
+  if (storage_.output == Output::kInPlace) {
+    sink.integer("in_place", 1);
+    sink.integer("restore_every", calls_in_range());
+  }
+  if (storage_.a_type == DEEPBENCH_S7) {
+    sink.text("fill.a", "s7");
+    sink.text("note.inputs",
+              "A holds values in [-64, 63]: without VNNI the products of 8-bit numbers pass "
+              "through 16-bit sums, which the full range would saturate");
+  }
+}
+
 void GemmOperands::restore() {
   if (storage_.output == Output::kInPlace) c_.overwrite(first_c_->data());
 }

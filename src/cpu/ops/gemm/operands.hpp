@@ -7,6 +7,7 @@
 
 #include "copies.hpp"
 #include "deepbench/ops/gemm/gemm.hpp"
+#include "kernel.hpp"
 #include "operand.hpp"
 
 namespace deepbench::cpu {
@@ -33,7 +34,7 @@ struct GemmStorage {
   uint64_t needed_bytes(const CopyPlan& plan) const;  // by prepare, the library's workspace aside
 };
 
-class GemmOperands {
+class GemmOperands final : public Operands {
  public:
   GemmOperands(const GemmStorage& storage, const CopyPlan& plan, Inputs inputs, uint64_t seed);
 
@@ -53,11 +54,12 @@ class GemmOperands {
   std::shared_ptr<const Buffer> plain_a() const;
   void replicate_a() { a_.replicate(); }
 
-  void restore();
-  void poison();
-  deepbench_scan scan(uint64_t copy) const;
-  void project(uint64_t copy, uint64_t rows, uint64_t seed, double* sums) const;
-  void read(uint64_t copy, const uint64_t* indices, size_t count, double* values) const;
+  void describe(plugin::Sink& sink) const override;
+  void restore() override;
+  void poison() override;
+  deepbench_scan scan(uint64_t copy) const override;
+  void project(uint64_t copy, uint64_t rows, uint64_t seed, double* sums) const override;
+  void read(uint64_t copy, const uint64_t* indices, size_t count, double* values) const override;
 
  private:
   std::shared_ptr<const Buffer> make_input(deepbench_type type, uint64_t elements, uint32_t stream,

@@ -29,7 +29,7 @@ class RnnOperation final : public Operation {
   Work work(const Problem& problem) const override {
     const Rnn rnn = rnn_problem(problem);
     const double sequence = double(rnn.timesteps) * double(rnn.batch) * double(rnn.hidden);
-    return {rnn.flops(), rnn.weights() * double(size_of(rnn.precision.a)) +
+    return {rnn.flops(), double(rnn.weights()) * double(size_of(rnn.precision.a)) +
                              2 * sequence * double(size_of(rnn.precision.c))};
   }
 
@@ -48,9 +48,9 @@ class RnnOperation final : public Operation {
       {"timesteps", ParameterKind::kInteger, "steps in a sequence", "", {}, 1, 1e7},
       {"phase",
        ParameterKind::kChoice,
-       "forward, or a gradient",
+       "forward, a gradient, or both gradients in one call",
        "fwd",
-       {"fwd", "bwd_data", "bwd_weights"}},
+       {"fwd", "bwd_data", "bwd_weights", "bwd"}},
       {"mode",
        ParameterKind::kChoice,
        "training keeps what the gradients need",

@@ -1,22 +1,23 @@
-// A prepared matrix product, whatever the library: its operands, its cache regime, its one call.
+// A prepared call, whatever the operation and the library: its operands, its cache regime, the
+// library's part.
 #pragma once
 
 #include <memory>
 #include <optional>
 #include <string>
 
+#include "copies.hpp"
 #include "deepbench/plugin.hpp"
-#include "ops/gemm/operands.hpp"
 #include "timing.hpp"
 
 namespace deepbench::cpu {
 
 // The library's part of a kernel.
-class GemmCall {
+class LibraryCall {
  public:
-  virtual ~GemmCall() = default;
+  virtual ~LibraryCall() = default;
 
-  // One product of this copy of the operands. Returns the library's status, 0 if it worked.
+  // One call on this copy of the operands. Returns the library's status, 0 if it worked.
   virtual int run(uint64_t copy) = 0;
   virtual std::string error_text(int status) const { return "status " + std::to_string(status); }
 
@@ -27,10 +28,25 @@ class GemmCall {
   virtual void describe(plugin::Sink& sink) const = 0;
 };
 
-class GemmKernel final : public plugin::Kernel {
+// The operands of a call, and what verification asks of the result. Elements are counted in the
+// operation's documented order, whatever the library's layout.
+class Operands {
  public:
-  GemmKernel(std::unique_ptr<GemmOperands> operands, std::unique_ptr<GemmCall> call,
-             const CopyPlan& plan, int threads);
+  virtual ~Operands() = default;
+
+  // in_place, restore_every, fill.* and notes on them.
+  virtual void describe(plugin::Sink& sink) const { (void)sink; }
+  virtual void restore() {}
+  virtual void poison() = 0;
+  virtual deepbench_scan scan(uint64_t copy) const = 0;
+  virtual void project(uint64_t copy, uint64_t rows, uint64_t seed, double* sums) const = 0;
+  virtual void read(uint64_t copy, const uint64_t* indices, size_t count, double* values) const = 0;
+};
+
+class PreparedKernel final : public plugin::Kernel {
+ public:
+  PreparedKernel(std::unique_ptr<Operands> operands, std::unique_ptr<LibraryCall> call,
+                 const CopyPlan& plan, int threads);
 
   void describe(plugin::Sink& sink) const override;
   void time_batch(const deepbench_request& request, deepbench_batch& batch) override;
@@ -41,8 +57,8 @@ class GemmKernel final : public plugin::Kernel {
   void project_output(uint64_t rows, uint64_t seed, double* sums) override;
 
  private:
-  std::unique_ptr<GemmOperands> operands_;
-  std::unique_ptr<GemmCall> call_;  // after operands_: it holds pointers into them
+  std::unique_ptr<Operands> operands_;
+  std::unique_ptr<LibraryCall> call_;  // after operands_: it holds pointers into them
   CopyPlan plan_;
   Rotation rotation_;
   std::optional<CacheFlusher> flusher_;

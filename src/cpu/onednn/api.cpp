@@ -1,5 +1,5 @@
 // Loading oneDNN and the small wrappers around its C objects.
-#include "ops/gemm/onednn_api.hpp"
+#include "onednn/api.hpp"
 
 #include <cstdio>
 

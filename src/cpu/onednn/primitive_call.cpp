@@ -1,0 +1,169 @@
+// Executing primitives, and the questions that every operation asks of oneDNN.
+#include "onednn/primitive_call.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace deepbench::cpu::onednn {
+namespace {
+
+constexpr double kMostReferenceFlops = 1e9;
+constexpr int kReorders = 5;
+
+}  // namespace
+
+std::string Call::error_text(int status) const {
+  return std::string("oneDNN: ") + status_text(static_cast<dnnl_status_t>(status));
+}
+
+void Call::describe_library(const std::string& algorithm, uint64_t workspace,
+                            plugin::Sink& sink) const {
+  sink.text("library", "onednn " + Api::instance().version());
+  sink.text("algorithm", algorithm);
+  sink.integer("workspace_bytes", int64_t(workspace));
+}
+
+PrimitiveCall::PrimitiveCall(const_dnnl_primitive_desc_t description, uint64_t copies,
+                             int64_t workspace_limit, int threads)
+    : Call(threads),
+      description_(description),
+      scratchpad_bytes_(onednn::scratchpad_bytes(description)),
+      scratchpad_(scratchpad_bytes_),
+      arguments_(copies),
+      workspace_limit_(workspace_limit) {
+  const Clock::time_point begin = Clock::now();
+  primitive_ = primitive_of(description);
+  planning_ns_ = elapsed_ns(begin, Clock::now());
+  for (uint64_t copy = 0; copy < copies; ++copy)
+    set(copy, DNNL_ARG_SCRATCHPAD, this->description(dnnl_query_scratchpad_md), scratchpad_.data());
+}
+
+int PrimitiveCall::run(uint64_t copy) {
+  const std::vector<dnnl_exec_arg_t>& arguments = arguments_[copy];
+  return execute_(primitive_.get(), stream_, int(arguments.size()), arguments.data());
+}
+
+void PrimitiveCall::describe(plugin::Sink& sink) const {
+  describe_library(implementation_name(description_), scratchpad_bytes_, sink);
+  sink.real("planning_ns", planning_ns_);
+  if (int64_t(scratchpad_bytes_) > workspace_limit_)
+    sink.text("note.workspace", "oneDNN's scratchpad cannot be limited");
+}
+
+void PrimitiveCall::set(uint64_t copy, int argument, const_dnnl_memory_desc_t description,
+                        void* data) {
+  memories_.push_back(memory_at(description, data));
+  arguments_[copy].push_back({argument, memories_.back().get()});
+}
+
+const_dnnl_memory_desc_t PrimitiveCall::description(dnnl_query_t which, int index) const {
+  return Api::instance().primitive_desc_query_md_f(description_, which, index);
+}
+
+std::string implementation_name(const_dnnl_primitive_desc_t description) {
+  const char* name = nullptr;
+  const Api& api = Api::instance();
+  api.check(api.primitive_desc_query_f(description, dnnl_query_impl_info_str, 0, &name),
+            "asking for the implementation");
+  return name ? name : "unknown";
+}
+
+uint64_t scratchpad_bytes(const_dnnl_primitive_desc_t description) {
+  const Api& api = Api::instance();
+  return api.memory_desc_get_size_f(
+      api.primitive_desc_query_md_f(description, dnnl_query_scratchpad_md, 0));
+}
+
+bool is_hopeless(const std::string& implementation, double flops) {
+  return (implementation.compare(0, 3, "ref") == 0 ||
+          implementation.compare(0, 10, "simple:ref") == 0) &&
+         flops > kMostReferenceFlops;
+}
+
+void refuse_hopeless(const std::string& implementation, double flops) {
+  if (is_hopeless(implementation, flops))
+    plugin::unsupported("oneDNN " + Api::instance().version() +
+                        " has only its reference implementation (" + implementation +
+                        ") for this, which would take minutes");
+}
+
+double reorder(const_dnnl_memory_desc_t from_description, void* from,
+               const_dnnl_memory_desc_t to_description, void* to) {
+  const Api& api = Api::instance();
+  dnnl_primitive_desc_t made = nullptr;
+  api.check(api.reorder_primitive_desc_create_f(&made, from_description, api.engine(),
+                                                to_description, api.engine(), nullptr),
+            "planning a reorder");
+  const PrimitiveDesc description(made);
+  const Primitive primitive = primitive_of(made);
+  const MemoryObject source = memory_at(from_description, from);
+  const MemoryObject target = memory_at(to_description, to);
+  const dnnl_exec_arg_t arguments[] = {{DNNL_ARG_FROM, source.get()}, {DNNL_ARG_TO, target.get()}};
+  std::array<double, kReorders> times{};
+  for (double& time : times) {
+    const Clock::time_point begin = Clock::now();
+    api.check(api.primitive_execute_f(primitive.get(), api.stream(), 2, arguments), "reordering");
+    api.check(api.stream_wait_f(api.stream()), "reordering");
+    time = elapsed_ns(begin, Clock::now());
+  }
+  std::nth_element(times.begin(), times.begin() + kReorders / 2, times.end());
+  return times[kReorders / 2];
+}
+
+dnnl_data_type_t data_type(deepbench_type type) {
+  switch (type) {
+    case DEEPBENCH_F32:
+      return dnnl_f32;
+    case DEEPBENCH_BF16:
+      return dnnl_bf16;
+    case DEEPBENCH_F16:
+      return dnnl_f16;
+    case DEEPBENCH_S32:
+      return dnnl_s32;
+    case DEEPBENCH_U8:
+      return dnnl_u8;
+    case DEEPBENCH_S8:
+    case DEEPBENCH_S7:
+      return dnnl_s8;
+    default:
+      return dnnl_data_type_undef;
+  }
+}
+
+void require_precision(Precision precision) {
+  const std::string library = "oneDNN " + Api::instance().version();
+  switch (precision) {
+    case Precision::kTf32:
+      plugin::unsupported("no processor that " + library + " knows has tf32 instructions");
+    case Precision::kFp8E4m3:
+    case Precision::kFp8E5m2:
+      plugin::unsupported(library + " has no 8-bit floating-point types");
+    default:
+      break;
+  }
+}
+
+void describe_emulation(deepbench_type type, plugin::Sink& sink) {
+  constexpr unsigned kNative =
+      unsigned(dnnl_cpu_isa_avx512_core_bf16) & ~unsigned(dnnl_cpu_isa_avx512_core_vnni);
+  constexpr unsigned kNativeOnAvx2 =
+      unsigned(dnnl_cpu_isa_avx2_vnni_2) & ~unsigned(dnnl_cpu_isa_avx2_vnni);
+  const auto isa = unsigned(Api::instance().get_effective_cpu_isa_f());
+  if (type == DEEPBENCH_BF16 && (isa & (kNative | kNativeOnAvx2)) == 0)
+    sink.text("note.emulated",
+              "this processor has no bfloat16 instructions: oneDNN computes in float");
+}
+
+Attributes strict_attributes() {
+  const Api& api = Api::instance();
+  dnnl_primitive_attr_t made = nullptr;
+  api.check(api.primitive_attr_create_f(&made), "creating attributes");
+  Attributes attributes(made);
+  api.check(api.primitive_attr_set_scratchpad_mode_f(made, dnnl_scratchpad_mode_user),
+            "asking for a scratchpad of ours");
+  api.check(api.primitive_attr_set_fpmath_mode_f(made, dnnl_fpmath_mode_strict),
+            "forbidding lower precisions");
+  return attributes;
+}
+
+}  // namespace deepbench::cpu::onednn

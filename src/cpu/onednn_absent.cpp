@@ -1,0 +1,35 @@
+// In place of src/cpu/onednn and every ops/*/onednn*.cpp where oneDNN's header was not found when
+// building: nothing to call it by.
+#include "deepbench/plugin.hpp"
+#include "implementation.hpp"
+
+namespace deepbench::cpu {
+namespace {
+
+class AbsentOnednn final : public Implementation {
+ public:
+  LibraryFacts library() override { return {"", "", kReason}; }
+  void supports(const plugin::Problem&, const plugin::Options&) override { refuse(); }
+  uint64_t memory_needed(const plugin::Problem&, const plugin::Options&) override { refuse(); }
+  std::vector<std::string> candidates(const plugin::Problem&, const plugin::Options&) override {
+    refuse();
+  }
+  std::unique_ptr<plugin::Kernel> prepare(const plugin::Problem&, const plugin::Options&) override {
+    refuse();
+  }
+
+ private:
+  static constexpr const char* kReason =
+      "deepbench was built without oneDNN's header; install it where the wheel "
+      "onednn-devel-cpu-gomp exists (Linux x86-64)";
+  [[noreturn]] static void refuse() { plugin::unsupported(kReason); }
+};
+
+}  // namespace
+
+Implementation& onednn_gemm() {
+  static auto* implementation = new AbsentOnednn();
+  return *implementation;
+}
+
+}  // namespace deepbench::cpu
