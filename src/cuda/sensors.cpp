@@ -75,26 +75,31 @@ bool read_energy(nvmlDevice_t handle, double* joules) {
   return true;
 }
 
-// Asked once: the counter takes milliseconds to read, and every row describes its device.
-bool tells_energy(int device, nvmlDevice_t handle) {
-  static std::mutex mutex;
-  static std::map<int, bool> known;
-  const std::lock_guard<std::mutex> lock(mutex);
-  if (const auto at = known.find(device); at != known.end()) return at->second;
-  double joules = 0;
-  return known[device] = read_energy(handle, &joules);
-}
-
 void emit_clock(nvmlDevice_t handle, nvidia::nvmlClockType_t which, const char* name,
                 plugin::Sink& sink) {
   unsigned int mhz = 0;
   if (worked(nvml().nvmlDeviceGetClockInfo(handle, which, &mhz))) sink.integer(name, mhz);
 }
 
-void emit_most_clock(nvmlDevice_t handle, nvidia::nvmlClockType_t which, const char* name,
-                     plugin::Sink& sink) {
+unsigned int most_clock(nvmlDevice_t handle, nvidia::nvmlClockType_t which) {
   unsigned int mhz = 0;
-  if (worked(nvml().nvmlDeviceGetMaxClockInfo(handle, which, &mhz))) sink.integer(name, mhz);
+  return worked(nvml().nvmlDeviceGetMaxClockInfo(handle, which, &mhz)) ? mhz : 0;
+}
+
+// What a device keeps; every row describes its device, and NVML takes milliseconds for these.
+struct Constants {
+  unsigned int most_clock_mhz = 0, most_memory_clock_mhz = 0;  // 0: not told
+  bool has_energy = false;
+};
+
+const Constants& constants_of(int device, nvmlDevice_t handle) {
+  static std::mutex mutex;
+  static std::map<int, Constants> known;
+  const std::lock_guard<std::mutex> lock(mutex);
+  if (const auto at = known.find(device); at != known.end()) return at->second;
+  double joules = 0;
+  return known[device] = {most_clock(handle, nvidia::NVML_CLOCK_SM),
+                          most_clock(handle, nvidia::NVML_CLOCK_MEM), read_energy(handle, &joules)};
 }
 
 void describe_modes(nvmlDevice_t handle, plugin::Sink& sink) {
@@ -160,9 +165,11 @@ void describe_sensors(int device, plugin::Sink& sink) {
   unsigned int milliwatts = 0;
   if (worked(nvml().nvmlDeviceGetEnforcedPowerLimit(handle, &milliwatts)))
     sink.real("power_limit_w", milliwatts / 1e3);
-  emit_most_clock(handle, nvidia::NVML_CLOCK_SM, "most_clock_mhz", sink);
-  emit_most_clock(handle, nvidia::NVML_CLOCK_MEM, "most_memory_clock_mhz", sink);
-  if (tells_energy(device, handle)) sink.integer("energy", 1);
+  const Constants& constants = constants_of(device, handle);
+  if (constants.most_clock_mhz) sink.integer("most_clock_mhz", constants.most_clock_mhz);
+  if (constants.most_memory_clock_mhz)
+    sink.integer("most_memory_clock_mhz", constants.most_memory_clock_mhz);
+  if (constants.has_energy) sink.integer("energy", 1);
   describe_modes(handle, sink);
 }
 
