@@ -100,6 +100,9 @@ DeviceFacts read_facts(int device) {
   char name[256] = "";
   CUDA_CHECK(driver().cuDeviceGetName(name, int(sizeof name), device_handle(device)));
   facts.name = name;
+  char bus[32] = "";
+  CUDA_CHECK(cudart().cudaDeviceGetPCIBusId(bus, int(sizeof bus), device));
+  facts.pci_bus_id = bus;
   return facts;
 }
 
@@ -145,6 +148,7 @@ uint64_t memory_available(int device) {
 void describe_device(int device, plugin::Sink& sink) {
   const DeviceFacts& facts = device_facts(device);
   sink.text("name", facts.name);
+  sink.text("pci_bus_id", facts.pci_bus_id);
   sink.text("compute_capability", std::to_string(facts.major) + "." + std::to_string(facts.minor));
   sink.integer("multiprocessors", facts.multiprocessors);
   sink.integer("last_level_cache_bytes", int64_t(facts.l2_bytes));

@@ -10,7 +10,7 @@
 namespace deepbench::cuda {
 
 struct DeviceFacts {
-  std::string name;
+  std::string name, pci_bus_id;
   int major = 0, minor = 0;  // compute capability
   int multiprocessors = 0;
   uint64_t l2_bytes = 0, memory_bytes = 0;

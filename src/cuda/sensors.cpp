@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "check.hpp"
+#include "device.hpp"
 
 namespace deepbench::cuda {
 namespace {
@@ -18,11 +19,9 @@ using nvidia::nvmlDevice_t;
 nvmlDevice_t find_device(int device) {
   if (!report<nvidia::Nvml>().usable()) return nullptr;
   static const bool ready = nvml().nvmlInit_v2() == nvidia::NVML_SUCCESS;
-  char bus[32] = "";
+  const char* const bus = device_facts(device).pci_bus_id.c_str();
   nvmlDevice_t handle = nullptr;
-  if (!ready ||
-      cudart().cudaDeviceGetPCIBusId(bus, int(sizeof bus), device) != nvidia::cudaSuccess ||
-      nvml().nvmlDeviceGetHandleByPciBusId_v2(bus, &handle) != nvidia::NVML_SUCCESS)
+  if (!ready || nvml().nvmlDeviceGetHandleByPciBusId_v2(bus, &handle) != nvidia::NVML_SUCCESS)
     return nullptr;
   return handle;
 }

@@ -110,6 +110,22 @@ def test_a_device_that_is_not_there() -> None:
     assert "has no device 99; it has" in done.stderr
 
 
+def bus_of(*arguments: str, variables: dict[str, str] | None = None) -> str:
+    told = run(*SMALL, *arguments, variables=variables)
+    assert [row["status"] for row in told["rows"]] == ["ok"]
+    return str(told["context"]["device"]["pci_bus_id"])
+
+
+def test_each_of_several_devices_can_be_chosen() -> None:
+    told = json.loads(deepbench("env", "--format", "json").stdout)
+    devices = next(one["devices"] for one in told["backends"] if one["name"] == "cuda")
+    if len(devices) < 2:
+        pytest.skip("this machine has one device")
+    first, second = bus_of(), bus_of("--device", "1")
+    assert first != second
+    assert bus_of(variables={"CUDA_VISIBLE_DEVICES": "1"}) == second
+
+
 def test_hidden_devices_are_none_and_that_is_recorded() -> None:
     hidden = {"CUDA_VISIBLE_DEVICES": ""}
     done = deepbench(*SMALL, "--backend", "cuda", variables=hidden)
