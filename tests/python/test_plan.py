@@ -57,6 +57,19 @@ def test_rows_of_a_set(op: str, words: list[str], count: int) -> None:
     assert len(rows(op, *words)) == count
 
 
+def test_phases_that_a_backend_has_in_one_call_are_one_row() -> None:
+    def phases(*words: str, joint: dict[str, str]) -> list[object]:
+        line = flags.parse(words, FLAGS)
+        hello = {**HELLO, "backend": {"name": "cpu", "joint_phases": joint}}
+        planned = plan(select("rnn", line.words, False), run_options(line), hello)
+        return [row.attributes["phase"] for row in planned]
+
+    assert phases("train", joint={"rnn": "bwd"}) == ["fwd", "bwd"] * 53
+    assert phases("train", joint={"conv": "bwd"}) == ["fwd", "bwd_data", "bwd_weights"] * 53
+    # What is named is asked for as it is.
+    assert phases("train", "phase=bwd_data", joint={"rnn": "bwd"}) == ["bwd_data"] * 53
+
+
 def test_corrected_set() -> None:
     assert rows("all_reduce")[4].attributes["elements"] == 16777217
     assert rows("all_reduce", "--corrected")[4].attributes["elements"] == 16777216

@@ -48,9 +48,8 @@ class PlannedRow:
 def plan(selection: Selection, options: RunOptions, hello: Json | None) -> list[PlannedRow]:
     """Every row in order. Before the backend has answered (`hello` is None) it serves to find
     mistakes: default precisions are provisional then. Raises UsageError."""
-    device = None if hello is None else hello.get("device") or {}
     backend = ((hello or {}).get("backend") or {}).get("name") or ""
-    wanted = list(selection.source.problems(parser(backend, selection.set), device))
+    wanted = list(selection.source.problems(parser(backend, selection.set), hello))
     _check_constants(wanted, options)
     if options.quick and selection.many:
         wanted = quick(wanted)

@@ -1,14 +1,15 @@
 """What a command line asks to be run: suites, problems that were written out, or the memory sweep.
 
 A Source yields problems; what only the backend knows comes from outside: the default precision
-with the parser, the sizes of the caches with the device. plan.py makes rows of them.
+with the parser, the sizes of the caches and the phases of one call with the hello. plan.py makes
+rows of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from deepbench import suites
@@ -28,7 +29,7 @@ from deepbench.suites import Suite
 if TYPE_CHECKING:
     from deepbench._core import Problem
 
-Device = Mapping[str, Any]
+Json = Mapping[str, Any]
 Parse = Callable[[str, str], "Problem"]  # a line, and key=value words for what it leaves open
 
 
@@ -45,8 +46,8 @@ class Wanted:
 class Source(Protocol):
     """Where problems come from."""
 
-    def problems(self, parse: Parse, device: Device | None) -> Iterator[Wanted]:
-        """The problems in order. `device` is None before the backend has answered. Raises
+    def problems(self, parse: Parse, hello: Json | None) -> Iterator[Wanted]:
+        """The problems in order. `hello` is the backend's, None before it has answered. Raises
         UsageError for a problem that makes no sense."""
 
 
@@ -67,9 +68,11 @@ class SuiteSource:
     suites: Sequence[Suite]
     chosen: Mapping[str, str]  # wins over the suites' defaults; ignored by operations without it
 
-    def problems(self, parse: Parse, device: Device | None) -> Iterator[Wanted]:
+    def problems(self, parse: Parse, hello: Json | None) -> Iterator[Wanted]:
         keys = parameter_names()
+        joint = ((hello or {}).get("backend") or {}).get("joint_phases") or {}
         for suite in self.suites:
+            suite = with_joint_phases(suite, joint)
             with refusing():
                 parsed = suites.problems(suite, parse, self.chosen, keys)
             for entry, problem in parsed:
@@ -83,7 +86,7 @@ class LineSource:
 
     lines: Sequence[str]
 
-    def problems(self, parse: Parse, device: Device | None) -> Iterator[Wanted]:
+    def problems(self, parse: Parse, hello: Json | None) -> Iterator[Wanted]:
         for line in self.lines:
             try:
                 problem = parse(line, "")
@@ -98,16 +101,26 @@ class MemorySweep:
 
     kinds: Sequence[str]
 
-    def problems(self, parse: Parse, device: Device | None) -> Iterator[Wanted]:
+    def problems(self, parse: Parse, hello: Json | None) -> Iterator[Wanted]:
         lines = [
             f"memory kind={kind} bytes={size}"
             for kind in self.kinds
-            for size in sweep_sizes(device or {})
+            for size in sweep_sizes((hello or {}).get("device") or {})
         ]
-        return LineSource(lines).problems(parse, device)
+        return LineSource(lines).problems(parse, hello)
 
 
-def sweep_sizes(device: Device) -> list[int]:
+def with_joint_phases(suite: Suite, joint: Mapping[str, str]) -> Suite:
+    """The suite for a backend that computes some phases in one call: {"rnn": "bwd"} stands for
+    bwd_data and bwd_weights. A suite with phases has one operation."""
+    whole = joint.get(suite.entries[0].text.split(maxsplit=1)[0])
+    if whole is None:
+        return suite
+    phases = (whole if phase.startswith(f"{whole}_") else phase for phase in suite.phases)
+    return replace(suite, phases=tuple(dict.fromkeys(phases)))
+
+
+def sweep_sizes(device: Json) -> list[int]:
     """Half of each cache, and four times the last: ascending, in whole pages."""
     last = device.get("last_level_cache_bytes") or 64 << 20
     levels = [device.get("cache.l1_bytes"), device.get("cache.l2_bytes"), last]

@@ -174,6 +174,9 @@ typedef struct deepbench_backend {
    *   library.NAME.version  library.NAME.path   when it can be used
    *   library.NAME.reason                       when it cannot: one line with the cure
    *   library.NAME.found_by                     how it was found, where there are several ways
+   *   joint_phase.OP (text)  the phase that stands for all of the operation's phases whose names
+   *                          continue it, where one call computes them together: "bwd" for
+   *                          bwd_data and bwd_weights
    * and any further facts about the backend as a whole. warning.* (text) is shown to the user. */
   deepbench_status (*describe)(deepbench_sink sink);
 

@@ -144,7 +144,8 @@ TEST_CASE("the hello says what answered") {
   script(
       "libraries one two; absent three not installed: pip install three; devices 2;"
       "when device=1 emit describe_device name The other; emit describe_device warning.load busy;"
-      "emit describe warning.mixed two majors; emit environment FAKE_THREADS 4;"
+      "emit describe warning.mixed two majors; emit describe joint_phase.rnn bwd; emit environment "
+      "FAKE_THREADS 4;"
       " emit environment FAKE_SET_BY_USER no");
   setenv("FAKE_SET_BY_USER", "mine", 1);
   unsetenv("FAKE_THREADS");
@@ -157,6 +158,7 @@ TEST_CASE("the hello says what answered") {
   CHECK(hello["backend"]["name"].text == "fake");
   CHECK(hello["backend"]["path"].text == plugin_path("fake"));
   CHECK(hello["backend"]["reason"].is_null());
+  CHECK(hello["backend"]["joint_phases"]["rnn"].text == "bwd");
   CHECK(hello["device"]["index"].number == 1);
   CHECK(hello["device_count"].number == 2);
   CHECK(hello["device"]["name"].text == "The other");

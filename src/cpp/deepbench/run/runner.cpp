@@ -277,6 +277,16 @@ void write_libraries(JsonWriter& json, const Attributes& facts) {
   json.end_object();
 }
 
+// {"rnn": "bwd"}
+void write_joint_phases(JsonWriter& json, const Attributes& facts) {
+  constexpr std::string_view kPrefix = "joint_phase.";
+  json.key("joint_phases").begin_object();
+  for (const auto& [name, value] : facts.items())
+    if (name.compare(0, kPrefix.size(), kPrefix) == 0)
+      json.member(name.substr(kPrefix.size()), value);
+  json.end_object();
+}
+
 // What can be had of a backend that may be broken: each part that can be asked for.
 struct Inspection {
   Attributes environment, facts;
@@ -311,7 +321,9 @@ std::string Runner::hello() const {
   JsonWriter json;
   json.begin_object().member("type", "hello").member("version", DEEPBENCH_VERSION);
   json.key("backend").begin_object().member("name", backend_.name());
-  json.member("path", backend_.path()).member_or_null("reason", why_).end_object();
+  json.member("path", backend_.path()).member_or_null("reason", why_);
+  write_joint_phases(json, facts_);
+  json.end_object();
   json.key("device").begin_object().member("index", defaults_.device);
   write_facts(json, device_);
   json.end_object().member("device_count", int64_t{device_count_});
