@@ -70,6 +70,13 @@ def test_phases_that_a_backend_has_in_one_call_are_one_row() -> None:
     assert phases("train", "phase=bwd_data", joint={"rnn": "bwd"}) == ["bwd_data"] * 53
 
 
+def test_device_sets_run_on_one_thread() -> None:
+    assert options().for_set("inference_device").rows == {"threads": "1"}
+    assert options("--threads", "3").for_set("inference_device").rows == {"threads": "3"}
+    assert options().for_set("inference_server").rows == {}
+    assert options().for_set(None).rows == {}
+
+
 def test_corrected_set() -> None:
     assert rows("all_reduce")[4].attributes["elements"] == 16777217
     assert rows("all_reduce", "--corrected")[4].attributes["elements"] == 16777216

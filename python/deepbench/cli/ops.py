@@ -18,7 +18,7 @@ def main(op: str, arguments: Sequence[str]) -> int:
         return 0
     options = run_options(line)
     selection = select(op, line.words, options.corrected)
-    return Sweep(selection, options, [op, *arguments]).run()
+    return Sweep(selection, options.for_set(selection.set), [op, *arguments]).run()
 
 
 def help_text(op: str) -> str:

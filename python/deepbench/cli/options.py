@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from deepbench.cli.errors import UsageError
@@ -93,6 +93,12 @@ class RunOptions:
     @property
     def once(self) -> bool:
         return self.rows.get("once") == "yes"
+
+    def for_set(self, name: str | None) -> RunOptions:
+        """The options for a set: those of devices run on one thread, unless --threads says else."""
+        if name != "inference_device" or "threads" in self.rows:
+            return self
+        return replace(self, rows={**self.rows, "threads": "1"})
 
     def worker_words(self) -> list[str]:
         """The options as a worker's command line takes them."""
