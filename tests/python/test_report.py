@@ -8,9 +8,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
-from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,22 +17,7 @@ from hypothesis import strategies as st
 from deepbench.report import FORMATS, FormatError, create
 from deepbench.report.outline import outline
 from example_rows import make_context, make_gemm, make_memory, make_row, without_times
-
-GOLDEN = Path(__file__).parents[1] / "golden" / "report"
-
-
-def render(name: str, rows: Sequence[dict[str, Any]], context: dict[str, Any] | None = None) -> str:
-    report = create(name)
-    problems = [(row["op"] or "?", row["attributes"] or {}, row["work"]["flops"]) for row in rows]
-    text = report.begin(context or make_context(rows=len(rows)), outline(problems))
-    return text + "".join(report.row(row) for row in rows) + report.end()
-
-
-def check_golden(file: str, text: str) -> None:
-    path = GOLDEN / file
-    if os.environ.get("DEEPBENCH_UPDATE_GOLDEN"):
-        path.write_bytes(text.encode())
-    assert text == path.read_bytes().decode()
+from rendered import check_golden, render
 
 
 def gemm_rows() -> list[dict[str, Any]]:
@@ -83,33 +65,6 @@ def test_gemm(name: str) -> None:
 @pytest.mark.parametrize("name", ["table", "csv", "markdown"])
 def test_several_operations(name: str) -> None:
     check_golden(f"mixed.{name}", render(name, mixed_rows()))
-
-
-def test_legacy_int8_inference() -> None:
-    rows = [make_gemm(0, precision="int8"), make_gemm(1, m=35, precision="int8")]
-    rows[1]["padding"] = {"rule": "m to a multiple of 4", "dimensions": {"m": 36}}
-    context = make_context(set="inference_server", rows=2)
-    check_golden("int8_inference.legacy", render("legacy", rows, context))
-
-
-def test_legacy_columns_are_where_they_were() -> None:
-    """Facts of the original's output, independent of the golden file."""
-    lines = render("legacy", gemm_rows()[:2]).splitlines()
-    assert lines[0] == "Running training benchmark ".rjust(45)
-    assert lines[1] == "Times".rjust(30)
-    assert lines[2] == "-" * 88
-    header = "    m       n      k      a_t     b_t      precision        time (usec) "
-    assert lines[3] == header
-    row = lines[4]
-    widths = [7, 7, 7, 7, 7, 13, 20]
-    cells = [row[sum(widths[:i]) : sum(widths[: i + 1])].strip() for i in range(len(widths))]
-    assert cells == ["1760", "16", "1760", "0", "1", "float", "100"]
-    assert len(row) == sum(widths)
-
-
-def test_legacy_has_only_what_the_original_had() -> None:
-    with pytest.raises(FormatError, match="prints only gemm, not memory"):
-        render("legacy", [make_memory()])
 
 
 def test_group_that_is_unsupported_is_one_line() -> None:

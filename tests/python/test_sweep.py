@@ -322,7 +322,9 @@ def test_mistakes_show_before_anything_starts() -> None:
 
     with pytest.raises(UsageError, match="gemm needs k="):
         run(Untouchable(), "gemm", "m=1", "n=2")
-    with pytest.raises(FormatError, match="--format legacy prints only gemm, not memory"):
+    with pytest.raises(
+        FormatError, match="--format legacy prints gemm conv rnn sparse_gemm, not memory"
+    ):
         run(Untouchable(), "memory", "--format", "legacy")
 
 

@@ -1,0 +1,71 @@
+"""The original benchmark's text, column for column, misprints included, for scripts that read it.
+
+One section an operation, as the original had one program for each. Times are whole microseconds
+(cut off, not rounded; the median here, a mean there), `Not Supported` where there is no time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from deepbench.report import Context, FormatError, Row
+from deepbench.report.legacy.conv import Conv
+from deepbench.report.legacy.gemm import Gemm
+from deepbench.report.legacy.rnn import Rnn
+from deepbench.report.legacy.sparse_gemm import SparseGemm
+from deepbench.report.outline import Outline
+
+
+class Section(Protocol):
+    """What one program of the original printed: each call returns the text that is due."""
+
+    def head(self) -> str:
+        """Everything above the first row."""
+
+    def row(self, row: Row) -> str:
+        """What a row, of a phase perhaps, completes."""
+
+    def end(self) -> str:
+        """What is left, and the footer."""
+
+
+# By operation: made from whether the set is one of inference, and the precision of the first row.
+_SECTIONS: dict[str, Callable[[bool, str], Section]] = {
+    "gemm": Gemm,
+    "conv": Conv,
+    "rnn": Rnn,
+    "sparse_gemm": SparseGemm,
+}
+
+
+class Legacy:
+    """Sections, one after the other."""
+
+    def __init__(self) -> None:
+        self._inference = False
+        self._op: str | None = None
+        self._section: Section | None = None
+
+    def begin(self, context: Context, outline: Outline) -> str:
+        others = [op for op in outline if op not in _SECTIONS]
+        if others:
+            raise FormatError(
+                f"--format legacy prints {' '.join(_SECTIONS)}, not {' '.join(others)}; "
+                "use --format table"
+            )
+        self._inference = str(context.get("set") or "").startswith("inference")
+        return ""
+
+    def row(self, row: Row) -> str:
+        text = ""
+        if self._section is None or row["op"] != self._op:
+            text = self.end()
+            precision = str((row.get("attributes") or {}).get("precision", ""))
+            self._op = str(row["op"])
+            self._section = _SECTIONS[self._op](self._inference, precision)
+            text += self._section.head()
+        return text + self._section.row(row)
+
+    def end(self) -> str:
+        return "" if self._section is None else self._section.end()

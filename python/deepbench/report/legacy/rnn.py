@@ -1,0 +1,49 @@
+"""As `rnn_bench` printed. Both gradients of one call stand in the column of the inputs'."""
+
+from __future__ import annotations
+
+from deepbench.report import Row
+from deepbench.report.legacy.text import (
+    PhaseCollector,
+    Phases,
+    attributes,
+    banner,
+    microseconds,
+    of_problem,
+    shown,
+)
+
+_HEADER = "    type    hidden   N     timesteps   precision   fwd_time (usec)   "
+_TRAINING = "bwd_inputs_time (usec)  bwd_params_time (usec)"
+_WIDTHS = {"cell": 8, "hidden": 8, "batch": 8, "timesteps": 8, "precision": 14}
+
+
+class Rnn:
+    """Recurrent layers."""
+
+    def __init__(self, inference: bool, precision: str) -> None:
+        del precision  # it changes no column
+        self._inference = inference
+        self._collector = PhaseCollector()
+
+    def head(self) -> str:
+        columns = "" if self._inference else _TRAINING
+        return f"{banner(self._inference)}{'-' * 115}\n{_HEADER}{columns}\n"
+
+    def row(self, row: Row) -> str:
+        return self._line(self._collector.add(row))
+
+    def end(self) -> str:
+        return self._line(self._collector.take())
+
+    def _line(self, phases: Phases | None) -> str:
+        if phases is None:
+            return ""
+        values = attributes(of_problem(phases))
+        cells = [f"{values.get(name, 0):>{width}}" for name, width in _WIDTHS.items()]
+        cells.append(f"{shown(microseconds(phases.get('fwd'))):>18}")
+        if not self._inference:
+            inputs = phases.get("bwd_data") or phases.get("bwd")
+            for row in (inputs, phases.get("bwd_weights")):
+                cells.append(f"{shown(microseconds(row)):>20}")
+        return "".join(cells) + "\n"

@@ -1,0 +1,36 @@
+"""As `sparse_bench` printed: the sparse time, the dense one, and their ratio."""
+
+from __future__ import annotations
+
+from deepbench.report import Row
+from deepbench.report.legacy.text import attributes, microseconds, shown
+
+_HEADER = (
+    "    m       n      k      a_t     b_t    sparsity   sparse time (usec)  dense time (usec)"
+    "  speedup"
+)
+
+
+class SparseGemm:
+    """Sparse products."""
+
+    def __init__(self, inference: bool, precision: str) -> None:
+        del inference, precision  # they change no column
+
+    def head(self) -> str:
+        return f"{'Times':>30}\n{'-' * 110}\n{_HEADER}\n"
+
+    def row(self, row: Row) -> str:
+        values = attributes(row)
+        metrics = {metric["name"]: metric["value"] for metric in row.get("metrics") or ()}
+        dense_ns, speedup = metrics.get("dense_time"), metrics.get("speedup")
+        cells = [f"{values.get(name, 0):>7}" for name in ("m", "n", "k")]
+        cells += [f"{values.get(name) == 't':>7d}" for name in ("trans_a", "trans_b")]
+        cells.append(f"{values.get('sparsity', 0):>11}")
+        cells.append(f"{shown(microseconds(row)):>16}")
+        cells.append(f"{shown(None if dense_ns is None else int(dense_ns)):>16}")
+        cells.append(f"{'' if speedup is None else f'{speedup:.3f}':>20}")
+        return "".join(cells) + "\n"
+
+    def end(self) -> str:
+        return ""
