@@ -1,9 +1,10 @@
 """deepbench against a bare loop over oneDNN, in turns, in one run.
 
-Goal: within 3 %. The bare loop (bare_onednn.cpp) knows nothing of deepbench; build it first, see
-CMakeLists.txt.
+Goal: within 3 %. The bare loops (bare_onednn.cpp, bare_onednn_conv.cpp) know nothing of deepbench;
+build them first, see CMakeLists.txt. Which operation is compared follows from the program's name.
 
-    python benchmarks/against_bare_loop.py build/benchmarks/bare_onednn [options of deepbench gemm]
+    python benchmarks/against_bare_loop.py build/benchmarks/bare_onednn [options of deepbench]
+    python benchmarks/against_bare_loop.py build/benchmarks/bare_onednn_conv [options of deepbench]
 """
 
 from __future__ import annotations
@@ -12,24 +13,39 @@ import os
 import statistics
 import subprocess
 import sys
+from pathlib import Path
 
 from sweeping import median_us, sweep
 
-PROBLEMS = (
-    ("1760", "128", "1760", "float"),
-    ("2560", "7000", "2560", "float"),
-    ("1760", "128", "1760", "bfloat16"),
-    ("2560", "7000", "2560", "bfloat16"),
-    ("1760", "128", "1760", "int8"),
-    ("2560", "7000", "2560", "int8"),
-)
+_SQUARE = "w=28 h=28 c=128 n=8 k=128 s=3 r=3 pad_w=1 pad_h=1"
+
+# Problems that both sides read; what is left out has the same default on both.
+PROBLEMS = {
+    "gemm": (
+        "m=1760 n=128 k=1760 precision=float",
+        "m=2560 n=7000 k=2560 precision=float",
+        "m=1760 n=128 k=1760 precision=bfloat16",
+        "m=2560 n=7000 k=2560 precision=bfloat16",
+        "m=1760 n=128 k=1760 precision=int8",
+        "m=2560 n=7000 k=2560 precision=int8",
+    ),
+    "conv": (
+        f"{_SQUARE} precision=float phase=fwd",
+        f"{_SQUARE} precision=float phase=bwd_data",
+        f"{_SQUARE} precision=float phase=bwd_filter",
+        f"{_SQUARE} precision=bfloat16 phase=fwd",
+        f"{_SQUARE} precision=int8 x_type=u8 phase=fwd",
+        "w=14 h=14 c=256 n=1 k=1024 s=1 r=1 precision=float phase=fwd",
+        "w=112 h=112 c=64 n=8 k=128 s=3 r=3 pad_w=1 pad_h=1 precision=float phase=fwd",
+    ),
+}
+PROGRAMS = {"bare_onednn": "gemm", "bare_onednn_conv": "conv"}
 TURNS = 5
 
 
-def bare_us(program: str, problem: tuple[str, ...], environment: dict[str, str]) -> float | None:
-    m, n, k, precision = problem
+def bare_us(program: str, problem: str, environment: dict[str, str]) -> float | None:
     done = subprocess.run(
-        [program, f"m={m}", f"n={n}", f"k={k}", f"precision={precision}"],
+        [program, *problem.split()],
         capture_output=True,
         text=True,
         check=False,
@@ -41,33 +57,33 @@ def bare_us(program: str, problem: tuple[str, ...], environment: dict[str, str])
     return float(figures["median_us"])
 
 
-def compare(program: str, problem: tuple[str, ...], options: list[str]) -> str:
-    m, n, k, precision = problem
-    label = f"{m}x{n}x{k} {precision}"
+def compare(program: str, op: str, problem: str, options: list[str]) -> str:
+    label = f"{op} {problem}"
     ours, bare = [], []
     for _ in range(TURNS):
-        run = sweep("gemm", f"m={m}", f"n={n}", f"k={k}", f"precision={precision}", *options)
+        run = sweep(op, *problem.split(), *options)
         row = run.rows[0]
         if row["status"] != "ok":
-            return f"{label:28} {row['status']}: {row['reason']}"
+            return f"{label:84} {row['status']}: {row['reason']}"
         ours.append(median_us(row))
         # The same binding of threads as the worker's.
         time_us = bare_us(program, problem, run.context.get("environment", {}))
         if time_us is None:
-            return f"{label:28} the bare loop cannot run it"
+            return f"{label:84} the bare loop cannot run it"
         bare.append(time_us)
     ratio = statistics.median(ours) / statistics.median(bare)
     return (
-        f"{label:28} deepbench {statistics.median(ours):12.1f} us   "
+        f"{label:84} deepbench {statistics.median(ours):12.1f} us   "
         f"bare {statistics.median(bare):12.1f} us   ratio {ratio:.4f}"
     )
 
 
 def main() -> None:
-    if len(sys.argv) < 2:
+    op = PROGRAMS.get(Path(sys.argv[1]).name) if len(sys.argv) > 1 else None
+    if op is None:
         sys.exit(__doc__)
-    for problem in PROBLEMS:
-        print(compare(sys.argv[1], problem, sys.argv[2:]), flush=True)
+    for problem in PROBLEMS[op]:
+        print(compare(sys.argv[1], op, problem, sys.argv[2:]), flush=True)
 
 
 if __name__ == "__main__":

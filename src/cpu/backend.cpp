@@ -13,10 +13,16 @@ namespace deepbench::cpu {
 namespace {
 
 // In order of preference within an operation.
-constexpr std::array<plugin::Route, 4> kRoutes = {{
+constexpr std::array<plugin::Route, 10> kRoutes = {{
     {"gemm", "onednn", true, onednn_gemm},
     {"gemm", "openblas", true, openblas_gemm},
     {"gemm", "mkl", true, mkl_gemm},
+    {"conv", "onednn", true, onednn_conv},
+    {"rnn", "onednn", true, onednn_rnn},
+    {"rnn", "reference", false, reference_rnn},
+    {"sparse_gemm", "eigen", true, eigen_sparse_gemm},
+    {"sparse_gemm", "mkl", true, mkl_sparse_gemm},
+    {"sparse_gemm", "onednn", true, onednn_sparse_gemm},
     {"memory", "threads", false, threads_memory},
 }};
 
@@ -43,6 +49,7 @@ class CpuBackend final : public plugin::Backend {
         sink.text(prefix + ".reason", facts.reason);
       }
     }
+    sink.text("joint_phase.rnn", "bwd");  // oneDNN computes both gradients in one call
   }
 
   int32_t device_count() override { return 1; }

@@ -13,6 +13,12 @@ using plugin::LibraryFacts;
 Implementation& onednn_gemm();
 Implementation& openblas_gemm();
 Implementation& mkl_gemm();
+Implementation& onednn_conv();
+Implementation& onednn_rnn();
+Implementation& reference_rnn();
+Implementation& eigen_sparse_gemm();
+Implementation& mkl_sparse_gemm();
+Implementation& onednn_sparse_gemm();
 Implementation& threads_memory();
 
 }  // namespace deepbench::cpu

@@ -2,6 +2,7 @@
 // building: nothing to call it by.
 #include "deepbench/plugin.hpp"
 #include "implementation.hpp"
+#include "ops/sparse_gemm/dense.hpp"
 
 namespace deepbench::cpu {
 namespace {
@@ -31,5 +32,22 @@ Implementation& onednn_gemm() {
   static auto* implementation = new AbsentOnednn();
   return *implementation;
 }
+
+Implementation& onednn_rnn() {
+  static auto* implementation = new AbsentOnednn();
+  return *implementation;
+}
+
+Implementation& onednn_conv() {
+  static auto* implementation = new AbsentOnednn();
+  return *implementation;
+}
+
+Implementation& onednn_sparse_gemm() {
+  static auto* implementation = new AbsentOnednn();
+  return *implementation;
+}
+
+DenseEngine onednn_dense_engine() { return {}; }
 
 }  // namespace deepbench::cpu

@@ -85,6 +85,12 @@ def test_a_bundled_library_comes_with_its_licences() -> None:
     assert present == ({"LICENSE", "THIRD-PARTY-PROGRAMS"} if bundled else set())
 
 
+def test_eigen_is_compiled_in_with_its_licence() -> None:
+    backend = (PACKAGE / "libdeepbench_cpu.so").read_bytes()
+    licence = PACKAGE / "licenses/eigen/MPL-2.0.txt"
+    assert licence.exists() == (b"built without Eigen" not in backend)
+
+
 def test_versions_agree() -> None:
     version = importlib.metadata.version("deepbench")
     assert version == _core.version

@@ -122,7 +122,7 @@ def test_headers(pair: tuple[str, str]) -> None:
     defaults = {"conv": {"phase": "fwd"}, "rnn": {"phase": "fwd", "mode": "inference"}}
     assert suite.phases == phases
     assert suite.defaults == (defaults.get(op, {}) if inference else {})
-    assert suite.constant == (("a",) if inference and op == "gemm" else ())
+    assert suite.constant == ({"gemm": ("a",), "conv": ("w",)}.get(op, ()) if inference else ())
 
 
 @every_set

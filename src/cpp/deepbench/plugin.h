@@ -91,6 +91,7 @@ typedef struct deepbench_sink {
  *   workspace    integer  workspace limit in bytes
  *   inputs       text     "uniform" (default), "zeros" or "ones"
  *   limit        integer  at most so many candidates are wanted, the most promising (0: all)
+ *   baseline     integer  0: prepare measures nothing that the call is compared with (1)
  *   constant     text     operands that are constant in their application ("a", or "a,b"): they
  *                         may be stored otherwise beforehand; others are converted inside the call
  */

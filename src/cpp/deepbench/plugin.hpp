@@ -107,6 +107,7 @@ struct Options {
   std::string inputs = "uniform";
   std::string constant;
   int64_t limit = 0;
+  bool baseline = true;
 
   Options() = default;
   explicit Options(deepbench_values raw) {
@@ -123,6 +124,7 @@ struct Options {
     inputs = values.text("inputs", inputs);
     constant = values.text("constant");
     limit = values.integer("limit", limit);
+    baseline = values.integer("baseline", 1) != 0;
   }
 
   // Whether the operand ("a") may be stored otherwise before the call.

@@ -2,13 +2,11 @@
 #include "onednn/primitive_call.hpp"
 
 #include <algorithm>
-#include <array>
 
 namespace deepbench::cpu::onednn {
 namespace {
 
 constexpr double kMostReferenceFlops = 1e9;
-constexpr int kReorders = 5;
 
 }  // namespace
 
@@ -52,8 +50,12 @@ void PrimitiveCall::describe(plugin::Sink& sink) const {
 
 void PrimitiveCall::set(uint64_t copy, int argument, const_dnnl_memory_desc_t description,
                         void* data) {
-  memories_.push_back(memory_at(description, data));
-  arguments_[copy].push_back({argument, memories_.back().get()});
+  set(copy, argument, memory_at(description, data));
+}
+
+void PrimitiveCall::set(uint64_t copy, int argument, MemoryObject memory) {
+  arguments_[copy].push_back({argument, memory.get()});
+  memories_.push_back(std::move(memory));
 }
 
 const_dnnl_memory_desc_t PrimitiveCall::description(dnnl_query_t which, int index) const {
@@ -88,7 +90,7 @@ void refuse_hopeless(const std::string& implementation, double flops) {
 }
 
 double reorder(const_dnnl_memory_desc_t from_description, void* from,
-               const_dnnl_memory_desc_t to_description, void* to) {
+               const_dnnl_memory_desc_t to_description, void* to, int times) {
   const Api& api = Api::instance();
   dnnl_primitive_desc_t made = nullptr;
   api.check(api.reorder_primitive_desc_create_f(&made, from_description, api.engine(),
@@ -99,15 +101,15 @@ double reorder(const_dnnl_memory_desc_t from_description, void* from,
   const MemoryObject source = memory_at(from_description, from);
   const MemoryObject target = memory_at(to_description, to);
   const dnnl_exec_arg_t arguments[] = {{DNNL_ARG_FROM, source.get()}, {DNNL_ARG_TO, target.get()}};
-  std::array<double, kReorders> times{};
-  for (double& time : times) {
+  std::vector<double> took(size_t(times), 0.0);
+  for (double& time : took) {
     const Clock::time_point begin = Clock::now();
     api.check(api.primitive_execute_f(primitive.get(), api.stream(), 2, arguments), "reordering");
     api.check(api.stream_wait_f(api.stream()), "reordering");
     time = elapsed_ns(begin, Clock::now());
   }
-  std::nth_element(times.begin(), times.begin() + kReorders / 2, times.end());
-  return times[kReorders / 2];
+  std::nth_element(took.begin(), took.begin() + times / 2, took.end());
+  return took[size_t(times / 2)];
 }
 
 dnnl_data_type_t data_type(deepbench_type type) {

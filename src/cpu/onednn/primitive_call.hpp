@@ -42,6 +42,7 @@ class PrimitiveCall : public Call {
  protected:
   // The argument DNNL_ARG_... of this copy lies at `data`.
   void set(uint64_t copy, int argument, const_dnnl_memory_desc_t description, void* data);
+  void set(uint64_t copy, int argument, MemoryObject memory);
   const_dnnl_memory_desc_t description(dnnl_query_t which, int index = 0) const;
 
  private:
@@ -70,7 +71,7 @@ void refuse_hopeless(const std::string& implementation, double flops);
 // Reorders data at `from` into `to`, several times; the median of what that took, in ns: the first
 // also touches fresh pages.
 double reorder(const_dnnl_memory_desc_t from_description, void* from,
-               const_dnnl_memory_desc_t to_description, void* to);
+               const_dnnl_memory_desc_t to_description, void* to, int times = 5);
 
 // oneDNN's name for how an element is stored; dnnl_data_type_undef where it has none.
 dnnl_data_type_t data_type(deepbench_type type);

@@ -90,5 +90,32 @@ TEST_CASE("a generated matrix times a vector, of every shape, is the plain sum")
   }
 }
 
+TEST_CASE("products of a matrix of which only a pattern counts") {
+  constexpr uint64_t kSeed = 9;
+  const Inputs inputs(kSeed, "uniform");
+  const Pattern pattern = {kSeed, 3, 0xc0000000u};
+  const GeneratedMatrix matrix = {inputs, DEEPBENCH_S8, 0, 1030, 40, &pattern};
+  for (bool transposed : {false, true}) {
+    const std::vector<double> x(transposed ? 1030 : 40, 3.0);
+    std::vector<double> sums(transposed ? 40 : 1030), squares(sums.size());
+    double counted = 0;
+    for (uint64_t row = 0; row < 1030; ++row)
+      for (uint64_t column = 0; column < 40; ++column) {
+        const uint64_t index = row + column * 1030;
+        if (deepbench_bits(kSeed, 3, index) >> 32 < pattern.least) continue;
+        const double value = deepbench_element(DEEPBENCH_S8, kSeed, 0, index);
+        sums[transposed ? column : row] += 3 * value;
+        squares[transposed ? column : row] += value * value;
+        ++counted;
+      }
+    CHECK(counted == doctest::Approx(10300).epsilon(0.05));
+    for_each_vector_unit([&] {
+      const MatrixSums got = times_vector(matrix, transposed, x);
+      CHECK(got.sums == sums);
+      CHECK(got.squares == squares);
+    });
+  }
+}
+
 }  // namespace
 }  // namespace deepbench

@@ -1,6 +1,7 @@
 // Calls through the table, fixture folders, environment variables.
 #include "harness.hpp"
 
+#include <cctype>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -37,8 +38,13 @@ NamedValues::NamedValues(const std::string& pairs) {
     char* end = nullptr;
     const long long number = std::strtoll(text.c_str(), &end, 10);
     const bool is_integer = !text.empty() && *end == '\0';
-    values_.push_back({name.c_str(), is_integer ? DEEPBENCH_INTEGER : DEEPBENCH_TEXT,
-                       is_integer ? number : 0, 0, text.c_str()});
+    const double real = std::strtod(text.c_str(), &end);
+    const bool is_real = !text.empty() && std::isdigit(text[0]) && *end == '\0';
+    values_.push_back({name.c_str(),
+                       is_integer ? DEEPBENCH_INTEGER
+                       : is_real  ? DEEPBENCH_REAL
+                                  : DEEPBENCH_TEXT,
+                       is_integer ? number : 0, is_real ? real : 0, text.c_str()});
   }
 }
 

@@ -15,7 +15,7 @@ extern "C" const deepbench_backend* deepbench_plugin();
 
 namespace deepbench::cpu_test {
 
-// Named values from text; what reads as an integer is one.
+// Named values from text; what reads as an integer, or a real number, is one.
 class NamedValues {
  public:
   explicit NamedValues(const std::string& pairs);  // "m=3 trans_a=n"

@@ -1,9 +1,10 @@
-// conv: output sizes and useful work.
+// conv: output sizes, useful work, the order of outputs, what makes no sense.
 #include "deepbench/ops/conv/conv.hpp"
 
 #include <doctest/doctest.h>
 
 #include "../suite_totals.hpp"
+#include "deepbench/core/status.hpp"
 
 namespace deepbench {
 namespace {
@@ -46,6 +47,94 @@ TEST_CASE("conv: groups divide the work") {
   const Conv whole = typed("w=9 h=9 c=4 n=2 k=8 s=3 r=3");
   CHECK(whole.flops() == 2.0 * 2 * 8 * 4 * 3 * 3 * 7 * 7);
   CHECK(typed("w=9 h=9 c=4 n=2 k=8 s=3 r=3 groups=4").flops() == whole.flops() / 4);
+}
+
+TEST_CASE("conv: work in three dimensions, and in 8 bits") {
+  const auto work = [](const std::string& line) {
+    const Problem problem = Problem::parse("conv " + line);
+    return problem.operation().work(problem);
+  };
+  const std::string line = "w=9 h=9 c=4 n=2 k=8 s=3 r=3 d=5 t=3";
+  CHECK(work(line).flops == 2.0 * 2 * 8 * 4 * 27 * 3 * 7 * 7);
+  CHECK(work(line).bytes == 4.0 * (2 * 4 * 5 * 81 + 8 * 4 * 27 + 2 * 8 * 3 * 49));
+  CHECK(work("w=9 h=9 c=4 n=2 k=8 s=3 r=3 precision=int8").bytes ==
+        2 * 4 * 81 + 8 * 4 * 9 + 4 * 2 * 8 * 49);  // int32 is stored
+}
+
+TEST_CASE("conv: the third dimension is part of a problem where it is used") {
+  const auto text = [](const std::string& line) { return Problem::parse("conv " + line).str(); };
+  const std::string flat = "w=9 h=9 c=4 n=2 k=8 s=3 r=3";
+  CHECK(text(flat) == text(flat + " d=1 t=1 pad_d=0 stride_d=1 dilation_d=1"));
+  CHECK(text(flat).find(" d=") == std::string::npos);
+  const std::string deep = text(flat + " d=5 pad_d=1 t=3");
+  CHECK(deep.find(" d=5 t=3 pad_d=1") != std::string::npos);
+  CHECK(Problem::parse(deep).str() == deep);
+  const Conv conv = typed(flat + " d=7 t=2 stride_d=2 dilation_d=3");
+  CHECK(conv.is_3d());
+  CHECK(conv.o() == 2);
+  CHECK_FALSE(typed(flat).is_3d());
+}
+
+TEST_CASE("conv: the type of x") {
+  const std::string line = "w=9 h=9 c=4 n=2 k=8 s=3 r=3 ";
+  CHECK(typed(line).x_type == DEEPBENCH_F32);
+  CHECK(typed(line + "precision=int8").x_type == DEEPBENCH_S8);
+  CHECK(typed(line + "precision=int8 x_type=u8").x_type == DEEPBENCH_U8);
+}
+
+TEST_CASE("conv: outputs are counted with the cheaper dimension to project slowest") {
+  const auto output = [](const std::string& line) {
+    return typed("w=7 h=7 s=3 r=3 pad_w=1 pad_h=1 " + line).output();
+  };
+  CHECK(output("n=4 c=3 k=5").slowest() == 5);
+  CHECK(output("n=6 c=3 k=5").slowest() == 6);
+  CHECK(output("n=4 c=3 k=8 groups=1").rows() == 4 * 49);
+  CHECK(output("n=4 c=8 k=8 groups=8").slowest() == 4);  // of one group there is one channel
+  CHECK(output("n=4 c=8 k=2 phase=bwd_data").slowest() == 8);
+  CHECK(output("n=9 c=8 k=2 phase=bwd_data").slowest() == 9);
+  CHECK(output("n=9 c=8 k=2 phase=bwd_filter").slowest() == 8);
+  CHECK(output("n=9 c=8 k=8 phase=bwd_filter").slowest() == 8);
+  CHECK(output("n=9 c=8 k=8 phase=bwd_filter").rows() == 8 * 9);
+  for (const bool second : {false, true}) {
+    const ConvOutput shape = {3, 5, 7, second};
+    CHECK(shape.index(2, 1, 4) == (second ? (1 * 3 + 2) * 7 + 4 : (2 * 5 + 1) * 7 + 4));
+    CHECK(shape.place(shape.index(2, 1, 4)) == (2 * 5 + 1) * 7 + 4);
+    CHECK(shape.rows() == (second ? 21 : 35));
+  }
+}
+
+std::string refusal(const std::string& line) {
+  try {
+    Problem::parse("conv " + line);
+  } catch (const InvalidProblem& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST_CASE("conv: what makes no sense is refused in a line") {
+  const std::string rest = " c=4 n=2 k=8 s=3 r=3";
+  CHECK(refusal("w=2 h=9" + rest) ==
+        "the filter's width, 3 with its dilation, is larger than the padded input's, w + 2 pad_w = "
+        "2: the output is empty");
+  CHECK(refusal("w=9 h=6 dilation_h=4 pad_h=1" + rest) ==
+        "the filter's height, 9 with its dilation, is larger than the padded input's, h + 2 pad_h "
+        "= 8: the output is empty");
+  CHECK(refusal("w=9 h=9 t=2" + rest).find("the filter's depth, 2 with") == 0);
+  CHECK(refusal("w=9 h=9 groups=3" + rest) == "groups=3 does not divide c=4");
+  CHECK(refusal("w=9 h=9 groups=4 c=4 n=2 k=6 s=3 r=3") == "groups=4 does not divide k=6");
+  CHECK(refusal("w=1000000000 h=1000000000 c=1000 n=1 k=1 s=1 r=1") ==
+        "the size of the input in bytes does not fit 64 bits");
+  CHECK(refusal("w=1 h=1 c=1000000000 n=1 k=1000000000 s=3 r=3 pad_w=5 pad_h=5") ==
+        "the size of the filter in bytes does not fit 64 bits");
+  CHECK(refusal("w=9 h=9 c=1 n=1000000000 k=1000000000 s=1 r=1") ==
+        "the size of the output in bytes does not fit 64 bits");
+  CHECK(refusal("w=10000 h=10000 c=100000 n=1 k=100000 s=3 r=3 pad_w=1 pad_h=1") ==
+        "the number of operations does not fit 64 bits");
+  CHECK(refusal("w=0 h=9" + rest).find("w=0: must be at least 1") == 0);
+  CHECK(refusal("w=9 h=9 pad_w=-1" + rest).find("pad_w=-1: must be at least 0") == 0);
+  CHECK(refusal("w=9 h=9 x_type=u8" + rest).find("x_type is a parameter only where") == 0);
+  CHECK(refusal("w=9 h=9 pad_d=0 d=0" + rest).find("d=0: must be at least 1") == 0);
 }
 
 }  // namespace

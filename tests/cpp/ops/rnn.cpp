@@ -3,7 +3,13 @@
 
 #include <doctest/doctest.h>
 
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "../suite_totals.hpp"
+#include "deepbench/core/operation.hpp"
+#include "deepbench/core/status.hpp"
 
 namespace deepbench {
 namespace {
@@ -31,6 +37,50 @@ TEST_CASE("rnn: gates of the cells") {
   CHECK(flops("gru") == 3 * one);
   CHECK(flops("gru_reset_before") == 3 * one);
   CHECK(flops("lstm") == 4 * one);
+}
+
+TEST_CASE("rnn: bytes are the weights once and each step's input and output") {
+  const auto work = [](const std::string& rest) {
+    const Problem problem = Problem::parse("rnn cell=lstm hidden=8 batch=2 timesteps=3 " + rest);
+    return problem.operation().work(problem);
+  };
+  CHECK(work("").bytes == 4 * (4 * 8 * 8 + 2 * 3 * 2 * 8));
+  CHECK(work("precision=bfloat16").bytes == 2 * (4 * 8 * 8 + 2 * 3 * 2 * 8));
+  CHECK(work("phase=bwd").flops == 2 * work("").flops);
+}
+
+TEST_CASE("rnn: what makes no sense is one clear line") {
+  const auto reason = [](const std::string& rest) -> std::string {
+    try {
+      Problem::parse("rnn cell=gru " + rest);
+    } catch (const InvalidProblem& error) {
+      return error.what();
+    }
+    return "";
+  };
+  CHECK(reason("hidden=8 batch=2 timesteps=3") == "");
+  for (const auto& [name, sizes] : {std::pair("hidden", "hidden=0 batch=2 timesteps=3"),
+                                    std::pair("batch", "hidden=8 batch=0 timesteps=3"),
+                                    std::pair("timesteps", "hidden=8 batch=2 timesteps=0")}) {
+    CHECK(reason(sizes).find(name) != std::string::npos);
+    CHECK(reason(sizes).find('\n') == std::string::npos);
+  }
+  CHECK(reason("hidden=8 batch=2 timesteps=3 mode=inference phase=bwd") ==
+        "mode=inference has no phase but fwd");
+  CHECK(reason("hidden=8 batch=10000000 timesteps=10000000") == "");
+  CHECK(reason("hidden=10000000 batch=10000000 timesteps=10000000").find("the sequence in bytes") !=
+        std::string::npos);
+}
+
+TEST_CASE("rnn: operands are named in the order of their streams") {
+  const std::vector<std::string> names = find_operation("rnn").operands();
+  CHECK(names[Rnn::kStreamX] == "x");
+  CHECK(names[Rnn::kStreamWx] == "wx");
+  CHECK(names[Rnn::kStreamU] == "u");
+  CHECK(names[Rnn::kStreamB] == "b");
+  CHECK(names[Rnn::kStreamH0] == "h0");
+  CHECK(names[Rnn::kStreamC0] == "c0");
+  CHECK(names[Rnn::kStreamDy] == "dy");
 }
 
 }  // namespace

@@ -1,9 +1,15 @@
-// sparse_gemm: useful work counts the non-zeros.
+// sparse_gemm: useful work counts the non-zeros, which are those that the hash says; what follows
+// from a time; the reference against the definition, and against wrong products.
 #include "deepbench/ops/sparse_gemm/sparse_gemm.hpp"
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
 #include "../suite_totals.hpp"
+#include "deepbench/core/status.hpp"
 
 namespace deepbench {
 namespace {
@@ -26,6 +32,238 @@ TEST_CASE("sparse_gemm: work of one problem") {
   CHECK(work.flops == 2 * 50 * 3);  // 50 of 200 are not zero
   // Values and column indices, row offsets, B once, C twice.
   CHECK(work.bytes == 50 * (4 + 4) + 11 * 4 + 20 * 3 * 4 + 2 * 10 * 3 * 4);
+}
+
+SparseGemm typed(const std::string& line) { return sparse_gemm_problem(Problem::parse(line)); }
+
+TEST_CASE("sparse_gemm: where elements are stored, by columns and by rows") {
+  const SparseGemm col = typed("sparse_gemm m=4 n=6 k=5 sparsity=0.5");
+  CHECK(col.index_a(1, 2) == 1 + 2 * 4);
+  CHECK(col.index_b(2, 3) == 2 + 3 * 5);
+  CHECK(col.index_c(1, 3) == 1 + 3 * 4);
+  const SparseGemm row = typed("sparse_gemm m=4 n=6 k=5 sparsity=0.5 order=row trans_a=t");
+  CHECK(row.index_a(1, 2) == 2 + 1 * 5);
+  CHECK(row.rows_a() == 5);
+  CHECK(row.index_b(2, 3) == 3 + 2 * 6);
+  CHECK(row.index_c(1, 3) == 3 + 1 * 6);
+  CHECK(typed("sparse_gemm m=4 n=6 k=5 sparsity=0.5 trans_b=t").index_b(2, 3) == 3 + 2 * 6);
+  CHECK(typed("sparse_gemm m=4 n=6 k=5 sparsity=0.5 trans_b=t order=row").index_b(2, 3) ==
+        2 + 3 * 5);
+}
+
+TEST_CASE("sparse_gemm: the share of zeros is the one asked for, and sparsity=0 is dense") {
+  for (const double sparsity : {0.0, 0.25, 0.5, 0.9, 0.95, 0.999}) {
+    SparseGemm gemm = typed("sparse_gemm m=1000 n=1 k=1000 sparsity=0");
+    gemm.sparsity = sparsity;
+    double nonzeros = 0;
+    for (uint64_t index = 0; index < 1000000; ++index) nonzeros += gemm.is_nonzero(3, index);
+    const double deviation = std::sqrt(1e6 * sparsity * (1 - sparsity));
+    CHECK(std::abs(nonzeros - gemm.nnz()) <= 4 * deviation);
+  }
+  SparseGemm edge = typed("sparse_gemm m=1 n=1 k=1 sparsity=0");
+  CHECK(edge.least_word() == 0);
+  edge.sparsity = 1 - 1.0 / 4294967296;
+  CHECK(edge.least_word() == 4294967295u);
+}
+
+TEST_CASE("sparse_gemm: what makes no sense is refused in one line") {
+  const auto reason = [](const std::string& line) -> std::string {
+    try {
+      Problem::parse("sparse_gemm " + line);
+      return "";
+    } catch (const InvalidProblem& error) {
+      return error.what();
+    }
+  };
+  const auto contains = [&](const std::string& line, const char* part) {
+    const std::string text = reason(line);
+    CAPTURE(text);
+    CHECK(text.find(part) != std::string::npos);
+    CHECK(text.find('\n') == std::string::npos);
+  };
+  CHECK(reason("m=1 n=1 k=1 sparsity=0") == "");
+  CHECK(reason("m=1 n=1 k=1 sparsity=0.9999999") == "");
+  contains("m=1 n=1 k=1", "sparsity");
+  contains("m=1 n=1 k=1 sparsity=1", "sparsity=1: must be at most");
+  contains("m=1 n=1 k=1 sparsity=-0.1", "sparsity=-0.1: must be at least 0");
+  contains("m=1 n=1 k=1 sparsity=nan", "sparsity=nan");
+  contains("m=1 n=1 k=1 sparsity=0.99999999999", "must be at most");
+  contains("m=0 n=1 k=1 sparsity=0.5", "m=0: must be at least 1");
+  contains("m=1 n=1 k=1 sparsity=0.5 order=diagonal", "order=diagonal");
+  contains("m=2147483647 n=9 k=2147483647 sparsity=0.5", "2 m n k");
+  contains("m=3000000000 n=1 k=1 sparsity=0.5", "32-bit indices");
+  contains("m=1 n=1 k=3000000000 sparsity=0.5", "32-bit indices");
+  contains("m=1000000 n=1 k=1000000 sparsity=0.5", "the non-zeros, must be at most 2147483647");
+  CHECK(reason("m=1000000 n=1 k=1000000 sparsity=0.999") == "");
+}
+
+TEST_CASE("sparse_gemm: rates and the speedup follow from the time and the kernel's facts") {
+  const Problem problem = Problem::parse("sparse_gemm m=100 n=10 k=50 sparsity=0.9");
+  Attributes facts;
+  facts.set("nnz", int64_t{490});
+  facts.set("metric.dense_time", 30.0);
+  const auto metrics = problem.operation().derived(problem, facts, 2000.0);
+  const auto value = [&](const std::string& name) {
+    for (const Metric& metric : metrics)
+      if (metric.name == name) return metric.value;
+    return -1.0;
+  };
+  CHECK(value("nnz") == 490);
+  CHECK(value("nnz_rate") == Approx(2 * 490 * 10 / 2000.0));
+  CHECK(value("dense_rate") == Approx(2 * 100 * 10 * 50 / 2000.0));
+  CHECK(value("speedup") == Approx(15));
+  const auto bare = problem.operation().derived(problem, {}, 2000.0);
+  REQUIRE(bare.size() == 1);
+  CHECK(bare[0].name == "dense_rate");
+}
+
+// One output by the definition. `a` gives op(A)[i, l], so that a test can give it wrong.
+using Element = std::function<double(int64_t i, int64_t l)>;
+
+double element_a(const SparseGemm& gemm, uint64_t seed, int64_t i, int64_t l) {
+  const uint64_t index = gemm.index_a(i, l);
+  return gemm.is_nonzero(seed, index) ? deepbench_element(gemm.precision.a, seed, 0, index) : 0;
+}
+
+double output(const SparseGemm& gemm, uint64_t seed, double beta, int64_t i, int64_t j,
+              const Element& a) {
+  double sum = beta * deepbench_element(gemm.precision.c, seed, 2, gemm.index_c(i, j));
+  for (int64_t l = 0; l < gemm.k; ++l)
+    sum += a(i, l) * deepbench_element(gemm.precision.b, seed, 1, gemm.index_b(l, j));
+  return sum;
+}
+
+TEST_CASE("sparse_gemm: the reference of small problems is the definition, for every output") {
+  for (const std::string rest :
+       {"", " trans_a=t", " trans_b=t", " trans_a=t trans_b=t order=row", " order=row",
+        " trans_a=t order=row precision=half", " trans_b=t order=row precision=bfloat16"}) {
+    const Problem problem = Problem::parse("sparse_gemm m=7 n=5 k=9 sparsity=0.6" + rest);
+    CAPTURE(problem.str());
+    Conditions conditions;
+    conditions.seed = 3;
+    const Expectation expected = problem.operation().expect(problem, conditions);
+    CHECK(expected.what == "all 35 outputs");
+    REQUIRE(expected.indices.size() == 35);
+    const SparseGemm gemm = sparse_gemm_problem(problem);
+    const Element a = [&](int64_t i, int64_t l) { return element_a(gemm, 3, i, l); };
+    std::vector<uint64_t> seen;
+    for (size_t at = 0; at < 35; ++at) {
+      const auto i = int64_t(expected.indices[at]) % 7, j = int64_t(expected.indices[at]) / 7;
+      CHECK(expected.values[at] == Approx(output(gemm, 3, 1, i, j, a)).epsilon(1e-14));
+      CHECK(expected.bounds[at] > 0);
+      CHECK(expected.bounds[at] < 0.1);
+      seen.push_back(expected.indices[at]);
+    }
+    std::sort(seen.begin(), seen.end());
+    for (uint64_t at = 0; at < 35; ++at) CHECK(seen[at] == at);
+  }
+}
+
+TEST_CASE("sparse_gemm: the reference follows the kernel's conditions") {
+  const Problem problem = Problem::parse("sparse_gemm m=30 n=4 k=20 sparsity=0.5");
+  const SparseGemm gemm = sparse_gemm_problem(problem);
+  Conditions conditions;
+  conditions.beta = 0;
+  conditions.inputs = "ones";
+  const Expectation expected = problem.operation().expect(problem, conditions);
+  for (size_t at = 0; at < expected.values.size(); ++at) {
+    double nonzeros = 0;
+    for (int64_t l = 0; l < 20; ++l)
+      nonzeros += gemm.is_nonzero(1, gemm.index_a(int64_t(expected.indices[at]) % 30, l));
+    CHECK(expected.values[at] == nonzeros);
+  }
+}
+
+struct Verdict {
+  int elements = 0, sums = 0;  // beyond their bounds
+  bool passes() const { return elements == 0 && sums == 0; }
+};
+
+// What verification says of C = A B + beta C in float, with `change` made afterwards.
+Verdict verdict(const SparseGemm& gemm, const Expectation& expected, double beta, const Element& a,
+                const std::function<void(std::vector<float>&)>& change = {}) {
+  std::vector<double> sums(size_t(gemm.m * gemm.n));
+  for (int64_t j = 0; j < gemm.n; ++j)
+    for (int64_t i = 0; i < gemm.m; ++i)
+      sums[size_t(i + j * gemm.m)] =
+          beta * deepbench_element(gemm.precision.c, 1, 2, gemm.index_c(i, j));
+  for (int64_t l = 0; l < gemm.k; ++l) {
+    std::vector<double> row_of_b;
+    for (int64_t j = 0; j < gemm.n; ++j)
+      row_of_b.push_back(deepbench_element(gemm.precision.b, 1, 1, gemm.index_b(l, j)));
+    for (int64_t i = 0; i < gemm.m; ++i) {
+      const double value = a(i, l);
+      if (value == 0) continue;
+      for (int64_t j = 0; j < gemm.n; ++j)
+        sums[size_t(i + j * gemm.m)] += value * row_of_b[size_t(j)];
+    }
+  }
+  std::vector<float> c(sums.begin(), sums.end());
+  if (change) change(c);
+  Verdict found;
+  for (size_t at = 0; at < expected.indices.size(); ++at)
+    found.elements +=
+        !(std::abs(double(c[expected.indices[at]]) - expected.values[at]) <= expected.bounds[at]);
+  for (size_t i = 0; i < expected.sums.size(); ++i) {
+    double sum = 0;
+    for (int64_t j = 0; j < gemm.n; ++j)
+      sum += deepbench_weight(expected.projection_seed, uint64_t(j)) *
+             double(c[i + size_t(j * gemm.m)]);
+    found.sums += !(std::abs(sum - expected.sums[i]) <= expected.sum_bounds[i]);
+  }
+  return found;
+}
+
+// Both a problem that is checked in full and one that is sampled and projected.
+TEST_CASE("sparse_gemm: wrong products are found, right ones pass") {
+  for (const std::string size : {"m=60 n=12 k=80", "m=450 n=190 k=230"}) {
+    for (const std::string rest : {"", " trans_a=t", " order=row", " trans_b=t"}) {
+      const Problem problem = Problem::parse("sparse_gemm " + size + " sparsity=0.95" + rest);
+      CAPTURE(problem.str());
+      const SparseGemm gemm = sparse_gemm_problem(problem);
+      const Expectation expected = problem.operation().expect(problem, {});
+      CHECK((expected.sums.size() == 450) == (gemm.m == 450));
+      const Element right = [&](int64_t i, int64_t l) { return element_a(gemm, 1, i, l); };
+      CHECK(verdict(gemm, expected, 1, right).passes());
+      CHECK_FALSE(verdict(gemm, expected, 0, right).passes());  // C not added
+
+      // The matrix as stored, changed in one place: a row in its middle that has a non-zero.
+      const int64_t row = gemm.m / 2 + 7;
+      int64_t column = 0;
+      while (right(row, column) == 0) ++column;
+      int64_t zero = column + 1;
+      while (right(row, zero) != 0) ++zero;
+      const double value = right(row, column);
+      const auto with = [&](int64_t l, double instead) -> Element {
+        return [=](int64_t i, int64_t at) { return i == row && at == l ? instead : right(i, at); };
+      };
+      CHECK_FALSE(verdict(gemm, expected, 1, with(column, 0)).passes());  // dropped
+      CHECK_FALSE(verdict(gemm, expected, 1, with(column, -value)).passes());
+      CHECK_FALSE(verdict(gemm, expected, 1, with(zero, value)).passes());  // one too many
+      const Element moved = [&](int64_t i, int64_t l) {                     // a wrong column index
+        return i == row && l == column ? 0 : i == row && l == zero ? value : right(i, l);
+      };
+      CHECK_FALSE(verdict(gemm, expected, 1, moved).passes());
+      const Element other_seed = [&](int64_t i, int64_t l) {
+        const uint64_t index = gemm.index_a(i, l);
+        return gemm.is_nonzero(2, index) ? deepbench_element(DEEPBENCH_F32, 1, 0, index) : 0;
+      };
+      CHECK_FALSE(verdict(gemm, expected, 1, other_seed).passes());
+      const Element dense = [&](int64_t i, int64_t l) {
+        return deepbench_element(DEEPBENCH_F32, 1, 0, gemm.index_a(i, l));
+      };
+      CHECK_FALSE(verdict(gemm, expected, 1, dense).passes());
+      const Element rounded = [&](int64_t i, int64_t l) {  // a lower precision
+        return double(deepbench_from_bfloat16(deepbench_to_bfloat16(float(right(i, l)))));
+      };
+      CHECK_FALSE(verdict(gemm, expected, 1, rounded).passes());
+      const auto at = size_t(row + gemm.m * (gemm.n / 2 + 1));
+      CHECK_FALSE(verdict(gemm, expected, 1, right, [&](auto& c) { c[at] += 0.01f; }).passes());
+      CHECK_FALSE(verdict(gemm, expected, 1, right, [&](auto& c) {
+                    std::fill(c.begin() + int64_t(at), c.begin() + int64_t(at) + 16, 0.0f);
+                  }).passes());
+    }
+  }
 }
 
 }  // namespace

@@ -40,6 +40,9 @@ struct Route {
   Implementation& (*implementation)();
 };
 
+// What verification asks for by name: an independent computation, and nobody's first choice.
+inline constexpr std::string_view kReferenceLibrary = "reference";
+
 // The library that was asked for, or the first that can be used and does the problem; where none
 // does, the first usable one's reason.
 class Choice {
@@ -80,7 +83,7 @@ class Choice {
   void choose_first() {
     std::string absent, refusal;
     for (const Route* route : routes_) {
-      if (route->op != problem_.op()) continue;
+      if (route->op != problem_.op() || route->library == kReferenceLibrary) continue;
       Implementation& candidate = route->implementation();
       if (const LibraryFacts facts = candidate.library(); !facts.usable()) {
         absent += (absent.empty() ? "" : "; ") + std::string(route->library) + ": " + facts.reason;

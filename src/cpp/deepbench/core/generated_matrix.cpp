@@ -72,6 +72,11 @@ class Product {
   void generate(Range rows, int64_t column, float* out) const {
     const auto first = static_cast<uint64_t>(column * matrix_.rows + rows.begin);
     matrix_.inputs.run(matrix_.type, matrix_.stream, first, 1, rows.size(), out);
+    if (!matrix_.pattern) return;
+    const Pattern& pattern = *matrix_.pattern;
+    uint32_t words[kBlockRows];
+    word_run(pattern.seed, pattern.stream, first, rows.size(), words);
+    for (int64_t i = 0; i < rows.size(); ++i) out[i] = words[i] < pattern.least ? 0.0f : out[i];
   }
 
   void add_by_rows(Range rows, Range columns, double* sums, double* squares) const {

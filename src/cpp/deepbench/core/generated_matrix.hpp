@@ -9,12 +9,20 @@
 
 namespace deepbench {
 
+// Which elements of a sparse operand are not zero: those whose word, the upper half of
+// deepbench_bits(seed, stream, index), is at least this.
+struct Pattern {
+  uint64_t seed;
+  uint32_t stream, least;
+};
+
 // A generated operand, stored column after column.
 struct GeneratedMatrix {
   const Inputs& inputs;
   deepbench_type type;
   uint32_t stream;
   int64_t rows, columns;
+  const Pattern* pattern = nullptr;  // none: every element counts
 };
 
 struct MatrixSums {

@@ -28,6 +28,10 @@ size_t edit_distance(std::string_view a, std::string_view b) {
 
 Evidence Operation::evidence(const Problem&) const { return Evidence::kInputs; }
 
+std::vector<Metric> Operation::derived(const Problem&, const Attributes&, double) const {
+  return {};
+}
+
 Expectation Operation::expect(const Problem& problem, const Conditions&) const {
   throw RowFailure(Status::kUnsupported, problem.op() + " has no reference");
 }

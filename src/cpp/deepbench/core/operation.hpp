@@ -26,6 +26,8 @@ struct Parameter {
   double minimum = 1, maximum = 9.2e18;
   // The parameter exists only where another one has this value: {"precision", "int8"}.
   std::string only_where{}, only_value{};
+  // At its default it is no part of the problem: absent, and not printed.
+  bool silent_at_default = false;
 };
 
 // Useful work: floating-point (or integer) operations, and the bytes that must move if every
@@ -33,6 +35,12 @@ struct Parameter {
 struct Work {
   double flops = 0;
   double bytes = 0;
+};
+
+// A figure that only some operations have.
+struct Metric {
+  std::string name, unit, better;  // better: "lower", "higher", or neither
+  double value = 0;
 };
 
 class DEEPBENCH_API Operation {
@@ -52,6 +60,9 @@ class DEEPBENCH_API Operation {
   // Checks that go beyond one parameter's range; throws InvalidProblem.
   virtual void validate(const Problem& problem) const = 0;
   virtual Work work(const Problem& problem) const = 0;
+  // What follows from the time of a call and the facts that the kernel told of itself.
+  virtual std::vector<Metric> derived(const Problem& problem, const Attributes& facts,
+                                      double median_ns) const;
 
   // What a correct output looks like. Operations that no backend can run yet have none.
   virtual bool has_reference() const { return false; }

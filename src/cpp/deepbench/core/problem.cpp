@@ -2,6 +2,7 @@
 #include "deepbench/core/problem.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "deepbench/core/operation.hpp"
 #include "deepbench/core/status.hpp"
@@ -79,7 +80,9 @@ Attributes complete(const Operation& operation, const std::vector<KeyValue>& giv
     if (!text)
       throw InvalidProblem(operation.name() + " needs " + parameter.name +
                            "=; for example: " + operation.example());
-    attributes.set(parameter.name, parse_value(parameter, *text));
+    Value value = parse_value(parameter, *text);
+    if (parameter.silent_at_default && to_text(value) == parameter.fallback) continue;
+    attributes.set(parameter.name, std::move(value));
   }
   return attributes;
 }

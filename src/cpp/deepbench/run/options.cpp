@@ -134,6 +134,7 @@ Attributes RunOptions::for_plugin(const std::string& candidate) const {
   values.set("seed", seed);
   values.set("workspace", workspace);
   values.set("inputs", inputs);
+  if (once) values.set("baseline", int64_t{0});
   std::string operands;
   for (const auto& operand : constant) operands += (operands.empty() ? "" : ",") + operand;
   values.set("constant", operands);

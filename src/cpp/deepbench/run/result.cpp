@@ -121,7 +121,7 @@ void write_operands(JsonWriter& json, const Result& row) {
   json.key("metrics").begin_array();
   for (const Metric& metric : row.metrics) {
     json.begin_object().member("name", metric.name).member("value", metric.value);
-    json.member("unit", metric.unit).member("better", metric.better).end_object();
+    json.member("unit", metric.unit).member_or_null("better", metric.better).end_object();
   }
   json.end_array();
   json.key("padding").begin_object().member_or_null("rule", row.padding_rule);

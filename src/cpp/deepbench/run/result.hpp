@@ -43,11 +43,6 @@ struct Conversion {
   bool constant = false;  // in its application: made beforehand, outside the time
 };
 
-struct Metric {
-  std::string name, unit, better;
-  double value = 0;
-};
-
 // What bounds the row, and how near it came. Zero: not known.
 struct Bound {
   std::string by;     // "arithmetic", "memory", "cache", "latency"

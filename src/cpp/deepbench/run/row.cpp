@@ -233,6 +233,10 @@ void RowMaker::take_notes_and_metrics(const Attributes& facts) {
       row_.metrics.push_back({name.substr(7), how.substr(0, gap), better, facts.real(name)});
     }
   }
+  if (row_.samples && row_.verification.state != Verification::State::kFailed) {
+    for (Metric& metric : problem_.operation().derived(problem_, facts, row_.median_ns()))
+      row_.metrics.push_back(std::move(metric));
+  }
   if (row_.conversion && row_.samples) {
     const double call_ns = row_.median_ns();
     row_.metrics.push_back({"call", "ns", "lower", call_ns});

@@ -1,47 +1,122 @@
-// Two-dimensional convolution (cross-correlation): the typed problem. Header-only.
+// Convolution as cross-correlation, in two or three dimensions, and its gradients: the typed
+// problem and the order in which verification counts its outputs. Header-only.
 //
-// Input n x c x h x w, filter k x (c/groups) x r x s (s is the filter's width, r its height),
-// output n x k x p x q.
+// Input x [n][c][d][h][w], filters w [k][c/groups][t][r][s], output y [n][k][o][p][q]; a problem of
+// two dimensions has d = t = o = 1. s is a filter's width, r its height, t its depth. dy is stored
+// like y, dx like x, dw like w.
+//   y[n,k,o,p,q] = sum over c, t, r, s of w[k,c,t,r,s] x[n, c + c/groups * (k's group),
+//                  o stride_d - pad_d + t dilation_d, p stride_h - ..., q stride_w - ...]
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "deepbench/ops/precision.hpp"
 
 namespace deepbench {
 
+enum class ConvPhase { kForward, kBackwardData, kBackwardFilter };
+
+// An output tensor [first][second][rest]. Verification counts its elements with one of the first
+// two dimensions slowest, and projects that one away.
+struct ConvOutput {
+  int64_t first = 1, second = 1, rest = 1;
+  bool second_is_slowest = false;
+
+  int64_t size() const { return first * second * rest; }
+  int64_t slowest() const { return second_is_slowest ? second : first; }
+  int64_t rows() const { return size() / slowest(); }  // of the projection
+
+  // From the place in the tensor to the place in verification's order, and back.
+  int64_t index(int64_t i, int64_t j, int64_t within) const {
+    return (second_is_slowest ? j * first + i : i * second + j) * rest + within;
+  }
+  int64_t place(int64_t index) const {
+    if (!second_is_slowest) return index;
+    const int64_t j = index / rest / first, i = index / rest % first;
+    return (i * second + j) * rest + index % rest;
+  }
+};
+
 struct Conv {
   int64_t w = 0, h = 0, c = 0, n = 0, k = 0, s = 0, r = 0;
   int64_t pad_w = 0, pad_h = 0, stride_w = 1, stride_h = 1, dilation_w = 1, dilation_h = 1;
+  int64_t d = 1, t = 1, pad_d = 0, stride_d = 1, dilation_d = 1;
   int64_t groups = 1;
+  ConvPhase phase = ConvPhase::kForward;
   PrecisionInfo precision;
+  deepbench_type x_type = DEEPBENCH_F32;  // int8: s8, or u8
+
+  // fill.h streams of the operands.
+  static constexpr uint32_t kStreamX = 0, kStreamW = 1, kStreamDy = 2;
 
   static int64_t extent(int64_t size, int64_t filter, int64_t pad, int64_t stride,
                         int64_t dilation) {
     const int64_t room = size + 2 * pad - (dilation * (filter - 1) + 1);
     return room < 0 ? 0 : 1 + room / stride;
   }
+  int64_t o() const { return extent(d, t, pad_d, stride_d, dilation_d); }  // output depth
   int64_t p() const { return extent(h, r, pad_h, stride_h, dilation_h); }  // output height
   int64_t q() const { return extent(w, s, pad_w, stride_w, dilation_w); }  // output width
 
+  bool is_3d() const { return d > 1 || t > 1 || pad_d > 0; }
+  int64_t group_c() const { return c / groups; }
+  int64_t group_k() const { return k / groups; }
+  int64_t taps() const { return t * r * s; }
+  int64_t image() const { return d * h * w; }           // elements of one channel of x
+  int64_t response() const { return o() * p() * q(); }  // and of y
+  int64_t x_size() const { return n * c * image(); }
+  int64_t w_size() const { return k * group_c() * taps(); }
+  int64_t y_size() const { return n * k * response(); }
+
   // The same useful work for every phase.
   double flops() const {
-    return 2.0 * double(n) * double(k) * double(c) * double(r) * double(s) * double(p()) *
-           double(q()) / double(groups);
+    return 2.0 * double(n) * double(k) * double(c) * double(taps()) * double(response()) /
+           double(groups);
+  }
+
+  // Products summed in one element of the phase's output, padding and strides aside.
+  int64_t terms() const {
+    if (phase == ConvPhase::kForward) return group_c() * taps();
+    return phase == ConvPhase::kBackwardData ? group_k() * taps() : n * response();
+  }
+
+  // The slowest dimension is the one that makes the projection's reference the cheapest: of y and
+  // dx the channels (of one group), or the batch if it is larger; of dw k, or c/groups if larger.
+  ConvOutput output() const {
+    switch (phase) {
+      case ConvPhase::kForward:
+        return {n, k, response(), group_k() >= n};
+      case ConvPhase::kBackwardData:
+        return {n, c, image(), group_c() >= n};
+      default:
+        return {k, group_c(), taps(), group_c() > group_k()};
+    }
   }
 };
 
+// From anything with integer(name) and text(name): the core's problem or the plugin's.
 template <class Attributes>
 Conv conv_problem(const Attributes& a) {
+  // Those of the third dimension are there only where they differ from the default.
+  const auto at_least_1 = [&](const char* name) { return std::max<int64_t>(1, a.integer(name)); };
   Conv conv;
-  conv.w = a.integer("w"), conv.h = a.integer("h"), conv.c = a.integer("c");
-  conv.n = a.integer("n"), conv.k = a.integer("k");
-  conv.s = a.integer("s"), conv.r = a.integer("r");
+  conv.w = a.integer("w"), conv.h = a.integer("h"), conv.d = at_least_1("d");
+  conv.c = a.integer("c"), conv.n = a.integer("n"), conv.k = a.integer("k");
+  conv.s = a.integer("s"), conv.r = a.integer("r"), conv.t = at_least_1("t");
   conv.pad_w = a.integer("pad_w"), conv.pad_h = a.integer("pad_h");
+  conv.pad_d = a.integer("pad_d");
   conv.stride_w = a.integer("stride_w"), conv.stride_h = a.integer("stride_h");
+  conv.stride_d = at_least_1("stride_d");
   conv.dilation_w = a.integer("dilation_w"), conv.dilation_h = a.integer("dilation_h");
+  conv.dilation_d = at_least_1("dilation_d");
   conv.groups = a.integer("groups");
+  if (a.text("phase") == "bwd_data") conv.phase = ConvPhase::kBackwardData;
+  if (a.text("phase") == "bwd_filter") conv.phase = ConvPhase::kBackwardFilter;
   conv.precision = precision_info(a.text("precision"));
+  conv.x_type = conv.precision.a;
+  if (conv.precision.precision == Precision::kInt8 && a.text("x_type") == "u8")
+    conv.x_type = DEEPBENCH_U8;
   return conv;
 }
 

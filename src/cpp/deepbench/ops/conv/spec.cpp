@@ -3,6 +3,7 @@
 #include "deepbench/core/status.hpp"
 #include "deepbench/ops/all_ops.hpp"
 #include "deepbench/ops/conv/conv.hpp"
+#include "deepbench/ops/conv/reference.hpp"
 
 namespace deepbench {
 namespace {
@@ -13,6 +14,26 @@ Parameter size(const char* name, const char* help) {
 Parameter optional(const char* name, const char* help, const char* fallback, double minimum) {
   return {name, ParameterKind::kInteger, help, fallback, {}, minimum, 1e9};
 }
+Parameter third(const char* name, const char* help, const char* fallback, double minimum) {
+  Parameter parameter = optional(name, help, fallback, minimum);
+  parameter.silent_at_default = true;
+  return parameter;
+}
+
+void require_output(const char* what, const char* key, int64_t size, int64_t filter, int64_t pad,
+                    int64_t dilation) {
+  if (Conv::extent(size, filter, pad, 1, dilation) >= 1) return;
+  throw InvalidProblem(
+      std::string("the filter's ") + what + ", " + std::to_string(dilation * (filter - 1) + 1) +
+      " with its dilation, is larger than the padded input's, " + key + " + 2 pad_" + key + " = " +
+      std::to_string(size + 2 * pad) + ": the output is empty");
+}
+
+void require_divisible(const char* key, int64_t channels, int64_t groups) {
+  if (channels % groups)
+    throw InvalidProblem("groups=" + std::to_string(groups) + " does not divide " + key + "=" +
+                         std::to_string(channels));
+}
 
 class ConvOperation final : public Operation {
  public:
@@ -22,31 +43,43 @@ class ConvOperation final : public Operation {
   const std::vector<Parameter>& parameters() const override { return parameters_; }
   std::string group_by() const override { return "phase"; }
 
+  std::vector<std::string> operands() const override { return {"x", "w", "dy"}; }
+
   void validate(const Problem& problem) const override {
     const Conv conv = conv_problem(problem);
-    if (conv.c % conv.groups || conv.k % conv.groups)
-      throw InvalidProblem("groups=" + std::to_string(conv.groups) + " must divide c and k");
-    if (conv.p() < 1 || conv.q() < 1)
-      throw InvalidProblem("the filter is larger than the padded input: the output is empty");
-    checked_product("the size of the input in bytes", {conv.n, conv.c, conv.h, conv.w, 4});
-    checked_product("the size of the filter in bytes", {conv.k, conv.c, conv.r, conv.s, 4});
-    checked_product("the size of the output in bytes", {conv.n, conv.k, conv.p(), conv.q(), 4});
+    require_divisible("c", conv.c, conv.groups);
+    require_divisible("k", conv.k, conv.groups);
+    require_output("width", "w", conv.w, conv.s, conv.pad_w, conv.dilation_w);
+    require_output("height", "h", conv.h, conv.r, conv.pad_h, conv.dilation_h);
+    require_output("depth", "d", conv.d, conv.t, conv.pad_d, conv.dilation_d);
+    checked_product("the size of the input in bytes", {conv.n, conv.c, conv.d, conv.h, conv.w, 4});
+    checked_product("the size of the filter in bytes",
+                    {conv.k, conv.group_c(), conv.t, conv.r, conv.s, 4});
+    checked_product("the size of the output in bytes",
+                    {conv.n, conv.k, conv.o(), conv.p(), conv.q(), 4});
+    checked_product("the number of operations", {2, conv.n, conv.k, conv.group_c(), conv.t, conv.r,
+                                                 conv.s, conv.o(), conv.p(), conv.q()});
   }
 
   Work work(const Problem& problem) const override {
     const Conv conv = conv_problem(problem);
-    const double x = double(conv.n) * double(conv.c) * double(conv.h) * double(conv.w);
-    const double f =
-        double(conv.k) * double(conv.c / conv.groups) * double(conv.r) * double(conv.s);
-    const double y = double(conv.n) * double(conv.k) * double(conv.p()) * double(conv.q());
-    return {conv.flops(), x * double(size_of(conv.precision.a)) +
-                              f * double(size_of(conv.precision.b)) +
-                              y * double(size_of(conv.precision.c))};
+    const auto bytes = [](int64_t elements, deepbench_type type) {
+      return double(elements) * double(size_of(type));
+    };
+    return {conv.flops(), bytes(conv.x_size(), conv.x_type) +
+                              bytes(conv.w_size(), conv.precision.b) +
+                              bytes(conv.y_size(), conv.precision.c)};
+  }
+
+  bool has_reference() const override { return true; }
+  Expectation expect(const Problem& problem, const Conditions& conditions) const override {
+    return expect_conv(conv_problem(problem), conditions);
   }
 
  private:
   std::string name_ = "conv";
-  std::string help_ = "two-dimensional convolution, as cross-correlation in every precision";
+  std::string help_ =
+      "convolution in two or three dimensions, as cross-correlation in every precision";
   std::string example_ =
       "conv w=56 h=56 c=64 n=8 k=64 s=3 r=3 pad_w=1 pad_h=1 stride_w=1 stride_h=1";
   std::vector<Parameter> parameters_ = {
@@ -75,6 +108,20 @@ class ConvOperation final : public Operation {
        "library",
        {"library", "nchw", "nhwc"}},
       precision_parameter("float"),
+      {"x_type",
+       ParameterKind::kChoice,
+       "int8: the activations signed, or unsigned where a library wants them so",
+       "s8",
+       {"s8", "u8"},
+       1,
+       1,
+       "precision",
+       "int8"},
+      third("d", "depth of the input: a third dimension", "1", 1),
+      third("t", "depth of the filter", "1", 1),
+      third("pad_d", "zeros added in front and behind", "0", 0),
+      third("stride_d", "step in depth", "1", 1),
+      third("dilation_d", "distance in depth of the filter's taps", "1", 1),
   };
 };
 

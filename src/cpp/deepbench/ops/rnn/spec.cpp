@@ -1,7 +1,10 @@
 // rnn: parameters, validity and useful work.
+#include <algorithm>
+
 #include "deepbench/core/operation.hpp"
 #include "deepbench/core/status.hpp"
 #include "deepbench/ops/all_ops.hpp"
+#include "deepbench/ops/rnn/reference.hpp"
 #include "deepbench/ops/rnn/rnn.hpp"
 
 namespace deepbench {
@@ -14,15 +17,20 @@ class RnnOperation final : public Operation {
   const std::string& example() const override { return example_; }
   const std::vector<Parameter>& parameters() const override { return parameters_; }
   std::string group_by() const override { return "phase"; }
+  std::vector<std::string> operands() const override {
+    return {"x", "wx", "u", "b", "h0", "c0", "dy"};
+  }
 
   void validate(const Problem& problem) const override {
     const Rnn rnn = rnn_problem(problem);
-    if (problem.text("mode") == "inference" && problem.text("phase") != "fwd")
+    if (!rnn.is_training() && !rnn.is_forward())
       throw InvalidProblem("mode=inference has no phase but fwd");
+    // Gradients are at least as wide as float.
+    const int64_t width = std::max<int64_t>(4, size_of(rnn.precision.c));
     checked_product("the size of the weights in bytes",
-                    {rnn.gates(), rnn.hidden, rnn.hidden, size_of(rnn.precision.a)});
+                    {rnn.gates(), rnn.hidden, rnn.hidden, width});
     checked_product("the size of the sequence in bytes",
-                    {rnn.timesteps, rnn.batch, rnn.hidden, size_of(rnn.precision.c)});
+                    {rnn.timesteps, rnn.batch, rnn.hidden, width});
   }
 
   // The recurrent weights once, every step's input and output once.
@@ -31,6 +39,14 @@ class RnnOperation final : public Operation {
     const double sequence = double(rnn.timesteps) * double(rnn.batch) * double(rnn.hidden);
     return {rnn.flops(), double(rnn.weights()) * double(size_of(rnn.precision.a)) +
                              2 * sequence * double(size_of(rnn.precision.c))};
+  }
+
+  bool has_reference() const override { return true; }
+  Evidence evidence(const Problem& problem) const override {
+    return rnn_evidence(rnn_problem(problem));
+  }
+  Expectation expect(const Problem& problem, const Conditions& conditions) const override {
+    return expect_rnn(rnn_problem(problem), conditions);
   }
 
  private:

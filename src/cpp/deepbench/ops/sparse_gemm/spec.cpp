@@ -1,10 +1,18 @@
-// sparse_gemm: parameters, validity and useful work.
+// sparse_gemm: parameters, validity, useful work, and what its time says beside the dense
+// product's.
+#include <limits>
+
 #include "deepbench/core/operation.hpp"
+#include "deepbench/core/status.hpp"
 #include "deepbench/ops/all_ops.hpp"
+#include "deepbench/ops/sparse_gemm/reference.hpp"
 #include "deepbench/ops/sparse_gemm/sparse_gemm.hpp"
 
 namespace deepbench {
 namespace {
+
+constexpr double kMostSparse = 1 - 1.0 / 4294967296;
+constexpr int64_t kMostIndex = std::numeric_limits<int32_t>::max();
 
 class SparseGemmOperation final : public Operation {
  public:
@@ -12,6 +20,7 @@ class SparseGemmOperation final : public Operation {
   const std::string& help() const override { return help_; }
   const std::string& example() const override { return example_; }
   const std::vector<Parameter>& parameters() const override { return parameters_; }
+  std::vector<std::string> operands() const override { return {"a", "b", "c"}; }
 
   void validate(const Problem& problem) const override {
     const SparseGemm gemm = sparse_gemm_problem(problem);
@@ -19,29 +28,59 @@ class SparseGemmOperation final : public Operation {
     checked_product("the size of the dense A in bytes", {gemm.m, gemm.k, 4});
     checked_product("the size of B in bytes", {gemm.k, gemm.n, 4});
     checked_product("the size of C in bytes", {gemm.m, gemm.n, 4});
+    if (gemm.m > kMostIndex || gemm.k > kMostIndex)
+      throw InvalidProblem("m and k must be at most 2147483647: A has 32-bit indices");
+    if (gemm.nnz() > double(kMostIndex))
+      throw InvalidProblem(
+          "m k (1 - sparsity), the non-zeros, must be at most 2147483647: A has "
+          "32-bit indices");
   }
 
   // Values and 32-bit column indices of the non-zeros, row offsets, B once, C read and written.
   Work work(const Problem& problem) const override {
     const SparseGemm gemm = sparse_gemm_problem(problem);
     const double element = double(size_of(gemm.precision.a));
-    return {gemm.flops(), gemm.nnz() * (element + 4) + (double(gemm.m) + 1) * 4 +
-                              double(gemm.k) * double(gemm.n) * element +
-                              2 * double(gemm.m) * double(gemm.n) * element};
+    return {gemm.flops(),
+            gemm.nnz() * (element + 4) + (double(gemm.rows_a()) + 1) * 4 +
+                double(gemm.k) * double(gemm.n) * double(size_of(gemm.precision.b)) +
+                2 * double(gemm.m) * double(gemm.n) * double(size_of(gemm.precision.c))};
+  }
+
+  // From the kernel's facts nnz, which it counted, and metric.dense_time, in us.
+  std::vector<Metric> derived(const Problem& problem, const Attributes& facts,
+                              double median_ns) const override {
+    const SparseGemm gemm = sparse_gemm_problem(problem);
+    std::vector<Metric> metrics;
+    if (facts.has("nnz")) {
+      const auto nnz = double(facts.integer("nnz"));
+      metrics.push_back({"nnz", "", "", nnz});
+      metrics.push_back({"nnz_rate", "GFLOP/s", "higher", 2 * nnz * double(gemm.n) / median_ns});
+    }
+    const double dense_flops = 2.0 * double(gemm.m) * double(gemm.n) * double(gemm.k);
+    metrics.push_back({"dense_rate", "GFLOP/s", "higher", dense_flops / median_ns});
+    if (const double dense_us = facts.real("metric.dense_time"); dense_us > 0)
+      metrics.push_back({"speedup", "x", "higher", dense_us * 1e3 / median_ns});
+    return metrics;
+  }
+
+  bool has_reference() const override { return true; }
+  Expectation expect(const Problem& problem, const Conditions& conditions) const override {
+    return expect_sparse_gemm(sparse_gemm_problem(problem), conditions);
   }
 
  private:
   std::string name_ = "sparse_gemm";
-  std::string help_ = "sparse (CSR) times dense matrix, or vector for n=1";
+  std::string help_ = "sparse (CSR) times dense matrix, C = op(A) op(B) + C, or vector for n=1";
   std::string example_ = "sparse_gemm m=7680 n=1500 k=2560 sparsity=0.95";
   std::vector<Parameter> parameters_ = {
       {"m", ParameterKind::kInteger, "rows of op(A) and C"},
-      {"n", ParameterKind::kInteger, "columns of B and C"},
-      {"k", ParameterKind::kInteger, "columns of op(A), rows of B"},
+      {"n", ParameterKind::kInteger, "columns of op(B) and C"},
+      {"k", ParameterKind::kInteger, "columns of op(A), rows of op(B)"},
       {"trans_a", ParameterKind::kChoice, "t: A is stored k x m", "n", {"n", "t"}},
       {"trans_b", ParameterKind::kChoice, "t: B is stored n x k", "n", {"n", "t"}},
-      {"sparsity", ParameterKind::kReal, "share of A that is zero", "", {}, 0, 1 - 1e-12},
+      {"sparsity", ParameterKind::kReal, "share of A that is zero", "", {}, 0, kMostSparse},
       precision_parameter("float"),
+      {"order", ParameterKind::kChoice, "B and C by columns or by rows", "col", {"col", "row"}},
   };
 };
 

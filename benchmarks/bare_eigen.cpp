@@ -1,0 +1,178 @@
+// The yardstick of sparse products: Eigen's in a bare loop, with nothing of ours in between. The
+// operation is the CPU backend's default: C += A B in place, A in CSR, rows of equal numbers of
+// non-zeros shared by bound OpenMP threads, compiled with the same options.
+//
+//   bare_eigen m=7680 n=1500 k=2560 sparsity=0.95 [order=col|row] [seconds=2]
+#define EIGEN_DONT_PARALLELIZE
+#include <omp.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <Eigen/SparseCore>
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Sparse = Eigen::Map<const Eigen::SparseMatrix<float, Eigen::RowMajor, int>>;
+template <int kOrder>
+using Dense = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, kOrder>;
+
+struct Problem {
+  int64_t m = 0, n = 0, k = 0;
+  double sparsity = -1, seconds = 2;
+  bool by_rows = false;
+};
+
+Problem parse(int count, char** words) {
+  std::map<std::string, std::string> values;
+  for (int i = 1; i < count; ++i) {
+    const std::string word = words[i];
+    const size_t equals = word.find('=');
+    if (equals != std::string::npos) values[word.substr(0, equals)] = word.substr(equals + 1);
+  }
+  Problem problem;
+  problem.m = std::atoll(values["m"].c_str());
+  problem.n = std::atoll(values["n"].c_str());
+  problem.k = std::atoll(values["k"].c_str());
+  if (values.count("sparsity")) problem.sparsity = std::atof(values["sparsity"].c_str());
+  if (values.count("seconds")) problem.seconds = std::atof(values["seconds"].c_str());
+  problem.by_rows = values["order"] == "row" && problem.n > 1;
+  if (problem.m <= 0 || problem.n <= 0 || problem.k <= 0 || problem.sparsity < 0 ||
+      problem.sparsity >= 1) {
+    std::fprintf(stderr, "usage: bare_eigen m=M n=N k=K sparsity=S [order=row] [seconds=2]\n");
+    std::exit(2);
+  }
+  return problem;
+}
+
+// OpenMP reads its variables before main: without them, set them and begin again.
+void bind_threads(char** words) {
+  if (std::getenv("OMP_PROC_BIND")) return;
+  setenv("OMP_PROC_BIND", "true", 1);
+  setenv("OMP_PLACES", "cores", 0);
+  setenv("OMP_DYNAMIC", "false", 0);
+  execv("/proc/self/exe", words);
+}
+
+uint64_t next(uint64_t& seed) { return seed = seed * 6364136223846793005u + 1442695040888963407u; }
+float number(uint64_t& seed) { return float(int32_t(next(seed) >> 32)) * 0x1p-31f; }
+
+// Large pages, as the backend's buffers have.
+template <class T>
+T* array(size_t elements) {
+  constexpr size_t kPage = size_t{2} << 20;
+  const size_t bytes = (elements * sizeof(T) + kPage - 1) / kPage * kPage;
+  void* data = std::aligned_alloc(kPage, bytes);
+  if (!data) std::exit(1);
+  madvise(data, bytes, MADV_HUGEPAGE);
+  return static_cast<T*>(data);
+}
+
+float* dense(size_t elements, uint64_t seed) {
+  float* const data = array<float>(elements);
+  for (size_t i = 0; i < elements; ++i) data[i] = number(seed);
+  return data;
+}
+
+class Product {
+ public:
+  explicit Product(const Problem& problem) : p_(problem) {
+    make_a();
+    b_ = dense(size_t(p_.k * p_.n), 2);
+    c_ = dense(size_t(p_.m * p_.n), 3);
+    for (int part = 0, parts = omp_get_max_threads(); part <= parts; ++part)
+      begins_.push_back(
+          std::lower_bound(offsets_, offsets_ + p_.m, int64_t(offsets_[p_.m]) * part / parts) -
+          offsets_);
+    begins_.back() = p_.m;
+  }
+
+  double flops() const { return 2.0 * double(offsets_[p_.m]) * double(p_.n); }
+
+  void call() const {
+#pragma omp parallel
+    {
+      const auto part = size_t(omp_get_thread_num());
+      if (p_.by_rows)
+        multiply<Eigen::RowMajor>(begins_[part], begins_[part + 1]);
+      else
+        multiply<Eigen::ColMajor>(begins_[part], begins_[part + 1]);
+    }
+  }
+
+ private:
+  void make_a() {
+    std::vector<int> indices;
+    std::vector<float> values;
+    uint64_t seed = 1;
+    offsets_ = array<int>(size_t(p_.m) + 1);
+    for (int64_t i = 0; i < p_.m; ++i) {
+      offsets_[i] = int(indices.size());
+      for (int64_t l = 0; l < p_.k; ++l) {
+        if (double(next(seed) >> 32) < p_.sparsity * 0x1p32) continue;
+        indices.push_back(int(l));
+        values.push_back(number(seed));
+      }
+    }
+    offsets_[p_.m] = int(indices.size());
+    indices_ = array<int>(indices.size() + 1);
+    values_ = array<float>(values.size() + 1);
+    std::copy(indices.begin(), indices.end(), indices_);
+    std::copy(values.begin(), values.end(), values_);
+  }
+
+  template <int kOrder>
+  void multiply(int64_t row, int64_t end) const {
+    const Sparse a(end - row, p_.k, offsets_[p_.m], offsets_ + row, indices_, values_);
+    const Eigen::Map<const Dense<kOrder>> b(b_, p_.k, p_.n);
+    const bool by_rows = kOrder == Eigen::RowMajor;
+    Eigen::Map<Dense<kOrder>, 0, Eigen::OuterStride<>> c(
+        c_ + row * (by_rows ? p_.n : 1), end - row, p_.n,
+        Eigen::OuterStride<>(by_rows ? p_.n : p_.m));
+    c.noalias() += a * b;
+  }
+
+  const Problem p_;
+  int* offsets_ = nullptr;
+  int* indices_ = nullptr;
+  float* values_ = nullptr;
+  float* b_ = nullptr;
+  float* c_ = nullptr;
+  std::vector<int64_t> begins_;
+};
+
+double time_ns(const Product& product, int64_t calls) {
+  const Clock::time_point begin = Clock::now();
+  for (int64_t i = 0; i < calls; ++i) product.call();
+  return std::chrono::duration<double, std::nano>(Clock::now() - begin).count() / double(calls);
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  constexpr double kSpanNs = 2e6;  // of one sample, at least
+  const Problem problem = parse(count, words);
+  bind_threads(words);
+  const Product product(problem);
+  product.call();
+  const auto calls = int64_t(std::max(1.0, kSpanNs / time_ns(product, 1)));
+  std::vector<double> samples;
+  const Clock::time_point begin = Clock::now();
+  while (samples.size() < 5 ||
+         Clock::now() - begin < std::chrono::duration<double>(problem.seconds))
+    samples.push_back(time_ns(product, calls));
+  std::sort(samples.begin(), samples.end());
+  const double median = samples[samples.size() / 2];
+  std::printf("median_us=%.3f min_us=%.3f gflops=%.2f samples=%zu batch=%lld threads=%d\n",
+              median / 1e3, samples.front() / 1e3, product.flops() / median, samples.size(),
+              static_cast<long long>(calls), omp_get_max_threads());
+  return 0;
+}

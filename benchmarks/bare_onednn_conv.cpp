@@ -1,0 +1,216 @@
+// The yardstick of convolutions: one of a phase through oneDNN's C API in a bare loop, with nothing
+// of ours in between; the layouts are the library's, as in the CPU backend's default; the same
+// attributes, pages and bound threads.
+//
+//   bare_onednn_conv w=56 h=56 c=64 n=8 k=64 s=3 r=3 [pad_w=1] [pad_h=1] [stride_w=1] [stride_h=1]
+//                    [phase=fwd|bwd_data|bwd_filter] [precision=float|bfloat16|int8] [x_type=u8]
+//                    [seconds=2]
+#include <oneapi/dnnl/dnnl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+void check(dnnl_status_t status, const char* what) {
+  if (status == dnnl_success) return;
+  std::fprintf(stderr, "bare_onednn_conv: %s: status %d\n", what, int(status));
+  std::exit(1);
+}
+#define CHECK(call) check(call, #call)
+
+struct Problem {
+  std::map<std::string, std::string> values;
+
+  int64_t integer(const char* name, int64_t fallback) const {
+    const auto found = values.find(name);
+    return found == values.end() ? fallback : std::atoll(found->second.c_str());
+  }
+  std::string text(const char* name, const char* fallback) const {
+    const auto found = values.find(name);
+    return found == values.end() ? fallback : found->second;
+  }
+  int64_t extent(const char* size, const char* filter, const char* pad, const char* stride) const {
+    return 1 + (integer(size, 0) + 2 * integer(pad, 0) - integer(filter, 1)) / integer(stride, 1);
+  }
+  int64_t p() const { return extent("h", "r", "pad_h", "stride_h"); }
+  int64_t q() const { return extent("w", "s", "pad_w", "stride_w"); }
+  double flops() const {
+    double product = 2.0 * double(p()) * double(q());
+    for (const char* name : {"n", "c", "k", "r", "s"}) product *= double(integer(name, 0));
+    return product;
+  }
+};
+
+Problem parse(int count, char** words) {
+  Problem problem;
+  for (int i = 1; i < count; ++i) {
+    const std::string word = words[i];
+    const size_t equals = word.find('=');
+    if (equals != std::string::npos)
+      problem.values[word.substr(0, equals)] = word.substr(equals + 1);
+  }
+  if (problem.flops() <= 0) {
+    std::fprintf(stderr, "usage: bare_onednn_conv w=W h=H c=C n=N k=K s=S r=R [phase=...] ...\n");
+    std::exit(2);
+  }
+  return problem;
+}
+
+// OpenMP reads its variables before main: without them, set them and begin again.
+void bind_threads(char** words) {
+  if (std::getenv("OMP_PROC_BIND")) return;
+  setenv("OMP_PROC_BIND", "true", 1);
+  setenv("OMP_PLACES", "cores", 0);
+  setenv("OMP_DYNAMIC", "false", 0);
+  execv("/proc/self/exe", words);
+}
+
+// Large pages, and full-mantissa numbers in [-1, 1]; [-64, 63] or [0, 127] for 8 bits. In whatever
+// order the library stores them.
+void* operand(size_t bytes, dnnl_data_type_t type, uint64_t seed) {
+  constexpr size_t kPage = size_t{2} << 20;
+  void* data = std::aligned_alloc(kPage, (bytes + kPage - 1) / kPage * kPage);
+  if (!data) check(dnnl_out_of_memory, "allocating an operand");
+  madvise(data, bytes, MADV_HUGEPAGE);
+  const size_t size = type == dnnl_f32 || type == dnnl_s32 ? 4 : type == dnnl_bf16 ? 2 : 1;
+  for (size_t i = 0; i < bytes / size; ++i) {
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    const float value = float(int32_t(seed >> 32)) * 0x1p-31f;
+    uint32_t bits = 0;
+    std::memcpy(&bits, &value, sizeof bits);
+    if (size == 4) static_cast<uint32_t*>(data)[i] = type == dnnl_f32 ? bits : 0;
+    if (size == 2) static_cast<uint16_t*>(data)[i] = uint16_t(bits >> 16);
+    if (type == dnnl_u8) static_cast<uint8_t*>(data)[i] = uint8_t(seed >> 57);
+    if (type == dnnl_s8) static_cast<int8_t*>(data)[i] = int8_t(int(seed >> 57) - 64);
+  }
+  return data;
+}
+
+dnnl_memory_desc_t any(const std::vector<int64_t>& dims, dnnl_data_type_t type) {
+  dnnl_memory_desc_t description = nullptr;
+  CHECK(dnnl_memory_desc_create_with_tag(&description, int(dims.size()), dims.data(), type,
+                                         dnnl_format_tag_any));
+  return description;
+}
+
+struct Types {
+  dnnl_data_type_t x = dnnl_f32, w = dnnl_f32, y = dnnl_f32;
+};
+
+Types types_of(const Problem& problem) {
+  const std::string precision = problem.text("precision", "float");
+  if (precision == "bfloat16") return {dnnl_bf16, dnnl_bf16, dnnl_bf16};
+  if (precision != "int8") return {};
+  return {problem.text("x_type", "s8") == "u8" ? dnnl_u8 : dnnl_s8, dnnl_s8, dnnl_s32};
+}
+
+struct Convolution {
+  dnnl_engine_t engine = nullptr;
+  dnnl_stream_t stream = nullptr;
+  dnnl_primitive_t primitive = nullptr;
+  std::vector<dnnl_exec_arg_t> arguments;
+  std::string implementation;
+
+  void call() const {
+    CHECK(dnnl_primitive_execute(primitive, stream, int(arguments.size()), arguments.data()));
+  }
+};
+
+dnnl_primitive_desc_t describe(const Problem& p, dnnl_engine_t engine) {
+  const auto get = [&](const char* name) { return p.integer(name, 0); };
+  const Types types = types_of(p);
+  const auto x = any({get("n"), get("c"), get("h"), get("w")}, types.x);
+  const auto w = any({get("k"), get("c"), get("r"), get("s")}, types.w);
+  const auto y = any({get("n"), get("k"), p.p(), p.q()}, types.y);
+  const dnnl_dims_t strides = {p.integer("stride_h", 1), p.integer("stride_w", 1)};
+  const dnnl_dims_t gaps = {0, 0}, padding = {get("pad_h"), get("pad_w")};
+  dnnl_primitive_attr_t attributes = nullptr;
+  CHECK(dnnl_primitive_attr_create(&attributes));
+  CHECK(dnnl_primitive_attr_set_scratchpad_mode(attributes, dnnl_scratchpad_mode_user));
+  CHECK(dnnl_primitive_attr_set_fpmath_mode(attributes, dnnl_fpmath_mode_strict));
+  const auto algorithm = types.y == dnnl_s32 ? dnnl_convolution_direct : dnnl_convolution_auto;
+  const std::string phase = p.text("phase", "fwd");
+  dnnl_primitive_desc_t made = nullptr;
+  if (phase == "fwd")
+    CHECK(dnnl_convolution_forward_primitive_desc_create(&made, engine, dnnl_forward_training,
+                                                         algorithm, x, w, nullptr, y, strides, gaps,
+                                                         padding, padding, attributes));
+  else if (phase == "bwd_data")
+    CHECK(dnnl_convolution_backward_data_primitive_desc_create(
+        &made, engine, algorithm, x, w, y, strides, gaps, padding, padding, nullptr, attributes));
+  else
+    CHECK(dnnl_convolution_backward_weights_primitive_desc_create(
+        &made, engine, algorithm, x, w, nullptr, y, strides, gaps, padding, padding, nullptr,
+        attributes));
+  return made;
+}
+
+Convolution prepare(const Problem& problem) {
+  Convolution conv;
+  CHECK(dnnl_engine_create(&conv.engine, dnnl_cpu, 0));
+  CHECK(dnnl_stream_create(&conv.stream, conv.engine, dnnl_stream_default_flags));
+  const dnnl_primitive_desc_t description = describe(problem, conv.engine);
+  const char* name = nullptr;
+  CHECK(dnnl_primitive_desc_query(description, dnnl_query_impl_info_str, 0, &name));
+  conv.implementation = name;
+  CHECK(dnnl_primitive_create(&conv.primitive, description));
+
+  const Types types = types_of(problem);
+  const auto add = [&](int argument, dnnl_query_t query, dnnl_data_type_t type) {
+    const auto of = dnnl_primitive_desc_query_md(description, query, 0);
+    void* data = operand(dnnl_memory_desc_get_size(of), type, uint64_t(argument));
+    dnnl_memory_t memory = nullptr;
+    CHECK(dnnl_memory_create(&memory, of, conv.engine, data));
+    conv.arguments.push_back({argument, memory});
+  };
+  const std::string phase = problem.text("phase", "fwd");
+  if (phase != "bwd_data") add(DNNL_ARG_SRC, dnnl_query_src_md, types.x);
+  if (phase != "bwd_filter") add(DNNL_ARG_WEIGHTS, dnnl_query_weights_md, types.w);
+  if (phase == "fwd") add(DNNL_ARG_DST, dnnl_query_dst_md, types.y);
+  if (phase != "fwd") add(DNNL_ARG_DIFF_DST, dnnl_query_diff_dst_md, types.y);
+  if (phase == "bwd_data") add(DNNL_ARG_DIFF_SRC, dnnl_query_diff_src_md, types.x);
+  if (phase == "bwd_filter") add(DNNL_ARG_DIFF_WEIGHTS, dnnl_query_diff_weights_md, types.w);
+  add(DNNL_ARG_SCRATCHPAD, dnnl_query_scratchpad_md, dnnl_s8);
+  return conv;
+}
+
+double time_ns(const Convolution& conv, int64_t calls) {
+  const Clock::time_point begin = Clock::now();
+  for (int64_t i = 0; i < calls; ++i) conv.call();
+  return std::chrono::duration<double, std::nano>(Clock::now() - begin).count() / double(calls);
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  constexpr double kSpanNs = 2e6;  // of one sample, at least
+  const Problem problem = parse(count, words);
+  bind_threads(words);
+  const Convolution conv = prepare(problem);
+  for (int i = 0; i < 3; ++i) conv.call();
+  const auto calls = int64_t(std::max(1.0, kSpanNs / time_ns(conv, 3)));
+
+  const double seconds = std::atof(problem.text("seconds", "2").c_str());
+  std::vector<double> samples;
+  const Clock::time_point begin = Clock::now();
+  while (samples.size() < 5 || Clock::now() - begin < std::chrono::duration<double>(seconds))
+    samples.push_back(time_ns(conv, calls));
+  std::sort(samples.begin(), samples.end());
+  const double median = samples[samples.size() / 2];
+  std::printf("median_us=%.3f min_us=%.3f gflops=%.1f samples=%zu batch=%lld implementation=%s\n",
+              median / 1e3, samples.front() / 1e3, problem.flops() / median, samples.size(),
+              static_cast<long long>(calls), conv.implementation.c_str());
+  return 0;
+}

@@ -1,0 +1,19 @@
+// Convolutions in double by their definition: the arithmetic of the reference, on all threads and
+// vectors.
+#pragma once
+
+#include <vector>
+
+#include "deepbench/ops/conv/conv.hpp"
+#include "deepbench/ops/conv/elements.hpp"
+
+namespace deepbench {
+
+struct ConvOperands {
+  ConvElements x, w, dy;  // the phase's output is not read
+};
+
+// The output of the phase, in the tensor's own order.
+std::vector<double> direct_convolution(const Conv& conv, const ConvOperands& operands);
+
+}  // namespace deepbench

@@ -1,0 +1,73 @@
+// Loops over rows for every vector unit. The order of summing is fixed.
+#include "deepbench/ops/conv/row_sums.hpp"
+
+#include <cstring>
+
+#include "deepbench/core/vector_unit.hpp"
+
+namespace deepbench {
+namespace {
+
+template <int kTaps>
+DEEPBENCH_INLINED inline void add_together(const RowTap* taps, int64_t count,
+                                           double* __restrict sums) {
+  for (int64_t i = 0; i < count; ++i) {
+    double sum = sums[i];
+    for (int tap = 0; tap < kTaps; ++tap) sum += taps[tap].factor * taps[tap].from[i];
+    sums[i] = sum;
+  }
+}
+
+using Quad = double __attribute__((vector_size(32)));
+
+DEEPBENCH_INLINED inline void load(const double* from, Quad& to) {
+  std::memcpy(&to, from, sizeof to);
+}
+
+template <int kTaps>
+DEEPBENCH_INLINED inline void multiply_together(const double* a, const double* const* b,
+                                                int64_t count, LaneSum* sums) {
+  Quad total[kTaps] = {};
+  for (int64_t i = 0; i < count; i += kRowLanes) {
+    Quad left, right;
+    load(a + i, left);
+    for (int tap = 0; tap < kTaps; ++tap) {
+      load(b[tap] + i, right);
+      total[tap] += left * right;
+    }
+  }
+  for (int tap = 0; tap < kTaps; ++tap) {
+    Quad before;
+    load(sums[tap].lanes, before);
+    total[tap] += before;
+    std::memcpy(sums[tap].lanes, &total[tap], sizeof total[tap]);
+  }
+}
+
+}  // namespace
+
+void add_taps(const std::vector<RowTap>& taps, int64_t count, double* sums) {
+  vectorised([&]() DEEPBENCH_INLINED {
+    const RowTap *tap = taps.data(), *const end = tap + taps.size();
+    for (; end - tap >= 4; tap += 4) add_together<4>(tap, count, sums);
+    if (end - tap == 3) add_together<3>(tap, count, sums);
+    if (end - tap == 2) add_together<2>(tap, count, sums);
+    if (end - tap == 1) add_together<1>(tap, count, sums);
+  });
+}
+
+void add_products(const double* a, const std::vector<const double*>& b, int64_t count,
+                  LaneSum* sums) {
+  vectorised([&]() DEEPBENCH_INLINED {
+    const auto taps = static_cast<int64_t>(b.size());
+    int64_t tap = 0;
+    for (; tap + 4 <= taps; tap += 4) multiply_together<4>(a, &b[size_t(tap)], count, sums + tap);
+    if (tap + 2 <= taps) {
+      multiply_together<2>(a, &b[size_t(tap)], count, sums + tap);
+      tap += 2;
+    }
+    if (tap < taps) multiply_together<1>(a, &b[size_t(tap)], count, sums + tap);
+  });
+}
+
+}  // namespace deepbench

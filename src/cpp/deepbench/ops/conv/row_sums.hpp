@@ -1,0 +1,33 @@
+// Sums in double over rows: many rows with a factor each, or one row times many.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace deepbench {
+
+constexpr int64_t kRowLanes = 4;
+
+inline int64_t whole_lanes(int64_t count) {
+  return (count + kRowLanes - 1) / kRowLanes * kRowLanes;
+}
+
+struct RowTap {
+  const double* from;
+  double factor;
+};
+
+// sums[i] += the sum over taps of factor from[i].
+void add_taps(const std::vector<RowTap>& taps, int64_t count, double* sums);
+
+// One sum in lanes, which are added up at the end.
+struct LaneSum {
+  double lanes[kRowLanes] = {};
+  double total() const { return (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]); }
+};
+
+// sums[i] += the sum of a b[i]; `count` is whole lanes.
+void add_products(const double* a, const std::vector<const double*>& b, int64_t count,
+                  LaneSum* sums);
+
+}  // namespace deepbench

@@ -1,0 +1,45 @@
+// A number beside the error that a computation in float may have made of it: errors add up to first
+// order, each operation's own rounding included.
+#pragma once
+
+#include <cmath>
+
+#include "deepbench/ops/precision.hpp"
+
+namespace deepbench {
+
+struct Approximate {
+  double value = 0, error = 0;
+
+  // Stored, or read by a unit, with this roundoff.
+  Approximate rounded(double roundoff) const { return {value, error + roundoff * std::abs(value)}; }
+};
+
+inline Approximate operator+(const Approximate& a, const Approximate& b) {
+  return Approximate{a.value + b.value, a.error + b.error}.rounded(kRoundoffFloat);
+}
+
+inline Approximate operator-(const Approximate& a, const Approximate& b) {
+  return Approximate{a.value - b.value, a.error + b.error}.rounded(kRoundoffFloat);
+}
+
+inline Approximate operator*(const Approximate& a, const Approximate& b) {
+  const double error = std::abs(a.value) * b.error + std::abs(b.value) * a.error;
+  return Approximate{a.value * b.value, error + a.error * b.error}.rounded(kRoundoffFloat);
+}
+
+inline Approximate one_minus(const Approximate& a) { return Approximate{1, 0} - a; }
+
+// `own` is the function's own error. The square of the argument's error bounds what the tangent
+// leaves out: half the second derivative is at most 0.4.
+inline Approximate sigmoid(const Approximate& a, double own) {
+  const double value = 1 / (1 + std::exp(-a.value));
+  return {value, value * (1 - value) * a.error + a.error * a.error + own};
+}
+
+inline Approximate tanh(const Approximate& a, double own) {
+  const double value = std::tanh(a.value);
+  return {value, (1 - value * value) * a.error + a.error * a.error + own};
+}
+
+}  // namespace deepbench

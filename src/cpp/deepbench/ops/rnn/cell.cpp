@@ -1,0 +1,98 @@
+// One unit's step and its gradient, cell by cell.
+#include "deepbench/ops/rnn/cell.hpp"
+
+#include <algorithm>
+
+namespace deepbench {
+
+RnnCell::RnnCell(const Rnn& rnn, const Conditions& conditions, double spread)
+    : kind_(rnn.cell == "vanilla" ? Kind::kVanilla
+            : rnn.cell == "lstm"  ? Kind::kLstm
+            : rnn.cell == "gru"   ? Kind::kGru
+                                  : Kind::kResetBefore),
+      activation_error_(kActivationError / spread) {
+  // Half of the largest that rounding can do is more than its deviation.
+  const double output = rnn.precision.output_roundoff / (spread > 1 ? 2 : 1);
+  operand_roundoff_ = output > kRoundoffFloat ? output : 0;
+  const auto roundoff = [&](const char* fact) {
+    return conditions.facts.text(fact, "float") == "float" ? 0 : operand_roundoff_;
+  };
+  gates_roundoff_ = roundoff("gates");
+  memory_roundoff_ = roundoff("cell_state");
+}
+
+RnnCell::State RnnCell::step(const Approximate* z, const Approximate* s,
+                             const State& before) const {
+  State now;
+  Approximate* const g = now.gate;
+  if (is_vanilla()) {
+    now.kept = (z[0] + s[0]).rounded(gates_roundoff_);
+    now.h = {std::max(now.kept.value, 0.0), now.kept.error};
+  } else if (is_lstm()) {
+    for (const int i : {0, 1, 3}) g[i] = gate(z[i], s[i]);
+    g[2] = squashed(z[2] + s[2]);
+    now.kept = (g[1] * before.kept + g[0] * g[2]).rounded(memory_roundoff_);
+    now.h = g[3] * tanh(now.kept, activation_error_);
+  } else {
+    for (const int i : {0, 1}) g[i] = gate(z[i], s[i]);
+    now.kept = s[2];
+    g[2] = squashed(is_gru() ? z[2] + g[1] * s[2] : z[2] + s[2]);
+    now.h = g[0] * before.h + one_minus(g[0]) * g[2];
+  }
+  return now;
+}
+
+Approximate RnnCell::back(const State& state, const State& before, const Approximate& dh,
+                          Approximate& dc, Gradient& gradient) const {
+  if (is_vanilla()) return back_vanilla(state, dh, gradient);
+  if (is_lstm()) return back_lstm(state, before, dh, dc, gradient);
+  return back_gru(state, before, dh, gradient);
+}
+
+// A sum that is n errors away from ReLU's kink is on its other side with a probability of about
+// exp(-n^2 / 2) / 2; the gradient is then off by all of it.
+Approximate RnnCell::back_vanilla(const State& state, const Approximate& dh,
+                                  Gradient& gradient) const {
+  const Approximate& sum = state.kept;
+  const double distance = sum.error > 0 ? sum.value / sum.error : 0;
+  const double flips =
+      sum.error > 0 ? dh.value * dh.value * 0.5 * std::exp(-0.5 * distance * distance) : 0;
+  const double error = sum.value > 0 ? dh.error : 0;
+  gradient.z[0] = {sum.value > 0 ? dh.value : 0, std::sqrt(error * error + flips)};
+  return {};
+}
+
+Approximate RnnCell::back_lstm(const State& state, const State& before, const Approximate& dh,
+                               Approximate& dc, Gradient& gradient) const {
+  const Approximate &i = state.gate[0], &f = state.gate[1], &g = state.gate[2], &o = state.gate[3];
+  const Approximate squashed_c = tanh(state.kept, activation_error_);
+  dc = dc + dh * o * one_minus(squashed_c * squashed_c);
+  gradient.z[0] = dc * g * (i * one_minus(i));
+  gradient.z[1] = dc * before.kept * (f * one_minus(f));
+  gradient.z[2] = dc * i * one_minus(g * g);
+  gradient.z[3] = dh * squashed_c * (o * one_minus(o));
+  dc = dc * f;
+  return {};
+}
+
+Approximate RnnCell::back_gru(const State& state, const State& before, const Approximate& dh,
+                              Gradient& gradient) const {
+  const Approximate &u = state.gate[0], &r = state.gate[1], &candidate = state.gate[2];
+  gradient.z[0] = dh * (before.h - candidate) * (u * one_minus(u));
+  gradient.z[2] = dh * one_minus(u) * one_minus(candidate * candidate);
+  gradient.s_o = gradient.z[2];
+  if (is_gru()) {
+    gradient.z[1] = gradient.z[2] * state.kept * (r * one_minus(r));
+    gradient.s_o = gradient.z[2] * r;
+  }
+  return dh * u;
+}
+
+Approximate RnnCell::back_reset(const State& state, const State& before, const Approximate& dp,
+                                Gradient& gradient) const {
+  const Approximate& r = state.gate[kReset];
+  gradient.z[kReset] = dp * before.h * (r * one_minus(r));
+  return dp * r;
+}
+
+}  // namespace deepbench

@@ -1,0 +1,209 @@
+// The forward reference: each checked step is computed in float64 from the h before it that the
+// library itself gave, so that errors do not grow along a sequence and any step can be checked
+// alone. lstm's c, which is no output, is carried through the steps of a run.
+//
+// Bound of one output: s errs by 4 sqrt(hidden) sum_roundoff sqrt(S^2 + s^2) as a gemm's sum does,
+// S being the root of the sum of its products' squares; what follows carries that along (cell.hpp),
+// sigmoid and tanh adding kActivationError of their own; then h is stored with output_roundoff.
+#include <algorithm>
+#include <cmath>
+
+#include "deepbench/core/parallel.hpp"
+#include "deepbench/core/sums.hpp"
+#include "deepbench/ops/rnn/cell.hpp"
+#include "deepbench/ops/rnn/operands.hpp"
+#include "deepbench/ops/rnn/parts.hpp"
+#include "deepbench/ops/rnn/reference.hpp"
+#include "deepbench/ops/rnn/sampling.hpp"
+
+namespace deepbench {
+namespace {
+
+class ForwardRun {
+ public:
+  // `h` are the states before each step of the run.
+  ForwardRun(const RnnOperands& operands, const RnnCell& cell, const RnnRun& run,
+             std::vector<float> h)
+      : operands_(operands),
+        cell_(cell),
+        rnn_(operands.rnn()),
+        gates_(rnn_.gates()),
+        run_(run),
+        h_(std::move(h)) {
+    steps_ = run.end - run.begin;
+    row_.resize(size_t(rnn_.hidden));
+    if (cell_.resets_before()) reset_states();
+  }
+
+  // Writes the run's part of the expectation, from `at` on.
+  void expect(Expectation& expected, size_t at) {
+    for (const int64_t unit : run_.units) {
+      for (int64_t gate = 0; gate < gates_; ++gate) sum_up(gate, unit);
+      RnnCell::State state = first_state(unit);
+      for (int64_t step = 0; step < steps_; ++step) {
+        state = next(unit, step, state);
+        if (run_.begin + step >= run_.checked_from) set(unit, step, state.h, expected, at++);
+      }
+    }
+  }
+
+ private:
+  const float* h_before(int64_t step) const { return h_.data() + step * rnn_.hidden; }
+  Approximate& s(int64_t gate, int64_t step) { return s_[size_t(gate * steps_ + step)]; }
+
+  Approximate sum(const DotSums& sums) const {
+    const PrecisionInfo& precision = rnn_.precision;
+    const double roundoff = 4 * std::sqrt(double(rnn_.hidden)) * precision.sum_roundoff;
+    return {sums.products, roundoff * std::sqrt(sums.squares + sums.products * sums.products) +
+                               4 * precision.input_roundoff * std::sqrt(sums.squares)};
+  }
+
+  // One gate's recurrent sums of a unit at every step.
+  void sum_up(int64_t gate, int64_t unit) {
+    s_.resize(size_t(gates_ * steps_));
+    operands_.recurrent_row(gate, unit, row_.data());
+    const bool of_reset = cell_.resets_before() && gate == RnnCell::kCandidate;
+    for (int64_t step = 0; step < steps_; ++step)
+      s(gate, step) =
+          of_reset ? sum_of_reset(step) : sum(dot_sums(row_.data(), h_before(step), rnn_.hidden));
+  }
+
+  // r h' of all units: the candidate's product takes it.
+  void reset_states() {
+    const size_t count = size_t(steps_ * rnn_.hidden);
+    reset_.resize(count), reset_square_.resize(size_t(steps_)), reset_error_ = reset_square_;
+    for (int64_t unit = 0; unit < rnn_.hidden; ++unit) {
+      operands_.recurrent_row(RnnCell::kReset, unit, row_.data());
+      for (int64_t step = 0; step < steps_; ++step) {
+        const Approximate s = sum(dot_sums(row_.data(), h_before(step), rnn_.hidden));
+        const Approximate r = cell_.reset(z(RnnCell::kReset, unit, step), s);
+        const Approximate state = cell_.reset_state(r, {h_before(step)[unit], 0});
+        reset_[size_t(step * rnn_.hidden + unit)] = state.value;
+        reset_square_[size_t(step)] += state.value * state.value;
+        reset_error_[size_t(step)] += state.error * state.error;
+      }
+    }
+  }
+
+  // The squares of the products as what they are for a typical row; errors of r add up at random.
+  Approximate sum_of_reset(int64_t step) const {
+    DotSums sums = weighted_sums(row_.data(), reset_.data() + step * rnn_.hidden, rnn_.hidden);
+    const double mean_square = sums.squares / double(rnn_.hidden);
+    sums.squares = mean_square * reset_square_[size_t(step)];
+    Approximate result = sum(sums);
+    result.error += 4 * std::sqrt(mean_square * reset_error_[size_t(step)]);
+    return result;
+  }
+
+  Approximate z(int64_t gate, int64_t unit, int64_t step) const {
+    const double value = operands_.input_part(gate, unit, run_.begin + step, run_.sequence);
+    const double largest = 2;  // of its few terms, beside which it may be small
+    return {value, kRoundoffFloat * largest + rnn_.precision.input_roundoff};
+  }
+
+  // A run that begins later knows nothing of c but that it cannot be larger than this: i tanh < 1.
+  RnnCell::State first_state(int64_t unit) const {
+    RnnCell::State state;
+    if (!cell_.is_lstm()) return state;
+    if (run_.begin == 0)
+      state.kept = {operands_.element(Rnn::kStreamC0, run_.sequence * rnn_.hidden + unit), 0};
+    else
+      state.kept = {0, double(run_.begin) + Rnn::kScale};
+    return state;
+  }
+
+  RnnCell::State next(int64_t unit, int64_t step, RnnCell::State before) {
+    before.h = {h_before(step)[unit], 0};
+    Approximate input[4], recurrent[4];
+    for (int64_t gate = 0; gate < gates_; ++gate) {
+      input[gate] = z(gate, unit, step);
+      recurrent[gate] = s(gate, step);
+    }
+    if (cell_.is_gru())
+      recurrent[RnnCell::kCandidate] =
+          recurrent[RnnCell::kCandidate] + Approximate{operands_.bias(3, unit), 0};
+    return cell_.step(input, recurrent, before);
+  }
+
+  void set(int64_t unit, int64_t step, const Approximate& h, Expectation& expected,
+           size_t at) const {
+    const int64_t place = (run_.begin + step) * rnn_.batch + run_.sequence;
+    expected.indices[at] = uint64_t(place * rnn_.hidden + unit);
+    expected.values[at] = h.value;
+    const double roundoff = rnn_.precision.output_roundoff;
+    expected.bounds[at] = h.error + roundoff * (std::abs(h.value) + h.error);
+  }
+
+  const RnnOperands& operands_;
+  const RnnCell& cell_;
+  const Rnn& rnn_;
+  const int64_t gates_;
+  const RnnRun& run_;
+  int64_t steps_;
+  std::vector<float> h_, row_;
+  std::vector<Approximate> s_;                              // [gate][step]
+  std::vector<double> reset_, reset_square_, reset_error_;  // r h' [step][unit], sums over units
+};
+
+// The library's h before each step of each run.
+class ForwardStates {
+ public:
+  ForwardStates(const RnnOperands& operands, const std::vector<RnnRun>& runs,
+                ComputedOutput& computed)
+      : operands_(operands), rnn_(operands.rnn()) {
+    std::vector<uint64_t> indices;
+    for (const RnnRun& run : runs) {
+      first_.push_back(indices.size());
+      for (int64_t t = std::max<int64_t>(run.begin, 1); t < run.end; ++t)
+        for (int64_t j = 0; j < rnn_.hidden; ++j)
+          indices.push_back(uint64_t(((t - 1) * rnn_.batch + run.sequence) * rnn_.hidden + j));
+    }
+    first_.push_back(indices.size());
+    const std::vector<double> values = computed.elements(indices);
+    values_.assign(values.begin(), values.end());
+  }
+
+  std::vector<float> of(const RnnRun& run, size_t number) const {
+    std::vector<float> h;
+    if (run.begin == 0) {
+      h.resize(size_t(rnn_.hidden));
+      operands_.run(Rnn::kStreamH0, run.sequence * rnn_.hidden, rnn_.hidden, h.data());
+    }
+    h.insert(h.end(), values_.begin() + ptrdiff_t(first_[number]),
+             values_.begin() + ptrdiff_t(first_[number + 1]));
+    return h;
+  }
+
+ private:
+  const RnnOperands& operands_;
+  const Rnn& rnn_;
+  std::vector<size_t> first_;
+  std::vector<float> values_;
+};
+
+}  // namespace
+
+Expectation expect_forward(const Rnn& rnn, const Conditions& conditions) {
+  const RnnOperands operands(rnn, conditions);
+  const RnnCell cell(rnn, conditions, 1);
+  const std::vector<RnnRun> runs = choose_runs(rnn);
+  const ForwardStates states(operands, runs, *conditions.computed);
+
+  std::vector<size_t> first = {0};
+  for (const RnnRun& run : runs)
+    first.push_back(first.back() + run.units.size() * size_t(run.end - run.checked_from));
+  Expectation expected;
+  expected.outputs = static_cast<uint64_t>(rnn.outputs());
+  expected.indices.resize(first.back());
+  expected.values = std::vector<double>(first.back());
+  expected.bounds = expected.values;
+  parallel_tasks(int64_t(runs.size()), parallel_width(), [&](int64_t i) {
+    const RnnRun& run = runs[size_t(i)];
+    ForwardRun(operands, cell, run, states.of(run, size_t(i))).expect(expected, first[size_t(i)]);
+  });
+  expected.what = checked_share(first.back(), rnn.outputs());
+  if (!checks_everything(rnn)) expected.what += ", each from the state before it";
+  return expected;
+}
+
+}  // namespace deepbench

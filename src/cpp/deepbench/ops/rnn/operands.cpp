@@ -1,0 +1,56 @@
+// Scaled runs of generated elements, in parallel where they are long.
+#include "deepbench/ops/rnn/operands.hpp"
+
+#include "deepbench/core/parallel.hpp"
+
+namespace deepbench {
+namespace {
+
+constexpr int64_t kRunOfThread = 1 << 18;
+
+}  // namespace
+
+RnnOperands::RnnOperands(const Rnn& rnn, const Conditions& conditions)
+    : rnn_(rnn), inputs_(conditions.seed, conditions.inputs) {
+  rnn_.inputs = conditions.facts.integer("inputs", 1);
+  bias_ = all(Rnn::kStreamB, rnn_.biases() * rnn_.hidden);
+  if (rnn_.inputs > 1) return;
+  wx_ = all(Rnn::kStreamWx, rnn_.gates() * rnn_.hidden);
+  x_ = all(Rnn::kStreamX, rnn_.timesteps * rnn_.batch);
+}
+
+void RnnOperands::run(uint32_t stream, int64_t first, int64_t count, float* out) const {
+  inputs_.run(rnn_.precision.a, stream, static_cast<uint64_t>(first), 1, count, out);
+  const auto scale = static_cast<float>(scale_of(stream));
+  for (int64_t i = 0; i < count; ++i) out[i] *= scale;
+  if (rnn_.precision.a != DEEPBENCH_F16) return;
+  for (int64_t i = 0; i < count; ++i)  // whose smallest numbers lose their last places
+    out[i] = deepbench_from_half(deepbench_to_half(out[i]));
+}
+
+std::vector<float> RnnOperands::all(uint32_t stream, int64_t count) const {
+  std::vector<float> values(static_cast<size_t>(count));
+  parallel_for(count, kRunOfThread, [&](int64_t begin, int64_t end, int) {
+    run(stream, begin, end - begin, values.data() + begin);
+  });
+  return values;
+}
+
+double RnnOperands::element(uint32_t stream, int64_t index) const {
+  float value;
+  run(stream, index, 1, &value);
+  return value;
+}
+
+double RnnOperands::recurrent_mean_square() const {
+  const double scale = rnn_.recurrent_scale();
+  return scale * scale * inputs_.mean_square(rnn_.precision.a);
+}
+
+double RnnOperands::input_part(int64_t gate, int64_t unit, int64_t step, int64_t sequence) const {
+  const int64_t place = step * rnn_.batch + sequence;
+  if (rnn_.inputs == 1) return bias(gate, unit) + wx(gate, unit) * x_[static_cast<size_t>(place)];
+  return bias(gate, unit) + element(Rnn::kStreamX, place * rnn_.hidden + unit);
+}
+
+}  // namespace deepbench

@@ -1,0 +1,50 @@
+// What the operands of a recurrent layer hold: fill.h's elements, scaled as rnn.hpp says.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "deepbench/core/expectation.hpp"
+#include "deepbench/core/inputs.hpp"
+#include "deepbench/ops/rnn/rnn.hpp"
+
+namespace deepbench {
+
+class RnnOperands {
+ public:
+  // With the number of a step's inputs that the kernel says.
+  RnnOperands(const Rnn& rnn, const Conditions& conditions);
+
+  const Rnn& rnn() const { return rnn_; }
+
+  // Elements [first, first + count) of a stream; every precision's are exact in float.
+  void run(uint32_t stream, int64_t first, int64_t count, float* out) const;
+  std::vector<float> all(uint32_t stream, int64_t count) const;
+
+  // Of U, the row of one gate and unit.
+  void recurrent_row(int64_t gate, int64_t unit, float* row) const {
+    run(Rnn::kStreamU, (gate * rnn_.hidden + unit) * rnn_.hidden, rnn_.hidden, row);
+  }
+  double recurrent_mean_square() const;
+
+  // The input part z of a gate, unit by unit.
+  double input_part(int64_t gate, int64_t unit, int64_t step, int64_t sequence) const;
+  double bias(int64_t gate, int64_t unit) const {
+    return bias_[static_cast<size_t>(gate * rnn_.hidden + unit)];
+  }
+  double wx(int64_t gate, int64_t unit) const {
+    return wx_[static_cast<size_t>(gate * rnn_.hidden + unit)];
+  }
+  double element(uint32_t stream, int64_t index) const;
+
+ private:
+  double scale_of(uint32_t stream) const {
+    return stream == Rnn::kStreamU ? rnn_.recurrent_scale() : Rnn::kScale;
+  }
+
+  Rnn rnn_;
+  Inputs inputs_;
+  std::vector<float> bias_, wx_, x_;  // wx and x with one input only
+};
+
+}  // namespace deepbench

@@ -1,0 +1,99 @@
+// Samples of a bounded cost.
+#include "deepbench/ops/rnn/sampling.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "deepbench/fill.h"
+
+namespace deepbench {
+namespace {
+
+constexpr double kForwardWork = 1 << 27;  // multiplications of a forward pass that are repeated
+constexpr int64_t kMostOutputs = 1 << 19;
+constexpr int64_t kFewestRuns = 4;
+constexpr uint64_t kSampleSeed = 0x5a3b1e;
+
+// lstm's c of 64 steps before counts for nothing: a forget gate of 0.8 leaves a millionth of it,
+// and one of 1/2 leaves 5e-20.
+constexpr int64_t kForgetting = 64;
+constexpr int64_t kLongestWholeRun = 3 * kForgetting;
+
+int64_t random_below(int64_t size, uint32_t stream, uint64_t index) {
+  return static_cast<int64_t>(deepbench_bits(kSampleSeed, stream, index) % uint64_t(size));
+}
+
+struct RunShape {
+  int64_t steps, units;
+};
+
+RunShape shape_of(const Rnn& rnn) {
+  if (rnn.cell == "lstm")
+    return {rnn.timesteps <= kLongestWholeRun ? rnn.timesteps : 2 * kForgetting,
+            std::min<int64_t>(rnn.hidden, 32)};
+  // Of gru_reset_before the units' common factor r costs hidden units each step.
+  if (rnn.cell == "gru_reset_before")
+    return {std::min<int64_t>(rnn.timesteps, 4), std::min<int64_t>(rnn.hidden, 128)};
+  return {std::min<int64_t>(rnn.timesteps, 8), std::min<int64_t>(rnn.hidden, 48)};
+}
+
+// Generating a row of U costs as much as two products with it.
+double cost_of(const Rnn& rnn, const RunShape& shape) {
+  const double rows =
+      double(rnn.gates() * shape.units) + (rnn.cell == "gru_reset_before" ? double(rnn.hidden) : 0);
+  return rows * double(rnn.hidden) * double(shape.steps + 2);
+}
+
+RnnRun run_of(const Rnn& rnn, const RunShape& shape, int64_t number) {
+  const int64_t latest = rnn.timesteps - shape.steps, last = rnn.batch - 1;
+  RnnRun run;
+  run.sequence = number == 0   ? 0
+                 : number == 1 ? last
+                               : random_below(rnn.batch, 1, uint64_t(number));
+  run.begin = number % 4 == 0   ? 0
+              : number % 4 == 1 ? latest
+                                : random_below(latest + 1, 2, uint64_t(number));
+  run.end = run.begin + shape.steps;
+  run.checked_from = run.begin + (run.begin > 0 && rnn.cell == "lstm" ? kForgetting : 0);
+  run.units = stratified(rnn.hidden, shape.units, uint64_t(number));
+  return run;
+}
+
+}  // namespace
+
+bool checks_everything(const Rnn& rnn) {
+  return double(rnn.sequence()) * double(rnn.gates() * rnn.hidden) <= kForwardWork &&
+         rnn.sequence() <= kMostOutputs;
+}
+
+std::vector<RnnRun> choose_runs(const Rnn& rnn) {
+  std::vector<RnnRun> runs;
+  if (checks_everything(rnn)) {
+    for (int64_t n = 0; n < rnn.batch; ++n)
+      runs.push_back({n, 0, rnn.timesteps, 0, stratified(rnn.hidden, rnn.hidden, 0)});
+    return runs;
+  }
+  const RunShape shape = shape_of(rnn);
+  const auto affordable = static_cast<int64_t>(kForwardWork / cost_of(rnn, shape));
+  const int64_t most = kMostOutputs / 2 / (shape.steps * shape.units);
+  for (int64_t i = 0; i < std::max(kFewestRuns, std::min(affordable, most)); ++i)
+    runs.push_back(run_of(rnn, shape, i));
+  return runs;
+}
+
+std::vector<int64_t> stratified(int64_t size, int64_t count, uint64_t salt) {
+  std::vector<int64_t> chosen(static_cast<size_t>(std::min(size, count)));
+  std::iota(chosen.begin(), chosen.end(), 0);
+  if (size <= count) return chosen;
+  const double width = double(size) / double(count);
+  for (int64_t i = 0; i < count; ++i) {
+    const auto begin = int64_t(double(i) * width);
+    const int64_t end = std::min(size, std::max(begin + 1, int64_t(double(i + 1) * width)));
+    chosen[size_t(i)] = begin + random_below(end - begin, 3, salt * uint64_t(count) + uint64_t(i));
+  }
+  chosen.front() = 0;
+  chosen.back() = size - 1;
+  return chosen;
+}
+
+}  // namespace deepbench

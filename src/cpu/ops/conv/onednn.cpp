@@ -1,0 +1,107 @@
+// Convolutions through oneDNN: forward, and the gradients of data and filters.
+#include "deepbench/plugin.hpp"
+#include "implementation.hpp"
+#include "kernel.hpp"
+#include "onednn/primitive_call.hpp"
+#include "operand_store.hpp"
+#include "ops/conv/onednn_operands.hpp"
+#include "ops/conv/onednn_plan.hpp"
+#include "topology.hpp"
+
+namespace deepbench::cpu {
+namespace onednn {
+namespace {
+
+class ConvCall final : public PrimitiveCall {
+ public:
+  ConvCall(std::unique_ptr<const ConvPlan> plan, ConvOperands& operands, int64_t workspace_limit,
+           int threads)
+      : PrimitiveCall(plan->primitive.get(), operands.copies(), workspace_limit, threads),
+        plan_(std::move(plan)),
+        operands_(operands) {
+    for (uint64_t copy = 0; copy < operands.copies(); ++copy) {
+      for (size_t which : {0, 1})
+        set(copy, plan_->inputs[which].argument, plan_->inputs[which].stored,
+            operands.input(which, copy));
+      set(copy, plan_->output.argument, plan_->output.stored, operands.output(copy));
+    }
+  }
+
+  void enter() override {
+    PrimitiveCall::enter();
+    operands_.forget();
+  }
+
+  void describe(plugin::Sink& sink) const override {
+    PrimitiveCall::describe(sink);
+    if (operands_.filters_ns() > 0) {
+      sink.text("converted", "w");
+      sink.real("conversion_ns", operands_.filters_ns());
+    }
+    if (operands_.activations_ns() > 0)
+      sink.metric("reorder", operands_.activations_ns() / 1e3, "us", "lower");
+    if (plan_->is_winograd()) sink.text("accumulator", "winograd");
+    // 32-bit sums are stored by way of float, exact up to 2^24.
+    if (plan_->output.type == DEEPBENCH_S32) sink.text("accumulator", "float");
+    describe_emulation(plan_->inputs[0].type, sink);
+  }
+
+ private:
+  std::unique_ptr<const ConvPlan> plan_;
+  ConvOperands& operands_;
+};
+
+class OnednnConv final : public Implementation {
+ public:
+  LibraryFacts library() override {
+    const Library& library = Api::instance().library();
+    if (!library.loaded()) return {"", "", library.reason()};
+    return {Api::instance().version(), library.path(), ""};
+  }
+
+  void supports(const plugin::Problem& problem, const plugin::Options& options) override {
+    plan(problem, options);
+  }
+
+  uint64_t memory_needed(const plugin::Problem& problem, const plugin::Options& options) override {
+    const ConvPlan planned = plan(problem, options);
+    return saturating_add(conv_bytes(planned, plan_copies(planned.touched_bytes(), options)),
+                          scratchpad_bytes(planned.primitive.get()));
+  }
+
+  std::vector<std::string> candidates(const plugin::Problem& problem,
+                                      const plugin::Options& options) override {
+    Api::instance().use_threads(thread_count(options.threads));
+    return conv_candidates(conv_problem(problem), problem.text("layout"));
+  }
+
+  std::unique_ptr<plugin::Kernel> prepare(const plugin::Problem& problem,
+                                          const plugin::Options& options) override {
+    const int threads = thread_count(options.threads);
+    require_memory_for_operands(memory_needed(problem, options));
+    auto planned = std::make_unique<const ConvPlan>(plan(problem, options));
+    const CopyPlan copies = plan_copies(planned->touched_bytes(), options);
+    auto operands = std::make_unique<ConvOperands>(*planned, copies, inputs_named(options.inputs),
+                                                   options.seed);
+    auto call =
+        std::make_unique<ConvCall>(std::move(planned), *operands, options.workspace, threads);
+    return std::make_unique<PreparedKernel>(std::move(operands), std::move(call), copies, threads);
+  }
+
+ private:
+  // oneDNN chooses by the number of threads, so that it is set before it is asked.
+  static ConvPlan plan(const plugin::Problem& problem, const plugin::Options& options) {
+    Api::instance().use_threads(thread_count(options.threads));
+    return plan_conv(conv_problem(problem), problem.text("layout"), options.candidate);
+  }
+};
+
+}  // namespace
+}  // namespace onednn
+
+Implementation& onednn_conv() {
+  static auto* implementation = new onednn::OnednnConv();
+  return *implementation;
+}
+
+}  // namespace deepbench::cpu

@@ -1,0 +1,107 @@
+// Filling, reordering and checking a convolution's operands.
+#include "ops/conv/onednn_operands.hpp"
+
+#include <cstring>
+#include <string>
+
+#include "onednn/primitive_call.hpp"
+#include "operand_store.hpp"
+
+namespace deepbench::cpu::onednn {
+
+uint64_t conv_bytes(const ConvPlan& plan, const CopyPlan& copies) {
+  uint64_t bytes = copies.flush_bytes;
+  for (const ConvTensor* tensor : {&plan.inputs[0], &plan.inputs[1], &plan.output})
+    bytes = saturating_add(bytes, Copies::needed(tensor->stored_bytes(), copies.copies));
+  for (const ConvTensor& input : plan.inputs)
+    if (!input.is_plain()) bytes = saturating_add(bytes, input.plain_bytes());
+  if (!plan.is_ordered() || !plan.output.is_plain())
+    bytes = saturating_add(bytes, plan.output.plain_bytes());
+  return bytes;
+}
+
+ConvOperands::ConvOperands(const ConvPlan& plan, const CopyPlan& copies, Inputs inputs,
+                           uint64_t seed)
+    : plan_(plan), copies_(copies.copies), output_(plan.output.stored_bytes(), copies.copies) {
+  for (size_t which : {0, 1}) make_input(which, inputs, seed);
+  poison();
+  measure_output();
+}
+
+void ConvOperands::make_input(size_t which, Inputs inputs, uint64_t seed) {
+  const ConvTensor& tensor = plan_.inputs[which];
+  const auto plain =
+      OperandStore::instance().get(tensor.type, tensor.elements, inputs, seed, tensor.stream);
+  if (copies_ == 1 && tensor.is_plain()) {
+    shared_[which] = plain;
+    return;
+  }
+  inputs_[which] = Copies(tensor.stored_bytes(), copies_);
+  if (tensor.is_plain()) {
+    std::memcpy(inputs_[which].at(0), plain->data(), tensor.plain_bytes());
+  } else {
+    const double took =
+        reorder(tensor.plain.get(), plain->data(), tensor.stored, inputs_[which].at(0));
+    (tensor.stream == Conv::kStreamW ? filters_ns_ : activations_ns_) += took;
+  }
+  inputs_[which].replicate();
+}
+
+void ConvOperands::measure_output() {
+  if (plan_.is_ordered() && plan_.output.is_plain()) return;
+  ordered_ = Buffer(plan_.output.plain_bytes());
+  if (!plan_.output.is_plain())
+    activations_ns_ +=
+        reorder(plan_.output.stored, output(0), plan_.output.plain.get(), ordered_.data());
+}
+
+void* ConvOperands::input(size_t which, uint64_t copy) const {
+  return shared_[which] ? shared_[which]->data() : inputs_[which].at(copy);
+}
+
+void ConvOperands::describe(plugin::Sink& sink) const {
+  for (const ConvTensor& input : plan_.inputs) {
+    if (input.type != DEEPBENCH_S7) continue;
+    sink.text("fill.w", "s7");
+    sink.text("note.inputs",
+              "the filters hold values in [-64, 63]: without VNNI the products of 8-bit numbers "
+              "pass through 16-bit sums, which the full range would saturate");
+  }
+}
+
+// In full: what pads the library's blocks as well.
+void ConvOperands::poison() {
+  forget();
+  const ConvTensor& tensor = plan_.output;
+  for (uint64_t copy = 0; copy < copies_; ++copy)
+    cpu::poison(output(copy), tensor.type, tensor.stored_bytes() / uint64_t(size_of(tensor.type)));
+}
+
+const std::byte* ConvOperands::ordered(uint64_t copy) const {
+  if (plan_.is_ordered()) return output_.at(copy);
+  if (ordered_copy_ != copy)
+    reorder(plan_.output.stored, output(copy), plan_.ordered.get(), ordered_.data(), 1);
+  ordered_copy_ = copy;
+  return ordered_.data();
+}
+
+deepbench_scan ConvOperands::scan(uint64_t copy) const {
+  return cpu::scan(ordered(copy), plan_.output.type, plan_.output.elements);
+}
+
+void ConvOperands::project(uint64_t copy, uint64_t rows, uint64_t seed, double* sums) const {
+  cpu::project(ordered(copy), plan_.output.type, plan_.output.elements, rows, seed, sums);
+}
+
+void ConvOperands::read(uint64_t copy, const uint64_t* indices, size_t count,
+                        double* values) const {
+  const std::byte* const data = ordered(copy);
+  for (size_t i = 0; i < count; ++i) {
+    if (indices[i] >= plan_.output.elements)
+      plugin::invalid("read_output: element " + std::to_string(indices[i]) + " of " +
+                      std::to_string(plan_.output.elements));
+    values[i] = element(data, plan_.output.type, indices[i]);
+  }
+}
+
+}  // namespace deepbench::cpu::onednn

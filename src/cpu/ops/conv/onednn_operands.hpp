@@ -1,0 +1,55 @@
+// The operands of a convolution in memory, in the library's layouts, and its output as verification
+// counts it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "copies.hpp"
+#include "kernel.hpp"
+#include "operand.hpp"
+#include "ops/conv/onednn_plan.hpp"
+
+namespace deepbench::cpu::onednn {
+
+// Of all operands and the output, the library's workspace aside.
+uint64_t conv_bytes(const ConvPlan& plan, const CopyPlan& copies);
+
+class ConvOperands final : public Operands {
+ public:
+  // `plan` must outlive it.
+  ConvOperands(const ConvPlan& plan, const CopyPlan& copies, Inputs inputs, uint64_t seed);
+
+  uint64_t copies() const { return copies_; }
+  void* input(size_t which, uint64_t copy) const;
+  void* output(uint64_t copy) const { return output_.at(copy); }
+
+  // What it took to bring operands into the library's layouts, and the output out of it.
+  double filters_ns() const { return filters_ns_; }
+  double activations_ns() const { return activations_ns_; }
+  // The output is about to change.
+  void forget() { ordered_copy_ = kNone; }
+
+  void describe(plugin::Sink& sink) const override;
+  void poison() override;
+  deepbench_scan scan(uint64_t copy) const override;
+  void project(uint64_t copy, uint64_t rows, uint64_t seed, double* sums) const override;
+  void read(uint64_t copy, const uint64_t* indices, size_t count, double* values) const override;
+
+ private:
+  static constexpr uint64_t kNone = ~uint64_t{0};
+
+  void make_input(size_t which, Inputs inputs, uint64_t seed);
+  void measure_output();
+  const std::byte* ordered(uint64_t copy) const;
+
+  const ConvPlan& plan_;
+  uint64_t copies_;
+  std::shared_ptr<const Buffer> shared_[2];  // stored as the problem does, one copy; else none
+  Copies inputs_[2], output_;
+  double filters_ns_ = 0, activations_ns_ = 0;
+  mutable Buffer ordered_;  // the output in verification's order, where it is stored otherwise
+  mutable uint64_t ordered_copy_ = kNone;  // of which copy that is
+};
+
+}  // namespace deepbench::cpu::onednn

@@ -1,0 +1,343 @@
+// Candidates, layouts and primitives of oneDNN's convolutions.
+#include "ops/conv/onednn_plan.hpp"
+
+#include <cstdlib>
+
+#include "deepbench/plugin.hpp"
+#include "kernel.hpp"
+#include "onednn/primitive_call.hpp"
+
+namespace deepbench::cpu::onednn {
+namespace {
+
+using Dims = std::vector<int64_t>;
+
+constexpr const char* kLayoutNames[] = {"library", "nchw", "nhwc"};
+
+const char* name_of(ConvLayout layout) { return kLayoutNames[int(layout)]; }
+
+bool is_int8(const Conv& conv) { return conv.precision.precision == Precision::kInt8; }
+
+// Layouts that a problem's layout leaves to choose from, the problem's own first.
+std::vector<ConvLayout> layouts_of(const std::string& layout) {
+  if (layout == "nchw") return {ConvLayout::kNchw};
+  if (layout == "nhwc") return {ConvLayout::kNhwc};
+  return {ConvLayout::kLibrary, ConvLayout::kNhwc, ConvLayout::kNchw};
+}
+
+std::string id_of(const ConvCandidate& candidate) {
+  if (candidate.winograd) return "wino";
+  const std::string name = name_of(candidate.layout);
+  return candidate.implementation ? name + ":" + std::to_string(candidate.implementation) : name;
+}
+
+ConvCandidate parse(const std::string& id, const std::string& layout) {
+  ConvCandidate candidate;
+  candidate.layout = layouts_of(layout).front();
+  if (id.empty()) return candidate;
+  candidate.winograd = id == "wino";
+  const size_t colon = id.find(':');
+  for (const ConvLayout one : layouts_of(layout))
+    if (id.substr(0, colon) == name_of(one)) candidate.layout = one;
+  if (colon != std::string::npos) candidate.implementation = std::atoi(&id[colon + 1]);
+  const bool in_range = candidate.implementation >= 0 && candidate.implementation <= 99;
+  if (id_of(candidate) != id || !in_range) unknown_candidate("onednn", id);
+  return candidate;
+}
+
+// ---- shapes -------------------------------------------------------------------------------------
+
+// Depth, height and width; the first only in three dimensions.
+Dims spatial(const Conv& conv, int64_t depth, int64_t height, int64_t width) {
+  return conv.is_3d() ? Dims{depth, height, width} : Dims{height, width};
+}
+
+Dims joined(Dims front, const Dims& back) {
+  front.insert(front.end(), back.begin(), back.end());
+  return front;
+}
+
+Dims x_dims(const Conv& c) { return joined({c.n, c.c}, spatial(c, c.d, c.h, c.w)); }
+Dims y_dims(const Conv& c) { return joined({c.n, c.k}, spatial(c, c.o(), c.p(), c.q())); }
+Dims w_dims(const Conv& c) {
+  const Dims front = c.groups > 1 ? Dims{c.groups, c.group_k(), c.group_c()} : Dims{c.k, c.c};
+  return joined(front, spatial(c, c.t, c.r, c.s));
+}
+
+Dims row_major(const Dims& dims) {
+  Dims strides(dims.size(), 1);
+  for (size_t i = dims.size() - 1; i-- > 0;) strides[i] = strides[i + 1] * dims[i + 1];
+  return strides;
+}
+
+// ConvOutput's order. In filters with groups k takes two dimensions, that of the groups first.
+Dims ordered_strides(const Conv& conv, const Dims& dims) {
+  Dims strides = row_major(dims);
+  const ConvOutput output = conv.output();
+  if (!output.second_is_slowest || output.first == 1) return strides;
+  const size_t second = dims.size() - spatial(conv, 1, 1, 1).size() - 1;
+  for (size_t i = 0; i < second; ++i) strides[i] /= output.second;
+  strides[second] = output.first * output.rest;
+  return strides;
+}
+
+MemoryDesc strided(const Dims& dims, const Dims& strides, deepbench_type type) {
+  const Api& api = Api::instance();
+  dnnl_memory_desc_t made = nullptr;
+  api.check(api.memory_desc_create_with_strides_f(&made, int(dims.size()), dims.data(),
+                                                  data_type(type), strides.data()),
+            "describing a tensor");
+  return MemoryDesc(made);
+}
+
+MemoryDesc tagged(const Dims& dims, deepbench_type type, dnnl_format_tag_t tag) {
+  const Api& api = Api::instance();
+  dnnl_memory_desc_t made = nullptr;
+  api.check(
+      api.memory_desc_create_with_tag_f(&made, int(dims.size()), dims.data(), data_type(type), tag),
+      "describing a tensor");
+  return MemoryDesc(made);
+}
+
+dnnl_format_tag_t tag_of(ConvLayout layout, bool is_3d) {
+  switch (layout) {
+    case ConvLayout::kNchw:
+      return is_3d ? dnnl_ncdhw : dnnl_nchw;
+    case ConvLayout::kNhwc:
+      return is_3d ? dnnl_ndhwc : dnnl_nhwc;
+    default:
+      return dnnl_format_tag_any;
+  }
+}
+
+// ---- primitives ---------------------------------------------------------------------------------
+
+ConvTensor tensor(const char* operand, int argument, uint32_t stream, deepbench_type type,
+                  const Dims& dims) {
+  ConvTensor made;
+  made.operand = operand, made.argument = argument, made.stream = stream, made.type = type;
+  made.elements = 1;
+  for (const int64_t size : dims) made.elements *= uint64_t(size);
+  made.plain = strided(dims, row_major(dims), type);
+  return made;
+}
+
+void set_tensors(ConvPlan& plan) {
+  const Conv& c = plan.conv;
+  const PrecisionInfo& precision = c.precision;
+  const deepbench_type w_type =
+      is_int8(c) && !Api::instance().exact_int8() ? DEEPBENCH_S7 : precision.b;
+  const auto x = [&](int argument, deepbench_type type) {
+    return tensor("x", argument, Conv::kStreamX, type, x_dims(c));
+  };
+  const auto w = [&](int argument, deepbench_type type) {
+    return tensor("w", argument, Conv::kStreamW, type, w_dims(c));
+  };
+  const auto y = [&](int argument, deepbench_type type) {
+    return tensor("dy", argument, Conv::kStreamDy, type, y_dims(c));
+  };
+  Dims output;
+  switch (c.phase) {
+    case ConvPhase::kForward:
+      plan.inputs = {x(DNNL_ARG_SRC, c.x_type), w(DNNL_ARG_WEIGHTS, w_type)};
+      plan.output = y(DNNL_ARG_DST, precision.c), output = y_dims(c);
+      break;
+    case ConvPhase::kBackwardData:
+      plan.inputs = {y(DNNL_ARG_DIFF_DST, precision.a), w(DNNL_ARG_WEIGHTS, w_type)};
+      plan.output = x(DNNL_ARG_DIFF_SRC, precision.c), output = x_dims(c);
+      break;
+    default:
+      plan.inputs = {x(DNNL_ARG_SRC, c.x_type), y(DNNL_ARG_DIFF_DST, precision.a)};
+      plan.output = w(DNNL_ARG_DIFF_WEIGHTS, precision.c), output = w_dims(c);
+  }
+  plan.ordered = strided(output, ordered_strides(c, output), plan.output.type);
+}
+
+// What the primitive is asked for, and which of its descriptions are whose.
+class ConvRequest {
+ public:
+  ConvRequest(const Conv& conv, const ConvCandidate& candidate, const ConvPlan& plan)
+      : c_(conv),
+        algorithm_(candidate.winograd ? dnnl_convolution_winograd
+                   : is_int8(conv)    ? dnnl_convolution_direct  // Winograd's is not exact
+                                      : dnnl_convolution_auto),
+        attributes_(strict_attributes()),
+        strides_(spatial(conv, conv.stride_d, conv.stride_h, conv.stride_w)),
+        gaps_(spatial(conv, conv.dilation_d - 1, conv.dilation_h - 1, conv.dilation_w - 1)),
+        padding_(spatial(conv, conv.pad_d, conv.pad_h, conv.pad_w)) {
+    const dnnl_format_tag_t tag = tag_of(candidate.layout, conv.is_3d());
+    for (const ConvTensor* of : {&plan.inputs[0], &plan.inputs[1], &plan.output}) {
+      const char role = of->operand[0];
+      if (role == 'x') x_ = tagged(x_dims(conv), of->type, tag);
+      if (role == 'w') w_ = tagged(w_dims(conv), of->type, dnnl_format_tag_any);
+      if (role == 'd') y_ = tagged(y_dims(conv), of->type, tag);
+    }
+  }
+
+  dnnl_status_t create(dnnl_primitive_desc_t* made) const {
+    const Api& api = Api::instance();
+    switch (c_.phase) {
+      case ConvPhase::kForward:
+        return api.convolution_forward_primitive_desc_create_f(
+            made, api.engine(), dnnl_forward_training, algorithm_, x_.get(), w_.get(), nullptr,
+            y_.get(), strides_.data(), gaps_.data(), padding_.data(), padding_.data(),
+            attributes_.get());
+      case ConvPhase::kBackwardData:
+        return api.convolution_backward_data_primitive_desc_create_f(
+            made, api.engine(), algorithm_, x_.get(), w_.get(), y_.get(), strides_.data(),
+            gaps_.data(), padding_.data(), padding_.data(), nullptr, attributes_.get());
+      default:
+        return api.convolution_backward_weights_primitive_desc_create_f(
+            made, api.engine(), algorithm_, x_.get(), w_.get(), nullptr, y_.get(), strides_.data(),
+            gaps_.data(), padding_.data(), padding_.data(), nullptr, attributes_.get());
+    }
+  }
+
+ private:
+  const Conv& c_;
+  dnnl_alg_kind_t algorithm_;
+  Attributes attributes_;
+  Dims strides_, gaps_, padding_;
+  MemoryDesc x_, w_, y_;
+};
+
+dnnl_query_t query_of(int argument) {
+  switch (argument) {
+    case DNNL_ARG_SRC:
+      return dnnl_query_src_md;
+    case DNNL_ARG_WEIGHTS:
+      return dnnl_query_weights_md;
+    case DNNL_ARG_DST:
+      return dnnl_query_dst_md;
+    case DNNL_ARG_DIFF_SRC:
+      return dnnl_query_diff_src_md;
+    case DNNL_ARG_DIFF_WEIGHTS:
+      return dnnl_query_diff_weights_md;
+    default:
+      return dnnl_query_diff_dst_md;
+  }
+}
+
+// The status of creating the first implementation, or of the step on which the list ended.
+dnnl_status_t create_primitive(ConvPlan& plan) {
+  const Api& api = Api::instance();
+  set_tensors(plan);
+  dnnl_primitive_desc_t made = nullptr;
+  dnnl_status_t status = ConvRequest(plan.conv, plan.candidate, plan).create(&made);
+  if (status != dnnl_success) return status;
+  plan.primitive.reset(made);
+  for (int i = 0; i < plan.candidate.implementation && status == dnnl_success; ++i)
+    status = api.primitive_desc_next_impl_f(made);
+  for (ConvTensor* tensor : {&plan.inputs[0], &plan.inputs[1], &plan.output})
+    tensor->stored = api.primitive_desc_query_md_f(made, query_of(tensor->argument), 0);
+  return status;
+}
+
+ConvPlan planned(const Conv& conv, const ConvCandidate& candidate, dnnl_status_t& status) {
+  ConvPlan plan;
+  plan.conv = conv, plan.candidate = candidate;
+  status = create_primitive(plan);
+  return plan;
+}
+
+bool same(const ConvPlan& a, const ConvPlan& b) {
+  const auto equal = Api::instance().memory_desc_equal_f;
+  return implementation_name(a.primitive.get()) == implementation_name(b.primitive.get()) &&
+         equal(a.inputs[0].stored, b.inputs[0].stored) &&
+         equal(a.inputs[1].stored, b.inputs[1].stored) && equal(a.output.stored, b.output.stored);
+}
+
+// Where activations are signed, oneDNN's kernels for processors without VNNI take half of each
+// filter element, which drops its last bit.
+bool is_lossy(const ConvPlan& plan) {
+  return is_int8(plan.conv) && plan.conv.x_type == DEEPBENCH_S8 && !Api::instance().exact_int8() &&
+         implementation_name(plan.primitive.get()).compare(0, 3, "ref") != 0;
+}
+
+void refuse_lossy(const ConvPlan& plan) {
+  if (is_lossy(plan))
+    plugin::unsupported("oneDNN " + Api::instance().version() +
+                        " halves the filters where activations are signed and the processor has no "
+                        "VNNI, which loses their last bit; x_type=u8 is exact");
+}
+
+// The plans that differ, each once.
+class Alternatives {
+ public:
+  explicit Alternatives(const Conv& conv) : conv_(conv) {}
+
+  // Whether there may be more of this kind.
+  bool add(const ConvCandidate& candidate) {
+    dnnl_status_t status = dnnl_success;
+    ConvPlan plan = planned(conv_, candidate, status);
+    if (status != dnnl_success) return false;
+    if (is_hopeless(implementation_name(plan.primitive.get()), conv_.flops())) return false;
+    if (is_lossy(plan)) return true;
+    for (const ConvPlan& before : plans_)
+      if (same(before, plan)) return true;
+    plans_.push_back(std::move(plan));
+    return true;
+  }
+
+  std::vector<std::string> ids() const {
+    std::vector<std::string> ids;
+    for (const ConvPlan& plan : plans_) ids.push_back(id_of(plan.candidate));
+    return ids;
+  }
+
+ private:
+  const Conv& conv_;
+  std::vector<ConvPlan> plans_;
+};
+
+void require_phase(const Conv& conv) {
+  if (is_int8(conv) && conv.phase != ConvPhase::kForward)
+    plugin::unsupported("oneDNN " + Api::instance().version() +
+                        " has no gradients of 8-bit convolutions");
+}
+
+}  // namespace
+
+bool ConvTensor::is_plain() const {
+  return Api::instance().memory_desc_equal_f(plain.get(), stored) != 0;
+}
+uint64_t ConvTensor::plain_bytes() const { return elements * uint64_t(size_of(type)); }
+uint64_t ConvTensor::stored_bytes() const { return Api::instance().memory_desc_get_size_f(stored); }
+
+bool ConvPlan::is_winograd() const {
+  return implementation_name(primitive.get()).find("wino") != std::string::npos;
+}
+bool ConvPlan::is_ordered() const {
+  return Api::instance().memory_desc_equal_f(ordered.get(), output.stored) != 0;
+}
+uint64_t ConvPlan::touched_bytes() const {
+  return inputs[0].stored_bytes() + inputs[1].stored_bytes() + output.stored_bytes();
+}
+
+ConvPlan plan_conv(const Conv& conv, const std::string& layout, const std::string& id) {
+  const Api& api = Api::instance();
+  require_precision(conv.precision.precision);
+  require_phase(conv);
+  const ConvCandidate candidate = parse(id, layout);
+  dnnl_status_t status = dnnl_success;
+  ConvPlan plan = planned(conv, candidate, status);
+  if (status != dnnl_success && !id.empty()) unknown_candidate("onednn", id);
+  if (status != dnnl_success)
+    plugin::unsupported("oneDNN " + api.version() + " has no such convolution in " +
+                        std::string(conv.precision.name) + " for this processor (" +
+                        api.isa_text() + "): " + status_text(status));
+  refuse_lossy(plan);
+  refuse_hopeless(implementation_name(plan.primitive.get()), conv.flops());
+  return plan;
+}
+
+std::vector<std::string> conv_candidates(const Conv& conv, const std::string& layout) {
+  constexpr int kMostImplementations = 16;
+  Alternatives alternatives(conv);
+  for (const ConvLayout one : layouts_of(layout))
+    for (int i = 0; i < kMostImplementations && alternatives.add({one, i, false}); ++i) continue;
+  if (!is_int8(conv)) alternatives.add({layouts_of(layout).front(), 0, true});
+  return alternatives.ids();
+}
+
+}  // namespace deepbench::cpu::onednn

@@ -1,0 +1,202 @@
+// Recurrent layers through oneDNN: prepared calls of its forward and backward primitives.
+#include <map>
+
+#include "deepbench/plugin.hpp"
+#include "implementation.hpp"
+#include "kernel.hpp"
+#include "onednn/primitive_call.hpp"
+#include "operand_store.hpp"
+#include "ops/rnn/onednn_plan.hpp"
+#include "topology.hpp"
+
+namespace deepbench::cpu {
+namespace onednn {
+namespace {
+
+constexpr int kTimedReorders = 3;
+
+// What one pass leaves to the other, and results that nobody looks at, by argument. All begin as
+// zeros, as the gradient of the last state shall be. There is one of each, whatever the cache
+// regime, like any workspace.
+using Remains = std::map<int, Buffer>;
+
+// One primitive on a layer's operands, with weights in the layout that it wants.
+class Pass : public PrimitiveCall {
+ public:
+  Pass(const_dnnl_primitive_desc_t primitive, const LayerOperands& operands, uint64_t copies,
+       int reorders, Remains remains, const plugin::Options& options)
+      : PrimitiveCall(primitive, copies, options.workspace, thread_count(options.threads)),
+        primitive_(primitive),
+        operands_(operands),
+        remains_(std::move(remains)) {
+    const Rnn& rnn = operands.rnn();
+    convert(DNNL_ARG_WEIGHTS_LAYER, operands.plain_wx(), rnn.inputs, copies, 1, wx_);
+    conversion_ns_ =
+        convert(DNNL_ARG_WEIGHTS_ITER, operands.plain_u(), rnn.hidden, copies, reorders, u_);
+    for (uint64_t copy = 0; copy < copies; ++copy) wrap(copy);
+  }
+
+  Remains take_remains() { return std::move(remains_); }
+
+ protected:
+  const LayerOperands& operands() const { return operands_; }
+  double conversion_ns() const { return conversion_ns_; }
+  MemoryDesc problem_u(deepbench_type type) const {
+    return problem_weights(operands_.rnn(), operands_.rnn().hidden, data_type(type));
+  }
+
+ private:
+  double convert(int argument, const Buffer& plain, int64_t columns, uint64_t copies, int reorders,
+                 Copies& weights) {
+    const const_dnnl_memory_desc_t wanted = argument_description(primitive_, argument);
+    const auto type = data_type(operands_.storage().states);
+    weights = Copies(Api::instance().memory_desc_get_size_f(wanted), copies);
+    const double took = reorder(problem_weights(operands_.rnn(), columns, type).get(), plain.data(),
+                                wanted, weights.at(0), reorders);
+    weights.replicate();
+    return took;
+  }
+
+  void wrap(uint64_t copy) {
+    set_if_wanted(copy, DNNL_ARG_WEIGHTS_LAYER, wx_.at(copy));
+    set_if_wanted(copy, DNNL_ARG_WEIGHTS_ITER, u_.at(copy));
+    for (const auto& [argument, part] : kOperandArguments)
+      set_if_wanted(copy, argument,
+                    operands_.storage().elements(part) ? operands_.at(part, copy) : nullptr);
+    for (const int argument : kOtherArguments) set_if_wanted(copy, argument, nullptr);
+  }
+
+  // With no data: what remains of the other pass, or new.
+  void set_if_wanted(uint64_t copy, int argument, void* data) {
+    const const_dnnl_memory_desc_t wanted = argument_description(primitive_, argument);
+    if (!wanted) return;
+    if (!data) {
+      const auto [at, is_new] = remains_.try_emplace(argument);
+      if (is_new) at->second = Buffer(Api::instance().memory_desc_get_size_f(wanted));
+      data = at->second.data();
+    }
+    set(copy, argument, wanted, data);
+  }
+
+  const_dnnl_primitive_desc_t primitive_;
+  const LayerOperands& operands_;
+  Remains remains_;
+  Copies wx_, u_;
+  double conversion_ns_ = 0;
+};
+
+// The pass that is timed.
+class LayerCall final : public Pass {
+ public:
+  LayerCall(LayerPlan plan, const LayerOperands& operands, Remains remains,
+            const plugin::Options& options)
+      : Pass(plan.timed(), operands, operands.copies(), kTimedReorders, std::move(remains),
+             options),
+        plan_(std::move(plan)) {
+    const MemoryDesc plain = problem_u(plan_.storage.states);
+    converts_ = !Api::instance().memory_desc_equal_f(
+        plain.get(), argument_description(plan_.timed(), DNNL_ARG_WEIGHTS_ITER));
+    if (plan_.backward) time_reorder();
+  }
+
+  void describe(plugin::Sink& sink) const override {
+    PrimitiveCall::describe(sink);
+    if (converts_) {
+      sink.text("converted", "u");
+      sink.real("conversion_ns", conversion_ns());
+    }
+    if (implementation_name(plan_.timed()) == "ref")
+      sink.text("note.algorithm",
+                "oneDNN calls ref what joins its matrix products by vectorised code of its own");
+    sink.text("note.inputs",
+              "oneDNN has no layer without inputs: the product with one input a step is inside "
+              "the time");
+    if (plan_.backward) describe_backward(sink);
+    describe_emulation(plan_.storage.states, sink);
+  }
+
+ private:
+  void describe_backward(plugin::Sink& sink) const {
+    sink.text("note.backward",
+              "both gradients in one call, which first zeroes those of the weights; the forward "
+              "pass that it follows is outside the time");
+    sink.metric("reorder", reorder_ns_ / 1e3, "us", "lower");
+  }
+
+  // What it would take to bring U's gradient into the problem's order.
+  void time_reorder() {
+    const Buffer plain(uint64_t(operands().rnn().weights()) * sizeof(float));
+    reorder_ns_ = reorder(argument_description(plan_.timed(), DNNL_ARG_DIFF_WEIGHTS_ITER),
+                          operands().at(LayerPart::kDu, 0), problem_u(DEEPBENCH_F32).get(),
+                          plain.data(), kTimedReorders);
+  }
+
+  LayerPlan plan_;
+  bool converts_ = false;
+  double reorder_ns_ = 0;
+};
+
+class OnednnRnn final : public Implementation {
+ public:
+  LibraryFacts library() override {
+    const Library& library = Api::instance().library();
+    if (!library.loaded()) return {"", "", library.reason()};
+    return {Api::instance().version(), library.path(), ""};
+  }
+
+  void supports(const plugin::Problem& problem, const plugin::Options& options) override {
+    plan(problem, options);
+  }
+
+  uint64_t memory_needed(const plugin::Problem& problem, const plugin::Options& options) override {
+    const LayerPlan planned = plan(problem, options);
+    const CopyPlan copies = plan_copies(planned.storage.touched_bytes(), options);
+    return saturating_add(planned.storage.needed_bytes(copies), planned.other_bytes());
+  }
+
+  std::vector<std::string> candidates(const plugin::Problem& problem,
+                                      const plugin::Options& options) override {
+    Api::instance().use_threads(thread_count(options.threads));
+    return layer_candidates(rnn_problem(problem));
+  }
+
+  std::unique_ptr<plugin::Kernel> prepare(const plugin::Problem& problem,
+                                          const plugin::Options& options) override {
+    require_memory_for_operands(memory_needed(problem, options));
+    LayerPlan planned = plan(problem, options);
+    const CopyPlan copies = plan_copies(planned.storage.touched_bytes(), options);
+    auto operands = std::make_unique<LayerOperands>(planned.storage, copies,
+                                                    inputs_named(options.inputs), options.seed);
+    Remains remains = planned.backward ? forward_pass(planned, *operands, options) : Remains();
+    auto call =
+        std::make_unique<LayerCall>(std::move(planned), *operands, std::move(remains), options);
+    return std::make_unique<PreparedKernel>(std::move(operands), std::move(call), copies,
+                                            thread_count(options.threads));
+  }
+
+ private:
+  // oneDNN chooses by the number of threads, so that it is set before it is asked.
+  static LayerPlan plan(const plugin::Problem& problem, const plugin::Options& options) {
+    Api::instance().use_threads(thread_count(options.threads));
+    return plan_layer(rnn_problem(problem), options.candidate);
+  }
+
+  // Backward needs the states and the workspace of a real forward pass.
+  static Remains forward_pass(const LayerPlan& plan, const LayerOperands& operands,
+                              const plugin::Options& options) {
+    Pass forward(plan.forward.get(), operands, 1, 1, {}, options);
+    forward.enter();
+    Api::instance().check(static_cast<dnnl_status_t>(forward.run(0)), "the forward pass");
+    return forward.take_remains();
+  }
+};
+
+}  // namespace
+}  // namespace onednn
+
+Implementation& onednn_rnn() {
+  static auto* implementation = new onednn::OnednnRnn();
+  return *implementation;
+}
+
+}  // namespace deepbench::cpu

@@ -1,0 +1,266 @@
+// Descriptions of oneDNN's recurrent layers, their candidates, and what it refuses.
+#include "ops/rnn/onednn_plan.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "deepbench/plugin.hpp"
+#include "kernel.hpp"
+#include "onednn/primitive_call.hpp"
+
+namespace deepbench::cpu::onednn {
+namespace {
+
+constexpr dnnl_rnn_direction_t kDirection = dnnl_unidirectional_left2right;
+constexpr unsigned kOverwrite = dnnl_rnn_flags_diff_weights_overwrite;  // else gradients add up
+
+struct LayerCandidate {
+  bool plain = false;        // "rnn:plain": weights in the formats that oneDNN documents
+  bool as_training = false;  // "rnn:training": inference with the weights' layout of training
+  int implementation = 0;    // "rnn:N": the library's N-th alternative
+};
+
+LayerCandidate layer_candidate(const Rnn& rnn, const std::string& id) {
+  LayerCandidate candidate;
+  if (id.empty() || id == "rnn") return candidate;
+  candidate.plain = id == "rnn:plain";
+  candidate.as_training = id == "rnn:training" && !rnn.is_training();
+  if (candidate.plain || candidate.as_training) return candidate;
+
+  const std::string prefix = "rnn:";
+  char* end = nullptr;
+  const long number =
+      id.compare(0, prefix.size(), prefix) == 0 ? std::strtol(&id[prefix.size()], &end, 10) : 0;
+  if (number < 1 || number > 99 || *end != '\0') unknown_candidate("onednn", id);
+  candidate.implementation = int(number);
+  return candidate;
+}
+
+MemoryDesc tensor(std::initializer_list<int64_t> sizes, dnnl_data_type_t type,
+                  dnnl_format_tag_t tag) {
+  const Api& api = Api::instance();
+  dnnl_memory_desc_t made = nullptr;
+  api.check(api.memory_desc_create_with_tag_f(&made, int(sizes.size()), sizes.begin(), type, tag),
+            "describing an operand");
+  return MemoryDesc(made);
+}
+
+// One layer's operands, or their gradients, which are float in every precision.
+struct Tensors {
+  Tensors(const Rnn& rnn, dnnl_data_type_t type, dnnl_format_tag_t weights)
+      : x(tensor({rnn.timesteps, rnn.batch, rnn.inputs}, type, dnnl_tnc)),
+        h(tensor({1, 1, rnn.batch, rnn.hidden}, type, dnnl_ldnc)),
+        c(tensor({1, 1, rnn.batch, rnn.hidden}, dnnl_f32, dnnl_ldnc)),
+        wx(tensor({1, 1, rnn.inputs, rnn.gates(), rnn.hidden}, type, weights)),
+        u(tensor({1, 1, rnn.hidden, rnn.gates(), rnn.hidden}, type, weights)),
+        b(tensor({1, 1, rnn.biases(), rnn.hidden}, dnnl_f32, dnnl_ldgo)),
+        y(tensor({rnn.timesteps, rnn.batch, rnn.hidden}, type, dnnl_tnc)) {}
+  MemoryDesc x, h, c, wx, u, b, y;
+};
+
+dnnl_status_t create_forward(const Rnn& rnn, const Tensors& t, const_dnnl_primitive_attr_t attr,
+                             dnnl_primitive_desc_t* made) {
+  const Api& api = Api::instance();
+  const auto engine = api.engine();
+  const auto kind = rnn.is_training() ? dnnl_forward_training : dnnl_forward_inference;
+  if (rnn.cell == "vanilla")
+    return api.vanilla_rnn_forward_primitive_desc_create_f(
+        made, engine, kind, dnnl_eltwise_relu, kDirection, t.x.get(), t.h.get(), t.wx.get(),
+        t.u.get(), t.b.get(), t.y.get(), t.h.get(), 0, 0, 0, attr);
+  if (rnn.cell == "lstm")
+    return api.lstm_forward_primitive_desc_create_f(
+        made, engine, kind, kDirection, t.x.get(), t.h.get(), t.c.get(), t.wx.get(), t.u.get(),
+        nullptr, nullptr, t.b.get(), t.y.get(), t.h.get(), t.c.get(), 0, attr);
+  const auto create = rnn.cell == "gru" ? api.lbr_gru_forward_primitive_desc_create_f
+                                        : api.gru_forward_primitive_desc_create_f;
+  return create(made, engine, kind, kDirection, t.x.get(), t.h.get(), t.wx.get(), t.u.get(),
+                t.b.get(), t.y.get(), t.h.get(), 0, attr);
+}
+
+// `t` and their gradients `d`, after the forward pass `hint`.
+dnnl_status_t create_backward(const Rnn& rnn, const Tensors& t, const Tensors& d,
+                              const_dnnl_primitive_desc_t hint, const_dnnl_primitive_attr_t attr,
+                              dnnl_primitive_desc_t* made) {
+  const Api& api = Api::instance();
+  const auto engine = api.engine();
+  if (rnn.cell == "vanilla")
+    return api.vanilla_rnn_backward_primitive_desc_create_f(
+        made, engine, dnnl_backward, dnnl_eltwise_relu, kDirection, t.x.get(), t.h.get(),
+        t.wx.get(), t.u.get(), t.b.get(), t.y.get(), t.h.get(), d.x.get(), d.h.get(), d.wx.get(),
+        d.u.get(), d.b.get(), d.y.get(), d.h.get(), kOverwrite, 0, 0, hint, attr);
+  if (rnn.cell == "lstm")
+    return api.lstm_backward_primitive_desc_create_f(
+        made, engine, dnnl_backward, kDirection, t.x.get(), t.h.get(), t.c.get(), t.wx.get(),
+        t.u.get(), nullptr, nullptr, t.b.get(), t.y.get(), t.h.get(), t.c.get(), d.x.get(),
+        d.h.get(), d.c.get(), d.wx.get(), d.u.get(), nullptr, nullptr, d.b.get(), d.y.get(),
+        d.h.get(), d.c.get(), kOverwrite, hint, attr);
+  const auto create = rnn.cell == "gru" ? api.lbr_gru_backward_primitive_desc_create_f
+                                        : api.gru_backward_primitive_desc_create_f;
+  return create(made, engine, dnnl_backward, kDirection, t.x.get(), t.h.get(), t.wx.get(),
+                t.u.get(), t.b.get(), t.y.get(), t.h.get(), d.x.get(), d.h.get(), d.wx.get(),
+                d.u.get(), d.b.get(), d.y.get(), d.h.get(), kOverwrite, hint, attr);
+}
+
+PrimitiveDesc required(const Rnn& rnn, dnnl_status_t status, dnnl_primitive_desc_t made) {
+  const Api& api = Api::instance();
+  if (status != dnnl_success)
+    plugin::unsupported("oneDNN " + api.version() + " has no " + rnn.cell +
+                        " layer, phase=" + rnn.phase + ", in " + std::string(rnn.precision.name) +
+                        " for this processor (" + api.isa_text() + "): " + status_text(status));
+  return PrimitiveDesc(made);
+}
+
+MemoryDesc copy_of(const_dnnl_memory_desc_t description) {
+  dnnl_memory_desc_t made = nullptr;
+  Api::instance().check(Api::instance().memory_desc_clone_f(&made, description), "describing");
+  return MemoryDesc(made);
+}
+
+PrimitiveDesc plan_forward(const Rnn& rnn, const LayerCandidate& candidate) {
+  const auto weights = candidate.plain ? dnnl_ldigo : dnnl_format_tag_any;
+  Tensors tensors(rnn, data_type(rnn.precision.a), weights);
+  if (candidate.as_training) {
+    Rnn training = rnn;
+    training.mode = "training";
+    const PrimitiveDesc model = plan_forward(training, {});
+    tensors.wx = copy_of(argument_description(model.get(), DNNL_ARG_WEIGHTS_LAYER));
+    tensors.u = copy_of(argument_description(model.get(), DNNL_ARG_WEIGHTS_ITER));
+  }
+  const Attributes attributes = strict_attributes();
+  dnnl_primitive_desc_t made = nullptr;
+  const dnnl_status_t status = create_forward(rnn, tensors, attributes.get(), &made);
+  return required(rnn, status, made);
+}
+
+// Backward wants weights transposed, and gives their gradients as forward wants the weights.
+PrimitiveDesc plan_backward(const Rnn& rnn, const_dnnl_primitive_desc_t forward, bool plain,
+                            bool plain_gradients) {
+  const auto weights = plain ? dnnl_ldgoi : dnnl_format_tag_any;
+  const auto gradients = plain_gradients ? dnnl_ldigo : dnnl_format_tag_any;
+  const Tensors tensors(rnn, data_type(rnn.precision.a), weights);
+  const Tensors diff(rnn, dnnl_f32, gradients);
+  const Attributes attributes = strict_attributes();
+  dnnl_primitive_desc_t made = nullptr;
+  const dnnl_status_t status =
+      create_backward(rnn, tensors, diff, forward, attributes.get(), &made);
+  return required(rnn, status, made);
+}
+
+// Strides of a weights' gradient; none where it is in blocks.
+bool find_strides(const_dnnl_memory_desc_t description, WeightStrides& strides) {
+  const Api& api = Api::instance();
+  dnnl_format_kind_t kind = dnnl_format_kind_undef;
+  int blocks = 1;
+  const dnnl_dims_t* found = nullptr;
+  api.check(api.memory_desc_query_f(description, dnnl_query_format_kind, &kind), "asking");
+  if (kind != dnnl_blocked) return false;
+  api.check(api.memory_desc_query_f(description, dnnl_query_inner_nblks_s32, &blocks), "asking");
+  api.check(api.memory_desc_query_f(description, dnnl_query_strides, &found), "asking");
+  strides = {(*found)[3], (*found)[4], (*found)[2],
+             api.memory_desc_get_size_f(description) / sizeof(float)};
+  return blocks == 0;
+}
+
+// The library's N-th alternative.
+void skip_to(const LayerCandidate& candidate, dnnl_primitive_desc_t description) {
+  for (int i = 0; i < candidate.implementation; ++i)
+    if (Api::instance().primitive_desc_next_impl_f(description) != dnnl_success)
+      unknown_candidate("onednn", "rnn:" + std::to_string(candidate.implementation));
+}
+
+// Gradients of the weights must be readable, so that they are not in blocks.
+void plan_gradients(const LayerCandidate& candidate, LayerPlan& plan) {
+  for (const bool plain : {candidate.plain, true}) {
+    plan.backward = plan_backward(plan.storage.rnn, plan.forward.get(), candidate.plain, plain);
+    skip_to(candidate, plan.backward.get());
+    if (find_strides(argument_description(plan.backward.get(), DNNL_ARG_DIFF_WEIGHTS_ITER),
+                     plan.storage.du))
+      return;
+  }
+  plugin::unsupported("oneDNN stores the weights' gradient in blocks");
+}
+
+uint64_t argument_bytes(const_dnnl_primitive_desc_t primitive, int argument) {
+  const const_dnnl_memory_desc_t description = argument_description(primitive, argument);
+  return description ? Api::instance().memory_desc_get_size_f(description) : 0;
+}
+
+uint64_t weight_bytes(const_dnnl_primitive_desc_t primitive) {
+  return argument_bytes(primitive, DNNL_ARG_WEIGHTS_LAYER) +
+         argument_bytes(primitive, DNNL_ARG_WEIGHTS_ITER);
+}
+
+// In a layout of U or of its gradient.
+bool differs(const LayerPlan& a, const LayerPlan& b) {
+  for (const int argument : {DNNL_ARG_WEIGHTS_ITER, DNNL_ARG_DIFF_WEIGHTS_ITER}) {
+    const auto in_a = argument_description(a.timed(), argument);
+    const auto in_b = argument_description(b.timed(), argument);
+    if (in_a && in_b && !Api::instance().memory_desc_equal_f(in_a, in_b)) return true;
+  }
+  return false;
+}
+
+void require_phase(const Rnn& rnn) {
+  require_precision(rnn.precision.precision);
+  if (rnn.precision.precision == Precision::kInt8)
+    plugin::unsupported(
+        "a layer in int8 quantises its states by a scale and a shift, which the problem does not "
+        "name");
+  if (rnn.phase == "bwd_data" || rnn.phase == "bwd_weights")
+    plugin::unsupported("oneDNN computes both gradients in one call: phase=bwd");
+}
+
+}  // namespace
+
+const_dnnl_memory_desc_t argument_description(const_dnnl_primitive_desc_t primitive, int argument) {
+  const Api& api = Api::instance();
+  const auto found = api.primitive_desc_query_md_f(primitive, dnnl_query_exec_arg_md, argument);
+  return found && api.memory_desc_get_size_f(found) > 0 ? found : nullptr;
+}
+
+MemoryDesc problem_weights(const Rnn& rnn, int64_t columns, dnnl_data_type_t type) {
+  return tensor({1, 1, columns, rnn.gates(), rnn.hidden}, type, dnnl_ldgoi);
+}
+
+// Not all of prepare's memory is taken at once. U on its way into a layout is gone before gradients
+// are gathered, for which storage has room; the forward pass before the timed one is, too.
+uint64_t LayerPlan::other_bytes() const {
+  uint64_t bytes = 0;
+  for (const int argument : kOtherArguments) bytes += argument_bytes(timed(), argument);
+  if (!backward)
+    return bytes + scratchpad_bytes(timed()) +
+           uint64_t(storage.rnn.weights() * size_of(storage.states));
+  const uint64_t before = scratchpad_bytes(forward.get()) + weight_bytes(forward.get());
+  const uint64_t after = scratchpad_bytes(timed()) + weight_bytes(timed());
+  return bytes + argument_bytes(timed(), DNNL_ARG_DST_LAYER) + std::max(before, after) -
+         weight_bytes(timed());
+}
+
+LayerPlan plan_layer(const Rnn& rnn, const std::string& id) {
+  const LayerCandidate candidate = layer_candidate(rnn, id);
+  require_phase(rnn);
+  LayerPlan plan;
+  plan.storage.rnn = rnn;
+  plan.storage.states = rnn.precision.a;
+  plan.forward = plan_forward(rnn, candidate);
+  if (rnn.is_forward())
+    skip_to(candidate, plan.forward.get());
+  else
+    plan_gradients(candidate, plan);
+  plan.storage.weight_bytes = weight_bytes(plan.timed());
+  return plan;
+}
+
+std::vector<std::string> layer_candidates(const Rnn& rnn) {
+  const LayerPlan first = plan_layer(rnn, "");
+  std::vector<std::string> ids = {"rnn"};
+  if (differs(first, plan_layer(rnn, "rnn:plain"))) ids.emplace_back("rnn:plain");
+  if (!rnn.is_training() && differs(first, plan_layer(rnn, "rnn:training")))
+    ids.emplace_back("rnn:training");
+  const dnnl_primitive_desc_t timed = (first.backward ? first.backward : first.forward).get();
+  for (int number = 1; Api::instance().primitive_desc_next_impl_f(timed) == dnnl_success; ++number)
+    ids.push_back("rnn:" + std::to_string(number));
+  return ids;
+}
+
+}  // namespace deepbench::cpu::onednn

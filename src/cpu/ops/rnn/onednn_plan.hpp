@@ -1,0 +1,55 @@
+// A recurrent layer as oneDNN plans it: which primitives, in which layouts of the weights.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "deepbench/ops/rnn/rnn.hpp"
+#include "onednn/api.hpp"
+#include "ops/rnn/operands.hpp"
+
+namespace deepbench::cpu::onednn {
+
+struct LayerPlan {
+  LayerStorage storage;
+  PrimitiveDesc forward;
+  PrimitiveDesc backward;  // of phase=bwd: it needs a forward pass before it
+
+  const_dnnl_primitive_desc_t timed() const { return (backward ? backward : forward).get(); }
+  // What prepare takes beside storage: scratchpads, what one pass leaves to the other, weights on
+  // their way into a layout and those of the pass before.
+  uint64_t other_bytes() const;
+};
+
+// Throws plugin::Error: unsupported with oneDNN's reason, or invalid for an unknown candidate.
+LayerPlan plan_layer(const Rnn& rnn, const std::string& candidate);
+
+// Ids that plan_layer takes for this problem, oneDNN's own choice first.
+std::vector<std::string> layer_candidates(const Rnn& rnn);
+
+// How a primitive wants the argument DNNL_ARG_...; nullptr if it has none.
+const_dnnl_memory_desc_t argument_description(const_dnnl_primitive_desc_t primitive, int argument);
+
+// Weights [gate][unit][j] as the problem counts them, of `columns` j.
+MemoryDesc problem_weights(const Rnn& rnn, int64_t columns, dnnl_data_type_t type);
+
+// Arguments that are operands of the problem, and those that are not.
+struct OperandArgument {
+  int argument;
+  LayerPart part;
+};
+inline constexpr OperandArgument kOperandArguments[] = {
+    {DNNL_ARG_SRC_LAYER, LayerPart::kX},          {DNNL_ARG_BIAS, LayerPart::kBias},
+    {DNNL_ARG_SRC_ITER, LayerPart::kH0},          {DNNL_ARG_SRC_ITER_C, LayerPart::kC0},
+    {DNNL_ARG_DST_LAYER, LayerPart::kY},          {DNNL_ARG_DIFF_DST_LAYER, LayerPart::kDy},
+    {DNNL_ARG_DIFF_SRC_LAYER, LayerPart::kDx},    {DNNL_ARG_DIFF_SRC_ITER, LayerPart::kDh0},
+    {DNNL_ARG_DIFF_WEIGHTS_ITER, LayerPart::kDu},
+};
+inline constexpr int kOtherArguments[] = {
+    DNNL_ARG_DST_ITER,        DNNL_ARG_DST_ITER_C,         DNNL_ARG_WORKSPACE,
+    DNNL_ARG_DIFF_SRC_ITER_C, DNNL_ARG_DIFF_WEIGHTS_LAYER, DNNL_ARG_DIFF_BIAS,
+    DNNL_ARG_DIFF_DST_ITER,   DNNL_ARG_DIFF_DST_ITER_C,
+};
+
+}  // namespace deepbench::cpu::onednn

@@ -1,0 +1,211 @@
+// Sparse products through Eigen, whose headers are compiled in: its own product, on rows of A (or,
+// transposed, columns of C) that our threads share; and a candidate that gives it matrices stored
+// by rows, tile after tile, which it is several times faster on.
+#include <algorithm>
+#include <limits>
+#include <string>
+
+#include "deepbench/plugin.hpp"
+#include "implementation.hpp"
+#include "isa.hpp"
+#include "ops/sparse_gemm/eigen_products.hpp"
+#include "ops/sparse_gemm/prepare.hpp"
+#include "ops/sparse_gemm/team.hpp"
+#include "topology.hpp"
+
+namespace deepbench::cpu {
+
+const EigenProducts* eigen_products() {
+#if defined(DEEPBENCH_EIGEN_VERSION) && defined(__x86_64__)
+  if (isa().avx512) return &kEigenAvx512;
+  if (isa().avx2) return &kEigenAvx2;
+#endif
+  return nullptr;
+}
+
+namespace {
+
+#if defined(DEEPBENCH_EIGEN_VERSION)
+constexpr const char* kEigenVersion = DEEPBENCH_EIGEN_VERSION;
+#else
+constexpr const char* kEigenVersion = nullptr;
+#endif
+
+constexpr const char* kProduct = "product";
+constexpr const char* kTiles = "tiles";
+
+class EigenCall : public LibraryCall {
+ public:
+  EigenCall(const SparseOperands& operands, int threads)
+      : operands_(operands),
+        gemm_(operands.gemm()),
+        // A vector lies by rows as it lies by columns, and Eigen is faster by columns.
+        b_by_rows_(!gemm_.b_by_columns() && gemm_.n > 1),
+        c_by_rows_(gemm_.row_major && gemm_.n > 1),
+        team_(topology().places(threads)) {}
+
+  void enter() override { team_.enter(); }
+
+  int run(uint64_t copy) override {
+    team_.run([&](size_t member) {
+      products_.multiply[gemm_.trans_a][b_by_rows_][c_by_rows_](part(copy, member));
+    });
+    return 0;
+  }
+
+  void describe(plugin::Sink& sink) const override { describe_as(kProduct, 0, sink); }
+
+ protected:
+  void describe_as(const char* algorithm, uint64_t workspace, plugin::Sink& sink) const {
+    sink.text("library", std::string("eigen ") + kEigenVersion);
+    sink.text("algorithm", std::string(algorithm) + ":" + products_.unit);
+    sink.integer("workspace_bytes", int64_t(workspace));
+  }
+
+  // What this member does of the call.
+  EigenPart part(uint64_t copy, size_t member) const {
+    const Csr a = operands_.a(copy);
+    EigenPart part = {a.rows,
+                      a.columns,
+                      gemm_.n,
+                      a.nnz(),
+                      a.offsets,
+                      a.indices,
+                      a.values,
+                      operands_.b(copy),
+                      operands_.c(copy),
+                      b_by_rows_ ? gemm_.n : gemm_.k,
+                      c_by_rows_ ? gemm_.n : gemm_.m};
+    if (gemm_.trans_a) {
+      const auto members = int64_t(team_.size());
+      const int64_t first = gemm_.n * int64_t(member) / members;
+      part.columns = gemm_.n * int64_t(member + 1) / members - first;
+      part.b += first * (b_by_rows_ ? 1 : part.b_stride);
+      part.c += first * (c_by_rows_ ? 1 : part.c_stride);
+    } else {
+      const int64_t first = balanced_begin(a, member, team_.size());
+      part.rows = balanced_begin(a, member + 1, team_.size()) - first;
+      part.offsets += first;
+      part.c += first * (c_by_rows_ ? part.c_stride : 1);
+    }
+    return part;
+  }
+
+  const SparseOperands& operands_;
+  const SparseGemm& gemm_;
+  const bool b_by_rows_, c_by_rows_;
+  const EigenProducts& products_ = *eigen_products();
+  Team team_;
+};
+
+// B and C lie by columns. Some columns of B are copied by rows, multiplied, and what comes out by
+// rows is added to C: all within the call, for neither is constant.
+class EigenTilesCall final : public EigenCall {
+ public:
+  EigenTilesCall(const SparseOperands& operands, int threads)
+      : EigenCall(operands, threads), b_tile_(b_bytes(gemm_)) {
+    for (size_t member = 0; member < team_.size(); ++member) c_tiles_.emplace_back(kScratchBytes);
+  }
+
+  int run(uint64_t copy) override {
+    team_.run([&](size_t member) {
+      const EigenPart whole = part(copy, member);
+      for (int64_t column = 0; column < gemm_.n; column += kColumns)
+        run_tile(whole, column, std::min(kColumns, gemm_.n - column), member);
+    });
+    return 0;
+  }
+
+  void describe(plugin::Sink& sink) const override {
+    describe_as(kTiles, b_tile_.size() + c_tiles_.size() * kScratchBytes, sink);
+  }
+
+  static uint64_t workspace(const SparseGemm& gemm, int threads) {
+    return b_bytes(gemm) + uint64_t(threads) * kScratchBytes;
+  }
+
+ private:
+  static constexpr int64_t kColumns = 256;
+  static constexpr uint64_t kScratchBytes =
+      uint64_t(kColumns) * EigenProducts::kTileRows * sizeof(float);
+  static uint64_t b_bytes(const SparseGemm& gemm) {
+    return uint64_t(gemm.k) * uint64_t(kColumns) * sizeof(float);
+  }
+
+  void run_tile(EigenPart part, int64_t column, int64_t columns, size_t member) {
+    auto* const tile = reinterpret_cast<float*>(b_tile_.data());
+    const auto members = int64_t(team_.size());
+    const int64_t first = gemm_.k * int64_t(member) / members;
+    const int64_t rows = gemm_.k * int64_t(member + 1) / members - first;
+    products_.transpose(part.b + column * part.b_stride + first, part.b_stride,
+                        tile + first * kColumns, kColumns, rows, columns);
+    team_.meet();
+    part.b = tile, part.b_stride = kColumns;
+    part.c += column * part.c_stride;
+    part.columns = columns;
+    products_.multiply_tiles(part, reinterpret_cast<float*>(c_tiles_[member].data()));
+    team_.meet();
+  }
+
+  Buffer b_tile_;
+  std::vector<Buffer> c_tiles_;  // one a member
+};
+
+class EigenSparseGemm final : public Implementation {
+ public:
+  LibraryFacts library() override {
+    if (!kEigenVersion) return {"", "", "deepbench was built without Eigen's headers"};
+    if (!eigen_products())
+      return {"", "", "Eigen was compiled for AVX2 and AVX-512, neither of which is here"};
+    return {kEigenVersion, "compiled in", ""};
+  }
+
+  void supports(const plugin::Problem& problem, const plugin::Options& options) override {
+    const auto ids = candidates(problem, options);
+    if (!options.candidate.empty() &&
+        std::find(ids.begin(), ids.end(), options.candidate) == ids.end())
+      unknown_candidate("eigen", options.candidate);
+  }
+
+  uint64_t memory_needed(const plugin::Problem& problem, const plugin::Options& options) override {
+    const SparseGemm gemm = sparse_gemm_problem(problem);
+    const uint64_t workspace = options.candidate == kTiles
+                                   ? EigenTilesCall::workspace(gemm, thread_count(options.threads))
+                                   : 0;
+    return saturating_add(sparse_bytes(gemm, SparseOutput::kInPlace, options), workspace);
+  }
+
+  std::vector<std::string> candidates(const plugin::Problem& problem,
+                                      const plugin::Options&) override {
+    const SparseGemm gemm = sparse_gemm_problem(problem);
+    require_float(gemm, "Eigen's sparse product");
+    constexpr int64_t kFewColumns = 4;  // then tiles are mostly copying
+    if (gemm.n > kFewColumns && !gemm.trans_a && gemm.b_by_columns() && !gemm.row_major)
+      return {kProduct, kTiles};
+    return {kProduct};
+  }
+
+  std::unique_ptr<plugin::Kernel> prepare(const plugin::Problem& problem,
+                                          const plugin::Options& options) override {
+    supports(problem, options);
+    const SparseGemm gemm = sparse_gemm_problem(problem);
+    // Transposed, rows of A add to all of C: only columns can be shared.
+    const auto most = gemm.trans_a ? gemm.n : std::numeric_limits<int64_t>::max();
+    const auto threads = int(std::min<int64_t>(thread_count(options.threads), most));
+    return prepare_sparse(gemm, SparseOutput::kInPlace, options, memory_needed(problem, options),
+                          threads, [&](SparseOperands& operands) -> std::unique_ptr<LibraryCall> {
+                            if (options.candidate == kTiles)
+                              return std::make_unique<EigenTilesCall>(operands, threads);
+                            return std::make_unique<EigenCall>(operands, threads);
+                          });
+  }
+};
+
+}  // namespace
+
+Implementation& eigen_sparse_gemm() {
+  static auto* implementation = new EigenSparseGemm();
+  return *implementation;
+}
+
+}  // namespace deepbench::cpu

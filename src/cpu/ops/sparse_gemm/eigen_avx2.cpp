@@ -1,0 +1,13 @@
+// Eigen's products by 32-byte vectors. The build compiles this file, and nothing else, for them.
+#if defined(__AVX2__)
+
+#define Eigen EigenAvx2
+#include "ops/sparse_gemm/eigen_loops.hpp"
+
+namespace deepbench::cpu {
+
+const EigenProducts kEigenAvx2 = products_of("avx2");
+
+}  // namespace deepbench::cpu
+
+#endif

@@ -1,0 +1,172 @@
+// Sparse products through Intel MKL's inspector-executor functions: mkl_sparse_s_mv for a vector,
+// mkl_sparse_s_mm else, as they are, or after mkl_sparse_optimize with a hint.
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "deepbench/plugin.hpp"
+#include "implementation.hpp"
+#include "ops/sparse_gemm/mkl_sparse.hpp"
+#include "ops/sparse_gemm/prepare.hpp"
+#include "timing.hpp"
+#include "topology.hpp"
+
+namespace deepbench::cpu {
+namespace mkl {
+
+const SparseApi& SparseApi::instance() {
+  static const SparseApi api = [] {
+    SparseApi functions;
+    const Library& library = Api::instance().library();
+    const bool found = library.bind(functions.create_csr, "mkl_sparse_s_create_csr") &&
+                       library.bind(functions.destroy, "mkl_sparse_destroy") &&
+                       library.bind(functions.set_mv_hint, "mkl_sparse_set_mv_hint") &&
+                       library.bind(functions.set_mm_hint, "mkl_sparse_set_mm_hint") &&
+                       library.bind(functions.optimize, "mkl_sparse_optimize") &&
+                       library.bind(functions.mv, "mkl_sparse_s_mv") &&
+                       library.bind(functions.mm, "mkl_sparse_s_mm");
+    if (!found) functions.create_csr = nullptr;
+    return functions;
+  }();
+  if (!api.create_csr)
+    plugin::unsupported(Api::instance().library().path() + " lacks MKL's sparse functions");
+  return api;
+}
+
+namespace {
+
+constexpr const char* kPlain = "plain";
+constexpr const char* kOptimized = "optimized";
+constexpr int kManyCalls = 1000;
+
+void check(int status, const char* doing) {
+  if (status != kOk)
+    plugin::unsupported(std::string("MKL: ") + doing + ": status " + std::to_string(status));
+}
+
+class SparseCall final : public LibraryCall {
+ public:
+  SparseCall(const SparseOperands& operands, bool optimized, int threads)
+      : operands_(operands),
+        gemm_(operands.gemm()),
+        optimized_(optimized),
+        threads_(threads),
+        operation_(gemm_.trans_a ? kSparseTranspose : kSparseNoTranspose),
+        layout_(gemm_.row_major ? kLayoutByRows : kLayoutByColumns) {
+    Api::instance().use_threads(threads);
+    for (uint64_t copy = 0; copy < operands.copies(); ++copy) add(operands.a(copy));
+    if (!optimized) return;
+    const Clock::time_point begin = Clock::now();
+    for (SparseMatrix matrix : matrices_) optimize(matrix);
+    planning_ns_ = elapsed_ns(begin, Clock::now()) / double(matrices_.size());
+  }
+  ~SparseCall() override {
+    for (SparseMatrix matrix : matrices_) api_.destroy(matrix);
+  }
+
+  void enter() override { Api::instance().use_threads(threads_); }
+
+  int run(uint64_t copy) override {
+    const float* const b = operands_.b(copy);
+    float* const c = operands_.c(copy);
+    SparseMatrix a = matrices_[copy];
+    if (is_vector()) return api_.mv(operation_, 1.0f, a, {}, b, 1.0f, c);
+    const bool by_rows = gemm_.row_major;
+    return api_.mm(operation_, 1.0f, a, {}, layout_, b, int(gemm_.n),
+                   int(by_rows ? gemm_.n : gemm_.k), 1.0f, c, int(by_rows ? gemm_.n : gemm_.m));
+  }
+
+  void describe(plugin::Sink& sink) const override {
+    sink.text("library", "mkl " + Api::instance().version());
+    sink.text("algorithm", std::string(is_vector() ? "mkl_sparse_s_mv" : "mkl_sparse_s_mm") +
+                               (optimized_ ? ":optimized" : ""));
+    sink.integer("workspace_bytes", 0);
+    sink.text("note.workspace", "MKL takes its workspace itself");
+    if (optimized_) sink.real("planning_ns", planning_ns_);
+  }
+
+ private:
+  bool is_vector() const { return gemm_.n == 1; }
+
+  // MKL's declaration has no const; it reads.
+  void add(const Csr& a) {
+    auto* const offsets = const_cast<int32_t*>(a.offsets);
+    SparseMatrix made = nullptr;
+    check(api_.create_csr(&made, kZeroBased, int(a.rows), int(a.columns), offsets, offsets + 1,
+                          const_cast<int32_t*>(a.indices), const_cast<float*>(a.values)),
+          "making a sparse matrix");
+    matrices_.push_back(made);
+  }
+
+  void optimize(SparseMatrix matrix) const {
+    check(is_vector() ? api_.set_mv_hint(matrix, operation_, {}, kManyCalls)
+                      : api_.set_mm_hint(matrix, operation_, {}, layout_, int(gemm_.n), kManyCalls),
+          "taking a hint");
+    check(api_.optimize(matrix), "optimizing");
+  }
+
+  const SparseOperands& operands_;
+  const SparseGemm& gemm_;
+  const SparseApi& api_ = SparseApi::instance();
+  const bool optimized_;
+  const int threads_, operation_, layout_;
+  std::vector<SparseMatrix> matrices_;
+  double planning_ns_ = 0;
+};
+
+class MklSparseGemm final : public Implementation {
+ public:
+  LibraryFacts library() override {
+    const Api& api = Api::instance();
+    if (!api.library().loaded()) return {"", "", api.library().reason()};
+    return {api.version(), api.library().path(), ""};
+  }
+
+  void supports(const plugin::Problem& problem, const plugin::Options& options) override {
+    const auto ids = candidates(problem, options);
+    if (!options.candidate.empty() &&
+        std::find(ids.begin(), ids.end(), options.candidate) == ids.end())
+      unknown_candidate("mkl", options.candidate);
+  }
+
+  // MKL may keep a copy of A of its own once it has optimized.
+  uint64_t memory_needed(const plugin::Problem& problem, const plugin::Options& options) override {
+    const SparseGemm gemm = sparse_gemm_problem(problem);
+    const uint64_t copy = options.candidate == kOptimized ? CsrCopies::bytes(gemm, gemm.nnz()) : 0;
+    return saturating_add(sparse_bytes(gemm, SparseOutput::kInPlace, options), copy);
+  }
+
+  std::vector<std::string> candidates(const plugin::Problem& problem,
+                                      const plugin::Options&) override {
+    const SparseGemm gemm = sparse_gemm_problem(problem);
+    require_float(gemm, "MKL's sparse product");
+    if (gemm.trans_b && gemm.n > 1 && gemm.k > 1)
+      plugin::unsupported("MKL's sparse product takes B as it is, not transposed");
+    if (gemm.n > std::numeric_limits<int32_t>::max())
+      plugin::unsupported("MKL's dimensions are 32-bit integers");
+    SparseApi::instance();
+    return {kPlain, kOptimized};
+  }
+
+  std::unique_ptr<plugin::Kernel> prepare(const plugin::Problem& problem,
+                                          const plugin::Options& options) override {
+    supports(problem, options);
+    const int threads = thread_count(options.threads);
+    return prepare_sparse(sparse_gemm_problem(problem), SparseOutput::kInPlace, options,
+                          memory_needed(problem, options), threads, [&](SparseOperands& operands) {
+                            return std::make_unique<SparseCall>(
+                                operands, options.candidate == kOptimized, threads);
+                          });
+  }
+};
+
+}  // namespace
+}  // namespace mkl
+
+Implementation& mkl_sparse_gemm() {
+  static auto* implementation = new mkl::MklSparseGemm();
+  return *implementation;
+}
+
+}  // namespace deepbench::cpu

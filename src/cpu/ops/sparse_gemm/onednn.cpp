@@ -1,0 +1,160 @@
+// Sparse products through oneDNN's matmul with a source in CSR, an experimental feature that its
+// library may lack: by rows, not transposed, without adding C.
+#include <string>
+
+#include "deepbench/plugin.hpp"
+#include "implementation.hpp"
+#include "onednn/primitive_call.hpp"
+#include "ops/sparse_gemm/prepare.hpp"
+#include "topology.hpp"
+
+namespace deepbench::cpu {
+namespace onednn {
+namespace {
+
+constexpr const char* kMatmul = "matmul";  // the only candidate
+
+using CreateCsr = dnnl_status_t (*)(dnnl_memory_desc_t*, int, const dnnl_dims_t, dnnl_data_type_t,
+                                    dnnl_dim_t, dnnl_data_type_t, dnnl_data_type_t);
+using CreateMemory = dnnl_status_t (*)(dnnl_memory_t*, const_dnnl_memory_desc_t, dnnl_engine_t, int,
+                                       void**);
+
+// Declared by its header only where the library was built with them; by us in any case.
+struct SparseFunctions {
+  CreateCsr create_csr = nullptr;
+  CreateMemory create_memory = nullptr;
+
+  static const SparseFunctions& instance() {
+    static const SparseFunctions functions = [] {
+      SparseFunctions found;
+      const Library& library = Api::instance().library();
+      library.bind(found.create_csr, "dnnl_memory_desc_create_with_csr_encoding");
+      library.bind(found.create_memory, "dnnl_memory_create_v2");
+      return found;
+    }();
+    if (!functions.create_csr || !functions.create_memory)
+      plugin::unsupported("oneDNN " + Api::instance().version() +
+                          " was built without its experimental sparse matrices");
+    return functions;
+  }
+};
+
+struct SparsePlan {
+  MemoryDesc a;
+  PrimitiveDesc primitive;
+};
+
+SparsePlan plan_sparse(const SparseGemm& gemm, int64_t nnz) {
+  const Api& api = Api::instance();
+  const dnnl_dims_t dimensions = {gemm.m, gemm.k};
+  dnnl_memory_desc_t a = nullptr;
+  api.check(
+      SparseFunctions::instance().create_csr(&a, 2, dimensions, dnnl_f32, nnz, dnnl_s32, dnnl_s32),
+      "describing a sparse matrix");
+  SparsePlan plan;
+  plan.a.reset(a);
+  const MemoryDesc b = plain_matrix(gemm.k, gemm.n, gemm.n, 1, dnnl_f32);
+  const MemoryDesc c = plain_matrix(gemm.m, gemm.n, gemm.n, 1, dnnl_f32);
+  dnnl_primitive_desc_t made = nullptr;
+  const dnnl_status_t status = api.matmul_primitive_desc_create_f(&made, api.engine(), a, b.get(),
+                                                                  nullptr, c.get(), nullptr);
+  if (status != dnnl_success)
+    plugin::unsupported("oneDNN " + api.version() + " has no sparse product for this processor (" +
+                        api.isa_text() + "): " + status_text(status));
+  plan.primitive.reset(made);
+  refuse_hopeless(implementation_name(made), gemm.flops());
+  return plan;
+}
+
+class SparseMatmulCall final : public PrimitiveCall {
+ public:
+  SparseMatmulCall(SparsePlan plan, SparseOperands& operands, int64_t workspace_limit, int threads)
+      : PrimitiveCall(plan.primitive.get(), operands.copies(), workspace_limit, threads),
+        plan_(std::move(plan)) {
+    for (uint64_t copy = 0; copy < operands.copies(); ++copy) {
+      set_sparse(copy, operands.a(copy));
+      set(copy, DNNL_ARG_WEIGHTS, description(dnnl_query_weights_md),
+          const_cast<float*>(operands.b(copy)));
+      set(copy, DNNL_ARG_DST, description(dnnl_query_dst_md), operands.c(copy));
+    }
+  }
+
+  void describe(plugin::Sink& sink) const override {
+    PrimitiveCall::describe(sink);
+    sink.real("beta", 0);
+    sink.text("note.beta", "oneDNN's sparse product does not add C: beta = 0");
+  }
+
+ private:
+  void set_sparse(uint64_t copy, const Csr& a) {
+    void* handles[] = {const_cast<float*>(a.values), const_cast<int32_t*>(a.indices),
+                       const_cast<int32_t*>(a.offsets)};
+    dnnl_memory_t made = nullptr;
+    const Api& api = Api::instance();
+    api.check(
+        SparseFunctions::instance().create_memory(&made, plan_.a.get(), api.engine(), 3, handles),
+        "wrapping a sparse matrix");
+    set(copy, DNNL_ARG_SRC, MemoryObject(made));
+  }
+
+  SparsePlan plan_;
+};
+
+class OnednnSparseGemm final : public Implementation {
+ public:
+  LibraryFacts library() override { return onednn_gemm().library(); }
+
+  void supports(const plugin::Problem& problem, const plugin::Options& options) override {
+    const SparseGemm gemm = sparse_gemm_problem(problem);
+    require_float(gemm, "oneDNN's sparse product");
+    if (gemm.trans_a || gemm.trans_b)
+      plugin::unsupported("oneDNN's sparse product has no transposed operands");
+    if (!gemm.row_major && gemm.n > 1)
+      plugin::unsupported("oneDNN's sparse product takes B and C by rows: order=row");
+    if (!options.candidate.empty() && options.candidate != kMatmul)
+      unknown_candidate("onednn", options.candidate);
+    plan(gemm, options);
+  }
+
+  uint64_t memory_needed(const plugin::Problem& problem, const plugin::Options& options) override {
+    const SparseGemm gemm = sparse_gemm_problem(problem);
+    return saturating_add(sparse_bytes(gemm, SparseOutput::kOverwrite, options),
+                          scratchpad_bytes(plan(gemm, options).primitive.get()));
+  }
+
+  std::vector<std::string> candidates(const plugin::Problem& problem,
+                                      const plugin::Options& options) override {
+    supports(problem, options);
+    return {kMatmul};
+  }
+
+  std::unique_ptr<plugin::Kernel> prepare(const plugin::Problem& problem,
+                                          const plugin::Options& options) override {
+    supports(problem, options);
+    const SparseGemm gemm = sparse_gemm_problem(problem);
+    const int threads = thread_count(options.threads);
+    return prepare_sparse(gemm, SparseOutput::kOverwrite, options, memory_needed(problem, options),
+                          threads, [&](SparseOperands& operands) {
+                            Api::instance().use_threads(threads);
+                            return std::make_unique<SparseMatmulCall>(
+                                plan_sparse(gemm, operands.a(0).nnz()), operands, options.workspace,
+                                threads);
+                          });
+  }
+
+ private:
+  static SparsePlan plan(const SparseGemm& gemm, const plugin::Options& options) {
+    Api::instance().use_threads(thread_count(options.threads));
+    return plan_sparse(gemm, int64_t(gemm.nnz()));
+  }
+};
+
+}  // namespace
+}  // namespace onednn
+
+Implementation& onednn_sparse_gemm() {
+  static auto* implementation = new onednn::OnednnSparseGemm();
+  return *implementation;
+}
+
+}  // namespace deepbench::cpu

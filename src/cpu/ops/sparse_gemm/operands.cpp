@@ -1,0 +1,141 @@
+// Allocation, filling and checking of a sparse product's operands.
+#include "ops/sparse_gemm/operands.hpp"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "deepbench/plugin.hpp"
+#include "operand_store.hpp"
+#include "workers.hpp"
+
+namespace deepbench::cpu {
+namespace {
+
+uint64_t float_bytes(int64_t rows, int64_t columns) {
+  return saturating_multiply(saturating_multiply(uint64_t(rows), uint64_t(columns)), sizeof(float));
+}
+
+}  // namespace
+
+uint64_t touched_bytes(const SparseGemm& gemm) {
+  const uint64_t dense = saturating_add(float_bytes(gemm.k, gemm.n), float_bytes(gemm.m, gemm.n));
+  return saturating_add(CsrCopies::bytes(gemm, gemm.nnz()), dense);
+}
+
+uint64_t needed_bytes(const SparseGemm& gemm, SparseOutput output, const CopyPlan& plan) {
+  const uint64_t a = CsrCopies::bytes(gemm, gemm.nnz());
+  uint64_t bytes = Copies::needed(a, plan.copies);
+  bytes = saturating_add(bytes, a / 2);  // indices, while A is made
+  bytes = saturating_add(bytes, Copies::needed(float_bytes(gemm.k, gemm.n), plan.copies));
+  bytes = saturating_add(bytes, Copies::needed(float_bytes(gemm.m, gemm.n), plan.copies));
+  if (output == SparseOutput::kInPlace) bytes = saturating_add(bytes, float_bytes(gemm.m, gemm.n));
+  return saturating_add(bytes, plan.flush_bytes);
+}
+
+SparseOperands::SparseOperands(const SparseGemm& gemm, SparseOutput output, const CopyPlan& plan,
+                               Inputs inputs, uint64_t seed)
+    : gemm_(gemm), output_(output), copies_(plan.copies), a_(gemm, plan.copies, inputs, seed) {
+  const auto b_elements = uint64_t(gemm.k) * uint64_t(gemm.n);
+  OperandStore& store = OperandStore::instance();
+  if (copies_ == 1) {
+    shared_b_ = store.get(DEEPBENCH_F32, b_elements, inputs, seed, SparseGemm::kStreamB);
+  } else {
+    b_ = Copies(b_elements * sizeof(float), copies_);
+    fill(b_.at(0), DEEPBENCH_F32, b_elements, inputs, seed, SparseGemm::kStreamB);
+    b_.replicate();
+  }
+  c_ = Copies(outputs() * sizeof(float), copies_);
+  if (output == SparseOutput::kInPlace) {
+    first_c_ = store.get(DEEPBENCH_F32, outputs(), inputs, seed, SparseGemm::kStreamC);
+    empty_outputs_ = outputs_of_empty_rows();
+  }
+  poison();
+}
+
+const float* SparseOperands::b(uint64_t copy) const {
+  return reinterpret_cast<const float*>(shared_b_ ? shared_b_->data() : b_.at(copy));
+}
+
+uint64_t SparseOperands::outputs_of_empty_rows() const {
+  const Csr csr = a_.at(0);
+  std::vector<bool> used(size_t(gemm_.m), false);
+  for (int64_t row = 0; row < csr.rows; ++row) {
+    if (gemm_.trans_a)
+      for (int32_t i = csr.offsets[row]; i < csr.offsets[row + 1]; ++i)
+        used[size_t(csr.indices[i])] = true;
+    else
+      used[size_t(row)] = csr.offsets[row] != csr.offsets[row + 1];
+  }
+  return uint64_t(std::count(used.begin(), used.end(), false)) * uint64_t(gemm_.n);
+}
+
+void SparseOperands::measure_dense(const plugin::Options& options) {
+  const float beta = output_ == SparseOutput::kInPlace ? 1.0f : 0.0f;
+  dense_ = time_dense(gemm_, a(0), b(0), c(0), beta, options);
+  poison();
+}
+
+void SparseOperands::describe(plugin::Sink& sink) const {
+  constexpr int64_t kManyCalls = 1 << 20;  // float's range is that large
+  sink.integer("nnz", a_.at(0).nnz());
+  if (dense_.us > 0) sink.metric("dense_time", dense_.us, "us", "lower");
+  if (!dense_.note.empty()) sink.text("note.dense", dense_.note);
+  if (output_ == SparseOutput::kInPlace) {
+    sink.integer("in_place", 1);
+    sink.integer("restore_every", kManyCalls);
+  }
+}
+
+void SparseOperands::restore() {
+  if (first_c_) c_.overwrite(first_c_->data());
+}
+
+void SparseOperands::poison() {
+  if (first_c_) return restore();
+  for (uint64_t copy = 0; copy < copies_; ++copy) cpu::poison(c(copy), DEEPBENCH_F32, outputs());
+}
+
+// Rows without a non-zero keep their C by right.
+deepbench_scan SparseOperands::scan(uint64_t copy) const {
+  deepbench_scan scan =
+      cpu::scan(c(copy), DEEPBENCH_F32, outputs(), first_c_ ? first_c_->data() : nullptr);
+  scan.untouched -= std::min<uint64_t>(scan.untouched, empty_outputs_);
+  return scan;
+}
+
+void SparseOperands::project(uint64_t copy, uint64_t rows, uint64_t seed, double* sums) const {
+  if (!gemm_.row_major) return cpu::project(c(copy), DEEPBENCH_F32, outputs(), rows, seed, sums);
+  if (rows != uint64_t(gemm_.m))
+    plugin::invalid("project_output: an output stored by rows has " + std::to_string(gemm_.m) +
+                    " of them, not " + std::to_string(rows));
+  project_rows(copy, seed, sums);
+}
+
+void SparseOperands::project_rows(uint64_t copy, uint64_t seed, double* sums) const {
+  const auto n = uint64_t(gemm_.n);
+  std::vector<double> weights(n);
+  for (uint64_t j = 0; j < n; ++j) weights[j] = deepbench_weight(seed, j);
+  host_workers().for_parts(uint64_t(gemm_.m), 1 + (1 << 16) / n,
+                           [&](uint64_t begin, uint64_t end, size_t) {
+                             for (uint64_t i = begin; i < end; ++i) {
+                               const float* const row = c(copy) + i * n;
+                               double sum = 0;
+                               for (uint64_t j = 0; j < n; ++j) sum += weights[j] * double(row[j]);
+                               sums[i] = sum;
+                             }
+                           });
+}
+
+void SparseOperands::read(uint64_t copy, const uint64_t* indices, size_t count,
+                          double* values) const {
+  for (size_t at = 0; at < count; ++at) {
+    if (indices[at] >= outputs())
+      plugin::invalid("read_output: element " + std::to_string(indices[at]) + " of " +
+                      std::to_string(outputs()));
+    const auto i = int64_t(indices[at]) % gemm_.m, j = int64_t(indices[at]) / gemm_.m;
+    values[at] = double(c(copy)[gemm_.index_c(i, j)]);
+  }
+}
+
+}  // namespace deepbench::cpu

@@ -1,0 +1,61 @@
+// The operands of a sparse product in memory, and what verification asks of the result.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "copies.hpp"
+#include "deepbench/ops/sparse_gemm/sparse_gemm.hpp"
+#include "kernel.hpp"
+#include "operand.hpp"
+#include "ops/sparse_gemm/csr.hpp"
+#include "ops/sparse_gemm/dense.hpp"
+
+namespace deepbench::cpu {
+
+// What a library does with C.
+enum class SparseOutput { kInPlace, kOverwrite };
+
+uint64_t touched_bytes(const SparseGemm& gemm);  // by one call, with the expected non-zeros
+// By prepare, the library's workspace aside.
+uint64_t needed_bytes(const SparseGemm& gemm, SparseOutput output, const CopyPlan& plan);
+
+// Floats only, which is all that the libraries have.
+class SparseOperands final : public Operands {
+ public:
+  SparseOperands(const SparseGemm& gemm, SparseOutput output, const CopyPlan& plan, Inputs inputs,
+                 uint64_t seed);
+
+  const SparseGemm& gemm() const { return gemm_; }
+  uint64_t copies() const { return copies_; }
+  Csr a(uint64_t copy) const { return a_.at(copy); }
+  const float* b(uint64_t copy) const;
+  float* c(uint64_t copy) const { return reinterpret_cast<float*>(c_.at(copy)); }
+
+  // Times the dense product on them, for describe(); they are as new afterwards.
+  void measure_dense(const plugin::Options& options);
+
+  void describe(plugin::Sink& sink) const override;
+  void restore() override;
+  void poison() override;
+  deepbench_scan scan(uint64_t copy) const override;
+  void project(uint64_t copy, uint64_t rows, uint64_t seed, double* sums) const override;
+  void read(uint64_t copy, const uint64_t* indices, size_t count, double* values) const override;
+
+ private:
+  uint64_t outputs() const { return uint64_t(gemm_.m) * uint64_t(gemm_.n); }
+  uint64_t outputs_of_empty_rows() const;
+  void project_rows(uint64_t copy, uint64_t seed, double* sums) const;
+
+  const SparseGemm gemm_;
+  const SparseOutput output_;
+  const uint64_t copies_;
+  CsrCopies a_;
+  std::shared_ptr<const Buffer> shared_b_;  // one copy; else none
+  Copies b_, c_;
+  std::shared_ptr<const Buffer> first_c_;  // kInPlace: what restore() brings back
+  uint64_t empty_outputs_ = 0;             // to which nothing is added
+  DenseTime dense_;
+};
+
+}  // namespace deepbench::cpu

@@ -1,0 +1,32 @@
+// Preparing a sparse product.
+#include "ops/sparse_gemm/prepare.hpp"
+
+#include "deepbench/plugin.hpp"
+#include "operand_store.hpp"
+
+namespace deepbench::cpu {
+
+void require_float(const SparseGemm& gemm, const std::string& what) {
+  if (gemm.precision.precision != Precision::kFloat)
+    plugin::unsupported(what + " is in float; there is none in " +
+                        std::string(gemm.precision.name));
+}
+
+uint64_t sparse_bytes(const SparseGemm& gemm, SparseOutput output, const plugin::Options& options) {
+  const uint64_t operands = needed_bytes(gemm, output, plan_copies(touched_bytes(gemm), options));
+  return options.baseline ? saturating_add(operands, dense_bytes(gemm)) : operands;
+}
+
+std::unique_ptr<plugin::Kernel> prepare_sparse(const SparseGemm& gemm, SparseOutput output,
+                                               const plugin::Options& options, uint64_t bytes,
+                                               int threads, const MakeSparseCall& make_call) {
+  require_memory_for_operands(bytes);
+  const CopyPlan copies = plan_copies(touched_bytes(gemm), options);
+  auto operands = std::make_unique<SparseOperands>(gemm, output, copies,
+                                                   inputs_named(options.inputs), options.seed);
+  if (options.baseline) operands->measure_dense(options);
+  auto call = make_call(*operands);
+  return std::make_unique<PreparedKernel>(std::move(operands), std::move(call), copies, threads);
+}
+
+}  // namespace deepbench::cpu

@@ -1,0 +1,276 @@
+// Recurrent layers through oneDNN and through the reference: every cell, phase and candidate
+// against loops in double; outputs scanned, projected and repeated; what is said, and what is
+// refused and why.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "../ops/naive_rnn.hpp"
+#include "deepbench/plugin.hpp"
+#include "harness.hpp"
+#include "topology.hpp"
+
+namespace deepbench::cpu_test {
+namespace {
+
+constexpr const char* kCells[] = {"vanilla", "lstm", "gru", "gru_reset_before"};
+constexpr const char* kPhases[] = {"fwd", "bwd", "bwd_data", "bwd_weights"};
+
+struct LayerSizes {
+  int64_t hidden, batch, timesteps;
+};
+constexpr LayerSizes kSmall = {24, 3, 5};
+
+std::string rnn_text(const std::string& cell, const LayerSizes& sizes,
+                     const std::string& phase = "fwd", const std::string& mode = "training",
+                     const std::string& precision = "float") {
+  return "cell=" + cell + " hidden=" + std::to_string(sizes.hidden) +
+         " batch=" + std::to_string(sizes.batch) + " timesteps=" + std::to_string(sizes.timesteps) +
+         " phase=" + phase + " mode=" + mode + " precision=" + precision;
+}
+
+Rnn rnn_of(const std::string& cell, const LayerSizes& sizes, const std::string& phase = "fwd",
+           const std::string& precision = "float") {
+  Rnn rnn;
+  rnn.cell = cell, rnn.phase = phase, rnn.mode = "training";
+  rnn.hidden = sizes.hidden, rnn.batch = sizes.batch, rnn.timesteps = sizes.timesteps;
+  rnn.precision = precision_info(precision);
+  return rnn;
+}
+
+bool has_onednn() {
+  Emitted facts;
+  REQUIRE(backend().describe(facts.sink()) == DEEPBENCH_OK);
+  return facts.has("library.onednn.version");
+}
+
+std::vector<double> exact(const Rnn& rnn, const std::string& mutant = "") {
+  testing::NaiveRnn<double> naive(rnn, 5);
+  naive.mutant = mutant;
+  return rnn.is_forward() ? naive.forward() : naive.backward();
+}
+
+// How far float may be off: sums of `hidden` products, for dU of one product a step and sequence,
+// with random roundings that are handed on from step to step.
+uint64_t count_wrong(const Rnn& rnn, const std::vector<double>& got,
+                     const std::vector<double>& expected) {
+  const double terms = double(rnn.hidden + rnn.timesteps * rnn.batch);
+  const double roundoff = 8 * std::sqrt(terms) * kRoundoffFloat;
+  uint64_t wrong = got.size() != expected.size();
+  for (size_t i = 0; i < std::min(got.size(), expected.size()); ++i)
+    wrong += !(std::abs(got[i] - expected[i]) <= roundoff * (1 + std::abs(expected[i])));
+  return wrong;
+}
+
+// One call on poisoned outputs, all of them compared; then more.
+void check_layer(const Rnn& rnn, const std::string& problem, const std::string& options) {
+  CAPTURE(problem);
+  CAPTURE(options);
+  Kernel kernel("rnn", problem, options + " seed=5");
+  const auto outputs = uint64_t(rnn.outputs());
+  CHECK(kernel.scan().untouched == outputs);
+  kernel.run(1);
+  const deepbench_scan scan = kernel.scan();
+  CHECK(scan.count == outputs);
+  CHECK(scan.untouched == 0);
+  CHECK(scan.non_finite == 0);
+  const std::vector<double> first = kernel.read(outputs);
+  CHECK(count_wrong(rnn, first, exact(rnn)) == 0);
+  kernel.poison();
+  kernel.run(2);
+  CHECK(kernel.read(outputs) == first);  // bit for bit, whatever calls leave behind
+}
+
+void check_every_candidate(const std::string& cell, const LayerSizes& sizes,
+                           const std::string& phase, const std::string& mode) {
+  const std::string problem = rnn_text(cell, sizes, phase, mode);
+  const auto ids = candidates("rnn", problem, "library=onednn");
+  REQUIRE_FALSE(ids.empty());
+  CHECK(ids[0] == "rnn");
+  for (const std::string& id : ids)
+    check_layer(rnn_of(cell, sizes, phase), problem, "library=onednn candidate=" + id);
+}
+
+TEST_CASE("rnn: every cell, phase, mode and candidate of oneDNN") {
+  if (!has_onednn()) return;
+  for (const char* cell : kCells)
+    for (const LayerSizes& sizes : {kSmall, LayerSizes{64, 16, 3}, LayerSizes{33, 1, 4},
+                                    LayerSizes{1, 1, 1}, LayerSizes{130, 2, 2}}) {
+      check_every_candidate(cell, sizes, "fwd", "training");
+      check_every_candidate(cell, sizes, "fwd", "inference");
+      check_every_candidate(cell, sizes, "bwd", "training");
+    }
+}
+
+TEST_CASE("rnn: layers large enough for packed weights and gradients with gaps") {
+  if (!has_onednn()) return;
+  const LayerSizes sizes = {256, 8, 2};
+  for (const char* cell : kCells) {
+    check_every_candidate(cell, sizes, "fwd", "inference");
+    check_layer(rnn_of(cell, sizes, "bwd"), rnn_text(cell, sizes, "bwd"), "");
+  }
+}
+
+TEST_CASE("rnn: the reference, in every phase") {
+  for (const char* cell : kCells)
+    for (const char* phase : kPhases)
+      for (const LayerSizes& sizes : {kSmall, LayerSizes{1, 1, 1}, LayerSizes{33, 1, 7}})
+        check_layer(rnn_of(cell, sizes, phase), rnn_text(cell, sizes, phase),
+                    "library=reference threads=1");
+  const LayerSizes wide = {130, 40, 1};  // sequences that several threads share
+  for (const char* cell : kCells)
+    check_layer(rnn_of(cell, wide, "bwd"), rnn_text(cell, wide, "bwd"), "library=reference");
+}
+
+TEST_CASE("rnn: what is compared here tells cells from nearly the same") {
+  for (const char* cell : kCells)
+    for (const char* mutant : {"gates swapped", "last term dropped", "no input", "no inner bias",
+                               "dU without step 0", "h' gets no gradient"}) {
+      CAPTURE(cell);
+      CAPTURE(mutant);
+      const std::string is = cell, broken = mutant;
+      if (broken == "gates swapped" && is == "vanilla") continue;
+      if (broken == "no inner bias" && is != "gru") continue;
+      const Rnn rnn = rnn_of(cell, kSmall, "bwd");
+      CHECK(count_wrong(rnn, exact(rnn, mutant), exact(rnn)) > 0);
+    }
+}
+
+TEST_CASE("rnn: the reference in bfloat16 hands on rounded states") {
+  const LayerSizes sizes = {16, 2, 3};
+  for (const char* cell : kCells) {
+    Kernel kernel("rnn", rnn_text(cell, sizes, "fwd", "training", "bfloat16"),
+                  "library=reference seed=5");
+    kernel.run(1);
+    const Rnn rnn = rnn_of(cell, sizes, "fwd", "bfloat16");
+    const std::vector<double> got = kernel.read(uint64_t(rnn.outputs())), expected = exact(rnn);
+    for (size_t i = 0; i < got.size(); ++i) {
+      CHECK(deepbench_from_bfloat16(deepbench_to_bfloat16(float(got[i]))) == got[i]);
+      CHECK(std::abs(got[i] - expected[i]) <= 4 * kRoundoffBfloat16);
+    }
+  }
+}
+
+TEST_CASE("rnn: a projection is that of the outputs in their order") {
+  for (const std::string library : {"onednn", "reference"}) {
+    if (library == "onednn" && !has_onednn()) continue;
+    for (const char* phase : {"fwd", "bwd"}) {
+      const Rnn rnn = rnn_of("lstm", {64, 3, 64}, phase);
+      Kernel kernel("rnn", rnn_text("lstm", {64, 3, 64}, phase), "library=" + library);
+      kernel.run(1);
+      const auto outputs = uint64_t(rnn.outputs());
+      const std::vector<double> values = kernel.read(outputs);
+      constexpr uint64_t kRows = 64;
+      std::vector<double> sums(kRows);
+      for (uint64_t i = 0; i < outputs; ++i)
+        sums[i % kRows] += values[i] * deepbench_weight(7, i / kRows);
+      const std::vector<double> got = kernel.project(kRows, 7);
+      for (uint64_t i = 0; i < kRows; ++i) CHECK(std::abs(got[i] - sums[i]) < 1e-9);
+    }
+  }
+}
+
+TEST_CASE("rnn: what a row must know is said") {
+  if (!has_onednn()) return;
+  const Emitted forward =
+      Kernel("rnn", rnn_text("lstm", {256, 4, 2}, "fwd", "inference")).describe();
+  CHECK(forward.text("library").find("onednn 3") == 0);
+  CHECK(forward.text("inputs") == "1");
+  CHECK(forward.text("cell_state") == "float");
+  CHECK(forward.text("note.inputs").find("one input a step") != std::string::npos);
+  CHECK(forward.text("converted") == "u");
+  CHECK(forward.number("conversion_ns") > 0);
+  CHECK(forward.number("threads") >= 1);
+  CHECK_FALSE(forward.has("in_place"));
+  CHECK_FALSE(forward.has("metric.reorder"));
+
+  const Emitted backward = Kernel("rnn", rnn_text("gru", kSmall, "bwd")).describe();
+  CHECK_FALSE(backward.has("cell_state"));
+  CHECK(backward.number("metric.reorder") > 0);
+  CHECK(backward.text("note.backward").find("zeroes") != std::string::npos);
+  const Emitted plain =
+      Kernel("rnn", rnn_text("gru", kSmall, "bwd"), "candidate=rnn:plain").describe();
+  CHECK_FALSE(plain.has("converted"));  // backward takes U as the problem orders it
+
+  Emitted facts;
+  REQUIRE(backend().describe(facts.sink()) == DEEPBENCH_OK);
+  CHECK(facts.text("joint_phase.rnn") == "bwd");
+}
+
+TEST_CASE("rnn: cold copies all give the result") {
+  if (!has_onednn()) return;
+  const LayerSizes sizes = {256, 4, 2};
+  for (const char* cell : {"lstm", "gru"})
+    for (const char* phase : {"fwd", "bwd"}) {
+      const Rnn rnn = rnn_of(cell, sizes, phase);
+      const std::string mode = rnn.is_forward() ? "inference" : "training";
+      const std::string problem = rnn_text(cell, sizes, phase, mode);
+      Kernel kernel("rnn", problem, "cache=cold seed=5");
+      const Emitted facts = kernel.describe();
+      if (facts.text("cold") != "rotation") continue;  // a cache too large for 1024 copies
+      const auto copies = uint64_t(facts.number("copies"));
+      const auto weight_bytes = uint64_t(4 * rnn.weights());
+      CHECK(copies * weight_bytes * 2 >= uint64_t(cpu::topology().last_level_bytes));
+      CHECK(memory_needed("rnn", problem, "cache=cold") > copies * weight_bytes);
+      CHECK(kernel.run(copies).copies_touched == copies);
+      const std::vector<double> first = kernel.read(uint64_t(rnn.outputs()));
+      CHECK(count_wrong(rnn, first, exact(rnn)) == 0);
+      for (uint64_t copy = 0; copy < copies; ++copy) {
+        kernel.run(1);
+        CHECK(kernel.scan().untouched == 0);
+      }
+      CHECK(kernel.read(uint64_t(rnn.outputs())) == first);
+    }
+}
+
+TEST_CASE("rnn: inputs of zeros leave what biases of zero leave") {
+  Kernel zeros("rnn", rnn_text("lstm", kSmall), "inputs=zeros library=reference");
+  zeros.run(1);
+  for (const double h : zeros.read(24 * 3 * 5)) CHECK(h == 0);
+}
+
+TEST_CASE("rnn: what is refused, and why") {
+  const auto refused = [](const std::string& problem, const std::string& options) {
+    const Answer answer = supports("rnn", problem, options);
+    CHECK(answer.status == DEEPBENCH_UNSUPPORTED);
+    return answer.error;
+  };
+  // The reference is nobody's first choice, even where it is the only one that could.
+  if (has_onednn()) {
+    for (const char* phase : {"bwd_data", "bwd_weights"})
+      CHECK(refused(rnn_text("lstm", kSmall, phase), "").find("phase=bwd") != std::string::npos);
+    CHECK(Kernel("rnn", rnn_text("gru", kSmall)).describe().text("library") != "reference");
+    CHECK(refused(rnn_text("gru", kSmall, "fwd", "inference", "tf32"), "").find("tf32") !=
+          std::string::npos);
+    CHECK(refused(rnn_text("lstm", kSmall, "fwd", "inference", "int8"), "").find("quantises") !=
+          std::string::npos);
+    const Answer half = supports("rnn", rnn_text("gru", kSmall, "fwd", "training", "half"));
+    CHECK((half.status == DEEPBENCH_OK || half.error.find("unimplemented") != std::string::npos));
+    for (const char* id : {"nosuch", "rnn:77", "rnn:0", "rnn:1x", "rnn:training", "matmul"})
+      CHECK(supports("rnn", rnn_text("gru", kSmall), std::string("candidate=") + id).status ==
+            DEEPBENCH_INVALID);
+  } else {
+    refused(rnn_text("gru", kSmall), "");
+  }
+  CHECK(supports("rnn", rnn_text("gru", kSmall), "library=reference candidate=rnn").status ==
+        DEEPBENCH_INVALID);
+  refused(rnn_text("gru", kSmall, "fwd", "training", "half"), "library=reference");
+  refused(rnn_text("gru", kSmall), "library=openblas");
+}
+
+TEST_CASE("rnn: what is too large has no memory") {
+  for (const std::string library : {"onednn", "reference"}) {
+    if (library == "onednn" && !has_onednn()) continue;
+    const NamedValues attributes(rnn_text("vanilla", {64, 1 << 20, 1 << 20}));
+    const NamedValues options("library=" + library);
+    const deepbench_problem huge = {"rnn", attributes.get()};
+    deepbench_kernel* kernel = nullptr;
+    CHECK(backend().prepare(&huge, options.get(), &kernel) == DEEPBENCH_OUT_OF_MEMORY);
+    CHECK(kernel == nullptr);
+  }
+}
+
+}  // namespace
+}  // namespace deepbench::cpu_test

@@ -1,0 +1,312 @@
+// Sparse products through every library that is there: each transposition, order and candidate
+// against three loops; empty rows; restoring; cold regimes; the dense baseline; what is refused.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "deepbench/plugin.hpp"
+#include "deepbench/run/runner.hpp"
+#include "harness.hpp"
+#include "isa.hpp"
+#include "ops/sparse_gemm/csr.hpp"
+#include "ops/sparse_gemm/team.hpp"
+#include "topology.hpp"
+
+namespace deepbench::cpu_test {
+namespace {
+
+constexpr uint64_t kSeed = 5;
+constexpr const char* kLibraries[] = {"eigen", "mkl", "onednn"};
+
+bool installed(const std::string& library) {
+  Emitted facts;
+  REQUIRE(backend().describe(facts.sink()) == DEEPBENCH_OK);
+  return facts.has("library." + library + ".version");
+}
+
+std::string text_of(const SparseGemm& g) {
+  return "m=" + std::to_string(g.m) + " n=" + std::to_string(g.n) + " k=" + std::to_string(g.k) +
+         " trans_a=" + (g.trans_a ? "t" : "n") + " trans_b=" + (g.trans_b ? "t" : "n") +
+         " sparsity=" + std::to_string(g.sparsity) +
+         " precision=float order=" + (g.row_major ? "row" : "col");
+}
+
+SparseGemm gemm_of(int64_t m, int64_t n, int64_t k, double sparsity, int variant = 0) {
+  return {m,
+          n,
+          k,
+          (variant & 1) != 0,
+          (variant & 2) != 0,
+          sparsity,
+          precision_info("float"),
+          (variant & 4) != 0};
+}
+
+std::string option(const std::string& library, const std::string& rest = "") {
+  return "library=" + library + " seed=" + std::to_string(kSeed) + " " + rest;
+}
+
+double a_element(const SparseGemm& g, int64_t i, int64_t l) {
+  const uint64_t index = g.index_a(i, l);
+  if (!g.is_nonzero(kSeed, index)) return 0;
+  return deepbench_element(DEEPBENCH_F32, kSeed, SparseGemm::kStreamA, index);
+}
+
+// How many of `got` are wrong after `calls` calls in place.
+uint64_t count_wrong(const SparseGemm& g, double beta, const std::vector<double>& got, int calls) {
+  uint64_t wrong = 0;
+  for (int64_t j = 0; j < g.n; ++j) {
+    for (int64_t i = 0; i < g.m; ++i) {
+      double sum = 0, size = 0;
+      for (int64_t l = 0; l < g.k; ++l) {
+        const double product =
+            a_element(g, i, l) *
+            deepbench_element(DEEPBENCH_F32, kSeed, SparseGemm::kStreamB, g.index_b(l, j));
+        sum += product, size += std::abs(product);
+      }
+      const double c =
+          beta * deepbench_element(DEEPBENCH_F32, kSeed, SparseGemm::kStreamC, g.index_c(i, j));
+      const double error = std::abs(got[size_t(i + j * g.m)] - (c + calls * sum));
+      wrong += !(error <= calls * 4 * kRoundoffFloat * (std::abs(c) + calls * size + 1e-30));
+    }
+  }
+  return wrong;
+}
+
+void check_candidate(const SparseGemm& gemm, const std::string& options) {
+  const std::string problem = text_of(gemm);
+  CAPTURE(problem);
+  CAPTURE(options);
+  Kernel kernel("sparse_gemm", problem, options);
+  const Emitted facts = kernel.describe();
+  CHECK_FALSE(facts.text("library").empty());
+  CHECK_FALSE(facts.text("algorithm").empty());
+  CHECK(facts.number("workspace_bytes") >= 0);
+  CHECK(facts.number("threads") >= 1);
+  const double beta = facts.has("beta") ? facts.number("beta") : 1;
+  CHECK((facts.text("in_place") == "1") == (beta == 1));
+  const auto outputs = uint64_t(gemm.m * gemm.n);
+  kernel.poison();
+  kernel.run(1);
+  const deepbench_scan scan = kernel.scan();
+  CHECK(scan.count == outputs);
+  CHECK(double(scan.untouched) <= 1 + 0.02 * double(outputs));
+  CHECK(scan.non_finite == 0);
+  const std::vector<double> got = kernel.read(outputs);
+  CHECK(count_wrong(gemm, beta, got, 1) == 0);
+
+  const std::vector<double> sums = kernel.project(uint64_t(gemm.m), 7);
+  for (int64_t i = 0; i < gemm.m; ++i) {
+    double sum = 0;
+    for (int64_t j = 0; j < gemm.n; ++j)
+      sum += deepbench_weight(7, uint64_t(j)) * got[size_t(i + j * gemm.m)];
+    CHECK(sums[size_t(i)] == doctest::Approx(sum).epsilon(1e-12));
+  }
+}
+
+void check_every_candidate(const std::string& library, const SparseGemm& gemm) {
+  const std::string problem = text_of(gemm);
+  const Answer answer = supports("sparse_gemm", problem, option(library));
+  if (answer.status != DEEPBENCH_OK) {
+    CAPTURE(problem);
+    CHECK(answer.status == DEEPBENCH_UNSUPPORTED);
+    CHECK(answer.error.size() > 10);
+    return;
+  }
+  for (const std::string& id : candidates("sparse_gemm", problem, option(library)))
+    check_candidate(gemm, option(library, "candidate=" + id));
+}
+
+TEST_CASE("sparse_gemm: every transposition, order and candidate of every library") {
+  for (const char* library : kLibraries) {
+    if (!installed(library)) continue;
+    for (int variant = 0; variant < 8; ++variant)
+      for (const int64_t n : {1, 2, 33})
+        check_every_candidate(library, gemm_of(130, n, 70, 0.8, variant));
+  }
+}
+
+TEST_CASE("sparse_gemm: single elements, vectors, dense and nearly empty matrices") {
+  for (const char* library : kLibraries) {
+    if (!installed(library)) continue;
+    for (const SparseGemm& gemm :
+         {gemm_of(1, 1, 1, 0), gemm_of(1, 1, 1, 0.999), gemm_of(1, 7, 200, 0.5),
+          gemm_of(300, 5, 1, 0.5), gemm_of(37, 300, 29, 0), gemm_of(200, 9, 31, 0.999),
+          gemm_of(200, 9, 31, 0.999, 1), gemm_of(150, 9, 31, 0.99, 4), gemm_of(40, 530, 9, 0.9)})
+      check_every_candidate(library, gemm);
+  }
+}
+
+TEST_CASE("sparse_gemm: rows without a non-zero are not called untouched") {
+  if (!installed("eigen")) return;
+  const SparseGemm gemm = gemm_of(500, 3, 10, 0.99);  // nine rows of ten are empty
+  Kernel kernel("sparse_gemm", text_of(gemm), option("eigen"));
+  kernel.poison();
+  CHECK(kernel.scan().untouched > 50);  // before the call: the others' outputs
+  CHECK(kernel.scan().untouched < 1500 / 2);
+  kernel.run(1);
+  CHECK(kernel.scan().untouched == 0);
+}
+
+TEST_CASE("sparse_gemm: in place, calls add up, restore brings C back") {
+  for (const char* library : {"eigen", "mkl"}) {
+    if (!installed(library)) continue;
+    const SparseGemm gemm = gemm_of(90, 20, 60, 0.7);
+    Kernel kernel("sparse_gemm", text_of(gemm), option(library));
+    kernel.restore();
+    kernel.run(3);
+    CHECK(count_wrong(gemm, 1, kernel.read(1800), 3) == 0);
+    kernel.restore();
+    kernel.run(1);
+    CHECK(count_wrong(gemm, 1, kernel.read(1800), 1) == 0);
+  }
+}
+
+TEST_CASE("sparse_gemm: cold regimes") {
+  if (!installed("eigen")) return;
+  const SparseGemm gemm = gemm_of(300, 40, 200, 0.9);
+  for (const char* copies : {"", "copies=1"}) {
+    Kernel kernel("sparse_gemm", text_of(gemm),
+                  option("eigen", std::string("cache=cold ") + copies));
+    const Emitted facts = kernel.describe();
+    const bool flushed = facts.text("cold") == "flush";
+    CHECK(flushed == (*copies != '\0'));
+    kernel.poison();
+    const deepbench_batch batch = kernel.run(3);
+    CHECK(batch.copies_touched == (flushed ? 1 : 3));
+    CHECK(count_wrong(gemm, 1, kernel.read(12000), flushed ? 3 : 1) == 0);
+  }
+}
+
+TEST_CASE("sparse_gemm: any number of threads") {
+  if (!installed("eigen")) return;
+  for (const int variant : {0, 1})
+    for (const char* threads : {"1", "2", "3", "7"}) {
+      const SparseGemm gemm = gemm_of(50, 5, 40, 0.9, variant);
+      check_candidate(gemm, option("eigen", std::string("threads=") + threads));
+      if (variant == 0)
+        check_candidate(gemm, option("eigen", std::string("candidate=tiles threads=") + threads));
+    }
+  // Transposed, a vector has one column, which one thread computes.
+  Kernel kernel("sparse_gemm", text_of(gemm_of(50, 1, 40, 0.9, 1)), option("eigen", "threads=2"));
+  CHECK(kernel.describe().number("threads") == 1);
+}
+
+TEST_CASE("sparse_gemm: the dense baseline leaves the operands as they were, or is left out") {
+  if (!installed("onednn") && !installed("mkl")) return;
+  if (!installed("eigen")) return;
+  for (int variant = 0; variant < 8; ++variant) {
+    const SparseGemm gemm = gemm_of(200, 20, 100, 0.9, variant);
+    Kernel with("sparse_gemm", text_of(gemm), option("eigen"));
+    const Emitted facts = with.describe();
+    CHECK(facts.number("metric.dense_time") > 0);
+    CHECK(facts.text("note.dense").find("sgemm, median of") != std::string::npos);
+    CHECK(with.scan().untouched == 4000);
+    Kernel without("sparse_gemm", text_of(gemm), option("eigen", "baseline=0"));
+    CHECK_FALSE(without.describe().has("metric.dense_time"));
+    CHECK_FALSE(without.describe().has("note.dense"));
+  }
+}
+
+TEST_CASE("sparse_gemm: a row has what follows from its time after what the kernel told") {
+  if (!installed("eigen") || !installed("onednn")) return;
+  Runner runner(std::string(DEEPBENCH_CPU_STAGE_DIR) + "/libdeepbench_cpu.so",
+                "ceilings=no samples=3");
+  const std::string line = "sparse_gemm m=300 n=20 k=200 sparsity=0.9 order=row";
+  const Result row = runner.run(line, 0);
+  REQUIRE_MESSAGE(row.has_rates(), row.reason);
+  CHECK(row.verification.state == Verification::State::kPassed);
+  std::string names;
+  for (const Metric& metric : row.metrics) names += metric.name + " ";
+  REQUIRE(names == "dense_time nnz nnz_rate dense_rate speedup ");
+  CHECK(row.metrics[1].value == doctest::Approx(6000).epsilon(0.1));
+  CHECK(row.metrics[4].value ==
+        doctest::Approx(row.metrics[0].value * 1e3 / row.median_ns()).epsilon(1e-12));
+  CHECK(row.to_json().find("\"better\": null") != std::string::npos);
+  const Result once = runner.run(line + " ; once=yes", 0);
+  for (const Metric& metric : once.metrics) CHECK(metric.name != "dense_time");
+}
+
+TEST_CASE("sparse_gemm: CSR is the definition, whatever the number of rows and columns") {
+  for (const int variant : {0, 1})
+    for (const auto& [m, k] :
+         {std::pair<int64_t, int64_t>{1, 1}, {3, 2500}, {700, 3}, {129, 1030}}) {
+      const SparseGemm gemm = gemm_of(m, 1, k, 0.7, variant);
+      const cpu::CsrCopies copies(gemm, 2, cpu::Inputs::kUniform, kSeed);
+      const cpu::Csr csr = copies.at(1);
+      CHECK(csr.rows == gemm.rows_a());
+      int64_t found = 0;
+      for (int64_t row = 0; row < csr.rows; ++row) {
+        for (int64_t column = 0; column < csr.columns; ++column) {
+          const int64_t i = variant ? column : row, l = variant ? row : column;
+          if (!gemm.is_nonzero(kSeed, gemm.index_a(i, l))) continue;
+          REQUIRE(csr.indices[found] == column);
+          REQUIRE(double(csr.values[found]) == a_element(gemm, i, l));
+          ++found;
+        }
+        REQUIRE(csr.offsets[row + 1] == found);
+      }
+      CHECK(csr.nnz() == found);
+      for (const size_t parts : {1, 2, 5}) {
+        CHECK(cpu::balanced_begin(csr, 0, parts) == 0);
+        CHECK(cpu::balanced_begin(csr, parts, parts) == csr.rows);
+        for (size_t part = 0; part < parts; ++part)
+          CHECK(cpu::balanced_begin(csr, part, parts) <= cpu::balanced_begin(csr, part + 1, parts));
+      }
+    }
+}
+
+TEST_CASE("sparse_gemm: what is refused, and why") {
+  const auto reason = [](const SparseGemm& gemm, const std::string& precision,
+                         const std::string& options) {
+    std::string problem = text_of(gemm);
+    problem.replace(problem.find("precision=float"), 15, "precision=" + precision);
+    const Answer answer = supports("sparse_gemm", problem, options);
+    CHECK(answer.status != DEEPBENCH_OK);
+    return answer.error;
+  };
+  const auto contains = [](const std::string& text, const char* part) {
+    CAPTURE(text);
+    CHECK(text.find(part) != std::string::npos);
+  };
+  const SparseGemm gemm = gemm_of(20, 5, 30, 0.5);
+  if (installed("eigen")) {
+    contains(reason(gemm, "bfloat16", option("eigen")), "none in bfloat16");
+    contains(reason(gemm, "int8", "seed=5"), "none in int8");
+    contains(reason(gemm, "float", option("eigen", "candidate=nonsense")), "no candidate");
+    contains(reason(gemm_of(20, 5, 30, 0.5, 1), "float", option("eigen", "candidate=tiles")),
+             "no candidate");
+  }
+  if (installed("mkl"))
+    contains(reason(gemm_of(20, 5, 30, 0.5, 2), "float", option("mkl")), "not transposed");
+  if (installed("onednn")) {
+    contains(reason(gemm, "float", option("onednn")), "order=row");
+    contains(reason(gemm_of(20, 5, 30, 0.5, 5), "float", option("onednn")), "no transposed");
+  }
+}
+
+TEST_CASE("a team's members all do every job, awake or asleep") {
+  for (const int size : {1, 2, 3}) {
+    cpu::Team team(cpu::topology().places(size));
+    CHECK(team.size() == size_t(size));
+    std::vector<uint64_t> done(size_t(size) * 16, 0);  // a line for each
+    std::vector<uint64_t> seen(size_t(size) * 16, 0);
+    for (int job = 0; job < 200; ++job) {
+      if (job % 50 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      team.run([&](size_t member) {
+        ++done[member * 16];
+        team.meet();
+        seen[member * 16] += done[(member + 1) % team.size() * 16];
+      });
+    }
+    for (size_t member = 0; member < team.size(); ++member) {
+      CHECK(done[member * 16] == 200);
+      CHECK(seen[member * 16] == 200 * 201 / 2);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace deepbench::cpu_test

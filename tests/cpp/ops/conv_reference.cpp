@@ -1,0 +1,258 @@
+// conv: the reference against nine plain loops, and against mutants that it must refuse.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "conv_naive.hpp"
+#include "deepbench/core/operation.hpp"
+
+namespace deepbench {
+namespace {
+
+using testing::NaiveConv;
+
+constexpr const char* kPhases[] = {"fwd", "bwd_data", "bwd_filter"};
+
+Problem problem_of(const std::string& line, const std::string& phase) {
+  return Problem::parse("conv " + line + " phase=" + phase);
+}
+
+Expectation expect(const Problem& problem, const Conditions& conditions = {}) {
+  return problem.operation().expect(problem, conditions);
+}
+
+// How many of the expectation's checks these outputs fail, as run/verify.cpp makes them.
+size_t failures(const Expectation& expected, const std::vector<double>& output) {
+  size_t wrong = 0;
+  for (size_t i = 0; i < expected.indices.size(); ++i)
+    wrong += !(std::abs(output[expected.indices[i]] - expected.values[i]) <= expected.bounds[i]);
+  const uint64_t rows = expected.projection_rows;
+  for (uint64_t row = 0; row < rows; ++row) {
+    double sum = 0;
+    for (uint64_t j = 0; j < expected.outputs / rows; ++j)
+      sum += output[row + j * rows] * deepbench_weight(expected.projection_seed, j);
+    wrong += !(std::abs(sum - expected.sums[row]) <= expected.sum_bounds[row]);
+  }
+  return wrong;
+}
+
+// Small shapes of every kind, checked in full.
+constexpr const char* kSmall[] = {
+    "w=7 h=6 c=3 n=2 k=4 s=3 r=3 pad_w=1 pad_h=1",
+    "w=1 h=1 c=1 n=1 k=1 s=1 r=1",
+    "w=1 h=1 c=7 n=3 k=5 s=1 r=1",
+    "w=11 h=9 c=2 n=3 k=3 s=4 r=2 stride_w=2 stride_h=3",
+    "w=10 h=8 c=2 n=1 k=2 s=3 r=2 stride_w=3 pad_w=2 pad_h=4",
+    "w=13 h=12 c=3 n=2 k=2 s=3 r=3 dilation_w=2 dilation_h=3 pad_w=2 pad_h=1",
+    "w=14 h=9 c=2 n=2 k=3 s=3 r=2 dilation_w=3 stride_w=2 stride_h=2 pad_w=3",
+    "w=9 h=7 c=6 n=2 k=4 s=3 r=3 groups=2 pad_w=1",
+    "w=8 h=8 c=5 n=3 k=5 s=3 r=3 groups=5 pad_w=1 pad_h=1",
+    "w=8 h=5 c=4 n=7 k=8 s=2 r=3 groups=4 stride_w=2 pad_h=1",
+    "w=6 h=5 c=2 n=2 k=3 s=2 r=3 d=5 t=3 pad_d=1 pad_h=1",
+    "w=6 h=5 c=4 n=2 k=6 s=3 r=2 d=7 t=2 stride_d=2 dilation_d=3 pad_w=1 groups=2",
+    "w=9 h=2 c=2 n=2 k=2 s=1 r=1 stride_w=4 stride_h=2",
+    "w=5 h=5 c=2 n=2 k=2 s=2 r=2 pad_w=4 pad_h=3 stride_w=2",
+    "w=3 h=3 c=16 n=1 k=40 s=3 r=3",
+    "w=40 h=3 c=1 n=2 k=3 s=20 r=2 stride_w=2",
+};
+
+TEST_CASE("conv: the reference of small problems is the definition, for every output") {
+  for (const char* line : kSmall) {
+    for (const std::string phase : kPhases) {
+      const Problem problem = problem_of(line, phase);
+      CAPTURE(problem.str());
+      Conditions conditions;
+      conditions.seed = 3;
+      const Expectation expected = expect(problem, conditions);
+      const NaiveConv naive(conv_problem(problem), 3);
+      const std::vector<double> values = naive.output();
+      const std::vector<double> squares = naive.output(true);
+      REQUIRE(expected.indices.size() == values.size());
+      CHECK(expected.outputs == values.size());
+      CHECK(expected.what == "all " + std::to_string(values.size()) + " outputs");
+      size_t wrong = 0;
+      const double roundoff = 4 * std::sqrt(double(naive.conv.terms())) * kRoundoffFloat;
+      for (size_t i = 0; i < values.size(); ++i) {
+        const double least = roundoff * std::sqrt(squares[i]);
+        wrong += expected.indices[i] != i || std::abs(expected.values[i] - values[i]) > 1e-13 ||
+                 expected.bounds[i] < least ||
+                 expected.bounds[i] > 3 * least + 3 * kRoundoffFloat * std::abs(values[i]) +
+                                          2 * roundoff * std::abs(values[i]);
+      }
+      CHECK(wrong == 0);
+    }
+  }
+}
+
+TEST_CASE("conv: every precision's types and bounds") {
+  for (const std::string precision : {"tf32", "half", "bfloat16", "fp8_e4m3", "fp8_e5m2", "int8"}) {
+    for (const std::string phase : kPhases) {
+      const Problem problem = problem_of(std::string(kSmall[7]) + " precision=" + precision, phase);
+      CAPTURE(problem.str());
+      const Expectation expected = expect(problem);
+      const std::vector<double> values = NaiveConv(conv_problem(problem)).output();
+      for (size_t i = 0; i < values.size(); ++i)
+        CHECK(expected.values[i] == doctest::Approx(values[i]).epsilon(1e-13));
+      const double bound = *std::max_element(expected.bounds.begin(), expected.bounds.end());
+      if (precision == "int8")
+        CHECK(bound == 0);
+      else
+        CHECK((bound > 0 && bound < 0.2));
+    }
+  }
+}
+
+TEST_CASE("conv: the reference follows the kernel's conditions") {
+  const Problem problem = problem_of(std::string(kSmall[0]) + " precision=int8 x_type=u8", "fwd");
+  Conditions conditions;
+  conditions.fill = {{"w", "s7"}};
+  const NaiveConv naive(conv_problem(problem), 1, DEEPBENCH_S7);
+  const std::vector<double> values = naive.output();
+  CHECK(expect(problem, conditions).values == values);
+  conditions.accumulator = "float";
+  const Expectation rounded = expect(problem, conditions);
+  CHECK(rounded.values == values);
+  for (size_t i = 0; i < values.size(); ++i)
+    CHECK(rounded.bounds[i] == kRoundoffFloat * std::abs(values[i]));
+
+  const Problem flat = problem_of(kSmall[0], "fwd");
+  conditions = {};
+  conditions.inputs = "ones";
+  CHECK(expect(flat, conditions).values[0] == 3 * 4);  // a corner: four taps of three channels
+  conditions.inputs = "zeros";
+  for (const double value : expect(flat, conditions).values) CHECK(value == 0);
+}
+
+TEST_CASE("conv: Winograd has a wider bound, and no other value") {
+  for (const char* line : {kSmall[0], "w=30 h=30 c=40 n=2 k=40 s=3 r=3 pad_w=1 pad_h=1"}) {
+    Conditions conditions;
+    const Expectation direct = expect(problem_of(line, "fwd"), conditions);
+    conditions.accumulator = "winograd";
+    const Expectation wider = expect(problem_of(line, "fwd"), conditions);
+    CHECK(wider.values == direct.values);
+    CHECK(wider.sums == direct.sums);
+    for (size_t i = 0; i < direct.bounds.size(); ++i) {
+      CHECK(wider.bounds[i] > 5 * direct.bounds[i]);
+      CHECK(wider.bounds[i] < 1e-2);  // a missing product is seen all the same
+    }
+  }
+}
+
+// Larger shapes, sampled and projected: each dimension that can be projected, in each phase.
+constexpr const char* kLarge[] = {
+    "w=30 h=29 c=24 n=3 k=40 s=3 r=3 pad_w=1 pad_h=1",
+    "w=29 h=31 c=8 n=40 k=10 s=3 r=3 pad_w=1 pad_h=1",
+    "w=57 h=40 c=40 n=5 k=44 s=5 r=4 stride_w=2 stride_h=2 pad_w=2 groups=2",
+    "w=35 h=40 c=12 n=5 k=40 s=5 r=3 dilation_w=3 dilation_h=2 groups=2 pad_w=6",
+    "w=50 h=40 c=48 n=33 k=48 s=3 r=3 groups=48 pad_w=1",
+    "w=14 h=12 c=32 n=4 k=40 s=3 r=3 d=8 t=3 pad_d=1 stride_d=2 groups=2",
+    "w=30 h=20 c=70 n=8 k=60 s=1 r=1",
+    "w=200 h=90 c=2 n=3 k=32 s=20 r=5 stride_w=2 stride_h=2",
+};
+
+TEST_CASE("conv: larger problems are sampled at corners and edges, and projected") {
+  for (const char* line : kLarge) {
+    for (const std::string phase : kPhases) {
+      const Problem problem = problem_of(line, phase);
+      CAPTURE(problem.str());
+      const Conv conv = conv_problem(problem);
+      const Expectation expected = expect(problem);
+      const std::vector<double> values = NaiveConv(conv).output();
+      REQUIRE(expected.outputs == values.size());
+      REQUIRE(expected.projection_rows == uint64_t(conv.output().rows()));
+      REQUIRE(expected.sums.size() == expected.projection_rows);
+      CHECK(expected.indices.size() >= 20);
+      CHECK(expected.indices.size() < values.size());
+      CHECK(failures(expected, values) == 0);
+      double worst = 0;
+      for (size_t i = 0; i < expected.indices.size(); ++i)
+        worst = std::max(worst, std::abs(values[expected.indices[i]] - expected.values[i]));
+      CHECK(worst < 1e-10);
+    }
+  }
+}
+
+struct Mutant {
+  const char* what;
+  void (*apply)(NaiveConv&);
+};
+constexpr Mutant kMutants[] = {
+    {"one tap dropped",
+     [](NaiveConv& naive) {
+       naive.counts = [](int64_t, int64_t r, int64_t s) { return r != 1 || s != 2; };
+     }},
+    {"the last row of taps dropped at one output row",
+     [](NaiveConv& naive) {
+       naive.counts = [](int64_t p, int64_t r, int64_t) { return p != 3 || r != 2; };
+     }},
+    {"padding off by one", [](NaiveConv& naive) { naive.shift = 1; }},
+    {"filters flipped", [](NaiveConv& naive) { naive.flipped = true; }},
+};
+
+TEST_CASE("conv: mutants of the call fail") {
+  for (const char* line : {kLarge[0], kSmall[3], kSmall[7], kSmall[10]}) {
+    for (const std::string phase : kPhases) {
+      const Problem problem = problem_of(line, phase);
+      const Conv conv = conv_problem(problem);
+      const Expectation expected = expect(problem);
+      for (const Mutant& mutant : kMutants) {
+        CAPTURE(problem.str());
+        CAPTURE(mutant.what);
+        NaiveConv naive(conv);
+        mutant.apply(naive);
+        CHECK(failures(expected, naive.output()) > 0);
+      }
+    }
+  }
+}
+
+TEST_CASE("conv: mutants of the output fail, wherever they are") {
+  for (const std::string precision : {"float", "int8"}) {
+    for (const std::string phase : kPhases) {
+      const Problem problem = problem_of(std::string(kLarge[0]) + " precision=" + precision, phase);
+      CAPTURE(problem.str());
+      const Expectation expected = expect(problem);
+      const std::vector<double> right = NaiveConv(conv_problem(problem)).output();
+      const auto fails = [&](auto change) {
+        std::vector<double> output = right;
+        change(output);
+        return failures(expected, output) > 0;
+      };
+      for (size_t at = 0; at < right.size(); at += right.size() / 7 + 1)
+        CHECK(fails([at](std::vector<double>& output) { output[at] += 1; }));
+      CHECK(fails([](std::vector<double>& output) {
+        std::fill_n(output.begin() + std::ptrdiff_t(output.size() / 2), 64, 0.0);  // a tile
+      }));
+      CHECK(fails([](std::vector<double>& output) {
+        std::rotate(output.begin(), output.begin() + 1, output.end());
+      }));
+      CHECK(fails([](std::vector<double>& output) { std::fill(output.begin(), output.end(), 0); }));
+    }
+  }
+}
+
+// Sums kept in half: each product and each partial sum rounded to 11 bits.
+std::vector<double> summed_in_half(const Conv& conv) {
+  const std::vector<double> exact = NaiveConv(conv).output();
+  std::vector<double> output = exact;
+  const double error = std::sqrt(double(conv.terms())) / 2048 / 4;
+  for (size_t i = 0; i < output.size(); ++i)
+    output[i] += error * exact[i] * double(deepbench_uniform(9, 1, i));
+  return output;
+}
+
+TEST_CASE("conv: sums of 16 bits fail in every precision but bfloat16's own rounding") {
+  for (const std::string precision : {"float", "half"}) {
+    for (const std::string phase : kPhases) {
+      const Problem problem = problem_of(std::string(kLarge[0]) + " precision=" + precision, phase);
+      CAPTURE(problem.str());
+      CHECK(failures(expect(problem), summed_in_half(conv_problem(problem))) > 0);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace deepbench

@@ -1,0 +1,239 @@
+// A recurrent layer by plain loops, straight from the formulas of rnn.hpp: in double what must come
+// out, in float what a library could give, and with a mutant what it must not.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "deepbench/fill.h"
+#include "deepbench/ops/rnn/rnn.hpp"
+
+namespace deepbench::testing {
+
+template <class Real>
+class NaiveRnn {
+ public:
+  using Values = std::vector<Real>;
+
+  explicit NaiveRnn(const Rnn& rnn, uint64_t seed = 1) : rnn_(rnn), g_(rnn.gates()) {
+    const int64_t h = rnn.hidden, t = rnn.timesteps, n = rnn.batch;
+    x = fill(Rnn::kStreamX, t * n * rnn.inputs, 0.5, seed);
+    wx = fill(Rnn::kStreamWx, g_ * h, 0.5, seed);
+    u = fill(Rnn::kStreamU, g_ * h * h, rnn.recurrent_scale(), seed);
+    b = fill(Rnn::kStreamB, (rnn.cell == "gru" ? 4 : g_) * h, 0.5, seed);
+    h0 = fill(Rnn::kStreamH0, n * h, 0.5, seed);
+    c0 = fill(Rnn::kStreamC0, n * h, 0.5, seed);
+    dy = fill(Rnn::kStreamDy, t * n * h, 0.5, seed);
+  }
+
+  Values x, wx, u, b, h0, c0, dy;
+  std::string mutant;   // what is done wrong
+  bool narrow = false;  // h and r h' are kept in bfloat16
+
+  Real round(Real value) const {
+    return narrow ? Real(deepbench_from_bfloat16(deepbench_to_bfloat16(float(value)))) : value;
+  }
+
+  // h(t) of all steps. Gates and sums stay for backward.
+  const Values& forward() {
+    const size_t all = size_t(rnn_.sequence());
+    h.assign(all, 0), c.assign(all, 0), gate.assign(all * size_t(g_), 0), inner.assign(all, 0);
+    for (int64_t t = 0; t < rnn_.timesteps; ++t)
+      for (int64_t n = 0; n < rnn_.batch; ++n) step(t, n);
+    return h;
+  }
+
+  // dx, dh0 and dU, as the phase has them.
+  Values backward() {
+    forward();
+    dx.assign(size_t(rnn_.timesteps * rnn_.batch * rnn_.inputs), 0);
+    du.assign(u.size(), 0), dh.assign(h0.size(), 0), dc.assign(h0.size(), 0);
+    for (int64_t t = rnn_.timesteps - 1; t >= 0; --t)
+      for (int64_t n = 0; n < rnn_.batch; ++n) back(t, n);
+    Values out;
+    if (rnn_.has_data_gradient()) {
+      out = dx;
+      out.insert(out.end(), dh.begin(), dh.end());
+    }
+    if (rnn_.has_weight_gradient()) out.insert(out.end(), du.begin(), du.end());
+    return out;
+  }
+
+  // What backward differentiates: the sum of dy h.
+  Real loss() {
+    forward();
+    Real sum = 0;
+    for (size_t i = 0; i < h.size(); ++i) sum += dy[i] * h[i];
+    return sum;
+  }
+
+ private:
+  Values fill(uint32_t stream, int64_t count, double scale, uint64_t seed) const {
+    Values values;
+    for (int64_t i = 0; i < count; ++i)
+      values.push_back(
+          Real(scale * deepbench_element(rnn_.precision.a, seed, stream, uint64_t(i))));
+    return values;
+  }
+
+  static Real sigmoid(Real v) { return 1 / (1 + std::exp(-v)); }
+  size_t at(int64_t t, int64_t n, int64_t i) const {
+    return size_t((t * rnn_.batch + n) * rnn_.hidden + i);
+  }
+  Real& gate_of(int64_t t, int64_t n, int64_t g, int64_t i) {
+    return gate[size_t(((t * rnn_.batch + n) * g_ + g) * rnn_.hidden + i)];
+  }
+  Real h_before(int64_t t, int64_t n, int64_t i) const {
+    return t > 0 ? h[at(t - 1, n, i)] : h0[at(0, n, i)];
+  }
+  Real c_before(int64_t t, int64_t n, int64_t i) const {
+    if (mutant == "c0 is zero" && t == 0) return 0;
+    if (mutant == "c is not carried") return c0[at(0, n, i)];
+    return t > 0 ? c[at(t - 1, n, i)] : c0[at(0, n, i)];
+  }
+  size_t u_at(int64_t g, int64_t i, int64_t j) const {
+    if (mutant == "gates swapped" && g < 2 && g_ > 1) g = 1 - g;
+    return size_t((g * rnn_.hidden + i) * rnn_.hidden + j);
+  }
+
+  // The sum over j of U[g][i][j] v[j].
+  template <class Vector>
+  Real dot(int64_t g, int64_t i, const Vector& v) const {
+    Real sum = 0;
+    const int64_t terms = rnn_.hidden - (mutant == "last term dropped" ? 1 : 0);
+    for (int64_t j = 0; j < terms; ++j) {
+      sum += u[u_at(g, i, j)] * v(j);
+      if (mutant == "bfloat16 sums")
+        sum = Real(deepbench_from_bfloat16(deepbench_to_bfloat16(float(sum) / 64))) * 64;
+    }
+    return sum;
+  }
+
+  Real z(int64_t t, int64_t n, int64_t g, int64_t i) const {
+    const int64_t place = t * rnn_.batch + n;
+    const Real input = rnn_.inputs == 1 ? wx[size_t(g * rnn_.hidden + i)] * x[size_t(place)]
+                                        : x[size_t(place * rnn_.hidden + i)];
+    return b[size_t(g * rnn_.hidden + i)] + (mutant == "no input" ? 0 : input);
+  }
+
+  void step(int64_t t, int64_t n) {
+    const auto before = [&](int64_t j) { return h_before(t, n, j); };
+    std::vector<Real> reset(size_t(rnn_.hidden));
+    for (int64_t j = 0; j < rnn_.hidden && g_ == 3; ++j)
+      reset[size_t(j)] = round(sigmoid(z(t, n, 1, j) + dot(1, j, before)) * h_before(t, n, j));
+    for (int64_t i = 0; i < rnn_.hidden; ++i) {
+      Real s[4] = {};
+      for (int64_t g = 0; g < g_; ++g) s[g] = dot(g, i, before);
+      if (rnn_.cell == "gru_reset_before")
+        s[2] = dot(2, i, [&](int64_t j) { return reset[size_t(j)]; });
+      h[at(t, n, i)] = round(unit(t, n, i, s));
+      if (mutant == "a tile is zero" && i < 4 && n == 0) h[at(t, n, i)] = 0;
+    }
+  }
+
+  Real unit(int64_t t, int64_t n, int64_t i, const Real* s) {
+    const auto a = [&](int64_t g) { return z(t, n, g, i) + s[g]; };
+    if (rnn_.cell == "vanilla") return gate_of(t, n, 0, i) = std::max(a(0), Real(0));
+    if (rnn_.cell == "lstm") {
+      const Real in = gate_of(t, n, 0, i) = sigmoid(a(0));
+      const Real forget = gate_of(t, n, 1, i) = sigmoid(a(1));
+      const Real candidate = gate_of(t, n, 2, i) = std::tanh(a(2));
+      const Real out = gate_of(t, n, 3, i) = sigmoid(a(3));
+      c[at(t, n, i)] = forget * c_before(t, n, i) + in * candidate;
+      return out * std::tanh(c[at(t, n, i)]);
+    }
+    const Real update = gate_of(t, n, 0, i) = sigmoid(a(0));
+    const Real r = gate_of(t, n, 1, i) = sigmoid(a(1));
+    Real sum = a(2);
+    if (rnn_.cell == "gru") {
+      inner[at(t, n, i)] = s[2] + (mutant == "no inner bias" ? 0 : b[size_t(3 * rnn_.hidden + i)]);
+      sum = z(t, n, 2, i) + r * inner[at(t, n, i)];
+    }
+    const Real candidate = gate_of(t, n, 2, i) = std::tanh(sum);
+    return update * h_before(t, n, i) + (1 - update) * candidate;
+  }
+
+  // Adds the gradient of s of one gate to dh and, with `v` as its factors, to dU.
+  template <class Vector>
+  void spread(int64_t t, int64_t g, int64_t i, Real ds, const Vector& v, std::vector<Real>& to) {
+    const bool no_weights = mutant == "dU without step 0" && t == 0;
+    for (int64_t j = 0; j < rnn_.hidden; ++j) {
+      to[size_t(j)] += u[u_at(g, i, j)] * ds;
+      if (!no_weights) du[u_at(g, i, j)] += ds * v(j);
+    }
+  }
+
+  void add_input(int64_t t, int64_t n, int64_t g, int64_t i, Real dz) {
+    const int64_t place = t * rnn_.batch + n;
+    if (mutant == "dx without the last gate" && g == g_ - 1) return;
+    if (rnn_.inputs == 1)
+      dx[size_t(place)] += wx[size_t(g * rnn_.hidden + i)] * dz;
+    else
+      dx[size_t(place * rnn_.hidden + i)] += dz;
+  }
+
+  void back(int64_t t, int64_t n) {
+    if (mutant == "last step dropped" && t == rnn_.timesteps - 1) return;
+    const auto before = [&](int64_t j) { return h_before(t, n, j); };
+    const auto reset = [&](int64_t j) { return gate_of(t, n, 1, j) * h_before(t, n, j); };
+    std::vector<Real> dh_before(size_t(rnn_.hidden)), dp(size_t(rnn_.hidden));
+    for (int64_t i = 0; i < rnn_.hidden; ++i) {
+      Real dz[4] = {}, ds[4] = {};
+      dh_before[size_t(i)] += gradients(t, n, i, dz, ds);
+      for (int64_t g = 0; g < g_; ++g) {
+        if (rnn_.cell == "gru_reset_before" && g == 1) continue;
+        add_input(t, n, g, i, dz[g]);
+        if (rnn_.cell == "gru_reset_before" && g == 2)
+          spread(t, g, i, ds[g], reset, dp);
+        else
+          spread(t, g, i, ds[g], before, dh_before);
+      }
+    }
+    for (int64_t j = 0; j < rnn_.hidden && rnn_.cell == "gru_reset_before"; ++j) {
+      const Real r = gate_of(t, n, 1, j);
+      const Real dz = dp[size_t(j)] * h_before(t, n, j) * r * (1 - r);
+      dh_before[size_t(j)] += dp[size_t(j)] * r;
+      add_input(t, n, 1, j, dz);
+      spread(t, 1, j, dz, before, dh_before);
+    }
+    for (int64_t j = 0; j < rnn_.hidden; ++j)
+      dh[at(0, n, j)] = mutant == "h' gets no gradient" ? 0 : dh_before[size_t(j)];
+  }
+
+  // Of z and s of unit i; returns what h' gets directly.
+  Real gradients(int64_t t, int64_t n, int64_t i, Real* dz, Real* ds) {
+    const Real d = dy[at(t, n, i)] + dh[at(0, n, i)];
+    const auto g = [&](int64_t k) { return gate_of(t, n, k, i); };
+    if (rnn_.cell == "vanilla") {
+      ds[0] = dz[0] = g(0) > 0 ? d : 0;
+      return 0;
+    }
+    if (rnn_.cell == "lstm") {
+      Real& carried = dc[at(0, n, i)];
+      const Real squashed = std::tanh(c[at(t, n, i)]);
+      carried += d * g(3) * (1 - squashed * squashed);
+      dz[0] = carried * g(2) * g(0) * (1 - g(0));
+      dz[1] = carried * c_before(t, n, i) * g(1) * (1 - g(1));
+      dz[2] = carried * g(0) * (1 - g(2) * g(2));
+      dz[3] = d * squashed * g(3) * (1 - g(3));
+      carried *= g(1);
+      for (int k = 0; k < 4; ++k) ds[k] = dz[k];
+      return 0;
+    }
+    ds[0] = dz[0] = d * (h_before(t, n, i) - g(2)) * g(0) * (1 - g(0));
+    ds[2] = dz[2] = d * (1 - g(0)) * (1 - g(2) * g(2));
+    if (rnn_.cell == "gru") {
+      ds[1] = dz[1] = dz[2] * inner[at(t, n, i)] * g(1) * (1 - g(1));
+      ds[2] = dz[2] * g(1);
+    }
+    return d * g(0);
+  }
+
+  Rnn rnn_;
+  int64_t g_;
+  Values h, c, gate, inner, dx, du, dh, dc;
+};
+
+}  // namespace deepbench::testing

@@ -1,0 +1,178 @@
+// rnn's forward reference: against plain loops, and against loops that do something wrong.
+#include <doctest/doctest.h>
+
+#include <string>
+#include <utility>
+
+#include "deepbench/core/operation.hpp"
+#include "naive_rnn.hpp"
+#include "rnn_output.hpp"
+
+namespace deepbench {
+namespace {
+
+using testing::MadeOutput;
+using testing::NaiveRnn;
+using testing::worst_error;
+
+const char* const kCells[] = {"vanilla", "lstm", "gru", "gru_reset_before"};
+
+Problem problem_of(const std::string& cell, const std::string& rest) {
+  return Problem::parse("rnn cell=" + cell + " " + rest);
+}
+
+Expectation expect(const Problem& problem, MadeOutput& output, Conditions conditions = {}) {
+  CHECK(problem.operation().evidence(problem) == Evidence::kOutput);
+  conditions.computed = &output;
+  return problem.operation().expect(problem, conditions);
+}
+
+// What a library that computes in float, with a mutant, gives.
+MadeOutput library(const Problem& problem, const std::string& mutant = "") {
+  NaiveRnn<float> rnn(rnn_problem(problem));
+  rnn.mutant = mutant;
+  rnn.narrow = problem.text("precision") == "bfloat16";
+  return MadeOutput(rnn.forward());
+}
+
+TEST_CASE("rnn: forward is the definition, for every output of small problems") {
+  for (const std::string cell : kCells) {
+    for (const int64_t inputs : {1, 7}) {
+      CAPTURE(cell);
+      const Problem problem = problem_of(cell, "hidden=7 batch=3 timesteps=5");
+      Rnn rnn = rnn_problem(problem);
+      rnn.inputs = inputs;
+      MadeOutput exact(NaiveRnn<double>(rnn, 3).forward());
+      Conditions conditions;
+      conditions.seed = 3;
+      conditions.facts.set("inputs", inputs);
+      const Expectation expected = expect(problem, exact, conditions);
+      CHECK(expected.outputs == 105);
+      CHECK(expected.what == "all 105 outputs");
+      REQUIRE(expected.indices.size() == 105);
+      for (size_t i = 0; i < 105; ++i) {
+        // The states before are read in the output's precision.
+        CHECK(std::abs(expected.values[i] - exact.at(expected.indices[i])) < 2e-7);
+        CHECK(expected.bounds[i] > 0);
+        CHECK(expected.bounds[i] < 4e-6);
+      }
+      std::vector<uint64_t> indices = expected.indices;
+      std::sort(indices.begin(), indices.end());
+      for (uint64_t i = 0; i < 105; ++i) CHECK(indices[i] == i);
+    }
+  }
+}
+
+TEST_CASE("rnn: a library's forward pass is accepted") {
+  for (const std::string cell : kCells) {
+    for (const std::string precision : {"float", "bfloat16"}) {
+      CAPTURE(cell);
+      CAPTURE(precision);
+      const Problem problem =
+          problem_of(cell, "hidden=48 batch=2 timesteps=20 precision=" + precision);
+      MadeOutput output = library(problem);
+      const Expectation expected = expect(problem, output);
+      CHECK(worst_error(expected, output) <= 1);
+      const double largest = *std::max_element(expected.bounds.begin(), expected.bounds.end());
+      CHECK(largest < (precision == "float" ? 1e-5 : 2e-2));
+    }
+  }
+}
+
+TEST_CASE("rnn: a wrong forward pass is seen") {
+  const std::pair<const char*, const char*> mutants[] = {
+      {"last term dropped", "vanilla lstm gru gru_reset_before"},
+      {"gates swapped", "lstm gru gru_reset_before"},
+      {"bfloat16 sums", "vanilla lstm gru gru_reset_before"},
+      {"no input", "vanilla lstm gru gru_reset_before"},
+      {"a tile is zero", "vanilla lstm gru gru_reset_before"},
+      {"c is not carried", "lstm"},
+      {"c0 is zero", "lstm"},
+      {"no inner bias", "gru "}};
+  for (const auto& [mutant, cells] : mutants) {
+    for (const std::string cell : kCells) {
+      if ((std::string(cells) + " ").find(cell + " ") == std::string::npos) continue;
+      CAPTURE(mutant);
+      CAPTURE(cell);
+      const Problem problem = problem_of(cell, "hidden=48 batch=2 timesteps=6");
+      MadeOutput output = library(problem, mutant);
+      CHECK(worst_error(expect(problem, output), output) > 2);
+    }
+  }
+}
+
+TEST_CASE("rnn: one wrong element is seen, and storing in a narrower type") {
+  for (const std::string cell : kCells) {
+    CAPTURE(cell);
+    const Problem problem = problem_of(cell, "hidden=48 batch=2 timesteps=6");
+    std::vector<float> values = NaiveRnn<float>(rnn_problem(problem)).forward();
+    values[333] += 1e-4f;
+    MadeOutput wrong(values);
+    CHECK(worst_error(expect(problem, wrong), wrong) > 2);
+
+    NaiveRnn<float> rnn(rnn_problem(problem));
+    rnn.narrow = true;
+    MadeOutput narrow(rnn.forward());
+    CHECK(worst_error(expect(problem, narrow), narrow) > 2);
+  }
+}
+
+TEST_CASE("rnn: what a kernel keeps in a narrow type widens its bounds, not its values") {
+  const Problem problem = problem_of("lstm", "hidden=16 batch=2 timesteps=6 precision=bfloat16");
+  MadeOutput output = library(problem);
+  const Expectation usual = expect(problem, output);
+  for (const std::string fact : {"cell_state", "gates"}) {
+    CAPTURE(fact);
+    Conditions conditions;
+    conditions.facts.set(fact, std::string("bfloat16"));
+    const Expectation wider = expect(problem, output, conditions);
+    CHECK(wider.values == usual.values);
+    for (size_t i = 0; i < usual.bounds.size(); ++i) {
+      CHECK(wider.bounds[i] > usual.bounds[i]);
+      CHECK(wider.bounds[i] < 0.05);
+    }
+  }
+}
+
+TEST_CASE("rnn: long sequences are checked in runs, lstm's after some that find c") {
+  const Problem problem = problem_of("lstm", "hidden=3 batch=700 timesteps=260");
+  MadeOutput right = library(problem);
+  const Expectation expected = expect(problem, right);
+  CHECK(expected.indices.size() >= 4096);
+  CHECK(expected.indices.size() < expected.outputs);
+  CHECK(expected.what.find(" of 546000 outputs, each from the state before it") !=
+        std::string::npos);
+  CHECK(worst_error(expected, right) <= 1);
+  CHECK(*std::max_element(expected.bounds.begin(), expected.bounds.end()) < 1e-5);
+  for (const uint64_t index : {0, 545999})  // the first and the last output
+    CHECK(std::count(expected.indices.begin(), expected.indices.end(), index) > 0);
+  MadeOutput wrong = library(problem, "c is not carried");
+  CHECK(worst_error(expect(problem, wrong), wrong) > 2);
+}
+
+// Any output, of any size.
+class RandomOutput final : public MadeOutput {
+ public:
+  RandomOutput() : MadeOutput(std::vector<double>()) {}
+  double at(uint64_t index) const override { return 0.3 * deepbench_uniform(5, 7, index); }
+};
+
+TEST_CASE("rnn: the largest problems' forward passes are sampled at a bounded cost") {
+  for (const std::string cell : kCells) {
+    for (const std::string sizes :
+         {"hidden=2816 batch=32 timesteps=1500", "hidden=4096 batch=128 timesteps=25"}) {
+      CAPTURE(cell);
+      CAPTURE(sizes);
+      const Problem problem = problem_of(cell, sizes);
+      RandomOutput output;
+      const Expectation expected = expect(problem, output);
+      CHECK(expected.indices.size() >= 2000);
+      CHECK(expected.indices.size() <= 100000);
+      CHECK(output.asked() <= 4000000);
+      CHECK(worst_error(expected, output) > 2);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace deepbench

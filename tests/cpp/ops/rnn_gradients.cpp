@@ -1,0 +1,207 @@
+// rnn's reference of gradients: against differences of a plain forward pass, against plain loops,
+// and against loops that do something wrong.
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "deepbench/core/operation.hpp"
+#include "deepbench/core/status.hpp"
+#include "deepbench/ops/rnn/reference.hpp"
+#include "naive_rnn.hpp"
+#include "rnn_output.hpp"
+
+namespace deepbench {
+namespace {
+
+using testing::MadeOutput;
+using testing::NaiveRnn;
+using testing::worst_error;
+
+const char* const kCellNames[] = {"vanilla", "lstm", "gru", "gru_reset_before"};
+
+Problem gradient_problem(const std::string& cell, const std::string& rest,
+                         const std::string& phase = "bwd") {
+  return Problem::parse("rnn cell=" + cell + " phase=" + phase + " " + rest);
+}
+
+Expectation gradients(const Problem& problem, int64_t inputs = 1) {
+  CHECK(problem.operation().evidence(problem) == Evidence::kInputs);
+  Conditions conditions;
+  conditions.facts.set("inputs", inputs);
+  return problem.operation().expect(problem, conditions);
+}
+
+MadeOutput library(const Problem& problem, const std::string& mutant = "") {
+  NaiveRnn<float> rnn(rnn_problem(problem));
+  rnn.mutant = mutant;
+  rnn.narrow = problem.text("precision") == "bfloat16";
+  return MadeOutput(rnn.backward());
+}
+
+TEST_CASE("rnn: gradients are the differences of the forward pass") {
+  for (const std::string cell : kCellNames) {
+    for (const int64_t inputs : {1, 3}) {
+      CAPTURE(cell);
+      CAPTURE(inputs);
+      const Problem problem = gradient_problem(cell, "hidden=3 batch=2 timesteps=4");
+      Rnn rnn = rnn_problem(problem);
+      rnn.inputs = inputs;
+      const Expectation expected = gradients(problem, inputs);
+      REQUIRE(expected.indices.size() == size_t(rnn.outputs()));
+      NaiveRnn<double> naive(rnn);
+      size_t at = 0;
+      for (std::vector<double>* operand : {&naive.x, &naive.h0, &naive.u}) {
+        for (double& element : *operand) {
+          constexpr double kStep = 1e-5;
+          element += kStep;
+          const double above = naive.loss();
+          element -= 2 * kStep;
+          const double below = naive.loss();
+          element += kStep;
+          CHECK(expected.indices[at] == at);
+          CHECK(std::abs(expected.values[at++] - (above - below) / (2 * kStep)) < 1e-9);
+        }
+      }
+      CHECK(at == expected.values.size());
+    }
+  }
+}
+
+TEST_CASE("rnn: gradients are those of plain loops, in the order of the phase") {
+  for (const std::string cell : kCellNames) {
+    for (const std::string phase : {"bwd_data", "bwd_weights", "bwd"}) {
+      CAPTURE(cell);
+      CAPTURE(phase);
+      const Problem problem = gradient_problem(cell, "hidden=21 batch=5 timesteps=9", phase);
+      MadeOutput exact(NaiveRnn<double>(rnn_problem(problem)).backward());
+      const Expectation expected = gradients(problem);
+      CHECK(int64_t(expected.outputs) == rnn_problem(problem).outputs());
+      CHECK(expected.what == "all " + std::to_string(expected.outputs) + " outputs");
+      for (size_t i = 0; i < expected.values.size(); ++i)
+        CHECK(std::abs(expected.values[i] - exact.at(expected.indices[i])) < 1e-13);
+    }
+  }
+}
+
+TEST_CASE("rnn: a library's gradients are accepted, with bounds that are small") {
+  for (const std::string cell : kCellNames) {
+    for (const std::string sizes :
+         {"hidden=40 batch=3 timesteps=30", "hidden=5 batch=2 timesteps=2"}) {
+      for (const std::string precision : {"float", "bfloat16"}) {
+        CAPTURE(cell);
+        CAPTURE(sizes);
+        CAPTURE(precision);
+        const Problem problem = gradient_problem(cell, sizes + " precision=" + precision);
+        MadeOutput output = library(problem);
+        const Expectation expected = gradients(problem);
+        CHECK(worst_error(expected, output) <= 1);
+        double values = 0, bounds = 0;
+        for (const double value : expected.values) values += value * value;
+        for (const double bound : expected.bounds) bounds += bound * bound;
+        CHECK(bounds < values * (precision == "float" ? 1e-8 : 0.1));
+      }
+    }
+  }
+}
+
+TEST_CASE("rnn: wrong gradients are seen") {
+  for (const std::string cell : kCellNames) {
+    for (const std::string mutant :
+         {"last step dropped", "gates swapped", "h' gets no gradient", "dU without step 0",
+          "dx without the last gate", "last term dropped", "bfloat16 sums"}) {
+      if (cell == "vanilla" && mutant == "gates swapped") continue;
+      CAPTURE(cell);
+      CAPTURE(mutant);
+      const Problem problem = gradient_problem(cell, "hidden=24 batch=2 timesteps=12");
+      MadeOutput output = library(problem, mutant);
+      CHECK(worst_error(gradients(problem), output) > 2);
+    }
+    const Problem problem = gradient_problem(cell, "hidden=24 batch=2 timesteps=12");
+    std::vector<float> values = NaiveRnn<float>(rnn_problem(problem)).backward();
+    for (const size_t index : {size_t{3}, size_t{40}, values.size() - 1}) {  // dx, dh0, dU
+      std::vector<float> changed = values;
+      changed[index] += 1e-3f;
+      MadeOutput output(changed);
+      CHECK(worst_error(gradients(problem), output) > 2);
+    }
+  }
+}
+
+TEST_CASE("rnn: where float64 takes too long, an independent computation is the reference") {
+  const auto evidence = [](const std::string& line) {
+    const Problem problem = Problem::parse(line);
+    return problem.operation().evidence(problem);
+  };
+  for (const std::string phase : {"bwd", "bwd_data", "bwd_weights"}) {
+    CHECK(evidence("rnn cell=lstm hidden=512 batch=16 timesteps=25 phase=" + phase) ==
+          Evidence::kInputs);
+    CHECK(evidence("rnn cell=lstm hidden=256 batch=8 timesteps=150 phase=" + phase) ==
+          Evidence::kInputs);
+    CHECK(evidence("rnn cell=gru hidden=2816 batch=32 timesteps=1500 phase=" + phase) ==
+          Evidence::kReference);
+    CHECK(evidence("rnn cell=lstm hidden=4096 batch=16 timesteps=25 phase=" + phase) ==
+          Evidence::kReference);
+    CHECK(evidence("rnn cell=vanilla hidden=1 batch=3000 timesteps=1000 phase=" + phase) ==
+          Evidence::kReference);  // little work, but too many states
+    CHECK(evidence("rnn cell=vanilla hidden=8192 batch=1 timesteps=1 phase=" + phase) ==
+          Evidence::kReference);
+  }
+  CHECK(evidence("rnn cell=gru hidden=2816 batch=32 timesteps=1500") == Evidence::kOutput);
+}
+
+Expectation composed(const Problem& problem, MadeOutput& reference) {
+  Conditions conditions;
+  conditions.computed = &reference;
+  return expect_composed_gradients(rnn_problem(problem), conditions);
+}
+
+TEST_CASE("rnn: another computation's gradients accept a library's, and no wrong ones") {
+  for (const std::string cell : kCellNames) {
+    CAPTURE(cell);
+    const Problem problem = gradient_problem(cell, "hidden=24 batch=16 timesteps=20");
+    MadeOutput reference(NaiveRnn<double>(rnn_problem(problem)).backward());
+    const Expectation expected = composed(problem, reference);
+    REQUIRE(expected.projection_rows >= 16);
+    CHECK(expected.outputs % expected.projection_rows == 0);
+    CHECK(expected.sums.size() == expected.projection_rows);
+    MadeOutput right = library(problem);
+    CHECK(worst_error(expected, right) <= 1);
+    if (cell == "vanilla") continue;  // whose bounds are for many steps and sequences
+    for (const std::string mutant :
+         {"last step dropped", "h' gets no gradient", "dU without step 0"}) {
+      CAPTURE(mutant);
+      MadeOutput wrong = library(problem, mutant);
+      CHECK(worst_error(expected, wrong) > 100);
+    }
+  }
+}
+
+// A unit near ReLU's kink may have either slope: of a large problem that must not fail, while less
+// than a step's share of the whole must.
+TEST_CASE("rnn: units on ReLU's other side are allowed for, missing steps are not") {
+  const Problem problem = gradient_problem("vanilla", "hidden=32 batch=64 timesteps=50");
+  const Rnn rnn = rnn_problem(problem);
+  std::vector<double> values = NaiveRnn<double>(rnn).backward();
+  MadeOutput reference(values);
+  const Expectation expected = composed(problem, reference);
+  const size_t first = values.size() - size_t(rnn.du_elements());
+  for (size_t j = 0; j < 32; ++j) values[first + 5 * 32 + j] += 0.4 * 0.5;  // dh times h'
+  values[1234] += 0.4 * 0.5;                                                // dh times Wx
+  MadeOutput flipped(values);
+  CHECK(worst_error(expected, flipped) <= 1);
+  MadeOutput dropped = library(problem, "last step dropped");
+  CHECK(worst_error(expected, dropped) > 1);
+}
+
+TEST_CASE("rnn: precisions without a reference say so") {
+  const Problem problem =
+      Problem::parse("rnn cell=lstm hidden=4 batch=1 timesteps=2 precision=int8");
+  MadeOutput output(std::vector<double>(8));
+  Conditions conditions;
+  conditions.computed = &output;
+  CHECK_THROWS_WITH_AS(problem.operation().expect(problem, conditions),
+                       "a recurrent layer cannot be verified in int8 yet", RowFailure);
+}
+
+}  // namespace
+}  // namespace deepbench

@@ -1,0 +1,138 @@
+"""Every operation of the CPU from the command line to a verified row, in one file.
+
+Needs oneDNN, and is skipped where it cannot be used.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deepbench.results import read
+
+CONV = "w=14 h=10 c=16 n=2 k=8 s=3 r=3 pad_w=1 pad_h=1"
+RNN = "hidden=32 batch=3 timesteps=7"
+SUITE = f"""\
+gemm m=64 n=32 k=48
+conv {CONV} stride_w=2
+conv {CONV} phase=bwd_data
+conv {CONV} phase=bwd_filter layout=nhwc
+conv w=9 h=9 d=9 c=4 n=2 k=6 s=3 r=3 t=3 groups=2
+rnn cell=vanilla {RNN} mode=inference
+rnn cell=lstm {RNN}
+rnn cell=gru {RNN} phase=bwd
+rnn cell=gru_reset_before {RNN} phase=bwd
+sparse_gemm m=96 n=24 k=64 sparsity=0.9
+sparse_gemm m=96 n=1 k=64 sparsity=0.5
+"""
+FAST = ("--backend", "cpu", "--samples", "3", "--time-limit", "0.5")
+
+
+def deepbench(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "deepbench", *arguments], capture_output=True, text=True, timeout=180
+    )
+
+
+@cache
+def onednn_reason() -> str | None:
+    """Why oneDNN cannot be used here, or None."""
+    for backend in json.loads(deepbench("env", "--format", "json").stdout)["backends"]:
+        if backend["name"] == "cpu":
+            known = (backend["libraries"] or {}).get("onednn") or {"reason": "not known"}
+            return backend["reason"] or known.get("reason")
+    return "this deepbench has no CPU backend"
+
+
+@pytest.fixture(autouse=True)
+def onednn() -> None:
+    if onednn_reason():
+        pytest.skip(f"no oneDNN: {onednn_reason()}")
+
+
+@pytest.fixture
+def suite(tmp_path: Path) -> Path:
+    path = tmp_path / "small.txt"
+    path.write_text(SUITE)
+    return path
+
+
+def run(suite: Path, *arguments: str) -> list[dict[str, Any]]:
+    file = suite.with_suffix(".jsonl")
+    done = deepbench("run", str(suite), *FAST, "-o", str(file), "--overwrite", *arguments)
+    rows = sorted(read(file).rows, key=lambda row: int(row["position"]))
+    wrong = [(row["problem"], row["reason"]) for row in rows if row["status"] != "ok"]
+    assert done.returncode == 0, (done.stderr, wrong)
+    assert not wrong, wrong
+    return rows
+
+
+def test_every_operation_is_verified(suite: Path) -> None:
+    rows = run(suite)
+    assert len(rows) == len(SUITE.splitlines())
+    assert {row["verification"]["status"] for row in rows} == {"passed"}
+    assert all(row["verification"]["checked"] > 0 for row in rows)
+    assert all(row["rates"]["tflops"] > 0 for row in rows)
+    sparse = {metric["name"] for metric in rows[-1]["metrics"]}
+    assert {"dense_time", "speedup", "nnz"} <= sparse
+
+
+def test_every_operation_has_a_best(suite: Path) -> None:
+    for row in run(suite, "--algorithm", "best"):
+        assert row["algorithm"]["candidates"] >= 1
+        assert row["algorithm"]["default_name"]
+
+
+def test_every_operation_can_be_cold(suite: Path) -> None:
+    for row in run(suite, "--cache", "cold"):
+        assert row["regime"]["cache"] == "cold"
+        assert row["regime"]["copies"] >= 2 or row["regime"]["cold"] == "flush"
+
+
+def test_every_operation_can_be_called_once(suite: Path) -> None:
+    for row in run(suite, "--once"):
+        assert row["statistics"]["n"] == 1
+        assert row["verification"]["status"] == "skipped"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("conv", *CONV.split(), "groups=3"), "groups=3 does not divide c=16"),
+        (("conv", *CONV.split(), "stride_w=0"), "stride_w=0"),
+        (("conv", "w=2", "h=2", "c=1", "n=1", "k=1", "s=3", "r=3"), "the output is empty"),
+        (("rnn", "cell=lstm", "hidden=0", "batch=1", "timesteps=1"), "hidden=0"),
+        (("rnn", "cell=lstm", "hidden=8", "batch=0", "timesteps=1"), "batch=0"),
+        (("rnn", "cell=elman", *RNN.split()), "cell=elman"),
+        (("rnn", "cell=gru", *RNN.split(), "mode=inference", "phase=bwd"), "mode=inference"),
+        (("sparse_gemm", "m=8", "n=8", "k=8", "sparsity=1"), "sparsity=1"),
+        (("sparse_gemm", "m=8", "n=8", "k=8", "sparsity=-0.1"), "sparsity=-0.1"),
+    ],
+)
+def test_nonsense_is_one_line(words: tuple[str, ...], message: str) -> None:
+    done = deepbench(*words, "--backend", "cpu")
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert message in done.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("conv", "w=20000", "h=20000", "c=512", "n=512", "k=512", "s=3", "r=3"),
+        ("rnn", "cell=lstm", "hidden=100000", "batch=4096", "timesteps=1000"),
+        ("sparse_gemm", "m=40000", "n=4000000", "k=40000", "sparsity=0.99"),
+    ],
+)
+def test_too_large_is_said_before_anything_is_taken(words: tuple[str, ...]) -> None:
+    done = deepbench(*words, "--backend", "cpu", "--format", "json")
+    assert done.returncode == 1
+    row = json.loads(done.stdout)["rows"][0]
+    assert row["status"] == "out_of_memory"
+    assert "GiB" in row["reason"]
