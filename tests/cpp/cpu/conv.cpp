@@ -241,8 +241,8 @@ TEST_CASE("conv cold where copies do not suffice: flushed, each call on its own"
 TEST_CASE("conv: what makes no sense is invalid, what is too large has no memory") {
   if (!has_onednn()) return;
   const std::string problem = conv_text("w=9 h=8 c=8 n=2 k=8 s=3 r=3");
-  for (const std::string id : {"nosuch", "library:", "library:0", "library:x", "library:77", "nhwc:-1",
-                         "library:100", "wino:1", "nchw:1x", ":1"}) {
+  for (const std::string id : {"nosuch", "library:", "library:0", "library:x", "library:77",
+                               "nhwc:-1", "library:100", "wino:1", "nchw:1x", ":1"}) {
     CAPTURE(id);
     const Answer answer = supports("conv", problem, "candidate=" + id);
     CHECK(answer.status == DEEPBENCH_INVALID);

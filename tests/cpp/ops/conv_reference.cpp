@@ -193,7 +193,7 @@ constexpr Mutant kMutants[] = {
 };
 
 TEST_CASE("conv: mutants of the call fail") {
-  for (const char* line : {kLarge[0], kSmall[3], kSmall[7], kSmall[10]}) {
+  for (const char* line : {kLarge[0], kSmall[5], kSmall[7]}) {
     for (const std::string phase : kPhases) {
       const Problem problem = problem_of(line, phase);
       const Conv conv = conv_problem(problem);

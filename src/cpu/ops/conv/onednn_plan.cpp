@@ -14,6 +14,9 @@ using Dims = std::vector<int64_t>;
 
 constexpr const char* kLayoutNames[] = {"library", "nchw", "nhwc"};
 
+// How much slower than its other reference implementations that of convolution is.
+constexpr double kReferenceSlowness = 10;
+
 const char* name_of(ConvLayout layout) { return kLayoutNames[int(layout)]; }
 
 bool is_int8(const Conv& conv) { return conv.precision.precision == Precision::kInt8; }
@@ -247,11 +250,15 @@ bool same(const ConvPlan& a, const ConvPlan& b) {
          equal(a.inputs[1].stored, b.inputs[1].stored) && equal(a.output.stored, b.output.stored);
 }
 
+bool is_reference(const ConvPlan& plan) {
+  return implementation_name(plan.primitive.get()).compare(0, 3, "ref") == 0;
+}
+
 // Where activations are signed, oneDNN's kernels for processors without VNNI take half of each
 // filter element, which drops its last bit.
 bool is_lossy(const ConvPlan& plan) {
   return is_int8(plan.conv) && plan.conv.x_type == DEEPBENCH_S8 && !Api::instance().exact_int8() &&
-         implementation_name(plan.primitive.get()).compare(0, 3, "ref") != 0;
+         !is_reference(plan);
 }
 
 void refuse_lossy(const ConvPlan& plan) {
@@ -271,7 +278,7 @@ class Alternatives {
     dnnl_status_t status = dnnl_success;
     ConvPlan plan = planned(conv_, candidate, status);
     if (status != dnnl_success) return false;
-    if (is_hopeless(implementation_name(plan.primitive.get()), conv_.flops())) return false;
+    if (is_reference(plan) && !plans_.empty()) return false;  // always last, never the fastest
     if (is_lossy(plan)) return true;
     for (const ConvPlan& before : plans_)
       if (same(before, plan)) return true;
@@ -327,7 +334,7 @@ ConvPlan plan_conv(const Conv& conv, const std::string& layout, const std::strin
                         std::string(conv.precision.name) + " for this processor (" +
                         api.isa_text() + "): " + status_text(status));
   refuse_lossy(plan);
-  refuse_hopeless(implementation_name(plan.primitive.get()), conv.flops());
+  refuse_hopeless(implementation_name(plan.primitive.get()), kReferenceSlowness * conv.flops());
   return plan;
 }
 
