@@ -1,10 +1,10 @@
-"""deepbench against a bare loop over oneDNN, in turns, in one run.
+"""deepbench against a bare loop over the same library, in turns, in one run.
 
-Goal: within 3 %. The bare loops (bare_onednn.cpp, bare_onednn_conv.cpp) know nothing of deepbench;
-build them first, see CMakeLists.txt. Which operation is compared follows from the program's name.
+Goal: within 3 %. The bare loops (bare_onednn.cpp, bare_onednn_conv.cpp, bare_onednn_rnn.cpp,
+bare_eigen.cpp) know nothing of deepbench; build them first, see CMakeLists.txt. Which operation is
+compared follows from the program's name.
 
     python benchmarks/against_bare_loop.py build/benchmarks/bare_onednn [options of deepbench]
-    python benchmarks/against_bare_loop.py build/benchmarks/bare_onednn_conv [options of deepbench]
 """
 
 from __future__ import annotations
@@ -38,8 +38,26 @@ PROBLEMS = {
         "w=14 h=14 c=256 n=1 k=1024 s=1 r=1 precision=float phase=fwd",
         "w=112 h=112 c=64 n=8 k=128 s=3 r=3 pad_w=1 pad_h=1 precision=float phase=fwd",
     ),
+    "rnn": (
+        "cell=lstm hidden=512 batch=16 timesteps=25 phase=fwd mode=inference",
+        "cell=lstm hidden=512 batch=16 timesteps=25 phase=bwd",
+        "cell=gru hidden=1536 batch=4 timesteps=50 phase=fwd mode=inference",
+        "cell=gru hidden=1024 batch=32 timesteps=25 phase=bwd",
+        "cell=vanilla hidden=1760 batch=16 timesteps=50 phase=fwd",
+    ),
+    "sparse_gemm": (
+        "m=7680 n=1 k=2560 sparsity=0.95",
+        "m=10752 n=1 k=3584 sparsity=0.9",
+        "m=7680 n=4 k=2560 sparsity=0.95",
+        "m=7680 n=200 k=2560 sparsity=0.95",
+    ),
 }
-PROGRAMS = {"bare_onednn": "gemm", "bare_onednn_conv": "conv"}
+PROGRAMS = {
+    "bare_onednn": "gemm",
+    "bare_onednn_conv": "conv",
+    "bare_onednn_rnn": "rnn",
+    "bare_eigen": "sparse_gemm",
+}
 TURNS = 5
 
 
