@@ -96,6 +96,13 @@ def test_the_same_problem_twice_is_two_lines() -> None:
     assert len(render("legacy", conv_rows(0) + conv_rows(3)).splitlines()) == 7
 
 
+def test_hot_and_cold_are_two_lines() -> None:
+    hot, cold = conv_rows(0)[0], conv_rows(1)[0]
+    cold["regime"] = {**cold["regime"], "cache": "cold"}
+    backward = conv_rows(2)[1]
+    assert len(render("legacy", [hot, cold, backward]).splitlines()) == 8
+
+
 def test_inference_of_convolutions_in_int8_counts_padded_ones() -> None:
     rows = [conv_rows(0, precision="int8")[0], conv_rows(1, n=2, precision="int8")[0]]
     rows[1]["padding"] = {"rule": "c to a multiple of 4", "dimensions": {"c": 64}}

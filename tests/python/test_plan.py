@@ -66,8 +66,19 @@ def test_phases_that_a_backend_has_in_one_call_are_one_row() -> None:
 
     assert phases("train", joint={"rnn": "bwd"}) == ["fwd", "bwd"] * 53
     assert phases("train", joint={"conv": "bwd"}) == ["fwd", "bwd_data", "bwd_weights"] * 53
+    assert phases("train", joint={"rnn": "bwd", "conv": "bwd"}) == ["fwd", "bwd"] * 53
     # What is named is asked for as it is.
     assert phases("train", "phase=bwd_data", joint={"rnn": "bwd"}) == ["bwd_data"] * 53
+
+
+def test_joint_phases_are_those_of_each_line(tmp_path: Path) -> None:
+    suite = tmp_path / "mixed.txt"
+    conv, rnn = "conv w=4 h=4 c=1 n=1 k=1 s=1 r=1", "rnn cell=gru hidden=8 batch=1 timesteps=2"
+    suite.write_text(f"# phases: fwd bwd_data\n{rnn}\n{conv}\n{rnn} phase=bwd_data\n")
+    hello = {**HELLO, "backend": {"name": "cpu", "joint_phases": {"rnn": "bwd"}}}
+    planned = plan(select_files([str(suite)]), options(), hello)
+    phases = [row.attributes["phase"] for row in planned]
+    assert phases == ["fwd", "bwd", "fwd", "bwd_data", "bwd_data"]
 
 
 def test_device_sets_run_on_one_thread() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from deepbench import suites
@@ -72,9 +72,8 @@ class SuiteSource:
         keys = parameter_names()
         joint = ((hello or {}).get("backend") or {}).get("joint_phases") or {}
         for suite in self.suites:
-            suite = with_joint_phases(suite, joint)
             with refusing():
-                parsed = suites.problems(suite, parse, self.chosen, keys)
+                parsed = suites.problems(suite, parse, self.chosen, keys, joint)
             for entry, problem in parsed:
                 place = (entry.source, entry.line)
                 yield Wanted(problem, entry.application, suite.constant, place)
@@ -108,16 +107,6 @@ class MemorySweep:
             for size in sweep_sizes((hello or {}).get("device") or {})
         ]
         return LineSource(lines).problems(parse, hello)
-
-
-def with_joint_phases(suite: Suite, joint: Mapping[str, str]) -> Suite:
-    """The suite for a backend that computes some phases in one call: {"rnn": "bwd"} stands for
-    bwd_data and bwd_weights. A suite with phases has one operation."""
-    whole = joint.get(suite.entries[0].text.split(maxsplit=1)[0])
-    if whole is None:
-        return suite
-    phases = (whole if phase.startswith(f"{whole}_") else phase for phase in suite.phases)
-    return replace(suite, phases=tuple(dict.fromkeys(phases)))
 
 
 def sweep_sizes(device: Json) -> list[int]:

@@ -21,28 +21,36 @@ def problems(
     parse: Callable[[str, str], T],
     chosen: Mapping[str, str] = _NOTHING,
     keys: Collection[str] | None = None,
+    joint_phases: Mapping[str, str] = _NOTHING,
 ) -> list[tuple[Entry, T]]:
     """Every problem of a suite in its order, the phases of a line one after the other.
 
     parse(line, defaults) reads a line; `defaults` are key=value words for what the line leaves
     open, of which it ignores those that the operation does not know. `chosen`, the command line's,
     wins over the file's headers, and the line over both. `keys`, every key that an operation may
-    have, lets a misspelt header be found. A ValueError of `parse` becomes a SuiteError that names
-    file and line.
+    have, lets a misspelt header be found. `joint_phases` names, by operation, the phase that stands
+    for all phases of the header whose names continue it, where a backend computes them in one call:
+    {"rnn": "bwd"} for bwd_data and bwd_weights. A ValueError of `parse` becomes a SuiteError that
+    names file and line.
     """
     if keys is not None:
         _check_defaults(suite, keys)
     parsed: list[tuple[Entry, T]] = []
     for entry in suite.entries:
         try:
-            parsed += [(entry, problem) for problem in _of_line(entry, suite, parse, chosen)]
+            of_line = _of_line(entry, suite, parse, chosen, joint_phases)
+            parsed += [(entry, problem) for problem in of_line]
         except ValueError as error:
             fail(entry.source, entry.line, str(error))
     return parsed
 
 
 def _of_line(
-    entry: Entry, suite: Suite, parse: Callable[[str, str], T], chosen: Mapping[str, str]
+    entry: Entry,
+    suite: Suite,
+    parse: Callable[[str, str], T],
+    chosen: Mapping[str, str],
+    joint_phases: Mapping[str, str],
 ) -> list[T]:
     """The problems that a line stands for.
 
@@ -50,20 +58,22 @@ def _of_line(
     the phase, or the operation knows none.
     """
     distinct: list[T] = []
-    for defaults in _defaults(suite, chosen):
+    joint = joint_phases.get(entry.text.split(maxsplit=1)[0])
+    for defaults in _defaults(suite, chosen, joint):
         problem = parse(entry.text, defaults)
         if problem not in distinct:
             distinct.append(problem)
     return distinct
 
 
-def _defaults(suite: Suite, chosen: Mapping[str, str]) -> Iterator[str]:
+def _defaults(suite: Suite, chosen: Mapping[str, str], joint: str | None) -> Iterator[str]:
     values = {**suite.defaults, **chosen}
     if not suite.phases or "phase" in chosen:
         yield _words(values)
     else:
         for phase in suite.phases:
-            yield _words({**values, "phase": phase})
+            whole = joint if joint and phase.startswith(f"{joint}_") else phase
+            yield _words({**values, "phase": whole})
 
 
 def _words(values: Mapping[str, str]) -> str:

@@ -93,7 +93,8 @@ typedef struct deepbench_sink {
  *   limit        integer  at most so many candidates are wanted, the most promising (0: all)
  *   baseline     integer  0: prepare measures nothing that the call is compared with (1)
  *   constant     text     operands that are constant in their application ("a", or "a,b"): they
- *                         may be stored otherwise beforehand; others are converted inside the call
+ *                         may be stored otherwise beforehand; others are converted inside the call,
+ *                         or their conversion_ns says what that would add
  */
 
 /* ---- measuring ---------------------------------------------------------------------------- */
@@ -223,7 +224,12 @@ typedef struct deepbench_backend {
    *   beta (real)         when it is not 1, with note.beta (text) saying why
    *   accumulator (text)  how sums are kept, when not as the operation does by default: "float"
    *                       (int8), "fp22" (fp8: in 14 bits over 128 products), "rounded_product"
-   *                       (A B is rounded to the output's type before C is added)
+   *                       (A B is rounded to the output's type before C is added), "winograd"
+   *                       (conv: products of transformed tiles, whose errors are larger)
+   *   inputs (integer), cell_state, gates (text)  of rnn: Rnn::inputs; types of lstm's c and of the
+   *                       gates that are kept, when not float
+   *   nnz (integer)       of sparse_gemm: the non-zeros counted; metric.dense_time: what the same
+   *                       product takes when the zeros are stored
    *   fill.OPERAND (text) the value type of an operand, when not the problem's: "s7", "u8"
    *   padded.DIMENSION (integer), padding_rule (text)
    *   planning_ns (real), conversion_ns (real), converted (text: the operand stored otherwise)

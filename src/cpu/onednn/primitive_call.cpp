@@ -6,6 +6,7 @@
 namespace deepbench::cpu::onednn {
 namespace {
 
+constexpr double kLongestReorders = 300e6;  // ns, after which one more tells nothing
 constexpr double kMostReferenceFlops = 1e9;
 
 }  // namespace
@@ -101,15 +102,18 @@ double reorder(const_dnnl_memory_desc_t from_description, void* from,
   const MemoryObject source = memory_at(from_description, from);
   const MemoryObject target = memory_at(to_description, to);
   const dnnl_exec_arg_t arguments[] = {{DNNL_ARG_FROM, source.get()}, {DNNL_ARG_TO, target.get()}};
-  std::vector<double> took(size_t(times), 0.0);
-  for (double& time : took) {
+  std::vector<double> took;
+  double total = 0;
+  do {
     const Clock::time_point begin = Clock::now();
     api.check(api.primitive_execute_f(primitive.get(), api.stream(), 2, arguments), "reordering");
     api.check(api.stream_wait_f(api.stream()), "reordering");
-    time = elapsed_ns(begin, Clock::now());
-  }
-  std::nth_element(took.begin(), took.begin() + times / 2, took.end());
-  return took[size_t(times / 2)];
+    took.push_back(elapsed_ns(begin, Clock::now()));
+    total += took.back();
+  } while (int(took.size()) < times && total < kLongestReorders);
+  const auto middle = took.begin() + int64_t(took.size() / 2);
+  std::nth_element(took.begin(), middle, took.end());
+  return *middle;
 }
 
 dnnl_data_type_t data_type(deepbench_type type) {

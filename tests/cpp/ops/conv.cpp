@@ -137,5 +137,18 @@ TEST_CASE("conv: what makes no sense is refused in a line") {
   CHECK(refusal("w=9 h=9 pad_d=0 d=0" + rest).find("d=0: must be at least 1") == 0);
 }
 
+TEST_CASE("conv: a step far beyond the input costs nothing") {
+  const std::string line =
+      "conv w=3 h=3 c=2 n=1 k=2 s=3 r=3 stride_w=1000000000 stride_h=1000000000 phase=";
+  const std::vector<std::pair<std::string, size_t>> outputs = {
+      {"fwd", 2}, {"bwd_data", 18}, {"bwd_filter", 36}};
+  for (const auto& [phase, count] : outputs) {
+    const Problem problem = Problem::parse(line + phase);
+    CHECK(problem.operation().expect(problem, {}).indices.size() == count);
+  }
+  CHECK_THROWS_WITH_AS(Problem::parse("conv w=1 h=1 c=1 n=1 k=1 s=1 r=1 pad_w=500000000"),
+                       "pad_w=500000000: must be at most 100000", InvalidProblem);
+}
+
 }  // namespace
 }  // namespace deepbench

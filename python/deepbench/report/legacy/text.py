@@ -45,10 +45,11 @@ class PhaseCollector:
         """Takes a row; returns the problem before it, if the row begins another."""
         values = dict(attributes(row))
         phase = str(values.pop("phase", "fwd"))
+        key = (values, get(row, "regime.cache"))
         complete = None
-        if values != self._key or phase in self._phases:
+        if key != self._key or phase in self._phases:
             complete = self.take()
-        self._key = values
+        self._key = key
         self._phases[phase] = row
         return complete
 

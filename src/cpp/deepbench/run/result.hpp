@@ -36,11 +36,12 @@ struct Regime {
   int64_t threads = 0;
 };
 
-// A conversion of an operand that is stored otherwise than the problem says.
+// A conversion, made before the call and outside its time, of an operand that is stored otherwise
+// than the problem says.
 struct Conversion {
   std::string operand;
   double ns = 0;
-  bool constant = false;  // in its application: made beforehand, outside the time
+  bool constant = false;  // in its application, so that the conversion need not be counted
 };
 
 // What bounds the row, and how near it came. Zero: not known.

@@ -76,6 +76,10 @@ void SparseOperands::measure_dense(const plugin::Options& options) {
   poison();
 }
 
+void SparseOperands::leave_out_dense() {
+  dense_.note = "no dense baseline: the matrix with its zeros does not fit the memory";
+}
+
 void SparseOperands::describe(plugin::Sink& sink) const {
   constexpr int64_t kManyCalls = 1 << 20;  // float's range is that large
   sink.integer("nnz", a_.at(0).nnz());

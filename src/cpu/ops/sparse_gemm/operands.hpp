@@ -34,6 +34,7 @@ class SparseOperands final : public Operands {
 
   // Times the dense product on them, for describe(); they are as new afterwards.
   void measure_dense(const plugin::Options& options);
+  void leave_out_dense();
 
   void describe(plugin::Sink& sink) const override;
   void restore() override;

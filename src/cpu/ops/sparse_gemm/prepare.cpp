@@ -2,6 +2,7 @@
 #include "ops/sparse_gemm/prepare.hpp"
 
 #include "deepbench/plugin.hpp"
+#include "limits.hpp"
 #include "operand_store.hpp"
 
 namespace deepbench::cpu {
@@ -12,9 +13,19 @@ void require_float(const SparseGemm& gemm, const std::string& what) {
                         std::string(gemm.precision.name));
 }
 
+namespace {
+
+// A matrix that only fits while its zeros are not stored has no dense baseline.
+bool has_room_for_dense(const SparseGemm& gemm, uint64_t operands) {
+  return saturating_add(operands, dense_bytes(gemm)) <= uint64_t(read_memory().available_bytes);
+}
+
+}  // namespace
+
 uint64_t sparse_bytes(const SparseGemm& gemm, SparseOutput output, const plugin::Options& options) {
   const uint64_t operands = needed_bytes(gemm, output, plan_copies(touched_bytes(gemm), options));
-  return options.baseline ? saturating_add(operands, dense_bytes(gemm)) : operands;
+  const bool dense = options.baseline && has_room_for_dense(gemm, operands);
+  return dense ? saturating_add(operands, dense_bytes(gemm)) : operands;
 }
 
 std::unique_ptr<plugin::Kernel> prepare_sparse(const SparseGemm& gemm, SparseOutput output,
@@ -24,7 +35,10 @@ std::unique_ptr<plugin::Kernel> prepare_sparse(const SparseGemm& gemm, SparseOut
   const CopyPlan copies = plan_copies(touched_bytes(gemm), options);
   auto operands = std::make_unique<SparseOperands>(gemm, output, copies,
                                                    inputs_named(options.inputs), options.seed);
-  if (options.baseline) operands->measure_dense(options);
+  if (options.baseline && has_room_for_dense(gemm, 0))
+    operands->measure_dense(options);
+  else if (options.baseline)
+    operands->leave_out_dense();
   auto call = make_call(*operands);
   return std::make_unique<PreparedKernel>(std::move(operands), std::move(call), copies, threads);
 }

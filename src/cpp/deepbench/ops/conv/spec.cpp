@@ -14,6 +14,10 @@ Parameter size(const char* name, const char* help) {
 Parameter optional(const char* name, const char* help, const char* fallback, double minimum) {
   return {name, ParameterKind::kInteger, help, fallback, {}, minimum, 1e9};
 }
+// Much more than any filter is wide: all of it would be looked at, for outputs of nothing.
+Parameter padding(const char* name, const char* help) {
+  return {name, ParameterKind::kInteger, help, "0", {}, 0, 1e5};
+}
 Parameter third(const char* name, const char* help, const char* fallback, double minimum) {
   Parameter parameter = optional(name, help, fallback, minimum);
   parameter.silent_at_default = true;
@@ -90,8 +94,8 @@ class ConvOperation final : public Operation {
       size("k", "filters: channels of the output"),
       size("s", "width of the filter"),
       size("r", "height of the filter"),
-      optional("pad_w", "zeros added left and right", "0", 0),
-      optional("pad_h", "zeros added above and below", "0", 0),
+      padding("pad_w", "zeros added left and right"),
+      padding("pad_h", "zeros added above and below"),
       optional("stride_w", "horizontal step", "1", 1),
       optional("stride_h", "vertical step", "1", 1),
       optional("dilation_w", "horizontal distance of the filter's taps", "1", 1),
