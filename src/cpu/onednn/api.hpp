@@ -36,6 +36,8 @@ namespace deepbench::cpu::onednn {
   X(primitive_attr_set_scratchpad_mode)                 \
   X(primitive_attr_set_fpmath_mode)                     \
   X(primitive_attr_set_post_ops)                        \
+  X(primitive_attr_set_rnn_data_qparams)                \
+  X(primitive_attr_set_rnn_weights_qparams)             \
   X(primitive_attr_destroy)                             \
   X(matmul_primitive_desc_create)                       \
   X(reorder_primitive_desc_create)                      \

@@ -91,11 +91,12 @@ void refuse_hopeless(const std::string& implementation, double flops) {
 }
 
 double reorder(const_dnnl_memory_desc_t from_description, void* from,
-               const_dnnl_memory_desc_t to_description, void* to, int times) {
+               const_dnnl_memory_desc_t to_description, void* to, int times,
+               const_dnnl_primitive_attr_t attributes) {
   const Api& api = Api::instance();
   dnnl_primitive_desc_t made = nullptr;
   api.check(api.reorder_primitive_desc_create_f(&made, from_description, api.engine(),
-                                                to_description, api.engine(), nullptr),
+                                                to_description, api.engine(), attributes),
             "planning a reorder");
   const PrimitiveDesc description(made);
   const Primitive primitive = primitive_of(made);

@@ -68,10 +68,11 @@ bool is_hopeless(const std::string& implementation, double flops);
 // Throws plugin::Error, unsupported, if so.
 void refuse_hopeless(const std::string& implementation, double flops);
 
-// Reorders data at `from` into `to`, several times; the median of what that took, in ns: the first
-// also touches fresh pages.
+// Reorders data at `from` into `to`, up to `times` times; the median of what that took, in ns: the
+// first also touches fresh pages. `attributes` may name scales.
 double reorder(const_dnnl_memory_desc_t from_description, void* from,
-               const_dnnl_memory_desc_t to_description, void* to, int times = 5);
+               const_dnnl_memory_desc_t to_description, void* to, int times = 5,
+               const_dnnl_primitive_attr_t attributes = nullptr);
 
 // oneDNN's name for how an element is stored; dnnl_data_type_undef where it has none.
 dnnl_data_type_t data_type(deepbench_type type);

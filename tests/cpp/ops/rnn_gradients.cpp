@@ -195,12 +195,12 @@ TEST_CASE("rnn: units on ReLU's other side are allowed for, missing steps are no
 
 TEST_CASE("rnn: precisions without a reference say so") {
   const Problem problem =
-      Problem::parse("rnn cell=lstm hidden=4 batch=1 timesteps=2 precision=int8");
+      Problem::parse("rnn cell=lstm hidden=4 batch=1 timesteps=2 precision=fp8_e4m3");
   MadeOutput output(std::vector<double>(8));
   Conditions conditions;
   conditions.computed = &output;
   CHECK_THROWS_WITH_AS(problem.operation().expect(problem, conditions),
-                       "a recurrent layer cannot be verified in int8 yet", RowFailure);
+                       "a recurrent layer cannot be verified in fp8_e4m3 yet", RowFailure);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "kernel.hpp"
 #include "onednn/primitive_call.hpp"
 #include "operand_store.hpp"
+#include "ops/rnn/onednn_int8.hpp"
 #include "ops/rnn/onednn_plan.hpp"
 #include "topology.hpp"
 
@@ -49,10 +50,14 @@ class Pass : public PrimitiveCall {
   double convert(int argument, const Buffer& plain, int64_t columns, uint64_t copies, int reorders,
                  Copies& weights) {
     const const_dnnl_memory_desc_t wanted = argument_description(primitive_, argument);
-    const auto type = data_type(operands_.storage().states);
+    const LayerStorage& storage = operands_.storage();
+    const MemoryDesc had =
+        problem_weights(storage.rnn, columns, data_type(storage.plain_weights()));
     weights = Copies(Api::instance().memory_desc_get_size_f(wanted), copies);
-    const double took = reorder(problem_weights(operands_.rnn(), columns, type).get(), plain.data(),
-                                wanted, weights.at(0), reorders);
+    const double took =
+        storage.is_quantised()
+            ? quantise(storage.rnn, had.get(), plain.data(), wanted, weights.at(0), reorders)
+            : reorder(had.get(), plain.data(), wanted, weights.at(0), reorders);
     weights.replicate();
     return took;
   }
@@ -93,7 +98,7 @@ class LayerCall final : public Pass {
       : Pass(plan.timed(), operands, operands.copies(), kTimedReorders, std::move(remains),
              options),
         plan_(std::move(plan)) {
-    const MemoryDesc plain = problem_u(plan_.storage.states);
+    const MemoryDesc plain = problem_u(plan_.storage.plain_weights());
     converts_ = !Api::instance().memory_desc_equal_f(
         plain.get(), argument_description(plan_.timed(), DNNL_ARG_WEIGHTS_ITER));
     if (plan_.backward) time_reorder();
@@ -112,6 +117,10 @@ class LayerCall final : public Pass {
               "oneDNN has no layer without inputs: the product with one input a step is inside "
               "the time");
     if (plan_.backward) describe_backward(sink);
+    if (plan_.storage.is_quantised())
+      sink.text("note.quantised",
+                "x, h and the weights are 8-bit integers, gates, c and the output float; weights "
+                "are quantised outside the time");
     describe_emulation(plan_.storage.states, sink);
   }
 

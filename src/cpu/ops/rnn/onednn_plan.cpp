@@ -7,6 +7,7 @@
 #include "deepbench/plugin.hpp"
 #include "kernel.hpp"
 #include "onednn/primitive_call.hpp"
+#include "ops/rnn/onednn_int8.hpp"
 
 namespace deepbench::cpu::onednn {
 namespace {
@@ -23,8 +24,8 @@ struct LayerCandidate {
 LayerCandidate layer_candidate(const Rnn& rnn, const std::string& id) {
   LayerCandidate candidate;
   if (id.empty() || id == "rnn") return candidate;
-  candidate.plain = id == "rnn:plain";
-  candidate.as_training = id == "rnn:training" && !rnn.is_training();
+  candidate.plain = id == "rnn:plain" && !rnn.is_quantised();
+  candidate.as_training = id == "rnn:training" && !rnn.is_training() && !rnn.is_quantised();
   if (candidate.plain || candidate.as_training) return candidate;
 
   const std::string prefix = "rnn:";
@@ -45,16 +46,27 @@ MemoryDesc tensor(std::initializer_list<int64_t> sizes, dnnl_data_type_t type,
   return MemoryDesc(made);
 }
 
+struct TensorTypes {
+  dnnl_data_type_t states, weights, y;
+};
+
+// int8's y is float: the integers that the recurrence keeps, over their scale.
+TensorTypes types_of(const Rnn& rnn) {
+  if (rnn.is_quantised()) return {dnnl_u8, dnnl_s8, dnnl_f32};
+  const dnnl_data_type_t type = data_type(rnn.precision.a);
+  return {type, type, type};
+}
+
 // One layer's operands, or their gradients, which are float in every precision.
 struct Tensors {
-  Tensors(const Rnn& rnn, dnnl_data_type_t type, dnnl_format_tag_t weights)
-      : x(tensor({rnn.timesteps, rnn.batch, rnn.inputs}, type, dnnl_tnc)),
-        h(tensor({1, 1, rnn.batch, rnn.hidden}, type, dnnl_ldnc)),
+  Tensors(const Rnn& rnn, const TensorTypes& types, dnnl_format_tag_t weights)
+      : x(tensor({rnn.timesteps, rnn.batch, rnn.inputs}, types.states, dnnl_tnc)),
+        h(tensor({1, 1, rnn.batch, rnn.hidden}, types.states, dnnl_ldnc)),
         c(tensor({1, 1, rnn.batch, rnn.hidden}, dnnl_f32, dnnl_ldnc)),
-        wx(tensor({1, 1, rnn.inputs, rnn.gates(), rnn.hidden}, type, weights)),
-        u(tensor({1, 1, rnn.hidden, rnn.gates(), rnn.hidden}, type, weights)),
+        wx(tensor({1, 1, rnn.inputs, rnn.gates(), rnn.hidden}, types.weights, weights)),
+        u(tensor({1, 1, rnn.hidden, rnn.gates(), rnn.hidden}, types.weights, weights)),
         b(tensor({1, 1, rnn.biases(), rnn.hidden}, dnnl_f32, dnnl_ldgo)),
-        y(tensor({rnn.timesteps, rnn.batch, rnn.hidden}, type, dnnl_tnc)) {}
+        y(tensor({rnn.timesteps, rnn.batch, rnn.hidden}, types.y, dnnl_tnc)) {}
   MemoryDesc x, h, c, wx, u, b, y;
 };
 
@@ -118,7 +130,7 @@ MemoryDesc copy_of(const_dnnl_memory_desc_t description) {
 
 PrimitiveDesc plan_forward(const Rnn& rnn, const LayerCandidate& candidate) {
   const auto weights = candidate.plain ? dnnl_ldigo : dnnl_format_tag_any;
-  Tensors tensors(rnn, data_type(rnn.precision.a), weights);
+  Tensors tensors(rnn, types_of(rnn), weights);
   if (candidate.as_training) {
     Rnn training = rnn;
     training.mode = "training";
@@ -127,6 +139,7 @@ PrimitiveDesc plan_forward(const Rnn& rnn, const LayerCandidate& candidate) {
     tensors.u = copy_of(argument_description(model.get(), DNNL_ARG_WEIGHTS_ITER));
   }
   const Attributes attributes = strict_attributes();
+  if (rnn.is_quantised()) set_scales(rnn, attributes.get());
   dnnl_primitive_desc_t made = nullptr;
   const dnnl_status_t status = create_forward(rnn, tensors, attributes.get(), &made);
   return required(rnn, status, made);
@@ -137,8 +150,8 @@ PrimitiveDesc plan_backward(const Rnn& rnn, const_dnnl_primitive_desc_t forward,
                             bool plain_gradients) {
   const auto weights = plain ? dnnl_ldgoi : dnnl_format_tag_any;
   const auto gradients = plain_gradients ? dnnl_ldigo : dnnl_format_tag_any;
-  const Tensors tensors(rnn, data_type(rnn.precision.a), weights);
-  const Tensors diff(rnn, dnnl_f32, gradients);
+  const Tensors tensors(rnn, types_of(rnn), weights);
+  const Tensors diff(rnn, {dnnl_f32, dnnl_f32, dnnl_f32}, gradients);
   const Attributes attributes = strict_attributes();
   dnnl_primitive_desc_t made = nullptr;
   const dnnl_status_t status =
@@ -202,10 +215,8 @@ bool differs(const LayerPlan& a, const LayerPlan& b) {
 
 void require_phase(const Rnn& rnn) {
   require_precision(rnn.precision.precision);
-  if (rnn.precision.precision == Precision::kInt8)
-    plugin::unsupported(
-        "a layer in int8 quantises its states by a scale and a shift, which the problem does not "
-        "name");
+  if (rnn.is_quantised() && rnn.is_training())
+    plugin::unsupported("oneDNN has 8-bit layers for inference only: mode=inference");
   if (rnn.phase == "bwd_data" || rnn.phase == "bwd_weights")
     plugin::unsupported("oneDNN computes both gradients in one call: phase=bwd");
 }
@@ -227,9 +238,7 @@ MemoryDesc problem_weights(const Rnn& rnn, int64_t columns, dnnl_data_type_t typ
 uint64_t LayerPlan::other_bytes() const {
   uint64_t bytes = 0;
   for (const int argument : kOtherArguments) bytes += argument_bytes(timed(), argument);
-  if (!backward)
-    return bytes + scratchpad_bytes(timed()) +
-           uint64_t(storage.rnn.weights() * size_of(storage.states));
+  if (!backward) return bytes + scratchpad_bytes(timed()) + storage.plain_weight_bytes();
   const uint64_t before = scratchpad_bytes(forward.get()) + weight_bytes(forward.get());
   const uint64_t after = scratchpad_bytes(timed()) + weight_bytes(timed());
   return bytes + argument_bytes(timed(), DNNL_ARG_DST_LAYER) + std::max(before, after) -
@@ -241,7 +250,8 @@ LayerPlan plan_layer(const Rnn& rnn, const std::string& id) {
   require_phase(rnn);
   LayerPlan plan;
   plan.storage.rnn = rnn;
-  plan.storage.states = rnn.precision.a;
+  plan.storage.states = rnn.is_quantised() ? DEEPBENCH_U8 : rnn.precision.a;
+  if (rnn.is_quantised()) plan.storage.integers = weight_integers();
   plan.forward = plan_forward(rnn, candidate);
   if (rnn.is_forward())
     skip_to(candidate, plan.forward.get());
@@ -254,8 +264,9 @@ LayerPlan plan_layer(const Rnn& rnn, const std::string& id) {
 std::vector<std::string> layer_candidates(const Rnn& rnn) {
   const LayerPlan first = plan_layer(rnn, "");
   std::vector<std::string> ids = {"rnn"};
-  if (differs(first, plan_layer(rnn, "rnn:plain"))) ids.emplace_back("rnn:plain");
-  if (!rnn.is_training() && differs(first, plan_layer(rnn, "rnn:training")))
+  if (!rnn.is_quantised() && differs(first, plan_layer(rnn, "rnn:plain")))
+    ids.emplace_back("rnn:plain");
+  if (!rnn.is_quantised() && !rnn.is_training() && differs(first, plan_layer(rnn, "rnn:training")))
     ids.emplace_back("rnn:training");
   const dnnl_primitive_desc_t timed = (first.backward ? first.backward : first.forward).get();
   for (int number = 1; Api::instance().primitive_desc_next_impl_f(timed) == dnnl_success; ++number)

@@ -42,8 +42,14 @@ WeightStrides plain_strides(const Rnn& rnn) {
 }
 
 deepbench_type LayerStorage::type(LayerPart part) const {
-  const bool is_state = part == LayerPart::kX || part == LayerPart::kH0 || part == LayerPart::kY;
+  const bool is_state =
+      part == LayerPart::kX || part == LayerPart::kH0 || (part == LayerPart::kY && !is_quantised());
   return is_state ? states : DEEPBENCH_F32;
+}
+
+uint64_t LayerStorage::plain_weight_bytes() const {
+  const int64_t integer = is_quantised() ? 1 : 0;
+  return uint64_t(rnn.weights() * (size_of(plain_weights()) + integer));
 }
 
 uint64_t LayerStorage::elements(LayerPart part) const {
@@ -110,7 +116,10 @@ LayerOperands::LayerOperands(const LayerStorage& storage, const CopyPlan& plan, 
 
 void LayerOperands::fill_part(LayerPart part, uint32_t stream) {
   if (storage_.elements(part) == 0) return;
-  fill_scaled(at(part, 0), storage_.type(part), storage_.elements(part), stream, Rnn::kScale);
+  if (storage_.type(part) == DEEPBENCH_U8)
+    fill_shifted(at(part, 0), storage_.elements(part), stream);
+  else
+    fill_scaled(at(part, 0), storage_.type(part), storage_.elements(part), stream, Rnn::kScale);
   parts_[size_t(part)].replicate();
 }
 
@@ -126,16 +135,43 @@ void LayerOperands::fill_scaled(void* data, deepbench_type stored, uint64_t coun
   });
 }
 
+void LayerOperands::fill_shifted(void* data, uint64_t count, uint32_t stream) const {
+  fill(data, DEEPBENCH_S8, count, inputs_, seed_, stream);
+  auto* const bytes = static_cast<uint8_t*>(data);
+  host_workers().for_parts(count, kScaleGrain, [&](uint64_t begin, uint64_t end, size_t) {
+    for (uint64_t i = begin; i < end; ++i) bytes[i] ^= 0x80;
+  });
+}
+
+void LayerOperands::fill_integers(float* data, uint64_t count, uint32_t stream) const {
+  Buffer integers(count);
+  fill(integers.data(), storage_.integers, count, inputs_, seed_, stream);
+  const auto* const from = reinterpret_cast<const int8_t*>(integers.data());
+  const auto scale = float(1 / rnn().weights_scale(storage_.integers));
+  host_workers().for_parts(count, kScaleGrain, [&](uint64_t begin, uint64_t end, size_t) {
+    for (uint64_t i = begin; i < end; ++i) data[i] = scale * float(from[i]);
+  });
+}
+
 Buffer LayerOperands::weights(uint32_t stream, double scale, int64_t columns) const {
   const auto elements = uint64_t(rnn().gates() * rnn().hidden * columns);
-  Buffer made(elements * uint64_t(size_of(storage_.states)));
-  fill_scaled(made.data(), storage_.states, elements, stream, scale);
+  Buffer made(elements * uint64_t(size_of(storage_.plain_weights())));
+  if (storage_.is_quantised())
+    fill_integers(reinterpret_cast<float*>(made.data()), elements, stream);
+  else
+    fill_scaled(made.data(), storage_.states, elements, stream, scale);
   return made;
 }
 
 void LayerOperands::describe(plugin::Sink& sink) const {
   sink.integer("inputs", rnn().inputs);
   if (rnn().cell == "lstm") sink.text("cell_state", "float");
+  if (storage_.integers != DEEPBENCH_S7) return;
+  sink.text("fill.wx", "s7");
+  sink.text("fill.u", "s7");
+  sink.text("note.weights",
+            "U and Wx hold integers in [-64, 63]: without VNNI the products of 8-bit numbers pass "
+            "through 16-bit sums, which the full range would saturate");
 }
 
 void LayerOperands::poison() {
@@ -147,7 +183,7 @@ void LayerOperands::poison() {
 }
 
 deepbench_type LayerOperands::output_type() const {
-  return is_forward_ ? storage_.states : DEEPBENCH_F32;
+  return is_forward_ ? storage_.type(LayerPart::kY) : DEEPBENCH_F32;
 }
 
 deepbench_scan LayerOperands::scan(uint64_t copy) const {
@@ -171,7 +207,7 @@ void LayerOperands::read(uint64_t copy, const uint64_t* indices, size_t count,
 }
 
 double LayerOperands::output(uint64_t copy, uint64_t index) const {
-  if (is_forward_) return element(at(LayerPart::kY, copy), storage_.states, index);
+  if (is_forward_) return element(at(LayerPart::kY, copy), output_type(), index);
   if (index < dx_elements_) return element(at(LayerPart::kDx, copy), DEEPBENCH_F32, index);
   index -= dx_elements_;
   if (index < dh0_elements_) return element(at(LayerPart::kDh0, copy), DEEPBENCH_F32, index);

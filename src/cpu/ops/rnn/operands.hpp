@@ -26,10 +26,16 @@ WeightStrides plain_strides(const Rnn& rnn);
 
 struct LayerStorage {
   Rnn rnn;
-  deepbench_type states = DEEPBENCH_F32;  // x and h; everything else is float in every precision
+  // x and h; everything else is float in every precision, and so is h as int8 gives it. Of int8
+  // U8, which the values are shifted to.
+  deepbench_type states = DEEPBENCH_F32;
+  deepbench_type integers = DEEPBENCH_S8;  // of int8's weights: S7 where all bits would saturate
   WeightStrides du;
   uint64_t weight_bytes = 0;  // Wx and U, as the library stores them
 
+  bool is_quantised() const { return states == DEEPBENCH_U8; }
+  deepbench_type plain_weights() const { return is_quantised() ? DEEPBENCH_F32 : states; }
+  uint64_t plain_weight_bytes() const;  // of U on its way into the library's layout
   deepbench_type type(LayerPart part) const;
   uint64_t elements(LayerPart part) const;  // 0: the phase has no such part
   uint64_t bytes(LayerPart part) const;
@@ -46,7 +52,7 @@ class LayerOperands final : public Operands {
   uint64_t copies() const { return copies_; }
   void* at(LayerPart part, uint64_t copy) const { return parts_[size_t(part)].at(copy); }
 
-  // As rnn.hpp orders them, stored as x and h are.
+  // As rnn.hpp orders them, stored as x and h are, or as float that is to be quantised.
   Buffer plain_u() const { return weights(Rnn::kStreamU, rnn().recurrent_scale(), rnn().hidden); }
   Buffer plain_wx() const { return weights(Rnn::kStreamWx, Rnn::kScale, rnn().inputs); }
 
@@ -60,6 +66,9 @@ class LayerOperands final : public Operands {
   void fill_part(LayerPart part, uint32_t stream);
   void fill_scaled(void* data, deepbench_type stored, uint64_t count, uint32_t stream,
                    double scale) const;
+  // int8: as U8, integers of S8 are shifted by half the range.
+  void fill_shifted(void* data, uint64_t count, uint32_t stream) const;
+  void fill_integers(float* data, uint64_t count, uint32_t stream) const;
   Buffer weights(uint32_t stream, double scale, int64_t columns) const;
   deepbench_type output_type() const;
   double output(uint64_t copy, uint64_t index) const;

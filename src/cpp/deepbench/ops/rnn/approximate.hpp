@@ -2,6 +2,7 @@
 // order, each operation's own rounding included.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 
 #include "deepbench/ops/precision.hpp"
@@ -26,6 +27,15 @@ inline Approximate operator-(const Approximate& a, const Approximate& b) {
 inline Approximate operator*(const Approximate& a, const Approximate& b) {
   const double error = std::abs(a.value) * b.error + std::abs(b.value) * a.error;
   return Approximate{a.value * b.value, error + a.error * b.error}.rounded(kRoundoffFloat);
+}
+
+// As 8 bits over a scale keep it: where rounding may go either way, the middle of both.
+inline Approximate quantised(const Approximate& a, double scale) {
+  const auto kept = [scale](double value) {
+    return std::clamp(std::nearbyint(scale * value), -128.0, 127.0) / scale;
+  };
+  const double low = kept(a.value - a.error), high = kept(a.value + a.error);
+  return {(low + high) / 2, (high - low) / 2};
 }
 
 inline Approximate one_minus(const Approximate& a) { return Approximate{1, 0} - a; }

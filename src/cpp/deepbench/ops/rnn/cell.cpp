@@ -10,7 +10,9 @@ RnnCell::RnnCell(const Rnn& rnn, const Conditions& conditions, double spread)
             : rnn.cell == "lstm"  ? Kind::kLstm
             : rnn.cell == "gru"   ? Kind::kGru
                                   : Kind::kResetBefore),
-      activation_error_(kActivationError / spread) {
+      activation_error_(kActivationError / spread),
+      quantises_(rnn.is_quantised()),
+      output_roundoff_(rnn.precision.output_roundoff) {
   // Half of the largest that rounding can do is more than its deviation.
   const double output = rnn.precision.output_roundoff / (spread > 1 ? 2 : 1);
   operand_roundoff_ = output > kRoundoffFloat ? output : 0;

@@ -39,7 +39,15 @@ class RnnCell {
   // r, which gru_reset_before's candidate waits for, and r h' as the product takes it.
   Approximate reset(const Approximate& z, const Approximate& s) const { return gate(z, s); }
   Approximate reset_state(const Approximate& r, const Approximate& h) const {
-    return (r * h).rounded(operand_roundoff_);
+    return quantises_ ? quantised(r * h, Rnn::kDataScale) : (r * h).rounded(operand_roundoff_);
+  }
+
+  // h with the bound of how it is stored: of 8 bits a quarter of a step, so that the next value is
+  // a wrong one.
+  Approximate stored(const Approximate& h) const {
+    if (!quantises_) return {h.value, h.error + output_roundoff_ * (std::abs(h.value) + h.error)};
+    const Approximate kept = quantised(h, Rnn::kDataScale);
+    return {kept.value, kept.error + 0.25 / Rnn::kDataScale};
   }
 
   // z and s by gate; gru's last s comes with b'. `before` is the state of the step before.
@@ -73,6 +81,8 @@ class RnnCell {
 
   Kind kind_;
   double activation_error_;
+  bool quantises_;
+  double output_roundoff_;
   double operand_roundoff_;     // of what a product reads in a narrow type; 0: float
   double gates_roundoff_ = 0;   // of gates kept in a narrow type
   double memory_roundoff_ = 0;  // of lstm's c

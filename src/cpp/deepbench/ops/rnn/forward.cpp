@@ -4,9 +4,11 @@
 //
 // Bound of one output: s errs by 4 sqrt(hidden) sum_roundoff sqrt(S^2 + s^2) as a gemm's sum does,
 // S being the root of the sum of its products' squares; what follows carries that along (cell.hpp),
-// sigmoid and tanh adding kActivationError of their own; then h is stored with output_roundoff.
+// sigmoid and tanh adding kActivationError of their own; then h is stored with output_roundoff. In
+// int8 sums are exact, and h must be the very integer, or either where it is that close to a tie.
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "deepbench/core/parallel.hpp"
 #include "deepbench/core/sums.hpp"
@@ -52,16 +54,29 @@ class ForwardRun {
   Approximate& s(int64_t gate, int64_t step) { return s_[size_t(gate * steps_ + step)]; }
 
   Approximate sum(const DotSums& sums) const {
+    if (rnn_.is_quantised()) return quantised_sum(sums);
     const PrecisionInfo& precision = rnn_.precision;
     const double roundoff = 4 * std::sqrt(double(rnn_.hidden)) * precision.sum_roundoff;
     return {sums.products, roundoff * std::sqrt(sums.squares + sums.products * sums.products) +
                                4 * precision.input_roundoff * std::sqrt(sums.squares)};
   }
 
+  // Libraries sum integers exactly, h' shifted by 1 to be positive. What follows is in float, and
+  // takes off the shift's part: the sum of the row.
+  Approximate quantised_sum(const DotSums& sums) const {
+    const double terms = std::abs(sums.products) + std::abs(row_sum_);
+    return {sums.products, 4 * kRoundoffFloat * terms};
+  }
+
+  void read_row(int64_t gate, int64_t unit) {
+    operands_.recurrent_row(gate, unit, row_.data());
+    if (rnn_.is_quantised()) row_sum_ = std::accumulate(row_.begin(), row_.end(), 0.0);
+  }
+
   // One gate's recurrent sums of a unit at every step.
   void sum_up(int64_t gate, int64_t unit) {
     s_.resize(size_t(gates_ * steps_));
-    operands_.recurrent_row(gate, unit, row_.data());
+    read_row(gate, unit);
     const bool of_reset = cell_.resets_before() && gate == RnnCell::kCandidate;
     for (int64_t step = 0; step < steps_; ++step)
       s(gate, step) =
@@ -73,7 +88,7 @@ class ForwardRun {
     const size_t count = size_t(steps_ * rnn_.hidden);
     reset_.resize(count), reset_square_.resize(size_t(steps_)), reset_error_ = reset_square_;
     for (int64_t unit = 0; unit < rnn_.hidden; ++unit) {
-      operands_.recurrent_row(RnnCell::kReset, unit, row_.data());
+      read_row(RnnCell::kReset, unit);
       for (int64_t step = 0; step < steps_; ++step) {
         const Approximate s = sum(dot_sums(row_.data(), h_before(step), rnn_.hidden));
         const Approximate r = cell_.reset(z(RnnCell::kReset, unit, step), s);
@@ -129,9 +144,9 @@ class ForwardRun {
            size_t at) const {
     const int64_t place = (run_.begin + step) * rnn_.batch + run_.sequence;
     expected.indices[at] = uint64_t(place * rnn_.hidden + unit);
-    expected.values[at] = h.value;
-    const double roundoff = rnn_.precision.output_roundoff;
-    expected.bounds[at] = h.error + roundoff * (std::abs(h.value) + h.error);
+    const Approximate stored = cell_.stored(h);
+    expected.values[at] = stored.value;
+    expected.bounds[at] = stored.error;
   }
 
   const RnnOperands& operands_;
@@ -141,6 +156,7 @@ class ForwardRun {
   const RnnRun& run_;
   int64_t steps_;
   std::vector<float> h_, row_;
+  double row_sum_ = 0;                                      // int8's only
   std::vector<Approximate> s_;                              // [gate][step]
   std::vector<double> reset_, reset_square_, reset_error_;  // r h' [step][unit], sums over units
 };

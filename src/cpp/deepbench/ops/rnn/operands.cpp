@@ -8,10 +8,19 @@ namespace {
 
 constexpr int64_t kRunOfThread = 1 << 18;
 
+bool is_weights(uint32_t stream) { return stream == Rnn::kStreamU || stream == Rnn::kStreamWx; }
+
+// S7 where a kernel says that its processor asks for it.
+deepbench_type integers_of(const Conditions& conditions) {
+  for (const auto& [operand, type] : conditions.fill)
+    if (operand == "u" && type == "s7") return DEEPBENCH_S7;
+  return DEEPBENCH_S8;
+}
+
 }  // namespace
 
 RnnOperands::RnnOperands(const Rnn& rnn, const Conditions& conditions)
-    : rnn_(rnn), inputs_(conditions.seed, conditions.inputs) {
+    : rnn_(rnn), inputs_(conditions.seed, conditions.inputs), integers_(integers_of(conditions)) {
   rnn_.inputs = conditions.facts.integer("inputs", 1);
   bias_ = all(Rnn::kStreamB, rnn_.biases() * rnn_.hidden);
   if (rnn_.inputs > 1) return;
@@ -19,8 +28,21 @@ RnnOperands::RnnOperands(const Rnn& rnn, const Conditions& conditions)
   x_ = all(Rnn::kStreamX, rnn_.timesteps * rnn_.batch);
 }
 
+deepbench_type RnnOperands::type_of(uint32_t stream) const {
+  if (!rnn_.is_quantised()) return rnn_.precision.a;
+  if (is_weights(stream)) return integers_;
+  return stream == Rnn::kStreamX || stream == Rnn::kStreamH0 ? DEEPBENCH_S8 : DEEPBENCH_F32;
+}
+
+double RnnOperands::scale_of(uint32_t stream) const {
+  const deepbench_type type = type_of(stream);
+  if (!rnn_.is_quantised() || type == DEEPBENCH_F32)
+    return stream == Rnn::kStreamU ? rnn_.recurrent_scale() : Rnn::kScale;
+  return 1 / (is_weights(stream) ? rnn_.weights_scale(type) : Rnn::kDataScale);
+}
+
 void RnnOperands::run(uint32_t stream, int64_t first, int64_t count, float* out) const {
-  inputs_.run(rnn_.precision.a, stream, static_cast<uint64_t>(first), 1, count, out);
+  inputs_.run(type_of(stream), stream, static_cast<uint64_t>(first), 1, count, out);
   const auto scale = static_cast<float>(scale_of(stream));
   for (int64_t i = 0; i < count; ++i) out[i] *= scale;
   if (rnn_.precision.a != DEEPBENCH_F16) return;

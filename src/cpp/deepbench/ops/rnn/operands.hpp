@@ -38,12 +38,13 @@ class RnnOperands {
   double element(uint32_t stream, int64_t index) const;
 
  private:
-  double scale_of(uint32_t stream) const {
-    return stream == Rnn::kStreamU ? rnn_.recurrent_scale() : Rnn::kScale;
-  }
+  // What fill.h is asked for, and by how much that is multiplied.
+  deepbench_type type_of(uint32_t stream) const;
+  double scale_of(uint32_t stream) const;
 
   Rnn rnn_;
   Inputs inputs_;
+  deepbench_type integers_;           // of int8's U and Wx
   std::vector<float> bias_, wx_, x_;  // wx and x with one input only
 };
 

@@ -8,12 +8,14 @@
 namespace deepbench {
 namespace {
 
-void require_floating_point(const Rnn& rnn) {
+void require_reference(const Rnn& rnn) {
   const Precision precision = rnn.precision.precision;
-  if (precision == Precision::kInt8 || precision == Precision::kFp8E4m3 ||
-      precision == Precision::kFp8E5m2)
-    throw RowFailure(Status::kUnsupported, "a recurrent layer cannot be verified in " +
-                                               std::string(rnn.precision.name) + " yet");
+  const std::string name(rnn.precision.name);
+  if (precision == Precision::kFp8E4m3 || precision == Precision::kFp8E5m2)
+    throw RowFailure(Status::kUnsupported,
+                     "a recurrent layer cannot be verified in " + name + " yet");
+  if (precision == Precision::kInt8 && !rnn.is_forward())
+    throw RowFailure(Status::kUnsupported, "gradients cannot be verified in " + name);
 }
 
 }  // namespace
@@ -24,7 +26,7 @@ Evidence rnn_evidence(const Rnn& rnn) {
 }
 
 Expectation expect_rnn(const Rnn& rnn, const Conditions& conditions) {
-  require_floating_point(rnn);
+  require_reference(rnn);
   switch (rnn_evidence(rnn)) {
     case Evidence::kInputs:
       return expect_gradients(rnn, conditions);

@@ -54,6 +54,15 @@ struct Rnn {
   double recurrent_scale() const { return std::exp2(-std::ceil(std::log2(double(hidden)) / 2)); }
   static constexpr double kScale = 0.5;
 
+  // int8: x and h0 are fill.h's integers over kDataScale, of which h is a whole multiple, too, kept
+  // in [-1, 1). U and Wx, for which libraries have one scale, are integers over weights_scale, and
+  // reach U's scale. Biases, c0, c and what is stored of h(t) are float.
+  static constexpr double kDataScale = 128;
+  bool is_quantised() const { return precision.precision == Precision::kInt8; }
+  double weights_scale(deepbench_type integers) const {
+    return (integers == DEEPBENCH_S7 ? 64 : 128) / recurrent_scale();
+  }
+
   // The output of a phase, part after part:
   //   fwd          y = h(t)   [t][n][unit]
   //   bwd_data     dx         [t][n][input], then dh0 [n][unit]

@@ -1,0 +1,36 @@
+// Scales of oneDNN's 8-bit layers are powers of two, so that quantising fill.h's integers is exact.
+#include "ops/rnn/onednn_int8.hpp"
+
+#include "onednn/primitive_call.hpp"
+
+namespace deepbench::cpu::onednn {
+namespace {
+
+constexpr float kShift = 128;  // of the states: U8 holds them
+
+}  // namespace
+
+deepbench_type weight_integers() {
+  return Api::instance().exact_int8() ? DEEPBENCH_S8 : DEEPBENCH_S7;
+}
+
+void set_scales(const Rnn& rnn, dnnl_primitive_attr_t attributes) {
+  const Api& api = Api::instance();
+  const auto scale = float(rnn.weights_scale(weight_integers()));
+  api.check(api.primitive_attr_set_rnn_data_qparams_f(attributes, float(Rnn::kDataScale), kShift),
+            "naming the scale of the states");
+  api.check(api.primitive_attr_set_rnn_weights_qparams_f(attributes, 1, 0, &scale),
+            "naming the scale of the weights");
+}
+
+double quantise(const Rnn& rnn, const_dnnl_memory_desc_t from_description, void* from,
+                const_dnnl_memory_desc_t to_description, void* to, int times) {
+  const Api& api = Api::instance();
+  dnnl_primitive_attr_t scales = nullptr;
+  api.check(api.primitive_attr_create_f(&scales), "creating attributes");
+  const Attributes attributes(scales);
+  set_scales(rnn, scales);
+  return reorder(from_description, from, to_description, to, times, scales);
+}
+
+}  // namespace deepbench::cpu::onednn

@@ -1,0 +1,20 @@
+// What oneDNN's 8-bit layers need beside the others: scales, and weights that are quantised.
+#pragma once
+
+#include "deepbench/ops/rnn/rnn.hpp"
+#include "onednn/api.hpp"
+
+namespace deepbench::cpu::onednn {
+
+// S7 where the processor sums products of the full range in 16 bits, which saturate.
+deepbench_type weight_integers();
+
+// How numbers become integers, for a layer and for the reorder of its weights.
+void set_scales(const Rnn& rnn, dnnl_primitive_attr_t attributes);
+
+// Quantises weights into a layer's layout, which holds sums of them, too, that undo the states'
+// shift. Takes what reorder() says, in ns.
+double quantise(const Rnn& rnn, const_dnnl_memory_desc_t from_description, void* from,
+                const_dnnl_memory_desc_t to_description, void* to, int times);
+
+}  // namespace deepbench::cpu::onednn
