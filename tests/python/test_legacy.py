@@ -96,11 +96,17 @@ def test_the_same_problem_twice_is_two_lines() -> None:
     assert len(render("legacy", conv_rows(0) + conv_rows(3)).splitlines()) == 7
 
 
-def test_hot_and_cold_are_two_lines() -> None:
-    hot, cold = conv_rows(0)[0], conv_rows(1)[0]
-    cold["regime"] = {**cold["regime"], "cache": "cold"}
-    backward = conv_rows(2)[1]
-    assert len(render("legacy", [hot, cold, backward]).splitlines()) == 8
+def test_hot_and_cold_are_two_lines_though_they_take_turns() -> None:
+    hot = conv_rows(0)
+    cold = [timed(row, 7e6) for row in conv_rows(3)]
+    for row in cold:
+        row["regime"] = {**row["regime"], "cache": "cold"}
+    rows = [row for pair in zip(hot, cold, strict=True) for row in pair]
+    lines = render("legacy", rows).splitlines()[5:]
+    assert [line.split()[-5:-1] for line in lines] == [
+        ["100", "201", "302", "603"],
+        ["7000", "7000", "7000", "21000"],
+    ]
 
 
 def test_inference_of_convolutions_in_int8_counts_padded_ones() -> None:

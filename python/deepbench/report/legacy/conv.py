@@ -40,17 +40,15 @@ class Conv:
         return f"{banner(self._inference)}{rules[0]}\n{header}\n{rules[1]}\n"
 
     def row(self, row: Row) -> str:
-        return self._line(self._collector.add(row))
+        return "".join(map(self._line, self._collector.add(row)))
 
     def end(self) -> str:
-        text = self._line(self._collector.take())
+        text = "".join(map(self._line, self._collector.take()))
         if self._shows_padding:
             text += f" Total kernels padded: {self._padded}\n Total kernels: {self._lines}\n"
         return text
 
-    def _line(self, phases: Phases | None) -> str:
-        if phases is None:
-            return ""
+    def _line(self, phases: Phases) -> str:
         row = of_problem(phases)
         padded = bool(get(row, "padding.dimensions"))
         self._lines += 1

@@ -31,14 +31,12 @@ class Rnn:
         return f"{banner(self._inference)}{'-' * 115}\n{_HEADER}{columns}\n"
 
     def row(self, row: Row) -> str:
-        return self._line(self._collector.add(row))
+        return "".join(map(self._line, self._collector.add(row)))
 
     def end(self) -> str:
-        return self._line(self._collector.take())
+        return "".join(map(self._line, self._collector.take()))
 
-    def _line(self, phases: Phases | None) -> str:
-        if phases is None:
-            return ""
+    def _line(self, phases: Phases) -> str:
         values = attributes(of_problem(phases))
         cells = [f"{values.get(name, 0):>{width}}" for name, width in _WIDTHS.items()]
         cells.append(f"{shown(microseconds(phases.get('fwd'))):>18}")

@@ -23,12 +23,12 @@ class SparseGemm:
     def row(self, row: Row) -> str:
         values = attributes(row)
         metrics = {metric["name"]: metric["value"] for metric in row.get("metrics") or ()}
-        dense_ns, speedup = metrics.get("dense_time"), metrics.get("speedup")
+        dense_us, speedup = metrics.get("dense_time"), metrics.get("speedup")
         cells = [f"{values.get(name, 0):>7}" for name in ("m", "n", "k")]
         cells += [f"{values.get(name) == 't':>7d}" for name in ("trans_a", "trans_b")]
         cells.append(f"{values.get('sparsity', 0):>11}")
         cells.append(f"{shown(microseconds(row)):>16}")
-        cells.append(f"{shown(None if dense_ns is None else int(dense_ns)):>16}")
+        cells.append(f"{shown(None if dense_us is None else int(dense_us)):>16}")
         cells.append(f"{'' if speedup is None else f'{speedup:.3f}':>20}")
         return "".join(cells) + "\n"
 

@@ -35,28 +35,29 @@ def shown(time: int | None) -> str:
 
 
 class PhaseCollector:
-    """Puts the phases of a problem, which are rows that follow one another, together."""
+    """Puts the phases of a problem, which are rows that follow one another, together; hot and cold
+    ones, which may take turns, apart."""
 
     def __init__(self) -> None:
-        self._key: object = None
-        self._phases: dict[str, Row] = {}
+        self._open: dict[object, tuple[object, dict[str, Row]]] = {}  # by cache regime
 
-    def add(self, row: Row) -> Phases | None:
+    def add(self, row: Row) -> list[Phases]:
         """Takes a row; returns the problem before it, if the row begins another."""
         values = dict(attributes(row))
         phase = str(values.pop("phase", "fwd"))
-        key = (values, get(row, "regime.cache"))
-        complete = None
-        if key != self._key or phase in self._phases:
-            complete = self.take()
-        self._key = key
-        self._phases[phase] = row
-        return complete
+        regime = get(row, "regime.cache")
+        known, phases = self._open.get(regime, (None, {}))
+        if values == known and phase not in phases:
+            phases[phase] = row
+            return []
+        self._open[regime] = (values, {phase: row})
+        return [phases] if phases else []
 
-    def take(self) -> Phases | None:
-        """The problem at hand, which is forgotten."""
-        phases, self._phases = self._phases, {}
-        return phases or None
+    def take(self) -> list[Phases]:
+        """The problems at hand, which are forgotten."""
+        left: list[Phases] = [phases for _, phases in self._open.values()]
+        self._open.clear()
+        return left
 
 
 def of_problem(phases: Phases) -> Row:

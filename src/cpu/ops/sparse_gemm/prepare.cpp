@@ -31,11 +31,13 @@ uint64_t sparse_bytes(const SparseGemm& gemm, SparseOutput output, const plugin:
 std::unique_ptr<plugin::Kernel> prepare_sparse(const SparseGemm& gemm, SparseOutput output,
                                                const plugin::Options& options, uint64_t bytes,
                                                int threads, const MakeSparseCall& make_call) {
-  require_memory_for_operands(bytes);
   const CopyPlan copies = plan_copies(touched_bytes(gemm), options);
+  const bool dense =
+      options.baseline && has_room_for_dense(gemm, needed_bytes(gemm, output, copies));
+  require_memory_for_operands(bytes);
   auto operands = std::make_unique<SparseOperands>(gemm, output, copies,
                                                    inputs_named(options.inputs), options.seed);
-  if (options.baseline && has_room_for_dense(gemm, 0))
+  if (dense)
     operands->measure_dense(options);
   else if (options.baseline)
     operands->leave_out_dense();

@@ -18,8 +18,7 @@ Parameter optional(const char* name, const char* help, const char* fallback, dou
 Parameter padding(const char* name, const char* help) {
   return {name, ParameterKind::kInteger, help, "0", {}, 0, 1e5};
 }
-Parameter third(const char* name, const char* help, const char* fallback, double minimum) {
-  Parameter parameter = optional(name, help, fallback, minimum);
+Parameter third(Parameter parameter) {
   parameter.silent_at_default = true;
   return parameter;
 }
@@ -121,11 +120,11 @@ class ConvOperation final : public Operation {
        1,
        "precision",
        "int8"},
-      third("d", "depth of the input: a third dimension", "1", 1),
-      third("t", "depth of the filter", "1", 1),
-      third("pad_d", "zeros added in front and behind", "0", 0),
-      third("stride_d", "step in depth", "1", 1),
-      third("dilation_d", "distance in depth of the filter's taps", "1", 1),
+      third(optional("d", "depth of the input: a third dimension", "1", 1)),
+      third(optional("t", "depth of the filter", "1", 1)),
+      third(padding("pad_d", "zeros added in front and behind")),
+      third(optional("stride_d", "step in depth", "1", 1)),
+      third(optional("dilation_d", "distance in depth of the filter's taps", "1", 1)),
   };
 };
 
