@@ -1,5 +1,5 @@
-// Something to compile, with nothing of ours in it: how long it takes tells how fast a machine is at
-// compiling just now, which .ci/run's limit of CPU time for the whole build is scaled by.
+// Something to compile, with nothing of ours in it: how long it takes tells how fast a machine is
+// at compiling just now, which .ci/run's limit of CPU time for the whole build is scaled by.
 #include <algorithm>
 #include <functional>
 #include <iostream>
