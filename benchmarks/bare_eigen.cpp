@@ -5,12 +5,9 @@
 //   bare_eigen m=7680 n=1500 k=2560 sparsity=0.95 [order=col|row] [seconds=2]
 #define EIGEN_DONT_PARALLELIZE
 #include <omp.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <Eigen/SparseCore>
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -18,9 +15,10 @@
 #include <string>
 #include <vector>
 
+#include "bare_loop.hpp"
+
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using Sparse = Eigen::Map<const Eigen::SparseMatrix<float, Eigen::RowMajor, int>>;
 template <int kOrder>
 using Dense = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, kOrder>;
@@ -32,12 +30,7 @@ struct Problem {
 };
 
 Problem parse(int count, char** words) {
-  std::map<std::string, std::string> values;
-  for (int i = 1; i < count; ++i) {
-    const std::string word = words[i];
-    const size_t equals = word.find('=');
-    if (equals != std::string::npos) values[word.substr(0, equals)] = word.substr(equals + 1);
-  }
+  bare::Values values = bare::values_of(count, words);
   Problem problem;
   problem.m = std::atoll(values["m"].c_str());
   problem.n = std::atoll(values["n"].c_str());
@@ -53,27 +46,12 @@ Problem parse(int count, char** words) {
   return problem;
 }
 
-// OpenMP reads its variables before main: without them, set them and begin again.
-void bind_threads(char** words) {
-  if (std::getenv("OMP_PROC_BIND")) return;
-  setenv("OMP_PROC_BIND", "true", 1);
-  setenv("OMP_PLACES", "cores", 0);
-  setenv("OMP_DYNAMIC", "false", 0);
-  execv("/proc/self/exe", words);
-}
-
 uint64_t next(uint64_t& seed) { return seed = seed * 6364136223846793005u + 1442695040888963407u; }
 float number(uint64_t& seed) { return float(int32_t(next(seed) >> 32)) * 0x1p-31f; }
 
-// Large pages, as the backend's buffers have.
 template <class T>
 T* array(size_t elements) {
-  constexpr size_t kPage = size_t{2} << 20;
-  const size_t bytes = (elements * sizeof(T) + kPage - 1) / kPage * kPage;
-  void* data = std::aligned_alloc(kPage, bytes);
-  if (!data) std::exit(1);
-  madvise(data, bytes, MADV_HUGEPAGE);
-  return static_cast<T*>(data);
+  return static_cast<T*>(bare::large_pages(elements * sizeof(T)));
 }
 
 float* dense(size_t elements, uint64_t seed) {
@@ -149,30 +127,13 @@ class Product {
   std::vector<int64_t> begins_;
 };
 
-double time_ns(const Product& product, int64_t calls) {
-  const Clock::time_point begin = Clock::now();
-  for (int64_t i = 0; i < calls; ++i) product.call();
-  return std::chrono::duration<double, std::nano>(Clock::now() - begin).count() / double(calls);
-}
-
 }  // namespace
 
 int main(int count, char** words) {
-  constexpr double kSpanNs = 2e6;  // of one sample, at least
   const Problem problem = parse(count, words);
-  bind_threads(words);
+  bare::bind_threads(words);
   const Product product(problem);
-  product.call();
-  const auto calls = int64_t(std::max(1.0, kSpanNs / time_ns(product, 1)));
-  std::vector<double> samples;
-  const Clock::time_point begin = Clock::now();
-  while (samples.size() < 5 ||
-         Clock::now() - begin < std::chrono::duration<double>(problem.seconds))
-    samples.push_back(time_ns(product, calls));
-  std::sort(samples.begin(), samples.end());
-  const double median = samples[samples.size() / 2];
-  std::printf("median_us=%.3f min_us=%.3f gflops=%.2f samples=%zu batch=%lld threads=%d\n",
-              median / 1e3, samples.front() / 1e3, product.flops() / median, samples.size(),
-              static_cast<long long>(calls), omp_get_max_threads());
+  bare::measure([&] { product.call(); }, problem.seconds, product.flops(),
+                "threads=" + std::to_string(omp_get_max_threads()));
   return 0;
 }

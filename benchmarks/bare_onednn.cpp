@@ -5,11 +5,8 @@
 //   bare_onednn m=1760 n=128 k=1760 [trans_a=n] [trans_b=n] [precision=float|bfloat16|int8]
 //               [b_type=s8|u8] [c=sum|add|none] [seconds=2]
 #include <oneapi/dnnl/dnnl.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -18,9 +15,9 @@
 #include <string>
 #include <vector>
 
-namespace {
+#include "bare_loop.hpp"
 
-using Clock = std::chrono::steady_clock;
+namespace {
 
 void check(dnnl_status_t status, const char* what) {
   if (status == dnnl_success) return;
@@ -37,12 +34,7 @@ struct Problem {
 };
 
 Problem parse(int count, char** words) {
-  std::map<std::string, std::string> values;
-  for (int i = 1; i < count; ++i) {
-    const std::string word = words[i];
-    const size_t equals = word.find('=');
-    if (equals != std::string::npos) values[word.substr(0, equals)] = word.substr(equals + 1);
-  }
+  bare::Values values = bare::values_of(count, words);
   Problem problem;
   problem.m = std::atoll(values["m"].c_str());
   problem.n = std::atoll(values["n"].c_str());
@@ -61,15 +53,6 @@ Problem parse(int count, char** words) {
   return problem;
 }
 
-// OpenMP reads its variables before main: without them, set them and begin again.
-void bind_threads(char** words) {
-  if (std::getenv("OMP_PROC_BIND")) return;
-  setenv("OMP_PROC_BIND", "true", 1);
-  setenv("OMP_PLACES", "cores", 0);
-  setenv("OMP_DYNAMIC", "false", 0);
-  execv("/proc/self/exe", words);
-}
-
 dnnl_data_type_t data_type(const std::string& name) {
   if (name == "bfloat16") return dnnl_bf16;
   if (name == "u8") return dnnl_u8;
@@ -83,11 +66,7 @@ size_t size_of(dnnl_data_type_t type) {
 
 // Large pages, and full-mantissa numbers in [-1, 1]; [-64, 63] for int8.
 void* operand(int64_t elements, dnnl_data_type_t type, uint64_t seed) {
-  constexpr size_t kPage = size_t{2} << 20;
-  const size_t bytes = (size_t(elements) * size_of(type) + kPage - 1) / kPage * kPage;
-  void* data = std::aligned_alloc(kPage, bytes);
-  if (!data) check(dnnl_out_of_memory, "allocating an operand");
-  madvise(data, bytes, MADV_HUGEPAGE);
+  void* data = bare::large_pages(size_t(elements) * size_of(type));
   for (int64_t i = 0; i < elements; ++i) {
     seed = seed * 6364136223846793005u + 1442695040888963407u;
     const float value = float(int32_t(seed >> 32)) * 0x1p-31f;
@@ -169,32 +148,14 @@ Matmul prepare(const Problem& p) {
   return matmul;
 }
 
-double time_ns(const Matmul& matmul, int64_t calls) {
-  const Clock::time_point begin = Clock::now();
-  for (int64_t i = 0; i < calls; ++i) matmul.call();
-  return std::chrono::duration<double, std::nano>(Clock::now() - begin).count() / double(calls);
-}
-
 }  // namespace
 
 int main(int count, char** words) {
-  constexpr double kSpanNs = 2e6;  // of one sample, at least
   const Problem problem = parse(count, words);
-  bind_threads(words);
+  bare::bind_threads(words);
   const Matmul matmul = prepare(problem);
-  for (int i = 0; i < 3; ++i) matmul.call();
-  const auto calls = int64_t(std::max(1.0, kSpanNs / time_ns(matmul, 3)));
-
-  std::vector<double> samples;
-  const Clock::time_point begin = Clock::now();
-  while (samples.size() < 5 ||
-         Clock::now() - begin < std::chrono::duration<double>(problem.seconds))
-    samples.push_back(time_ns(matmul, calls));
-  std::sort(samples.begin(), samples.end());
-  const double median = samples[samples.size() / 2];
   const double flops = 2.0 * double(problem.m) * double(problem.n) * double(problem.k);
-  std::printf("median_us=%.3f min_us=%.3f gflops=%.1f samples=%zu batch=%lld implementation=%s\n",
-              median / 1e3, samples.front() / 1e3, flops / median, samples.size(),
-              static_cast<long long>(calls), matmul.implementation.c_str());
+  bare::measure([&] { matmul.call(); }, problem.seconds, flops,
+                "implementation=" + matmul.implementation);
   return 0;
 }

@@ -6,11 +6,8 @@
 //                    [phase=fwd|bwd_data|bwd_filter] [precision=float|bfloat16|int8] [x_type=u8]
 //                    [seconds=2]
 #include <oneapi/dnnl/dnnl.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -19,9 +16,9 @@
 #include <string>
 #include <vector>
 
-namespace {
+#include "bare_loop.hpp"
 
-using Clock = std::chrono::steady_clock;
+namespace {
 
 void check(dnnl_status_t status, const char* what) {
   if (status == dnnl_success) return;
@@ -55,12 +52,7 @@ struct Problem {
 
 Problem parse(int count, char** words) {
   Problem problem;
-  for (int i = 1; i < count; ++i) {
-    const std::string word = words[i];
-    const size_t equals = word.find('=');
-    if (equals != std::string::npos)
-      problem.values[word.substr(0, equals)] = word.substr(equals + 1);
-  }
+  problem.values = bare::values_of(count, words);
   if (problem.flops() <= 0) {
     std::fprintf(stderr, "usage: bare_onednn_conv w=W h=H c=C n=N k=K s=S r=R [phase=...] ...\n");
     std::exit(2);
@@ -68,22 +60,10 @@ Problem parse(int count, char** words) {
   return problem;
 }
 
-// OpenMP reads its variables before main: without them, set them and begin again.
-void bind_threads(char** words) {
-  if (std::getenv("OMP_PROC_BIND")) return;
-  setenv("OMP_PROC_BIND", "true", 1);
-  setenv("OMP_PLACES", "cores", 0);
-  setenv("OMP_DYNAMIC", "false", 0);
-  execv("/proc/self/exe", words);
-}
-
 // Large pages, and full-mantissa numbers in [-1, 1]; [-64, 63] or [0, 127] for 8 bits. In whatever
 // order the library stores them.
 void* operand(size_t bytes, dnnl_data_type_t type, uint64_t seed) {
-  constexpr size_t kPage = size_t{2} << 20;
-  void* data = std::aligned_alloc(kPage, (bytes + kPage - 1) / kPage * kPage);
-  if (!data) check(dnnl_out_of_memory, "allocating an operand");
-  madvise(data, bytes, MADV_HUGEPAGE);
+  void* data = bare::large_pages(bytes);
   const size_t size = type == dnnl_f32 || type == dnnl_s32 ? 4 : type == dnnl_bf16 ? 2 : 1;
   for (size_t i = 0; i < bytes / size; ++i) {
     seed = seed * 6364136223846793005u + 1442695040888963407u;
@@ -186,31 +166,14 @@ Convolution prepare(const Problem& problem) {
   return conv;
 }
 
-double time_ns(const Convolution& conv, int64_t calls) {
-  const Clock::time_point begin = Clock::now();
-  for (int64_t i = 0; i < calls; ++i) conv.call();
-  return std::chrono::duration<double, std::nano>(Clock::now() - begin).count() / double(calls);
-}
-
 }  // namespace
 
 int main(int count, char** words) {
-  constexpr double kSpanNs = 2e6;  // of one sample, at least
   const Problem problem = parse(count, words);
-  bind_threads(words);
+  bare::bind_threads(words);
   const Convolution conv = prepare(problem);
-  for (int i = 0; i < 3; ++i) conv.call();
-  const auto calls = int64_t(std::max(1.0, kSpanNs / time_ns(conv, 3)));
-
   const double seconds = std::atof(problem.text("seconds", "2").c_str());
-  std::vector<double> samples;
-  const Clock::time_point begin = Clock::now();
-  while (samples.size() < 5 || Clock::now() - begin < std::chrono::duration<double>(seconds))
-    samples.push_back(time_ns(conv, calls));
-  std::sort(samples.begin(), samples.end());
-  const double median = samples[samples.size() / 2];
-  std::printf("median_us=%.3f min_us=%.3f gflops=%.1f samples=%zu batch=%lld implementation=%s\n",
-              median / 1e3, samples.front() / 1e3, problem.flops() / median, samples.size(),
-              static_cast<long long>(calls), conv.implementation.c_str());
+  bare::measure([&] { conv.call(); }, seconds, problem.flops(),
+                "implementation=" + conv.implementation);
   return 0;
 }

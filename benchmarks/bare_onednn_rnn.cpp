@@ -6,11 +6,8 @@
 //   bare_onednn_rnn cell=lstm hidden=512 batch=16 timesteps=25 [phase=fwd|bwd] [mode=training]
 //                   [precision=float|bfloat16] [inputs=1] [weights=any|plain] [seconds=2]
 #include <oneapi/dnnl/dnnl.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -20,9 +17,10 @@
 #include <string>
 #include <vector>
 
+#include "bare_loop.hpp"
+
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using Description = const_dnnl_memory_desc_t;
 constexpr auto kOverwrite = dnnl_rnn_flags_diff_weights_overwrite;  // else gradients add up
 
@@ -48,12 +46,7 @@ struct Layer {
 };
 
 Layer parse(int count, char** words) {
-  std::map<std::string, std::string> values;
-  for (int i = 1; i < count; ++i) {
-    const std::string word = words[i];
-    const size_t equals = word.find('=');
-    if (equals != std::string::npos) values[word.substr(0, equals)] = word.substr(equals + 1);
-  }
+  bare::Values values = bare::values_of(count, words);
   Layer layer;
   const auto text = [&](const char* name, std::string& into) {
     if (values.count(name)) into = values[name];
@@ -72,22 +65,9 @@ Layer parse(int count, char** words) {
   return layer;
 }
 
-// OpenMP reads its variables before main: without them, set them and begin again.
-void bind_threads(char** words) {
-  if (std::getenv("OMP_PROC_BIND")) return;
-  setenv("OMP_PROC_BIND", "true", 1);
-  setenv("OMP_PLACES", "cores", 0);
-  setenv("OMP_DYNAMIC", "false", 0);
-  execv("/proc/self/exe", words);
-}
-
 // Large pages, and full-mantissa numbers in [-scale, scale].
 void* operand(size_t bytes, dnnl_data_type_t type, float scale) {
-  constexpr size_t kPage = size_t{2} << 20;
-  bytes = (bytes + kPage) / kPage * kPage;
-  void* data = std::aligned_alloc(kPage, bytes);
-  if (!data) check(dnnl_out_of_memory, "allocating an operand");
-  madvise(data, bytes, MADV_HUGEPAGE);
+  void* data = bare::large_pages(bytes);
   static uint64_t seed = 1;
   for (size_t i = 0; i < bytes / (type == dnnl_bf16 ? 2 : 4); ++i) {
     seed = seed * 6364136223846793005u + 1442695040888963407u;
@@ -264,18 +244,11 @@ Primitive bind(const Layer& layer, dnnl_engine_t engine, dnnl_primitive_desc_t d
   return made;
 }
 
-double time_ns(const Primitive& primitive, int64_t calls) {
-  const Clock::time_point begin = Clock::now();
-  for (int64_t i = 0; i < calls; ++i) primitive.call();
-  return std::chrono::duration<double, std::nano>(Clock::now() - begin).count() / double(calls);
-}
-
 }  // namespace
 
 int main(int count, char** words) {
-  constexpr double kSpanNs = 2e6;  // of one sample, at least
   const Layer layer = parse(count, words);
-  bind_threads(words);
+  bare::bind_threads(words);
   dnnl_engine_t engine = nullptr;
   CHECK(dnnl_engine_create(&engine, dnnl_cpu, 0));
   Memories memories;
@@ -290,17 +263,7 @@ int main(int count, char** words) {
   }
   const char* name = nullptr;
   CHECK(dnnl_primitive_desc_query(description, dnnl_query_impl_info_str, 0, &name));
-  timed.call();
-  const auto calls = int64_t(std::max(1.0, kSpanNs / time_ns(timed, 1)));
-
-  std::vector<double> samples;
-  const Clock::time_point begin = Clock::now();
-  while (samples.size() < 5 || Clock::now() - begin < std::chrono::duration<double>(layer.seconds))
-    samples.push_back(time_ns(timed, calls));
-  std::sort(samples.begin(), samples.end());
-  const double median = samples[samples.size() / 2];
-  std::printf("median_us=%.3f min_us=%.3f gflops=%.1f samples=%zu batch=%lld implementation=%s\n",
-              median / 1e3, samples.front() / 1e3, layer.flops() / median, samples.size(),
-              static_cast<long long>(calls), name);
+  bare::measure([&] { timed.call(); }, layer.seconds, layer.flops(),
+                std::string("implementation=") + name);
   return 0;
 }
