@@ -2,6 +2,7 @@
 #include "deepbench/plugin.hpp"
 #include "implementation.hpp"
 #include "kernel.hpp"
+#include "onednn/onednn_implementation.hpp"
 #include "onednn/primitive_call.hpp"
 #include "operand_store.hpp"
 #include "ops/conv/onednn_operands.hpp"
@@ -51,14 +52,8 @@ class ConvCall final : public PrimitiveCall {
   ConvOperands& operands_;
 };
 
-class OnednnConv final : public Implementation {
+class OnednnConv final : public OnednnImplementation {
  public:
-  LibraryFacts library() override {
-    const Library& library = Api::instance().library();
-    if (!library.loaded()) return {"", "", library.reason()};
-    return {Api::instance().version(), library.path(), ""};
-  }
-
   void supports(const plugin::Problem& problem, const plugin::Options& options) override {
     plan(problem, options);
   }

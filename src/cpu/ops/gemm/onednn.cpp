@@ -2,6 +2,7 @@
 #include "deepbench/plugin.hpp"
 #include "implementation.hpp"
 #include "kernel.hpp"
+#include "onednn/onednn_implementation.hpp"
 #include "onednn/primitive_call.hpp"
 #include "operand_store.hpp"
 #include "ops/gemm/onednn_plan.hpp"
@@ -75,14 +76,8 @@ class SgemmCall final : public Call {
   const GemmOperands& operands_;
 };
 
-class OnednnGemm final : public Implementation {
+class OnednnGemm final : public OnednnImplementation {
  public:
-  LibraryFacts library() override {
-    const Library& library = Api::instance().library();
-    if (!library.loaded()) return {"", "", library.reason()};
-    return {Api::instance().version(), library.path(), ""};
-  }
-
   void supports(const plugin::Problem& problem, const plugin::Options& options) override {
     plan(problem, options);
   }

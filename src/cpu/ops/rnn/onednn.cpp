@@ -4,6 +4,7 @@
 #include "deepbench/plugin.hpp"
 #include "implementation.hpp"
 #include "kernel.hpp"
+#include "onednn/onednn_implementation.hpp"
 #include "onednn/primitive_call.hpp"
 #include "operand_store.hpp"
 #include "ops/rnn/onednn_int8.hpp"
@@ -145,14 +146,8 @@ class LayerCall final : public Pass {
   double reorder_ns_ = 0;
 };
 
-class OnednnRnn final : public Implementation {
+class OnednnRnn final : public OnednnImplementation {
  public:
-  LibraryFacts library() override {
-    const Library& library = Api::instance().library();
-    if (!library.loaded()) return {"", "", library.reason()};
-    return {Api::instance().version(), library.path(), ""};
-  }
-
   void supports(const plugin::Problem& problem, const plugin::Options& options) override {
     plan(problem, options);
   }

@@ -1,0 +1,18 @@
+// What every operation through oneDNN answers alike.
+#pragma once
+
+#include "implementation.hpp"
+#include "onednn/api.hpp"
+
+namespace deepbench::cpu::onednn {
+
+class OnednnImplementation : public Implementation {
+ public:
+  LibraryFacts library() final {
+    const Library& library = Api::instance().library();
+    if (!library.loaded()) return {"", "", library.reason()};
+    return {Api::instance().version(), library.path(), ""};
+  }
+};
+
+}  // namespace deepbench::cpu::onednn
