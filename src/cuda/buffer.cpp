@@ -13,6 +13,7 @@
 namespace deepbench::cuda {
 namespace {
 
+constexpr uint64_t kAll = std::numeric_limits<uint64_t>::max();
 constexpr uint64_t kSmallStride = 256, kLargeStride = uint64_t{1} << 21;
 
 // Small arrays lie as near to each other as alignment permits, large ones on pages of their own:
@@ -33,6 +34,12 @@ nvidia::cudaError_t take_from_pool(void** data, uint64_t bytes, const Stream& st
 }
 
 }  // namespace
+
+uint64_t saturating_add(uint64_t a, uint64_t b) { return b > kAll - a ? kAll : a + b; }
+
+uint64_t saturating_multiply(uint64_t a, uint64_t b) {
+  return b != 0 && a > kAll / b ? kAll : a * b;
+}
 
 Buffer::Buffer(uint64_t bytes) : bytes_(bytes) {
   if (bytes == 0) return;
@@ -80,10 +87,19 @@ Copies::Copies(uint64_t bytes, uint64_t copies)
     : bytes_(bytes), count_(copies), stride_(stride_of(bytes)), buffer_(needed(bytes, copies)) {}
 
 uint64_t Copies::needed(uint64_t bytes, uint64_t copies) {
-  constexpr uint64_t kAll = std::numeric_limits<uint64_t>::max();
   if (bytes > kAll / 2 || copies == 0) return bytes;
-  const uint64_t stride = stride_of(bytes);
-  return stride > kAll / copies ? kAll : stride * copies;
+  return saturating_multiply(stride_of(bytes), copies);
+}
+
+void Copies::clear(const Stream& stream) const {
+  for (uint64_t copy = 0; copy < count_; ++copy)
+    CUDA_CHECK(cudart().cudaMemsetAsync(at(copy), 0, bytes_, stream.get()));
+}
+
+void Copies::replicate(const Stream& stream) const {
+  for (uint64_t copy = 1; copy < count_; ++copy)
+    CUDA_CHECK(cudart().cudaMemcpyAsync(at(copy), at(0), bytes_, nvidia::cudaMemcpyDeviceToDevice,
+                                        stream.get()));
 }
 
 }  // namespace deepbench::cuda

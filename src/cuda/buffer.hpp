@@ -9,6 +9,10 @@ namespace deepbench::cuda {
 
 class Stream;
 
+// Sizes that do not fit are the largest number, which no device has.
+uint64_t saturating_add(uint64_t a, uint64_t b);
+uint64_t saturating_multiply(uint64_t a, uint64_t b);
+
 // Memory of the current device, aligned to 256 bytes at least; not initialised. It comes from the
 // device's pool where there is one, in the order of the device's stream: taking and giving back
 // then cost microseconds and do not wait.
@@ -74,6 +78,10 @@ class Copies {
   uint64_t bytes() const { return bytes_; }
   uint64_t count() const { return count_; }
   static uint64_t needed(uint64_t bytes, uint64_t copies);  // saturates
+
+  // Both are given to the stream.
+  void clear(const Stream& stream) const;      // zeros, in all copies
+  void replicate(const Stream& stream) const;  // copy 0 into all others
 
  private:
   uint64_t bytes_ = 0, count_ = 0, stride_ = 0;

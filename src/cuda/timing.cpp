@@ -2,6 +2,7 @@
 #include "timing.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <mutex>
 
@@ -17,6 +18,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr uint64_t kMostGraphCalls = 4096;  // more are several graphs, each with its own span
 constexpr size_t kMostGraphs = 64;
+constexpr double kSpanNs = 500e3, kMostCalls = 1000;    // of time_calls
 constexpr std::chrono::milliseconds kThrottleEvery{5};  // asking NVML takes tens of microseconds
 
 double elapsed_ns(Clock::time_point begin, Clock::time_point end) {
@@ -140,6 +142,22 @@ void CallTimer::enqueue_span(Span span, bool capturing) {
 
 void CallTimer::enqueue_calls(Span span) {
   for (uint64_t call = 0; call < span.second; ++call) enqueue_((span.first + call) % plan_.copies);
+}
+
+double time_calls(Stream& stream, const Enqueue& enqueue) {
+  CallTimer timer(stream, {}, enqueue);
+  const auto time = [&timer](uint64_t count) {
+    const deepbench_request request = {sizeof request, count, DEEPBENCH_LAUNCH_BEST, 0};
+    deepbench_batch batch = {};
+    batch.struct_size = sizeof batch;
+    timer.time(request, batch);
+    return batch.elapsed_ns / double(count);
+  };
+  const auto count = uint64_t(std::clamp(kSpanNs / time(1), 1.0, kMostCalls));
+  std::array<double, 3> samples;
+  for (double& sample : samples) sample = time(count);
+  std::sort(samples.begin(), samples.end());
+  return samples[1];
 }
 
 }  // namespace deepbench::cuda

@@ -50,4 +50,8 @@ class CallTimer {
   uint32_t flags_ = 0;  // of the batch
 };
 
+// What one call takes of the device, as kernels are timed: over spans that are long enough, the
+// median of three.
+double time_calls(Stream& stream, const Enqueue& enqueue);
+
 }  // namespace deepbench::cuda

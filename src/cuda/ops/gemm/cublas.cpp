@@ -7,7 +7,7 @@
 
 #include "check.hpp"
 #include "implementation.hpp"
-#include "ops/gemm/gemm_kernel.hpp"
+#include "ops/gemm/gemm_call.hpp"
 #include "ops/gemm/types.hpp"
 
 namespace deepbench::cuda {
@@ -42,9 +42,9 @@ Session& session(const Stream& stream) {
 
 class CublasCall final : public GemmCall {
  public:
-  CublasCall(const GemmLayout& layout, uint64_t workspace_bytes, Stream& stream)
-      : name_(layout.name),
-        run_(layout.run),
+  CublasCall(const GemmOperands& operands, uint64_t workspace_bytes, Stream& stream)
+      : GemmCall(operands),
+        run_(operands.layout().run),
         types_(gemm_types(run_.precision)),
         workspace_(workspace_bytes),
         library_(cublas()),
@@ -54,33 +54,35 @@ class CublasCall final : public GemmCall {
 
   ~CublasCall() override { release_workspace(); }
 
-  void enqueue(const GemmOperands& operands, uint64_t copy) override {
-    take_workspace();
-    CUDA_CHECK_STATUS(cublasGemmEx, call(operands, copy));
-  }
-
   // The library cannot be asked whether it has a kernel: it is tried.
-  nvidia::cublasStatus_t try_out(const GemmOperands& operands) {
+  nvidia::cublasStatus_t try_out() {
     take_workspace();
-    return call(operands, 0);
+    return call(0);
   }
 
   void describe(plugin::Sink& sink) const override {
     sink.text("library", "cublas " + report<nvidia::Cublas>().version);
-    sink.text("algorithm", "cublasGemmEx" + (name_ == "plain" ? "" : " " + name_));
+    const std::string& layout = operands().layout().name;
+    sink.text("algorithm", "cublasGemmEx" + (layout == "plain" ? "" : " " + layout));
     sink.integer("workspace_bytes", int64_t(workspace_.bytes()));
   }
 
+ protected:
+  void multiply(uint64_t copy) override {
+    take_workspace();
+    CUDA_CHECK_STATUS(cublasGemmEx, call(copy));
+  }
+
  private:
-  nvidia::cublasStatus_t call(const GemmOperands& operands, uint64_t copy) const {
+  nvidia::cublasStatus_t call(uint64_t copy) const {
     const auto operation = [](bool transposed) {
       return transposed ? nvidia::CUBLAS_OP_T : nvidia::CUBLAS_OP_N;
     };
     return library_.cublasGemmEx(session_.handle, operation(run_.trans_a), operation(run_.trans_b),
-                                 int(run_.m), int(run_.n), int(run_.k), &one_, operands.a(copy),
-                                 types_.a, int(run_.rows_a()), operands.b(copy), types_.b,
-                                 int(run_.rows_b()), &one_, operands.c(copy), types_.c, int(run_.m),
-                                 types_.compute, nvidia::CUBLAS_GEMM_DEFAULT);
+                                 int(run_.m), int(run_.n), int(run_.k), &one_, operands().a(copy),
+                                 types_.a, int(run_.rows_a()), operands().b(copy), types_.b,
+                                 int(run_.rows_b()), &one_, operands().c(copy), types_.c,
+                                 int(run_.m), types_.compute, nvidia::CUBLAS_GEMM_DEFAULT);
   }
 
   // The handle is everybody's, the workspace is this kernel's; none, of 0 bytes, must be set too.
@@ -98,7 +100,6 @@ class CublasCall final : public GemmCall {
     session_.owner = nullptr;
   }
 
-  std::string name_;
   Gemm run_;
   GemmTypes types_;
   Buffer workspace_;
@@ -121,7 +122,7 @@ class CublasGemm final : public Implementation {
 
   uint64_t memory_needed(const plugin::Problem& problem, const plugin::Options& options) override {
     const GemmLayout chosen = layout(gemm_problem(problem), options);
-    return chosen.needed_bytes(plan_gemm_copies(chosen, options), workspace(options));
+    return chosen.needed_bytes(plan_copies(chosen.touched_bytes(), options), workspace(options));
   }
 
   std::vector<std::string> candidates(const plugin::Problem& problem,
@@ -136,12 +137,12 @@ class CublasGemm final : public Implementation {
                                           const plugin::Options& options) override {
     const GemmLayout chosen = layout(gemm_problem(problem), options);
     Stream& stream = Stream::of(options.device);
-    const plugin::CopyPlan copies = plan_gemm_copies(chosen, options);
+    const plugin::CopyPlan copies = plan_copies(chosen.touched_bytes(), options);
     auto operands = std::make_unique<GemmOperands>(chosen, copies, inputs_named(options.inputs),
                                                    options.seed, stream);
-    auto call = std::make_unique<CublasCall>(chosen, workspace(options), stream);
+    auto call = std::make_unique<CublasCall>(*operands, workspace(options), stream);
     if (chosen.run.precision.precision == Precision::kInt8) require_kernel(*call, *operands);
-    return std::make_unique<GemmKernel>(stream, copies, std::move(operands), std::move(call));
+    return std::make_unique<PreparedKernel>(stream, copies, std::move(operands), std::move(call));
   }
 
  private:
@@ -163,7 +164,7 @@ class CublasGemm final : public Implementation {
 
   // 8-bit integers have kernels for some leading dimensions only.
   static void require_kernel(CublasCall& call, GemmOperands& operands) {
-    const nvidia::cublasStatus_t status = call.try_out(operands);
+    const nvidia::cublasStatus_t status = call.try_out();
     if (status == nvidia::CUBLAS_STATUS_NOT_SUPPORTED ||
         status == nvidia::CUBLAS_STATUS_INVALID_VALUE)
       plugin::unsupported(std::string("cublasGemmEx takes no int8 operands of these dimensions: ") +
@@ -175,7 +176,7 @@ class CublasGemm final : public Implementation {
   static GemmLayout layout(const Gemm& gemm, const plugin::Options& options) {
     for (const GemmLayout& known : layouts(gemm, options))
       if (options.candidate.empty() || options.candidate == known.name) return known;
-    unknown_gemm_candidate("cublas", options.candidate);
+    unknown_candidate("cublas", options.candidate);
   }
 };
 

@@ -2,7 +2,7 @@
 #include "check.hpp"
 #include "implementation.hpp"
 #include "ops/gemm/cublaslt_plan.hpp"
-#include "ops/gemm/gemm_kernel.hpp"
+#include "ops/gemm/gemm_call.hpp"
 
 namespace deepbench::cuda {
 namespace lt {
@@ -10,8 +10,9 @@ namespace {
 
 class Call final : public GemmCall {
  public:
-  Call(Plan plan, Stream& stream)
-      : plan_(std::move(plan)),
+  Call(Plan plan, const GemmOperands& operands, Stream& stream)
+      : GemmCall(operands),
+        plan_(std::move(plan)),
         descriptors_(plan_.layout.run),
         workspace_(plan_.workspace_bytes),
         library_(cublaslt()),
@@ -19,19 +20,20 @@ class Call final : public GemmCall {
         stream_(stream.get()),
         one_(gemm_types(plan_.layout.run.precision).scale) {}
 
-  void enqueue(const GemmOperands& operands, uint64_t copy) override {
-    CUDA_CHECK(library_.cublasLtMatmul(
-        handle_, descriptors_.operation.get(), &one_, operands.a(copy), descriptors_.a.get(),
-        operands.b(copy), descriptors_.b.get(), &one_, operands.c(copy), descriptors_.c.get(),
-        operands.d(copy), descriptors_.c.get(), &plan_.algo, workspace_.data(), workspace_.bytes(),
-        stream_));
-  }
-
   void describe(plugin::Sink& sink) const override {
     sink.text("library", "cublaslt " + version());
     sink.text("algorithm", plan_.layout.name + ": " + plan_.algorithm.text());
     sink.integer("workspace_bytes", int64_t(plan_.workspace_bytes));
     sink.real("planning_ns", plan_.planning_ns);
+  }
+
+ protected:
+  void multiply(uint64_t copy) override {
+    CUDA_CHECK(library_.cublasLtMatmul(
+        handle_, descriptors_.operation.get(), &one_, operands().a(copy), descriptors_.a.get(),
+        operands().b(copy), descriptors_.b.get(), &one_, operands().c(copy), descriptors_.c.get(),
+        operands().d(copy), descriptors_.c.get(), &plan_.algo, workspace_.data(),
+        workspace_.bytes(), stream_));
   }
 
  private:
@@ -57,7 +59,8 @@ class CublasLtGemm final : public Implementation {
 
   uint64_t memory_needed(const plugin::Problem& problem, const plugin::Options& options) override {
     const Plan plan = plan_gemm(gemm_problem(problem), options);
-    return plan.layout.needed_bytes(plan_gemm_copies(plan.layout, options), plan.workspace_bytes);
+    return plan.layout.needed_bytes(plan_copies(plan.layout.touched_bytes(), options),
+                                    plan.workspace_bytes);
   }
 
   std::vector<std::string> candidates(const plugin::Problem& problem,
@@ -69,11 +72,11 @@ class CublasLtGemm final : public Implementation {
                                           const plugin::Options& options) override {
     Plan plan = plan_gemm(gemm_problem(problem), options);
     Stream& stream = Stream::of(options.device);
-    const plugin::CopyPlan copies = plan_gemm_copies(plan.layout, options);
+    const plugin::CopyPlan copies = plan_copies(plan.layout.touched_bytes(), options);
     auto operands = std::make_unique<GemmOperands>(
         plan.layout, copies, inputs_named(options.inputs), options.seed, stream);
-    auto call = std::make_unique<Call>(std::move(plan), stream);
-    return std::make_unique<GemmKernel>(stream, copies, std::move(operands), std::move(call));
+    auto call = std::make_unique<Call>(std::move(plan), *operands, stream);
+    return std::make_unique<PreparedKernel>(stream, copies, std::move(operands), std::move(call));
   }
 };
 

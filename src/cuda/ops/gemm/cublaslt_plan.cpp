@@ -7,7 +7,7 @@
 #include <mutex>
 
 #include "check.hpp"
-#include "ops/gemm/gemm_kernel.hpp"
+#include "ops/gemm/gemm_call.hpp"
 
 namespace deepbench::cuda::lt {
 namespace {
@@ -258,7 +258,7 @@ Plan plan_gemm(const Gemm& gemm, const plugin::Options& options) {
   if (named) {
     candidate = {};
     if (!parse_candidate(options.candidate, &candidate))
-      unknown_gemm_candidate("cublaslt", options.candidate);
+      unknown_candidate("cublaslt", options.candidate);
   }
   for (const GemmLayout& layout : gemm_layouts(gemm, options, /*in_place=*/false)) {
     if (named && layout.name != candidate.layout) continue;
@@ -268,7 +268,7 @@ Plan plan_gemm(const Gemm& gemm, const plugin::Options& options) {
                                          : plan_algorithm(query, candidate);
     if (plan) return std::move(*plan);
   }
-  if (named) unknown_gemm_candidate("cublaslt", options.candidate);
+  if (named) unknown_candidate("cublaslt", options.candidate);
   refuse(gemm, options);
 }
 

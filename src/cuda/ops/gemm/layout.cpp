@@ -2,7 +2,6 @@
 #include "ops/gemm/layout.hpp"
 
 #include <algorithm>
-#include <limits>
 
 #include "buffer.hpp"
 
@@ -13,19 +12,9 @@ constexpr int64_t kMostPadded = int64_t{1} << 48;  // beyond, no library's index
 constexpr int64_t kTensorCoreGrain = 16;           // of 8-bit elements: 16 bytes
 constexpr int64_t kInt8Grain = 4;                  // leading dimensions of 32 bits
 
-uint64_t add(uint64_t a, uint64_t b) {
-  return b > std::numeric_limits<uint64_t>::max() - a ? std::numeric_limits<uint64_t>::max()
-                                                      : a + b;
-}
-
-uint64_t multiply(uint64_t a, uint64_t b) {
-  return b != 0 && a > std::numeric_limits<uint64_t>::max() / b
-             ? std::numeric_limits<uint64_t>::max()
-             : a * b;
-}
-
 uint64_t matrix_bytes(int64_t rows, int64_t columns, deepbench_type type) {
-  return multiply(multiply(uint64_t(rows), uint64_t(columns)), uint64_t(size_of(type)));
+  return saturating_multiply(saturating_multiply(uint64_t(rows), uint64_t(columns)),
+                             uint64_t(size_of(type)));
 }
 
 bool is_int8(const Gemm& gemm) { return gemm.precision.precision == Precision::kInt8; }
@@ -111,9 +100,10 @@ uint64_t GemmLayout::plain_a_bytes() const {
 uint64_t GemmLayout::plain_b_bytes() const { return matrix_bytes(asked.k, asked.n, asked.b_type); }
 
 uint64_t GemmLayout::touched_bytes() const {
-  uint64_t bytes = add(add(a_bytes(), b_bytes()), multiply(c_bytes(), in_place ? 1 : 2));
-  if (a == Conversion::kInCall) bytes = add(bytes, plain_a_bytes());
-  if (b == Conversion::kInCall) bytes = add(bytes, plain_b_bytes());
+  uint64_t bytes = saturating_add(saturating_add(a_bytes(), b_bytes()),
+                                  saturating_multiply(c_bytes(), in_place ? 1 : 2));
+  if (a == Conversion::kInCall) bytes = saturating_add(bytes, plain_a_bytes());
+  if (b == Conversion::kInCall) bytes = saturating_add(bytes, plain_b_bytes());
   return bytes;
 }
 
@@ -122,14 +112,14 @@ uint64_t GemmLayout::needed_bytes(const plugin::CopyPlan& plan, uint64_t workspa
     if (conversion == Conversion::kNone) return uint64_t{0};
     return Copies::needed(bytes, conversion == Conversion::kInCall ? plan.copies : 1);
   };
-  uint64_t bytes =
-      add(Copies::needed(a_bytes(), plan.copies), Copies::needed(b_bytes(), plan.copies));
-  bytes = add(bytes, Copies::needed(c_bytes(), plan.copies));
+  uint64_t bytes = saturating_add(Copies::needed(a_bytes(), plan.copies),
+                                  Copies::needed(b_bytes(), plan.copies));
+  bytes = saturating_add(bytes, Copies::needed(c_bytes(), plan.copies));
   // D; in place, the first values of C.
-  bytes = add(bytes, Copies::needed(c_bytes(), in_place ? 1 : plan.copies));
-  bytes = add(bytes, plain(a, plain_a_bytes()));
-  bytes = add(bytes, plain(b, plain_b_bytes()));
-  return add(add(bytes, workspace_bytes), plan.flush_bytes);
+  bytes = saturating_add(bytes, Copies::needed(c_bytes(), in_place ? 1 : plan.copies));
+  bytes = saturating_add(bytes, plain(a, plain_a_bytes()));
+  bytes = saturating_add(bytes, plain(b, plain_b_bytes()));
+  return saturating_add(saturating_add(bytes, workspace_bytes), plan.flush_bytes);
 }
 
 std::vector<GemmLayout> gemm_layouts(const Gemm& asked, const plugin::Options& options,

@@ -1,7 +1,6 @@
 // Filling, converting, poisoning and reading the operands of a matrix product.
 #include "ops/gemm/operands.hpp"
 
-#include <algorithm>
 #include <array>
 #include <map>
 #include <mutex>
@@ -10,13 +9,6 @@
 #include "timing.hpp"
 
 namespace deepbench::cuda {
-namespace {
-
-constexpr int64_t kManyCalls = 1 << 20;
-constexpr double kConversionSpanNs = 500e3, kMostConversions = 1000;
-
-}  // namespace
-
 struct GemmOperands::Input {
   deepbench_type type;
   uint32_t stream;
@@ -56,15 +48,15 @@ GemmOperands::GemmOperands(const GemmLayout& layout, const plugin::CopyPlan& pla
   make_input(input_a(), a_, plain_a_, once_a);
   make_input(input_b(), b_, plain_b_, once_b);
   convert_beforehand(once_a, once_b);
-  replicate(a_);
-  replicate(b_);
+  a_.replicate(stream_);
+  b_.replicate(stream_);
   make_outputs();
   stream_.synchronize();
 }
 
 void GemmOperands::make_input(const Input& input, Copies& stored, Copies& plain,
                               Copies& temporary) {
-  if (layout_.is_padded()) zero(stored);
+  if (layout_.is_padded()) stored.clear(stream_);
   if (input.conversion == Conversion::kNone) {
     fill(input.stored(stored.at(0)), inputs_, seed_, input.stream, stream_);
     return;
@@ -75,14 +67,14 @@ void GemmOperands::make_input(const Input& input, Copies& stored, Copies& plain,
   Copies& source = in_call ? plain : temporary;
   source = Copies(bytes, in_call ? count_ : 1);
   fill(input.plain(source.at(0)), inputs_, seed_, input.stream, stream_);
-  replicate(source);
+  source.replicate(stream_);
 }
 
 void GemmOperands::make_outputs() {
   c_ = Copies(layout_.c_bytes(), count_);
-  if (layout_.is_padded()) zero(c_);
+  if (layout_.is_padded()) c_.clear(stream_);
   fill(c_matrix(0), inputs_, seed_, Gemm::kStreamC, stream_);
-  replicate(c_);
+  c_.replicate(stream_);
   if (layout_.in_place) {
     first_c_ = Buffer(c_.bytes());
     CUDA_CHECK(cudart().cudaMemcpyAsync(first_c_.data(), c_.at(0), c_.bytes(),
@@ -90,7 +82,7 @@ void GemmOperands::make_outputs() {
     return;
   }
   d_ = Copies(layout_.c_bytes(), count_);
-  if (layout_.is_padded()) zero(d_);
+  if (layout_.is_padded()) d_.clear(stream_);
   poison();
 }
 
@@ -117,24 +109,7 @@ void GemmOperands::convert_beforehand(const Copies& plain_a, const Copies& plain
                                       int64_t(plain_b.count())};
   const std::lock_guard<std::mutex> lock(mutex);
   const auto at = known.find(key);
-  conversion_ns_ = at != known.end() ? at->second : known[key] = time_conversion(convert_all);
-}
-
-// As calls are timed: over spans that are long enough, the median of three.
-double GemmOperands::time_conversion(const std::function<void(uint64_t)>& convert_all) const {
-  CallTimer timer(stream_, {}, convert_all);
-  const auto time = [&timer](uint64_t count) {
-    const deepbench_request request = {sizeof request, count, DEEPBENCH_LAUNCH_BEST, 0};
-    deepbench_batch batch = {};
-    batch.struct_size = sizeof batch;
-    timer.time(request, batch);
-    return batch.elapsed_ns / double(count);
-  };
-  const auto count = uint64_t(std::clamp(kConversionSpanNs / time(1), 1.0, kMostConversions));
-  std::array<double, 3> samples;
-  for (double& sample : samples) sample = time(count);
-  std::sort(samples.begin(), samples.end());
-  return samples[1];
+  conversion_ns_ = at != known.end() ? at->second : known[key] = time_calls(stream_, convert_all);
 }
 
 void GemmOperands::convert(uint64_t copy) const {
@@ -142,22 +117,6 @@ void GemmOperands::convert(uint64_t copy) const {
     transpose(input_a().plain(plain_a_.at(copy)), input_a().stored(a_.at(copy)), stream_);
   if (layout_.b == Conversion::kInCall)
     transpose(input_b().plain(plain_b_.at(copy)), input_b().stored(b_.at(copy)), stream_);
-}
-
-int64_t GemmOperands::calls_in_range() const {
-  return deepbench::calls_in_range(layout_.asked, inputs_ == Inputs::kUniform, kManyCalls);
-}
-
-void GemmOperands::zero(const Copies& copies) const {
-  for (uint64_t copy = 0; copy < copies.count(); ++copy)
-    CUDA_CHECK(cudart().cudaMemsetAsync(copies.at(copy), 0, copies.bytes(), stream_.get()));
-}
-
-// Copy 0 into all others.
-void GemmOperands::replicate(const Copies& copies) const {
-  for (uint64_t copy = 1; copy < copies.count(); ++copy)
-    CUDA_CHECK(cudart().cudaMemcpyAsync(copies.at(copy), copies.at(0), copies.bytes(),
-                                        nvidia::cudaMemcpyDeviceToDevice, stream_.get()));
 }
 
 Matrix GemmOperands::c_matrix(uint64_t copy) const {

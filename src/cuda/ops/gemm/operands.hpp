@@ -3,24 +3,21 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
+#include <string>
 
 #include "buffer.hpp"
 #include "operand.hpp"
 #include "ops/gemm/layout.hpp"
-#include "stream.hpp"
+#include "prepared_kernel.hpp"
 
 namespace deepbench::cuda {
 
-class GemmOperands {
+class GemmOperands final : public Operands {
  public:
   GemmOperands(const GemmLayout& layout, const plugin::CopyPlan& plan, Inputs inputs, uint64_t seed,
                Stream& stream);
 
   const GemmLayout& layout() const { return layout_; }
-  uint64_t copies() const { return a_.count(); }
-  // In place: how many products can be added to C before a sum might leave C's range.
-  int64_t calls_in_range() const;
 
   void* a(uint64_t copy) const { return a_.at(copy); }
   void* b(uint64_t copy) const { return b_.at(copy); }
@@ -29,14 +26,13 @@ class GemmOperands {
 
   // Gives to the stream what every call has to convert; nothing for most layouts.
   void convert(uint64_t copy) const;
-  // Of what was converted beforehand: the time of one conversion of all of it.
-  double conversion_ns() const { return conversion_ns_; }
 
-  void restore();
-  void poison();
-  deepbench_scan scan(uint64_t copy) const;
-  void project(uint64_t copy, uint64_t rows, uint64_t seed, double* sums) const;
-  void read(uint64_t copy, const uint64_t* indices, size_t count, double* values) const;
+  void describe(plugin::Sink& sink) const override;
+  void restore() override;
+  void poison() override;
+  deepbench_scan scan(uint64_t copy) const override;
+  void project(uint64_t copy, uint64_t rows, uint64_t seed, double* sums) const override;
+  void read(uint64_t copy, const uint64_t* indices, size_t count, double* values) const override;
 
  private:
   // One of A and B.
@@ -46,11 +42,15 @@ class GemmOperands {
   void make_input(const Input& input, Copies& stored, Copies& plain, Copies& temporary);
   void make_outputs();
   void convert_beforehand(const Copies& plain_a, const Copies& plain_b);
-  double time_conversion(const std::function<void(uint64_t)>& convert_all) const;
   Matrix output(uint64_t copy) const;
   Matrix c_matrix(uint64_t copy) const;
-  void zero(const Copies& copies) const;
-  void replicate(const Copies& copies) const;
+  // In place: how many products can be added to C before a sum might leave C's range.
+  int64_t calls_in_range() const;
+  void describe_padding(plugin::Sink& sink) const;
+  void describe_rounding(plugin::Sink& sink) const;
+  void describe_accumulator(plugin::Sink& sink) const;
+  void describe_conversion(plugin::Sink& sink) const;
+  std::string converted(Conversion when) const;
 
   GemmLayout layout_;
   Inputs inputs_;
@@ -59,7 +59,7 @@ class GemmOperands {
   Copies a_, b_, c_, d_;
   Copies plain_a_, plain_b_;  // Conversion::kInCall: what every call converts
   Buffer first_c_;            // in place: what restore() brings back
-  double conversion_ns_ = 0;
+  double conversion_ns_ = 0;  // of one conversion of all that was converted beforehand
 };
 
 }  // namespace deepbench::cuda

@@ -11,11 +11,12 @@
 #include "deepbench/ops/memory/memory.hpp"
 #include "device.hpp"
 #include "implementation.hpp"
-#include "kernel.hpp"
 #include "kernels/jit.hpp"
 #include "libraries.hpp"
 #include "operand.hpp"
 #include "ops/memory/host_copies.hpp"
+#include "prepared_kernel.hpp"
+#include "requirements.hpp"
 
 namespace deepbench::cuda {
 namespace {
@@ -40,16 +41,12 @@ bool crosses(const Memory& memory) {
 uint64_t device_arrays(const Memory& memory) { return memory.kind == MemoryKind::kCopy ? 2 : 1; }
 uint64_t images(const Memory& memory) { return crosses(memory) ? 1 : 0; }
 
-uint64_t saturating_sum(uint64_t left, uint64_t right) {
-  return left + right < left ? ~uint64_t{0} : left + right;
-}
-
 uint64_t needed_bytes(const Memory& memory, const plugin::CopyPlan& plan) {
   const auto bytes = uint64_t(memory.bytes);
   uint64_t total = plan.flush_bytes;
   for (uint64_t i = 0; i < device_arrays(memory); ++i)
-    total = saturating_sum(total, Copies::needed(bytes, plan.copies));
-  return saturating_sum(total, images(memory) * bytes);
+    total = saturating_add(total, Copies::needed(bytes, plan.copies));
+  return saturating_add(total, images(memory) * bytes);
 }
 
 Matrix matrix_of(void* data, uint64_t words) {
@@ -244,9 +241,7 @@ class RuntimeMemory final : public Implementation {
   }
 
   void supports(const plugin::Problem& problem, const plugin::Options& options) override {
-    if (const LibraryReport& nvrtc = report<nvidia::Nvrtc>(); !nvrtc.usable())
-      plugin::unsupported("memory needs our own kernels, and NVRTC to compile them: " +
-                          nvrtc.reason);
+    require_our_kernels("memory");
     inputs_named(options.inputs);
     method(problem, options);
   }
@@ -281,9 +276,7 @@ class RuntimeMemory final : public Implementation {
 
  private:
   static plugin::CopyPlan plan(const Memory& memory, const plugin::Options& options) {
-    return plugin::plan_copies(uint64_t(memory.traffic()), options,
-                               device_facts(options.device).l2_bytes,
-                               device_facts(options.device).memory_bytes);
+    return plan_copies(uint64_t(memory.traffic()), options);
   }
 
   std::string method(const plugin::Problem& problem, const plugin::Options& options) {

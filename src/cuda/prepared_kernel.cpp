@@ -1,0 +1,55 @@
+// The library-independent part of a prepared call.
+#include "prepared_kernel.hpp"
+
+#include "device.hpp"
+
+namespace deepbench::cuda {
+
+PreparedKernel::PreparedKernel(Stream& stream, const plugin::CopyPlan& plan,
+                               std::unique_ptr<Operands> operands,
+                               std::unique_ptr<LibraryCall> call)
+    : DeviceKernel(stream, plan), operands_(std::move(operands)), call_(std::move(call)) {}
+
+void PreparedKernel::describe(plugin::Sink& sink) const {
+  call_->describe(sink);
+  plan().describe(sink);
+  operands_->describe(sink);
+}
+
+void PreparedKernel::restore() {
+  where().enter();
+  operands_->restore();
+}
+
+void PreparedKernel::poison_outputs() {
+  where().enter();
+  operands_->poison();
+}
+
+void PreparedKernel::read_output(const uint64_t* indices, size_t count, double* values) {
+  where().enter();
+  operands_->read(last_copy(), indices, count, values);
+}
+
+void PreparedKernel::scan_output(deepbench_scan& scan) {
+  where().enter();
+  const size_t size = scan.struct_size;
+  scan = operands_->scan(last_copy());
+  scan.struct_size = size;
+}
+
+void PreparedKernel::project_output(uint64_t rows, uint64_t seed, double* sums) {
+  where().enter();
+  operands_->project(last_copy(), rows, seed, sums);
+}
+
+plugin::CopyPlan plan_copies(uint64_t touched_bytes, const plugin::Options& options) {
+  const DeviceFacts& device = device_facts(options.device);
+  return plugin::plan_copies(touched_bytes, options, device.l2_bytes, device.memory_bytes);
+}
+
+void unknown_candidate(const std::string& library, const std::string& candidate) {
+  plugin::invalid(library + " has no candidate '" + candidate + "' for this problem");
+}
+
+}  // namespace deepbench::cuda

@@ -1,0 +1,67 @@
+// A prepared call of a library, whatever the operation: its operands and the library's part. An
+// operation derives from Operands once, and each of its libraries from LibraryCall.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "kernel.hpp"
+
+namespace deepbench::cuda {
+
+// The library's part of a kernel.
+class LibraryCall {
+ public:
+  virtual ~LibraryCall() = default;
+
+  // Gives one call on this copy of the operands to the stream, without waiting for it. Called
+  // within a capture too: nothing here may allocate or synchronise.
+  virtual void enqueue(uint64_t copy) = 0;
+
+  // library, algorithm, workspace_bytes, planning_ns and whatever else only the library knows.
+  virtual void describe(plugin::Sink& sink) const = 0;
+};
+
+// The operands of a call in device memory, and what verification asks of the result. Elements are
+// counted in the operation's documented order, whatever the library's layout.
+class Operands {
+ public:
+  virtual ~Operands() = default;
+
+  // in_place, restore_every, padded.*, fill.*, conversions and notes on them.
+  virtual void describe(plugin::Sink& sink) const { (void)sink; }
+  virtual void restore() {}
+  virtual void poison() = 0;
+  virtual deepbench_scan scan(uint64_t copy) const = 0;
+  virtual void project(uint64_t copy, uint64_t rows, uint64_t seed, double* sums) const = 0;
+  virtual void read(uint64_t copy, const uint64_t* indices, size_t count, double* values) const = 0;
+};
+
+class PreparedKernel final : public DeviceKernel {
+ public:
+  PreparedKernel(Stream& stream, const plugin::CopyPlan& plan, std::unique_ptr<Operands> operands,
+                 std::unique_ptr<LibraryCall> call);
+
+  void describe(plugin::Sink& sink) const override;
+  void restore() override;
+  void poison_outputs() override;
+  void read_output(const uint64_t* indices, size_t count, double* values) override;
+  void scan_output(deepbench_scan& scan) override;
+  void project_output(uint64_t rows, uint64_t seed, double* sums) override;
+
+ protected:
+  void enqueue(uint64_t copy) override { call_->enqueue(copy); }
+
+ private:
+  std::unique_ptr<Operands> operands_;
+  std::unique_ptr<LibraryCall> call_;  // after operands_: it holds pointers into them
+};
+
+// The plan of copies for calls that touch so many bytes on the options' device.
+plugin::CopyPlan plan_copies(uint64_t touched_bytes, const plugin::Options& options);
+
+// The candidate that was asked for is none of this library's.
+[[noreturn]] void unknown_candidate(const std::string& library, const std::string& candidate);
+
+}  // namespace deepbench::cuda

@@ -1,0 +1,47 @@
+// NVRTC, and the compute capability that a precision begins with.
+#include "requirements.hpp"
+
+#include "device.hpp"
+#include "libraries.hpp"
+
+namespace deepbench::cuda {
+namespace {
+
+// 10 times major and minor.
+int capability_needed(Precision precision) {
+  switch (precision) {
+    case Precision::kFp8E4m3:
+    case Precision::kFp8E5m2:
+      return 89;
+    case Precision::kBfloat16:
+    case Precision::kTf32:
+      return 80;
+    case Precision::kInt8:
+      return 75;
+    default:
+      return 0;
+  }
+}
+
+std::string capability_text(int capability) {
+  return std::to_string(capability / 10) + "." + std::to_string(capability % 10);
+}
+
+}  // namespace
+
+void require_our_kernels(const std::string& op) {
+  if (const LibraryReport& nvrtc = report<nvidia::Nvrtc>(); !nvrtc.usable())
+    plugin::unsupported(
+        op + " needs our own kernels for its operands, and NVRTC to compile them: " + nvrtc.reason);
+}
+
+void require_units(const PrecisionInfo& precision, int device) {
+  const DeviceFacts& facts = device_facts(device);
+  const int capability = 10 * facts.major + facts.minor;
+  const int needed = capability_needed(precision.precision);
+  if (capability < needed)
+    plugin::unsupported(std::string(precision.name) + " needs a device of compute capability " +
+                        capability_text(needed) + "; this one has " + capability_text(capability));
+}
+
+}  // namespace deepbench::cuda
