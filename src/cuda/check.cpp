@@ -69,8 +69,29 @@ Text text_of(cublasStatus_t status, const Place& place) {
   return text.text == text.name ? Text{text.library, text.name, ""} : text;
 }
 
-// cuBLAS has a run time of its own inside, whose last error ours does not know: only a call that
-// reaches the device tells whether the context still lives.
+// What the library itself says of its last error is longer than the status' name.
+Text text_of(cudnnStatus_t status) {
+  Text text = {"cudnn", std::to_string(int(status)), ""};
+  if (!report<Cudnn>().usable()) return text;
+  text.name = or_number(cudnn().cudnnGetErrorString(status), status);
+  if (cudnn().cudnnGetLastErrorString) {
+    char last[1024] = "";
+    cudnn().cudnnGetLastErrorString(last, sizeof last);
+    text.text = std::string(last).substr(0, std::string_view(last).find('\n'));
+  }
+  return text;
+}
+
+Text text_of(cusparseStatus_t status) {
+  Text text = {"cusparse", std::to_string(int(status)), ""};
+  if (!report<Cusparse>().usable()) return text;
+  text.name = or_number(cusparse().cusparseGetErrorName(status), status);
+  text.text = or_nothing(cusparse().cusparseGetErrorString(status));
+  return text;
+}
+
+// Libraries have a run time of their own inside, whose last error ours does not know: only a call
+// that reaches the device tells whether the context still lives.
 cudaError_t sticky_error() {
   if (!report<Cudart>().usable()) return cudaSuccess;
   for (const cudaError_t error : {cudart().cudaPeekAtLastError(), cudart().cudaDeviceSynchronize()})
@@ -105,6 +126,31 @@ deepbench_status meaning(cublasStatus_t status) {
   }
 }
 
+// cuDNN's thousands are the kind of error.
+deepbench_status meaning(cudnnStatus_t status) {
+  switch (status) {
+    case CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED:
+    case CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED:
+      return DEEPBENCH_OUT_OF_MEMORY;
+    default:
+      return status / 1000 == CUDNN_STATUS_NOT_SUPPORTED / 1000 ? DEEPBENCH_UNSUPPORTED
+                                                                : DEEPBENCH_FAILED;
+  }
+}
+
+deepbench_status meaning(cusparseStatus_t status) {
+  switch (status) {
+    case CUSPARSE_STATUS_ALLOC_FAILED:
+    case CUSPARSE_STATUS_INSUFFICIENT_RESOURCES:
+      return DEEPBENCH_OUT_OF_MEMORY;
+    case CUSPARSE_STATUS_NOT_SUPPORTED:
+    case CUSPARSE_STATUS_ARCH_MISMATCH:
+      return DEEPBENCH_UNSUPPORTED;
+    default:
+      return DEEPBENCH_FAILED;
+  }
+}
+
 deepbench_status meaning(nvmlReturn_t status) {
   switch (status) {
     case NVML_ERROR_GPU_IS_LOST:
@@ -118,6 +164,17 @@ deepbench_status meaning(nvmlReturn_t status) {
     default:
       return DEEPBENCH_FAILED;
   }
+}
+
+// Throws what a library says that has a run time of its own inside.
+[[noreturn]] void fail_of_library(deepbench_status meaning, Text text, const Place& place) {
+  if (meaning == DEEPBENCH_FAILED)
+    if (const cudaError_t cause = sticky_error()) {
+      const Text of_cause = text_of(cause);
+      text.text = of_cause.name + ": " + of_cause.text;
+      fail(DEEPBENCH_DEVICE_LOST, text, place);
+    }
+  fail(meaning, text, place);
 }
 
 }  // namespace
@@ -159,15 +216,16 @@ void check(nvrtcResult status, const Place& place) {
 }
 
 void check(cublasStatus_t status, const Place& place) {
-  if (status == CUBLAS_STATUS_SUCCESS) return;
-  Text text = text_of(status, place);
-  if (meaning(status) == DEEPBENCH_FAILED)
-    if (const cudaError_t cause = sticky_error()) {
-      const Text of_cause = text_of(cause);
-      text.text = of_cause.name + ": " + of_cause.text;
-      fail(DEEPBENCH_DEVICE_LOST, text, place);
-    }
-  fail(meaning(status), text, place);
+  if (status != CUBLAS_STATUS_SUCCESS)
+    fail_of_library(meaning(status), text_of(status, place), place);
+}
+
+void check(cudnnStatus_t status, const Place& place) {
+  if (status != CUDNN_STATUS_SUCCESS) fail_of_library(meaning(status), text_of(status), place);
+}
+
+void check(cusparseStatus_t status, const Place& place) {
+  if (status != CUSPARSE_STATUS_SUCCESS) fail_of_library(meaning(status), text_of(status), place);
 }
 
 void check(nvmlReturn_t status, const Place& place) {

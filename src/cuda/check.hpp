@@ -21,6 +21,8 @@ void check(nvidia::CUresult status, const Place& place);
 void check(nvidia::cudaError_t status, const Place& place);
 void check(nvidia::nvrtcResult status, const Place& place);
 void check(nvidia::cublasStatus_t status, const Place& place);
+void check(nvidia::cudnnStatus_t status, const Place& place);
+void check(nvidia::cusparseStatus_t status, const Place& place);
 void check(nvidia::nvmlReturn_t status, const Place& place);
 
 // Whether the error is one that ends the process' use of the device.

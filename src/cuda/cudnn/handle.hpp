@@ -1,0 +1,13 @@
+// cuDNN's handles.
+#pragma once
+
+#include "libraries.hpp"
+#include "stream.hpp"
+
+namespace deepbench::cuda {
+
+// One for each device, made on first use; it stays on the device's stream. Throws plugin::Error
+// where the library cannot be used.
+nvidia::cudnnHandle_t cudnn_handle(const Stream& stream);
+
+}  // namespace deepbench::cuda

@@ -1,0 +1,27 @@
+// Making cuSPARSE's handles.
+#include "cusparse/handle.hpp"
+
+#include <map>
+#include <mutex>
+
+#include "check.hpp"
+
+namespace deepbench::cuda {
+
+nvidia::cusparseHandle_t cusparse_handle(const Stream& stream) {
+  static std::mutex mutex;
+  static std::map<int, nvidia::cusparseHandle_t>
+      handles;  // never destroyed: the process ends first
+  const std::lock_guard<std::mutex> lock(mutex);
+  nvidia::cusparseHandle_t& known = handles[stream.device()];
+  if (!known) {
+    stream.enter();
+    nvidia::cusparseHandle_t made = nullptr;
+    CUDA_CHECK(cusparse().cusparseCreate(&made));
+    CUDA_CHECK(cusparse().cusparseSetStream(made, stream.get()));
+    known = made;
+  }
+  return known;
+}
+
+}  // namespace deepbench::cuda
