@@ -42,8 +42,8 @@ class Operation:
     def group_by(self) -> str:
         """The attribute whose rows a report may fold into one, or ''."""
     @property
-    def operands(self) -> list[str]:
-        """What its operands are called, as in constant=a; empty where nothing names them."""
+    def constants(self) -> list[str]:
+        """The operands that may be constant in an application, as in constant=a."""
     @property
     def parameters(self) -> list[Parameter]: ...
 

@@ -131,6 +131,7 @@ void describe_processor(int threads, plugin::Sink& sink) {
   if (ours.l2_bytes > 0) sink.integer("cache.l2_bytes", ours.l2_bytes);
   sink.integer("memory_bytes", memory.total_bytes);
   sink.integer("memory_available_bytes", memory.available_bytes);
+  sink.integer("shares_host_memory", 1);
   sink.real("min_total_ns", kSpansNs);
   sink.real("row_limit_ns", kRowLimitNs);
   sink.text("isa", isa().text());

@@ -11,7 +11,7 @@ from deepbench.cli.errors import UsageError, shown, suggestion
 from deepbench.cli.options import RunOptions, quoted
 from deepbench.cli.precision_defaults import default_precision
 from deepbench.cli.selection import Parse, Selection, Wanted
-from deepbench.cli.words import operand_names
+from deepbench.cli.words import constant_names
 
 Json = Mapping[str, Any]
 
@@ -87,19 +87,17 @@ def quick(wanted: Sequence[Wanted]) -> list[Wanted]:
 
 
 def _check_constants(wanted: Sequence[Wanted], options: RunOptions) -> None:
-    """Refuses constant operands that no operation of the run has. Raises UsageError."""
+    """Refuses constant operands that no operation of the run can have. Raises UsageError."""
     ops = list(dict.fromkeys(one.problem.op for one in wanted))
-    known = operand_names(ops)
+    known = constant_names(ops)
     given = options.rows.get("constant")
     named = [("--constant", name) for name in (given.split(",") if given is not None else ())]
-    if known:  # operations that nothing runs yet name no operands
-        named += [("'# constant'", name) for one in wanted for name in one.constant]
+    named += [("'# constant'", name) for one in wanted for name in one.constant]
     for where, name in named:
         if name not in known:
-            has = f"it has {' '.join(known)}" if known else "none of its operands may be constant"
             raise UsageError(
-                f"{where}: {' '.join(ops)} has no operand {shown(name)}"
-                f"{suggestion(name, known)}; {has}"
+                f"{where}: {' '.join(ops)} has no operand {shown(name)} that may be constant"
+                f"{suggestion(name, known)}; it has {' '.join(known) or 'none'}"
             )
 
 

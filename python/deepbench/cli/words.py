@@ -107,9 +107,9 @@ def parameter_names() -> set[str]:
     return {parameter.name for operation in operations for parameter in operation.parameters}
 
 
-def operand_names(ops: Iterable[str]) -> list[str]:
-    """What the operands of these operations are called."""
-    names = [name for op in ops for name in operation(op).operands]
+def constant_names(ops: Iterable[str]) -> list[str]:
+    """The operands of these operations that may be constant in an application."""
+    names = [name for op in ops for name in operation(op).constants]
     return list(dict.fromkeys(names))
 
 

@@ -43,8 +43,8 @@ void bind_operation(py::module_& module) {
       .def_property_readonly("example", &Operation::example)
       .def_property_readonly("group_by", &Operation::group_by,
                              "The attribute whose rows a report folds into one, or ''.")
-      .def_property_readonly("operands", &Operation::operands,
-                             "What its operands are called, as in constant=a.")
+      .def_property_readonly("constants", &Operation::constants,
+                             "The operands that may be constant, as in constant=a.")
       .def_property_readonly("parameters", &Operation::parameters);
   module.def("operations", &deepbench::operations, py::return_value_policy::reference,
              "All operations, in the order that lists show them.");

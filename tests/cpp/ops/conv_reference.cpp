@@ -234,6 +234,31 @@ TEST_CASE("conv: mutants of the output fail, wherever they are") {
   }
 }
 
+// What a sum of all outputs would hardly tell, in the types with the widest bounds.
+TEST_CASE("conv: layers without width and height are compared in full while that is affordable") {
+  const std::string layer = "w=4 h=4 c=64 s=4 r=4";
+  for (const std::string words : {" n=1 k=17000 phase=fwd", " n=2 k=9000 phase=fwd"}) {
+    const Problem problem = Problem::parse("conv " + layer + words + " precision=bfloat16");
+    CAPTURE(problem.str());
+    const Expectation expected = expect(problem);
+    const std::vector<double> right = NaiveConv(conv_problem(problem)).output();
+    CHECK(expected.what == "all " + std::to_string(right.size()) + " outputs");
+    REQUIRE(expected.indices.size() == right.size());
+    CHECK(failures(expected, right) == 0);
+    for (size_t at = 0; at < right.size(); at += right.size() / 7 + 1) {
+      std::vector<double> output = right;
+      output[at] = 0;  // about its own size off
+      CHECK(failures(expected, output) == (std::abs(right[at]) > expected.bounds[at]));
+      output = right;
+      output[at] += 4;
+      CHECK(failures(expected, output) == 1);
+    }
+  }
+  const Expectation larger = expect(Problem::parse("conv w=7 h=7 c=512 n=3 k=4096 s=7 r=7"));
+  CHECK(larger.indices.size() > 3000);  // of 12288
+  CHECK(larger.projection_rows == 3);
+}
+
 // Sums kept in half: each product and each partial sum rounded to 11 bits.
 std::vector<double> summed_in_half(const Conv& conv) {
   const std::vector<double> exact = NaiveConv(conv).output();

@@ -72,15 +72,13 @@ TEST_CASE("rnn: what makes no sense is one clear line") {
         std::string::npos);
 }
 
-TEST_CASE("rnn: operands are named in the order of their streams") {
-  const std::vector<std::string> names = find_operation("rnn").operands();
-  CHECK(names[Rnn::kStreamX] == "x");
-  CHECK(names[Rnn::kStreamWx] == "wx");
-  CHECK(names[Rnn::kStreamU] == "u");
-  CHECK(names[Rnn::kStreamB] == "b");
-  CHECK(names[Rnn::kStreamH0] == "h0");
-  CHECK(names[Rnn::kStreamC0] == "c0");
-  CHECK(names[Rnn::kStreamDy] == "dy");
+TEST_CASE("rnn: of 8-bit steps what moves is bytes") {
+  const auto bytes = [](const std::string& words) {
+    const Problem problem = Problem::parse("rnn cell=lstm hidden=64 batch=2 timesteps=5 " + words);
+    return problem.operation().work(problem).bytes;
+  };
+  CHECK(bytes("mode=inference precision=int8") == 4 * 64 * 64 + 2 * 5 * 2 * 64);
+  CHECK(bytes("mode=inference") == 4 * bytes("mode=inference precision=int8"));
 }
 
 }  // namespace

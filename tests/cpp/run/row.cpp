@@ -40,6 +40,35 @@ TEST_CASE("a problem that does not fit the memory is refused before it is prepar
             .status == Status::kOk);
 }
 
+// C's 10^8 rows are projected: three sums and a bound each, at a time.
+TEST_CASE("what verification takes counts where it shares the memory") {
+  const std::string problem = "gemm m=100000000 n=1 k=1";
+  const std::string device =
+      "memory_needed 1000000000; emit describe_device memory_available_bytes 3500000000;";
+  const std::string host = "emit describe_device shares_host_memory 1;";
+  const Result row = fake_row(device + host, problem, "check=yes");
+  CHECK(row.status == Status::kOutOfMemory);
+  CHECK(row.reason ==
+        "needs 0.93 GiB of memory and 2.98 GiB to be verified; 3.26 GiB are available (--no-verify "
+        "measures without)");
+  CHECK(fake_row(device + host, problem, "check=yes verify=no").status == Status::kOk);
+  CHECK(fake_row(device + host, problem, "check=yes once=yes").status == Status::kOk);
+  const Result apart = fake_row("memory_needed 1; emit describe_device memory_available_bytes 2",
+                                "gemm m=400000000000000000 n=1 k=1", "check=yes");
+  CHECK(apart.status == Status::kOutOfMemory);
+  CHECK(apart.reason.find("of host memory to be verified; ") != std::string::npos);
+}
+
+TEST_CASE("what no memory holds is not blamed on the library") {
+  const std::string script =
+      "fail supports unsupported no such kernel; emit describe_device memory_available_bytes ";
+  const std::string problem = "gemm m=1024 n=1024 k=1024";  // 12 MiB, and C once more
+  const Result row = fake_row(script + "5000000", problem);
+  CHECK(row.status == Status::kOutOfMemory);
+  CHECK(row.reason == "its operands alone take 0.01 GiB of memory; 0 GiB are available");
+  CHECK(fake_row(script + "9000000", problem).reason == "no such kernel");
+}
+
 TEST_CASE("a failure in any slot of a row is its reason") {
   for (const std::string slot :
        {"supports", "memory_needed", "prepare", "describe_kernel", "time_batch"}) {
@@ -89,6 +118,14 @@ TEST_CASE("what a kernel says of itself is on the row") {
   CHECK(row.observed.integer("power_capped_samples") > 0);
   CHECK(row.regime.threads == 1);
   CHECK(row.device_name == "Fake device 0");
+}
+
+TEST_CASE("a row that is wrong has no figures of its kernel either") {
+  const std::string script = "emit describe_kernel metric.dense_time 2.5 us lower;";
+  CHECK(fake_row(script, kProblem).metrics.size() == 1);
+  const Result row = fake_row(script + "mutant zero_tile", kProblem);
+  CHECK(row.status == Status::kIncorrect);
+  CHECK(row.metrics.empty());
 }
 
 TEST_CASE("energy is measured when it is asked for, over a span of its own") {

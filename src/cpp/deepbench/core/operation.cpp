@@ -28,6 +28,8 @@ size_t edit_distance(std::string_view a, std::string_view b) {
 
 Evidence Operation::evidence(const Problem&) const { return Evidence::kInputs; }
 
+double Operation::verification_bytes(const Problem&) const { return 0; }
+
 std::vector<Metric> Operation::derived(const Problem&, const Attributes&, double) const {
   return {};
 }

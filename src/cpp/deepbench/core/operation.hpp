@@ -53,9 +53,9 @@ class DEEPBENCH_API Operation {
   virtual const std::vector<Parameter>& parameters() const = 0;
   // The attribute whose rows a report folds into one ("phase"), or nothing.
   virtual std::string group_by() const { return ""; }
-  // What its operands are called where options and facts name them (constant=a, fill.b), in the
-  // order of their fill.h streams; none where nothing names them.
-  virtual std::vector<std::string> operands() const { return {}; }
+  // The operands that may be constant in an application and that libraries then store otherwise
+  // beforehand: what constant=a may name.
+  virtual std::vector<std::string> constants() const { return {}; }
 
   // Checks that go beyond one parameter's range; throws InvalidProblem.
   virtual void validate(const Problem& problem) const = 0;
@@ -69,6 +69,8 @@ class DEEPBENCH_API Operation {
   // What expect() needs beside the inputs for this problem.
   virtual Evidence evidence(const Problem& problem) const;
   virtual Expectation expect(const Problem& problem, const Conditions& conditions) const;
+  // Host memory that expect() and the comparison take, where it grows with the problem; 0: little.
+  virtual double verification_bytes(const Problem& problem) const;
 
   // The parameter called `name`, or nullptr.
   const Parameter* find(std::string_view name) const;

@@ -111,6 +111,10 @@ void RunOptions::apply(std::string_view text) {
   }
 }
 
+bool RunOptions::verifies(const Operation& operation) const {
+  return verify && !once && operation.has_reference();
+}
+
 bool RunOptions::is_constant(std::string_view operands) const {
   const std::vector<std::string> all = split(operands);
   return std::all_of(all.begin(), all.end(), [this](const std::string& operand) {

@@ -8,6 +8,7 @@
 
 #include "deepbench/core/attributes.hpp"
 #include "deepbench/core/export.hpp"
+#include "deepbench/core/operation.hpp"
 #include "deepbench/measure/options.hpp"
 
 namespace deepbench {
@@ -36,6 +37,8 @@ struct DEEPBENCH_API RunOptions {
   // Sets what `text` gives and keeps the rest. Throws InvalidProblem for an unknown key or value.
   void apply(std::string_view text);
 
+  // Whether the operation's results are to be verified, and can be.
+  bool verifies(const Operation& operation) const;
   // Whether the operand, or each of several ("a,b"), is.
   bool is_constant(std::string_view operands) const;
   // The candidate that `algorithm` names; "" where it names a way to choose.

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
+#include "deepbench/core/host_memory.hpp"
 #include "deepbench/core/operation.hpp"
 #include "deepbench/core/status.hpp"
 #include "deepbench/run/choose.hpp"
@@ -24,6 +26,19 @@ double spent_ns(const Stages& stages) {
 
 std::string gibibytes(double bytes) {
   return to_text(std::round(bytes / (1 << 30) * 100) / 100) + " GiB";
+}
+
+// `what` for the call, and for its verification.
+void require_room(double call, double verification, double available, const std::string& what) {
+  if (available <= 0 || call + verification <= available) return;
+  const std::string left = gibibytes(available) + " are available";
+  if (verification == 0)
+    throw RowFailure(Status::kOutOfMemory,
+                     "needs " + gibibytes(call) + " of " + what + "; " + left);
+  throw RowFailure(Status::kOutOfMemory,
+                   "needs " + (call > 0 ? gibibytes(call) + " of " + what + " and " : "") +
+                       gibibytes(verification) + (call > 0 ? "" : " of " + what) +
+                       " to be verified; " + left + " (--no-verify measures without)");
 }
 
 // Whether two measurements tell the same.
@@ -114,8 +129,23 @@ void RowMaker::refuse_candidate(const std::string& asked) const {
                                          (ids.empty() ? "; it has none" : "; it has" + known));
 }
 
+// Where operands fill more than the memory, libraries refuse with reasons that lead elsewhere.
+void RowMaker::require_size() const {
+  const double least = row_.work.bytes / 2;  // no operand counts more than twice
+  const double available = device_.real("memory_available_bytes", 0);
+  if (available > 0 && least > available)
+    throw RowFailure(Status::kOutOfMemory, "its operands alone take " + gibibytes(least) +
+                                               " of memory; " + gibibytes(available) +
+                                               " are available");
+}
+
 void RowMaker::require_support() const {
-  backend_.supports(problem_, options_.for_plugin(""));
+  try {
+    backend_.supports(problem_, options_.for_plugin(""));
+  } catch (const RowFailure& failure) {
+    if (failure.status() == Status::kUnsupported) require_size();
+    throw;
+  }
   const std::string asked = options_.named_candidate();
   if (asked.empty()) return;
   try {
@@ -126,14 +156,22 @@ void RowMaker::require_support() const {
   }
 }
 
-// Said before the machine swaps or kills us.
+// Said before the machine swaps or kills us. Verification takes host memory, and the backend's own
+// reference the device's, while the kernel holds what it needs.
 void RowMaker::require_memory() const {
+  const Operation& operation = problem_.operation();
   const Attributes options = options_.for_plugin(options_.named_candidate());
   const double needed = double(backend_.memory_needed(problem_, options));
   const double available = device_.real("memory_available_bytes", device_.real("memory_bytes", 0));
-  if (available > 0 && needed > available)
-    throw RowFailure(Status::kOutOfMemory, "needs " + gibibytes(needed) + " of memory; " +
-                                               gibibytes(available) + " are available");
+  require_room(needed, 0, available, "memory");
+  if (!options_.verifies(operation)) return;
+
+  double on_device = 0, on_host = operation.verification_bytes(problem_);
+  if (operation.evidence(problem_) == Evidence::kReference)
+    on_device = double(backend_.memory_needed(problem_, options_.for_reference()));
+  if (device_.integer("shares_host_memory")) on_device += std::exchange(on_host, 0);
+  require_room(needed, on_device, available, "memory");
+  require_room(0, on_host, host_memory_available(), "host memory");
 }
 
 void RowMaker::measure(const std::string& candidate) {
@@ -223,21 +261,22 @@ void RowMaker::take(const Trial& trial) {
 }
 
 void RowMaker::take_notes_and_metrics(const Attributes& facts) {
+  const bool counts = row_.samples && row_.verification.state != Verification::State::kFailed;
   for (const auto& [name, value] : facts.items()) {
     if (starts_with(name, "note.")) row_.notes.push_back(to_text(value));
     if (starts_with(name, "padded.")) row_.padded.set(name.substr(7), value);
-    if (starts_with(name, "metric.") && !facts.text(name + ".unit").empty()) {
+    if (counts && starts_with(name, "metric.") && !facts.text(name + ".unit").empty()) {
       const std::string how = facts.text(name + ".unit");
       const size_t gap = std::min(how.rfind(' '), how.size());
       const std::string better = gap < how.size() ? how.substr(gap + 1) : "lower";
       row_.metrics.push_back({name.substr(7), how.substr(0, gap), better, facts.real(name)});
     }
   }
-  if (row_.samples && row_.verification.state != Verification::State::kFailed) {
+  if (counts) {
     for (Metric& metric : problem_.operation().derived(problem_, facts, row_.median_ns()))
       row_.metrics.push_back(std::move(metric));
   }
-  if (row_.conversion && row_.samples) {
+  if (row_.conversion && counts) {
     const double call_ns = row_.median_ns();
     row_.metrics.push_back({"call", "ns", "lower", call_ns});
     row_.metrics.push_back({"conversion", "ns", "lower", row_.conversion->ns});

@@ -30,6 +30,7 @@ class RowMaker {
  private:
   void require_support() const;
   void refuse_candidate(const std::string& asked) const;
+  void require_size() const;
   void require_memory() const;
   void measure(const std::string& candidate);
   void measure_best();

@@ -44,6 +44,9 @@ class PaddedRows {
   }
 
   double* row(int64_t i) { return padded_.data() + i * pitch(); }
+  double bytes(int64_t rows) const {
+    return double(sizeof(double)) * double(rows) * double(width_ + pitch());
+  }
 
  private:
   int64_t pitch() const { return length_ * stride_ + kRowLanes; }
@@ -102,15 +105,25 @@ class Direct {
     return u % c_.stride_w * phase_length_ + u / c_.stride_w;
   }
 
+  int64_t threads() const { return int64_t(c_.flops() / 2 / kWorkOfThread); }
+
+  static int64_t rows_together(int64_t rows, int64_t width, int64_t channels) {
+    const int64_t most = std::min(kBlock / width, kBlockSums / width / channels);
+    return std::clamp<int64_t>(most, 1, rows);
+  }
+
+  static double of_doubles(double count) { return double(sizeof(double)) * count; }
+  double of_threads(double block) const {
+    return block * double(std::clamp<int64_t>(threads(), 1, parallel_width()));
+  }
+
   // Splits `planes` of `rows` of `width` into blocks of whose rows each has `channels` sums, and
   // calls body(plane, rows of the block).
   template <class Body>
   void for_blocks(int64_t planes, int64_t rows, int64_t width, int64_t channels,
                   const Body& body) const {
-    const int64_t most = std::min(kBlock / width, kBlockSums / width / channels);
-    const int64_t blocks = up(rows, std::clamp<int64_t>(most, 1, rows));
-    const auto threads = int64_t(c_.flops() / 2 / kWorkOfThread);
-    parallel_tasks(planes * blocks, threads, [&](int64_t task) {
+    const int64_t blocks = up(rows, rows_together(rows, width, channels));
+    parallel_tasks(planes * blocks, threads(), [&](int64_t task) {
       const int64_t block = task % blocks;
       body(task / blocks, Span{rows * block / blocks, rows * (block + 1) / blocks});
     });
@@ -131,6 +144,14 @@ class Forward : public Direct {
     for_blocks(c_.n * c_.groups * depth_, height_, width_, c_.group_k(),
                [&](int64_t plane, Span ps) { add_block(plane, ps, y.data()); });
     return y;
+  }
+
+  // Of the result, and of a block for each thread.
+  double bytes() const {
+    const int64_t ps = rows_together(height_, width_, c_.group_k());
+    const double sums = double(c_.group_k() * ps) * double(whole_lanes(width_));
+    return of_doubles(double(c_.y_size())) +
+           of_threads(of_doubles(sums) + rows_of_x().bytes(rows_of_x({0, ps}).size()));
   }
 
  private:
@@ -184,6 +205,14 @@ class BackwardData : public Direct {
     for_blocks(c_.n * c_.groups * c_.d, c_.h, c_.w, c_.group_c(),
                [&](int64_t plane, Span hs) { add_block(plane, hs, dx.data()); });
     return dx;
+  }
+
+  double bytes() const {
+    const int64_t hs = rows_together(c_.h, c_.w, c_.group_c());
+    const int64_t ps = std::min(height_, (hs + (c_.r - 1) * c_.dilation_h) / c_.stride_h + 1);
+    const PaddedRows rows(width_, reach(), 1, reach() + phase_length_);
+    const double sums = double(c_.group_c() * hs) * double(row_pitch());
+    return of_doubles(double(c_.x_size())) + of_threads(of_doubles(sums) + rows.bytes(ps));
   }
 
  private:
@@ -257,11 +286,9 @@ class BackwardFilter : public Direct {
 
   // The batch is split as well, where there are few filters.
   std::vector<double> run() const {
-    const int64_t pairs = c_.k * c_.group_c(), size = c_.w_size();
-    const int64_t parts = std::clamp<int64_t>(up(kParts, pairs), 1, c_.n);
+    const int64_t pairs = c_.k * c_.group_c(), size = c_.w_size(), parts = this->parts();
     std::vector<double> partial(size_t(parts * size));
-    const auto threads = int64_t(c_.flops() / 2 / kWorkOfThread);
-    parallel_tasks(pairs * parts, threads, [&](int64_t task) {
+    parallel_tasks(pairs * parts, threads(), [&](int64_t task) {
       const int64_t pair = task % pairs, part = task / pairs;
       add_images(pair / c_.group_c(), pair % c_.group_c(),
                  {c_.n * part / parts, c_.n * (part + 1) / parts},
@@ -272,13 +299,22 @@ class BackwardFilter : public Direct {
     return partial;
   }
 
+  double bytes() const {
+    const int64_t ps = rows_together(height_, width_, 1);
+    const double rows =
+        PaddedRows(width_, 0, 1, width_).bytes(ps) + rows_of_x().bytes(rows_of_x({0, ps}).size());
+    return of_doubles(double(parts()) * double(c_.w_size())) + of_threads(rows);
+  }
+
  private:
+  int64_t parts() const { return std::clamp<int64_t>(up(kParts, c_.k * c_.group_c()), 1, c_.n); }
+
   // One filter's channel, from these images.
   void add_images(int64_t k, int64_t c, Span ns, double* dw) const {
     PaddedRows dy(width_, 0, 1, width_), x = rows_of_x();
     std::vector<LaneSum> sums(size_t(c_.taps()));
     const int64_t x_channel = k / c_.group_k() * c_.group_c() + c;
-    const int64_t blocks = up(height_, std::clamp<int64_t>(kBlock / width_, 1, height_));
+    const int64_t blocks = up(height_, rows_together(height_, width_, 1));
     for (int64_t n = ns.begin; n < ns.end; ++n) {
       for (int64_t plane = 0; plane < depth_ * blocks; ++plane) {
         const int64_t o = plane / blocks, block = plane % blocks;
@@ -317,18 +353,28 @@ Conv without_idle_steps(Conv conv) {
   return conv;
 }
 
-}  // namespace
-
-std::vector<double> direct_convolution(const Conv& asked, const ConvOperands& operands) {
+// What `ask` says of the class that does this phase.
+template <class Ask>
+auto of_phase(const Conv& asked, const ConvOperands& operands, const Ask& ask) {
   const Conv conv = without_idle_steps(asked);
   switch (conv.phase) {
     case ConvPhase::kForward:
-      return Forward(conv, operands).run();
+      return ask(Forward(conv, operands));
     case ConvPhase::kBackwardData:
-      return BackwardData(conv, operands).run();
+      return ask(BackwardData(conv, operands));
     default:
-      return BackwardFilter(conv, operands).run();
+      return ask(BackwardFilter(conv, operands));
   }
+}
+
+}  // namespace
+
+std::vector<double> direct_convolution(const Conv& conv, const ConvOperands& operands) {
+  return of_phase(conv, operands, [](const auto& phase) { return phase.run(); });
+}
+
+double direct_bytes(const Conv& conv) {
+  return of_phase(conv, {}, [](const auto& phase) { return phase.bytes(); });
 }
 
 }  // namespace deepbench

@@ -16,4 +16,7 @@ struct ConvOperands {
 // The output of the phase, in the tensor's own order.
 std::vector<double> direct_convolution(const Conv& conv, const ConvOperands& operands);
 
+// What that takes, its result included.
+double direct_bytes(const Conv& conv);
+
 }  // namespace deepbench

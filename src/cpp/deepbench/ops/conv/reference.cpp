@@ -16,22 +16,42 @@
 #include "deepbench/core/parallel.hpp"
 #include "deepbench/core/sums.hpp"
 #include "deepbench/ops/conv/direct.hpp"
+#include "deepbench/ops/conv/projected.hpp"
 #include "deepbench/ops/conv/sampled_output.hpp"
 
 namespace deepbench {
 namespace {
 
 constexpr double kFullWork = 1 << 24;  // outputs x products up to which everything is checked
-constexpr int64_t kMostFullOutputs = 1 << 20;
+constexpr int64_t kMostFullOutputs = 1 << 20;  // compared one by one, whatever they cost
 constexpr int64_t kMostStored = 1 << 22;  // elements of an operand that are kept for that
 constexpr double kSampledWork = 1 << 22;  // products of all sampled outputs
 constexpr double kFewestSamples = 24, kMostSamples = 192;
+// Where sums stand for many times as many outputs each as there are sums, as those of a layer
+// without width and height do, more outputs are looked at: all, if that is affordable.
+constexpr int64_t kLopsided = 64;
+constexpr double kLopsidedWork = 1 << 27;
 constexpr uint64_t kWeightSeed = 0x5eed;
 
 // The largest that Winograd's tiles for 3 x 3 filters are made in use, F(4x4, 3x3): the deviation
 // of the worst of an output tile's elements, per deviation of the products' roundoff. One dimension
 // multiplies the variance by sum(A^2 |G|^2 |B|^2) / 3 = 31.5, with the rows of its matrices.
 constexpr double kWinogradAmplification = 32;
+
+bool checks_all(const Conv& conv) {
+  const int64_t outputs = conv.output().size();
+  return outputs <= kMostFullOutputs && double(outputs) * double(conv.terms()) <= kFullWork;
+}
+
+int64_t sample_count(const Conv& conv) {
+  const ConvOutput output = conv.output();
+  const auto terms = double(conv.terms());
+  const bool lopsided = output.slowest() / kLopsided > output.rows();
+  if (lopsided)
+    return int64_t(std::clamp(kLopsidedWork / terms, kFewestSamples,
+                              double(std::min(output.size(), kMostFullOutputs))));
+  return int64_t(std::clamp(kSampledWork / terms, kFewestSamples, kMostSamples));
+}
 
 class ConvReference {
  public:
@@ -63,15 +83,18 @@ class ConvReference {
     Expectation expected;
     const int64_t outputs = output_.size();
     expected.outputs = static_cast<uint64_t>(outputs);
-    if (double(outputs) * double(conv_.terms()) <= kFullWork && outputs <= kMostFullOutputs) {
+    expected.what = "all " + std::to_string(outputs) + " outputs";
+    if (checks_all(conv_)) {
       add_all(expected);
-      expected.what = "all " + std::to_string(outputs) + " outputs";
       return expected;
     }
-    add_samples(expected);
+    const std::vector<int64_t> indices = sampled_outputs(conv_, sample_count(conv_), kWeightSeed);
+    add_samples(indices, expected);
+    if (int64_t(indices.size()) == outputs) return expected;
     add_projection(expected);
     expected.what = std::to_string(expected.indices.size()) + " of " + std::to_string(outputs) +
-                    " outputs and " + std::to_string(output_.rows()) + " projections of all";
+                    " outputs and " + std::to_string(output_.rows()) +
+                    (output_.rows() == 1 ? " projection of all" : " projections of all");
     return expected;
   }
 
@@ -113,10 +136,7 @@ class ConvReference {
     elements.stored = &stored;
   }
 
-  void add_samples(Expectation& expected) const {
-    const double budget = kSampledWork / double(conv_.terms());
-    const auto count = int64_t(std::clamp(budget, kFewestSamples, kMostSamples));
-    const std::vector<int64_t> indices = sampled_outputs(conv_, count, kWeightSeed);
+  void add_samples(const std::vector<int64_t>& indices, Expectation& expected) const {
     reserve(indices.size(), expected);
     parallel_tasks(int64_t(indices.size()), parallel_width(), [&](int64_t at) {
       const int64_t index = indices[size_t(at)];
@@ -158,54 +178,32 @@ class ConvReference {
     std::vector<float> run(size_t(output_.slowest()));
     weight_run(kWeightSeed, 0, output_.slowest(), run.data());
     const std::vector<double> weights(run.begin(), run.end());
-    switch (conv_.phase) {
+    const Conv& c = conv_;
+    const bool second = output_.second_is_slowest;
+    switch (c.phase) {
       case ConvPhase::kForward:
-        return output_.second_is_slowest
-                   ? filters_summed(weights, false)
-                   : images_summed(operands_.x, conv_.c * conv_.image(), &ConvOperands::x, weights);
+        if (!second) return with(&ConvOperands::x, {1, c.n, c.c * c.image(), 1, 1}, weights);
+        return with(&ConvOperands::w, {c.groups, c.group_k(), c.group_c() * c.taps(), 1, c.groups},
+                    weights);
       case ConvPhase::kBackwardData:
-        return output_.second_is_slowest ? filters_summed(weights, true)
-                                         : images_summed(operands_.dy, conv_.k * conv_.response(),
-                                                         &ConvOperands::dy, weights);
+        if (!second) return with(&ConvOperands::dy, {1, c.n, c.k * c.response(), 1, 1}, weights);
+        return with(&ConvOperands::w, {c.k, c.group_c(), c.taps(), c.group_k(), c.groups}, weights);
       default:
-        return output_.second_is_slowest ? inputs_summed(weights) : responses_summed(weights);
+        if (!second) return responses_summed(weights);
+        return with(&ConvOperands::x, {c.n * c.groups, c.group_c(), c.image(), 1, 1}, weights);
     }
-  }
-
-  // One image that is the sum of all.
-  std::vector<double> images_summed(const ConvElements& images, int64_t size,
-                                    ConvElements ConvOperands::*which,
-                                    const std::vector<double>& weights) const {
-    const std::vector<double> sum = collapsed(images, {1, conv_.n, size, 1, 1}, weights);
-    Conv one = conv_;
-    one.n = 1;
-    return convolution_with(one, which, sum);
-  }
-
-  // One filter that is the sum of all, or of its channels: the other channels are one group then.
-  std::vector<double> filters_summed(const std::vector<double>& weights, bool channels) const {
-    Conv one = conv_;
-    one.groups = 1;
-    (channels ? one.c : one.k) = 1;
-    const int64_t c = conv_.group_c(), taps = conv_.taps();
-    const Collapse shape = channels
-                               ? Collapse{conv_.k, c, taps, conv_.group_k(), conv_.groups}
-                               : Collapse{conv_.groups, conv_.group_k(), c * taps, 1, conv_.groups};
-    return convolution_with(one, &ConvOperands::w, collapsed(operands_.w, shape, weights));
   }
 
   // dw over all filters: one response for each group, and the groups' filters added up.
   std::vector<double> responses_summed(const std::vector<double>& weights) const {
-    Conv one = conv_;
-    one.k = conv_.groups;
+    const Conv& c = conv_;
     const auto size = size_t(output_.rows());
     std::vector<double> sums;
-    if (conv_.group_k() > 1) {
-      const Collapse shape = {conv_.n * conv_.groups, conv_.group_k(), conv_.response(), 1,
-                              conv_.groups};
-      sums = convolution_with(one, &ConvOperands::dy, collapsed(operands_.dy, shape, weights));
+    if (c.group_k() > 1) {
+      sums = with(&ConvOperands::dy, {c.n * c.groups, c.group_k(), c.response(), 1, c.groups},
+                  weights);
     } else {  // nothing is summed beforehand, so nothing need be stored
-      sums = direct_convolution(conv_, operands_);
+      sums = direct_convolution(c, operands_);
       for (size_t i = 0; i < sums.size(); ++i) sums[i] *= weights[i / size];
     }
     for (size_t i = size; i < sums.size(); ++i) sums[i % size] += sums[i];
@@ -213,19 +211,13 @@ class ConvReference {
     return sums;
   }
 
-  // dw over the channels of a filter: one input for each group.
-  std::vector<double> inputs_summed(const std::vector<double>& weights) const {
-    Conv one = conv_;
-    one.c = conv_.groups;
-    const Collapse shape = {conv_.n * conv_.groups, conv_.group_c(), conv_.image(), 1, 1};
-    return convolution_with(one, &ConvOperands::x, collapsed(operands_.x, shape, weights));
-  }
-
-  std::vector<double> convolution_with(const Conv& conv, ConvElements ConvOperands::*which,
-                                       const std::vector<double>& stored) const {
+  // The projected convolution, with an operand that is summed so.
+  std::vector<double> with(ConvElements ConvOperands::*which, const Collapse& shape,
+                           const std::vector<double>& weights) const {
+    const std::vector<double> sum = collapsed(operands_.*which, shape, weights);
     ConvOperands operands = operands_;
-    (operands.*which).stored = &stored;
-    return direct_convolution(conv, operands);
+    (operands.*which).stored = &sum;
+    return direct_convolution(projected(conv_).conv, operands);
   }
 
   const Conv conv_;
@@ -236,10 +228,24 @@ class ConvReference {
   double output_roundoff_ = 0, sums_roundoff_ = 0, inputs_roundoff_ = 0;
 };
 
+// What store() keeps of an operand.
+double stored_bytes(int64_t size) { return size > kMostStored ? 0 : 8 * double(size); }
+
 }  // namespace
 
 Expectation expect_conv(const Conv& conv, const Conditions& conditions) {
   return ConvReference(conv, conditions).expect();
+}
+
+double conv_reference_bytes(const Conv& conv) {
+  const ConvOutput output = conv.output();
+  if (checks_all(conv))
+    return stored_bytes(conv.x_size()) + stored_bytes(conv.w_size()) + stored_bytes(conv.y_size()) +
+           direct_bytes(conv) + 32 * double(output.size());
+  // Beside the sum of each row its bound and what the kernel gives.
+  const ProjectedConv whole = projected(conv);
+  return direct_bytes(whole.conv) + 8 * double(whole.summed) + 12 * double(output.slowest()) +
+         16 * double(output.rows());
 }
 
 }  // namespace deepbench

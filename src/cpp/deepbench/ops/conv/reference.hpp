@@ -9,4 +9,7 @@ namespace deepbench {
 
 Expectation expect_conv(const Conv& conv, const Conditions& conditions);
 
+// Host memory that this and the comparison take.
+double conv_reference_bytes(const Conv& conv);
+
 }  // namespace deepbench

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 
 namespace deepbench {
 namespace {
@@ -179,6 +180,11 @@ std::vector<int64_t> sampled_outputs(const Conv& conv, int64_t count, uint64_t s
   const Place size = extents(conv);
   const ConvOutput output = conv.output();
   std::vector<int64_t> chosen;
+  if (count >= output.size()) {
+    chosen.resize(size_t(output.size()));
+    std::iota(chosen.begin(), chosen.end(), 0);
+    return chosen;
+  }
   for (int64_t i = 0; i < count; ++i) {
     Place place{};
     for (size_t axis = 0; axis < size.size(); ++axis) {

@@ -10,7 +10,7 @@
 namespace deepbench {
 
 // About `count` places in verification's order, sorted, without repeats: corners of the tensor,
-// then edges and random places alike.
+// then edges and random places alike. All of them where there are no more.
 std::vector<int64_t> sampled_outputs(const Conv& conv, int64_t count, uint64_t seed);
 
 // The sum of products behind the output at `index`, and that of their squares.

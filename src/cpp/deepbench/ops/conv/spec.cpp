@@ -46,7 +46,7 @@ class ConvOperation final : public Operation {
   const std::vector<Parameter>& parameters() const override { return parameters_; }
   std::string group_by() const override { return "phase"; }
 
-  std::vector<std::string> operands() const override { return {"x", "w", "dy"}; }
+  std::vector<std::string> constants() const override { return {"w"}; }
 
   void validate(const Problem& problem) const override {
     const Conv conv = conv_problem(problem);
@@ -77,6 +77,9 @@ class ConvOperation final : public Operation {
   bool has_reference() const override { return true; }
   Expectation expect(const Problem& problem, const Conditions& conditions) const override {
     return expect_conv(conv_problem(problem), conditions);
+  }
+  double verification_bytes(const Problem& problem) const override {
+    return conv_reference_bytes(conv_problem(problem));
   }
 
  private:

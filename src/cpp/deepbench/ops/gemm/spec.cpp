@@ -1,5 +1,6 @@
 // gemm: parameters, validity and useful work.
 #include "deepbench/core/operation.hpp"
+#include "deepbench/core/product_reference.hpp"
 #include "deepbench/ops/all_ops.hpp"
 #include "deepbench/ops/gemm/gemm.hpp"
 #include "deepbench/ops/gemm/reference.hpp"
@@ -13,7 +14,7 @@ class GemmOperation final : public Operation {
   const std::string& help() const override { return help_; }
   const std::string& example() const override { return example_; }
   const std::vector<Parameter>& parameters() const override { return parameters_; }
-  std::vector<std::string> operands() const override { return {"a", "b", "c"}; }
+  std::vector<std::string> constants() const override { return {"a", "b"}; }
 
   void validate(const Problem& problem) const override {
     const Gemm gemm = gemm_problem(problem);
@@ -35,6 +36,10 @@ class GemmOperation final : public Operation {
   bool has_reference() const override { return true; }
   Expectation expect(const Problem& problem, const Conditions& conditions) const override {
     return expect_gemm(gemm_problem(problem), conditions);
+  }
+  double verification_bytes(const Problem& problem) const override {
+    const Gemm gemm = gemm_problem(problem);
+    return ProductReference::needed_bytes(gemm.m, gemm.n, gemm.k);
   }
 
  private:

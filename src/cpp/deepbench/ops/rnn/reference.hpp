@@ -10,6 +10,8 @@ namespace deepbench {
 
 Evidence rnn_evidence(const Rnn& rnn);
 Expectation expect_rnn(const Rnn& rnn, const Conditions& conditions);
+// Host memory that this and the comparison take, the backend's own reference aside.
+double rnn_reference_bytes(const Rnn& rnn);
 
 // Forward: steps from the library's own h before them, sampled where there are many.
 Expectation expect_forward(const Rnn& rnn, const Conditions& conditions);

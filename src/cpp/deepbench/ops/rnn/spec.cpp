@@ -17,9 +17,7 @@ class RnnOperation final : public Operation {
   const std::string& example() const override { return example_; }
   const std::vector<Parameter>& parameters() const override { return parameters_; }
   std::string group_by() const override { return "phase"; }
-  std::vector<std::string> operands() const override {
-    return {"x", "wx", "u", "b", "h0", "c0", "dy"};
-  }
+  std::vector<std::string> constants() const override { return {"u"}; }
 
   void validate(const Problem& problem) const override {
     const Rnn rnn = rnn_problem(problem);
@@ -33,12 +31,12 @@ class RnnOperation final : public Operation {
                     {rnn.timesteps, rnn.batch, rnn.hidden, width});
   }
 
-  // The recurrent weights once, every step's input and output once.
+  // The recurrent weights once, every step's input and output once, in the operands' type: of int8
+  // too, whose steps exchange bytes, whatever a library stores of them.
   Work work(const Problem& problem) const override {
     const Rnn rnn = rnn_problem(problem);
     const double sequence = double(rnn.timesteps) * double(rnn.batch) * double(rnn.hidden);
-    return {rnn.flops(), double(rnn.weights()) * double(size_of(rnn.precision.a)) +
-                             2 * sequence * double(size_of(rnn.precision.c))};
+    return {rnn.flops(), (double(rnn.weights()) + 2 * sequence) * double(size_of(rnn.precision.a))};
   }
 
   bool has_reference() const override { return true; }
@@ -47,6 +45,9 @@ class RnnOperation final : public Operation {
   }
   Expectation expect(const Problem& problem, const Conditions& conditions) const override {
     return expect_rnn(rnn_problem(problem), conditions);
+  }
+  double verification_bytes(const Problem& problem) const override {
+    return rnn_reference_bytes(rnn_problem(problem));
   }
 
  private:

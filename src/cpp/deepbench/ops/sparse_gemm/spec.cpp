@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "deepbench/core/operation.hpp"
+#include "deepbench/core/product_reference.hpp"
 #include "deepbench/core/status.hpp"
 #include "deepbench/ops/all_ops.hpp"
 #include "deepbench/ops/sparse_gemm/reference.hpp"
@@ -20,7 +21,6 @@ class SparseGemmOperation final : public Operation {
   const std::string& help() const override { return help_; }
   const std::string& example() const override { return example_; }
   const std::vector<Parameter>& parameters() const override { return parameters_; }
-  std::vector<std::string> operands() const override { return {"a", "b", "c"}; }
 
   void validate(const Problem& problem) const override {
     const SparseGemm gemm = sparse_gemm_problem(problem);
@@ -66,6 +66,10 @@ class SparseGemmOperation final : public Operation {
   bool has_reference() const override { return true; }
   Expectation expect(const Problem& problem, const Conditions& conditions) const override {
     return expect_sparse_gemm(sparse_gemm_problem(problem), conditions);
+  }
+  double verification_bytes(const Problem& problem) const override {
+    const SparseGemm gemm = sparse_gemm_problem(problem);
+    return ProductReference::needed_bytes(gemm.m, gemm.n, gemm.k);
   }
 
  private:

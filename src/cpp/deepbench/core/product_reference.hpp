@@ -1,0 +1,68 @@
+// What references of matrix products C = op(A) op(B) + beta C share: small problems in full; of
+// larger ones a grid of sampled rows and columns, and the whole by projection, C v against
+// A (B v) + beta C v. Output (i, j) of m x n has the index i + j m.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "deepbench/core/expectation.hpp"
+#include "deepbench/core/generated_matrix.hpp"
+#include "deepbench/core/sums.hpp"
+
+namespace deepbench {
+
+class ProductReference {
+ public:
+  virtual ~ProductReference() = default;
+  Expectation expect();
+
+  // Host memory that this and the comparison take.
+  static double needed_bytes(int64_t m, int64_t n, int64_t k);
+
+ protected:
+  struct Point {
+    double value, bound;
+  };
+  // As its matrix lies in memory, or the transposed of that.
+  struct Operand {
+    GeneratedMatrix stored;
+    bool transposed;
+  };
+
+  ProductReference(int64_t m, int64_t n, int64_t k, double beta)
+      : m_(m), n_(n), k_(k), beta_(beta) {}
+
+  // Row i of op(A), the one that is looked at in place `at`, and column j of op(B): k elements, on
+  // several threads. expect_rows() tells how many there will be.
+  virtual void expect_rows(size_t rows) { (void)rows; }
+  virtual void row_of_a(size_t at, int64_t i, float* row) = 0;
+  virtual void column_of_b(int64_t j, float* column) const = 0;
+  // Output (i, j), from the sum over the products of that row and column.
+  virtual Point point(const DotSums& sums, size_t at, int64_t i, int64_t j) const = 0;
+
+  virtual Operand a() const = 0;
+  virtual Operand b() const = 0;
+  virtual Operand c() const = 0;
+  // Bound of an output relative to its typical size.
+  virtual double typical_bound() const = 0;
+  // The most products that an output sums: a few rows may have more.
+  virtual double most_terms() const { return double(k_); }
+
+  double beta() const { return beta_; }
+
+ private:
+  using Places = std::vector<int64_t>;
+
+  static bool checks_all(int64_t m, int64_t n, int64_t k);
+  static int64_t grid_width(int64_t k);
+  static Places every(int64_t size);
+  Places sampled(int64_t size, uint32_t stream) const;
+  void add_grid(const Places& rows, const Places& columns, Expectation& expected);
+  void add_projection(Expectation& expected) const;
+
+  const int64_t m_, n_, k_;
+  const double beta_;
+};
+
+}  // namespace deepbench
