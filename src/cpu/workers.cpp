@@ -8,17 +8,6 @@
 #include "topology.hpp"
 
 namespace deepbench::cpu {
-namespace {
-
-inline void pause() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  __asm__ volatile("yield");
-#endif
-}
-
-}  // namespace
 
 void Barrier::wait() {
   constexpr int kSpins = 1 << 14;  // then somebody else needs the core more
@@ -30,7 +19,7 @@ void Barrier::wait() {
   }
   for (int spins = 0; generation_.load(std::memory_order_acquire) == generation; ++spins) {
     if (spins < kSpins)
-      pause();
+      relax();
     else
       std::this_thread::yield();
   }
@@ -38,11 +27,18 @@ void Barrier::wait() {
 
 Workers::Workers(const std::vector<int>& cpus) {
   threads_.reserve(cpus.size());
-  for (size_t worker = 0; worker < cpus.size(); ++worker)
-    threads_.emplace_back([this, worker, cpu = cpus[worker]] { serve(worker, cpu); });
+  try {
+    for (size_t worker = 0; worker < cpus.size(); ++worker)
+      threads_.emplace_back([this, worker, cpu = cpus[worker]] { serve(worker, cpu); });
+  } catch (...) {
+    end();
+    throw;
+  }
 }
 
-Workers::~Workers() {
+Workers::~Workers() { end(); }
+
+void Workers::end() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;

@@ -13,6 +13,15 @@
 
 namespace deepbench::cpu {
 
+// Within a loop that waits for another thread.
+inline void relax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("yield");
+#endif
+}
+
 // All of `parties` threads meet, as often as they like. Spins, then yields.
 class Barrier {
  public:
@@ -27,7 +36,8 @@ class Barrier {
 
 class Workers {
  public:
-  explicit Workers(const std::vector<int>& cpus);  // at least one
+  // At least one. Throws std::system_error where the system gives no more threads.
+  explicit Workers(const std::vector<int>& cpus);
   ~Workers();
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
@@ -44,6 +54,7 @@ class Workers {
 
  private:
   void serve(size_t worker, int cpu);
+  void end();  // of all threads
 
   std::vector<std::thread> threads_;
   std::mutex busy_;  // one job at a time, whoever asks

@@ -11,6 +11,8 @@
 #include "harness.hpp"
 #include "isa.hpp"
 #include "ops/sparse_gemm/csr.hpp"
+#include "ops/sparse_gemm/dense.hpp"
+#include "ops/sparse_gemm/dense_check.hpp"
 #include "ops/sparse_gemm/team.hpp"
 #include "topology.hpp"
 
@@ -207,6 +209,66 @@ TEST_CASE("sparse_gemm: the dense baseline leaves the operands as they were, or 
     Kernel without("sparse_gemm", text_of(gemm), option("eigen", "baseline=0"));
     CHECK_FALSE(without.describe().has("metric.dense_time"));
     CHECK_FALSE(without.describe().has("note.dense"));
+  }
+}
+
+TEST_CASE("sparse_gemm: a wrong dense result is seen, whatever the order") {
+  for (int variant = 0; variant < 8; ++variant) {
+    const SparseGemm g = gemm_of(60, 9, 40, 0.8, variant);
+    std::vector<float> b(size_t(g.k * g.n)), first(size_t(g.m * g.n));
+    for (size_t i = 0; i < b.size(); ++i) b[i] = deepbench_uniform(kSeed, SparseGemm::kStreamB, i);
+    for (size_t i = 0; i < first.size(); ++i)
+      first[i] = deepbench_uniform(kSeed, SparseGemm::kStreamC, i);
+    const cpu::CsrCopies copies(g, 1, cpu::Inputs::kUniform, kSeed);
+    for (const bool adds : {true, false}) {
+      std::vector<float> c(first.size());
+      for (int64_t i = 0; i < g.m; ++i)
+        for (int64_t j = 0; j < g.n; ++j) {
+          double sum = adds ? double(first[g.index_c(i, j)]) : 0;
+          for (int64_t l = 0; l < g.k; ++l) sum += a_element(g, i, l) * double(b[g.index_b(l, j)]);
+          c[g.index_c(i, j)] = float(sum);
+        }
+      const auto wrong = [&](const std::vector<float>& got) {
+        return cpu::wrong_row(g, copies.at(0), b.data(), got.data(), adds ? first.data() : nullptr);
+      };
+      CHECK(wrong(c) == -1);
+      std::vector<float> off = c;
+      off[g.index_c(17, 4)] += 1e-3f;
+      CHECK(wrong(off) == 17);
+      off = c, off[g.index_c(59, 8)] = std::nanf("");
+      CHECK(wrong(off) == 59);
+      CHECK(wrong(std::vector<float>(c.size())) >= 0);
+      if (adds) CHECK(wrong(first) >= 0);  // nothing was computed
+    }
+  }
+}
+
+TEST_CASE("sparse_gemm: the dense baseline has the sparse product's regime, or is left out") {
+  const SparseGemm gemm = gemm_of(300, 40, 200, 0.9);
+  plugin::Options options;
+  CHECK(cpu::plan_dense(gemm, {}, options).copies.copies == 1);
+  options.cold = true;
+  const cpu::CopyPlan flush = {cpu::Regime::kFlush, 1, 5000};
+  const cpu::DensePlan flushed = cpu::plan_dense(gemm, flush, options);
+  CHECK(flushed.is_wanted());
+  CHECK(flushed.copies.regime == cpu::Regime::kFlush);
+  CHECK(flushed.copies.flush_bytes == 5000);
+  CHECK(flushed.bytes >= 300 * 200 * 4 + 5000);
+  const cpu::CopyPlan rotation = {cpu::Regime::kRotation, 700, 0};
+  const cpu::DensePlan rotated = cpu::plan_dense(gemm, rotation, options);
+  if (rotated.is_wanted()) {  // caches may be too large for any number of copies
+    CHECK(rotated.copies.regime == cpu::Regime::kRotation);
+    CHECK(rotated.copies.copies >= 2);
+    CHECK(rotated.bytes >= rotated.copies.copies * 300 * 200 * 4);
+  }
+  options.copies = 1;
+  CHECK(cpu::plan_dense(gemm, rotation, options).reason.find("no dense baseline: ") == 0);
+
+  if (!installed("eigen") || !installed("onednn")) return;
+  for (const int64_t n : {3, 40}) {
+    Kernel kernel("sparse_gemm", text_of(gemm_of(300, n, 200, 0.9)), option("eigen", "cache=cold"));
+    CHECK(kernel.describe().number("metric.dense_time") > 0);
+    CHECK(kernel.scan().untouched >= uint64_t(300 * n - 30 * n));
   }
 }
 

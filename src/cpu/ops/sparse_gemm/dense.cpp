@@ -7,9 +7,10 @@
 #include <optional>
 #include <vector>
 
-#include "buffer.hpp"
 #include "copies.hpp"
 #include "ops/gemm/mkl_api.hpp"
+#include "ops/sparse_gemm/dense_check.hpp"
+#include "ops/sparse_gemm/operands.hpp"
 #include "timing.hpp"
 #include "topology.hpp"
 #include "workers.hpp"
@@ -40,6 +41,11 @@ DenseEngine dense_engine() {
   return engine;
 }
 
+uint64_t a_bytes(const SparseGemm& gemm) {
+  return saturating_multiply(saturating_multiply(uint64_t(gemm.m), uint64_t(gemm.k)),
+                             sizeof(float));
+}
+
 DenseProduct product_of(const SparseGemm& gemm, const float* a, const float* b, float* c,
                         float beta) {
   DenseProduct p = {gemm.row_major, gemm.trans_a, gemm.trans_b, gemm.m, gemm.n, gemm.k, a, b, c};
@@ -64,29 +70,48 @@ void scatter(const SparseGemm& gemm, const Csr& csr, float* dense) {
 
 class DenseTimer {
  public:
-  DenseTimer(const DenseEngine& engine, DenseProduct product, bool cold)
-      : engine_(engine), product_(product) {
-    if (cold) flusher_.emplace(plugin::kFlushPerCache * uint64_t(topology().last_level_bytes));
+  DenseTimer(const DenseEngine& engine, const DensePlan& plan, SparseOperands& operands)
+      : engine_(engine),
+        operands_(operands),
+        gemm_(operands.gemm()),
+        a_(a_bytes(gemm_), plan.copies.copies),
+        copies_of_a_(plan.copies.copies),
+        copies_(operands.copies()) {
+    scatter(gemm_, operands.a(0), reinterpret_cast<float*>(a_.at(0)));
+    a_.replicate();
+    if (plan.copies.flush_bytes > 0) flusher_.emplace(plan.copies.flush_bytes);
   }
 
   DenseTime run() {
-    DenseProduct trial = product_;
-    trial.n = std::max<int64_t>(1, product_.n / kTrialShare);
-    const double expected_ns = time(trial) * double(product_.n) / double(trial.n);
+    DenseProduct trial = next();
+    const int64_t columns = trial.n;
+    trial.n = std::max<int64_t>(1, columns / kTrialShare);
+    const double expected_ns = time(trial) * double(columns) / double(trial.n);
     if (expected_ns > kMostNs)
       return {0, "no dense baseline: it would take about " + seconds(expected_ns)};
-    one_by_one_ = product_.n > 1 && product_.n <= kFewColumns && faster_one_by_one();
-    std::vector<double> times;
-    for (double total = 0; wants_more(times, total); total += times.back())
-      times.push_back(time(product_));
-    std::nth_element(times.begin(), times.begin() + int64_t(times.size() / 2), times.end());
-    return {times[times.size() / 2] / 1e3, "dense baseline: " + engine_.name + ", median of " +
-                                               std::to_string(times.size()) +
-                                               (times.size() == 1 ? " call" : " calls") +
-                                               (one_by_one_ ? ", column by column" : "")};
+    is_long_ = expected_ns > kLongNs;
+    Timed best = time_calls();
+    if (columns > 1 && columns <= kFewColumns) {
+      one_by_one_ = true;
+      const Timed other = time_calls();
+      one_by_one_ = other.median_ns < best.median_ns;
+      if (one_by_one_) best = other;
+    }
+    if (best.wrong_row >= 0)
+      return {0, "no dense baseline: row " + std::to_string(best.wrong_row) + " of " +
+                     engine_.name + "'s result is wrong"};
+    return {best.median_ns / 1e3,
+            "dense baseline: " + engine_.name + ", median of " + std::to_string(best.calls) +
+                (best.calls == 1 ? " call" : " calls") + (one_by_one_ ? ", column by column" : "")};
   }
 
  private:
+  struct Timed {
+    double median_ns = 0;
+    size_t calls = 0;
+    int64_t wrong_row = -1;  // of the last call
+  };
+
   static std::string seconds(double ns) {
     char text[32];
     std::snprintf(text, sizeof text, "%.0f s", ns / 1e9);
@@ -99,18 +124,34 @@ class DenseTimer {
     return times.size() < 3 || (total < kSpanNs && times.size() < kMostCalls);
   }
 
+  Timed time_calls() {
+    std::vector<double> times;
+    for (double total = 0; wants_more(times, total); total += times.back())
+      times.push_back(time(next()));
+    std::nth_element(times.begin(), times.begin() + int64_t(times.size() / 2), times.end());
+    return {times[times.size() / 2], times.size(), wrong_row_of_last()};
+  }
+
+  // On the copies that the next call takes.
+  DenseProduct next() {
+    const float* const a = reinterpret_cast<const float*>(a_.at(copies_of_a_.next()));
+    const uint64_t copy = copies_.next();
+    return product_of(gemm_, a, operands_.b(copy), operands_.c(copy),
+                      operands_.first_c() ? 1.0f : 0.0f);
+  }
+
   double time(const DenseProduct& product) {
+    if (is_long_) operands_.poison();
     if (flusher_) flusher_->flush();
     const Clock::time_point begin = Clock::now();
-    if (one_by_one_)
-      multiply_columns(product);
-    else
-      engine_.multiply(product);
+    multiply(product);
+    last_ = product;
     return elapsed_ns(begin, Clock::now());
   }
 
   // Libraries have a kernel for a vector, and one for many columns that packs A first.
-  void multiply_columns(const DenseProduct& product) {
+  void multiply(const DenseProduct& product) {
+    if (!one_by_one_) return engine_.multiply(product);
     DenseProduct column = product;
     column.n = 1;
     for (int64_t j = 0; j < product.n; ++j) {
@@ -120,54 +161,73 @@ class DenseTimer {
     }
   }
 
-  bool faster_one_by_one() {
-    const double together_ns = std::min(time(product_), time(product_));
-    one_by_one_ = true;
-    return std::min(time(product_), time(product_)) < together_ns;
+  // Of a call on a C that is known: the last one if it was long, or one more.
+  int64_t wrong_row_of_last() {
+    if (!is_long_) {
+      operands_.poison();
+      multiply(last_ = next());
+    }
+    return wrong_row(gemm_, operands_.a(0), last_.b, last_.c, operands_.first_c());
   }
 
   const DenseEngine& engine_;
-  const DenseProduct product_;
+  SparseOperands& operands_;
+  const SparseGemm& gemm_;
+  Copies a_;
+  Rotation copies_of_a_, copies_;
   std::optional<CacheFlusher> flusher_;
-  bool one_by_one_ = false;
+  DenseProduct last_;
+  bool one_by_one_ = false, is_long_ = false;
 };
 
-std::string key_of(const SparseGemm& g, float beta, const plugin::Options& options) {
-  std::string key = options.inputs + (options.cold ? " cold" : " hot");
-  for (const int64_t part : {g.m, g.n, g.k, int64_t(g.trans_a), int64_t(g.trans_b),
-                             int64_t(g.row_major), int64_t(g.least_word()), int64_t(beta),
-                             int64_t(thread_count(options.threads)), int64_t(options.seed)})
+std::string key_of(const SparseGemm& g, bool adds_c, const DensePlan& plan,
+                   const plugin::Options& options) {
+  std::string key = options.inputs;
+  for (const int64_t part :
+       {g.m, g.n, g.k, int64_t(g.trans_a), int64_t(g.trans_b), int64_t(g.row_major),
+        int64_t(g.least_word()), int64_t(adds_c), int64_t(plan.copies.regime),
+        int64_t(plan.copies.copies), int64_t(thread_count(options.threads)), int64_t(options.seed)})
     key += " " + std::to_string(part);
   return key;
 }
 
-DenseTime measure_dense(const SparseGemm& gemm, const Csr& a, const float* b, float* c, float beta,
+DenseTime measure_dense(const DensePlan& plan, SparseOperands& operands,
                         const plugin::Options& options) {
   const DenseEngine engine = dense_engine();
   if (engine.name.empty()) return {0, "no dense baseline: neither oneDNN nor MKL can be used"};
-  const Buffer dense(dense_bytes(gemm));
-  auto* const values = reinterpret_cast<float*>(dense.data());
-  scatter(gemm, a, values);
   engine.use_threads(thread_count(options.threads));
-  return DenseTimer(engine, product_of(gemm, values, b, c, beta), options.cold).run();
+  return DenseTimer(engine, plan, operands).run();
 }
 
 }  // namespace
 
-uint64_t dense_bytes(const SparseGemm& gemm) {
-  return saturating_multiply(saturating_multiply(uint64_t(gemm.m), uint64_t(gemm.k)),
-                             sizeof(float));
+DensePlan plan_dense(const SparseGemm& gemm, const CopyPlan& sparse,
+                     const plugin::Options& options) {
+  const uint64_t a = a_bytes(gemm);
+  DensePlan plan;
+  plan.copies = sparse;
+  plan.copies.copies = 1;
+  if (sparse.regime == Regime::kRotation) {
+    const auto others = uint64_t(gemm.n) * uint64_t(gemm.k + gemm.m) * sizeof(float);
+    plan.copies = plan_copies(saturating_add(a, others), options);
+    if (plan.copies.regime != sparse.regime)
+      plan.reason =
+          "no dense baseline: there is no room for as many copies of it as cold calls need";
+  }
+  plan.bytes = saturating_add(Copies::needed(a, plan.copies.copies), plan.copies.flush_bytes);
+  return plan;
 }
 
-DenseTime time_dense(const SparseGemm& gemm, const Csr& a, const float* b, float* c, float beta,
+DenseTime time_dense(const DensePlan& plan, SparseOperands& operands,
                      const plugin::Options& options) {
   static std::mutex mutex;
   static std::string last_key;
   static DenseTime last;
+  if (!plan.is_wanted()) return {0, plan.reason};
   const std::lock_guard lock(mutex);
-  const std::string key = key_of(gemm, beta, options);
+  const std::string key = key_of(operands.gemm(), operands.first_c() != nullptr, plan, options);
   if (key != last_key) {
-    last = measure_dense(gemm, a, b, c, beta, options);
+    last = measure_dense(plan, operands, options);
     last_key = key;
   }
   return last;

@@ -30,16 +30,28 @@ struct DenseEngine {
 
 DenseEngine onednn_dense_engine();
 
+class SparseOperands;
+
+// In which regime: that of the sparse product, or none.
+struct DensePlan {
+  CopyPlan copies;     // of A with its zeros; B and C have the sparse product's
+  uint64_t bytes = 0;  // of those, and what is flushed with
+  std::string reason;  // why there will be none
+
+  bool is_wanted() const { return reason.empty(); }
+};
+
+DensePlan plan_dense(const SparseGemm& gemm, const CopyPlan& sparse,
+                     const plugin::Options& options);
+
 struct DenseTime {
-  double us = 0;     // 0: not measured
+  double us = 0;     // 0: not measured, or wrong
   std::string note;  // with what, or why not
 };
 
-// A few calls on these operands; C is left changed. The last answer is remembered, for the
-// candidates of one row are compared with one baseline.
-DenseTime time_dense(const SparseGemm& gemm, const Csr& a, const float* b, float* c, float beta,
+// A few calls on these operands, of which the last is verified; C is left changed. The last answer
+// is remembered, for the candidates of one row are compared with one baseline.
+DenseTime time_dense(const DensePlan& plan, SparseOperands& operands,
                      const plugin::Options& options);
-
-uint64_t dense_bytes(const SparseGemm& gemm);  // that time_dense takes
 
 }  // namespace deepbench::cpu

@@ -169,10 +169,7 @@ class EigenSparseGemm final : public Implementation {
 
   uint64_t memory_needed(const plugin::Problem& problem, const plugin::Options& options) override {
     const SparseGemm gemm = sparse_gemm_problem(problem);
-    const uint64_t workspace = options.candidate == kTiles
-                                   ? EigenTilesCall::workspace(gemm, thread_count(options.threads))
-                                   : 0;
-    return saturating_add(sparse_bytes(gemm, SparseOutput::kInPlace, options), workspace);
+    return sparse_bytes(gemm, SparseOutput::kInPlace, options, own_bytes(gemm, options));
   }
 
   std::vector<std::string> candidates(const plugin::Problem& problem,
@@ -192,12 +189,18 @@ class EigenSparseGemm final : public Implementation {
     // Transposed, rows of A add to all of C: only columns can be shared.
     const auto most = gemm.trans_a ? gemm.n : std::numeric_limits<int64_t>::max();
     const auto threads = int(std::min<int64_t>(thread_count(options.threads), most));
-    return prepare_sparse(gemm, SparseOutput::kInPlace, options, memory_needed(problem, options),
-                          threads, [&](SparseOperands& operands) -> std::unique_ptr<LibraryCall> {
+    return prepare_sparse(gemm, SparseOutput::kInPlace, options, own_bytes(gemm, options), threads,
+                          [&](SparseOperands& operands) -> std::unique_ptr<LibraryCall> {
                             if (options.candidate == kTiles)
                               return std::make_unique<EigenTilesCall>(operands, threads);
                             return std::make_unique<EigenCall>(operands, threads);
                           });
+  }
+
+ private:
+  static uint64_t own_bytes(const SparseGemm& gemm, const plugin::Options& options) {
+    if (options.candidate != kTiles) return 0;
+    return EigenTilesCall::workspace(gemm, thread_count(options.threads));
   }
 };
 

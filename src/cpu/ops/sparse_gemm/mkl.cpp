@@ -2,6 +2,7 @@
 // mkl_sparse_s_mm else, as they are, or after mkl_sparse_optimize with a hint.
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,11 @@ const SparseApi& SparseApi::instance() {
 
 namespace {
 
+struct DestroyMatrix {
+  void operator()(SparseMatrix matrix) const { SparseApi::instance().destroy(matrix); }
+};
+using OwnedMatrix = std::unique_ptr<SparseMatrixOpaque, DestroyMatrix>;
+
 constexpr const char* kPlain = "plain";
 constexpr const char* kOptimized = "optimized";
 constexpr int kManyCalls = 1000;
@@ -55,14 +61,12 @@ class SparseCall final : public LibraryCall {
         operation_(gemm_.trans_a ? kSparseTranspose : kSparseNoTranspose),
         layout_(gemm_.row_major ? kLayoutByRows : kLayoutByColumns) {
     Api::instance().use_threads(threads);
+    matrices_.reserve(operands.copies());
     for (uint64_t copy = 0; copy < operands.copies(); ++copy) add(operands.a(copy));
     if (!optimized) return;
     const Clock::time_point begin = Clock::now();
-    for (SparseMatrix matrix : matrices_) optimize(matrix);
+    for (const OwnedMatrix& matrix : matrices_) optimize(matrix.get());
     planning_ns_ = elapsed_ns(begin, Clock::now()) / double(matrices_.size());
-  }
-  ~SparseCall() override {
-    for (SparseMatrix matrix : matrices_) api_.destroy(matrix);
   }
 
   void enter() override { Api::instance().use_threads(threads_); }
@@ -70,7 +74,7 @@ class SparseCall final : public LibraryCall {
   int run(uint64_t copy) override {
     const float* const b = operands_.b(copy);
     float* const c = operands_.c(copy);
-    SparseMatrix a = matrices_[copy];
+    SparseMatrix a = matrices_[copy].get();
     if (is_vector()) return api_.mv(operation_, 1.0f, a, {}, b, 1.0f, c);
     const bool by_rows = gemm_.row_major;
     return api_.mm(operation_, 1.0f, a, {}, layout_, b, int(gemm_.n),
@@ -96,7 +100,7 @@ class SparseCall final : public LibraryCall {
     check(api_.create_csr(&made, kZeroBased, int(a.rows), int(a.columns), offsets, offsets + 1,
                           const_cast<int32_t*>(a.indices), const_cast<float*>(a.values)),
           "making a sparse matrix");
-    matrices_.push_back(made);
+    matrices_.emplace_back(made);
   }
 
   void optimize(SparseMatrix matrix) const {
@@ -111,7 +115,7 @@ class SparseCall final : public LibraryCall {
   const SparseApi& api_ = SparseApi::instance();
   const bool optimized_;
   const int threads_, operation_, layout_;
-  std::vector<SparseMatrix> matrices_;
+  std::vector<OwnedMatrix> matrices_;
   double planning_ns_ = 0;
 };
 
@@ -130,11 +134,9 @@ class MklSparseGemm final : public Implementation {
       unknown_candidate("mkl", options.candidate);
   }
 
-  // MKL may keep a copy of A of its own once it has optimized.
   uint64_t memory_needed(const plugin::Problem& problem, const plugin::Options& options) override {
     const SparseGemm gemm = sparse_gemm_problem(problem);
-    const uint64_t copy = options.candidate == kOptimized ? CsrCopies::bytes(gemm, gemm.nnz()) : 0;
-    return saturating_add(sparse_bytes(gemm, SparseOutput::kInPlace, options), copy);
+    return sparse_bytes(gemm, SparseOutput::kInPlace, options, own_bytes(gemm, options));
   }
 
   std::vector<std::string> candidates(const plugin::Problem& problem,
@@ -153,11 +155,18 @@ class MklSparseGemm final : public Implementation {
                                           const plugin::Options& options) override {
     supports(problem, options);
     const int threads = thread_count(options.threads);
-    return prepare_sparse(sparse_gemm_problem(problem), SparseOutput::kInPlace, options,
-                          memory_needed(problem, options), threads, [&](SparseOperands& operands) {
+    const SparseGemm gemm = sparse_gemm_problem(problem);
+    return prepare_sparse(gemm, SparseOutput::kInPlace, options, own_bytes(gemm, options), threads,
+                          [&](SparseOperands& operands) {
                             return std::make_unique<SparseCall>(
                                 operands, options.candidate == kOptimized, threads);
                           });
+  }
+
+ private:
+  // MKL may keep a copy of A once it has optimized.
+  static uint64_t own_bytes(const SparseGemm& gemm, const plugin::Options& options) {
+    return options.candidate == kOptimized ? CsrCopies::bytes(gemm, gemm.nnz()) : 0;
   }
 };
 

@@ -118,8 +118,8 @@ class OnednnSparseGemm final : public Implementation {
 
   uint64_t memory_needed(const plugin::Problem& problem, const plugin::Options& options) override {
     const SparseGemm gemm = sparse_gemm_problem(problem);
-    return saturating_add(sparse_bytes(gemm, SparseOutput::kOverwrite, options),
-                          scratchpad_bytes(plan(gemm, options).primitive.get()));
+    return sparse_bytes(gemm, SparseOutput::kOverwrite, options,
+                        scratchpad_bytes(plan(gemm, options).primitive.get()));
   }
 
   std::vector<std::string> candidates(const plugin::Problem& problem,
@@ -133,8 +133,9 @@ class OnednnSparseGemm final : public Implementation {
     supports(problem, options);
     const SparseGemm gemm = sparse_gemm_problem(problem);
     const int threads = thread_count(options.threads);
-    return prepare_sparse(gemm, SparseOutput::kOverwrite, options, memory_needed(problem, options),
-                          threads, [&](SparseOperands& operands) {
+    const uint64_t scratchpad = scratchpad_bytes(plan(gemm, options).primitive.get());
+    return prepare_sparse(gemm, SparseOutput::kOverwrite, options, scratchpad, threads,
+                          [&](SparseOperands& operands) {
                             Api::instance().use_threads(threads);
                             return std::make_unique<SparseMatmulCall>(
                                 plan_sparse(gemm, operands.a(0).nnz()), operands, options.workspace,

@@ -7,7 +7,7 @@
 
 #include "deepbench/plugin.hpp"
 #include "operand_store.hpp"
-#include "workers.hpp"
+#include "ops/sparse_gemm/projected.hpp"
 
 namespace deepbench::cpu {
 namespace {
@@ -70,14 +70,9 @@ uint64_t SparseOperands::outputs_of_empty_rows() const {
   return uint64_t(std::count(used.begin(), used.end(), false)) * uint64_t(gemm_.n);
 }
 
-void SparseOperands::measure_dense(const plugin::Options& options) {
-  const float beta = output_ == SparseOutput::kInPlace ? 1.0f : 0.0f;
-  dense_ = time_dense(gemm_, a(0), b(0), c(0), beta, options);
+void SparseOperands::measure_dense(const DensePlan& plan, const plugin::Options& options) {
+  dense_ = time_dense(plan, *this, options);
   poison();
-}
-
-void SparseOperands::leave_out_dense() {
-  dense_.note = "no dense baseline: the matrix with its zeros does not fit the memory";
 }
 
 void SparseOperands::describe(plugin::Sink& sink) const {
@@ -109,26 +104,10 @@ deepbench_scan SparseOperands::scan(uint64_t copy) const {
 }
 
 void SparseOperands::project(uint64_t copy, uint64_t rows, uint64_t seed, double* sums) const {
-  if (!gemm_.row_major) return cpu::project(c(copy), DEEPBENCH_F32, outputs(), rows, seed, sums);
   if (rows != uint64_t(gemm_.m))
-    plugin::invalid("project_output: an output stored by rows has " + std::to_string(gemm_.m) +
-                    " of them, not " + std::to_string(rows));
-  project_rows(copy, seed, sums);
-}
-
-void SparseOperands::project_rows(uint64_t copy, uint64_t seed, double* sums) const {
-  const auto n = uint64_t(gemm_.n);
-  std::vector<double> weights(n);
-  for (uint64_t j = 0; j < n; ++j) weights[j] = deepbench_weight(seed, j);
-  host_workers().for_parts(uint64_t(gemm_.m), 1 + (1 << 16) / n,
-                           [&](uint64_t begin, uint64_t end, size_t) {
-                             for (uint64_t i = begin; i < end; ++i) {
-                               const float* const row = c(copy) + i * n;
-                               double sum = 0;
-                               for (uint64_t j = 0; j < n; ++j) sum += weights[j] * double(row[j]);
-                               sums[i] = sum;
-                             }
-                           });
+    plugin::invalid("project_output: the output has " + std::to_string(gemm_.m) + " rows, not " +
+                    std::to_string(rows));
+  cpu::project({c(copy), gemm_.m, gemm_.n, !gemm_.row_major}, seed, sums);
 }
 
 void SparseOperands::read(uint64_t copy, const uint64_t* indices, size_t count,

@@ -32,13 +32,17 @@ class SparseOperands final : public Operands {
   const float* b(uint64_t copy) const;
   float* c(uint64_t copy) const { return reinterpret_cast<float*>(c_.at(copy)); }
 
+  // What C is before a call; none where it is overwritten.
+  const float* first_c() const {
+    return first_c_ ? reinterpret_cast<const float*>(first_c_->data()) : nullptr;
+  }
+
   // Times the dense product on them, for describe(); they are as new afterwards.
-  void measure_dense(const plugin::Options& options);
-  void leave_out_dense();
+  void measure_dense(const DensePlan& plan, const plugin::Options& options);
 
   void describe(plugin::Sink& sink) const override;
   void restore() override;
-  void poison() override;
+  void poison() override;  // or, in place, as restore()
   deepbench_scan scan(uint64_t copy) const override;
   void project(uint64_t copy, uint64_t rows, uint64_t seed, double* sums) const override;
   void read(uint64_t copy, const uint64_t* indices, size_t count, double* values) const override;
@@ -46,7 +50,6 @@ class SparseOperands final : public Operands {
  private:
   uint64_t outputs() const { return uint64_t(gemm_.m) * uint64_t(gemm_.n); }
   uint64_t outputs_of_empty_rows() const;
-  void project_rows(uint64_t copy, uint64_t seed, double* sums) const;
 
   const SparseGemm gemm_;
   const SparseOutput output_;

@@ -4,8 +4,34 @@
 #include "deepbench/plugin.hpp"
 #include "limits.hpp"
 #include "operand_store.hpp"
+#include "ops/sparse_gemm/dense.hpp"
 
 namespace deepbench::cpu {
+namespace {
+
+// What a product will take. A matrix that only fits while its zeros are not stored has no dense
+// baseline.
+struct Needs {
+  CopyPlan copies;
+  DensePlan dense;
+  uint64_t bytes = 0;  // the baseline's too
+};
+
+Needs needs_of(const SparseGemm& gemm, SparseOutput output, const plugin::Options& options,
+               uint64_t own_bytes) {
+  Needs needs;
+  needs.copies = plan_copies(touched_bytes(gemm), options);
+  needs.bytes = saturating_add(needed_bytes(gemm, output, needs.copies), own_bytes);
+  if (!options.baseline) return needs;
+  needs.dense = plan_dense(gemm, needs.copies, options);
+  const uint64_t both = saturating_add(needs.bytes, needs.dense.bytes);
+  if (needs.dense.is_wanted() && both > uint64_t(read_memory().available_bytes))
+    needs.dense = {{}, 0, "no dense baseline: the matrix with its zeros does not fit the memory"};
+  if (needs.dense.is_wanted()) needs.bytes = both;
+  return needs;
+}
+
+}  // namespace
 
 void require_float(const SparseGemm& gemm, const std::string& what) {
   if (gemm.precision.precision != Precision::kFloat)
@@ -13,36 +39,22 @@ void require_float(const SparseGemm& gemm, const std::string& what) {
                         std::string(gemm.precision.name));
 }
 
-namespace {
-
-// A matrix that only fits while its zeros are not stored has no dense baseline.
-bool has_room_for_dense(const SparseGemm& gemm, uint64_t operands) {
-  return saturating_add(operands, dense_bytes(gemm)) <= uint64_t(read_memory().available_bytes);
-}
-
-}  // namespace
-
-uint64_t sparse_bytes(const SparseGemm& gemm, SparseOutput output, const plugin::Options& options) {
-  const uint64_t operands = needed_bytes(gemm, output, plan_copies(touched_bytes(gemm), options));
-  const bool dense = options.baseline && has_room_for_dense(gemm, operands);
-  return dense ? saturating_add(operands, dense_bytes(gemm)) : operands;
+uint64_t sparse_bytes(const SparseGemm& gemm, SparseOutput output, const plugin::Options& options,
+                      uint64_t own_bytes) {
+  return needs_of(gemm, output, options, own_bytes).bytes;
 }
 
 std::unique_ptr<plugin::Kernel> prepare_sparse(const SparseGemm& gemm, SparseOutput output,
-                                               const plugin::Options& options, uint64_t bytes,
+                                               const plugin::Options& options, uint64_t own_bytes,
                                                int threads, const MakeSparseCall& make_call) {
-  const CopyPlan copies = plan_copies(touched_bytes(gemm), options);
-  const bool dense =
-      options.baseline && has_room_for_dense(gemm, needed_bytes(gemm, output, copies));
-  require_memory_for_operands(bytes);
-  auto operands = std::make_unique<SparseOperands>(gemm, output, copies,
+  const Needs needs = needs_of(gemm, output, options, own_bytes);
+  require_memory_for_operands(needs.bytes);
+  auto operands = std::make_unique<SparseOperands>(gemm, output, needs.copies,
                                                    inputs_named(options.inputs), options.seed);
-  if (dense)
-    operands->measure_dense(options);
-  else if (options.baseline)
-    operands->leave_out_dense();
+  if (options.baseline) operands->measure_dense(needs.dense, options);
   auto call = make_call(*operands);
-  return std::make_unique<PreparedKernel>(std::move(operands), std::move(call), copies, threads);
+  return std::make_unique<PreparedKernel>(std::move(operands), std::move(call), needs.copies,
+                                          threads);
 }
 
 }  // namespace deepbench::cpu

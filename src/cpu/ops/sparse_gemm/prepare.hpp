@@ -13,12 +13,13 @@ namespace deepbench::cpu {
 // Throws plugin::Error, unsupported, for all other precisions; `what` has none of them.
 void require_float(const SparseGemm& gemm, const std::string& what);
 
-// Operands and baseline; the library's own memory aside.
-uint64_t sparse_bytes(const SparseGemm& gemm, SparseOutput output, const plugin::Options& options);
+// Operands, what the library takes of its own, and the baseline where there is room for it.
+uint64_t sparse_bytes(const SparseGemm& gemm, SparseOutput output, const plugin::Options& options,
+                      uint64_t own_bytes);
 
 using MakeSparseCall = std::function<std::unique_ptr<LibraryCall>(SparseOperands& operands)>;
 std::unique_ptr<plugin::Kernel> prepare_sparse(const SparseGemm& gemm, SparseOutput output,
-                                               const plugin::Options& options, uint64_t bytes,
+                                               const plugin::Options& options, uint64_t own_bytes,
                                                int threads, const MakeSparseCall& make_call);
 
 }  // namespace deepbench::cpu

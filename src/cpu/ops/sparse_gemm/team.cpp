@@ -8,22 +8,21 @@ namespace {
 
 constexpr int kSpinsBetweenCalls = 1 << 14;
 
-inline void relax() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  __asm__ volatile("yield");
-#endif
-}
-
 }  // namespace
 
 Team::Team(const std::vector<int>& cpus) : cpus_(cpus), barrier_(uint32_t(cpus.size())) {
-  for (size_t member = 1; member < cpus_.size(); ++member)
-    threads_.emplace_back([this, member] { serve(member); });
+  try {
+    for (size_t member = 1; member < cpus_.size(); ++member)
+      threads_.emplace_back([this, member] { serve(member); });
+  } catch (...) {
+    end();
+    throw;
+  }
 }
 
-Team::~Team() {
+Team::~Team() { end(); }
+
+void Team::end() {
   job_ = nullptr;
   generation_.fetch_add(1);
   { const std::lock_guard lock(mutex_); }

@@ -17,7 +17,8 @@ namespace deepbench::cpu {
 
 class Team {
  public:
-  explicit Team(const std::vector<int>& cpus);  // at least one
+  // At least one. Throws std::system_error where the system gives no more threads.
+  explicit Team(const std::vector<int>& cpus);
   ~Team();
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
@@ -34,6 +35,7 @@ class Team {
 
  private:
   void serve(size_t member);
+  void end();  // of all threads
   void await(uint32_t seen);
 
   const std::vector<int> cpus_;
