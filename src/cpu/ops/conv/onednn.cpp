@@ -15,7 +15,7 @@ namespace {
 
 class ConvCall final : public PrimitiveCall {
  public:
-  ConvCall(std::unique_ptr<const ConvPlan> plan, ConvOperands& operands, int64_t workspace_limit,
+  ConvCall(std::shared_ptr<const ConvPlan> plan, ConvOperands& operands, int64_t workspace_limit,
            int threads)
       : PrimitiveCall(plan->primitive.get(), operands.copies(), workspace_limit, threads),
         plan_(std::move(plan)),
@@ -48,7 +48,7 @@ class ConvCall final : public PrimitiveCall {
   }
 
  private:
-  std::unique_ptr<const ConvPlan> plan_;
+  const std::shared_ptr<const ConvPlan> plan_;
   ConvOperands& operands_;
 };
 
@@ -74,12 +74,11 @@ class OnednnConv final : public OnednnImplementation {
                                           const plugin::Options& options) override {
     const int threads = thread_count(options.threads);
     require_memory_for_operands(memory_needed(problem, options));
-    auto planned = std::make_unique<const ConvPlan>(plan(problem, options));
+    const auto planned = std::make_shared<const ConvPlan>(plan(problem, options));
     const CopyPlan copies = plan_copies(planned->touched_bytes(), options);
-    auto operands = std::make_unique<ConvOperands>(*planned, copies, inputs_named(options.inputs),
-                                                   options.seed);
-    auto call =
-        std::make_unique<ConvCall>(std::move(planned), *operands, options.workspace, threads);
+    auto operands =
+        std::make_unique<ConvOperands>(planned, copies, inputs_named(options.inputs), options.seed);
+    auto call = std::make_unique<ConvCall>(planned, *operands, options.workspace, threads);
     return std::make_unique<PreparedKernel>(std::move(operands), std::move(call), copies, threads);
   }
 

@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "onednn/primitive_call.hpp"
 #include "operand_store.hpp"
@@ -20,9 +21,11 @@ uint64_t conv_bytes(const ConvPlan& plan, const CopyPlan& copies) {
   return bytes;
 }
 
-ConvOperands::ConvOperands(const ConvPlan& plan, const CopyPlan& copies, Inputs inputs,
-                           uint64_t seed)
-    : plan_(plan), copies_(copies.copies), output_(plan.output.stored_bytes(), copies.copies) {
+ConvOperands::ConvOperands(std::shared_ptr<const ConvPlan> plan, const CopyPlan& copies,
+                           Inputs inputs, uint64_t seed)
+    : shared_plan_(std::move(plan)),
+      copies_(copies.copies),
+      output_(plan_.output.stored_bytes(), copies.copies) {
   for (size_t which : {0, 1}) make_input(which, inputs, seed);
   poison();
   measure_output();

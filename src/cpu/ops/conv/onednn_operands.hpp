@@ -17,8 +17,8 @@ uint64_t conv_bytes(const ConvPlan& plan, const CopyPlan& copies);
 
 class ConvOperands final : public Operands {
  public:
-  // `plan` must outlive it.
-  ConvOperands(const ConvPlan& plan, const CopyPlan& copies, Inputs inputs, uint64_t seed);
+  ConvOperands(std::shared_ptr<const ConvPlan> plan, const CopyPlan& copies, Inputs inputs,
+               uint64_t seed);
 
   uint64_t copies() const { return copies_; }
   void* input(size_t which, uint64_t copy) const;
@@ -43,7 +43,8 @@ class ConvOperands final : public Operands {
   void measure_output();
   const std::byte* ordered(uint64_t copy) const;
 
-  const ConvPlan& plan_;
+  const std::shared_ptr<const ConvPlan> shared_plan_;  // with the call
+  const ConvPlan& plan_ = *shared_plan_;
   uint64_t copies_;
   std::shared_ptr<const Buffer> shared_[2];  // stored as the problem does, one copy; else none
   Copies inputs_[2], output_;
