@@ -79,7 +79,10 @@ SMALL = ("gemm", "m=64", "n=16,32", "k=64", "--backend", "cpu")
         (["gemm", "--samples", "0"], "--samples 0: must be more than 0"),
         (["gemm", "--threads", "0"], "--threads 0: must be more than 0"),
         (["gemm", "--time-limit", "0.0"], "--time-limit 0.0: must be more than 0"),
-        (["gemm", "--constant", "q"], "--constant: gemm has no operand 'q' that may be constant; it has a b"),
+        (
+            ["gemm", "--constant", "q"],
+            "--constant: gemm has no operand 'q' that may be constant; it has a b",
+        ),
         (["gemm", "m=\udcff"], "is not UTF-8 text"),
     ],
 )

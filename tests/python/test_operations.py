@@ -18,6 +18,7 @@ from deepbench.results import read
 
 CONV = "w=14 h=10 c=16 n=2 k=8 s=3 r=3 pad_w=1 pad_h=1"
 RNN = "hidden=32 batch=3 timesteps=7"
+SPARSE = ("sparse_gemm", "m=8", "n=8", "k=8", "sparsity=0.5")
 SUITE = f"""\
 gemm m=64 n=32 k=48
 conv {CONV} stride_w=2
@@ -111,6 +112,15 @@ def test_every_operation_can_be_called_once(suite: Path) -> None:
         (("rnn", "cell=lstm", "hidden=8", "batch=0", "timesteps=1"), "batch=0"),
         (("rnn", "cell=elman", *RNN.split()), "cell=elman"),
         (("rnn", "cell=gru", *RNN.split(), "mode=inference", "phase=bwd"), "mode=inference"),
+        (("conv", *CONV.split(), "layout=nhcw"), "did you mean 'nchw'"),
+        (("conv", *CONV.split(), "phase=sideways"), "must be one of fwd bwd_data bwd_filter"),
+        (("conv", *CONV.split(), "--constant", "x"), "may be constant; it has w"),
+        (("rnn", "cell=lstm", "hidden=-1", "batch=1", "timesteps=1"), "hidden=-1"),
+        (("rnn", "cell=lstm", "hidden=1", "batch=1", "timesteps=99999999"), "at most 10000000"),
+        (("sparse_gemm", "m=8", "n=8", "k=8", "sparsity=nan"), "sparsity=nan is not a number"),
+        (("sparse_gemm", "m=3000000000", "n=1", "k=1", "sparsity=0.5"), "32-bit indices"),
+        (("all", "m=3"), "'all' runs sets"),
+        (("all", "sometimes"), "neither a set, a precision nor KEY=VALUE"),
         (("sparse_gemm", "m=8", "n=8", "k=8", "sparsity=1"), "sparsity=1"),
         (("sparse_gemm", "m=8", "n=8", "k=8", "sparsity=-0.1"), "sparsity=-0.1"),
     ],
@@ -123,8 +133,43 @@ def test_nonsense_is_one_line(words: tuple[str, ...], message: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("conv", *CONV.split(), "--algorithm", "nhwc:+1"), "no candidate 'nhwc:+1'"),
+        (("conv", *CONV.split(), "--library", "onedn"), "did you mean 'onednn'"),
+        (("rnn", "cell=lstm", *RNN.split(), "--algorithm", "lstm"), "no candidate 'lstm'"),
+        ((*SPARSE, "--algorithm", "q"), "it has product"),
+    ],
+)
+def test_names_that_the_backend_lacks_are_a_mistake(words: tuple[str, ...], message: str) -> None:
+    done = deepbench(*words, "--backend", "cpu")
+    assert done.returncode == 2
+    last = done.stderr.splitlines()[-1]  # it may have said that it waits for the backend
+    assert last.startswith("deepbench: error: ")
+    assert message in last
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (("conv", *CONV.split(), "precision=int8", "phase=bwd_data"), "no gradients of 8-bit"),
+        (("conv", *CONV.split(), "--library", "openblas"), "openblas"),
+        (("rnn", "cell=lstm", *RNN.split(), "phase=bwd_data"), "both gradients in one call"),
+        (("rnn", "cell=lstm", *RNN.split(), "precision=int8"), "mode=inference"),
+        ((*SPARSE, "precision=half"), "none in half"),
+    ],
+)
+def test_what_libraries_lack_is_unsupported(words: tuple[str, ...], reason: str) -> None:
+    done = deepbench(*words, "--backend", "cpu", "--format", "json")
+    (row,) = json.loads(done.stdout)["rows"]
+    assert row["status"] == "unsupported"
+    assert reason in row["reason"]
+
+
+@pytest.mark.parametrize(
     "words",
     [
+        ("rnn", "cell=gru", "hidden=5000", "batch=10000000", "timesteps=10000000", "phase=bwd"),
         ("conv", "w=20000", "h=20000", "c=512", "n=512", "k=512", "s=3", "r=3"),
         ("rnn", "cell=lstm", "hidden=100000", "batch=4096", "timesteps=1000"),
         ("sparse_gemm", "m=40000", "n=4000000", "k=40000", "sparsity=0.99"),
