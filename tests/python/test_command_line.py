@@ -74,6 +74,7 @@ SMALL = ("gemm", "m=64", "n=16,32", "k=64", "--backend", "cpu")
         (["show", sys.executable], "is not a result file"),
         (["show", __file__, "--format", "xml"], "--format 'xml': must be one of table"),
         (["list", "gemm", "trainig"], "'trainig' is no set"),
+        (["list", "memory"], "'memory' is no set, operation with sets, or precision: "),
         (["list", "sparse", "training"], "sparse_gemm has no set training"),
         (["env", "all"], "env takes no words"),
         (["gemm", "--samples", "0"], "--samples 0: must be more than 0"),
@@ -148,6 +149,10 @@ def test_list_shows_problems_with_their_work() -> None:
         csv.DictReader(io.StringIO(deepbench("list", "rnn", "--format", "csv").stdout))
     )
     assert len(read_back) == 3 * 53 + 69 + 3
+    every = csv.DictReader(
+        io.StringIO(deepbench("list", "all", "device", "--format", "csv").stdout)
+    )
+    assert len(list(every)) == 13 + 16 + 3 + 8
 
 
 def test_env_says_what_is_here() -> None:

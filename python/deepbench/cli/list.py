@@ -20,7 +20,7 @@ _FLAGS = (
 _HELP = """\
 usage: deepbench list [OP] [SET] [PRECISION] [options]
 
-Without OP, how many problems each set has; with OP, all of them, with the work in each.
+Without OP, how many problems each set has; with OP, or 'all', every one of them and its work.
 FLOPs and bytes are the useful work of one call, bytes in PRECISION (float).
 """
 
@@ -60,12 +60,13 @@ def _words(words: Sequence[str]) -> tuple[str | None, str | None, str]:
     for word in words:
         if set_name is None and suites.set_name(word) is not None:
             set_name = suites.set_name(word)
-        elif op is None and word not in ("all", "memory") and operation_name(word) is not None:
+        elif op is None and word != "memory" and operation_name(word) is not None:
             op = operation_name(word)
         elif precision is None and word in precisions("all"):
             precision = word
         else:
-            known = [*operation_names(), *suites.SETS, *precisions("all")]
+            names = [name for name in operation_names() if name != "memory"]
+            known = [*names, *suites.SETS, *precisions("all")]
             raise UsageError(
                 f"{shown(word)} is no set, operation with sets, or precision"
                 f"{suggestion(word, known)}: deepbench list [OP] [SET] [PRECISION]"
@@ -77,7 +78,7 @@ def _listed(
     op: str | None, set_name: str | None, precision: str, corrected: bool
 ) -> Iterator[Listed]:
     for folder, name in suites.available():
-        if op not in (None, name) or set_name not in (None, folder):
+        if op not in (None, "all", name) or set_name not in (None, folder):
             continue
         suite = original(folder, name, corrected)
         source = SuiteSource([suite], {"precision": precision})

@@ -24,8 +24,8 @@ namespace {
 
 constexpr double kFullWork = 1 << 24;  // outputs x products up to which everything is checked
 constexpr int64_t kMostFullOutputs = 1 << 20;  // compared one by one, whatever they cost
-constexpr int64_t kMostStored = 1 << 22;  // elements of an operand that are kept for that
-constexpr double kSampledWork = 1 << 22;  // products of all sampled outputs
+constexpr int64_t kMostStored = 1 << 22;       // elements of an operand that are kept for that
+constexpr double kSampledWork = 1 << 22;       // products of all sampled outputs
 constexpr double kFewestSamples = 24, kMostSamples = 192;
 // Where sums stand for many times as many outputs each as there are sums, as those of a layer
 // without width and height do, more outputs are looked at: all, if that is affordable.
