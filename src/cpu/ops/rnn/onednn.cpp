@@ -52,13 +52,12 @@ class Pass : public PrimitiveCall {
                  Copies& weights) {
     const const_dnnl_memory_desc_t wanted = argument_description(primitive_, argument);
     const LayerStorage& storage = operands_.storage();
-    const MemoryDesc had =
-        problem_weights(storage.rnn, columns, data_type(storage.plain_weights()));
     weights = Copies(Api::instance().memory_desc_get_size_f(wanted), copies);
     const double took =
         storage.is_quantised()
-            ? quantise(storage.rnn, had.get(), plain.data(), wanted, weights.at(0), reorders)
-            : reorder(had.get(), plain.data(), wanted, weights.at(0), reorders);
+            ? quantise(storage.rnn, columns, plain.data(), wanted, weights.at(0), reorders)
+            : reorder(problem_weights(storage.rnn, columns, data_type(storage.states)).get(),
+                      plain.data(), wanted, weights.at(0), reorders);
     weights.replicate();
     return took;
   }

@@ -2,6 +2,7 @@
 #include "ops/rnn/onednn_int8.hpp"
 
 #include "onednn/primitive_call.hpp"
+#include "ops/rnn/onednn_plan.hpp"
 
 namespace deepbench::cpu::onednn {
 namespace {
@@ -23,14 +24,18 @@ void set_scales(const Rnn& rnn, dnnl_primitive_attr_t attributes) {
             "naming the scale of the weights");
 }
 
-double quantise(const Rnn& rnn, const_dnnl_memory_desc_t from_description, void* from,
+double quantise(const Rnn& rnn, int64_t columns, void* from,
                 const_dnnl_memory_desc_t to_description, void* to, int times) {
   const Api& api = Api::instance();
   dnnl_primitive_attr_t scales = nullptr;
   api.check(api.primitive_attr_create_f(&scales), "creating attributes");
   const Attributes attributes(scales);
   set_scales(rnn, scales);
-  return reorder(from_description, from, to_description, to, times, scales);
+  const MemoryDesc had = problem_weights(rnn, columns, dnnl_f32);
+  const MemoryDesc turned = transposed_weights(rnn, columns, dnnl_f32);
+  const Buffer room(api.memory_desc_get_size_f(turned.get()));
+  return reorder(had.get(), from, turned.get(), room.data(), times) +
+         reorder(turned.get(), room.data(), to_description, to, times, scales);
 }
 
 }  // namespace deepbench::cpu::onednn

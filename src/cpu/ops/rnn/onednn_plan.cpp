@@ -233,6 +233,10 @@ MemoryDesc problem_weights(const Rnn& rnn, int64_t columns, dnnl_data_type_t typ
   return tensor({1, 1, columns, rnn.gates(), rnn.hidden}, type, dnnl_ldgoi);
 }
 
+MemoryDesc transposed_weights(const Rnn& rnn, int64_t columns, dnnl_data_type_t type) {
+  return tensor({1, 1, columns, rnn.gates(), rnn.hidden}, type, dnnl_ldigo);
+}
+
 // Not all of prepare's memory is taken at once. U on its way into a layout is gone before gradients
 // are gathered, for which storage has room; the forward pass before the timed one is, too.
 uint64_t LayerPlan::other_bytes() const {

@@ -33,6 +33,8 @@ const_dnnl_memory_desc_t argument_description(const_dnnl_primitive_desc_t primit
 
 // Weights [gate][unit][j] as the problem counts them, of `columns` j.
 MemoryDesc problem_weights(const Rnn& rnn, int64_t columns, dnnl_data_type_t type);
+// The same as [j][gate][unit].
+MemoryDesc transposed_weights(const Rnn& rnn, int64_t columns, dnnl_data_type_t type);
 
 // Arguments that are operands of the problem, and those that are not.
 struct OperandArgument {

@@ -48,8 +48,8 @@ deepbench_type LayerStorage::type(LayerPart part) const {
 }
 
 uint64_t LayerStorage::plain_weight_bytes() const {
-  const int64_t integer = is_quantised() ? 1 : 0;
-  return uint64_t(rnn.weights() * (size_of(plain_weights()) + integer));
+  const int64_t transposed = is_quantised() ? size_of(plain_weights()) : 0;
+  return uint64_t(rnn.weights() * (size_of(plain_weights()) + transposed));
 }
 
 uint64_t LayerStorage::elements(LayerPart part) const {
