@@ -21,6 +21,15 @@ class LibraryCall {
   virtual int run(uint64_t copy) = 0;
   virtual std::string error_text(int status) const { return "status " + std::to_string(status); }
 
+  // What a forward pass before this call kept for it: rnn's h(t) as [t][n][unit], of the problem's
+  // precision; nullptr if there was none.
+  virtual const void* kept_states() const { return nullptr; }
+  // From here on starts from what `other` kept, if that is what the problem gives, up to rounding.
+  virtual bool follow(const LibraryCall& other) {
+    (void)other;
+    return false;
+  }
+
   // Before a batch, outside the time: the calling thread's thread count and binding.
   virtual void enter() {}
 
@@ -55,6 +64,7 @@ class PreparedKernel final : public plugin::Kernel {
   void read_output(const uint64_t* indices, size_t count, double* values) override;
   void scan_output(deepbench_scan& scan) override;
   void project_output(uint64_t rows, uint64_t seed, double* sums) override;
+  bool follow(const plugin::Kernel& other) override;
 
  private:
   std::unique_ptr<Operands> operands_;

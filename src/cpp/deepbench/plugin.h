@@ -27,7 +27,7 @@ extern "C" {
 #endif
 
 #define DEEPBENCH_ABI_MAJOR 1
-#define DEEPBENCH_ABI_MINOR 1
+#define DEEPBENCH_ABI_MINOR 2
 #define DEEPBENCH_PLUGIN_SYMBOL "deepbench_plugin"
 
 typedef enum deepbench_status {
@@ -272,6 +272,14 @@ typedef struct deepbench_backend {
   /* optional, since 1.1. A counter of joules from some start; may take milliseconds. A device that
    * has one says so in describe_device: energy (integer 1). */
   deepbench_status (*energy)(int32_t device, double* joules);
+
+  /* optional, since 1.2. `reference` is a kernel of the library "reference" for the very problem
+   * and inputs of `kernel`, which it is to verify. Where what `kernel`'s own forward pass left for
+   * backward is a forward pass of the problem, up to rounding, which the reference finds out by
+   * itself, it starts from there, and *follows is 1: both then differentiate at the same point, on
+   * the same side of any kink. Otherwise it goes on by itself, and *follows is 0. */
+  deepbench_status (*follow)(deepbench_kernel* reference, deepbench_kernel* kernel,
+                             int32_t* follows);
 } deepbench_backend;
 
 typedef const deepbench_backend* (*deepbench_plugin_function)(void);

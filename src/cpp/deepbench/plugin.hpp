@@ -170,6 +170,10 @@ class Kernel {
   virtual void read_output(const uint64_t* indices, size_t count, double* values) = 0;
   virtual void scan_output(deepbench_scan& scan) = 0;
   virtual void project_output(uint64_t rows, uint64_t seed, double* sums) = 0;
+  virtual bool follow(const Kernel& other) {
+    (void)other;
+    return false;
+  }
 };
 
 class Backend {
@@ -309,6 +313,10 @@ struct Slots {
                                          double* sums) {
     return guard([&] { kernel(handle).project_output(rows, seed, sums); });
   }
+  static deepbench_status follow(deepbench_kernel* reference, deepbench_kernel* other,
+                                 int32_t* follows) {
+    return guard([&] { *follows = kernel(reference).follow(kernel(other)) ? 1 : 0; });
+  }
   static deepbench_status observe(int32_t device, deepbench_sink raw) {
     return guard([&] {
       Sink sink(raw);
@@ -354,7 +362,8 @@ const deepbench_backend* table(const char* name) {
                                           S::observe,
                                           S::join,
                                           S::destroy,
-                                          S::energy};
+                                          S::energy,
+                                          S::follow};
   return &table;
 }
 

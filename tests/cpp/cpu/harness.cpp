@@ -126,6 +126,20 @@ std::vector<double> Kernel::read(uint64_t count) const {
   return values;
 }
 
+std::vector<double> Kernel::read(const std::vector<uint64_t>& indices) const {
+  std::vector<double> values(indices.size());
+  REQUIRE(backend().read_output(handle_, indices.data(), indices.size(), values.data()) ==
+          DEEPBENCH_OK);
+  return values;
+}
+
+bool Kernel::follow(const Kernel& other) {
+  int32_t follows = -1;
+  REQUIRE(backend().follow(handle_, other.handle_, &follows) == DEEPBENCH_OK);
+  CHECK((follows == 0 || follows == 1));
+  return follows == 1;
+}
+
 deepbench_scan Kernel::scan() const {
   deepbench_scan scan = {};
   scan.struct_size = sizeof scan;

@@ -64,6 +64,8 @@ class Kernel {
   std::vector<double> read(uint64_t count) const;  // the first elements
   deepbench_scan scan() const;
   std::vector<double> project(uint64_t rows, uint64_t seed) const;
+  std::vector<double> read(const std::vector<uint64_t>& indices) const;
+  bool follow(const Kernel& other);
   deepbench_kernel* handle() const { return handle_; }
 
  private:

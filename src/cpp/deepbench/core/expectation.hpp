@@ -36,6 +36,8 @@ struct Conditions {
   std::vector<std::pair<std::string, std::string>> fill{};  // operand -> value type, if not usual
   Attributes facts{};                                       // all that the kernel says of itself
   ComputedOutput* computed = nullptr;  // what the problem's Evidence names; none for kInputs
+  // Of kReference: it started from what the forward pass of the kernel under test left.
+  bool follows = false;
 };
 
 struct Expectation {

@@ -184,6 +184,13 @@ std::vector<double> Kernel::project_output(uint64_t rows, uint64_t outputs, uint
   return sums;
 }
 
+void Kernel::follow(const Kernel& other) {
+  int32_t follows = 0;
+  if (table_->follow && table_ == other.table_)
+    check(table_->follow(handle_.get(), other.handle_.get(), &follows), "follow");
+  follows_ = follows != 0;
+}
+
 Backend::Backend(const deepbench_backend* table, std::string path)
     : table_(table), path_(std::move(path)) {}
 

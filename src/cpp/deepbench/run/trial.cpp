@@ -27,8 +27,11 @@ Trial::Trial(const Backend& backend, const Problem& problem, const RunOptions& o
     verification_.reason = "the operation has no reference";
   } else {
     verifier_.emplace(problem, kernel_->facts(), static_cast<uint64_t>(options.seed),
-                      options.inputs,
-                      [&] { return backend.prepare(problem, options.for_reference()); });
+                      options.inputs, [&] {
+                        Kernel reference = backend.prepare(problem, options.for_reference());
+                        reference.follow(*kernel_);
+                        return reference;
+                      });
     stages_.verify_ns += watch.lap_ns();
   }
 }

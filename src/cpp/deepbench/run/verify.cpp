@@ -57,6 +57,7 @@ Verifier::Verifier(const Problem& problem, const Attributes& kernel_facts, uint6
     arm(reference);
     reference.time_batch(1);
     OutputOf output(reference);
+    conditions_.follows = reference.follows();
     expect(&output);
   }
 }

@@ -40,6 +40,12 @@ class Pass : public PrimitiveCall {
 
   Remains take_remains() { return std::move(remains_); }
 
+  // h(t) is an argument of the backward pass.
+  const void* kept_states() const override {
+    const auto found = remains_.find(DNNL_ARG_DST_LAYER);
+    return operands_.rnn().is_forward() || found == remains_.end() ? nullptr : found->second.data();
+  }
+
  protected:
   const LayerOperands& operands() const { return operands_; }
   double conversion_ns() const { return conversion_ns_; }

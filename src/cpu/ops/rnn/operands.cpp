@@ -187,13 +187,11 @@ deepbench_type LayerOperands::output_type() const {
 }
 
 deepbench_scan LayerOperands::scan(uint64_t copy) const {
-  Buffer room;
-  return cpu::scan(in_order(copy, room), output_type(), outputs_);
+  return cpu::scan(in_order(copy), output_type(), outputs_);
 }
 
 void LayerOperands::project(uint64_t copy, uint64_t rows, uint64_t seed, double* sums) const {
-  Buffer room;
-  cpu::project(in_order(copy, room), output_type(), outputs_, rows, seed, sums);
+  cpu::project(in_order(copy), output_type(), outputs_, rows, seed, sums);
 }
 
 void LayerOperands::read(uint64_t copy, const uint64_t* indices, size_t count,
@@ -219,10 +217,10 @@ double LayerOperands::output(uint64_t copy, uint64_t index) const {
   return element(at(LayerPart::kDu, copy), DEEPBENCH_F32, uint64_t(place));
 }
 
-const void* LayerOperands::in_order(uint64_t copy, Buffer& room) const {
+const void* LayerOperands::in_order(uint64_t copy) const {
   if (is_forward_) return at(LayerPart::kY, copy);
-  room = Buffer(outputs_ * sizeof(float));
-  std::byte* to = room.data();
+  if (!ordered_.data()) ordered_ = Buffer(outputs_ * sizeof(float));  // new pages are slow
+  std::byte* to = ordered_.data();
   for (const LayerPart part : {LayerPart::kDx, LayerPart::kDh0}) {
     const uint64_t bytes = storage_.bytes(part);
     if (bytes > 0) std::memcpy(to, at(part, copy), bytes);
@@ -230,7 +228,7 @@ const void* LayerOperands::in_order(uint64_t copy, Buffer& room) const {
   }
   if (rnn().has_weight_gradient())
     gather_du(static_cast<const float*>(at(LayerPart::kDu, copy)), reinterpret_cast<float*>(to));
-  return room.data();
+  return ordered_.data();
 }
 
 // In tiles: one side of what is a transposition leaps from line to line.

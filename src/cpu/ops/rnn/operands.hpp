@@ -43,7 +43,7 @@ struct LayerStorage {
   uint64_t needed_bytes(const CopyPlan& plan) const;  // weights and parts of all copies
 };
 
-class LayerOperands final : public Operands {
+class LayerOperands : public Operands {
  public:
   LayerOperands(const LayerStorage& storage, const CopyPlan& plan, Inputs inputs, uint64_t seed);
 
@@ -72,8 +72,7 @@ class LayerOperands final : public Operands {
   Buffer weights(uint32_t stream, double scale, int64_t columns) const;
   deepbench_type output_type() const;
   double output(uint64_t copy, uint64_t index) const;
-  // All outputs in their order: `room` takes them where they lie otherwise.
-  const void* in_order(uint64_t copy, Buffer& room) const;
+  const void* in_order(uint64_t copy) const;  // all outputs
   void gather_du(const float* from, float* to) const;
 
   const LayerStorage storage_;
@@ -83,6 +82,7 @@ class LayerOperands final : public Operands {
   const bool is_forward_;
   const uint64_t dx_elements_, dh0_elements_, outputs_;
   std::array<Copies, kLayerParts> parts_;
+  mutable Buffer ordered_;  // where they do not lie in their order
 };
 
 }  // namespace deepbench::cpu

@@ -1,23 +1,61 @@
 // Cells of recurrent layers, pointwise, forward and backward.
 #include "ops/rnn/reference_cells.hpp"
 
-#include <cmath>
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
 #include <string>
+#include <vector>
 
 #include "deepbench/fill.h"
 #include "deepbench/plugin.hpp"
+#include "isa.hpp"
 
 namespace deepbench::cpu {
 namespace {
 
-float sigmoid(float x) { return 1 / (1 + std::exp(-x)); }
+// ---- rows of activations, which are most of a cell's work
+// -----------------------------------------
 
-// z + s of a gate; z alone where the gate is reset before it is added.
-float input_part(const CellStep& t, int gate, int64_t i) {
-  return t.b[size_t(gate)][i] + t.wx[size_t(gate)][i] * t.x;
+// e^x within two roundoffs, where it is no denormal: 2^n e^r with |r| < 0.35, and r's series. In
+// steps that become vectors, unlike the library's function.
+inline __attribute__((always_inline)) float exponential(float x) {
+  constexpr float kRounds = 12582912;  // 1.5 * 2^23: a sum's last bits are then an integer
+  x = x < -87 ? -87 : x > 88 ? 88 : x;
+  const float sum = x * 1.44269504f + kRounds, n = sum - kRounds;
+  const float r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
+  float series = 1.0f / 5040;
+  series = series * r + 1.0f / 720;
+  series = series * r + 1.0f / 120;
+  series = series * r + 1.0f / 24;
+  series = series * r + 1.0f / 6;
+  series = series * r + 0.5f;
+  series = (series * r + 1) * r + 1;
+  uint32_t bits;
+  std::memcpy(&bits, &sum, sizeof bits);
+  bits = (bits << 23) + 0x3f800000u;
+  float power;
+  std::memcpy(&power, &bits, sizeof power);
+  return series * power;
 }
-float sum_of(const CellStep& t, int gate, int64_t i) {
-  return input_part(t, gate, i) + t.gate[size_t(gate)][i];
+
+DEEPBENCH_CPU_CLONES void sigmoids(float* values, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) values[i] = 1 / (1 + exponential(-values[i]));
+}
+
+DEEPBENCH_CPU_CLONES void tanhs(float* values, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) values[i] = 2 / (1 + exponential(-2 * values[i])) - 1;
+}
+
+DEEPBENCH_CPU_CLONES void add_row(const float* bias, const float* wx, float x, float* values,
+                                  int64_t count) {
+  for (int64_t i = 0; i < count; ++i) values[i] += bias[i] + wx[i] * x;
+}
+
+// z + s of a gate, from s.
+float* add_input(const CellStep& t, size_t gate) {
+  add_row(t.b[gate], t.wx[gate], t.x, t.gate[gate], t.hidden);
+  return t.gate[gate];
 }
 
 float handed_on(const CellStep& t, float h) {
@@ -27,7 +65,8 @@ float handed_on(const CellStep& t, float h) {
 // ---- vanilla -----------------------------------------------------------------------------------
 
 void vanilla_forward(const CellStep& t) {
-  for (int64_t i = 0; i < t.hidden; ++i) t.h[i] = handed_on(t, std::fmax(sum_of(t, 0, i), 0.0f));
+  const float* const sum = add_input(t, 0);
+  for (int64_t i = 0; i < t.hidden; ++i) t.h[i] = handed_on(t, std::max(sum[i], 0.0f));
 }
 
 void vanilla_backward(const CellStep& t, const CellGradient& g) {
@@ -44,20 +83,21 @@ void vanilla_backward(const CellStep& t, const CellGradient& g) {
 // ---- lstm --------------------------------------------------------------------------------------
 
 void lstm_forward(const CellStep& t) {
-  for (int64_t k = 0; k < t.hidden; ++k) {
-    const float i = sigmoid(sum_of(t, 0, k)), f = sigmoid(sum_of(t, 1, k));
-    const float candidate = std::tanh(sum_of(t, 2, k)), o = sigmoid(sum_of(t, 3, k));
-    t.gate[0][k] = i, t.gate[1][k] = f, t.gate[2][k] = candidate, t.gate[3][k] = o;
-    t.c[k] = f * t.c_before[k] + i * candidate;
-    t.h[k] = handed_on(t, o * std::tanh(t.c[k]));
-  }
+  for (const size_t gate : {0, 1, 3}) sigmoids(add_input(t, gate), t.hidden);
+  tanhs(add_input(t, 2), t.hidden);
+  for (int64_t k = 0; k < t.hidden; ++k)
+    t.h[k] = t.c[k] = t.gate[1][k] * t.c_before[k] + t.gate[0][k] * t.gate[2][k];
+  tanhs(t.h, t.hidden);
+  for (int64_t k = 0; k < t.hidden; ++k) t.h[k] = handed_on(t, t.gate[3][k] * t.h[k]);
 }
 
 void lstm_backward(const CellStep& t, const CellGradient& g) {
   float dx = 0;
+  std::vector<float> squashed(t.c, t.c + t.hidden);
+  tanhs(squashed.data(), t.hidden);
   for (int64_t k = 0; k < t.hidden; ++k) {
     const float i = t.gate[0][k], f = t.gate[1][k], candidate = t.gate[2][k], o = t.gate[3][k];
-    const float dh = g.dh[k] + g.dy[k], tanh_c = std::tanh(t.c[k]);
+    const float dh = g.dh[k] + g.dy[k], tanh_c = squashed[size_t(k)];
     const float dc = g.dc[k] + dh * o * (1 - tanh_c * tanh_c);
     const float ds[] = {dc * candidate * i * (1 - i), dc * t.c_before[k] * f * (1 - f),
                         dc * i * (1 - candidate * candidate), dh * tanh_c * o * (1 - o)};
@@ -71,16 +111,26 @@ void lstm_backward(const CellStep& t, const CellGradient& g) {
   *g.dx = dx;
 }
 
+// ---- both grus
+// ------------------------------------------------------------------------------------
+
+void hand_on_mixed(const CellStep& t) {
+  for (int64_t i = 0; i < t.hidden; ++i) {
+    const float u = t.gate[0][i];
+    t.h[i] = handed_on(t, u * t.h_before[i] + (1 - u) * t.gate[2][i]);
+  }
+}
+
 // ---- gru: reset after the product --------------------------------------------------------------
 
 void gru_forward(const CellStep& t) {
+  for (const size_t gate : {0, 1}) sigmoids(add_input(t, gate), t.hidden);
   for (int64_t i = 0; i < t.hidden; ++i) {
-    const float u = sigmoid(sum_of(t, 0, i)), r = sigmoid(sum_of(t, 1, i));
     t.aside[i] = t.gate[2][i] + t.b[3][i];
-    const float o = std::tanh(input_part(t, 2, i) + r * t.aside[i]);
-    t.gate[0][i] = u, t.gate[1][i] = r, t.gate[2][i] = o;
-    t.h[i] = handed_on(t, u * t.h_before[i] + (1 - u) * o);
+    t.gate[2][i] = t.gate[1][i] * t.aside[i];
   }
+  tanhs(add_input(t, 2), t.hidden);
+  hand_on_mixed(t);
 }
 
 void gru_backward(const CellStep& t, const CellGradient& g) {
@@ -101,19 +151,13 @@ void gru_backward(const CellStep& t, const CellGradient& g) {
 // ---- gru_reset_before --------------------------------------------------------------------------
 
 void reset_before_first(const CellStep& t) {
-  for (int64_t i = 0; i < t.hidden; ++i) {
-    t.gate[0][i] = sigmoid(sum_of(t, 0, i));
-    t.gate[1][i] = sigmoid(sum_of(t, 1, i));
-    t.aside[i] = handed_on(t, t.gate[1][i] * t.h_before[i]);
-  }
+  for (const size_t gate : {0, 1}) sigmoids(add_input(t, gate), t.hidden);
+  for (int64_t i = 0; i < t.hidden; ++i) t.aside[i] = handed_on(t, t.gate[1][i] * t.h_before[i]);
 }
 
 void reset_before_forward(const CellStep& t) {
-  for (int64_t i = 0; i < t.hidden; ++i) {
-    const float u = t.gate[0][i], o = std::tanh(sum_of(t, 2, i));
-    t.gate[2][i] = o;
-    t.h[i] = handed_on(t, u * t.h_before[i] + (1 - u) * o);
-  }
+  tanhs(add_input(t, 2), t.hidden);
+  hand_on_mixed(t);
 }
 
 void reset_before_backward(const CellStep& t, const CellGradient& g) {

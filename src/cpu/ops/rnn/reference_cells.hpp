@@ -26,7 +26,7 @@ struct CellGradient {
   const float* dy = nullptr;   // of this step's output
   float* dh = nullptr;         // in: of h from behind; out: of h', but for the recurrent product
   float* dc = nullptr;         // in: of c from behind; out: of c'
-  std::array<float*, 4> ds{};  // of s
+  std::array<float*, 4> ds{};  // of s; may be where the gates are
   float* dreset = nullptr;     // gru_reset_before: of r h'
   float* dx = nullptr;         // of the step's input
 };

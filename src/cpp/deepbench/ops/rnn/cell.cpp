@@ -12,6 +12,7 @@ RnnCell::RnnCell(const Rnn& rnn, const Conditions& conditions, double spread)
                                   : Kind::kResetBefore),
       activation_error_(kActivationError / spread),
       quantises_(rnn.is_quantised()),
+      has_kink_(!conditions.follows),
       output_roundoff_(rnn.precision.output_roundoff) {
   // Half of the largest that rounding can do is more than its deviation.
   const double output = rnn.precision.output_roundoff / (spread > 1 ? 2 : 1);
@@ -52,13 +53,15 @@ Approximate RnnCell::back(const State& state, const State& before, const Approxi
 }
 
 // A sum that is n errors away from ReLU's kink is on its other side with a probability of about
-// exp(-n^2 / 2) / 2; the gradient is then off by all of it.
+// exp(-n^2 / 2) / 2; the gradient is then off by all of it. Unless the side that was taken is
+// known.
 Approximate RnnCell::back_vanilla(const State& state, const Approximate& dh,
                                   Gradient& gradient) const {
   const Approximate& sum = state.kept;
-  const double distance = sum.error > 0 ? sum.value / sum.error : 0;
+  const bool may_flip = has_kink_ && sum.error > 0;
+  const double distance = may_flip ? sum.value / sum.error : 0;
   const double flips =
-      sum.error > 0 ? dh.value * dh.value * 0.5 * std::exp(-0.5 * distance * distance) : 0;
+      may_flip ? dh.value * dh.value * 0.5 * std::exp(-0.5 * distance * distance) : 0;
   const double error = sum.value > 0 ? dh.error : 0;
   gradient.z[0] = {sum.value > 0 ? dh.value : 0, std::sqrt(error * error + flips)};
   return {};

@@ -82,6 +82,7 @@ class RnnCell {
   Kind kind_;
   double activation_error_;
   bool quantises_;
+  bool has_kink_;  // whose side is not known
   double output_roundoff_;
   double operand_roundoff_;     // of what a product reads in a narrow type; 0: float
   double gates_roundoff_ = 0;   // of gates kept in a narrow type

@@ -6,12 +6,15 @@
 // steps in float64: its deviations relative to its values, with the accumulators' roundoff raised
 // by the root of how many more terms the sums have here. Each side may err so.
 //
-// Beside that ReLU has its kink: where a sum is almost zero, the two sides take different slopes,
-// for one of some million units, and from there on differ by this unit's whole share. An element of
-// a part that is a sum of `terms` units has sqrt(2 / terms) of its size from a typical unit that is
-// not off; kUnitShare allows for one that is large, beside a large factor.
+// Beside that ReLU has its kink: where a sum is almost zero, two forward passes take different
+// slopes, for one of some million units, and from there on differ by this unit's whole share. A
+// reference that follows, that is, starts from the h(t) that the library's own forward pass kept,
+// knows which side the library took, and nothing is allowed for. To others kUnitShare allows the
+// share of a unit that is large, beside a large factor: an element of a part that is a sum of
+// `terms` units has sqrt(2 / terms) of its size from a typical unit that is not off.
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "deepbench/ops/rnn/gradients.hpp"
 #include "deepbench/ops/rnn/operands.hpp"
@@ -70,6 +73,8 @@ class ComposedGradients {
   ComposedGradients(const RnnOperands& operands, const Conditions& conditions)
       : rnn_(operands.rnn()),
         computed_(*conditions.computed),
+        follows_(conditions.follows),
+        has_kink_(rnn_.cell == "vanilla" && !follows_),
         parts_(gradient_parts(rnn_)),
         relative_(relative_bounds(rnn_, conditions)) {}
 
@@ -80,7 +85,8 @@ class ComposedGradients {
     expected_.what = checked_share(expected_.indices.size(), rnn_.outputs()) + " and " +
                      std::to_string(expected_.projection_rows) +
                      " projections of all, from a computation in float";
-    if (rnn_.cell == "vanilla")
+    if (follows_) expected_.what += " that starts from the library's own h(t)";
+    if (has_kink_)
       expected_.what +=
           ", within wide bounds: rounding may put units on the other side of ReLU's kink";
     return std::move(expected_);
@@ -88,10 +94,10 @@ class ComposedGradients {
 
  private:
   void add_part(const RnnPart& part, double relative) {
-    const std::vector<uint64_t> indices = sample_part(part, kMostCompared);
+    const std::vector<uint64_t> indices = sample_crossings(part, kMostCompared);
     const std::vector<double> values = computed_.elements(indices);
     const double size = root_mean_square(values.data(), values.size());
-    const double unit = rnn_.cell == "vanilla" ? size * std::sqrt(2 / double(part.terms)) : 0;
+    const double unit = has_kink_ ? size * std::sqrt(2 / double(part.terms)) : 0;
     const double bound = relative * size + kUnitShare * unit;
     expected_.indices.insert(expected_.indices.end(), indices.begin(), indices.end());
     expected_.values.insert(expected_.values.end(), values.begin(), values.end());
@@ -106,8 +112,11 @@ class ComposedGradients {
   }
 
   // Of random weights, a row's error is the root of its elements' squared errors, or one large one.
+  // The number of rows divides each part and each row of dU, which makes it cheap to compute.
   void add_projection() {
-    const uint64_t power_of_two = expected_.outputs & (~expected_.outputs + 1);
+    const int64_t divisor =
+        std::gcd(std::gcd(rnn_.dx_elements(), rnn_.dh0_elements()), rnn_.hidden);
+    const auto power_of_two = uint64_t(divisor & -divisor);
     expected_.projection_rows = std::min(power_of_two, kMostRows);
     expected_.projection_seed = kWeightSeed;
     expected_.sums = computed_.sums(expected_.projection_rows, expected_.outputs, kWeightSeed);
@@ -117,6 +126,7 @@ class ComposedGradients {
 
   const Rnn& rnn_;
   ComputedOutput& computed_;
+  const bool follows_, has_kink_;
   const std::vector<RnnPart> parts_;
   const std::vector<double> relative_;
   Expectation expected_;

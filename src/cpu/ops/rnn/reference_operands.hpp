@@ -1,0 +1,29 @@
+// The reference's operands, whose gradient of U waits until somebody asks for more of it than
+// verification does.
+#pragma once
+
+#include "ops/rnn/operands.hpp"
+#include "ops/rnn/weight_gradient.hpp"
+
+namespace deepbench::cpu {
+
+class ReferenceOperands final : public LayerOperands {
+ public:
+  using LayerOperands::LayerOperands;
+
+  // `gradient` says, from here to the next poison(), what U's gradient is.
+  void defer(const WeightGradient& gradient) { deferred_ = &gradient; }
+
+  void poison() override;
+  deepbench_scan scan(uint64_t copy) const override;
+  void project(uint64_t copy, uint64_t rows, uint64_t seed, double* sums) const override;
+  void read(uint64_t copy, const uint64_t* indices, size_t count, double* values) const override;
+
+ private:
+  void complete(uint64_t copy) const;
+  bool read_deferred(uint64_t copy, const uint64_t* indices, size_t count, double* values) const;
+
+  mutable const WeightGradient* deferred_ = nullptr;
+};
+
+}  // namespace deepbench::cpu

@@ -1,0 +1,130 @@
+// Sums over places, as matrix products of what is asked for.
+#include "ops/rnn/weight_gradient.hpp"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+
+#include "deepbench/fill.h"
+#include "ops/rnn/product.hpp"
+#include "workers.hpp"
+
+namespace deepbench::cpu {
+namespace {
+
+constexpr uint64_t kFewestRows = 8;  // of a projection that costs less than the whole
+constexpr uint64_t kGrain = 256;     // places
+
+// What is asked for of one gate.
+struct Asked {
+  std::vector<int64_t> rows, columns;
+  std::vector<size_t> at;  // where in the list of indices
+};
+
+void sort_out(std::vector<int64_t>& values) {
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+}
+
+size_t place_in(const std::vector<int64_t>& values, int64_t value) {
+  return size_t(std::lower_bound(values.begin(), values.end(), value) - values.begin());
+}
+
+// These columns of a matrix, side by side.
+std::vector<float> gathered(const float* from, int64_t stride, int64_t rows,
+                            const std::vector<int64_t>& columns) {
+  std::vector<float> to(size_t(rows) * columns.size());
+  host_workers().for_parts(uint64_t(rows), kGrain, [&](uint64_t begin, uint64_t end, size_t) {
+    for (uint64_t row = begin; row < end; ++row) {
+      const float* const line = from + int64_t(row) * stride;
+      float* const out = to.data() + row * columns.size();
+      for (size_t i = 0; i < columns.size(); ++i) out[i] = line[columns[i]];
+    }
+  });
+  return to;
+}
+
+}  // namespace
+
+WeightGradient::WeightGradient(const Rnn& rnn, const float* ds, std::vector<GateGroup> groups)
+    : rnn_(rnn), ds_(ds), groups_(std::move(groups)) {}
+
+const GateGroup& WeightGradient::group_of(int64_t gate) const {
+  return gate < groups_[0].count ? groups_[0] : groups_[1];
+}
+
+void WeightGradient::complete(float* du) const {
+  const int64_t row = rnn_.gates() * hidden();
+  for (const GateGroup& group : groups_)
+    multiply(group.count * hidden(), hidden(), places(), {ds_ + group.first * hidden(), row, true},
+             {group.factors, hidden(), false}, du + group.first * hidden() * hidden(), hidden(),
+             false);
+}
+
+bool WeightGradient::read(const uint64_t* indices, size_t count, double* values) const {
+  std::map<int64_t, Asked> gates;
+  for (size_t i = 0; i < count; ++i) {
+    const auto index = int64_t(indices[i]);
+    Asked& asked = gates[index / (hidden() * hidden())];
+    asked.rows.push_back(index / hidden() % hidden());
+    asked.columns.push_back(index % hidden());
+    asked.at.push_back(i);
+  }
+  for (auto& [gate, asked] : gates) {
+    const std::vector<int64_t> rows = asked.rows, columns = asked.columns;
+    sort_out(asked.rows), sort_out(asked.columns);
+    if (asked.rows.size() * asked.columns.size() > asked.at.size()) return false;
+    const std::vector<float> made = crossings(gate, asked.rows, asked.columns);
+    for (size_t i = 0; i < asked.at.size(); ++i)
+      values[asked.at[i]] = double(made[place_in(asked.rows, rows[i]) * asked.columns.size() +
+                                        place_in(asked.columns, columns[i])]);
+  }
+  return true;
+}
+
+std::vector<float> WeightGradient::crossings(int64_t gate, const std::vector<int64_t>& rows,
+                                             const std::vector<int64_t>& columns) const {
+  const auto height = int64_t(rows.size()), width = int64_t(columns.size());
+  const std::vector<float> ds =
+      gathered(ds_ + gate * hidden(), rnn_.gates() * hidden(), places(), rows);
+  const std::vector<float> factors = gathered(group_of(gate).factors, hidden(), places(), columns);
+  std::vector<float> made(rows.size() * columns.size());
+  multiply(height, width, places(), {ds.data(), height, true}, {factors.data(), width, false},
+           made.data(), width, false);
+  return made;
+}
+
+bool WeightGradient::can_project(const Rnn& rnn, uint64_t rows) {
+  return rows >= kFewestRows && uint64_t(rnn.hidden) % rows == 0;
+}
+
+// Element [row][j] of a gate has weight [row][j / rows]. That of a place is the product of ds[row]
+// and factor[j], so that the weights are multiplied with ds first.
+void WeightGradient::add_projection(uint64_t rows, uint64_t seed, uint64_t first_column,
+                                    double* sums) const {
+  const auto parts = int64_t(uint64_t(hidden()) / rows);
+  std::vector<float> weights(size_t(rnn_.gates() * hidden() * parts));
+  for (size_t i = 0; i < weights.size(); ++i)
+    weights[i] = float(deepbench_weight(seed, first_column + i));
+  std::vector<float> weighted(size_t(places() * parts));
+  std::mutex adding;
+  for (const GateGroup& group : groups_) {
+    multiply(places(), parts, group.count * hidden(),
+             {ds_ + group.first * hidden(), rnn_.gates() * hidden(), false},
+             {weights.data() + group.first * hidden() * parts, parts, false}, weighted.data(),
+             parts, false);
+    host_workers().for_parts(uint64_t(places()), kGrain, [&](uint64_t begin, uint64_t end, size_t) {
+      std::vector<double> own(rows);
+      for (auto place = int64_t(begin); place < int64_t(end); ++place)
+        for (int64_t part = 0; part < parts; ++part) {
+          const double weight = weighted[size_t(place * parts + part)];
+          const float* const factors = group.factors + place * hidden() + part * int64_t(rows);
+          for (uint64_t i = 0; i < rows; ++i) own[i] += weight * double(factors[i]);
+        }
+      const std::lock_guard lock(adding);
+      for (uint64_t i = 0; i < rows; ++i) sums[i] += own[i];
+    });
+  }
+}
+
+}  // namespace deepbench::cpu

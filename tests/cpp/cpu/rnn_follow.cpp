@@ -1,0 +1,187 @@
+// The reference of rnn's gradients where it starts from what the kernel under test kept: whom it
+// follows, on which side of ReLU's kink, and that verification of whole kernels sees wrong ones.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "../ops/naive_rnn.hpp"
+#include "deepbench/core/operation.hpp"
+#include "deepbench/core/status.hpp"
+#include "deepbench/run/verify.hpp"
+#include "harness.hpp"
+#include "ops/rnn/composition.hpp"
+#include "topology.hpp"
+
+namespace deepbench::cpu_test {
+namespace {
+
+constexpr const char* kCellsFollowed[] = {"vanilla", "lstm", "gru", "gru_reset_before"};
+
+std::string layer_text(const std::string& cell, const std::string& phase = "bwd",
+                       const std::string& sizes = "hidden=32 batch=4 timesteps=8") {
+  return "cell=" + cell + " " + sizes + " phase=" + phase + " mode=training precision=float";
+}
+
+Rnn layer(const std::string& cell, int64_t hidden, int64_t batch, int64_t timesteps) {
+  Rnn rnn;
+  rnn.cell = cell, rnn.phase = "bwd", rnn.mode = "training";
+  rnn.hidden = hidden, rnn.batch = batch, rnn.timesteps = timesteps;
+  rnn.precision = precision_info("float");
+  return rnn;
+}
+
+bool onednn_is_here() {
+  return supports("rnn", layer_text("gru"), "library=onednn").status == DEEPBENCH_OK;
+}
+
+double largest_difference(const std::vector<double>& a, const std::vector<double>& b) {
+  REQUIRE(a.size() == b.size());
+  double largest = 0;
+  for (size_t i = 0; i < a.size(); ++i) largest = std::max(largest, std::abs(a[i] - b[i]));
+  return largest;
+}
+
+std::vector<double> weighted_sums(const std::vector<double>& values, uint64_t rows, uint64_t seed) {
+  std::vector<double> sums(rows);
+  for (uint64_t i = 0; i < values.size(); ++i)
+    sums[i % rows] += values[i] * deepbench_weight(seed, i / rows);
+  return sums;
+}
+
+TEST_CASE("rnn: a reference that follows gives the same gradients, whatever is asked first") {
+  if (!onednn_is_here()) return;
+  for (const std::string cell : kCellsFollowed) {
+    CAPTURE(cell);
+    const Rnn rnn = layer(cell, 32, 4, 8);
+    const auto outputs = uint64_t(rnn.outputs());
+    const Kernel tested("rnn", layer_text(cell), "library=onednn seed=5");
+    Kernel reference("rnn", layer_text(cell), "library=reference seed=5");
+    CHECK(reference.follow(tested));
+    reference.run(1);
+
+    const std::vector<double> exact = testing::NaiveRnn<double>(rnn, 5).backward();
+    const auto du = uint64_t(rnn.outputs() - rnn.du_elements());
+    std::vector<uint64_t> crossings;
+    for (const uint64_t row : {0, 7, 31})
+      for (const uint64_t column : {3, 5}) crossings.push_back(du + row * 32 + column);
+    const std::vector<double> some = reference.read(crossings);
+    for (size_t i = 0; i < some.size(); ++i) CHECK(std::abs(some[i] - exact[crossings[i]]) < 1e-5);
+    CHECK(largest_difference(reference.project(32, 9), weighted_sums(exact, 32, 9)) < 1e-3);
+
+    CHECK(largest_difference(reference.read(outputs), exact) < 1e-5);  // completes dU
+    CHECK(reference.scan().untouched == 0);
+    CHECK(largest_difference(reference.project(32, 9), weighted_sums(exact, 32, 9)) < 1e-3);
+    const std::vector<double> first = reference.read(outputs);
+    reference.poison();
+    CHECK(reference.scan().untouched == outputs);
+    reference.run(2);
+    CHECK(reference.scan().untouched == 0);
+    CHECK(reference.read(outputs) == first);
+  }
+}
+
+TEST_CASE("rnn: a reference follows no forward pass of something else") {
+  if (!onednn_is_here()) return;
+  for (const std::string cell : kCellsFollowed) {
+    CAPTURE(cell);
+    const std::vector<double> exact =
+        testing::NaiveRnn<double>(layer(cell, 32, 4, 8), 5).backward();
+    const Kernel other_seed("rnn", layer_text(cell), "library=onednn seed=6");
+    const Kernel forward("rnn", layer_text(cell, "fwd"), "library=onednn seed=5");
+    const Kernel another("rnn", layer_text(cell), "library=reference seed=5");
+    for (const Kernel* other : {&other_seed, &forward, &another}) {
+      Kernel reference("rnn", layer_text(cell), "library=reference seed=5");
+      CHECK_FALSE(reference.follow(*other));
+      reference.run(1);
+      CHECK(largest_difference(reference.read(exact.size()), exact) < 1e-5);
+    }
+    Kernel reference("rnn", layer_text(cell, "fwd"), "library=reference seed=5");
+    CHECK_FALSE(reference.follow(forward));
+  }
+}
+
+// What a forward pass might have kept.
+class Keeping final : public cpu::LibraryCall {
+ public:
+  explicit Keeping(std::vector<float> states) : states_(std::move(states)) {}
+  int run(uint64_t) override { return 0; }
+  void describe(plugin::Sink&) const override {}
+  const void* kept_states() const override { return states_.data(); }
+
+ private:
+  std::vector<float> states_;
+};
+
+// dx, after a forward pass that kept these states.
+std::vector<float> followed_dx(const Rnn& rnn, const std::vector<float>& states, bool& follows) {
+  cpu::LayerStorage storage;
+  storage.rnn = rnn;
+  storage.du = cpu::plain_strides(rnn);
+  cpu::ReferenceOperands operands(storage, cpu::CopyPlan(), cpu::Inputs::kUniform, 1);
+  cpu::Composition reference(operands, 1);
+  follows = reference.follow(Keeping(states));
+  reference.enter();
+  CHECK(reference.run(0) == 0);
+  const auto* const dx = static_cast<const float*>(operands.at(cpu::LayerPart::kDx, 0));
+  return {dx, dx + rnn.dx_elements()};
+}
+
+TEST_CASE("rnn: a reference that follows is on the same side of ReLU's kink") {
+  const Rnn rnn = layer("vanilla", 8, 64, 1000);
+  std::vector<float> states = testing::NaiveRnn<float>(rnn).forward();
+  size_t nearest = 0;  // of the units that are just above zero
+  for (size_t i = 0; i < states.size(); ++i)
+    if (states[i] > 0 && (states[nearest] == 0 || states[i] < states[nearest])) nearest = i;
+  CAPTURE(states[nearest]);
+  bool follows = false;
+  const std::vector<float> above = followed_dx(rnn, states, follows);
+  CHECK(follows);
+  states[nearest] = 0;
+  const std::vector<float> below = followed_dx(rnn, states, follows);
+  CHECK(follows);
+  CHECK(std::abs(above[nearest / 8] - below[nearest / 8]) > 1e-3f);
+  CHECK(std::abs(above[nearest / 8 + 1] - below[nearest / 8 + 1]) < 1e-5f);  // another sequence
+  states[nearest] = 0.01f;
+  followed_dx(rnn, states, follows);
+  CHECK_FALSE(follows);
+  states[nearest] = std::nanf("");
+  followed_dx(rnn, states, follows);
+  CHECK_FALSE(follows);
+}
+
+// Beyond 2^29 multiplications. What is under test has the inputs of another seed than it says.
+TEST_CASE("rnn: large gradients of a library are verified by a reference that follows") {
+  if (!onednn_is_here()) return;
+  const Backend cpu(&backend(), "");
+  for (const std::string cell : kCellsFollowed) {
+    CAPTURE(cell);
+    const Problem problem =
+        Problem::parse("rnn " + layer_text(cell, "bwd",
+                                           "hidden=256 batch=128 timesteps=" +
+                                               std::string(cell == "vanilla" ? "65" : "22")));
+    CHECK(problem.operation().evidence(problem) == Evidence::kReference);
+    for (const int64_t seed : {1, 2}) {
+      Attributes options, of_reference;
+      options.set("seed", seed);
+      of_reference.set("seed", int64_t{1});
+      of_reference.set("library", std::string("reference"));
+      deepbench::Kernel kernel = cpu.prepare(problem, options);
+      Verifier verifier(problem, kernel.facts(), 1, "uniform", [&] {
+        deepbench::Kernel reference = cpu.prepare(problem, of_reference);
+        reference.follow(kernel);
+        CHECK(reference.follows() == (seed == 1));
+        return reference;
+      });
+      Verifier::arm(kernel);
+      kernel.time_batch(1);
+      CHECK(verifier.check(kernel, "now") == (seed == 1));
+      if (seed == 1) CHECK(verifier.result().what.find("own h(t)") != std::string::npos);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace deepbench::cpu_test
