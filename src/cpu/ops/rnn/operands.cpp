@@ -187,7 +187,15 @@ deepbench_type LayerOperands::output_type() const {
 }
 
 deepbench_scan LayerOperands::scan(uint64_t copy) const {
-  return cpu::scan(in_order(copy), output_type(), outputs_);
+  const bool has_gaps = storage_.elements(LayerPart::kDu) != uint64_t(rnn().du_elements());
+  if (is_forward_ || has_gaps) return cpu::scan(in_order(copy), output_type(), outputs_);
+  deepbench_scan all = {};
+  for (const LayerPart part : {LayerPart::kDx, LayerPart::kDh0, LayerPart::kDu}) {
+    if (storage_.elements(part) == 0) continue;
+    const deepbench_scan one = cpu::scan(at(part, copy), DEEPBENCH_F32, storage_.elements(part));
+    all.count += one.count, all.untouched += one.untouched, all.non_finite += one.non_finite;
+  }
+  return all;
 }
 
 void LayerOperands::project(uint64_t copy, uint64_t rows, uint64_t seed, double* sums) const {
