@@ -90,6 +90,28 @@ TEST_CASE("cuBLASLt's descriptors need no device") {
   CHECK(cublaslt.cublasLtMatrixLayoutDestroy(layout) == nvidia::CUBLAS_STATUS_SUCCESS);
 }
 
+TEST_CASE("cuSPARSE's descriptors need no device") {
+  if (!loader()) return;
+  const nvidia::Cusparse& cusparse = loader()->get<nvidia::Cusparse>().table;
+  int32_t offsets[3] = {0, 1, 1}, indices[1] = {1};
+  float values[1] = {1}, dense[6] = {};
+  nvidia::cusparseSpMatDescr_t sparse = nullptr;
+  REQUIRE(cusparse.cusparseCreateCsr(&sparse, 2, 3, 1, offsets, indices, values,
+                                     nvidia::CUSPARSE_INDEX_32I, nvidia::CUSPARSE_INDEX_32I,
+                                     nvidia::CUSPARSE_INDEX_BASE_ZERO,
+                                     nvidia::CUDA_R_32F) == nvidia::CUSPARSE_STATUS_SUCCESS);
+  nvidia::cusparseDnMatDescr_t matrix = nullptr;
+  REQUIRE(cusparse.cusparseCreateDnMat(&matrix, 3, 2, 2, dense, nvidia::CUDA_R_32F,
+                                       nvidia::CUSPARSE_ORDER_ROW) ==
+          nvidia::CUSPARSE_STATUS_SUCCESS);
+  nvidia::cusparseDnVecDescr_t vector = nullptr;
+  REQUIRE(cusparse.cusparseCreateDnVec(&vector, 3, dense, nvidia::CUDA_R_16F) ==
+          nvidia::CUSPARSE_STATUS_SUCCESS);
+  CHECK(cusparse.cusparseDestroyDnVec(vector) == nvidia::CUSPARSE_STATUS_SUCCESS);
+  CHECK(cusparse.cusparseDestroyDnMat(matrix) == nvidia::CUSPARSE_STATUS_SUCCESS);
+  CHECK(cusparse.cusparseDestroySpMat(sparse) == nvidia::CUSPARSE_STATUS_SUCCESS);
+}
+
 TEST_CASE("NCCL makes an id without a device") {
   if (!loader()) return;
   const nvidia::Nccl& nccl = loader()->get<nvidia::Nccl>().table;
