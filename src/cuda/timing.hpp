@@ -51,7 +51,7 @@ class CallTimer {
 };
 
 // What one call takes of the device, as kernels are timed: over spans that are long enough, the
-// median of three.
-double time_calls(Stream& stream, const Enqueue& enqueue);
+// median of three. Calls go round the plan's copies.
+double time_calls(Stream& stream, const Enqueue& enqueue, const plugin::CopyPlan& plan = {});
 
 }  // namespace deepbench::cuda

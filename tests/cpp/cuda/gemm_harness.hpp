@@ -1,8 +1,11 @@
-// Matrix products of the CUDA backend as the core sees them, through the table.
+// Products of the CUDA backend as the core sees them, through the table: gemm, unless another
+// operation is named.
 #pragma once
 
 #include <doctest/doctest.h>
 
+#include <cctype>
+#include <cstdlib>
 #include <numeric>
 #include <sstream>
 #include <string>
@@ -23,7 +26,7 @@ constexpr uint64_t kSeed = 5;
 
 inline const deepbench_backend& table() { return *deepbench_plugin(); }
 
-// "m=3 trans_a=n" as named values; what reads as an integer is one.
+// "m=3 trans_a=n" as named values; what reads as an integer, or a real number, is one.
 class Pairs {
  public:
   explicit Pairs(const std::string& text) {
@@ -36,8 +39,11 @@ class Pairs {
       char* end = nullptr;
       const long long number = std::strtoll(value.c_str(), &end, 10);
       const bool is_integer = !value.empty() && *end == '\0';
-      values_.push_back({name.c_str(), is_integer ? DEEPBENCH_INTEGER : DEEPBENCH_TEXT,
-                         is_integer ? number : 0, 0, value.c_str()});
+      const double real = std::strtod(value.c_str(), &end);
+      const bool is_real = !value.empty() && std::isdigit(value[0]) && *end == '\0';
+      const auto kind = is_integer ? DEEPBENCH_INTEGER : is_real ? DEEPBENCH_REAL : DEEPBENCH_TEXT;
+      values_.push_back(
+          {name.c_str(), kind, is_integer ? number : 0, is_real ? real : 0, value.c_str()});
     }
   }
   deepbench_values get() const { return {values_.data(), values_.size()}; }
@@ -65,9 +71,11 @@ inline deepbench_sink into(Emitted& emitted) {
 
 // A problem with options, in the table's terms.
 struct Asked {
-  Asked(const std::string& problem, const std::string& options)
-      : attributes(problem), named("seed=" + std::to_string(kSeed) + " " + options) {}
-  deepbench_problem problem() const { return {"gemm", attributes.get()}; }
+  Asked(const std::string& problem, const std::string& options, const char* operation = "gemm")
+      : attributes(problem),
+        named("seed=" + std::to_string(kSeed) + " " + options),
+        op(operation) {}
+  deepbench_problem problem() const { return {op, attributes.get()}; }
 
   deepbench_status supports() const {
     const deepbench_problem raw = problem();
@@ -89,11 +97,13 @@ struct Asked {
   }
 
   Pairs attributes, named;
+  const char* op;
 };
 
 class GemmRun {
  public:
-  GemmRun(const std::string& problem, const std::string& options) : asked_(problem, options) {
+  GemmRun(const std::string& problem, const std::string& options, const char* op = "gemm")
+      : asked_(problem, options, op) {
     const deepbench_problem raw = asked_.problem();
     status_ = table().prepare(&raw, asked_.named.get(), &handle_);
     error_ = status_ == DEEPBENCH_OK ? "" : table().last_error();

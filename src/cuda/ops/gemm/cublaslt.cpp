@@ -75,12 +75,17 @@ class CublasLtGemm final : public Implementation {
     const plugin::CopyPlan copies = plan_copies(plan.layout.touched_bytes(), options);
     auto operands = std::make_unique<GemmOperands>(
         plan.layout, copies, inputs_named(options.inputs), options.seed, stream);
-    auto call = std::make_unique<Call>(std::move(plan), *operands, stream);
+    auto call = make_call(std::move(plan), *operands, stream);
     return std::make_unique<PreparedKernel>(stream, copies, std::move(operands), std::move(call));
   }
 };
 
 }  // namespace
+
+std::unique_ptr<GemmCall> make_call(Plan plan, const GemmOperands& operands, Stream& stream) {
+  return std::make_unique<Call>(std::move(plan), operands, stream);
+}
+
 }  // namespace lt
 
 Implementation& cublaslt_gemm() {

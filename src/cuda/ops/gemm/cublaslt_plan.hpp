@@ -11,6 +11,7 @@
 
 #include "libraries.hpp"
 #include "ops/gemm/cublaslt_algorithm.hpp"
+#include "ops/gemm/gemm_call.hpp"
 #include "ops/gemm/layout.hpp"
 #include "ops/gemm/types.hpp"
 
@@ -88,6 +89,9 @@ struct Plan {
 
 // Throws plugin::Error: unsupported with the reason, or invalid for an unknown candidate.
 Plan plan_gemm(const Gemm& gemm, const plugin::Options& options);
+
+// The planned product of these operands.
+std::unique_ptr<GemmCall> make_call(Plan plan, const GemmOperands& operands, Stream& stream);
 
 // Ids that plan_gemm takes for this problem, the library's own choice first, then by promise.
 std::vector<std::string> gemm_candidates(const Gemm& gemm, const plugin::Options& options);
