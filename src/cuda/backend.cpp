@@ -14,10 +14,11 @@ namespace deepbench::cuda {
 namespace {
 
 // In order of preference within an operation.
-constexpr std::array<plugin::Route, 3> kRoutes = {{
+constexpr std::array<plugin::Route, 4> kRoutes = {{
     {"gemm", "cublaslt", true, cublaslt_gemm},
     {"gemm", "cublas", true, cublas_gemm},
     {"memory", "runtime", true, runtime_memory},
+    {"sparse_gemm", "cusparse", true, cusparse_sparse_gemm},
 }};
 
 plugin::Choice choice(const plugin::Problem& problem, const plugin::Options& options) {

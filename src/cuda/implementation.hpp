@@ -12,5 +12,6 @@ using plugin::LibraryFacts;
 Implementation& cublaslt_gemm();
 Implementation& cublas_gemm();
 Implementation& runtime_memory();
+Implementation& cusparse_sparse_gemm();
 
 }  // namespace deepbench::cuda

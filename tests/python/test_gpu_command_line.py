@@ -48,6 +48,21 @@ def worker(*lines: str, options: tuple[str, ...] = ()) -> tuple[dict[str, Any], 
     return said[0], [row for row in said[1:] if row["type"] == "row"]
 
 
+def test_sparse_products_stand_beside_dense_ones() -> None:
+    shape = ("m=768", "n=2,40", "k=512", "sparsity=0.9")
+    for precision, order in (("float", "col"), ("half", "row")):
+        words = (f"precision={precision}", f"order={order}", "--algorithm", "best")
+        for row in run("sparse_gemm", *shape, *words, "--cache", "both")["rows"]:
+            assert (row["status"], row["verification"]["status"]) == ("ok", "passed"), row["reason"]
+            assert row["library"].startswith("cusparse ")
+            assert row["algorithm"]["candidates"] > 1
+            figures = {metric["name"]: metric["value"] for metric in row["metrics"]}
+            assert figures["speedup"] * row["statistics"]["median_ns"] == pytest.approx(
+                figures["dense_time"] * 1e3
+            )
+            assert ("speedup_tf32" in figures) == (precision == "float")
+
+
 def test_auto_takes_the_gpu_and_verifies() -> None:
     told = run(*SMALL)
     (row,) = told["rows"]

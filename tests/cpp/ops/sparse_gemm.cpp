@@ -102,6 +102,7 @@ TEST_CASE("sparse_gemm: rates and the speedup follow from the time and the kerne
   Attributes facts;
   facts.set("nnz", int64_t{490});
   facts.set("metric.dense_time", 30.0);
+  facts.set("metric.dense_time_tf32", 5.0);
   const auto metrics = problem.operation().derived(problem, facts, 2000.0);
   const auto value = [&](const std::string& name) {
     for (const Metric& metric : metrics)
@@ -112,6 +113,7 @@ TEST_CASE("sparse_gemm: rates and the speedup follow from the time and the kerne
   CHECK(value("nnz_rate") == Approx(2 * 490 * 10 / 2000.0));
   CHECK(value("dense_rate") == Approx(2 * 100 * 10 * 50 / 2000.0));
   CHECK(value("speedup") == Approx(15));
+  CHECK(value("speedup_tf32") == Approx(2.5));
   const auto bare = problem.operation().derived(problem, {}, 2000.0);
   REQUIRE(bare.size() == 1);
   CHECK(bare[0].name == "dense_rate");

@@ -46,7 +46,8 @@ class SparseGemmOperation final : public Operation {
                 2 * double(gemm.m) * double(gemm.n) * double(size_of(gemm.precision.c))};
   }
 
-  // From the kernel's facts nnz, which it counted, and metric.dense_time, in us.
+  // From the kernel's facts nnz, which it counted, and metric.dense_time and dense_time_tf32, in
+  // us.
   std::vector<Metric> derived(const Problem& problem, const Attributes& facts,
                               double median_ns) const override {
     const SparseGemm gemm = sparse_gemm_problem(problem);
@@ -58,8 +59,12 @@ class SparseGemmOperation final : public Operation {
     }
     const double dense_flops = 2.0 * double(gemm.m) * double(gemm.n) * double(gemm.k);
     metrics.push_back({"dense_rate", "GFLOP/s", "higher", dense_flops / median_ns});
-    if (const double dense_us = facts.real("metric.dense_time"); dense_us > 0)
-      metrics.push_back({"speedup", "x", "higher", dense_us * 1e3 / median_ns});
+    for (const char* kind : {"", "_tf32"}) {
+      const double dense_us = facts.real(std::string("metric.dense_time") + kind);
+      if (dense_us > 0)
+        metrics.push_back(
+            {std::string("speedup") + kind, "x", "higher", dense_us * 1e3 / median_ns});
+    }
     return metrics;
   }
 

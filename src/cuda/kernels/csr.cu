@@ -1,0 +1,90 @@
+// Making a sparse matrix where it is used: counting the elements that are not zero, writing their
+// places and values, and clearing the others of a dense matrix. A block takes one line at a time,
+// each of its threads a contiguous share, so that indices ascend within a line.
+#include "element.h"
+#include "pattern.h"
+
+namespace {
+
+__device__ inline bool is_nonzero(const NonzeroRule& rule, uint64_t index) {
+  return uint32_t(deepbench_bits(rule.seed, rule.stream, index) >> 32) >= rule.least;
+}
+
+struct Share {
+  uint64_t begin, end;  // of a line
+};
+
+__device__ inline Share share_of(uint32_t thread, uint64_t length) {
+  const uint64_t each = (length + OPERAND_THREADS - 1) / OPERAND_THREADS;
+  const uint64_t begin = thread * each, end = begin + each;
+  return {begin < length ? begin : length, end < length ? end : length};
+}
+
+__device__ inline uint32_t count_share(const NonzeroRule& rule, const Lines& lines, uint64_t line,
+                                       const Share& share) {
+  uint32_t count = 0;
+  for (uint64_t at = share.begin; at < share.end; ++at)
+    count += is_nonzero(rule, line * lines.line_step + at * lines.step);
+  return count;
+}
+
+// What the threads before this one have in all.
+__device__ uint32_t sum_before(uint32_t thread, uint32_t own) {
+  __shared__ uint32_t sums[OPERAND_THREADS];
+  __syncthreads();  // the last line's sums are read
+  sums[thread] = own;
+  for (uint32_t apart = 1; apart < OPERAND_THREADS; apart *= 2) {
+    __syncthreads();
+    const uint32_t other = thread >= apart ? sums[thread - apart] : 0;
+    __syncthreads();
+    sums[thread] += other;
+  }
+  return sums[thread] - own;
+}
+
+}  // namespace
+
+extern "C" __global__ void count_nonzeros(Lines lines, NonzeroRule rule, uint32_t* counts) {
+  const uint32_t thread = thread_of_block();
+  for (uint64_t line = blockIdx.x; line < lines.count; line += gridDim.x) {
+    uint32_t count[1] = {count_share(rule, lines, line, share_of(thread, lines.length))};
+    sum_over_block(count, thread, OPERAND_THREADS, 1);
+    if (thread == 0) counts[line] = count[0];
+  }
+}
+
+// `offsets` say where each line's begin; values are those of `operand`, as the type stores them.
+extern "C" __global__ void write_nonzeros(Lines lines, NonzeroRule rule, const int32_t* offsets,
+                                          int32_t type, uint32_t operand, int32_t* indices,
+                                          void* values) {
+  const uint32_t thread = thread_of_block();
+  for (uint64_t line = blockIdx.x; line < lines.count; line += gridDim.x) {
+    const Share share = share_of(thread, lines.length);
+    uint64_t place =
+        uint64_t(offsets[line]) + sum_before(thread, count_share(rule, lines, line, share));
+    with_element(type, [&](auto element) {
+      using E = decltype(element);
+      auto* const out = static_cast<typename E::Word*>(values);
+      for (uint64_t at = share.begin; at < share.end; ++at) {
+        const uint64_t index = line * lines.line_step + at * lines.step;
+        if (!is_nonzero(rule, index)) continue;
+        indices[place] = int32_t(at);
+        out[place] = E::stored(rule.seed, operand, index);
+        ++place;
+      }
+    });
+  }
+}
+
+// A dense matrix: element `at` of line `line` lies at line*line_stride + at, in elements.
+extern "C" __global__ void clear_zeros(void* data, uint32_t bytes, Lines lines,
+                                       uint64_t line_stride, NonzeroRule rule) {
+  const uint32_t thread = thread_of_block();
+  with_word(bytes, [&](auto word) {
+    for (uint64_t line = blockIdx.x; line < lines.count; line += gridDim.x) {
+      auto* const out = static_cast<decltype(word)*>(data) + line * line_stride;
+      for (uint64_t at = thread; at < lines.length; at += OPERAND_THREADS)
+        if (!is_nonzero(rule, line * lines.line_step + at * lines.step)) out[at] = 0;
+    }
+  });
+}

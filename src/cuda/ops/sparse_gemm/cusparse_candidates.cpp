@@ -1,0 +1,170 @@
+// The library's ways, in the order in which `best` tries them.
+#include "ops/sparse_gemm/cusparse_candidates.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "deepbench/plugin.hpp"
+
+namespace deepbench::cuda::sparse {
+namespace {
+
+using namespace nvidia;  // NOLINT: the vendor's names, as in its documentation
+
+constexpr int64_t kFewColumns = 8;  // that may be faster as vectors, one by one
+
+// What is stored the other way round than asked.
+struct Converted {
+  bool b, c;
+};
+
+// All by rows, for which the library is fastest where there are many columns; as asked; op(B)
+// alone by rows.
+std::array<Converted, 3> promising_layouts(const SparseGemm& gemm) {
+  const bool b = gemm.b_by_columns();
+  return {{{b, !gemm.row_major}, {false, false}, {b, false}}};
+}
+
+Converted by_columns(const SparseGemm& gemm) { return {!gemm.b_by_columns(), gemm.row_major}; }
+
+const char* name_of(cusparseSpMMAlg_t algorithm) {
+  switch (algorithm) {
+    case CUSPARSE_SPMM_CSR_ALG1:
+      return "csr_alg1";
+    case CUSPARSE_SPMM_CSR_ALG2:
+      return "csr_alg2";
+    case CUSPARSE_SPMM_CSR_ALG3:
+      return "csr_alg3";
+    default:
+      return "default";
+  }
+}
+
+const char* name_of(cusparseSpMVAlg_t algorithm) {
+  switch (algorithm) {
+    case CUSPARSE_SPMV_CSR_ALG1:
+      return "csr_alg1";
+    case CUSPARSE_SPMV_CSR_ALG2:
+      return "csr_alg2";
+    default:
+      return "default";
+  }
+}
+
+Candidate spmm(cusparseSpMMAlg_t algorithm, bool preprocessed = false) {
+  Candidate candidate;
+  candidate.spmm = algorithm, candidate.preprocessed = preprocessed;
+  return candidate;
+}
+
+Candidate vectors(cusparseSpMVAlg_t algorithm, bool preprocessed) {
+  Candidate candidate;
+  candidate.call = Call::kVectors;
+  candidate.spmv = algorithm, candidate.preprocessed = preprocessed;
+  return candidate;
+}
+
+bool has_all_algorithms(const SparseGemm& gemm) {
+  return gemm.precision.precision == Precision::kFloat;
+}
+
+// The library is made for CSR_ALG1 where op(B) is stored by columns and CSR_ALG2 where it is by
+// rows, and takes these for its default; CSR_ALG3 is for either, and takes A only as stored.
+// Preprocessing does something for CSR_ALG1 and CSR_ALG3 alone.
+std::vector<Candidate> promising(const SparseGemm& gemm, bool op_b_by_rows) {
+  std::vector<Candidate> all;
+  if (!gemm.trans_a) all = {spmm(CUSPARSE_SPMM_CSR_ALG3, true), spmm(CUSPARSE_SPMM_CSR_ALG3)};
+  if (has_all_algorithms(gemm) && op_b_by_rows)
+    all.insert(all.begin(), spmm(CUSPARSE_SPMM_CSR_ALG2));
+  else if (has_all_algorithms(gemm))
+    all.insert(all.end(), {spmm(CUSPARSE_SPMM_CSR_ALG1, true), spmm(CUSPARSE_SPMM_CSR_ALG1)});
+  return all;
+}
+
+std::vector<Candidate> unpromising(const SparseGemm& gemm, bool op_b_by_rows) {
+  if (!has_all_algorithms(gemm)) return {};
+  if (!op_b_by_rows) return {spmm(CUSPARSE_SPMM_CSR_ALG2)};
+  return {spmm(CUSPARSE_SPMM_CSR_ALG1), spmm(CUSPARSE_SPMM_CSR_ALG1, true)};
+}
+
+// Of half and bfloat16, all but CSR_ALG3 add parts of a row's sum to C as they come, in C's type.
+Candidate default_spmm(const SparseGemm& gemm) {
+  return spmm(has_all_algorithms(gemm) ? CUSPARSE_SPMM_ALG_DEFAULT : CUSPARSE_SPMM_CSR_ALG3);
+}
+
+std::vector<Candidate> all_vectors() {
+  std::vector<Candidate> all;
+  for (const auto algorithm :
+       {CUSPARSE_SPMV_ALG_DEFAULT, CUSPARSE_SPMV_CSR_ALG1, CUSPARSE_SPMV_CSR_ALG2})
+    for (const bool preprocessed : {false, true}) all.push_back(vectors(algorithm, preprocessed));
+  return all;
+}
+
+bool has_contiguous_columns(const SparseGemm& gemm) {
+  return gemm.b_by_columns() && !gemm.row_major;
+}
+
+class Products {
+ public:
+  explicit Products(const SparseGemm& gemm) : gemm_(gemm), all_({default_spmm(gemm)}) {}
+
+  std::vector<Candidate> list(bool every) {
+    if (gemm_.n <= kFewColumns && has_contiguous_columns(gemm_))
+      for (const Candidate& vector : all_vectors()) all_.push_back(vector);
+    const auto layouts = promising_layouts(gemm_);
+    for (const Converted& layout : layouts) add(promising, layout);
+    if (every) {
+      for (const Converted& layout : layouts) add(unpromising, layout);
+      for (const Ways ways : {promising, unpromising}) add(ways, by_columns(gemm_));
+    }
+    return std::move(all_);
+  }
+
+ private:
+  using Ways = std::vector<Candidate> (*)(const SparseGemm&, bool op_b_by_rows);
+
+  void add(Ways ways, const Converted& converted) {
+    for (Candidate candidate : ways(gemm_, gemm_.b_by_columns() == converted.b)) {
+      candidate.convert_b = converted.b, candidate.convert_c = converted.c;
+      const auto same = [&](const Candidate& known) { return known.str() == candidate.str(); };
+      if (std::none_of(all_.begin(), all_.end(), same)) all_.push_back(candidate);
+    }
+  }
+
+  const SparseGemm& gemm_;
+  std::vector<Candidate> all_;
+};
+
+}  // namespace
+
+std::string Candidate::str() const {
+  const bool vector = call == Call::kVectors;
+  std::string id =
+      std::string(vector ? "spmv:" : "spmm:") + (vector ? name_of(spmv) : name_of(spmm));
+  if (preprocessed) id += ":preprocessed";
+  if (convert_b || convert_c) id += ":other";
+  if (convert_b) id += "_b";
+  if (convert_c) id += "_c";
+  return id;
+}
+
+std::string Candidate::text(const SparseGemm& gemm) const {
+  const bool vector = call == Call::kVectors;
+  std::string all = std::string(function()) + " " + (vector ? name_of(spmv) : name_of(spmm));
+  if (preprocessed) all += ", preprocessed";
+  if (!convert_b && !convert_c) return all;
+  const bool by_rows = convert_c ? !gemm.row_major : gemm.b_by_columns();
+  all += convert_b && convert_c ? ", B and C by " : convert_b ? ", B by " : ", C by ";
+  return all + (by_rows ? "rows" : "columns");
+}
+
+std::vector<Candidate> candidates_of(const SparseGemm& gemm, bool every) {
+  if (gemm.n == 1) return all_vectors();
+  if (!has_all_algorithms(gemm) && gemm.trans_a)
+    plugin::unsupported("cuSPARSE adds up the products of a transposed sparse matrix in " +
+                        std::string(gemm.precision.name) +
+                        " itself; CSR_ALG3, whose sums are in 32 bits, takes A only as stored");
+  return Products(gemm).list(every);
+}
+
+}  // namespace deepbench::cuda::sparse

@@ -1,0 +1,124 @@
+// Filling, converting, restoring and reading the operands of a sparse product.
+#include "ops/sparse_gemm/operands.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "check.hpp"
+#include "deepbench/ops/gemm/gemm.hpp"
+
+namespace deepbench::cuda {
+namespace {
+
+constexpr int64_t kMostCalls = 1 << 20;  // float's range is that large
+
+// The operand's elements are counted as they lie in memory.
+Matrix as_array(void* data, deepbench_type type, uint64_t elements) {
+  return {data, type, elements, 1, 1, elements};
+}
+
+// A matrix of rows x columns by columns, or by rows, which is its transpose by columns.
+Matrix by_columns(void* data, deepbench_type type, int64_t rows, int64_t columns, bool by_rows) {
+  if (by_rows) std::swap(rows, columns);
+  return {data, type, uint64_t(rows), uint64_t(columns), 1, uint64_t(rows)};
+}
+
+}  // namespace
+
+SparseOperands::SparseOperands(const SparseLayout& layout, const plugin::CopyPlan& plan,
+                               Inputs inputs, uint64_t seed, Stream& stream)
+    : layout_(layout),
+      inputs_(inputs),
+      copies_(plan.copies),
+      stream_(stream),
+      a_(layout.gemm, plan.copies, inputs, seed, stream),
+      b_(layout.b_bytes(), plan.copies),
+      c_(layout.c_bytes(), plan.copies),
+      first_c_(layout.c_bytes()),
+      other_b_(layout.convert_b ? layout.b_bytes() : 0),
+      other_c_(layout.convert_c ? layout.c_bytes() : 0) {
+  const SparseGemm& gemm = layout.gemm;
+  const auto b_elements = uint64_t(gemm.k) * uint64_t(gemm.n);
+  fill(as_array(b_.at(0), gemm.precision.b, b_elements), inputs, seed, SparseGemm::kStreamB,
+       stream);
+  b_.replicate(stream);
+  fill(as_array(first_c_.data(), gemm.precision.c, outputs()), inputs, seed, SparseGemm::kStreamC,
+       stream);
+  restore();
+  stream.synchronize();
+}
+
+void SparseOperands::convert_before(uint64_t copy) const {
+  const SparseGemm& gemm = layout_.gemm;
+  const int64_t rows = layout_.rows_b(), columns = layout_.columns_b();
+  if (layout_.convert_b)
+    transpose(by_columns(b_.at(copy), gemm.precision.b, rows, columns, gemm.row_major),
+              by_columns(other_b_.data(), gemm.precision.b, rows, columns, !gemm.row_major),
+              stream_);
+  if (layout_.convert_c)
+    transpose(by_columns(c_.at(copy), gemm.precision.c, gemm.m, gemm.n, gemm.row_major),
+              by_columns(other_c_.data(), gemm.precision.c, gemm.m, gemm.n, !gemm.row_major),
+              stream_);
+}
+
+void SparseOperands::convert_after(uint64_t copy) const {
+  const SparseGemm& gemm = layout_.gemm;
+  if (layout_.convert_c)
+    transpose(by_columns(other_c_.data(), gemm.precision.c, gemm.m, gemm.n, !gemm.row_major),
+              by_columns(c_.at(copy), gemm.precision.c, gemm.m, gemm.n, gemm.row_major), stream_);
+}
+
+void SparseOperands::describe(plugin::Sink& sink) const {
+  sink.integer("nnz", a_.nonzeros());
+  sink.integer("in_place", 1);
+  sink.integer("restore_every", calls_in_range());
+  if (!layout_.convert_b && !layout_.convert_c) return;
+  const char* const what = !layout_.convert_c   ? "B first"
+                           : !layout_.convert_b ? "C before the product and back after it"
+                                                : "B and C before the product and C back after it";
+  sink.text("note.conversion",
+            std::string("every call transposes ") + what + ", as part of its time");
+}
+
+// As a dense product's, of rows as long as hardly any row has non-zeros.
+int64_t SparseOperands::calls_in_range() const {
+  const SparseGemm& gemm = layout_.gemm;
+  const double mean = double(gemm.k) * (1 - gemm.sparsity);
+  Gemm dense;
+  dense.precision = gemm.precision;
+  dense.k = std::min(gemm.k, int64_t(mean + 6 * std::sqrt(mean)) + 6);
+  return deepbench::calls_in_range(dense, inputs_ == Inputs::kUniform, kMostCalls);
+}
+
+void SparseOperands::restore() {
+  for (uint64_t copy = 0; copy < copies_; ++copy)
+    CUDA_CHECK(cudart().cudaMemcpyAsync(c_.at(copy), first_c_.data(), first_c_.bytes(),
+                                        nvidia::cudaMemcpyDeviceToDevice, stream_.get()));
+}
+
+// Output order is i + j*m, whatever the order in memory.
+Matrix SparseOperands::output(uint64_t copy) const {
+  const SparseGemm& gemm = layout_.gemm;
+  const auto m = uint64_t(gemm.m), n = uint64_t(gemm.n);
+  return {c_.at(copy), gemm.precision.c, m, n, gemm.row_major ? n : 1, gemm.row_major ? 1 : m};
+}
+
+// Rows without a non-zero keep their C by right.
+deepbench_scan SparseOperands::scan(uint64_t copy) const {
+  deepbench_scan scan = cuda::scan(output(copy), first_c_.data(), stream_);
+  const uint64_t kept = uint64_t(a_.empty_rows()) * uint64_t(layout_.gemm.n);
+  scan.untouched -= std::min<uint64_t>(scan.untouched, kept);
+  return scan;
+}
+
+void SparseOperands::project(uint64_t copy, uint64_t rows, uint64_t seed, double* sums) const {
+  cuda::project(output(copy), rows, seed, sums, stream_);
+}
+
+void SparseOperands::read(uint64_t copy, const uint64_t* indices, size_t count,
+                          double* values) const {
+  cuda::read(output(copy), indices, count, values, stream_);
+}
+
+}  // namespace deepbench::cuda

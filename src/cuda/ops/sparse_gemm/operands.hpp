@@ -1,0 +1,55 @@
+// The operands of a sparse product in device memory: how they come into being, what every call
+// converts, and what verification asks of the result. C is in place.
+#pragma once
+
+#include <cstdint>
+
+#include "buffer.hpp"
+#include "operand.hpp"
+#include "ops/sparse_gemm/csr.hpp"
+#include "ops/sparse_gemm/layout.hpp"
+#include "prepared_kernel.hpp"
+
+namespace deepbench::cuda {
+
+class SparseOperands final : public Operands {
+ public:
+  SparseOperands(const SparseLayout& layout, const plugin::CopyPlan& plan, Inputs inputs,
+                 uint64_t seed, Stream& stream);
+
+  const SparseLayout& layout() const { return layout_; }
+  uint64_t copies() const { return copies_; }
+
+  // As the library gets them.
+  Csr a(uint64_t copy) const { return a_.at(copy); }
+  void* b(uint64_t copy) const { return layout_.convert_b ? other_b_.data() : b_.at(copy); }
+  void* c(uint64_t copy) const { return layout_.convert_c ? other_c_.data() : c_.at(copy); }
+
+  // Give to the stream what every call converts before and after the product; nothing for most.
+  void convert_before(uint64_t copy) const;
+  void convert_after(uint64_t copy) const;
+
+  void describe(plugin::Sink& sink) const override;
+  void restore() override;
+  void poison() override { restore(); }
+  deepbench_scan scan(uint64_t copy) const override;
+  void project(uint64_t copy, uint64_t rows, uint64_t seed, double* sums) const override;
+  void read(uint64_t copy, const uint64_t* indices, size_t count, double* values) const override;
+
+ private:
+  uint64_t outputs() const { return uint64_t(layout_.gemm.m) * uint64_t(layout_.gemm.n); }
+  Matrix output(uint64_t copy) const;
+  // In place: how many products can be added to C before a sum might leave C's range.
+  int64_t calls_in_range() const;
+
+  SparseLayout layout_;
+  Inputs inputs_;
+  uint64_t copies_;
+  Stream& stream_;
+  CsrCopies a_;
+  Copies b_, c_;
+  Buffer first_c_;            // what restore() brings back
+  Buffer other_b_, other_c_;  // stored the other way round, for the time of a call
+};
+
+}  // namespace deepbench::cuda

@@ -1,0 +1,230 @@
+// Sparse products on the device through cuSPARSE: every precision, transposition, order and
+// candidate against three loops; empty rows; restoring; cold regimes; the dense baseline; rows.
+#include "deepbench/ops/sparse_gemm/sparse_gemm.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "gemm_harness.hpp"
+#include "gpu.hpp"
+
+namespace deepbench::cuda_test {
+namespace {
+
+SparseGemm problem_of(int64_t m, int64_t n, int64_t k, double sparsity, int variant = 0,
+                      const std::string& precision = "float") {
+  return {m,
+          n,
+          k,
+          (variant & 1) != 0,
+          (variant & 2) != 0,
+          sparsity,
+          precision_info(precision),
+          (variant & 4) != 0};
+}
+
+std::string line_of(const SparseGemm& g) {
+  return "m=" + std::to_string(g.m) + " n=" + std::to_string(g.n) + " k=" + std::to_string(g.k) +
+         " trans_a=" + (g.trans_a ? "t" : "n") + " trans_b=" + (g.trans_b ? "t" : "n") +
+         " sparsity=" + std::to_string(g.sparsity) + " precision=" + std::string(g.precision.name) +
+         " order=" + (g.row_major ? "row" : "col");
+}
+
+std::string with_cusparse(const std::string& rest = "") { return "library=cusparse " + rest; }
+
+// How many of `got` are wrong after `calls` calls in place: sums in 32 bits, stored once a call.
+uint64_t wrong_outputs(const SparseGemm& g, const std::vector<double>& got, int calls = 1) {
+  const auto element = [&](deepbench_type type, uint32_t stream, uint64_t index) {
+    return deepbench_element(type, kSeed, stream, index);
+  };
+  uint64_t wrong = 0;
+  for (int64_t j = 0; j < g.n; ++j)
+    for (int64_t i = 0; i < g.m; ++i) {
+      double sum = 0, size = 0;
+      for (int64_t l = 0; l < g.k; ++l) {
+        const uint64_t index = g.index_a(i, l);
+        if (!g.is_nonzero(kSeed, index)) continue;
+        const double product = element(g.precision.a, SparseGemm::kStreamA, index) *
+                               element(g.precision.b, SparseGemm::kStreamB, g.index_b(l, j));
+        sum += product, size += std::abs(product);
+      }
+      const double c = element(g.precision.c, SparseGemm::kStreamC, g.index_c(i, j));
+      const double error = std::abs(got[size_t(i + j * g.m)] - (c + calls * sum));
+      const double sums = 4 * kRoundoffFloat * (std::abs(c) + calls * size + 1e-30);
+      const double stored = g.precision.output_roundoff * (std::abs(c) + calls * std::abs(sum));
+      wrong += !(error <= calls * (sums + 1.01 * stored));
+    }
+  return wrong;
+}
+
+void check_product(const SparseGemm& gemm, const std::string& options) {
+  const std::string line = line_of(gemm);
+  CAPTURE(line);
+  CAPTURE(options);
+  GemmRun run(line, with_cusparse(options), "sparse_gemm");
+  INFO(run.error());
+  REQUIRE(run.status() == DEEPBENCH_OK);
+  const Emitted facts = run.describe();
+  CHECK(facts.text("library").substr(0, 9) == "cusparse ");
+  CHECK_FALSE(facts.text("algorithm").empty());
+  CHECK(facts.number("workspace_bytes") >= 0);
+  CHECK(facts.number("planning_ns") > 0);
+  CHECK(facts.text("in_place") == "1");
+  CHECK(facts.number("restore_every") >= 1);
+  CHECK(facts.number("nnz") >= 0);
+  const auto outputs = uint64_t(gemm.m * gemm.n);
+  run.poison();
+  deepbench_batch batch;
+  const deepbench_status status = run.call(1, &batch);
+  INFO(run.error());
+  REQUIRE(status == DEEPBENCH_OK);
+  const deepbench_scan scan = run.scan();
+  CHECK(scan.count == outputs);
+  CHECK(double(scan.untouched) <= 1 + 0.02 * double(outputs));
+  CHECK(scan.non_finite == 0);
+  const std::vector<double> got = run.read(outputs);
+  CHECK(wrong_outputs(gemm, got) == 0);
+  const std::vector<double> sums = run.project(uint64_t(gemm.m), 7);
+  for (int64_t i = 0; i < gemm.m; ++i) {
+    double sum = 0;
+    for (int64_t j = 0; j < gemm.n; ++j)
+      sum += deepbench_weight(7, uint64_t(j)) * got[size_t(i + j * gemm.m)];
+    CHECK(sums[size_t(i)] == doctest::Approx(sum).epsilon(1e-12));
+  }
+}
+
+void check_all_candidates(const SparseGemm& gemm) {
+  const Asked asked(line_of(gemm), with_cusparse("baseline=0"), "sparse_gemm");
+  if (asked.supports() != DEEPBENCH_OK) {
+    const std::string reason = table().last_error();
+    CAPTURE(reason);
+    CHECK(gemm.trans_a);
+    CHECK(gemm.precision.precision != Precision::kFloat);
+    return;
+  }
+  for (const std::string& id : asked.candidates())
+    check_product(gemm, "baseline=0 candidate=" + id);
+}
+
+TEST_CASE("gpu: sparse_gemm: every precision, transposition, order and candidate") {
+  REQUIRE_GPU();
+  for (const std::string precision : {"float", "half", "bfloat16"})
+    for (int variant = 0; variant < 8; ++variant)
+      for (const int64_t n : {1, 2, 33})
+        check_all_candidates(problem_of(130, n, 70, 0.8, variant, precision));
+}
+
+TEST_CASE("gpu: sparse_gemm: single elements, vectors, dense and nearly empty matrices") {
+  REQUIRE_GPU();
+  for (const std::string precision : {"float", "half"})
+    for (const SparseGemm& gemm :
+         {problem_of(1, 1, 1, 0, 0, precision), problem_of(1, 1, 1, 0.999, 0, precision),
+          problem_of(1, 7, 200, 0.5, 0, precision), problem_of(300, 5, 1, 0.5, 0, precision),
+          problem_of(37, 300, 29, 0, 0, precision), problem_of(200, 9, 31, 0.999, 0, precision),
+          problem_of(200, 9, 31, 0.999, 1, precision), problem_of(150, 9, 31, 0.99, 4, precision),
+          problem_of(40, 530, 9, 0.9, 0, precision), problem_of(5, 3, 3000, 0.5, 0, precision)})
+      check_all_candidates(gemm);
+}
+
+TEST_CASE("gpu: sparse_gemm: rows without a non-zero are not called untouched") {
+  REQUIRE_GPU();
+  for (const int variant : {0, 1}) {
+    const SparseGemm gemm = problem_of(500, 3, 10, 0.99, variant);  // nine rows of ten are empty
+    GemmRun run(line_of(gemm), with_cusparse("baseline=0"), "sparse_gemm");
+    REQUIRE(run.status() == DEEPBENCH_OK);
+    run.poison();
+    CHECK(run.scan().untouched > 50);  // before the call: the others' outputs
+    CHECK(run.scan().untouched < 1500 / 2);
+    run.call(1);
+    CHECK(run.scan().untouched == 0);
+  }
+}
+
+TEST_CASE("gpu: sparse_gemm: in place, calls add up, restore brings C back") {
+  REQUIRE_GPU();
+  const SparseGemm gemm = problem_of(90, 20, 60, 0.7);
+  for (const char* id : {"spmm:default", "spmm:csr_alg3:preprocessed:other_b_c"}) {
+    GemmRun run(line_of(gemm), with_cusparse(std::string("baseline=0 candidate=") + id),
+                "sparse_gemm");
+    REQUIRE(run.status() == DEEPBENCH_OK);
+    run.restore();
+    run.call(3);
+    CHECK(wrong_outputs(gemm, run.read(1800), 3) == 0);
+    run.restore();
+    run.call(1);
+    CHECK(wrong_outputs(gemm, run.read(1800)) == 0);
+  }
+}
+
+TEST_CASE("gpu: sparse_gemm: cold regimes, with a workspace for each copy where it must be") {
+  REQUIRE_GPU();
+  const SparseGemm gemm = problem_of(300, 40, 200, 0.9);
+  for (const std::string id :
+       {"spmm:default", "spmm:csr_alg3:preprocessed", "spmm:csr_alg1:preprocessed:other_b_c"})
+    for (const char* copies : {"copies=1024", "copies=1"}) {
+      GemmRun run(line_of(gemm),
+                  with_cusparse("baseline=0 cache=cold candidate=" + id + " " + copies),
+                  "sparse_gemm");
+      INFO(run.error());
+      REQUIRE(run.status() == DEEPBENCH_OK);
+      const bool flushed = run.describe().text("cold") == "flush";
+      run.poison();
+      CHECK(run.call(3).copies_touched == (flushed ? 1 : 3));
+      CHECK(wrong_outputs(gemm, run.read(12000), flushed ? 3 : 1) == 0);
+    }
+}
+
+TEST_CASE("gpu: sparse_gemm: the dense baseline, or none") {
+  REQUIRE_GPU();
+  for (const std::string precision : {"float", "half"})
+    for (const char* cache : {"cache=hot", "cache=cold"})
+      for (int variant = 0; variant < 8; variant += precision == "half" ? 2 : 1) {
+        const SparseGemm gemm = problem_of(200, 20, 100, 0.9, variant, precision);
+        GemmRun with(line_of(gemm), with_cusparse(cache), "sparse_gemm");
+        INFO(with.error());
+        REQUIRE(with.status() == DEEPBENCH_OK);
+        const Emitted facts = with.describe();
+        CHECK(facts.number("metric.dense_time") > 0);
+        CHECK(facts.has("metric.dense_time_tf32") == (precision == "float"));
+        CHECK(facts.text("note.dense").find("cuBLASLt") != std::string::npos);
+        CHECK(with.scan().untouched == 4000);
+        GemmRun without(line_of(gemm), with_cusparse("baseline=0"), "sparse_gemm");
+        CHECK_FALSE(without.describe().has("metric.dense_time"));
+        CHECK_FALSE(without.describe().has("note.dense"));
+      }
+}
+
+TEST_CASE("gpu: sparse_gemm: memory that prepare takes is announced") {
+  REQUIRE_GPU();
+  const SparseGemm gemm = problem_of(4000, 500, 3000, 0.9);
+  const auto needed = [&](const std::string& options) {
+    return Asked(line_of(gemm), with_cusparse(options), "sparse_gemm").memory_needed();
+  };
+  const uint64_t plain = needed("baseline=0");
+  CHECK(plain > uint64_t(4000 * 3000 * 0.1) * 8 + (3000 * 500 + 2 * 4000 * 500) * 4);
+  CHECK(needed("baseline=0 candidate=spmm:csr_alg1:other_b_c") == plain + 7000 * 500 * 4);
+  CHECK(needed("") > 4000 * 3000 * 4);
+  CHECK(needed("baseline=0 cache=cold") > 2 * plain);
+}
+
+TEST_CASE("gpu: sparse_gemm: what is refused, and why") {
+  REQUIRE_GPU();
+  const auto reason = [](const std::string& precision, int variant, const std::string& options) {
+    std::string line = line_of(problem_of(20, 5, 30, 0.5, variant));
+    line.replace(line.find("precision=float"), 15, "precision=" + precision);
+    const Asked asked(line, with_cusparse(options), "sparse_gemm");
+    CHECK(asked.supports() != DEEPBENCH_OK);
+    return std::string(table().last_error());
+  };
+  for (const std::string precision : {"tf32", "int8", "fp8_e4m3"})
+    CHECK(reason(precision, 0, "").find("none in " + precision) != std::string::npos);
+  CHECK(reason("half", 1, "").find("takes A only as stored") != std::string::npos);
+  CHECK(reason("float", 0, "candidate=nonsense").find("no candidate") != std::string::npos);
+  CHECK(reason("float", 1, "candidate=spmm:csr_alg3").find("no candidate") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace deepbench::cuda_test

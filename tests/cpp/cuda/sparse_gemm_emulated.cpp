@@ -1,0 +1,199 @@
+// What a sparse product needs no device for: the kernels that make CSR, run by the host, against
+// the definition of the pattern; layouts, candidates, the dense product.
+#include <algorithm>
+#include <set>
+
+#include "deepbench/plugin.hpp"
+#include "ops/sparse_gemm/csr.hpp"
+#include "ops/sparse_gemm/cusparse_candidates.hpp"
+#include "ops/sparse_gemm/dense.hpp"
+
+// doctest before what makes CUDA of the rest of the file.
+#include <doctest/doctest.h>
+
+#include "emulated.hpp"
+
+// From the folder that the build puts them in.
+#include <csr.cu>
+
+namespace deepbench::cuda_test {
+namespace {
+
+constexpr uint64_t kPatternSeed = 11;
+
+SparseGemm sparse_problem(int64_t m, int64_t n, int64_t k, double sparsity, int variant,
+                          const char* precision = "float") {
+  return {m,
+          n,
+          k,
+          (variant & 1) != 0,
+          (variant & 2) != 0,
+          sparsity,
+          precision_info(precision),
+          (variant & 4) != 0};
+}
+
+NonzeroRule rule_for(const SparseGemm& gemm) {
+  return {kPatternSeed, SparseGemm::kStreamPattern, gemm.least_word()};
+}
+
+cuda::Shape two_blocks() {
+  cuda::Shape shape;
+  shape.grid_x = 2, shape.block_x = OPERAND_THREADS;
+  return shape;
+}
+
+std::vector<uint32_t> count_on_host(const Lines& lines, const NonzeroRule& rule) {
+  std::vector<uint32_t> counts(lines.count);
+  emulate(two_blocks(), Barriers::kSome, [&] { count_nonzeros(lines, rule, counts.data()); });
+  return counts;
+}
+
+void check_csr(const SparseGemm& gemm) {
+  const Lines rows = cuda::rows_of_a(gemm);
+  const std::vector<int32_t> offsets = cuda::csr_offsets(count_on_host(rows, rule_for(gemm)));
+  std::vector<int32_t> indices(size_t(offsets.back()) + 1, -7);
+  std::vector<float> values(indices.size(), -7);
+  emulate(two_blocks(), Barriers::kSome, [&] {
+    write_nonzeros(rows, rule_for(gemm), offsets.data(), DEEPBENCH_F32, SparseGemm::kStreamA,
+                   indices.data(), values.data());
+  });
+  size_t found = 0;
+  for (int64_t row = 0; row < gemm.rows_a(); ++row) {
+    for (int64_t column = 0; column < gemm.columns_a(); ++column) {
+      const uint64_t index = gemm.trans_a ? gemm.index_a(column, row) : gemm.index_a(row, column);
+      if (!gemm.is_nonzero(kPatternSeed, index)) continue;
+      REQUIRE(indices[found] == column);
+      REQUIRE(values[found] == deepbench_uniform(kPatternSeed, SparseGemm::kStreamA, index));
+      ++found;
+    }
+    REQUIRE(size_t(offsets[size_t(row) + 1]) == found);
+  }
+  CHECK(indices[found] == -7);
+  CHECK(values[found] == -7);
+}
+
+TEST_CASE("kernels on the host: CSR is the definition") {
+  for (const int variant : {0, 1})
+    for (const auto& [m, k] :
+         {std::pair<int64_t, int64_t>{1, 1}, {3, 700}, {70, 3}, {9, 256}, {5, 257}})
+      for (const double sparsity : {0.0, 0.7, 0.99})
+        check_csr(sparse_problem(m, 1, k, sparsity, variant));
+}
+
+TEST_CASE("kernels on the host: lines without a non-zero, of the matrix and of its transpose") {
+  const SparseGemm gemm = sparse_problem(40, 1, 30, 0.97, 1);
+  const auto columns = count_on_host(cuda::columns_of_a(gemm), rule_for(gemm));
+  REQUIRE(columns.size() == 40);
+  for (int64_t i = 0; i < 40; ++i) {
+    uint32_t count = 0;
+    for (int64_t l = 0; l < 30; ++l) count += gemm.is_nonzero(kPatternSeed, gemm.index_a(i, l));
+    CHECK(columns[size_t(i)] == count);
+  }
+}
+
+TEST_CASE("kernels on the host: zeros of a dense A, by columns and by rows") {
+  const SparseGemm gemm = sparse_problem(300, 1, 7, 0.6, 0);
+  for (const bool by_rows : {false, true}) {
+    const Lines lines = by_rows ? cuda::rows_of_a(gemm) : cuda::columns_of_a(gemm);
+    const uint64_t stride = lines.length + 3;
+    std::vector<uint16_t> dense(lines.count * stride, 5);
+    emulate(two_blocks(), Barriers::kNone,
+            [&] { clear_zeros(dense.data(), 2, lines, stride, rule_for(gemm)); });
+    for (uint64_t line = 0; line < lines.count; ++line)
+      for (uint64_t at = 0; at < stride; ++at) {
+        const auto i = int64_t(by_rows ? line : at), l = int64_t(by_rows ? at : line);
+        const bool stays = at >= lines.length || gemm.is_nonzero(kPatternSeed, gemm.index_a(i, l));
+        CHECK(dense[line * stride + at] == (stays ? 5 : 0));
+      }
+  }
+}
+
+TEST_CASE("more non-zeros than 32-bit offsets can count are refused") {
+  const std::vector<uint32_t> counts(2, 1u << 30);
+  CHECK_THROWS_WITH_AS(cuda::csr_offsets(counts), doctest::Contains("2147483648 non-zeros"),
+                       plugin::Error);
+  CHECK(cuda::csr_offsets({(1u << 31) - 1}).back() == 2147483647);
+}
+
+TEST_CASE("cuSPARSE's candidates have ids of their own, the library's choice first") {
+  for (int variant = 0; variant < 8; ++variant)
+    for (const char* precision : {"float", "half", "bfloat16"})
+      for (const int64_t n : {1, 2, 8, 9}) {
+        const SparseGemm gemm = sparse_problem(40, n, 30, 0.5, variant, precision);
+        const bool is_float = gemm.precision.precision == Precision::kFloat;
+        if (n > 1 && !is_float && gemm.trans_a) {
+          CHECK_THROWS_WITH_AS(cuda::sparse::candidates_of(gemm),
+                               doctest::Contains("takes A only as stored"), plugin::Error);
+          continue;
+        }
+        const auto all = cuda::sparse::candidates_of(gemm);
+        std::set<std::string> ids;
+        for (const auto& one : all) ids.insert(one.str());
+        CHECK(ids.size() == all.size());
+        const auto few = cuda::sparse::candidates_of(gemm, /*every=*/false);
+        CHECK(few.size() <= all.size());
+        for (size_t i = 0; i < few.size(); ++i) CHECK(few[i].str() == all[i].str());
+        CHECK(all[0].str() == (n == 1     ? "spmv:default"
+                               : is_float ? "spmm:default"
+                                          : "spmm:csr_alg3"));
+        // By rows, for which the library is fastest: where something else was asked, it is
+        // converted.
+        if (n > 1) {
+          std::string id =
+              is_float && gemm.trans_a ? "spmm:csr_alg2" : "spmm:csr_alg3:preprocessed";
+          if (gemm.b_by_columns() || !gemm.row_major) id += ":other";
+          if (gemm.b_by_columns()) id += "_b";
+          if (!gemm.row_major) id += "_c";
+          CHECK(ids.count(id) == 1);
+        }
+        const bool vectors = std::any_of(all.begin(), all.end(), [](const auto& one) {
+          return one.call == cuda::sparse::Call::kVectors;
+        });
+        const bool contiguous = !gemm.row_major && !gemm.trans_b;
+        CHECK(vectors == (n == 1 || (n <= 8 && contiguous)));
+        for (const auto& one : all)  // of half and bfloat16, the others add in 16 bits
+          if (one.call == cuda::sparse::Call::kSpmm && !is_float)
+            CHECK(one.spmm == nvidia::CUSPARSE_SPMM_CSR_ALG3);
+      }
+}
+
+TEST_CASE("a sparse product's layout: orders, and memory for what is converted") {
+  for (int variant = 0; variant < 8; ++variant) {
+    const SparseGemm gemm = sparse_problem(40, 6, 30, 0.5, variant);
+    const cuda::SparseLayout plain{gemm, false, false}, other{gemm, true, true};
+    CHECK(plain.b_by_rows() == gemm.row_major);
+    CHECK(other.b_by_rows() != gemm.row_major);
+    CHECK(other.c_by_rows() != gemm.row_major);
+    const uint64_t dense = (30 * 6 + 40 * 6) * 4;
+    CHECK(plain.touched_bytes() == 600 * 8 + uint64_t(gemm.rows_a() + 1) * 4 + dense);
+    CHECK(other.touched_bytes() == plain.touched_bytes() + dense);
+    CHECK(other.needed_bytes({}, 100, 1) == plain.needed_bytes({}, 100, 1) + dense);
+    CHECK(plain.most_nonzeros() > 600);
+    CHECK(plain.most_nonzeros() <= 1200);
+  }
+  const cuda::SparseLayout huge{sparse_problem(1 << 30, 1 << 30, 1 << 30, 0.999999999, 0)};
+  CHECK(huge.needed_bytes({}, 0, 1) > uint64_t{1} << 61);
+}
+
+TEST_CASE("the dense product of a sparse one: the same, by columns or by rows") {
+  const SparseGemm by_columns = sparse_problem(40, 6, 30, 0.5, 1);
+  const Gemm dense = cuda::dense_product(by_columns, precision_info("tf32"));
+  CHECK(dense.m == 40);
+  CHECK(dense.n == 6);
+  CHECK(dense.trans_a);
+  CHECK_FALSE(dense.trans_b);
+  CHECK(dense.precision.precision == Precision::kTf32);
+  const SparseGemm by_rows = sparse_problem(40, 6, 30, 0.5, 1 + 4);
+  const Gemm turned = cuda::dense_product(by_rows, precision_info("float"));
+  CHECK(turned.m == 6);
+  CHECK(turned.n == 40);
+  CHECK(turned.k == 30);
+  CHECK_FALSE(turned.trans_a);
+  CHECK(turned.trans_b);
+  // By rows, the stored A is k x m with rows of m: by columns m x k, B transposed.
+  CHECK(turned.rows_b() == by_rows.columns_a());
+}
+
+}  // namespace
+}  // namespace deepbench::cuda_test
