@@ -20,6 +20,7 @@ from pathlib import Path
 from sweeping import load
 
 TRAINING, INFERENCE = ("gemm", "training"), ("gemm", "inference")
+SPARSE = ("sparse_gemm", "inference")
 BEST, COLD = ("--algorithm", "best"), ("--cache", "cold")
 TABLES: dict[str, tuple[str, ...]] = {
     "gemm_training_half": (*TRAINING, "half"),
@@ -36,6 +37,10 @@ TABLES: dict[str, tuple[str, ...]] = {
     "gemm_training_fp8_e5m2": (*TRAINING, "fp8_e5m2"),
     "memory": ("memory",),
     "gemm_training_float_best": (*TRAINING, "float", *BEST),
+    "sparse_gemm_inference_float": (*SPARSE, "float"),
+    "sparse_gemm_inference_float_best": (*SPARSE, "float", *BEST),
+    "sparse_gemm_inference_half": (*SPARSE, "half"),
+    "sparse_gemm_inference_half_best": (*SPARSE, "half", *BEST),
 }
 # Measured for repeatability, not published.
 REPEATS: dict[str, tuple[str, ...]] = {
