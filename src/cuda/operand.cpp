@@ -81,7 +81,7 @@ Toolbox& toolbox(const Stream& stream) {
   return *box;
 }
 
-bool is_empty(const Matrix& matrix) { return matrix.rows == 0 || matrix.columns == 0; }
+bool is_empty(const Matrix& matrix) { return matrix.elements() == 0; }
 
 uint32_t bytes_of(const Matrix& matrix) { return uint32_t(size_of(matrix.type)); }
 
@@ -121,7 +121,7 @@ void poison(const Matrix& matrix, const Stream& stream) {
 }
 
 deepbench_scan scan(const Matrix& matrix, const void* restored, const Stream& stream) {
-  deepbench_scan total = {sizeof(deepbench_scan), matrix.rows * matrix.columns, 0, 0};
+  deepbench_scan total = {sizeof(deepbench_scan), matrix.elements(), 0, 0};
   if (is_empty(matrix)) return total;
   Toolbox& box = toolbox(stream);
   const std::lock_guard<std::mutex> lock(box.mutex);
@@ -157,7 +157,7 @@ void project(const Matrix& matrix, uint64_t rows, uint64_t seed, double* sums,
 
 void read(const Matrix& matrix, const uint64_t* indices, size_t count, double* values,
           const Stream& stream) {
-  const uint64_t elements = matrix.rows * matrix.columns;
+  const uint64_t elements = matrix.elements();
   for (size_t i = 0; i < count; ++i)
     if (indices[i] >= elements)
       plugin::invalid("read_output: element " + std::to_string(indices[i]) + " of " +
@@ -172,8 +172,7 @@ void read(const Matrix& matrix, const uint64_t* indices, size_t count, double* v
   shape.block_x = OPERAND_THREADS;
   shape.grid_x = uint32_t((count + OPERAND_THREADS - 1) / OPERAND_THREADS);
   box.read.launch(shape, stream.get(), static_cast<const void*>(matrix.data), type_of(matrix),
-                  matrix.rows, matrix.row_stride, matrix.column_stride,
-                  static_cast<const uint64_t*>(wanted), uint64_t(count), found);
+                  tensor_of(matrix), static_cast<const uint64_t*>(wanted), uint64_t(count), found);
   stream.synchronize();
   std::copy(found, found + count, values);
 }

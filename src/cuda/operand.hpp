@@ -18,13 +18,17 @@ Inputs inputs_named(const std::string& name);  // throws plugin::Error for an un
 // A matrix as it lies in device memory. Element (i, j), i < rows, j < columns, is element
 // i + j*rows of the problem's operand (fill.h, output indices), and lies at
 // data[i*row_stride + j*column_stride], in elements of its type: padding and transposed storage are
-// strides. An array is a matrix of one column.
+// strides. An array is a matrix of one column. Several planes are a tensor: plane l begins with
+// element l*rows*columns and lies plane_stride behind the one before it.
 struct Matrix {
   void* data = nullptr;
   deepbench_type type = DEEPBENCH_F32;
   uint64_t rows = 0, columns = 1;
   uint64_t row_stride = 1, column_stride = 0;
   bool unsigned_words = false;  // S32 as unsigned numbers: memory's words
+  uint64_t planes = 1, plane_stride = 0;
+
+  uint64_t elements() const { return rows * columns * planes; }
 };
 
 // Everything goes to the stream; scan, project and read wait for it.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "deepbench/ops/precision.hpp"
 #include "deepbench/plugin.hpp"
@@ -23,23 +24,82 @@ uint32_t power_of_two(uint64_t number, uint32_t most) {
   return power;
 }
 
-// Whether the operand's elements, in their order, are the same distance apart.
-bool is_array(const Matrix& matrix) {
-  return matrix.columns == 1 || matrix.rows == 1 ||
-         matrix.column_stride == matrix.rows * matrix.row_stride;
+struct Dimension {
+  uint64_t count, stride, step;  // apart in memory, and in the operand's order
+};
+using Dimensions = std::vector<Dimension>;
+
+// The operand's, nearest in its order first; those of one element are left out, and those that
+// follow each other in memory as in the operand are one. An array has one.
+Dimensions dimensions_of(const Matrix& matrix) {
+  const Dimension all[] = {{matrix.rows, matrix.row_stride, 1},
+                           {matrix.columns, matrix.column_stride, matrix.rows},
+                           {matrix.planes, matrix.plane_stride, matrix.rows * matrix.columns}};
+  Dimensions dimensions;
+  for (const Dimension& one : all) {
+    if (one.count == 1) continue;
+    if (!dimensions.empty() &&
+        one.stride == dimensions.back().count * dimensions.back().stride)
+      dimensions.back().count *= one.count;
+    else
+      dimensions.push_back(one);
+  }
+  return dimensions;
 }
 
-uint64_t array_stride(const Matrix& matrix) {
-  return matrix.rows == 1 && matrix.columns > 1 ? matrix.column_stride : matrix.row_stride;
+// The operand's dimensions on either side of a matrix of so many rows, of which one may be cut in
+// two. False if the rows do not come out so.
+bool split(const Dimensions& dimensions, uint64_t rows, Dimensions& of_rows,
+           Dimensions& of_columns) {
+  for (const Dimension& one : dimensions) {
+    if (rows == 1) {
+      of_columns.push_back(one);
+    } else if (rows % one.count == 0) {
+      of_rows.push_back(one);
+      rows /= one.count;
+    } else if (one.count % rows == 0) {
+      of_rows.push_back({rows, one.stride, one.step});
+      of_columns.push_back({one.count / rows, rows * one.stride, rows * one.step});
+      rows = 1;
+    } else {
+      return false;
+    }
+  }
+  return of_rows.size() <= 2 && of_columns.size() <= 1;
+}
+
+void set_strides(Projection& p, const Matrix& matrix) {
+  Dimensions of_rows, of_columns;
+  p.inner_rows = p.rows;
+  if (!split(dimensions_of(matrix), p.rows, of_rows, of_columns)) {
+    p.operand = tensor_of(matrix);
+    p.row_stride = matrix.row_stride, p.column_stride = matrix.column_stride;
+    return;
+  }
+  if (!of_columns.empty()) p.column_stride = of_columns[0].stride;
+  if (!of_rows.empty()) p.inner_rows = of_rows[0].count, p.row_stride = of_rows[0].stride;
+  if (of_rows.size() > 1) p.outer_row_stride = of_rows[1].stride;
+}
+
+// The shortest way from one row to another.
+uint64_t shortest_row_stride(const Projection& p) {
+  return p.outer_row_stride ? std::min(p.row_stride, p.outer_row_stride) : p.row_stride;
 }
 
 }  // namespace
 
 Walk walk_of(const Matrix& matrix) {
-  if (is_array(matrix)) return {matrix.rows * matrix.columns, 1, array_stride(matrix), 0, 1, 0};
-  if (matrix.row_stride <= matrix.column_stride)
-    return {matrix.rows, matrix.columns, matrix.row_stride, matrix.column_stride, 1, matrix.rows};
-  return {matrix.columns, matrix.rows, matrix.column_stride, matrix.row_stride, matrix.rows, 1};
+  Dimensions d = dimensions_of(matrix);
+  std::sort(d.begin(), d.end(),
+            [](const Dimension& a, const Dimension& b) { return a.stride < b.stride; });
+  d.resize(3, {1, 0, 0});
+  return {d[0].count,  d[1].count, d[2].count, d[0].stride, d[1].stride,
+          d[2].stride, d[0].step,  d[1].step,  d[2].step};
+}
+
+Tensor tensor_of(const Matrix& matrix) {
+  return {matrix.rows, matrix.columns, matrix.row_stride, matrix.column_stride,
+          matrix.plane_stride};
 }
 
 Shape shape_of(const Walk& walk, int multiprocessors) {
@@ -49,12 +109,12 @@ Shape shape_of(const Walk& walk, int multiprocessors) {
   shape.block_y = OPERAND_THREADS / shape.block_x;
   shape.grid_x = uint32_t(std::clamp<uint64_t>(divide_up(walk.fast, shape.block_x), 1, most));
   const uint64_t most_y = std::min(kMostGridY, std::max<uint64_t>(1, most / shape.grid_x));
-  shape.grid_y = uint32_t(std::clamp<uint64_t>(divide_up(walk.slow, shape.block_y), 1, most_y));
+  shape.grid_y = uint32_t(std::clamp<uint64_t>(divide_up(walk.slow * walk.far, shape.block_y), 1, most_y));
   return shape;
 }
 
 ProjectionPlan plan_projection(const Matrix& matrix, uint64_t rows, int multiprocessors) {
-  const uint64_t count = matrix.rows * matrix.columns;
+  const uint64_t count = matrix.elements();
   if (rows == 0 || count == 0 || count % rows != 0)
     plugin::invalid("project_output: " + std::to_string(count) + " outputs are not a matrix of " +
                     std::to_string(rows) + " rows");
@@ -62,14 +122,8 @@ ProjectionPlan plan_projection(const Matrix& matrix, uint64_t rows, int multipro
   Projection& p = plan.projection;
   p.rows = rows;
   p.columns = count / rows;
-  p.row_stride = matrix.row_stride;
-  p.column_stride = matrix.column_stride;
-  if (rows != matrix.rows && !is_array(matrix)) p.operand_rows = matrix.rows;
-  if (rows != matrix.rows && is_array(matrix)) {
-    p.row_stride = array_stride(matrix);
-    p.column_stride = rows * p.row_stride;
-  }
-  p.columns_are_near = p.columns > 1 && p.column_stride < p.row_stride;
+  set_strides(p, matrix);
+  p.columns_are_near = p.columns > 1 && p.column_stride < shortest_row_stride(p);
   p.row_threads = p.columns_are_near
                       ? power_of_two(divide_up(rows, PROJECTION_ROWS), OPERAND_THREADS / kWarp)
                       : power_of_two(rows, kWarp);

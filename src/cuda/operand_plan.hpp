@@ -11,6 +11,7 @@
 namespace deepbench::cuda {
 
 Walk walk_of(const Matrix& matrix);
+Tensor tensor_of(const Matrix& matrix);
 Shape shape_of(const Walk& walk, int multiprocessors);
 
 struct ProjectionPlan {

@@ -175,6 +175,12 @@ __device__ __noinline__ double value_at(const void* data, int32_t type, uint64_t
   return value;
 }
 
+__device__ inline uint64_t place_in(const Tensor& tensor, uint64_t index) {
+  const uint64_t line = index / tensor.rows, plane = line / tensor.columns;
+  return index % tensor.rows * tensor.row_stride + line % tensor.columns * tensor.column_stride +
+         plane * tensor.plane_stride;
+}
+
 }  // namespace
 
 #endif  // DEEPBENCH_CUDA_KERNELS_ELEMENT_H_

@@ -9,9 +9,14 @@ template <class Body>
 __device__ void for_each(const Walk& walk, Body body) {
   const uint64_t across = uint64_t(gridDim.x) * blockDim.x;
   const uint64_t down = uint64_t(gridDim.y) * blockDim.y;
-  for (uint64_t y = uint64_t(blockIdx.y) * blockDim.y + threadIdx.y; y < walk.slow; y += down) {
+  const uint64_t lines = walk.slow * walk.far;
+  for (uint64_t line = uint64_t(blockIdx.y) * blockDim.y + threadIdx.y; line < lines;
+       line += down) {
+    const uint64_t z = walk.far == 1 ? 0 : line / walk.slow, y = line - z * walk.slow;
+    const uint64_t place = y * walk.slow_stride + z * walk.far_stride;
+    const uint64_t index = y * walk.slow_step + z * walk.far_step;
     for (uint64_t x = uint64_t(blockIdx.x) * blockDim.x + threadIdx.x; x < walk.fast; x += across)
-      body(x * walk.fast_stride + y * walk.slow_stride, x * walk.fast_step + y * walk.slow_step);
+      body(x * walk.fast_stride + place, x * walk.fast_step + index);
   }
 }
 
@@ -57,11 +62,8 @@ extern "C" __global__ void scan_elements(const void* data, const void* restored,
     found[blockIdx.x + uint64_t(blockIdx.y) * gridDim.x] = Found{counts[0], counts[1]};
 }
 
-extern "C" __global__ void read_elements(const void* data, int32_t type, uint64_t rows,
-                                         uint64_t row_stride, uint64_t column_stride,
+extern "C" __global__ void read_elements(const void* data, int32_t type, Tensor tensor,
                                          const uint64_t* indices, uint64_t count, double* values) {
   const uint64_t x = uint64_t(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (x >= count) return;
-  const uint64_t place = indices[x] % rows * row_stride + indices[x] / rows * column_stride;
-  values[x] = value_at(data, type, place);
+  if (x < count) values[x] = value_at(data, type, place_in(tensor, indices[x]));
 }

@@ -29,12 +29,19 @@ template <class Value>
 __device__ void add_columns(const Projection& p, const Share& share, uint64_t seed, double* sums,
                             Value value) {
   double mine[PROJECTION_ROWS] = {};  // in registers, which `sums` need not be
+  uint64_t begins[PROJECTION_ROWS];
+#pragma unroll
+  for (int i = 0; i < PROJECTION_ROWS; ++i) {
+    const uint64_t row = share.row + uint64_t(i) * p.row_threads;
+    const uint64_t outer = p.inner_rows == p.rows ? 0 : row / p.inner_rows;
+    begins[i] = (row - outer * p.inner_rows) * p.row_stride + outer * p.outer_row_stride;
+  }
   for (uint64_t column = share.column; column < share.last_column; column += share.column_threads) {
     const double weight = deepbench_weight(seed, column);
 #pragma unroll
     for (int i = 0; i < PROJECTION_ROWS; ++i) {
       const uint64_t row = share.row + uint64_t(i) * p.row_threads;
-      if (row < p.rows) mine[i] += weight * value(row, column);
+      if (row < p.rows) mine[i] += weight * value(begins[i] + column * p.column_stride);
     }
   }
   for (int i = 0; i < PROJECTION_ROWS; ++i) sums[i] = mine[i];
@@ -44,23 +51,22 @@ template <class E>
 __device__ void project_as(const void* data, const Projection& p, const Share& share, uint64_t seed,
                            double* sums) {
   const auto* const words = static_cast<const typename E::Word*>(data);
-  add_columns(p, share, seed, sums, [&](uint64_t row, uint64_t column) {
-    return E::value(words[row * p.row_stride + column * p.column_stride]);
-  });
+  add_columns(p, share, seed, sums, [&](uint64_t place) { return E::value(words[place]); });
 }
 
 // Of any type, and where the rows are not the operand's own.
 __device__ __noinline__ void project_any(const void* data, int32_t type, const Projection& p,
                                          const Share& share, uint64_t seed, double* sums) {
-  const uint64_t own_rows = p.operand_rows ? p.operand_rows : p.rows;
+  Tensor tensor = p.operand;
+  if (!tensor.rows)
+    tensor = Tensor{p.inner_rows, p.rows / p.inner_rows, p.row_stride, p.outer_row_stride,
+                    p.column_stride};
   for (uint64_t column = share.column; column < share.last_column; column += share.column_threads) {
     const double weight = deepbench_weight(seed, column);
     for (int i = 0; i < PROJECTION_ROWS; ++i) {
       const uint64_t row = share.row + uint64_t(i) * p.row_threads;
       if (row >= p.rows) break;
-      const uint64_t index = row + column * p.rows;
-      const uint64_t place = index % own_rows * p.row_stride + index / own_rows * p.column_stride;
-      sums[i] += weight * value_at(data, type, place);
+      sums[i] += weight * value_at(data, type, place_in(tensor, row + column * p.rows));
     }
   }
 }
@@ -73,7 +79,7 @@ extern "C" __global__ void project_columns(const void* data, int32_t type, Proje
   const Share share = share_of_thread(p);
   double sums[PROJECTION_ROWS] = {};
   // Most outputs are of these types; a loop of its own for every other would be long to compile.
-  if (p.operand_rows)
+  if (p.operand.rows)
     project_any(data, type, p, share, seed, sums);
   else if (type == DEEPBENCH_F32)
     project_as<Element<DEEPBENCH_F32>>(data, p, share, seed, sums);

@@ -13,21 +13,30 @@
 enum { DEEPBENCH_UNSIGNED_WORD = 10 };
 
 /* Every element once. Neighbouring threads take neighbours along `fast`, which are the nearest in
- * memory. Element (x, y) lies at x*fast_stride + y*slow_stride, in elements, and is element
- * x*fast_step + y*slow_step of the operand. */
+ * memory. Element (x, y, z) lies at x*fast_stride + y*slow_stride + z*far_stride, in elements, and
+ * is element x*fast_step + y*slow_step + z*far_step of the operand. */
 typedef struct Walk {
-  uint64_t fast, slow;
-  uint64_t fast_stride, slow_stride;
-  uint64_t fast_step, slow_step;
+  uint64_t fast, slow, far;
+  uint64_t fast_stride, slow_stride, far_stride;
+  uint64_t fast_step, slow_step, far_step;
 } Walk;
 
-/* The output as a column-major matrix of `rows` rows. Where that is not how the operand counts its
- * elements, `operand_rows` is its own number of rows; else 0. A block has row_threads threads for
- * rows, each of which takes PROJECTION_ROWS rows; the rest of its threads are for columns. */
+/* Where an operand's elements lie: element i + j*rows + l*rows*columns at i*row_stride +
+ * j*column_stride + l*plane_stride. */
+typedef struct Tensor {
+  uint64_t rows, columns;
+  uint64_t row_stride, column_stride, plane_stride;
+} Tensor;
+
+/* The output as a column-major matrix of `rows` rows. Row i begins at i % inner_rows * row_stride
+ * + i / inner_rows * outer_row_stride. Where the operand's own dimensions do not come out so, they
+ * are in `operand`; else its rows are 0. A block has row_threads threads for rows, each of which
+ * takes PROJECTION_ROWS rows; the rest of its threads are for columns. */
 typedef struct Projection {
   uint64_t rows, columns;
-  uint64_t row_stride, column_stride;
-  uint64_t operand_rows;
+  uint64_t inner_rows;
+  uint64_t row_stride, outer_row_stride, column_stride;
+  Tensor operand;
   uint64_t columns_of_block;
   uint32_t row_threads;
   uint32_t columns_are_near; /* neighbours in memory are of one row */

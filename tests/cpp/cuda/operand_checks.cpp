@@ -22,20 +22,38 @@ constexpr auto kPadding = std::byte{0xa5};
 
 struct Layout {
   uint64_t rows, columns, row_stride, column_stride;
-  uint64_t elements() const { return 1 + (rows - 1) * row_stride + (columns - 1) * column_stride; }
-  uint64_t place(uint64_t i, uint64_t j) const { return i * row_stride + j * column_stride; }
+  uint64_t planes = 1, plane_stride = 0;
+
+  uint64_t count() const { return rows * columns * planes; }
+  uint64_t elements() const {  // of memory
+    return 1 + (rows - 1) * row_stride + (columns - 1) * column_stride +
+           (planes - 1) * plane_stride;
+  }
+  // In memory, of an element of the operand.
+  uint64_t place(uint64_t index) const {
+    return index % rows * row_stride + index / rows % columns * column_stride +
+           index / rows / columns * plane_stride;
+  }
 };
 
-// An array, padded, transposed, transposed and padded, one row, one column, strided, larger.
+// An array, padded, transposed, transposed and padded, one row, one column, strided, larger; then
+// tensors: channels first and last, plain, padded and with the planes nearest.
 constexpr Layout kLayouts[] = {{1000, 1, 1, 0}, {35, 17, 1, 35},    {35, 17, 1, 40},
                                {35, 17, 17, 1}, {35, 17, 24, 1},    {1, 700, 0, 1},
                                {1, 70, 1, 8},   {9, 1, 3, 0},       {300, 41, 1, 304},
-                               {3, 2000, 1, 3}, {2, 1500, 1600, 1}, {1, 1, 1, 1}};
+                               {3, 2000, 1, 3}, {2, 1500, 1600, 1}, {1, 1, 1, 1},
+                               {35, 5, 1, 35, 4, 175},
+                               {35, 5, 1, 35, 4, 280},
+                               {35, 5, 8, 1, 4, 280},
+                               {35, 4, 8, 280, 5, 1},
+                               {35, 4, 1, 280, 5, 35},
+                               {1, 40, 1, 30, 30, 1}};
 
 std::string text(const Layout& layout, deepbench_type type) {
   return "type " + std::to_string(type) + ", " + std::to_string(layout.rows) + " x " +
          std::to_string(layout.columns) + ", strides " + std::to_string(layout.row_stride) + ", " +
-         std::to_string(layout.column_stride);
+         std::to_string(layout.column_stride) + "; " + std::to_string(layout.planes) +
+         " planes, stride " + std::to_string(layout.plane_stride);
 }
 
 // All of them for one type of each size, two for every other.
@@ -43,7 +61,7 @@ std::vector<Layout> layouts_of(deepbench_type type) {
   const std::vector<Layout> all(std::begin(kLayouts), std::end(kLayouts));
   const bool thorough = type == DEEPBENCH_F64 || type == DEEPBENCH_F32 || type == DEEPBENCH_F16 ||
                         type == DEEPBENCH_S8;
-  return thorough ? all : std::vector<Layout>{all[2], all[4]};
+  return thorough ? all : std::vector<Layout>{all[2], all[4], all[14]};
 }
 
 Matrix matrix_of(const Layout& layout, deepbench_type type, std::byte* data) {
@@ -52,6 +70,7 @@ Matrix matrix_of(const Layout& layout, deepbench_type type, std::byte* data) {
   matrix.type = type;
   matrix.rows = layout.rows, matrix.columns = layout.columns;
   matrix.row_stride = layout.row_stride, matrix.column_stride = layout.column_stride;
+  matrix.planes = layout.planes, matrix.plane_stride = layout.plane_stride;
   return matrix;
 }
 
@@ -95,8 +114,7 @@ uint64_t bits_at(const Bytes& bytes, deepbench_type type, uint64_t place) {
 // Bytes outside of the matrix that are not the padding's.
 uint64_t spoiled(const Bytes& bytes, const Layout& layout, deepbench_type type) {
   std::vector<bool> inside(layout.elements());
-  for (uint64_t j = 0; j < layout.columns; ++j)
-    for (uint64_t i = 0; i < layout.rows; ++i) inside[layout.place(i, j)] = true;
+  for (uint64_t index = 0; index < layout.count(); ++index) inside[layout.place(index)] = true;
   const auto size = uint64_t(size_of(type));
   uint64_t count = 0;
   for (uint64_t i = 0; i < bytes.size(); ++i) count += !inside[i / size] && bytes[i] != kPadding;
@@ -119,10 +137,8 @@ void check_fill(Platform& platform) {
       const Matrix matrix = filled(platform, layout, type);
       const Bytes bytes = platform.get(matrix.data, bytes_of(layout, type));
       uint64_t wrong = 0;
-      for (uint64_t j = 0; j < layout.columns; ++j)
-        for (uint64_t i = 0; i < layout.rows; ++i)
-          wrong +=
-              bits_at(bytes, type, layout.place(i, j)) != stored_bits(type, i + j * layout.rows);
+      for (uint64_t index = 0; index < layout.count(); ++index)
+        wrong += bits_at(bytes, type, layout.place(index)) != stored_bits(type, index);
       CHECK(wrong == 0);
       CHECK(spoiled(bytes, layout, type) == 0);
     }
@@ -147,7 +163,7 @@ void check_poison_and_scan(Platform& platform) {
   for (const deepbench_type type : kTypes)
     for (const Layout& layout : layouts_of(type)) {
       INFO(text(layout, type));
-      const uint64_t count = layout.rows * layout.columns;
+      const uint64_t count = layout.count();
       const bool one_byte = size_of(type) == 1;
       const Matrix matrix =
           matrix_of(layout, type, platform.put(Bytes(bytes_of(layout, type), kPadding)));
@@ -165,7 +181,7 @@ void check_poison_and_scan(Platform& platform) {
       // All bits set: a NaN that is not the poison, in every format that has more than one.
       const auto size = size_t(size_of(type));
       Bytes bytes = platform.get(matrix.data, bytes_of(layout, type));
-      const uint64_t last = layout.place(layout.rows - 1, layout.columns - 1);
+      const uint64_t last = layout.place(count - 1);
       std::memset(bytes.data() + last * size, 0xff, size);
       const Matrix copy = matrix_of(layout, type, platform.put(bytes));
       const bool integer = type == DEEPBENCH_S32 || type == DEEPBENCH_S8 || type == DEEPBENCH_U8 ||
@@ -181,8 +197,8 @@ void check_scan_in_place(Platform& platform) {
   std::vector<uint16_t> words(layout.elements());
   std::memcpy(words.data(), bytes.data(), bytes.size());
   words[0] ^= 1;
-  words[layout.place(39, 29)] = 0x7c00;  // an infinity
-  words[layout.place(7, 3)] ^= 0x8000;
+  words[layout.place(layout.count() - 1)] = 0x7c00;  // an infinity
+  words[layout.place(7 + 3 * layout.rows)] ^= 0x8000;
   std::memcpy(bytes.data(), words.data(), bytes.size());
   const Matrix after = matrix_of(layout, DEEPBENCH_F16, platform.put(bytes));
   const deepbench_scan scan = platform.scan(after, before.data);
@@ -194,10 +210,11 @@ void check_scan_in_place(Platform& platform) {
 void check_projection(Platform& platform) {
   for (const deepbench_type type : kTypes)
     for (const Layout& layout : layouts_of(type)) {
-      const uint64_t count = layout.rows * layout.columns;
+      const uint64_t count = layout.count();
       const Matrix matrix = filled(platform, layout, type);
       std::vector<uint64_t> all_rows = {layout.rows};
-      if (type == DEEPBENCH_F32) all_rows = {layout.rows, 1, count, layout.columns};
+      if (type == DEEPBENCH_F32) all_rows = {layout.rows, 1, count, layout.columns,
+                                                   layout.rows * layout.columns};
       for (const uint64_t rows : all_rows) {
         INFO(text(layout, type), ", projected to ", rows);
         const std::vector<double> sums = platform.project(matrix, rows, 99);
@@ -241,7 +258,7 @@ void check_read(Platform& platform) {
     for (const Layout& layout : layouts_of(type)) {
       INFO(text(layout, type));
       const Matrix matrix = filled(platform, layout, type);
-      const uint64_t count = layout.rows * layout.columns;
+      const uint64_t count = layout.count();
       std::vector<uint64_t> indices;
       for (uint64_t i = 0; i < 600; ++i) indices.push_back(i * 7919 % count);
       indices.push_back(count - 1);
@@ -275,7 +292,7 @@ void check_transpose(Platform& platform) {
       uint64_t wrong = 0;
       for (uint64_t j = 0; j < c.columns; ++j)
         for (uint64_t i = 0; i < c.rows; ++i)
-          wrong += bits_at(bytes, type, to_layout.place(j, i)) != stored_bits(type, i + j * c.rows);
+          wrong += bits_at(bytes, type, to_layout.place(j + i * c.columns)) != stored_bits(type, i + j * c.rows);
       CHECK(wrong == 0);
       CHECK(spoiled(bytes, to_layout, type) == 0);
     }

@@ -50,7 +50,7 @@ class Host final : public Platform {
                     plugin::poison_bits(matrix.type), plugin::non_finite_mask(matrix.type),
                     found.data());
     });
-    deepbench_scan total = {sizeof total, matrix.rows * matrix.columns, 0, 0};
+    deepbench_scan total = {sizeof total, matrix.elements(), 0, 0};
     for (const Found& block : found)
       total.untouched += block.untouched, total.non_finite += block.non_finite;
     return total;
@@ -71,14 +71,14 @@ class Host final : public Platform {
 
   std::vector<double> read(const Matrix& matrix, const std::vector<uint64_t>& indices) override {
     for (const uint64_t index : indices)
-      if (index >= matrix.rows * matrix.columns) plugin::invalid("an index outside");
+      if (index >= matrix.elements()) plugin::invalid("an index outside");
     std::vector<double> values(indices.size());
     cuda::Shape shape;
     shape.block_x = OPERAND_THREADS;
     shape.grid_x = uint32_t((indices.size() + OPERAND_THREADS - 1) / OPERAND_THREADS);
     emulate(shape, Barriers::kNone, [&] {
-      read_elements(matrix.data, type_of(matrix), matrix.rows, matrix.row_stride,
-                    matrix.column_stride, indices.data(), indices.size(), values.data());
+      read_elements(matrix.data, type_of(matrix), cuda::tensor_of(matrix), indices.data(),
+                    indices.size(), values.data());
     });
     return values;
   }
