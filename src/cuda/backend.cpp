@@ -1,5 +1,4 @@
 // NVIDIA's GPUs as a backend: which library does which operation, and nothing else.
-#include <array>
 #include <string>
 #include <vector>
 
@@ -14,12 +13,14 @@ namespace deepbench::cuda {
 namespace {
 
 // In order of preference within an operation.
-constexpr std::array<plugin::Route, 4> kRoutes = {{
+constexpr plugin::Route kRoutes[] = {
     {"gemm", "cublaslt", true, cublaslt_gemm},
     {"gemm", "cublas", true, cublas_gemm},
+    {"conv", "cudnn", true, cudnn_conv},
+    {"conv", "cudnn_legacy", true, cudnn_legacy_conv},
     {"memory", "runtime", true, runtime_memory},
     {"sparse_gemm", "cusparse", true, cusparse_sparse_gemm},
-}};
+};
 
 plugin::Choice choice(const plugin::Problem& problem, const plugin::Options& options) {
   Stream::of(options.device);  // current from here on; throws for an index that is no device

@@ -11,6 +11,8 @@ using plugin::LibraryFacts;
 // Made on first use; they live as long as the process.
 Implementation& cublaslt_gemm();
 Implementation& cublas_gemm();
+Implementation& cudnn_conv();
+Implementation& cudnn_legacy_conv();
 Implementation& runtime_memory();
 Implementation& cusparse_sparse_gemm();
 

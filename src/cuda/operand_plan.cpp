@@ -38,8 +38,7 @@ Dimensions dimensions_of(const Matrix& matrix) {
   Dimensions dimensions;
   for (const Dimension& one : all) {
     if (one.count == 1) continue;
-    if (!dimensions.empty() &&
-        one.stride == dimensions.back().count * dimensions.back().stride)
+    if (!dimensions.empty() && one.stride == dimensions.back().count * dimensions.back().stride)
       dimensions.back().count *= one.count;
     else
       dimensions.push_back(one);
@@ -109,7 +108,8 @@ Shape shape_of(const Walk& walk, int multiprocessors) {
   shape.block_y = OPERAND_THREADS / shape.block_x;
   shape.grid_x = uint32_t(std::clamp<uint64_t>(divide_up(walk.fast, shape.block_x), 1, most));
   const uint64_t most_y = std::min(kMostGridY, std::max<uint64_t>(1, most / shape.grid_x));
-  shape.grid_y = uint32_t(std::clamp<uint64_t>(divide_up(walk.slow * walk.far, shape.block_y), 1, most_y));
+  shape.grid_y =
+      uint32_t(std::clamp<uint64_t>(divide_up(walk.slow * walk.far, shape.block_y), 1, most_y));
   return shape;
 }
 

@@ -31,12 +31,19 @@ HEADERS = {
     "properties": ["library_types.h"],
     "cublas": ["cublas_v2.h"],
     "cublaslt": ["cublasLt.h"],
+    "cudnn_types": ["cudnn.h"],
+    "cudnn_graph": ["cudnn.h"],
+    "cudnn_convolution": ["cudnn.h"],
     "cudnn": ["cudnn.h"],
     "cusparse": ["cusparse.h"],
     "nccl": ["nccl.h"],
     "nvml": ["nvml.h"],
     "nvtx": ["nvtx3/nvToolsExt.h"],
-}  # Where a header adds a C++ overload of the same name: the type of the one that is C.
+}
+# A library's table may take up lists of functions that stand in files of their own.
+TABLES = {"cudnn": "Cudnn"}
+
+# Where a header adds a C++ overload of the same name: the type of the one that is C.
 OVERLOADED = {
     "cublasGemmEx": "cublasStatus_t (*)(cublasHandle_t, cublasOperation_t, cublasOperation_t, int, "
     "int, int, const void*, const void*, cudaDataType, int, const void*, cudaDataType, int, "
@@ -55,14 +62,15 @@ class Declarations:
 
 def read(path: Path) -> Declarations:
     text = re.sub(r"//[^\n]*", "", path.read_text(encoding="utf-8"))
-    table = re.search(r"DEEPBENCH_NVIDIA_TABLE\(\s*(\w+)", text)
+    own = re.search(r"DEEPBENCH_NVIDIA_TABLE\(\s*(\w+)", text)
+    table = own[1] if own else TABLES.get(path.stem.split("_")[0], "")
     functions = []
     lists = re.findall(
         r"#define DEEPBENCH_NVIDIA_\w+_(REQUIRED|OPTIONAL)\(X\)((?:[^\n]*\\\n)*[^\n]*)", text
     )
     for need, body in lists:
         for name in re.findall(r"\bX\(\s*[\w\s*]+?,\s*(\w+)\s*,", body.replace("\\\n", " ")):
-            functions.append((table[1] if table else "", name, need == "OPTIONAL"))
+            functions.append((table, name, need == "OPTIONAL"))
     enumerators = []
     for body in re.findall(r"\benum\s*\w*\s*:[^{]*\{([^}]*)\}", text):
         enumerators += re.findall(r"(\w+)\s*=", body)

@@ -11,6 +11,10 @@ using CUdeviceptr = unsigned long long;
 using CUmodule = struct CUmod_st*;
 using CUfunction = struct CUfunc_st*;
 using CUstream = struct CUstream_st*;
+using CUkernel = struct CUkern_st*;
+using CUcontext = struct CUctx_st*;
+using CUgraph = struct CUgraph_st*;
+using CUgraphNode = struct CUgraphNode_st*;
 
 enum CUresult : int {
   CUDA_SUCCESS = 0,
@@ -54,6 +58,22 @@ struct CUuuid {
   char bytes[16];
 };
 
+// What a graph's node launches: `kern` where `func` is nullptr.
+struct CUDA_KERNEL_NODE_PARAMS_v2 {
+  CUfunction func;
+  unsigned gridDimX;
+  unsigned gridDimY;
+  unsigned gridDimZ;
+  unsigned blockDimX;
+  unsigned blockDimY;
+  unsigned blockDimZ;
+  unsigned sharedMemBytes;
+  void** kernelParams;
+  void** extra;
+  CUkernel kern;
+  CUcontext ctx;
+};
+
 #define DEEPBENCH_NVIDIA_DRIVER_REQUIRED(X)                                                        \
   X(CUresult, cuInit, (unsigned flags))                                                            \
   X(CUresult, cuDriverGetVersion, (int* version))                                                  \
@@ -76,9 +96,14 @@ struct CUuuid {
   X(CUresult, cuGetErrorName, (CUresult error, const char** name))                                 \
   X(CUresult, cuGetErrorString, (CUresult error, const char** text))
 
-#define DEEPBENCH_NVIDIA_DRIVER_OPTIONAL(X)                         \
-  X(CUresult, cuDeviceGetUuid_v2, (CUuuid * uuid, CUdevice device)) \
-  X(CUresult, cuMemsetD32Async, (CUdeviceptr data, unsigned word, size_t words, CUstream stream))
+#define DEEPBENCH_NVIDIA_DRIVER_OPTIONAL(X)                                                       \
+  X(CUresult, cuDeviceGetUuid_v2, (CUuuid * uuid, CUdevice device))                               \
+  X(CUresult, cuMemsetD32Async, (CUdeviceptr data, unsigned word, size_t words, CUstream stream)) \
+  X(CUresult, cuGraphGetNodes, (CUgraph graph, CUgraphNode * nodes, size_t * count))              \
+  X(CUresult, cuGraphKernelNodeGetParams_v2,                                                      \
+    (CUgraphNode node, CUDA_KERNEL_NODE_PARAMS_v2 * parameters))                                  \
+  X(CUresult, cuFuncGetName, (const char** name, CUfunction function))                            \
+  X(CUresult, cuKernelGetName, (const char** name, CUkernel kernel))
 
 DEEPBENCH_NVIDIA_TABLE(Driver, DEEPBENCH_NVIDIA_DRIVER_REQUIRED, DEEPBENCH_NVIDIA_DRIVER_OPTIONAL);
 

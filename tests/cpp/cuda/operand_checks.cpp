@@ -38,16 +38,12 @@ struct Layout {
 
 // An array, padded, transposed, transposed and padded, one row, one column, strided, larger; then
 // tensors: channels first and last, plain, padded and with the planes nearest.
-constexpr Layout kLayouts[] = {{1000, 1, 1, 0}, {35, 17, 1, 35},    {35, 17, 1, 40},
-                               {35, 17, 17, 1}, {35, 17, 24, 1},    {1, 700, 0, 1},
-                               {1, 70, 1, 8},   {9, 1, 3, 0},       {300, 41, 1, 304},
-                               {3, 2000, 1, 3}, {2, 1500, 1600, 1}, {1, 1, 1, 1},
-                               {35, 5, 1, 35, 4, 175},
-                               {35, 5, 1, 35, 4, 280},
-                               {35, 5, 8, 1, 4, 280},
-                               {35, 4, 8, 280, 5, 1},
-                               {35, 4, 1, 280, 5, 35},
-                               {1, 40, 1, 30, 30, 1}};
+constexpr Layout kLayouts[] = {
+    {1000, 1, 1, 0},        {35, 17, 1, 35},        {35, 17, 1, 40},       {35, 17, 17, 1},
+    {35, 17, 24, 1},        {1, 700, 0, 1},         {1, 70, 1, 8},         {9, 1, 3, 0},
+    {300, 41, 1, 304},      {3, 2000, 1, 3},        {2, 1500, 1600, 1},    {1, 1, 1, 1},
+    {35, 5, 1, 35, 4, 175}, {35, 5, 1, 35, 4, 280}, {35, 5, 8, 1, 4, 280}, {35, 4, 8, 280, 5, 1},
+    {35, 4, 1, 280, 5, 35}, {1, 40, 1, 30, 30, 1}};
 
 std::string text(const Layout& layout, deepbench_type type) {
   return "type " + std::to_string(type) + ", " + std::to_string(layout.rows) + " x " +
@@ -213,8 +209,8 @@ void check_projection(Platform& platform) {
       const uint64_t count = layout.count();
       const Matrix matrix = filled(platform, layout, type);
       std::vector<uint64_t> all_rows = {layout.rows};
-      if (type == DEEPBENCH_F32) all_rows = {layout.rows, 1, count, layout.columns,
-                                                   layout.rows * layout.columns};
+      if (type == DEEPBENCH_F32)
+        all_rows = {layout.rows, 1, count, layout.columns, layout.rows * layout.columns};
       for (const uint64_t rows : all_rows) {
         INFO(text(layout, type), ", projected to ", rows);
         const std::vector<double> sums = platform.project(matrix, rows, 99);
@@ -292,7 +288,8 @@ void check_transpose(Platform& platform) {
       uint64_t wrong = 0;
       for (uint64_t j = 0; j < c.columns; ++j)
         for (uint64_t i = 0; i < c.rows; ++i)
-          wrong += bits_at(bytes, type, to_layout.place(j + i * c.columns)) != stored_bits(type, i + j * c.rows);
+          wrong += bits_at(bytes, type, to_layout.place(j + i * c.columns)) !=
+                   stored_bits(type, i + j * c.rows);
       CHECK(wrong == 0);
       CHECK(spoiled(bytes, to_layout, type) == 0);
     }

@@ -77,6 +77,9 @@ class ConvReference {
     sums_roundoff_ = 4 * std::sqrt(double(conv.terms())) * precision.sum_roundoff;
     if (conditions.accumulator == "winograd") sums_roundoff_ *= kWinogradAmplification;
     inputs_roundoff_ = 4 * precision.input_roundoff;
+    // Of 8-bit floating-point numbers: sums of 128 products are kept in 14 bits.
+    if (conditions.accumulator == "fp22")
+      inputs_roundoff_ = 4 * std::sqrt(double(std::min<int64_t>(conv.terms(), 128))) / (1 << 13);
   }
 
   Expectation expect() {

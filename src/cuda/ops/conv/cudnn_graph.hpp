@@ -1,0 +1,55 @@
+// A convolution as cuDNN's graph interface describes it, and the engines that it names for it.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "cudnn/descriptor.hpp"
+#include "ops/conv/engine.hpp"
+#include "ops/conv/layout.hpp"
+#include "stream.hpp"
+
+namespace deepbench::cuda::dnn {
+
+nvidia::cudnnDataType_t data_type(deepbench_type type);
+
+// What the library says of an engine.
+struct EngineNotes {
+  bool tensor_core = false, down_converts = false, reduced_reduction = false;
+  bool fft = false, winograd = false, nondeterministic = false;
+  bool compiles = false;         // at run time, for tenths of seconds
+  bool reorders_filter = false;  // takes 8-bit filters in an order of its own
+};
+
+struct EngineConfig {
+  Engine engine;
+  EngineNotes notes;
+};
+
+// As the library has it; what it is made of stays beside it.
+struct ConfigDescriptor {
+  CudnnDescriptor engine;
+  std::vector<CudnnDescriptor> knobs;
+  CudnnDescriptor config;
+  EngineNotes notes;
+};
+
+// The operation, finalized, with the tensors' unique ids.
+class OperationGraph {
+ public:
+  static constexpr int64_t kX = 'x', kW = 'w', kY = 'y';
+
+  // Throws plugin::Error, unsupported, where the library takes no such description.
+  OperationGraph(const ConvLayout& layout, nvidia::cudnnHandle_t handle);
+
+  // What the heuristics answer, best first.
+  std::vector<EngineConfig> heuristics(nvidia::cudnnBackendHeurMode_t mode) const;
+
+  // The engine with its knobs; none where the library does not know it.
+  std::optional<ConfigDescriptor> config(const Engine& engine) const;
+
+ private:
+  CudnnDescriptor x_, w_, y_, convolution_, operation_, graph_;
+};
+
+}  // namespace deepbench::cuda::dnn

@@ -1,0 +1,245 @@
+// Choosing among cuDNN's engines: which may be used for a precision, the first that can be built,
+// and all others. What was asked and built is kept.
+#include "ops/conv/cudnn_plan.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+
+#include "cudnn/handle.hpp"
+#include "kept.hpp"
+#include "ops/conv/conv_call.hpp"
+#include "prepared_kernel.hpp"
+
+namespace deepbench::cuda::dnn {
+namespace {
+
+using namespace nvidia;  // NOLINT: the vendor's names, as in its documentation
+
+constexpr size_t kMostAnswers = 64, kMostPlans = 256;  // kept
+constexpr size_t kPromising = 16;  // of the own layout's list: before other layouts
+constexpr size_t kMostCandidates = 400;
+
+// What was asked for: the problem in one layout on one device.
+struct Answer {
+  std::shared_ptr<const OperationGraph> graph;
+  std::vector<EngineConfig> configs;  // heuristics' first, then the fallback's others
+  double asked_ns = 0;
+  std::string refusal;  // why there is no graph
+};
+
+void append_new(const std::vector<EngineConfig>& more, std::vector<EngineConfig>& configs) {
+  std::set<std::string> known;
+  for (const EngineConfig& config : configs) known.insert(config.engine.text());
+  for (const EngineConfig& config : more)
+    if (config.engine.index >= 0 && known.insert(config.engine.text()).second)
+      configs.push_back(config);
+}
+
+std::shared_ptr<const Answer> find_answer(const ConvLayout& layout, const Stream& stream) {
+  const cudnnHandle_t handle = cudnn_handle(stream);  // its making is no part of planning
+  const auto begin = std::chrono::steady_clock::now();
+  auto answer = std::make_shared<Answer>();
+  try {
+    answer->graph = std::make_shared<OperationGraph>(layout, handle);
+    append_new(answer->graph->heuristics(CUDNN_HEUR_MODE_A), answer->configs);
+    append_new(answer->graph->heuristics(CUDNN_HEUR_MODE_FALLBACK), answer->configs);
+  } catch (const plugin::Error& error) {
+    if (error.status() != DEEPBENCH_UNSUPPORTED) throw;
+    answer->refusal = error.what();
+  }
+  const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - begin;
+  answer->asked_ns = took.count();
+  return answer;
+}
+
+std::shared_ptr<const Answer> ask(const ConvLayout& layout, const Stream& stream) {
+  static auto* answers = new Kept<std::shared_ptr<const Answer>, kMostAnswers>();
+  return answers->get(layout.key(stream.device()), [&] { return find_answer(layout, stream); });
+}
+
+// A plan, or why there is none.
+struct Built {
+  std::shared_ptr<const ExecutionPlan> plan;
+  std::string reason;
+};
+
+Built build(const ConvLayout& layout, const Answer& answer, const Engine& engine,
+            const Stream& stream) {
+  static auto* plans = new Kept<Built, kMostPlans>();
+  return plans->get(layout.key(stream.device()) + " " + engine.text(), [&] {
+    Built built;
+    built.plan = ExecutionPlan::build(answer.graph, engine, stream, &built.reason);
+    return built;
+  });
+}
+
+// Why an engine may not be used in this precision; empty if it may.
+std::string objection(const Conv& conv, const EngineNotes& notes) {
+  if (notes.reduced_reduction) return "adds parts of sums in less than 32 bits";
+  if (notes.reorders_filter) return "takes filters in an order of its own";
+  const Precision precision = conv.precision.precision;
+  if (precision == Precision::kFloat && notes.tensor_core) return "rounds float for tensor cores";
+  if (notes.down_converts && precision != Precision::kTf32) return "rounds its inputs";
+  // Measured for 5 x 5: errors of 0.3 % of the largest output.
+  if (notes.winograd && std::max({conv.r, conv.s, conv.t}) > 3)
+    return "is Winograd's algorithm for filters larger than 3 x 3, which loses half the digits";
+  return "";
+}
+
+uint64_t workspace_limit(const plugin::Options& options) {
+  return uint64_t(std::max<int64_t>(0, options.workspace));
+}
+
+// The engine's plan if it may be used; else why not.
+Built admit(const ConvLayout& layout, const Answer& answer, const EngineConfig& config,
+            const plugin::Options& options, const Stream& stream) {
+  if (std::string reason = objection(layout.asked, config.notes); !reason.empty())
+    return {nullptr, reason};
+  Built built = build(layout, answer, config.engine, stream);
+  if (!built.plan) return built;
+  if (std::string reason = objection(layout.asked, built.plan->notes()); !reason.empty())
+    return {nullptr, reason};
+  if (built.plan->workspace_bytes() > workspace_limit(options))
+    return {nullptr, "needs a workspace of " + std::to_string(built.plan->workspace_bytes()) +
+                         " bytes, more than the limit"};
+  return built;
+}
+
+ConvPlan made_plan(const ConvLayout& layout, const Built& built, double asked_ns) {
+  return {layout, built.plan, asked_ns + built.plan->built_ns()};
+}
+
+// Why no engine of a layout serves, each reason once.
+class Refusals {
+ public:
+  void add(const std::string& text) {
+    if (seen_.insert(text).second && seen_.size() <= kMostNamed)
+      text_ += (text_.empty() ? "" : "; ") + text;
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  static constexpr size_t kMostNamed = 4;
+  std::set<std::string> seen_;
+  std::string text_;
+};
+
+[[noreturn]] void refuse(const Conv& conv, const std::string& layout, const Refusals& refusals) {
+  static const char* const kPhases[] = {"fwd", "bwd_data", "bwd_filter"};
+  std::string reason = "cuDNN " + report<Cudnn>().version + " has no engine for " +
+                       kPhases[int(conv.phase)] + " in " + std::string(conv.precision.name) +
+                       " of these dimensions in " + layout + " on this device";
+  if (!refusals.text().empty()) reason += ": " + refusals.text();
+  plugin::unsupported(reason);
+}
+
+// The library's own choice: the first that may be used.
+ConvPlan choose_first(const Conv& conv, const std::vector<ConvLayout>& layouts,
+                      const plugin::Options& options, const Stream& stream) {
+  Refusals refusals;
+  for (const ConvLayout& layout : layouts) {
+    const auto answer = ask(layout, stream);
+    if (!answer->refusal.empty()) refusals.add(answer->refusal);
+    for (const EngineConfig& config : answer->configs) {
+      const Built built = admit(layout, *answer, config, options, stream);
+      if (built.plan) return made_plan(layout, built, answer->asked_ns);
+      refusals.add(config.engine.text().substr(0, config.engine.text().find('_')) + " " +
+                   built.reason);
+    }
+  }
+  refuse(conv, layouts.front().name, refusals);
+}
+
+std::string id_of(const ConvLayout& layout, const Engine& engine) {
+  return layout.name + ":" + engine.text();
+}
+
+ConvPlan plan_candidate(const std::vector<ConvLayout>& layouts, const plugin::Options& options,
+                        const Stream& stream) {
+  const std::string& id = options.candidate;
+  EngineConfig config;
+  for (const ConvLayout& layout : layouts) {
+    if (id.substr(0, id.find(':')) != layout.name) continue;
+    if (!parse_engine(std::string_view(id).substr(layout.name.size() + 1), &config.engine)) break;
+    const auto answer = ask(layout, stream);
+    if (!answer->graph) plugin::unsupported(answer->refusal);
+    const Built built = admit(layout, *answer, config, options, stream);
+    if (!built.plan) plugin::unsupported("candidate " + id + ": " + built.reason);
+    return made_plan(layout, built, 0);
+  }
+  unknown_candidate("cudnn", id);
+}
+
+// Ids in the order in which they should be tried, each once.
+class Candidates {
+ public:
+  Candidates(const plugin::Options& options, const Stream& stream)
+      : options_(options),
+        stream_(stream),
+        most_(options.limit > 0 ? std::min(size_t(options.limit), kMostCandidates)
+                                : kMostCandidates) {}
+
+  // Places [begin, end) of a layout's list, but those that are compiled at run time or those alone.
+  void add(const ConvLayout& layout, size_t begin, size_t end, bool compiled) {
+    const auto answer = ask(layout, stream_);
+    const auto& configs = answer->configs;
+    for (size_t i = begin; i < std::min(end, configs.size()) && ids_.size() < most_; ++i) {
+      if (configs[i].notes.compiles != compiled) continue;
+      if (admit(layout, *answer, configs[i], options_, stream_).plan)
+        add_id(id_of(layout, configs[i].engine));
+    }
+  }
+  void add_id(std::string id) {
+    if (ids_.size() < most_ && known_.insert(id).second) ids_.push_back(std::move(id));
+  }
+  std::vector<std::string> ids() { return std::move(ids_); }
+
+ private:
+  const plugin::Options& options_;
+  const Stream& stream_;
+  size_t most_;
+  std::vector<std::string> ids_;
+  std::set<std::string> known_;
+};
+
+}  // namespace
+
+std::string ConvPlan::algorithm() const {
+  std::string words;
+  const auto add = [&](bool holds, const char* word) {
+    if (holds) words += (words.empty() ? "" : ", ") + std::string(word);
+  };
+  const EngineNotes& notes = execution->notes();
+  add(notes.winograd, "winograd");
+  add(notes.fft, "fft");
+  add(notes.nondeterministic, "nondeterministic");
+  return layout.name + ": " + execution->engine().text() +
+         (words.empty() ? "" : " (" + words + ")");
+}
+
+ConvPlan plan_conv(const Conv& conv, const std::string& layout, const plugin::Options& options) {
+  require_conv_on_device(conv, options.device);
+  const Stream& stream = Stream::of(options.device);
+  const std::vector<ConvLayout> layouts = conv_layouts(conv, layout, options.pad);
+  if (!options.candidate.empty()) return plan_candidate(layouts, options, stream);
+  return choose_first(conv, layouts, options, stream);
+}
+
+// Plans that are compiled at run time come last: each takes tenths of seconds to build.
+std::vector<std::string> conv_candidates(const Conv& conv, const std::string& layout,
+                                         const plugin::Options& options) {
+  plugin::Options own_choice = options;
+  own_choice.candidate.clear();
+  const ConvPlan first = plan_conv(conv, layout, own_choice);
+  const Stream& stream = Stream::of(options.device);
+  Candidates candidates(options, stream);
+  candidates.add_id(id_of(first.layout, first.execution->engine()));
+  const std::vector<ConvLayout> layouts = conv_layouts(conv, layout, options.pad);
+  for (const ConvLayout& one : layouts) candidates.add(one, 0, kPromising, false);
+  for (const ConvLayout& one : layouts) candidates.add(one, kPromising, kMostCandidates, false);
+  for (const ConvLayout& one : layouts) candidates.add(one, 0, kMostCandidates, true);
+  return candidates.ids();
+}
+
+}  // namespace deepbench::cuda::dnn

@@ -1,0 +1,81 @@
+// A convolution for cuDNN's older calls: descriptors, the algorithms that its heuristics name, and
+// the call of one of them.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "deepbench/plugin.hpp"
+#include "libraries.hpp"
+#include "ops/conv/layout.hpp"
+#include "stream.hpp"
+
+namespace deepbench::cuda::legacy {
+
+struct Destroy {
+  void operator()(nvidia::cudnnTensorDescriptor_t object) const {
+    cudnn().cudnnDestroyTensorDescriptor(object);
+  }
+  void operator()(nvidia::cudnnFilterDescriptor_t object) const {
+    cudnn().cudnnDestroyFilterDescriptor(object);
+  }
+  void operator()(nvidia::cudnnConvolutionDescriptor_t object) const {
+    cudnn().cudnnDestroyConvolutionDescriptor(object);
+  }
+};
+template <class Handle>
+using Owned = std::unique_ptr<std::remove_pointer_t<Handle>, Destroy>;
+
+// Of the phase's kind, by the library's number.
+struct Algorithm {
+  int number = 0;
+  nvidia::cudnnMathType_t math = nvidia::CUDNN_DEFAULT_MATH;
+  uint64_t workspace_bytes = 0;
+  bool nondeterministic = false;
+};
+
+std::string name_of(ConvPhase phase, int number);
+
+class Convolution {
+ public:
+  // Throws plugin::Error, unsupported, where the library takes no such tensors.
+  Convolution(const ConvLayout& layout, nvidia::cudnnHandle_t handle);
+
+  // Best first; those that fail for these dimensions are left out.
+  std::vector<Algorithm> algorithms() const;
+
+  void use(nvidia::cudnnMathType_t math) const;
+  nvidia::cudnnStatus_t call(const Algorithm& algorithm, void* x, void* w, void* y,
+                             void* workspace) const;
+
+ private:
+  template <class Perf>
+  std::vector<Algorithm> collected(const std::vector<Perf>& results, int count) const;
+  nvidia::cudnnStatus_t workspace_of(int number, size_t* bytes) const;
+
+  ConvPhase phase_;
+  bool is_float_, is_int8_;
+  nvidia::cudnnHandle_t handle_;
+  Owned<nvidia::cudnnTensorDescriptor_t> x_, y_;
+  Owned<nvidia::cudnnFilterDescriptor_t> w_;
+  Owned<nvidia::cudnnConvolutionDescriptor_t> convolution_;
+};
+
+struct ConvPlan {
+  ConvLayout layout;
+  std::shared_ptr<const Convolution> convolution;
+  Algorithm algorithm;
+  double planning_ns = 0;
+
+  bool is_winograd() const;
+  std::string id() const;  // "nhwc:IMPLICIT_PRECOMP_GEMM"
+};
+
+// Throws plugin::Error: unsupported with the reason, or invalid for an unknown candidate.
+ConvPlan plan_conv(const Conv& conv, const std::string& layout, const plugin::Options& options);
+std::vector<std::string> conv_candidates(const Conv& conv, const std::string& layout,
+                                         const plugin::Options& options);
+
+}  // namespace deepbench::cuda::legacy

@@ -1,0 +1,66 @@
+// Filling, poisoning and reading the operands of a convolution.
+#include "ops/conv/operands.hpp"
+
+#include "device.hpp"
+
+namespace deepbench::cuda {
+
+ConvOperands::ConvOperands(const ConvLayout& layout, const plugin::CopyPlan& plan, Inputs inputs,
+                           uint64_t seed, Stream& stream)
+    : layout_(layout), count_(plan.copies), stream_(stream) {
+  make(layout_.x, x_, inputs, seed);
+  make(layout_.w, w_, inputs, seed);
+  make(layout_.y, y_, inputs, seed);
+  poison();
+  stream_.synchronize();
+}
+
+void ConvOperands::make(const ConvTensor& tensor, Copies& copies, Inputs inputs, uint64_t seed) {
+  copies = Copies(tensor.bytes(), count_);
+  if (tensor.is_padded()) copies.clear(stream_);
+  if (&tensor == &layout_.output()) return;
+  fill(tensor.in_order(copies.at(0)), inputs, seed, tensor.stream, stream_);
+  copies.replicate(stream_);
+}
+
+const Copies& ConvOperands::output_copies() const {
+  const ConvTensor& output = layout_.output();
+  return &output == &layout_.x ? x_ : &output == &layout_.w ? w_ : y_;
+}
+
+Matrix ConvOperands::output(uint64_t copy) const {
+  return layout_.output().in_order_of(layout_.asked.output(), output_copies().at(copy));
+}
+
+void ConvOperands::describe(plugin::Sink& sink) const {
+  const Conv &asked = layout_.asked, &run = layout_.run;
+  if (run.c != asked.c) sink.integer("padded.c", run.c);
+  if (run.k != asked.k) sink.integer("padded.k", run.k);
+  if (!layout_.padding_rule.empty()) sink.text("padding_rule", layout_.padding_rule);
+  if (asked.precision.precision == Precision::kInt8) sink.text("accumulator", "float");
+  const bool is_fp8 = size_of(asked.precision.a) == 1 && asked.precision.c == DEEPBENCH_BF16;
+  if (is_fp8 && device_facts(stream_.device()).major < 10) {
+    sink.text("accumulator", "fp22");
+    sink.text("note.accumulator",
+              "this device's 8-bit floating-point units keep 14 bits of their partial sums");
+  }
+}
+
+void ConvOperands::poison() {
+  for (uint64_t copy = 0; copy < count_; ++copy) cuda::poison(output(copy), stream_);
+}
+
+deepbench_scan ConvOperands::scan(uint64_t copy) const {
+  return cuda::scan(output(copy), nullptr, stream_);
+}
+
+void ConvOperands::project(uint64_t copy, uint64_t rows, uint64_t seed, double* sums) const {
+  cuda::project(output(copy), rows, seed, sums, stream_);
+}
+
+void ConvOperands::read(uint64_t copy, const uint64_t* indices, size_t count,
+                        double* values) const {
+  cuda::read(output(copy), indices, count, values, stream_);
+}
+
+}  // namespace deepbench::cuda
