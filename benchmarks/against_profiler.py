@@ -9,7 +9,7 @@ depends on how long the kernels take:
   from 200 us   the median of the profiled run itself, profiler included, marked "same run"
 Kernels of ours count where a call makes them: those that transpose what is not constant.
 
-    python benchmarks/against_profiler.py [options of rows, key=value, for both]
+    python benchmarks/against_profiler.py [gemm|conv] [options of rows, key=value, for both]
 
 Exit status: 0 all within, 1 not all, 2 not run, for want of torch.
 """
@@ -27,7 +27,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-PROBLEMS = (
+GEMM = (
     "gemm m=64 n=1 k=1216 precision=half",
     "gemm m=512 n=16 k=512 precision=half",
     "gemm m=35 n=700 k=2048 precision=half",
@@ -49,6 +49,34 @@ PROBLEMS = (
     "gemm m=5124 n=700 k=2048 precision=int8",
     "gemm m=3072 n=1500 k=1024 precision=int8",
 )
+# Geometry, phase and precision: tensor cores in all phases, engines of several kernels (int8 and
+# gradients of filters among them), Winograd's, and channels that are padded.
+CONV = tuple(
+    f"conv {shape} phase={phase} precision={precision}"
+    for shape, phase, precision in (
+        ("w=7 h=7 c=512 n=8 k=512 s=3 r=3 pad_w=1 pad_h=1", "fwd", "half"),
+        ("w=14 h=14 c=256 n=8 k=64 s=1 r=1", "fwd", "half"),
+        ("w=28 h=28 c=128 n=8 k=128 s=3 r=3 pad_w=1 pad_h=1", "fwd", "half"),
+        ("w=56 h=56 c=64 n=16 k=64 s=3 r=3 pad_w=1 pad_h=1", "fwd", "half"),
+        ("w=112 h=112 c=64 n=16 k=128 s=3 r=3 pad_w=1 pad_h=1", "fwd", "half"),
+        ("w=224 h=224 c=3 n=16 k=64 s=7 r=7 pad_w=3 pad_h=3 stride_w=2 stride_h=2", "fwd", "half"),
+        ("w=700 h=161 c=1 n=32 k=32 s=20 r=5 stride_w=2 stride_h=2", "fwd", "half"),
+        ("w=28 h=28 c=128 n=8 k=128 s=3 r=3 pad_w=1 pad_h=1", "bwd_data", "half"),
+        ("w=56 h=56 c=64 n=16 k=128 s=3 r=3 pad_w=1 pad_h=1", "bwd_data", "half"),
+        ("w=341 h=79 c=32 n=32 k=32 s=10 r=5 stride_w=2 stride_h=2", "bwd_data", "half"),
+        ("w=14 h=14 c=512 n=16 k=512 s=3 r=3 pad_w=1 pad_h=1", "bwd_filter", "half"),
+        ("w=28 h=28 c=64 n=8 k=64 s=3 r=3 pad_w=1 pad_h=1", "bwd_filter", "half"),
+        ("w=112 h=112 c=64 n=16 k=128 s=3 r=3 pad_w=1 pad_h=1", "bwd_filter", "half"),
+        ("w=28 h=28 c=128 n=8 k=128 s=3 r=3 pad_w=1 pad_h=1", "fwd", "float"),
+        ("w=28 h=28 c=128 n=8 k=128 s=3 r=3 pad_w=1 pad_h=1", "bwd_data", "float"),
+        ("w=28 h=28 c=64 n=4 k=64 s=3 r=3 pad_w=1 pad_h=1", "bwd_filter", "float"),
+        ("w=112 h=112 c=64 n=8 k=128 s=3 r=3 pad_w=1 pad_h=1", "fwd", "float"),
+        ("w=56 h=56 c=64 n=8 k=64 s=3 r=3 pad_w=1 pad_h=1", "fwd", "tf32"),
+        ("w=56 h=56 c=64 n=8 k=64 s=3 r=3 pad_w=1 pad_h=1", "bwd_filter", "bfloat16"),
+        ("w=28 h=28 c=128 n=8 k=128 s=3 r=3 pad_w=1 pad_h=1", "fwd", "int8"),
+    )
+)
+SETS = {"gemm": GEMM, "conv": CONV}
 SHARE, PER_KERNEL_US = 0.02, 0.5
 SAME_CLOCK_US = 50  # calls of so long are compared in cycles,
 SAME_RUN_US = 200  # and of so long within the profiled run
@@ -63,6 +91,13 @@ Answer = dict[str, Any]  # of a process of its own, on one problem
 # ---- in a process of its own --------------------------------------------------------------------
 
 
+def chosen(words: list[str]) -> tuple[tuple[str, ...], list[str]]:
+    """The problems that the first word names, gemm's without one; and the rows' options."""
+    if words and words[0] in SETS:
+        return SETS[words[0]], words[1:]
+    return GEMM, words
+
+
 def runner(options: list[str]) -> Any:
     from deepbench import _core, libraries
 
@@ -70,10 +105,11 @@ def runner(options: list[str]) -> Any:
     return _core.Runner("cuda", " ".join(["ceilings=no", *options]), libraries.plugin_paths())
 
 
-def plainly(options: list[str]) -> None:
+def plainly(words: list[str]) -> None:
     """Our medians, one JSON line a problem."""
+    problems, options = chosen(words)
     ours = runner(options)
-    for position, problem in enumerate(PROBLEMS):
+    for position, problem in enumerate(problems):
         row = json.loads(ours.run(problem, position))
         print(json.dumps({"status": row["status"], "reason": row["reason"], **measured(row)}))
 
@@ -84,13 +120,14 @@ def measured(row: dict[str, Any]) -> Answer:
     return {"ns": median_ns, "mhz": (row["observed"] or {}).get("sm_clock_mhz")}
 
 
-def under_profiler(options: list[str]) -> None:
+def under_profiler(words: list[str]) -> None:
     """The sum of the kernels of one call and their number, one JSON line a problem."""
     import torch  # type: ignore[import-not-found]
 
     torch.cuda.init()
+    problems, options = chosen(words)
     ours, own = runner(["verify=no", f"samples={SAMPLES}", *options]), own_kernels()
-    for position, problem in enumerate(PROBLEMS):
+    for position, problem in enumerate(problems):
         once, _ = traced(ours, f"{problem} ; once=yes", position)
         many, row = traced(ours, problem, position)
         wanted = Counter(event["name"] for event in of_the_call(once, own))
@@ -163,11 +200,11 @@ def summed(wanted: Counter[str], events: list[Event]) -> dict[str, Any]:
 # ---- the comparison -----------------------------------------------------------------------------
 
 
-def answers(mode: str, options: list[str]) -> list[Answer]:
-    command = [sys.executable, __file__, mode, *options]
+def answers(mode: str, words: list[str]) -> list[Answer]:
+    command = [sys.executable, __file__, mode, *words]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=ROW_LIMIT_S)
     lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-    if done.returncode or len(lines) != len(PROBLEMS):
+    if done.returncode or len(lines) != len(chosen(words)[0]):
         print(f"{mode}: exit status {done.returncode} after {len(lines)} rows")
     return lines
 
@@ -185,21 +222,23 @@ def ours_us(one: Answer, other: Answer, traced_one: Answer) -> tuple[float, str]
     return kilocycles / traced_one["mhz"] * 1e3, ", same clock"
 
 
-def comparisons(options: list[str]) -> Iterator[bool]:
-    before = answers("--plainly", options)
-    kernels = answers("--under-profiler", options)
-    after = answers("--plainly", options)
-    for problem, one, traced_one, other in zip(PROBLEMS, before, kernels, after, strict=False):
+def comparisons(words: list[str]) -> Iterator[bool]:
+    before = answers("--plainly", words)
+    kernels = answers("--under-profiler", words)
+    after = answers("--plainly", words)
+    width = max(map(len, chosen(words)[0]))
+    rows = zip(chosen(words)[0], before, kernels, after, strict=False)
+    for problem, one, traced_one, other in rows:
         if not one["ns"] or not other["ns"] or not traced_one["us"]:
             why = one["reason"] or other["reason"] or f"no kernels seen {traced_one}"
-            print(f"{problem:52} {one['status']}: {why}")
+            print(f"{problem:{width}} {one['status']}: {why}")
             yield False
             continue
         ours, how = ours_us(one, other, traced_one)
         excess_us = ours - traced_one["us"]
         allowed_us = max(SHARE * traced_one["us"], PER_KERNEL_US * traced_one["kernels"])
         print(
-            f"{problem:52} ours {ours:10.3f}  kernels {traced_one['us']:10.3f} us "
+            f"{problem:{width}} ours {ours:10.3f}  kernels {traced_one['us']:10.3f} us "
             f"({traced_one['kernels']})  excess {excess_us:7.3f} us {excess_us / ours:7.2%}  "
             f"{'within' if excess_us <= allowed_us else 'BEYOND'}{how}"
         )
@@ -216,9 +255,9 @@ def main() -> int:
     if find_spec("torch") is None:
         print("torch is not installed: its profiler is what this compares with; not run")
         return NOT_RUN
-    within = list(comparisons(sys.argv[1:]))
-    print(f"within {SHARE:.0%} or {PER_KERNEL_US} us a kernel: {sum(within)} of {len(PROBLEMS)}")
-    return 0 if sum(within) == len(PROBLEMS) else 1
+    within, count = list(comparisons(sys.argv[1:])), len(chosen(sys.argv[1:])[0])
+    print(f"within {SHARE:.0%} or {PER_KERNEL_US} us a kernel: {sum(within)} of {count}")
+    return 0 if sum(within) == count else 1
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ from sweeping import load
 
 TRAINING, INFERENCE = ("gemm", "training"), ("gemm", "inference")
 SPARSE = ("sparse_gemm", "inference")
+CONV_TRAINING, CONV_INFERENCE = ("conv", "training"), ("conv", "inference")
 BEST, COLD = ("--algorithm", "best"), ("--cache", "cold")
 TABLES: dict[str, tuple[str, ...]] = {
     "gemm_training_half": (*TRAINING, "half"),
@@ -41,6 +42,17 @@ TABLES: dict[str, tuple[str, ...]] = {
     "sparse_gemm_inference_float_best": (*SPARSE, "float", *BEST),
     "sparse_gemm_inference_half": (*SPARSE, "half"),
     "sparse_gemm_inference_half_best": (*SPARSE, "half", *BEST),
+    "conv_training_half": (*CONV_TRAINING, "half"),
+    "conv_training_float": (*CONV_TRAINING, "float"),
+    "conv_training_tf32": (*CONV_TRAINING, "tf32"),
+    "conv_inference_half": (*CONV_INFERENCE, "half"),
+    "conv_inference_int8": (*CONV_INFERENCE, "int8"),
+    "conv_training_half_legacy": (*CONV_TRAINING, "half", "--library", "cudnn_legacy"),
+    "conv_training_half_best": (*CONV_TRAINING, "half", *BEST),
+    "conv_training_float_best": (*CONV_TRAINING, "float", *BEST),
+    "conv_inference_half_best": (*CONV_INFERENCE, "half", *BEST),
+    "conv_inference_int8_best": (*CONV_INFERENCE, "int8", *BEST),
+    "conv_training_half_cold": (*CONV_TRAINING, "half", *COLD),
 }
 # Measured for repeatability, not published.
 REPEATS: dict[str, tuple[str, ...]] = {

@@ -88,3 +88,15 @@ def test_kernels_of_one_call() -> None:
     seen = profiler.summed(Counter({"gemm": 1, "reduce": 1}), call * 3)
     assert (seen["us"], seen["kernels"], seen["missing"]) == (10.0, 2, [])
     assert profiler.of_the_call(events[:1], own) == []
+
+
+def test_what_the_profiler_is_held_against() -> None:
+    import against_profiler as profiler
+    from deepbench import _core
+
+    assert [len(problems) for problems in profiler.SETS.values()] == [20, 20]
+    assert profiler.chosen(["conv", "seed=3"]) == (profiler.CONV, ["seed=3"])
+    assert profiler.chosen(["seed=3"]) == (profiler.GEMM, ["seed=3"])
+    for problems in profiler.SETS.values():
+        for problem in problems:
+            assert _core.Problem.parse(problem).op == problem.split()[0]

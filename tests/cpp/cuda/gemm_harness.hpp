@@ -1,168 +1,28 @@
-// Products of the CUDA backend as the core sees them, through the table: gemm, unless another
-// operation is named.
+// Matrix products of the CUDA backend as the core sees them, through the table.
 #pragma once
 
 #include <doctest/doctest.h>
 
-#include <cctype>
-#include <cstdlib>
-#include <numeric>
-#include <sstream>
 #include <string>
-#include <vector>
 
 #include "../cpu/naive_gemm.hpp"
-#include "deepbench/plugin.h"
+#include "kernel_run.hpp"
 
 namespace deepbench::cuda_test {
 
 using cpu_test::Dimensions;
-using cpu_test::Emitted;
 using cpu_test::gemm_of;
 using cpu_test::gemm_text;
 using cpu_test::NaiveGemm;
 
-constexpr uint64_t kSeed = 5;
-
-inline const deepbench_backend& table() { return *deepbench_plugin(); }
-
-// "m=3 trans_a=n" as named values; what reads as an integer, or a real number, is one.
-class Pairs {
- public:
-  explicit Pairs(const std::string& text) {
-    std::istringstream stream(text);
-    for (std::string word; stream >> word;) {
-      const size_t equals = word.find('=');
-      texts_.emplace_back(word.substr(0, equals), word.substr(equals + 1));
-    }
-    for (const auto& [name, value] : texts_) {
-      char* end = nullptr;
-      const long long number = std::strtoll(value.c_str(), &end, 10);
-      const bool is_integer = !value.empty() && *end == '\0';
-      const double real = std::strtod(value.c_str(), &end);
-      const bool is_real = !value.empty() && std::isdigit(value[0]) && *end == '\0';
-      const auto kind = is_integer ? DEEPBENCH_INTEGER : is_real ? DEEPBENCH_REAL : DEEPBENCH_TEXT;
-      values_.push_back(
-          {name.c_str(), kind, is_integer ? number : 0, is_real ? real : 0, value.c_str()});
-    }
-  }
-  deepbench_values get() const { return {values_.data(), values_.size()}; }
-
- private:
-  std::vector<std::pair<std::string, std::string>> texts_;
-  std::vector<deepbench_value> values_;
+struct AskedGemm : Asked {
+  AskedGemm(const std::string& problem, const std::string& options)
+      : Asked("gemm", problem, options) {}
 };
 
-inline deepbench_sink into(Emitted& emitted) {
-  return {&emitted, [](void* context, const deepbench_value* value) {
-            std::ostringstream text;
-            text.precision(17);
-            if (value->kind == DEEPBENCH_TEXT)
-              text << value->text;
-            else if (value->kind == DEEPBENCH_REAL)
-              text << value->real;
-            else
-              text << value->integer;
-            auto* all = static_cast<Emitted*>(context);
-            all->values[value->name] = text.str();
-            all->order.emplace_back(value->name, text.str());
-          }};
-}
-
-// A problem with options, in the table's terms.
-struct Asked {
-  Asked(const std::string& problem, const std::string& options, const char* operation = "gemm")
-      : attributes(problem),
-        named("seed=" + std::to_string(kSeed) + " " + options),
-        op(operation) {}
-  deepbench_problem problem() const { return {op, attributes.get()}; }
-
-  deepbench_status supports() const {
-    const deepbench_problem raw = problem();
-    return table().supports(&raw, named.get());
-  }
-  uint64_t memory_needed() const {
-    const deepbench_problem raw = problem();
-    uint64_t bytes = 0;
-    REQUIRE(table().memory_needed(&raw, named.get(), &bytes) == DEEPBENCH_OK);
-    return bytes;
-  }
-  std::vector<std::string> candidates() const {
-    const deepbench_problem raw = problem();
-    Emitted emitted;
-    REQUIRE(table().candidates(&raw, named.get(), into(emitted)) == DEEPBENCH_OK);
-    std::vector<std::string> ids;
-    for (const auto& [name, value] : emitted.order) ids.push_back(value);
-    return ids;
-  }
-
-  Pairs attributes, named;
-  const char* op;
-};
-
-class GemmRun {
- public:
-  GemmRun(const std::string& problem, const std::string& options, const char* op = "gemm")
-      : asked_(problem, options, op) {
-    const deepbench_problem raw = asked_.problem();
-    status_ = table().prepare(&raw, asked_.named.get(), &handle_);
-    error_ = status_ == DEEPBENCH_OK ? "" : table().last_error();
-  }
-  ~GemmRun() { table().destroy(handle_); }
-  GemmRun(const GemmRun&) = delete;
-  GemmRun& operator=(const GemmRun&) = delete;
-
-  deepbench_status status() const { return status_; }
-  const std::string& error() const { return error_; }
-
-  Emitted describe() const {
-    Emitted emitted;
-    REQUIRE(table().describe_kernel(handle_, into(emitted)) == DEEPBENCH_OK);
-    return emitted;
-  }
-  // What the batch returned is in `batch`.
-  deepbench_status call(uint64_t count, deepbench_batch* batch,
-                        int32_t launch = DEEPBENCH_LAUNCH_BEST) {
-    const deepbench_request request = {sizeof request, count, launch, 0};
-    *batch = {};
-    batch->struct_size = sizeof *batch;
-    const deepbench_status status = table().time_batch(handle_, &request, batch);
-    error_ = status == DEEPBENCH_OK ? "" : table().last_error();
-    return status;
-  }
-  deepbench_batch call(uint64_t count, int32_t launch = DEEPBENCH_LAUNCH_BEST) {
-    deepbench_batch batch;
-    const deepbench_status status = call(count, &batch, launch);
-    INFO(error_);
-    REQUIRE(status == DEEPBENCH_OK);
-    return batch;
-  }
-  void restore() { REQUIRE(table().restore(handle_) == DEEPBENCH_OK); }
-  void poison() { REQUIRE(table().poison_outputs(handle_) == DEEPBENCH_OK); }
-  std::vector<double> read(uint64_t count) const {
-    std::vector<uint64_t> indices(count);
-    std::iota(indices.begin(), indices.end(), uint64_t{0});
-    std::vector<double> values(count);
-    REQUIRE(table().read_output(handle_, indices.data(), count, values.data()) == DEEPBENCH_OK);
-    return values;
-  }
-  deepbench_scan scan() const {
-    deepbench_scan scan = {};
-    scan.struct_size = sizeof scan;
-    REQUIRE(table().scan_output(handle_, &scan) == DEEPBENCH_OK);
-    return scan;
-  }
-  std::vector<double> project(uint64_t rows, uint64_t seed) const {
-    std::vector<double> sums(rows);
-    REQUIRE(table().project_output(handle_, rows, seed, sums.data()) == DEEPBENCH_OK);
-    return sums;
-  }
-
- private:
-  Asked asked_;
-  deepbench_kernel* handle_ = nullptr;
-  deepbench_status status_ = DEEPBENCH_FAILED;
-  std::string error_;
+struct GemmRun : KernelRun {
+  GemmRun(const std::string& problem, const std::string& options)
+      : KernelRun("gemm", problem, options) {}
 };
 
 // The problem with the roundoff that the units have: NaiveGemm knows that of sums only.

@@ -210,7 +210,7 @@ TEST_CASE("gemm: alpha and beta are one in the type that the precision wants the
 // Why a library refuses a problem of this precision; empty if it does not.
 template <class Question>
 std::string refusal(const std::string& precision, Question question) {
-  const Asked asked(gemm_text({64, 64, 64}, false, false, precision), "");
+  const AskedGemm asked(gemm_text({64, 64, 64}, false, false, precision), "");
   const deepbench_problem raw = asked.problem();
   try {
     question(plugin::Problem(raw), plugin::Options(asked.named.get()));

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "gemm_harness.hpp"
 #include "gpu.hpp"
+#include "kernel_run.hpp"
 
 namespace deepbench::cuda_test {
 namespace {
@@ -64,7 +64,7 @@ void check_product(const SparseGemm& gemm, const std::string& options) {
   const std::string line = line_of(gemm);
   CAPTURE(line);
   CAPTURE(options);
-  GemmRun run(line, with_cusparse(options), "sparse_gemm");
+  KernelRun run("sparse_gemm", line, with_cusparse(options));
   INFO(run.error());
   REQUIRE(run.status() == DEEPBENCH_OK);
   const Emitted facts = run.describe();
@@ -97,7 +97,7 @@ void check_product(const SparseGemm& gemm, const std::string& options) {
 }
 
 void check_all_candidates(const SparseGemm& gemm) {
-  const Asked asked(line_of(gemm), with_cusparse("baseline=0"), "sparse_gemm");
+  const Asked asked("sparse_gemm", line_of(gemm), with_cusparse("baseline=0"));
   if (asked.supports() != DEEPBENCH_OK) {
     const std::string reason = table().last_error();
     CAPTURE(reason);
@@ -133,7 +133,7 @@ TEST_CASE("gpu: sparse_gemm: rows without a non-zero are not called untouched") 
   REQUIRE_GPU();
   for (const int variant : {0, 1}) {
     const SparseGemm gemm = problem_of(500, 3, 10, 0.99, variant);  // nine rows of ten are empty
-    GemmRun run(line_of(gemm), with_cusparse("baseline=0"), "sparse_gemm");
+    KernelRun run("sparse_gemm", line_of(gemm), with_cusparse("baseline=0"));
     REQUIRE(run.status() == DEEPBENCH_OK);
     run.poison();
     CHECK(run.scan().untouched > 50);  // before the call: the others' outputs
@@ -147,8 +147,8 @@ TEST_CASE("gpu: sparse_gemm: in place, calls add up, restore brings C back") {
   REQUIRE_GPU();
   const SparseGemm gemm = problem_of(90, 20, 60, 0.7);
   for (const char* id : {"spmm:default", "spmm:csr_alg3:preprocessed:other_b_c"}) {
-    GemmRun run(line_of(gemm), with_cusparse(std::string("baseline=0 candidate=") + id),
-                "sparse_gemm");
+    KernelRun run("sparse_gemm", line_of(gemm),
+                  with_cusparse(std::string("baseline=0 candidate=") + id));
     REQUIRE(run.status() == DEEPBENCH_OK);
     run.restore();
     run.call(3);
@@ -165,9 +165,8 @@ TEST_CASE("gpu: sparse_gemm: cold regimes, with a workspace for each copy where 
   for (const std::string id :
        {"spmm:default", "spmm:csr_alg3:preprocessed", "spmm:csr_alg1:preprocessed:other_b_c"})
     for (const char* copies : {"copies=1024", "copies=1"}) {
-      GemmRun run(line_of(gemm),
-                  with_cusparse("baseline=0 cache=cold candidate=" + id + " " + copies),
-                  "sparse_gemm");
+      KernelRun run("sparse_gemm", line_of(gemm),
+                    with_cusparse("baseline=0 cache=cold candidate=" + id + " " + copies));
       INFO(run.error());
       REQUIRE(run.status() == DEEPBENCH_OK);
       const bool flushed = run.describe().text("cold") == "flush";
@@ -183,7 +182,7 @@ TEST_CASE("gpu: sparse_gemm: the dense baseline, or none") {
     for (const char* cache : {"cache=hot", "cache=cold"})
       for (int variant = 0; variant < 8; variant += precision == "half" ? 2 : 1) {
         const SparseGemm gemm = problem_of(200, 20, 100, 0.9, variant, precision);
-        GemmRun with(line_of(gemm), with_cusparse(cache), "sparse_gemm");
+        KernelRun with("sparse_gemm", line_of(gemm), with_cusparse(cache));
         INFO(with.error());
         REQUIRE(with.status() == DEEPBENCH_OK);
         const Emitted facts = with.describe();
@@ -191,7 +190,7 @@ TEST_CASE("gpu: sparse_gemm: the dense baseline, or none") {
         CHECK(facts.has("metric.dense_time_tf32") == (precision == "float"));
         CHECK(facts.text("note.dense").find("cuBLASLt") != std::string::npos);
         CHECK(with.scan().untouched == 4000);
-        GemmRun without(line_of(gemm), with_cusparse("baseline=0"), "sparse_gemm");
+        KernelRun without("sparse_gemm", line_of(gemm), with_cusparse("baseline=0"));
         CHECK_FALSE(without.describe().has("metric.dense_time"));
         CHECK_FALSE(without.describe().has("note.dense"));
       }
@@ -201,7 +200,7 @@ TEST_CASE("gpu: sparse_gemm: memory that prepare takes is announced") {
   REQUIRE_GPU();
   const SparseGemm gemm = problem_of(4000, 500, 3000, 0.9);
   const auto needed = [&](const std::string& options) {
-    return Asked(line_of(gemm), with_cusparse(options), "sparse_gemm").memory_needed();
+    return Asked("sparse_gemm", line_of(gemm), with_cusparse(options)).memory_needed();
   };
   const uint64_t plain = needed("baseline=0");
   CHECK(plain > uint64_t(4000 * 3000 * 0.1) * 8 + (3000 * 500 + 2 * 4000 * 500) * 4);
@@ -215,7 +214,7 @@ TEST_CASE("gpu: sparse_gemm: what is refused, and why") {
   const auto reason = [](const std::string& precision, int variant, const std::string& options) {
     std::string line = line_of(problem_of(20, 5, 30, 0.5, variant));
     line.replace(line.find("precision=float"), 15, "precision=" + precision);
-    const Asked asked(line, with_cusparse(options), "sparse_gemm");
+    const Asked asked("sparse_gemm", line, with_cusparse(options));
     CHECK(asked.supports() != DEEPBENCH_OK);
     return std::string(table().last_error());
   };

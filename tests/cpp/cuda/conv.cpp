@@ -1,0 +1,265 @@
+// Convolutions on the device through cuDNN's two interfaces: every phase, precision, layout and
+// candidate against plain loops; odd shapes; cold copies; what is refused and why.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "../ops/conv_naive.hpp"
+#include "device.hpp"
+#include "gpu.hpp"
+#include "kernel_run.hpp"
+
+namespace deepbench::cuda_test {
+namespace {
+
+constexpr const char* kPhases[] = {"fwd", "bwd_data", "bwd_filter"};
+constexpr const char* kConvLibraries[] = {"cudnn", "cudnn_legacy"};
+
+// A problem as the core completes it.
+std::string conv_text(const std::string& shape, const std::string& phase = "fwd",
+                      const std::string& precision = "float",
+                      const std::string& layout = "library") {
+  std::string text = shape;
+  for (const char* item : {"pad_w=0", "pad_h=0", "stride_w=1", "stride_h=1", "dilation_w=1",
+                           "dilation_h=1", "groups=1"}) {
+    const std::string key = std::string(item).substr(0, std::string(item).find('=') + 1);
+    if ((" " + shape).find(" " + key) == std::string::npos) text += std::string(" ") + item;
+  }
+  return text + " phase=" + phase + " layout=" + layout + " precision=" + precision;
+}
+
+struct PairsOf {
+  const deepbench_values values;
+  const deepbench_value* find(const std::string& name) const {
+    for (size_t i = 0; i < values.count; ++i)
+      if (values.items[i].name == name) return &values.items[i];
+    return nullptr;
+  }
+  int64_t integer(const std::string& name) const {
+    const deepbench_value* value = find(name);
+    return value ? value->integer : 0;
+  }
+  std::string text(const std::string& name) const {
+    const deepbench_value* value = find(name);
+    return value ? value->text : "";
+  }
+};
+
+Conv conv_of(const std::string& problem) {
+  const Pairs pairs(problem);
+  return conv_problem(PairsOf{pairs.get()});
+}
+
+// The reference's bound, with what the row says of its sums.
+size_t count_wrong(const Conv& conv, const Emitted& facts, const std::vector<double>& got) {
+  const testing::NaiveConv naive(conv, kSeed);
+  const std::vector<double> values = naive.output(), squares = naive.output(true);
+  const std::string accumulator = facts.text("accumulator");
+  const PrecisionInfo& precision = conv.precision;
+  const double terms = double(conv.terms());
+  const double sums =
+      4 * std::sqrt(terms) * precision.sum_roundoff * (accumulator == "winograd" ? 32 : 1);
+  const double inputs = 4 * (accumulator == "fp22" ? std::sqrt(std::min(terms, 128.0)) / (1 << 13)
+                                                   : precision.input_roundoff);
+  size_t wrong = 0;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const double bound = sums * std::sqrt(squares[i] + values[i] * values[i]) +
+                         inputs * std::sqrt(squares[i]) +
+                         precision.output_roundoff * std::abs(values[i]);
+    wrong += !(std::abs(got[i] - values[i]) <= 1.01 * bound);
+  }
+  return wrong;
+}
+
+// One call from fresh outputs, everything compared.
+void check_conv(KernelRun& run, const std::string& problem) {
+  const Conv conv = conv_of(problem);
+  const auto outputs = uint64_t(conv.output().size()), rows = uint64_t(conv.output().rows());
+  const Emitted facts = run.describe();
+  CHECK_FALSE(facts.text("algorithm").empty());
+  CHECK(facts.number("workspace_bytes") >= 0);
+  CHECK(facts.number("planning_ns") > 0);
+  CHECK_FALSE(facts.has("in_place"));
+  run.poison();
+  CHECK(run.scan().count == outputs);
+  CHECK(run.scan().untouched == outputs);
+  CHECK(run.call(1).elapsed_ns > 0);
+  const deepbench_scan scan = run.scan();
+  CHECK(scan.untouched == 0);
+  CHECK(scan.non_finite == 0);
+  const std::vector<double> got = run.read(outputs);
+  CHECK(count_wrong(conv, facts, got) == 0);
+  std::vector<double> expected(rows);
+  for (uint64_t i = 0; i < outputs; ++i)
+    expected[i % rows] += got[i] * deepbench_weight(7, i / rows);
+  const std::vector<double> sums = run.project(rows, 7);
+  size_t wrong = 0;
+  for (size_t i = 0; i < rows; ++i)
+    wrong += !(std::abs(sums[i] - expected[i]) <= 1e-9 * (1 + std::abs(expected[i])));
+  CHECK(wrong == 0);
+}
+
+// Whether it ran; a refusal has a reason.
+bool check_problem(const std::string& problem, const std::string& options) {
+  CAPTURE(problem);
+  CAPTURE(options);
+  KernelRun run("conv", problem, options);
+  if (run.status() == DEEPBENCH_UNSUPPORTED) {
+    CHECK(run.error().size() > 10);
+    return false;
+  }
+  INFO(run.error());
+  REQUIRE(run.status() == DEEPBENCH_OK);
+  check_conv(run, problem);
+  return true;
+}
+
+TEST_CASE("gpu: conv: every phase, precision and layout of each library") {
+  REQUIRE_GPU();
+  const std::string shape = "w=9 h=8 c=20 n=3 k=17 s=3 r=3 pad_w=1 pad_h=1";
+  for (const std::string library : kConvLibraries)
+    for (const char* phase : kPhases)
+      for (const char* precision : {"float", "tf32", "half", "bfloat16"})
+        for (const char* layout : {"library", "nchw", "nhwc"}) {
+          const bool ran =
+              check_problem(conv_text(shape, phase, precision, layout), "library=" + library);
+          CHECK((ran || library == "cudnn_legacy"));
+        }
+  for (const std::string library : kConvLibraries)
+    CHECK(check_problem(conv_text(shape, "fwd", "int8"), "library=" + library));
+  CHECK(check_problem(conv_text(shape, "fwd", "fp8_e4m3"), "library=cudnn"));
+}
+
+constexpr const char* kConvShapes[] = {
+    "w=1 h=1 c=1 n=1 k=1 s=1 r=1",
+    "w=14 h=14 c=32 n=3 k=24 s=1 r=1",
+    "w=20 h=11 c=1 n=4 k=8 s=6 r=5 stride_w=2 stride_h=2",
+    "w=13 h=12 c=3 n=2 k=16 s=3 r=3 dilation_w=2 dilation_h=3 pad_w=2 pad_h=1",
+    "w=15 h=9 c=4 n=5 k=2 s=3 r=2 stride_w=3 pad_w=2",
+    "w=9 h=7 c=16 n=2 k=32 s=3 r=3 groups=2 pad_w=1",
+    "w=8 h=8 c=19 n=3 k=19 s=3 r=3 groups=19 pad_w=1 pad_h=1",
+    "w=8 h=6 c=8 n=2 k=16 s=3 r=2 d=5 t=3 pad_d=1 pad_h=1",
+    "w=5 h=5 c=8 n=1 k=8 s=5 r=5",
+};
+
+TEST_CASE("gpu: conv: odd shapes in every phase, padded and not") {
+  REQUIRE_GPU();
+  for (const char* shape : kConvShapes)
+    for (const char* phase : kPhases)
+      for (const char* precision : {"float", "half"})
+        for (const char* pad : {"1", "0"})
+          CHECK(check_problem(conv_text(shape, phase, precision),
+                              std::string("library=cudnn pad=") + pad));
+}
+
+TEST_CASE("gpu: conv: every candidate gives the result") {
+  REQUIRE_GPU();
+  for (const std::string library : kConvLibraries)
+    for (const char* phase : kPhases)
+      for (const char* precision : {"float", "half"}) {
+        const std::string problem =
+            conv_text("w=12 h=10 c=16 n=4 k=24 s=3 r=3 pad_w=1 pad_h=1", phase, precision);
+        const auto ids = Asked("conv", problem, "library=" + library + " limit=24").candidates();
+        REQUIRE_FALSE(ids.empty());
+        CHECK(ids.size() <= 24);
+        CHECK(std::set<std::string>(ids.begin(), ids.end()).size() == ids.size());
+        KernelRun own("conv", problem, "library=" + library);
+        CHECK(own.describe().text("algorithm").find(ids[0].substr(0, ids[0].find(':'))) == 0);
+        for (const std::string& id : ids)
+          CHECK(check_problem(problem, "library=" + library + " candidate=" + id));
+      }
+}
+
+TEST_CASE("gpu: conv: none of float's engines rounds to TF32") {
+  REQUIRE_GPU();
+  // Rounded to TF32, inputs of 24 bits would be wrong by a hundred times the bound.
+  const std::string problem = conv_text("w=16 h=16 c=64 n=4 k=64 s=1 r=1", "fwd", "float");
+  for (const std::string& id : Asked("conv", problem, "library=cudnn").candidates())
+    CHECK(check_problem(problem, "library=cudnn candidate=" + id));
+}
+
+TEST_CASE("gpu: conv: padding is said, and turned off by pad=0") {
+  REQUIRE_GPU();
+  const std::string problem = conv_text("w=9 h=8 c=3 n=2 k=17 s=3 r=3", "fwd", "half");
+  KernelRun padded("conv", problem, ""), plain("conv", problem, "pad=0");
+  CHECK(padded.describe().number("padded.c") == 8);
+  CHECK(padded.describe().number("padded.k") == 24);
+  CHECK(padded.describe().text("padding_rule").find("multiples of 8") != std::string::npos);
+  CHECK_FALSE(plain.describe().has("padded.c"));
+  CHECK(padded.describe().text("algorithm").find("nhwc: eng") == 0);
+}
+
+TEST_CASE("gpu: conv: cold copies each give the result") {
+  REQUIRE_GPU();
+  for (const char* phase : kPhases) {
+    const std::string problem = conv_text("w=56 h=56 c=64 n=4 k=64 s=3 r=3 pad_w=1", phase, "half");
+    KernelRun run("conv", problem, "cache=cold");
+    REQUIRE(run.status() == DEEPBENCH_OK);
+    const auto copies = uint64_t(run.describe().number("copies"));
+    CHECK(copies >= 2);
+    CHECK(Asked("conv", problem, "cache=cold").memory_needed() >
+          copies * Asked("conv", problem, "").memory_needed() / 2);
+    run.poison();
+    const auto rows = uint64_t(conv_of(problem).output().rows());
+    CHECK(run.call(1).copies_touched == 1);
+    const std::vector<double> first = run.project(rows, 1);
+    CHECK(std::none_of(first.begin(), first.end(), [](double sum) { return std::isnan(sum); }));
+    for (uint64_t copy = 1; copy < std::min<uint64_t>(copies, 8); ++copy) {
+      run.call(1);
+      CHECK(run.project(rows, 1) == first);
+    }
+  }
+}
+
+TEST_CASE("gpu: conv: the workspace keeps within its limit") {
+  REQUIRE_GPU();
+  const std::string problem =
+      conv_text("w=28 h=28 c=64 n=8 k=64 s=3 r=3 pad_w=1 pad_h=1", "bwd_filter", "float");
+  for (const char* limit : {"0", "1000000", "33554432"})
+    for (const std::string& id :
+         Asked("conv", problem, std::string("workspace=") + limit).candidates()) {
+      KernelRun run("conv", problem, std::string("workspace=") + limit + " candidate=" + id);
+      REQUIRE(run.status() == DEEPBENCH_OK);
+      CHECK(run.describe().number("workspace_bytes") <= std::stod(limit));
+    }
+}
+
+TEST_CASE("gpu: conv: what cuDNN does not do comes with the reason") {
+  REQUIRE_GPU();
+  const std::string shape = "w=14 h=14 c=32 n=2 k=32 s=3 r=3";
+  const auto refused = [&](const char* phase, const char* precision, const char* options = "") {
+    KernelRun run("conv", conv_text(shape, phase, precision), options);
+    CHECK(run.status() == DEEPBENCH_UNSUPPORTED);
+    return run.error();
+  };
+  CHECK(refused("bwd_data", "int8").find("no gradients of 8-bit") != std::string::npos);
+  CHECK(refused("fwd", "int8 x_type=u8").find("x_type=s8") != std::string::npos);
+  CHECK(refused("fwd", "fp8_e4m3", "library=cudnn_legacy").size() > 20);
+  for (const std::string id :
+       {"nosuch", "nhwc", "nhwc:", "nhwc:eng", "nhwc:eng1x", "nhwcx:eng1", ":eng1"}) {
+    CAPTURE(id);
+    CHECK(KernelRun("conv", conv_text(shape), "candidate=" + id).status() == DEEPBENCH_INVALID);
+  }
+  CHECK(
+      KernelRun("conv", conv_text(shape), "library=cudnn_legacy candidate=nchw:NOSUCH").status() ==
+      DEEPBENCH_INVALID);
+  KernelRun none("conv", conv_text(shape), "candidate=nchw:eng9999");
+  CHECK(none.status() == DEEPBENCH_UNSUPPORTED);
+  CHECK(none.error().find("no such engine") != std::string::npos);
+  // A tensor-core engine under float.
+  const std::string tf32 = conv_text(shape, "fwd", "tf32", "nchw");
+  const auto ids = Asked("conv", tf32, "").candidates();
+  bool refused_one = false;
+  for (const std::string& id : ids) {
+    KernelRun run("conv", conv_text(shape, "fwd", "float", "nchw"), "candidate=" + id);
+    refused_one |= run.error().find("tensor cores") != std::string::npos;
+  }
+  CHECK(refused_one);
+}
+
+}  // namespace
+}  // namespace deepbench::cuda_test

@@ -1,0 +1,158 @@
+// How convolutions are laid out for cuDNN: where every element lies, what is padded and by which
+// rule, what it takes of memory; and how engines are written.
+#include <doctest/doctest.h>
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "deepbench/ops/precision.hpp"
+#include "ops/conv/engine.hpp"
+#include "ops/conv/layout.hpp"
+
+namespace deepbench::cuda_test {
+namespace {
+
+using cuda::conv_layouts;
+using cuda::ConvLayout;
+using cuda::ConvTensor;
+
+Conv some_conv(const char* precision, ConvPhase phase = ConvPhase::kForward) {
+  Conv conv;
+  conv.w = 5, conv.h = 4, conv.c = 6, conv.n = 3, conv.k = 10, conv.s = 3, conv.r = 2;
+  conv.pad_w = 1;
+  conv.phase = phase;
+  conv.precision = precision_info(precision);
+  conv.x_type = conv.precision.a;
+  return conv;
+}
+
+std::vector<std::string> names_of(const std::vector<ConvLayout>& layouts) {
+  std::vector<std::string> names;
+  for (const ConvLayout& layout : layouts) names.push_back(layout.name);
+  return names;
+}
+
+using Names = std::vector<std::string>;
+
+TEST_CASE("conv layouts: channels first for float, last for tensor cores, as asked otherwise") {
+  CHECK(names_of(conv_layouts(some_conv("float"), "library", true)) == Names{"nchw", "nhwc"});
+  for (const char* precision : {"tf32", "half", "bfloat16", "fp8_e4m3"})
+    CHECK(names_of(conv_layouts(some_conv(precision), "library", true)) == Names{"nhwc", "nchw"});
+  CHECK(names_of(conv_layouts(some_conv("half"), "nchw", true)) == Names{"nchw"});
+  CHECK(names_of(conv_layouts(some_conv("float"), "nhwc", true)) == Names{"nhwc"});
+  CHECK(names_of(conv_layouts(some_conv("int8"), "library", true)) ==
+        Names{"nhwc", "nhwc4", "nchw"});
+  CHECK(names_of(conv_layouts(some_conv("int8"), "library", false)) == Names{"nhwc", "nchw"});
+}
+
+TEST_CASE("conv layouts: channels are padded by the precision's rule, width and height never") {
+  struct Case {
+    const char* precision;
+    int64_t c, k;
+  };
+  for (const Case& wanted : {Case{"half", 8, 16}, Case{"bfloat16", 8, 16}, Case{"float", 6, 10},
+                             Case{"tf32", 6, 10}, Case{"fp8_e4m3", 16, 16}, Case{"int8", 32, 32}}) {
+    CAPTURE(wanted.precision);
+    const Conv conv = some_conv(wanted.precision);
+    const ConvLayout layout = conv_layouts(conv, "library", true).front();
+    CHECK(layout.run.c == wanted.c);
+    CHECK(layout.run.k == wanted.k);
+    CHECK(layout.run.w == conv.w);
+    CHECK(layout.run.h == conv.h);
+    CHECK(layout.is_padded() == !layout.padding_rule.empty());
+    CHECK(layout.asked.c == conv.c);
+    const ConvLayout plain = conv_layouts(conv, "library", false).front();
+    CHECK_FALSE(plain.is_padded());
+    CHECK(plain.padding_rule.empty());
+  }
+  Conv even = some_conv("half");
+  even.c = 16, even.k = 8;
+  CHECK_FALSE(conv_layouts(even, "library", true).front().is_padded());
+  Conv grouped = some_conv("half");
+  grouped.groups = 2;
+  CHECK_FALSE(conv_layouts(grouped, "library", true).front().is_padded());
+  CHECK(conv_layouts(some_conv("int8"), "library", true)[1].run.c == 8);
+}
+
+// The place of [first][second][rest] by the layout's definition.
+int64_t place_of(const ConvTensor& tensor, int64_t first, int64_t second, int64_t rest) {
+  const int64_t stored = tensor.sizes[1];
+  return tensor.channels_last ? (first * tensor.rest + rest) * stored + second
+                              : (first * stored + second) * tensor.rest + rest;
+}
+
+int64_t place_in(const cuda::Matrix& m, uint64_t index) {
+  return int64_t(index % m.rows * m.row_stride + index / m.rows % m.columns * m.column_stride +
+                 index / m.rows / m.columns * m.plane_stride);
+}
+
+TEST_CASE("conv layouts: every element lies where its index says") {
+  for (const auto phase :
+       {ConvPhase::kForward, ConvPhase::kBackwardData, ConvPhase::kBackwardFilter})
+    for (const char* asked : {"nchw", "nhwc"})
+      for (const bool pad : {false, true})
+        for (const bool swapped : {false, true}) {
+          Conv conv = some_conv("half", phase);
+          if (swapped) conv.n = 11, conv.c = 12, conv.k = 9;
+          const ConvLayout layout = conv_layouts(conv, asked, pad).front();
+          const ConvOutput order = conv.output();
+          for (const ConvTensor* tensor : {&layout.x, &layout.w, &layout.y}) {
+            CAPTURE(tensor->operand);
+            std::set<int64_t> places;
+            uint64_t wrong = 0;
+            for (int64_t i = 0; i < tensor->first; ++i)
+              for (int64_t j = 0; j < tensor->second; ++j)
+                for (int64_t rest = 0; rest < tensor->rest; ++rest) {
+                  const int64_t place = place_of(*tensor, i, j, rest);
+                  const int64_t index = (i * tensor->second + j) * tensor->rest + rest;
+                  places.insert(place);
+                  wrong += place_in(tensor->in_order(nullptr), uint64_t(index)) != place;
+                  if (tensor == &layout.output())
+                    wrong += place_in(tensor->in_order_of(order, nullptr),
+                                      uint64_t(order.index(i, j, rest))) != place;
+                }
+            CHECK(wrong == 0);
+            CHECK(int64_t(places.size()) == tensor->first * tensor->second * tensor->rest);
+            CHECK(uint64_t(*places.rbegin()) < tensor->elements());
+          }
+        }
+}
+
+TEST_CASE("conv layouts: types, strides and bytes") {
+  Conv conv = some_conv("int8");
+  conv.d = 3, conv.t = 2;
+  const ConvLayout layout = conv_layouts(conv, "nhwc", false).front();
+  CHECK(layout.x.type == DEEPBENCH_S8);
+  CHECK(layout.y.type == DEEPBENCH_F32);  // exact to 2^24
+  CHECK(layout.x.sizes == std::vector<int64_t>{3, 6, 3, 4, 5});
+  CHECK(layout.x.strides() == std::vector<int64_t>{360, 1, 120, 30, 6});
+  CHECK(layout.touched_bytes() == uint64_t(conv.x_size() + conv.w_size() + 4 * conv.y_size()));
+  CHECK(layout.needed_bytes({plugin::Regime::kRotation, 3, 0}, 100) >=
+        3 * layout.touched_bytes() + 100);
+  CHECK(layout.key(0) != layout.key(1));
+  CHECK(layout.inputs().size() == 2);
+  Conv huge = some_conv("float");
+  huge.n = huge.c = huge.w = huge.h = 1000000000;
+  CHECK(conv_layouts(huge, "nchw", true).front().x.bytes() == ~uint64_t{0});
+}
+
+TEST_CASE("engines are written as cuDNN writes them, and read back") {
+  using cuda::dnn::Engine;
+  using cuda::dnn::parse_engine;
+  Engine engine;
+  for (const char* text : {"eng0", "eng22_k2=18_k13=1", "eng41_k12=-1_k17=128"}) {
+    CAPTURE(text);
+    REQUIRE(parse_engine(text, &engine));
+    CHECK(engine.text() == text);
+  }
+  CHECK(engine.index == 41);
+  CHECK(engine.knobs == std::vector<std::pair<int64_t, int64_t>>{{12, -1}, {17, 128}});
+  for (const char* text :
+       {"", "eng", "eng-1", "eng1_", "eng1_k", "eng1_k2", "eng1_k2=", "eng1 ", "eng01",
+        "eng1_k2=+3", "engine1", "eng1_k2=3x", "eng99999999999999999999"})
+    CHECK_FALSE(parse_engine(text, &engine));
+}
+
+}  // namespace
+}  // namespace deepbench::cuda_test
