@@ -92,6 +92,7 @@ def test_kernels_of_one_call() -> None:
 
 def test_what_the_profiler_is_held_against() -> None:
     import against_profiler as profiler
+
     from deepbench import _core
 
     assert [len(problems) for problems in profiler.SETS.values()] == [20, 20]

@@ -105,6 +105,41 @@ def test_odd_shapes_in_int8_say_how_they_were_run() -> None:
     assert rows[1]["padding"]["dimensions"]
 
 
+CONV = "conv w=14 h=14 c=35 n=3 k=20 s=3 r=3 pad_w=1 pad_h=1"
+
+
+@pytest.mark.parametrize("library", ["cudnn", "cudnn_legacy"])
+def test_convolutions(library: str) -> None:
+    precisions = ("float", "tf32", "half", "bfloat16")
+    phases = ("fwd", "bwd_data", "bwd_filter")
+    lines = [f"{CONV} phase={phase} precision={name}" for phase in phases for name in precisions]
+    lines.append(f"{CONV} precision=int8")
+    _, rows = worker(*lines, options=(f"library={library}", "samples=5"))
+    for row in rows:
+        assert (row["status"], row["verification"]["status"]) == ("ok", "passed"), row["reason"]
+        precision = row["attributes"]["precision"]
+        assert row["library"].startswith(f"{library} ")
+        assert row["algorithm"]["name"].startswith("nchw: " if precision == "float" else "nhwc: ")
+        assert row["algorithm"]["planning_ns"] > 0
+        dimensions = {"half": (40, 24), "bfloat16": (40, 24), "int8": (64, 32)}.get(precision)
+        padded = row["padding"]["dimensions"] if dimensions else {}
+        assert (padded.get("c"), padded.get("k")) == (dimensions or (None, None))
+
+
+def test_best_of_a_convolution() -> None:
+    _, rows = worker(f"{CONV} precision=half", options=("algorithm=best",))
+    (row,) = rows
+    assert (row["status"], row["verification"]["status"]) == ("ok", "passed"), row["reason"]
+    assert row["algorithm"]["candidates"] > 3
+    assert row["statistics"]["median_ns"] < 1.1 * row["algorithm"]["default_ns"]
+
+
+def test_gradients_in_8_bits_are_refused() -> None:
+    _, rows = worker(f"{CONV} phase=bwd_data precision=int8")
+    assert rows[0]["status"] == "unsupported"
+    assert "no gradients" in rows[0]["reason"]
+
+
 def test_defaults_are_the_originals() -> None:
     """Precisions when nobody names one, and which operand is constant."""
     training = run("gemm", "--quick", "--samples", "1", "--no-verify", "--time-limit", "0.1")

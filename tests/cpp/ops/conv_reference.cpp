@@ -141,6 +141,16 @@ TEST_CASE("conv: Winograd has a wider bound, and no other value") {
   }
 }
 
+TEST_CASE("conv: units that keep 14 bits of partial sums have a wider bound, and no other value") {
+  const Problem problem = problem_of(kSmall[0], "fwd");
+  Conditions conditions;
+  const Expectation exact = expect(problem, conditions);
+  conditions.accumulator = "fp22";
+  const Expectation wider = expect(problem, conditions);
+  CHECK(wider.values == exact.values);
+  for (size_t i = 0; i < exact.bounds.size(); ++i) CHECK(wider.bounds[i] > exact.bounds[i]);
+}
+
 // Larger shapes, sampled and projected: each dimension that can be projected, in each phase.
 constexpr const char* kLarge[] = {
     "w=30 h=29 c=24 n=3 k=40 s=3 r=3 pad_w=1 pad_h=1",
