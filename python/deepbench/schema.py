@@ -13,10 +13,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from deepbench import schema_quick
+
 VERSION = 1
 
 Schema = Mapping[str, Any]
 
+# Integers beyond this cannot be computed with as floating-point numbers.
+_LARGEST = 1e300
 _ANNOTATIONS = {"description", "title", "$schema", "$id", "$defs"}
 _TYPES: Mapping[str, Callable[[object], bool]] = {
     "null": lambda value: value is None,
@@ -43,12 +47,20 @@ def document() -> Schema:
 
 def check_context(value: object) -> None:
     """Raises SchemaError unless `value` is a context."""
-    _check(value, {"$ref": "#/$defs/context"}, "")
+    if not _quick("context")(value):
+        _check(value, {"$ref": "#/$defs/context"}, "")
 
 
 def check_row(value: object) -> None:
     """Raises SchemaError unless `value` is a row."""
-    _check(value, {"$ref": "#/$defs/row"}, "")
+    if not _quick("row")(value):
+        _check(value, {"$ref": "#/$defs/row"}, "")
+
+
+@cache
+def _quick(name: str) -> Callable[[object], bool]:
+    definitions: Schema = document()["$defs"]
+    return schema_quick.compiled(definitions[name], definitions)
 
 
 def _check(value: object, schema: Schema, where: str) -> None:
@@ -67,6 +79,8 @@ def _check_type(value: object, types: str | list[str], where: str, schema: Schem
         raise SchemaError(f"{_place(where)} is {_brief(value)}, not {' or '.join(names)}")
     if isinstance(value, float) and not math.isfinite(value):
         raise SchemaError(f"{_place(where)} is not a finite number")
+    if isinstance(value, int) and not -_LARGEST < value < _LARGEST:
+        raise SchemaError(f"{_place(where)} is {_brief(value)}, which is out of range")
 
 
 def _check_const(value: object, right: object, where: str, schema: Schema) -> None:
@@ -83,6 +97,11 @@ def _check_enum(value: object, choices: list[object], where: str, schema: Schema
 def _check_minimum(value: object, minimum: float, where: str, schema: Schema) -> None:
     if isinstance(value, (int, float)) and value < minimum:
         raise SchemaError(f"{_place(where)} is {_brief(value)}, less than {minimum}")
+
+
+def _check_maximum(value: object, maximum: float, where: str, schema: Schema) -> None:
+    if isinstance(value, (int, float)) and value > maximum:
+        raise SchemaError(f"{_place(where)} is {_brief(value)}, more than {maximum:g}")
 
 
 def _check_required(value: object, names: list[str], where: str, schema: Schema) -> None:
@@ -117,6 +136,7 @@ _KEYWORDS: Mapping[str, Callable[[object, Any, str, Schema], None]] = {
     "const": _check_const,
     "enum": _check_enum,
     "minimum": _check_minimum,
+    "maximum": _check_maximum,
     "required": _check_required,
     "properties": _check_properties,
     "additionalProperties": _check_others,

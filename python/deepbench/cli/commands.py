@@ -7,11 +7,12 @@ from collections.abc import Sequence
 
 from deepbench.cli.errors import UsageError, shown, suggestion
 
-_COMMANDS = ("run", "list", "env", "show")
+_COMMANDS = ("run", "list", "env", "show", "compare")
 
 _USAGE = """\
 usage: deepbench OP [SET] [PRECISION] [KEY=VALUE ...] [options]
-       deepbench run SUITE_FILE... | list [OP] [SET] | env | show FILE
+       deepbench run SUITE_FILE... | list [OP] [SET] | env | show FILE |
+                 compare FILE FILE...
 
   OP         gemm conv rnn sparse_gemm all_reduce memory all
   SET        training (default), inference-server (or inference), inference-device (or device)
@@ -60,6 +61,10 @@ def _subcommand(first: str, rest: Sequence[str]) -> int:
         from deepbench.cli import show
 
         return show.main(rest)
+    if first == "compare":
+        from deepbench.cli import compare
+
+        return compare.main(rest)
     return _operation(first, rest)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from deepbench.report import Context, Row
 from deepbench.report.columns import Column, Remarks, attribute_columns, measured_columns
 from deepbench.report.fields import get
@@ -19,16 +21,16 @@ class Markdown:
 
     def begin(self, context: Context, outline: Outline) -> str:
         self._outline = outline
-        return _escaped(caption(context)) + "\n"
+        return escaped(caption(context)) + "\n"
 
     def row(self, row: Row) -> str:
         op = row.get("op") or "?"
         text = "" if op == self._op else self._header(op)
-        return text + _line([_escaped(column.cell(row)) for column in self._columns])
+        return text + line([escaped(column.cell(row)) for column in self._columns])
 
     def end(self) -> str:
         lines = self._remarks.lines()
-        return "\n" + "  \n".join(map(_escaped, lines)) + "\n" if lines else ""
+        return "\n" + "  \n".join(map(escaped, lines)) + "\n" if lines else ""
 
     def _header(self, op: str) -> str:
         outline = self._outline.get(op, OpOutline({}, arithmetic=True))
@@ -43,8 +45,8 @@ class Markdown:
             else "-" * max(column.width - 1, 2) + ":"
             for column in self._columns
         ]  # fmt: skip
-        titles = [_escaped(column.padded(column.title)) for column in self._columns]
-        return "\n" + _line(titles) + _line(rules)
+        titles = [escaped(column.padded(column.title)) for column in self._columns]
+        return "\n" + line(titles) + line(rules)
 
 
 def caption(context: Context) -> str:
@@ -66,9 +68,12 @@ def caption(context: Context) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def _line(cells: list[str]) -> str:
+def line(cells: Iterable[str]) -> str:
+    """A line of a table, its cells escaped before."""
     return "| " + " | ".join(cells) + " |\n"
 
 
-def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("|", "\\|").replace("\n", " ")
+def escaped(text: str) -> str:
+    """A text that stands for itself: files come from strangers, and Markdown may hold HTML."""
+    text = text.replace("\\", "\\\\").replace("|", "\\|").replace("](", "]\\(")
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace("\n", " ")

@@ -1,0 +1,86 @@
+"""deepbench compare A B [C...]: result files against the first of them, row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from deepbench.cli.errors import UsageError, shown, suggestion
+from deepbench.cli.flags import HELP, CommandLine, Flag, help_lines, parse
+from deepbench.compare import ACROSS, Rules, Side, compare, of_file
+from deepbench.progress import Screen
+from deepbench.report.comparison import FORMATS, render
+from deepbench.results import read
+
+_FLAGS = (
+    Flag("--across", "compare though these differ, with commas: " + " ".join(ACROSS), "WORDS"),
+    Flag("--noise", "what is no change, instead of 3 % or what the files show", "PERCENT"),
+    Flag("--fail-over", "only what is slower by more than this is a regression", "PERCENT"),
+    Flag("--format", "table (default), json, markdown or html", "WORD", choices=FORMATS),
+    HELP,
+)
+_USAGE = """\
+usage: deepbench compare A B [C...] [options]
+
+Result files, the first of which the others are compared with: ratios of times, B's over A's.
+Exit status 1: something got slower beyond the noise, or broke.
+"""
+
+
+def main(arguments: Sequence[str]) -> int:
+    line = parse(arguments, _FLAGS)
+    if line.has("--help"):
+        print("\n".join([_USAGE, *help_lines(_FLAGS)]))
+        return 0
+    if len(line.words) < 2:
+        raise UsageError("compare needs two result files or more: deepbench compare A B [C...]")
+    rules = Rules(_across(line), _share(line, "--noise"), _share(line, "--fail-over") or 0.0)
+    _refuse_twice(line.words)
+    screen = Screen()
+    comparison = compare([_side(screen, word) for word in line.words], rules)
+    screen.report(render(comparison, line.get("--format") or "table"))
+    return 1 if comparison.regressions else 0
+
+
+def _side(screen: Screen, word: str) -> Side:
+    result = read(Path(word))
+    if result.warning:
+        screen.say(f"deepbench: warning: {result.warning}")
+    return of_file(result)
+
+
+def _refuse_twice(words: Sequence[str]) -> None:
+    seen: dict[tuple[int, int], str] = {}
+    for word in words:
+        try:
+            facts = Path(word).stat()
+        except (OSError, ValueError):  # reading says what is wrong with it
+            continue
+        identity = (facts.st_dev, facts.st_ino)
+        if identity in seen:
+            raise UsageError(f"{shown(word)} and {shown(seen[identity])} are the same file")
+        seen[identity] = word
+
+
+def _across(line: CommandLine) -> tuple[str, ...]:
+    words = [word for word in (line.get("--across") or "").split(",") if word]
+    for word in words:
+        if word not in ACROSS:
+            raise UsageError(
+                f"--across {shown(word)}: must be of {' '.join(ACROSS)}{suggestion(word, ACROSS)}"
+            )
+    return tuple(dict.fromkeys(words))
+
+
+def _share(line: CommandLine, name: str) -> float | None:
+    """'5%', '5 %' or '5' as 0.05."""
+    text = line.get(name)
+    if text is None:
+        return None
+    try:
+        share = float(text.strip().removesuffix("%")) / 100
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 100:
+        raise UsageError(f"{name} {shown(text)}: must be a percentage such as 5%")
+    return share

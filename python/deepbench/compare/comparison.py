@@ -1,0 +1,95 @@
+"""The comparison of one side with the others: everything that a report or an exit status needs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .groups import Group, applications, families, whole
+from .matching import Unmatched, match
+from .sides import Side
+from .verdicts import FLOOR, SLOWER, Compared, judge
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What was told to the comparison."""
+
+    across: tuple[str, ...] = ()  # words of ACROSS
+    noise: float | None = None  # a share; None: found out
+    fail_over: float = 0.0  # a share, beyond which a slower row is a regression
+
+    @property
+    def floor(self) -> float:
+        """How far from 1 a ratio must at least be."""
+        return FLOOR if self.noise is None else self.noise
+
+
+@dataclass(frozen=True)
+class Against:
+    """The first side against one of the others."""
+
+    side: Side
+    rows: tuple[Compared, ...]  # in the order of the first side
+    missing: tuple[Unmatched, ...]  # rows of the first side that this one has not
+    extra: tuple[Unmatched, ...]  # rows of this side that the first has not
+    families: tuple[Group, ...]
+    applications: tuple[Group, ...]
+    whole: Group | None
+
+    def changed(self, verdict: str) -> list[Compared]:
+        """Rows that got faster or slower, the most changed first."""
+        rows = [row for row in self.rows if row.verdict == verdict and row.ratio is not None]
+        rows.sort(key=lambda row: row.ratio.value if row.ratio else 1.0, reverse=verdict == SLOWER)
+        return rows
+
+    @property
+    def broken(self) -> list[Compared]:
+        return [row for row in self.rows if row.broken]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All sides; the first is what the others are compared with."""
+
+    base: Side
+    others: tuple[Against, ...]
+    rules: Rules
+
+    @property
+    def regressions(self) -> list[str]:
+        """What got worse beyond the noise and beyond what was allowed, in words."""
+        return [text for against in self.others for text in _regressions(against, self.rules)]
+
+
+def compare(sides: Sequence[Side], rules: Rules) -> Comparison:
+    """Compares the first side with each of the others. Raises NothingInCommon."""
+    base = sides[0]
+    return Comparison(base, tuple(_against(base, side, rules) for side in sides[1:]), rules)
+
+
+def _against(base: Side, side: Side, rules: Rules) -> Against:
+    matching = match(base, side, rules.across)
+    rows = judge(matching.pairs, rules.noise)
+    return Against(
+        side,
+        tuple(rows),
+        matching.only_first,
+        matching.only_second,
+        tuple(families(rows, rules.floor)),
+        tuple(applications(rows, rules.floor)),
+        whole(rows, rules.floor),
+    )
+
+
+def _regressions(against: Against, rules: Rules) -> list[str]:
+    """Rows, families and rows that broke; published figures have no such verdict."""
+    most = 1 + rules.fail_over
+    slower = [row for row in against.changed(SLOWER) if row.ratio and row.ratio.value > most]
+    texts = [f"{row.base.problem} is slower" for row in slower]
+    texts += [
+        f"{group.name} is slower"
+        for group in against.families
+        if group.verdict == SLOWER and group.ratio.value > most
+    ]
+    return texts + [f"{row.base.problem} is {row.other.status}" for row in against.broken]

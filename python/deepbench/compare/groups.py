@@ -1,0 +1,86 @@
+"""Families and applications: the geometric mean of their rows' ratios."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from .ratios import Ratio, mean
+from .sides import Entry
+from .verdicts import FASTER, PUBLISHED, SLOWER, Compared, decide, strictness
+
+
+@dataclass(frozen=True)
+class Group:
+    """Rows that are looked at together."""
+
+    name: str
+    ratio: Ratio
+    rows: int  # that the mean is of
+    left_out: int  # published figures that are marked inconsistent
+    faster: int
+    slower: int
+    verdict: str
+
+
+def families(compared: Sequence[Compared], floor: float) -> list[Group]:
+    """By operation, phase and precision. `floor` is how far from 1 a mean must at least be."""
+    return _grouped(compared, floor, lambda one: family(one.base, one.other))
+
+
+def applications(compared: Sequence[Compared], floor: float) -> list[Group]:
+    """By what the problems are from, as the first side has it."""
+
+    def name(one: Compared) -> str:
+        return one.base.application or one.other.application or "none"
+
+    return _grouped(compared, floor, name)
+
+
+def whole(compared: Sequence[Compared], floor: float) -> Group | None:
+    """All rows; None where no ratio counts."""
+    groups = _grouped(compared, floor, lambda one: "all")
+    return groups[0] if groups else None
+
+
+def family(base: Entry, other: Entry) -> str:
+    """'conv fwd half', or with both precisions where they differ."""
+    words = [base.op, base.phase]
+    precisions = [entry.attributes.get("precision") for entry in (base, other)]
+    words += ["/".join(dict.fromkeys(str(word) for word in precisions if word is not None))]
+    return " ".join(word for word in words if word)
+
+
+def _grouped(
+    compared: Iterable[Compared], floor: float, name: Callable[[Compared], str]
+) -> list[Group]:
+    groups: dict[str, list[Compared]] = {}
+    for one in compared:
+        if one.ratio is not None:
+            groups.setdefault(name(one), []).append(one)
+    counted = {key: rows for key, rows in groups.items() if any(row.counts for row in rows)}
+    return [_group(key, rows, floor, len(counted)) for key, rows in counted.items()]
+
+
+def _group(name: str, rows: Sequence[Compared], floor: float, groups: int) -> Group:
+    counted = [row for row in rows if row.counts]
+    ratio = mean([row.ratio for row in counted if row.ratio is not None])
+    verdicts = [row.verdict for row in counted]
+    published = PUBLISHED in verdicts
+    return Group(
+        name=name,
+        ratio=ratio,
+        rows=len(counted),
+        left_out=len(rows) - len(counted),
+        faster=verdicts.count(FASTER),
+        slower=verdicts.count(SLOWER),
+        verdict=PUBLISHED if published else _verdict(counted, ratio, floor, groups),
+    )
+
+
+def _verdict(counted: Sequence[Compared], ratio: Ratio, floor: float, groups: int) -> str:
+    """Rows that drift apart do so less in their mean; what moves all of them alike stays."""
+    drift = math.sqrt(math.fsum(row.noise**2 for row in counted)) / len(counted)
+    clocks = math.fsum(row.clock_change or 0.0 for row in counted) / len(counted)
+    return decide(ratio, max(floor, drift), strictness(groups), clocks)

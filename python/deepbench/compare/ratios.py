@@ -1,0 +1,91 @@
+"""The ratio of two medians, and how sure it is.
+
+Each median has an interval: that of order statistics which its row carries, or Student's around the
+median by the row's standard error, which knows of correlated samples, whichever is wider on either
+side. The two are put together as confidence limits of a difference of logarithms are (the method of
+variance estimates recovery, Zou and Donner 2008): half widths add as squares, each side of the
+interval by itself.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from .sides import Entry
+
+_FEW = 6  # below, the range of all samples covers the median less often than 95 %
+# Student's 97.5 % quantiles by degrees of freedom.
+_STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
+_NORMAL = 1.96
+
+
+@dataclass(frozen=True)
+class Interval:
+    """95 % limits of a logarithm: how far they lie below and above it."""
+
+    below: float
+    above: float
+
+    def scaled(self, factor: float) -> Interval:
+        return Interval(self.below * factor, self.above * factor)
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """Time of one row over time of another."""
+
+    value: float
+    interval: Interval | None  # None where a row does not tell how sure it is
+
+    @property
+    def low(self) -> float | None:
+        return None if self.interval is None else self.value * math.exp(-self.interval.below)
+
+    @property
+    def high(self) -> float | None:
+        return None if self.interval is None else self.value * math.exp(self.interval.above)
+
+
+def ratio(base: Entry, other: Entry) -> Ratio | None:
+    """other's time / base's time; None where one of them has none."""
+    if not base.time_ns or not other.time_ns:
+        return None
+    return Ratio(other.time_ns / base.time_ns, _difference(median(other), median(base)))
+
+
+def mean(ratios: list[Ratio]) -> Ratio:
+    """The geometric mean of independent ratios; without an interval where one has none."""
+    n = len(ratios)
+    value = math.exp(math.fsum(math.log(one.value) for one in ratios) / n)
+    if any(one.interval is None for one in ratios):
+        return Ratio(value, None)
+    known = [one.interval for one in ratios if one.interval is not None]
+    below = math.sqrt(math.fsum(one.below**2 for one in known)) / n
+    above = math.sqrt(math.fsum(one.above**2 for one in known)) / n
+    return Ratio(value, Interval(below, above))
+
+
+def median(entry: Entry) -> Interval | None:
+    """The interval of a row's own median, as distances of logarithms."""
+    spread, time_ns = entry.spread, entry.time_ns
+    if spread is None or not time_ns or spread.n < 2:
+        return None
+    low, high = min(spread.low_ns, time_ns), max(spread.high_ns, time_ns)
+    error = _student(spread.n) * (spread.error or 0.0)
+    if spread.n < _FEW:  # nor is a MAD of so few worth much
+        error = max(error, _student(spread.n) * spread.stdev_ns / math.sqrt(spread.n) / time_ns)
+    if spread.error is None:  # samples that drift: the median may be anywhere among most of them
+        low, high = min(low, spread.q1_ns), max(high, spread.q3_ns)
+    around = math.log1p(min(error, 1e6))
+    return Interval(max(math.log(time_ns / low), around), max(math.log(high / time_ns), around))
+
+
+def _difference(plus: Interval | None, minus: Interval | None) -> Interval | None:
+    if plus is None or minus is None:
+        return None
+    return Interval(math.hypot(plus.below, minus.above), math.hypot(plus.above, minus.below))
+
+
+def _student(n: int) -> float:
+    return _STUDENT[n - 2] if n - 2 < len(_STUDENT) else _NORMAL

@@ -1,0 +1,71 @@
+"""What makes two rows comparable: the same problem, measured in the same regime.
+
+Everything else (backend, library, algorithm, machine) may differ: it is what is compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Sequence
+
+from .sides import TYPES, Entry
+
+# What rows may be told to differ in. Launch and threads count on one device alone: between
+# devices and backends they differ by nature.
+_REGIME: dict[str, Callable[[Entry], object]] = {
+    "cache": lambda entry: entry.cache,
+    "power": lambda entry: entry.power,
+    "inputs": lambda entry: entry.inputs,
+    "launch": lambda entry: entry.launch,
+    "threads": lambda entry: entry.threads,
+}
+_OF_ONE_DEVICE = ("launch", "threads")
+
+ACROSS = (*_REGIME, "precision", "dimensions")
+
+
+def problems(entry: Entry, across: Collection[str]) -> list[Hashable]:
+    """What a row's problem is called when partners are sought. Of a published figure with a
+    misprint: as it was printed, and as it was meant."""
+    own = _problem(entry, entry.attributes, across)
+    if not entry.meant:
+        return [own]
+    return [own, _problem(entry, {**entry.attributes, **entry.meant}, across)]
+
+
+def _problem(entry: Entry, attributes: object, across: Collection[str]) -> Hashable:
+    if not isinstance(attributes, dict) or not attributes:
+        return entry.op, entry.problem
+    dropped = TYPES if "precision" in across else ()
+    return entry.op, frozenset(item for item in attributes.items() if item[0] not in dropped)
+
+
+def regime(entry: Entry) -> Hashable:
+    """The whole regime."""
+    return tuple(of(entry) for of in _REGIME.values())
+
+
+def kind(entry: Entry, across: Collection[str]) -> Hashable:
+    """What must agree though dimensions need not."""
+    precision = None if "precision" in across else entry.attributes.get("precision")
+    return entry.op, entry.phase, precision
+
+
+def differences(a: Entry, b: Entry, across: Collection[str] = ()) -> list[str]:
+    """The words of ACROSS, those given left out, in whose sense two rows' regimes differ. Published
+    figures are a regime of their own: a footnote says so, and nothing is refused."""
+    if a.published or b.published:
+        return []
+    together = a.backend == b.backend and a.device == b.device
+    return [
+        word
+        for word, of in _REGIME.items()
+        if word not in across
+        and (together or word not in _OF_ONE_DEVICE)
+        and None not in (of(a), of(b))
+        and of(a) != of(b)
+    ]
+
+
+def described(entry: Entry, words: Sequence[str]) -> str:
+    """'cache is cold by rotation, power is burst'."""
+    return ", ".join(f"{word} is {_REGIME[word](entry)}" for word in words)

@@ -1,0 +1,106 @@
+"""A comparison for programs: every pair with its ratio, limits and verdict, nothing rounded."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from deepbench.compare import Against, Compared, Comparison, Entry, Group, Ratio, Side, Unmatched
+
+from .words import letter
+
+
+def render_json(comparison: Comparison) -> str:
+    rules = comparison.rules
+    document = {
+        "type": "comparison",
+        "base": _side(comparison.base, 0),
+        "across": list(rules.across),
+        "noise": rules.noise,
+        "fail_over": rules.fail_over,
+        "against": [_against(one, i) for i, one in enumerate(comparison.others, start=1)],
+        "regressions": comparison.regressions,
+    }
+    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+
+
+def _side(side: Side, index: int) -> dict[str, Any]:
+    return {
+        "letter": letter(index),
+        "name": side.name,
+        "about": side.about,
+        "published": side.published,
+        "footnotes": list(side.footnotes),
+        "rows": len(side.entries),
+    }
+
+
+def _against(against: Against, index: int) -> dict[str, Any]:
+    return {
+        "side": _side(against.side, index),
+        "mean": None if against.whole is None else _group(against.whole),
+        "families": [_group(group) for group in against.families],
+        "applications": [_group(group) for group in against.applications],
+        "rows": [_row(row) for row in against.rows],
+        "only_in_base": [_unmatched(row) for row in against.missing],
+        "not_in_base": [_unmatched(row) for row in against.extra],
+    }
+
+
+def _row(row: Compared) -> dict[str, Any]:
+    return {
+        "problem": row.base.problem,
+        "op": row.base.op,
+        "attributes": dict(row.base.attributes),
+        "application": row.base.application,
+        "base": _entry(row.base),
+        "other": _entry(row.other),
+        **_ratio(row.ratio),
+        "noise": row.noise,
+        "verdict": row.verdict,
+        "broken": row.broken,
+    }
+
+
+def _entry(entry: Entry) -> dict[str, Any]:
+    return {
+        "problem": entry.problem,
+        "position": entry.position,
+        "status": entry.status,
+        "reason": entry.reason,
+        "time_ns": entry.time_ns,
+        "tflops": entry.tflops,
+        "backend": entry.backend,
+        "device": entry.device,
+        "library": entry.library,
+        "algorithm": entry.algorithm,
+        "published": entry.published,
+        "doubt": entry.doubt,
+    }
+
+
+def _ratio(ratio: Ratio | None) -> dict[str, float | None]:
+    if ratio is None:
+        return {"ratio": None, "low": None, "high": None}
+    return {"ratio": ratio.value, "low": ratio.low, "high": ratio.high}
+
+
+def _group(group: Group) -> dict[str, Any]:
+    return {
+        "name": group.name,
+        "rows": group.rows,
+        "left_out": group.left_out,
+        **_ratio(group.ratio),
+        "faster": group.faster,
+        "slower": group.slower,
+        "verdict": group.verdict,
+    }
+
+
+def _unmatched(row: Unmatched) -> dict[str, Any]:
+    return {
+        "problem": row.entry.problem,
+        "position": row.entry.position,
+        "status": row.entry.status,
+        "reason": row.reason,
+    }

@@ -1,0 +1,24 @@
+"""A comparison for publishing: a heading and a table a section."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from deepbench.report.markdown import escaped, line
+
+from .content import Section
+
+
+def render_markdown(sections: Sequence[Section]) -> str:
+    return "\n".join("".join(_parts(section)) for section in sections)
+
+
+def _parts(section: Section) -> Iterator[str]:
+    yield f"## {escaped(section.heading)}\n\n"
+    for text in section.lines:
+        yield f"- {escaped(text)}\n"
+    if section.columns:
+        yield line(map(escaped, section.columns))
+        yield line(":--" if i in section.left else "--:" for i in range(len(section.columns)))
+        for row in section.rows:
+            yield line(map(escaped, row.cells))

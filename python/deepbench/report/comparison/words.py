@@ -1,0 +1,37 @@
+"""Ratios, intervals and verdicts in a reader's words: the same in every format."""
+
+from __future__ import annotations
+
+from deepbench.compare import Ratio
+
+_VERDICTS = {
+    "noise": "same",
+    "unknown": "unsure",
+    "doubted": "inconsistent",
+}
+
+
+def letter(index: int) -> str:
+    """What a side is called: A, B, ... Z, then by number."""
+    return chr(ord("A") + index) if index < 26 else f"side {index + 1}"
+
+
+def verdict_word(verdict: str) -> str:
+    """faster, slower, same (inside the noise), unsure (no interval), published, inconsistent."""
+    return _VERDICTS.get(verdict, verdict)
+
+
+def ratio_cells(ratio: Ratio | None) -> tuple[str, str]:
+    """The ratio, and its limits."""
+    if ratio is None:
+        return "-", "-"
+    if ratio.low is None or ratio.high is None:
+        return number(ratio.value), "-"
+    return number(ratio.value), f"{number(ratio.low)} to {number(ratio.high)}"
+
+
+def number(value: float) -> str:
+    """Four digits or so: 0.0123, 0.981, 1.250, 12.35, 1234."""
+    if value < 0.1:
+        return f"{value:.3g}"
+    return f"{value:.3f}" if value < 10 else f"{value:.4g}"

@@ -1,0 +1,94 @@
+"""Finds most valid values valid in a fraction of the time that schema.py takes to say what is wrong
+with one: a file has a thousand rows of a hundred values, nearly all of them right.
+
+True is final; False says nothing, and schema.py looks again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+Schema = Mapping[str, Any]
+Test = Callable[[object], bool]
+
+# Exactly what the JSON parser makes; whatever else a value may be is for schema.py to judge.
+_CLASSES: Mapping[str, frozenset[type]] = {
+    "null": frozenset({type(None)}),
+    "boolean": frozenset({bool}),
+    "integer": frozenset({int}),
+    "number": frozenset({int, float}),
+    "string": frozenset({str}),
+    "array": frozenset({list}),
+    "object": frozenset({dict}),
+}
+_KNOWN = {
+    "$ref", "type", "const", "enum", "minimum", "maximum", "required", "properties",
+    "additionalProperties", "items", "description", "title",
+}  # fmt: skip
+_LARGEST = 1e300
+
+
+def compiled(schema: Schema, definitions: Mapping[str, Schema]) -> Test:
+    """A test for `schema`; one with a keyword that is not known here finds nothing valid."""
+    if not schema.keys() <= _KNOWN:
+        return lambda value: False
+    if "$ref" in schema:
+        return compiled(definitions[schema["$ref"].rpartition("/")[2]], definitions)
+    if "enum" in schema or "const" in schema:
+        choices = schema.get("enum", [schema.get("const")])
+        return lambda value: value in choices and not isinstance(value, (bool, float))
+    names = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+    classes = frozenset().union(*(_CLASSES[name] for name in names))
+    low, high = schema.get("minimum", -_LARGEST), schema.get("maximum", _LARGEST)
+    inside_dict, inside_list = _members(schema, definitions), _items(schema, definitions)
+
+    def test(value: object) -> bool:
+        kind = type(value)
+        if kind not in classes:
+            return False
+        if kind is int or kind is float:
+            return bool(low <= value <= high)  # a NaN is not
+        if kind is dict:
+            return inside_dict(value)
+        return kind is not list or inside_list(value)
+
+    return test
+
+
+def _members(schema: Schema, definitions: Mapping[str, Schema]) -> Callable[[Any], bool]:
+    named = {
+        name: compiled(part, definitions) for name, part in schema.get("properties", {}).items()
+    }
+    others = schema.get("additionalProperties")
+    otherwise = None if others is None else compiled(others, definitions)
+    required = frozenset(schema.get("required", ()))
+
+    def test(value: dict[str, object]) -> bool:
+        if not required <= value.keys():
+            return False
+        for name, item in value.items():
+            check = named.get(name, otherwise)
+            if check is not None and not check(item):
+                return False
+        return True
+
+    return test
+
+
+def _items(schema: Schema, definitions: Mapping[str, Schema]) -> Callable[[Any], bool]:
+    part = schema.get("items")
+    if part is None:
+        return lambda value: True
+    each = compiled(part, definitions)
+    if part.get("type") != "number":
+        return lambda value: all(map(each, value))
+
+    def numbers(value: list[Any]) -> bool:
+        """Up to a thousand samples, looked at all at once. The sum finds a NaN, whose comparisons
+        min and max may never make."""
+        if not value or not set(map(type, value)) <= _CLASSES["number"]:
+            return not value
+        return each(min(value)) and each(max(value)) and sum(value) == sum(value)
+
+    return numbers

@@ -1,0 +1,248 @@
+"""deepbench compare as a command: its formats, its exit status, and files that mean no good."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deepbench.cli import main
+from example_rows import make_context, make_gemm, make_memory
+
+EVIL = '<script>alert(1)</script>|](javascript:x) "&\x1b[31m'
+
+
+def write(path: Path, *rows: dict[str, Any], **context: Any) -> str:
+    lines = [make_context(rows=len(rows), **context), *rows]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return str(path)
+
+
+def slower(row: dict[str, Any], factor: float) -> dict[str, Any]:
+    """The row as if everything had taken so much longer."""
+    statistics = {
+        name: value * factor if name.endswith("_ns") else value
+        for name, value in row["statistics"].items()
+    }
+    return {**row, "statistics": statistics}
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[str, str]:
+    """Two files: of four rows one is a fifth slower, one a fifth faster, one is missing."""
+    rows = [make_gemm(i, m=100 + i, application="DeepSpeech") for i in range(4)]
+    rows.append(make_memory(4))
+    changed = [slower(rows[0], 1.2), slower(rows[1], 0.8), rows[2], slower(rows[4], 1.01)]
+    return write(tmp_path / "a.jsonl", *rows), write(tmp_path / "b.jsonl", *changed)
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    status = main(["compare", *arguments])
+    said = capsys.readouterr()
+    return status, said.out, said.err
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    status, out, err = run(capsys, *arguments)
+    assert (status, out) == (2, "")
+    assert err.startswith("deepbench: error: ")
+    assert err.count("\n") == 1
+    return err
+
+
+def test_table(files: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err = run(capsys, *files)
+    assert (status, err) == (1, "")
+    lines = [line.split() for line in out.splitlines()]
+    row = next(line for line in lines if line[:3] == ["100", "16", "1760"])
+    assert row[6:8] == ["100.00", "0.0563"]
+    assert row[8:11] == ["120.00", "0.0469", "1.200"]
+    assert row[-1] == "slower"
+    text = " ".join(out.split())
+    assert "B against A: 4 rows compared: 1 faster, 1 slower, 2 same" in text
+    assert "1 only in A" in text
+    assert "regressions: gemm m=100 n=16" in text
+
+
+def test_exit_status_follows_what_is_allowed(
+    files: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(capsys, *files, "--fail-over", "25%")[0] == 0
+    assert run(capsys, *files, "--fail-over=15")[0] == 1
+    assert run(capsys, *files, "--noise", "30 %")[0] == 0
+    assert run(capsys, *reversed(files))[0] == 1  # what was faster is slower now
+    assert run(capsys, files[0], str(copied(files[0])))[0] == 0
+
+
+def copied(file: str) -> Path:
+    path = Path(file).with_name("copy.jsonl")
+    path.write_bytes(Path(file).read_bytes())
+    return path
+
+
+def test_several_files(files: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capsys, *files, str(copied(files[0])))
+    assert "B against A: 4 rows compared" in out
+    assert "C against A: 5 rows compared: 5 same" in out
+    header = next(line for line in out.splitlines() if "B/A" in line)
+    assert "C/A" in header
+    assert "missing" in out
+
+
+def test_json(files: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = run(capsys, *files, "--format", "json")
+    found = json.loads(out)
+    against = found["against"][0]
+    assert status == 1
+    assert [row["verdict"] for row in against["rows"]] == ["slower", "faster", "noise", "noise"]
+    assert against["rows"][0]["ratio"] == pytest.approx(1.2)
+    assert against["rows"][0]["low"] < 1.2 < against["rows"][0]["high"]
+    assert [group["name"] for group in against["families"]] == ["gemm float", "memory"]
+    assert [row["reason"] for row in against["only_in_base"]] == ["not there"]
+    assert len(found["regressions"]) == 1
+
+
+class Page(HTMLParser):
+    """Tags of a page, and attributes that could load or run something."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.links: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.links += [name for name, _ in attrs if name in ("src", "href") or name[:2] == "on"]
+
+
+@pytest.fixture
+def evil(tmp_path: Path) -> tuple[str, str]:
+    """Files whose every text is an attack."""
+    rows = []
+    for i in range(3):
+        row = make_gemm(i, m=100 + i, application=EVIL, library=EVIL, notes=[EVIL])
+        row["problem"] = f"gemm {EVIL} {i}"
+        row["device"] = {"index": 0, "name": EVIL}
+        row["attributes"] = {**row["attributes"], EVIL: EVIL}
+        rows.append(row)
+    broken = {**rows[1], "status": "failed", "reason": EVIL}
+    device = {"index": 0, "name": EVIL}
+    one = write(tmp_path / "a.jsonl", *rows, device=device, started=EVIL)
+    two = write(tmp_path / "b.jsonl", slower(rows[0], 1.5), broken, device=device, version=EVIL)
+    return one, two
+
+
+def test_a_page_holds_texts_and_no_code(
+    evil: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, out, _ = run(capsys, *evil, "--format", "html")
+    page = Page()
+    page.feed(out)
+    assert status == 1
+    assert "table" in page.tags
+    assert set(page.tags) <= {
+        "html", "head", "meta", "title", "style", "body", "h1", "h2", "p", "table", "thead",
+        "tbody", "tr", "th", "td",
+    }  # fmt: skip
+    assert page.links == []
+    assert "default-src &#x27;none&#x27;" in out or "default-src 'none'" in out
+
+
+@pytest.mark.parametrize("name", ["table", "markdown", "html"])
+def test_texts_cannot_steer_a_terminal(
+    evil: tuple[str, str], name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, out, _ = run(capsys, *evil, "--format", name)
+    assert all(letter.isprintable() or letter == "\n" for letter in out)
+
+
+def test_markdown_holds_no_html_and_no_links(
+    evil: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, out, _ = run(capsys, *evil, "--format", "markdown")
+    assert "<" not in out
+    assert "](" not in out
+    columns = {
+        len(re.findall(r"(?<!\\)\|", line)) for line in out.splitlines() if line[:3] == "| 1"
+    }
+    assert len(columns) == 1
+
+
+@pytest.mark.parametrize(
+    ("where", "value", "says"),
+    [
+        ("median_ns", 1e300, "more than 1e[+]15"),
+        ("median_ns", -1.0, "less than 0"),
+        ("low_ns", 10**400, "statistics.low_ns"),
+        ("n", 2**70, "statistics.n"),
+        ("error", float("inf"), "not a finite number"),
+        ("stdev_ns", float("nan"), "not a finite number"),
+    ],
+)
+def test_numbers_out_of_range_are_refused_with_their_line(
+    where: str,
+    value: float,
+    says: str,
+    files: tuple[str, str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    row = make_gemm(0)
+    row["statistics"][where] = value
+    bad = write(tmp_path / "bad.jsonl", make_gemm(1), row)
+    assert re.search(rf"bad\.jsonl:3: .*{says}", refused(capsys, files[0], bad))
+
+
+@pytest.mark.parametrize("value", [0, 0.0, 1e-320])
+def test_times_that_cannot_be_divided_by(
+    value: float, files: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row = slower(make_gemm(0, m=100), value)
+    status, out, _ = run(capsys, files[0], write(tmp_path / "c.jsonl", row, make_gemm(1, m=101)))
+    assert status in (0, 1)
+    assert "Traceback" not in out
+
+
+def test_samples_are_checked_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    good = write(tmp_path / "a.jsonl", make_gemm(0))
+    for value in (float("nan"), -1.0, 1e200, "x"):
+        samples = [1.0, value, 2.0]
+        bad = write(tmp_path / "b.jsonl", make_gemm(0, samples_ns=samples))
+        assert "b.jsonl:2: samples_ns[1]" in refused(capsys, good, bad)
+
+
+def test_what_is_no_input(
+    files: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    a, b = files
+    assert "needs two result files" in refused(capsys, a)
+    assert "same file" in refused(capsys, a, b, str(tmp_path / "." / "a.jsonl"))
+    (tmp_path / "link.jsonl").symlink_to(a)
+    assert "same file" in refused(capsys, a, str(tmp_path / "link.jsonl"))
+    assert "there is no such file" in refused(capsys, a, str(tmp_path / "none.jsonl"))
+    (tmp_path / "empty").write_text("")
+    assert "is empty" in refused(capsys, a, str(tmp_path / "empty"))
+    (tmp_path / "text").write_text("hello\n")
+    assert "is not a result file" in refused(capsys, a, str(tmp_path / "text"))
+    newer = write(tmp_path / "newer.jsonl", make_gemm(0), schema=99)
+    assert "has schema 99" in refused(capsys, a, newer)
+    other = write(tmp_path / "other.jsonl", {**make_memory(0), "attributes": {"kind": "h2d"}})
+    assert "no problem in common" in refused(capsys, a, other)
+    assert "must be a percentage" in refused(capsys, a, b, "--fail-over", "much")
+    assert "must be a percentage" in refused(capsys, a, b, "--noise=-1")
+    assert "did you mean 'cache'" in refused(capsys, a, b, "--across", "cahce")
+
+
+def test_many_rows_of_one_problem_take_no_time(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A file made to be slow: every row is the same problem, in a regime that the other lacks."""
+    hot = [make_gemm(i, samples_ns=[]) for i in range(3000)]
+    cold = [{**row, "regime": {**row["regime"], "cache": "cold"}} for row in hot]
+    a, b = write(tmp_path / "a.jsonl", *hot), write(tmp_path / "b.jsonl", *cold)
+    assert "--across cache" in refused(capsys, a, b)
+    assert run(capsys, a, b, "--across", "cache")[0] == 0
