@@ -54,6 +54,11 @@ def read(path: Path) -> ResultFile:
         raise ResultError(f"{path}: {_reason(error)}") from None
     except ValueError as error:  # NUL in the name
         raise ResultError(f"{str(path)!r}: {error}") from None
+    return parsed(path, data)
+
+
+def parsed(path: Path, data: bytes) -> ResultFile:
+    """The content of a result file that was read before; `path` is what errors call it."""
     if not data.strip():
         raise ResultError(f"{path}: is empty; {_HOW}")
     first, newline, rest = data.partition(b"\n")

@@ -220,9 +220,9 @@ def test_what_is_no_input(
 ) -> None:
     a, b = files
     assert "needs two result files" in refused(capsys, a)
-    assert "same file" in refused(capsys, a, b, str(tmp_path / "." / "a.jsonl"))
+    assert "are the same" in refused(capsys, a, b, str(tmp_path / "." / "a.jsonl"))
     (tmp_path / "link.jsonl").symlink_to(a)
-    assert "same file" in refused(capsys, a, str(tmp_path / "link.jsonl"))
+    assert "are the same" in refused(capsys, a, str(tmp_path / "link.jsonl"))
     assert "there is no such file" in refused(capsys, a, str(tmp_path / "none.jsonl"))
     (tmp_path / "empty").write_text("")
     assert "is empty" in refused(capsys, a, str(tmp_path / "empty"))

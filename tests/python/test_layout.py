@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CORE = ROOT / "src/cpp/deepbench"
 OPS = CORE / "ops"
 
-SOURCE_FOLDERS = ("src", "python", "third_party", "tests", "benchmarks")
+SOURCE_FOLDERS = ("src", "python", "third_party", "tests", "benchmarks", "tools")
 SOURCE_SUFFIXES = {".c", ".h", ".cpp", ".hpp", ".cu", ".cuh", ".py", ".pyi", ".cmake", ".in"}
 C_SUFFIXES = {".c", ".h", ".cpp", ".hpp", ".cu", ".cuh"}
 LONGEST_FILE = 400
@@ -249,6 +249,7 @@ LAYERS = {
     "session": {"cli", "report", "suites"},
     "worker": {"cli", "report", "results", "session", "suites"},
     "results": {"cli", "report", "session", "worker", "suites", "_core"},
+    "references": {"cli", "report", "compare", "session", "worker", "suites", "_core"},
     "schema": {"cli", "report", "session", "worker", "suites", "_core"},
     "suites": {"cli", "report", "session", "worker", "results", "_core"},
     "progress": {"cli", "report", "session", "worker", "results", "suites", "_core"},

@@ -17,7 +17,8 @@ __all__ = ["main"]
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit status."""
-    words = list(sys.argv[1:] if arguments is None else arguments)
+    # Not list(...): here that is the subcommand's module, once it has run.
+    words = [*(sys.argv[1:] if arguments is None else arguments)]
     if not _open_streams():
         return _refuse("standard output is closed; '> /dev/null' is how to have none", 2)
     for number in (signal.SIGTERM, signal.SIGHUP):

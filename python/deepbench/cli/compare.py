@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from deepbench.cli.errors import UsageError, shown, suggestion
 from deepbench.cli.flags import HELP, CommandLine, Flag, help_lines, parse
+from deepbench.cli.sources import identity, opened
 from deepbench.compare import ACROSS, Rules, Side, compare, of_file
 from deepbench.progress import Screen
 from deepbench.report.comparison import FORMATS, render
-from deepbench.results import read
 
 _FLAGS = (
     Flag("--across", "compare though these differ, with commas: " + " ".join(ACROSS), "WORDS"),
@@ -22,7 +21,8 @@ _FLAGS = (
 _USAGE = """\
 usage: deepbench compare A B [C...] [options]
 
-Result files, the first of which the others are compared with: ratios of times, B's over A's.
+Result files, or published figures ('deepbench list references'), the first of which the others are
+compared with: ratios of times, B's over A's.
 Exit status 1: something got slower beyond the noise, or broke.
 """
 
@@ -43,23 +43,19 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _side(screen: Screen, word: str) -> Side:
-    result = read(Path(word))
+    result = opened(word)
     if result.warning:
         screen.say(f"deepbench: warning: {result.warning}")
     return of_file(result)
 
 
 def _refuse_twice(words: Sequence[str]) -> None:
-    seen: dict[tuple[int, int], str] = {}
+    seen: dict[object, str] = {}
     for word in words:
-        try:
-            facts = Path(word).stat()
-        except (OSError, ValueError):  # reading says what is wrong with it
-            continue
-        identity = (facts.st_dev, facts.st_ino)
-        if identity in seen:
-            raise UsageError(f"{shown(word)} and {shown(seen[identity])} are the same file")
-        seen[identity] = word
+        one = identity(word)
+        if one is not None and one in seen:
+            raise UsageError(f"{shown(word)} and {shown(seen[one])} are the same")
+        seen[one] = word
 
 
 def _across(line: CommandLine) -> tuple[str, ...]:

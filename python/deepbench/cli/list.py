@@ -19,9 +19,11 @@ _FLAGS = (
 )
 _HELP = """\
 usage: deepbench list [OP] [SET] [PRECISION] [options]
+       deepbench list references [NAME] [options]
 
 Without OP, how many problems each set has; with OP, or 'all', every one of them and its work.
 FLOPs and bytes are the useful work of one call, bytes in PRECISION (float).
+References are the figures that the original published; with NAME, every row of one with its source.
 """
 
 Cell = str | int | float
@@ -41,6 +43,12 @@ class Listed:
 
 def main(arguments: Sequence[str]) -> int:
     line = parse(arguments, _FLAGS)
+    if line.words[:1] == ("references",) and not line.has("--help"):
+        from deepbench.cli.list_references import table
+
+        titles, rows = table(line.words[1:])
+        sys.stdout.write(_rendered(titles, rows, line.get("--format") or "table"))
+        return 0
     if line.has("--help"):
         print("\n".join([_HELP, "options:", *help_lines(_FLAGS)]))
         return 0

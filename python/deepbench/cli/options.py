@@ -50,13 +50,14 @@ _RESUME = Flag("--resume", "go on with the file that -o names")
 _OVERWRITE = Flag("--overwrite", "replace the file that -o names")
 _FORMAT = Flag("--format", "table (default), legacy, json, csv or markdown", "WORD",
                choices=FORMATS)  # fmt: skip
+_AGAINST = Flag("--against", "other rows beside: a reference ('list references') or a file", "NAME")
 _HANG = Flag("--hang-limit", "seconds after which a row counts as hung", "S")
 _IN_PROCESS = Flag("--in-process", "no worker process: for debuggers")
 
 FLAGS: tuple[Flag, ...] = (
     _BACKEND, *(flag for flag, _, _ in _ROW_FLAGS[:3]), _CACHE,
     *(flag for flag, _, _ in _ROW_FLAGS[3:]),
-    _QUICK, _CORRECTED, _OUTPUT, _RESUME, _OVERWRITE, _FORMAT, _HANG, _IN_PROCESS, HELP,
+    _QUICK, _CORRECTED, _OUTPUT, _RESUME, _OVERWRITE, _FORMAT, _AGAINST, _HANG, _IN_PROCESS, HELP,
 )  # fmt: skip
 
 
@@ -79,6 +80,7 @@ class RunOptions:
     format: str
     hang_limit_s: float | None
     in_process: bool
+    against: str | None = None  # whose rows stand beside ours in the report
 
     @property
     def candidate(self) -> str | None:
@@ -133,6 +135,7 @@ def run_options(line: CommandLine) -> RunOptions:
         format=line.get("--format") or "table",
         hang_limit_s=_seconds(line, "--hang-limit"),
         in_process=line.has("--in-process"),
+        against=line.get("--against"),
     )
 
 

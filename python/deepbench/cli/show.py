@@ -10,21 +10,23 @@ from pathlib import Path
 from deepbench.cli.context import where
 from deepbench.cli.errors import UsageError
 from deepbench.cli.flags import HELP, CommandLine, Flag, help_lines, parse
+from deepbench.cli.sources import beside
 from deepbench.cli.summary import Summary
 from deepbench.progress import Screen
-from deepbench.report import FORMATS, create
+from deepbench.report import FORMATS, Report, create
 from deepbench.report.outline import outline
 from deepbench.results import Json, ResultFile, ResultWriter, read, thinned
 
 _FLAGS = (
     Flag("--format", "table (default), legacy, json, csv or markdown", "WORD", choices=FORMATS),
+    Flag("--against", "other rows beside these: a reference or a result file", "NAME"),
     Flag("--thin", "with -o: keep at most so many raw samples a row, evenly chosen", "N"),
     Flag("--output", "write the rows to this file instead of printing them", "FILE", short="-o"),
     Flag("--overwrite", "replace the file that -o names"),
     HELP,
 )
 _USAGE = """\
-usage: deepbench show FILE [--format WORD]
+usage: deepbench show FILE [--format WORD] [--against NAME]
        deepbench show FILE --thin N -o OTHER_FILE
 """
 
@@ -44,8 +46,10 @@ def main(arguments: Sequence[str]) -> int:
     if most is not None:
         _write(result, Path(line.get("--output") or ""), line.has("--overwrite"), most)
         return 0
+    others = beside(line.get("--against"))
     _say_context(screen, result)
-    _print(screen, result, line.get("--format") or "table")
+    report = create(line.get("--format") or "table", others)
+    _print(screen, result, report)
     return 0
 
 
@@ -79,9 +83,9 @@ def _say_context(screen: Screen, result: ResultFile) -> None:
     screen.say(f"deepbench: {command or 'an unknown command'}, {started}, {where(result.context)}")
 
 
-def _print(screen: Screen, result: ResultFile, name: str) -> None:
+def _print(screen: Screen, result: ResultFile, report: Report) -> None:
     rows = sorted(result.rows, key=lambda row: int(row["position"]))
-    report, summary = create(name), Summary()
+    summary = Summary()
     screen.report(report.begin(result.context, outline(_problem(row) for row in rows)))
     for row in rows:
         screen.report(report.row(row))

@@ -11,6 +11,7 @@ from deepbench.cli.errors import UsageError, shown
 from deepbench.cli.options import RunOptions
 from deepbench.cli.plan import PlannedRow, hang_limit_s, plan
 from deepbench.cli.selection import Selection
+from deepbench.cli.sources import beside
 from deepbench.cli.summary import Summary
 from deepbench.progress import Estimate, Screen, Stopwatch, duration
 from deepbench.report import Report, create
@@ -56,7 +57,7 @@ class Sweep:
         self._hello: Json = {}
         self._done: dict[int, Json] = {}  # rows by position
         self._writer: ResultWriter | None = None
-        self._report: Report = create(options.format)
+        self._report: Report = create(options.format, beside(options.against))
         self._estimate = Estimate([], 1.0, 1.0)
         self._rows: list[PlannedRow] = []
         self._now: PlannedRow | None = None

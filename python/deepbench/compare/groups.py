@@ -35,13 +35,18 @@ def applications(compared: Sequence[Compared], floor: float) -> list[Group]:
     def name(one: Compared) -> str:
         return one.base.application or one.other.application or "none"
 
-    return _grouped(compared, floor, name)
+    return _grouped(_parts(compared), floor, name)
 
 
 def whole(compared: Sequence[Compared], floor: float) -> Group | None:
     """All rows; None where no ratio counts."""
-    groups = _grouped(compared, floor, lambda one: "all")
+    groups = _grouped(_parts(compared), floor, lambda one: "all")
     return groups[0] if groups else None
+
+
+def _parts(compared: Sequence[Compared]) -> list[Compared]:
+    """Without the sums over phases that were published beside these."""
+    return [one for one in compared if one.base.phase != "total"]
 
 
 def family(base: Entry, other: Entry) -> str:

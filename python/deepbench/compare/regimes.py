@@ -5,9 +5,9 @@ Everything else (backend, library, algorithm, machine) may differ: it is what is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 
-from .sides import TYPES, Entry
+from .sides import OPERAND_TYPES, TYPES, Entry, Value
 
 # What rows may be told to differ in. Launch and threads count on one device alone: between
 # devices and backends they differ by nature.
@@ -26,14 +26,21 @@ ACROSS = (*_REGIME, "precision", "dimensions")
 def problems(entry: Entry, across: Collection[str]) -> list[Hashable]:
     """What a row's problem is called when partners are sought. Of a published figure with a
     misprint: as it was printed, and as it was meant."""
-    own = _problem(entry, entry.attributes, across)
-    if not entry.meant:
-        return [own]
-    return [own, _problem(entry, {**entry.attributes, **entry.meant}, across)]
+    named = [entry.attributes]
+    if entry.meant:
+        named.append({**entry.attributes, **entry.meant})
+    if entry.published:  # of operands' types they tell only the width
+        named += [
+            {**attributes, name: "u8"}
+            for attributes in named
+            for name in OPERAND_TYPES
+            if name in attributes
+        ]
+    return [_problem(entry, attributes, across) for attributes in named]
 
 
-def _problem(entry: Entry, attributes: object, across: Collection[str]) -> Hashable:
-    if not isinstance(attributes, dict) or not attributes:
+def _problem(entry: Entry, attributes: Mapping[str, Value], across: Collection[str]) -> Hashable:
+    if not attributes:
         return entry.op, entry.problem
     dropped = TYPES if "precision" in across else ()
     return entry.op, frozenset(item for item in attributes.items() if item[0] not in dropped)

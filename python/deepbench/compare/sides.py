@@ -17,8 +17,9 @@ Json = Mapping[str, Any]
 Value = int | float | str
 
 _LONGEST_TEXT = 300
-# Attributes that say in which types a problem is computed; of the last two only int8 has any.
-TYPES = ("precision", "b_type", "x_type")
+# Attributes that say in which types a problem is computed; of the latter only int8 has any.
+OPERAND_TYPES = ("b_type", "x_type")
+TYPES = ("precision", *OPERAND_TYPES)
 
 
 @dataclass(frozen=True)
@@ -92,21 +93,22 @@ def of_file(result: ResultFile) -> Side:
     rows = sorted(result.rows, key=lambda row: int(row["position"]))
     entries = tuple(entry(row, inputs) for row in rows)
     published = bool(entries) and all(one.published for one in entries)
-    return Side(plain(str(result.path)), _about(result.context), entries, published)
+    notes = result.context.get("footnotes") if published else None
+    footnotes = tuple(plain(text) for text in notes) if isinstance(notes, list) else ()
+    return Side(plain(str(result.path)), _about(result.context), entries, published, footnotes)
 
 
 def entry(row: Json, inputs: str = "uniform") -> Entry:
     """A row, checked against the schema before, as an entry."""
-    published = _part(row, "published")
     regime = _part(row, "regime")
+    published = _part(regime, "published")
     statistics = _part(row, "statistics")
-    problem = plain(row.get("problem") or f"{row.get('op') or 'unknown'}, row {row['position']}")
     time_ns = _positive(statistics.get("median_ns" if not published else "mean_ns"))
     attributes = row.get("attributes") or {}
     return Entry(
         position=int(row["position"]),
         op=plain(row.get("op") or "unknown"),
-        problem=problem,
+        problem=plain(row.get("problem") or _problem(row)),
         attributes={plain(name): _value(value) for name, value in attributes.items()},
         application=_text(row.get("application")),
         status=row["status"],
@@ -130,6 +132,12 @@ def entry(row: Json, inputs: str = "uniform") -> Entry:
         doubt=_text(published.get("doubt")),
         meant={plain(name): _value(value) for name, value in _part(published, "meant").items()},
     )
+
+
+def _problem(row: Json) -> str:
+    """The problem of a row that has no canonical one."""
+    words = [f"{name}={value}" for name, value in (row.get("attributes") or {}).items()]
+    return " ".join([row.get("op") or "unknown", *words])
 
 
 def plain(text: object) -> str:
@@ -180,7 +188,7 @@ def _about(context: Json) -> str:
     facts = [
         _part(context, "device").get("name") or "unknown device",
         _part(context, "backend").get("name"),
-        f"deepbench {context.get('version')}",
+        "" if (version := context.get("version")) == "published" else f"deepbench {version}",
         context.get("started"),
     ]
     return ", ".join(plain(fact) for fact in facts if fact)

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from deepbench.refusal import Refusal
 from deepbench.report.outline import Outline
+
+if TYPE_CHECKING:
+    from deepbench.report.beside import Beside
 
 Row = Mapping[str, Any]
 Context = Mapping[str, Any]
 
 FORMATS = ("table", "legacy", "json", "csv", "markdown")
+WITH_OTHERS = ("table", "markdown")  # formats that can show other rows beside theirs
 
 
 class FormatError(Refusal):
@@ -31,12 +35,16 @@ class Report(Protocol):
         """After the last row, also of a run that was interrupted."""
 
 
-def create(name: str) -> Report:
-    """The format called `name`, one of FORMATS. Only its own file is imported."""
+def create(name: str, beside: Beside | None = None) -> Report:
+    """The format called `name`, one of FORMATS, with the columns of `beside` where it has columns
+    for people. Only its own file is imported. Raises FormatError."""
+    if beside is not None and name not in WITH_OTHERS:
+        have = " and ".join(WITH_OTHERS)
+        raise FormatError(f"--format {name} has no place for other rows; {have} have")
     if name == "table":
         from deepbench.report.table import Table
 
-        return Table()
+        return Table(beside)
     if name == "legacy":
         from deepbench.report.legacy import Legacy
 
@@ -52,5 +60,5 @@ def create(name: str) -> Report:
     if name == "markdown":
         from deepbench.report.markdown import Markdown
 
-        return Markdown()
+        return Markdown(beside)
     raise FormatError(f"there is no format {name!r}; there are {' '.join(FORMATS)}")

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from deepbench.report import Context, Row
 from deepbench.report.columns import Column, Remarks, attribute_columns, measured_columns
 from deepbench.report.fields import get
 from deepbench.report.outline import OpOutline, Outline
 
+if TYPE_CHECKING:
+    from deepbench.report.beside import Beside
+
 
 class Markdown:
     """Cells are padded to the outline's widths, so that the text reads well unrendered too."""
 
-    def __init__(self) -> None:
+    def __init__(self, beside: Beside | None = None) -> None:
+        self._beside = beside
         self._outline: Outline = {}
         self._op: str | None = None
         self._columns: list[Column] = []
@@ -29,7 +34,7 @@ class Markdown:
         return text + line([escaped(column.cell(row)) for column in self._columns])
 
     def end(self) -> str:
-        lines = self._remarks.lines()
+        lines = [*self._remarks.lines(), *(self._beside.lines() if self._beside else ())]
         return "\n" + "  \n".join(map(escaped, lines)) + "\n" if lines else ""
 
     def _header(self, op: str) -> str:
@@ -38,6 +43,7 @@ class Markdown:
         self._columns = [
             *attribute_columns(outline),
             *measured_columns(outline),
+            *(self._beside.columns(outline.arithmetic) if self._beside else ()),
             Column("remarks", 0, self._remarks.of, left=True),
         ]
         rules = [

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from deepbench.report import Context, Row
 from deepbench.report.columns import Column, Remarks, attribute_columns, measured_columns
 from deepbench.report.fields import measured
@@ -10,11 +12,16 @@ from deepbench.report.outline import OpOutline, Outline
 _GAP = "  "
 
 
+if TYPE_CHECKING:
+    from deepbench.report.beside import Beside
+
+
 class Table:
     """Rows of one operation share a header. A group whose rows are all unsupported for the same
     reason becomes one line, so such rows are held back until another kind of row comes."""
 
-    def __init__(self) -> None:
+    def __init__(self, beside: Beside | None = None) -> None:
+        self._beside = beside
         self._outline: Outline = {}
         self._op: str | None = None
         self._headed = False
@@ -39,13 +46,15 @@ class Table:
         return text + self._lines_of([*self._taken(), row])
 
     def end(self) -> str:
-        return self._release() + "".join(line + "\n" for line in self._remarks.lines())
+        lines = [*self._remarks.lines(), *(self._beside.lines() if self._beside else ())]
+        return self._release() + "".join(line + "\n" for line in lines)
 
     def _start(self, op: str) -> str:
         outline = self._outline.get(op, OpOutline({}, arithmetic=True))
         self._op, self._headed = op, False
         self._attributes = attribute_columns(outline)
-        self._measured = measured_columns(outline)
+        others = self._beside.columns(outline.arithmetic) if self._beside else []
+        self._measured = [*measured_columns(outline), *others]
         return ""
 
     def _same_reason(self, row: Row) -> bool:

@@ -1,0 +1,62 @@
+"""deepbench list references: the processors whose figures the original published; with a name,
+every figure with its source and status."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from deepbench import references
+from deepbench.cli.errors import UsageError, shown, suggestion
+from deepbench.compare.sides import of_file
+
+Cell = str | int | float
+Table = tuple[tuple[str, ...], list[tuple[Cell, ...]]]
+
+
+def table(words: Sequence[str]) -> Table:
+    """Titles and rows. Raises Refusal."""
+    if not words:
+        return _all()
+    name = " ".join(words)
+    reference = references.find(name)
+    if reference is None:
+        near = suggestion(name, [one.name for one in references.available()])
+        raise UsageError(f"there is no reference {shown(name)}{near}; 'list references' has them")
+    return _one(reference)
+
+
+def _all() -> Table:
+    titles = ("reference", "rows", "inconsistent", "sets", "precisions", "operations")
+    return titles, [
+        (
+            one.name,
+            one.rows,
+            one.inconsistent,
+            " ".join(one.sets),
+            " ".join(one.precisions),
+            " ".join(one.ops),
+        )
+        for one in references.available()
+    ]
+
+
+def _one(reference: references.Reference) -> Table:
+    result = references.load(reference)
+    titles = ("problem", "application", "us", "TFLOP/s", "published", "status", "source")
+    rows: list[tuple[Cell, ...]] = []
+    for row, entry in zip(result.rows, of_file(result).entries, strict=True):
+        facts = row["regime"]["published"]
+        rows.append((
+            entry.problem,
+            entry.application or "",
+            (entry.time_ns or 0.0) / 1e3,
+            _number(entry.tflops),
+            _number(facts.get("tflops")),
+            facts["status"] if facts["doubt"] is None else f"inconsistent: {facts['status']}",
+            f"{facts['workbook']}, {facts['sheet']}, row {facts['row']}",
+        ))  # fmt: skip
+    return titles, rows
+
+
+def _number(value: float | None) -> Cell:
+    return "-" if value is None else value

@@ -1,0 +1,59 @@
+"""What a word means where rows to compare with are wanted: a result file, or the published figures
+of a processor."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from deepbench import references
+from deepbench.cli.errors import UsageError, shown, suggestion
+from deepbench.results import ResultFile, read
+
+if TYPE_CHECKING:
+    from deepbench.report.beside import Beside
+
+
+def opened(word: str) -> ResultFile:
+    """The rows that a word means; a file wins over a reference of its name. Raises Refusal."""
+    reference = None if _is_file(word) else references.find(word)
+    if reference is not None:
+        return references.load(reference)
+    if _is_file(word) or _looks_like_a_file(word):
+        return read(Path(word))
+    near = suggestion(word, [one.name for one in references.available()])
+    raise UsageError(
+        f"{shown(word)}: there is no such file and no such reference{near}; 'deepbench list "
+        "references' has the names"
+    )
+
+
+def beside(word: str | None) -> Beside | None:
+    """The rows that a word means, as columns of a report. Raises Refusal."""
+    if word is None:
+        return None
+    from deepbench.compare import of_file
+    from deepbench.report.beside import Beside
+
+    return Beside(of_file(opened(word)))
+
+
+def identity(word: str) -> object:
+    """What is equal for two words that mean the same; None where that is to be found out later."""
+    try:
+        facts = Path(word).stat()
+    except (OSError, ValueError):
+        reference = references.find(word)
+        return reference.name if reference else None
+    return facts.st_dev, facts.st_ino
+
+
+def _is_file(word: str) -> bool:
+    try:
+        return Path(word).exists()
+    except (OSError, ValueError):
+        return False
+
+
+def _looks_like_a_file(word: str) -> bool:
+    return "/" in word or "\0" in word or word.endswith((".jsonl", ".json"))
