@@ -82,6 +82,9 @@ def _run(words: list[str]) -> int:
 
 def _refuse(message: str, status: int) -> int:
     line = " ".join(message.split())
+    if not line.isprintable():  # a text of somebody's file must not steer the terminal
+        line = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}"
+                       for letter in line)  # fmt: skip
     print(f"deepbench: error: {line}", file=sys.stderr)
     return status
 

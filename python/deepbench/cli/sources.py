@@ -19,7 +19,7 @@ def opened(word: str) -> ResultFile:
     reference = None if _is_file(word) else references.find(word)
     if reference is not None:
         return references.load(reference)
-    if _is_file(word) or _looks_like_a_file(word):
+    if _is_file(word) or _is_path(word):
         return read(Path(word))
     near = suggestion(word, [one.name for one in references.available()])
     raise UsageError(
@@ -40,20 +40,20 @@ def beside(word: str | None) -> Beside | None:
 
 def identity(word: str) -> object:
     """What is equal for two words that mean the same; None where that is to be found out later."""
-    try:
-        facts = Path(word).stat()
-    except (OSError, ValueError):
+    if not _is_file(word):
         reference = references.find(word)
         return reference.name if reference else None
+    facts = Path(word).stat()
     return facts.st_dev, facts.st_ino
 
 
 def _is_file(word: str) -> bool:
     try:
-        return Path(word).exists()
+        return Path(word).exists() and not Path(word).is_dir()
     except (OSError, ValueError):
         return False
 
 
-def _looks_like_a_file(word: str) -> bool:
+def _is_path(word: str) -> bool:
+    """Whether a word that names no file cannot be meant as a name either."""
     return "/" in word or "\0" in word or word.endswith((".jsonl", ".json"))

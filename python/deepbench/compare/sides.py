@@ -17,6 +17,7 @@ Json = Mapping[str, Any]
 Value = int | float | str
 
 _LONGEST_TEXT = 300
+_SMALLEST = 1e-9  # of times and work: quotients of what is left can be computed with
 # Attributes that say in which types a problem is computed; of the latter only int8 has any.
 OPERAND_TYPES = ("b_type", "x_type")
 TYPES = ("precision", *OPERAND_TYPES)
@@ -164,7 +165,7 @@ def _positive(value: object) -> float | None:
     """A number that can be divided by; None for everything else."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
-    return float(value) if 0 < value < math.inf else None
+    return float(value) if _SMALLEST < value < math.inf else None
 
 
 def _cache(regime: Json) -> str | None:
