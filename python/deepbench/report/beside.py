@@ -32,11 +32,11 @@ class Beside:
 
     def columns(self, arithmetic: bool) -> list[Column]:
         """Their time, how many times ours it is, and where there are FLOPs their rate."""
-        time, ratio = f"{self._name} us", f"{self._name}/this"
+        time, ratio, rates = (f"{self._name}{what}" for what in (" us", "/this", " TFLOP/s"))
         return [
             Column(time, max(_WIDTH, len(time)), self._time),
             Column(ratio, len(ratio), self._ratio),
-            *([Column("TFLOP/s", 8, self._rate)] if arithmetic else []),
+            *([Column(rates, len(rates), self._rate)] if arithmetic else []),
         ]
 
     def lines(self) -> list[str]:
