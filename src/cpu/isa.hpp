@@ -25,6 +25,9 @@ const Isa& isa();
 
 }  // namespace deepbench::cpu
 
+// What a function must be, to be compiled for its caller's vectors.
+#define DEEPBENCH_CPU_INLINED __attribute__((always_inline))
+
 // Compiles a function once for the baseline and once for each wider vector unit; the loader picks.
 // A loop held to the baseline's 16 bytes would be a straw man beside any library. The thread
 // sanitizer is not ready yet when the loader picks. Packages are hardly optimised around such

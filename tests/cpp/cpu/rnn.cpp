@@ -242,6 +242,18 @@ uint64_t count_other_integers(const Rnn& rnn, const Emitted& facts, const std::v
   return others;
 }
 
+TEST_CASE("rnn: a candidate's id is only the one that is listed") {
+  if (!has_onednn()) return;
+  for (const char* cell : kCells) {
+    const std::string problem = rnn_text(cell, kSmall);
+    CAPTURE(cell);
+    for (const std::string id : {"rnn:+1", "rnn:01", "rnn:1x", "rnn:0", "rnn:100", "rnn:"}) {
+      CAPTURE(id);
+      CHECK(supports("rnn", problem, "candidate=" + id).status == DEEPBENCH_INVALID);
+    }
+  }
+}
+
 TEST_CASE("rnn: 8-bit layers of oneDNN, hot and cold, and what it has none of") {
   if (!has_onednn()) return;
   for (const std::string cell : {"vanilla", "lstm", "gru", "gru_reset_before"})

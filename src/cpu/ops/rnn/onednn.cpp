@@ -186,11 +186,6 @@ class OnednnRnn final : public OnednnImplementation {
  private:
   // oneDNN chooses by the number of threads, so that it is set before it is asked.
   static LayerPlan plan(const plugin::Problem& problem, const plugin::Options& options) {
-    if (options.inputs == "ones" &&
-        (problem.text("cell") == "vanilla" || problem.text("phase") != "fwd"))
-      plugin::unsupported(
-          "of ones, a vanilla layer grows beyond any range, and errors of gradients add up in one "
-          "direction: inputs=uniform");
     Api::instance().use_threads(thread_count(options.threads));
     return plan_layer(rnn_problem(problem), options.candidate);
   }

@@ -13,6 +13,7 @@ namespace deepbench::cpu::onednn {
 namespace {
 
 constexpr dnnl_rnn_direction_t kDirection = dnnl_unidirectional_left2right;
+constexpr int kMostAlternatives = 99;
 constexpr unsigned kOverwrite = dnnl_rnn_flags_diff_weights_overwrite;  // else gradients add up
 
 struct LayerCandidate {
@@ -28,13 +29,12 @@ LayerCandidate layer_candidate(const Rnn& rnn, const std::string& id) {
   candidate.as_training = id == "rnn:training" && !rnn.is_training() && !rnn.is_quantised();
   if (candidate.plain || candidate.as_training) return candidate;
 
-  const std::string prefix = "rnn:";
-  char* end = nullptr;
-  const long number =
-      id.compare(0, prefix.size(), prefix) == 0 ? std::strtol(&id[prefix.size()], &end, 10) : 0;
-  if (number < 1 || number > 99 || *end != '\0') unknown_candidate("onednn", id);
-  candidate.implementation = int(number);
-  return candidate;
+  for (int number = 1; number <= kMostAlternatives; ++number)
+    if (id == "rnn:" + std::to_string(number)) {
+      candidate.implementation = number;
+      return candidate;
+    }
+  unknown_candidate("onednn", id);
 }
 
 MemoryDesc tensor(std::initializer_list<int64_t> sizes, dnnl_data_type_t type,

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "deepbench/core/vector_unit.hpp"
 #include "isa.hpp"
 #include "workers.hpp"
 
@@ -36,7 +35,8 @@ struct Rows {
 };
 
 template <class Unit, int kCount>
-DEEPBENCH_INLINED inline void multiply_rows(const Rows& rows, const float* panel, int64_t depth) {
+DEEPBENCH_CPU_INLINED inline void multiply_rows(const Rows& rows, const float* panel,
+                                                int64_t depth) {
   using Vector = typename Unit::Vector;
   Vector sums[kCount][kVectors] = {};
   for (int64_t l = 0; l < depth; ++l) {
@@ -57,7 +57,8 @@ DEEPBENCH_INLINED inline void multiply_rows(const Rows& rows, const float* panel
 }
 
 template <class Unit>
-DEEPBENCH_INLINED inline void multiply_panel(int64_t m, int64_t k, Rows rows, const float* panel) {
+DEEPBENCH_CPU_INLINED inline void multiply_panel(int64_t m, int64_t k, Rows rows,
+                                                 const float* panel) {
   for (int64_t l = 0; l < k; l += kDepth) {
     const float* const part = panel + l * Unit::kColumns;
     const int64_t depth = std::min(kDepth, k - l);
