@@ -53,6 +53,10 @@ TABLES: dict[str, tuple[str, ...]] = {
     "conv_inference_half_best": (*CONV_INFERENCE, "half", *BEST),
     "conv_inference_int8_best": (*CONV_INFERENCE, "int8", *BEST),
     "conv_training_half_cold": (*CONV_TRAINING, "half", *COLD),
+    "rnn_training_half": ("rnn", "training", "half"),
+    "rnn_training_float": ("rnn", "training", "float"),
+    "rnn_inference_half": ("rnn", "inference", "half"),
+    "rnn_inference_half_best": ("rnn", "inference", "half", *BEST),
 }
 # Measured for repeatability, not published.
 REPEATS: dict[str, tuple[str, ...]] = {

@@ -18,6 +18,8 @@ constexpr plugin::Route kRoutes[] = {
     {"gemm", "cublas", true, cublas_gemm},
     {"conv", "cudnn", true, cudnn_conv},
     {"conv", "cudnn_legacy", true, cudnn_legacy_conv},
+    {"rnn", "cudnn", true, cudnn_rnn},
+    {"rnn", "reference", false, reference_rnn},
     {"memory", "runtime", true, runtime_memory},
     {"sparse_gemm", "cusparse", true, cusparse_sparse_gemm},
 };

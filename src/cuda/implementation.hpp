@@ -13,6 +13,8 @@ Implementation& cublaslt_gemm();
 Implementation& cublas_gemm();
 Implementation& cudnn_conv();
 Implementation& cudnn_legacy_conv();
+Implementation& cudnn_rnn();
+Implementation& reference_rnn();
 Implementation& runtime_memory();
 Implementation& cusparse_sparse_gemm();
 

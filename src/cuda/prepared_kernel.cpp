@@ -43,6 +43,13 @@ void PreparedKernel::project_output(uint64_t rows, uint64_t seed, double* sums) 
   operands_->project(last_copy(), rows, seed, sums);
 }
 
+bool PreparedKernel::follow(const plugin::Kernel& other) {
+  const auto* const prepared = dynamic_cast<const PreparedKernel*>(&other);
+  if (!prepared) return false;
+  where().enter();
+  return call_->follow(*prepared->call_);
+}
+
 plugin::CopyPlan plan_copies(uint64_t touched_bytes, const plugin::Options& options) {
   const DeviceFacts& device = device_facts(options.device);
   return plugin::plan_copies(touched_bytes, options, device.l2_bytes, device.memory_bytes);

@@ -19,6 +19,16 @@ class LibraryCall {
   // within a capture too: nothing here may allocate or synchronise.
   virtual void enqueue(uint64_t copy) = 0;
 
+  // The states that a forward pass left for the gradients, where the operation has such; nullptr
+  // if there are none.
+  virtual const void* kept_states() const { return nullptr; }
+
+  // Of a reference: starts from the other call's kept states, if they are those of a forward pass.
+  virtual bool follow(const LibraryCall& other) {
+    (void)other;
+    return false;
+  }
+
   // library, algorithm, workspace_bytes, planning_ns and whatever else only the library knows.
   virtual void describe(plugin::Sink& sink) const = 0;
 };
@@ -49,6 +59,7 @@ class PreparedKernel final : public DeviceKernel {
   void read_output(const uint64_t* indices, size_t count, double* values) override;
   void scan_output(deepbench_scan& scan) override;
   void project_output(uint64_t rows, uint64_t seed, double* sums) override;
+  bool follow(const plugin::Kernel& other) override;
 
  protected:
   void enqueue(uint64_t copy) override { call_->enqueue(copy); }

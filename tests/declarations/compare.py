@@ -34,6 +34,7 @@ HEADERS = {
     "cudnn_types": ["cudnn.h"],
     "cudnn_graph": ["cudnn.h"],
     "cudnn_convolution": ["cudnn.h"],
+    "cudnn_rnn": ["cudnn.h"],
     "cudnn": ["cudnn.h"],
     "cusparse": ["cusparse.h"],
     "nccl": ["nccl.h"],

@@ -5,6 +5,7 @@
 #include "cudart.hpp"
 #include "cudnn_convolution.hpp"
 #include "cudnn_graph.hpp"
+#include "cudnn_rnn.hpp"
 #include "properties.hpp"
 
 namespace deepbench::nvidia {
@@ -17,7 +18,8 @@ namespace deepbench::nvidia {
   X(cudnnStatus_t, cudnnCreate, (cudnnHandle_t * handle))                        \
   X(cudnnStatus_t, cudnnDestroy, (cudnnHandle_t handle))                         \
   X(cudnnStatus_t, cudnnSetStream, (cudnnHandle_t handle, cudaStream_t stream))  \
-  DEEPBENCH_NVIDIA_CUDNN_GRAPH_REQUIRED(X)
+  DEEPBENCH_NVIDIA_CUDNN_GRAPH_REQUIRED(X)                                       \
+  DEEPBENCH_NVIDIA_CUDNN_RNN_REQUIRED(X)
 
 #define DEEPBENCH_NVIDIA_CUDNN_OPTIONAL(X)                     \
   X(void, cudnnGetLastErrorString, (char* text, size_t bytes)) \

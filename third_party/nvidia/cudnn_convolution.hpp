@@ -1,4 +1,5 @@
-// cuDNN 9's older calls of convolutions, one an algorithm, which it has deprecated.
+// cuDNN 9's older calls of convolutions, one an algorithm, which it has deprecated. Descriptors of
+// tensors stand with the recurrent layers, which cannot do without.
 #pragma once
 
 #include "cudnn_types.hpp"
@@ -74,11 +75,6 @@ struct cudnnConvolutionBwdFilterAlgoPerf_t {
 };
 
 #define DEEPBENCH_NVIDIA_CUDNN_CONVOLUTION_OPTIONAL(X)                                            \
-  X(cudnnStatus_t, cudnnCreateTensorDescriptor, (cudnnTensorDescriptor_t * descriptor))           \
-  X(cudnnStatus_t, cudnnDestroyTensorDescriptor, (cudnnTensorDescriptor_t descriptor))            \
-  X(cudnnStatus_t, cudnnSetTensorNdDescriptor,                                                    \
-    (cudnnTensorDescriptor_t descriptor, cudnnDataType_t type, int dimensions, const int* sizes,  \
-     const int* strides))                                                                         \
   X(cudnnStatus_t, cudnnCreateFilterDescriptor, (cudnnFilterDescriptor_t * descriptor))           \
   X(cudnnStatus_t, cudnnDestroyFilterDescriptor, (cudnnFilterDescriptor_t descriptor))            \
   X(cudnnStatus_t, cudnnSetFilterNdDescriptor,                                                    \

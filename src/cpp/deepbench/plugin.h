@@ -227,8 +227,10 @@ typedef struct deepbench_backend {
    *                       (int8), "fp22" (fp8: in 14 bits over 128 products), "rounded_product"
    *                       (A B is rounded to the output's type before C is added), "winograd"
    *                       (conv: products of transformed tiles, whose errors are larger)
-   *   inputs (integer), cell_state, gates (text)  of rnn: Rnn::inputs; types of lstm's c and of the
-   *                       gates that are kept, when not float
+   *   inputs (integer), cell_state, gates, sums, partial_sums, activations (text)  of rnn:
+   *                       Rnn::inputs; types of lstm's c, of the gates that are kept, of products
+   *                       before anything is added to them and of parts of their sums, when not
+   *                       float; "fast" sigmoid and tanh
    *   nnz (integer)       of sparse_gemm: the non-zeros counted; metric.dense_time: what the same
    *                       product takes when the zeros are stored
    *   fill.OPERAND (text) the value type of an operand, when not the problem's: "s7", "u8"

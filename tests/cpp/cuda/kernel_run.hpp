@@ -106,6 +106,7 @@ class KernelRun {
   KernelRun(const KernelRun&) = delete;
   KernelRun& operator=(const KernelRun&) = delete;
 
+  deepbench_kernel* handle() const { return handle_; }
   deepbench_status status() const { return status_; }
   const std::string& error() const { return error_; }
 

@@ -133,6 +133,37 @@ TEST_CASE("cuDNN's descriptors of a convolution take their attributes without a 
     CHECK(cudnn.cudnnBackendDestroyDescriptor(made) == CUDNN_STATUS_SUCCESS);
 }
 
+TEST_CASE("cuDNN's descriptors of recurrent layers need no device, but for a layer's own") {
+  if (!loader()) return;
+  using namespace nvidia;  // NOLINT: the vendor's names, as in its documentation
+  const Cudnn& cudnn = loader()->get<Cudnn>().table;
+  cudnnRNNDataDescriptor_t sequence = nullptr;
+  REQUIRE(cudnn.cudnnCreateRNNDataDescriptor(&sequence) == CUDNN_STATUS_SUCCESS);
+  const int lengths[] = {5, 5};
+  const auto set = [&](int steps, int width) {
+    return cudnn.cudnnSetRNNDataDescriptor(sequence, CUDNN_DATA_HALF,
+                                           CUDNN_RNN_DATA_LAYOUT_SEQ_MAJOR_PACKED, steps, 2, width,
+                                           lengths, nullptr);
+  };
+  CHECK(set(5, 64) == CUDNN_STATUS_SUCCESS);
+  CHECK(set(5, 0) != CUDNN_STATUS_SUCCESS);
+  CHECK(cudnn.cudnnDestroyRNNDataDescriptor(sequence) == CUDNN_STATUS_SUCCESS);
+
+  cudnnTensorDescriptor_t state = nullptr;
+  REQUIRE(cudnn.cudnnCreateTensorDescriptor(&state) == CUDNN_STATUS_SUCCESS);
+  const int sizes[] = {1, 2, 64}, strides[] = {128, 64, 1};
+  CHECK(cudnn.cudnnSetTensorNdDescriptor(state, CUDNN_DATA_BFLOAT16, 3, sizes, strides) ==
+        CUDNN_STATUS_SUCCESS);
+  CHECK(cudnn.cudnnDestroyTensorDescriptor(state) == CUDNN_STATUS_SUCCESS);
+
+  cudnnRNNDescriptor_t layer = nullptr;
+  REQUIRE(cudnn.cudnnCreateRNNDescriptor(&layer) == CUDNN_STATUS_SUCCESS);
+  CHECK(cudnn.cudnnDestroyRNNDescriptor(layer) == CUDNN_STATUS_SUCCESS);
+  cudnnDropoutDescriptor_t dropout = nullptr;
+  REQUIRE(cudnn.cudnnCreateDropoutDescriptor(&dropout) == CUDNN_STATUS_SUCCESS);
+  CHECK(cudnn.cudnnDestroyDropoutDescriptor(dropout) == CUDNN_STATUS_SUCCESS);
+}
+
 TEST_CASE("cuBLASLt's descriptors need no device") {
   if (!loader()) return;
   const nvidia::CublasLt& cublaslt = loader()->get<nvidia::CublasLt>().table;

@@ -29,11 +29,16 @@ class NaiveRnn {
   }
 
   Values x, wx, u, b, h0, c0, dy;
-  std::string mutant;   // what is done wrong
-  bool narrow = false;  // h and r h' are kept in bfloat16
+  std::string mutant;        // what is done wrong
+  bool narrow = false;       // h and r h' are kept in bfloat16
+  bool narrow_sums = false;  // and so are products and inputs before they are added
 
   Real round(Real value) const {
     return narrow ? Real(deepbench_from_bfloat16(deepbench_to_bfloat16(float(value)))) : value;
+  }
+
+  Real kept(Real value) const {
+    return narrow_sums ? Real(deepbench_from_bfloat16(deepbench_to_bfloat16(float(value)))) : value;
   }
 
   // h(t) of all steps. Gates and sums stay for backward.
@@ -72,9 +77,12 @@ class NaiveRnn {
  private:
   Values fill(uint32_t stream, int64_t count, double scale, uint64_t seed) const {
     Values values;
-    for (int64_t i = 0; i < count; ++i)
-      values.push_back(
-          Real(scale * deepbench_element(rnn_.precision.a, seed, stream, uint64_t(i))));
+    for (int64_t i = 0; i < count; ++i) {
+      const double value = scale * deepbench_element(rnn_.precision.a, seed, stream, uint64_t(i));
+      values.push_back(Real(value));
+      if (rnn_.precision.a == DEEPBENCH_F16)  // whose smallest numbers lose their last places
+        values.back() = Real(deepbench_from_half(deepbench_to_half(float(value))));
+    }
     return values;
   }
 
@@ -108,14 +116,14 @@ class NaiveRnn {
       if (mutant == "bfloat16 sums")
         sum = Real(deepbench_from_bfloat16(deepbench_to_bfloat16(float(sum) / 64))) * 64;
     }
-    return sum;
+    return kept(sum);
   }
 
   Real z(int64_t t, int64_t n, int64_t g, int64_t i) const {
     const int64_t place = t * rnn_.batch + n;
     const Real input = rnn_.inputs == 1 ? wx[size_t(g * rnn_.hidden + i)] * x[size_t(place)]
                                         : x[size_t(place * rnn_.hidden + i)];
-    return b[size_t(g * rnn_.hidden + i)] + (mutant == "no input" ? 0 : input);
+    return kept(b[size_t(g * rnn_.hidden + i)] + (mutant == "no input" ? 0 : input));
   }
 
   void step(int64_t t, int64_t n) {

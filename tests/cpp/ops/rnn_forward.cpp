@@ -121,7 +121,7 @@ TEST_CASE("rnn: what a kernel keeps in a narrow type widens its bounds, not its 
   const Problem problem = problem_of("lstm", "hidden=16 batch=2 timesteps=6 precision=bfloat16");
   MadeOutput output = library(problem);
   const Expectation usual = expect(problem, output);
-  for (const std::string fact : {"cell_state", "gates"}) {
+  for (const std::string fact : {"cell_state", "gates", "sums", "partial_sums"}) {
     CAPTURE(fact);
     Conditions conditions;
     conditions.facts.set(fact, std::string("bfloat16"));
@@ -132,6 +132,39 @@ TEST_CASE("rnn: what a kernel keeps in a narrow type widens its bounds, not its 
       CHECK(wider.bounds[i] < 0.05);
     }
   }
+}
+
+TEST_CASE("rnn: sums that a kernel rounds before it adds them up are accepted if it says so") {
+  for (const std::string cell : {"vanilla", "lstm", "gru"}) {
+    CAPTURE(cell);
+    const Problem problem = problem_of(cell, "hidden=48 batch=2 timesteps=20 precision=bfloat16");
+    NaiveRnn<float> rnn(rnn_problem(problem));
+    rnn.narrow = rnn.narrow_sums = true;
+    MadeOutput output(rnn.forward());
+    CHECK(worst_error(expect(problem, output), output) > 1);
+    Conditions conditions;
+    conditions.facts.set("sums", std::string("bfloat16"));
+    CHECK(worst_error(expect(problem, output, conditions), output) <= 1);
+    rnn.mutant = "last term dropped";
+    MadeOutput wrong(rnn.forward());
+    CHECK(worst_error(expect(problem, wrong, conditions), wrong) > 2);
+  }
+}
+
+TEST_CASE("rnn: fast activations have wider bounds, that of a narrow type's sums none in float") {
+  const Problem problem = problem_of("lstm", "hidden=48 batch=2 timesteps=6");
+  MadeOutput output = library(problem);
+  const Expectation usual = expect(problem, output);
+  Conditions conditions;
+  conditions.facts.set("activations", std::string("fast"));
+  const Expectation fast = expect(problem, output, conditions);
+  CHECK(*std::max_element(fast.bounds.begin(), fast.bounds.end()) < 5e-5);
+  for (size_t i = 0; i < usual.bounds.size(); ++i) CHECK(fast.bounds[i] > 2 * usual.bounds[i]);
+  MadeOutput narrow = library(problem, "bfloat16 sums");
+  CHECK(worst_error(expect(problem, narrow, conditions), narrow) > 2);
+  Conditions of_float;
+  of_float.facts.set("sums", std::string("float"));
+  CHECK(expect(problem, output, of_float).bounds == usual.bounds);
 }
 
 TEST_CASE("rnn: long sequences are checked in runs, lstm's after some that find c") {

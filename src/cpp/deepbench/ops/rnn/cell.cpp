@@ -10,10 +10,13 @@ RnnCell::RnnCell(const Rnn& rnn, const Conditions& conditions, double spread)
             : rnn.cell == "lstm"  ? Kind::kLstm
             : rnn.cell == "gru"   ? Kind::kGru
                                   : Kind::kResetBefore),
-      activation_error_(kActivationError / spread),
+      activation_error_((conditions.facts.text("activations") == "fast" ? kFastActivationError
+                                                                        : kActivationError) /
+                        spread),
       quantises_(rnn.is_quantised()),
       has_kink_(!conditions.follows),
-      output_roundoff_(rnn.precision.output_roundoff) {
+      output_roundoff_(rnn.precision.output_roundoff),
+      smallest_rounding_(rnn.precision.c == DEEPBENCH_F16 ? kSmallestHalfRounding : 0) {
   // Half of the largest that rounding can do is more than its deviation.
   const double output = rnn.precision.output_roundoff / (spread > 1 ? 2 : 1);
   operand_roundoff_ = output > kRoundoffFloat ? output : 0;
@@ -22,10 +25,15 @@ RnnCell::RnnCell(const Rnn& rnn, const Conditions& conditions, double spread)
   };
   gates_roundoff_ = roundoff("gates");
   memory_roundoff_ = roundoff("cell_state");
+  sums_roundoff_ = roundoff("sums");
+  partial_roundoff_ = kPartialSums * roundoff("partial_sums");
 }
 
-RnnCell::State RnnCell::step(const Approximate* z, const Approximate* s,
+RnnCell::State RnnCell::step(const Approximate* inputs, const Approximate* products,
                              const State& before) const {
+  Approximate z[4], s[4];
+  for (int i = 0; i < (is_vanilla() ? 1 : is_lstm() ? 4 : 3); ++i)
+    z[i] = inputs[i].rounded(sums_roundoff_), s[i] = products[i].rounded(sums_roundoff_);
   State now;
   Approximate* const g = now.gate;
   if (is_vanilla()) {
@@ -45,8 +53,9 @@ RnnCell::State RnnCell::step(const Approximate* z, const Approximate* s,
   return now;
 }
 
-Approximate RnnCell::back(const State& state, const State& before, const Approximate& dh,
+Approximate RnnCell::back(const State& state, const State& before, const Approximate& gradient_of_h,
                           Approximate& dc, Gradient& gradient) const {
+  const Approximate dh = gradient_of_h.rounded(sums_roundoff_);
   if (is_vanilla()) return back_vanilla(state, dh, gradient);
   if (is_lstm()) return back_lstm(state, before, dh, dc, gradient);
   return back_gru(state, before, dh, gradient);
@@ -76,7 +85,7 @@ Approximate RnnCell::back_lstm(const State& state, const State& before, const Ap
   gradient.z[1] = dc * before.kept * (f * one_minus(f));
   gradient.z[2] = dc * i * one_minus(g * g);
   gradient.z[3] = dh * squashed_c * (o * one_minus(o));
-  dc = dc * f;
+  dc = (dc * f).rounded(memory_roundoff_);
   return {};
 }
 

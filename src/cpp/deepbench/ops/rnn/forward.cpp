@@ -57,7 +57,8 @@ class ForwardRun {
     if (rnn_.is_quantised()) return quantised_sum(sums);
     const PrecisionInfo& precision = rnn_.precision;
     const double roundoff = 4 * std::sqrt(double(rnn_.hidden)) * precision.sum_roundoff;
-    return {sums.products, roundoff * std::sqrt(sums.squares + sums.products * sums.products) +
+    const double size = std::sqrt(sums.squares + sums.products * sums.products);
+    return {sums.products, roundoff * size + cell_.partial_error(size) +
                                4 * precision.input_roundoff * std::sqrt(sums.squares)};
   }
 
@@ -136,7 +137,7 @@ class ForwardRun {
     }
     if (cell_.is_gru())
       recurrent[RnnCell::kCandidate] =
-          recurrent[RnnCell::kCandidate] + Approximate{operands_.bias(3, unit), 0};
+          cell_.kept(recurrent[RnnCell::kCandidate]) + Approximate{operands_.bias(3, unit), 0};
     return cell_.step(input, recurrent, before);
   }
 

@@ -1,0 +1,34 @@
+/* One step of a recurrent layer, as rnn.cu computes it: plain structs, the same for the host's
+ * compiler and the device's. Everything is in double; rows of `hidden` elements, one for each
+ * sequence, lie one after the other. */
+#ifndef DEEPBENCH_CUDA_KERNELS_RECURRENCE_H_
+#define DEEPBENCH_CUDA_KERNELS_RECURRENCE_H_
+
+#ifdef __CUDACC_RTC__
+#include "fill.h" /* names the integers */
+#else
+#include <stdint.h>
+#endif
+
+typedef enum RecurrentCell { CELL_VANILLA, CELL_LSTM, CELL_GRU } RecurrentCell;
+
+typedef struct RecurrentStep {
+  uint64_t batch, hidden;
+  const double* b; /* [gate][unit]; of gru b' follows */
+  const double* x; /* [n][unit]: added to every gate */
+  /* [n][gate][unit]: in comes the recurrent product, then the gates' values; the way back leaves
+   * the gradients of the products in their place. */
+  double* gates;
+  double* aside; /* [n][unit]; gru: the candidate's product with b' */
+  const double *h_before, *c_before;
+  double *h, *c;
+} RecurrentStep;
+
+typedef struct RecurrentGradient {
+  const double* dy; /* of the step's output */
+  double* dh;       /* in: of h from the step behind; out: of h', but for the recurrent product */
+  double* dc;       /* the same of c */
+  double* dx;       /* of the step's input */
+} RecurrentGradient;
+
+#endif /* DEEPBENCH_CUDA_KERNELS_RECURRENCE_H_ */

@@ -1,0 +1,195 @@
+// Steps of a recurrent layer, forward and back, in double.
+#include "ops/rnn/composition.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "check.hpp"
+#include "cublas/handle.hpp"
+#include "ops/rnn/scaling.hpp"
+
+namespace deepbench::cuda {
+namespace {
+
+constexpr uint32_t kStepThreads = 256;
+
+struct Counts {
+  int64_t sequence, states, weights, biases, gates;  // in elements
+  bool is_lstm, is_gru, is_backward;
+
+  explicit Counts(const Rnn& rnn)
+      : sequence(rnn.sequence()),
+        states(rnn.states()),
+        weights(rnn.weights()),
+        biases(rnn.biases() * rnn.hidden),
+        gates(rnn.gates() * rnn.sequence()),
+        is_lstm(rnn.cell == "lstm"),
+        is_gru(rnn.cell == "gru"),
+        is_backward(!rnn.is_forward()) {}
+  int64_t h() const { return sequence + states; }
+  int64_t c() const { return is_lstm ? h() : 0; }
+  int64_t aside() const { return is_gru ? sequence : 0; }
+  int64_t dy() const { return is_backward ? sequence : 0; }
+  int64_t dx() const { return is_backward ? sequence : 0; }
+  int64_t dh() const { return is_backward ? states : 0; }
+};
+
+// Far more than rounding does to a step, far less than what another layer gives: forward passes are
+// verified by rows of their own.
+double tolerance(const Rnn& rnn) {
+  const double narrow = rnn.precision.output_roundoff > kRoundoffFloat
+                            ? rnn.precision.output_roundoff
+                            : rnn.precision.input_roundoff;
+  return 16 * narrow + 8 * std::sqrt(double(rnn.hidden)) * kRoundoffFloat + 1.0 / (1 << 14);
+}
+
+Buffer doubles(int64_t count) { return Buffer(uint64_t(count) * sizeof(double)); }
+
+}  // namespace
+
+Composition::Composition(const Rnn& rnn, Inputs inputs, uint64_t seed, Stream& stream)
+    : rnn_(rnn),
+      inputs_(inputs),
+      seed_(seed),
+      stream_(stream),
+      cell_(rnn.cell == "lstm"  ? CELL_LSTM
+            : rnn.cell == "gru" ? CELL_GRU
+                                : CELL_VANILLA),
+      handle_(cublas_handle(stream)),
+      forward_(function("rnn", "recurrent_forward", stream)),
+      backward_(function("rnn", "recurrent_backward", stream)) {
+  const Counts count(rnn);
+  x_ = doubles(count.sequence), u_ = doubles(count.weights), b_ = doubles(count.biases);
+  dy_ = doubles(count.dy()), h_ = doubles(count.h()), c_ = doubles(count.c());
+  gates_ = doubles(count.gates), aside_ = doubles(count.aside());
+  dh_ = doubles(count.dh()), dc_ = doubles(count.dh()), dx_ = doubles(count.dx());
+  output_ = doubles(rnn.outputs());
+  fill(x_, Rnn::kStreamX, Rnn::kScale);
+  fill(u_, Rnn::kStreamU, rnn.recurrent_scale());
+  fill(b_, Rnn::kStreamB, Rnn::kScale);
+  fill(dy_, Rnn::kStreamDy, Rnn::kScale);
+  fill(h_, Rnn::kStreamH0, Rnn::kScale);
+  fill(c_, Rnn::kStreamC0, Rnn::kScale);
+  shape_.block_x = kStepThreads;
+  shape_.grid_x = uint32_t((uint64_t(count.states) + kStepThreads - 1) / kStepThreads);
+}
+
+uint64_t Composition::needed_bytes(const Rnn& rnn) {
+  const Counts count(rnn);
+  const int64_t parts[] = {count.sequence, count.weights, count.biases, count.dy(),
+                           count.h(),      count.c(),     count.gates,  count.aside(),
+                           2 * count.dh(), count.dx(),    rnn.outputs()};
+  uint64_t elements = 0;
+  for (const int64_t part : parts) elements = saturating_add(elements, uint64_t(part));
+  // Of operands on their way into double there is one at a time.
+  const int64_t largest = std::max(count.sequence, count.weights);
+  return saturating_add(saturating_multiply(elements, sizeof(double)),
+                        saturating_multiply(uint64_t(largest), sizeof(float)));
+}
+
+// The first elements of the buffer's stream; of h and c those of the initial state.
+void Composition::fill(const Buffer& to, uint32_t stream_number, double scale) const {
+  const bool is_state = stream_number == Rnn::kStreamH0 || stream_number == Rnn::kStreamC0;
+  const uint64_t count = is_state ? uint64_t(rnn_.states()) : to.bytes() / sizeof(double);
+  if (to.bytes() == 0) return;
+  const Buffer narrow(count * uint64_t(size_of(rnn_.precision.a)));
+  fill_scaled(narrow.data(), rnn_.precision.a, count, inputs_, seed_, stream_number, scale,
+              stream_);
+  widen(narrow.data(), rnn_.precision.a, count, at(to, 0), stream_);
+}
+
+void Composition::multiply(int64_t m, int64_t n, int64_t k, const Factor& a, const Factor& b,
+                           double beta, double* c, int64_t leading) const {
+  const double one = 1;
+  const auto operation = [](bool transposed) {
+    return transposed ? nvidia::CUBLAS_OP_T : nvidia::CUBLAS_OP_N;
+  };
+  CUDA_CHECK(cublas().cublasGemmEx(handle_, operation(a.transposed), operation(b.transposed),
+                                   int(m), int(n), int(k), &one, a.data, nvidia::CUDA_R_64F,
+                                   int(a.leading), b.data, nvidia::CUDA_R_64F, int(b.leading),
+                                   &beta, c, nvidia::CUDA_R_64F, int(leading),
+                                   nvidia::CUBLAS_COMPUTE_64F, nvidia::CUBLAS_GEMM_DEFAULT));
+}
+
+RecurrentStep Composition::step(int64_t t) const {
+  RecurrentStep step = {};
+  step.batch = uint64_t(rnn_.batch), step.hidden = uint64_t(rnn_.hidden);
+  step.b = at(b_, 0), step.x = states(x_, t);
+  step.gates = gates(t);
+  step.h_before = states(h_, t), step.h = states(h_, t + 1);
+  if (c_.bytes()) step.c_before = states(c_, t), step.c = states(c_, t + 1);
+  if (aside_.bytes()) step.aside = states(aside_, t);
+  return step;
+}
+
+// Matrices lie row by row, which to cuBLAS are their transposed: s' = U h'.
+void Composition::multiply_forward(int64_t t, int64_t steps) const {
+  multiply(row(), steps * rnn_.batch, rnn_.hidden, {at(u_, 0), rnn_.hidden, true},
+           {states(h_, t), rnn_.hidden, false}, 0, gates(t), row());
+}
+
+void Composition::forward() const {
+  for (int64_t t = 0; t < rnn_.timesteps; ++t) {
+    multiply_forward(t, 1);
+    forward_.launch(shape_, stream_.get(), cell_, step(t));
+  }
+}
+
+void Composition::repeat_forward() const {
+  multiply_forward(0, rnn_.timesteps);
+  for (int64_t t = 0; t < rnn_.timesteps; ++t) {
+    RecurrentStep repeated = step(t);
+    repeated.h = states(dx_, t);
+    forward_.launch(shape_, stream_.get(), cell_, repeated);
+  }
+}
+
+bool Composition::follow(const void* given) {
+  follows_ = false;
+  if (rnn_.is_forward() || !given) return false;
+  const auto count = uint64_t(rnn_.sequence());
+  widen(given, rnn_.precision.a, count, states(h_, 1), stream_);
+  repeat_forward();
+  follows_ = all_near(at(dx_, 0), states(h_, 1), count, tolerance(rnn_), stream_);
+  return follows_;
+}
+
+void Composition::backward(int64_t t) const {
+  const RecurrentGradient gradient = {states(dy_, t), at(dh_, 0), at(dc_, 0), states(dx_, t)};
+  backward_.launch(shape_, stream_.get(), cell_, step(t), gradient);
+  multiply(rnn_.hidden, rnn_.batch, row(), {at(u_, 0), rnn_.hidden, false},
+           {gates(t), row(), false}, 1, at(dh_, 0), rnn_.hidden);
+}
+
+void Composition::run() const {
+  if (follows_)
+    repeat_forward();
+  else
+    forward();
+  if (!rnn_.is_forward()) {
+    for (const Buffer* zero : {&dh_, &dc_})
+      CUDA_CHECK(cudart().cudaMemsetAsync(zero->data(), 0, zero->bytes(), stream_.get()));
+    for (int64_t t = rnn_.timesteps; t-- > 0;) backward(t);
+  }
+  finish();
+}
+
+// The output in its order; dU from all steps at once.
+void Composition::finish() const {
+  double* to = output();
+  const auto put = [&](const double* from, int64_t count) {
+    CUDA_CHECK(cudart().cudaMemcpyAsync(to, from, uint64_t(count) * sizeof(double),
+                                        nvidia::cudaMemcpyDeviceToDevice, stream_.get()));
+    to += count;
+  };
+  if (rnn_.is_forward()) put(states(h_, 1), rnn_.sequence());
+  if (rnn_.has_data_gradient()) {
+    put(at(dx_, 0), rnn_.sequence());
+    put(at(dh_, 0), rnn_.states());
+  }
+  if (rnn_.has_weight_gradient())
+    multiply(rnn_.hidden, row(), rnn_.timesteps * rnn_.batch, {at(h_, 0), rnn_.hidden, false},
+             {gates(0), row(), true}, 0, to, rnn_.hidden);
+}
+
+}  // namespace deepbench::cuda

@@ -1,0 +1,75 @@
+// A recurrent layer and its gradients in double on the device: cuBLAS' products and our own
+// pointwise kernels (kernels/rnn.cu).
+#pragma once
+
+#include <cstdint>
+
+#include "buffer.hpp"
+#include "deepbench/ops/rnn/rnn.hpp"
+#include "kernels/jit.hpp"
+#include "kernels/recurrence.h"
+#include "nvidia/cublas.hpp"
+#include "operand.hpp"
+#include "stream.hpp"
+
+namespace deepbench::cuda {
+
+class Composition {
+ public:
+  // Operands hold fill.h's elements as the problem's precision stores them. Inputs are skipped.
+  Composition(const Rnn& rnn, Inputs inputs, uint64_t seed, Stream& stream);
+
+  static uint64_t needed_bytes(const Rnn& rnn);
+
+  // Starts gradients from h(t), stored as the problem's precision stores them, if each is the
+  // successor of the one before up to rounding; otherwise from a forward pass of its own.
+  bool follow(const void* states);
+
+  // All of the phase, given to the stream. The output, in rnn.hpp's order, is at output().
+  void run() const;
+  double* output() const { return at(output_, 0); }
+
+ private:
+  static double* at(const Buffer& buffer, int64_t index) {
+    return reinterpret_cast<double*>(buffer.data()) + index;
+  }
+  void fill(const Buffer& to, uint32_t stream_number, double scale) const;
+
+  int64_t row() const { return rnn_.gates() * rnn_.hidden; }  // all gates of a sequence
+  double* states(const Buffer& buffer, int64_t t) const { return at(buffer, t * rnn_.states()); }
+  double* gates(int64_t t) const { return at(gates_, t * rnn_.batch * row()); }
+  RecurrentStep step(int64_t t) const;
+  // s of `steps` steps from t on.
+  void multiply_forward(int64_t t, int64_t steps) const;
+  void forward() const;
+  // All steps from the states that are followed; what they give is left where dx will be.
+  void repeat_forward() const;
+  void backward(int64_t t) const;
+  void finish() const;
+
+  // Column-major C = op(A) op(B) + beta C.
+  struct Factor {
+    const double* data;
+    int64_t leading;
+    bool transposed;
+  };
+  void multiply(int64_t m, int64_t n, int64_t k, const Factor& a, const Factor& b, double beta,
+                double* c, int64_t leading) const;
+
+  Rnn rnn_;
+  Inputs inputs_;
+  uint64_t seed_;
+  Stream& stream_;
+  int32_t cell_;
+  nvidia::cublasHandle_t handle_;
+  const Function &forward_, &backward_;
+  Shape shape_;
+  Buffer x_, u_, b_, dy_;
+  Buffer h_, c_;          // [t][n][unit], the initial state first
+  Buffer gates_, aside_;  // [t][n][gate][unit], [t][n][unit]
+  Buffer dh_, dc_, dx_;
+  Buffer output_;
+  bool follows_ = false;  // h is that of a kernel that is followed
+};
+
+}  // namespace deepbench::cuda

@@ -1,0 +1,213 @@
+// Recurrent layers through cuDNN: prepared calls of its forward pass and of each gradient.
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "check.hpp"
+#include "cudnn/handle.hpp"
+#include "event.hpp"
+#include "implementation.hpp"
+#include "ops/rnn/layer_checks.hpp"
+#include "ops/rnn/operands.hpp"
+#include "ops/rnn/plan.hpp"
+
+namespace deepbench::cuda {
+namespace dnn {
+namespace {
+
+constexpr double kSpanOfBatchNs = 400e3;
+
+// cuDNN's calls on one copy of the operands.
+class Passes {
+ public:
+  Passes(const LayerPlan& plan, const LayerOperands& operands, Stream& stream)
+      : plan_(plan),
+        operands_(operands),
+        workspace_(plan.workspace_bytes),
+        lengths_(uint64_t(plan.storage.rnn.batch) * sizeof(int32_t)),
+        library_(cudnn()),
+        handle_(cudnn_handle(stream)) {
+    const std::vector<int32_t> lengths(size_t(rnn().batch), int32_t(rnn().timesteps));
+    CUDA_CHECK(cudart().cudaMemcpyAsync(lengths_.data(), lengths.data(), lengths_.bytes(),
+                                        nvidia::cudaMemcpyHostToDevice, stream.get()));
+    stream.synchronize();
+  }
+
+  void forward(uint64_t copy) const {
+    const auto mode =
+        rnn().is_training() ? nvidia::CUDNN_FWD_MODE_TRAINING : nvidia::CUDNN_FWD_MODE_INFERENCE;
+    CUDA_CHECK(library_.cudnnRNNForward(
+        handle_, layer(), mode, lengths(), sequence(), at(LayerPart::kX, copy), sequence(),
+        at(LayerPart::kY, copy), state(), at(LayerPart::kH0, copy), nullptr, state(),
+        at(LayerPart::kC0, copy), nullptr, weight_bytes(), at(LayerPart::kWeights, copy),
+        workspace_.bytes(), workspace_.data(), reserve_bytes(), at(LayerPart::kReserve, copy)));
+  }
+
+  void backward_data(uint64_t copy) const {
+    CUDA_CHECK(library_.cudnnRNNBackwardData_v8(
+        handle_, layer(), lengths(), sequence(), at(LayerPart::kY, copy), at(LayerPart::kDy, copy),
+        sequence(), at(LayerPart::kDx, copy), state(), at(LayerPart::kH0, copy), nullptr,
+        at(LayerPart::kDh0, copy), state(), at(LayerPart::kC0, copy), nullptr, nullptr,
+        weight_bytes(), at(LayerPart::kWeights, copy), workspace_.bytes(), workspace_.data(),
+        reserve_bytes(), at(LayerPart::kReserve, copy)));
+  }
+
+  void backward_weights(uint64_t copy) const {
+    CUDA_CHECK(library_.cudnnRNNBackwardWeights_v8(
+        handle_, layer(), nvidia::CUDNN_WGRAD_MODE_ADD, lengths(), sequence(),
+        at(LayerPart::kX, copy), state(), at(LayerPart::kH0, copy), sequence(),
+        at(LayerPart::kY, copy), weight_bytes(), at(LayerPart::kDWeights, copy), workspace_.bytes(),
+        workspace_.data(), reserve_bytes(), at(LayerPart::kReserve, copy)));
+  }
+
+ private:
+  const Rnn& rnn() const { return plan_.storage.rnn; }
+  void* at(LayerPart part, uint64_t copy) const { return operands_.at(part, copy); }
+  nvidia::cudnnRNNDescriptor_t layer() const { return plan_.descriptors->layer(); }
+  nvidia::cudnnRNNDataDescriptor_t sequence() const { return plan_.descriptors->sequence(); }
+  nvidia::cudnnTensorDescriptor_t state() const { return plan_.descriptors->state(); }
+  const int32_t* lengths() const { return reinterpret_cast<const int32_t*>(lengths_.data()); }
+  uint64_t weight_bytes() const { return plan_.storage.weights.bytes; }
+  uint64_t reserve_bytes() const { return plan_.storage.reserve_bytes; }
+
+  const LayerPlan& plan_;
+  const LayerOperands& operands_;
+  Buffer workspace_, lengths_;
+  const nvidia::Cudnn& library_;
+  nvidia::cudnnHandle_t handle_;
+};
+
+class LayerCall final : public LibraryCall {
+ public:
+  LayerCall(LayerPlan plan, const LayerOperands& operands, Stream& stream)
+      : plan_(std::move(plan)), operands_(operands), passes_(plan_, operands, stream) {}
+
+  void enqueue(uint64_t copy) override {
+    if (rnn().is_forward())
+      passes_.forward(copy);
+    else if (rnn().has_data_gradient())
+      passes_.backward_data(copy);
+    else
+      passes_.backward_weights(copy);
+  }
+
+  // The passes that a gradient needs before it, on copy 0, and a first call: some of the library's
+  // kernels are loaded by it, and memory taken, which a capture does not allow. Returns how many
+  // calls may work on one reserve space before it is brought back: as many as a batch has.
+  int64_t pass_before(Stream& stream) {
+    passes_.forward(0);
+    if (rnn().is_forward()) return 1;
+    passes_.backward_data(0);
+    if (rnn().has_weight_gradient()) {
+      passes_.backward_weights(0);
+      return 1;
+    }
+    const double call_ns = time_backward_data(stream);
+    passes_.forward(0);
+    return std::max<int64_t>(1, int64_t(std::ceil(kSpanOfBatchNs / call_ns)));
+  }
+
+  // All copies have the same.
+  const void* kept_states() const override {
+    return rnn().is_forward() ? nullptr : operands_.at(LayerPart::kY, 0);
+  }
+
+  void describe(plugin::Sink& sink) const override {
+    sink.text("library", "cudnn " + report<nvidia::Cudnn>().version);
+    sink.text("algorithm", plan_.algorithm);
+    sink.integer("workspace_bytes", int64_t(plan_.workspace_bytes));
+    sink.real("planning_ns", plan_.planning_ns);
+    sink.text("note.inputs",
+              "the inputs' product is skipped: x has as many numbers a step as the layer has "
+              "units, which are added to every gate");
+    describe_rounding(sink);
+    if (rnn().has_data_gradient())
+      sink.text("note.backward",
+                "a call changes the reserve space that it works on: it is brought back between "
+                "batches, outside the time; further calls of a batch find what the one before "
+                "left");
+    if (rnn().has_weight_gradient())
+      sink.text("note.backward",
+                "cuDNN adds to the weights' gradient, which is set to zero outside the time; the "
+                "passes before it are outside the time, too");
+  }
+
+ private:
+  const Rnn& rnn() const { return plan_.storage.rnn; }
+
+  double time_backward_data(Stream& stream) {
+    const Event begin, end;
+    begin.record(stream.get());
+    passes_.backward_data(0);
+    end.record(stream.get());
+    stream.synchronize();
+    return std::max(1.0, end.elapsed_ns(begin));
+  }
+
+  // As seen by comparing outputs with what exact sums give: the library does not say.
+  void describe_rounding(plugin::Sink& sink) const {
+    const bool is_persistent = plan_.algorithm != "standard";
+    const bool is_narrow = plan_.storage.type != DEEPBENCH_F32;
+    const std::string type(rnn().precision.name);
+    if (is_narrow) sink.text("sums", type);
+    if (is_narrow && rnn().cell == "gru") sink.text("gates", type);
+    const bool is_static = plan_.algorithm.rfind("persist_static", 0) == 0;
+    if (is_narrow && is_static && rnn().cell != "lstm") {
+      sink.text("partial_sums", type);
+      sink.text("note.sums", "parts of a recurrent sum are kept in " + type +
+                                 " before they are added up, though sums in float are asked for");
+    }
+    if (!is_narrow && is_persistent && rnn().cell != "vanilla") sink.text("activations", "fast");
+  }
+
+  LayerPlan plan_;
+  const LayerOperands& operands_;
+  Passes passes_;
+};
+
+class CudnnRnn final : public Implementation {
+ public:
+  LibraryFacts library() override {
+    const LibraryReport& found = report<nvidia::Cudnn>();
+    return {found.version, found.path, found.reason};
+  }
+
+  void supports(const plugin::Problem& problem, const plugin::Options& options) override {
+    plan_layer(skipping_rnn(problem), options);
+  }
+
+  uint64_t memory_needed(const plugin::Problem& problem, const plugin::Options& options) override {
+    const LayerPlan plan = plan_layer(skipping_rnn(problem), options);
+    const plugin::CopyPlan copies = plan_copies(plan.storage.touched_bytes(), options);
+    return saturating_add(plan.storage.needed_bytes(copies), plan.workspace_bytes);
+  }
+
+  std::vector<std::string> candidates(const plugin::Problem& problem,
+                                      const plugin::Options& options) override {
+    return layer_candidates(skipping_rnn(problem), options);
+  }
+
+  std::unique_ptr<plugin::Kernel> prepare(const plugin::Problem& problem,
+                                          const plugin::Options& options) override {
+    LayerPlan plan = plan_layer(skipping_rnn(problem), options);
+    Stream& stream = Stream::of(options.device);
+    const plugin::CopyPlan copies = plan_copies(plan.storage.touched_bytes(), options);
+    auto operands = std::make_unique<LayerOperands>(
+        plan.storage, copies, inputs_named(options.inputs), options.seed, stream);
+    auto call = std::make_unique<LayerCall>(std::move(plan), *operands, stream);
+    const int64_t calls = call->pass_before(stream);
+    operands->keep_passes(calls);
+    stream.synchronize();
+    return std::make_unique<PreparedKernel>(stream, copies, std::move(operands), std::move(call));
+  }
+};
+
+}  // namespace
+}  // namespace dnn
+
+Implementation& cudnn_rnn() {
+  static auto* implementation = new dnn::CudnnRnn();
+  return *implementation;
+}
+
+}  // namespace deepbench::cuda

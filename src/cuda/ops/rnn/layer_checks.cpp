@@ -1,0 +1,41 @@
+// Reasons why a recurrent layer cannot run.
+#include "ops/rnn/layer_checks.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+
+#include "requirements.hpp"
+
+namespace deepbench::cuda {
+
+Rnn skipping_rnn(const plugin::Problem& problem) {
+  Rnn rnn = rnn_problem(problem);
+  rnn.inputs = rnn.hidden;
+  return rnn;
+}
+
+void require_skipping_layer(const Rnn& rnn) {
+  require_our_kernels("rnn");
+  if (rnn.cell == "gru_reset_before")
+    plugin::unsupported("cuDNN's gru resets after the product: cell=gru");
+  if (rnn.hidden == 1)
+    plugin::unsupported(
+        "inputs are skipped here, which of a layer of one unit cannot be told from one input");
+  const deepbench_type type = rnn.precision.a;
+  if (type != DEEPBENCH_F32 && type != DEEPBENCH_F16 && type != DEEPBENCH_BF16)
+    plugin::unsupported("cuDNN has no recurrent layers in " + std::string(rnn.precision.name));
+}
+
+void require_layer(const Rnn& rnn, const plugin::Options& options) {
+  require_skipping_layer(rnn);
+  require_units(rnn.precision, options.device);
+  if (rnn.phase == "bwd")
+    plugin::unsupported(
+        "cuDNN computes the two gradients in two calls: phase=bwd_data and phase=bwd_weights");
+  if (std::max({rnn.hidden * rnn.batch, rnn.timesteps, rnn.batch * rnn.timesteps}) >
+      std::numeric_limits<int32_t>::max())
+    plugin::unsupported("cuDNN takes dimensions and strides of 32 bits");
+}
+
+}  // namespace deepbench::cuda

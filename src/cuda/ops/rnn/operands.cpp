@@ -1,0 +1,185 @@
+// Filling, restoring, poisoning and reading the operands of a recurrent layer.
+#include "ops/rnn/operands.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "check.hpp"
+#include "ops/rnn/scaling.hpp"
+
+namespace deepbench::cuda {
+namespace {
+
+constexpr int64_t kMostCallsInRange = 1 << 20;
+constexpr double kHalfRange = 65504;
+
+}  // namespace
+
+LayerOperands::LayerOperands(const LayerStorage& storage, const plugin::CopyPlan& plan,
+                             Inputs inputs, uint64_t seed, Stream& stream)
+    : storage_(storage),
+      inputs_(inputs),
+      seed_(seed),
+      stream_(stream),
+      restore_every_(calls_in_range()) {
+  for (const LayerPart part : kLayerParts)
+    copies(part) = Copies(storage.bytes(part), storage.copies_of(part, plan));
+  fill_part(LayerPart::kX, Rnn::kStreamX);
+  fill_part(LayerPart::kH0, Rnn::kStreamH0);
+  fill_part(LayerPart::kC0, Rnn::kStreamC0);
+  fill_part(LayerPart::kDy, Rnn::kStreamDy);
+  fill_weights();
+  if (storage.bytes(LayerPart::kReserve)) copies(LayerPart::kReserve).clear(stream);
+  if (storage.rnn.has_weight_gradient()) {
+    first_ = Buffer(storage.weights.bytes);
+    CUDA_CHECK(cudart().cudaMemsetAsync(first_.data(), 0, first_.bytes(), stream.get()));
+    negate(first_.data(), storage.type, elements(LayerPart::kDWeights), stream);
+  }
+  poison();
+  stream.synchronize();
+}
+
+void* LayerOperands::at(LayerPart part, uint64_t copy) const {
+  const Copies& all = copies(part);
+  return all.bytes() == 0 ? nullptr : all.at(all.count() == 1 ? 0 : copy);
+}
+
+void LayerOperands::copy(void* to, const void* from, uint64_t bytes) const {
+  CUDA_CHECK(
+      cudart().cudaMemcpyAsync(to, from, bytes, nvidia::cudaMemcpyDeviceToDevice, stream_.get()));
+}
+
+void LayerOperands::fill_part(LayerPart part, uint32_t stream_number) {
+  if (storage_.bytes(part) == 0) return;
+  fill_scaled(at(part, 0), storage_.type, elements(part), inputs_, seed_, stream_number,
+              Rnn::kScale, stream_);
+  copies(part).replicate(stream_);
+}
+
+void LayerOperands::fill_weights() {
+  const Rnn& rnn = storage_.rnn;
+  CUDA_CHECK(cudart().cudaMemsetAsync(at(LayerPart::kWeights, 0), 0, storage_.weights.bytes,
+                                      stream_.get()));
+  fill_blocks(Rnn::kStreamU, rnn.recurrent_scale(), uint64_t(rnn.hidden * rnn.hidden),
+              storage_.weights.u);
+  fill_blocks(Rnn::kStreamB, Rnn::kScale, uint64_t(rnn.hidden), storage_.weights.b);
+  copies(LayerPart::kWeights).replicate(stream_);
+}
+
+// Blocks that follow one another as the problem counts them, each to its place.
+void LayerOperands::fill_blocks(uint32_t stream_number, double scale, uint64_t block_elements,
+                                const std::vector<uint64_t>& places) {
+  const uint64_t bytes = block_elements * storage_.element_bytes();
+  const Buffer plain(bytes * places.size());
+  fill_scaled(plain.data(), storage_.type, block_elements * places.size(), inputs_, seed_,
+              stream_number, scale, stream_);
+  auto* const weights = static_cast<std::byte*>(at(LayerPart::kWeights, 0));
+  for (size_t i = 0; i < places.size(); ++i)
+    copy(weights + places[i], plain.data() + i * bytes, bytes);
+}
+
+void LayerOperands::keep_passes(int64_t calls_between_restores) {
+  if (!storage_.rnn.is_forward()) {
+    copies(LayerPart::kY).replicate(stream_);
+    copies(LayerPart::kReserve).replicate(stream_);
+  }
+  if (storage_.restores() && !storage_.rnn.has_weight_gradient()) {
+    first_ = Buffer(storage_.reserve_bytes);
+    copy(first_.data(), at(LayerPart::kReserve, 0), first_.bytes());
+    restore_every_ = calls_between_restores;
+  }
+  poison();
+}
+
+void LayerOperands::restore() {
+  if (!storage_.restores()) return;
+  const LayerPart part =
+      storage_.rnn.has_weight_gradient() ? LayerPart::kDWeights : LayerPart::kReserve;
+  if (first_.bytes() == 0) return;  // before keep_passes()
+  for (uint64_t i = 0; i < copies(part).count(); ++i)
+    copy(at(part, i), first_.data(), first_.bytes());
+  if (storage_.rnn.has_weight_gradient()) return;
+  poison_part(LayerPart::kDx);
+  poison_part(LayerPart::kDh0);
+}
+
+void LayerOperands::poison() {
+  if (storage_.restores()) return restore();
+  if (storage_.rnn.is_forward()) return poison_part(LayerPart::kY);
+  poison_part(LayerPart::kDx);
+  poison_part(LayerPart::kDh0);
+}
+
+void LayerOperands::poison_part(LayerPart part) const {
+  for (uint64_t i = 0; i < copies(part).count(); ++i)
+    cuda::poison(Matrix{at(part, i), storage_.type, elements(part), 1, 1, 0}, stream_);
+}
+
+std::vector<LayerOperands::Piece> LayerOperands::pieces(uint64_t copy) const {
+  const Rnn& rnn = storage_.rnn;
+  const auto piece = [&](LayerPart part) {
+    return Piece{static_cast<const std::byte*>(at(part, copy)), storage_.bytes(part)};
+  };
+  std::vector<Piece> all;
+  if (rnn.is_forward()) all.push_back(piece(LayerPart::kY));
+  if (rnn.has_data_gradient()) {
+    all.push_back(piece(LayerPart::kDx));
+    all.push_back(piece(LayerPart::kDh0));
+  }
+  if (!rnn.has_weight_gradient()) return all;
+  const uint64_t gate_bytes = uint64_t(rnn.hidden * rnn.hidden) * storage_.element_bytes();
+  for (const uint64_t place : storage_.weights.u)
+    all.push_back({piece(LayerPart::kDWeights).data + place, gate_bytes});
+  return all;
+}
+
+Matrix LayerOperands::output(void* data) const {
+  return {data, storage_.type, uint64_t(storage_.rnn.outputs()), 1, 1, 0};
+}
+
+Matrix LayerOperands::in_order(uint64_t copy, Buffer& room) const {
+  const std::vector<Piece> all = pieces(copy);
+  if (all.size() == 1) return output(const_cast<std::byte*>(all[0].data));
+  room = Buffer(uint64_t(storage_.rnn.outputs()) * storage_.element_bytes());
+  std::byte* to = room.data();
+  for (const Piece& piece : all) {
+    this->copy(to, piece.data, piece.bytes);
+    to += piece.bytes;
+  }
+  return output(room.data());
+}
+
+deepbench_scan LayerOperands::scan(uint64_t copy) const {
+  Buffer room;
+  const Matrix matrix = in_order(copy, room);
+  // The zeros that dU begins with are of one bit pattern: any of them stand for all.
+  return cuda::scan(matrix, storage_.rnn.has_weight_gradient() ? first_.data() : nullptr, stream_);
+}
+
+void LayerOperands::project(uint64_t copy, uint64_t rows, uint64_t seed, double* sums) const {
+  Buffer room;
+  cuda::project(in_order(copy, room), rows, seed, sums, stream_);
+}
+
+void LayerOperands::read(uint64_t copy, const uint64_t* indices, size_t count,
+                         double* values) const {
+  Buffer room;
+  cuda::read(in_order(copy, room), indices, count, values, stream_);
+}
+
+// Of sums of timesteps * batch products, hardly any as large as 8 times the root of that number.
+int64_t LayerOperands::calls_in_range() const {
+  if (!storage_.rnn.has_weight_gradient() || storage_.type != DEEPBENCH_F16)
+    return kMostCallsInRange;
+  const double places = double(storage_.rnn.timesteps) * double(storage_.rnn.batch);
+  return std::max<int64_t>(1, int64_t(kHalfRange / (8 * std::sqrt(places))));
+}
+
+void LayerOperands::describe(plugin::Sink& sink) const {
+  sink.integer("inputs", storage_.rnn.inputs);
+  if (!storage_.restores()) return;
+  sink.integer("in_place", 1);
+  sink.integer("restore_every", restore_every_);
+}
+
+}  // namespace deepbench::cuda

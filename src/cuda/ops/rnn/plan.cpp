@@ -1,0 +1,170 @@
+// Asking cuDNN what it can do with a layer, once for each layer and algorithm.
+#include "ops/rnn/plan.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <map>
+#include <mutex>
+
+#include "buffer.hpp"
+#include "check.hpp"
+#include "cudnn/handle.hpp"
+#include "ops/rnn/layer_checks.hpp"
+#include "prepared_kernel.hpp"
+
+namespace deepbench::cuda::dnn {
+namespace {
+
+struct NamedAlgorithm {
+  const char* name;
+  nvidia::cudnnRNNAlgo_t algorithm;
+};
+constexpr NamedAlgorithm kAlgorithms[] = {
+    {"standard", nvidia::CUDNN_RNN_ALGO_STANDARD},
+    {"persist_static", nvidia::CUDNN_RNN_ALGO_PERSIST_STATIC},
+    {"persist_static_small_h", nvidia::CUDNN_RNN_ALGO_PERSIST_STATIC_SMALL_H},
+    {"persist_dynamic", nvidia::CUDNN_RNN_ALGO_PERSIST_DYNAMIC},
+};
+constexpr size_t kMostKnown = 64;
+
+// What cuDNN says of a layer with one of its algorithms.
+struct Answer {
+  std::shared_ptr<const LayerDescriptors> descriptors;
+  nvidia::cudnnStatus_t status = nvidia::CUDNN_STATUS_SUCCESS;
+  size_t workspace_bytes = 0, reserve_bytes = 0;
+  WeightPlaces weights;
+  double planning_ns = 0;
+};
+
+// cuDNN's numbers of the layer's gates, in ours: it has gru's reset gate first.
+int linear_layer(const Rnn& rnn, int64_t gate) {
+  return rnn.cell == "gru" && gate < 2 ? int(1 - gate) : int(gate);
+}
+
+// The places depend on no memory: they are asked for beginning anywhere.
+WeightPlaces weight_places(const Rnn& rnn, const LayerDescriptors& descriptors,
+                           const Stream& stream) {
+  const Buffer anywhere(1);
+  nvidia::cudnnTensorDescriptor_t matrix = nullptr, vector = nullptr;
+  CUDA_CHECK(cudnn().cudnnCreateTensorDescriptor(&matrix));
+  CUDA_CHECK(cudnn().cudnnCreateTensorDescriptor(&vector));
+  const nvidia::cudnnHandle_t handle = cudnn_handle(stream);
+  WeightPlaces places;
+  size_t bytes = 0;
+  CUDA_CHECK(cudnn().cudnnGetRNNWeightSpaceSize(handle, descriptors.layer(), &bytes));
+  places.bytes = bytes;
+  // The first half of the linear layers takes the input, the second what was handed on.
+  const auto ask = [&](int layer, bool is_bias) {
+    void *weights = nullptr, *bias = nullptr;
+    CUDA_CHECK(cudnn().cudnnGetRNNWeightParams(handle, descriptors.layer(), 0, bytes,
+                                               anywhere.data(), layer, matrix, &weights, vector,
+                                               &bias));
+    const void* const found = is_bias ? bias : weights;
+    if (!found) plugin::failed("cuDNN does not say where it has the layer's weights");
+    return uint64_t(static_cast<const std::byte*>(found) - anywhere.data());
+  };
+  const int gates = int(rnn.gates());
+  for (int gate = 0; gate < gates; ++gate) {
+    places.u.push_back(ask(gates + linear_layer(rnn, gate), /*is_bias=*/false));
+    places.b.push_back(ask(linear_layer(rnn, gate), /*is_bias=*/true));
+  }
+  if (rnn.biases() > gates) places.b.push_back(ask(2 * gates - 1, /*is_bias=*/true));
+  cudnn().cudnnDestroyTensorDescriptor(matrix);
+  cudnn().cudnnDestroyTensorDescriptor(vector);
+  return places;
+}
+
+Answer ask(const Rnn& rnn, nvidia::cudnnRNNAlgo_t algorithm, const Stream& stream) {
+  Answer answer;
+  const auto begin = std::chrono::steady_clock::now();
+  answer.descriptors = std::make_shared<LayerDescriptors>(rnn, algorithm, stream);
+  answer.status = answer.descriptors->status();
+  if (answer.status == nvidia::CUDNN_STATUS_SUCCESS)
+    answer.status = cudnn().cudnnGetRNNTempSpaceSizes(
+        cudnn_handle(stream), answer.descriptors->layer(),
+        rnn.is_training() ? nvidia::CUDNN_FWD_MODE_TRAINING : nvidia::CUDNN_FWD_MODE_INFERENCE,
+        answer.descriptors->sequence(), &answer.workspace_bytes, &answer.reserve_bytes);
+  if (answer.status == nvidia::CUDNN_STATUS_SUCCESS)
+    answer.weights = weight_places(rnn, *answer.descriptors, stream);
+  const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - begin;
+  answer.planning_ns = took.count();
+  return answer;
+}
+
+// A row asks several times, and compiling takes seconds.
+Answer known_answer(const Rnn& rnn, const NamedAlgorithm& named, const Stream& stream) {
+  static std::mutex mutex;
+  static auto* known = new std::map<std::string, Answer>();  // outlives the library
+  const std::lock_guard<std::mutex> lock(mutex);
+  std::string key =
+      rnn.cell + " " + rnn.mode + " " + std::string(rnn.precision.name) + " " + named.name;
+  for (const int64_t number : {rnn.hidden, rnn.batch, rnn.timesteps, int64_t(stream.device())})
+    key += " " + std::to_string(number);
+  if (const auto at = known->find(key); at != known->end()) return at->second;
+  if (known->size() >= kMostKnown) known->clear();
+  return (*known)[key] = ask(rnn, named.algorithm, stream);
+}
+
+std::string layer_text(const Rnn& rnn) {
+  return rnn.cell + " with hidden=" + std::to_string(rnn.hidden) +
+         " batch=" + std::to_string(rnn.batch) + " in " + std::string(rnn.precision.name);
+}
+
+// Why this algorithm does not do the layer; empty if it does. Where cuDNN has no persistent kernels
+// of a type, it takes its standard ones without a word: the workspace tells.
+std::string refusal(const Rnn& rnn, const NamedAlgorithm& named, const Answer& answer,
+                    const Stream& stream) {
+  if (answer.status / 1000 == nvidia::CUDNN_STATUS_NOT_SUPPORTED / 1000)
+    return "cuDNN's algorithm " + std::string(named.name) + " cannot do " + layer_text(rnn) + ": " +
+           cudnn().cudnnGetErrorString(answer.status);
+  CUDA_CHECK_STATUS(cudnnGetRNNTempSpaceSizes, answer.status);
+  if (named.algorithm == nvidia::CUDNN_RNN_ALGO_STANDARD) return "";
+  const Answer standard = known_answer(rnn, kAlgorithms[0], stream);
+  if (answer.workspace_bytes != standard.workspace_bytes) return "";
+  return "cuDNN has no " + std::string(named.name) + " for " + layer_text(rnn) +
+         " and would take its standard algorithm";
+}
+
+const NamedAlgorithm& algorithm_named(const std::string& name) {
+  if (name.empty()) return kAlgorithms[0];
+  for (const NamedAlgorithm& known : kAlgorithms)
+    if (name == known.name) return known;
+  unknown_candidate("cudnn", name);
+}
+
+}  // namespace
+
+LayerPlan plan_layer(const Rnn& rnn, const plugin::Options& options) {
+  require_layer(rnn, options);
+  const NamedAlgorithm& named = algorithm_named(options.candidate);
+  const Stream& stream = Stream::of(options.device);
+  const Answer answer = known_answer(rnn, named, stream);
+  if (const std::string reason = refusal(rnn, named, answer, stream); !reason.empty())
+    plugin::unsupported(reason);
+  LayerPlan plan;
+  plan.algorithm = named.name;
+  plan.descriptors = answer.descriptors;
+  plan.workspace_bytes = answer.workspace_bytes;
+  plan.planning_ns = answer.planning_ns;
+  plan.storage.rnn = rnn;
+  plan.storage.type = rnn.precision.a;
+  plan.storage.weights = answer.weights;
+  plan.storage.reserve_bytes = answer.reserve_bytes;
+  plan.storage.changes_reserve = true;
+  return plan;
+}
+
+std::vector<std::string> layer_candidates(const Rnn& rnn, const plugin::Options& options) {
+  require_layer(rnn, options);
+  const Stream& stream = Stream::of(options.device);
+  std::vector<std::string> names;
+  for (const NamedAlgorithm& named : kAlgorithms) {
+    if (options.limit > 0 && named.algorithm == nvidia::CUDNN_RNN_ALGO_PERSIST_DYNAMIC) continue;
+    if (refusal(rnn, named, known_answer(rnn, named, stream), stream).empty())
+      names.push_back(named.name);
+  }
+  return names;
+}
+
+}  // namespace deepbench::cuda::dnn

@@ -1,0 +1,110 @@
+// The library "reference": a recurrent layer and its gradients in double, which verification of
+// large gradients asks for, and nobody else does.
+#include "implementation.hpp"
+#include "libraries.hpp"
+#include "ops/rnn/composition.hpp"
+#include "ops/rnn/layer_checks.hpp"
+#include "prepared_kernel.hpp"
+
+namespace deepbench::cuda {
+namespace {
+
+constexpr const char* kOnlyCandidate = "composition";
+
+class ReferenceOperands final : public Operands {
+ public:
+  ReferenceOperands(const Rnn& rnn, const plugin::Options& options, Stream& stream)
+      : rnn_(rnn),
+        composition_(rnn, inputs_named(options.inputs), options.seed, stream),
+        stream_(stream) {
+    poison();
+    stream.synchronize();
+  }
+
+  const Rnn& rnn() const { return rnn_; }
+  Composition& composition() { return composition_; }
+
+  void describe(plugin::Sink& sink) const override { sink.integer("inputs", rnn_.inputs); }
+  void poison() override { cuda::poison(output(), stream_); }
+  deepbench_scan scan(uint64_t) const override { return cuda::scan(output(), nullptr, stream_); }
+  void project(uint64_t, uint64_t rows, uint64_t seed, double* sums) const override {
+    cuda::project(output(), rows, seed, sums, stream_);
+  }
+  void read(uint64_t, const uint64_t* indices, size_t count, double* values) const override {
+    cuda::read(output(), indices, count, values, stream_);
+  }
+
+ private:
+  Matrix output() const {
+    return {composition_.output(), DEEPBENCH_F64, uint64_t(rnn_.outputs()), 1, 1, 0};
+  }
+
+  Rnn rnn_;
+  Composition composition_;
+  Stream& stream_;
+};
+
+class ReferenceCall final : public LibraryCall {
+ public:
+  explicit ReferenceCall(ReferenceOperands& operands) : operands_(operands) {}
+
+  void enqueue(uint64_t) override { operands_.composition().run(); }
+
+  bool follow(const LibraryCall& other) override {
+    return operands_.composition().follow(other.kept_states());
+  }
+
+  void describe(plugin::Sink& sink) const override {
+    sink.text("library", "reference");
+    sink.text("algorithm", kOnlyCandidate);
+    sink.integer("workspace_bytes", int64_t(Composition::needed_bytes(operands_.rnn())));
+  }
+
+ private:
+  ReferenceOperands& operands_;
+};
+
+// One copy, whatever the cache regime: its time is nobody's concern.
+class ReferenceRnn final : public Implementation {
+ public:
+  LibraryFacts library() override {
+    const LibraryReport& found = report<nvidia::Cublas>();
+    return {"1", "", found.reason};
+  }
+
+  void supports(const plugin::Problem& problem, const plugin::Options& options) override {
+    require_skipping_layer(skipping_rnn(problem));
+    if (!options.candidate.empty() && options.candidate != kOnlyCandidate)
+      unknown_candidate("reference", options.candidate);
+  }
+
+  uint64_t memory_needed(const plugin::Problem& problem, const plugin::Options& options) override {
+    supports(problem, options);
+    return Composition::needed_bytes(skipping_rnn(problem));
+  }
+
+  std::vector<std::string> candidates(const plugin::Problem& problem,
+                                      const plugin::Options& options) override {
+    supports(problem, options);
+    return {kOnlyCandidate};
+  }
+
+  std::unique_ptr<plugin::Kernel> prepare(const plugin::Problem& problem,
+                                          const plugin::Options& options) override {
+    supports(problem, options);
+    Stream& stream = Stream::of(options.device);
+    auto operands = std::make_unique<ReferenceOperands>(skipping_rnn(problem), options, stream);
+    auto call = std::make_unique<ReferenceCall>(*operands);
+    return std::make_unique<PreparedKernel>(stream, plugin::CopyPlan{}, std::move(operands),
+                                            std::move(call));
+  }
+};
+
+}  // namespace
+
+Implementation& reference_rnn() {
+  static auto* implementation = new ReferenceRnn();
+  return *implementation;
+}
+
+}  // namespace deepbench::cuda

@@ -1,0 +1,295 @@
+// Recurrent layers on the device through cuDNN and through the reference: every cell, phase, mode,
+// precision and algorithm against loops in double; outputs scanned, projected and repeated; what is
+// brought back between calls; what is refused and why.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "../ops/naive_rnn.hpp"
+#include "gpu.hpp"
+#include "kernel_run.hpp"
+
+namespace deepbench::cuda_test {
+namespace {
+
+constexpr const char* kCells[] = {"vanilla", "lstm", "gru"};
+constexpr const char* kLayerPrecisions[] = {"float", "tf32", "half", "bfloat16"};
+
+struct LayerSizes {
+  int64_t hidden, batch, timesteps;
+};
+constexpr LayerSizes kSmall = {64, 3, 5};
+
+struct Layer {
+  std::string cell, phase = "fwd", mode = "training", precision = "float";
+  LayerSizes sizes = kSmall;
+
+  std::string text() const {
+    return "cell=" + cell + " hidden=" + std::to_string(sizes.hidden) +
+           " batch=" + std::to_string(sizes.batch) +
+           " timesteps=" + std::to_string(sizes.timesteps) + " phase=" + phase + " mode=" + mode +
+           " precision=" + precision;
+  }
+  Rnn rnn() const {
+    Rnn rnn;
+    rnn.cell = cell, rnn.phase = phase, rnn.mode = mode;
+    rnn.hidden = rnn.inputs = sizes.hidden, rnn.batch = sizes.batch;
+    rnn.timesteps = sizes.timesteps;
+    rnn.precision = precision_info(precision);
+    return rnn;
+  }
+};
+
+class LayerRun : public KernelRun {
+ public:
+  LayerRun(const Layer& layer, const std::string& options)
+      : KernelRun("rnn", layer.text(), options) {}
+};
+
+std::vector<double> exact(const Layer& layer) {
+  testing::NaiveRnn<double> naive(layer.rnn(), kSeed);
+  return layer.rnn().is_forward() ? naive.forward() : naive.backward();
+}
+
+// Random roundings of sums that are handed on; 16 of a narrow type, 2^-17 for fast activations.
+double roundoff_of(const Layer& layer) {
+  if (layer.precision == "half" || layer.precision == "tf32") return 16 * kRoundoffHalf;
+  if (layer.precision == "bfloat16") return 16 * kRoundoffBfloat16;
+  const LayerSizes& s = layer.sizes;
+  return 8 * std::sqrt(double(s.hidden + s.timesteps * s.batch)) * kRoundoffFloat + 1.0 / (1 << 17);
+}
+
+uint64_t count_wrong(const std::vector<double>& got, const std::vector<double>& expected,
+                     double roundoff) {
+  uint64_t wrong = got.size() != expected.size();
+  for (size_t i = 0; i < std::min(got.size(), expected.size()); ++i)
+    wrong += !(std::abs(got[i] - expected[i]) <= roundoff * (1 + std::abs(expected[i])));
+  return wrong;
+}
+
+// A narrow sum on the other side of ReLU's kink makes the gradients that follow from it wrong.
+uint64_t may_be_wrong(const Layer& layer, uint64_t outputs) {
+  const bool has_kink = layer.cell == "vanilla" && layer.phase != "fwd";
+  return has_kink && layer.precision != "float" ? outputs / 4 : 0;
+}
+
+// One call on poisoned outputs, all of them compared; then the same again, bit for bit.
+void check_layer(const Layer& layer, const std::string& options) {
+  const std::string problem = layer.text();
+  CAPTURE(problem);
+  CAPTURE(options);
+  LayerRun run(layer, options);
+  INFO(run.error());
+  REQUIRE(run.status() == DEEPBENCH_OK);
+  const auto outputs = uint64_t(layer.rnn().outputs());
+  CHECK(run.scan().untouched == outputs);
+  CHECK(run.call(1).count == 1);
+  const deepbench_scan scan = run.scan();
+  CHECK(scan.count == outputs);
+  CHECK(scan.untouched == 0);
+  CHECK(scan.non_finite == 0);
+  const std::vector<double> first = run.read(outputs);
+  CHECK(count_wrong(first, exact(layer), roundoff_of(layer)) <= may_be_wrong(layer, outputs));
+  const bool in_place = run.describe().text("in_place") == "1";
+  run.poison();
+  run.call(in_place ? 1 : 3);
+  CHECK(run.read(outputs) == first);
+}
+
+std::vector<Layer> phases_of(const std::string& cell, const std::string& precision,
+                             const LayerSizes& sizes) {
+  return {{cell, "fwd", "training", precision, sizes},
+          {cell, "fwd", "inference", precision, sizes},
+          {cell, "bwd_data", "training", precision, sizes},
+          {cell, "bwd_weights", "training", precision, sizes}};
+}
+
+TEST_CASE("gpu: rnn: every cell, phase, mode, precision and algorithm") {
+  REQUIRE_GPU();
+  for (const std::string precision : kLayerPrecisions)
+    for (const std::string cell : kCells)
+      for (const LayerSizes& sizes : {kSmall, LayerSizes{128, 8, 3}, LayerSizes{33, 1, 4}})
+        for (const Layer& layer : phases_of(cell, precision, sizes)) {
+          const std::string problem = layer.text();
+          CAPTURE(problem);
+          const auto ids = Asked("rnn", problem, "library=cudnn limit=32").candidates();
+          REQUIRE_FALSE(ids.empty());
+          CHECK(ids[0] == "standard");
+          for (const std::string& id : ids) check_layer(layer, "library=cudnn candidate=" + id);
+        }
+}
+
+TEST_CASE("gpu: rnn: layers compiled for their problem, which best does not try") {
+  REQUIRE_GPU();
+  const Layer layer = {"gru", "bwd_data", "training", "half", kSmall};
+  const auto all = Asked("rnn", layer.text(), "").candidates();
+  const auto promising = Asked("rnn", layer.text(), "limit=32").candidates();
+  CHECK(std::count(all.begin(), all.end(), "persist_dynamic") == 1);
+  CHECK(std::count(promising.begin(), promising.end(), "persist_dynamic") == 0);
+  check_layer(layer, "candidate=persist_dynamic");
+}
+
+TEST_CASE("gpu: rnn: the reference is the definition, in every phase") {
+  REQUIRE_GPU();
+  for (const std::string precision : kLayerPrecisions)
+    for (const std::string cell : kCells)
+      for (const std::string phase : {"fwd", "bwd_data", "bwd_weights", "bwd"})
+        for (const LayerSizes& sizes : {LayerSizes{24, 3, 5}, LayerSizes{33, 1, 7}}) {
+          const Layer layer = {cell, phase, "training", precision, sizes};
+          const std::string problem = layer.text();
+          CAPTURE(problem);
+          LayerRun run(layer, "library=reference");
+          INFO(run.error());
+          REQUIRE(run.status() == DEEPBENCH_OK);
+          run.call(1);
+          const auto outputs = uint64_t(layer.rnn().outputs());
+          CHECK(run.scan().untouched == 0);
+          CHECK(count_wrong(run.read(outputs), exact(layer), 1e-11) == 0);
+        }
+}
+
+// From the library's own states on, gradients are on the same side of ReLU's kink.
+TEST_CASE("gpu: rnn: a reference follows the forward pass that it is to verify, and no other") {
+  REQUIRE_GPU();
+  const auto follows = [](LayerRun& reference, const LayerRun& run) {
+    int32_t answer = -1;
+    CHECK(table().follow(reference.handle(), run.handle(), &answer) == DEEPBENCH_OK);
+    return answer == 1;
+  };
+  for (const std::string precision : kLayerPrecisions)
+    for (const std::string cell : kCells)
+      for (const std::string phase : {"bwd_data", "bwd_weights"}) {
+        const Layer layer = {cell, phase, "training", precision, kSmall};
+        const std::string problem = layer.text();
+        CAPTURE(problem);
+        LayerRun run(layer, "library=cudnn"), reference(layer, "library=reference");
+        CHECK(follows(reference, run));
+        const auto outputs = uint64_t(layer.rnn().outputs());
+        for (int turn = 0; turn < 2; ++turn) {
+          run.restore();
+          run.call(1);
+          reference.poison();
+          reference.call(1);
+          CHECK(count_wrong(run.read(outputs), reference.read(outputs), roundoff_of(layer)) == 0);
+        }
+      }
+  const Layer layer = {"gru", "bwd_data"};
+  LayerRun reference(layer, "library=reference"), other(layer, "library=cudnn seed=6");
+  CHECK_FALSE(follows(reference, other));
+  reference.call(1);
+  const auto outputs = uint64_t(layer.rnn().outputs());
+  CHECK(count_wrong(reference.read(outputs), exact(layer), 1e-11) == 0);
+  CHECK_FALSE(follows(reference, LayerRun({"gru", "fwd"}, "library=cudnn")));
+}
+
+TEST_CASE("gpu: rnn: what is compared here tells layers from nearly the same") {
+  for (const char* cell : kCells)
+    for (const char* mutant : {"gates swapped", "no input", "no inner bias", "dU without step 0",
+                               "h' gets no gradient"}) {
+      const std::string is = cell, broken = mutant;
+      if (broken == "gates swapped" && is == "vanilla") continue;
+      if (broken == "no inner bias" && is != "gru") continue;
+      CAPTURE(cell);
+      CAPTURE(mutant);
+      const Layer layer = {cell, "bwd", "training", "float", kSmall};
+      testing::NaiveRnn<double> naive(layer.rnn(), kSeed);
+      naive.mutant = mutant;
+      CHECK(count_wrong(naive.backward(), exact(layer), roundoff_of(layer)) > 0);
+    }
+}
+
+TEST_CASE("gpu: rnn: projections are those of the outputs in their order") {
+  REQUIRE_GPU();
+  constexpr uint64_t kRows = 64;
+  for (const std::string library : {"cudnn", "reference"})
+    for (const Layer& layer : phases_of("gru", "half", kSmall)) {
+      LayerRun run(layer, "library=" + library);
+      run.call(1);
+      const auto outputs = uint64_t(layer.rnn().outputs());
+      const std::vector<double> values = run.read(outputs);
+      std::vector<double> sums(kRows);
+      for (uint64_t i = 0; i < outputs; ++i)
+        sums[i % kRows] += values[i] * deepbench_weight(7, i / kRows);
+      const std::vector<double> got = run.project(kRows, 7);
+      for (uint64_t i = 0; i < kRows; ++i) CHECK(std::abs(got[i] - sums[i]) < 1e-9);
+    }
+}
+
+TEST_CASE("gpu: rnn: cold copies all give the result, and are brought back") {
+  REQUIRE_GPU();
+  for (const Layer& layer : phases_of("lstm", "half", {256, 8, 3})) {
+    const std::string problem = layer.text();
+    CAPTURE(problem);
+    LayerRun run(layer, "cache=cold");
+    const Emitted facts = run.describe();
+    if (facts.text("cold") != "rotation") continue;
+    const auto outputs = uint64_t(layer.rnn().outputs());
+    run.call(1);
+    const std::vector<double> first = run.read(outputs);
+    CHECK(count_wrong(first, exact(layer), roundoff_of(layer)) == 0);
+    run.restore();
+    run.poison();
+    for (int64_t copy = 0; copy < std::min<int64_t>(4, int64_t(facts.number("copies"))); ++copy) {
+      run.call(1);
+      CHECK(run.read(outputs) == first);
+    }
+  }
+}
+
+TEST_CASE("gpu: rnn: what a row must know is said") {
+  REQUIRE_GPU();
+  const Emitted forward = LayerRun({"lstm", "fwd", "inference", "half"}, "").describe();
+  CHECK(forward.text("library").substr(0, 6) == "cudnn ");
+  CHECK(forward.text("algorithm") == "standard");
+  CHECK(forward.text("inputs") == "64");
+  CHECK(forward.number("workspace_bytes") > 0);
+  CHECK(forward.number("planning_ns") > 0);
+  CHECK(forward.text("note.inputs").find("added to every gate") != std::string::npos);
+  CHECK_FALSE(forward.has("in_place"));
+  const Emitted data = LayerRun({"gru", "bwd_data"}, "").describe();
+  CHECK(data.text("in_place") == "1");
+  CHECK(data.number("restore_every") >= 1);
+  CHECK(data.text("note.backward").find("reserve space") != std::string::npos);
+  const Emitted weights = LayerRun({"gru", "bwd_weights", "training", "half"}, "").describe();
+  CHECK(weights.text("in_place") == "1");
+  CHECK(weights.number("restore_every") < 10000);
+  CHECK(weights.text("note.backward").find("zero") != std::string::npos);
+}
+
+TEST_CASE("gpu: rnn: what is refused, and why") {
+  REQUIRE_GPU();
+  const auto refused = [](const Layer& layer, const std::string& options,
+                          deepbench_status status = DEEPBENCH_UNSUPPORTED) {
+    CHECK(Asked("rnn", layer.text(), options).supports() == status);
+    return std::string(table().last_error());
+  };
+  const auto says = [](const std::string& reason, const char* word) {
+    CAPTURE(reason);
+    CHECK(reason.find(word) != std::string::npos);
+  };
+  says(refused({"gru_reset_before"}, ""), "cell=gru");
+  says(refused({"lstm", "bwd"}, ""), "phase=bwd_data");
+  says(refused({"lstm", "fwd", "inference", "int8"}, ""), "int8");
+  says(refused({"lstm", "fwd", "inference", "fp8_e4m3"}, ""), "fp8_e4m3");
+  says(refused({"lstm", "fwd", "training", "float", {1, 2, 3}}, ""), "one unit");
+  says(refused({"lstm", "fwd", "training", "half", {2048, 32, 2}}, "candidate=persist_static"),
+       "persist_static");
+  says(refused({"lstm", "fwd", "training", "bfloat16"}, "candidate=persist_static"),
+       "standard algorithm");
+  says(refused({"lstm"}, "candidate=nosuch", DEEPBENCH_INVALID), "nosuch");
+  says(refused({"lstm"}, "library=reference candidate=standard", DEEPBENCH_INVALID), "standard");
+}
+
+TEST_CASE("gpu: rnn: inputs of zeros leave what biases of zero leave") {
+  REQUIRE_GPU();
+  const Layer layer = {"lstm", "fwd", "inference", "half"};
+  LayerRun run(layer, "inputs=zeros");
+  run.call(1);
+  for (const double h : run.read(uint64_t(layer.rnn().outputs()))) CHECK(h == 0);
+}
+
+}  // namespace
+}  // namespace deepbench::cuda_test

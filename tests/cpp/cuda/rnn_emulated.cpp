@@ -1,0 +1,173 @@
+// The pointwise kernels of recurrent layers, run by the host between plain products, against plain
+// loops: every cell's steps and gradients; and the scale of operands, in every type.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "../ops/naive_rnn.hpp"
+#include "deepbench/ops/precision.hpp"
+
+// What makes CUDA of the rest of the file.
+#include "emulated.hpp"
+
+// From the folder that the build puts them in.
+#include <rnn.cu>
+
+namespace deepbench::cuda_test {
+namespace {
+
+constexpr uint64_t kSeedOfLayer = 5;
+constexpr cuda::Shape kFewThreads = {3, 1, 1, 32, 1, 1, 0};
+
+Rnn layer(const std::string& cell, const std::string& phase) {
+  Rnn rnn;
+  rnn.cell = cell, rnn.phase = phase, rnn.mode = "training";
+  rnn.hidden = 9, rnn.batch = 4, rnn.timesteps = 5, rnn.inputs = 9;
+  rnn.precision = precision_info("float");
+  return rnn;
+}
+
+// As composition.cpp has it, with loops for cuBLAS.
+class HostComposition {
+ public:
+  explicit HostComposition(const Rnn& rnn)
+      : rnn_(rnn), naive_(rnn, kSeedOfLayer), row_(rnn.gates() * rnn.hidden) {
+    const auto sequence = size_t(rnn.sequence()), states = size_t(rnn.states());
+    h_ = naive_.h0, c_ = naive_.c0;
+    h_.resize(states + sequence), c_.resize(states + sequence);
+    gates_.resize(sequence * size_t(rnn.gates())), aside_.resize(sequence);
+    dh_.resize(states), dc_.resize(states), dx_.resize(sequence);
+  }
+
+  std::vector<double> run() {
+    for (int64_t t = 0; t < rnn_.timesteps; ++t) forward(t);
+    if (rnn_.is_forward()) return {h_.begin() + rnn_.states(), h_.end()};
+    for (int64_t t = rnn_.timesteps; t-- > 0;) backward(t);
+    std::vector<double> out = dx_;
+    out.insert(out.end(), dh_.begin(), dh_.end());
+    const std::vector<double> du = weights();
+    out.insert(out.end(), du.begin(), du.end());
+    return out;
+  }
+
+ private:
+  int32_t cell() const {
+    return rnn_.cell == "lstm" ? CELL_LSTM : rnn_.cell == "gru" ? CELL_GRU : CELL_VANILLA;
+  }
+  double* gates(int64_t t) { return gates_.data() + t * rnn_.batch * row_; }
+  double* states(std::vector<double>& of, int64_t t) { return of.data() + t * rnn_.states(); }
+
+  RecurrentStep step(int64_t t) {
+    RecurrentStep step = {};
+    step.batch = uint64_t(rnn_.batch), step.hidden = uint64_t(rnn_.hidden);
+    step.b = naive_.b.data(), step.x = states(naive_.x, t), step.gates = gates(t);
+    step.aside = states(aside_, t);
+    step.h_before = states(h_, t), step.h = states(h_, t + 1);
+    step.c_before = states(c_, t), step.c = states(c_, t + 1);
+    return step;
+  }
+
+  void forward(int64_t t) {
+    for (int64_t n = 0; n < rnn_.batch; ++n)
+      for (int64_t r = 0; r < row_; ++r) {
+        double sum = 0;
+        for (int64_t j = 0; j < rnn_.hidden; ++j)
+          sum += naive_.u[size_t(r * rnn_.hidden + j)] * states(h_, t)[n * rnn_.hidden + j];
+        gates(t)[n * row_ + r] = sum;
+      }
+    const RecurrentStep now = step(t);
+    emulate(kFewThreads, Barriers::kNone, [&] { recurrent_forward(cell(), now); });
+  }
+
+  void backward(int64_t t) {
+    const RecurrentStep now = step(t);
+    const RecurrentGradient gradient = {states(naive_.dy, t), dh_.data(), dc_.data(),
+                                        states(dx_, t)};
+    emulate(kFewThreads, Barriers::kNone, [&] { recurrent_backward(cell(), now, gradient); });
+    for (int64_t n = 0; n < rnn_.batch; ++n)
+      for (int64_t r = 0; r < row_; ++r)
+        for (int64_t j = 0; j < rnn_.hidden; ++j)
+          dh_[size_t(n * rnn_.hidden + j)] +=
+              naive_.u[size_t(r * rnn_.hidden + j)] * gates(t)[n * row_ + r];
+  }
+
+  std::vector<double> weights() {
+    std::vector<double> du(size_t(row_ * rnn_.hidden));
+    for (int64_t at = 0; at < rnn_.timesteps * rnn_.batch; ++at)
+      for (int64_t r = 0; r < row_; ++r)
+        for (int64_t j = 0; j < rnn_.hidden; ++j)
+          du[size_t(r * rnn_.hidden + j)] +=
+              gates_[size_t(at * row_ + r)] * h_[size_t(at * rnn_.hidden + j)];
+    return du;
+  }
+
+  Rnn rnn_;
+  testing::NaiveRnn<double> naive_;
+  int64_t row_;
+  std::vector<double> h_, c_, gates_, aside_, dh_, dc_, dx_;
+};
+
+double largest_difference(const std::vector<double>& a, const std::vector<double>& b) {
+  REQUIRE(a.size() == b.size());
+  double largest = 0;
+  for (size_t i = 0; i < a.size(); ++i) largest = std::max(largest, std::abs(a[i] - b[i]));
+  return largest;
+}
+
+TEST_CASE("rnn kernels: steps and gradients are those of plain loops") {
+  for (const std::string cell : {"vanilla", "lstm", "gru"})
+    for (const std::string phase : {"fwd", "bwd"}) {
+      CAPTURE(cell);
+      CAPTURE(phase);
+      const Rnn rnn = layer(cell, phase);
+      testing::NaiveRnn<double> naive(rnn, kSeedOfLayer);
+      const std::vector<double> expected = rnn.is_forward() ? naive.forward() : naive.backward();
+      CHECK(largest_difference(HostComposition(rnn).run(), expected) < 1e-12);
+    }
+}
+
+TEST_CASE("rnn kernels: operands are scaled and rounded as their type stores them") {
+  std::vector<float> floats = {1, -0.75f, 0, 3e-6f};
+  emulate(kFewThreads, Barriers::kNone,
+          [&] { scale_elements(floats.data(), DEEPBENCH_F32, floats.size(), 0.125f); });
+  CHECK(floats == std::vector<float>{0.125f, -0.09375f, 0, 3e-6f / 8});
+
+  for (const deepbench_type type : {DEEPBENCH_F16, DEEPBENCH_BF16}) {
+    std::vector<uint16_t> words;
+    std::vector<double> wide(200);
+    for (uint64_t i = 0; i < 200; ++i)
+      words.push_back(type == DEEPBENCH_F16
+                          ? deepbench_to_half(deepbench_uniform(1, 2, i) / float(1 + i * i))
+                          : deepbench_to_bfloat16(deepbench_uniform(1, 2, i)));
+    const std::vector<uint16_t> before = words;
+    emulate(kFewThreads, Barriers::kNone, [&] {
+      scale_elements(words.data(), type, words.size(), 1.0f / 64);
+      widen_elements(words.data(), type, words.size(), wide.data());
+    });
+    for (size_t i = 0; i < 200; ++i) {
+      const float value =
+          type == DEEPBENCH_F16
+              ? deepbench_from_half(deepbench_to_half(deepbench_from_half(before[i]) / 64))
+              : deepbench_from_bfloat16(before[i]) / 64;
+      CHECK(wide[i] == double(value));
+    }
+  }
+}
+
+// A gradient begins with the zeros that change nothing that is added to them.
+TEST_CASE("rnn kernels: zeros times minus one are poison that sums do not give") {
+  uint16_t half = 0;
+  float single = 0;
+  emulate({1, 1, 1, 1, 1, 1, 0}, Barriers::kNone, [&] {
+    scale_elements(&half, DEEPBENCH_F16, 1, -1);
+    scale_elements(&single, DEEPBENCH_F32, 1, -1);
+  });
+  CHECK(half == 0x8000);
+  CHECK(std::signbit(single));
+  CHECK_FALSE(std::signbit(single + 0.0f));
+}
+
+}  // namespace
+}  // namespace deepbench::cuda_test
