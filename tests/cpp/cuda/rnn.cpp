@@ -132,6 +132,21 @@ TEST_CASE("gpu: rnn: layers compiled for their problem, which best does not try"
   check_layer(layer, "candidate=persist_dynamic");
 }
 
+TEST_CASE("gpu: rnn: algorithms that round parts of their sums run by their names alone") {
+  REQUIRE_GPU();
+  for (const std::string cell : {"vanilla", "gru"}) {
+    const Layer layer = {cell, "fwd", "training", "half", kSmall};
+    const auto all = Asked("rnn", layer.text(), "").candidates();
+    for (const std::string name : {"persist_static", "persist_static_small_h"}) {
+      CAPTURE(name);
+      CHECK(std::count(all.begin(), all.end(), name) == 0);
+      const std::string options = "candidate=" + name;
+      if (Asked("rnn", layer.text(), options).supports() == DEEPBENCH_OK)
+        check_layer(layer, options);
+    }
+  }
+}
+
 TEST_CASE("gpu: rnn: the reference is the definition, in every phase") {
   REQUIRE_GPU();
   for (const std::string precision : kLayerPrecisions)

@@ -151,8 +151,7 @@ class LayerCall final : public LibraryCall {
     const std::string type(rnn().precision.name);
     if (is_narrow) sink.text("sums", type);
     if (is_narrow && rnn().cell == "gru") sink.text("gates", type);
-    const bool is_static = plan_.algorithm.rfind("persist_static", 0) == 0;
-    if (is_narrow && is_static && rnn().cell != "lstm") {
+    if (rounds_partial_sums(rnn(), plan_.algorithm)) {
       sink.text("partial_sums", type);
       sink.text("note.sums", "parts of a recurrent sum are kept in " + type +
                                  " before they are added up, though sums in float are asked for");

@@ -23,9 +23,14 @@ struct LayerPlan {
 // Throws plugin::Error: unsupported with the reason, or invalid for an unknown candidate.
 LayerPlan plan_layer(const Rnn& rnn, const plugin::Options& options);
 
+// Whether the algorithm keeps parts of a recurrent sum in the precision's narrow type, though sums
+// in float are asked for. The library does not say; the outputs do.
+bool rounds_partial_sums(const Rnn& rnn, const std::string& algorithm);
+
 // cuDNN's algorithms that can do the layer, by the names that plan_layer takes; "standard" first.
-// Where options.limit asks for the promising ones, without persist_dynamic, which compiles for
-// every problem.
+// Sums are kept in 32 bits or the algorithm is no candidate: it runs by its name alone. Where
+// options.limit asks for the promising ones, persist_dynamic, which compiles for every problem, is
+// left out as well.
 std::vector<std::string> layer_candidates(const Rnn& rnn, const plugin::Options& options);
 
 }  // namespace deepbench::cuda::dnn
