@@ -2,6 +2,7 @@
 #include "cudnn/descriptor.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "deepbench/plugin.hpp"
 
@@ -81,6 +82,7 @@ std::string cudnn_reason(nvidia::cudnnStatus_t status) {
   char text[512] = "";
   cudnn().cudnnGetLastErrorString(text, sizeof text);
   text[sizeof text - 1] = 0;
+  text[std::strcspn(text, "\n")] = 0;
   if (*text) reason += std::string(" (") + text + ")";
   return reason;
 }

@@ -68,7 +68,7 @@ inline deepbench_sink into(Emitted& emitted) {
 // A problem with options, in the table's terms.
 struct Asked {
   Asked(const std::string& of, const std::string& problem, const std::string& options)
-      : op(of), attributes(problem), named("seed=" + std::to_string(kSeed) + " " + options) {}
+      : op(of), attributes(problem), named(options + " seed=" + std::to_string(kSeed)) {}
   deepbench_problem problem() const { return {op.c_str(), attributes.get()}; }
 
   deepbench_status supports() const {

@@ -38,6 +38,27 @@ MadeOutput library(const Problem& problem, const std::string& mutant = "") {
   return MadeOutput(rnn.backward());
 }
 
+TEST_CASE("rnn: bounds of gradients know which sums a kernel rounds") {
+  for (const std::string cell : {"vanilla", "gru"})
+    for (const std::string fact : {"sums", "partial_sums"}) {
+      CAPTURE(cell);
+      CAPTURE(fact);
+      const Problem problem =
+          gradient_problem(cell, "hidden=16 batch=2 timesteps=6 precision=half");
+      const Expectation usual = gradients(problem);
+      Conditions conditions;
+      conditions.facts.set(fact, std::string("half"));
+      const Expectation wider = problem.operation().expect(problem, conditions);
+      CHECK(wider.values == usual.values);
+      size_t widened = 0;
+      for (size_t i = 0; i < usual.bounds.size(); ++i) {
+        CHECK(wider.bounds[i] >= usual.bounds[i]);
+        widened += wider.bounds[i] > 1.05 * usual.bounds[i];
+      }
+      CHECK(widened > usual.bounds.size() / 2);
+    }
+}
+
 TEST_CASE("rnn: gradients are the differences of the forward pass") {
   for (const std::string cell : kCellNames) {
     for (const int64_t inputs : {1, 3}) {

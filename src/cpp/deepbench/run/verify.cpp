@@ -86,7 +86,7 @@ bool Verifier::fail(const std::string& reason) {
 
 bool Verifier::within(double got, double expected, double bound) {
   const double error = std::abs(got - expected);
-  if (!(error <= bound)) {  // a NaN is not within anything
+  if (!(error <= bound) || !std::isfinite(bound)) {  // a NaN is not within anything
     result_.worst = bound > 0 && std::isfinite(error) ? std::max(result_.worst, error / bound)
                                                       : std::numeric_limits<double>::infinity();
     return false;

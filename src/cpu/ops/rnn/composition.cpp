@@ -2,6 +2,7 @@
 // needs what another has made.
 #include "ops/rnn/composition.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -38,7 +39,10 @@ uint64_t Between::needed_bytes(const Rnn& rnn) {
   const int64_t passes = rnn.is_forward() ? 1 : 2;
   const int64_t states = (rnn.timesteps + 1) * rnn.states();
   const int64_t own = (rnn.gates() + 2) * states + 3 * rnn.states();
-  return uint64_t(own) * sizeof(float) +
+  // Of the weights' gradient: what is gathered for its crossings, and weighted for its projection.
+  const int64_t crossing = (2 * std::min<int64_t>(256, rnn.hidden) + 1 + rnn.hidden / 8);
+  const int64_t compared = rnn.is_forward() ? 0 : crossing * rnn.timesteps * rnn.batch;
+  return uint64_t(own + compared) * sizeof(float) +
          uint64_t(passes) * PackedFactor::needed_bytes(rnn.hidden, rnn.gates() * rnn.hidden);
 }
 

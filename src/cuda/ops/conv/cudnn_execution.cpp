@@ -11,34 +11,54 @@ namespace deepbench::cuda::dnn {
 
 using namespace nvidia;  // NOLINT: the vendor's names, as in its documentation
 
+namespace {
+
+// An engine that cannot be built is none of this problem's; no memory, or no device, is another
+// matter.
+void require_built(cudnnStatus_t status) {
+  const int kind = int(status) / 1000;
+  if (kind == CUDNN_STATUS_EXECUTION_FAILED / 1000 ||
+      status == CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED ||
+      status == CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED)
+    CUDA_CHECK_STATUS(cudnnBackendFinalize, status);
+  if (status != CUDNN_STATUS_SUCCESS) plugin::unsupported(cudnn_reason(status));
+}
+
+}  // namespace
+
 std::shared_ptr<const ExecutionPlan> ExecutionPlan::build(
     std::shared_ptr<const OperationGraph> graph, const Engine& engine, const Stream& stream,
     std::string* reason) {
+  try {
+    auto made = std::make_shared<ExecutionPlan>();
+    made->make(std::move(graph), engine, stream);
+    return made;
+  } catch (const plugin::Error& error) {
+    if (error.status() != DEEPBENCH_UNSUPPORTED) throw;
+    *reason = error.what();
+    return nullptr;
+  }
+}
+
+void ExecutionPlan::make(std::shared_ptr<const OperationGraph> graph, const Engine& engine,
+                         const Stream& stream) {
   const auto begin = std::chrono::steady_clock::now();
-  auto made = std::make_shared<ExecutionPlan>();
   auto config = graph->config(engine);
-  if (!config) {
-    *reason = "cuDNN knows no such engine";
-    return nullptr;
-  }
-  made->graph_ = std::move(graph);
-  made->engine_ = engine;
-  made->config_ = std::move(*config);
-  made->notes_ = made->config_.notes;
-  made->plan_ = CudnnDescriptor(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
-  made->plan_.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, cudnn_handle(stream));
-  made->plan_.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, made->config_.config);
-  const cudnnStatus_t status = made->plan_.try_finalize();
-  if (status != CUDNN_STATUS_SUCCESS) {
-    *reason = cudnn_reason(status);
-    return nullptr;
-  }
-  made->workspace_bytes_ =
-      uint64_t(std::max<int64_t>(0, made->plan_.number(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE)));
+  if (!config) plugin::unsupported("cuDNN knows no such engine");
+  graph_ = std::move(graph);
+  engine_ = engine;
+  config_ = std::move(*config);
+  notes_ = config_.notes;
+  plan_ = CudnnDescriptor(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
+  plan_.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, cudnn_handle(stream));
+  plan_.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config_.config);
+  require_built(plan_.try_finalize());
+  const auto bytes = plan_.get_all<int64_t>(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, 1);
+  if (bytes.empty()) plugin::unsupported("cuDNN does not say which workspace the engine needs");
+  workspace_bytes_ = uint64_t(std::max<int64_t>(0, bytes[0]));
   const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - begin;
-  made->built_ns_ = took.count();
-  made->note_kernels(stream);
-  return made;
+  built_ns_ = took.count();
+  note_kernels(stream);
 }
 
 // The library does not note all of its engines that use Winograd's algorithm; their kernels' names

@@ -16,7 +16,7 @@ namespace {
 
 using namespace nvidia;  // NOLINT: the vendor's names, as in its documentation
 
-constexpr size_t kMostAnswers = 64, kMostPlans = 256;  // kept
+constexpr size_t kMostAnswers = 64, kMostPlans = 1024;  // kept
 constexpr size_t kPromising = 16;  // of the own layout's list: before other layouts
 constexpr size_t kMostCandidates = 400;
 

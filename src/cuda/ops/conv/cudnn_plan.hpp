@@ -30,6 +30,8 @@ class ExecutionPlan {
                                 const CudnnDescriptor& variants) const;
 
  private:
+  void make(std::shared_ptr<const OperationGraph> graph, const Engine& engine,
+            const Stream& stream);
   void note_kernels(const Stream& stream);
 
   std::shared_ptr<const OperationGraph> graph_;

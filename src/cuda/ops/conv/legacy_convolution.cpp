@@ -33,6 +33,22 @@ std::vector<int> narrow(const std::vector<int64_t>& numbers) {
   return all;
 }
 
+// They may be gone from a later major, all together or some.
+bool has_older_calls() {
+  const nvidia::Cudnn& library = cudnn();
+  return library.cudnnCreateFilterDescriptor && library.cudnnSetFilterNdDescriptor &&
+         library.cudnnCreateConvolutionDescriptor && library.cudnnSetConvolutionNdDescriptor &&
+         library.cudnnSetConvolutionGroupCount && library.cudnnSetConvolutionMathType &&
+         library.cudnnGetConvolutionForwardAlgorithm_v7 &&
+         library.cudnnGetConvolutionBackwardDataAlgorithm_v7 &&
+         library.cudnnGetConvolutionBackwardFilterAlgorithm_v7 &&
+         library.cudnnGetConvolutionForwardWorkspaceSize &&
+         library.cudnnGetConvolutionBackwardDataWorkspaceSize &&
+         library.cudnnGetConvolutionBackwardFilterWorkspaceSize &&
+         library.cudnnConvolutionForward && library.cudnnConvolutionBackwardData &&
+         library.cudnnConvolutionBackwardFilter;
+}
+
 void require_taken(cudnnStatus_t status, const char* what) {
   if (is_cudnn_refusal(status))
     plugin::unsupported("cuDNN's older calls take no such " + std::string(what) + ": " +
@@ -40,10 +56,10 @@ void require_taken(cudnnStatus_t status, const char* what) {
   CUDA_CHECK_STATUS(cudnnSetNdDescriptor, status);
 }
 
-Owned<cudnnTensorDescriptor_t> make_activations(const ConvTensor& tensor) {
+CudnnOwned<cudnnTensorDescriptor_t> make_activations(const ConvTensor& tensor) {
   cudnnTensorDescriptor_t made = nullptr;
   CUDA_CHECK(cudnn().cudnnCreateTensorDescriptor(&made));
-  Owned<cudnnTensorDescriptor_t> owned(made);
+  CudnnOwned<cudnnTensorDescriptor_t> owned(made);
   const std::vector<int> sizes = narrow(tensor.sizes), strides = narrow(tensor.strides());
   require_taken(cudnn().cudnnSetTensorNdDescriptor(made, dnn::data_type(tensor.type),
                                                    int(sizes.size()), sizes.data(), strides.data()),
@@ -51,10 +67,10 @@ Owned<cudnnTensorDescriptor_t> make_activations(const ConvTensor& tensor) {
   return owned;
 }
 
-Owned<cudnnFilterDescriptor_t> make_filters(const ConvTensor& tensor) {
+CudnnOwned<cudnnFilterDescriptor_t> make_filters(const ConvTensor& tensor) {
   cudnnFilterDescriptor_t made = nullptr;
   CUDA_CHECK(cudnn().cudnnCreateFilterDescriptor(&made));
-  Owned<cudnnFilterDescriptor_t> owned(made);
+  CudnnOwned<cudnnFilterDescriptor_t> owned(made);
   const std::vector<int> sizes = narrow(tensor.sizes);
   const auto format = tensor.channels_last ? CUDNN_TENSOR_NHWC : CUDNN_TENSOR_NCHW;
   require_taken(cudnn().cudnnSetFilterNdDescriptor(made, dnn::data_type(tensor.type), format,
@@ -63,10 +79,10 @@ Owned<cudnnFilterDescriptor_t> make_filters(const ConvTensor& tensor) {
   return owned;
 }
 
-Owned<cudnnConvolutionDescriptor_t> make_convolution(const Conv& conv, bool is_int8) {
+CudnnOwned<cudnnConvolutionDescriptor_t> make_convolution(const Conv& conv, bool is_int8) {
   cudnnConvolutionDescriptor_t made = nullptr;
   CUDA_CHECK(cudnn().cudnnCreateConvolutionDescriptor(&made));
-  Owned<cudnnConvolutionDescriptor_t> owned(made);
+  CudnnOwned<cudnnConvolutionDescriptor_t> owned(made);
   const auto spatial = [&](int64_t depth, int64_t height, int64_t width) {
     return narrow(conv.is_3d() ? std::vector<int64_t>{depth, height, width}
                                : std::vector<int64_t>{height, width});
@@ -99,8 +115,8 @@ Convolution::Convolution(const ConvLayout& layout, cudnnHandle_t handle)
       is_float_(layout.run.precision.precision == Precision::kFloat),
       is_int8_(layout.run.precision.precision == Precision::kInt8),
       handle_(handle) {
-  if (!cudnn().cudnnConvolutionForward)
-    plugin::unsupported("this cuDNN has no cudnnConvolutionForward any more");
+  if (!has_older_calls())
+    plugin::unsupported("this cuDNN has no calls like cudnnConvolutionForward any more");
   x_ = make_activations(layout.x);
   w_ = make_filters(layout.w);
   y_ = make_activations(layout.y);

@@ -50,6 +50,8 @@ std::string protest(const Conv& conv, const Algorithm& algorithm, const plugin::
   const bool narrow_output = size_of(conv.precision.c) < 4;
   if (conv.phase != ConvPhase::kForward && algorithm.nondeterministic && narrow_output)
     return "adds parts of sums in less than 32 bits";
+  if (uses_winograd(conv.phase, algorithm.number) && conv.precision.precision == Precision::kInt8)
+    return "is not exact";
   if (uses_winograd(conv.phase, algorithm.number) && std::max({conv.r, conv.s, conv.t}) > 3)
     return "loses half the digits for filters larger than 3 x 3";
   if (algorithm.workspace_bytes > uint64_t(std::max<int64_t>(0, options.workspace)))

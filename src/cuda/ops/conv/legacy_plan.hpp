@@ -4,29 +4,15 @@
 
 #include <memory>
 #include <string>
-#include <type_traits>
 #include <vector>
 
+#include "cudnn/owned.hpp"
 #include "deepbench/plugin.hpp"
 #include "libraries.hpp"
 #include "ops/conv/layout.hpp"
 #include "stream.hpp"
 
 namespace deepbench::cuda::legacy {
-
-struct Destroy {
-  void operator()(nvidia::cudnnTensorDescriptor_t object) const {
-    cudnn().cudnnDestroyTensorDescriptor(object);
-  }
-  void operator()(nvidia::cudnnFilterDescriptor_t object) const {
-    cudnn().cudnnDestroyFilterDescriptor(object);
-  }
-  void operator()(nvidia::cudnnConvolutionDescriptor_t object) const {
-    cudnn().cudnnDestroyConvolutionDescriptor(object);
-  }
-};
-template <class Handle>
-using Owned = std::unique_ptr<std::remove_pointer_t<Handle>, Destroy>;
 
 // Of the phase's kind, by the library's number.
 struct Algorithm {
@@ -58,9 +44,9 @@ class Convolution {
   ConvPhase phase_;
   bool is_float_, is_int8_;
   nvidia::cudnnHandle_t handle_;
-  Owned<nvidia::cudnnTensorDescriptor_t> x_, y_;
-  Owned<nvidia::cudnnFilterDescriptor_t> w_;
-  Owned<nvidia::cudnnConvolutionDescriptor_t> convolution_;
+  CudnnOwned<nvidia::cudnnTensorDescriptor_t> x_, y_;
+  CudnnOwned<nvidia::cudnnFilterDescriptor_t> w_;
+  CudnnOwned<nvidia::cudnnConvolutionDescriptor_t> convolution_;
 };
 
 struct ConvPlan {

@@ -178,7 +178,9 @@ class CudnnRnn final : public Implementation {
   uint64_t memory_needed(const plugin::Problem& problem, const plugin::Options& options) override {
     const LayerPlan plan = plan_layer(skipping_rnn(problem), options);
     const plugin::CopyPlan copies = plan_copies(plan.storage.touched_bytes(), options);
-    return saturating_add(plan.storage.needed_bytes(copies), plan.workspace_bytes);
+    const uint64_t lengths = uint64_t(plan.storage.rnn.batch) * sizeof(int32_t);
+    return saturating_add(plan.storage.needed_bytes(copies),
+                          saturating_add(plan.workspace_bytes, lengths));
   }
 
   std::vector<std::string> candidates(const plugin::Problem& problem,

@@ -10,6 +10,7 @@
 #include "buffer.hpp"
 #include "check.hpp"
 #include "cudnn/handle.hpp"
+#include "cudnn/owned.hpp"
 #include "ops/rnn/layer_checks.hpp"
 #include "prepared_kernel.hpp"
 
@@ -42,13 +43,17 @@ int linear_layer(const Rnn& rnn, int64_t gate) {
   return rnn.cell == "gru" && gate < 2 ? int(1 - gate) : int(gate);
 }
 
+CudnnOwned<nvidia::cudnnTensorDescriptor_t> tensor_descriptor() {
+  nvidia::cudnnTensorDescriptor_t made = nullptr;
+  CUDA_CHECK(cudnn().cudnnCreateTensorDescriptor(&made));
+  return CudnnOwned<nvidia::cudnnTensorDescriptor_t>(made);
+}
+
 // The places depend on no memory: they are asked for beginning anywhere.
 WeightPlaces weight_places(const Rnn& rnn, const LayerDescriptors& descriptors,
                            const Stream& stream) {
   const Buffer anywhere(1);
-  nvidia::cudnnTensorDescriptor_t matrix = nullptr, vector = nullptr;
-  CUDA_CHECK(cudnn().cudnnCreateTensorDescriptor(&matrix));
-  CUDA_CHECK(cudnn().cudnnCreateTensorDescriptor(&vector));
+  const auto matrix = tensor_descriptor(), vector = tensor_descriptor();
   const nvidia::cudnnHandle_t handle = cudnn_handle(stream);
   WeightPlaces places;
   size_t bytes = 0;
@@ -58,8 +63,8 @@ WeightPlaces weight_places(const Rnn& rnn, const LayerDescriptors& descriptors,
   const auto ask = [&](int layer, bool is_bias) {
     void *weights = nullptr, *bias = nullptr;
     CUDA_CHECK(cudnn().cudnnGetRNNWeightParams(handle, descriptors.layer(), 0, bytes,
-                                               anywhere.data(), layer, matrix, &weights, vector,
-                                               &bias));
+                                               anywhere.data(), layer, matrix.get(), &weights,
+                                               vector.get(), &bias));
     const void* const found = is_bias ? bias : weights;
     if (!found) plugin::failed("cuDNN does not say where it has the layer's weights");
     return uint64_t(static_cast<const std::byte*>(found) - anywhere.data());
@@ -70,8 +75,6 @@ WeightPlaces weight_places(const Rnn& rnn, const LayerDescriptors& descriptors,
     places.b.push_back(ask(linear_layer(rnn, gate), /*is_bias=*/true));
   }
   if (rnn.biases() > gates) places.b.push_back(ask(2 * gates - 1, /*is_bias=*/true));
-  cudnn().cudnnDestroyTensorDescriptor(matrix);
-  cudnn().cudnnDestroyTensorDescriptor(vector);
   return places;
 }
 

@@ -18,6 +18,7 @@ namespace deepbench::cuda {
 namespace sparse {
 namespace {
 
+constexpr double kMostPlaces = double(int64_t{1} << 44);  // some seconds of hashing
 constexpr int32_t kMostIndex = std::numeric_limits<int32_t>::max();
 
 class SparseCall final : public LibraryCall {
@@ -99,6 +100,9 @@ void require_on_device(const SparseGemm& gemm, int device) {
         std::string(gemm.precision.name));
   require_our_kernels("sparse_gemm");
   require_units(gemm.precision, device);
+  if (double(gemm.m) * double(gemm.k) > kMostPlaces)
+    plugin::unsupported(
+        "A has more than 2^44 places, each of which must be asked whether it is zero");
 }
 
 // The library is asked with the expected non-zeros and places that nobody reads.
@@ -122,6 +126,8 @@ class CusparseGemm final : public Implementation {
     const SparseGemm gemm = sparse_gemm_problem(problem);
     require_on_device(gemm, options.device);
     const Candidate candidate = candidate_for(gemm, options);
+    if (candidate.preprocessed && !can_preprocess(candidate))
+      plugin::unsupported("this cuSPARSE is too old to preprocess products");
     expected_workspace(candidate.layout(gemm), candidate, options.device);
   }
 

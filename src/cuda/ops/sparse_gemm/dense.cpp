@@ -84,7 +84,7 @@ DenseBaseline measure_baseline(const SparseGemm& gemm, const plugin::Options& op
       baseline.times.push_back({metric, time_product(gemm, precision, options)});
       by += (by.empty() ? "" : " and ") + std::string(precision);
     } catch (const plugin::Error& error) {
-      if (error.status() != DEEPBENCH_UNSUPPORTED) throw;
+      if (error.status() == DEEPBENCH_DEVICE_LOST) throw;
       baseline.note = "no dense baseline in " + std::string(precision) + ": " + error.what();
       return baseline;
     }
@@ -125,7 +125,7 @@ uint64_t dense_bytes(const SparseGemm& gemm, const plugin::Options& options) {
   for (const auto& [metric, precision] : products_of(gemm)) try {
       most = std::max(most, needed_bytes(plan_dense(gemm, precision, options), options));
     } catch (const plugin::Error& error) {
-      if (error.status() != DEEPBENCH_UNSUPPORTED) throw;
+      if (error.status() == DEEPBENCH_DEVICE_LOST) throw;
     }
   return most <= memory_available(options.device) ? most : 0;
 }

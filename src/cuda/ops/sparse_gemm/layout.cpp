@@ -45,7 +45,10 @@ uint64_t SparseLayout::needed_bytes(const plugin::CopyPlan& plan, uint64_t works
                                     uint64_t workspaces) const {
   uint64_t bytes = plan.flush_bytes;
   const auto add = [&](uint64_t more) { bytes = saturating_add(bytes, more); };
-  add(Copies::needed(a_bytes(most_nonzeros()), plan.copies));
+  const auto nonzeros = uint64_t(most_nonzeros());
+  add(Copies::needed(uint64_t(gemm.rows_a() + 1) * sizeof(int32_t), plan.copies));
+  add(Copies::needed(nonzeros * sizeof(int32_t), plan.copies));
+  add(Copies::needed(nonzeros * uint64_t(size_of(gemm.precision.a)), plan.copies));
   add(uint64_t(std::max(gemm.m, gemm.k)) * sizeof(uint32_t));  // counts, while A is made
   add(Copies::needed(b_bytes(), plan.copies));
   add(Copies::needed(c_bytes(), plan.copies));

@@ -85,7 +85,8 @@ void RnnGradients::set_backward_product(int64_t t, int64_t gate, std::vector<dou
 
 Approximate RnnGradients::sum_of_products(double sum, int64_t terms, const Squares& squares) const {
   const double own = std::sqrt(double(terms)) / 2 * rnn_.precision.sum_roundoff;
-  return {sum, own * std::sqrt(squares.values + sum * sum) +
+  const double size = std::sqrt(squares.values + sum * sum);
+  return {sum, own * size + cell_.partial_error(size) / kSpread +
                    rnn_.precision.input_roundoff * std::sqrt(squares.values) +
                    std::sqrt(squares.errors)};
 }
@@ -128,7 +129,8 @@ Approximate RnnGradients::recurrent_part(int64_t gate, int64_t unit, int64_t n, 
   const bool is_candidate = !cell_.is_lstm() && gate == RnnCell::kCandidate;
   const Approximate s = recurrent_sum(sums_[sum_at(n, gate, unit)], hidden_,
                                       cell_.resets_before() && is_candidate ? reset : h);
-  if (cell_.is_gru() && is_candidate) return s + Approximate{operands_.bias(3, unit), 0};
+  if (cell_.is_gru() && is_candidate)
+    return cell_.kept(s) + Approximate{operands_.bias(3, unit), 0};
   return s;
 }
 
