@@ -31,7 +31,7 @@ Json = dict[str, Any]
 # of lines whose status is ok.
 DOUBTFUL = {"dims_differ_from_header", "DIMS_1530", "MISMATCH_PQ", "MISMATCH_TOTAL",
             "MISMATCH_N_LABEL"}  # fmt: skip
-DOUBTFUL_NOTES = ("swaps n and c", "suspect")
+DOUBTFUL_NOTES = ("swaps n and c", "suspect", "does not scale")
 PHASES = {"bwd_params": "bwd_weights"}
 NOT_PROBLEMS = ("total",)  # phases: sums over others
 TRANSPOSED = {"0": "n", "1": "t"}
@@ -211,7 +211,7 @@ def published(line: Line, meant: Json, doubtful: set[tuple[str, str, str]]) -> J
         "phase": line["phase"],
         "status": line["status"],
         "note": line["note"] or None,
-        "doubt": f"{line['status']}: {line['note'] or 'dimensions differ'}" if doubt else None,
+        "doubt": _reason(line) if doubt else None,
         "precision": line["precision_detail"],
     }
     kept = ("tflops", "bandwidth_gbs", "stddev_ms", "speedup")
@@ -221,6 +221,12 @@ def published(line: Line, meant: Json, doubtful: set[tuple[str, str, str]]) -> J
     if line["algorithm"]:
         values["algorithm"] = line["algorithm"]
     return values | ({"meant": meant} if meant else {})
+
+
+def _reason(line: Line) -> str:
+    """Why a figure is in doubt. A status is part of it only where that is what is wrong."""
+    note = line["note"] or "dimensions differ from those of the original's set"
+    return f"{line['status']}: {note}" if line["status"] in DOUBTFUL else note
 
 
 def _number(text: str) -> int | float | str:

@@ -10,3 +10,12 @@ class Refusal(Exception):
     def __init__(self, message: str, exit_status: int = 2) -> None:
         super().__init__(message)
         self.exit_status = exit_status
+
+
+def one_line(text: str) -> str:
+    """A text, some of it of somebody's file or its name, as a line that cannot steer a terminal."""
+    line = " ".join(text.split())
+    if line.isprintable():
+        return line
+    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}"
+                   for letter in line)  # fmt: skip

@@ -17,10 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from deepbench import schema
-from deepbench.refusal import Refusal
+from deepbench.refusal import Refusal, one_line
 
 Json = Mapping[str, Any]
 
+_LARGEST = 1 << 30  # bytes: fifty thousand rows of a thousand samples each
 _HOW = "a result file is written by deepbench with -o"
 
 
@@ -43,18 +44,35 @@ class ResultFile:
     def warning(self) -> str | None:
         if not self.torn:
             return None
-        return f"{self.path}: its last line is cut short and was left out"
+        return one_line(f"{self.path}: its last line is cut short and was left out")
 
 
 def read(path: Path) -> ResultFile:
     """The content of a result file. Raises ResultError, whatever is wrong with it."""
     try:
-        data = path.read_bytes()
+        data = _content(path)
     except OSError as error:
         raise ResultError(f"{path}: {_reason(error)}") from None
     except ValueError as error:  # NUL in the name
         raise ResultError(f"{str(path)!r}: {error}") from None
     return parsed(path, data)
+
+
+def _content(path: Path) -> bytes:
+    """All bytes of a regular file: what has no end, or waits for a writer, is refused."""
+    with open(path, "rb", opener=_without_waiting) as file:
+        facts = os.fstat(file.fileno())
+        if not stat.S_ISREG(facts.st_mode):
+            raise ResultError(f"{path}: is no regular file; {_HOW}")
+        data = file.read(_LARGEST + 1) if facts.st_size <= _LARGEST else b""
+    if max(facts.st_size, len(data)) > _LARGEST:
+        raise ResultError(f"{path}: is larger than {_LARGEST >> 20} MiB, as no result file is")
+    return data
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    """Opens a named pipe at once, too, whether or not anybody writes to it."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def parsed(path: Path, data: bytes) -> ResultFile:

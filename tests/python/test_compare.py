@@ -8,37 +8,14 @@ from typing import Any
 
 import pytest
 
+from compared_rows import figure, regime, side, timed
 from deepbench.compare import NothingInCommon, Rules, Side, compare
 from deepbench.compare.matching import match
-from deepbench.compare.ratios import Ratio, mean, median, ratio
+from deepbench.compare.ratios import _STUDENT, Ratio, mean, median, ratio
 from deepbench.compare.sides import entry
 from deepbench.compare.verdicts import decide, strictness
-from example_rows import make_gemm, make_row, without_times
-
-
-def timed(position: int = 0, time_ns: float = 100_000.0, **changes: Any) -> dict[str, Any]:
-    """A gemm whose statistics belong together; `sure` is half its interval, as a share."""
-    sure = changes.pop("sure", 0.002)
-    changes.setdefault("m", 1760 + position)
-    row = make_gemm(position, **changes)
-    row["statistics"].update(
-        median_ns=time_ns,
-        low_ns=time_ns * (1 - sure),
-        high_ns=time_ns * (1 + sure),
-        q1_ns=time_ns * (1 - 2 * sure),
-        q3_ns=time_ns * (1 + 2 * sure),
-        error=sure / 2,
-        n=100,
-    )
-    return row
-
-
-def side(*rows: dict[str, Any], name: str = "side") -> Side:
-    return Side(name, "", tuple(entry(row) for row in rows))
-
-
-def regime(row: dict[str, Any], **changes: Any) -> dict[str, Any]:
-    return {**row, "regime": {**row["regime"], **changes}}
+from deepbench.report.comparison.remarks import remarks
+from example_rows import make_row
 
 
 def verdicts(base: Side, other: Side, **rules: Any) -> list[str]:
@@ -121,6 +98,34 @@ def test_other_precisions_and_dimensions_are_refused_unless_told() -> None:
         match(base, side())
 
 
+def found_pairs(base: Side, other: Side) -> list[tuple[int, int]]:
+    return [(a.position, b.position) for a, b in match(base, other).pairs]
+
+
+def test_published_figures_are_for_hot_rows_first() -> None:
+    """Whichever order the rows have: figures are hot. A cold row takes only what is left."""
+    cold = [regime(timed(i, m=5), cache="cold", cold="rotation") for i in (0, 1)]
+    hot = [timed(i, m=5, application="Vision") for i in (2, 3)]
+    figures = side(figure(0, m=5), figure(1, m=5), figure(2, m=5))
+    assert found_pairs(side(*cold, *hot), figures) == [(0, 2), (2, 0), (3, 1)]
+    assert found_pairs(figures, side(*cold, *hot)) == [(0, 2), (1, 3), (2, 0)]
+
+
+def test_a_cold_row_beside_a_published_figure_says_so() -> None:
+    cold, hot = regime(timed(0), cache="cold", cold="rotation"), timed(1)
+    rows = compare([side(cold, hot), side(figure(0), figure(1))], Rules()).others[0].rows
+    assert [list(remarks(row)) for row in rows] == [["published figures are hot in the caches"], []]
+
+
+@pytest.mark.parametrize("cache", ["hot", "cold"])
+def test_published_figures_are_for_rows_of_their_application_first(cache: str) -> None:
+    names = ("Vision", "Resnet", None)
+    base = side(*(regime(timed(i, m=5, application=name), cache=cache)
+                  for i, name in enumerate(names)))  # fmt: skip
+    figures = side(*(figure(i, m=5, application=names[2 - i]) for i in range(3)))
+    assert found_pairs(base, figures) == [(0, 2), (1, 1), (2, 0)]
+
+
 # ---- what a ratio is worth --------------------------------------------------------------------
 
 
@@ -167,6 +172,27 @@ def test_few_samples_are_worth_little_and_one_nothing() -> None:
     assert one is not None
     assert one.low is None
     assert decide(one, 0.03, 1.0) == "unknown"
+
+
+def test_quantiles_are_those_of_student() -> None:
+    """The density, integrated by Simpson's rule, leaves 2.5 % beyond each of them."""
+    assert len(_STUDENT) == 30
+    for freedom, quantile in enumerate(_STUDENT, start=1):
+        scale = math.exp(math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2))
+        step = quantile / 1000
+        heights = [(1 + (i * step) ** 2 / freedom) ** (-(freedom + 1) / 2) for i in range(1001)]
+        area = heights[0] + heights[-1] + 4 * sum(heights[1:-1:2]) + 2 * sum(heights[2:-1:2])
+        half = area * step / 3 * scale / math.sqrt(freedom * math.pi)
+        assert half == pytest.approx(0.475, abs=3e-5), freedom
+
+
+def test_student_holds_up_to_thirty_one_samples() -> None:
+    for n, quantile in ((12, 2.201), (31, 2.042), (32, 1.96)):
+        row = timed(0)
+        row["statistics"].update(n=n, error=0.02)
+        found = median(entry(row))
+        assert found is not None
+        assert found.above == pytest.approx(math.log1p(quantile * 0.02))
 
 
 def test_geometric_mean() -> None:
@@ -233,49 +259,3 @@ def test_many_rows_need_more_certainty() -> None:
                        for i in range(100)))  # fmt: skip
         found += set(verdicts(base, other, noise=0.0)) != {"noise"}
     assert found <= 8
-
-
-# ---- regressions ------------------------------------------------------------------------------
-
-
-def regressions(base: Side, other: Side, **rules: Any) -> list[str]:
-    return compare([base, other], Rules(**rules)).regressions
-
-
-def test_regressions_are_beyond_what_is_allowed() -> None:
-    base = side(timed(0), timed(1))
-    other = side(timed(0, 110_000.0), timed(1, 90_000.0))
-    assert len(regressions(base, other)) == 1
-    assert regressions(base, other, fail_over=0.15) == []
-    assert regressions(other, base, fail_over=0.15) == []
-
-
-def test_a_family_regresses_though_no_row_does() -> None:
-    base = side(*(timed(i, sure=0.08) for i in range(40)))
-    other = side(*(timed(i, 106_000.0, sure=0.08) for i in range(40)))
-    assert verdicts(base, other) == ["noise"] * 40
-    assert regressions(base, other) == ["gemm float is slower"]
-
-
-@pytest.mark.parametrize("status", ["incorrect", "mistrusted", "failed", "out_of_memory"])
-def test_a_row_that_broke_is_a_regression(status: str) -> None:
-    base, other = side(timed(0), timed(1)), side(timed(0), {**timed(1), "status": status})
-    assert regressions(base, other) == [f"{base.entries[1].problem} is {status}"]
-    assert regressions(other, base) == []
-    assert compare([base, other], Rules()).others[0].rows[1].ratio is None
-
-
-def test_what_a_library_cannot_do_is_no_regression() -> None:
-    other = side(timed(0), without_times(timed(1), "unsupported", "no kernel"))
-    assert regressions(side(timed(0), timed(1)), other) == []
-
-
-def test_families_and_applications() -> None:
-    rows = [timed(0, application="X"), timed(1, application="Y"), timed(2, precision="half")]
-    slower = [{**timed(i, 200_000.0, precision=row["attributes"]["precision"])} for i, row in
-              enumerate(rows)]  # fmt: skip
-    against = compare([side(*rows), side(*slower)], Rules()).others[0]
-    assert [(g.name, g.rows) for g in against.families] == [("gemm float", 2), ("gemm half", 1)]
-    assert [(g.name, g.slower) for g in against.applications] == [("X", 1), ("Y", 1), ("none", 1)]
-    assert against.whole is not None
-    assert against.whole.ratio.value == pytest.approx(2.0)

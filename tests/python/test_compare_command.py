@@ -207,6 +207,31 @@ def test_times_that_cannot_be_divided_by(
     assert "Traceback" not in out
 
 
+@pytest.mark.parametrize("command", ["compare", "show"])
+def test_a_warning_cannot_steer_a_terminal(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    good = write(tmp_path / "good.jsonl", make_gemm(0))
+    torn = tmp_path / "torn\x1b[2J\n\x07.jsonl"
+    torn.write_bytes(Path(good).read_bytes() + b'{"type": "ro')
+    words = [good, str(torn)] if command == "compare" else [str(torn)]
+    assert main([command, *words]) == 0
+    warning = capsys.readouterr().err.splitlines()[0]
+    assert warning.startswith("deepbench: warning: ")
+    assert warning.endswith("its last line is cut short and was left out")
+    assert warning.isprintable()
+
+
+def test_what_is_said_of_a_shown_file_cannot_steer_a_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = write(tmp_path / "a.jsonl", make_gemm(0), command=[EVIL], started=EVIL)
+    assert main(["show", file]) == 0
+    err = capsys.readouterr().err
+    assert "alert" in err
+    assert all(line.isprintable() for line in err.splitlines())
+
+
 def test_samples_are_checked_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     good = write(tmp_path / "a.jsonl", make_gemm(0))
     for value in (float("nan"), -1.0, 1e200, "x"):

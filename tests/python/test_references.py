@@ -17,6 +17,7 @@ import pytest
 from deepbench import _core, references
 from deepbench.cli import main
 from deepbench.compare import Rules, compare, of_file
+from deepbench.report.beside import Beside
 from deepbench.results import ResultFile, read
 from example_rows import make_context, make_gemm, make_row
 
@@ -59,6 +60,12 @@ def test_all_that_was_published_is_there(loaded: dict[str, ResultFile]) -> None:
         "uses_2mnk*sparsity": 80, "MISMATCH_TOTAL": 45, "uses_mnk*sparsity": 16,
         "MISMATCH_N_LABEL": 3,
     }  # fmt: skip
+    doubts = [facts(row)["doubt"] for row in rows if facts(row)["doubt"]]
+    assert len(doubts) == 486
+    assert not any(doubt.startswith(("ok", "no_rate", "uses_")) for doubt in doubts)
+    unscaled = [row for row in rows if "does not scale" in (facts(row)["note"] or "")]
+    assert len(unscaled) == 12
+    assert all(facts(row)["doubt"] for row in unscaled)
     places = {tuple(facts(row)[key] for key in ("workbook", "sheet", "row", "phase"))
               for row in rows}  # fmt: skip
     assert len(places) >= len(rows) - 96  # the dense products beside sparse ones
@@ -107,7 +114,10 @@ def test_a_figure_by_hand(loaded: dict[str, ResultFile]) -> None:
         ("titanxp", "NVIDIA TitanXp"),
         ("titan-x pascal", "NVIDIA TitanX Pascal"),
         ("1080", "NVIDIA GTX 1080 Ti"),
+        ("phi 7250", "Intel Xeon Phi 7250"),
         ("h200", None),
+        ("7", None),  # of one letter is no name, though 'iPhone 7' ends so
+        ("i", None),
         ("-", None),
     ],
 )
@@ -121,6 +131,12 @@ def test_a_name_of_several() -> None:
         references.find("titan x")
 
 
+def test_a_name_ends_where_a_word_begins() -> None:
+    """'NVIDIA TitanXp' ends in 'xp', but no word of it is that."""
+    with pytest.raises(references.UnknownReference, match="TitanX Pascal, NVIDIA TitanXp"):
+        references.find("xp")
+
+
 def test_list(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = run(capsys, "list", "references", "--format", "csv")
     rows = list(csv.DictReader(out.splitlines()))
@@ -131,6 +147,10 @@ def test_list(capsys: pytest.CaptureFixture[str]) -> None:
     rows = json.loads(out)
     assert len(rows) == 29
     assert rows[0]["source"].startswith("results/inference/device/DeepBench_iPhone_7.xlsx, Kernels")
+    status, out, _ = run(capsys, "list", "references", "xeon", "phi", "--format", "json")
+    stated = {row["status"] for row in json.loads(out)}
+    assert "inconsistent: time does not scale with batch" in stated
+    assert not any(text.startswith("inconsistent: ok") for text in stated)
     status, out, err = run(capsys, "list", "references", "h100")
     assert (status, out) == (2, "")
     assert "no reference 'h100'" in err
@@ -241,6 +261,70 @@ def test_against_adds_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert "1.000" in out
 
 
+@pytest.mark.parametrize("form", ["table", "markdown"])
+def test_against_takes_no_other_inputs(
+    form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Rows do not tell what operands held: the context does."""
+    files = {}
+    for inputs in ("uniform", "zeros"):
+        lines = [make_context(rows=1, options={"inputs": inputs}), make_gemm(0)]
+        files[inputs] = tmp_path / f"{inputs}.jsonl"
+        files[inputs].write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (tmp_path / "again.jsonl").write_bytes(files["zeros"].read_bytes())
+    for ours, theirs, expected in (
+        ("zeros", "again", True), ("zeros", "uniform", False), ("uniform", "zeros", False),
+    ):  # fmt: skip
+        words = [str(tmp_path / f"{name}.jsonl") for name in (ours, theirs)]
+        _, out, _ = run(capsys, "show", words[0], "--against", words[1], "--format", form)
+        assert ("1.000" in out) is expected
+
+
+def test_against_says_that_figures_are_hot(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    says = "published figures are hot in the caches"
+    hot = slow(precision="half")
+    cold = {**hot, "position": 1, "regime": {**hot["regime"], "cache": "cold"}}
+    _, out, _ = run(capsys, "show", write(tmp_path / "a.jsonl", hot), "--against", "v100")
+    assert says not in out
+    _, out, _ = run(capsys, "show", write(tmp_path / "b.jsonl", hot, cold), "--against", "v100")
+    assert f"{says}; here they stand beside 1 row that is cold" in out
+
+
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [("iPhone 6", "iPhone 6"), ("NVIDIA T4", "NVIDIA T4"), ("NVIDIA Tesla V100", "Tesla V100"),
+     ("Raspberry Pi 3", "Pi 3")],
+)  # fmt: skip
+def test_titles_of_columns_tell_the_processor(
+    name: str, title: str, loaded: dict[str, ResultFile]
+) -> None:
+    assert Beside(of_file(loaded[name])).columns(False)[0].title == f"{title} us"
+
+
+def test_rows_are_compared_with_figures_of_their_application(
+    loaded: dict[str, ResultFile],
+) -> None:
+    """Layers that are of two applications stand in the workbooks twice, with two times."""
+    published = of_file(loaded["NVIDIA GTX 1080 Ti"])
+    rows: dict[tuple[str, str], Mapping[str, Any]] = {}
+    for row in loaded["NVIDIA GTX 1080 Ti"].rows:
+        if row["op"] == "conv" and row["problem"] and row["application"]:
+            rows.setdefault((row["problem"], row["application"]), row)
+    counts = Counter(problem for problem, _ in rows)
+    ours = [
+        make_row("conv", row["attributes"], i, 1.0, application=row["application"])
+        for i, row in enumerate(reversed(rows.values()))
+        if counts[row["problem"]] > 1
+    ]
+    assert ours
+    mine = of_file(ResultFile(Path("mine"), make_context(), tuple(ours), 0, False))
+    against = compare([mine, published], Rules()).others[0]
+    assert len(against.rows) == len(ours)
+    assert all(row.base.application == row.other.application for row in against.rows)
+
+
 # ---- the tool ---------------------------------------------------------------------------------
 
 
@@ -278,6 +362,7 @@ def test_the_tool_makes_result_files(tool: ModuleType, tmp_path: Path) -> None:
         line(op="rnn", phase="bwd_params", row="8", dims="hidden=1760 batch=16 timesteps=50 "
              "cell=vanilla"),
         line(op="all_reduce", phase="total", row="9", dims="elements=100000 ranks=2"),
+        line(row="10", note="time does not scale with batch"),
     ]  # fmt: skip
     issues = [{"class": "dims_differ_from_header", "source_workbook": "x.xlsx", "sheet": "S",
                "row": "8", "message": ""}]  # fmt: skip
@@ -289,13 +374,20 @@ def test_the_tool_makes_result_files(tool: ModuleType, tmp_path: Path) -> None:
     assert packed == (tmp_path / "two/nvidia_example.jsonl.gz").read_bytes()
     (tmp_path / "plain.jsonl").write_bytes(gzip.decompress(packed))
     rows = read(tmp_path / "plain.jsonl").rows
-    assert [row["statistics"]["mean_ns"] for row in rows] == [2e4, 2e4, 1.5e6, 2e4, 2e4]
-    assert [bool(facts(row)["doubt"]) for row in rows] == [False, True, False, True, False]
+    assert [row["statistics"]["mean_ns"] for row in rows] == [2e4, 2e4, 1.5e6, 2e4, 2e4, 2e4]
+    assert [facts(row)["doubt"] for row in rows] == [
+        None,
+        "DIMS_1530: dimensions differ from those of the original's set",
+        None,
+        "dimensions differ from those of the original's set",
+        None,
+        "time does not scale with batch",
+    ]
     assert rows[0]["problem"] == "gemm m=1760 n=16 k=1760 trans_a=n trans_b=n precision=half"
     assert facts(rows[1])["meant"] == {"k": 1760}
     assert rows[2]["problem"] is None
     assert "phase=bwd_weights mode=training" in rows[3]["problem"]
     assert rows[4]["attributes"] == {"elements": 100_000, "ranks": 2, "precision": "half"}
     index = json.loads((tmp_path / "one/index.json").read_text())
-    assert index[0]["rows"] == 5
+    assert index[0]["rows"] == 6
     assert index[0]["bytes"] == len(gzip.decompress(packed))

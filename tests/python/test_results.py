@@ -121,6 +121,24 @@ def test_missing_file_and_folder(tmp_path: Path) -> None:
     assert "is a folder" in refusal(tmp_path)
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+def test_what_has_no_end_is_refused(tmp_path: Path) -> None:
+    assert "is no regular file" in refusal(Path("/dev/zero"))
+    os.mkfifo(tmp_path / "pipe")
+    assert "is no regular file" in refusal(tmp_path / "pipe")
+
+
+def test_the_size_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "sparse").touch()
+    os.truncate(tmp_path / "sparse", (1 << 30) + 1)
+    assert "is larger than 1024 MiB" in refusal(tmp_path / "sparse")
+    path = write(tmp_path / "a.jsonl")
+    monkeypatch.setattr(results, "_LARGEST", path.stat().st_size)
+    assert len(read(path).rows) == 2
+    monkeypatch.setattr(results, "_LARGEST", path.stat().st_size - 1)
+    assert "is larger than" in refusal(path)
+
+
 CONTEXT = json.dumps(make_context()).encode() + b"\n"
 ROW = json.dumps(make_gemm()).encode() + b"\n"
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from types import FrameType
 
 from deepbench.cli.errors import Terminated
-from deepbench.refusal import Refusal
+from deepbench.refusal import Refusal, one_line
 
 __all__ = ["main"]
 
@@ -81,11 +81,7 @@ def _run(words: list[str]) -> int:
 
 
 def _refuse(message: str, status: int) -> int:
-    line = " ".join(message.split())
-    if not line.isprintable():  # a text of somebody's file must not steer the terminal
-        line = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}"
-                       for letter in line)  # fmt: skip
-    print(f"deepbench: error: {line}", file=sys.stderr)
+    print(f"deepbench: error: {one_line(message)}", file=sys.stderr)
     return status
 
 

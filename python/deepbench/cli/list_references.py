@@ -52,7 +52,7 @@ def _one(reference: references.Reference) -> Table:
             (entry.time_ns or 0.0) / 1e3,
             _number(entry.tflops),
             _number(facts.get("tflops")),
-            facts["status"] if facts["doubt"] is None else f"inconsistent: {facts['status']}",
+            f"inconsistent: {entry.doubt}" if entry.doubt else facts["status"],
             f"{facts['workbook']}, {facts['sheet']}, row {facts['row']}",
         ))  # fmt: skip
     return titles, rows

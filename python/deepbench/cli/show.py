@@ -13,6 +13,7 @@ from deepbench.cli.flags import HELP, CommandLine, Flag, help_lines, parse
 from deepbench.cli.sources import beside
 from deepbench.cli.summary import Summary
 from deepbench.progress import Screen
+from deepbench.refusal import one_line
 from deepbench.report import FORMATS, Report, create
 from deepbench.report.outline import outline
 from deepbench.results import Json, ResultFile, ResultWriter, read, thinned
@@ -80,7 +81,8 @@ def _write(result: ResultFile, path: Path, overwrite: bool, most: int) -> None:
 def _say_context(screen: Screen, result: ResultFile) -> None:
     command = " ".join(result.context.get("command") or ())
     started = result.context.get("started") or "an unknown time"
-    screen.say(f"deepbench: {command or 'an unknown command'}, {started}, {where(result.context)}")
+    said = f"{command or 'an unknown command'}, {started}, {where(result.context)}"
+    screen.say(f"deepbench: {one_line(said)}")
 
 
 def _print(screen: Screen, result: ResultFile, report: Report) -> None:

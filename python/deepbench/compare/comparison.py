@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .groups import Group, applications, families, whole
+from .groups import NO_APPLICATION, Group, applications, families, whole
 from .matching import Unmatched, match
 from .sides import Side
 from .verdicts import FLOOR, SLOWER, Compared, judge
+
+_REST = "what has no application"
 
 
 @dataclass(frozen=True)
@@ -83,13 +85,23 @@ def _against(base: Side, side: Side, rules: Rules) -> Against:
 
 
 def _regressions(against: Against, rules: Rules) -> list[str]:
-    """Rows, families and rows that broke; published figures have no such verdict."""
+    """Rows, means and rows that broke; published figures have no such verdict."""
     most = 1 + rules.fail_over
     slower = [row for row in against.changed(SLOWER) if row.ratio and row.ratio.value > most]
     texts = [f"{row.base.problem} is slower" for row in slower]
-    texts += [
-        f"{group.name} is slower"
-        for group in against.families
-        if group.verdict == SLOWER and group.ratio.value > most
-    ]
+    means: dict[object, str] = {}  # one for the same rows, as a family can be an application
+    for name, group in _means(against):
+        if group.verdict == SLOWER and group.ratio.value > most:
+            means.setdefault((group.rows, group.ratio), f"{name} is slower")
+    texts += means.values()
     return texts + [f"{row.base.problem} is {row.other.status}" for row in against.broken]
+
+
+def _means(against: Against) -> list[tuple[str, Group]]:
+    """Every mean that has a verdict, by what it is of."""
+    named = [(group.name, group) for group in against.families]
+    named += [
+        (f"application {group.name}" if group.name != NO_APPLICATION else _REST, group)
+        for group in against.applications
+    ]
+    return [*named, *([("all together", against.whole)] if against.whole else [])]

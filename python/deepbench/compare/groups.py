@@ -10,6 +10,8 @@ from .ratios import Ratio, mean
 from .sides import Entry
 from .verdicts import FASTER, PUBLISHED, SLOWER, Compared, decide, strictness
 
+NO_APPLICATION = "none"
+
 
 @dataclass(frozen=True)
 class Group:
@@ -18,7 +20,7 @@ class Group:
     name: str
     ratio: Ratio
     rows: int  # that the mean is of
-    left_out: int  # published figures that are marked inconsistent
+    left_out: int  # that cannot be put together with those of the mean
     faster: int
     slower: int
     verdict: str
@@ -33,7 +35,7 @@ def applications(compared: Sequence[Compared], floor: float) -> list[Group]:
     """By what the problems are from, as the first side has it."""
 
     def name(one: Compared) -> str:
-        return one.base.application or one.other.application or "none"
+        return one.base.application or one.other.application or NO_APPLICATION
 
     return _grouped(_parts(compared), floor, name)
 
@@ -69,10 +71,10 @@ def _grouped(
 
 
 def _group(name: str, rows: Sequence[Compared], floor: float, groups: int) -> Group:
-    counted = [row for row in rows if row.counts]
+    counted = _alike(rows)
     ratio = mean([row.ratio for row in counted if row.ratio is not None])
     verdicts = [row.verdict for row in counted]
-    published = PUBLISHED in verdicts
+    published = all(verdict == PUBLISHED for verdict in verdicts)
     return Group(
         name=name,
         ratio=ratio,
@@ -82,6 +84,15 @@ def _group(name: str, rows: Sequence[Compared], floor: float, groups: int) -> Gr
         slower=verdicts.count(SLOWER),
         verdict=PUBLISHED if published else _verdict(counted, ratio, floor, groups),
     )
+
+
+def _alike(rows: Sequence[Compared]) -> list[Compared]:
+    """The rows that a mean is of: those that tell how sure they are, so that it has an interval and
+    a verdict; without any, our own rows; without any of these either, published figures."""
+    counted = [row for row in rows if row.counts]
+    own = [row for row in counted if row.verdict != PUBLISHED]
+    sure = [row for row in own if row.ratio is not None and row.ratio.interval is not None]
+    return sure or own or counted
 
 
 def _verdict(counted: Sequence[Compared], ratio: Ratio, floor: float, groups: int) -> str:

@@ -14,7 +14,7 @@ from itertools import islice, takewhile
 from deepbench.refusal import Refusal
 
 from .reasons import Reasons, nothing_in_common
-from .regimes import differences, kind, problems, regime
+from .regimes import differences, kind, problems, regime, warmth
 from .sides import Entry, Side
 
 Keys = Callable[[Entry, Collection[str]], Iterable[Hashable]]
@@ -46,7 +46,8 @@ class Matching:
 def match(first: Side, second: Side, across: Collection[str] = ()) -> Matching:
     """Finds the rows that belong together. Raises NothingInCommon."""
     pairing = _Pairing(first, second, across)
-    relations = [_twins, _siblings, problems, *([_kind] if "dimensions" in across else [])]
+    relations = [_twins, _siblings, _cousins, _of_cache, _of_application, problems]
+    relations += [*([_kind] if "dimensions" in across else [])]
     for relation in relations:
         pairing.join(relation)
     if not pairing.partners:
@@ -103,6 +104,21 @@ def _siblings(entry: Entry, across: Collection[str]) -> list[Hashable]:
     """Regime and application agree."""
     own = (regime(entry), entry.application)
     return [(problem, own) for problem in problems(entry, across)]
+
+
+def _cousins(entry: Entry, across: Collection[str]) -> list[Hashable]:
+    """Caches and application agree: all of the regime that published figures tell."""
+    own = (warmth(entry), entry.application)
+    return [(problem, own) for problem in problems(entry, across)]
+
+
+def _of_cache(entry: Entry, across: Collection[str]) -> list[Hashable]:
+    """Of figures that are hot, none is for a cold row while a hot one has none."""
+    return [(problem, warmth(entry)) for problem in problems(entry, across)]
+
+
+def _of_application(entry: Entry, across: Collection[str]) -> list[Hashable]:
+    return [(problem, entry.application) for problem in problems(entry, across)]
 
 
 def _kind(entry: Entry, across: Collection[str]) -> list[Hashable]:

@@ -20,6 +20,8 @@ _REGIME: dict[str, Callable[[Entry], object]] = {
 }
 _OF_ONE_DEVICE = ("launch", "threads")
 
+HOT = "published figures are hot in the caches"  # what must be known where a row is cold
+
 ACROSS = (*_REGIME, "precision", "dimensions")
 
 
@@ -49,6 +51,17 @@ def _problem(entry: Entry, attributes: Mapping[str, Value], across: Collection[s
 def regime(entry: Entry) -> Hashable:
     """The whole regime."""
     return tuple(of(entry) for of in _REGIME.values())
+
+
+def hot_beside_cold(a: Entry, b: Entry) -> bool:
+    """Whether a published figure, hot as all of them are, stands beside a row that is cold."""
+    hot, cold = (a, b) if a.published else (b, a)
+    return hot.published and not cold.published and warmth(cold) == "cold" != warmth(hot)
+
+
+def warmth(entry: Entry) -> str | None:
+    """hot or cold, however it was made cold."""
+    return entry.cache and entry.cache.split(" ")[0]
 
 
 def kind(entry: Entry, across: Collection[str]) -> Hashable:

@@ -90,13 +90,24 @@ class Side:
 
 def of_file(result: ResultFile) -> Side:
     """A result file as a side."""
-    inputs = _text(result.context["options"].get("inputs")) or "uniform"
     rows = sorted(result.rows, key=lambda row: int(row["position"]))
-    entries = tuple(entry(row, inputs) for row in rows)
+    given = inputs(result.context)
+    entries = tuple(entry(row, given) for row in rows)
     published = bool(entries) and all(one.published for one in entries)
-    notes = result.context.get("footnotes") if published else None
-    footnotes = tuple(plain(text) for text in notes) if isinstance(notes, list) else ()
+    footnotes = _footnotes(result.context) if any(one.published for one in entries) else ()
     return Side(plain(str(result.path)), _about(result.context), entries, published, footnotes)
+
+
+def inputs(context: Json) -> str:
+    """What operands held, of all rows of a context."""
+    return _text(_part(context, "options").get("inputs")) or "uniform"
+
+
+def _footnotes(context: Json) -> tuple[str, ...]:
+    notes = context.get("footnotes")
+    if isinstance(notes, list) and notes:
+        return tuple(plain(text) for text in notes)
+    return ("published: figures that were measured by other rules; no verdict comes of them",)
 
 
 def entry(row: Json, inputs: str = "uniform") -> Entry:

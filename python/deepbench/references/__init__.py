@@ -20,6 +20,7 @@ from deepbench.refusal import Refusal
 
 _FOLDER = Path(__file__).parent
 _LARGEST = 16 << 20  # bytes that a file may have when it is unpacked
+_FEWEST_LETTERS = 2  # that can mean a processor
 _TUPLES = ("sets", "precisions", "workbooks")
 _GZIP = 31  # zlib's word for a gzip header
 
@@ -56,16 +57,16 @@ def _described(facts: dict[str, Any]) -> Reference:
 
 
 def find(words: str) -> Reference | None:
-    """The reference that is called so, or whose name ends so, or else contains it: 'v100' is
-    'NVIDIA Tesla V100'. None if there is none. Raises UnknownReference if there are several."""
+    """The reference that is called so, or whose last words are these, or else whose name contains
+    them: 'v100' is 'NVIDIA Tesla V100'. None if there is none. Raises UnknownReference if there
+    are several."""
     wanted = _letters(words)
-    if not wanted:
+    if len(wanted) < _FEWEST_LETTERS:
         return None
-    names = {_letters(reference.name): reference for reference in available()}
-    if wanted in names:
-        return names[wanted]
-    ending = [reference for name, reference in names.items() if name.endswith(wanted)]
-    found = ending or [reference for name, reference in names.items() if wanted in name]
+    ending = [reference for reference in available() if wanted in _endings(reference.name)]
+    whole = [reference for reference in ending if wanted == _letters(reference.name)]
+    inside = [reference for reference in available() if wanted in _letters(reference.name)]
+    found = whole or ending or inside
     if len(found) > 1:
         several = ", ".join(reference.name for reference in found)
         raise UnknownReference(f"{words!r} may be any of {several}: say which")
@@ -92,6 +93,12 @@ def unpacked(packed: bytes, most: int) -> bytes | None:
     except zlib.error:
         return None
     return data if stream.eof and len(data) <= most else None
+
+
+def _endings(name: str) -> set[str]:
+    """Its last word, its last two words, ... all of it."""
+    words = name.split()
+    return {_letters("".join(words[first:])) for first in range(len(words))}
 
 
 def _letters(text: str) -> str:

@@ -6,15 +6,15 @@ from collections.abc import Hashable, Mapping
 from typing import Any
 
 from deepbench.compare import Entry, Side, differences
-from deepbench.compare.regimes import problems
-from deepbench.compare.sides import entry
+from deepbench.compare.regimes import HOT, hot_beside_cold, problems
+from deepbench.compare.sides import entry, inputs
 from deepbench.report.columns import Column
 from deepbench.report.comparison.words import number
 from deepbench.report.fields import microseconds, rate
 
 Row = Mapping[str, Any]
 
-_LONGEST_NAME = 16
+_LONGEST_NAME, _SHORTEST_NAME = 16, 3  # letters
 _WIDTH = 11
 
 
@@ -24,11 +24,17 @@ class Beside:
     def __init__(self, side: Side) -> None:
         self._name = _short(side)
         self._notes = side.footnotes
+        self._inputs = inputs({})
+        self._cold = 0  # rows that were compared with published figures
         self._by_problem: dict[Hashable, list[Entry]] = {}
         self._doubts: dict[str, None] = {}
         for other in side.entries:
             for problem in problems(other, ()):
                 self._by_problem.setdefault(problem, []).append(other)
+
+    def begin(self, context: Row) -> None:
+        """What the rows of the report have in common is in their context."""
+        self._inputs = inputs(context)
 
     def columns(self, arithmetic: bool) -> list[Column]:
         """Their time, how many times ours it is, and where there are FLOPs their rate."""
@@ -41,7 +47,10 @@ class Beside:
 
     def lines(self) -> list[str]:
         """What must be known of the columns, below the last row."""
-        return [*self._notes, *(f"? {self._name}: {doubt}" for doubt in self._doubts)]
+        doubts = [f"? {self._name}: {doubt}" for doubt in self._doubts]
+        rows = "1 row that is" if self._cold == 1 else f"{self._cold} rows that are"
+        cold = [f"{self._name}: {HOT}; here they stand beside {rows} cold"] if self._cold else []
+        return [*self._notes, *cold, *doubts]
 
     def _time(self, row: Row) -> str:
         other = self._other(row)
@@ -52,9 +61,10 @@ class Beside:
         return microseconds(other.time_ns) + ("?" if other.doubt else "")
 
     def _ratio(self, row: Row) -> str:
-        other, ours = self._other(row), entry(row)
+        other, ours = self._other(row), self._entry(row)
         if other is None or not other.time_ns or not ours.time_ns:
             return "-"
+        self._cold += hot_beside_cold(ours, other)
         return number(other.time_ns / ours.time_ns)
 
     def _rate(self, row: Row) -> str:
@@ -63,7 +73,7 @@ class Beside:
 
     def _other(self, row: Row) -> Entry | None:
         """The first of the same problem and regime, of the same application where there is one."""
-        ours = entry(row)
+        ours = self._entry(row)
         same = [
             other
             for problem in problems(ours, ())
@@ -73,9 +83,14 @@ class Beside:
         alike = [other for other in same if other.application == ours.application]
         return next(iter(alike or same), None)
 
+    def _entry(self, row: Row) -> Entry:
+        return entry(row, self._inputs)
+
 
 def _short(side: Side) -> str:
-    """A name that a column's title can hold: of a processor its last words, of a file its stem."""
+    """A name that a column's title can hold: of a processor what follows its maker, unless
+    that is too short to tell anything; of a file its stem."""
     if side.published:
-        return side.name.partition(" ")[2][-_LONGEST_NAME:] or side.name
+        rest = side.name.partition(" ")[2][-_LONGEST_NAME:]
+        return rest if len(rest) >= _SHORTEST_NAME else side.name[:_LONGEST_NAME]
     return side.name.rpartition("/")[2].removesuffix(".jsonl")[:_LONGEST_NAME]

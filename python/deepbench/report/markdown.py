@@ -26,6 +26,8 @@ class Markdown:
 
     def begin(self, context: Context, outline: Outline) -> str:
         self._outline = outline
+        if self._beside:
+            self._beside.begin(context)
         return escaped(caption(context)) + "\n"
 
     def row(self, row: Row) -> str:

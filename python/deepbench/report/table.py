@@ -33,6 +33,8 @@ class Table:
 
     def begin(self, context: Context, outline: Outline) -> str:
         self._outline = outline
+        if self._beside:
+            self._beside.begin(context)
         return ""
 
     def row(self, row: Row) -> str:

@@ -84,6 +84,8 @@ def _verdict_line(against: Against) -> str:
         value, interval = ratio_cells(against.whole.ratio)
         within = f" ({interval})" if interval != "-" else ""
         parts.append(f"geometric mean of the times {value}{within}")
+        if against.whole.left_out:
+            parts[-1] += f", {against.whole.left_out} rows left out of it"
     if against.broken:
         parts.append(f"{len(against.broken)} broken")
     for what, rows in (("only in A", against.missing), ("not in A", against.extra)):

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 
 from deepbench.compare import Compared, Entry, differences
+from deepbench.compare.regimes import HOT, hot_beside_cold
 from deepbench.report.fields import microseconds
 
 _CLOCKS = 0.01  # a change of the device's clock that is worth a word
@@ -21,6 +22,8 @@ def remarks(row: Compared) -> Iterator[str]:
         yield f"{untimed.status}: {untimed.reason or 'no time'}"
     if base.doubt or other.doubt:
         yield f"left out: {other.doubt or base.doubt}"
+    if hot_beside_cold(base, other):
+        yield HOT
     words = differences(base, other)
     if words:
         yield "another " + " and ".join(words)
