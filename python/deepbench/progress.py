@@ -11,6 +11,8 @@ import time
 from collections.abc import Sequence
 from typing import TextIO
 
+from deepbench.refusal import whole_lines
+
 _LINE_S = 0.2  # between two drawings of the progress line
 
 
@@ -94,10 +96,11 @@ class Screen:
         self._drawn: Stopwatch | None = None
 
     def report(self, text: str) -> None:
-        """Part of the report: complete lines, on standard output at once."""
+        """Part of the report: complete lines, on standard output at once. Names and notes in it may
+        be a stranger's: nothing of it steers the terminal."""
         if text:
             self.clear()
-            self._out.write(text)
+            self._out.write(whole_lines(text))
             self._out.flush()
 
     def drop_report(self) -> None:

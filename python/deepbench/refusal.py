@@ -14,7 +14,19 @@ class Refusal(Exception):
 
 def one_line(text: str) -> str:
     """A text, some of it of somebody's file or its name, as a line that cannot steer a terminal."""
-    line = " ".join(text.split())
+    return _seen(" ".join(text.split()))
+
+
+def whole_lines(text: str) -> str:
+    """Lines with their ends, cleaned likewise."""
+    lines = text.split("\n")
+    ends = ["\r" if line.endswith("\r") else "" for line in lines]
+    return "\n".join(
+        _seen(line.removesuffix("\r")) + end for line, end in zip(lines, ends, strict=True)
+    )
+
+
+def _seen(line: str) -> str:
     if line.isprintable():
         return line
     return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}"

@@ -94,3 +94,17 @@ def test_a_conversion_is_said_with_the_sum() -> None:
     assert Remarks().of(row) == "a converted beforehand in 23.456 us, 123.46 us with it"
     row["conversion"]["constant"] = False
     assert Remarks().of(row) == "a converted in 23.456 us, 123.46 us with it"
+
+
+def test_nothing_of_a_strangers_file_steers_the_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hostile = make_gemm(0, library="mkl\x1b[2J", notes=["\x1b]0;title\x07", "a\rb"])
+    file = write(tmp_path / "hostile.jsonl", hostile)
+    for form in ("table", "markdown", "csv", "json"):
+        assert main(["show", str(file), "--format", form]) == 0
+        shown = capsys.readouterr().out
+        assert "title" in shown
+        assert "\x1b" not in shown
+        assert "\x07" not in shown
+        assert "\r" not in shown.replace("\r\n", "")
