@@ -1,6 +1,6 @@
 // What a status of a library means for a row, and how the message reads.
 #include "check.hpp"
-#undef CHECK  // doctest has one too
+
 #include <doctest/doctest.h>
 
 #include <string>
