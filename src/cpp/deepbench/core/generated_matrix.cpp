@@ -5,6 +5,7 @@
 
 #include "deepbench/core/parallel.hpp"
 #include "deepbench/core/sums.hpp"
+#include "deepbench/core/vector_unit.hpp"
 
 namespace deepbench {
 namespace {
@@ -76,7 +77,9 @@ class Product {
     const Pattern& pattern = *matrix_.pattern;
     uint32_t words[kBlockRows];
     word_run(pattern.seed, pattern.stream, first, rows.size(), words);
-    for (int64_t i = 0; i < rows.size(); ++i) out[i] = words[i] < pattern.least ? 0.0f : out[i];
+    vectorised([&, least = pattern.least]() DEEPBENCH_INLINED {
+      for (int64_t i = 0; i < rows.size(); ++i) out[i] = words[i] < least ? 0.0f : out[i];
+    });
   }
 
   void add_by_rows(Range rows, Range columns, double* sums, double* squares) const {

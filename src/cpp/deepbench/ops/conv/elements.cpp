@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "deepbench/core/parallel.hpp"
+#include "deepbench/core/vector_unit.hpp"
 #include "deepbench/ops/conv/row_sums.hpp"
 
 namespace deepbench {
@@ -11,6 +12,12 @@ namespace {
 
 constexpr int64_t kRun = 2048;              // elements generated at once
 constexpr int64_t kRunsOfThread = 1 << 16;  // elements that are worth starting a thread
+
+void widen(const float* from, int64_t count, double* to) {
+  vectorised([&]() DEEPBENCH_INLINED {
+    for (int64_t i = 0; i < count; ++i) to[i] = double(from[i]);
+  });
+}
 
 }  // namespace
 
@@ -22,11 +29,13 @@ void ConvElements::read(int64_t first, int64_t count, double* out) const {
     for (int64_t done = 0; done < count; done += kRun) {
       const int64_t size = std::min(kRun, count - done);
       inputs->run(type, stream, uint64_t(first + done), 1, size, run);
-      std::copy_n(run, size, out + done);
+      widen(run, size, out + done);
     }
   }
   if (squared)
-    for (int64_t i = 0; i < count; ++i) out[i] *= out[i];
+    vectorised([&]() DEEPBENCH_INLINED {
+      for (int64_t i = 0; i < count; ++i) out[i] *= out[i];
+    });
 }
 
 std::vector<double> collapsed(const ConvElements& elements, const Collapse& shape,
