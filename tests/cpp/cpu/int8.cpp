@@ -139,7 +139,7 @@ TEST_CASE("products of extreme 8-bit numbers are exact") {
   for (const char* b_type : {"s8", "u8"})
     for (const Dimensions& d : {Dimensions{1, 1, 1}, Dimensions{1, 1, 64}, Dimensions{33, 65, 300},
                                 Dimensions{65, 1, 513}, Dimensions{1, 65, 513},
-                                Dimensions{129, 77, 255}, Dimensions{7, 5, 1001}})
+                                Dimensions{129, 27, 255}, Dimensions{7, 5, 1001}})
       for (const int transposition : {0, 1, 2, 3}) {
         const Gemm gemm = cpu_test::gemm_of(d, (transposition & 1) != 0, (transposition & 2) != 0,
                                             "int8", b_type);
