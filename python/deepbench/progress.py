@@ -11,7 +11,7 @@ import time
 from collections.abc import Sequence
 from typing import TextIO
 
-from deepbench.refusal import whole_lines
+from deepbench.refusal import one_line, whole_lines
 
 _LINE_S = 0.2  # between two drawings of the progress line
 
@@ -111,16 +111,16 @@ class Screen:
         self._out = nowhere
 
     def say(self, text: str) -> None:
-        """A line for the person at the screen."""
+        """A line for the person at the screen; what libraries say passes here too."""
         self.clear()
-        self._err.write(text + "\n")
+        self._err.write(whole_lines(text.expandtabs().replace("\r", "")) + "\n")
         self._err.flush()
 
     def progress(self, text: str) -> None:
         """Replaces the progress line; nothing where standard error is no terminal."""
         if not self._live or (self._drawn and self._drawn.elapsed_s() < _LINE_S):
             return
-        text = text[: max(0, self._columns() - 1)]
+        text = one_line(text)[: max(0, self._columns() - 1)]
         self._err.write("\r" + text + " " * max(0, self._shown - len(text)))
         self._err.flush()
         self._shown, self._drawn = len(text), Stopwatch()

@@ -1,7 +1,8 @@
 """Result files: JSON lines, the context first, then a row a line (docs/results.md).
 
 A row reaches the file as soon as it is finished. A killed run leaves at most its last line torn,
-which reading drops with a warning and resuming cuts off.
+which reading drops with a warning and resuming cuts off. A file has one writer at a time, see
+claim.py.
 """
 
 from __future__ import annotations
@@ -11,18 +12,20 @@ import io
 import json
 import os
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
-from deepbench import schema
+from deepbench import claim, schema, strict_json
 from deepbench.refusal import Refusal, one_line
 
 Json = Mapping[str, Any]
 
 _LARGEST = 1 << 30  # bytes: fifty thousand rows of a thousand samples each
 _HOW = "a result file is written by deepbench with -o"
+_BEGINNING = b'{"type": "context"'
+_TRIES = 10  # to open a file that others make and remove
 
 
 class ResultError(Refusal):
@@ -35,7 +38,7 @@ class ResultFile:
 
     path: Path
     context: Json
-    rows: tuple[Json, ...]
+    rows: tuple[Json, ...]  # by position
     size: int  # bytes up to the end of the last whole line
     torn: bool  # a last line that was cut short has been left out
     ends: bool = True  # the last whole line has its newline
@@ -59,12 +62,16 @@ def read(path: Path) -> ResultFile:
 
 
 def _content(path: Path) -> bytes:
-    """All bytes of a regular file: what has no end, or waits for a writer, is refused."""
     with open(path, "rb", opener=_without_waiting) as file:
-        facts = os.fstat(file.fileno())
-        if not stat.S_ISREG(facts.st_mode):
-            raise ResultError(f"{path}: is no regular file; {_HOW}")
-        data = file.read(_LARGEST + 1) if facts.st_size <= _LARGEST else b""
+        return _all_of(path, file)
+
+
+def _all_of(path: Path, file: BinaryIO) -> bytes:
+    """All bytes of a regular file: what has no end, or waits for a writer, is refused."""
+    facts = os.fstat(file.fileno())
+    if not stat.S_ISREG(facts.st_mode):
+        raise ResultError(f"{path}: is no regular file; {_HOW}")
+    data = file.read(_LARGEST + 1) if facts.st_size <= _LARGEST else b""
     if max(facts.st_size, len(data)) > _LARGEST:
         raise ResultError(f"{path}: is larger than {_LARGEST >> 20} MiB, as no result file is")
     return data
@@ -94,6 +101,7 @@ def parsed(path: Path, data: bytes) -> ResultFile:
             ends = line.endswith(b"\n")
         size += len(line)
     _refuse_twice(path, rows)
+    rows.sort(key=lambda row: int(row["position"]))  # one measured again stands behind the others
     return ResultFile(path, context, tuple(rows), size, torn, ends)
 
 
@@ -108,9 +116,17 @@ def thinned(row: Json, most: int) -> Json:
 
 
 def _context(path: Path, line: bytes, whole: bool) -> Json:
-    value = _parsed(line)
-    if value is None and not whole and line.lstrip().startswith(b"{"):
-        raise ResultError(f"{path}: its first line, the context, is cut short; nothing can be read")
+    try:
+        value = strict_json.parsed(line)
+    except strict_json.NotJson:
+        if not whole and line.lstrip().startswith(b"{"):
+            what = "its first line, the context, is cut short; nothing can be read"
+            raise ResultError(f"{path}: {what}") from None
+        value = None
+    except strict_json.JsonError as error:
+        if not line.lstrip().startswith(b"{"):
+            raise ResultError(f"{path}: is not a result file; {_HOW}") from None
+        raise ResultError(f"{path}:1: {error}") from None
     if not isinstance(value, dict) or value.get("type") != "context":
         raise ResultError(f"{path}: is not a result file; {_HOW}")
     version = value.get("schema")
@@ -130,14 +146,14 @@ def _row(path: Path, number: int, line: bytes, may_be_torn: bool) -> Json | None
     """The row in a line; None if the line is blank, or torn where that may be."""
     if not line.strip():
         return None
-    value = _parsed(line)
-    if value is None and may_be_torn:
-        return None
-    if value is None:
-        raise ResultError(f"{path}:{number}: is not JSON; deepbench writes one JSON object a line")
     try:
+        value = strict_json.parsed(line)
         schema.check_row(value)
-    except schema.SchemaError as error:
+    except strict_json.NotJson as error:
+        if may_be_torn:
+            return None
+        raise ResultError(f"{path}:{number}: {error}") from None
+    except (strict_json.JsonError, schema.SchemaError) as error:
         raise ResultError(f"{path}:{number}: {error}") from None
     return value if isinstance(value, dict) else None
 
@@ -148,15 +164,6 @@ def _refuse_twice(path: Path, rows: list[Json]) -> None:
         if row["position"] in seen:
             raise ResultError(f"{path}: has two rows at position {row['position']}")
         seen.add(row["position"])
-
-
-def _parsed(line: bytes) -> object:
-    """The JSON value in a line; None where there is none."""
-    try:
-        value: object = json.loads(line.decode("utf-8"))
-    except (ValueError, RecursionError):
-        return None
-    return value
 
 
 class ResultWriter:
@@ -177,19 +184,30 @@ class ResultWriter:
             raise ResultError(f"{path}: is a folder; name a file")
         keeps = not (path.exists() and not path.is_file())  # a device or a pipe has nothing to lose
         if existed and keeps and not overwrite:
-            raise ResultError(f"{path}: exists; --resume goes on with it, --overwrite replaces it")
+            raise ResultError(_exists(path))
         flags = os.O_WRONLY | os.O_CREAT | (os.O_EXCL if keeps and not overwrite else 0)
-        return cls(path, _opened(path, flags), 0, created=not existed)
+        return cls(path, _claimed(path, flags), 0, created=not existed)
 
     @classmethod
-    def appending(cls, result: ResultFile) -> ResultWriter:
-        """A file to go on with: what follows its last whole line is cut off."""
-        descriptor = _opened(result.path, os.O_WRONLY)
-        writer = cls(result.path, descriptor, result.size, created=False)
-        writer._cut()
-        if not result.ends:
-            writer._write(b"\n")
-        return writer
+    def resuming(cls, path: Path) -> tuple[ResultWriter, ResultFile | None]:
+        """A file to go on with, as it is until go_on(), and what it holds: None where it is to be
+        begun, for there was none, or its writer ended before the first line was whole."""
+        existed = os.path.lexists(path)
+        descriptor = _claimed(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NONBLOCK", 0))
+        try:
+            with os.fdopen(os.dup(descriptor), "rb") as file:
+                data = _all_of(path, file)
+            old = None if _holds_nothing(data) else parsed(path, data)
+        except BaseException:
+            os.close(descriptor)
+            raise
+        return cls(path, descriptor, old.size if old else 0, created=not existed), old
+
+    def go_on(self, old: ResultFile) -> None:
+        """Cuts off what follows the last whole line."""
+        self._cut()
+        if not old.ends:
+            self._write(b"\n")
 
     def write_context(self, context: Json) -> None:
         self._cut()
@@ -203,10 +221,13 @@ class ResultWriter:
         """Closes the file; one that was made here and got not even its first line is removed."""
         if self._descriptor < 0:
             return
-        os.close(self._descriptor)
-        self._descriptor = -1
-        if self._created and self._size == 0:
+        descriptor, self._descriptor = self._descriptor, -1
+        if self._created and self._size == 0:  # before anybody else can claim it
             self.path.unlink(missing_ok=True)
+        try:
+            os.close(descriptor)
+        except OSError as error:  # what a network's file system says of earlier writes
+            raise ResultError(f"{self.path}: {_reason(error)}", 1) from None
 
     def _write(self, data: bytes) -> None:
         done = 0
@@ -229,9 +250,42 @@ class ResultWriter:
                 raise ResultError(f"{self.path}: {_reason(error)}") from None
 
 
+def _holds_nothing(data: bytes) -> bool:
+    """Whether a writer of ours ended before its first line was whole."""
+    return b"\n" not in data and (_BEGINNING.startswith(data) or data.startswith(_BEGINNING))
+
+
+def _claimed(path: Path, flags: int) -> int:
+    """Opens a file that nobody else writes. What is no regular file may have many writers."""
+    for _ in range(_TRIES):
+        descriptor = _opened(path, flags)
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return descriptor
+        if not claim.claimed(descriptor):
+            os.close(descriptor)
+            raise ResultError(_in_use(path))
+        if claim.still_at(path, descriptor):
+            return descriptor
+        os.close(descriptor)
+    raise ResultError(f"{path}: is made and removed by others; name another file")
+
+
+def _exists(path: Path) -> str:
+    if claim.is_claimed(path):
+        return _in_use(path)
+    return f"{path}: exists; --resume goes on with it, --overwrite replaces it"
+
+
+def _in_use(path: Path) -> str:
+    who = claim.writer_of(path)
+    return f"{path}: {who} is writing it; wait for its end, or name another file"
+
+
 def _opened(path: Path, flags: int) -> int:
     try:
         return os.open(path, flags | getattr(os, "O_CLOEXEC", 0), 0o666)
+    except FileExistsError:
+        raise ResultError(_exists(path)) from None
     except OSError as error:
         if error.errno == errno.ENOENT and not path.parent.is_dir():
             raise ResultError(f"{path}: there is no folder {str(path.parent)!r}; make it") from None
@@ -247,74 +301,7 @@ def _reason(error: OSError) -> str:
         errno.EISDIR: "is a folder; name a file",
         errno.ENOSPC: "the disk is full; every row written before is kept",
         errno.EDQUOT: "the disk quota is used up; every row written before is kept",
+        errno.EFBIG: "may not grow further (ulimit -f); every row written before is kept",
         errno.EROFS: "the file system is read-only",
     }
     return known.get(error.errno or 0, error.strerror or str(error))
-
-
-# ---- resuming ---------------------------------------------------------------------------------
-
-
-def first_difference(old: ResultFile, new: Json, problems: Sequence[str]) -> str | None:
-    """What keeps a run of `problems` in context `new` from going on with an old file."""
-    for what, before, now in _compared(old.context, new):
-        if before != now:
-            return f"{what} was {before or 'not given'}, now it is {now or 'not given'}"
-    for row in old.rows:
-        position = row["position"]
-        if position >= len(problems):
-            return f"the file has a row at position {position}, the run has {len(problems)} rows"
-        if row["problem"] != problems[position]:
-            return f"row {position} was '{row['problem']}', now it is '{problems[position]}'"
-    if old.context.get("plan") != new.get("plan"):
-        return "the problems that are still to come are others"
-    return None
-
-
-def _compared(old: Json, new: Json) -> Iterator[tuple[str, object, object]]:
-    """Pairs of values that a resumed run must share, the most telling first."""
-    yield "the set", old.get("set"), new.get("set")
-    before, now = old["options"], new["options"]
-    for key in sorted({*before, *now}):
-        yield f"option {key}", before.get(key), now.get(key)
-    for what in ("backend", "device"):
-        yield f"the {what}", (old.get(what) or {}).get("name"), (new.get(what) or {}).get("name")
-    yield "the number of threads", old.get("threads"), new.get("threads")
-    libraries = [context.get("libraries") or {} for context in (old, new)]
-    for name in sorted({*libraries[0], *libraries[1]}):
-        yield f"library {name}", *(side.get(name, {}).get("version") for side in libraries)
-    yield "deepbench", old.get("version"), new.get("version")
-    yield "the number of rows", old["rows"], new["rows"]
-
-
-def failed_row(
-    *,
-    position: int,
-    problem: str,
-    op: str,
-    attributes: Json,
-    application: str | None,
-    work: Json,
-    hello: Json,
-    status: str,
-    reason: str,
-) -> dict[str, Any]:
-    """The row of a problem whose worker could not answer: everything it knew is null."""
-    row: dict[str, Any] = dict.fromkeys(schema.document()["$defs"]["row"]["properties"])
-    device = hello.get("device") or {}
-    row.update(
-        type="row",
-        position=position,
-        problem=problem,
-        op=op,
-        attributes=dict(attributes),
-        application=application,
-        backend=(hello.get("backend") or {}).get("name"),
-        device={"index": device.get("index"), "name": device.get("name")},
-        status=status,
-        reason=reason,
-        work=dict(work),
-        metrics=[],
-        notes=[],
-    )
-    return row

@@ -19,8 +19,6 @@ VERSION = 1
 
 Schema = Mapping[str, Any]
 
-# Integers beyond this cannot be computed with as floating-point numbers.
-_LARGEST = 1e300
 _ANNOTATIONS = {"description", "title", "$schema", "$id", "$defs"}
 _TYPES: Mapping[str, Callable[[object], bool]] = {
     "null": lambda value: value is None,
@@ -79,8 +77,22 @@ def _check_type(value: object, types: str | list[str], where: str, schema: Schem
         raise SchemaError(f"{_place(where)} is {_brief(value)}, not {' or '.join(names)}")
     if isinstance(value, float) and not math.isfinite(value):
         raise SchemaError(f"{_place(where)} is not a finite number")
-    if isinstance(value, int) and not -_LARGEST < value < _LARGEST:
-        raise SchemaError(f"{_place(where)} is {_brief(value)}, which is out of range")
+    if isinstance(value, float) or (isinstance(value, int) and "maximum" not in schema):
+        _check_free(value, where)
+    if isinstance(value, dict) and "additionalProperties" not in schema:
+        named = schema.get("properties", {})
+        for name, item in value.items():
+            if name not in named:
+                _check_free(item, f"{where}.{name}")
+    if isinstance(value, list) and "items" not in schema:
+        _check_free(value, where)
+
+
+def _check_free(value: object, where: str) -> None:
+    """What the schema leaves open is kept and written again, and must allow that."""
+    if not schema_quick.is_free(value):
+        what = _brief(value) if isinstance(value, (int, float)) else "a value within it"
+        raise SchemaError(f"{_place(where)}: {what} is out of range or nested too deeply")
 
 
 def _check_const(value: object, right: object, where: str, schema: Schema) -> None:
@@ -151,5 +163,8 @@ def _place(where: str) -> str:
 def _brief(value: object) -> str:
     if value is None:
         return "null"
-    text = json.dumps(value)
+    try:
+        text = json.dumps(value)
+    except RecursionError:
+        text = "something nested deeply"
     return text if len(text) <= 40 else text[:37] + "..."

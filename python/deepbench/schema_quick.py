@@ -26,7 +26,9 @@ _KNOWN = {
     "$ref", "type", "const", "enum", "minimum", "maximum", "required", "properties",
     "additionalProperties", "items", "description", "title",
 }  # fmt: skip
-_LARGEST = 1e300
+_LARGEST = 2**64 - 1  # of what has no limit of its own: integers beyond are nobody's count
+_REAL = 1e300
+_DEEPEST = 32  # lists and objects within one another
 
 
 def compiled(schema: Schema, definitions: Mapping[str, Schema]) -> Test:
@@ -40,15 +42,18 @@ def compiled(schema: Schema, definitions: Mapping[str, Schema]) -> Test:
         return lambda value: value in choices and not isinstance(value, (bool, float))
     names = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
     classes = frozenset().union(*(_CLASSES[name] for name in names))
-    low, high = schema.get("minimum", -_LARGEST), schema.get("maximum", _LARGEST)
+    low, high = schema.get("minimum", -_REAL), schema.get("maximum", _REAL)
+    whole = "maximum" in schema  # a number's own limit is its integers' too
     inside_dict, inside_list = _members(schema, definitions), _items(schema, definitions)
 
     def test(value: object) -> bool:
         kind = type(value)
         if kind not in classes:
             return False
-        if kind is int or kind is float:
+        if kind is float:
             return bool(low <= value <= high)  # a NaN is not
+        if kind is int:
+            return bool(low <= value <= high) and (whole or is_free(value))
         if kind is dict:
             return inside_dict(value)
         return kind is not list or inside_list(value)
@@ -56,22 +61,39 @@ def compiled(schema: Schema, definitions: Mapping[str, Schema]) -> Test:
     return test
 
 
+def is_free(value: object) -> bool:
+    """Whether a value that the schema says nothing about can be kept and written again: no number
+    out of range, not nested too deeply."""
+    level = [value]
+    for _ in range(_DEEPEST):
+        below: list[object] = []
+        for one in level:
+            if isinstance(one, dict):
+                below += one.values()
+            elif isinstance(one, list):
+                below += one
+            elif isinstance(one, (int, float)):
+                limit = _REAL if isinstance(one, float) else _LARGEST
+                if not -limit <= one <= limit:
+                    return False
+        if not below:
+            return True
+        level = below
+    return False
+
+
 def _members(schema: Schema, definitions: Mapping[str, Schema]) -> Callable[[Any], bool]:
     named = {
         name: compiled(part, definitions) for name, part in schema.get("properties", {}).items()
     }
     others = schema.get("additionalProperties")
-    otherwise = None if others is None else compiled(others, definitions)
+    otherwise = is_free if others is None else compiled(others, definitions)
     required = frozenset(schema.get("required", ()))
 
     def test(value: dict[str, object]) -> bool:
         if not required <= value.keys():
             return False
-        for name, item in value.items():
-            check = named.get(name, otherwise)
-            if check is not None and not check(item):
-                return False
-        return True
+        return all(named.get(name, otherwise)(item) for name, item in value.items())
 
     return test
 
@@ -79,7 +101,7 @@ def _members(schema: Schema, definitions: Mapping[str, Schema]) -> Callable[[Any
 def _items(schema: Schema, definitions: Mapping[str, Schema]) -> Callable[[Any], bool]:
     part = schema.get("items")
     if part is None:
-        return lambda value: True
+        return is_free
     each = compiled(part, definitions)
     if part.get("type") != "number":
         return lambda value: all(map(each, value))

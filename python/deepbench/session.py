@@ -16,18 +16,19 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import IO, Any, Protocol
+from typing import IO, Any, Literal, Protocol
 
 from deepbench.progress import Deadline, duration
 from deepbench.refusal import Refusal
+from deepbench.strict_json import LONGEST
 
 START_LIMIT_S = 120.0
 _STARTS = 3  # attempts in a row before a sweep is given up
 _TICK_S = 0.25
 _END_S = 5.0  # for a worker to end by itself once its input is closed
-_LONGEST_LINE = 256 * 1024 * 1024
 
 Json = Mapping[str, Any]
+Cause = Literal["crashed", "hung", "killed"]
 
 
 class SessionError(Refusal):
@@ -41,6 +42,7 @@ class Loss:
     status: str
     reason: str
     begun: bool = True  # False: the worker went before it came to the row
+    cause: Cause = "crashed"  # what became of the worker
 
 
 class RowSource(Protocol):
@@ -251,12 +253,12 @@ class _Worker:
             line = self._output.pop()
             if line is not None:
                 return line
-            if self._output.closed or self._output.size > _LONGEST_LINE:
+            if self._output.closed or self._output.size > LONGEST:
                 return self._death()
             if deadline.remaining_s() == 0:
                 self.kill()
                 waited = f"no answer within {duration(limit_s)}{limit}"
-                return Loss("failed", f"{waited}: the worker was stopped")
+                return Loss("failed", f"{waited}: the worker was stopped", cause="hung")
             self._wait(min(_TICK_S, deadline.remaining_s()))
             self._tick()
 
@@ -355,7 +357,8 @@ def _loss(status: int, last_words: str) -> Loss:
         return Loss("failed", f"the worker ended with exit status {status}{said}")
     number = -status
     if number == signal.SIGKILL:
-        return Loss("out_of_memory", f"killed (signal 9): probably out of memory{said}")
+        reason = f"killed (signal 9): probably out of memory{said}"
+        return Loss("out_of_memory", reason, cause="killed")
     try:
         name = signal.Signals(number).name
     except ValueError:

@@ -15,7 +15,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from deepbench import results, schema
-from deepbench.results import ResultError, ResultFile, ResultWriter, first_difference, read
+from deepbench.lost_rows import failed_row
+from deepbench.results import ResultError, ResultFile, ResultWriter, read
+from deepbench.resuming import first_difference
 from example_rows import HELLO, make_context, make_gemm
 
 
@@ -272,10 +274,46 @@ def test_resuming_goes_on_after_the_last_whole_line(tmp_path: Path, cut: int) ->
     data = path.read_bytes()
     path.write_bytes(data[: len(data) - 1 if cut == 1 else len(data) + cut])
     kept = len(read(path).rows)
-    writer = ResultWriter.appending(read(path))
+    writer, old = ResultWriter.resuming(path)
+    assert old == read(path)
+    writer.go_on(old)
     for position in range(kept, 3):
         writer.write_line(json.dumps(make_gemm(position)))
     writer.close()
+    assert [row["position"] for row in read(path).rows] == [0, 1, 2]
+
+
+@pytest.mark.parametrize("content", [b"", b'{"ty', b'{"type": "context", "schema": 1, "comm'])
+def test_resuming_what_its_writer_never_began_begins_it(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(content)
+    writer, old = ResultWriter.resuming(path)
+    assert old is None
+    writer.write_context(make_context())
+    writer.close()
+    assert read(path).rows == ()
+
+
+@pytest.mark.parametrize("content", [b"\n", b"m,n,k", b'{"type": "row"', b'{"type": "context"}\n'])
+def test_resuming_what_is_not_ours_leaves_it_alone(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(content)
+    for _ in range(2):  # the first attempt keeps nobody out
+        with pytest.raises(ResultError, match=r"a\.jsonl"):
+            ResultWriter.resuming(path)
+    assert path.read_bytes() == content
+
+
+def test_resuming_what_is_no_file(tmp_path: Path) -> None:
+    for path in (Path("/dev/null"), tmp_path):
+        with pytest.raises(ResultError, match=r"is no regular file|is a folder"):
+            ResultWriter.resuming(path)
+
+
+def test_rows_are_in_their_order_wherever_they_stand(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.jsonl", rows=3)
+    first, second, *others = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([first, *others, second]))
     assert [row["position"] for row in read(path).rows] == [0, 1, 2]
 
 
@@ -319,7 +357,7 @@ def test_other_problems_are_named() -> None:
 
 
 def test_row_that_the_parent_writes_is_valid() -> None:
-    row = results.failed_row(
+    row = failed_row(
         position=3,
         problem="gemm m=1 n=1 k=1",
         op="gemm",
@@ -329,6 +367,7 @@ def test_row_that_the_parent_writes_is_valid() -> None:
         hello=HELLO,
         status="failed",
         reason="the worker crashed: SIGSEGV",
+        worker="crashed",
     )
     schema.check_row(row)
     assert set(row) == set(make_gemm())

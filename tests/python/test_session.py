@@ -72,7 +72,6 @@ def test_ctrl_c_does_not_reach_a_worker_that_is_starting() -> None:
         ("crash", "failed", "the worker crashed: SIGSEGV (about to fall over)"),
         ("torn", "failed", "the worker crashed: SIGSEGV"),
         ("abort", "failed", "the worker aborted: SIGABRT"),
-        ("kill", "out_of_memory", "killed (signal 9): probably out of memory"),
         ("exit", "failed", "the worker ended with exit status 7"),
         ("garbage", "failed", "the worker answered no row but oneDNN says hello"),
     ],
@@ -88,6 +87,14 @@ def test_lost_row_names_its_cause_and_the_next_one_runs(
         assert not is_alive(first)
 
 
+def test_a_worker_that_was_killed_is_told_from_one_that_crashed() -> None:
+    with session() as one:
+        one.start()
+        assert run(one, "kill") == Loss(
+            "out_of_memory", "killed (signal 9): probably out of memory", cause="killed"
+        )
+
+
 def test_row_of_another_place_is_none() -> None:
     with session() as one:
         one.start()
@@ -100,7 +107,7 @@ def test_hang_ends_at_the_limit() -> None:
     with session() as one:
         pid = one.start()["pid"]
         assert run(one, "hang", limit_s=3) == Loss(
-            "failed", "no answer within 3.0 s (--hang-limit): the worker was stopped"
+            "failed", "no answer within 3.0 s (--hang-limit): the worker was stopped", cause="hung"
         )
         assert not is_alive(pid)
         assert isinstance(run(one, "ok", 1), str)

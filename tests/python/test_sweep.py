@@ -3,102 +3,20 @@ run ends that does not end well."""
 
 from __future__ import annotations
 
-import io
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from deepbench import _core, schema
-from deepbench.cli import flags
+from deepbench import schema
 from deepbench.cli.errors import Terminated, UsageError
-from deepbench.cli.options import FLAGS, run_options
-from deepbench.cli.selection import select
-from deepbench.cli.sweep import Sweep
-from deepbench.progress import Screen
 from deepbench.report import FormatError
 from deepbench.results import ResultError, read
-from deepbench.session import Loss, SessionError
-from example_rows import HELLO, make_row, without_times
-
-Answer = Callable[[dict[str, Any]], dict[str, Any] | Loss]
-
-
-def unchanged(row: dict[str, Any]) -> dict[str, Any]:
-    return row
-
-
-class Scripted:
-    """Rows that are ok, but for those at the positions that `answers` has something else for."""
-
-    def __init__(self, answers: Mapping[int, Answer | BaseException] | None = None) -> None:
-        self.answers = dict(answers or {})
-        self.hello: dict[str, Any] = HELLO
-        self.lines: list[str] = []
-        self.checks = 0
-        self.ended = ""
-
-    def start(self) -> dict[str, Any]:
-        return self.hello
-
-    def run(self, line: str, position: int, limit_s: float) -> str | Loss:
-        answer = self.answers.get(position, unchanged)
-        if line.endswith(" check=yes"):
-            self.checks += 1
-            answer = answer if answer in (unsupported, no_candidate) else unchanged
-        else:
-            self.lines.append(line)
-        if isinstance(answer, BaseException):
-            raise answer
-        problem = _core.Problem.parse(line.partition(" ; ")[0])
-        row = answer(make_row(problem.op, problem.attributes, position, problem.flops))
-        return row if isinstance(row, Loss) else json.dumps({**row, "problem": str(problem)})
-
-    def close(self) -> None:
-        self.ended = "closed"
-
-    def kill(self) -> None:
-        self.ended = "killed"
-
-
-class Run:
-    """One command, run to its end."""
-
-    def __init__(self, source: Scripted, *arguments: str) -> None:
-        op, *rest = arguments
-        self.source = source
-        self.out, self.err = io.StringIO(), io.StringIO()
-        line = flags.parse(rest, FLAGS)
-        options = run_options(line)
-        selection = select(op, line.words, options.corrected)
-        screen = Screen(self.out, self.err)
-        self.sweep = Sweep(selection, options, arguments, source, screen)
-
-    def end(self) -> int:
-        return self.sweep.run()
-
-
-def run(source: Scripted, *arguments: str) -> tuple[int, str, str]:
-    one = Run(source, *arguments)
-    return one.end(), one.out.getvalue(), one.err.getvalue()
-
-
-THREE = ("gemm", "m=64", "n=16,32,48", "k=64")
-
-
-def unsupported(row: dict[str, Any]) -> dict[str, Any]:
-    return without_times(row, "unsupported", "not here; pip install it")
-
-
-def no_candidate(row: dict[str, Any]) -> dict[str, Any]:
-    return without_times(row, "invalid", "there is no candidate 'quik'")
-
-
-def lost(row: dict[str, Any]) -> Loss:
-    return Loss("failed", "the worker crashed: SIGSEGV")
-
+from deepbench.session import SessionError
+from example_rows import HELLO
+from scripted_run import THREE, Answer, Run, Scripted, lost, no_candidate, run, unsupported
 
 # ---- a run that goes well ---------------------------------------------------------------------
 

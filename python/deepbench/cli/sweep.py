@@ -8,23 +8,19 @@ from typing import Any
 
 from deepbench.cli.context import build_context, first_line
 from deepbench.cli.errors import UsageError, shown
-from deepbench.cli.options import RunOptions
+from deepbench.cli.giving_up import GivingUp, Libraries
+from deepbench.cli.options import RunOptions, quoted
 from deepbench.cli.plan import PlannedRow, hang_limit_s, plan
 from deepbench.cli.selection import Selection
 from deepbench.cli.sources import beside
 from deepbench.cli.summary import Summary
+from deepbench.lost_rows import failed_row
 from deepbench.progress import Estimate, Screen, Stopwatch, duration
 from deepbench.report import Report, create
 from deepbench.report.fields import get
 from deepbench.report.outline import Outline, outline
-from deepbench.results import (
-    ResultError,
-    ResultFile,
-    ResultWriter,
-    failed_row,
-    first_difference,
-    read,
-)
+from deepbench.results import ResultError, ResultFile, ResultWriter
+from deepbench.resuming import first_difference
 from deepbench.session import InProcess, Loss, RowSource, Session, worker_command
 
 Json = Mapping[str, Any]
@@ -62,6 +58,7 @@ class Sweep:
         self._rows: list[PlannedRow] = []
         self._now: PlannedRow | None = None
         self._can_run = True  # any row, as far as is known
+        self._giving_up = GivingUp(self._libraries)
 
     def run(self) -> int:
         """Runs everything and returns the exit status. Whatever ends it early, what was measured
@@ -101,9 +98,9 @@ class Sweep:
         path = self._options.output
         if path is None:
             return None
-        if self._options.resume and path.exists():
-            old = read(path)
-            if old.warning:
+        if self._options.resume:
+            self._writer, old = ResultWriter.resuming(path)
+            if old and old.warning:
                 self._screen.say(f"deepbench: warning: {old.warning}")
             return old
         self._writer = ResultWriter.new(path, overwrite=self._options.overwrite)
@@ -159,7 +156,8 @@ class Sweep:
             raise ResultError(
                 f"{old.path}: --resume with another run: {difference} (the file is of: {command})"
             )
-        self._writer = ResultWriter.appending(old)
+        assert self._writer is not None
+        self._writer.go_on(old)
         self._done = {row["position"]: row for row in old.rows}
         self._screen.say(f"deepbench: {old.path} has {len(old.rows)} of {len(self._rows)} rows")
 
@@ -180,6 +178,7 @@ class Sweep:
                 row = self._done.get(planned.position)
                 if row is None:
                     row = self._measure(planned)
+                self._take_into_account(planned, row)
                 summary.add(row)
                 self._show(self._report.row(row))
         except BaseException as error:
@@ -194,10 +193,7 @@ class Sweep:
         self._row_clock = clock = Stopwatch()
         self._now = planned
         self._tick()
-        limit_s = hang_limit_s(planned, self._options)
-        answer = self._source.run(planned.line, planned.position, limit_s)
-        if isinstance(answer, Loss):
-            answer = json.dumps(self._lost_row(planned, answer))
+        answer = self._answer(planned)
         if self._writer is not None:
             self._keep(answer)
         row: Json = json.loads(answer)
@@ -207,6 +203,43 @@ class Sweep:
         self._estimate.finished(max(0.0, clock.elapsed_s() - ceilings_ns / 1e9))
         return row
 
+    def _answer(self, planned: PlannedRow) -> str:
+        """The row as text, whatever becomes of its worker."""
+        reason = self._giving_up.reason_against(planned)
+        if reason is not None:
+            return self._lost_row(planned, "failed", reason, "spared")
+        limit_s = hang_limit_s(planned, self._options)
+        answer = self._source.run(planned.line, planned.position, limit_s)
+        if isinstance(answer, Loss):
+            return self._lost_row(planned, answer.status, answer.reason, answer.cause)
+        return answer
+
+    def _libraries(self, planned: PlannedRow) -> Libraries:
+        """Which libraries can do a row, of those that may."""
+        asked = self._options.rows.get("library")
+        known = self._hello.get("libraries") or {}
+        usable = [name for name, facts in known.items() if "reason" not in facts]
+        limit_s = hang_limit_s(planned, self._options)
+        able = set()
+        for name in [asked] if asked else usable or [""]:
+            words = f" library={quoted(name)}" if name else ""
+            line = f"{planned.line} check=yes{words}"
+            answer = self._source.run(line, planned.position, limit_s)
+            if isinstance(answer, Loss):
+                return None
+            if json.loads(answer).get("status") not in ("unsupported", "invalid"):
+                able.add(name)
+        return frozenset(able)
+
+    def _take_into_account(self, planned: PlannedRow, row: Json) -> None:
+        given_up = self._giving_up.after(planned, row)
+        after = self._rows[planned.position + 1 :]
+        if given_up and any(left.op == planned.op for left in after):
+            self._screen.say(
+                f"deepbench: warning: {given_up} is given up after three crashes in a row: its "
+                "other rows are not run; another --library or --algorithm may do them"
+            )
+
     def _keep(self, line: str) -> None:
         assert self._writer is not None
         try:
@@ -214,8 +247,8 @@ class Sweep:
         except ResultError as error:
             raise ResultError(str(error), exit_status=1) from None
 
-    def _lost_row(self, planned: PlannedRow, loss: Loss) -> Json:
-        return failed_row(
+    def _lost_row(self, planned: PlannedRow, status: str, reason: str, worker: str) -> str:
+        row = failed_row(
             position=planned.position,
             problem=planned.problem,
             op=planned.op,
@@ -223,9 +256,11 @@ class Sweep:
             application=planned.application,
             work={"flops": planned.flops, "bytes": planned.bytes},
             hello=self._hello,
-            status=loss.status,
-            reason=loss.reason,
+            status=status,
+            reason=reason,
+            worker=worker,
         )
+        return json.dumps(row)
 
     def _tick(self) -> None:
         """Called while waiting: keeps the screen alive."""

@@ -1,0 +1,79 @@
+"""One writer for a result file: a lock that the kernel keeps and takes back when its process ends,
+however it ends, so that none is ever left over.
+
+It lies on the file itself, and readers do not ask for it. Where a file system has no such locks
+(some network file systems), nothing keeps two writers apart.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:  # no POSIX system
+    fcntl = None  # type: ignore[assignment]
+
+_LOCKS = Path("/proc/locks")
+_TAKEN = (errno.EAGAIN, errno.EACCES)
+
+
+def claimed(descriptor: int) -> bool:
+    """Takes the file for this process until the descriptor is closed; False: another has it."""
+    if fcntl is None:
+        return True
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        return error.errno not in _TAKEN
+    return True
+
+
+def is_claimed(path: Path) -> bool:
+    """Whether a process has the file now."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    except (OSError, ValueError):
+        return False
+    try:
+        return not claimed(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def still_at(path: Path, descriptor: int) -> bool:
+    """Whether the name still means the file that was opened: its writer may have removed it."""
+    try:
+        there, opened = path.stat(), os.fstat(descriptor)
+    except OSError:
+        return False
+    return (there.st_dev, there.st_ino) == (opened.st_dev, opened.st_ino)
+
+
+def writer_of(path: Path) -> str:
+    """Who has the file, as far as this machine knows: 'process 1234'."""
+    try:
+        inode = path.stat().st_ino
+    except OSError:
+        return "another process"
+    pids = set(_owners(inode))
+    return f"process {pids.pop()}" if len(pids) == 1 else "another process"
+
+
+def _owners(inode: int) -> Iterator[int]:
+    """Processes with a lock on a file of this number, from lines such as
+    '1: FLOCK  ADVISORY  WRITE 1234 fe:00:131 0 EOF'."""
+    try:
+        lines = _LOCKS.read_text(encoding="ascii", errors="replace").splitlines()
+    except OSError:
+        return
+    for line in lines:
+        words = line.split()
+        if "FLOCK" not in words or "WRITE" not in words:
+            continue
+        pid, place = words[words.index("WRITE") + 1 :][:2]
+        if place.rpartition(":")[2] == str(inode) and int(pid) > 0:
+            yield int(pid)

@@ -1,0 +1,139 @@
+"""One writer for a result file: whoever comes second is refused in one line, and a writer that was
+killed leaves nothing behind that keeps the next one out."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from deepbench import claim
+from deepbench.results import ResultError, ResultWriter, read
+from example_rows import make_context, make_gemm
+from fake_plugin import build_fake_backend
+from waiting import until
+
+
+def held(path: Path) -> ResultWriter:
+    writer = ResultWriter.new(path)
+    writer.write_context(make_context())
+    return writer
+
+
+def test_the_second_is_refused_whatever_it_asks(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    writer = held(path)
+    line = rf"^{path}: process {os.getpid()} is writing it; wait for its end, or name another file$"
+    for attempt in (
+        lambda: ResultWriter.new(path),
+        lambda: ResultWriter.new(path, overwrite=True),
+        lambda: ResultWriter.resuming(path),
+    ):
+        with pytest.raises(ResultError, match=line):
+            attempt()
+    writer.write_line(json.dumps(make_gemm()))
+    writer.close()
+    assert len(read(path).rows) == 1
+    ResultWriter.resuming(path)[0].close()
+
+
+def test_by_another_name_it_is_the_same_file(tmp_path: Path) -> None:
+    writer = held(tmp_path / "a.jsonl")
+    (tmp_path / "link").symlink_to("a.jsonl")
+    os.link(tmp_path / "a.jsonl", tmp_path / "hard")
+    for name in ("link", "hard"):
+        with pytest.raises(ResultError, match=rf"{name}: process {os.getpid()} is writing it"):
+            ResultWriter.resuming(tmp_path / name)
+    writer.close()
+
+
+def test_it_may_be_read_meanwhile(tmp_path: Path) -> None:
+    writer = held(tmp_path / "a.jsonl")
+    writer.write_line(json.dumps(make_gemm()))
+    assert len(read(tmp_path / "a.jsonl").rows) == 1
+    writer.close()
+
+
+def test_what_is_no_file_has_as_many_writers_as_it_likes() -> None:
+    writers = [ResultWriter.new(Path("/dev/null"), overwrite=bool(i)) for i in range(2)]
+    for writer in writers:
+        writer.write_context(make_context())
+        writer.close()
+
+
+def test_a_file_that_its_writer_removed_is_not_written_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.jsonl"
+    first = ResultWriter.new(path)
+    opened = os.open
+    late = [first.close]
+
+    def open_before_it_goes(*arguments: object) -> int:
+        descriptor = opened(*arguments)  # type: ignore[arg-type]
+        while late:
+            late.pop()()  # nothing was written: the file goes
+        return descriptor
+
+    monkeypatch.setattr("deepbench.results.os.open", open_before_it_goes)
+    writer, old = ResultWriter.resuming(path)
+    monkeypatch.undo()
+    assert old is None
+    writer.write_context(make_context())
+    writer.close()
+    assert read(path).rows == ()
+
+
+def test_without_locks_nobody_is_kept_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(claim, "fcntl", None)
+    writers = [ResultWriter.new(tmp_path / "a", overwrite=bool(i)) for i in range(2)]
+    for writer in writers:
+        writer.close()
+
+
+@pytest.mark.parametrize("text", ["", "1: FLOCK ADVISORY WRITE 0 0:1:{inode} 0 EOF\n", None])
+def test_a_writer_that_is_not_known_is_another(
+    text: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, locks = tmp_path / "a", tmp_path / "locks"
+    path.touch()
+    if text is not None:
+        locks.write_text(text.format(inode=path.stat().st_ino))
+    monkeypatch.setattr(claim, "_LOCKS", locks)
+    assert claim.writer_of(path) == "another process"
+
+
+def test_a_killed_run_keeps_nobody_out(tmp_path: Path) -> None:
+    plugin = build_fake_backend(tmp_path / "libdeepbench_fake.so")
+    file, began = tmp_path / "rows.jsonl", tmp_path / "began"
+
+    def command(*more: str) -> list[str]:
+        return [sys.executable, "-m", "deepbench", "gemm", "m=8,9,10", "n=8", "k=40", "--samples",
+                "2", "--backend", str(plugin), "-o", str(file), *more]  # fmt: skip
+
+    hanging = f"when m=9 log {began}\nwhen m=9 hang time_batch"
+    first = subprocess.Popen(
+        command(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        env=os.environ | {"DEEPBENCH_FAKE_SCRIPT": hanging},
+    )  # fmt: skip
+    try:
+        until(lambda: began.exists() and "time_batch" in began.read_text())
+        for more in ([], ["--resume"], ["--overwrite"]):
+            done = subprocess.run(command(*more), capture_output=True, text=True, timeout=60)
+            assert (done.returncode, done.stdout) == (2, "")
+            assert done.stderr == (
+                f"deepbench: error: {file}: process {first.pid} is writing it; wait for its end, "
+                "or name another file\n"
+            )
+    finally:
+        first.send_signal(signal.SIGKILL)
+        first.wait()
+    assert [row["position"] for row in read(file).rows] == [0]
+    done = subprocess.run(command("--resume"), capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert [row["status"] for row in read(file).rows] == ["ok"] * 3
