@@ -25,6 +25,7 @@ Json = Mapping[str, Any]
 _LARGEST = 1 << 30  # bytes: fifty thousand rows of a thousand samples each
 _HOW = "a result file is written by deepbench with -o"
 _BEGINNING = b'{"type": "context"'
+_GZIP = b"\x1f\x8b"
 _TRIES = 10  # to open a file that others make and remove
 
 
@@ -86,6 +87,8 @@ def parsed(path: Path, data: bytes) -> ResultFile:
     """The content of a result file that was read before; `path` is what errors call it."""
     if not data.strip():
         raise ResultError(f"{path}: is empty; {_HOW}")
+    if data.startswith(_GZIP):
+        raise ResultError(f"{path}: is compressed; unpack it first")
     first, newline, rest = data.partition(b"\n")
     context = _context(path, first, whole=bool(newline))
     rows: list[Json] = []

@@ -1,5 +1,6 @@
 """CSV as RFC 4180 has it. The first columns are the same for every file of one schema version;
-the attributes of the operations in the file follow, each name once."""
+the attributes of the operations in the file follow, each name once. Texts are somebody's: one that
+a spreadsheet would compute has an apostrophe before it."""
 
 from __future__ import annotations
 
@@ -66,6 +67,9 @@ _PATHS = {
 }
 
 
+_FORMULAS = ("=", "+", "-", "@", "\t", "\r")
+
+
 class Csv:
     """A header, then a line a row, whatever its status."""
 
@@ -81,8 +85,8 @@ class Csv:
         attributes: Mapping[str, Any] = row.get("attributes") or {}
         return _line([
             *(_text(get(row, path)) for path in _PATHS.values()),
-            metric_text(row),
-            "; ".join(row.get("notes") or ()),
+            _inert(metric_text(row)),
+            _inert("; ".join(row.get("notes") or ())),
             *(_text(attributes.get(name)) for name in self._attributes),
         ])  # fmt: skip
 
@@ -92,13 +96,19 @@ class Csv:
 
 def _column(attribute: str) -> str:
     """An attribute's column; one that is called like a fixed column says what it is."""
-    return f"attribute_{attribute}" if attribute in _PATHS else attribute
+    return f"attribute_{attribute}" if attribute in _PATHS else _inert(attribute)
+
+
+def _inert(text: str) -> str:
+    """The text as a cell that is no formula."""
+    return f"'{text}" if text.startswith(_FORMULAS) else text
 
 
 _FORMS: Mapping[type, Callable[[Any], str]] = {
     type(None): lambda value: "",
     bool: lambda value: "yes" if value else "no",
     float: repr,
+    str: _inert,
 }
 
 
