@@ -12,7 +12,7 @@ import io
 import json
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -208,9 +208,33 @@ class ResultWriter:
 
     def go_on(self, old: ResultFile) -> None:
         """Cuts off what follows the last whole line."""
+        assert self._size == old.size
         self._cut()
         if not old.ends:
             self._write(b"\n")
+
+    def replace(self, context: Json, rows: Iterable[Json]) -> None:
+        """Puts other content in the file's place, all at once: whatever happens, one of the two is
+        there. The lock stays: the new file has its own before it has the name."""
+        place = self.path.resolve()
+        beside = place.with_name(f".{place.name}.new")
+        beside.unlink(missing_ok=True)  # of one that was killed; nobody else has ours
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+        writer = ResultWriter(beside, _claimed(beside, flags), 0, created=True)
+        try:
+            writer.write_context(context)
+            for row in rows:
+                writer.write_line(json.dumps(row, ensure_ascii=False))
+            os.fchmod(writer._descriptor, stat.S_IMODE(os.fstat(self._descriptor).st_mode))
+            beside.replace(place)
+        except BaseException as error:
+            beside.unlink(missing_ok=True)
+            writer.close()
+            if isinstance(error, OSError):
+                raise ResultError(f"{self.path}: {_reason(error)}") from None
+            raise
+        os.close(self._descriptor)
+        self._descriptor, self._size = writer._descriptor, writer._size
 
     def write_context(self, context: Json) -> None:
         self._cut()

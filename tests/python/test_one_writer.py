@@ -3,6 +3,7 @@ killed leaves nothing behind that keeps the next one out."""
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -50,6 +51,44 @@ def test_by_another_name_it_is_the_same_file(tmp_path: Path) -> None:
         with pytest.raises(ResultError, match=rf"{name}: process {os.getpid()} is writing it"):
             ResultWriter.resuming(tmp_path / name)
     writer.close()
+
+
+def test_replaced_content_has_the_same_writer(tmp_path: Path) -> None:
+    path, link = tmp_path / "a.jsonl", tmp_path / "link"
+    path.touch(0o640)
+    link.symlink_to("a.jsonl")
+    (tmp_path / ".a.jsonl.new").write_text("of one that was killed")
+    writer, _ = ResultWriter.resuming(link)
+    writer.write_context(make_context())
+    writer.replace(make_context(set=None), [make_gemm(1)])
+    with pytest.raises(ResultError, match=f"process {os.getpid()} is writing it"):
+        ResultWriter.resuming(path)
+    writer.write_line(json.dumps(make_gemm()))
+    writer.close()
+    assert [row["position"] for row in read(path).rows] == [0, 1]
+    assert (link.is_symlink(), path.stat().st_mode & 0o777) == (True, 0o640)
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["a.jsonl", "link"]
+
+
+def test_content_that_cannot_be_replaced_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.jsonl"
+    writer = held(path)
+    before = path.read_bytes()
+
+    def full(descriptor: int, data: bytes) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("deepbench.results.os.write", full)
+        with pytest.raises(ResultError, match="the disk is full"):
+            writer.replace(make_context(set=None), [])
+    assert path.read_bytes() == before
+    assert [one.name for one in tmp_path.iterdir()] == ["a.jsonl"]
+    writer.write_line(json.dumps(make_gemm()))
+    writer.close()
+    assert len(read(path).rows) == 1
 
 
 def test_it_may_be_read_meanwhile(tmp_path: Path) -> None:

@@ -286,6 +286,22 @@ def test_resuming_another_run_is_refused(tmp_path: Path) -> None:
     assert path.read_bytes() == before
 
 
+def test_what_failed_is_measured_again_if_asked(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    run(Scripted({0: lost, 2: unsupported}), *THREE, "-o", str(path))
+    source = Scripted()
+    status, _, _ = run(source, *THREE, "-o", str(path), "--resume")
+    assert (status, source.lines) == (1, [])
+    status, _, err = run(source, *THREE, "-o", str(path), "--resume", "--retry")
+    assert status == 0
+    assert [line[-1] for line in source.lines] == ["0"]
+    assert "has 3 of 3 rows; 1 failed and will be measured again" in err
+    assert [row["status"] for row in read(path).rows] == ["ok", "ok", "unsupported"]
+    assert [row["position"] for row in read(path).rows] == [0, 1, 2]
+    with pytest.raises(UsageError, match="--retry needs --resume"):
+        run(source, *THREE, "-o", str(path), "--retry")
+
+
 def test_resuming_what_does_not_exist_begins_it(tmp_path: Path) -> None:
     status, _, _ = run(Scripted(), *THREE, "-o", str(tmp_path / "a"), "--resume")
     assert status == 0

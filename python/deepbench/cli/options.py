@@ -47,6 +47,7 @@ _CORRECTED = Flag("--corrected", "sets without the original's misprints")
 _BACKEND = Flag("--backend", "auto (default), cpu, cuda, a name or a plugin's path", "NAME")
 _OUTPUT = Flag("--output", "keep every row in this file (JSON lines)", "FILE", short="-o")
 _RESUME = Flag("--resume", "go on with the file that -o names")
+_RETRY = Flag("--retry", "with --resume: rows that failed are measured again")
 _OVERWRITE = Flag("--overwrite", "replace the file that -o names")
 _FORMAT = Flag("--format", "table (default), legacy, json, csv or markdown", "WORD",
                choices=FORMATS)  # fmt: skip
@@ -57,7 +58,8 @@ _IN_PROCESS = Flag("--in-process", "no worker process: for debuggers")
 FLAGS: tuple[Flag, ...] = (
     _BACKEND, *(flag for flag, _, _ in _ROW_FLAGS[:3]), _CACHE,
     *(flag for flag, _, _ in _ROW_FLAGS[3:]),
-    _QUICK, _CORRECTED, _OUTPUT, _RESUME, _OVERWRITE, _FORMAT, _AGAINST, _HANG, _IN_PROCESS, HELP,
+    _QUICK, _CORRECTED, _OUTPUT, _RESUME, _RETRY, _OVERWRITE, _FORMAT, _AGAINST, _HANG, _IN_PROCESS,
+    HELP,
 )  # fmt: skip
 
 
@@ -80,6 +82,7 @@ class RunOptions:
     format: str
     hang_limit_s: float | None
     in_process: bool
+    retry: bool = False
     against: str | None = None  # whose rows stand beside ours in the report
 
     @property
@@ -118,6 +121,8 @@ def run_options(line: CommandLine) -> RunOptions:
     """The options in a command line, checked."""
     if line.has("--resume") and line.has("--overwrite"):
         raise UsageError("--resume and --overwrite exclude each other")
+    if line.has("--retry") and not line.has("--resume"):
+        raise UsageError("--retry needs --resume and -o FILE")
     for flag in ("--resume", "--overwrite"):
         if line.has(flag) and not line.has("--output"):
             raise UsageError(f"{flag} needs -o FILE")
@@ -135,6 +140,7 @@ def run_options(line: CommandLine) -> RunOptions:
         format=line.get("--format") or "table",
         hang_limit_s=_seconds(line, "--hang-limit"),
         in_process=line.has("--in-process"),
+        retry=line.has("--retry"),
         against=line.get("--against"),
     )
 

@@ -32,6 +32,7 @@ _CAP_S = {"cuda": 8.0}
 _CAP_OTHERWISE_S = 15.0
 _ROW_S = {"cuda": 0.1}
 _ROW_OTHERWISE_S = 0.5
+_RETRIED = ("failed", "out_of_memory", "device_lost")  # for what may be another way next time
 
 
 class Sweep:
@@ -157,9 +158,16 @@ class Sweep:
                 f"{old.path}: --resume with another run: {difference} (the file is of: {command})"
             )
         assert self._writer is not None
-        self._writer.go_on(old)
-        self._done = {row["position"]: row for row in old.rows}
-        self._screen.say(f"deepbench: {old.path} has {len(old.rows)} of {len(self._rows)} rows")
+        failed = _RETRIED if self._options.retry else ()
+        kept = [row for row in old.rows if row["status"] not in failed]
+        again = len(old.rows) - len(kept)
+        if again:
+            self._writer.replace(old.context, kept)
+        else:
+            self._writer.go_on(old)
+        self._done = {row["position"]: row for row in kept}
+        said = f"deepbench: {old.path} has {len(old.rows)} of {len(self._rows)} rows"
+        self._screen.say(said + (f"; {again} failed and will be measured again" if again else ""))
 
     def _prepare_estimate(self) -> None:
         backend = (self._hello.get("backend") or {}).get("name") or ""
