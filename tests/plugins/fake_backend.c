@@ -72,5 +72,6 @@ static const deepbench_backend kTable = {
     .observe = fake_observe,
     .energy = fake_energy,
     .join = fake_join,
+    .follow = fake_follow,
 };
 FAKE_PLUGIN(&kTable)

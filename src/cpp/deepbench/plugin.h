@@ -279,7 +279,8 @@ typedef struct deepbench_backend {
    * and inputs of `kernel`, which it is to verify. Where what `kernel`'s own forward pass left for
    * backward is a forward pass of the problem, up to rounding, which the reference finds out by
    * itself, it starts from there, and *follows is 1: both then differentiate at the same point, on
-   * the same side of any kink. Otherwise it goes on by itself, and *follows is 0. */
+   * the same side of any kink. Otherwise it goes on by itself, and *follows is 0; so it does after
+   * DEEPBENCH_UNSUPPORTED, which says the same of a whole problem, library or device. */
   deepbench_status (*follow)(deepbench_kernel* reference, deepbench_kernel* kernel,
                              int32_t* follows);
 } deepbench_backend;

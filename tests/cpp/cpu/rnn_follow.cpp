@@ -152,34 +152,71 @@ TEST_CASE("rnn: a reference that follows is on the same side of ReLU's kink") {
   CHECK_FALSE(follows);
 }
 
-// Beyond 2^29 multiplications. What is under test has the inputs of another seed than it says.
+// Beyond 2^29 multiplications.
+Problem large_gradients(const std::string& cell) {
+  const std::string timesteps = cell == "vanilla" ? "65" : "22";
+  const Problem problem = Problem::parse(
+      "rnn " + layer_text(cell, "bwd", "hidden=256 batch=128 timesteps=" + timesteps));
+  CHECK(problem.operation().evidence(problem) == Evidence::kReference);
+  return problem;
+}
+
+struct Verified {
+  bool follows = false, good = false;
+  std::string what;
+};
+
+// What is under test has the inputs of that seed, and says that it is 1.
+Verified verified(const Backend& cpu, const Problem& problem, int64_t seed) {
+  Attributes options, of_reference;
+  options.set("seed", seed);
+  of_reference.set("seed", int64_t{1});
+  of_reference.set("library", std::string("reference"));
+  Verified outcome;
+  deepbench::Kernel kernel = cpu.prepare(problem, options);
+  Verifier verifier(problem, kernel.facts(), 1, "uniform", [&] {
+    deepbench::Kernel reference = cpu.prepare(problem, of_reference);
+    reference.follow(kernel);
+    outcome.follows = reference.follows();
+    return reference;
+  });
+  Verifier::arm(kernel);
+  kernel.time_batch(1);
+  outcome.good = verifier.check(kernel, "now");
+  outcome.what = verifier.result().what;
+  return outcome;
+}
+
 TEST_CASE("rnn: large gradients of a library are verified by a reference that follows") {
   if (!onednn_is_here()) return;
   const Backend cpu(&backend(), "");
   for (const std::string cell : kCellsFollowed) {
     CAPTURE(cell);
-    const Problem problem =
-        Problem::parse("rnn " + layer_text(cell, "bwd",
-                                           "hidden=256 batch=128 timesteps=" +
-                                               std::string(cell == "vanilla" ? "65" : "22")));
-    CHECK(problem.operation().evidence(problem) == Evidence::kReference);
+    const Problem problem = large_gradients(cell);
     for (const int64_t seed : {1, 2}) {
-      Attributes options, of_reference;
-      options.set("seed", seed);
-      of_reference.set("seed", int64_t{1});
-      of_reference.set("library", std::string("reference"));
-      deepbench::Kernel kernel = cpu.prepare(problem, options);
-      Verifier verifier(problem, kernel.facts(), 1, "uniform", [&] {
-        deepbench::Kernel reference = cpu.prepare(problem, of_reference);
-        reference.follow(kernel);
-        CHECK(reference.follows() == (seed == 1));
-        return reference;
-      });
-      Verifier::arm(kernel);
-      kernel.time_batch(1);
-      CHECK(verifier.check(kernel, "now") == (seed == 1));
-      if (seed == 1) CHECK(verifier.result().what.find("own h(t)") != std::string::npos);
+      const Verified outcome = verified(cpu, problem, seed);
+      CHECK(outcome.follows == (seed == 1));
+      CHECK(outcome.good == (seed == 1));
+      if (seed == 1) CHECK(outcome.what.find("own h(t)") != std::string::npos);
     }
+  }
+}
+
+// Of an earlier minor version, and one that says so itself.
+TEST_CASE("rnn: a backend that does not follow is verified by the reference's own forward pass") {
+  if (!onednn_is_here()) return;
+  deepbench_backend older = backend(), refusing = backend();
+  older.follow = nullptr;
+  refusing.follow = [](deepbench_kernel*, deepbench_kernel*, int32_t* follows) {
+    *follows = 1;
+    return DEEPBENCH_UNSUPPORTED;
+  };
+  const Problem problem = large_gradients("vanilla");
+  for (const deepbench_backend* table : {&older, &refusing}) {
+    const Verified outcome = verified(Backend(table, ""), problem, 1);
+    CHECK_FALSE(outcome.follows);
+    CHECK(outcome.good);
+    CHECK(outcome.what.find("own h(t)") == std::string::npos);
   }
 }
 

@@ -249,6 +249,34 @@ TEST_CASE("optional slots that are NULL are done without") {
   for (size_t i = 0; i < 7; ++i) CHECK(mine[i] == doctest::Approx(theirs[i]).epsilon(1e-6));
 }
 
+TEST_CASE("a reference follows where its backend can") {
+  const Problem problem = Problem::parse(kProblem);
+  bool follows = false;
+  const auto follow = [&](const std::string& script) {
+    const Backend backend = fake_backend(script);
+    const Kernel kernel = backend.prepare(problem, {});
+    return ending([&] {
+      Kernel reference = backend.prepare(problem, {});
+      reference.follow(kernel);
+      follows = reference.follows();
+    });
+  };
+  CHECK(follow("") == "ok");
+  CHECK(follows);
+  CHECK(follow("fail follow unsupported not of this library") == "ok");
+  CHECK_FALSE(follows);
+  CHECK(follow("fail follow failed it broke") == "failed | follow: it broke");
+  CHECK(follow("fail follow out_of_memory all gone") == "out_of_memory | follow: all gone");
+
+  const Kernel foreign = fake_backend("", "minimal").prepare(problem, {});
+  Kernel reference = fake_kernel("", kProblem);
+  reference.follow(foreign);  // a kernel of another backend means nothing to it
+  CHECK_FALSE(reference.follows());
+  Kernel without = fake_backend("", "minimal").prepare(problem, {});
+  without.follow(foreign);
+  CHECK_FALSE(without.follows());
+}
+
 TEST_CASE("poisoned integers are seen by the core's own scan") {
   Kernel kernel =
       fake_backend("", "minimal").prepare(Problem::parse("gemm m=3 n=3 k=3 precision=int8"), {});

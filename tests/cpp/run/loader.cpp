@@ -69,6 +69,23 @@ TEST_CASE("a later minor version with a larger table works") {
   CHECK(newer.device_count() == 1);
 }
 
+TEST_CASE("an earlier minor version, whose table is smaller, works as it did") {
+  const std::string problem = "gemm m=37 n=29 k=64";
+  const Result row = testing::fake_row("time 1000", problem, "ceilings=no", "older_minor");
+  CHECK_MESSAGE(row.status == Status::kOk, row.reason);
+  CHECK(row.verification.state == Verification::State::kPassed);
+  CHECK(row.verification.checked == 37 * 29);
+  CHECK(testing::fake_row("mutant last_k", problem, "ceilings=no", "older_minor").status ==
+        Status::kIncorrect);
+
+  const Backend older = testing::fake_backend("", "older_minor");
+  CHECK(older.energy_joules(0) >= 1000);  // since 1.1
+  const Kernel kernel = older.prepare(Problem::parse(problem), {});
+  Kernel reference = older.prepare(Problem::parse(problem), {});
+  reference.follow(kernel);  // since 1.2
+  CHECK_FALSE(reference.follows());
+}
+
 TEST_CASE("backends are found by the names of their files, the first of a name wins") {
   const Folder folder;
   folder.write("libdeepbench_one.so");

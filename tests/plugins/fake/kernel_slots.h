@@ -111,6 +111,14 @@ static inline deepbench_status fake_project_output(deepbench_kernel* handle, uin
   return fail(DEEPBENCH_OUT_OF_MEMORY, "no memory for a projection");
 }
 
+/* Says that it follows, also when it fails. */
+static inline deepbench_status fake_follow(deepbench_kernel* reference, deepbench_kernel* kernel,
+                                           int32_t* follows) {
+  (void)kernel;
+  *follows = 1;
+  return enter(&kernel_of(reference)->plan, kFollow, "");
+}
+
 static inline void fake_destroy(deepbench_kernel* handle) {
   if (!handle) return;
   enter(&kernel_of(handle)->plan, kDestroy, "");

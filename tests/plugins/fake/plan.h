@@ -35,13 +35,15 @@ typedef enum Slot {
   kProjectOutput,
   kObserve,
   kJoin,
+  kFollow,
   kDestroy,
   kSlots
 } Slot;
 static const char* const kSlotNames[kSlots] = {
     "describe",    "device_count", "describe_device", "environment", "supports", "memory_needed",
     "candidates",  "prepare",      "describe_kernel", "time_batch",  "restore",  "poison_outputs",
-    "read_output", "scan_output",  "project_output",  "observe",     "join",     "destroy"};
+    "read_output", "scan_output",  "project_output",  "observe",     "join",     "follow",
+    "destroy"};
 
 static const char* const kStatusNames[] = {"ok",          "unsupported", "invalid", "out_of_memory",
                                            "device_lost", "failed"};

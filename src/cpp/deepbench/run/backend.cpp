@@ -185,9 +185,12 @@ std::vector<double> Kernel::project_output(uint64_t rows, uint64_t outputs, uint
 }
 
 void Kernel::follow(const Kernel& other) {
+  follows_ = false;
+  if (!table_->follow || table_ != other.table_) return;
   int32_t follows = 0;
-  if (table_->follow && table_ == other.table_)
-    check(table_->follow(handle_.get(), other.handle_.get(), &follows), "follow");
+  const deepbench_status status = table_->follow(handle_.get(), other.handle_.get(), &follows);
+  if (status == DEEPBENCH_UNSUPPORTED) return;  // it goes on by itself, as one without the slot
+  check(status, "follow");
   follows_ = follows != 0;
 }
 
