@@ -341,9 +341,14 @@ ConvPlan plan_conv(const Conv& conv, const std::string& layout, const std::strin
 std::vector<std::string> conv_candidates(const Conv& conv, const std::string& layout) {
   constexpr int kMostImplementations = 16;
   Alternatives alternatives(conv);
+  const auto add = [&](const ConvCandidate& candidate) {
+    return if_possible([&] { return alternatives.add(candidate); }).value_or(true);
+  };
+  const ConvLayout own = layouts_of(layout).front();
+  alternatives.add({own, 0, false});  // the library's choice comes first, or none does
   for (const ConvLayout one : layouts_of(layout))
-    for (int i = 0; i < kMostImplementations && alternatives.add({one, i, false}); ++i) continue;
-  if (!is_int8(conv)) alternatives.add({layouts_of(layout).front(), 0, true});
+    for (int i = 0; i < kMostImplementations && add({one, i, false}); ++i) continue;
+  if (!is_int8(conv)) add({own, 0, true});
   return alternatives.ids();
 }
 

@@ -109,14 +109,15 @@ Plan plan_gemm(const Gemm& gemm, const std::string& id) {
 
 std::vector<std::string> gemm_candidates(const Gemm& gemm) {
   const Api& api = Api::instance();
+  const Plan first = plan_gemm(gemm, "");
   std::vector<std::string> ids = {"matmul"};
-  const Plan packed = plan_gemm(gemm, "matmul:packed");
-  if (!api.memory_desc_equal_f(packed.plain_a.get(), packed.description(dnnl_query_weights_md)))
+  const auto packed = if_possible([&] { return plan_gemm(gemm, "matmul:packed"); });
+  if (packed &&
+      !api.memory_desc_equal_f(packed->plain_a.get(), packed->description(dnnl_query_weights_md)))
     ids.push_back("matmul:packed");  // else it is the first again
   if (gemm.precision.precision == Precision::kFloat) ids.push_back("sgemm");
   if (!is_int8(gemm)) ids.push_back("matmul:add");
 
-  const Plan first = plan_gemm(gemm, "");
   for (int number = 1; api.primitive_desc_next_impl_f(first.primitive.get()) == dnnl_success;
        ++number) {
     if (is_hopeless(implementation_name(first.primitive.get()), gemm.flops())) break;

@@ -268,10 +268,12 @@ LayerPlan plan_layer(const Rnn& rnn, const std::string& id) {
 std::vector<std::string> layer_candidates(const Rnn& rnn) {
   const LayerPlan first = plan_layer(rnn, "");
   std::vector<std::string> ids = {"rnn"};
-  if (!rnn.is_quantised() && differs(first, plan_layer(rnn, "rnn:plain")))
-    ids.emplace_back("rnn:plain");
-  if (!rnn.is_quantised() && !rnn.is_training() && differs(first, plan_layer(rnn, "rnn:training")))
-    ids.emplace_back("rnn:training");
+  const auto add_if_other = [&](const std::string& id) {
+    const auto plan = if_possible([&] { return plan_layer(rnn, id); });
+    if (plan && differs(first, *plan)) ids.push_back(id);
+  };
+  if (!rnn.is_quantised()) add_if_other("rnn:plain");
+  if (!rnn.is_quantised() && !rnn.is_training()) add_if_other("rnn:training");
   const dnnl_primitive_desc_t timed = (first.backward ? first.backward : first.forward).get();
   for (int number = 1; Api::instance().primitive_desc_next_impl_f(timed) == dnnl_success; ++number)
     ids.push_back("rnn:" + std::to_string(number));

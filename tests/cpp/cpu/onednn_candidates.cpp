@@ -1,0 +1,81 @@
+// Candidates of oneDNN when one of them cannot be planned: the others remain, the library's own
+// choice first.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "harness.hpp"
+#include "onednn/api.hpp"
+
+namespace deepbench::cpu_test {
+namespace {
+
+using cpu::onednn::Api;
+
+// A function of oneDNN that runs out of memory at one of its calls, once.
+template <class Function>
+class FailingOnce;
+template <class... Arguments>
+class FailingOnce<dnnl_status_t (*)(Arguments...)> {
+ public:
+  using Function = dnnl_status_t (*)(Arguments...);
+  FailingOnce(Function& function, int at) : function_(function) {
+    real_ = function, left_ = at;
+    function = call;
+  }
+  ~FailingOnce() { function_ = real_; }
+  FailingOnce(const FailingOnce&) = delete;
+  FailingOnce& operator=(const FailingOnce&) = delete;
+
+  bool has_failed() const { return left_ <= 0; }
+
+ private:
+  static dnnl_status_t call(Arguments... arguments) {
+    return --left_ == 0 ? dnnl_out_of_memory : real_(arguments...);
+  }
+  inline static Function real_ = nullptr;
+  inline static int left_ = 0;
+  Function& function_;
+};
+
+// How many calls of `function` naming candidates takes; each is made to fail in turn, but for the
+// `first` ones, of the library's own choice: whether it does the problem, and then as a candidate.
+template <class Function>
+int check_survival(const std::string& op, const std::string& problem, Function& function,
+                   int first) {
+  const std::string options = "library=onednn threads=1";
+  const auto all = candidates(op, problem, options);
+  REQUIRE(all.size() > 1);
+  int calls = first;
+  for (bool failed = true; failed; ++calls) {
+    CAPTURE(calls);
+    const FailingOnce<Function> failing(function, calls + 1);
+    const auto some = candidates(op, problem, options);
+    failed = failing.has_failed();
+    REQUIRE_FALSE(some.empty());
+    CHECK(some.front() == all.front());
+    CHECK(some.size() + 1 >= all.size());
+    if (!failed) CHECK(some == all);
+  }
+  return calls - 1;
+}
+
+TEST_CASE("a candidate of oneDNN that cannot be planned does not cost the others") {
+  const std::string layer =
+      "cell=lstm hidden=64 batch=4 timesteps=2 phase=fwd mode=inference precision=float";
+  if (supports("rnn", layer, "library=onednn").status != DEEPBENCH_OK) return;
+  Api& api = Api::instance();
+  // Its own choice, twice, plain weights, and the layout of training, which takes two.
+  CHECK(check_survival("rnn", layer, api.lstm_forward_primitive_desc_create_f, 2) == 5);
+  CHECK(check_survival("gemm", "m=65 n=33 k=129 trans_a=n trans_b=n precision=float",
+                       api.matmul_primitive_desc_create_f, 2) == 3);
+  const std::string convolution =
+      "w=14 h=14 c=32 n=2 k=32 s=3 r=3 pad_w=1 pad_h=1 stride_w=1 stride_h=1 "
+      "dilation_w=1 dilation_h=1 groups=1 phase=fwd layout=library precision=float";
+  CHECK(check_survival("conv", convolution, api.memory_desc_create_with_tag_f, 6) > 12);
+}
+
+}  // namespace
+}  // namespace deepbench::cpu_test
