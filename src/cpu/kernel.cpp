@@ -50,9 +50,9 @@ void PreparedKernel::project_output(uint64_t rows, uint64_t seed, double* sums) 
   operands_->project(rotation_.last(), rows, seed, sums);
 }
 
-bool PreparedKernel::follow(const plugin::Kernel& other) {
+deepbench_following PreparedKernel::follow(const plugin::Kernel& other) {
   const auto* prepared = dynamic_cast<const PreparedKernel*>(&other);
-  return prepared && call_->follow(*prepared->call_);
+  return prepared ? call_->follow(*prepared->call_) : DEEPBENCH_ALONE;
 }
 
 void unknown_candidate(const std::string& library, const std::string& candidate) {

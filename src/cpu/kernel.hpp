@@ -25,9 +25,9 @@ class LibraryCall {
   // precision; nullptr if there was none.
   virtual const void* kept_states() const { return nullptr; }
   // From here on starts from what `other` kept, if that is what the problem gives, up to rounding.
-  virtual bool follow(const LibraryCall& other) {
+  virtual deepbench_following follow(const LibraryCall& other) {
     (void)other;
-    return false;
+    return DEEPBENCH_ALONE;
   }
 
   // Before a batch, outside the time: the calling thread's thread count and binding.
@@ -64,7 +64,7 @@ class PreparedKernel final : public plugin::Kernel {
   void read_output(const uint64_t* indices, size_t count, double* values) override;
   void scan_output(deepbench_scan& scan) override;
   void project_output(uint64_t rows, uint64_t seed, double* sums) override;
-  bool follow(const plugin::Kernel& other) override;
+  deepbench_following follow(const plugin::Kernel& other) override;
 
  private:
   std::unique_ptr<Operands> operands_;

@@ -43,9 +43,9 @@ void PreparedKernel::project_output(uint64_t rows, uint64_t seed, double* sums) 
   operands_->project(last_copy(), rows, seed, sums);
 }
 
-bool PreparedKernel::follow(const plugin::Kernel& other) {
+deepbench_following PreparedKernel::follow(const plugin::Kernel& other) {
   const auto* const prepared = dynamic_cast<const PreparedKernel*>(&other);
-  if (!prepared) return false;
+  if (!prepared) return DEEPBENCH_ALONE;
   where().enter();
   return call_->follow(*prepared->call_);
 }

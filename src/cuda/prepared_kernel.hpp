@@ -24,9 +24,9 @@ class LibraryCall {
   virtual const void* kept_states() const { return nullptr; }
 
   // Of a reference: starts from the other call's kept states, if they are those of a forward pass.
-  virtual bool follow(const LibraryCall& other) {
+  virtual deepbench_following follow(const LibraryCall& other) {
     (void)other;
-    return false;
+    return DEEPBENCH_ALONE;
   }
 
   // library, algorithm, workspace_bytes, planning_ns and whatever else only the library knows.
@@ -59,7 +59,7 @@ class PreparedKernel final : public DeviceKernel {
   void read_output(const uint64_t* indices, size_t count, double* values) override;
   void scan_output(deepbench_scan& scan) override;
   void project_output(uint64_t rows, uint64_t seed, double* sums) override;
-  bool follow(const plugin::Kernel& other) override;
+  deepbench_following follow(const plugin::Kernel& other) override;
 
  protected:
   void enqueue(uint64_t copy) override { call_->enqueue(copy); }

@@ -43,6 +43,7 @@
  *   beta NUMBER            said of the kernel, as is:
  *   fill_b s7|u8           the type that B is filled as
  *   scan blind             scan_output() sees nothing wrong
+ *   following NUMBER       what follow() answers, also when it fails (1)
  *   rotation stuck         cold runs stay on one copy      flush   cold by flushing
  *
  * Facts:

@@ -148,6 +148,13 @@ typedef struct deepbench_scan {
   uint64_t non_finite; /* infinities, and NaNs that are not the poison */
 } deepbench_scan;
 
+/* What a reference says of the forward pass before the gradients that it is to verify. */
+typedef enum deepbench_following {
+  DEEPBENCH_ASTRAY = -1, /* every value is near the problem's, but all are off: incorrect */
+  DEEPBENCH_ALONE = 0,   /* not known, or of something else: the reference goes on by itself */
+  DEEPBENCH_FOLLOWS = 1  /* the problem's, up to rounding: the reference starts from it */
+} deepbench_following;
+
 /* ---- several ranks ------------------------------------------------------------------------- */
 
 /* How the processes of a collective speak to one another at start-up. */
@@ -278,9 +285,9 @@ typedef struct deepbench_backend {
   /* optional, since 1.2. `reference` is a kernel of the library "reference" for the very problem
    * and inputs of `kernel`, which it is to verify. Where what `kernel`'s own forward pass left for
    * backward is a forward pass of the problem, up to rounding, which the reference finds out by
-   * itself, it starts from there, and *follows is 1: both then differentiate at the same point, on
-   * the same side of any kink. Otherwise it goes on by itself, and *follows is 0; so it does after
-   * DEEPBENCH_UNSUPPORTED, which says the same of a whole problem, library or device. */
+   * itself, it starts from there: both then differentiate at the same point, on the same side of
+   * any kink. *follows is a deepbench_following; DEEPBENCH_UNSUPPORTED says the same as
+   * DEEPBENCH_ALONE. */
   deepbench_status (*follow)(deepbench_kernel* reference, deepbench_kernel* kernel,
                              int32_t* follows);
 } deepbench_backend;

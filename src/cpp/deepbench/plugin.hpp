@@ -170,9 +170,9 @@ class Kernel {
   virtual void read_output(const uint64_t* indices, size_t count, double* values) = 0;
   virtual void scan_output(deepbench_scan& scan) = 0;
   virtual void project_output(uint64_t rows, uint64_t seed, double* sums) = 0;
-  virtual bool follow(const Kernel& other) {
+  virtual deepbench_following follow(const Kernel& other) {
     (void)other;
-    return false;
+    return DEEPBENCH_ALONE;
   }
 };
 
@@ -315,7 +315,7 @@ struct Slots {
   }
   static deepbench_status follow(deepbench_kernel* reference, deepbench_kernel* other,
                                  int32_t* follows) {
-    return guard([&] { *follows = kernel(reference).follow(kernel(other)) ? 1 : 0; });
+    return guard([&] { *follows = kernel(reference).follow(kernel(other)); });
   }
   static deepbench_status observe(int32_t device, deepbench_sink raw) {
     return guard([&] {

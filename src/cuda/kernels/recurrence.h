@@ -31,4 +31,11 @@ typedef struct RecurrentGradient {
   double* dx;       /* of the step's input */
 } RecurrentGradient;
 
+/* Of states that a library kept: sums of squares of their errors and of what they should be, and
+ * how many are far off. */
+typedef struct RecurrentErrors {
+  double error, state;
+  uint64_t far;
+} RecurrentErrors;
+
 #endif /* DEEPBENCH_CUDA_KERNELS_RECURRENCE_H_ */

@@ -115,11 +115,20 @@ extern "C" __global__ void widen_elements(const void* data, int32_t type, uint64
     to[i] = value_at(data, type, i);
 }
 
-// *is_far becomes 1 if an element of a is further than that from b's.
-extern "C" __global__ void compare_elements(const double* a, const double* b, uint64_t count,
-                                            double tolerance, uint32_t* is_far) {
-  for (uint64_t i = first_of_thread(); i < count; i += all_threads())
-    if (!(fabs(a[i] - b[i]) <= tolerance)) *is_far = 1;
+// What each block finds: how many of its states are further than that from what they should be, and
+// squares, summed.
+extern "C" __global__ void compare_states(const double* kept, const double* right, uint64_t count,
+                                          double tolerance, RecurrentErrors* found) {
+  double sums[3] = {0, 0, 0};
+  for (uint64_t i = first_of_thread(); i < count; i += all_threads()) {
+    const double error = fabs(kept[i] - right[i]);
+    sums[0] += error * error;
+    sums[1] += right[i] * right[i];
+    sums[2] += !(error <= tolerance);  // a NaN is near nothing
+  }
+  const uint32_t thread = thread_of_block();
+  sum_over_block(sums, thread, OPERAND_THREADS, 1);
+  if (thread == 0) found[blockIdx.x] = RecurrentErrors{sums[0], sums[1], uint64_t(sums[2])};
 }
 
 // From the recurrent products on.

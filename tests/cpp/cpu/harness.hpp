@@ -65,7 +65,7 @@ class Kernel {
   deepbench_scan scan() const;
   std::vector<double> project(uint64_t rows, uint64_t seed) const;
   std::vector<double> read(const std::vector<uint64_t>& indices) const;
-  bool follow(const Kernel& other);
+  int32_t follow(const Kernel& other);  // deepbench_following
   deepbench_kernel* handle() const { return handle_; }
 
  private:

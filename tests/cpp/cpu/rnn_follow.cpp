@@ -1,9 +1,11 @@
 // The reference of rnn's gradients where it starts from what the kernel under test kept: whom it
-// follows, on which side of ReLU's kink, and that verification of whole kernels sees wrong ones.
+// follows, whom it calls astray, on which side of ReLU's kink, and that verification of whole
+// kernels sees wrong ones.
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -59,7 +61,7 @@ TEST_CASE("rnn: a reference that follows gives the same gradients, whatever is a
     const auto outputs = uint64_t(rnn.outputs());
     const Kernel tested("rnn", layer_text(cell), "library=onednn seed=5");
     Kernel reference("rnn", layer_text(cell), "library=reference seed=5");
-    CHECK(reference.follow(tested));
+    CHECK(reference.follow(tested) == DEEPBENCH_FOLLOWS);
     reference.run(1);
 
     const std::vector<double> exact = testing::NaiveRnn<double>(rnn, 5).backward();
@@ -94,35 +96,49 @@ TEST_CASE("rnn: a reference follows no forward pass of something else") {
     const Kernel another("rnn", layer_text(cell), "library=reference seed=5");
     for (const Kernel* other : {&other_seed, &forward, &another}) {
       Kernel reference("rnn", layer_text(cell), "library=reference seed=5");
-      CHECK_FALSE(reference.follow(*other));
+      CHECK(reference.follow(*other) == DEEPBENCH_ALONE);
       reference.run(1);
       CHECK(largest_difference(reference.read(exact.size()), exact) < 1e-5);
     }
     Kernel reference("rnn", layer_text(cell, "fwd"), "library=reference seed=5");
-    CHECK_FALSE(reference.follow(forward));
+    CHECK(reference.follow(forward) == DEEPBENCH_ALONE);
   }
 }
 
-// What a forward pass might have kept.
+// What a forward pass might have kept, as the precision stores it.
 class Keeping final : public cpu::LibraryCall {
  public:
-  explicit Keeping(std::vector<float> states) : states_(std::move(states)) {}
+  Keeping(const Rnn& rnn, const std::vector<float>& states)
+      : bytes_(states.size() * size_t(size_of(rnn.precision.a))) {
+    for (size_t i = 0; i < states.size(); ++i) {
+      const uint16_t narrow = deepbench_to_bfloat16(states[i]);
+      if (rnn.precision.a == DEEPBENCH_BF16)
+        std::memcpy(&bytes_[2 * i], &narrow, 2);
+      else
+        std::memcpy(&bytes_[4 * i], &states[i], 4);
+    }
+  }
   int run(uint64_t) override { return 0; }
   void describe(plugin::Sink&) const override {}
-  const void* kept_states() const override { return states_.data(); }
+  const void* kept_states() const override { return bytes_.data(); }
 
  private:
-  std::vector<float> states_;
+  std::vector<char> bytes_;
 };
 
-// dx, after a forward pass that kept these states.
-std::vector<float> followed_dx(const Rnn& rnn, const std::vector<float>& states, bool& follows) {
+cpu::LayerStorage plain_storage(const Rnn& rnn) {
   cpu::LayerStorage storage;
   storage.rnn = rnn;
   storage.du = cpu::plain_strides(rnn);
-  cpu::ReferenceOperands operands(storage, cpu::CopyPlan(), cpu::Inputs::kUniform, 1);
+  return storage;
+}
+
+// dx, after a forward pass that kept these states.
+std::vector<float> followed_dx(const Rnn& rnn, const std::vector<float>& states,
+                               deepbench_following& how) {
+  cpu::ReferenceOperands operands(plain_storage(rnn), cpu::CopyPlan(), cpu::Inputs::kUniform, 1);
   cpu::Composition reference(operands, 1);
-  follows = reference.follow(Keeping(states));
+  how = reference.follow(Keeping(rnn, states));
   reference.enter();
   CHECK(reference.run(0) == 0);
   const auto* const dx = static_cast<const float*>(operands.at(cpu::LayerPart::kDx, 0));
@@ -136,20 +152,45 @@ TEST_CASE("rnn: a reference that follows is on the same side of ReLU's kink") {
   for (size_t i = 0; i < states.size(); ++i)
     if (states[i] > 0 && (states[nearest] == 0 || states[i] < states[nearest])) nearest = i;
   CAPTURE(states[nearest]);
-  bool follows = false;
-  const std::vector<float> above = followed_dx(rnn, states, follows);
-  CHECK(follows);
+  deepbench_following how = DEEPBENCH_ALONE;
+  const std::vector<float> above = followed_dx(rnn, states, how);
+  CHECK(how == DEEPBENCH_FOLLOWS);
   states[nearest] = 0;
-  const std::vector<float> below = followed_dx(rnn, states, follows);
-  CHECK(follows);
+  const std::vector<float> below = followed_dx(rnn, states, how);
+  CHECK(how == DEEPBENCH_FOLLOWS);
   CHECK(std::abs(above[nearest / 8] - below[nearest / 8]) > 1e-3f);
   CHECK(std::abs(above[nearest / 8 + 1] - below[nearest / 8 + 1]) < 1e-5f);  // another sequence
-  states[nearest] = 0.01f;
-  followed_dx(rnn, states, follows);
-  CHECK_FALSE(follows);
-  states[nearest] = std::nanf("");
-  followed_dx(rnn, states, follows);
-  CHECK_FALSE(follows);
+  for (const float far : {0.01f, std::nanf("")}) {
+    states[nearest] = far;
+    followed_dx(rnn, states, how);
+    CHECK(how == DEEPBENCH_ALONE);
+  }
+}
+
+// A factor on every h(t) that no single h(t) shows.
+TEST_CASE("rnn: a forward pass that is off by a small part everywhere is astray") {
+  for (const std::string cell : kCellsFollowed)
+    for (const std::string precision : {"float", "bfloat16"}) {
+      CAPTURE(cell);
+      CAPTURE(precision);
+      Rnn rnn = layer(cell, 16, 4, 60);
+      rnn.precision = precision_info(precision);
+      const bool is_narrow = precision == "bfloat16";
+      const auto how = [&](float gain) {
+        testing::NaiveRnn<float> naive(rnn);
+        naive.narrow = naive.narrow_sums = is_narrow;
+        naive.gain = gain;
+        deepbench_following answer = DEEPBENCH_ALONE;
+        followed_dx(rnn, naive.forward(), answer);
+        return answer;
+      };
+      CHECK(how(1) == DEEPBENCH_FOLLOWS);
+      CHECK(how(is_narrow ? 1.005f : 1.000001f) == DEEPBENCH_FOLLOWS);
+      if (is_narrow) CHECK(how(1.02f) == DEEPBENCH_ASTRAY);
+      if (is_narrow) CHECK(how(0.98f) == DEEPBENCH_ASTRAY);
+      if (!is_narrow) CHECK(how(1.00002f) != DEEPBENCH_FOLLOWS);
+      CHECK(how(0.5f) == DEEPBENCH_ALONE);
+    }
 }
 
 // Beyond 2^29 multiplications.
@@ -163,13 +204,15 @@ Problem large_gradients(const std::string& cell) {
 
 struct Verified {
   bool follows = false, good = false;
-  std::string what;
+  std::string what, reason;
 };
 
 // What is under test has the inputs of that seed, and says that it is 1.
-Verified verified(const Backend& cpu, const Problem& problem, int64_t seed) {
+Verified verified(const Backend& cpu, const Problem& problem, int64_t seed,
+                  const std::string& library = "") {
   Attributes options, of_reference;
   options.set("seed", seed);
+  options.set("library", library);
   of_reference.set("seed", int64_t{1});
   of_reference.set("library", std::string("reference"));
   Verified outcome;
@@ -184,6 +227,7 @@ Verified verified(const Backend& cpu, const Problem& problem, int64_t seed) {
   kernel.time_batch(1);
   outcome.good = verifier.check(kernel, "now");
   outcome.what = verifier.result().what;
+  outcome.reason = verifier.result().reason;
   return outcome;
 }
 
@@ -200,6 +244,43 @@ TEST_CASE("rnn: large gradients of a library are verified by a reference that fo
       if (seed == 1) CHECK(outcome.what.find("own h(t)") != std::string::npos);
     }
   }
+}
+
+// What is under test gives the right gradients, after a forward pass whose h(t) are those of the
+// problem times `gain`.
+Verified verified_after(float gain) {
+  static const deepbench_kernel* keeping = nullptr;  // whom the core's kernel stands for
+  const Problem problem = Problem::parse(
+      "rnn cell=vanilla hidden=8 batch=512 timesteps=520 phase=bwd precision=bfloat16");
+  CHECK(problem.operation().evidence(problem) == Evidence::kReference);
+  Rnn rnn = layer("vanilla", 8, 512, 520);
+  rnn.precision = precision_info("bfloat16");
+  Kernel forward("rnn",
+                 "cell=vanilla hidden=8 batch=512 timesteps=520 phase=fwd mode=training "
+                 "precision=bfloat16",
+                 "library=reference seed=1");
+  forward.run(1);
+  std::vector<float> states;
+  for (const double h : forward.read(uint64_t(rnn.sequence()))) states.push_back(float(h) * gain);
+  cpu::PreparedKernel stand_in(std::make_unique<cpu::ReferenceOperands>(
+                                   plain_storage(rnn), cpu::CopyPlan(), cpu::Inputs::kUniform, 1),
+                               std::make_unique<Keeping>(rnn, states), cpu::CopyPlan(), 1);
+  keeping = reinterpret_cast<const deepbench_kernel*>(static_cast<plugin::Kernel*>(&stand_in));
+  deepbench_backend table = backend();
+  table.follow = [](deepbench_kernel* reference, deepbench_kernel*, int32_t* answer) {
+    return backend().follow(reference, const_cast<deepbench_kernel*>(keeping), answer);
+  };
+  return verified(Backend(&table, ""), problem, 1, "reference");
+}
+
+TEST_CASE("rnn: gradients after a forward pass that is off by a small part are incorrect") {
+  const Verified right = verified_after(1);
+  CHECK(right.follows);
+  CHECK(right.good);
+  const Verified wrong = verified_after(1.03f);
+  CHECK_FALSE(wrong.follows);
+  CHECK_FALSE(wrong.good);
+  CHECK(wrong.reason.find("off by a small part everywhere") != std::string::npos);
 }
 
 // Of an earlier minor version, and one that says so itself.

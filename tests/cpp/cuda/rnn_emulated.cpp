@@ -156,6 +156,32 @@ TEST_CASE("rnn kernels: operands are scaled and rounded as their type stores the
   }
 }
 
+TEST_CASE("rnn kernels: states that a library kept are compared with what they should be") {
+  constexpr size_t kStates = 3000;
+  std::vector<double> right(kStates), kept(kStates);
+  double error = 0, state = 0;
+  for (size_t i = 0; i < kStates; ++i) {
+    right[i] = deepbench_uniform(1, 2, i);
+    kept[i] = right[i] + 0.001 * deepbench_uniform(3, 4, i);
+    error += (kept[i] - right[i]) * (kept[i] - right[i]), state += right[i] * right[i];
+  }
+  const cuda::Shape shape = {3, 1, 1, OPERAND_THREADS, 1, 1, 0};
+  const auto compared = [&] {
+    RecurrentErrors found[3] = {}, all = {};
+    emulate(shape, Barriers::kSome,
+            [&] { compare_states(kept.data(), right.data(), kStates, 0.001, found); });
+    for (const RecurrentErrors& block : found)
+      all.error += block.error, all.state += block.state, all.far += block.far;
+    return all;
+  };
+  const RecurrentErrors good = compared();
+  CHECK(good.error == doctest::Approx(error));
+  CHECK(good.state == doctest::Approx(state));
+  CHECK(good.far == 0);
+  kept[7] += 0.01, kept[2999] = std::nan("");
+  CHECK(compared().far == 2);
+}
+
 // A gradient begins with the zeros that change nothing that is added to them.
 TEST_CASE("rnn kernels: zeros times minus one are poison that sums do not give") {
   uint16_t half = 0;

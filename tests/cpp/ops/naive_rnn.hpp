@@ -32,6 +32,8 @@ class NaiveRnn {
   std::string mutant;        // what is done wrong
   bool narrow = false;       // h and r h' are kept in bfloat16
   bool narrow_sums = false;  // and so are products and inputs before they are added
+  Real gain = 1;             // every h(t) is so many times what it should be
+  Values forced;             // h(t) that steps start from, where there are any, in place of our own
 
   Real round(Real value) const {
     return narrow ? Real(deepbench_from_bfloat16(deepbench_to_bfloat16(float(value)))) : value;
@@ -94,7 +96,8 @@ class NaiveRnn {
     return gate[size_t(((t * rnn_.batch + n) * g_ + g) * rnn_.hidden + i)];
   }
   Real h_before(int64_t t, int64_t n, int64_t i) const {
-    return t > 0 ? h[at(t - 1, n, i)] : h0[at(0, n, i)];
+    const Values& from = forced.empty() ? h : forced;
+    return t > 0 ? from[at(t - 1, n, i)] : h0[at(0, n, i)];
   }
   Real c_before(int64_t t, int64_t n, int64_t i) const {
     if (mutant == "c0 is zero" && t == 0) return 0;
@@ -136,7 +139,7 @@ class NaiveRnn {
       for (int64_t g = 0; g < g_; ++g) s[g] = dot(g, i, before);
       if (rnn_.cell == "gru_reset_before")
         s[2] = dot(2, i, [&](int64_t j) { return reset[size_t(j)]; });
-      h[at(t, n, i)] = round(unit(t, n, i, s));
+      h[at(t, n, i)] = round(gain * unit(t, n, i, s));
       if (mutant == "a tile is zero" && i < 4 && n == 0) h[at(t, n, i)] = 0;
     }
   }

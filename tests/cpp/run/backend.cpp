@@ -251,20 +251,23 @@ TEST_CASE("optional slots that are NULL are done without") {
 
 TEST_CASE("a reference follows where its backend can") {
   const Problem problem = Problem::parse(kProblem);
-  bool follows = false;
+  deepbench_following how = DEEPBENCH_ALONE;
   const auto follow = [&](const std::string& script) {
     const Backend backend = fake_backend(script);
     const Kernel kernel = backend.prepare(problem, {});
     return ending([&] {
       Kernel reference = backend.prepare(problem, {});
       reference.follow(kernel);
-      follows = reference.follows();
+      how = reference.following();
     });
   };
-  CHECK(follow("") == "ok");
-  CHECK(follows);
+  for (const int answer : {DEEPBENCH_FOLLOWS, DEEPBENCH_ALONE, DEEPBENCH_ASTRAY}) {
+    CHECK(follow("following " + std::to_string(answer)) == "ok");
+    CHECK(how == answer);
+  }
+  CHECK(follow("following 2") == "failed | follow: the backend answered nonsense: 2");
   CHECK(follow("fail follow unsupported not of this library") == "ok");
-  CHECK_FALSE(follows);
+  CHECK(how == DEEPBENCH_ALONE);
   CHECK(follow("fail follow failed it broke") == "failed | follow: it broke");
   CHECK(follow("fail follow out_of_memory all gone") == "out_of_memory | follow: all gone");
 

@@ -40,10 +40,10 @@ typedef enum Slot {
   kSlots
 } Slot;
 static const char* const kSlotNames[kSlots] = {
-    "describe",    "device_count", "describe_device", "environment", "supports", "memory_needed",
-    "candidates",  "prepare",      "describe_kernel", "time_batch",  "restore",  "poison_outputs",
-    "read_output", "scan_output",  "project_output",  "observe",     "join",     "follow",
-    "destroy"};
+    "describe",      "device_count",   "describe_device", "environment",     "supports",
+    "memory_needed", "candidates",     "prepare",         "describe_kernel", "time_batch",
+    "restore",       "poison_outputs", "read_output",     "scan_output",     "project_output",
+    "observe",       "join",           "follow",          "destroy"};
 
 static const char* const kStatusNames[] = {"ok",          "unsupported", "invalid", "out_of_memory",
                                            "device_lost", "failed"};
@@ -87,7 +87,7 @@ typedef struct Plan {
   Mutant mutant;
   bool mutant_in_batches; /* only calls that are not alone in their batch go wrong */
   bool in_place, restore_broken, rotation_stuck, scan_blind, flush;
-  double beta;
+  double beta, following;
   char fill_b[8];
   int devices;
   int64_t cache_bytes, memory_needed; /* kAsOperands: what the operands take */
@@ -229,6 +229,7 @@ static inline bool read_result_verb(const Line* line, Plan* plan, bool* known) {
   if (strcmp(verb, "rotation") == 0) return plan->rotation_stuck = strcmp(word, "stuck") == 0;
   if (strcmp(verb, "scan") == 0) return plan->scan_blind = strcmp(word, "blind") == 0;
   if (strcmp(verb, "beta") == 0) return read_numbers(line, 1, 1, &plan->beta);
+  if (strcmp(verb, "following") == 0) return read_numbers(line, 1, 1, &plan->following);
   if (strcmp(verb, "fill_b") == 0) return snprintf(plan->fill_b, 8, "%s", word) > 0;
   if (strcmp(verb, "answer") == 0)
     return read_named(line, 1, kMostRules, plan->answers, &plan->answer_count);
@@ -268,6 +269,7 @@ static inline void default_plan(Plan* plan) {
   plan->launch = DEEPBENCH_LAUNCH_STREAM;
   strcpy(plan->timer, "scripted");
   plan->beta = 1;
+  plan->following = DEEPBENCH_FOLLOWS;
   plan->devices = 1;
   plan->cache_bytes = 32 << 20;
   plan->memory_needed = kAsOperands;

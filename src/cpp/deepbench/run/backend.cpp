@@ -185,13 +185,15 @@ std::vector<double> Kernel::project_output(uint64_t rows, uint64_t outputs, uint
 }
 
 void Kernel::follow(const Kernel& other) {
-  follows_ = false;
+  following_ = DEEPBENCH_ALONE;
   if (!table_->follow || table_ != other.table_) return;
-  int32_t follows = 0;
-  const deepbench_status status = table_->follow(handle_.get(), other.handle_.get(), &follows);
-  if (status == DEEPBENCH_UNSUPPORTED) return;  // it goes on by itself, as one without the slot
+  int32_t answer = DEEPBENCH_ALONE;
+  const deepbench_status status = table_->follow(handle_.get(), other.handle_.get(), &answer);
+  if (status == DEEPBENCH_UNSUPPORTED) return;  // as one without the slot
   check(status, "follow");
-  follows_ = follows != 0;
+  if (answer < DEEPBENCH_ASTRAY || answer > DEEPBENCH_FOLLOWS)
+    nonsense("follow", std::to_string(answer));
+  following_ = static_cast<deepbench_following>(answer);
 }
 
 Backend::Backend(const deepbench_backend* table, std::string path)

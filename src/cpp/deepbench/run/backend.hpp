@@ -33,10 +33,11 @@ class DEEPBENCH_API Kernel {
   // `outputs` is the number of elements, for backends that leave scanning to the core.
   deepbench_scan scan_output(uint64_t outputs);
   std::vector<double> project_output(uint64_t rows, uint64_t outputs, uint64_t seed);
-  // Of a reference: starts from what the forward pass of `other` left, where it can; follows()
-  // says whether it does.
+  // Of a reference: starts from what the forward pass of `other` left, where it can; says whether
+  // it does, and whether that pass is astray.
   void follow(const Kernel& other);
-  bool follows() const { return follows_; }
+  deepbench_following following() const { return following_; }
+  bool follows() const { return following_ == DEEPBENCH_FOLLOWS; }
 
  private:
   void check(deepbench_status status, const char* slot) const;
@@ -49,7 +50,7 @@ class DEEPBENCH_API Kernel {
   const deepbench_backend* table_;
   std::unique_ptr<deepbench_kernel, Destroy> handle_;
   Attributes facts_;
-  bool follows_ = false;
+  deepbench_following following_ = DEEPBENCH_ALONE;
 };
 
 // A loaded backend. Copies share the plugin, which stays loaded as long as the process.

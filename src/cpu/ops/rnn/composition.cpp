@@ -11,13 +11,7 @@
 namespace deepbench::cpu {
 namespace {
 
-// How far h(t) may be from ours after the same h(t-1), to be rounding: forward passes are verified
-// by rows of their own, what must not be followed here is a pass of something else.
-float tolerance(const Rnn& rnn) {
-  const double sum = 8 * std::sqrt(double(rnn.hidden)) * kRoundoffFloat;
-  const double stored = rnn.precision.a == DEEPBENCH_BF16 ? 8 * kRoundoffBfloat16 : 1.0 / (1 << 18);
-  return float(sum + stored);
-}
+constexpr double kRoundingsOfOne = 8, kActivations = 1.0 / (1 << 18);
 
 Buffer floats(int64_t count) { return Buffer(uint64_t(count) * sizeof(float)); }
 
@@ -49,6 +43,7 @@ uint64_t Between::needed_bytes(const Rnn& rnn) {
 Composition::Composition(ReferenceOperands& operands, int threads)
     : operands_(operands),
       rnn_(operands.rnn()),
+      limits_(rnn_, kRoundingsOfOne, kActivations),
       cell_(cell_named(rnn_.cell)),
       between_(rnn_),
       u_(operands.plain_u()),
@@ -67,7 +62,7 @@ int Composition::run(uint64_t copy) {
       for (int64_t t = 0; t < rnn_.timesteps; ++t) forward(t, worker);
     });
   } else if (!has_gates_) {
-    repeats_forward();
+    repeat_forward();
   }
   has_gates_ = false;
   if (rnn_.is_forward()) {
@@ -180,16 +175,19 @@ void Composition::backward(int64_t t, size_t worker) {
 // ---- following ---------------------------------------------------------------------------------
 
 // Its h(t) make all gates in one product, and are checked on the way.
-bool Composition::follow(const LibraryCall& other) {
-  follows_ = false;
+deepbench_following Composition::follow(const LibraryCall& other) {
+  follows_ = has_gates_ = false;
   const void* const kept = rnn_.is_forward() ? nullptr : other.kept_states();
-  if (!kept) return false;
+  if (!kept) return DEEPBENCH_ALONE;
   enter();
   copy_ = 0;
   start();
   copy_states(kept);
-  follows_ = has_gates_ = repeats_forward();
-  return follows_;
+  const FollowedErrors errors = repeat_forward();
+  if (!errors.all_near) return DEEPBENCH_ALONE;
+  if (!limits_.hold(errors)) return DEEPBENCH_ASTRAY;
+  follows_ = has_gates_ = true;
+  return DEEPBENCH_FOLLOWS;
 }
 
 void Composition::copy_states(const void* from) {
@@ -208,7 +206,7 @@ void Composition::multiply_all(int64_t first, int64_t count, const float* from) 
            gates(between_.gates, 0, first), row(), false);
 }
 
-bool Composition::repeats_forward() {
+FollowedErrors Composition::repeat_forward() {
   multiply_all(0, plain_gates(), states(between_.h, 0));
   if (cell_.forward_reset) {
     host_workers().run([&](size_t worker) {
@@ -218,28 +216,33 @@ bool Composition::repeats_forward() {
     });
     multiply_all(plain_gates(), 1, states(between_.aside, 0));
   }
-  std::atomic<bool> repeats{true};
+  std::vector<FollowedErrors> of_sequence(size_t(rnn_.batch));
   host_workers().run([&](size_t worker) {
-    for_own_sequences(worker, [&](int64_t n) {
-      if (!repeats_sequence(n)) repeats = false;
-    });
+    for_own_sequences(worker, [&](int64_t n) { of_sequence[size_t(n)] = repeat_sequence(n); });
   });
-  return repeats;
+  FollowedErrors errors;
+  for (const FollowedErrors& one : of_sequence) errors.add(one);
+  return errors;
 }
 
-bool Composition::repeats_sequence(int64_t n) const {
-  const float allowed = tolerance(rnn_);
+FollowedErrors Composition::repeat_sequence(int64_t n) const {
+  const auto allowed = float(limits_.of_one());
   std::vector<float> own(static_cast<size_t>(hidden()));
-  bool repeats = true;
+  FollowedErrors errors;
   for (int64_t t = 0; t < rnn_.timesteps; ++t) {
     CellStep s = step(t, n);
     const float* const kept = s.h;
     s.h = own.data();
     cell_.forward(s);
-    for (int64_t i = 0; i < hidden(); ++i)  // a NaN is near nothing
-      repeats &= std::fabs(kept[i] - s.h[i]) <= allowed * (1 + std::fabs(s.h[i]));
+    for (int64_t i = 0; i < hidden(); ++i) {
+      const float error = std::fabs(kept[i] - s.h[i]);
+      errors.all_near &= error <= allowed * (1 + std::fabs(s.h[i]));  // a NaN is near nothing
+      errors.error += double(error) * error;
+      errors.state += double(s.h[i]) * s.h[i];
+    }
   }
-  return repeats;
+  errors.count = rnn_.timesteps * hidden();
+  return errors;
 }
 
 // ---- operands ----------------------------------------------------------------------------------

@@ -2,11 +2,11 @@
 // and the pointwise code of reference_cells.hpp.
 #pragma once
 
-#include <atomic>
 #include <functional>
 #include <optional>
 #include <vector>
 
+#include "deepbench/ops/rnn/followed.hpp"
 #include "kernel.hpp"
 #include "ops/rnn/packed_factor.hpp"
 #include "ops/rnn/reference_cells.hpp"
@@ -37,7 +37,7 @@ class Composition final : public LibraryCall {
 
   void enter() override;
   int run(uint64_t copy) override;
-  bool follow(const LibraryCall& other) override;
+  deepbench_following follow(const LibraryCall& other) override;
   void describe(plugin::Sink& sink) const override;
 
  private:
@@ -69,8 +69,8 @@ class Composition final : public LibraryCall {
   // A forward pass whose h(t) are known: all steps at once.
   void copy_states(const void* from);
   void multiply_all(int64_t first, int64_t count, const float* from) const;
-  bool repeats_forward();
-  bool repeats_sequence(int64_t n) const;
+  FollowedErrors repeat_forward();
+  FollowedErrors repeat_sequence(int64_t n) const;
 
   void start();
   void finish();
@@ -79,6 +79,7 @@ class Composition final : public LibraryCall {
 
   ReferenceOperands& operands_;
   const Rnn& rnn_;
+  const FollowLimits limits_;
   const Cell& cell_;
   const Between between_;
   const Buffer u_, wx_;

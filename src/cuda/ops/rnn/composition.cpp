@@ -2,7 +2,6 @@
 #include "ops/rnn/composition.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "check.hpp"
 #include "cublas/handle.hpp"
@@ -34,14 +33,8 @@ struct Counts {
   int64_t dh() const { return is_backward ? states : 0; }
 };
 
-// Far more than rounding does to a step, far less than what another layer gives: forward passes are
-// verified by rows of their own.
-double tolerance(const Rnn& rnn) {
-  const double narrow = rnn.precision.output_roundoff > kRoundoffFloat
-                            ? rnn.precision.output_roundoff
-                            : rnn.precision.input_roundoff;
-  return 16 * narrow + 8 * std::sqrt(double(rnn.hidden)) * kRoundoffFloat + 1.0 / (1 << 14);
-}
+// Far more than rounding does to a step, far less than what another layer gives.
+constexpr double kRoundingsOfOne = 16, kActivations = 1.0 / (1 << 14);
 
 Buffer doubles(int64_t count) { return Buffer(uint64_t(count) * sizeof(double)); }
 
@@ -83,8 +76,9 @@ uint64_t Composition::needed_bytes(const Rnn& rnn) {
   for (const int64_t part : parts) elements = saturating_add(elements, uint64_t(part));
   // Of operands on their way into double there is one at a time.
   const int64_t largest = std::max(count.sequence, count.weights);
-  return saturating_add(saturating_multiply(elements, sizeof(double)),
-                        saturating_multiply(uint64_t(largest), sizeof(float)));
+  const uint64_t bytes = saturating_add(saturating_multiply(elements, sizeof(double)),
+                                        saturating_multiply(uint64_t(largest), sizeof(float)));
+  return saturating_add(bytes, kComparisonBytes);
 }
 
 // The first elements of the buffer's stream; of h and c those of the initial state.
@@ -144,14 +138,18 @@ void Composition::repeat_forward() const {
   }
 }
 
-bool Composition::follow(const void* given) {
+deepbench_following Composition::follow(const void* given) {
   follows_ = false;
-  if (rnn_.is_forward() || !given) return false;
+  if (rnn_.is_forward() || !given) return DEEPBENCH_ALONE;
   const auto count = uint64_t(rnn_.sequence());
   widen(given, rnn_.precision.a, count, states(h_, 1), stream_);
   repeat_forward();
-  follows_ = all_near(at(dx_, 0), states(h_, 1), count, tolerance(rnn_), stream_);
-  return follows_;
+  const FollowLimits limits(rnn_, kRoundingsOfOne, kActivations);
+  const FollowedErrors errors =
+      compare_states(states(h_, 1), at(dx_, 0), count, limits.of_one(), stream_);
+  if (!errors.all_near) return DEEPBENCH_ALONE;
+  follows_ = limits.hold(errors);
+  return follows_ ? DEEPBENCH_FOLLOWS : DEEPBENCH_ASTRAY;
 }
 
 void Composition::backward(int64_t t) const {

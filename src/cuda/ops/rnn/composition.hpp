@@ -6,6 +6,7 @@
 
 #include "buffer.hpp"
 #include "deepbench/ops/rnn/rnn.hpp"
+#include "deepbench/plugin.h"
 #include "kernels/jit.hpp"
 #include "kernels/recurrence.h"
 #include "nvidia/cublas.hpp"
@@ -23,7 +24,7 @@ class Composition {
 
   // Starts gradients from h(t), stored as the problem's precision stores them, if each is the
   // successor of the one before up to rounding; otherwise from a forward pass of its own.
-  bool follow(const void* states);
+  deepbench_following follow(const void* states);
 
   // All of the phase, given to the stream. The output, in rnn.hpp's order, is at output().
   void run() const;

@@ -50,7 +50,7 @@ class ReferenceCall final : public LibraryCall {
 
   void enqueue(uint64_t) override { operands_.composition().run(); }
 
-  bool follow(const LibraryCall& other) override {
+  deepbench_following follow(const LibraryCall& other) override {
     return operands_.composition().follow(other.kept_states());
   }
 

@@ -2,15 +2,18 @@
 #include "ops/rnn/scaling.hpp"
 
 #include <algorithm>
+#include <vector>
 
 #include "buffer.hpp"
 #include "check.hpp"
 #include "kernels/jit.hpp"
+#include "kernels/walk.h"
 
 namespace deepbench::cuda {
 namespace {
 
-constexpr uint64_t kScaleThreads = 256, kMostScaleBlocks = 4096;
+constexpr uint64_t kScaleThreads = OPERAND_THREADS;
+constexpr uint64_t kMostScaleBlocks = kComparisonBytes / sizeof(RecurrentErrors);
 
 Shape shape_over(uint64_t count) {
   Shape shape;
@@ -44,18 +47,23 @@ void widen(const void* data, deepbench_type type, uint64_t count, double* to,
       .launch(shape_over(count), stream.get(), data, int32_t(type), count, to);
 }
 
-bool all_near(const double* a, const double* b, uint64_t count, double tolerance,
-              const Stream& stream) {
-  const Buffer flag(sizeof(uint32_t));
-  CUDA_CHECK(cudart().cudaMemsetAsync(flag.data(), 0, flag.bytes(), stream.get()));
-  function("rnn", "compare_elements", stream)
-      .launch(shape_over(count), stream.get(), a, b, count, tolerance,
-              reinterpret_cast<uint32_t*>(flag.data()));
-  uint32_t is_far = 1;
-  CUDA_CHECK(cudart().cudaMemcpyAsync(&is_far, flag.data(), sizeof is_far,
+FollowedErrors compare_states(const double* kept, const double* right, uint64_t count,
+                              double tolerance, const Stream& stream) {
+  const Shape shape = shape_over(count);
+  std::vector<RecurrentErrors> found(shape.grid_x);
+  const uint64_t bytes = found.size() * sizeof(RecurrentErrors);
+  const Buffer of_blocks(bytes);
+  function("rnn", "compare_states", stream)
+      .launch(shape, stream.get(), kept, right, count, tolerance,
+              reinterpret_cast<RecurrentErrors*>(of_blocks.data()));
+  CUDA_CHECK(cudart().cudaMemcpyAsync(found.data(), of_blocks.data(), bytes,
                                       nvidia::cudaMemcpyDeviceToHost, stream.get()));
   stream.synchronize();
-  return is_far == 0;
+  FollowedErrors errors;
+  for (const RecurrentErrors& block : found)
+    errors.add({block.far == 0, block.error, block.state, 0});
+  errors.count = int64_t(count);
+  return errors;
 }
 
 }  // namespace deepbench::cuda

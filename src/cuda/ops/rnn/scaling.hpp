@@ -1,8 +1,11 @@
-// Launching the kernels of rnn.cu that every part of a recurrent layer's operands goes through.
+// Launching the kernels of rnn.cu that every part of a recurrent layer's operands goes through,
+// and states that are compared.
 #pragma once
 
 #include <cstdint>
 
+#include "deepbench/ops/rnn/followed.hpp"
+#include "kernels/recurrence.h"
 #include "operand.hpp"
 
 namespace deepbench::cuda {
@@ -17,8 +20,10 @@ void negate(void* data, deepbench_type type, uint64_t count, const Stream& strea
 // As double.
 void widen(const void* data, deepbench_type type, uint64_t count, double* to, const Stream& stream);
 
-// Whether no element of a is further than `tolerance` from b's; waits for the stream.
-bool all_near(const double* a, const double* b, uint64_t count, double tolerance,
-              const Stream& stream);
+// The errors of states that were kept, against those that they should be, each near within
+// `tolerance`; waits for the stream, and takes kComparisonBytes for the time being.
+constexpr uint64_t kComparisonBytes = 4096 * sizeof(RecurrentErrors);
+FollowedErrors compare_states(const double* kept, const double* right, uint64_t count,
+                              double tolerance, const Stream& stream);
 
 }  // namespace deepbench::cuda
