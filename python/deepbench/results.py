@@ -26,6 +26,7 @@ _LARGEST = 1 << 30  # bytes: fifty thousand rows of a thousand samples each
 _HOW = "a result file is written by deepbench with -o"
 _BEGINNING = b'{"type": "context"'
 _GZIP = b"\x1f\x8b"
+_CURE = "--resume goes on with it, --overwrite replaces it"
 _TRIES = 10  # to open a file that others make and remove
 
 
@@ -180,14 +181,17 @@ class ResultWriter:
         self._regular = stat.S_ISREG(os.fstat(descriptor).st_mode)
 
     @classmethod
-    def new(cls, path: Path, overwrite: bool = False) -> ResultWriter:
-        """A file to write from its beginning. An old one keeps its content until the context."""
+    def new(cls, path: Path, overwrite: bool = False, cure: str = _CURE) -> ResultWriter:
+        """A file to write from its beginning. An old one keeps its content until the context.
+        `cure`: what to do where there is one already."""
         existed = os.path.lexists(path)
         if path.is_dir():
             raise ResultError(f"{path}: is a folder; name a file")
         keeps = not (path.exists() and not path.is_file())  # a device or a pipe has nothing to lose
         if existed and keeps and not overwrite:
-            raise ResultError(_exists(path))
+            raise ResultError(
+                _in_use(path) if claim.is_claimed(path) else f"{path}: exists; {cure}"
+            )
         flags = os.O_WRONLY | os.O_CREAT | (os.O_EXCL if keeps and not overwrite else 0)
         return cls(path, _claimed(path, flags), 0, created=not existed)
 
@@ -216,15 +220,16 @@ class ResultWriter:
     def replace(self, context: Json, rows: Iterable[Json]) -> None:
         """Puts other content in the file's place, all at once: whatever happens, one of the two is
         there. The lock stays: the new file has its own before it has the name."""
+        if not self._regular:
+            self._write_all(context, rows)
+            return
         place = self.path.resolve()
         beside = place.with_name(f".{place.name}.new")
         beside.unlink(missing_ok=True)  # of one that was killed; nobody else has ours
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
-        writer = ResultWriter(beside, _claimed(beside, flags), 0, created=True)
+        writer = ResultWriter(self.path, _claimed(beside, flags), 0, created=False)
         try:
-            writer.write_context(context)
-            for row in rows:
-                writer.write_line(json.dumps(row, ensure_ascii=False))
+            writer._write_all(context, rows)
             os.fchmod(writer._descriptor, stat.S_IMODE(os.fstat(self._descriptor).st_mode))
             beside.replace(place)
         except BaseException as error:
@@ -235,6 +240,11 @@ class ResultWriter:
             raise
         os.close(self._descriptor)
         self._descriptor, self._size = writer._descriptor, writer._size
+
+    def _write_all(self, context: Json, rows: Iterable[Json]) -> None:
+        self.write_context(context)
+        for row in rows:
+            self.write_line(json.dumps(row, ensure_ascii=False))
 
     def write_context(self, context: Json) -> None:
         self._cut()
@@ -297,12 +307,6 @@ def _claimed(path: Path, flags: int) -> int:
     raise ResultError(f"{path}: is made and removed by others; name another file")
 
 
-def _exists(path: Path) -> str:
-    if claim.is_claimed(path):
-        return _in_use(path)
-    return f"{path}: exists; --resume goes on with it, --overwrite replaces it"
-
-
 def _in_use(path: Path) -> str:
     who = claim.writer_of(path)
     return f"{path}: {who} is writing it; wait for its end, or name another file"
@@ -312,7 +316,7 @@ def _opened(path: Path, flags: int) -> int:
     try:
         return os.open(path, flags | getattr(os, "O_CLOEXEC", 0), 0o666)
     except FileExistsError:
-        raise ResultError(_exists(path)) from None
+        raise ResultError(_in_use(path)) from None  # since just now
     except OSError as error:
         if error.errno == errno.ENOENT and not path.parent.is_dir():
             raise ResultError(f"{path}: there is no folder {str(path.parent)!r}; make it") from None

@@ -32,7 +32,7 @@ def test_few_samples_stay_as_they_are(samples: list[float] | None) -> None:
     assert thinned(row, 2) is row
 
 
-def test_a_file_is_written_anew(tmp_path: Path) -> None:
+def test_a_file_is_written_anew(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     long = make_gemm(0, samples_ns=[float(i) for i in range(1000)], samples_kept="all")
     old = write(tmp_path / "old.jsonl", long, make_gemm(1), {**make_gemm(2), "of_later": 1})
     new = tmp_path / "new.jsonl"
@@ -44,9 +44,16 @@ def test_a_file_is_written_anew(tmp_path: Path) -> None:
     assert {**after.rows[0], "samples_ns": 0, "samples_kept": 0} == {
         **long, "samples_ns": 0, "samples_kept": 0
     }  # fmt: skip
-    assert main(["show", str(old), "--thin", "100", "-o", str(new)]) == 2  # it exists
+    assert main(["show", str(old), "--thin", "100", "-o", str(new)]) == 2
+    error = f"deepbench: error: {new}: exists; --overwrite replaces it\n"
+    assert capsys.readouterr().err == error
     assert main(["show", str(old), "--thin", "5", "-o", str(new), "--overwrite"]) == 0
     assert len(read(new).rows[0]["samples_ns"]) == 5
+    assert main(["show", str(new), "--thin", "2", "-o", str(new), "--overwrite"]) == 0
+    assert len(read(new).rows[0]["samples_ns"]) == 2
+    assert main(["show", str(new), "--thin", "2", "-o", "/dev/null"]) == 0
+    assert not Path("/dev/null").is_file()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["new.jsonl", "old.jsonl"]
 
 
 @pytest.mark.parametrize(

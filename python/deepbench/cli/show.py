@@ -3,7 +3,6 @@ writes it anew with fewer raw samples."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -69,11 +68,9 @@ def _most_samples(line: CommandLine) -> int | None:
 
 
 def _write(result: ResultFile, path: Path, overwrite: bool, most: int) -> None:
-    writer = ResultWriter.new(path, overwrite=overwrite)
-    try:
-        writer.write_context(result.context)
-        for row in result.rows:
-            writer.write_line(json.dumps(thinned(row, most), ensure_ascii=False))
+    writer = ResultWriter.new(path, overwrite=overwrite, cure="--overwrite replaces it")
+    try:  # the file may be the one that was read
+        writer.replace(result.context, (thinned(row, most) for row in result.rows))
     finally:
         writer.close()
 
