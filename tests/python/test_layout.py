@@ -18,7 +18,20 @@ CORE = ROOT / "src/cpp/deepbench"
 OPS = CORE / "ops"
 
 SOURCE_FOLDERS = ("src", "python", "third_party", "tests", "benchmarks", "tools")
-SOURCE_SUFFIXES = {".c", ".h", ".cpp", ".hpp", ".cu", ".cuh", ".py", ".pyi", ".cmake", ".in"}
+SOURCE_SUFFIXES = {
+    ".c",
+    ".h",
+    ".cpp",
+    ".hpp",
+    ".cu",
+    ".cuh",
+    ".py",
+    ".pyi",
+    ".cmake",
+    ".in",
+    ".js",
+    ".css",
+}
 C_SUFFIXES = {".c", ".h", ".cpp", ".hpp", ".cu", ".cuh"}
 LONGEST_FILE = 400
 VAGUE_NAMES = {"common", "util", "utils", "misc", "helper", "helpers"}
@@ -271,7 +284,7 @@ def test_python_modules_know_only_what_is_below_them() -> None:
 
 
 def test_slow_packages_are_imported_late() -> None:
-    slow = {"numpy", "rich", "cuda", "importlib.metadata"}
+    slow = {"numpy", "rich", "cuda", "vl_convert", "importlib.metadata"}
     wrong = [
         f"{name(path)} imports {module} at once"
         for path in python_sources("python")
@@ -339,7 +352,7 @@ def says_what_it_is_for(path: Path) -> bool:
     text = path.read_text(encoding="utf-8")
     if path.suffix in {".py", ".pyi"}:
         return ast.get_docstring(ast.parse(text)) is not None
-    if path.suffix in C_SUFFIXES:
+    if path.suffix in C_SUFFIXES | {".js", ".css"}:
         return text.startswith(("//", "/*"))
     return text.startswith("#")
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import deepbench
 from deepbench import _core
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -68,6 +69,15 @@ def test_our_kernels_and_what_they_include_are_beside_the_cuda_backend() -> None
     sources = {path.name for kind in ("*.cu", "*.h") for path in kernels.glob(kind)}
     assert {path.name for path in (PACKAGE / "deepbench_cuda").iterdir()} == {*sources, "fill.h"}
     assert "operand.cu" in sources
+
+
+def test_what_a_report_is_made_of_is_installed() -> None:
+    source, package = ROOT / "python/deepbench", Path(deepbench.__file__).parent
+    parts = [path for folder in ("page", "charts") for path in
+             (source / "report/overview" / folder).iterdir()]  # fmt: skip
+    assert len(parts) > 10
+    for path in parts:
+        assert (package / path.relative_to(source)).read_bytes() == path.read_bytes()
 
 
 def test_licences_are_installed() -> None:

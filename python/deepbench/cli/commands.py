@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 from deepbench.cli.errors import UsageError, shown, suggestion
 
-_COMMANDS = ("run", "list", "env", "show", "compare")
+_COMMANDS = ("run", "list", "env", "show", "compare", "report")
 
 _USAGE = """\
 usage: deepbench OP [SET] [PRECISION] [KEY=VALUE ...] [options]
        deepbench run SUITE_FILE... | list [OP] [SET] | env | show FILE |
-                 compare FILE FILE...
+                 compare FILE FILE... | report FILE... -o PAGE.html
 
   OP         gemm conv rnn sparse_gemm all_reduce memory all
   SET        training (default), inference-server (or inference), inference-device (or device)
@@ -65,6 +65,10 @@ def _subcommand(first: str, rest: Sequence[str]) -> int:
         from deepbench.cli import compare
 
         return compare.main(rest)
+    if first == "report":
+        from deepbench.cli import report
+
+        return report.main(rest)
     return _operation(first, rest)
 
 

@@ -92,6 +92,11 @@ class Remarks:
         return [f"[{number}] {note}" for note, number in self._numbers.items()]
 
 
+def plain_remarks(row: Row) -> str:
+    """Remarks on a row without its notes."""
+    return "; ".join(_remarks(row))
+
+
 def _remarks(row: Row) -> Iterator[str]:
     if row["status"] != "ok":
         yield f"{row['status']}: {row.get('reason') or 'no reason given'}"

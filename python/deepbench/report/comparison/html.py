@@ -22,7 +22,8 @@ table { border-collapse: collapse; }
 th, td { padding: 0.15em 0.7em; border-bottom: 1px solid #ddd; text-align: right; }
 th { position: sticky; top: 0; background: #f4f4f4; }
 td { font-variant-numeric: tabular-nums; white-space: nowrap; }
-.words { text-align: left; white-space: normal; }
+.words { text-align: left; }
+.long { white-space: normal; min-width: 16em; }
 .faster { background: #e2f4e2; }
 .slower { background: #fae0dc; }
 </style>
@@ -30,33 +31,43 @@ td { font-variant-numeric: tabular-nums; white-space: nowrap; }
 <body>
 <h1>deepbench compare</h1>
 """
+_LONG = 36  # letters from which on a cell has several lines
 _FOOT = "</body>\n</html>\n"
 
 
 def render_html(sections: Sequence[Section]) -> str:
     """What it comes to is on top of a page."""
     ordered = [*sections[-1:], *sections[:-1]]
-    return _HEAD + "".join("".join(_parts(section)) for section in ordered) + _FOOT
+    return _HEAD + "".join("".join(section_parts(section)) for section in ordered) + _FOOT
 
 
-def _parts(section: Section) -> Iterator[str]:
-    yield f"<h2>{escape(section.heading)}</h2>\n"
+def section_parts(section: Section, heading: str = "h2", kind: str = "") -> Iterator[str]:
+    """The section with a heading of that level; `kind` is the class of its table."""
+    if section.heading:
+        yield f"<{heading}>{escape(section.heading)}</{heading}>\n"
     for text in section.lines:
-        yield f"<p>{escape(text)}</p>\n"
+        yield f'<p class="note">{escape(text)}</p>\n'
     if section.columns:
-        yield "<table>\n<thead>"
+        named = f' class="{kind}"' if kind else ""
+        yield f'<div class="wide"><table{named}>\n<thead>'
         yield _line("th", Row(section.columns), section.left)
         yield "</thead>\n<tbody>\n"
         for row in section.rows:
             yield _line("td", row, section.left)
-        yield "</tbody>\n</table>\n"
+        yield "</tbody>\n</table></div>\n"
 
 
 def _line(tag: str, row: Row, left: frozenset[int]) -> str:
     cells = "".join(
-        f'<{tag} class="words">{escape(cell)}</{tag}>' if index in left
-        else f"<{tag}>{escape(cell)}</{tag}>"
+        f"<{tag}{_kind(cell, index in left)}>{escape(cell)}</{tag}>"
         for index, cell in enumerate(row.cells)
-    )  # fmt: skip
+    )
     kind = f' class="{row.tone}"' if row.tone in ("faster", "slower") else ""
     return f"<tr{kind}>{cells}</tr>\n"
+
+
+def _kind(cell: str, words: bool) -> str:
+    """Words are on the left, many of them on several lines."""
+    if not words:
+        return ""
+    return f' class="words{" long" if len(cell) > _LONG else ""}"'

@@ -1,0 +1,112 @@
+"""deepbench report FILE...: result files as one page, as Markdown, or a chart as an image."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from deepbench import whole_file
+from deepbench.cli.errors import UsageError, shown
+from deepbench.cli.flags import HELP, CommandLine, Flag, help_lines, parse
+from deepbench.cli.sources import identity, opened
+from deepbench.progress import Screen
+from deepbench.report.overview import CHARTS, FORMATS, content, render
+from deepbench.results import ResultFile
+
+_FLAGS = (
+    Flag("--output", "the file to write; markdown is printed without", "FILE", short="-o"),
+    Flag("--format", "html, markdown, png or svg; else what the file's name ends in", "WORD",
+         choices=FORMATS),
+    Flag("--against", "others beside, with commas: references or result files", "NAMES"),
+    Flag("--chart", "of an image: " + " ".join(CHARTS), "WORD", choices=CHARTS),
+    Flag("--row", "of a distribution: the row at this place of the first file", "N"),
+    Flag("--overwrite", "replace the file that -o names"),
+    HELP,
+)  # fmt: skip
+_USAGE = """\
+usage: deepbench report FILE... -o PAGE.html [--against NAMES]
+       deepbench report FILE... --format markdown
+       deepbench report FILE... -o CHART.svg [--chart WORD]
+
+One page that can be read offline: summaries, roofline, samples, default against best, hot against
+cold, others' figures, all rows, the circumstances. Charts need vl-convert: pip install '.[report]'.
+"""
+_ENDINGS = {".html": "html", ".htm": "html", ".md": "markdown", ".png": "png", ".svg": "svg"}
+
+
+def main(arguments: Sequence[str]) -> int:
+    line = parse(arguments, _FLAGS)
+    if line.has("--help"):
+        print("\n".join([_USAGE, *help_lines(_FLAGS)]))
+        return 0
+    if not line.words:
+        raise UsageError("report needs a result file: deepbench report FILE... -o PAGE.html")
+    name = _format(line)
+    row = _row(line, name)
+    output = line.get("--output")
+    if output is not None:
+        whole_file.check(Path(output), line.has("--overwrite"))
+    screen = Screen()
+    files = _opened(screen, line.words)
+    others = _opened(screen, _names(line.get("--against")))
+    made = render(content(files, others, _version()), name, line.get("--chart") or "roofline", row)
+    if output is None:
+        screen.report(made.decode())
+    else:
+        whole_file.write(Path(output), made, line.has("--overwrite"))
+        screen.say(f"deepbench: {output}: {len(made) / 1e6:.1f} MB")
+    return 0
+
+
+def _format(line: CommandLine) -> str:
+    """What was asked for, else what the name of the output says. Raises UsageError."""
+    output = line.get("--output")
+    if line.has("--overwrite") and output is None:
+        raise UsageError("--overwrite needs -o FILE")
+    name = line.get("--format")
+    if name is None and output is not None:
+        name = _ENDINGS.get(Path(output).suffix.lower())
+        if name is None:
+            raise UsageError(f"-o {shown(output)}: give --format, one of {' '.join(FORMATS)}")
+    if output is None and name != "markdown":
+        raise UsageError("report needs -o FILE; only --format markdown can be printed")
+    if line.has("--chart") and name not in ("png", "svg"):
+        raise UsageError("--chart is for --format png and svg; a page has all charts")
+    return name or "html"
+
+
+def _row(line: CommandLine, name: str) -> int | None:
+    text = line.get("--row")
+    if text is None:
+        return None
+    if name not in ("png", "svg") or line.get("--chart") != "distribution":
+        raise UsageError("--row is for an image of --chart distribution")
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise UsageError(f"--row {shown(text)}: must be a row's position, from 0")
+    return int(text)
+
+
+def _names(text: str | None) -> list[str]:
+    names = [name.strip() for name in (text or "").split(",")]
+    return [name for name in names if name]
+
+
+def _opened(screen: Screen, words: Sequence[str]) -> list[ResultFile]:
+    seen: dict[object, str] = {}
+    files = []
+    for word in words:
+        file = opened(word)
+        one = identity(word)
+        if one in seen:
+            raise UsageError(f"{shown(word)} and {shown(seen[one])} are the same")
+        seen[one] = word
+        if file.warning:
+            screen.say(f"deepbench: warning: {file.warning}")
+        files.append(file)
+    return files
+
+
+def _version() -> str:
+    from deepbench import _core
+
+    return _core.version

@@ -1,0 +1,112 @@
+"""What pairs of rows come to, by family: how much the choice of an algorithm, caches that are cold,
+or another machine make."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from deepbench.compare.ratios import mean
+from deepbench.report.comparison.content import Row, Section
+from deepbench.report.comparison.words import number, ratio_cells
+
+from .pairs import Against, Pair
+from .runs import Run
+
+Key = tuple[str, ...]
+
+
+def algorithm_section(files: Sequence[Run], pairs: Sequence[Pair]) -> Section | None:
+    if not pairs:
+        return None
+    rows = []
+    for key, group in _grouped(files, pairs, _file_family_regime).items():
+        switched = [pair for pair in group if pair.changed]
+        rows.append(Row((
+            *key, str(len(group)), str(len(switched)), number(mean([p.ratio for p in group]).value),
+            number(mean([p.ratio for p in switched]).value) if switched else "-",
+            number(max(pair.ratio.value for pair in group)),
+        )))  # fmt: skip
+    columns = ("file", "family", "regime", "rows", "other algorithm", "mean gain", "where changed",
+               "largest")  # fmt: skip
+    lines = (
+        "The gain is the time of the library's own choice over that of the algorithm found, as "
+        "both were measured in turns for the same row; 1 where the choice stands.",
+    )
+    return Section("Default against best", lines, columns, frozenset((0, 1, 2)), tuple(rows))
+
+
+def cache_section(files: Sequence[Run], pairs: Sequence[Pair]) -> Section | None:
+    if not pairs:
+        return None
+
+    def key(pair: Pair) -> Key:
+        assert pair.other is not None
+        letters = dict.fromkeys(files[one.run].letter for one in (pair.shown, pair.other))
+        return "/".join(letters), pair.shown.family, f"{pair.other.regime} over {pair.shown.regime}"
+
+    rows = []
+    for name, group in _grouped(files, pairs, lambda _, pair: key(pair)).items():
+        values = [pair.ratio.value for pair in group]
+        rows.append(Row((
+            *name, str(len(group)), *ratio_cells(mean([pair.ratio for pair in group])),
+            number(min(values)), number(max(values)),
+        )))  # fmt: skip
+    columns = ("file", "family", "regimes", "rows", "mean ratio", "95 %", "least", "most")
+    lines = ("The ratio is the cold time over the hot one, of rows that differ in nothing else.",)
+    return Section("Hot against cold", lines, columns, frozenset((0, 1, 2)), tuple(rows))
+
+
+def against_sections(every: Sequence[Against]) -> list[Section]:
+    """A table for each of the others, and what must be known of it."""
+    names = list(dict.fromkeys(one.side.name for one in every))
+    return [_against(name, [one for one in every if one.side.name == name]) for name in names]
+
+
+def _against(name: str, every: Sequence[Against]) -> Section:
+    rows: list[Row] = []
+    lines = [
+        "The ratio is their time over ours: 4 means that ours took a quarter of it.",
+        *every[0].side.footnotes,
+    ]
+    reasons = dict.fromkeys(one.nothing for one in every if one.nothing)
+    for reason in reasons:
+        letters = ", ".join(one.run.letter for one in every if one.nothing == reason)
+        lines.append(f"{letters}: {reason}")
+    for one in every:
+        groups = _grouped([one.run], one.pairs, lambda files, pair: _told_apart(files[0], pair))
+        rows += [_against_row(key, group) for key, group in groups.items()]
+    columns = ("file", "family", "regime", "rows", "left out", "mean ratio", "95 %", "least",
+               "most")  # fmt: skip
+    words = frozenset((0, 1, 2))
+    about = every[0].side.about
+    lines = [*([about] if about not in ("", name) else []), *lines]
+    return Section(f"Against {name}", tuple(lines), columns, words, tuple(rows))
+
+
+def _told_apart(run: Run, pair: Pair) -> Key:
+    """Cold rows of ours have lines of their own, which say what stands beside them."""
+    beside = " beside published figures that are hot" if pair.cold else ""
+    return run.letter, pair.shown.family, pair.shown.regime + beside
+
+
+def _against_row(key: Key, group: Sequence[Pair]) -> Row:
+    counted = [pair.ratio for pair in group if not pair.doubt]
+    left_out = str(len(group) - len(counted))
+    if not counted:
+        return Row((*key, "0", left_out, "-", "-", "-", "-"))
+    values = [one.value for one in counted]
+    ends = (number(min(values)), number(max(values)))
+    return Row((*key, str(len(counted)), left_out, *ratio_cells(mean(counted)), *ends))
+
+
+def _file_family_regime(files: Sequence[Run], pair: Pair) -> Key:
+    return files[pair.shown.run].letter, pair.shown.family, pair.shown.regime
+
+
+def _grouped(
+    files: Sequence[Run], pairs: Iterable[Pair], key: Callable[[Sequence[Run], Pair], Key]
+) -> dict[Key, list[Pair]]:
+    groups: dict[Key, list[Pair]] = {}
+    for pair in pairs:
+        groups.setdefault(key(files, pair), []).append(pair)
+    return groups

@@ -1,0 +1,211 @@
+"""What the page's scripts work with: every row by column, texts once, samples thinned to what a
+page should weigh, and lists of pairs. All of it becomes one JSON text that no content can leave."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from deepbench.compare.sides import plain
+from deepbench.report.columns import plain_remarks
+from deepbench.report.fields import get, spread
+
+from .ceilings import Axes, Ceiling, line
+from .charts import HEIGHT
+from .pairs import Against, Pair
+from .runs import Run, Shown, regimes
+
+_DIGITS = 9  # that a number keeps
+_SAMPLE_DIGITS = 6
+_MOST_SAMPLES = 1000  # of a row
+_ALL_SAMPLES = 200_000  # of the page: 2 MB
+_FEWEST_SAMPLES = 20
+_LABEL_HEIGHT = 13.0  # pixels
+
+Value = str | int | float | bool | None
+
+_TEXTS: dict[str, Callable[[Shown], object]] = {
+    "problem": lambda shown: shown.entry.problem,
+    "op": lambda shown: shown.entry.op,
+    "family": lambda shown: shown.family,
+    "precision": lambda shown: shown.entry.attributes.get("precision"),
+    "kind": lambda shown: shown.entry.attributes.get("kind"),
+    "phase": lambda shown: shown.entry.phase,
+    "application": lambda shown: shown.entry.application,
+    "regime": lambda shown: shown.regime,
+    "cache": lambda shown: shown.entry.cache,
+    "mode": lambda shown: shown.entry.algorithm,
+    "device": lambda shown: shown.entry.device,
+    "library": lambda shown: shown.entry.library,
+    "algorithm": lambda shown: get(shown.row, "algorithm.name"),
+    "status": lambda shown: "inconsistent" if shown.entry.doubt else shown.entry.status,
+    "reason": lambda shown: shown.entry.doubt or shown.entry.reason,
+    "bound": lambda shown: get(shown.row, "bound.by"),
+    "level": lambda shown: get(shown.row, "bound.level"),
+    "verified": lambda shown: get(shown.row, "verification.status"),
+    "stop": lambda shown: get(shown.row, "statistics.stop"),
+    "launch": lambda shown: get(shown.row, "regime.launch"),
+    "timer": lambda shown: get(shown.row, "regime.timer"),
+    "kept": lambda shown: get(shown.row, "samples_kept"),
+    "remarks": lambda shown: plain_remarks(shown.row),
+    "notes": lambda shown: "; ".join(shown.row.get("notes") or ()) or None,
+}
+
+
+def _statistic(name: str) -> Callable[[Shown], object]:
+    return lambda shown: get(shown.row, f"statistics.{name}_ns")
+
+
+_STATISTICS = ("min", "q1", "q3", "p99", "max", "low", "high", "mean")
+_NUMBERS: dict[str, Callable[[Shown], object]] = {
+    "run": lambda shown: shown.run,
+    "position": lambda shown: shown.entry.position,
+    "good": lambda shown: int(shown.good),
+    "time": lambda shown: shown.entry.time_ns or get(shown.row, "statistics.median_ns"),
+    "spread": lambda shown: spread(shown.row),
+    "tflops": lambda shown: shown.tflops,
+    "gbps": lambda shown: shown.gbps,
+    "flops": lambda shown: shown.entry.flops,
+    "bytes": lambda shown: shown.entry.bytes,
+    "ceiling": lambda shown: _if_good(shown, "bound.share_arithmetic"),
+    "roofline": lambda shown: shown.share,
+    "peak": lambda shown: get(shown.row, "bound.arithmetic_tflops"),
+    "bandwidth": lambda shown: get(shown.row, "bound.memory_gbps"),
+    "n": lambda shown: get(shown.row, "statistics.n"),
+    "batch": lambda shown: get(shown.row, "statistics.batch"),
+    "first": lambda shown: get(shown.row, "first_call_ns"),
+    "host": lambda shown: get(shown.row, "host_ns"),
+    "default": lambda shown: get(shown.row, "algorithm.default_ns"),
+    "worst": lambda shown: get(shown.row, "verification.worst"),
+    **{name: _statistic(name) for name in _STATISTICS},
+}  # fmt: skip
+
+
+def _if_good(shown: Shown, path: str) -> object:
+    return get(shown.row, path) if shown.good else None
+
+
+def document(
+    files: Sequence[Run],
+    algorithms: Sequence[Pair],
+    caches: Sequence[Pair],
+    others: Sequence[Against],
+) -> dict[str, Any]:
+    """Everything but the charts."""
+    rows = [shown for run in files for shown in run.rows]
+    most = max(_FEWEST_SAMPLES, min(_MOST_SAMPLES, _ALL_SAMPLES // max(1, len(rows))))
+    return {
+        "count": len(rows),
+        "files": [{"letter": run.letter, "name": run.name, "device": run.device} for run in files],
+        "regimes": regimes(rows),
+        "texts": {name: _indexed([of(shown) for shown in rows]) for name, of in _TEXTS.items()},
+        "numbers": {name: [_number(of(shown)) for shown in rows] for name, of in _NUMBERS.items()},
+        "samples": [_samples(shown, most) for shown in rows],
+        "pairs": {
+            "algorithms": [_pair(pair) for pair in algorithms],
+            "caches": [_pair(pair) for pair in caches],
+            "against": [_named(pair, one.side.name) for one in others for pair in one.pairs],
+        },
+    }
+
+
+def lines(ceilings: Sequence[Ceiling], room: Axes) -> list[dict[str, Value]]:
+    """Two points for each ceiling, the left one of which carries its label."""
+    rises, shifts = _rises(ceilings, room), _shifts(ceilings)
+    return [
+        {
+            "line": index,
+            "x": x,
+            "y": y,
+            "tip": ceiling.about,
+            "kind": "arithmetic" if ceiling.arithmetic else "memory",
+            "label": "" if place else ceiling.label,
+            "rise": rises.get(index, 0.0),
+            "shift": shifts.get(index, 0),
+            "under": index == _lowest(ceilings),
+        }
+        for index, ceiling in enumerate(ceilings)
+        for place, (x, y) in enumerate(line(ceiling, ceilings, room))
+    ]
+
+
+def _rises(ceilings: Sequence[Ceiling], room: Axes) -> dict[int, float]:
+    """By how many pixels labels of horizontal lines stand above them: none is on another."""
+    decade = HEIGHT / math.log10(room.y[1] / room.y[0])
+    rises = {}
+    free = -math.inf
+    for index in _by_height(ceilings, arithmetic=True):
+        height = decade * math.log10(ceilings[index].highest)
+        rises[index] = max(0.0, free - height)
+        free = max(free, height) + _LABEL_HEIGHT
+    return rises
+
+
+def _shifts(ceilings: Sequence[Ceiling]) -> dict[int, int]:
+    """How many labels' lengths a label stands further along its rising line. That of the lowest is
+    below it and in nobody's way."""
+    rising = [
+        index for index in _by_height(ceilings, arithmetic=False) if index != _lowest(ceilings)
+    ]
+    return {index: place for place, index in enumerate(reversed(rising))}
+
+
+def _lowest(ceilings: Sequence[Ceiling]) -> int | None:
+    rising = _by_height(ceilings, arithmetic=False)
+    return rising[0] if len(rising) > 1 else None
+
+
+def _by_height(ceilings: Sequence[Ceiling], arithmetic: bool) -> list[int]:
+    places = [index for index, one in enumerate(ceilings) if one.arithmetic == arithmetic]
+    return sorted(places, key=lambda index: ceilings[index].highest)
+
+
+def script_text(value: object) -> str:
+    """JSON that neither ends its script element nor begins a comment, whatever the texts hold."""
+    text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    for letter in "<>&":
+        text = text.replace(letter, f"\\u{ord(letter):04x}")
+    return text
+
+
+def _indexed(values: Sequence[object]) -> dict[str, Any]:
+    """Every text once, and by row which."""
+    places: dict[str, int] = {}
+    index = [
+        -1 if value is None else places.setdefault(plain(value), len(places)) for value in values
+    ]
+    return {"values": list(places), "index": index}
+
+
+def _number(value: object) -> int | float | None:
+    if isinstance(value, int) or value is None:
+        return value
+    return float(f"{value:.{_DIGITS}g}")
+
+
+def _samples(shown: Shown, most: int) -> list[int | float]:
+    """Microseconds; an even selection of those in the file where they are many."""
+    samples = shown.row.get("samples_ns") or ()
+    if len(samples) > most:
+        samples = [samples[i * len(samples) // most] for i in range(most)]
+    return [float(f"{value / 1e3:.{_SAMPLE_DIGITS}g}") for value in samples]
+
+
+def _named(pair: Pair, side: str) -> dict[str, Value]:
+    return {**_pair(pair), "side": plain(side)}
+
+
+def _pair(pair: Pair) -> dict[str, Value]:
+    return {
+        "id": pair.shown.id,
+        "time": pair.time_ns,
+        "other": pair.other_ns,
+        "ratio": pair.ratio.value,
+        "low": pair.ratio.low,
+        "high": pair.ratio.high,
+        "with": pair.other.id if pair.other else None,
+        "doubt": pair.doubt,
+        "cold": pair.cold,
+    }

@@ -1,0 +1,25 @@
+"""The report as Markdown, for a README: the summaries and the circumstances, without plots."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from deepbench.report.comparison.content import Section
+from deepbench.report.comparison.markdown import render_markdown
+from deepbench.report.markdown import escaped
+
+from .content import Content
+
+
+def render_report(content: Content) -> str:
+    sections = list(_sections(content))
+    return f"# {escaped(content.title)}\n\n{escaped(content.about)}\n\n{render_markdown(sections)}"
+
+
+def _sections(content: Content) -> Iterator[Section]:
+    yield from content.summary
+    for name in ("algorithms", "caches", "against"):
+        yield from content.tables(name)
+    if content.not_good:
+        yield content.not_good
+    yield Section("Warnings", tuple(content.warnings) or ("none",))

@@ -1,0 +1,148 @@
+"""The report as one HTML page that needs nothing from elsewhere: summaries as plain tables, charts
+and the table of rows by scripts that stand in it. What comes from files is escaped, and a policy in
+the page lets nothing run but these scripts and nothing be fetched."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from html import escape
+from pathlib import Path
+
+from deepbench.report.comparison.content import Section
+from deepbench.report.comparison.html import section_parts
+
+from . import vega
+from .charts import chart
+from .content import Content
+from .data import document, lines, script_text
+from .facts import environment
+
+_FOLDER = Path(__file__).with_name("page")
+_SCRIPTS = ("store", "filters", "tooltip", "charts", "detail", "table", "main")
+_LONGEST_OPEN = 24  # rows of a table that is not folded
+_TITLES = {
+    "roofline": "Roofline",
+    "bandwidth": "Bandwidth of what has no FLOPs",
+    "row": "Samples of a row",
+    "algorithms": "Default against best",
+    "caches": "Hot against cold",
+    "against": "Against others",
+}
+
+
+def render_page(content: Content) -> str:
+    scripts = {"vega": vega.runtime(), "script": _script()}
+    parts = {
+        "policy": _policy(*scripts.values()),
+        "version": escape(content.version),
+        "title": escape(content.title),
+        "about": escape(content.about),
+        "style": _asset("page.css"),
+        "tiles": "".join(_tiles(content)),
+        "links": "".join(_links(content)),
+        "summary": _tables("summary", "Summary", content.summary),
+        "charts": "".join(_charts(content)),
+        "rest": "".join(_rest(content)),
+        "data": script_text(_data(content)),
+        **scripts,
+    }
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], _asset("page.html"))
+
+
+def _asset(name: str) -> str:
+    return (_FOLDER / name).read_text(encoding="utf-8")
+
+
+def _script() -> str:
+    parts = [_asset(f"{name}.js") for name in _SCRIPTS]
+    return "\n(() => {\n'use strict';\n" + "\n".join(parts) + "})();\n"
+
+
+def _policy(*scripts: str) -> str:
+    """Nothing may run but these; Vega interprets its expressions instead of compiling them."""
+    digests = [
+        base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in scripts
+    ]
+    allowed = " ".join(f"'sha256-{digest}'" for digest in digests)
+    return (
+        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _data(content: Content) -> dict[str, object]:
+    specs = {}
+    for name in content.charts:
+        spec = vega.compiled(chart(name, content.axes))
+        specs[name] = vega.with_fixed_legends(spec)
+    room = content.axes
+    return {
+        **document(content.files, content.algorithms, content.caches, content.against),
+        "charts": specs,
+        "ceilings": lines(content.ceilings, room) if room else [],
+        "limits": content.limits,
+    }
+
+
+# ---- parts of the page -------------------------------------------------------------------------
+
+
+def _tiles(content: Content) -> Iterator[str]:
+    for name, text, bad in content.tiles:
+        kind = ' class="bad"' if bad else ""
+        yield f"<div{kind}><dt>{escape(name)}</dt><dd>{escape(text)}</dd></div>\n"
+
+
+def _links(content: Content) -> Iterator[str]:
+    places = [("summary", "Summary")]
+    for name in content.charts:
+        anchor = "row" if name == "distribution" else name
+        places.append((anchor, _TITLES[anchor]))
+    places += [("rows", "All rows"), ("environment", "Environment and warnings")]
+    for anchor, title in places:
+        yield f'<a href="#{anchor}">{escape(title)}</a>\n'
+
+
+def _charts(content: Content) -> Iterator[str]:
+    for name in content.charts:
+        if name == "distribution":
+            yield _asset("row.html")
+            continue
+        notes = "".join(f'<p class="note">{escape(text)}</p>\n' for text in content.notes(name))
+        place = f'<div class="chart scripted" id="chart-{name}"></div>\n'
+        titled = [replace(section, heading="") if section.heading == _TITLES[name] else section
+                  for section in content.tables(name)]  # fmt: skip
+        tables = "".join(map(_inner, titled))
+        yield f'<section id="{name}">\n<h2>{_TITLES[name]}</h2>\n{notes}{place}{tables}</section>\n'
+    if content.against and "against" not in content.charts:
+        yield _tables("against", _TITLES["against"], content.tables("against"))
+
+
+def _rest(content: Content) -> Iterator[str]:
+    if content.not_good:
+        yield _tables("not-ok", "", [content.not_good])
+    said = "".join(f"<li>{escape(text)}</li>\n" for text in content.warnings)
+    yield '<section id="environment">\n<h2>Environment and warnings</h2>\n'
+    yield f'<h3>Warnings</h3>\n<ul class="lines">\n{said or "<li>none</li>"}</ul>\n'
+    for run in content.files:
+        yield f"<details>\n<summary>{escape(run.letter)}: {escape(run.name)}</summary>\n"
+        yield "".join(_inner(section, "facts") for section in environment(run))
+        yield "</details>\n"
+    yield "</section>\n"
+
+
+def _tables(anchor: str, title: str, sections: Sequence[Section]) -> str:
+    heading = f"<h2>{escape(title)}</h2>\n" if title else ""
+    return f'<section id="{anchor}">\n{heading}{"".join(map(_inner, sections))}</section>\n'
+
+
+def _inner(section: Section, kind: str = "") -> str:
+    """Long tables are folded away; what they come to stands in others."""
+    if len(section.rows) <= _LONGEST_OPEN:
+        return "".join(section_parts(section, "h3", kind))
+    body = "".join(section_parts(replace(section, heading="")))
+    return f"<details>\n<summary>{escape(section.heading)}</summary>\n{body}</details>\n"

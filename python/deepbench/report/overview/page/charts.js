@@ -1,0 +1,130 @@
+// The charts: which rows each of them shows, and where. A click chooses a row.
+const views = {};
+const positions = {};  // by chart: where rows are, for the ring around the chosen one
+
+const POINTS = {
+  roofline: (row) => row.good && row.tflops && row.flops && row.bytes
+    ? {x: row.flops / row.bytes, y: row.tflops} : null,
+  bandwidth: (row) => row.good && !row.flops && row.bytes && row.gbps
+    ? {x: row.bytes, y: row.gbps} : null,
+};
+const RATIO_X = {
+  algorithms: (pair) => pair.time / 1e3,
+  caches: (pair) => rows[pair.id].bytes,
+  against: (pair) => pair.time / 1e3,
+};
+const RATIO_LINES = {
+  algorithms: (pair) => [`default ${microseconds(pair.other)} µs, ${ratioText(pair.ratio)} times ours`],
+  caches: (pair) => [`cold ${microseconds(pair.other)} µs, ${ratioText(pair.ratio)} times hot`],
+  against: (pair) => [
+    `${pair.side}: ${microseconds(pair.other)} µs, ${ratioText(pair.ratio)} times ours`,
+    pair.doubt ? `left out of means: ${pair.doubt}` : '',
+    pair.cold ? 'ours is cold, theirs hot in the caches' : '',
+  ].filter(Boolean),
+};
+
+const DRAWING = {
+  mode: 'vega', ast: true, actions: false, defaultStyle: false, renderer: 'svg', logLevel: 1,
+  tooltip: showTooltip,
+};
+
+async function buildCharts() {
+  for (const name of Object.keys(report.charts)) {
+    const place = document.getElementById(`chart-${name}`);
+    const {view} = await drawChart(place, filled(name, place), DRAWING);
+    views[name] = view;
+    view.addEventListener('click', (_, item) => {
+      if (item && item.datum && item.datum.id !== undefined) choose(item.datum.id);
+    });
+  }
+  addEventListener('resize', fitCharts);
+}
+
+// The chart with its first data, so that it is laid out once.
+function filled(name, place) {
+  const spec = report.charts[name];
+  const put = (set, values) => Object.assign(spec.data.find((one) => one.name === set) || {}, {values});
+  const tell = (signal, value) => Object.assign(spec.signals.find((one) => one.name === signal) || {}, {value});
+  if (name === 'distribution') {
+    put('samples', samplesOf(rows[chosenId]));
+    put('marks', marksOf(rows[chosenId]));
+    return spec;
+  }
+  spec.width = place.clientWidth;
+  put('rows', valuesOf(name, rows));
+  put('chosen', ring(name, chosenId));
+  put('ceilings', report.ceilings);
+  put('limits', name === 'caches' ? report.limits : []);
+  for (const [signal, value] of Object.entries(legends(name))) tell(signal, value);
+  return spec;
+}
+
+function fitCharts() {
+  for (const [name, view] of Object.entries(views)) {
+    const place = document.getElementById(`chart-${name}`);
+    if (name !== 'distribution' && place.clientWidth) view.width(place.clientWidth).runAsync();
+  }
+}
+
+function showCharts(shown) {
+  for (const [name, view] of Object.entries(views)) {
+    if (name === 'distribution') continue;
+    const values = valuesOf(name, shown);
+    const place = document.getElementById(`chart-${name}`);
+    place.classList.toggle('none', values.length === 0);  // nothing has no axes
+    if (values.length === 0) continue;
+    for (const [signal, value] of Object.entries(legends(name))) view.signal(signal, value);
+    view.data('rows', values).runAsync();
+  }
+}
+
+function valuesOf(name, shown) {
+  const values = POINTS[name] ? points(name, shown) : ratios(name, shown);
+  positions[name] = new Map(values.map((value) => [value.id, value]));
+  return values;
+}
+
+// A colour and a shape mean the same in every chart, whatever the filters; legends name what the
+// chart can show.
+function legends(name) {
+  const members = POINTS[name] ? rows.filter(POINTS[name]) : report.pairs[name].map((pair) => rows[pair.id]);
+  const plotted = name === 'bandwidth' ? members : rows.filter((row) => row.good && row.flops);
+  const colours = (some) => unique(some.map((row) => colourOf(name, row)));
+  const here = new Set(members.map((row) => row.regime));
+  return {
+    colours: colours(plotted), colours_here: colours(members),
+    regimes: report.regimes, regimes_here: report.regimes.filter((regime) => here.has(regime)),
+  };
+}
+
+// What moves bytes alone has neither precision nor much else to tell it apart by but its kind.
+const colourOf = (name, row) => (name === 'bandwidth' && row.kind) || (row[filters.colour] ?? 'none');
+const marking = (name, row) => ({id: row.id, colour: colourOf(name, row), regime: row.regime});
+
+function points(name, shown) {
+  return shown.flatMap((row) => {
+    const place = POINTS[name](row);
+    return place ? [{...place, ...marking(name, row)}] : [];
+  });
+}
+
+function ratios(name, shown) {
+  const among = new Set(shown.map((row) => row.id));
+  return report.pairs[name].filter((pair) => among.has(pair.id)).map((pair) => ({
+    x: RATIO_X[name](pair), y: pair.ratio, low: pair.low, high: pair.high, doubt: Boolean(pair.doubt),
+    lines: RATIO_LINES[name](pair), ...marking(name, rows[pair.id]),
+  }));
+}
+
+
+// A ring around the row in every chart that shows it.
+function ringAround(id) {
+  for (const [name, view] of Object.entries(views)) {
+    if (name !== 'distribution') view.data('chosen', ring(name, id)).runAsync();
+  }
+}
+
+function ring(name, id) {
+  const place = positions[name].get(id);
+  return place ? [{x: place.x, y: place.y}] : [];
+}

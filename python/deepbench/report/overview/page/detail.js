@@ -1,0 +1,68 @@
+// The chosen row: its samples in the order in which they were taken, how they are distributed, and
+// what else is known of it.
+let chosenId = null;
+
+function choose(id) {
+  chosenId = id;
+  const row = rows[id];
+  document.getElementById('chosen-title').textContent = row.problem;
+  const facts = document.getElementById('facts');
+  facts.replaceChildren(...factsOf(row).map(([name, text]) =>
+    element('tr', {}, element('td', {textContent: name}), element('td', {textContent: text}))));
+  document.getElementById('samples-note').textContent = samplesNote(row);
+  for (const line of document.querySelectorAll('#table tbody tr')) {
+    line.classList.toggle('chosen', Number(line.dataset.id) === id);
+  }
+  ringAround(id);
+  const view = views.distribution;
+  if (!view) return;
+  document.getElementById('chart-distribution').hidden = row.samples.length === 0;
+  if (row.samples.length === 0) return;
+  view.data('samples', samplesOf(row)).data('marks', marksOf(row));
+  view.resize().runAsync();  // labels may be wider
+}
+
+function samplesOf(row) {
+  return row.samples.map((y, index) => ({x: index + 1, y, tip: `sample ${index + 1}: ${y} µs`}));
+}
+
+function marksOf(row) {
+  if (row.time === null) return [];
+  const limits = [row.low, row.high].filter((ns) => ns !== null);
+  return [{y: row.time / 1e3, main: true, label: 'median'},
+    ...limits.map((ns) => ({y: ns / 1e3, main: false}))];
+}
+
+function samplesNote(row) {
+  if (!row.samples.length) return 'The file has no samples of this row.';
+  const batch = row.batch > 1 ? `, each the mean of ${row.batch} calls in one span` : '';
+  const some = row.n !== null && row.n > row.samples.length
+    ? `${row.samples.length} samples, evenly chosen from ${row.n}` : `${row.samples.length} samples`;
+  return `${some}${batch}. Solid line: median; dashed: its 95 % interval. Figures are of all samples.`;
+}
+
+function factsOf(row) {
+  const us = (ns) => (ns === null ? null : `${microseconds(ns)} µs`);
+  const facts = [
+    ['status', row.status === 'ok' ? 'ok' : `${row.status.replaceAll('_', ' ')}: ${row.reason || 'no reason given'}`],
+    ['application', row.application], ['device', row.device],
+    ['library', row.library], ['algorithm', row.algorithm], ['regime', row.regime],
+    ['launch, timer', [row.launch, row.timer].filter(Boolean).join(', ')],
+    [row.regime === 'published' ? 'time (published mean)' : 'median', us(row.time)],
+    ['95 % of the median', row.low === null ? null : `${microseconds(row.low)} to ${microseconds(row.high)} µs`],
+    ['quartiles', row.q1 === null ? null : `${microseconds(row.q1)}, ${microseconds(row.q3)} µs`],
+    ['least, most', row.min === null ? null : `${microseconds(row.min)}, ${microseconds(row.max)} µs`],
+    ['p99', us(row.p99)], ['mean', row.regime === 'published' ? null : us(row.mean)],
+    ['first call', us(row.first)], ['host time per call', us(row.host)],
+    ['default algorithm', row.mode === 'default' ? null : us(row.default)],
+    ['stopped', row.stop && row.stop.replaceAll('_', ' ')],
+    ['rate', row.tflops !== null ? `${rate(row.tflops)} TFLOP/s` : null],
+    ['bytes per time', row.gbps !== null ? `${rate(row.gbps)} GB/s` : null],
+    ['roofline', row.roofline === null ? null
+      : `${percent(row.roofline)} %, bound by ${row.bound} (${row.level || 'level unknown'})`],
+    ['verification', row.verified && `${row.verified}${row.worst === null ? '' : `, worst error ${percent(row.worst)} % of its bound`}`],
+    ['file', `${row.file}: ${report.files[row.run].name}, row ${row.position}`],
+    ['remarks', row.remarks], ['notes', row.notes],
+  ];
+  return facts.filter(([, text]) => text !== null && text !== undefined && text !== '');
+}

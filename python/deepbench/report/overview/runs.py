@@ -1,0 +1,124 @@
+"""The rows of a report: those of one result file or several, each with the regime that it was
+measured in. Nothing of two regimes, or of two files, is put together but by those who say so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from deepbench.compare import Entry, Side, of_file
+from deepbench.compare.groups import family
+from deepbench.compare.sides import plain
+from deepbench.report.comparison.words import letter
+from deepbench.report.fields import get
+from deepbench.results import ResultFile
+
+Json = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A row of a report."""
+
+    id: int  # among all rows of the report
+    run: int  # which file
+    row: Json  # as it stands there
+    entry: Entry  # the same, checked and cleaned
+    asked: str | None  # the cache regime of its file, where that has one alone
+
+    @property
+    def good(self) -> bool:
+        """Whether its time may be plotted and enter means."""
+        return self.entry.time_ns is not None and not self.entry.doubt
+
+    @cached_property
+    def family(self) -> str:
+        """'conv fwd half'."""
+        return family(self.entry, self.entry)
+
+    @cached_property
+    def regime(self) -> str:
+        """'hot, default', with what is out of the ordinary behind it."""
+        entry = self.entry
+        if entry.published:
+            return "published"
+        words = [entry.cache or self.asked or "cache unknown", entry.algorithm or "default"]
+        if entry.power == "steady":
+            words.append("steady power")
+        if entry.inputs != "uniform":
+            words.append(f"inputs {entry.inputs}")
+        return ", ".join(words)
+
+    @property
+    def tflops(self) -> float | None:
+        """The rate in the file; of a published figure by our formula."""
+        if not self.good:
+            return None
+        return self.entry.tflops if self.entry.published else self._number("rates.tflops")
+
+    @property
+    def gbps(self) -> float | None:
+        return self._number("rates.gbps") if self.good else None
+
+    @property
+    def share(self) -> float | None:
+        """Of the roofline."""
+        return self._number("bound.share_roofline") if self.good else None
+
+    def _number(self, path: str) -> float | None:
+        value = get(self.row, path)
+        return float(value) if value is not None and value > 0 else None
+
+
+@dataclass(frozen=True)
+class Run:
+    """A result file."""
+
+    letter: str
+    result: ResultFile
+    side: Side
+    rows: tuple[Shown, ...]
+
+    @property
+    def name(self) -> str:
+        """The file's name; where it lies is nobody's business."""
+        return self.side.name.rpartition("/")[2]
+
+    @property
+    def device(self) -> str:
+        return plain(get(self.result.context, "device.name") or "unknown device")
+
+
+def runs(files: Sequence[ResultFile]) -> tuple[Run, ...]:
+    """The files with their rows, numbered through."""
+    made = []
+    first = 0
+    for index, file in enumerate(files):
+        made.append(_run(index, file, first))
+        first += len(file.rows)
+    return tuple(made)
+
+
+def _run(index: int, file: ResultFile, first: int) -> Run:
+    side = of_file(file)
+    rows = sorted(file.rows, key=lambda row: int(row["position"]))
+    cache = get(file.context, "options.cache")
+    asked = cache if cache in ("hot", "cold") else None if cache else "hot"
+    shown = (
+        Shown(first + number, index, row, entry, asked)
+        for number, (row, entry) in enumerate(zip(rows, side.entries, strict=True))
+    )
+    return Run(letter(index), file, side, tuple(shown))
+
+
+def all_rows(files: Sequence[Run]) -> Iterator[Shown]:
+    for run in files:
+        yield from run.rows
+
+
+def regimes(rows: Iterable[Shown]) -> list[str]:
+    """Every regime of good rows: hot before cold, the library's own choice before others."""
+    found = {shown.regime for shown in rows if shown.good}
+    return sorted(found, key=lambda name: (not name.startswith("hot"), "default" not in name, name))

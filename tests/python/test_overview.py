@@ -1,0 +1,235 @@
+"""What a report says: nothing of two regimes in one figure, nothing that is not ok in any."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from compared_rows import figure, regime, timed
+from deepbench.report.comparison.content import Section
+from deepbench.report.overview import ceilings, data
+from example_rows import make_row
+from reported_files import content_of, make_rows, sampled
+
+
+def cells(section: Section, column: str) -> list[str]:
+    place = section.columns.index(column)
+    return [row.cells[place] for row in section.rows]
+
+
+def tables(*files: list[dict[str, Any]]) -> dict[str, Section]:
+    return {section.heading: section for section in content_of(*files).summary}
+
+
+def test_a_line_of_the_summary_is_of_one_family_and_regime() -> None:
+    families = tables(make_rows())["By family"]
+    assert list(zip(cells(families, "family"), cells(families, "regime"), strict=True)) == [
+        ("gemm float", "hot, default"),
+        ("gemm float", "cold by rotation, default"),
+        ("gemm float", "hot, best"),
+        ("memory", "hot, default"),
+    ]
+    assert cells(families, "rows") == ["9", "6", "2", "1"]
+    assert cells(families, "ok") == ["6", "6", "2", "1"]  # without the three that are not
+
+
+def test_files_are_never_put_together() -> None:
+    families = tables([timed(0)], [timed(0)])["By family"]
+    assert cells(families, "file") == ["A", "B"]
+    assert "file" not in tables([timed(0)])["By family"].columns
+
+
+def test_means_are_geometric_and_leave_out_what_is_not_ok() -> None:
+    rows = [timed(0), timed(1), timed(2)]
+    for row, share in zip(rows, (0.25, 1.0, 0.01), strict=True):
+        row["bound"]["share_roofline"] = share
+    rows[2].update(status="incorrect", reason="wrong", rates=None)
+    families = tables(rows)["By family"]
+    assert cells(families, "mean % of roofline") == ["50.0"]
+    assert cells(families, "lowest") == ["25.0"]
+    assert families.rows[0].tone == "slower"
+
+
+def test_the_best_rate_is_that_of_the_file() -> None:
+    row = timed(0)
+    row["rates"]["tflops"] = 123.456789
+    assert cells(tables([row])["By family"], "best rate") == ["123.46 TFLOP/s"]
+
+
+def test_applications_have_the_time_of_one_call_each() -> None:
+    rows = [timed(0, 1e6, application="a"), timed(1, 2e6, application="a"), timed(2, 4e6)]
+    applications = tables(rows)["By application"]
+    assert cells(applications, "application") == ["a", "none"]
+    assert cells(applications, "time of all (ms)") == ["3", "4"]
+
+
+def test_rows_that_are_not_ok_are_listed_and_not_plotted() -> None:
+    content = content_of(make_rows())
+    assert content.not_good is not None
+    assert cells(content.not_good, "status") == ["incorrect", "failed", "unsupported"]
+    assert "off by one" in cells(content.not_good, "reason")
+    document = data.document(content.files, content.algorithms, content.caches, content.against)
+    for place, status in enumerate(document["texts"]["status"]["index"]):
+        good = document["texts"]["status"]["values"][status] == "ok"
+        assert document["numbers"]["good"][place] == good
+        if not good:
+            for name in ("tflops", "gbps", "roofline", "ceiling"):
+                assert document["numbers"][name][place] is None
+
+
+def test_rows_that_fail_before_they_begin_count_for_the_regime_that_was_asked_for() -> None:
+    lost = {**timed(0), "regime": None, "statistics": None, "status": "failed", "reason": "lost"}
+    assert cells(tables([lost])["By family"], "regime") == ["hot, default"]
+
+
+def test_numbers_of_the_page_are_those_of_the_file() -> None:
+    rows = make_rows()
+    content = content_of(rows)
+    document = data.document(content.files, content.algorithms, content.caches, content.against)
+    numbers = document["numbers"]
+    for place, row in enumerate(rows):
+        statistics = row["statistics"] or {}
+        for name, key in (("time", "median_ns"), ("low", "low_ns"), ("p99", "p99_ns")):
+            value = statistics.get(key)
+            assert numbers[name][place] == (value and pytest.approx(value, rel=1e-8))
+        assert document["samples"][place] == pytest.approx(
+            [ns / 1e3 for ns in row["samples_ns"] or ()], rel=1e-5
+        )
+
+
+def test_many_samples_are_thinned_evenly() -> None:
+    rows = [sampled(timed(i), 1000) for i in range(400)]
+    content = content_of(rows)
+    document = data.document(content.files, [], [], [])
+    kept = document["samples"][0]
+    assert len(kept) == 500
+    assert kept[1] == pytest.approx(rows[0]["samples_ns"][2] / 1e3, rel=1e-5)
+    assert document["numbers"]["n"][0] == 100  # what the statistics are of
+
+
+# ---- pairs -------------------------------------------------------------------------------------
+
+
+def test_default_against_best_is_the_gain_of_the_row() -> None:
+    content = content_of(make_rows())
+    assert [(pair.ratio.value, pair.changed) for pair in content.algorithms] == [
+        (2.0, True), (1.0, False)
+    ]  # fmt: skip
+    [section] = content.tables("algorithms")
+    assert cells(section, "other algorithm") == ["1"]
+    assert cells(section, "largest") == ["2.000"]
+
+
+def test_hot_against_cold_pairs_what_differs_in_nothing_else() -> None:
+    content = content_of(make_rows())
+    assert [pair.ratio.value for pair in content.caches] == pytest.approx([1.5] * 6)
+    [section] = content.tables("caches")
+    assert cells(section, "regimes") == ["cold by rotation, default over hot, default"]
+    assert cells(section, "mean ratio") == ["1.500"]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"library": "mkl 2024"}, {"device": {"index": 0, "name": "Other"}}, {"application": "x"}],
+)
+def test_other_setups_are_no_pair(changes: dict[str, Any]) -> None:
+    cold = {**regime(timed(1, m=1760), cache="cold", cold="rotation"), **changes}
+    assert content_of([timed(0), cold]).caches == []
+
+
+def test_ours_against_published_figures() -> None:
+    theirs = [figure(0, 300_000.0), figure(1, 400_000.0)]
+    theirs[1]["regime"]["published"]["doubt"] = "a misprint"
+    content = content_of([timed(0, 100_000.0), timed(1, 100_000.0)], others=(theirs,))
+    [one] = content.against
+    assert [(pair.ratio.value, pair.doubt) for pair in one.pairs] == [
+        (pytest.approx(3.0), None), (pytest.approx(4.0), "a misprint")
+    ]  # fmt: skip
+    [section] = content.tables("against")
+    assert cells(section, "rows") == ["1"]
+    assert cells(section, "left out") == ["1"]
+    assert cells(section, "mean ratio") == ["3.000"]
+    assert any("published" in line for line in section.lines)
+
+
+def test_cold_rows_beside_published_figures_have_a_line_of_their_own() -> None:
+    cold = regime(timed(0), cache="cold", cold="rotation")
+    content = content_of([cold], others=([figure(0, 300_000.0)],))
+    [section] = content.tables("against")
+    assert cells(section, "regime") == [
+        "cold by rotation, default beside published figures that are hot"
+    ]
+
+
+def test_what_has_nothing_in_common_says_so() -> None:
+    other = make_row("conv", {"phase": "fwd", "precision": "half"}, 0, 1e9)
+    content = content_of([timed(0)], others=([other],))
+    [section] = content.tables("against")
+    assert "A: no row of the same operation, phase and precision" in section.lines
+    assert "against" not in content.charts
+
+
+def test_published_figures_alone_are_shown_as_published() -> None:
+    families = tables([figure(0, 300_000.0)])["By family"]
+    assert cells(families, "regime") == ["published"]
+
+
+# ---- rooflines ---------------------------------------------------------------------------------
+
+
+def test_ceilings_are_the_highest_of_several_runs_and_say_so() -> None:
+    rows = [timed(0), timed(1)]
+    rows[1]["bound"]["arithmetic_tflops"] = 1.5
+    found = {one.name: one for one in content_of(rows).ceilings}
+    assert found["float"].highest == 1.5
+    assert "the lowest of several runs 1.2500" in found["float"].about
+    assert found["memory"].label == "memory 25.000 GB/s"
+
+
+def test_lines_meet_at_the_ridge_and_stay_within_the_axes() -> None:
+    roof = ceilings.Ceiling("d", "float", True, 1.0, 1.0)
+    slope = ceilings.Ceiling("d", "memory", False, 100.0, 100.0)
+    room = ceilings.Axes((0.1, 1000.0), (0.001, 10.0))
+    (left, height), (right, _) = ceilings.line(roof, [roof, slope], room)
+    assert (left, height, right) == pytest.approx((10.0, 1.0, 1000.0))
+    (start, low), (end, high) = ceilings.line(slope, [roof, slope], room)
+    assert (start, low, end, high) == pytest.approx((0.1, 0.01, 10.0, 1.0))
+
+
+def test_labels_of_close_lines_do_not_lie_on_each_other() -> None:
+    lines = [ceilings.Ceiling("d", name, True, height, height)
+             for name, height in (("a", 100.0), ("b", 101.0), ("c", 102.0))]  # fmt: skip
+    room = ceilings.Axes((1.0, 1000.0), (0.1, 1000.0))
+    rises = {point["label"]: point["rise"] for point in data.lines(lines, room) if point["label"]}
+    assert [round(float(rise or 0), 1) for rise in rises.values()] == [0.0, 12.5, 25.0]
+
+
+def test_without_rows_there_is_no_chart() -> None:
+    content = content_of([])
+    assert content.axes is None
+    assert content.charts == []
+
+
+# ---- circumstances -----------------------------------------------------------------------------
+
+
+def test_warnings_name_files_and_rows() -> None:
+    noisy = timed(0)
+    noisy["statistics"]["stop"] = "noisy"
+    noted = {**timed(0), "notes": ["weights are small"]}
+    said = content_of([noisy], [noted]).warnings
+    assert any(text.startswith("noisy: ") and text.endswith(": A 1 of 1") for text in said)
+    assert "weights are small: B 1 of 1" in said
+
+
+def test_what_is_missing_is_said() -> None:
+    content = content_of(make_rows()[:2])
+    assert "rows of the run are not in the file" not in " ".join(content.warnings)
+
+
+def test_script_text_holds_nothing_that_ends_it() -> None:
+    text = data.script_text({"<a>": "</script><!--\u2028\u2029&"})
+    assert not set("<>&\u2028\u2029") & set(text)
+    assert json.loads(text) == {"<a>": "</script><!--\u2028\u2029&"}

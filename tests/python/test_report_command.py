@@ -1,0 +1,201 @@
+"""`deepbench report`: formats, what it refuses, and where it writes."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from compared_rows import timed
+from deepbench.cli import main
+from example_rows import without_times
+from reported_files import HOSTILE, hostile_context, hostile_rows, make_rows, sampled, write
+
+charts = pytest.importorskip("vl_convert", reason="the extra 'report' is not installed")
+
+
+@pytest.fixture
+def mine(tmp_path: Path) -> Path:
+    return write(tmp_path / "mine.jsonl", make_rows())
+
+
+def error(capsys: pytest.CaptureFixture[str]) -> str:
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 1, lines
+    return lines[0]
+
+
+def markup_of(page: str) -> str:
+    """A page without its scripts and styles."""
+    return re.sub(r"<(script|style)\b.*?</\1>", "", page, flags=re.DOTALL)
+
+
+def test_a_page_holds_everything(mine: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    assert main(["report", str(mine), "-o", str(page), "--against", "v100"]) == 0
+    text = page.read_text(encoding="utf-8")
+    for part in ("By family", "Roofline", "Samples of a row", "Default against best",
+                 "Hot against cold", "Against NVIDIA Tesla V100", "Rows that are not ok",
+                 "Warnings", "onednn"):  # fmt: skip
+        assert part in text
+    assert len(text) < 2_000_000
+
+
+def test_nothing_in_a_page_is_fetched_from_elsewhere(mine: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    assert main(["report", str(mine), "-o", str(page)]) == 0
+    text = page.read_text(encoding="utf-8")
+    assert not re.search(r"\b(src|srcset|href)\s*=\s*[\"'](?!#)", markup_of(text))
+    assert "@import" not in text
+    assert "url(" not in re.search(r"<style>(.*?)</style>", text, re.DOTALL)[1]  # type: ignore[index]
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text)
+    assert policy is not None
+    assert "default-src 'none'" in policy[1]
+    assert "unsafe-eval" not in policy[1]
+
+
+@pytest.mark.parametrize("ending", ["png", "svg"])
+@pytest.mark.parametrize("chart", ["roofline", "bandwidth", "distribution", "algorithms", "caches"])
+def test_images_of_every_chart(mine: Path, tmp_path: Path, ending: str, chart: str) -> None:
+    image = tmp_path / f"image.{ending}"
+    assert main(["report", str(mine), "-o", str(image), "--chart", chart]) == 0
+    data = image.read_bytes()
+    assert data.startswith(b"\x89PNG" if ending == "png" else b"<svg")
+    if ending == "svg" and chart == "roofline":
+        assert b"arithmetic intensity" in data
+        assert data.count(b'stroke-width="0.5"') >= 14  # as many rows are good and have FLOPs
+
+
+def test_a_distribution_of_one_row(
+    mine: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    image = tmp_path / "row.svg"
+    words = ["report", str(mine), "-o", str(image), "--chart", "distribution", "--row"]
+    assert main([*words, "3"]) == 0
+    assert "m=1763" in image.read_text(encoding="utf-8")
+    capsys.readouterr()
+    assert main([*words, "16", "--overwrite"]) == 2
+    assert "has no row 16 with samples" in error(capsys)
+
+
+def test_markdown_is_printed_or_written(
+    mine: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["report", str(mine), "--format", "markdown"]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("# Example CPU\n")
+    assert "| gemm float | cold by rotation, default |" in text
+    path = tmp_path / "report.md"
+    assert main(["report", str(mine), "-o", str(path)]) == 0
+    assert path.read_text(encoding="utf-8") == text
+
+
+def test_markdown_needs_no_extra(
+    mine: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    assert main(["report", str(mine), "--format", "markdown"]) == 0
+    page = mine.with_name("page.html")
+    capsys.readouterr()
+    assert main(["report", str(mine), "-o", str(page)]) == 2
+    assert "pip install '.[report]'" in error(capsys)
+    assert not page.exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "report needs a result file"),
+        (["FILE"], "report needs -o FILE"),
+        (["FILE", "-o", "page.pdf"], "give --format"),
+        (["FILE", "-o", "page.html", "--chart", "roofline"], "--chart is for"),
+        (["FILE", "-o", "x.svg", "--row", "1"], "--row is for"),
+        (["FILE", "-o", "x.svg", "--chart", "distribution", "--row", "x"], "must be a row's"),
+        (["FILE", "--format", "markdown", "--overwrite"], "--overwrite needs -o"),
+        (["FILE", "-o", "x.html", "--format", "xml"], "must be one of html markdown png svg"),
+        (["FILE", "FILE", "-o", "x.html"], "are the same"),
+        (["none.jsonl", "-o", "x.html"], "there is no such file"),
+        (["FILE", "-o", "x.html", "--against", "v1000"], "no such reference"),
+        (["FILE", "-o", "missing/x.html"], "there is no folder"),
+        (["FILE", "-o", "FILE"], "give --format"),
+    ],
+)
+def test_mistakes(
+    mine: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    words: list[str],
+    message: str,
+) -> None:
+    monkeypatch.chdir(mine.parent)
+    before = mine.read_bytes()
+    assert main(["report", *(str(mine) if word == "FILE" else word for word in words)]) == 2
+    assert message in error(capsys)
+    assert [path.name for path in mine.parent.iterdir()] == [mine.name]
+    assert mine.read_bytes() == before
+
+
+def test_an_existing_file_is_replaced_only_when_told(
+    mine: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "report.md"
+    page.write_text("old")
+    assert main(["report", str(mine), "-o", str(page)]) == 2
+    assert "exists; --overwrite replaces it" in error(capsys)
+    assert page.read_text() == "old"
+    assert main(["report", str(mine), "-o", str(page), "--overwrite"]) == 0
+    assert page.read_text(encoding="utf-8").startswith("# ")
+
+
+@pytest.mark.parametrize("rows", [[], [without_times(timed(0), "failed", "lost")]])
+def test_a_report_of_nothing_good(
+    tmp_path: Path, rows: list[dict[str, object]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = write(tmp_path / "bad.jsonl", rows)
+    assert main(["report", str(file), "-o", str(tmp_path / "page.html")]) == 0
+    capsys.readouterr()
+    assert main(["report", str(file), "-o", str(tmp_path / "x.svg")]) == 2
+    assert "no row is ok" in error(capsys)
+
+
+# ---- what strangers write into their files -----------------------------------------------------
+
+
+def test_texts_of_a_file_are_text_in_the_page(tmp_path: Path) -> None:
+    file = write(tmp_path / "theirs.jsonl", hostile_rows(), hostile_context())
+    page = tmp_path / "page.html"
+    assert main(["report", str(file), "-o", str(page), "--against", str(file) + "x"]) == 2
+    assert main(["report", str(file), "-o", str(page)]) == 0
+    text = page.read_text(encoding="utf-8")
+    assert "stolen" in text  # it is there,
+    assert HOSTILE not in text  # but as a text
+    assert "<img" not in markup_of(text)
+    assert text.count("<script") == text.count("</script>") == 3
+    assert "\u2028" not in text
+
+
+@pytest.mark.parametrize("format", ["markdown", "svg"])
+def test_texts_of_a_file_are_text_elsewhere(tmp_path: Path, format: str) -> None:
+    file = write(tmp_path / "theirs.jsonl", hostile_rows(), hostile_context())
+    for chart in ("roofline", "distribution") if format == "svg" else ("",):
+        path = tmp_path / f"out-{chart}"
+        words = ["--chart", chart] if chart else []
+        assert main(["report", str(file), "-o", str(path), "--format", format, *words]) == 0
+        text = path.read_text(encoding="utf-8")
+        assert "<script" not in text
+        assert "<img" not in text
+
+
+def test_names_in_a_file_choose_no_place(tmp_path: Path) -> None:
+    """Nothing but the page appears, wherever the file says that it wants to be."""
+    context = {**hostile_context(), "command": ["-o", "../../escaped.html"], "set": "../escaped"}
+    rows = [sampled({**timed(0), "problem": "/tmp/escaped.html", "library": "../escaped"})]
+    inside = tmp_path / "a" / "b"
+    inside.mkdir(parents=True)
+    file = write(inside / "theirs.jsonl", rows, {**context, "rows": 1})
+    assert main(["report", str(file), "-o", str(inside / "page.html")]) == 0
+    found = sorted(path.name for path in tmp_path.rglob("*") if path.is_file())
+    assert found == ["page.html", "theirs.jsonl"]
+    assert not Path("/tmp/escaped.html").exists()

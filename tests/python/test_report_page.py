@@ -1,0 +1,184 @@
+"""The report's page in a real browser, without any network: no complaints, charts that are there,
+a pointer that finds rows, a table that sorts and filters, and texts that do nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from browser import Browser, chromium
+from deepbench.cli import main
+from deepbench.report.fields import microseconds, percent, rate
+from reported_files import hostile_context, hostile_rows, make_rows, write
+
+pytest.importorskip("vl_convert", reason="the extra 'report' is not installed")
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(chromium() is None, reason="chromium is not installed"),
+]
+
+H200 = Path(__file__).parents[2] / "results" / "h200"
+READY = "document.documentElement.dataset.ready"
+LINES = "[...document.querySelectorAll('#table tbody tr')]"
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    with Browser(tmp_path_factory.mktemp("profile")) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("page")
+    file, page = write(folder / "mine.jsonl", make_rows()), folder / "page.html"
+    assert main(["report", str(file), "-o", str(page), "--against", "v100"]) == 0
+    return page
+
+
+@pytest.fixture
+def opened(browser: Browser, page: Path) -> Browser:
+    show(browser, page)
+    return browser
+
+
+def show(browser: Browser, page: Path) -> None:
+    browser.problems.clear()
+    browser.requests.clear()
+    browser.open(page)
+    browser.wait_for(READY)
+    browser.run("document.documentElement.style.scrollBehavior = 'auto'")
+
+
+def points(browser: Browser, chart: str) -> int:
+    return int(
+        browser.run(f"document.querySelectorAll('#chart-{chart} .mark-symbol > path').length")
+    )
+
+
+def place(browser: Browser, selector: str) -> tuple[float, float]:
+    """Scrolls an element into view; its middle."""
+    x, y = browser.run(
+        f"(() => {{const found = document.querySelector({selector!r});"
+        "found.scrollIntoView({block: 'center'});"
+        "const box = found.getBoundingClientRect();"
+        "return [box.x + box.width / 2, box.y + box.height / 2];})()"
+    )
+    return x, y
+
+
+def column(browser: Browser, title: str) -> list[str]:
+    script = (
+        "(() => {const place = [...document.querySelectorAll('#table th')]"
+        f".findIndex((cell) => cell.textContent === {title!r});"
+        f"return {LINES}.map((line) => line.children[place].textContent);}})()"
+    )
+    return [str(text) for text in browser.run(script)]
+
+
+def test_it_opens_alone_and_without_complaint(opened: Browser, page: Path) -> None:
+    assert opened.problems == []
+    assert opened.requests == [page.resolve().as_uri()]
+
+
+def test_charts_show_the_good_rows_and_no_others(opened: Browser) -> None:
+    assert points(opened, "roofline") >= 14  # six hot, six cold, two of best; then legend
+    for chart in ("bandwidth", "algorithms", "caches"):
+        assert points(opened, chart) >= 1
+    seen = opened.run("document.querySelector('#chart-roofline').closest('section').textContent")
+    assert "14 of 18 rows are plotted; left out: 3 not ok, 1 without FLOPs" in seen
+
+
+def test_the_table_has_the_numbers_of_the_file(opened: Browser) -> None:
+    rows = make_rows()
+    assert column(opened, "problem") == [row["problem"] for row in rows]
+    statistics = [row["statistics"] or {} for row in rows]
+    assert column(opened, "time (µs)") == [microseconds(one.get("median_ns")) for one in statistics]
+    rates = [(row["rates"] or {}).get("tflops") for row in rows]
+    assert column(opened, "TFLOP/s") == [rate(one) for one in rates]
+    shares = [(row["bound"] or {}).get("share_roofline") if row["status"] == "ok" else None
+              for row in rows]  # fmt: skip
+    assert column(opened, "% roofline") == [percent(one) for one in shares]
+    bad = opened.run(f"{LINES}.filter((line) => line.classList.contains('bad')).length")
+    assert bad == 2  # incorrect and failed; what is unsupported is no fault
+
+
+def test_the_table_sorts_both_ways(opened: Browser) -> None:
+    times = [float(text) for text in column(opened, "time (µs)") if text != "-"]
+    head = "#table th:nth-child(4)"  # row, problem, regime, time
+    assert opened.run(f"document.querySelector({head!r}).textContent") == "time (µs)"
+    for down in (False, True):
+        opened.click(*place(opened, f"{head} button"))
+        seen = column(opened, "time (µs)")
+        assert [float(text) for text in seen if text != "-"] == sorted(times, reverse=down)
+        assert seen[-2:] == ["-", "-"]  # what has no time is last
+
+
+def test_filters_hold_for_table_and_charts(opened: Browser) -> None:
+    opened.run("document.querySelector('[data-facet=cache] input[value^=cold]').click()")
+    assert column(opened, "regime") == ["cold by rotation, default"] * 6
+    opened.wait_for(
+        "document.querySelectorAll('#chart-roofline .mark-symbol.role-mark > path').length < 10"
+    )
+    assert opened.run("document.getElementById('count').textContent").startswith("6 of 18")
+    opened.run("document.querySelector('#filters button').click()")
+    assert len(column(opened, "regime")) == 18
+    opened.run(
+        "(() => {const box = document.querySelector('#filters input[type=search]');"
+        "box.value = 'SIGSEGV'; box.dispatchEvent(new Event('input'));})()"
+    )
+    assert len(column(opened, "problem")) == 1
+    assert opened.problems == []
+
+
+def test_the_pointer_finds_a_row_and_a_click_chooses_it(opened: Browser) -> None:
+    mark = "#chart-algorithms .mark-symbol.role-mark > path"
+    where = place(opened, mark)
+    opened.move(*where)
+    text = opened.wait_for("!document.getElementById('tooltip').hidden && "
+                           "document.getElementById('tooltip').innerText")  # fmt: skip
+    assert "gemm m=" in text
+    assert "times ours" in text
+    opened.click(*where)
+    title = opened.wait_for("document.getElementById('chosen-title').textContent")
+    assert title in text
+
+
+def test_a_line_of_the_table_shows_its_samples(opened: Browser) -> None:
+    opened.click(*place(opened, "#table tbody tr:nth-child(4) td:nth-child(2)"))
+    assert "m=1763" in opened.run("document.getElementById('chosen-title').textContent")
+    marks = "document.querySelectorAll('#chart-distribution .mark-symbol > path').length"
+    opened.wait_for(f"{marks} === 60")
+    assert "60 samples" in opened.run("document.getElementById('samples-note').textContent")
+    opened.click(*place(opened, "#table tbody tr:nth-child(17) td:nth-child(2)"))
+    assert opened.run("document.getElementById('samples-note').textContent").startswith(
+        "The file has no"
+    )
+    assert opened.problems == []
+
+
+def test_texts_of_strangers_do_nothing(browser: Browser, tmp_path: Path) -> None:
+    file = write(tmp_path / "theirs.jsonl", hostile_rows(), hostile_context())
+    page = tmp_path / "page.html"
+    assert main(["report", str(file), "-o", str(page)]) == 0
+    show(browser, page)
+    browser.move(*place(browser, "#chart-roofline .mark-symbol.role-mark > path"))
+    browser.wait_for("!document.getElementById('tooltip').hidden")
+    assert browser.run("window.stolen === undefined")
+    assert browser.run("document.images.length") == 0
+    assert browser.problems == []
+    assert browser.requests == [page.resolve().as_uri()]
+
+
+@pytest.mark.skipif(not H200.is_dir(), reason="the measured tables are not in this tree")
+def test_the_whole_h200_set_is_a_light_page(browser: Browser, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    files = [str(file) for file in sorted(H200.glob("*.jsonl"))]
+    assert main(["report", *files, "-o", str(page), "--against", "v100"]) == 0
+    assert page.stat().st_size <= 8_000_000
+    show(browser, page)
+    assert points(browser, "roofline") > 1600
+    assert browser.problems == []
+    print(f"{page.stat().st_size / 1e6:.1f} MB, usable after {browser.run(READY)} ms")
