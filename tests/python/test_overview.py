@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from compared_rows import figure, regime, timed
+from deepbench.report import overview
 from deepbench.report.comparison.content import Section
-from deepbench.report.overview import ceilings, data
-from example_rows import make_row
-from reported_files import content_of, make_rows, sampled
+from deepbench.report.overview import ceilings, data, roof
+from deepbench.results import parsed
+from example_rows import make_context, make_row
+from reported_files import chosen, content_of, make_rows, sampled, text_of
 
 
 def cells(section: Section, column: str) -> list[str]:
@@ -122,6 +125,15 @@ def test_default_against_best_is_the_gain_of_the_row() -> None:
     assert cells(section, "largest") == ["2.000"]
 
 
+def test_a_gain_that_a_conversion_buys_is_told_with_it() -> None:
+    row = chosen(timed(0, 50_000.0), 4.0)
+    row["conversion"] = {"operand": "a", "ns": 50_000.0, "constant": True}
+    [section] = content_of([row]).tables("algorithms")
+    assert cells(section, "mean gain") == ["4.000"]
+    assert cells(section, "with conversion") == ["2.000"]
+    assert any("outside their time" in line for line in section.lines)
+
+
 def test_hot_against_cold_pairs_what_differs_in_nothing_else() -> None:
     content = content_of(make_rows())
     assert [pair.ratio.value for pair in content.caches] == pytest.approx([1.5] * 6)
@@ -202,8 +214,28 @@ def test_labels_of_close_lines_do_not_lie_on_each_other() -> None:
     lines = [ceilings.Ceiling("d", name, True, height, height)
              for name, height in (("a", 100.0), ("b", 101.0), ("c", 102.0))]  # fmt: skip
     room = ceilings.Axes((1.0, 1000.0), (0.1, 1000.0))
-    rises = {point["label"]: point["rise"] for point in data.lines(lines, room) if point["label"]}
+    rises = {point["label"]: point["rise"] for point in roof.lines(lines, room) if point["label"]}
     assert [round(float(rise or 0), 1) for rise in rises.values()] == [0.0, 12.5, 25.0]
+
+
+def test_labels_of_lines_that_rise_close_to_each_other_are_left_to_the_pointer() -> None:
+    lines = [ceilings.Ceiling("d", name, False, height, height)
+             for name, height in (("memory", 100.0), ("llc", 101.0), ("l2", 102.0))]  # fmt: skip
+    room = ceilings.Axes((0.1, 1000.0), (0.001, 10.0))
+    points = [point for point in roof.lines(lines, room) if point["label"]]
+    assert [(point["label"], point["under"]) for point in points] == [
+        ("memory 100.00 GB/s", True), ("L2 cache 102.00 GB/s", False)
+    ]  # fmt: skip
+    assert {point["tip"] for point in roof.lines(lines, room)} >= {
+        "d: last-level cache, measured 101.00 GB/s"
+    }
+
+
+def test_lines_of_several_devices_say_whose_they_are() -> None:
+    lines = [ceilings.Ceiling(device, "float", True, 1.0, 1.0) for device in ("a", "b")]
+    room = ceilings.Axes((0.1, 1000.0), (0.001, 10.0))
+    labels = [point["label"] for point in roof.lines(lines, room) if point["label"]]
+    assert labels == ["float 1.0000 TFLOP/s, a", "float 1.0000 TFLOP/s, b"]
 
 
 def test_without_rows_there_is_no_chart() -> None:
@@ -220,13 +252,16 @@ def test_warnings_name_files_and_rows() -> None:
     noisy["statistics"]["stop"] = "noisy"
     noted = {**timed(0), "notes": ["weights are small"]}
     said = content_of([noisy], [noted]).warnings
-    assert any(text.startswith("noisy: ") and text.endswith(": A 1 of 1") for text in said)
-    assert "weights are small: B 1 of 1" in said
+    assert any(text.startswith("noisy: ") and text.endswith(" (A 1 of 1)") for text in said)
+    assert "weights are small (B 1 of 1)" in said
 
 
 def test_what_is_missing_is_said() -> None:
-    content = content_of(make_rows()[:2])
-    assert "rows of the run are not in the file" not in " ".join(content.warnings)
+    text = text_of(make_rows()[:2], make_context(rows=5))
+    file = parsed(Path("mine.jsonl"), text.encode() + b'{"torn')
+    said = overview.content([file], [], "0.1.0").warnings
+    assert "rows of the run are not in the file (3)" in said
+    assert "the last line of the file is cut short and was left out" in said
 
 
 def test_script_text_holds_nothing_that_ends_it() -> None:

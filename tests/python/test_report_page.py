@@ -49,6 +49,7 @@ def show(browser: Browser, page: Path) -> None:
     browser.requests.clear()
     browser.open(page)
     browser.wait_for(READY)
+    browser.wait_for("document.documentElement.dataset.complete")
     browser.run("document.documentElement.style.scrollBehavior = 'auto'")
 
 

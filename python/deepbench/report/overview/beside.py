@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from deepbench.compare.ratios import mean
+from deepbench.compare.ratios import Ratio, mean
 from deepbench.report.comparison.content import Row, Section
 from deepbench.report.comparison.words import number, ratio_cells
 
@@ -18,21 +18,47 @@ Key = tuple[str, ...]
 def algorithm_section(files: Sequence[Run], pairs: Sequence[Pair]) -> Section | None:
     if not pairs:
         return None
-    rows = []
-    for key, group in _grouped(files, pairs, _file_family_regime).items():
-        switched = [pair for pair in group if pair.changed]
-        rows.append(Row((
-            *key, str(len(group)), str(len(switched)), number(mean([p.ratio for p in group]).value),
-            number(mean([p.ratio for p in switched]).value) if switched else "-",
-            number(max(pair.ratio.value for pair in group)),
-        )))  # fmt: skip
+    rows = [
+        Row((*key, *_algorithm_cells(group)))
+        for key, group in _grouped(files, pairs, _file_family_regime).items()
+    ]
     columns = ("file", "family", "regime", "rows", "other algorithm", "mean gain", "where changed",
-               "largest")  # fmt: skip
+               "with conversion", "largest")  # fmt: skip
     lines = (
         "The gain is the time of the library's own choice over that of the algorithm found, as "
         "both were measured in turns for the same row; 1 where the choice stands.",
-    )
+        *(
+            ["Some have operands that are constant in use converted beforehand, outside their "
+             "time; with conversion: the default's time over that of call and conversion together."]
+            if any(_conversion_ns(pair) for pair in pairs)
+            else []
+        ),
+    )  # fmt: skip
     return Section("Default against best", lines, columns, frozenset((0, 1, 2)), tuple(rows))
+
+
+def _algorithm_cells(group: Sequence[Pair]) -> list[str]:
+    switched = [pair.ratio for pair in group if pair.changed]
+    converted = [_gain_with_conversion(pair) for pair in group]
+    return [
+        str(len(group)),
+        str(len(switched)),
+        number(mean([pair.ratio for pair in group]).value),
+        number(mean(switched).value) if switched else "-",
+        number(mean(converted).value) if any(map(_conversion_ns, group)) else "-",
+        number(max(pair.ratio.value for pair in group)),
+    ]
+
+
+def _gain_with_conversion(pair: Pair) -> Ratio:
+    conversion_ns = _conversion_ns(pair)
+    if not conversion_ns:
+        return pair.ratio
+    return Ratio(pair.other_ns / (pair.time_ns + conversion_ns), None)
+
+
+def _conversion_ns(pair: Pair) -> float:
+    return pair.shown.entry.conversion_ns or 0.0
 
 
 def cache_section(files: Sequence[Run], pairs: Sequence[Pair]) -> Section | None:
@@ -72,6 +98,9 @@ def _against(name: str, every: Sequence[Against]) -> Section:
     for reason in reasons:
         letters = ", ".join(one.run.letter for one in every if one.nothing == reason)
         lines.append(f"{letters}: {reason}")
+    converted = sum(bool(_conversion_ns(pair)) for one in every for pair in one.pairs)
+    if converted:
+        lines.append(f"of {converted} rows of ours an operand was converted outside the time")
     for one in every:
         groups = _grouped([one.run], one.pairs, lambda files, pair: _told_apart(files[0], pair))
         rows += [_against_row(key, group) for key, group in groups.items()]

@@ -114,10 +114,20 @@ class Content:
             )
             for pair in self.caches
         }
-        return [
-            {"x": float(size), "label": f"last-level cache, {size / _MIB:.4g} MiB", "tip": device}
+        known = {
+            device: size
             for device, size in sizes.items()
             if isinstance(size, (int, float)) and 0 < size < math.inf
+        }
+        whose = {device: f" of {device}" if len(known) > 1 else "" for device in known}
+        return [
+            {
+                "x": float(size),
+                "label": f"last-level cache{whose[device]}, {size / _MIB:.4g} MiB",
+                "tip": device,
+                "place": place,
+            }
+            for place, (device, size) in enumerate(known.items())
         ]
 
     # ---- sections ------------------------------------------------------------------------------

@@ -4,7 +4,6 @@ page should weigh, and lists of pairs. All of it becomes one JSON text that no c
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -12,8 +11,6 @@ from deepbench.compare.sides import plain
 from deepbench.report.columns import plain_remarks
 from deepbench.report.fields import get, spread
 
-from .ceilings import Axes, Ceiling, line
-from .charts import HEIGHT
 from .pairs import Against, Pair
 from .runs import Run, Shown, regimes
 
@@ -22,7 +19,6 @@ _SAMPLE_DIGITS = 6
 _MOST_SAMPLES = 1000  # of a row
 _ALL_SAMPLES = 200_000  # of the page: 2 MB
 _FEWEST_SAMPLES = 20
-_LABEL_HEIGHT = 13.0  # pixels
 
 Value = str | int | float | bool | None
 
@@ -77,6 +73,7 @@ _NUMBERS: dict[str, Callable[[Shown], object]] = {
     "batch": lambda shown: get(shown.row, "statistics.batch"),
     "first": lambda shown: get(shown.row, "first_call_ns"),
     "host": lambda shown: get(shown.row, "host_ns"),
+    "conversion": lambda shown: shown.entry.conversion_ns,
     "default": lambda shown: get(shown.row, "algorithm.default_ns"),
     "worst": lambda shown: get(shown.row, "verification.worst"),
     **{name: _statistic(name) for name in _STATISTICS},
@@ -109,57 +106,6 @@ def document(
             "against": [_named(pair, one.side.name) for one in others for pair in one.pairs],
         },
     }
-
-
-def lines(ceilings: Sequence[Ceiling], room: Axes) -> list[dict[str, Value]]:
-    """Two points for each ceiling, the left one of which carries its label."""
-    rises, shifts = _rises(ceilings, room), _shifts(ceilings)
-    return [
-        {
-            "line": index,
-            "x": x,
-            "y": y,
-            "tip": ceiling.about,
-            "kind": "arithmetic" if ceiling.arithmetic else "memory",
-            "label": "" if place else ceiling.label,
-            "rise": rises.get(index, 0.0),
-            "shift": shifts.get(index, 0),
-            "under": index == _lowest(ceilings),
-        }
-        for index, ceiling in enumerate(ceilings)
-        for place, (x, y) in enumerate(line(ceiling, ceilings, room))
-    ]
-
-
-def _rises(ceilings: Sequence[Ceiling], room: Axes) -> dict[int, float]:
-    """By how many pixels labels of horizontal lines stand above them: none is on another."""
-    decade = HEIGHT / math.log10(room.y[1] / room.y[0])
-    rises = {}
-    free = -math.inf
-    for index in _by_height(ceilings, arithmetic=True):
-        height = decade * math.log10(ceilings[index].highest)
-        rises[index] = max(0.0, free - height)
-        free = max(free, height) + _LABEL_HEIGHT
-    return rises
-
-
-def _shifts(ceilings: Sequence[Ceiling]) -> dict[int, int]:
-    """How many labels' lengths a label stands further along its rising line. That of the lowest is
-    below it and in nobody's way."""
-    rising = [
-        index for index in _by_height(ceilings, arithmetic=False) if index != _lowest(ceilings)
-    ]
-    return {index: place for place, index in enumerate(reversed(rising))}
-
-
-def _lowest(ceilings: Sequence[Ceiling]) -> int | None:
-    rising = _by_height(ceilings, arithmetic=False)
-    return rising[0] if len(rising) > 1 else None
-
-
-def _by_height(ceilings: Sequence[Ceiling], arithmetic: bool) -> list[int]:
-    places = [index for index, one in enumerate(ceilings) if one.arithmetic == arithmetic]
-    return sorted(places, key=lambda index: ceilings[index].highest)
 
 
 def script_text(value: object) -> str:

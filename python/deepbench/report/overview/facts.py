@@ -61,7 +61,7 @@ def warnings(files: Sequence[Run]) -> list[str]:
 
 
 def _with_places(text: str, places: Sequence[str]) -> str:
-    return f"{text}: {', '.join(places)}" if places else text
+    return f"{text} ({', '.join(places)})" if places else text
 
 
 def _warnings(run: Run) -> Iterator[tuple[str, str]]:

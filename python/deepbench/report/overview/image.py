@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from deepbench.compare.sides import plain
 from deepbench.report import FormatError
 from deepbench.report.fields import get
 
@@ -12,8 +13,8 @@ from . import vega
 from .ceilings import point
 from .charts import Spec, chart
 from .content import Content
-from .data import lines
 from .pairs import Pair
+from .roof import lines
 from .runs import Shown, all_rows, regimes
 
 _WIDTH = 860
@@ -77,8 +78,9 @@ def _rows(content: Content, name: str) -> list[Value]:
         ]
         colour = _telling(shown for shown, _ in places)
         return [{"x": x, "y": y, **_marking(shown, colour)} for shown, (x, y) in places]
-    pairs = _pairs(content, name)
-    colour = _telling(pair.shown for pair in pairs)
+    pairs = list(_pairs(content, name))
+    colour = _telling(pair.shown for pair, _ in pairs)
+    several = len({side for _, side in pairs}) > 1  # others, told apart before anything else
     return [
         {
             "x": pair.shown.entry.bytes if name == "caches" else pair.time_ns / 1e3,
@@ -87,17 +89,20 @@ def _rows(content: Content, name: str) -> list[Value]:
             "high": pair.ratio.high,
             "doubt": bool(pair.doubt),
             **_marking(pair.shown, colour),
+            **({"colour": side} if several else {}),
         }
-        for pair in pairs
+        for pair, side in pairs
     ]
 
 
-def _pairs(content: Content, name: str) -> Sequence[Pair]:
-    if name == "algorithms":
-        return content.algorithms
-    if name == "caches":
-        return [pair for pair in content.caches if pair.shown.entry.bytes]
-    return [pair for one in content.against for pair in one.pairs]
+def _pairs(content: Content, name: str) -> Iterator[tuple[Pair, str]]:
+    """Those of a chart, each with whose rows it is held against, where these are others'."""
+    if name == "against":
+        yield from ((pair, plain(one.side.name)) for one in content.against for pair in one.pairs)
+        return
+    for pair in content.algorithms if name == "algorithms" else content.caches:
+        if name == "algorithms" or pair.shown.entry.bytes:
+            yield pair, ""
 
 
 def _moved(shown: Shown) -> tuple[float, float] | None:

@@ -8,6 +8,7 @@ import base64
 import hashlib
 import re
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from html import escape
 from pathlib import Path
@@ -18,8 +19,9 @@ from deepbench.report.comparison.html import section_parts
 from . import vega
 from .charts import chart
 from .content import Content
-from .data import document, lines, script_text
+from .data import document, script_text
 from .facts import environment
+from .roof import lines
 
 _FOLDER = Path(__file__).with_name("page")
 _SCRIPTS = ("store", "filters", "tooltip", "charts", "detail", "table", "main")
@@ -35,19 +37,23 @@ _TITLES = {
 
 
 def render_page(content: Content) -> str:
-    scripts = {"vega": vega.runtime(), "script": _script()}
+    with ThreadPoolExecutor(1) as pool:
+        runtime = pool.submit(vega.runtime)  # takes as long as all the rest
+        data = script_text(_data(content))
+        scripts = {"vega": runtime.result(), "script": _script()}
     parts = {
         "policy": _policy(*scripts.values()),
         "version": escape(content.version),
         "title": escape(content.title),
         "about": escape(content.about),
         "style": _asset("page.css"),
+        "licences": escape(_asset("vega_licences.txt")),
         "tiles": "".join(_tiles(content)),
         "links": "".join(_links(content)),
-        "summary": _tables("summary", "Summary", content.summary),
+        "summary": _summary(content.summary),
         "charts": "".join(_charts(content)),
         "rest": "".join(_rest(content)),
-        "data": script_text(_data(content)),
+        "data": data,
         **scripts,
     }
     return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], _asset("page.html"))
@@ -124,7 +130,8 @@ def _charts(content: Content) -> Iterator[str]:
 
 def _rest(content: Content) -> Iterator[str]:
     if content.not_good:
-        yield _tables("not-ok", "", [content.not_good])
+        section = content.not_good
+        yield _tables("not-ok", section.heading, [replace(section, heading="")])
     said = "".join(f"<li>{escape(text)}</li>\n" for text in content.warnings)
     yield '<section id="environment">\n<h2>Environment and warnings</h2>\n'
     yield f'<h3>Warnings</h3>\n<ul class="lines">\n{said or "<li>none</li>"}</ul>\n'
@@ -133,6 +140,16 @@ def _rest(content: Content) -> Iterator[str]:
         yield "".join(_inner(section, "facts") for section in environment(run))
         yield "</details>\n"
     yield "</section>\n"
+
+
+def _summary(sections: Sequence[Section]) -> str:
+    """Families are what a report is about: never folded."""
+    open_ones = {"By family"}
+    inner = "".join(
+        "".join(section_parts(section, "h3")) if section.heading in open_ones else _inner(section)
+        for section in sections
+    )
+    return f'<section id="summary">\n<h2>Summary</h2>\n{inner}</section>\n'
 
 
 def _tables(anchor: str, title: str, sections: Sequence[Section]) -> str:

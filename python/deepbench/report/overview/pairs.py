@@ -92,8 +92,8 @@ def _against(run: Run, side: Side) -> Against:
         return Against(run, side, (), "no row of the same operation, phase and precision")
     try:
         compared = compare([run.side, side], Rules()).others[0].rows
-    except NothingInCommon as error:
-        return Against(run, side, (), str(error))
+    except NothingInCommon:
+        return Against(run, side, (), "no problem in common in a regime that can be compared")
     pairs = [
         Pair(
             by_entry[id(row.base)],

@@ -13,31 +13,36 @@ const RATIO_X = {
   caches: (pair) => rows[pair.id].bytes,
   against: (pair) => pair.time / 1e3,
 };
+const besides = (pair) => rows[pair.id].conversion === null ? ''
+  : `a conversion of ${microseconds(rows[pair.id].conversion)} µs is not in the time`;
 const RATIO_LINES = {
-  algorithms: (pair) => [`default ${microseconds(pair.other)} µs, ${ratioText(pair.ratio)} times ours`],
+  algorithms: (pair) => [
+    `default ${microseconds(pair.other)} µs, ${ratioText(pair.ratio)} times ours`, besides(pair),
+  ].filter(Boolean),
   caches: (pair) => [`cold ${microseconds(pair.other)} µs, ${ratioText(pair.ratio)} times hot`],
   against: (pair) => [
     `${pair.side}: ${microseconds(pair.other)} µs, ${ratioText(pair.ratio)} times ours`,
     pair.doubt ? `left out of means: ${pair.doubt}` : '',
-    pair.cold ? 'ours is cold, theirs hot in the caches' : '',
+    pair.cold ? 'ours is cold, theirs hot in the caches' : '', besides(pair),
   ].filter(Boolean),
 };
 
+const MANY = 5000;  // rows from which on points are pixels
 const DRAWING = {
-  mode: 'vega', ast: true, actions: false, defaultStyle: false, renderer: 'svg', logLevel: 1,
-  tooltip: showTooltip,
+  mode: 'vega', ast: true, actions: false, defaultStyle: false, logLevel: 1, tooltip: showTooltip,
+  renderer: rows.length > MANY ? 'canvas' : 'svg',
 };
 
-async function buildCharts() {
-  for (const name of Object.keys(report.charts)) {
-    const place = document.getElementById(`chart-${name}`);
-    const {view} = await drawChart(place, filled(name, place), DRAWING);
-    views[name] = view;
-    view.addEventListener('click', (_, item) => {
-      if (item && item.datum && item.datum.id !== undefined) choose(item.datum.id);
-    });
-  }
-  addEventListener('resize', fitCharts);
+async function buildChart(name) {
+  const place = document.getElementById(`chart-${name}`);
+  const {view} = await drawChart(place, filled(name, place), DRAWING);
+  views[name] = view;
+  view.addEventListener('click', (_, item) => {
+    if (item && item.datum && item.datum.id !== undefined) choose(item.datum.id);
+  });
+  // The filters or the choice may have changed since it was begun.
+  if (name === 'distribution') showSamples(rows[chosenId]);
+  else show(name, visible());
 }
 
 // The chart with its first data, so that it is laid out once.
@@ -46,8 +51,9 @@ function filled(name, place) {
   const put = (set, values) => Object.assign(spec.data.find((one) => one.name === set) || {}, {values});
   const tell = (signal, value) => Object.assign(spec.signals.find((one) => one.name === signal) || {}, {value});
   if (name === 'distribution') {
-    put('samples', samplesOf(rows[chosenId]));
-    put('marks', marksOf(rows[chosenId]));
+    const some = rows.find((row) => row.good && row.samples.length) || rows[0];
+    put('samples', samplesOf(some));
+    put('marks', marksOf(some));
     return spec;
   }
   spec.width = place.clientWidth;
@@ -67,15 +73,19 @@ function fitCharts() {
 }
 
 function showCharts(shown) {
-  for (const [name, view] of Object.entries(views)) {
-    if (name === 'distribution') continue;
-    const values = valuesOf(name, shown);
-    const place = document.getElementById(`chart-${name}`);
-    place.classList.toggle('none', values.length === 0);  // nothing has no axes
-    if (values.length === 0) continue;
-    for (const [signal, value] of Object.entries(legends(name))) view.signal(signal, value);
-    view.data('rows', values).runAsync();
+  for (const name of Object.keys(views)) {
+    if (name !== 'distribution') show(name, shown);
   }
+}
+
+function show(name, shown) {
+  const values = valuesOf(name, shown);
+  const place = document.getElementById(`chart-${name}`);
+  place.classList.toggle('none', values.length === 0);  // nothing has no axes
+  if (values.length === 0) return;
+  const view = views[name];
+  for (const [signal, value] of Object.entries(legends(name))) view.signal(signal, value);
+  view.data('rows', values).data('chosen', ring(name, chosenId)).runAsync();
 }
 
 function valuesOf(name, shown) {
@@ -89,13 +99,17 @@ function valuesOf(name, shown) {
 function legends(name) {
   const members = POINTS[name] ? rows.filter(POINTS[name]) : report.pairs[name].map((pair) => rows[pair.id]);
   const plotted = name === 'bandwidth' ? members : rows.filter((row) => row.good && row.flops);
-  const colours = (some) => unique(some.map((row) => colourOf(name, row)));
+  const sides = sidesOf(name);
+  const colours = (some) => sides.length > 1 ? sides : unique(some.map((row) => colourOf(name, row)));
   const here = new Set(members.map((row) => row.regime));
   return {
     colours: colours(plotted), colours_here: colours(members),
     regimes: report.regimes, regimes_here: report.regimes.filter((regime) => here.has(regime)),
   };
 }
+
+// Several others in one chart are told apart by colour before anything else.
+const sidesOf = (name) => name === 'against' ? unique(report.pairs.against.map((pair) => pair.side)) : [];
 
 // What moves bytes alone has neither precision nor much else to tell it apart by but its kind.
 const colourOf = (name, row) => (name === 'bandwidth' && row.kind) || (row[filters.colour] ?? 'none');
@@ -110,9 +124,11 @@ function points(name, shown) {
 
 function ratios(name, shown) {
   const among = new Set(shown.map((row) => row.id));
+  const several = sidesOf(name).length > 1;
   return report.pairs[name].filter((pair) => among.has(pair.id)).map((pair) => ({
     x: RATIO_X[name](pair), y: pair.ratio, low: pair.low, high: pair.high, doubt: Boolean(pair.doubt),
     lines: RATIO_LINES[name](pair), ...marking(name, rows[pair.id]),
+    ...(several ? {colour: pair.side} : {}),
   }));
 }
 

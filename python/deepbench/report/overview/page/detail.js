@@ -1,6 +1,7 @@
 // The chosen row: its samples in the order in which they were taken, how they are distributed, and
 // what else is known of it.
 let chosenId = null;
+const LEVELS = {llc: 'the last-level cache', l1: 'the L1 cache', l2: 'the L2 cache', memory: 'memory'};
 
 function choose(id) {
   chosenId = id;
@@ -14,6 +15,10 @@ function choose(id) {
     line.classList.toggle('chosen', Number(line.dataset.id) === id);
   }
   ringAround(id);
+  showSamples(row);
+}
+
+function showSamples(row) {
   const view = views.distribution;
   if (!view) return;
   document.getElementById('chart-distribution').hidden = row.samples.length === 0;
@@ -55,11 +60,12 @@ function factsOf(row) {
     ['p99', us(row.p99)], ['mean', row.regime === 'published' ? null : us(row.mean)],
     ['first call', us(row.first)], ['host time per call', us(row.host)],
     ['default algorithm', row.mode === 'default' ? null : us(row.default)],
+    ['conversion beside it', us(row.conversion)],
     ['stopped', row.stop && row.stop.replaceAll('_', ' ')],
     ['rate', row.tflops !== null ? `${rate(row.tflops)} TFLOP/s` : null],
     ['bytes per time', row.gbps !== null ? `${rate(row.gbps)} GB/s` : null],
     ['roofline', row.roofline === null ? null
-      : `${percent(row.roofline)} %, bound by ${row.bound} (${row.level || 'level unknown'})`],
+      : `${percent(row.roofline)} %, bound by ${row.bound}${row.level ? `, data in ${LEVELS[row.level] || row.level}` : ''}`],
     ['verification', row.verified && `${row.verified}${row.worst === null ? '' : `, worst error ${percent(row.worst)} % of its bound`}`],
     ['file', `${row.file}: ${report.files[row.run].name}, row ${row.position}`],
     ['remarks', row.remarks], ['notes', row.notes],

@@ -1,21 +1,32 @@
-// Puts the page together. <html data-ready> tells, in milliseconds, when it could be used.
+// Puts the page together. <html data-ready> tells, in milliseconds, when it could be used: filters,
+// the first plot, the table and the chosen row are there. <html data-complete>: so are the other plots.
 function changed() {
   const shown = visible();
   showCharts(shown);
-  if (chosenId !== null) ringAround(chosenId);
   showTable(shown);
 }
+
+const tell = (name) => {
+  document.documentElement.dataset[name] = String(Math.round(performance.now()));
+};
+const pause = () => new Promise((done) => setTimeout(done));
 
 async function start() {
   document.documentElement.classList.add('ready');
   buildFilters(changed);
-  const first = rows.find((row) => row.good && row.samples.length) || rows[0];
-  if (first) chosenId = first.id;
-  await buildCharts();
+  const [first, ...others] = Object.keys(report.charts);
+  if (first) await buildChart(first);
   buildTable();
   showTable(rows);
-  if (first) choose(first.id);
-  document.documentElement.dataset.ready = String(Math.round(performance.now()));
+  const telling = rows.find((row) => row.good && row.samples.length) || rows[0];
+  if (telling) choose(telling.id);
+  tell('ready');
+  for (const name of others) {
+    await pause();  // for whoever clicks already
+    await buildChart(name);
+  }
+  addEventListener('resize', fitCharts);
+  tell('complete');
 }
 
 start();
