@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 from deepbench.cli.errors import UsageError, shown, suggestion
 
-_COMMANDS = ("run", "list", "env", "show", "compare", "report")
+_COMMANDS = ("run", "list", "env", "show", "compare", "report", "import")
 
 _USAGE = """\
 usage: deepbench OP [SET] [PRECISION] [KEY=VALUE ...] [options]
        deepbench run SUITE_FILE... | list [OP] [SET] | env | show FILE |
-                 compare FILE FILE... | report FILE... -o PAGE.html
+                 compare FILE FILE... | report FILE... -o PAGE.html | import BOOK -o FILE
 
   OP         gemm conv rnn sparse_gemm all_reduce memory all
   SET        training (default), inference-server (or inference), inference-device (or device)
@@ -69,6 +69,10 @@ def _subcommand(first: str, rest: Sequence[str]) -> int:
         from deepbench.cli import report
 
         return report.main(rest)
+    if first == "import":
+        from deepbench.cli import import_workbook
+
+        return import_workbook.main(rest)
     return _operation(first, rest)
 
 

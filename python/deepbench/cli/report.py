@@ -1,4 +1,4 @@
-"""deepbench report FILE...: result files as one page, as Markdown, or a chart as an image."""
+"""deepbench report FILE...: result files as one page, Markdown, a chart, or the original's workbook."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from deepbench.results import ResultFile
 
 _FLAGS = (
     Flag("--output", "the file to write; markdown is printed without", "FILE", short="-o"),
-    Flag("--format", "html, markdown, png or svg; else what the file's name ends in", "WORD",
-         choices=FORMATS),
+    Flag("--format", "html, markdown, png, svg or xlsx; else what the file's name ends in", "WORD",
+         choices=(*FORMATS, "xlsx")),
     Flag("--against", "others beside, with commas: references or result files", "NAMES"),
     Flag("--chart", "of an image: " + " ".join(CHARTS), "WORD", choices=CHARTS),
     Flag("--row", "of a distribution: the row at this place of the first file", "N"),
@@ -27,11 +27,14 @@ _USAGE = """\
 usage: deepbench report FILE... -o PAGE.html [--against NAMES]
        deepbench report FILE... --format markdown
        deepbench report FILE... -o CHART.svg [--chart WORD]
+       deepbench report FILE -o BOOK.xlsx
 
 One page that can be read offline: summaries, roofline, samples, default against best, hot against
 cold, others' figures, all rows, the circumstances. Charts need vl-convert: pip install '.[report]'.
+Workbooks have the original's sheets: pip install '.[xlsx]'.
 """
-_ENDINGS = {".html": "html", ".htm": "html", ".md": "markdown", ".png": "png", ".svg": "svg"}
+_ENDINGS = {".html": "html", ".htm": "html", ".md": "markdown", ".png": "png", ".svg": "svg",
+            ".xlsx": "xlsx"}  # fmt: skip
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -44,6 +47,8 @@ def main(arguments: Sequence[str]) -> int:
     name = _format(line)
     row = _row(line, name)
     output = line.get("--output")
+    if name == "xlsx":
+        return _workbook(line, Path(output or ""))
     if output is not None:
         whole_file.check(Path(output), line.has("--overwrite"))
     screen = Screen()
@@ -58,6 +63,16 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
+def _workbook(line: CommandLine, path: Path) -> int:
+    from deepbench.workbook import write_workbook
+
+    if len(line.words) != 1 or line.has("--against"):
+        raise UsageError("a workbook is one result file's")
+    [file] = _opened(Screen(), line.words)
+    write_workbook(file, path, overwrite=line.has("--overwrite"))
+    return 0
+
+
 def _format(line: CommandLine) -> str:
     """What was asked for, else what the name of the output says. Raises UsageError."""
     output = line.get("--output")
@@ -67,7 +82,7 @@ def _format(line: CommandLine) -> str:
     if name is None and output is not None:
         name = _ENDINGS.get(Path(output).suffix.lower())
         if name is None:
-            raise UsageError(f"-o {shown(output)}: give --format, one of {' '.join(FORMATS)}")
+            raise UsageError(f"-o {shown(output)}: give --format, one of {' '.join(FORMATS)} xlsx")
     if output is None and name != "markdown":
         raise UsageError("report needs -o FILE; only --format markdown can be printed")
     if line.has("--chart") and name not in ("png", "svg"):

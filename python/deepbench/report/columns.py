@@ -14,6 +14,7 @@ from deepbench.report.fields import (
     percent,
     rate,
     spread,
+    time_ns,
 )
 from deepbench.report.outline import OpOutline, title, value_text
 
@@ -51,7 +52,7 @@ def attribute_columns(op: OpOutline) -> list[Column]:
 def measured_columns(op: OpOutline) -> list[Column]:
     """Time, rate, share of the limits, verification."""
     time = [
-        Column("time (us)", 11, lambda row: microseconds(get(row, "statistics.median_ns"))),
+        Column("time (us)", 11, lambda row: microseconds(time_ns(row))),
         Column("+-%", 5, lambda row: percent(spread(row))),
     ]
     arithmetic = [
@@ -103,6 +104,9 @@ def _remarks(row: Row) -> Iterator[str]:
         if not measured(row):  # the rest is about a time
             return
     yield from _regime(row)
+    doubt = get(row, "regime.published.doubt")
+    if doubt:
+        yield f"inconsistent: {doubt}"
     stop = get(row, "statistics.stop")
     if stop not in (None, "converged"):
         yield str(stop).replace("_", " ")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from deepbench.report import Row
-from deepbench.report.fields import get
+from deepbench.report.fields import get, time_ns
 
 Phases = Mapping[str, Row]  # the rows of one problem, by phase
 
@@ -23,10 +23,10 @@ def attributes(row: Row) -> Mapping[str, object]:
 
 def microseconds(row: Row | None) -> int | None:
     """Whole ones, cut off; None where there is no time to be trusted."""
-    median = None if row is None else get(row, "statistics.median_ns")
-    if row is None or median is None or row["status"] != "ok":
+    time = None if row is None else time_ns(row)
+    if row is None or time is None or row["status"] != "ok":
         return None
-    return int(median // 1000)
+    return int(time // 1000)
 
 
 def shown(time: int | None) -> str:

@@ -1,0 +1,75 @@
+"""deepbench import BOOK.xlsx -o FILE: a workbook, the original's or ours, as a result file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from deepbench.cli.errors import UsageError, shown
+from deepbench.cli.flags import HELP, Flag, help_lines, parse
+from deepbench.progress import Screen
+from deepbench.refusal import one_line
+from deepbench.results import ResultWriter
+
+if TYPE_CHECKING:
+    from deepbench.workbook import Imported
+
+_MOST_LINES = 20
+_FLAGS = (
+    Flag("--output", "the result file to write", "FILE", short="-o"),
+    Flag("--overwrite", "replace the file that -o names"),
+    Flag("--all", f"say everything that was left out or is doubted, not {_MOST_LINES} lines"),
+    HELP,
+)
+_USAGE = """\
+usage: deepbench import BOOK.xlsx -o FILE [--overwrite] [--all]
+
+The original's published workbooks, in all their layouts, or one that 'report --format xlsx' wrote.
+"""
+
+
+def main(arguments: Sequence[str]) -> int:
+    line = parse(arguments, _FLAGS)
+    if line.has("--help"):
+        print("\n".join([_USAGE, *help_lines(_FLAGS)]))
+        return 0
+    output = line.get("--output")
+    if len(line.words) != 1 or output is None:
+        raise UsageError("import needs a workbook and an output: deepbench import BOOK -o FILE")
+    book, path = Path(line.words[0]), Path(output)
+    if book.exists() and path.exists() and book.samefile(path):
+        raise UsageError(f"-o {shown(output)}: is the workbook that is read; name another file")
+    from deepbench.workbook import read_workbook
+
+    imported = read_workbook(book)
+    _write(imported, path, line.has("--overwrite"))
+    _say(Screen(), book, imported, line.has("--all"))
+    return 0
+
+
+def _write(imported: Imported, path: Path, overwrite: bool) -> None:
+    writer = ResultWriter.new(path, overwrite=overwrite)
+    try:
+        writer.write_context(imported.context)
+        for row in imported.rows:
+            writer.write_line(json.dumps(row, ensure_ascii=False))
+    finally:
+        writer.close()
+
+
+def _say(screen: Screen, book: Path, imported: Imported, everything: bool) -> None:
+    shown = imported.reports if everything else imported.reports[:_MOST_LINES]
+    for report in shown:
+        screen.say(one_line(f"deepbench: warning: {report}"))
+    left = len(imported.reports) - len(shown) + imported.more
+    if left:
+        screen.say(f"deepbench: warning: {left} more, which are in the file too; --all says them")
+    device = (imported.context.get("device") or {}).get("name") or "an unnamed device"
+    facts = [f"{len(imported.rows)} rows"]
+    if imported.doubted:
+        facts.append(f"{imported.doubted} of them inconsistent")
+    if imported.recognised:
+        facts.append(f"the original's {imported.recognised}")
+    screen.say(one_line(f"deepbench: {book.name}: {device}: {', '.join(facts)}"))

@@ -1,0 +1,24 @@
+"""How a workbook is refused: one line that says which file, which cell, and what is right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from deepbench.refusal import Refusal
+
+
+class WorkbookError(Refusal):
+    """A workbook that cannot be read or written. One line."""
+
+
+@contextmanager
+def libraries_wanted() -> Iterator[None]:
+    """Around the import of a library of the extra `xlsx`: its absence is a line with the cure."""
+    try:
+        yield
+    except ImportError as error:
+        raise WorkbookError(
+            f"workbooks need the Python package {error.name or 'openpyxl'}, which is not there: "
+            "pip install 'deepbench[xlsx]', or openpyxl and XlsxWriter themselves"
+        ) from None

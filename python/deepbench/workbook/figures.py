@@ -1,0 +1,225 @@
+"""The times of a table, one figure each, with what stands beside them. Cells are judged here: what
+is no dimension, no time, or out of range is left out and told with its sheet and cell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from deepbench.workbook.cells import Cell, CellError, number, whole
+from deepbench.workbook.headings import BACKWARD_ALONE
+from deepbench.workbook.sections import Line, Section
+
+LONGEST_NS = 1e15  # as schema.json has it
+_LARGEST_RATE = 1e9  # TFLOPS
+_CELLS = ("vanilla", "lstm", "gru")
+_TRANSPOSED = {"n": "n", "t": "t", "0": "n", "1": "t", "0.0": "n", "1.0": "t",
+               "false": "n", "true": "t"}  # fmt: skip
+# What stands where nothing was measured.
+_NOTHING = {"", "n/a", "na", "-", "--", "not supported", "none", "x"}
+
+Value = int | float | str
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A time that stands in a workbook."""
+
+    place: str  # 'Results FP32!N52'
+    sheet: str
+    row: int
+    op: str
+    dimensions: Mapping[str, Value]
+    phase: str  # '' where the operation has none
+    time_ns: float
+    tflops: float | None
+    texts: Mapping[str, str]  # application, algorithm, precision, notes
+    numbers: Mapping[str, float]  # bandwidth_gbs, stddev_ms, speedup, p, q
+    padded: bool | None
+
+
+class Reports:
+    """Lines about cells, in their order; not without end."""
+
+    MOST = 10_000
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.count = 0
+
+    def say(self, place: str, what: str) -> None:
+        self.count += 1
+        if self.count <= self.MOST:
+            self.lines.append(f"{place}: {what}")
+
+
+def figures(section: Section, reports: Reports) -> Iterator[list[Figure]]:
+    """Every row's times. A row whose problem cannot be read is told and left out."""
+    missing = [name for name in ("time",) if not section.of_kind(name)]
+    if missing:
+        reports.say(f"{section.sheet}!{section.row}", f"the table of {section.op} has no times")
+        return
+    carried: Mapping[str, Value] = {}
+    for line in section.lines:
+        try:
+            dimensions = _dimensions(section, line, carried, reports)
+        except CellError:
+            continue
+        carried = dimensions
+        found = list(_of_line(section, line, dimensions, reports))
+        if found:
+            yield found
+
+
+def _dimensions(
+    section: Section, line: Line, before: Mapping[str, Value], reports: Reports
+) -> dict[str, Value]:
+    """The problem of a row, as it is printed. Raises CellError after telling."""
+    found: dict[str, Value] = {"trans_a": "n", "trans_b": "n"} if _is_product(section.op) else {}
+    for name, column in section.dimensions.items():
+        cell = line.cells.get(column)
+        if cell is None and section.op == "all_reduce" and name == "elements" and name in before:
+            found[name] = before[name]  # printed once for all numbers of ranks
+            continue
+        if cell is None or (cell.blank and not cell.uncomputed):
+            reports.say(f"{section.sheet}!{line.number}", f"has no {name}; the row was left out")
+            raise CellError
+        try:
+            found[name] = _dimension(name, cell)
+        except CellError as error:
+            reports.say(cell.place, f"{error}; the row was left out")
+            raise
+    return found
+
+
+def _is_product(op: str) -> bool:
+    return op in ("gemm", "sparse_gemm")
+
+
+def _dimension(name: str, cell: Cell) -> Value:
+    if name in ("trans_a", "trans_b"):
+        return _word(cell, str(cell.value).strip().lower(), _TRANSPOSED, "N or T")
+    if name == "cell":
+        word = cell.text.lower().split(" ")[0].strip("()")
+        return _word(cell, word, {known: known for known in _CELLS}, " ".join(_CELLS))
+    if name == "sparsity":
+        value = number(cell)
+        if not 0 <= value < 1:
+            raise CellError(f"holds {cell.text}, which is no share of zeros below 1")
+        return value
+    return whole(cell)
+
+
+def _word(cell: Cell, word: str, known: Mapping[str, str], right: str) -> str:
+    if cell.uncomputed:
+        number(cell)
+    if word not in known:
+        raise CellError(f"holds {cell.text!r}, not one of {right}")
+    return known[word]
+
+
+def _of_line(
+    section: Section, line: Line, dimensions: Mapping[str, Value], reports: Reports
+) -> Iterator[Figure]:
+    rates = section.of_kind("rate")
+    texts = dict(_texts(section, line))
+    numbers = dict(_numbers(section, line, reports))
+    for phase, column in section.of_kind("time").items():
+        unit = section.columns[column].unit
+        time_ns = _time(line.cells.get(column), unit, reports)
+        if time_ns is None:
+            continue
+        rate = rates.get(phase)
+        if rate is None and len(section.of_kind("time")) == 1 and len(rates) == 1:
+            rate = next(iter(rates.values()))
+        yield Figure(
+            place=line.cells[column].place,
+            sheet=section.sheet,
+            row=line.number,
+            op=section.op,
+            dimensions=dimensions,
+            phase=phase,
+            time_ns=time_ns,
+            tflops=_rate(section, line, rate, reports),
+            texts=texts,
+            numbers=numbers,
+            padded=_padded(section, line),
+        )
+
+
+def _time(cell: Cell | None, unit: float, reports: Reports) -> float | None:
+    """Nanoseconds; None where there is no time, which is told unless the cell says so itself."""
+    if cell is None or (isinstance(cell.value, str) and _says_nothing(cell)):
+        return None
+    try:
+        value = round(number(cell) * unit, 3)
+    except CellError as error:
+        reports.say(cell.place, f"{error}; the time was left out")
+        return None
+    if not 0 < value <= LONGEST_NS:
+        reports.say(cell.place, f"holds {cell.text}, which is no time; it was left out")
+        return None
+    return value
+
+
+def _says_nothing(cell: Cell) -> bool:
+    return cell.text.strip().rstrip("*").lower() in _NOTHING
+
+
+def _rate(section: Section, line: Line, column: int | None, reports: Reports) -> float | None:
+    """TFLOPS. A rate that cannot be read costs nothing: rates are computed from times anyway."""
+    cell = line.cells.get(column) if column is not None else None
+    if column is None or cell is None or (isinstance(cell.value, str) and _says_nothing(cell)):
+        return None
+    try:
+        value = number(cell) * section.columns[column].unit
+        if not 0 <= value <= _LARGEST_RATE:
+            raise CellError(f"holds {cell.text}, which is no rate")
+    except CellError as error:
+        reports.say(cell.place, f"{error}; the rate was left out")
+        return None
+    return value
+
+
+def _texts(section: Section, line: Line) -> Iterator[tuple[str, str]]:
+    for kind in ("application", "algorithm", "precision", "notes"):
+        for column in section.of_kind(kind).values():
+            cell = line.cells.get(column)
+            if cell is not None and isinstance(cell.value, str) and not cell.blank:
+                yield kind, cell.text.strip()
+
+
+def _numbers(section: Section, line: Line, reports: Reports) -> Iterator[tuple[str, float]]:
+    """What stands beside times and is no text; nothing that cannot be read."""
+    names = {"bandwidth": "bandwidth_gbs", "stddev": "stddev_ms", "speedup": "speedup"}
+    wanted = [(names[kind], column) for kind in names for column in section.of_kind(kind).values()]
+    wanted += list(section.of_kind("output").items())
+    for name, column in wanted:
+        cell = line.cells.get(column)
+        if cell is None or (isinstance(cell.value, str) and _says_nothing(cell)):
+            continue
+        try:
+            value = number(cell)
+        except CellError as error:
+            reports.say(cell.place, f"{error}; it was left out")
+            continue
+        if not 0 <= value <= LONGEST_NS:
+            reports.say(cell.place, f"holds {cell.text}, which is out of range; it was left out")
+            continue
+        yield name, value * (section.columns[column].unit / 1e6 if name == "stddev_ms" else 1.0)
+
+
+def _padded(section: Section, line: Line) -> bool | None:
+    for column in section.of_kind("padded").values():
+        cell = line.cells.get(column)
+        if cell is not None:
+            return cell.text.strip().lower() in ("1", "1.0", "yes", "y", "true", "padded")
+    return None
+
+
+def phase_of(figure: Figure) -> str:
+    """The phase by our names: a backward pass that does not say more is the data gradient, which
+    is what the original's programs timed."""
+    if figure.phase in ("", BACKWARD_ALONE):
+        return "bwd_data" if figure.phase else "fwd"
+    return figure.phase

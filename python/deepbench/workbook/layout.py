@@ -1,0 +1,256 @@
+"""The tables of a results sheet, family by family: the original's columns in its places, and after
+them what it had no column for. Rates, totals and speedups are formulas over the cells beside them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from deepbench.report.fields import get, time_ns
+from deepbench.workbook.cells import letters
+
+Row = Mapping[str, Any]
+Phases = Mapping[str, Row]  # the rows of one problem, by phase
+
+FIRST = 3  # the column of the first dimension; the title stands before it
+
+
+@dataclass(frozen=True)
+class Formula:
+    """A live cell, with the value that it has now."""
+
+    text: str  # with {time} and the like for cells, and {row}
+    value: float | None
+
+
+Content = str | float | int | Formula | None
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table; `content` gets the phases and the line's cells by key."""
+
+    title: str
+    key: str
+    content: Callable[[Phases, Mapping[str, str]], Content]
+
+
+@dataclass(frozen=True)
+class Family:
+    """The table of one operation."""
+
+    title: str
+    dimensions: tuple[tuple[str, str], ...]  # title, attribute
+    phases: tuple[tuple[str, str], ...]  # phase, what it is called; () for a single time
+    work: str  # FLOPs of a call, from the cells of dimensions; '' where there are none
+    after: tuple[str, ...] = ()  # blank columns after the dimensions, as the original had
+
+
+_MATRICES = (("M", "m"), ("N", "n"), ("K", "k"), ("A Transpose", "trans_a"),
+             ("B Transpose", "trans_b"))  # fmt: skip
+_OUTPUT_W = "(1+ROUNDDOWN(({w}-{s}+2*{pad_w})/{stride_w},0))"
+_OUTPUT_H = "(1+ROUNDDOWN(({h}-{r}+2*{pad_h})/{stride_h},0))"
+_GATES = 'IF({cell}="LSTM",4,IF({cell}="Vanilla",1,3))'
+FAMILIES: Mapping[str, Family] = {
+    "gemm": Family("Dense matrix products", _MATRICES, (), "2*{m}*{n}*{k}"),
+    "conv": Family(
+        "Convolutions",
+        (("W", "w"), ("H", "h"), ("C", "c"), ("N", "n"), ("K", "k"), ("S", "s"), ("R", "r"),
+         ("pad_w", "pad_w"), ("pad_h", "pad_h"), ("stride_w", "stride_w"),
+         ("stride_h", "stride_h")),
+        (("fwd", "Forward"), ("bwd_data", "Backward inputs"), ("bwd_filter", "Backward filter")),
+        "2*{n}*{k}*{c}*{r}*{s}*" + _OUTPUT_W + "*" + _OUTPUT_H,
+    ),
+    "rnn": Family(
+        "Recurrent layers",
+        (("Hidden Units", "hidden"), ("Batch Size", "batch"), ("TimeSteps", "timesteps"),
+         ("Recurrent Type", "cell")),
+        (("fwd", "Forward"), ("bwd_data", "Backward inputs"), ("bwd_weights", "Backward weights"),
+         ("bwd", "Backward both")),
+        "2*" + _GATES + "*{timesteps}*{batch}*{hidden}^2",
+    ),
+    "sparse_gemm": Family(
+        "Sparse matrix products", (*_MATRICES, ("Sparsity", "sparsity")), (),
+        "2*{m}*{n}*{k}*(1-{sparsity})",
+    ),
+    "all_reduce": Family(
+        "All-reduce", (("Size (# of floats)", "elements"), ("Number of Processors", "ranks")), (),
+        "",
+    ),
+}  # fmt: skip
+_CELLS = {"vanilla": "Vanilla", "lstm": "LSTM", "gru": "GRU"}
+_SMALLEST_NS = 1e-9  # of times: they can be divided by
+_RATE = "({work})/({time}/1000)/10^12"
+# Attributes that have no column while they are the ordinary ones: with others the work is a number.
+_OWN = ("precision", "phase", "mode")
+
+
+def family(op: str, attributes: Mapping[str, Any]) -> Family:
+    """The table of an operation; one that the original had not is made of its attributes."""
+    known = FAMILIES.get(op)
+    if known:
+        return known
+    names = tuple((name, name) for name in attributes if name != "precision")
+    return Family(op.replace("_", " ").capitalize(), names, (), "")
+
+
+def columns(op: str, shape: Family, lines: Sequence[Phases]) -> list[Column]:
+    """The columns that a table of these lines needs, in their order."""
+    found = [Column(title, name, _dimension(name)) for title, name in shape.dimensions]
+    if op == "gemm":
+        found.append(_text("Application", "application"))
+    phases = _present(shape, lines)
+    found += [_time(op, phase, name) for phase, name in phases]
+    if op == "sparse_gemm":
+        found += _dense()
+    if any(get(one, "work.flops") for line in lines for one in line.values()):
+        found += [_rate(shape, phase, name) for phase, name in phases]
+    elif shape.work == "":
+        found.append(_bandwidth())
+    if len(phases) > 1:
+        found.append(_total(phases))
+    if op != "gemm":
+        found.append(_text("Application", "application"))
+    shown = [name for _, name in shape.dimensions]
+    extra = {name: None for line in lines for name, value in _attributes(line).items()
+             if name not in shown and name not in _OWN}  # fmt: skip
+    found += [Column(name, name, _dimension(name)) for name in extra]
+    return [*found, _text("Cache", "regime.cache"), _text("Algorithm", "algorithm.name"),
+            Column("Status", "status", _status)]  # fmt: skip
+
+
+def _present(shape: Family, lines: Sequence[Phases]) -> list[tuple[str, str]]:
+    """Phases that any line has; the forward one always, as the original."""
+    if not shape.phases:
+        return [("", "")]
+    there = {phase for line in lines for phase in line} | {"fwd"}
+    return [(phase, name) for phase, name in shape.phases if phase in there]
+
+
+def time_ms(row: Row | None) -> float | None:
+    """The time that a row stands for; None where it has none that can be trusted."""
+    value = time_ns(row) if row is not None and row.get("status") == "ok" else None
+    return value / 1e6 if value is not None and value >= _SMALLEST_NS else None
+
+
+def _attributes(line: Phases) -> Mapping[str, Any]:
+    return next(iter(line.values())).get("attributes") or {}
+
+
+def _dimension(name: str) -> Callable[[Phases, Mapping[str, str]], Content]:
+    def content(line: Phases, cells: Mapping[str, str]) -> Content:
+        value = _attributes(line).get(name)
+        if name in ("trans_a", "trans_b") and isinstance(value, str):
+            return value.upper()
+        return _CELLS.get(str(value), value) if name == "cell" else value
+
+    return content
+
+
+def _text(title: str, path: str) -> Column:
+    return Column(title, f"{title} text", lambda line, cells: get(next(iter(line.values())), path))
+
+
+def _of_phase(line: Phases, phase: str) -> Row | None:
+    return line.get(phase) if phase else next(iter(line.values()))
+
+
+def _time(op: str, phase: str, name: str) -> Column:
+    title = f"{name or ('Sparse' if op == 'sparse_gemm' else '')} Time (msec)".strip()
+    return Column(title, f"time {phase}",
+                  lambda line, cells: time_ms(_of_phase(line, phase)))  # fmt: skip
+
+
+def _rate(shape: Family, phase: str, name: str) -> Column:
+    def content(line: Phases, cells: Mapping[str, str]) -> Content:
+        row = _of_phase(line, phase)
+        flops, time = get(row or {}, "work.flops"), time_ms(row)
+        if not flops or not time:
+            return None
+        values = {"work": _work(shape, line, cells, flops), "time": cells[f"time {phase}"]}
+        return Formula("=" + _RATE.format(**values), flops / time / 1e9)
+
+    return Column(f"{name} TERAFLOPS".strip(), f"rate {phase}", content)
+
+
+def _work(shape: Family, line: Phases, cells: Mapping[str, str], flops: float) -> str:
+    """The FLOPs by the cells of the dimensions, or as a number where those do not tell them."""
+    values = {key: _dimension(key)(line, cells) for _, key in shape.dimensions}
+    if shape.work and all(key in cells for _, key in shape.dimensions):
+        counted = _computed(shape, values)
+        if counted is not None and abs(counted - flops) <= 1e-9 * flops:
+            return shape.work.format(**cells)
+    return repr(float(flops))
+
+
+def _computed(shape: Family, values: Mapping[str, Any]) -> float | None:
+    """What the formula of a family's work gives, computed here."""
+    try:
+        if "hidden" in values:
+            gates = {"LSTM": 4, "Vanilla": 1}.get(values["cell"], 3)
+            steps = values["timesteps"] * values["batch"]
+            return float(2.0 * gates * steps * values["hidden"] ** 2)
+        product = 2.0 * values["n"] * values["k"]
+        if "w" not in values:
+            return float(product * values["m"] * (1 - values.get("sparsity", 0)))
+        out_w = 1 + (values["w"] - values["s"] + 2 * values["pad_w"]) // values["stride_w"]
+        out_h = 1 + (values["h"] - values["r"] + 2 * values["pad_h"]) // values["stride_h"]
+        return float(product * values["c"] * values["r"] * values["s"] * out_w * out_h)
+    except (KeyError, TypeError, ZeroDivisionError, OverflowError):
+        return None
+
+
+def _dense() -> list[Column]:
+    def dense(line: Phases, cells: Mapping[str, str]) -> Content:
+        metrics = next(iter(line.values())).get("metrics") or ()
+        found = [one.get("value") for one in metrics if one.get("name") == "dense_time"]
+        return float(found[0]) / 1e3 if found and found[0] else None
+
+    def speedup(line: Phases, cells: Mapping[str, str]) -> Content:
+        before, now = dense(line, cells), time_ms(_of_phase(line, ""))
+        if not isinstance(before, float) or not now:
+            return None
+        return Formula(f"={cells['dense']}/{cells['time ']}", before / now)
+
+    return [Column("Dense Time (msec)", "dense", dense),
+            Column("Speedup wrt dense", "speedup", speedup)]  # fmt: skip
+
+
+def _bandwidth() -> Column:
+    def content(line: Phases, cells: Mapping[str, str]) -> Content:
+        row = _of_phase(line, "")
+        size, time = get(row or {}, "work.bytes"), time_ms(row)
+        if not size or not time:
+            return None
+        return Formula(f"={float(size)!r}/({cells['time ']}/1000)/10^9", size / time / 1e6)
+
+    return Column("Bandwidth (GB/s)", "bandwidth", content)
+
+
+def _total(phases: Sequence[tuple[str, str]]) -> Column:
+    def content(line: Phases, cells: Mapping[str, str]) -> Content:
+        times = {phase: time for phase, _ in phases if (time := time_ms(line.get(phase)))}
+        if not times:
+            return None
+        return Formula("=" + "+".join(cells[f"time {phase}"] for phase in times),
+                       sum(times.values()))  # fmt: skip
+
+    return Column("Total Time (msec)", "total", content)
+
+
+def _status(line: Phases, cells: Mapping[str, str]) -> Content:
+    """What keeps a phase from having a time; 'ok' where nothing does."""
+    said = [
+        f"{phase} {row['status']}: {row.get('reason') or 'no reason given'}".strip()
+        for phase, row in line.items()
+        if row["status"] != "ok"
+    ]
+    doubts = [str(doubt) for row in line.values() if (doubt := get(row, "regime.published.doubt"))]
+    return "; ".join(dict.fromkeys([*said, *doubts])) or "ok"
+
+
+def cells(found: Sequence[Column], row: int) -> dict[str, str]:
+    """The name of each column's cell in a row of the sheet, by its key."""
+    return {one.key: f"{letters(FIRST + i)}{row}" for i, one in enumerate(found)}

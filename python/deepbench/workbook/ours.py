@@ -1,0 +1,257 @@
+"""The sheet `Rows` of a workbook that deepbench wrote: every row of the result file, so that a
+workbook can be read back. The other sheets are for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from deepbench import _core, schema
+from deepbench.workbook.cells import Book, Cell, CellError, Sheet, number, whole
+from deepbench.workbook.figures import LONGEST_NS, Reports
+
+Json = dict[str, Any]
+Value = int | float | str
+
+SHEET = "Rows"
+SPECS = "Specs"
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column, and where in a row it stands."""
+
+    title: str
+    path: str
+    kind: str  # 'text', 'count', 'time' (ns), 'number' or 'words' (name=value name=value)
+    always: bool = False  # even where no row has it
+
+
+# Of statistics, in nanoseconds.
+_TIMES = ("median", "low", "high", "min", "q1", "q3", "p99", "max", "mean", "stdev", "mad")
+
+
+def _column(path: str, kind: str, always: bool = False) -> Column:
+    name = path.rpartition(".")[2]
+    title = name.removesuffix("_ns").replace("_", " ")
+    if path.startswith("regime.published"):
+        title = f"published {title}"
+    elif path in ("algorithm.name", "device.index", "verification.status"):
+        title = path.replace(".", " ")
+    unit = " (ns)" if kind == "time" else ""
+    return Column((title[:1].upper() + title[1:]) + unit, path, kind, always)
+
+
+COLUMNS = (
+    _column("position", "count", True),
+    _column("op", "text", True),
+    _column("problem", "text", True),
+    Column("Attributes", "attributes", "words", True),
+    _column("application", "text"),
+    _column("status", "text", True),
+    _column("reason", "text"),
+    Column("Backend", "backend", "text"),
+    Column("Device", "device.name", "text"),
+    _column("device.index", "count"),
+    Column("Library", "library", "text"),
+    Column("Algorithm mode", "algorithm.mode", "text"),
+    _column("algorithm.name", "text"),
+    Column("Cache", "regime.cache", "text"),
+    Column("Cold by", "regime.cold", "text"),
+    Column("Power", "regime.power", "text"),
+    Column("Launch", "regime.launch", "text"),
+    Column("Threads", "regime.threads", "count"),
+    Column("Timer", "regime.timer", "text"),
+    *(
+        _column(f"statistics.{name}_ns", "time", name == "median")
+        for name in _TIMES
+    ),
+    Column("Error of the median", "statistics.error", "number"),
+    Column("Samples", "statistics.n", "count"),
+    _column("statistics.batch", "count"),
+    _column("statistics.stop", "text"),
+    _column("work.flops", "number"),
+    _column("work.bytes", "number"),
+    _column("rates.tflops", "number"),
+    _column("rates.gbps", "number"),
+    _column("verification.status", "text"),
+    *(
+        _column(f"regime.published.{name}", kind)
+        for name, kind in (
+            ("workbook", "text"), ("sheet", "text"), ("row", "count"), ("set", "text"),
+            ("index", "count"), ("phase", "text"), ("status", "text"), ("note", "text"),
+            ("doubt", "text"), ("precision", "text"), ("algorithm", "text"), ("tflops", "number"),
+            ("meant", "words"),
+        )
+    ),
+)  # fmt: skip
+_NEEDED = ("Position", "Op", "Problem", "Attributes", "Status")
+
+
+def sheet_of(book: Book) -> Sheet | None:
+    """The sheet `Rows`; None in a workbook that is not ours."""
+    for sheet in book.sheets:
+        titles = {cell.value for cell in sheet.rows.get(1, {}).values()}
+        if sheet.name == SHEET and titles.issuperset(_NEEDED):
+            return sheet
+    return None
+
+
+def rows_of(book: Book, sheet: Sheet, reports: Reports) -> tuple[Json, list[Json]]:
+    """The context and the rows that can be read."""
+    known = {column.title: column for column in COLUMNS}
+    columns: dict[int, Column] = {}
+    for place, cell in sheet.rows[1].items():
+        if isinstance(cell.value, str) and cell.value in known:
+            columns[place] = known[cell.value]
+        else:
+            reports.say(cell.place, f"is a column {cell.text!r} that is not ours; it was left out")
+    if sheet.beyond:
+        reports.say(sheet.beyond, "and what is below was left out: no result file is that long")
+    rows: list[Json] = []
+    seen: set[int] = set()
+    for line, cells in sheet.rows.items():
+        row = _row(columns, f"{sheet.name}!{line}", cells, reports) if line > 1 else None
+        if row is None:
+            continue
+        if row["position"] in seen:
+            reports.say(f"{sheet.name}!{line}", "has a position that another row has; left out")
+            continue
+        seen.add(row["position"])
+        rows.append(row)
+    return _context(book, rows), rows
+
+
+def _row(
+    columns: Mapping[int, Column], place: str, cells: Mapping[int, Cell], reports: Reports
+) -> Json | None:
+    row: Json = {"type": "row", "reason": None, "problem": None, "op": None, "attributes": {}}
+    for where, column in columns.items():
+        cell = cells.get(where)
+        if cell is None or (cell.blank and not cell.uncomputed):
+            continue
+        try:
+            _put(row, column, _value(column, cell))
+        except CellError as error:
+            reports.say(cell.place, f"{error}; the row was left out")
+            return None
+    if row["problem"] is not None:
+        row["attributes"] = _attributes(row)
+    try:
+        schema.check_row(row)
+    except schema.SchemaError as error:
+        reports.say(place, f"{error}; the row was left out")
+        return None
+    return row
+
+
+def _value(column: Column, cell: Cell) -> Value | dict[str, Value]:
+    if cell.uncomputed:
+        number(cell)  # says so
+    if column.kind == "text":
+        return cell.text
+    if column.kind == "words":
+        pairs = (word.split("=", 1) for word in cell.text.split(" ") if "=" in word)
+        return {name: _number(text) for name, text in pairs}
+    if column.kind == "count":
+        return whole(cell)
+    value = number(cell)
+    if column.kind == "time" and not 0 <= value <= LONGEST_NS:
+        raise CellError(f"holds {cell.text}, which is no time")
+    if column.path in ("statistics.median_ns", "statistics.mean_ns") and not value > 0:
+        raise CellError(f"holds {cell.text}, which is no time")
+    if not 0 <= value <= 1e30:
+        raise CellError(f"holds {cell.text}, which is out of range")
+    return value
+
+
+def _put(row: Json, column: Column, value: object) -> None:
+    *parents, name = column.path.split(".")
+    part = row
+    for parent in parents:
+        part = part.setdefault(parent, {})
+    part[name] = value
+
+
+def _attributes(row: Json) -> Json:
+    """Those of the problem; as they were written where this deepbench does not know it."""
+    try:
+        return dict(_core.Problem.parse(str(row["problem"])).attributes)
+    except _core.InvalidProblem:
+        return dict(row["attributes"])
+
+
+def _number(text: str) -> Value:
+    for kind in (int, float):
+        try:
+            value: Value = kind(text)
+        except ValueError:
+            continue
+        return value if abs(float(value)) <= 1e30 else text
+    return text
+
+
+# ---- the context, as pairs on the sheet `Specs` -------------------------------------------------
+
+
+def specs(context: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """What the context says, as pairs that a person reads."""
+    device, backend = context.get("device") or {}, context.get("backend") or {}
+    yield "Written by", f"deepbench {context.get('version')}"
+    for key, value in (
+        ("Device", device.get("name")),
+        ("Device index", device.get("index")),
+        ("Backend", backend.get("name")),
+        ("Threads", context.get("threads")),
+        ("Set", context.get("set")),
+        ("Started", context.get("started")),
+        ("Command", " ".join(context.get("command") or ())),
+    ):
+        if value not in (None, ""):
+            yield key, str(value)
+    for name, facts in (context.get("libraries") or {}).items():
+        if facts.get("version"):
+            yield f"Library {name}", str(facts["version"])
+    for group in ("options", "host", "specs"):
+        for name, value in (context.get(group) or {}).items():
+            if isinstance(value, (str, int, float)):
+                yield f"{group.removesuffix('s').capitalize()} {name}", str(value)
+
+
+def _context(book: Book, rows: list[Json]) -> Json:
+    found: dict[str, str] = {}
+    for sheet in book.sheets:
+        if sheet.name == SPECS:
+            for cells in sheet.rows.values():
+                texts = [cell.text for cell in cells.values() if not cell.blank]
+                if len(texts) >= 2:
+                    found.setdefault(texts[0], texts[1])
+    written = found.get("Written by", "").removeprefix("deepbench ")
+    return {
+        "type": "context",
+        "schema": schema.VERSION,
+        "command": found["Command"].split(" ") if "Command" in found else None,
+        "version": written or "unknown",
+        "started": found.get("Started"),
+        "set": found.get("Set"),
+        "rows": len(rows),
+        "backend": {"name": found["Backend"]} if "Backend" in found else None,
+        "device": {"index": _index(found.get("Device index")), "name": found.get("Device")},
+        "threads": _index(found.get("Threads")),
+        "libraries": {name: {"version": text} for name, text in _group(found, "Library")},
+        "options": dict(_group(found, "Option")),
+        "host": dict(_group(found, "Host")),
+        "specs": dict(_group(found, "Spec")),
+        "workbook": book.path.name,
+    }
+
+
+def _group(found: Mapping[str, str], name: str) -> Iterator[tuple[str, str]]:
+    for key, value in found.items():
+        if key.startswith(f"{name} "):
+            yield key.removeprefix(f"{name} "), value
+
+
+def _index(text: str | None) -> int | None:
+    return int(text) if text and text.isascii() and text.isdigit() and len(text) < 10 else None

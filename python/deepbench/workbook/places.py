@@ -1,0 +1,108 @@
+"""Where the rows of a table stand in the original's sets: which set it is, which of its problems
+each row means, and in what a row differs from the problem whose turn it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from deepbench import suites
+
+Value = int | float | str
+
+
+@dataclass(frozen=True)
+class Place:
+    """A row's place."""
+
+    set: str | None
+    index: int | None
+    application: str | None = None
+    meant: Mapping[str, Value] | None = None  # the set's values where the row has others
+
+
+class Table:
+    """The rows of a table, asked for in their order; `set` None: they are of none."""
+
+    def __init__(self, op: str, set: str | None) -> None:
+        self.set = set
+        there = set is not None and (set, op) in suites.available()
+        self._entries = _entries(str(set), op) if there else ()
+        self._next = 0
+
+    def place(self, problem: Mapping[str, Value]) -> Place:
+        """Of the next row."""
+        wanted = _key(problem)
+        after = range(self._next, len(self._entries))
+        for index in (*after, *range(self._next)):
+            if _agrees(self._entries[index][0], wanted):
+                self._turn(index, problem)
+                return Place(self.set, index, self._entries[index][1])
+        return self._misprinted(problem, wanted)
+
+    def _turn(self, index: int, problem: Mapping[str, Value]) -> None:
+        """The next row is the next problem's, or the same with more ranks."""
+        self._next = index if "ranks" in problem else index + 1
+
+    def _misprinted(self, problem: Mapping[str, Value], wanted: Mapping[str, Value]) -> Place:
+        """The problem whose turn it is, or the one after it, if one dimension alone differs; of
+        two the one that is nearer."""
+        found = []
+        for index in range(self._next, min(self._next + 2, len(self._entries))):
+            entry = self._entries[index][0]
+            differing = {key: right for key, right in entry.items() if wanted.get(key) != right}
+            if len(differing) == 1:
+                [(key, right)] = differing.items()
+                found.append((_distance(wanted.get(key), right), index, differing))
+        if not found:
+            return Place(self.set, None)
+        _, index, meant = min(found, key=lambda one: one[:2])
+        self._turn(index, problem)
+        return Place(self.set, index, self._entries[index][1], meant)
+
+
+def set_of(problems: Sequence[tuple[str, Mapping[str, Value]]], training: bool) -> str | None:
+    """The set that most of these problems, by operation and dimensions, are of; with gradients it
+    is that of training."""
+    if training:
+        return suites.SETS[0]
+    counts = dict.fromkeys(suites.SETS, 0)
+    for op, problem in problems:
+        wanted = _key(problem)
+        for name in suites.SETS:
+            known = _entries(name, op) if (name, op) in suites.available() else ()
+            counts[name] += any(_agrees(entry, wanted) for entry, _ in known)
+    best = max(counts, key=lambda name: counts[name])
+    return best if counts[best] else None
+
+
+def _distance(one: Value | None, other: Value) -> float:
+    """Of two values of a dimension, as a share; of words that differ, much."""
+    if not isinstance(one, float) or not isinstance(other, float):
+        return 1.0
+    return abs(one - other) / max(abs(one), abs(other), 1.0)
+
+
+@cache
+def _entries(name: str, op: str) -> tuple[tuple[dict[str, Value], str | None], ...]:
+    found = []
+    for entry in suites.builtin(name, op).entries:
+        words = dict(word.split("=", 1) for word in entry.text.split()[1:] if "=" in word)
+        found.append((_key(words), entry.application))
+    return tuple(found)
+
+
+def _key(problem: Mapping[str, Value]) -> dict[str, Value]:
+    return {key: _number(value) for key, value in problem.items()}
+
+
+def _number(value: Value) -> Value:
+    try:
+        return float(value)
+    except ValueError:
+        return value
+
+
+def _agrees(entry: Mapping[str, Value], wanted: Mapping[str, Value]) -> bool:
+    return all(wanted.get(key, value) == value for key, value in entry.items())

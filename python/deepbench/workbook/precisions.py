@@ -1,0 +1,71 @@
+"""In which precision the times of a table were taken: its column, its sheet's name, its title."""
+
+from __future__ import annotations
+
+import re
+
+from deepbench.workbook.figures import Figure, Reports
+from deepbench.workbook.sections import Section
+
+# In this order: 'half in, 32-bit add' is half, 'int8 mul, 32-bit accumulate' is int8.
+_WORDS = (
+    ("int8", r"u?int ?8|[us]8|8[- ]?bit"),
+    ("bfloat16", r"bf(loat)?[- ]?16"),
+    ("fp8_e4m3", r"(fp8[_ -]?)?e4m3"),
+    ("fp8_e5m2", r"(fp8[_ -]?)?e5m2"),
+    ("tf32", r"tf[- ]?32"),
+    ("half", r"fp[- ]?16|float ?16|half|16[- ]?bit"),
+    ("float", r"fp[- ]?32|float ?32|float|single|32[- ]?bit float(ing)?"),
+)
+_KNOWN = tuple((name, re.compile(rf"\b({words})\b", re.IGNORECASE)) for name, words in _WORDS)
+
+# The two sheets of the original that are of several precisions, and name none.
+_OF_SHEETS = {
+    "results - mixed precision": {
+        "gemm": "int8", "conv": "int8", "sparse_gemm": "float", "rnn": "float",
+    },
+    "kernels": {"gemm": "int8", "sparse_gemm": "int8", "conv": "float"},
+}  # fmt: skip
+
+
+def named(text: str) -> str | None:
+    """The precision that a text names first, by the order above; None where it names none."""
+    for name, pattern in _KNOWN:
+        if pattern.search(text):
+            return name
+    return None
+
+
+class Precisions:
+    """Of a section; what contradicts itself is told once."""
+
+    def __init__(self, section: Section, top: tuple[str, ...], reports: Reports) -> None:
+        self._sheet = section.sheet
+        self._reports = reports
+        self._title = _of_titles(section.titles)
+        self._usual = named(section.sheet) or self._by_sheet(section)
+        self._top = _of_titles(top)
+        by_name = named(section.sheet)
+        if by_name and self._title and by_name != self._title:
+            reports.say(
+                f"{section.sheet}!{section.row}",
+                f"the title of the table says {self._title}, the sheet's name {by_name}; "
+                f"it was read as {by_name}",
+            )
+
+    def of(self, figure: Figure) -> str | None:
+        text = figure.texts.get("precision")
+        if text and (found := named(text)):
+            return found
+        if text:
+            self._reports.say(figure.place, f"stands beside a precision that is unknown, {text!r}")
+        return self._usual or self._title or self._top
+
+    def _by_sheet(self, section: Section) -> str | None:
+        return _OF_SHEETS.get(section.sheet.strip().lower(), {}).get(section.op)
+
+
+def _of_titles(titles: tuple[str, ...]) -> str | None:
+    """What titles name, if they name one."""
+    found = {precision for text in titles if (precision := named(text))}
+    return found.pop() if len(found) == 1 else None

@@ -1,0 +1,243 @@
+"""A workbook as a result file: its tables, row by row, and its Specs as the context."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from deepbench import _core, schema
+from deepbench.refusal import one_line
+from deepbench.workbook import ours
+from deepbench.workbook.cells import Book, Sheet, load
+from deepbench.workbook.checking import judge
+from deepbench.workbook.errors import WorkbookError
+from deepbench.workbook.figures import Figure, Reports, figures, phase_of
+from deepbench.workbook.known import Known
+from deepbench.workbook.places import Place, Table, set_of
+from deepbench.workbook.precisions import Precisions
+from deepbench.workbook.rows import attributes, problem, published, row, with_rates
+from deepbench.workbook.sections import Section, Split, split
+
+Json = dict[str, Any]
+
+_MOST_ROWS = 200_000
+_FOOTNOTE = (
+    "published: times of a workbook, measured by its maker's rules and not verified; rates are"
+    " recomputed by our formulas; rows marked inconsistent count in no mean"
+)
+_DEVICES = ("gpu model", "accelerator", "device", "processor", "cpu model", "cpu")
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What a workbook holds, and what of it was left out or is doubted."""
+
+    context: Json
+    rows: tuple[Json, ...]
+    reports: tuple[str, ...]  # a line each, with sheet and cell
+    more: int  # reports beyond those
+    recognised: str | None  # the original's workbook that it is
+    doubted: int
+
+
+def read_workbook(path: Path) -> Imported:
+    """The rows of a workbook: the original's in any of its layouts, or ours. Raises
+    WorkbookError."""
+    book = load(path)
+    written = ours.sheet_of(book)
+    if written is not None:
+        return _ours(book, written)
+    reports = Reports()
+    for sheet in book.sheets:
+        if sheet.beyond:
+            reports.say(sheet.beyond, "and what is below was left out: no table is that long")
+    tables = [one for sheet in book.sheets for one in _tables(sheet, reports)]
+    if not tables:
+        names = ", ".join(sheet.name for sheet in book.sheets[:10])
+        raise WorkbookError(
+            f"{path}: has no table of results: none of its sheets ({names}) has headings such as "
+            "M N K Time (msec)"
+        )
+    return _imported(book, tables, reports)
+
+
+@dataclass(frozen=True)
+class _Read:
+    """A table with its figures, row by row."""
+
+    section: Section
+    top: tuple[str, ...]  # titles of the sheet's first table
+    lines: tuple[Sequence[Figure], ...]
+
+    @property
+    def training(self) -> bool:
+        return any(phase_of(one).startswith("bwd") for line in self.lines for one in line)
+
+
+def _tables(sheet: Sheet, reports: Reports) -> Iterator[_Read]:
+    parts: Split = split(sheet)
+    for section in parts.sections:
+        top = parts.sections[0].titles
+        yield _Read(section, top, tuple(figures(section, reports)))
+    for cell in parts.stray if parts.sections else ():
+        reports.say(cell.place, f"holds {cell.text!r}, which belongs to no table; it was left out")
+
+
+def _imported(book: Book, tables: Sequence[_Read], reports: Reports) -> Imported:
+    every = [one for table in tables for line in table.lines for one in line]
+    if len(every) > _MOST_ROWS:
+        raise WorkbookError(f"{book.path}: has more than {_MOST_ROWS} times; no workbook has")
+    known = Known(every)
+    specs = _specs(book)
+    device = known.processor or _device(specs) or one_line(book.path.stem)
+    rows: list[Json] = []
+    sets = _sets(tables)
+    for table in tables:
+        places = Table(table.section.op, sets[table.section.sheet])
+        rows += _rows(book, table, places, known, device, reports)
+    if not rows:
+        raise WorkbookError(f"{book.path}: its tables hold no time to be read{_first(reports)}")
+    for position, one in enumerate(map(with_rates, rows)):
+        one["position"] = position
+        schema.check_row(one)
+    doubts = [one["regime"]["published"]["doubt"] for one in rows]
+    context = _context(book, rows, specs, device, reports)
+    schema.check_context(context)
+    return Imported(
+        context,
+        tuple(rows),
+        tuple(reports.lines),
+        max(0, reports.count - len(reports.lines)),
+        known.workbook,
+        sum(doubt is not None for doubt in doubts),
+    )
+
+
+def _first(reports: Reports) -> str:
+    return f"; {reports.lines[0]}" if reports.lines else ""
+
+
+def _sets(tables: Sequence[_Read]) -> dict[str, str | None]:
+    """The set of each sheet, by its name."""
+    found: dict[str, str | None] = {}
+    for sheet in dict.fromkeys(table.section.sheet for table in tables):
+        its = [table for table in tables if table.section.sheet == sheet]
+        problems = [(table.section.op, line[0].dimensions) for table in its for line in table.lines]
+        found[sheet] = set_of(problems, any(table.training for table in its))
+    return found
+
+
+def _rows(
+    book: Book, table: _Read, places: Table, known: Known, device: str, reports: Reports
+) -> Iterator[Json]:
+    precisions = Precisions(table.section, table.top, reports)
+    training = places.set == "training" or table.training
+    for line in table.lines:
+        place = places.place(line[0].dimensions)
+        for figure in line:
+            published_row = known.row(figure)
+            if published_row is not None:
+                yield _as_published(figure, published_row, reports)
+                continue
+            precision = precisions.of(figure)
+            if precision is None:
+                reports.say(figure.place, "nothing says in which precision; it was left out")
+                continue
+            try:
+                made = _row(book, figure, line, place, precision, training, device)
+            except _core.InvalidProblem as error:
+                reports.say(figure.place, f"{one_line(str(error))}; it was left out")
+                continue
+            if doubt := made["regime"]["published"]["doubt"]:
+                reports.say(figure.place, f"inconsistent: {doubt}")
+            yield made
+
+
+def _row(
+    book: Book,
+    figure: Figure,
+    line: Sequence[Figure],
+    place: Place,
+    precision: str,
+    training: bool,
+    device: str,
+) -> Json:
+    values = attributes(figure, precision, training)
+    parsed = problem(figure, values)
+    judged = judge(figure, line, place, parsed.flops if parsed else None)
+    said = figure.texts.get("precision", precision)
+    facts = published(figure, one_line(book.path.name), place, judged, said)
+    made = row(figure, values, parsed, device, facts)
+    made["application"] = made["application"] or place.application
+    return made
+
+
+def _as_published(figure: Figure, known: Mapping[str, Any], reports: Reports) -> Json:
+    """The published row, with the time that stands in this file."""
+    then = known["statistics"]["mean_ns"]
+    facts = dict(known["regime"]["published"])
+    if figure.time_ns != then:
+        note = f"{figure.time_ns / 1e6:g} ms here, {then / 1e6:g} ms as published"
+        facts |= {"note": note, "doubt": facts["doubt"] or note}
+    if facts["doubt"]:
+        reports.say(figure.place, f"inconsistent: {facts['doubt']}")
+    regime = {**known["regime"], "published": facts}
+    return {**known, "regime": regime, "statistics": {"mean_ns": figure.time_ns}}
+
+
+# ---- the context ------------------------------------------------------------------------------
+
+
+def _specs(book: Book) -> dict[str, str]:
+    """Keys and values of the sheets that are called so."""
+    found: dict[str, str] = {}
+    for sheet in book.sheets:
+        if "spec" not in sheet.name.lower():
+            continue
+        for cells in sheet.rows.values():
+            texts = [cell.text for cell in cells.values() if not cell.blank]
+            if len(texts) >= 2:
+                found.setdefault(texts[0], texts[1])
+    return found
+
+
+def _device(specs: Mapping[str, str]) -> str | None:
+    by_key = {key.strip().lower(): value for key, value in specs.items()}
+    return next((by_key[key] for key in _DEVICES if by_key.get(key, "").strip(" -")), None)
+
+
+def _context(
+    book: Book, rows: Sequence[Json], specs: Mapping[str, str], device: str, reports: Reports
+) -> Json:
+    sets = Counter(one["regime"]["published"]["set"] for one in rows)
+    return {
+        "type": "context",
+        "schema": schema.VERSION,
+        "command": None,
+        "started": None,
+        "set": next(iter(sets)) if len(sets) == 1 else None,
+        "rows": len(rows),
+        "version": "published",
+        "backend": None,
+        "device": {"index": None, "name": device},
+        "options": {},
+        "footnotes": [_FOOTNOTE],
+        "specs": dict(specs),
+        "workbook": one_line(book.path.name),
+        "warnings": [*book.remarks, *reports.lines],
+    }
+
+
+def _ours(book: Book, sheet: Sheet) -> Imported:
+    reports = Reports()
+    context, rows = ours.rows_of(book, sheet, reports)
+    if not rows:
+        raise WorkbookError(f"{book.path}: {sheet.name} holds no row that can be read"
+                            f"{_first(reports)}")  # fmt: skip
+    context["warnings"] = [*(context.get("warnings") or ()), *reports.lines]
+    schema.check_context(context)
+    more = max(0, reports.count - len(reports.lines))
+    return Imported(context, tuple(rows), tuple(reports.lines), more, None, 0)

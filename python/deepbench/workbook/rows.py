@@ -1,0 +1,103 @@
+"""A figure of a workbook as a row of a result file: its regime is `published`, its time a mean."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from deepbench import _core
+from deepbench.workbook.checking import Judgement
+from deepbench.workbook.figures import Figure, Value, phase_of
+from deepbench.workbook.places import Place
+
+Json = dict[str, Any]
+
+_WITHOUT_PROBLEM = ("total", "dense")  # phases: sums over others, and the product beside
+
+
+def attributes(figure: Figure, precision: str, training: bool) -> dict[str, Value]:
+    """The problem as it is printed."""
+    found = {**figure.dimensions, "precision": precision}
+    if figure.op in ("conv", "rnn"):
+        found["phase"] = phase_of(figure)
+    if figure.op == "rnn":
+        found["mode"] = "training" if training else "inference"
+    return found
+
+
+def problem(figure: Figure, values: Mapping[str, Value]) -> _core.Problem | None:
+    """None for what no problem of ours describes. Raises InvalidProblem for what makes no sense."""
+    if figure.op == "all_reduce" or phase_of(figure) in _WITHOUT_PROBLEM:
+        return None
+    words = [f"{name}={value}" for name, value in values.items()]
+    return _core.Problem.parse(" ".join([figure.op, *words]))
+
+
+def row(
+    figure: Figure,
+    values: Mapping[str, Value],
+    parsed: _core.Problem | None,
+    device: str,
+    regime: Json,
+) -> Json:
+    """The row without its position."""
+    return {
+        "type": "row",
+        "position": 0,
+        "problem": None if parsed is None else str(parsed),
+        "op": figure.op,
+        "attributes": dict(values) if parsed is None else parsed.attributes,
+        "application": figure.texts.get("application"),
+        "device": {"index": None, "name": device},
+        "status": "ok",
+        "reason": None,
+        "regime": {"cache": "hot", "timer": "host clock", "published": regime},
+        "statistics": {"mean_ns": figure.time_ns},
+        "work": None if parsed is None else {"flops": parsed.flops, "bytes": parsed.bytes},
+    }
+
+
+def with_rates(row: Json) -> Json:
+    """The row with rates by our formulas, unless its time is in doubt."""
+    work, time_ns = row["work"], row["statistics"]["mean_ns"]
+    if work and row["regime"]["published"]["doubt"] is None:
+        row["rates"] = {
+            "tflops": work["flops"] / time_ns / 1e3 or None,
+            "gbps": work["bytes"] / time_ns,
+        }
+    return row
+
+
+def published(figure: Figure, workbook: str, place: Place, judged: Judgement, said: str) -> Json:
+    """Where the figure stands, what stood there, and what is to be thought of it. `said` is the
+    precision in the workbook's words."""
+    facts: Json = {
+        "workbook": workbook,
+        "sheet": figure.sheet,
+        "row": figure.row,
+        "set": place.set,
+        "index": place.index,
+        "phase": phase_of(figure),
+        "status": judged.status,
+        "note": judged.note,
+        "doubt": judged.doubt,
+        "precision": said,
+    }
+    if figure.tflops is not None:
+        facts["tflops"] = figure.tflops
+    kept = ("bandwidth_gbs", "stddev_ms", "speedup")
+    facts |= {name: figure.numbers[name] for name in kept if name in figure.numbers}
+    if figure.padded is not None:
+        facts["padded"] = figure.padded
+    if "algorithm" in figure.texts and phase_of(figure) not in ("bwd_data", "bwd_filter", "total"):
+        facts["algorithm"] = figure.texts["algorithm"]
+    if figure.op == "sparse_gemm":
+        dense = phase_of(figure) == "dense"
+        facts |= {"phase": "fwd", "algorithm": "dense baseline" if dense else "sparse (CSR)"}
+    if place.meant:
+        facts["meant"] = {name: _whole(value) for name, value in place.meant.items()}
+    return facts
+
+
+def _whole(value: Value) -> Value:
+    return int(value) if isinstance(value, float) and value.is_integer() else value

@@ -1,0 +1,130 @@
+"""The tables of a sheet: where each begins, what its columns hold, which rows are its own.
+
+A table begins with the row that names all dimensions of an operation and ends where the next one
+begins. Numbers that belong to no table are told, so that nothing is left out in silence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from deepbench.workbook.cells import Cell, Sheet
+from deepbench.workbook.headings import OPTIONAL, Meaning, meaning, op_of
+
+Columns = Mapping[int, Meaning]
+
+
+@dataclass(frozen=True)
+class Line:
+    """A row of a table."""
+
+    number: int
+    cells: Mapping[int, Cell]
+
+
+@dataclass(frozen=True)
+class Section:
+    """A table of one operation."""
+
+    sheet: str
+    op: str
+    row: int  # of its headings
+    columns: Columns
+    titles: tuple[str, ...]  # texts between the table before and this one
+    lines: tuple[Line, ...]
+
+    def of_kind(self, kind: str) -> dict[str, int]:
+        """Columns of a kind by name; the first of a name counts."""
+        found: dict[str, int] = {}
+        for column, what in self.columns.items():
+            if what.kind == kind:
+                found.setdefault(what.name, column)
+        return found
+
+    @property
+    def dimensions(self) -> dict[str, int]:
+        return self.of_kind("dimension")
+
+
+@dataclass
+class _Open:
+    """A table that is being read."""
+
+    op: str
+    row: int
+    columns: Columns
+    titles: tuple[str, ...]
+    lines: list[Line] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Split:
+    """A sheet as tables."""
+
+    sections: tuple[Section, ...]
+    stray: tuple[Cell, ...]  # numbers outside of any table
+
+
+def split(sheet: Sheet) -> Split:
+    """The tables of a sheet, and what is in none."""
+    opened: list[_Open] = []
+    stray: list[Cell] = []
+    titles: list[str] = []
+    above: Mapping[int, Cell] = {}
+    for number, cells in sheet.rows.items():
+        op = op_of([cell.text for cell in cells.values() if isinstance(cell.value, str)])
+        if op is not None:
+            columns = _columns(op, cells, above)
+            opened.append(_Open(op, number, columns, tuple(titles)))
+            titles = []
+        elif opened and _is_line(opened[-1], cells):
+            opened[-1].lines.append(Line(number, cells))
+            stray += _outside(opened[-1].columns, cells)
+            titles = []
+        else:
+            titles += [cell.text for cell in cells.values() if isinstance(cell.value, str)]
+            stray += [cell for cell in cells.values() if cell.numeric or cell.uncomputed]
+        above = cells
+    return Split(tuple(_closed(sheet.name, one) for one in opened), tuple(stray))
+
+
+def _closed(sheet: str, table: _Open) -> Section:
+    return Section(sheet, table.op, table.row, table.columns, table.titles, tuple(table.lines))
+
+
+def _is_line(table: _Open, cells: Mapping[int, Cell]) -> bool:
+    """Whether a row has any of the dimensions as a number: then it is meant as a problem."""
+    return any(
+        (cell.numeric or cell.uncomputed)
+        for column, cell in cells.items()
+        if (what := table.columns.get(column)) and what.kind == "dimension"
+        and what.name not in OPTIONAL
+    )  # fmt: skip
+
+
+def _outside(columns: Columns, cells: Mapping[int, Cell]) -> Iterator[Cell]:
+    """Numbers in a table's row under no heading that is known."""
+    for column, cell in cells.items():
+        if column not in columns and (cell.numeric or cell.uncomputed):
+            yield cell
+
+
+def _columns(op: str, cells: Mapping[int, Cell], above: Mapping[int, Cell]) -> Columns:
+    found: dict[int, Meaning] = {}
+    taken: set[str] = set()
+    for column, cell in cells.items():
+        what = meaning(op, cell.text, _over(column, above)) if isinstance(cell.value, str) else None
+        if what is None or (what.kind == "dimension" and what.name in taken):
+            continue
+        if what.kind == "dimension":
+            taken.add(what.name)
+        found[column] = what
+    return found
+
+
+def _over(column: int, above: Mapping[int, Cell]) -> str:
+    """The heading over a column: that of merged cells stands in the first of them."""
+    columns: Sequence[int] = [place for place in above if place <= column]
+    cell = above[max(columns)] if columns else None
+    return cell.text if cell and isinstance(cell.value, str) else ""

@@ -1,0 +1,172 @@
+"""A result file as a workbook: Specs, a sheet of results for each precision as the original had
+them, and the rows with all that is told of them."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from deepbench.refusal import one_line
+from deepbench.report.fields import get
+from deepbench.results import ResultFile, ResultWriter
+from deepbench.workbook import ours
+from deepbench.workbook.errors import WorkbookError, libraries_wanted
+from deepbench.workbook.layout import FIRST, Content, Formula, Phases, cells, columns, family
+
+Row = Mapping[str, Any]
+
+MOST_ROWS = 15_000  # so that what is written can be read
+_LONGEST = 32_000  # letters of a cell; the format has 32,767
+_STARTS_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_PRECISIONS = {"float": "FP32", "half": "FP16", "bfloat16": "BF16", "tf32": "TF32", "int8": "INT8",
+               "fp8_e4m3": "FP8 E4M3", "fp8_e5m2": "FP8 E5M2"}  # fmt: skip
+_WIDTH = 14
+_CREATED = "2000-01-01T00:00:00"  # so that the same rows give the same bytes
+
+
+def write_workbook(result: ResultFile, path: Path, overwrite: bool = False) -> None:
+    """Writes the workbook. Raises Refusal."""
+    if len(result.rows) > MOST_ROWS:
+        raise WorkbookError(
+            f"{result.path}: has more than {MOST_ROWS} rows; no workbook is written"
+        )
+    if path.exists() and result.path.exists() and path.samefile(result.path):
+        raise WorkbookError(f"{path}: is the file that is read; name another one")
+    writer = ResultWriter.new(path, overwrite=overwrite)
+    try:
+        writer.write_bytes(_content(result))
+    finally:
+        writer.close()
+
+
+def _content(result: ResultFile) -> bytes:
+    import numpy
+
+    with libraries_wanted():
+        import xlsxwriter
+    buffer = io.BytesIO()
+    book = xlsxwriter.Workbook(buffer, {"in_memory": True, "strings_to_formulas": False,
+                                        "strings_to_urls": False})  # fmt: skip
+    writer = _Book(book)
+    rows = sorted(result.rows, key=lambda row: int(row["position"]))
+    writer.specs(result.context)
+    for name, chosen in _by_precision(rows).items():
+        writer.results(name, chosen, result.context)
+    writer.rows(rows)
+    book.set_properties({"created": numpy.datetime64(_CREATED).item()})
+    book.close()
+    return buffer.getvalue()
+
+
+def _by_precision(rows: Iterable[Row]) -> dict[str, list[Row]]:
+    """Rows by the name of their sheet."""
+    found: dict[str, list[Row]] = {}
+    for row in rows:
+        precision = (row.get("attributes") or {}).get("precision")
+        name = "Results" if precision is None else "Results - Other"
+        if str(precision) in _PRECISIONS:
+            name = f"Results - {_PRECISIONS[str(precision)]}"
+        found.setdefault(name, []).append(row)
+    return found
+
+
+class _Book:
+    """A workbook that is being written. Texts of a result file are a stranger's: they become
+    texts, never formulas, links or names of sheets."""
+
+    def __init__(self, book: Any) -> None:
+        self._book = book
+        self._bold = book.add_format({"bold": True})
+        self._heading = book.add_format({"bold": True, "bottom": 1, "text_wrap": True})
+        self._quoted = book.add_format({"quote_prefix": True})
+        self._number = book.add_format({"num_format": "0.000"})
+        self._time = book.add_format({"num_format": "0.0000"})
+
+    def specs(self, context: Row) -> None:
+        sheet = self._book.add_worksheet(ours.SPECS)
+        sheet.set_column(0, 0, 28)
+        sheet.set_column(1, 1, 60)
+        for line, (key, value) in enumerate(ours.specs(context)):
+            self._put(sheet, line, 0, key)
+            self._put(sheet, line, 1, value)
+
+    def results(self, name: str, rows: Sequence[Row], context: Row) -> None:
+        sheet = self._book.add_worksheet(name)
+        sheet.set_column(FIRST - 1, 40, _WIDTH)
+        sheet.set_column(1, 1, 24)
+        device = (context.get("device") or {}).get("name") or "an unnamed device"
+        sheet.write_string(0, 1, one_line(f"Results: {device}")[:_LONGEST], self._bold)
+        precision = (rows[0].get("attributes") or {}).get("precision")
+        if precision is not None:
+            sheet.write_string(1, 1, one_line(f"Precision: {precision}")[:_LONGEST])
+        line = 2
+        for op in dict.fromkeys(str(row.get("op") or "unknown") for row in rows):
+            chosen = [row for row in rows if str(row.get("op") or "unknown") == op]
+            line = self._table(sheet, line, op, chosen) + 2
+
+    def _table(self, sheet: Any, line: int, op: str, rows: Sequence[Row]) -> int:
+        """Writes a table from a line on, and returns the line after it."""
+        lines = _lines(rows)
+        shape = family(op, rows[0].get("attributes") or {})
+        found = columns(op, shape, lines)
+        sheet.write_string(line, 1, one_line(shape.title)[:_LONGEST], self._bold)
+        for i, column in enumerate(found):
+            title = one_line(column.title)[:_LONGEST]
+            sheet.write_string(line, FIRST - 1 + i, title, self._heading)
+        for number, phases in enumerate(lines, start=line + 1):
+            places = cells(found, number + 1)
+            for i, column in enumerate(found):
+                content = column.content(phases, places)
+                self._put(sheet, number, FIRST - 1 + i, content, "msec" in column.title)
+        return line + 1 + len(lines)
+
+    def rows(self, rows: Sequence[Row]) -> None:
+        """Every row, with the columns that any row has."""
+        sheet = self._book.add_worksheet(ours.SHEET)
+        sheet.freeze_panes(1, 0)
+        used = [
+            column
+            for column in ours.COLUMNS
+            if column.always or any(get(row, column.path) is not None for row in rows)
+        ]
+        for i, column in enumerate(used):
+            sheet.write_string(0, i, column.title, self._heading)
+        for line, row in enumerate(rows, start=1):
+            for i, column in enumerate(used):
+                value = get(row, column.path)
+                if column.kind == "words" and value is not None:
+                    value = " ".join(f"{name}={item}" for name, item in value.items())
+                self._put(sheet, line, i, value)
+
+    def _put(
+        self, sheet: Any, line: int, column: int, content: Content, time: bool = False
+    ) -> None:
+        if content is None:
+            return
+        if isinstance(content, Formula):
+            sheet.write_formula(line, column, content.text, self._number, content.value)
+        elif isinstance(content, str):
+            text = one_line(content)[:_LONGEST]
+            risky = content.startswith(_STARTS_FORMULA) or text.startswith(_STARTS_FORMULA)
+            sheet.write_string(line, column, text, self._quoted if risky else None)
+        elif isinstance(content, (int, float)):
+            sheet.write_number(line, column, content, self._time if time else None)
+
+
+def _lines(rows: Sequence[Row]) -> Sequence[Phases]:
+    """The phases of a problem, which follow one another somewhere, on one line each."""
+    lines: list[dict[str, Row]] = []
+    opened: dict[object, dict[str, Row]] = {}
+    for row in rows:
+        attributes = dict(row.get("attributes") or {})
+        phase = str(attributes.pop("phase", ""))
+        key = (str(sorted(attributes.items())), row.get("application"), get(row, "regime.cache"),
+               get(row, "regime.cold"), get(row, "regime.power"), row.get("library"))  # fmt: skip
+        line = opened.get(key)
+        if line is None or phase in line:
+            line = opened[key] = {}
+            lines.append(line)
+        line[phase] = row
+    return lines

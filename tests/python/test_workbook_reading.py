@@ -1,0 +1,287 @@
+"""`import`: the original's workbooks in all their layouts, made again from what was published, and
+workbooks that others might make after them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+import pytest
+
+import original_workbooks as originals
+from deepbench.cli import main
+from deepbench.results import read
+from deepbench.workbook import Imported, WorkbookError, cells, known, read_workbook, reading
+from deepbench.workbook.cells import Book
+
+Key = tuple[Any, ...]
+Cells = Sequence[Sequence[Any]]
+
+# Known against single figures, by no rule that a reader could apply: 12 times that do not grow
+# with the batch, and one recurrent layer; beside them 16 rows of one device.
+BY_HAND = ("does not scale", "suspect", "swaps n and c")
+GEMM = ["M", "N", "K", "A Transpose", "B Transpose", None, "Time (msec)", "TERAFLOPS"]
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    status = main(list(arguments))
+    said = capsys.readouterr()
+    return status, said.out, said.err
+
+
+def facts(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = row["regime"]["published"]
+    return found
+
+
+def key(row: Mapping[str, Any]) -> Key:
+    its = facts(row)
+    phase = {"bwd_params": "bwd_weights"}.get(its["phase"], its["phase"])
+    return (row["op"], its["sheet"], its["row"], its.get("algorithm") == "dense baseline",
+            None if row["op"] == "all_reduce" else phase)  # fmt: skip
+
+
+def by_key(rows: Iterable[Mapping[str, Any]]) -> dict[Key, Mapping[str, Any]]:
+    return {key(row): row for row in rows}
+
+
+def book(path: Path, *sheets: Cells, names: Sequence[str] = ("Results - FP32",)) -> Path:
+    """A workbook of these cells, from A1 on."""
+    made = openpyxl.Workbook()
+    made.remove(made.active)
+    for name, rows in zip(names, sheets, strict=True):
+        sheet = made.create_sheet(name)
+        for row in rows:
+            sheet.append(row)
+    made.save(path)
+    return path
+
+
+def gemm(*lines: Sequence[Any], heading: Sequence[Any] = GEMM) -> Cells:
+    return [["Precision: float"], [], heading, *lines]
+
+
+def said(imported: Imported) -> str:
+    return "\n".join(imported.reports)
+
+
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Book]:
+    """The cells of all of the original's workbooks, read from files once."""
+    found = {}
+    for name in originals.figures():
+        path = tmp_path_factory.mktemp("books") / "book.xlsx"
+        originals.write(name, path)
+        found[name] = cells.load(path)
+    return found
+
+
+# ---- the original's ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", originals.figures())
+def test_the_originals_are_recognised(
+    loaded: Mapping[str, Book], monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Every figure, as it is in the package: problem, time, source, status, what is against it."""
+    monkeypatch.setattr(reading, "load", lambda path: loaded[name])
+    imported = read_workbook(Path(name))
+    published = originals.figures()[name]
+    assert imported.recognised == name
+    assert len(imported.rows) == len(published)
+    found = by_key(imported.rows)
+    for row in published:
+        got = {**found[key(row)], "position": row["position"]}
+        got.pop("rates", None)
+        assert got == row
+    assert imported.doubted == sum(bool(facts(row)["doubt"]) for row in published)
+    strays = [place for (file, _), (place, _) in originals.STRAY.items() if file in name]
+    assert len(imported.reports) == imported.doubted + len(strays)
+    assert all(f"!{place}: holds" in said(imported) for place in strays)
+    assert imported.context["specs"]
+
+
+def test_their_layouts_are_read_by_rule(
+    loaded: Mapping[str, Book], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Were they unknown, as another processor's are: the same problems, times, places in the sets,
+    precisions, and every mistake that follows from a rule."""
+    monkeypatch.setattr(known, "_FEWEST", 1 << 60)
+    by_hand = 0
+    for name, published in originals.figures().items():
+        monkeypatch.setattr(reading, "load", lambda path: loaded[path.as_posix()])
+        imported = read_workbook(Path(name))
+        assert imported.recognised is None
+        found = by_key(imported.rows)
+        assert len(found) == len(published)
+        for row in published:
+            got = found[key(row)]
+            for what in ("problem", "attributes", "statistics", "work"):
+                assert got[what] == row[what], (name, key(row))
+            its, theirs = facts(got), facts(row)
+            assert its.get("tflops") == pytest.approx(theirs.get("tflops"))
+            for what in ("set", "status", "meant"):
+                assert its.get(what) == theirs.get(what), (name, key(row))
+            if theirs["doubt"] and any(words in theirs["doubt"] for words in BY_HAND):
+                by_hand += 1
+            else:
+                assert bool(its["doubt"]) == bool(theirs["doubt"]), (name, key(row))
+    assert by_hand == 12 + 1 + 16
+
+
+def test_what_was_changed_in_an_original_is_told(tmp_path: Path) -> None:
+    name = "results/inference/device/DeepBench_iPhone_7.xlsx"
+    path = tmp_path / "book.xlsx"
+    originals.write(name, path)
+    changed = openpyxl.load_workbook(path)
+    changed["Kernels"]["I4"] = 123.0
+    changed.save(path)  # and with it lost the values of its formulas
+    imported = read_workbook(path)
+    assert imported.recognised == name
+    first = next(row for row in imported.rows if facts(row)["row"] == 4)
+    assert first["statistics"]["mean_ns"] == 123e6
+    assert "123 ms here" in facts(first)["doubt"]
+    assert "Kernels!J5: is a formula that was saved without its value" in said(imported)
+
+
+def test_a_processor_of_others_is_no_original(tmp_path: Path) -> None:
+    path = tmp_path / "mine.xlsx"
+    originals.write("results/train/DeepBench_NV_V100.xlsx", path, scale=0.5)
+    imported = read_workbook(path)
+    assert imported.recognised is None
+    assert len(imported.rows) == 1476
+    assert imported.context["device"]["name"] == "NVIDIA V100"
+
+
+def test_show_and_compare_take_what_was_imported(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = "results/inference/DeepBench_NV_T4.xlsx"
+    path, mine = tmp_path / "t4.xlsx", tmp_path / "mine.jsonl"
+    originals.write(name, path)
+    status, out, err = run(capsys, "import", str(path), "-o", str(mine))
+    assert (status, out) == (0, "")
+    assert "NVIDIA T4: 182 rows, 6 of them inconsistent, the original's results/inference/" in err
+    assert read(mine).rows
+    status, out, _ = run(capsys, "show", str(mine))
+    assert status == 0
+    assert "999.00" in out
+    assert "inconsistent: DIMS_1530" in out
+    status, out, _ = run(capsys, "show", str(mine), "--format", "legacy")
+    assert status == 0
+    assert " 999" in out
+    status, out, _ = run(capsys, "compare", "NVIDIA T4", str(mine))
+    assert status == 0
+    assert "182 rows compared: 176 published, 6 inconsistent" in out
+
+
+# ---- those of others -----------------------------------------------------------------------------
+
+
+def test_units_and_words_of_headings(tmp_path: Path) -> None:
+    lines = [
+        ["m", "n", "k", "a_t", "b_t", "time (usec)", "GFLOPS"], [64, 32, 16, 1, 0, 5, 13.1072],
+        [], ["W", "H", "C", "N", "K", "R", "S", "Pad W", "Pad H", "Stride W", "Stride H",
+             "Forward", None, "Backward Filter", None],
+    ]  # fmt: skip
+    imported = read_workbook(book(tmp_path / "a.xlsx", [*lines]))
+    [row] = imported.rows
+    assert row["problem"].startswith("gemm m=64 n=32 k=16 trans_a=t trans_b=n precision=float")
+    assert row["statistics"] == {"mean_ns": 5000.0}
+    assert facts(row)["tflops"] == pytest.approx(0.0131072)
+    assert facts(row)["status"] == "ok"
+    assert "no times" in said(imported)
+
+
+def test_phases_over_units(tmp_path: Path) -> None:
+    """Two lines of headings: which phase above, which figure below."""
+    dimensions = ["W", "H", "C", "N", "K", "R", "S", "pad_w", "pad_h", "stride_w", "stride_h"]
+    above = [*([None] * 11), "Forward", None, "Backward inputs", None]
+    heading = [*dimensions, "Time (ms)", "TFLOPS", "Time (ms)", "TFLOPS"]
+    line = [7, 7, 512, 16, 512, 3, 3, 1, 1, 1, 1, 0.5, None, 0.75, None]
+    imported = read_workbook(book(tmp_path / "a.xlsx", [above, heading, line]))
+    assert {row["attributes"]["phase"]: row["statistics"]["mean_ns"] for row in imported.rows} == {
+        "fwd": 0.5e6, "bwd_data": 0.75e6,
+    }  # fmt: skip
+
+
+def test_a_precision_that_is_nowhere_said(tmp_path: Path) -> None:
+    lines = [GEMM, [64, 64, 64, "N", "N", None, 1.0]]
+    with pytest.raises(WorkbookError, match="G2: nothing says in which precision"):
+        read_workbook(book(tmp_path / "a.xlsx", lines, names=["Results"]))
+
+
+@pytest.mark.parametrize(("said_above", "sheet", "found"), [
+    ("Precision: 8 bit multiply, 32 bit accumulate", "Results", "int8"),
+    ("", "Results - BF16", "bfloat16"), ("Half precision", "Sheet1", "half"),
+    ("Float", "Results - FP16", "half"),
+])  # fmt: skip
+def test_precisions(tmp_path: Path, said_above: str, sheet: str, found: str) -> None:
+    lines = [[said_above], GEMM, [64, 64, 64, "N", "N", None, 1.0]]
+    imported = read_workbook(book(tmp_path / "a.xlsx", lines, names=[sheet]))
+    assert imported.rows[0]["attributes"]["precision"] == found
+    contradicts = bool(said_above) and sheet == "Results - FP16"
+    assert ("the title of the table says float" in said(imported)) == contradicts
+
+
+# ---- cells that cannot be read -------------------------------------------------------------------
+
+WRONG: Sequence[tuple[Any, str]] = [
+    (-1.0, "holds -1, which is no time"), (0, "holds 0, which is no time"),
+    ("fast", "holds 'fast', which is no number"), (True, "holds 'True', which is no number"),
+    ("#DIV/0!", "holds '#DIV/0!', which is no number"), (1e12, "which is no time"),
+    ("NaN", "holds 'NaN', which is no number"), ("1e400", "out of range"),
+    ("=1+1", "is a formula that was saved without its value"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("content", "what"), WRONG)
+def test_a_time_that_is_none(tmp_path: Path, content: object, what: str) -> None:
+    good = [64, 64, 64, "N", "T", None, 1.0]
+    lines = gemm(good, [32, 64, 64, "N", "N", None, content])
+    imported = read_workbook(book(tmp_path / "a.xlsx", lines))
+    assert [row["attributes"]["m"] for row in imported.rows] == [64]
+    assert "Results - FP32!G5: " in said(imported)
+    assert what in said(imported)
+
+
+@pytest.mark.parametrize(("line", "what"), [
+    ([64.5, 64, 64, "N", "N", None, 1.0], "A5: holds 64.5, which is no dimension"),
+    ([-64, 64, 64, "N", "N", None, 1.0], "A5: holds -64, which is no dimension"),
+    ([0, 64, 64, "N", "N", None, 1.0], "G5: m=0"),
+    ([2**53, 64, 64, "N", "N", None, 1.0], "A5: holds 9007199254740992"),
+    (["many", 64, 64, "N", "N", None, 1.0], "A5: holds 'many', which is no number"),
+    ([64, 64, None, "N", "N", None, 1.0], "5: has no k; the row was left out"),
+    ([64, 64, 64, "X", "N", None, 1.0], "D5: holds 'X', not one of N or T"),
+])  # fmt: skip
+def test_a_problem_that_is_none(tmp_path: Path, line: Sequence[Any], what: str) -> None:
+    good = [64, 64, 64, "N", "T", None, 1.0]
+    imported = read_workbook(book(tmp_path / "a.xlsx", gemm(good, line)))
+    assert len(imported.rows) == 1
+    assert what in said(imported)
+
+
+def test_rates_that_do_not_follow(tmp_path: Path) -> None:
+    lines = gemm([64, 64, 64, "N", "T", None, 1.0, 0.5], [64, 64, 64, "N", "N", None, 1.0, -2])
+    imported = read_workbook(book(tmp_path / "a.xlsx", lines))
+    assert facts(imported.rows[0])["status"] == "MISMATCH_RATE"
+    assert "rates" not in imported.rows[0]
+    assert "G4: inconsistent: MISMATCH_RATE" in said(imported)
+    assert "H5: holds -2, which is no rate; the rate was left out" in said(imported)
+    assert imported.rows[1]["rates"]["tflops"] == pytest.approx(2 * 64**3 / 1e6 / 1e3)
+
+
+def test_every_report_is_in_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = gemm([64, 64, 64, "N", "N", None, 1.0], *[[1, 2, 3, "?", "N", None, 1.0]] * 30)
+    path, mine = book(tmp_path / "a.xlsx", lines), tmp_path / "mine.jsonl"
+    status, _, err = run(capsys, "import", str(path), "-o", str(mine))
+    assert status == 0
+    assert err.count("holds '?'") == 20
+    assert "10 more, which are in the file too; --all says them" in err
+    context = json.loads(mine.read_text().splitlines()[0])
+    assert len(context["warnings"]) == 30
+    _, _, err = run(capsys, "import", str(path), "-o", str(mine), "--overwrite", "--all")
+    assert err.count("holds '?'") == 30
