@@ -14,7 +14,7 @@ import pytest
 import original_workbooks as originals
 from deepbench.cli import main
 from deepbench.results import read
-from deepbench.workbook import Imported, WorkbookError, cells, known, read_workbook, reading
+from deepbench.workbook import Imported, WorkbookError, contents, known, read_workbook, reading
 from deepbench.workbook.cells import Book
 
 Key = tuple[Any, ...]
@@ -75,7 +75,7 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Book]:
     for name in originals.figures():
         path = tmp_path_factory.mktemp("books") / "book.xlsx"
         originals.write(name, path)
-        found[name] = cells.load(path)
+        found[name] = contents.load(path)
     return found
 
 

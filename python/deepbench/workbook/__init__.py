@@ -1,5 +1,5 @@
 """Workbooks: a result file as an .xlsx with the original's sheets and columns, and the original's
-published workbooks (and our own) as result files. Needs the extra `xlsx`."""
+published workbooks (and our own) as result files. Writing needs the extra `xlsx`."""
 
 from __future__ import annotations
 

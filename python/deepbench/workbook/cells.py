@@ -1,26 +1,21 @@
-"""Sheets and cells of a workbook, as values: what a spreadsheet program computed when it was saved.
+"""Sheets and cells of a workbook, as values: what a spreadsheet program had computed on saving.
 
-No formula is computed here and no macro is looked at. openpyxl reads; this file says what a cell
-may hold, and calls cells by their sheet and place.
+No formula is computed here. This file says what a cell may hold, and calls cells by their sheet
+and place.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
 import re
-import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from deepbench.refusal import one_line
-from deepbench.workbook.errors import WorkbookError, libraries_wanted
-from deepbench.workbook.package import LAST_ROW, Package, checked
 
+LAST_ROW = 20_000  # of a sheet that is read; the original's have fewer than 400
 LAST_COLUMN = 100
-_MOST_SHEETS = 100
 _LONGEST = 300  # letters of a text that are kept
 _NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII)
 _LARGEST = 1e30
@@ -32,13 +27,20 @@ class CellError(ValueError):
     """What is wrong with a cell, to be said after its place."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Cell:
     """One cell. `value` None: it is blank, or a formula that was saved without its value."""
 
-    place: str  # 'Results FP32!N52'
-    value: object
+    sheet: str
+    row: int
+    column: int
+    value: Value
     formula: bool = False
+
+    @property
+    def place(self) -> str:
+        """'Results FP32!N52'."""
+        return f"{self.sheet}!{letters(self.column)}{self.row}"
 
     @property
     def uncomputed(self) -> bool:
@@ -64,7 +66,7 @@ class Sheet:
 
     name: str
     rows: Mapping[int, Mapping[int, Cell]]  # by row and column, both from 1; no blank cells
-    beyond: str | None  # the first cell that was left out because it lies too far below
+    beyond: str | None  # the first cell that was left out because it lies too far out
 
 
 @dataclass(frozen=True)
@@ -82,65 +84,6 @@ def cleaned(value: object) -> str:
         return "a number of many digits"
     text = one_line(str(value)[: 4 * _LONGEST])
     return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
-
-
-def load(path: Path) -> Book:
-    """The sheets of a workbook. Raises WorkbookError."""
-    package = checked(path)
-    with libraries_wanted():
-        import openpyxl
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # they quote the file
-            options = {"read_only": True, "keep_links": False, "keep_vba": False}
-            values = openpyxl.load_workbook(package.open(), data_only=True, **options)
-            formulas = openpyxl.load_workbook(package.open(), data_only=False, **options)
-            return _book(package, values.worksheets, formulas.worksheets)
-    except (WorkbookError, MemoryError, RecursionError):
-        raise
-    except Exception as error:  # whatever a library makes of a damaged file
-        raise WorkbookError(
-            f"{path}: is no workbook that can be read: {one_line(str(error))[:200]}; "
-            "save it anew as .xlsx and try again"
-        ) from None
-
-
-def _book(package: Package, values: Sequence[Any], formulas: Sequence[Any]) -> Book:
-    if len(values) > _MOST_SHEETS:
-        raise WorkbookError(f"{package.path}: has more than {_MOST_SHEETS} sheets")
-    sheets = tuple(_sheet(package, one, other) for one, other in zip(values, formulas, strict=True))
-    remarks = ("its macros were not looked at",) if package.macros else ()
-    return Book(package.path, sheets, remarks)
-
-
-def _sheet(package: Package, values: Any, formulas: Any) -> Sheet:
-    name = cleaned(values.title)
-    facts = package.parts.get(str(getattr(values, "_worksheet_path", "")))
-    if facts and facts.bad_cell:
-        place, text = facts.bad_cell
-        raise WorkbookError(f"{package.path}: {name}!{place}: holds {text!r}, which is no number")
-    rows: dict[int, dict[int, Cell]] = {}
-    for number, (found, written) in enumerate(_pairs(values, formulas), start=1):
-        cells = dict(_cells(name, number, found, written))
-        if cells:
-            rows[number] = cells
-    return Sheet(name, rows, f"{name}!{facts.beyond}" if facts and facts.beyond else None)
-
-
-def _pairs(values: Any, formulas: Any) -> Iterator[tuple[Sequence[Any], Sequence[Any]]]:
-    area = {"min_row": 1, "max_row": LAST_ROW, "min_col": 1, "max_col": LAST_COLUMN}
-    return zip(values.iter_rows(**area), formulas.iter_rows(**area), strict=True)
-
-
-def _cells(
-    sheet: str, row: int, found: Sequence[Any], written: Sequence[Any]
-) -> Iterator[tuple[int, Cell]]:
-    for column, (value, formula) in enumerate(
-        itertools.zip_longest((cell.value for cell in found), written), start=1
-    ):
-        is_formula = formula is not None and formula.data_type == "f"
-        if value is not None or is_formula:
-            yield column, Cell(f"{sheet}!{letters(column)}{row}", value, is_formula)
 
 
 def letters(column: int) -> str:

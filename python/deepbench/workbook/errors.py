@@ -14,11 +14,11 @@ class WorkbookError(Refusal):
 
 @contextmanager
 def libraries_wanted() -> Iterator[None]:
-    """Around the import of a library of the extra `xlsx`: its absence is a line with the cure."""
+    """Around the import of the extra `xlsx`: its absence is a line with the cure."""
     try:
         yield
     except ImportError as error:
         raise WorkbookError(
-            f"workbooks need the Python package {error.name or 'openpyxl'}, which is not there: "
-            "pip install 'deepbench[xlsx]', or openpyxl and XlsxWriter themselves"
+            f"writing workbooks takes the Python package {error.name or 'xlsxwriter'}, which is "
+            "not there; pip install 'deepbench[xlsx]', or XlsxWriter itself"
         ) from None

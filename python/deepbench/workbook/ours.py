@@ -108,7 +108,7 @@ def rows_of(book: Book, sheet: Sheet, reports: Reports) -> tuple[Json, list[Json
         else:
             reports.say(cell.place, f"is a column {cell.text!r} that is not ours; it was left out")
     if sheet.beyond:
-        reports.say(sheet.beyond, "and what is below was left out: no result file is that long")
+        reports.say(sheet.beyond, "and what lies beyond was left out: no result file is so large")
     rows: list[Json] = []
     seen: set[int] = set()
     for line, cells in sheet.rows.items():

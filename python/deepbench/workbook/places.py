@@ -27,19 +27,19 @@ class Table:
 
     def __init__(self, op: str, set: str | None) -> None:
         self.set = set
-        there = set is not None and (set, op) in suites.available()
-        self._entries = _entries(str(set), op) if there else ()
+        self._known = _known(set, op)
+        self._entries = self._known.entries
         self._next = 0
 
     def place(self, problem: Mapping[str, Value]) -> Place:
         """Of the next row."""
         wanted = _key(problem)
-        after = range(self._next, len(self._entries))
-        for index in (*after, *range(self._next)):
-            if _agrees(self._entries[index][0], wanted):
-                self._turn(index, problem)
-                return Place(self.set, index, self._entries[index][1])
-        return self._misprinted(problem, wanted)
+        found = self._known.of(wanted)
+        if not found:
+            return self._misprinted(problem, wanted)
+        index = next((one for one in found if one >= self._next), found[0])
+        self._turn(index, problem)
+        return Place(self.set, index, self._entries[index][1])
 
     def _turn(self, index: int, problem: Mapping[str, Value]) -> None:
         """The next row is the next problem's, or the same with more ranks."""
@@ -71,8 +71,7 @@ def set_of(problems: Sequence[tuple[str, Mapping[str, Value]]], training: bool) 
     for op, problem in problems:
         wanted = _key(problem)
         for name in suites.SETS:
-            known = _entries(name, op) if (name, op) in suites.available() else ()
-            counts[name] += any(_agrees(entry, wanted) for entry, _ in known)
+            counts[name] += bool(_known(name, op).of(wanted))
     best = max(counts, key=lambda name: counts[name])
     return best if counts[best] else None
 
@@ -84,13 +83,34 @@ def _distance(one: Value | None, other: Value) -> float:
     return abs(one - other) / max(abs(one), abs(other), 1.0)
 
 
+class _Known:
+    """The problems of a set's operation, with their applications."""
+
+    def __init__(self, entries: Sequence[tuple[dict[str, Value], str | None]]) -> None:
+        self.entries = entries
+        self._keys = {frozenset(entry) for entry, _ in entries}  # there is hardly more than one
+        self._places: dict[frozenset[tuple[str, Value]], list[int]] = {}
+        for index, (entry, _) in enumerate(entries):
+            self._places.setdefault(frozenset(entry.items()), []).append(index)
+
+    def of(self, wanted: Mapping[str, Value]) -> Sequence[int]:
+        """Where a problem stands; it may have dimensions that the set does not know."""
+        for keys in self._keys:
+            items = frozenset((key, value) for key, value in wanted.items() if key in keys)
+            if items in self._places:
+                return self._places[items]
+        return ()
+
+
 @cache
-def _entries(name: str, op: str) -> tuple[tuple[dict[str, Value], str | None], ...]:
+def _known(name: str | None, op: str) -> _Known:
+    there = (name, op) in suites.available()
     found = []
-    for entry in suites.builtin(name, op).entries:
+    entries = suites.builtin(str(name), op).entries if there else ()
+    for entry in entries:
         words = dict(word.split("=", 1) for word in entry.text.split()[1:] if "=" in word)
         found.append((_key(words), entry.application))
-    return tuple(found)
+    return _Known(found)
 
 
 def _key(problem: Mapping[str, Value]) -> dict[str, Value]:
@@ -102,7 +122,3 @@ def _number(value: Value) -> Value:
         return float(value)
     except ValueError:
         return value
-
-
-def _agrees(entry: Mapping[str, Value], wanted: Mapping[str, Value]) -> bool:
-    return all(wanted.get(key, value) == value for key, value in entry.items())

@@ -11,8 +11,9 @@ from typing import Any
 from deepbench import _core, schema
 from deepbench.refusal import one_line
 from deepbench.workbook import ours
-from deepbench.workbook.cells import Book, Sheet, load
+from deepbench.workbook.cells import Book, Sheet
 from deepbench.workbook.checking import judge
+from deepbench.workbook.contents import load
 from deepbench.workbook.errors import WorkbookError
 from deepbench.workbook.figures import Figure, Reports, figures, phase_of
 from deepbench.workbook.known import Known
@@ -23,7 +24,7 @@ from deepbench.workbook.sections import Section, Split, split
 
 Json = dict[str, Any]
 
-_MOST_ROWS = 200_000
+_MOST_ROWS = 50_000
 _FOOTNOTE = (
     "published: times of a workbook, measured by its maker's rules and not verified; rates are"
     " recomputed by our formulas; rows marked inconsistent count in no mean"
@@ -53,7 +54,7 @@ def read_workbook(path: Path) -> Imported:
     reports = Reports()
     for sheet in book.sheets:
         if sheet.beyond:
-            reports.say(sheet.beyond, "and what is below was left out: no table is that long")
+            reports.say(sheet.beyond, "and what lies beyond was left out: no table is so large")
     tables = [one for sheet in book.sheets for one in _tables(sheet, reports)]
     if not tables:
         names = ", ".join(sheet.name for sheet in book.sheets[:10])

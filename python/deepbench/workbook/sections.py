@@ -6,13 +6,16 @@ begins. Numbers that belong to no table are told, so that nothing is left out in
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from deepbench.workbook.cells import Cell, Sheet
 from deepbench.workbook.headings import OPTIONAL, Meaning, meaning, op_of
 
 Columns = Mapping[int, Meaning]
+
+_MOST_TITLES = 50  # texts before a table that may say what it is
 
 
 @dataclass(frozen=True)
@@ -84,6 +87,7 @@ def split(sheet: Sheet) -> Split:
             titles = []
         else:
             titles += [cell.text for cell in cells.values() if isinstance(cell.value, str)]
+            titles = titles[-_MOST_TITLES:]
             stray += [cell for cell in cells.values() if cell.numeric or cell.uncomputed]
         above = cells
     return Split(tuple(_closed(sheet.name, one) for one in opened), tuple(stray))
@@ -113,8 +117,11 @@ def _outside(columns: Columns, cells: Mapping[int, Cell]) -> Iterator[Cell]:
 def _columns(op: str, cells: Mapping[int, Cell], above: Mapping[int, Cell]) -> Columns:
     found: dict[int, Meaning] = {}
     taken: set[str] = set()
+    over = _Over(above)
     for column, cell in cells.items():
-        what = meaning(op, cell.text, _over(column, above)) if isinstance(cell.value, str) else None
+        if not isinstance(cell.value, str):
+            continue
+        what = meaning(op, cell.text, over.column(column))
         if what is None or (what.kind == "dimension" and what.name in taken):
             continue
         if what.kind == "dimension":
@@ -123,8 +130,14 @@ def _columns(op: str, cells: Mapping[int, Cell], above: Mapping[int, Cell]) -> C
     return found
 
 
-def _over(column: int, above: Mapping[int, Cell]) -> str:
-    """The heading over a column: that of merged cells stands in the first of them."""
-    columns: Sequence[int] = [place for place in above if place <= column]
-    cell = above[max(columns)] if columns else None
-    return cell.text if cell and isinstance(cell.value, str) else ""
+class _Over:
+    """The headings over columns: that of merged cells stands in the first of them."""
+
+    def __init__(self, above: Mapping[int, Cell]) -> None:
+        self._columns = sorted(above)
+        self._above = above
+
+    def column(self, column: int) -> str:
+        place = bisect_right(self._columns, column)
+        cell = self._above[self._columns[place - 1]] if place else None
+        return cell.text if cell and isinstance(cell.value, str) else ""

@@ -78,9 +78,13 @@ class _Book:
 
     def __init__(self, book: Any) -> None:
         self._book = book
-        self._bold = book.add_format({"bold": True})
-        self._heading = book.add_format({"bold": True, "bottom": 1, "text_wrap": True})
-        self._quoted = book.add_format({"quote_prefix": True})
+        styles: dict[str, dict[str, Any]] = {"": {}, "title": {"bold": True},
+                  "heading": {"bold": True, "bottom": 1, "text_wrap": True}}  # fmt: skip
+        self._texts = {
+            (name, risky): book.add_format({**style, "quote_prefix": risky})
+            for name, style in styles.items()
+            for risky in (False, True)
+        }
         self._number = book.add_format({"num_format": "0.000"})
         self._time = book.add_format({"num_format": "0.0000"})
 
@@ -97,10 +101,10 @@ class _Book:
         sheet.set_column(FIRST - 1, 40, _WIDTH)
         sheet.set_column(1, 1, 24)
         device = (context.get("device") or {}).get("name") or "an unnamed device"
-        sheet.write_string(0, 1, one_line(f"Results: {device}")[:_LONGEST], self._bold)
+        self._text(sheet, 0, 1, f"Results: {device}", "title")
         precision = (rows[0].get("attributes") or {}).get("precision")
         if precision is not None:
-            sheet.write_string(1, 1, one_line(f"Precision: {precision}")[:_LONGEST])
+            self._text(sheet, 1, 1, f"Precision: {precision}")
         line = 2
         for op in dict.fromkeys(str(row.get("op") or "unknown") for row in rows):
             chosen = [row for row in rows if str(row.get("op") or "unknown") == op]
@@ -111,10 +115,9 @@ class _Book:
         lines = _lines(rows)
         shape = family(op, rows[0].get("attributes") or {})
         found = columns(op, shape, lines)
-        sheet.write_string(line, 1, one_line(shape.title)[:_LONGEST], self._bold)
+        self._text(sheet, line, 1, shape.title, "title")
         for i, column in enumerate(found):
-            title = one_line(column.title)[:_LONGEST]
-            sheet.write_string(line, FIRST - 1 + i, title, self._heading)
+            self._text(sheet, line, FIRST - 1 + i, column.title, "heading")
         for number, phases in enumerate(lines, start=line + 1):
             places = cells(found, number + 1)
             for i, column in enumerate(found):
@@ -132,7 +135,7 @@ class _Book:
             if column.always or any(get(row, column.path) is not None for row in rows)
         ]
         for i, column in enumerate(used):
-            sheet.write_string(0, i, column.title, self._heading)
+            self._text(sheet, 0, i, column.title, "heading")
         for line, row in enumerate(rows, start=1):
             for i, column in enumerate(used):
                 value = get(row, column.path)
@@ -148,11 +151,16 @@ class _Book:
         if isinstance(content, Formula):
             sheet.write_formula(line, column, content.text, self._number, content.value)
         elif isinstance(content, str):
-            text = one_line(content)[:_LONGEST]
-            risky = content.startswith(_STARTS_FORMULA) or text.startswith(_STARTS_FORMULA)
-            sheet.write_string(line, column, text, self._quoted if risky else None)
+            self._text(sheet, line, column, content)
         elif isinstance(content, (int, float)):
             sheet.write_number(line, column, content, self._time if time else None)
+
+    def _text(self, sheet: Any, line: int, column: int, content: str, style: str = "") -> None:
+        """Writes a text as a text. What a program could take for a formula when somebody edits or
+        exports the cell is marked as none."""
+        text = one_line(content)[:_LONGEST]
+        risky = content.startswith(_STARTS_FORMULA) or text.startswith(_STARTS_FORMULA)
+        sheet.write_string(line, column, text, self._texts[style, risky])
 
 
 def _lines(rows: Sequence[Row]) -> Sequence[Phases]:
