@@ -254,11 +254,6 @@ class ResultWriter:
         """Writes one line; on failure the file is cut back to its whole lines."""
         self._write(line.encode("utf-8", errors="replace") + b"\n")
 
-    def write_bytes(self, data: bytes) -> None:
-        """Writes what is not lines, such as a workbook, in place of what the file held."""
-        self._cut()
-        self._write(data, kept="nothing was written")
-
     def close(self) -> None:
         """Closes the file; one that was made here and got not even its first line is removed."""
         if self._descriptor < 0:
@@ -271,14 +266,14 @@ class ResultWriter:
         except OSError as error:  # what a network's file system says of earlier writes
             raise ResultError(f"{self.path}: {_reason(error)}", 1) from None
 
-    def _write(self, data: bytes, kept: str = "every row written before is kept") -> None:
+    def _write(self, data: bytes) -> None:
         done = 0
         try:
             while done < len(data):
                 done += os.write(self._descriptor, data[done:])
         except OSError as error:
             self._cut(forgiving=True)
-            raise ResultError(f"{self.path}: {_reason(error, kept)}") from None
+            raise ResultError(f"{self.path}: {_reason(error)}") from None
         self._size += len(data)
 
     def _cut(self, forgiving: bool = False) -> None:
@@ -330,14 +325,14 @@ def _opened(path: Path, flags: int) -> int:
         raise ResultError(f"{str(path)!r}: {error}") from None
 
 
-def _reason(error: OSError, kept: str = "nothing was written") -> str:
+def _reason(error: OSError) -> str:
     known = {
         errno.ENOENT: "there is no such file",
         errno.EACCES: "permission to write or read it is missing",
         errno.EISDIR: "is a folder; name a file",
-        errno.ENOSPC: f"the disk is full; {kept}",
-        errno.EDQUOT: f"the disk quota is used up; {kept}",
-        errno.EFBIG: f"may not grow further (ulimit -f); {kept}",
+        errno.ENOSPC: "the disk is full; every row written before is kept",
+        errno.EDQUOT: "the disk quota is used up; every row written before is kept",
+        errno.EFBIG: "may not grow further (ulimit -f); every row written before is kept",
         errno.EROFS: "the file system is read-only",
     }
     return known.get(error.errno or 0, error.strerror or str(error))

@@ -284,15 +284,8 @@ def test_python_modules_know_only_what_is_below_them() -> None:
 
 
 def test_slow_packages_are_imported_late() -> None:
-    slow = {
-        "numpy",
-        "rich",
-        "cuda",
-        "vl_convert",
-        "importlib.metadata",
-        "openpyxl",
-        "xlsxwriter",
-    }
+    slow = {"numpy", "rich", "cuda", "vl_convert", "importlib.metadata", "openpyxl",
+            "xlsxwriter"}  # fmt: skip
     wrong = [
         f"{name(path)} imports {module} at once"
         for path in python_sources("python")

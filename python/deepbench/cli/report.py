@@ -1,4 +1,4 @@
-"""deepbench report FILE...: result files as a page, Markdown, a chart, or the original's workbook."""
+"""deepbench report FILE...: files as a page, Markdown, charts, or the original's workbook."""
 
 from __future__ import annotations
 

@@ -8,9 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from deepbench import whole_file
 from deepbench.refusal import one_line
 from deepbench.report.fields import get
-from deepbench.results import ResultFile, ResultWriter
+from deepbench.results import ResultFile
 from deepbench.workbook import ours
 from deepbench.workbook.errors import WorkbookError, libraries_wanted
 from deepbench.workbook.layout import FIRST, Content, Formula, Phases, cells, columns, family
@@ -34,11 +35,8 @@ def write_workbook(result: ResultFile, path: Path, overwrite: bool = False) -> N
         )
     if path.exists() and result.path.exists() and path.samefile(result.path):
         raise WorkbookError(f"{path}: is the file that is read; name another one")
-    writer = ResultWriter.new(path, overwrite=overwrite)
-    try:
-        writer.write_bytes(_content(result))
-    finally:
-        writer.close()
+    whole_file.check(path, overwrite)
+    whole_file.write(path, _content(result), overwrite)
 
 
 def _content(result: ResultFile) -> bytes:
