@@ -26,13 +26,11 @@ constexpr std::array<plugin::Route, 10> kRoutes = {{
     {"memory", "threads", false, threads_memory},
 }};
 
-plugin::Choice choice(const plugin::Problem& problem, const plugin::Options& options) {
-  if (options.device != 0)
-    plugin::invalid("device " + std::to_string(options.device) + ": the CPU is device 0");
-  return {"cpu", kRoutes, problem, options};
+void require_device(int32_t device) {
+  if (device != 0) plugin::invalid("device " + std::to_string(device) + ": the CPU is device 0");
 }
 
-class CpuBackend final : public plugin::Backend {
+class CpuBackend final : public plugin::RoutedBackend {
  public:
   // Before any library is loaded: OpenMP may narrow the mask that topology() reads.
   CpuBackend() { topology(); }
@@ -55,7 +53,7 @@ class CpuBackend final : public plugin::Backend {
   int32_t device_count() override { return 1; }
 
   void describe_device(int32_t device, plugin::Sink& sink) override {
-    if (device != 0) plugin::invalid("device " + std::to_string(device) + ": the CPU is device 0");
+    require_device(device);
     describe_processor(thread_count(0), sink);
   }
 
@@ -65,19 +63,11 @@ class CpuBackend final : public plugin::Backend {
       sink.text(name, value);
   }
 
-  void supports(const plugin::Problem& problem, const plugin::Options& options) override {
-    choice(problem, options);
-  }
-  uint64_t memory_needed(const plugin::Problem& problem, const plugin::Options& options) override {
-    return choice(problem, options)->memory_needed(problem, options);
-  }
-  std::vector<std::string> candidates(const plugin::Problem& problem,
-                                      const plugin::Options& options) override {
-    return choice(problem, options)->candidates(problem, options);
-  }
-  std::unique_ptr<plugin::Kernel> prepare(const plugin::Problem& problem,
-                                          const plugin::Options& options) override {
-    return choice(problem, options)->prepare(problem, options);
+ private:
+  plugin::Choice choice(const plugin::Problem& problem,
+                        const plugin::Options& options) const override {
+    require_device(options.device);
+    return {"cpu", kRoutes, problem, options};
   }
 };
 

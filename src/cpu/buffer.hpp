@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "deepbench/backend/sizes.hpp"
+
 namespace deepbench::cpu {
 
 inline constexpr uint64_t kLineBytes = 64;
@@ -13,10 +15,8 @@ inline constexpr uint64_t kPageBytes = 4096;
 
 inline uint64_t round_up(uint64_t value, uint64_t to) { return (value + to - 1) / to * to; }
 
-// Products and sums that stay at the largest value instead of wrapping around: a problem of any
-// size has a memory need that can be compared.
-uint64_t saturating_multiply(uint64_t a, uint64_t b);
-uint64_t saturating_add(uint64_t a, uint64_t b);
+using plugin::saturating_add;
+using plugin::saturating_multiply;
 
 std::string readable_bytes(uint64_t bytes);  // "12.3 GB", powers of 1000
 

@@ -55,8 +55,4 @@ deepbench_following PreparedKernel::follow(const plugin::Kernel& other) {
   return prepared ? call_->follow(*prepared->call_) : DEEPBENCH_ALONE;
 }
 
-void unknown_candidate(const std::string& library, const std::string& candidate) {
-  plugin::invalid(library + " has no candidate '" + candidate + "' for this problem");
-}
-
 }  // namespace deepbench::cpu

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "copies.hpp"
+#include "deepbench/backend/routing.hpp"
 #include "deepbench/plugin.hpp"
 #include "timing.hpp"
 
@@ -75,7 +76,8 @@ class PreparedKernel final : public plugin::Kernel {
   int threads_;
 };
 
-// The candidate that was asked for is none of this library's.
-[[noreturn]] void unknown_candidate(const std::string& library, const std::string& candidate);
+using plugin::if_possible;
+using plugin::require_candidate;
+using plugin::unknown_candidate;
 
 }  // namespace deepbench::cpu

@@ -176,13 +176,6 @@ DEEPBENCH_CPU_CLONES void project_bfloat16(const uint16_t* data, const Block& bl
 
 }  // namespace
 
-Inputs inputs_named(const std::string& name) {
-  if (name == "uniform") return Inputs::kUniform;
-  if (name == "zeros") return Inputs::kZeros;
-  if (name == "ones") return Inputs::kOnes;
-  plugin::invalid("inputs=" + name + ": must be uniform, zeros or ones");
-}
-
 void fill(void* data, deepbench_type type, uint64_t count, Inputs inputs, uint64_t seed,
           uint32_t stream) {
   if (inputs != Inputs::kUniform)

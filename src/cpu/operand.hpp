@@ -3,16 +3,15 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
+#include "deepbench/backend/inputs.hpp"
 #include "deepbench/fill.h"
 #include "deepbench/plugin.h"
 
 namespace deepbench::cpu {
 
-// What operands hold: options.inputs and options.seed.
-enum class Inputs { kUniform, kZeros, kOnes };
-Inputs inputs_named(const std::string& name);  // throws plugin::Error for an unknown name
+using plugin::Inputs;
+using plugin::inputs_named;
 
 // data[i] = element i of operand `stream`, as `type` stores it.
 void fill(void* data, deepbench_type type, uint64_t count, Inputs inputs, uint64_t seed,

@@ -24,12 +24,7 @@ constexpr plugin::Route kRoutes[] = {
     {"sparse_gemm", "cusparse", true, cusparse_sparse_gemm},
 };
 
-plugin::Choice choice(const plugin::Problem& problem, const plugin::Options& options) {
-  Stream::of(options.device);  // current from here on; throws for an index that is no device
-  return {"cuda", kRoutes, problem, options};
-}
-
-class CudaBackend final : public plugin::Backend {
+class CudaBackend final : public plugin::RoutedBackend {
  public:
   void describe(plugin::Sink& sink) override {
     for (const LibraryReport& library : all_reports()) {
@@ -55,19 +50,11 @@ class CudaBackend final : public plugin::Backend {
 
   double energy_joules(int32_t device) override { return cuda::energy_joules(device); }
 
-  void supports(const plugin::Problem& problem, const plugin::Options& options) override {
-    choice(problem, options);
-  }
-  uint64_t memory_needed(const plugin::Problem& problem, const plugin::Options& options) override {
-    return choice(problem, options)->memory_needed(problem, options);
-  }
-  std::vector<std::string> candidates(const plugin::Problem& problem,
-                                      const plugin::Options& options) override {
-    return choice(problem, options)->candidates(problem, options);
-  }
-  std::unique_ptr<plugin::Kernel> prepare(const plugin::Problem& problem,
-                                          const plugin::Options& options) override {
-    return choice(problem, options)->prepare(problem, options);
+ private:
+  plugin::Choice choice(const plugin::Problem& problem,
+                        const plugin::Options& options) const override {
+    Stream::of(options.device);  // current from here on; throws for an index that is no device
+    return {"cuda", kRoutes, problem, options};
   }
 };
 

@@ -35,12 +35,6 @@ nvidia::cudaError_t take_from_pool(void** data, uint64_t bytes, const Stream& st
 
 }  // namespace
 
-uint64_t saturating_add(uint64_t a, uint64_t b) { return b > kAll - a ? kAll : a + b; }
-
-uint64_t saturating_multiply(uint64_t a, uint64_t b) {
-  return b != 0 && a > kAll / b ? kAll : a * b;
-}
-
 Buffer::Buffer(uint64_t bytes) : bytes_(bytes) {
   if (bytes == 0) return;
   int device = 0;

@@ -5,13 +5,14 @@
 #include <cstdint>
 #include <utility>
 
+#include "deepbench/backend/sizes.hpp"
+
 namespace deepbench::cuda {
 
 class Stream;
 
-// Sizes that do not fit are the largest number, which no device has.
-uint64_t saturating_add(uint64_t a, uint64_t b);
-uint64_t saturating_multiply(uint64_t a, uint64_t b);
+using plugin::saturating_add;
+using plugin::saturating_multiply;
 
 // Memory of the current device, aligned to 256 bytes at least; not initialised. It comes from the
 // device's pool where there is one, in the order of the device's stream: taking and giving back

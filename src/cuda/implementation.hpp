@@ -2,11 +2,19 @@
 #pragma once
 
 #include "deepbench/backend/routing.hpp"
+#include "libraries.hpp"
 
 namespace deepbench::cuda {
 
 using plugin::Implementation;
 using plugin::LibraryFacts;
+
+// Of the library whose table of functions it is.
+template <class Table>
+LibraryFacts facts_of() {
+  const LibraryReport& found = report<Table>();
+  return {found.version, found.path, found.reason};
+}
 
 // Made on first use; they live as long as the process.
 Implementation& cublaslt_gemm();

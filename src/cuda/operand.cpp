@@ -98,13 +98,6 @@ void set_all(const Matrix& matrix, uint64_t bits, const Stream& stream) {
 
 }  // namespace
 
-Inputs inputs_named(const std::string& name) {
-  if (name == "uniform") return Inputs::kUniform;
-  if (name == "zeros") return Inputs::kZeros;
-  if (name == "ones") return Inputs::kOnes;
-  plugin::invalid("inputs=" + name + ": must be uniform, zeros or ones");
-}
-
 void fill(const Matrix& matrix, Inputs inputs, uint64_t seed, uint32_t operand,
           const Stream& stream) {
   if (is_empty(matrix)) return;

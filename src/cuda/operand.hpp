@@ -3,17 +3,16 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
+#include "deepbench/backend/inputs.hpp"
 #include "deepbench/fill.h"
 #include "deepbench/plugin.h"
 #include "stream.hpp"
 
 namespace deepbench::cuda {
 
-// What operands hold: options.inputs.
-enum class Inputs { kUniform, kZeros, kOnes };
-Inputs inputs_named(const std::string& name);  // throws plugin::Error for an unknown name
+using plugin::Inputs;
+using plugin::inputs_named;
 
 // A matrix as it lies in device memory. Element (i, j), i < rows, j < columns, is element
 // i + j*rows of the problem's operand (fill.h, output indices), and lies at

@@ -55,8 +55,4 @@ plugin::CopyPlan plan_copies(uint64_t touched_bytes, const plugin::Options& opti
   return plugin::plan_copies(touched_bytes, options, device.l2_bytes, device.memory_bytes);
 }
 
-void unknown_candidate(const std::string& library, const std::string& candidate) {
-  plugin::invalid(library + " has no candidate '" + candidate + "' for this problem");
-}
-
 }  // namespace deepbench::cuda

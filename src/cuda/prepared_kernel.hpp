@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "deepbench/backend/routing.hpp"
 #include "kernel.hpp"
 
 namespace deepbench::cuda {
@@ -72,7 +73,8 @@ class PreparedKernel final : public DeviceKernel {
 // The plan of copies for calls that touch so many bytes on the options' device.
 plugin::CopyPlan plan_copies(uint64_t touched_bytes, const plugin::Options& options);
 
-// The candidate that was asked for is none of this library's.
-[[noreturn]] void unknown_candidate(const std::string& library, const std::string& candidate);
+using plugin::if_possible;
+using plugin::require_candidate;
+using plugin::unknown_candidate;
 
 }  // namespace deepbench::cuda

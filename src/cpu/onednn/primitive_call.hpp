@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -74,17 +73,6 @@ void refuse_hopeless(const std::string& implementation, double flops);
 double reorder(const_dnnl_memory_desc_t from_description, void* from,
                const_dnnl_memory_desc_t to_description, void* to, int times = 5,
                const_dnnl_primitive_attr_t attributes = nullptr);
-
-// What a candidate's planning gives: one that oneDNN refuses, or cannot plan just now, is left out
-// and must not cost the others.
-template <class Planning>
-auto if_possible(Planning planning) -> std::optional<decltype(planning())> {
-  try {
-    return planning();
-  } catch (const plugin::Error&) {
-    return std::nullopt;
-  }
-}
 
 // oneDNN's name for how an element is stored; dnnl_data_type_undef where it has none.
 dnnl_data_type_t data_type(deepbench_type type);

@@ -8,47 +8,21 @@
 #include <vector>
 
 #include "../ops/conv_naive.hpp"
+#include "../ops/conv_text.hpp"
 #include "harness.hpp"
 #include "topology.hpp"
 
 namespace deepbench::cpu_test {
 namespace {
 
+using testing::conv_of;
+using testing::conv_text;
 using testing::NaiveConv;
 
 constexpr const char* kConvPhases[] = {"fwd", "bwd_data", "bwd_filter"};
 constexpr const char* kConvLayouts[] = {"library", "nchw", "nhwc"};
 constexpr const char* kConvPrecisions[] = {"float",          "bfloat16", "half",    "int8",
                                            "int8 x_type=u8", "tf32",     "fp8_e4m3"};
-
-// A problem as the core completes it.
-std::string conv_text(const std::string& shape, const std::string& phase = "fwd",
-                      const std::string& precision = "float",
-                      const std::string& layout = "library") {
-  std::string text = shape;
-  for (const char* item : {"pad_w=0", "pad_h=0", "stride_w=1", "stride_h=1", "dilation_w=1",
-                           "dilation_h=1", "groups=1"}) {
-    const std::string key = std::string(item).substr(0, std::string(item).find('=') + 1);
-    if ((" " + shape).find(" " + key) == std::string::npos) text += std::string(" ") + item;
-  }
-  return text + " phase=" + phase + " layout=" + layout + " precision=" + precision;
-}
-
-struct Attributes {
-  const Emitted& values;
-  int64_t integer(const std::string& name) const {
-    return values.has(name) ? int64_t(values.number(name)) : 0;
-  }
-  std::string text(const std::string& name) const { return values.text(name); }
-};
-
-Conv conv_of(const std::string& problem) {
-  Emitted emitted;
-  const NamedValues named(problem);
-  const deepbench_sink sink = emitted.sink();
-  for (size_t i = 0; i < named.get().count; ++i) sink.emit(sink.context, &named.get().items[i]);
-  return conv_problem(Attributes{emitted});
-}
 
 bool has_onednn() {
   Emitted facts;

@@ -4,38 +4,18 @@
 #include <doctest/doctest.h>
 
 #include <cstdint>
-#include <map>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "../named_values.hpp"
 #include "deepbench/plugin.h"
 
 extern "C" const deepbench_backend* deepbench_plugin();
 
 namespace deepbench::cpu_test {
 
-// Named values from text; what reads as an integer, or a real number, is one.
-class NamedValues {
- public:
-  explicit NamedValues(const std::string& pairs);  // "m=3 trans_a=n"
-  deepbench_values get() const { return {values_.data(), values_.size()}; }
-
- private:
-  std::vector<std::pair<std::string, std::string>> texts_;
-  std::vector<deepbench_value> values_;
-};
-
-// What a slot emitted, as text; repeated names are kept in `order`.
-struct Emitted {
-  std::map<std::string, std::string> values;
-  std::vector<std::pair<std::string, std::string>> order;
-
-  bool has(const std::string& name) const { return values.count(name) != 0; }
-  std::string text(const std::string& name) const { return has(name) ? values.at(name) : ""; }
-  double number(const std::string& name) const { return std::stod(values.at(name)); }
-  deepbench_sink sink();
-};
+using testing::Emitted;
+using testing::NamedValues;
 
 inline const deepbench_backend& backend() { return *deepbench_plugin(); }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "../ops/sparse_text.hpp"
 #include "deepbench/plugin.hpp"
 #include "deepbench/run/runner.hpp"
 #include "harness.hpp"
@@ -19,6 +20,9 @@
 namespace deepbench::cpu_test {
 namespace {
 
+using testing::sparse_problem;
+using testing::sparse_text;
+
 constexpr uint64_t kSeed = 5;
 constexpr const char* kLibraries[] = {"eigen", "mkl", "onednn"};
 
@@ -26,24 +30,6 @@ bool installed(const std::string& library) {
   Emitted facts;
   REQUIRE(backend().describe(facts.sink()) == DEEPBENCH_OK);
   return facts.has("library." + library + ".version");
-}
-
-std::string text_of(const SparseGemm& g) {
-  return "m=" + std::to_string(g.m) + " n=" + std::to_string(g.n) + " k=" + std::to_string(g.k) +
-         " trans_a=" + (g.trans_a ? "t" : "n") + " trans_b=" + (g.trans_b ? "t" : "n") +
-         " sparsity=" + std::to_string(g.sparsity) +
-         " precision=float order=" + (g.row_major ? "row" : "col");
-}
-
-SparseGemm gemm_of(int64_t m, int64_t n, int64_t k, double sparsity, int variant = 0) {
-  return {m,
-          n,
-          k,
-          (variant & 1) != 0,
-          (variant & 2) != 0,
-          sparsity,
-          precision_info("float"),
-          (variant & 4) != 0};
 }
 
 std::string option(const std::string& library, const std::string& rest = "") {
@@ -78,7 +64,7 @@ uint64_t count_wrong(const SparseGemm& g, double beta, const std::vector<double>
 }
 
 void check_candidate(const SparseGemm& gemm, const std::string& options) {
-  const std::string problem = text_of(gemm);
+  const std::string problem = sparse_text(gemm);
   CAPTURE(problem);
   CAPTURE(options);
   Kernel kernel("sparse_gemm", problem, options);
@@ -109,7 +95,7 @@ void check_candidate(const SparseGemm& gemm, const std::string& options) {
 }
 
 void check_every_candidate(const std::string& library, const SparseGemm& gemm) {
-  const std::string problem = text_of(gemm);
+  const std::string problem = sparse_text(gemm);
   const Answer answer = supports("sparse_gemm", problem, option(library));
   if (answer.status != DEEPBENCH_OK) {
     CAPTURE(problem);
@@ -126,7 +112,7 @@ TEST_CASE("sparse_gemm: every transposition, order and candidate of every librar
     if (!installed(library)) continue;
     for (int variant = 0; variant < 8; ++variant)
       for (const int64_t n : {1, 2, 33})
-        check_every_candidate(library, gemm_of(130, n, 70, 0.8, variant));
+        check_every_candidate(library, sparse_problem(130, n, 70, 0.8, variant));
   }
 }
 
@@ -134,17 +120,19 @@ TEST_CASE("sparse_gemm: single elements, vectors, dense and nearly empty matrice
   for (const char* library : kLibraries) {
     if (!installed(library)) continue;
     for (const SparseGemm& gemm :
-         {gemm_of(1, 1, 1, 0), gemm_of(1, 1, 1, 0.999), gemm_of(1, 7, 200, 0.5),
-          gemm_of(300, 5, 1, 0.5), gemm_of(37, 300, 29, 0), gemm_of(200, 9, 31, 0.999),
-          gemm_of(200, 9, 31, 0.999, 1), gemm_of(150, 9, 31, 0.99, 4), gemm_of(40, 530, 9, 0.9)})
+         {sparse_problem(1, 1, 1, 0), sparse_problem(1, 1, 1, 0.999),
+          sparse_problem(1, 7, 200, 0.5), sparse_problem(300, 5, 1, 0.5),
+          sparse_problem(37, 300, 29, 0), sparse_problem(200, 9, 31, 0.999),
+          sparse_problem(200, 9, 31, 0.999, 1), sparse_problem(150, 9, 31, 0.99, 4),
+          sparse_problem(40, 530, 9, 0.9)})
       check_every_candidate(library, gemm);
   }
 }
 
 TEST_CASE("sparse_gemm: rows without a non-zero are not called untouched") {
   if (!installed("eigen")) return;
-  const SparseGemm gemm = gemm_of(500, 3, 10, 0.99);  // nine rows of ten are empty
-  Kernel kernel("sparse_gemm", text_of(gemm), option("eigen"));
+  const SparseGemm gemm = sparse_problem(500, 3, 10, 0.99);  // nine rows of ten are empty
+  Kernel kernel("sparse_gemm", sparse_text(gemm), option("eigen"));
   kernel.poison();
   CHECK(kernel.scan().untouched > 50);  // before the call: the others' outputs
   CHECK(kernel.scan().untouched < 1500 / 2);
@@ -155,8 +143,8 @@ TEST_CASE("sparse_gemm: rows without a non-zero are not called untouched") {
 TEST_CASE("sparse_gemm: in place, calls add up, restore brings C back") {
   for (const char* library : {"eigen", "mkl"}) {
     if (!installed(library)) continue;
-    const SparseGemm gemm = gemm_of(90, 20, 60, 0.7);
-    Kernel kernel("sparse_gemm", text_of(gemm), option(library));
+    const SparseGemm gemm = sparse_problem(90, 20, 60, 0.7);
+    Kernel kernel("sparse_gemm", sparse_text(gemm), option(library));
     kernel.restore();
     kernel.run(3);
     CHECK(count_wrong(gemm, 1, kernel.read(1800), 3) == 0);
@@ -168,9 +156,9 @@ TEST_CASE("sparse_gemm: in place, calls add up, restore brings C back") {
 
 TEST_CASE("sparse_gemm: cold regimes") {
   if (!installed("eigen")) return;
-  const SparseGemm gemm = gemm_of(300, 40, 200, 0.9);
+  const SparseGemm gemm = sparse_problem(300, 40, 200, 0.9);
   for (const char* copies : {"", "copies=1"}) {
-    Kernel kernel("sparse_gemm", text_of(gemm),
+    Kernel kernel("sparse_gemm", sparse_text(gemm),
                   option("eigen", std::string("cache=cold ") + copies));
     const Emitted facts = kernel.describe();
     const bool flushed = facts.text("cold") == "flush";
@@ -186,13 +174,14 @@ TEST_CASE("sparse_gemm: any number of threads") {
   if (!installed("eigen")) return;
   for (const int variant : {0, 1})
     for (const char* threads : {"1", "2", "3", "7"}) {
-      const SparseGemm gemm = gemm_of(50, 5, 40, 0.9, variant);
+      const SparseGemm gemm = sparse_problem(50, 5, 40, 0.9, variant);
       check_candidate(gemm, option("eigen", std::string("threads=") + threads));
       if (variant == 0)
         check_candidate(gemm, option("eigen", std::string("candidate=tiles threads=") + threads));
     }
   // Transposed, a vector has one column, which one thread computes.
-  Kernel kernel("sparse_gemm", text_of(gemm_of(50, 1, 40, 0.9, 1)), option("eigen", "threads=2"));
+  Kernel kernel("sparse_gemm", sparse_text(sparse_problem(50, 1, 40, 0.9, 1)),
+                option("eigen", "threads=2"));
   CHECK(kernel.describe().number("threads") == 1);
 }
 
@@ -200,13 +189,13 @@ TEST_CASE("sparse_gemm: the dense baseline leaves the operands as they were, or 
   if (!installed("onednn") && !installed("mkl")) return;
   if (!installed("eigen")) return;
   for (int variant = 0; variant < 8; ++variant) {
-    const SparseGemm gemm = gemm_of(200, 20, 100, 0.9, variant);
-    Kernel with("sparse_gemm", text_of(gemm), option("eigen"));
+    const SparseGemm gemm = sparse_problem(200, 20, 100, 0.9, variant);
+    Kernel with("sparse_gemm", sparse_text(gemm), option("eigen"));
     const Emitted facts = with.describe();
     CHECK(facts.number("metric.dense_time") > 0);
     CHECK(facts.text("note.dense").find("sgemm, median of") != std::string::npos);
     CHECK(with.scan().untouched == 4000);
-    Kernel without("sparse_gemm", text_of(gemm), option("eigen", "baseline=0"));
+    Kernel without("sparse_gemm", sparse_text(gemm), option("eigen", "baseline=0"));
     CHECK_FALSE(without.describe().has("metric.dense_time"));
     CHECK_FALSE(without.describe().has("note.dense"));
   }
@@ -214,7 +203,7 @@ TEST_CASE("sparse_gemm: the dense baseline leaves the operands as they were, or 
 
 TEST_CASE("sparse_gemm: a wrong dense result is seen, whatever the order") {
   for (int variant = 0; variant < 8; ++variant) {
-    const SparseGemm g = gemm_of(60, 9, 40, 0.8, variant);
+    const SparseGemm g = sparse_problem(60, 9, 40, 0.8, variant);
     std::vector<float> b(size_t(g.k * g.n)), first(size_t(g.m * g.n));
     for (size_t i = 0; i < b.size(); ++i) b[i] = deepbench_uniform(kSeed, SparseGemm::kStreamB, i);
     for (size_t i = 0; i < first.size(); ++i)
@@ -244,7 +233,7 @@ TEST_CASE("sparse_gemm: a wrong dense result is seen, whatever the order") {
 }
 
 TEST_CASE("sparse_gemm: the dense baseline has the sparse product's regime, or is left out") {
-  const SparseGemm gemm = gemm_of(300, 40, 200, 0.9);
+  const SparseGemm gemm = sparse_problem(300, 40, 200, 0.9);
   plugin::Options options;
   CHECK(cpu::plan_dense(gemm, {}, options).copies.copies == 1);
   options.cold = true;
@@ -266,7 +255,8 @@ TEST_CASE("sparse_gemm: the dense baseline has the sparse product's regime, or i
 
   if (!installed("eigen") || !installed("onednn")) return;
   for (const int64_t n : {3, 40}) {
-    Kernel kernel("sparse_gemm", text_of(gemm_of(300, n, 200, 0.9)), option("eigen", "cache=cold"));
+    Kernel kernel("sparse_gemm", sparse_text(sparse_problem(300, n, 200, 0.9)),
+                  option("eigen", "cache=cold"));
     CHECK(kernel.describe().number("metric.dense_time") > 0);
     CHECK(kernel.scan().untouched >= uint64_t(300 * n - 30 * n));
   }
@@ -295,7 +285,7 @@ TEST_CASE("sparse_gemm: CSR is the definition, whatever the number of rows and c
   for (const int variant : {0, 1})
     for (const auto& [m, k] :
          {std::pair<int64_t, int64_t>{1, 1}, {3, 2500}, {700, 3}, {129, 1030}}) {
-      const SparseGemm gemm = gemm_of(m, 1, k, 0.7, variant);
+      const SparseGemm gemm = sparse_problem(m, 1, k, 0.7, variant);
       const cpu::CsrCopies copies(gemm, 2, cpu::Inputs::kUniform, kSeed);
       const cpu::Csr csr = copies.at(1);
       CHECK(csr.rows == gemm.rows_a());
@@ -323,7 +313,7 @@ TEST_CASE("sparse_gemm: CSR is the definition, whatever the number of rows and c
 TEST_CASE("sparse_gemm: what is refused, and why") {
   const auto reason = [](const SparseGemm& gemm, const std::string& precision,
                          const std::string& options) {
-    std::string problem = text_of(gemm);
+    std::string problem = sparse_text(gemm);
     problem.replace(problem.find("precision=float"), 15, "precision=" + precision);
     const Answer answer = supports("sparse_gemm", problem, options);
     CHECK(answer.status != DEEPBENCH_OK);
@@ -333,19 +323,19 @@ TEST_CASE("sparse_gemm: what is refused, and why") {
     CAPTURE(text);
     CHECK(text.find(part) != std::string::npos);
   };
-  const SparseGemm gemm = gemm_of(20, 5, 30, 0.5);
+  const SparseGemm gemm = sparse_problem(20, 5, 30, 0.5);
   if (installed("eigen")) {
     contains(reason(gemm, "bfloat16", option("eigen")), "none in bfloat16");
     contains(reason(gemm, "int8", "seed=5"), "none in int8");
     contains(reason(gemm, "float", option("eigen", "candidate=nonsense")), "no candidate");
-    contains(reason(gemm_of(20, 5, 30, 0.5, 1), "float", option("eigen", "candidate=tiles")),
+    contains(reason(sparse_problem(20, 5, 30, 0.5, 1), "float", option("eigen", "candidate=tiles")),
              "no candidate");
   }
   if (installed("mkl"))
-    contains(reason(gemm_of(20, 5, 30, 0.5, 2), "float", option("mkl")), "not transposed");
+    contains(reason(sparse_problem(20, 5, 30, 0.5, 2), "float", option("mkl")), "not transposed");
   if (installed("onednn")) {
     contains(reason(gemm, "float", option("onednn")), "order=row");
-    contains(reason(gemm_of(20, 5, 30, 0.5, 5), "float", option("onednn")), "no transposed");
+    contains(reason(sparse_problem(20, 5, 30, 0.5, 5), "float", option("onednn")), "no transposed");
   }
 }
 

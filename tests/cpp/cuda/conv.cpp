@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "../ops/conv_naive.hpp"
+#include "../ops/conv_text.hpp"
 #include "device.hpp"
 #include "gpu.hpp"
 #include "kernel_run.hpp"
@@ -16,43 +17,11 @@
 namespace deepbench::cuda_test {
 namespace {
 
+using testing::conv_of;
+using testing::conv_text;
+
 constexpr const char* kPhases[] = {"fwd", "bwd_data", "bwd_filter"};
 constexpr const char* kConvLibraries[] = {"cudnn", "cudnn_legacy"};
-
-// A problem as the core completes it.
-std::string conv_text(const std::string& shape, const std::string& phase = "fwd",
-                      const std::string& precision = "float",
-                      const std::string& layout = "library") {
-  std::string text = shape;
-  for (const char* item : {"pad_w=0", "pad_h=0", "stride_w=1", "stride_h=1", "dilation_w=1",
-                           "dilation_h=1", "groups=1"}) {
-    const std::string key = std::string(item).substr(0, std::string(item).find('=') + 1);
-    if ((" " + shape).find(" " + key) == std::string::npos) text += std::string(" ") + item;
-  }
-  return text + " phase=" + phase + " layout=" + layout + " precision=" + precision;
-}
-
-struct PairsOf {
-  const deepbench_values values;
-  const deepbench_value* find(const std::string& name) const {
-    for (size_t i = 0; i < values.count; ++i)
-      if (values.items[i].name == name) return &values.items[i];
-    return nullptr;
-  }
-  int64_t integer(const std::string& name) const {
-    const deepbench_value* value = find(name);
-    return value ? value->integer : 0;
-  }
-  std::string text(const std::string& name) const {
-    const deepbench_value* value = find(name);
-    return value ? value->text : "";
-  }
-};
-
-Conv conv_of(const std::string& problem) {
-  const Pairs pairs(problem);
-  return conv_problem(PairsOf{pairs.get()});
-}
 
 // The reference's bound, with what the row says of its sums.
 size_t count_wrong(const Conv& conv, const Emitted& facts, const std::vector<double>& got) {

@@ -24,7 +24,7 @@ using cuda::GemmLayout;
 
 std::vector<GemmLayout> layouts(const Dimensions& d, bool trans_a, bool trans_b,
                                 const std::string& precision, const std::string& options = "") {
-  const Pairs named(options);
+  const NamedValues named(options);
   return gemm_layouts(gemm_of(d, trans_a, trans_b, precision), plugin::Options(named.get()), false);
 }
 

@@ -3,67 +3,23 @@
 
 #include <doctest/doctest.h>
 
-#include <cctype>
-#include <cstdlib>
 #include <numeric>
-#include <sstream>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "../cpu/harness.hpp"
+#include "../named_values.hpp"
 #include "deepbench/plugin.h"
+
+extern "C" const deepbench_backend* deepbench_plugin();
 
 namespace deepbench::cuda_test {
 
-using cpu_test::Emitted;
+using testing::Emitted;
+using testing::NamedValues;
 
 constexpr uint64_t kSeed = 5;
 
 inline const deepbench_backend& table() { return *deepbench_plugin(); }
-
-// "m=3 trans_a=n" as named values; what reads as an integer, or a real number, is one.
-class Pairs {
- public:
-  explicit Pairs(const std::string& text) {
-    std::istringstream stream(text);
-    for (std::string word; stream >> word;) {
-      const size_t equals = word.find('=');
-      texts_.emplace_back(word.substr(0, equals), word.substr(equals + 1));
-    }
-    for (const auto& [name, value] : texts_) {
-      char* end = nullptr;
-      const long long number = std::strtoll(value.c_str(), &end, 10);
-      const bool is_integer = !value.empty() && *end == '\0';
-      const double real = std::strtod(value.c_str(), &end);
-      const bool is_real = !value.empty() && std::isdigit(value[0]) && *end == '\0';
-      const auto kind = is_integer ? DEEPBENCH_INTEGER : is_real ? DEEPBENCH_REAL : DEEPBENCH_TEXT;
-      values_.push_back(
-          {name.c_str(), kind, is_integer ? number : 0, is_real ? real : 0, value.c_str()});
-    }
-  }
-  deepbench_values get() const { return {values_.data(), values_.size()}; }
-
- private:
-  std::vector<std::pair<std::string, std::string>> texts_;
-  std::vector<deepbench_value> values_;
-};
-
-inline deepbench_sink into(Emitted& emitted) {
-  return {&emitted, [](void* context, const deepbench_value* value) {
-            std::ostringstream text;
-            text.precision(17);
-            if (value->kind == DEEPBENCH_TEXT)
-              text << value->text;
-            else if (value->kind == DEEPBENCH_REAL)
-              text << value->real;
-            else
-              text << value->integer;
-            auto* all = static_cast<Emitted*>(context);
-            all->values[value->name] = text.str();
-            all->order.emplace_back(value->name, text.str());
-          }};
-}
 
 // A problem with options, in the table's terms.
 struct Asked {
@@ -84,14 +40,14 @@ struct Asked {
   std::vector<std::string> candidates() const {
     const deepbench_problem raw = problem();
     Emitted emitted;
-    REQUIRE(table().candidates(&raw, named.get(), into(emitted)) == DEEPBENCH_OK);
+    REQUIRE(table().candidates(&raw, named.get(), emitted.sink()) == DEEPBENCH_OK);
     std::vector<std::string> ids;
     for (const auto& [name, value] : emitted.order) ids.push_back(value);
     return ids;
   }
 
   std::string op;
-  Pairs attributes, named;
+  NamedValues attributes, named;
 };
 
 class KernelRun {
@@ -112,7 +68,7 @@ class KernelRun {
 
   Emitted describe() const {
     Emitted emitted;
-    REQUIRE(table().describe_kernel(handle_, into(emitted)) == DEEPBENCH_OK);
+    REQUIRE(table().describe_kernel(handle_, emitted.sink()) == DEEPBENCH_OK);
     return emitted;
   }
   // What the batch returned is in `batch`.

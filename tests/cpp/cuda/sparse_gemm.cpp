@@ -8,30 +8,15 @@
 #include <string>
 #include <vector>
 
+#include "../ops/sparse_text.hpp"
 #include "gpu.hpp"
 #include "kernel_run.hpp"
 
 namespace deepbench::cuda_test {
 namespace {
 
-SparseGemm problem_of(int64_t m, int64_t n, int64_t k, double sparsity, int variant = 0,
-                      const std::string& precision = "float") {
-  return {m,
-          n,
-          k,
-          (variant & 1) != 0,
-          (variant & 2) != 0,
-          sparsity,
-          precision_info(precision),
-          (variant & 4) != 0};
-}
-
-std::string line_of(const SparseGemm& g) {
-  return "m=" + std::to_string(g.m) + " n=" + std::to_string(g.n) + " k=" + std::to_string(g.k) +
-         " trans_a=" + (g.trans_a ? "t" : "n") + " trans_b=" + (g.trans_b ? "t" : "n") +
-         " sparsity=" + std::to_string(g.sparsity) + " precision=" + std::string(g.precision.name) +
-         " order=" + (g.row_major ? "row" : "col");
-}
+using testing::sparse_problem;
+using testing::sparse_text;
 
 std::string with_cusparse(const std::string& rest = "") { return "library=cusparse " + rest; }
 
@@ -61,7 +46,7 @@ uint64_t wrong_outputs(const SparseGemm& g, const std::vector<double>& got, int 
 }
 
 void check_product(const SparseGemm& gemm, const std::string& options) {
-  const std::string line = line_of(gemm);
+  const std::string line = sparse_text(gemm);
   CAPTURE(line);
   CAPTURE(options);
   KernelRun run("sparse_gemm", line, with_cusparse(options));
@@ -97,7 +82,7 @@ void check_product(const SparseGemm& gemm, const std::string& options) {
 }
 
 void check_all_candidates(const SparseGemm& gemm) {
-  const Asked asked("sparse_gemm", line_of(gemm), with_cusparse("baseline=0"));
+  const Asked asked("sparse_gemm", sparse_text(gemm), with_cusparse("baseline=0"));
   if (asked.supports() != DEEPBENCH_OK) {
     const std::string reason = table().last_error();
     CAPTURE(reason);
@@ -114,26 +99,31 @@ TEST_CASE("gpu: sparse_gemm: every precision, transposition, order and candidate
   for (const std::string precision : {"float", "half", "bfloat16"})
     for (int variant = 0; variant < 8; ++variant)
       for (const int64_t n : {1, 2, 33})
-        check_all_candidates(problem_of(130, n, 70, 0.8, variant, precision));
+        check_all_candidates(sparse_problem(130, n, 70, 0.8, variant, precision));
 }
 
 TEST_CASE("gpu: sparse_gemm: single elements, vectors, dense and nearly empty matrices") {
   REQUIRE_GPU();
   for (const std::string precision : {"float", "half"})
     for (const SparseGemm& gemm :
-         {problem_of(1, 1, 1, 0, 0, precision), problem_of(1, 1, 1, 0.999, 0, precision),
-          problem_of(1, 7, 200, 0.5, 0, precision), problem_of(300, 5, 1, 0.5, 0, precision),
-          problem_of(37, 300, 29, 0, 0, precision), problem_of(200, 9, 31, 0.999, 0, precision),
-          problem_of(200, 9, 31, 0.999, 1, precision), problem_of(150, 9, 31, 0.99, 4, precision),
-          problem_of(40, 530, 9, 0.9, 0, precision), problem_of(5, 3, 3000, 0.5, 0, precision)})
+         {sparse_problem(1, 1, 1, 0, 0, precision), sparse_problem(1, 1, 1, 0.999, 0, precision),
+          sparse_problem(1, 7, 200, 0.5, 0, precision),
+          sparse_problem(300, 5, 1, 0.5, 0, precision),
+          sparse_problem(37, 300, 29, 0, 0, precision),
+          sparse_problem(200, 9, 31, 0.999, 0, precision),
+          sparse_problem(200, 9, 31, 0.999, 1, precision),
+          sparse_problem(150, 9, 31, 0.99, 4, precision),
+          sparse_problem(40, 530, 9, 0.9, 0, precision),
+          sparse_problem(5, 3, 3000, 0.5, 0, precision)})
       check_all_candidates(gemm);
 }
 
 TEST_CASE("gpu: sparse_gemm: rows without a non-zero are not called untouched") {
   REQUIRE_GPU();
   for (const int variant : {0, 1}) {
-    const SparseGemm gemm = problem_of(500, 3, 10, 0.99, variant);  // nine rows of ten are empty
-    KernelRun run("sparse_gemm", line_of(gemm), with_cusparse("baseline=0"));
+    const SparseGemm gemm =
+        sparse_problem(500, 3, 10, 0.99, variant);  // nine rows of ten are empty
+    KernelRun run("sparse_gemm", sparse_text(gemm), with_cusparse("baseline=0"));
     REQUIRE(run.status() == DEEPBENCH_OK);
     run.poison();
     CHECK(run.scan().untouched > 50);  // before the call: the others' outputs
@@ -145,9 +135,9 @@ TEST_CASE("gpu: sparse_gemm: rows without a non-zero are not called untouched") 
 
 TEST_CASE("gpu: sparse_gemm: in place, calls add up, restore brings C back") {
   REQUIRE_GPU();
-  const SparseGemm gemm = problem_of(90, 20, 60, 0.7);
+  const SparseGemm gemm = sparse_problem(90, 20, 60, 0.7);
   for (const char* id : {"spmm:default", "spmm:csr_alg3:preprocessed:other_b_c"}) {
-    KernelRun run("sparse_gemm", line_of(gemm),
+    KernelRun run("sparse_gemm", sparse_text(gemm),
                   with_cusparse(std::string("baseline=0 candidate=") + id));
     REQUIRE(run.status() == DEEPBENCH_OK);
     run.restore();
@@ -161,11 +151,11 @@ TEST_CASE("gpu: sparse_gemm: in place, calls add up, restore brings C back") {
 
 TEST_CASE("gpu: sparse_gemm: cold regimes, with a workspace for each copy where it must be") {
   REQUIRE_GPU();
-  const SparseGemm gemm = problem_of(300, 40, 200, 0.9);
+  const SparseGemm gemm = sparse_problem(300, 40, 200, 0.9);
   for (const std::string id :
        {"spmm:default", "spmm:csr_alg3:preprocessed", "spmm:csr_alg1:preprocessed:other_b_c"})
     for (const char* copies : {"copies=1024", "copies=1"}) {
-      KernelRun run("sparse_gemm", line_of(gemm),
+      KernelRun run("sparse_gemm", sparse_text(gemm),
                     with_cusparse("baseline=0 cache=cold candidate=" + id + " " + copies));
       INFO(run.error());
       REQUIRE(run.status() == DEEPBENCH_OK);
@@ -181,8 +171,8 @@ TEST_CASE("gpu: sparse_gemm: the dense baseline, or none") {
   for (const std::string precision : {"float", "half"})
     for (const char* cache : {"cache=hot", "cache=cold"})
       for (int variant = 0; variant < 8; variant += precision == "half" ? 2 : 1) {
-        const SparseGemm gemm = problem_of(200, 20, 100, 0.9, variant, precision);
-        KernelRun with("sparse_gemm", line_of(gemm), with_cusparse(cache));
+        const SparseGemm gemm = sparse_problem(200, 20, 100, 0.9, variant, precision);
+        KernelRun with("sparse_gemm", sparse_text(gemm), with_cusparse(cache));
         INFO(with.error());
         REQUIRE(with.status() == DEEPBENCH_OK);
         const Emitted facts = with.describe();
@@ -190,7 +180,7 @@ TEST_CASE("gpu: sparse_gemm: the dense baseline, or none") {
         CHECK(facts.has("metric.dense_time_tf32") == (precision == "float"));
         CHECK(facts.text("note.dense").find("cuBLASLt") != std::string::npos);
         CHECK(with.scan().untouched == 4000);
-        KernelRun without("sparse_gemm", line_of(gemm), with_cusparse("baseline=0"));
+        KernelRun without("sparse_gemm", sparse_text(gemm), with_cusparse("baseline=0"));
         CHECK_FALSE(without.describe().has("metric.dense_time"));
         CHECK_FALSE(without.describe().has("note.dense"));
       }
@@ -198,9 +188,9 @@ TEST_CASE("gpu: sparse_gemm: the dense baseline, or none") {
 
 TEST_CASE("gpu: sparse_gemm: memory that prepare takes is announced") {
   REQUIRE_GPU();
-  const SparseGemm gemm = problem_of(4000, 500, 3000, 0.9);
+  const SparseGemm gemm = sparse_problem(4000, 500, 3000, 0.9);
   const auto needed = [&](const std::string& options) {
-    return Asked("sparse_gemm", line_of(gemm), with_cusparse(options)).memory_needed();
+    return Asked("sparse_gemm", sparse_text(gemm), with_cusparse(options)).memory_needed();
   };
   const uint64_t plain = needed("baseline=0");
   CHECK(plain > uint64_t(4000 * 3000 * 0.1) * 8 + (3000 * 500 + 2 * 4000 * 500) * 4);
@@ -212,7 +202,7 @@ TEST_CASE("gpu: sparse_gemm: memory that prepare takes is announced") {
 TEST_CASE("gpu: sparse_gemm: what is refused, and why") {
   REQUIRE_GPU();
   const auto reason = [](const std::string& precision, int variant, const std::string& options) {
-    std::string line = line_of(problem_of(20, 5, 30, 0.5, variant));
+    std::string line = sparse_text(sparse_problem(20, 5, 30, 0.5, variant));
     line.replace(line.find("precision=float"), 15, "precision=" + precision);
     const Asked asked("sparse_gemm", line, with_cusparse(options));
     CHECK(asked.supports() != DEEPBENCH_OK);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "../ops/sparse_text.hpp"
 #include "deepbench/plugin.hpp"
 #include "ops/sparse_gemm/csr.hpp"
 #include "ops/sparse_gemm/cusparse_candidates.hpp"
@@ -19,19 +20,9 @@
 namespace deepbench::cuda_test {
 namespace {
 
-constexpr uint64_t kPatternSeed = 11;
+using testing::sparse_problem;
 
-SparseGemm sparse_problem(int64_t m, int64_t n, int64_t k, double sparsity, int variant,
-                          const char* precision = "float") {
-  return {m,
-          n,
-          k,
-          (variant & 1) != 0,
-          (variant & 2) != 0,
-          sparsity,
-          precision_info(precision),
-          (variant & 4) != 0};
-}
+constexpr uint64_t kPatternSeed = 11;
 
 NonzeroRule rule_for(const SparseGemm& gemm) {
   return {kPatternSeed, SparseGemm::kStreamPattern, gemm.least_word()};

@@ -3,8 +3,10 @@
 // Implementation once for each.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -117,5 +119,48 @@ class Choice {
   const Options& options_;
   Implementation* chosen_ = nullptr;
 };
+
+// A backend whose slots on problems are those of the library that is chosen for each.
+class RoutedBackend : public Backend {
+ public:
+  void supports(const Problem& problem, const Options& options) final { choice(problem, options); }
+  uint64_t memory_needed(const Problem& problem, const Options& options) final {
+    return choice(problem, options)->memory_needed(problem, options);
+  }
+  std::vector<std::string> candidates(const Problem& problem, const Options& options) final {
+    return choice(problem, options)->candidates(problem, options);
+  }
+  std::unique_ptr<Kernel> prepare(const Problem& problem, const Options& options) final {
+    return choice(problem, options)->prepare(problem, options);
+  }
+
+ private:
+  virtual Choice choice(const Problem& problem, const Options& options) const = 0;
+};
+
+// The candidate that was asked for is none of this library's.
+[[noreturn]] inline void unknown_candidate(const std::string& library,
+                                           const std::string& candidate) {
+  invalid(library + " has no candidate '" + candidate + "' for this problem");
+}
+
+// What planning or naming a candidate gives. One that a library refuses, or cannot plan just now,
+// is left out: it must not cost the others.
+template <class Planning>
+auto if_possible(Planning planning) -> std::optional<decltype(planning())> {
+  try {
+    return planning();
+  } catch (const Error& error) {
+    if (error.status() == DEEPBENCH_DEVICE_LOST) throw;
+    return std::nullopt;
+  }
+}
+
+// Throws unless it is one of them; "" is the library's own choice.
+inline void require_candidate(const std::string& library, const std::vector<std::string>& ids,
+                              const std::string& candidate) {
+  if (!candidate.empty() && std::find(ids.begin(), ids.end(), candidate) == ids.end())
+    unknown_candidate(library, candidate);
+}
 
 }  // namespace deepbench::plugin

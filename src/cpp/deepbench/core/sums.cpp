@@ -4,27 +4,13 @@
 #include <algorithm>
 #include <cstring>
 
-#include "deepbench/core/vector_unit.hpp"
+#include "deepbench/core/quad.hpp"
 
 namespace deepbench {
 namespace {
 
 constexpr int kLanes = 16;
 constexpr int kQuads = kLanes / 4;
-
-// Four lanes: compilers find no vectors of their own in sums over lanes.
-using Quad = double __attribute__((vector_size(32)));
-using FloatQuad = float __attribute__((vector_size(16)));
-
-DEEPBENCH_INLINED inline void load(const float* from, Quad& to) {
-  FloatQuad floats;
-  std::memcpy(&floats, from, sizeof floats);
-  to = __builtin_convertvector(floats, Quad);
-}
-
-DEEPBENCH_INLINED inline void load(const double* from, Quad& to) {
-  std::memcpy(&to, from, sizeof to);
-}
 
 struct Lanes {
   Quad quads[kQuads] = {};

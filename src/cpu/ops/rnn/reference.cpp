@@ -36,8 +36,7 @@ class ReferenceRnn final : public Implementation {
                           std::string(rnn.precision.name));
     if (rnn.precision.precision == Precision::kTf32)
       plugin::unsupported("the reference does not know tf32");
-    if (!options.candidate.empty() && options.candidate != kOnlyCandidate)
-      unknown_candidate("reference", options.candidate);
+    require_candidate("reference", {kOnlyCandidate}, options.candidate);
   }
 
   uint64_t memory_needed(const plugin::Problem& problem, const plugin::Options& options) override {

@@ -161,10 +161,7 @@ class EigenSparseGemm final : public Implementation {
   }
 
   void supports(const plugin::Problem& problem, const plugin::Options& options) override {
-    const auto ids = candidates(problem, options);
-    if (!options.candidate.empty() &&
-        std::find(ids.begin(), ids.end(), options.candidate) == ids.end())
-      unknown_candidate("eigen", options.candidate);
+    require_candidate("eigen", candidates(problem, options), options.candidate);
   }
 
   uint64_t memory_needed(const plugin::Problem& problem, const plugin::Options& options) override {

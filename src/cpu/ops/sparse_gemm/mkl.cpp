@@ -1,6 +1,5 @@
 // Sparse products through Intel MKL's inspector-executor functions: mkl_sparse_s_mv for a vector,
 // mkl_sparse_s_mm else, as they are, or after mkl_sparse_optimize with a hint.
-#include <algorithm>
 #include <limits>
 #include <memory>
 #include <string>
@@ -128,10 +127,7 @@ class MklSparseGemm final : public Implementation {
   }
 
   void supports(const plugin::Problem& problem, const plugin::Options& options) override {
-    const auto ids = candidates(problem, options);
-    if (!options.candidate.empty() &&
-        std::find(ids.begin(), ids.end(), options.candidate) == ids.end())
-      unknown_candidate("mkl", options.candidate);
+    require_candidate("mkl", candidates(problem, options), options.candidate);
   }
 
   uint64_t memory_needed(const plugin::Problem& problem, const plugin::Options& options) override {

@@ -111,8 +111,7 @@ class OnednnSparseGemm final : public Implementation {
       plugin::unsupported("oneDNN's sparse product has no transposed operands");
     if (!gemm.row_major && gemm.n > 1)
       plugin::unsupported("oneDNN's sparse product takes B and C by rows: order=row");
-    if (!options.candidate.empty() && options.candidate != kMatmul)
-      unknown_candidate("onednn", options.candidate);
+    require_candidate("onednn", {kMatmul}, options.candidate);
     plan(gemm, options);
   }
 

@@ -2,9 +2,8 @@
 // call.
 #include "check.hpp"
 #include "cudnn/handle.hpp"
-#include "implementation.hpp"
+#include "ops/conv/cudnn_implementation.hpp"
 #include "ops/conv/cudnn_plan.hpp"
-#include "ops/conv/operands.hpp"
 
 namespace deepbench::cuda {
 namespace dnn {
@@ -13,9 +12,7 @@ namespace {
 class ConvCall final : public LibraryCall {
  public:
   ConvCall(ConvPlan plan, const ConvOperands& operands, Stream& stream)
-      : plan_(std::move(plan)),
-        workspace_(plan_.execution->workspace_bytes()),
-        handle_(cudnn_handle(stream)) {
+      : plan_(std::move(plan)), workspace_(plan_.workspace_bytes()), handle_(cudnn_handle(stream)) {
     for (uint64_t copy = 0; copy < operands.copies(); ++copy)
       variants_.push_back(plan_.execution->variants(operands.x(copy), operands.w(copy),
                                                     operands.y(copy), workspace_.data()));
@@ -40,50 +37,17 @@ class ConvCall final : public LibraryCall {
   std::vector<CudnnDescriptor> variants_;  // of each copy
 };
 
-class CudnnConv final : public Implementation {
- public:
-  LibraryFacts library() override {
-    const LibraryReport& found = report<nvidia::Cudnn>();
-    return {found.version, found.path, found.reason};
-  }
-
-  void supports(const plugin::Problem& problem, const plugin::Options& options) override {
-    plan(problem, options);
-  }
-
-  uint64_t memory_needed(const plugin::Problem& problem, const plugin::Options& options) override {
-    const ConvPlan planned = plan(problem, options);
-    return planned.layout.needed_bytes(plan_copies(planned.layout.touched_bytes(), options),
-                                       planned.execution->workspace_bytes());
-  }
-
-  std::vector<std::string> candidates(const plugin::Problem& problem,
-                                      const plugin::Options& options) override {
-    return conv_candidates(conv_problem(problem), problem.text("layout"), options);
-  }
-
-  std::unique_ptr<plugin::Kernel> prepare(const plugin::Problem& problem,
-                                          const plugin::Options& options) override {
-    ConvPlan planned = plan(problem, options);
-    Stream& stream = Stream::of(options.device);
-    const plugin::CopyPlan copies = plan_copies(planned.layout.touched_bytes(), options);
-    auto operands = std::make_unique<ConvOperands>(
-        planned.layout, copies, inputs_named(options.inputs), options.seed, stream);
-    auto call = std::make_unique<ConvCall>(std::move(planned), *operands, stream);
-    return std::make_unique<PreparedKernel>(stream, copies, std::move(operands), std::move(call));
-  }
-
- private:
-  static ConvPlan plan(const plugin::Problem& problem, const plugin::Options& options) {
-    return plan_conv(conv_problem(problem), problem.text("layout"), options);
-  }
+struct GraphInterface {
+  using Call = ConvCall;
+  static constexpr auto plan = plan_conv;
+  static constexpr auto candidates = conv_candidates;
 };
 
 }  // namespace
 }  // namespace dnn
 
 Implementation& cudnn_conv() {
-  static auto* implementation = new dnn::CudnnConv();
+  static auto* implementation = new CudnnConvolution<dnn::GraphInterface>();
   return *implementation;
 }
 

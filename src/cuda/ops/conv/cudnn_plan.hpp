@@ -48,6 +48,7 @@ struct ConvPlan {
   std::shared_ptr<const ExecutionPlan> execution;
   double planning_ns = 0;  // the heuristics' answer, where it was asked, and building
 
+  uint64_t workspace_bytes() const { return execution->workspace_bytes(); }
   std::string algorithm() const;  // "nhwc: eng22_k2=18 (winograd)"
 };
 

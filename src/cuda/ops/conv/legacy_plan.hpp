@@ -55,6 +55,7 @@ struct ConvPlan {
   Algorithm algorithm;
   double planning_ns = 0;
 
+  uint64_t workspace_bytes() const { return algorithm.workspace_bytes; }
   bool is_winograd() const;
   std::string id() const;  // "nhwc:IMPLICIT_PRECOMP_GEMM"
 };

@@ -111,10 +111,7 @@ class CublasCall final : public GemmCall {
 
 class CublasGemm final : public Implementation {
  public:
-  LibraryFacts library() override {
-    const LibraryReport& found = report<nvidia::Cublas>();
-    return {found.version, found.path, found.reason};
-  }
+  LibraryFacts library() override { return facts_of<nvidia::Cublas>(); }
 
   void supports(const plugin::Problem& problem, const plugin::Options& options) override {
     layout(gemm_problem(problem), options);

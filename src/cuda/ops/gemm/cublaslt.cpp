@@ -48,10 +48,7 @@ class Call final : public GemmCall {
 
 class CublasLtGemm final : public Implementation {
  public:
-  LibraryFacts library() override {
-    const LibraryReport& found = report<nvidia::CublasLt>();
-    return {found.version, found.path, found.reason};
-  }
+  LibraryFacts library() override { return facts_of<nvidia::CublasLt>(); }
 
   void supports(const plugin::Problem& problem, const plugin::Options& options) override {
     plan_gemm(gemm_problem(problem), options);

@@ -166,10 +166,7 @@ class LayerCall final : public LibraryCall {
 
 class CudnnRnn final : public Implementation {
  public:
-  LibraryFacts library() override {
-    const LibraryReport& found = report<nvidia::Cudnn>();
-    return {found.version, found.path, found.reason};
-  }
+  LibraryFacts library() override { return facts_of<nvidia::Cudnn>(); }
 
   void supports(const plugin::Problem& problem, const plugin::Options& options) override {
     plan_layer(skipping_rnn(problem), options);

@@ -74,8 +74,7 @@ class ReferenceRnn final : public Implementation {
 
   void supports(const plugin::Problem& problem, const plugin::Options& options) override {
     require_skipping_layer(skipping_rnn(problem));
-    if (!options.candidate.empty() && options.candidate != kOnlyCandidate)
-      unknown_candidate("reference", options.candidate);
+    require_candidate("reference", {kOnlyCandidate}, options.candidate);
   }
 
   uint64_t memory_needed(const plugin::Problem& problem, const plugin::Options& options) override {

@@ -117,10 +117,7 @@ uint64_t expected_workspace(const SparseLayout& layout, const Candidate& candida
 
 class CusparseGemm final : public Implementation {
  public:
-  LibraryFacts library() override {
-    const LibraryReport& found = report<nvidia::Cusparse>();
-    return {found.version, found.path, found.reason};
-  }
+  LibraryFacts library() override { return facts_of<nvidia::Cusparse>(); }
 
   void supports(const plugin::Problem& problem, const plugin::Options& options) override {
     const SparseGemm gemm = sparse_gemm_problem(problem);

@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "deepbench/core/vector_unit.hpp"
+#include "deepbench/core/quad.hpp"
 
 namespace deepbench {
 namespace {
@@ -16,12 +16,6 @@ DEEPBENCH_INLINED inline void add_together(const RowTap* taps, int64_t count,
     for (int tap = 0; tap < kTaps; ++tap) sum += taps[tap].factor * taps[tap].from[i];
     sums[i] = sum;
   }
-}
-
-using Quad = double __attribute__((vector_size(32)));
-
-DEEPBENCH_INLINED inline void load(const double* from, Quad& to) {
-  std::memcpy(&to, from, sizeof to);
 }
 
 template <int kTaps>

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "deepbench/core/parallel.hpp"
-#include "deepbench/core/vector_unit.hpp"
+#include "deepbench/core/quad.hpp"
 
 namespace deepbench {
 namespace {
@@ -15,20 +15,7 @@ constexpr int64_t kDepth = 512;  // rows of a panel that stay in the nearest cac
 constexpr int kRows = 4;         // of a block
 constexpr double kProductsOfThread = 1 << 18;
 
-using DoubleQuad = double __attribute__((vector_size(32)));
-using SingleQuad = float __attribute__((vector_size(16)));
-
-DEEPBENCH_INLINED inline void load_quad(const float* from, DoubleQuad& to) {
-  SingleQuad quad;
-  std::memcpy(&quad, from, sizeof quad);
-  to = __builtin_convertvector(quad, DoubleQuad);
-}
-
-DEEPBENCH_INLINED inline void load_quad(const double* from, DoubleQuad& to) {
-  std::memcpy(&to, from, sizeof to);
-}
-
-DEEPBENCH_INLINED inline void add_lanes(const DoubleQuad& sums, double* c, int columns) {
+DEEPBENCH_INLINED inline void add_lanes(const Quad& sums, double* c, int columns) {
   double lanes[4];
   std::memcpy(lanes, &sums, sizeof lanes);
   for (int column = 0; column < std::min(columns, 4); ++column) c[column] += lanes[column];
@@ -37,11 +24,11 @@ DEEPBENCH_INLINED inline void add_lanes(const DoubleQuad& sums, double* c, int c
 template <int kCount, class T>
 DEEPBENCH_INLINED inline void add_rows(const double* a, int64_t a_step, const T* panel,
                                        int64_t depth, double* c, int64_t c_step, int columns) {
-  DoubleQuad left[kCount] = {}, right[kCount] = {};
+  Quad left[kCount] = {}, right[kCount] = {};
   for (int64_t l = 0; l < depth; ++l) {
-    DoubleQuad b, next;
-    load_quad(panel + l * kColumns, b);
-    load_quad(panel + l * kColumns + 4, next);
+    Quad b, next;
+    load(panel + l * kColumns, b);
+    load(panel + l * kColumns + 4, next);
     for (int row = 0; row < kCount; ++row) {
       const double value = a[row * a_step + l];
       left[row] += value * b;

@@ -1,0 +1,21 @@
+// Sizes in bytes that may not fit: sums and products that stay at the largest number instead of
+// wrapping around, so that a problem of any size has a memory need that can be compared.
+// Header-only, for backends.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+namespace deepbench::plugin {
+
+inline uint64_t saturating_add(uint64_t a, uint64_t b) {
+  uint64_t sum = 0;
+  return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<uint64_t>::max() : sum;
+}
+
+inline uint64_t saturating_multiply(uint64_t a, uint64_t b) {
+  uint64_t product = 0;
+  return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<uint64_t>::max() : product;
+}
+
+}  // namespace deepbench::plugin
