@@ -118,6 +118,15 @@ TEST_CASE("gpu: sparse_gemm: single elements, vectors, dense and nearly empty ma
       check_all_candidates(gemm);
 }
 
+// Transposed, every row of A adds to the few outputs: parts of sums in 16 bits would be far off.
+TEST_CASE("gpu: sparse_gemm: long sums of few outputs, as stored and transposed") {
+  REQUIRE_GPU();
+  for (const std::string precision : {"float", "half", "bfloat16"})
+    for (const int variant : {0, 1})
+      for (const auto& [m, k] : {std::pair<int64_t, int64_t>{8, 4096}, {4, 200000}})
+        check_all_candidates(sparse_problem(m, 1, k, 0.5, variant, precision));
+}
+
 TEST_CASE("gpu: sparse_gemm: rows without a non-zero are not called untouched") {
   REQUIRE_GPU();
   for (const int variant : {0, 1}) {

@@ -72,6 +72,7 @@ TEST_CASE("kernels on the host: CSR is the definition") {
     for (const double sparsity : {0.0, 0.99})
       check_csr(sparse_problem(5, 1, 65, sparsity, variant));
   }
+  check_csr(sparse_problem(8, 1, 4096, 0.5, 0));
 }
 
 TEST_CASE("kernels on the host: lines without a non-zero, of the matrix and of its transpose") {

@@ -34,8 +34,8 @@ LayerDescriptors::LayerDescriptors(const Rnn& rnn, nvidia::cudnnRNNAlgo_t algori
                                    const Stream& stream) {
   try {
     make();
-    status_ = set_layer(rnn, algorithm, stream);
-    if (status_ == nvidia::CUDNN_STATUS_SUCCESS) set_sequence(rnn);
+    set_layer(rnn, algorithm, stream);
+    set_sequence(rnn);
   } catch (...) {
     destroy();
     throw;
@@ -58,19 +58,21 @@ void LayerDescriptors::destroy() {
   if (dropout_) cudnn().cudnnDestroyDropoutDescriptor(dropout_);
 }
 
-nvidia::cudnnStatus_t LayerDescriptors::set_layer(const Rnn& rnn, nvidia::cudnnRNNAlgo_t algorithm,
-                                                  const Stream& stream) {
+void LayerDescriptors::set_layer(const Rnn& rnn, nvidia::cudnnRNNAlgo_t algorithm,
+                                 const Stream& stream) {
   const nvidia::cudnnHandle_t handle = cudnn_handle(stream);
   CUDA_CHECK(cudnn().cudnnSetDropoutDescriptor(dropout_, handle, 0, nullptr, 0, 0));
   const LayerTypes types = layer_types(rnn.precision);
   const auto hidden = int32_t(rnn.hidden);
-  const nvidia::cudnnStatus_t status = cudnn().cudnnSetRNNDescriptor_v8(
-      layer_, algorithm, mode_of(rnn.cell), nvidia::CUDNN_RNN_DOUBLE_BIAS,
-      nvidia::CUDNN_UNIDIRECTIONAL, nvidia::CUDNN_SKIP_INPUT, types.data, nvidia::CUDNN_DATA_FLOAT,
-      types.math, hidden, hidden, hidden, 1, dropout_, 0);
-  if (status != nvidia::CUDNN_STATUS_SUCCESS || algorithm != nvidia::CUDNN_RNN_ALGO_PERSIST_DYNAMIC)
-    return status;
-  return cudnn().cudnnBuildRNNDynamic(handle, layer_, int(rnn.batch));
+  CUDA_CHECK_STATUS(
+      cudnnSetRNNDescriptor_v8,
+      cudnn().cudnnSetRNNDescriptor_v8(
+          layer_, algorithm, mode_of(rnn.cell), nvidia::CUDNN_RNN_DOUBLE_BIAS,
+          nvidia::CUDNN_UNIDIRECTIONAL, nvidia::CUDNN_SKIP_INPUT, types.data,
+          nvidia::CUDNN_DATA_FLOAT, types.math, hidden, hidden, hidden, 1, dropout_, 0));
+  if (algorithm == nvidia::CUDNN_RNN_ALGO_PERSIST_DYNAMIC)
+    CUDA_CHECK_STATUS(cudnnBuildRNNDynamic,
+                      cudnn().cudnnBuildRNNDynamic(handle, layer_, int(rnn.batch)));
 }
 
 // All sequences are as long as the longest.

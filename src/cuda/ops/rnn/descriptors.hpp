@@ -18,13 +18,11 @@ LayerTypes layer_types(const PrecisionInfo& precision);
 // algorithms demand; of the second only gru's candidate has one that is not zero.
 class LayerDescriptors {
  public:
+  // Throws plugin::Error, unsupported, where cuDNN's algorithm cannot do the layer.
   LayerDescriptors(const Rnn& rnn, nvidia::cudnnRNNAlgo_t algorithm, const Stream& stream);
   ~LayerDescriptors();
   LayerDescriptors(const LayerDescriptors&) = delete;
   LayerDescriptors& operator=(const LayerDescriptors&) = delete;
-
-  // Not supported, if cuDNN's algorithm cannot do the layer; else success.
-  nvidia::cudnnStatus_t status() const { return status_; }
 
   nvidia::cudnnRNNDescriptor_t layer() const { return layer_; }
   nvidia::cudnnRNNDataDescriptor_t sequence() const { return sequence_; }  // of x and h(t)
@@ -33,15 +31,13 @@ class LayerDescriptors {
  private:
   void make();
   void destroy();
-  nvidia::cudnnStatus_t set_layer(const Rnn& rnn, nvidia::cudnnRNNAlgo_t algorithm,
-                                  const Stream& stream);
+  void set_layer(const Rnn& rnn, nvidia::cudnnRNNAlgo_t algorithm, const Stream& stream);
   void set_sequence(const Rnn& rnn);
 
   nvidia::cudnnDropoutDescriptor_t dropout_ = nullptr;
   nvidia::cudnnRNNDescriptor_t layer_ = nullptr;
   nvidia::cudnnRNNDataDescriptor_t sequence_ = nullptr;
   nvidia::cudnnTensorDescriptor_t state_ = nullptr;
-  nvidia::cudnnStatus_t status_ = nvidia::CUDNN_STATUS_SUCCESS;
 };
 
 }  // namespace deepbench::cuda::dnn

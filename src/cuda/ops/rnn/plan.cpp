@@ -31,8 +31,8 @@ constexpr size_t kMostKnown = 64;
 
 // What cuDNN says of a layer with one of its algorithms.
 struct Answer {
+  std::string refusal;  // which call does not support it, and why; nothing else then
   std::shared_ptr<const LayerDescriptors> descriptors;
-  nvidia::cudnnStatus_t status = nvidia::CUDNN_STATUS_SUCCESS;
   size_t workspace_bytes = 0, reserve_bytes = 0;
   WeightPlaces weights;
   double planning_ns = 0;
@@ -81,15 +81,20 @@ WeightPlaces weight_places(const Rnn& rnn, const LayerDescriptors& descriptors,
 Answer ask(const Rnn& rnn, nvidia::cudnnRNNAlgo_t algorithm, const Stream& stream) {
   Answer answer;
   const auto begin = std::chrono::steady_clock::now();
-  answer.descriptors = std::make_shared<LayerDescriptors>(rnn, algorithm, stream);
-  answer.status = answer.descriptors->status();
-  if (answer.status == nvidia::CUDNN_STATUS_SUCCESS)
-    answer.status = cudnn().cudnnGetRNNTempSpaceSizes(
-        cudnn_handle(stream), answer.descriptors->layer(),
-        rnn.is_training() ? nvidia::CUDNN_FWD_MODE_TRAINING : nvidia::CUDNN_FWD_MODE_INFERENCE,
-        answer.descriptors->sequence(), &answer.workspace_bytes, &answer.reserve_bytes);
-  if (answer.status == nvidia::CUDNN_STATUS_SUCCESS)
+  try {
+    answer.descriptors = std::make_shared<LayerDescriptors>(rnn, algorithm, stream);
+    const auto mode =
+        rnn.is_training() ? nvidia::CUDNN_FWD_MODE_TRAINING : nvidia::CUDNN_FWD_MODE_INFERENCE;
+    CUDA_CHECK_STATUS(
+        cudnnGetRNNTempSpaceSizes,
+        cudnn().cudnnGetRNNTempSpaceSizes(cudnn_handle(stream), answer.descriptors->layer(), mode,
+                                          answer.descriptors->sequence(), &answer.workspace_bytes,
+                                          &answer.reserve_bytes));
     answer.weights = weight_places(rnn, *answer.descriptors, stream);
+  } catch (const plugin::Error& error) {
+    if (error.status() != DEEPBENCH_UNSUPPORTED) throw;
+    answer.refusal = error.what();
+  }
   const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - begin;
   answer.planning_ns = took.count();
   return answer;
@@ -118,10 +123,9 @@ std::string layer_text(const Rnn& rnn) {
 // of a type, it takes its standard ones without a word: the workspace tells.
 std::string refusal(const Rnn& rnn, const NamedAlgorithm& named, const Answer& answer,
                     const Stream& stream) {
-  if (answer.status / 1000 == nvidia::CUDNN_STATUS_NOT_SUPPORTED / 1000)
+  if (!answer.refusal.empty())
     return "cuDNN's algorithm " + std::string(named.name) + " cannot do " + layer_text(rnn) + ": " +
-           cudnn().cudnnGetErrorString(answer.status);
-  CUDA_CHECK_STATUS(cudnnGetRNNTempSpaceSizes, answer.status);
+           answer.refusal;
   if (named.algorithm == nvidia::CUDNN_RNN_ALGO_STANDARD) return "";
   const Answer standard = known_answer(rnn, kAlgorithms[0], stream);
   if (answer.workspace_bytes != standard.workspace_bytes) return "";
