@@ -1,4 +1,8 @@
 // Our kernels on operands, run by the host: every index and every sum, without a device.
+#include <sys/mman.h>
+
+#include <utility>
+
 #include "deepbench/backend/bit_patterns.hpp"
 #include "deepbench/ops/precision.hpp"
 #include "deepbench/plugin.hpp"
@@ -135,6 +139,73 @@ TEST_CASE("kernels on the host: transpose") {
   check_transpose(host);
 }
 
+// Address space, of which only what is touched takes memory.
+class Vast {
+ public:
+  explicit Vast(uint64_t bytes)
+      : bytes_(bytes),
+        data_(mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {}
+  ~Vast() {
+    if (is_there()) munmap(data_, bytes_);
+  }
+  Vast(const Vast&) = delete;
+  Vast& operator=(const Vast&) = delete;
+  bool is_there() const { return data_ != MAP_FAILED; }
+  std::byte* data() const { return static_cast<std::byte*>(data_); }
+
+ private:
+  uint64_t bytes_;
+  void* data_;
+};
+
+// Elements lie further apart than 32 bits count.
+void check_far_apart(Host& host, const Matrix& matrix) {
+  std::vector<uint64_t> indices(matrix.elements());
+  std::vector<double> expected;
+  for (uint64_t i = 0; i < indices.size(); ++i) {
+    indices[i] = i;
+    expected.push_back(deepbench_element(DEEPBENCH_S8, 11, 2, i));
+  }
+  host.fill(matrix, Inputs::kUniform, 11, 2);
+  CHECK(host.read(matrix, indices) == expected);
+  const std::vector<double> sums = host.project(matrix, matrix.rows, 5);
+  for (uint64_t row = 0; row < matrix.rows; ++row) {
+    double sum = 0;
+    for (uint64_t j = 0; row + j * matrix.rows < expected.size(); ++j)
+      sum += expected[row + j * matrix.rows] * deepbench_weight(5, j);
+    CHECK(sums[row] == doctest::Approx(sum).epsilon(1e-12));
+  }
+  host.poison(matrix);
+  CHECK(host.scan(matrix, nullptr).untouched == matrix.elements());
+}
+
+TEST_CASE("kernels on the host: places and indices beyond 32 bits") {
+  constexpr uint64_t kFar = (uint64_t{1} << 32) + 8;
+  const Vast first(2 * kFar + 64), second(2 * kFar + 64);
+  if (!first.is_there() || !second.is_there()) {
+    MESSAGE("nothing tested: no address space");
+    return;
+  }
+  Host host;
+  const Matrix by_columns = {first.data(), DEEPBENCH_S8, 5, 3, 1, kFar};
+  const Matrix by_rows = {second.data(), DEEPBENCH_S8, 3, 5, kFar, 1};
+  Matrix planes = {first.data(), DEEPBENCH_S8, 2, 2, 1, 2};
+  planes.planes = 3, planes.plane_stride = kFar;
+  for (const Matrix& matrix : {by_columns, by_rows, planes}) check_far_apart(host, matrix);
+
+  const Matrix transposed = {second.data(), DEEPBENCH_S8, 3, 5, 1, kFar / 4};
+  host.fill(by_columns, Inputs::kUniform, 11, 2);
+  host.transpose(by_columns, transposed);
+  for (uint64_t j = 0; j < 3; ++j)
+    for (uint64_t i = 0; i < 5; ++i)
+      CHECK(host.read(transposed, {j + 3 * i}) == host.read(by_columns, {i + 5 * j}));
+
+  const Matrix array = {first.data(), DEEPBENCH_S8, 2 * kFar, 1, 1, 0};
+  first.data()[kFar + 3] = std::byte{77};
+  CHECK(host.read(array, {kFar + 3}) == std::vector<double>{77});
+}
+
 TEST_CASE("outputs that are no matrix of so many rows cannot be projected") {
   Matrix matrix;
   matrix.rows = 6;
@@ -151,6 +222,24 @@ TEST_CASE("large operands keep within the limits of a grid") {
     const cuda::Shape shape = cuda::shape_of(cuda::walk_of(matrix), 132);
     CHECK(uint64_t(shape.grid_x) * shape.grid_y <= 132 * 16);
     CHECK(shape.block_x * shape.block_y == OPERAND_THREADS);
+  }
+  // Of products with a dimension near or beyond 2^31.
+  for (const auto& [rows, columns] : {std::pair<uint64_t, uint64_t>{2000000000, 1},
+                                      {uint64_t{1} << 33, 3},
+                                      {1, 2000000000},
+                                      {3, uint64_t{1} << 33}}) {
+    matrix.rows = rows, matrix.columns = columns, matrix.column_stride = rows;
+    const cuda::ProjectionPlan plan = cuda::plan_projection(matrix, rows, 132);
+    const Projection& p = plan.projection;
+    CHECK(plan.shape.grid_x < uint64_t{1} << 31);
+    CHECK(plan.shape.grid_y <= 65535);
+    CHECK(uint64_t(plan.shape.grid_x) * p.row_threads * PROJECTION_ROWS >= rows);
+    CHECK(p.columns_of_block * plan.shape.grid_y >= columns);
+    CHECK(plan.combining.grid_x < uint64_t{1} << 31);
+    CHECK(uint64_t(plan.combining.grid_x) * plan.combining_row_threads >= rows);
+    const Matrix other = {nullptr, DEEPBENCH_F32, columns, rows, 1, columns};
+    matrix.type = DEEPBENCH_F32;
+    CHECK(cuda::shape_of_transpose(matrix, other).grid_x >= std::max(rows, columns) / 32);
   }
   matrix.rows = 3072, matrix.columns = 7000, matrix.column_stride = 3072;
   const cuda::ProjectionPlan plan = cuda::plan_projection(matrix, 3072, 132);

@@ -300,6 +300,8 @@ TEST_CASE("gpu: rnn: what is refused, and why") {
     says(reason, " from cudnn");  // the call that refuses
   says(refused({"lstm", "fwd", "training", "bfloat16"}, "candidate=persist_static"),
        "standard algorithm");
+  for (const char* library : {"library=cudnn", "library=reference"})
+    says(refused({"lstm", "fwd", "training", "float", {2, 70000, 40000}}, library), "32 bits");
   says(refused({"lstm"}, "candidate=nosuch", DEEPBENCH_INVALID), "nosuch");
   says(refused({"lstm"}, "library=reference candidate=standard", DEEPBENCH_INVALID), "standard");
 }

@@ -37,7 +37,7 @@ DenseEngine dense_engine() {
   DenseEngine engine = onednn_dense_engine();
   if (engine.name.empty() && mkl::Api::instance().library().loaded())
     engine = {"MKL's sgemm", [](int threads) { mkl::Api::instance().use_threads(threads); },
-              multiply_by_mkl};
+              multiply_by_mkl, std::numeric_limits<int32_t>::max()};
   return engine;
 }
 
@@ -195,6 +195,9 @@ DenseTime measure_dense(const DensePlan& plan, SparseOperands& operands,
                         const plugin::Options& options) {
   const DenseEngine engine = dense_engine();
   if (engine.name.empty()) return {0, "no dense baseline: neither oneDNN nor MKL can be used"};
+  const SparseGemm& gemm = operands.gemm();
+  if (std::max({gemm.m, gemm.n, gemm.k}) > engine.most)
+    return {0, "no dense baseline: " + engine.name + " takes dimensions of 32 bits"};
   engine.use_threads(thread_count(options.threads));
   return DenseTimer(engine, plan, operands).run();
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
 
 #include "deepbench/ops/sparse_gemm/sparse_gemm.hpp"
@@ -26,6 +27,7 @@ struct DenseEngine {
   std::string name;  // "oneDNN's sgemm"; empty: not there
   void (*use_threads)(int threads) = nullptr;
   void (*multiply)(const DenseProduct& product) = nullptr;
+  int64_t most = std::numeric_limits<int64_t>::max();  // of a dimension
 };
 
 DenseEngine onednn_dense_engine();

@@ -25,6 +25,10 @@ void require_skipping_layer(const Rnn& rnn) {
   const deepbench_type type = rnn.precision.a;
   if (type != DEEPBENCH_F32 && type != DEEPBENCH_F16 && type != DEEPBENCH_BF16)
     plugin::unsupported("cuDNN has no recurrent layers in " + std::string(rnn.precision.name));
+  // The reference's products are of all gates, or all steps, at once.
+  if (std::max({rnn.gates() * rnn.hidden, rnn.batch * rnn.hidden, rnn.batch * rnn.timesteps}) >
+      std::numeric_limits<int32_t>::max())
+    plugin::unsupported("cuDNN and cuBLAS take dimensions and strides of 32 bits");
 }
 
 void require_layer(const Rnn& rnn, const plugin::Options& options) {
@@ -33,9 +37,6 @@ void require_layer(const Rnn& rnn, const plugin::Options& options) {
   if (rnn.phase == "bwd")
     plugin::unsupported(
         "cuDNN computes the two gradients in two calls: phase=bwd_data and phase=bwd_weights");
-  if (std::max({rnn.hidden * rnn.batch, rnn.timesteps, rnn.batch * rnn.timesteps}) >
-      std::numeric_limits<int32_t>::max())
-    plugin::unsupported("cuDNN takes dimensions and strides of 32 bits");
 }
 
 }  // namespace deepbench::cuda
