@@ -2,7 +2,6 @@
 #include "ops/rnn/onednn_plan.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "deepbench/plugin.hpp"
 #include "kernel.hpp"

@@ -11,9 +11,7 @@ namespace {
 class LegacyCall final : public LibraryCall {
  public:
   LegacyCall(ConvPlan plan, const ConvOperands& operands, const Stream&)
-      : plan_(std::move(plan)), operands_(operands), workspace_(plan_.workspace_bytes()) {
-    plan_.convolution->use(plan_.algorithm.math);
-  }
+      : plan_(std::move(plan)), operands_(operands), workspace_(plan_.workspace_bytes()) {}
 
   // Another kernel of the same problem may have set its own.
   void enqueue(uint64_t copy) override {

@@ -188,8 +188,9 @@ class Candidates {
     const auto& configs = answer->configs;
     for (size_t i = begin; i < std::min(end, configs.size()) && ids_.size() < most_; ++i) {
       if (configs[i].notes.compiles != compiled) continue;
-      if (admit(layout, *answer, configs[i], options_, stream_).plan)
-        add_id(id_of(layout, configs[i].engine));
+      const auto built =
+          if_possible([&] { return admit(layout, *answer, configs[i], options_, stream_); });
+      if (built && built->plan) add_id(id_of(layout, configs[i].engine));
     }
   }
   void add_id(std::string id) {
