@@ -75,8 +75,6 @@ def _check_type(value: object, types: str | list[str], where: str, schema: Schem
     names = [types] if isinstance(types, str) else types
     if not any(_TYPES[name](value) for name in names):
         raise SchemaError(f"{_place(where)} is {_brief(value)}, not {' or '.join(names)}")
-    if isinstance(value, float) and not math.isfinite(value):
-        raise SchemaError(f"{_place(where)} is not a finite number")
     if isinstance(value, float) or (isinstance(value, int) and "maximum" not in schema):
         _check_free(value, where)
     if isinstance(value, dict) and "additionalProperties" not in schema:
@@ -90,6 +88,8 @@ def _check_type(value: object, types: str | list[str], where: str, schema: Schem
 
 def _check_free(value: object, where: str) -> None:
     """What the schema leaves open is kept and written again, and must allow that."""
+    if isinstance(value, float) and not math.isfinite(value):
+        raise SchemaError(f"{_place(where)} is not a finite number")
     if not schema_quick.is_free(value):
         what = _brief(value) if isinstance(value, (int, float)) else "a value within it"
         raise SchemaError(f"{_place(where)}: {what} is out of range or nested too deeply")

@@ -1,5 +1,6 @@
 """JSON of strangers: what Python's reader lets through though no JSON has it, or though it would
-surprise whoever reads on, is refused: NaN, a key twice, half a letter, a NUL, a line without end.
+surprise whoever reads on, is refused: a key twice, half a letter, a NUL, a line without end.
+Numbers that are none are the schema's to refuse, which knows where they stand.
 """
 
 from __future__ import annotations
@@ -7,7 +8,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any, NoReturn
+from typing import Any
 
 LONGEST = 16 << 20  # bytes of a line; a row of a thousand samples has twenty thousand
 _SHOWN = 40
@@ -48,11 +49,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return value
 
 
-def _constant(name: str) -> NoReturn:
-    raise JsonError(f"{name} is no number in JSON")
-
-
-_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant)
+_DECODER = json.JSONDecoder(object_pairs_hook=_object)
 
 
 def _texts(value: object) -> Iterator[str]:
