@@ -21,10 +21,10 @@ def failed_row(
     hello: Json,
     status: str,
     reason: str,
-    worker: str,
+    worker: str | None = None,
 ) -> dict[str, Any]:
-    """The row of a problem whose worker could not answer: everything it knew is null. `worker`:
-    crashed, hung, killed, or spared."""
+    """The row of a problem without an answer that counts: everything that would be in it is null.
+    `worker`: crashed, hung, killed, or spared; None: it is well."""
     row: dict[str, Any] = dict.fromkeys(schema.document()["$defs"]["row"]["properties"])
     device = hello.get("device") or {}
     row.update(
@@ -40,7 +40,7 @@ def failed_row(
         reason=reason,
         work=dict(work),
         metrics=[],
-        observed={"worker": worker},
+        observed={"worker": worker} if worker else None,
         notes=[],
     )
     return row

@@ -118,6 +118,39 @@ def test_sizes_that_are_nonsense_are_called_so(
     assert message in done.stdout + done.stderr
 
 
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [
+        ("emit describe_kernel workspace_bytes -5", "algorithm.workspace_bytes is -5, less than 0"),
+        ("emit describe_kernel copies -3", "regime.copies is -3, less than 0"),
+        (
+            "emit describe_kernel planning_ns 1e30",
+            "algorithm.planning_ns is 1e+30, more than 1e+15",
+        ),
+        ("emit describe_kernel cold thrice", 'regime.cold is "thrice", not one of "rotation"'),
+        ("emit describe_kernel metric.x 1e305 GB", "metrics[0].value: 1e+305 is out of range"),
+        ("time 1e16", "statistics.median_ns is 1e+16, more than 1e+15"),
+    ],
+)
+def test_a_row_that_no_reader_takes_does_not_cost_the_file(
+    plugin: Path, tmp_path: Path, fault: str, reason: str
+) -> None:
+    file = tmp_path / "rows.jsonl"
+    done = sweep(plugin, file, f"when m=10 {fault}", "9,10,11", "--samples", "2")
+    assert done.returncode == 1
+    assert statuses(file) == ["ok", "failed", "ok"]
+    assert read(file).rows[1]["reason"].startswith(f"the backend answered nonsense: {reason}")
+
+
+def test_a_context_that_no_reader_takes_is_not_written(plugin: Path, tmp_path: Path) -> None:
+    file = tmp_path / "rows.jsonl"
+    done = sweep(plugin, file, "emit describe_device heat 1e305", "9")
+    assert done.returncode == 2
+    said = done.stderr.removeprefix(WAITING)
+    assert said.startswith("deepbench: error: the backend answered nonsense: device.heat")
+    assert not file.exists()
+
+
 def test_a_candidate_of_some_rows(plugin: Path, tmp_path: Path) -> None:
     file = tmp_path / "rows.jsonl"
     script = "candidates own\nwhen m=10 candidates own quick"

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from deepbench import schema, strict_json
 from deepbench.cli.context import build_context, first_line
 from deepbench.cli.errors import UsageError, shown
 from deepbench.cli.giving_up import GivingUp, Libraries
@@ -21,7 +22,14 @@ from deepbench.report.fields import get
 from deepbench.report.outline import Outline, outline
 from deepbench.results import ResultError, ResultFile, ResultWriter
 from deepbench.resuming import first_difference
-from deepbench.session import InProcess, Loss, RowSource, Session, worker_command
+from deepbench.session import (
+    InProcess,
+    Loss,
+    RowSource,
+    Session,
+    SessionError,
+    worker_command,
+)
 
 Json = Mapping[str, Any]
 
@@ -32,6 +40,7 @@ _CAP_S = {"cuda": 8.0}
 _CAP_OTHERWISE_S = 15.0
 _ROW_S = {"cuda": 0.1}
 _ROW_OTHERWISE_S = 0.5
+_NONSENSE = "the backend answered nonsense"
 _RETRIED = ("failed", "out_of_memory", "device_lost")  # for what may be another way next time
 
 
@@ -136,6 +145,10 @@ class Sweep:
         context = build_context(
             self._hello, self._selection.set, self._options, self._rows, self._command
         )
+        try:
+            schema.check_context(context)
+        except schema.SchemaError as error:
+            raise SessionError(f"{_NONSENSE}: {error}", 2) from None
         begun = self._report.begin(old.context if old else context, _outline(self._rows))
         if old is not None:
             self._go_on_with(old, context)
@@ -220,6 +233,10 @@ class Sweep:
         answer = self._source.run(planned.line, planned.position, limit_s)
         if isinstance(answer, Loss):
             return self._lost_row(planned, answer.status, answer.reason, answer.cause)
+        try:  # one line that no reader takes would cost the whole file
+            schema.check_row(strict_json.parsed(answer.encode()))
+        except ValueError as error:
+            return self._lost_row(planned, "failed", f"{_NONSENSE}: {error}")
         return answer
 
     def _libraries(self, planned: PlannedRow) -> Libraries:
@@ -255,7 +272,9 @@ class Sweep:
         except ResultError as error:
             raise ResultError(str(error), exit_status=1) from None
 
-    def _lost_row(self, planned: PlannedRow, status: str, reason: str, worker: str) -> str:
+    def _lost_row(
+        self, planned: PlannedRow, status: str, reason: str, worker: str | None = None
+    ) -> str:
         row = failed_row(
             position=planned.position,
             problem=planned.problem,
