@@ -17,7 +17,7 @@ from hypothesis import strategies as some
 from deepbench import _core, references
 from deepbench.cli import main
 from deepbench.results import ResultFile, read
-from deepbench.workbook import read_workbook, write_workbook
+from deepbench.workbook import WorkbookError, read_workbook, write_workbook, writing
 from example_rows import make_context, make_gemm, make_memory, make_row, without_times
 
 MEASURED = Path(__file__).parents[2] / "results/h200"
@@ -143,6 +143,15 @@ def test_the_same_rows_give_the_same_bytes(tmp_path: Path) -> None:
     assert (tmp_path / "a.xlsx").read_bytes() == (tmp_path / "b.xlsx").read_bytes()
 
 
+def test_more_rows_than_can_be_read_are_not_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writing, "MOST_ROWS", 1)
+    with pytest.raises(WorkbookError, match="has more than 1 rows; no workbook is written"):
+        write_workbook(result(make_gemm(), make_gemm()), tmp_path / "a.xlsx")
+    assert not (tmp_path / "a.xlsx").exists()
+
+
 # ---- the way back --------------------------------------------------------------------------------
 
 
@@ -166,6 +175,10 @@ def test_what_was_measured_comes_back(tmp_path: Path, name: str) -> None:
             assert other["statistics"].get(key) == pytest.approx(one["statistics"][key], rel=1e-14)
         for key in ("cache", "cold", "power", "threads", "launch"):
             assert other["regime"].get(key) == one["regime"].get(key)
+        for part in ("rates", "bound"):
+            for key, value in other[part].items():
+                close = isinstance(value, str) or pytest.approx(one[part][key], rel=1e-14) == value
+                assert close
     for key in ("version", "started", "set", "rows", "threads", "device"):
         kept = {"index", "name"}
         value = before.context.get(key)
@@ -186,6 +199,48 @@ def test_published_figures_come_back(tmp_path: Path, name: str) -> None:
         assert other["statistics"] == one["statistics"]
         for key in ("workbook", "sheet", "row", "status", "note", "doubt", "meant", "set"):
             assert other["regime"]["published"].get(key) == one["regime"]["published"].get(key)
+
+
+def test_a_time_that_was_changed_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "a.xlsx"
+    write_workbook(result(make_gemm(), make_gemm(m=64)), path)
+    book = openpyxl.load_workbook(path)
+    titles = [cell.value for cell in book["Rows"][1]]
+    book["Rows"].cell(2, 1 + titles.index("Median (ns)")).value = 50_000
+    book.save(path)
+    imported = read_workbook(path)
+    assert imported.reports == (
+        "Rows!2: has a time that its rate does not follow from; what followed from the time that "
+        "was measured was left out",
+    )
+    changed, other = imported.rows
+    assert changed["statistics"] == {"median_ns": 50_000}
+    assert not {"rates", "bound", "verification"} & changed.keys()
+    assert other["verification"] == {"status": "passed"}
+
+
+def test_rows_that_are_none(tmp_path: Path) -> None:
+    """In the sheet that is read back: left out and told, each with its cell."""
+    path = tmp_path / "a.xlsx"
+    write_workbook(result(*(make_gemm(m=m) for m in range(1, 8))), path)
+    book = openpyxl.load_workbook(path)
+    sheet = book["Rows"]
+    column = {cell.value: cell.column for cell in sheet[1]}
+    for line, (title, value) in enumerate((
+        ("Median (ns)", -1), ("Median (ns)", 0), ("Status", "splendid"), ("Position", 0.5),
+        ("Position", 6), ("Cache", "warm"),
+    ), start=2):  # fmt: skip
+        sheet.cell(line, column[title]).value = value
+    sheet.cell(1, 60).value = "Mood"
+    book.save(path)
+    imported = read_workbook(path)
+    assert [row["attributes"]["m"] for row in imported.rows] == [5]
+    told = "\n".join(imported.reports)
+    for what in ("!BH1: is a column 'Mood' that is not ours", "2: holds -1, which is no time",
+                 "3: holds 0, which is no time", "Rows!4: status is \"splendid\"",
+                 "5: holds 0.5, which is no dimension", "Rows!7: regime.cache is \"warm\"",
+                 "Rows!8: has a position that another row has"):  # fmt: skip
+        assert what in told, told
 
 
 def test_results_sheets_alone_are_a_layout_too(tmp_path: Path) -> None:

@@ -3,11 +3,13 @@ workbook can be read back. The other sheets are for people."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from deepbench import _core, schema
+from deepbench.report.fields import get
+from deepbench.workbook import specs
 from deepbench.workbook.cells import Book, Cell, CellError, Sheet, number, whole
 from deepbench.workbook.figures import LONGEST_NS, Reports
 
@@ -15,7 +17,7 @@ Json = dict[str, Any]
 Value = int | float | str
 
 SHEET = "Rows"
-SPECS = "Specs"
+_NEAR = 1e-9  # of a rate and the one that follows from the time
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,13 @@ COLUMNS = (
     _column("work.bytes", "number"),
     _column("rates.tflops", "number"),
     _column("rates.gbps", "number"),
+    Column("Bound by", "bound.by", "text"),
+    Column("Level", "bound.level", "text"),
+    Column("Ceiling (TFLOPS)", "bound.arithmetic_tflops", "number"),
+    Column("Ceiling (GB/s)", "bound.memory_gbps", "number"),
+    Column("Empty call (ns)", "bound.latency_ns", "time"),
+    Column("Share of ceiling", "bound.share_arithmetic", "number"),
+    Column("Share of roofline", "bound.share_roofline", "number"),
     _column("verification.status", "text"),
     *(
         _column(f"regime.published.{name}", kind)
@@ -120,7 +129,7 @@ def rows_of(book: Book, sheet: Sheet, reports: Reports) -> tuple[Json, list[Json
             continue
         seen.add(row["position"])
         rows.append(row)
-    return _context(book, rows), rows
+    return specs.context(book, len(rows)), rows
 
 
 def _row(
@@ -143,7 +152,23 @@ def _row(
     except schema.SchemaError as error:
         reports.say(place, f"{error}; the row was left out")
         return None
+    if _changed(row):
+        reports.say(place, "has a time that its rate does not follow from; what followed from the "
+                           "time that was measured was left out")  # fmt: skip
+        for part in ("rates", "bound", "verification"):
+            row.pop(part, None)
+        row["statistics"] = {"median_ns": row["statistics"]["median_ns"]}
     return row
+
+
+def _changed(row: Json) -> bool:
+    """Whether somebody put another time into the workbook."""
+    time_ns = get(row, "statistics.median_ns")
+    for rate, work, unit in (("tflops", "flops", 1e3), ("gbps", "bytes", 1.0)):
+        written, done = get(row, f"rates.{rate}"), get(row, f"work.{work}")
+        if written and done and time_ns and abs(done / time_ns / unit / written - 1) > _NEAR:
+            return True
+    return False
 
 
 def _value(column: Column, cell: Cell) -> Value | dict[str, Value]:
@@ -190,68 +215,3 @@ def _number(text: str) -> Value:
             continue
         return value if abs(float(value)) <= 1e30 else text
     return text
-
-
-# ---- the context, as pairs on the sheet `Specs` -------------------------------------------------
-
-
-def specs(context: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """What the context says, as pairs that a person reads."""
-    device, backend = context.get("device") or {}, context.get("backend") or {}
-    yield "Written by", f"deepbench {context.get('version')}"
-    for key, value in (
-        ("Device", device.get("name")),
-        ("Device index", device.get("index")),
-        ("Backend", backend.get("name")),
-        ("Threads", context.get("threads")),
-        ("Set", context.get("set")),
-        ("Started", context.get("started")),
-        ("Command", " ".join(context.get("command") or ())),
-    ):
-        if value not in (None, ""):
-            yield key, str(value)
-    for name, facts in (context.get("libraries") or {}).items():
-        if facts.get("version"):
-            yield f"Library {name}", str(facts["version"])
-    for group in ("options", "host", "specs"):
-        for name, value in (context.get(group) or {}).items():
-            if isinstance(value, (str, int, float)):
-                yield f"{group.removesuffix('s').capitalize()} {name}", str(value)
-
-
-def _context(book: Book, rows: list[Json]) -> Json:
-    found: dict[str, str] = {}
-    for sheet in book.sheets:
-        if sheet.name == SPECS:
-            for cells in sheet.rows.values():
-                texts = [cell.text for cell in cells.values() if not cell.blank]
-                if len(texts) >= 2:
-                    found.setdefault(texts[0], texts[1])
-    written = found.get("Written by", "").removeprefix("deepbench ")
-    return {
-        "type": "context",
-        "schema": schema.VERSION,
-        "command": found["Command"].split(" ") if "Command" in found else None,
-        "version": written or "unknown",
-        "started": found.get("Started"),
-        "set": found.get("Set"),
-        "rows": len(rows),
-        "backend": {"name": found["Backend"]} if "Backend" in found else None,
-        "device": {"index": _index(found.get("Device index")), "name": found.get("Device")},
-        "threads": _index(found.get("Threads")),
-        "libraries": {name: {"version": text} for name, text in _group(found, "Library")},
-        "options": dict(_group(found, "Option")),
-        "host": dict(_group(found, "Host")),
-        "specs": dict(_group(found, "Spec")),
-        "workbook": book.path.name,
-    }
-
-
-def _group(found: Mapping[str, str], name: str) -> Iterator[tuple[str, str]]:
-    for key, value in found.items():
-        if key.startswith(f"{name} "):
-            yield key.removeprefix(f"{name} "), value
-
-
-def _index(text: str | None) -> int | None:
-    return int(text) if text and text.isascii() and text.isdigit() and len(text) < 10 else None

@@ -12,7 +12,7 @@ from deepbench import whole_file
 from deepbench.refusal import one_line
 from deepbench.report.fields import get
 from deepbench.results import ResultFile
-from deepbench.workbook import ours
+from deepbench.workbook import ours, specs
 from deepbench.workbook.errors import WorkbookError, libraries_wanted
 from deepbench.workbook.layout import FIRST, Content, Formula, Phases, cells, columns, family
 
@@ -29,10 +29,6 @@ _CREATED = "2000-01-01T00:00:00"  # so that the same rows give the same bytes
 
 def write_workbook(result: ResultFile, path: Path, overwrite: bool = False) -> None:
     """Writes the workbook. Raises Refusal."""
-    if len(result.rows) > MOST_ROWS:
-        raise WorkbookError(
-            f"{result.path}: has more than {MOST_ROWS} rows; no workbook is written"
-        )
     if path.exists() and result.path.exists() and path.samefile(result.path):
         raise WorkbookError(f"{path}: is the file that is read; name another one")
     whole_file.check(path, overwrite)
@@ -40,6 +36,10 @@ def write_workbook(result: ResultFile, path: Path, overwrite: bool = False) -> N
 
 
 def _content(result: ResultFile) -> bytes:
+    if len(result.rows) > MOST_ROWS:
+        raise WorkbookError(
+            f"{result.path}: has more than {MOST_ROWS} rows; no workbook is written"
+        )
     import numpy
 
     with libraries_wanted():
@@ -87,10 +87,10 @@ class _Book:
         self._time = book.add_format({"num_format": "0.0000"})
 
     def specs(self, context: Row) -> None:
-        sheet = self._book.add_worksheet(ours.SPECS)
+        sheet = self._book.add_worksheet(specs.SHEET)
         sheet.set_column(0, 0, 28)
         sheet.set_column(1, 1, 60)
-        for line, (key, value) in enumerate(ours.specs(context)):
+        for line, (key, value) in enumerate(specs.pairs(context)):
             self._put(sheet, line, 0, key)
             self._put(sheet, line, 1, value)
 

@@ -1,0 +1,78 @@
+"""What a context says as pairs on the sheet `Specs` of a workbook of ours, and the way back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from deepbench import schema
+from deepbench.refusal import one_line
+from deepbench.workbook.cells import Book
+
+Json = dict[str, Any]
+
+SHEET = "Specs"
+
+
+def pairs(context: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """What the context says, as pairs that a person reads."""
+    device, backend = context.get("device") or {}, context.get("backend") or {}
+    yield "Written by", f"deepbench {context.get('version')}"
+    for key, value in (
+        ("Device", device.get("name")),
+        ("Device index", device.get("index")),
+        ("Backend", backend.get("name")),
+        ("Threads", context.get("threads")),
+        ("Set", context.get("set")),
+        ("Started", context.get("started")),
+        ("Command", " ".join(context.get("command") or ())),
+    ):
+        if value not in (None, ""):
+            yield key, str(value)
+    for name, facts in (context.get("libraries") or {}).items():
+        if facts.get("version"):
+            yield f"Library {name}", str(facts["version"])
+    for group in ("options", "host", "specs"):
+        values = context.get(group)  # of which the schema says little
+        for name, value in values.items() if isinstance(values, Mapping) else ():
+            if isinstance(value, (str, int, float)):
+                yield f"{group.removesuffix('s').capitalize()} {name}", str(value)
+
+
+def context(book: Book, rows: int) -> Json:
+    """The context that the pairs tell."""
+    found: dict[str, str] = {}
+    for sheet in book.sheets:
+        if sheet.name == SHEET:
+            for cells in sheet.rows.values():
+                texts = [cell.text for cell in cells.values() if not cell.blank]
+                if len(texts) >= 2:
+                    found.setdefault(texts[0], texts[1])
+    written = found.get("Written by", "").removeprefix("deepbench ")
+    return {
+        "type": "context",
+        "schema": schema.VERSION,
+        "command": found["Command"].split(" ") if "Command" in found else None,
+        "version": written or "unknown",
+        "started": found.get("Started"),
+        "set": found.get("Set"),
+        "rows": rows,
+        "backend": {"name": found["Backend"]} if "Backend" in found else None,
+        "device": {"index": _index(found.get("Device index")), "name": found.get("Device")},
+        "threads": _index(found.get("Threads")),
+        "libraries": {name: {"version": text} for name, text in _group(found, "Library")},
+        "options": dict(_group(found, "Option")),
+        "host": dict(_group(found, "Host")),
+        "specs": dict(_group(found, "Spec")),
+        "workbook": one_line(book.path.name),
+    }
+
+
+def _group(found: Mapping[str, str], name: str) -> Iterator[tuple[str, str]]:
+    for key, value in found.items():
+        if key.startswith(f"{name} "):
+            yield key.removeprefix(f"{name} "), value
+
+
+def _index(text: str | None) -> int | None:
+    return int(text) if text and text.isascii() and text.isdigit() and len(text) < 10 else None

@@ -1,0 +1,58 @@
+"""A good workbook as its parts, for tests that change them; reading one that must be refused."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+import pytest
+import xlsxwriter
+
+from deepbench.workbook import WorkbookError, read_workbook
+
+SHEET = "xl/worksheets/sheet1.xml"
+GEMM = ["M", "N", "K", "A Transpose", "B Transpose", None, "Time (msec)", "TERAFLOPS"]
+
+
+@cache
+def parts() -> Mapping[str, bytes]:
+    """Two products, 64 and 32 rows, of 1.5 and 2.5 ms."""
+    buffer = io.BytesIO()
+    book = xlsxwriter.Workbook(buffer, {"in_memory": True})
+    sheet = book.add_worksheet("Results - FP32")
+    for number, line in enumerate((["Precision: float"], [], GEMM,
+                                   [64, 64, 64, "N", "T", None, 1.5],
+                                   [32, 64, 64, "N", "T", None, 2.5])):  # fmt: skip
+        sheet.write_row(number, 0, line)
+    book.close()
+    with zipfile.ZipFile(buffer) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def packed(files: Mapping[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    """A ZIP of these parts."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", method) as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return buffer.getvalue()
+
+
+def changed(path: Path, old: str, new: str, part: str = SHEET) -> Path:
+    """The good workbook, in one of whose parts a text is another."""
+    text = parts()[part].decode()
+    assert old in text
+    path.write_bytes(packed({**parts(), part: text.replace(old, new).encode()}))
+    return path
+
+
+def refusal(path: Path) -> str:
+    """The line that a workbook is refused with."""
+    with pytest.raises(WorkbookError) as caught:
+        read_workbook(path)
+    line = str(caught.value)
+    assert "\n" not in line
+    return line
