@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from functools import cache
 
 import pytest
@@ -22,6 +23,14 @@ def gpu_reason() -> str | None:
         if backend["name"] == "cuda":
             return backend["reason"]
     return "this deepbench has no CUDA backend"
+
+
+@pytest.fixture(scope="session")
+def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Nothing is kept where the user's is."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DEEPBENCH_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+        yield
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -15,6 +15,8 @@ from reported_files import HOSTILE, hostile_context, hostile_rows, make_rows, sa
 
 charts = pytest.importorskip("vl_convert", reason="the extra 'report' is not installed")
 
+pytestmark = pytest.mark.usefixtures("own_cache")
+
 
 @pytest.fixture
 def mine(tmp_path: Path) -> Path:

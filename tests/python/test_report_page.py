@@ -9,13 +9,16 @@ from pathlib import Path
 import pytest
 
 from browser import Browser, chromium
+from compared_rows import timed
 from deepbench.cli import main
 from deepbench.report.fields import microseconds, percent, rate
+from example_rows import without_times
 from reported_files import hostile_context, hostile_rows, make_rows, write
 
 pytest.importorskip("vl_convert", reason="the extra 'report' is not installed")
 pytestmark = [
     pytest.mark.browser,
+    pytest.mark.usefixtures("own_cache"),
     pytest.mark.skipif(chromium() is None, reason="chromium is not installed"),
 ]
 
@@ -171,6 +174,17 @@ def test_texts_of_strangers_do_nothing(browser: Browser, tmp_path: Path) -> None
     assert browser.run("document.images.length") == 0
     assert browser.problems == []
     assert browser.requests == [page.resolve().as_uri()]
+
+
+@pytest.mark.parametrize("rows", [[], [without_times(timed(0), "failed", "lost")]])
+def test_a_page_without_a_good_row_opens_as_well(
+    browser: Browser, tmp_path: Path, rows: list[dict[str, object]]
+) -> None:
+    file, page = write(tmp_path / "bad.jsonl", rows), tmp_path / "page.html"
+    assert main(["report", str(file), "-o", str(page)]) == 0
+    show(browser, page)
+    assert len(column(browser, "problem")) == len(rows)
+    assert browser.problems == []
 
 
 @pytest.mark.skipif(not H200.is_dir(), reason="the measured tables are not in this tree")

@@ -98,7 +98,7 @@ class Content:
         there = {
             "roofline": self.axes is not None,
             "bandwidth": any(shown.gbps and not shown.entry.flops for shown in every),
-            "distribution": bool(every),
+            "distribution": any(run.rows for run in self.files),
             "algorithms": bool(self.algorithms),
             "caches": bool(self.caches),
             "against": any(one.pairs for one in self.against),

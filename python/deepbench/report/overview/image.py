@@ -32,9 +32,10 @@ Value = dict[str, Any]
 def render_image(content: Content, kind: str, name: str, row: int | None) -> bytes:
     """The chart as png or svg. Raises FormatError where the files have nothing to show in it."""
     if name not in content.charts:
+        there = " ".join(content.charts)
         raise FormatError(
-            f"there is nothing for a chart {name} here; there is for {' '.join(content.charts)}"
-            if content.charts
+            f"there is nothing for a chart {name} here; there is for {there}"
+            if there not in ("", "distribution")
             else "no row is ok: there is nothing for a chart"
         )
     spec = chart(name, content.axes, _WIDTH)

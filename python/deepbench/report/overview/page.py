@@ -38,7 +38,7 @@ _TITLES = {
 
 def render_page(content: Content) -> str:
     with ThreadPoolExecutor(1) as pool:
-        runtime = pool.submit(vega.runtime)  # takes as long as all the rest
+        runtime = pool.submit(vega.runtime)  # the first time as long as all the rest
         data = script_text(_data(content))
         scripts = {"vega": runtime.result(), "script": _script()}
     parts = {

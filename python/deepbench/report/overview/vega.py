@@ -10,6 +10,8 @@ from typing import Any
 
 from deepbench.report import FormatError
 
+from .kept import kept
+
 Spec = dict[str, Any]
 
 # Vega's own name is bound to nothing in the bundles of vl-convert 1.9; Vega-Embed's is in all.
@@ -20,7 +22,9 @@ _SCALE = 2.5  # pixels of an image for one of the page
 @cache
 def runtime() -> str:
     """Vega as a script. It ends no script element and opens no comment."""
-    script: str = _converter().javascript_bundle(_EXPOSED)
+    converter = _converter()
+    key = f"Vega's scripts by vl-convert {converter.__version__}: {_EXPOSED}"
+    script = kept(key, lambda: str(converter.javascript_bundle(_EXPOSED)))
     return script.replace("</script", "<\\/script").replace("<!--", "<\\!--")
 
 

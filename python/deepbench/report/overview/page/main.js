@@ -14,11 +14,13 @@ const pause = () => new Promise((done) => setTimeout(done));
 async function start() {
   document.documentElement.classList.add('ready');
   buildFilters(changed);
-  const [first, ...others] = Object.keys(report.charts);
+  const telling = rows.find((row) => row.good && row.samples.length) || rows[0];
+  if (telling) chosenId = telling.id;
+  const sampled = rows.some((row) => row.samples.length);
+  const [first, ...others] = Object.keys(report.charts).filter((name) => name !== 'distribution' || sampled);
   if (first) await buildChart(first);
   buildTable();
   showTable(rows);
-  const telling = rows.find((row) => row.good && row.samples.length) || rows[0];
   if (telling) choose(telling.id);
   tell('ready');
   for (const name of others) {
