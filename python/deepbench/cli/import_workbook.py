@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -50,11 +49,9 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _write(imported: Imported, path: Path, overwrite: bool) -> None:
-    writer = ResultWriter.new(path, overwrite=overwrite)
+    writer = ResultWriter.new(path, overwrite=overwrite, cure="--overwrite replaces it")
     try:
-        writer.write_context(imported.context)
-        for row in imported.rows:
-            writer.write_line(json.dumps(row, ensure_ascii=False))
+        writer.replace(imported.context, imported.rows)
     finally:
         writer.close()
 
