@@ -90,11 +90,12 @@ def parsed(path: Path, data: bytes) -> ResultFile:
         raise ResultError(f"{path}: is empty; {_HOW}")
     if data.startswith(_GZIP):
         raise ResultError(f"{path}: is compressed; unpack it first")
-    first, newline, rest = data.partition(b"\n")
-    context = _context(path, first, whole=bool(newline))
+    lines = io.BytesIO(data)  # which does not copy them
+    first = lines.readline()
+    size, torn, ends = len(first), False, first.endswith(b"\n")
+    context = _context(path, first, whole=ends)
     rows: list[Json] = []
-    size, torn, ends = len(first) + len(newline), False, bool(newline)
-    for number, line in enumerate(io.BytesIO(rest), start=2):
+    for number, line in enumerate(lines, start=2):
         last = size + len(line) == len(data)
         row = _row(path, number, line, may_be_torn=last and not line.endswith(b"\n"))
         if row is None and line.strip():

@@ -134,6 +134,19 @@ def test_every_command_says_so(
     assert bad.read_bytes() == before
 
 
+def test_what_an_error_quotes_has_an_end(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "a.jsonl"
+    long = "x" * 1_000_000
+    for context in (make_context(schema=2, version=long), make_context(command=[long], set=long)):
+        path.write_text(json.dumps(context) + "\n")
+        assert main(["gemm", "m=8", "n=8", "k=8", "-o", str(path), "--resume"]) == 2
+        err = capsys.readouterr().err
+        assert str(path) in err
+        assert len(err) < 2100
+
+
 def test_compressed_files_are_not_unpacked(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl.gz"
     path.write_bytes(

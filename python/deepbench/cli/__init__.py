@@ -14,6 +14,8 @@ from deepbench.refusal import Refusal, one_line
 
 __all__ = ["main"]
 
+_LONGEST = 2000  # letters of an error
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit status."""
@@ -81,7 +83,9 @@ def _run(words: list[str]) -> int:
 
 
 def _refuse(message: str, status: int) -> int:
-    print(f"deepbench: error: {one_line(message)}", file=sys.stderr)
+    line = one_line(message)  # which may quote a stranger's file
+    line = line if len(line) <= _LONGEST else line[: _LONGEST - 3] + "..."
+    print(f"deepbench: error: {line}", file=sys.stderr)
     return status
 
 
