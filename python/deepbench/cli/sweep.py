@@ -66,6 +66,7 @@ class Sweep:
         self._report: Report = create(options.format, beside(options.against))
         self._estimate = Estimate([], 1.0, 1.0)
         self._rows: list[PlannedRow] = []
+        self._last: dict[str, int] = {}  # the position of each operation's last row
         self._now: PlannedRow | None = None
         self._can_run = True  # any row, as far as is known
         self._giving_up = GivingUp(self._libraries)
@@ -80,6 +81,7 @@ class Sweep:
         try:
             self._hello = self._source.start()
             self._rows = plan(self._selection, self._options, self._hello)
+            self._last = {row.op: row.position for row in self._rows}
             self._check_abilities()
             if old is None:
                 self._can_run = self._check_rows()
@@ -257,9 +259,10 @@ class Sweep:
         return frozenset(able)
 
     def _take_into_account(self, planned: PlannedRow, row: Json) -> None:
+        if planned.position == self._last[planned.op]:
+            return  # there is nothing left to give up
         given_up = self._giving_up.after(planned, row)
-        after = self._rows[planned.position + 1 :]
-        if given_up and any(left.op == planned.op for left in after):
+        if given_up:
             self._screen.say(
                 f"deepbench: warning: {given_up} is given up after three crashes in a row: its "
                 "other rows are not run; another --library or --algorithm may do them"
