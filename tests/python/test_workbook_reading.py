@@ -208,6 +208,17 @@ def test_phases_over_units(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
+def test_a_table_that_is_not_known_is_no_part_of_the_one_before(tmp_path: Path) -> None:
+    heading = ["M", "N", "K", "Time (msec)"]
+    lines = [["FP32"], heading, [64, 64, 64, 1.0], ["Pooling"], ["Size", "Window", "Step", "Time"],
+             [56, 3, 2, 0.5], [28, 3, 2, 0.25], heading, [32, 32, 32, 0.125]]  # fmt: skip
+    imported = read_workbook(book(tmp_path / "a.xlsx", lines))
+    assert [row["attributes"]["m"] for row in imported.rows] == [64, 32]
+    assert "!A5: begins a row that looks like the headings of a table" in said(imported)
+    assert "!A6: holds '56', which belongs to no table" in said(imported)
+    assert len(imported.reports) == 1 + 8
+
+
 def test_a_precision_that_is_nowhere_said(tmp_path: Path) -> None:
     lines = [GEMM, [64, 64, 64, "N", "N", None, 1.0]]
     with pytest.raises(WorkbookError, match="G2: nothing says in which precision"):

@@ -239,6 +239,20 @@ def test_how_texts_are_pronounced_is_none_of_them(tmp_path: Path) -> None:
     assert contents.load(path).sheets[0].rows[1][1].value == "Float here"
 
 
+def test_names_with_prefixes(tmp_path: Path) -> None:
+    """As some programs write them: <x:row>, <x:c>."""
+    prefixed = {}
+    for name in parts():
+        text = parts()[name].decode()
+        if name.startswith("xl/") and name.endswith(".xml") and "main" in text:
+            text = re.sub(r"<(/?)([a-zA-Z])", r"<\1x:\2", text).replace("xmlns=", "xmlns:x=")
+        prefixed[name] = text.encode()
+    assert b"<x:row" in prefixed[SHEET]
+    path = tmp_path / "a.xlsx"
+    path.write_bytes(packed(prefixed))
+    assert [row["attributes"]["m"] for row in read_workbook(path).rows] == [64, 32]
+
+
 def test_contexts_that_hold_other_things(tmp_path: Path) -> None:
     """Where the schema says nothing of a context, anything may stand."""
     context = make_context(rows=1, specs=["a"], footnotes={"b": 1}, command=None, host=None)

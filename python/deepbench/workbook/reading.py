@@ -83,6 +83,9 @@ def _tables(sheet: Sheet, reports: Reports) -> Iterator[_Read]:
     for section in parts.sections:
         top = parts.sections[0].titles
         yield _Read(section, top, tuple(figures(section, reports)))
+    for cell in parts.unknown:
+        what = "begins a row that looks like the headings of a table, of no operation that is known"
+        reports.say(cell.place, what)
     for cell in parts.stray if parts.sections else ():
         reports.say(cell.place, f"holds {cell.text!r}, which belongs to no table; it was left out")
 

@@ -15,6 +15,7 @@ from deepbench.workbook.headings import OPTIONAL, Meaning, meaning, op_of
 
 Columns = Mapping[int, Meaning]
 
+_FEWEST_HEADINGS = 4  # of a table: two dimensions, a time and something more
 _MOST_TITLES = 50  # texts before a table that may say what it is
 
 
@@ -67,21 +68,27 @@ class Split:
 
     sections: tuple[Section, ...]
     stray: tuple[Cell, ...]  # numbers outside of any table
+    unknown: tuple[Cell, ...]  # first cells of rows that look like headings of other tables
 
 
 def split(sheet: Sheet) -> Split:
     """The tables of a sheet, and what is in none."""
     opened: list[_Open] = []
     stray: list[Cell] = []
+    unknown: list[Cell] = []
     titles: list[str] = []
+    inside = False
     above: Mapping[int, Cell] = {}
     for number, cells in sheet.rows.items():
         op = op_of([cell.text for cell in cells.values() if isinstance(cell.value, str)])
         if op is not None:
             columns = _columns(op, cells, above)
             opened.append(_Open(op, number, columns, tuple(titles)))
-            titles = []
-        elif opened and _is_line(opened[-1], cells):
+            titles, inside = [], True
+        elif inside and opened[-1].lines and _like_headings(cells):
+            unknown.append(next(iter(cells.values())))
+            inside = False
+        elif inside and _is_line(opened[-1], cells):
             opened[-1].lines.append(Line(number, cells))
             stray += _outside(opened[-1].columns, cells)
             titles = []
@@ -90,7 +97,8 @@ def split(sheet: Sheet) -> Split:
             titles = titles[-_MOST_TITLES:]
             stray += [cell for cell in cells.values() if cell.numeric or cell.uncomputed]
         above = cells
-    return Split(tuple(_closed(sheet.name, one) for one in opened), tuple(stray))
+    sections = tuple(_closed(sheet.name, one) for one in opened)
+    return Split(sections, tuple(stray), tuple(unknown))
 
 
 def _closed(sheet: str, table: _Open) -> Section:
@@ -105,6 +113,13 @@ def _is_line(table: _Open, cells: Mapping[int, Cell]) -> bool:
         if (what := table.columns.get(column)) and what.kind == "dimension"
         and what.name not in OPTIONAL
     )  # fmt: skip
+
+
+def _like_headings(cells: Mapping[int, Cell]) -> bool:
+    """Whether a row may be the headings of a table that is not known: what follows is not to be
+    taken for rows of the table before."""
+    texts = [cell for cell in cells.values() if isinstance(cell.value, str) and not cell.blank]
+    return len(texts) >= _FEWEST_HEADINGS and len(texts) == len(cells)
 
 
 def _outside(columns: Columns, cells: Mapping[int, Cell]) -> Iterator[Cell]:
