@@ -138,12 +138,16 @@ def test_what_was_changed_in_an_original_is_told(tmp_path: Path) -> None:
     originals.write(name, path)
     changed = openpyxl.load_workbook(path)
     changed["Kernels"]["I4"] = 123.0
+    changed["Kernels"]["D6"] = 7  # of another problem
     changed.save(path)  # and with it lost the values of its formulas
     imported = read_workbook(path)
     assert imported.recognised == name
     first = next(row for row in imported.rows if facts(row)["row"] == 4)
     assert first["statistics"]["mean_ns"] == 123e6
     assert "123 ms here" in facts(first)["doubt"]
+    other = next(row for row in imported.rows if facts(row)["row"] == 6)
+    assert other["attributes"]["n"] == 7
+    assert facts(other)["workbook"] == "book.xlsx"
     assert "Kernels!J5: is a formula that was saved without its value" in said(imported)
 
 

@@ -33,8 +33,15 @@ class Known:
             self._recognise(figures)
 
     def row(self, figure: Figure) -> Json | None:
-        """The published row at a figure's place; its time need not be that of the figure."""
-        return self._rows.get(_key(figure))
+        """The published row of the same problem at a figure's place; its time need not be that of
+        the figure."""
+        row = self._rows.get(_key(figure))
+        if row is None:
+            return None
+        same = all(
+            row["attributes"].get(name) == value for name, value in figure.dimensions.items()
+        )
+        return row if same else None
 
     def _recognise(self, figures: Sequence[Figure]) -> None:
         wanted = {_key(figure): figure.time_ns for figure in figures}
