@@ -1,5 +1,5 @@
 """What tests need of the machine: those marked gpu are skipped, with a reason, where no NVIDIA
-device can be used."""
+device can be used. None fails because the machine is busy: examples have no deadline."""
 
 from __future__ import annotations
 
@@ -10,6 +10,14 @@ from collections.abc import Iterator
 from functools import cache
 
 import pytest
+
+try:
+    import hypothesis
+except ImportError:  # tests that need it say so; those of devices do not
+    pass
+else:
+    hypothesis.settings.register_profile("unhurried", deadline=None)
+    hypothesis.settings.load_profile("unhurried")
 
 
 @cache

@@ -48,7 +48,6 @@ def places(value: object, path: tuple[str | int, ...] = ()) -> list[tuple[str | 
 @given(data=st.data(), form=st.sampled_from(["table", "json", "markdown", "html"]))
 @settings(
     max_examples=150,
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 def test_no_file_ends_in_a_traceback(

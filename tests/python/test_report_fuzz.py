@@ -52,7 +52,6 @@ def no_vega(monkeypatch: pytest.MonkeyPatch) -> None:
 @given(data=st.data(), form=st.sampled_from(FORMS))
 @settings(
     max_examples=150,
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 def test_no_file_ends_in_a_traceback(

@@ -111,7 +111,6 @@ def places(value: object, path: tuple[str | int, ...] = ()) -> list[tuple[str | 
 @given(data=st.data(), form=st.sampled_from(FORMATS))
 @settings(
     max_examples=200,
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 def test_showing_any_file_ends_in_a_status(

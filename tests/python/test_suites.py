@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NoReturn
 
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from deepbench import suites
@@ -361,7 +361,6 @@ def suite_or_message(data: bytes) -> Suite | str:
         return str(error)
 
 
-@settings(deadline=None)
 @given(st.one_of(st.binary(max_size=300), JUMBLE, st.text(max_size=300).map(str.encode)))
 @example(b'"\t"')
 @example(b"\xef\xbb\xbf\xef\xbb\xbfgemm")
@@ -380,7 +379,6 @@ def test_any_bytes_are_a_suite_or_a_suite_error(data: bytes) -> None:
     assert len(suites.problems(suite, lambda *words: " ".join(words))) >= len(numbers)
 
 
-@settings(deadline=None)
 @given(st.lists(st.characters(categories=["L", "N", "P", "S"]) | st.just(" "), min_size=1))
 def test_a_quoted_application_comes_back(characters: list[str]) -> None:
     application = "".join(characters)

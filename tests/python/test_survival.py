@@ -36,7 +36,7 @@ PARENT_KILLED, WORKERS_KILLED = (77, 290, 400), (201, 265)  # in the middle of t
 WITHOUT_CEILINGS = (
     "when n=1024 fail supports unsupported none\nwhen kind=read fail supports unsupported none"
 )
-LONG_S, SHORT_S = 300, 1  # hang limits: never reached, and long for a row of some milliseconds
+LONG_S, SHORT_S = 300, 2  # hang limits: never reached, and long for a row of some milliseconds
 
 # Of the host's clock, and what a row found measured by those before it.
 VARYING = ("stages_ns", "host_ns", "first_call_ns", "bound", "notes")

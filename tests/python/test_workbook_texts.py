@@ -215,7 +215,7 @@ VALUES = some.sampled_from(["A1", "ZZZ9999999", "s", "n", "b", "e", "d", "str", 
                             "1e999", "99999999999999999999", "", "é"])  # fmt: skip
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(some.data())
 def test_any_elements_in_a_sheet(tmp_path_factory: pytest.TempPathFactory, data: Any) -> None:
     """Elements of a sheet anywhere, with any attributes."""

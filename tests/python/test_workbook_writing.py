@@ -264,7 +264,7 @@ TEXTS = some.text(max_size=60)
 TIMES = some.floats(min_value=1e-3, max_value=1e15, allow_nan=False)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(application=TEXTS, reason=TEXTS, device=TEXTS, time=TIMES)
 def test_any_text_and_any_time(
     tmp_path_factory: pytest.TempPathFactory,
