@@ -23,7 +23,7 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 TABLES = ROOT / "results/h200"
 ROWS = 1500
-TURNS = 3
+TURNS = 5
 PHASES = ("fwd", "bwd_data", "bwd_filter")
 sys.path.insert(0, str(ROOT / "tests/python"))
 

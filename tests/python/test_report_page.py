@@ -156,6 +156,11 @@ def test_a_line_of_the_table_shows_its_samples(opened: Browser) -> None:
     marks = "document.querySelectorAll('#chart-distribution .mark-symbol > path').length"
     opened.wait_for(f"{marks} === 60")
     assert "60 samples" in opened.run("document.getElementById('samples-note').textContent")
+    # The panel comes into sight, and there is a way back.
+    top = "document.getElementById('row').getBoundingClientRect().top"
+    assert 0 <= opened.run(top) < 300
+    opened.run("document.getElementById('back').click()")
+    assert not 0 <= opened.run(top) < 300
     opened.click(*place(opened, "#table tbody tr:nth-child(17) td:nth-child(2)"))
     assert opened.run("document.getElementById('samples-note').textContent").startswith(
         "The file has no"

@@ -89,6 +89,7 @@ class Content:
             for stop in ("converged", "noisy", "time_limit", "throttled", "too_few")
             if stops[stop]
         ]
+        tiles.append(("warnings", str(len(self.warnings)), False))
         return tiles
 
     @cached_property

@@ -45,9 +45,22 @@ _TEXTS: dict[str, Callable[[Shown], object]] = {
     "launch": lambda shown: get(shown.row, "regime.launch"),
     "timer": lambda shown: get(shown.row, "regime.timer"),
     "kept": lambda shown: get(shown.row, "samples_kept"),
+    "observed": lambda shown: _observed(shown),
     "remarks": lambda shown: plain_remarks(shown.row),
     "notes": lambda shown: "; ".join(shown.row.get("notes") or ()) or None,
 }
+
+
+def _observed(shown: Shown) -> str | None:
+    """What the backend saw beside the measuring: clocks, power, temperature."""
+    facts = shown.row.get("observed") or {}
+    texts = [
+        f"{name.replace('_', ' ')} {value:.5g}" if isinstance(value, float) else
+        f"{name.replace('_', ' ')} {value}"
+        for name, value in facts.items()
+        if isinstance(value, (int, float, str))
+    ]  # fmt: skip
+    return ", ".join(texts) or None
 
 
 def _statistic(name: str) -> Callable[[Shown], object]:

@@ -119,7 +119,8 @@ def _charts(content: Content) -> Iterator[str]:
             yield _asset("row.html")
             continue
         notes = "".join(f'<p class="note">{escape(text)}</p>\n' for text in content.notes(name))
-        place = f'<div class="chart scripted" id="chart-{name}"></div>\n'
+        label = f'role="figure" aria-label="{_TITLES[name]}"'
+        place = f'<div class="chart scripted" id="chart-{name}" {label}></div>\n'
         titled = [replace(section, heading="") if section.heading == _TITLES[name] else section
                   for section in content.tables(name)]  # fmt: skip
         tables = "".join(map(_inner, titled))

@@ -38,7 +38,9 @@ async function buildChart(name) {
   const {view} = await drawChart(place, filled(name, place), DRAWING);
   views[name] = view;
   view.addEventListener('click', (_, item) => {
-    if (item && item.datum && item.datum.id !== undefined) choose(item.datum.id);
+    if (!item || !item.datum || item.datum.id === undefined) return;
+    choose(item.datum.id);
+    reveal();
   });
   // The filters or the choice may have changed since it was begun.
   if (name === 'distribution') showSamples(rows[chosenId]);

@@ -18,6 +18,21 @@ function choose(id) {
   showSamples(row);
 }
 
+// Brings the row's panel into sight, and offers the way back.
+function reveal() {
+  const panel = document.getElementById('row');
+  const box = panel.getBoundingClientRect();
+  if (box.top > 0 && box.top < innerHeight - 220) return;
+  const back = document.getElementById('back');
+  const place = scrollY;
+  back.hidden = false;
+  back.onclick = () => {
+    back.hidden = true;
+    scrollTo(0, place);
+  };
+  panel.scrollIntoView();
+}
+
 function showSamples(row) {
   const view = views.distribution;
   if (!view) return;
@@ -67,6 +82,7 @@ function factsOf(row) {
     ['roofline', row.roofline === null ? null
       : `${percent(row.roofline)} %, bound by ${row.bound}${row.level ? `, data in ${LEVELS[row.level] || row.level}` : ''}`],
     ['verification', row.verified && `${row.verified}${row.worst === null ? '' : `, worst error ${percent(row.worst)} % of its bound`}`],
+    ['observed', row.observed],
     ['file', `${row.file}: ${report.files[row.run].name}, row ${row.position}`],
     ['remarks', row.remarks], ['notes', row.notes],
   ];

@@ -32,10 +32,15 @@ function buildTable() {
     return cell;
   }));
   document.querySelector('#table thead').append(head);
-  document.querySelector('#table tbody').addEventListener('click', (event) => {
+  const body = document.querySelector('#table tbody');
+  const pick = (event) => {
     const line = event.target.closest('tr');
-    if (line) choose(Number(line.dataset.id));
-  });
+    if (!line) return;
+    choose(Number(line.dataset.id));
+    reveal();
+  };
+  body.addEventListener('click', pick);
+  body.addEventListener('keydown', (event) => event.key === 'Enter' && pick(event));
   const more = document.getElementById('more');
   new IntersectionObserver((seen) => seen.some((one) => one.isIntersecting) && addLines()).observe(more);
 }
@@ -91,6 +96,7 @@ function line(row) {
     return element('td', {className: kind, textContent: text});
   }));
   made.dataset.id = row.id;
+  made.tabIndex = 0;
   const bad = row.status !== 'ok' && row.status !== 'unsupported';
   made.classList.toggle('bad', bad);
   made.classList.toggle('chosen', row.id === chosenId);
