@@ -264,6 +264,12 @@ def test_what_is_missing_is_said() -> None:
     assert "the last line of the file is cut short and was left out" in said
 
 
+def test_what_was_observed_has_its_unit() -> None:
+    row = {**timed(0), "observed": {"power_w": 404.134, "throttle": "power cap", "samples": 3}}
+    texts = data.document(content_of([row]).files, [], [], [])["texts"]["observed"]["values"]
+    assert texts == ["power 404.13 W, throttle power cap, samples 3"]
+
+
 def test_script_text_holds_nothing_that_ends_it() -> None:
     text = data.script_text({"<a>": "</script><!--\u2028\u2029&"})
     assert not set("<>&\u2028\u2029") & set(text)

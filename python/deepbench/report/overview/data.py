@@ -19,6 +19,7 @@ _SAMPLE_DIGITS = 6
 _MOST_SAMPLES = 1000  # of a row
 _ALL_SAMPLES = 200_000  # of the page: 2 MB
 _FEWEST_SAMPLES = 20
+_UNITS = {"w": "W", "c": "\N{DEGREE SIGN}C", "mhz": "MHz", "j": "J", "ns": "ns"}  # by a name's end
 
 Value = str | int | float | bool | None
 
@@ -54,13 +55,19 @@ _TEXTS: dict[str, Callable[[Shown], object]] = {
 def _observed(shown: Shown) -> str | None:
     """What the backend saw beside the measuring: clocks, power, temperature."""
     facts = shown.row.get("observed") or {}
-    texts = [
-        f"{name.replace('_', ' ')} {value:.5g}" if isinstance(value, float) else
-        f"{name.replace('_', ' ')} {value}"
+    return ", ".join(
+        _quantity(name, value)
         for name, value in facts.items()
         if isinstance(value, (int, float, str))
-    ]  # fmt: skip
-    return ", ".join(texts) or None
+    ) or None  # fmt: skip
+
+
+def _quantity(name: str, value: float | str) -> str:
+    """'power 404.13 W'."""
+    *words, last = name.split("_")
+    unit = _UNITS.get(last) if words else None
+    text = f"{value:.5g}" if isinstance(value, float) else str(value)
+    return f"{' '.join(words)} {text} {unit}" if unit else f"{name.replace('_', ' ')} {text}"
 
 
 def _statistic(name: str) -> Callable[[Shown], object]:
