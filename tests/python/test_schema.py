@@ -9,7 +9,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deepbench import references, results, schema
@@ -83,6 +83,7 @@ PLAIN = (
 JSON = PLAIN | st.lists(PLAIN, max_size=2) | st.dictionaries(st.text(max_size=3), PLAIN, max_size=2)
 
 
+@settings(deadline=None)
 @given(st.sampled_from(LINES), st.data())
 def test_agrees_with_a_full_validator(line: dict[str, Any], data: st.DataObject) -> None:
     changed: Any = copy.deepcopy(line)

@@ -1,5 +1,5 @@
 // The table of all rows: sorted by a click on a heading, filtered by the bar, built as far as it is
-// looked at.
+// looked at. It scrolls in a box of its own, under its headings.
 const STEP = 200;  // lines that are added at a time
 const LONG = 100;  // letters from which on a cell has several lines
 const VERIFIED = {passed: 'yes', failed: 'NO', skipped: 'skipped'};
