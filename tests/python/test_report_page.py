@@ -137,6 +137,21 @@ def test_filters_hold_for_table_and_charts(opened: Browser) -> None:
     assert opened.problems == []
 
 
+def test_ceilings_are_those_of_the_rows_shown(browser: Browser, tmp_path: Path) -> None:
+    rows = [timed(0), timed(1, precision="half")]
+    file, page = write(tmp_path / "two.jsonl", rows), tmp_path / "page.html"
+    assert main(["report", str(file), "-o", str(page)]) == 0
+    show(browser, page)
+    labels = (
+        "[...document.querySelectorAll('#chart-roofline svg text')].map((one) => one.textContent)"
+    )
+    assert {"float 1.2500 TFLOP/s", "half 1.2500 TFLOP/s"} <= set(browser.run(labels))
+    browser.run("document.querySelector('[data-facet=precision] input[value=half]').click()")
+    browser.wait_for(f"!{labels}.includes('float 1.2500 TFLOP/s')")
+    assert {"half 1.2500 TFLOP/s", "memory 25.000 GB/s"} <= set(browser.run(labels))
+    assert browser.problems == []
+
+
 def test_the_pointer_finds_a_row_and_a_click_chooses_it(opened: Browser) -> None:
     mark = "#chart-algorithms .mark-symbol.role-mark > path"
     where = place(opened, mark)

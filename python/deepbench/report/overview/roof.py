@@ -28,6 +28,8 @@ def lines(ceilings: Sequence[Ceiling], room: Axes) -> list[dict[str, Value]]:
         for place, (x, y) in enumerate(ends):
             points.append({
                 "line": index,
+                "device": ceiling.device,
+                "precision": ceiling.name if ceiling.arithmetic else "",
                 "x": x,
                 "y": y,
                 "tip": ceiling.about,

@@ -87,7 +87,18 @@ function show(name, shown) {
   if (values.length === 0) return;
   const view = views[name];
   for (const [signal, value] of Object.entries(legends(name))) view.signal(signal, value);
+  if (name === 'roofline') view.data('ceilings', linesOver(values));
   view.data('rows', values).data('chosen', ring(name, chosenId)).runAsync();
+}
+
+// The ceilings of what is shown.
+function linesOver(values) {
+  const shown = values.map((value) => rows[value.id]);
+  const deviceOf = (row) => row.device || report.files[row.run].device;
+  const devices = new Set(shown.map(deviceOf));
+  const held = new Set(shown.map((row) => `${deviceOf(row)} ${row.precision}`));
+  return report.ceilings.filter((line) => line.kind === 'memory' ? devices.has(line.device)
+    : held.has(`${line.device} ${line.precision}`));
 }
 
 function valuesOf(name, shown) {
