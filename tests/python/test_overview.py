@@ -200,6 +200,12 @@ def test_ceilings_are_the_highest_of_several_runs_and_say_so() -> None:
     assert found["memory"].label == "memory 25.000 GB/s"
 
 
+def test_rows_without_a_precision_have_a_ceiling_as_well() -> None:
+    row = timed(0)
+    del row["attributes"]["precision"]
+    assert "arithmetic 1.2500 TFLOP/s" in {one.label for one in content_of([row]).ceilings}
+
+
 def test_lines_meet_at_the_ridge_and_stay_within_the_axes() -> None:
     roof = ceilings.Ceiling("d", "float", True, 1.0, 1.0)
     slope = ceilings.Ceiling("d", "memory", False, 100.0, 100.0)

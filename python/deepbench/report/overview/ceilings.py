@@ -12,6 +12,7 @@ from deepbench.report.fields import get, rate
 from .runs import Run, Shown, all_rows
 
 _LEVELS = {"memory": "memory", "llc": "last-level cache", "l1": "L1 cache", "l2": "L2 cache"}
+_NO_PRECISION = "arithmetic"  # what rows without one are held against
 _MARGIN = 1.6  # of the axes beyond the outermost points, as a factor
 _LABELS = 2.4  # the same above the highest line: labels of several may be stacked there
 
@@ -57,7 +58,7 @@ def ceilings(files: Sequence[Run]) -> list[Ceiling]:
         if not point(shown):
             continue
         device = shown.entry.device or files[shown.run].device
-        precision = str(shown.entry.attributes.get("precision"))
+        precision = str(shown.entry.attributes.get("precision") or _NO_PRECISION)
         for name, path in ((precision, "arithmetic_tflops"), (None, "memory_gbps")):
             value = get(shown.row, f"bound.{path}")
             level = name or get(shown.row, "bound.level") or "memory"

@@ -96,7 +96,7 @@ function linesOver(values) {
   const shown = values.map((value) => rows[value.id]);
   const deviceOf = (row) => row.device || report.files[row.run].device;
   const devices = new Set(shown.map(deviceOf));
-  const held = new Set(shown.map((row) => `${deviceOf(row)} ${row.precision}`));
+  const held = new Set(shown.map((row) => `${deviceOf(row)} ${row.precision || 'arithmetic'}`));
   return report.ceilings.filter((line) => line.kind === 'memory' ? devices.has(line.device)
     : held.has(`${line.device} ${line.precision}`));
 }
