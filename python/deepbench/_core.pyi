@@ -70,12 +70,67 @@ class Problem:
     def __hash__(self) -> int: ...
 
 @final
+class Placement:
+    """Which rank of how many this process is."""
+
+    def __init__(
+        self, rank: int, size: int, address: str, port: int, secret: str = "", limit_s: float = 60
+    ) -> None: ...
+    @property
+    def rank(self) -> int: ...
+    @property
+    def size(self) -> int: ...
+    @property
+    def started_by(self) -> str: ...
+
+@final
+class Group:
+    """Ranks that have met."""
+
+    @property
+    def rank(self) -> int: ...
+    @property
+    def size(self) -> int: ...
+    def wait_for_loss(self) -> str:
+        """Blocks until a rank is gone and this one is stuck in a row with it: why. At the end of
+        the group ''."""
+    def end(self) -> None:
+        """Tells the others that there is no more, and wait_for_loss() that this is the end."""
+
+@final
+class Meeting:
+    """Where ranks find one another."""
+
+    def __init__(self, place: Placement, command: str, version: str = ...) -> None:
+        """Rank 0 listens from here on. `command` and `version` must be the same on all ranks."""
+    @property
+    def port(self) -> int: ...
+    def wait(self) -> Group:
+        """The group, once all ranks are there. Raises BackendError, on all of them."""
+
+def placement() -> Placement | None:
+    """As the variables of torchrun, srun or mpirun say; None for a process alone. Raises
+    BackendError for variables that make no sense."""
+
+def ranks_limit() -> float:
+    """Seconds that all ranks have to come, DEEPBENCH_RANKS_LIMIT or the default."""
+
+@final
 class Runner:
     """One backend, ready to run problems one after the other."""
 
-    def __init__(self, backend: str, options: str = "", plugin_paths: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        backend: str,
+        options: str = "",
+        plugin_paths: Sequence[str] = (),
+        group: Group | None = None,
+    ) -> None:
         """`backend` is 'auto', a name, or a plugin's path; `options` are key=value words for
         every row. Raises BackendError, or ValueError for an option."""
+    def follow(self) -> None:
+        """For the ranks beside 0: makes the rows that rank 0 runs, until it has no more. Raises
+        RuntimeError when a rank is lost."""
     def hello(self) -> str:
         """The JSON line that says what answered."""
     def run(self, line: str, position: int) -> str:

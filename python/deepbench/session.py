@@ -61,9 +61,14 @@ class RowSource(Protocol):
         """Ends it at once."""
 
 
-def worker_command(backend: str, options: Sequence[str]) -> list[str]:
-    """The command line of a worker."""
-    return [sys.executable, "-m", "deepbench.worker", backend, *options]
+def worker_command(
+    backend: str, options: Sequence[str], ranks: int | None = None, command: str = ""
+) -> list[str]:
+    """The command line of a worker: with `ranks` of so many that it starts itself. `command` is
+    what all ranks, however started, must have been asked for."""
+    words = [] if ranks is None else ["--ranks", str(ranks)]
+    words += ["--command", command] if command else []
+    return [sys.executable, "-m", "deepbench.worker", *words, backend, *options]
 
 
 class Session:
@@ -76,15 +81,19 @@ class Session:
         say: Callable[[str], object] = lambda text: None,
         tick: Callable[[], object] = lambda: None,
         start_limit_s: float = START_LIMIT_S,
+        can_restart: bool = True,
+        variables: Mapping[str, str] | None = None,
     ) -> None:
+        self._variables = {**os.environ, **(variables or {})}
         self._command = list(command)
+        self._can_restart = can_restart  # False: ranks that others have started come but once
         self._say = say  # gets each line of the worker's standard error
         self._tick = tick  # called a few times a second while waiting
         self._start_limit_s = start_limit_s
         self._worker: _Worker | None = None
 
     def start(self) -> Json:
-        worker = _Worker(self._command, self._say, self._tick)
+        worker = _Worker(self._command, self._variables, self._say, self._tick)
         try:
             text = worker.read_line(self._start_limit_s)
         except BaseException:
@@ -142,6 +151,8 @@ class Session:
         return text
 
     def _start_again(self) -> None:
+        if not self._can_restart:
+            raise SessionError("the ranks are gone; whoever started them must start them again", 1)
         reason = ""
         for _ in range(_STARTS):
             try:
@@ -203,7 +214,11 @@ class _Worker:
     """One worker process and its pipes."""
 
     def __init__(
-        self, command: list[str], say: Callable[[str], object], tick: Callable[[], object]
+        self,
+        command: list[str],
+        variables: Mapping[str, str],
+        say: Callable[[str], object],
+        tick: Callable[[], object],
     ) -> None:
         self._say, self._tick = say, tick
         try:
@@ -211,6 +226,7 @@ class _Worker:
             with _ctrl_c_waits():
                 self._process = subprocess.Popen(
                     command,
+                    env=variables,
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.PIPE,

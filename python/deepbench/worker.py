@@ -1,5 +1,8 @@
-"""python -m deepbench.worker BACKEND [key=value ...]: problem lines in, row lines out. With
---inspect BACKEND it says what can be said of a backend, and ends.
+"""python -m deepbench.worker [--ranks N] [--command TEXT] BACKEND [key=value ...]: problem lines
+in, row lines out. With --inspect BACKEND it says what can be said of a backend, and ends.
+
+As one of several ranks, rank 0 is the worker, and starts the others where --ranks says so; they
+make the rows that it runs. TEXT is what all of them must have been asked for.
 
 The protocol is docs/results.md's, the same as deepbench_run's. Rows run in this process so that a
 crash of a vendor's library costs one row: session.py starts it, watches it and ends it.
@@ -12,10 +15,20 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from deepbench import ranks
+from deepbench.ranks import Wanted
+
+if TYPE_CHECKING:
+    from deepbench._core import Runner
 
 _DEVICE_LOST = 3
 _BEGIN = json.dumps({"type": "begin"})
-_USAGE = "usage: python -m deepbench.worker BACKEND [key=value ...] | --inspect BACKEND"
+_USAGE = (
+    "usage: python -m deepbench.worker [--ranks N] [--command TEXT] BACKEND [key=value ...] "
+    "| --inspect BACKEND"
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -27,19 +40,46 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _be_the_one_that_dies_of_memory()
     if arguments[0] == "--inspect":
         return _inspect(" ".join(arguments[1:]), write)
-    return _serve(arguments[0], " ".join(arguments[1:]), write)
+    try:
+        wanted, rest = _wanted(list(arguments))
+    except (ValueError, IndexError):
+        return _refuse(write, _USAGE)
+    return _serve(wanted, rest, write)
 
 
-def _serve(backend: str, options: str, write: Callable[[str], None]) -> int:
+def _wanted(arguments: list[str]) -> tuple[Wanted, list[str]]:
+    """The ranks that are asked for, and the words that are left. Raises ValueError, IndexError."""
+    own: int | None = None
+    command = ""
+    while arguments[0].startswith("--"):
+        flag, value, *arguments = arguments
+        if flag not in ("--ranks", "--command"):
+            raise ValueError(flag)
+        own, command = (int(value), command) if flag == "--ranks" else (own, value)
+    return Wanted(own, command), arguments
+
+
+def _serve(wanted: Wanted, words: Sequence[str], write: Callable[[str], None]) -> int:
     from deepbench import libraries
 
+    backend, options = words[0], " ".join(words[1:])
     libraries.tell_where(backend)
+    followers = [sys.executable, "-m", "deepbench.worker", "--command", wanted.command, *words]
     try:
         from deepbench import _core
 
-        runner = _core.Runner(backend, options, libraries.plugin_paths(_warn))
-    except (RuntimeError, ValueError, ImportError) as error:
-        return _refuse(write, str(error))
+        group = ranks.join(wanted, followers)
+    except (RuntimeError, ImportError) as error:
+        return _refuse_rank(write, str(error))
+    with ranks.watched(group):
+        try:
+            runner = _core.Runner(backend, options, libraries.plugin_paths(_warn), group)
+        except (RuntimeError, ValueError) as error:
+            return _refuse_rank(write, str(error))
+        return _follow(runner) if group is not None and group.rank > 0 else _answer(runner, write)
+
+
+def _answer(runner: Runner, write: Callable[[str], None]) -> int:
     write(runner.hello())
     position = 0
     for line in sys.stdin.buffer:
@@ -52,6 +92,15 @@ def _serve(backend: str, options: str, write: Callable[[str], None]) -> int:
         position += 1
         if runner.device_lost:
             return _DEVICE_LOST
+    return 0
+
+
+def _follow(runner: Runner) -> int:
+    try:
+        runner.follow()
+    except RuntimeError as error:
+        _warn(str(error))
+        return _DEVICE_LOST
     return 0
 
 
@@ -109,12 +158,19 @@ def _refuse(write: Callable[[str], None], message: str) -> int:
     return 2
 
 
+def _refuse_rank(write: Callable[[str], None], message: str) -> int:
+    return 2 if ranks.refused(message) else _refuse(write, message)
+
+
 def _warn(text: str) -> None:
     print(f"deepbench: warning: {text}", file=sys.stderr)
 
 
 if __name__ == "__main__":
     try:
-        sys.exit(main())
+        status = main()
+        if status == _DEVICE_LOST:  # what libraries do at the end might wait for it for ever
+            os._exit(status)
+        sys.exit(status)
     except BrokenPipeError:  # the parent has gone
         os._exit(0)

@@ -7,13 +7,14 @@
 #include "device.hpp"
 #include "environment.hpp"
 #include "implementation.hpp"
+#include "ops/all_reduce/ranks.hpp"
 #include "topology.hpp"
 
 namespace deepbench::cpu {
 namespace {
 
 // In order of preference within an operation.
-constexpr std::array<plugin::Route, 10> kRoutes = {{
+constexpr std::array<plugin::Route, 12> kRoutes = {{
     {"gemm", "onednn", true, onednn_gemm},
     {"gemm", "openblas", true, openblas_gemm},
     {"gemm", "mkl", true, mkl_gemm},
@@ -23,6 +24,8 @@ constexpr std::array<plugin::Route, 10> kRoutes = {{
     {"sparse_gemm", "eigen", true, eigen_sparse_gemm},
     {"sparse_gemm", "mkl", true, mkl_sparse_gemm},
     {"sparse_gemm", "onednn", true, onednn_sparse_gemm},
+    {"all_reduce", "ring", true, ring_all_reduce},
+    {"all_reduce", "mpi", true, mpi_all_reduce},
     {"memory", "threads", false, threads_memory},
 }};
 
@@ -62,6 +65,7 @@ class CpuBackend final : public plugin::RoutedBackend {
          library_environment(thread_count(options.threads), topology(), isa()))
       sink.text(name, value);
   }
+  void join(const deepbench_group& group) override { cpu::join(group); }
 
  private:
   plugin::Choice choice(const plugin::Problem& problem,

@@ -19,6 +19,8 @@ Implementation& reference_rnn();
 Implementation& eigen_sparse_gemm();
 Implementation& mkl_sparse_gemm();
 Implementation& onednn_sparse_gemm();
+Implementation& ring_all_reduce();
+Implementation& mpi_all_reduce();
 Implementation& threads_memory();
 
 }  // namespace deepbench::cpu

@@ -53,24 +53,24 @@ std::vector<std::string> library_folders() {
   return folders;
 }
 
-Library::Library(std::vector<std::string> names, std::string cure) {
+Library::Library(std::vector<std::string> names, std::string cure, Symbols symbols) {
   for (const std::string& folder : library_folders())
     for (const std::string& name : names) {
       const std::string path = folder + "/" + name;
-      if (access(path.c_str(), F_OK) == 0 && open(path)) return;
+      if (access(path.c_str(), F_OK) == 0 && open(path, symbols)) return;
     }
   for (const std::string& name : names)
-    if (open(name)) return;
+    if (open(name, symbols)) return;
   // A file that is there and broken says more than one that is nowhere.
   if (reason_.empty()) reason_ = names.front() + " was not found; " + cure;
 }
 
-bool Library::open(const std::string& path) {
+bool Library::open(const std::string& path, Symbols symbols) {
   // Threads of the library inherit the mask of the thread that loads it, which an OpenMP run time
   // may have narrowed to one core by then.
   const ScopedAffinity all(topology().places(topology().hardware_threads()));
   dlerror();
-  handle_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  handle_ = dlopen(path.c_str(), RTLD_NOW | (symbols == Symbols::kOwn ? RTLD_LOCAL : RTLD_GLOBAL));
   const bool is_file = path.find('/') != std::string::npos;
   if (!handle_) {
     if (is_file && reason_.empty()) reason_ = load_error();

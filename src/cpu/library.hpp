@@ -12,7 +12,9 @@ class Library {
   // Opens the first of `names` that can be found and loaded: in the folders named by
   // DEEPBENCH_CPU_LIBRARY_PATH (separated by colons), beside this backend, where Python packages
   // install it, and where the loader looks. `cure` is told when there is none. Stays open for ever.
-  Library(std::vector<std::string> names, std::string cure);
+  // kForAll: what is loaded later, such as the library's own plugins, finds its symbols.
+  enum class Symbols { kOwn, kForAll };
+  Library(std::vector<std::string> names, std::string cure, Symbols symbols = Symbols::kOwn);
 
   bool loaded() const { return handle_ != nullptr; }
   const std::string& reason() const { return reason_; }  // why not loaded
@@ -31,7 +33,7 @@ class Library {
   void reject(const std::string& reason);
 
  private:
-  bool open(const std::string& path);
+  bool open(const std::string& path, Symbols symbols);
 
   void* handle_ = nullptr;
   std::string path_, reason_;

@@ -1,6 +1,6 @@
-/* The fake backend: gemm and memory on a device whose clock, results and faults are scripted, so
- * that every branch of the core can be driven with exact numbers and without real time. Pure C11,
- * through plugin.h and fill.h alone. Serves the C++ and the Python tests.
+/* The fake backend: gemm, memory and all_reduce on a device whose clock, results and faults are
+ * scripted, so that every branch of the core can be driven with exact numbers and without real
+ * time. Pure C11, through plugin.h and fill.h alone. Serves the C++ and the Python tests.
  *
  * The script is the environment variable DEEPBENCH_FAKE_SCRIPT: the text itself, or @PATH. It is
  * read anew by every slot that has no kernel; a kernel keeps the one that it was prepared with.
@@ -11,8 +11,8 @@
  *
  * `when` compares with the problem's op and attributes, the options of plugin.h (library and
  * candidate as they will be used, "default" without candidates) and, in a kernel, with `attempt`:
- * how often its problem was prepared before under this script. `from` holds from that time_batch
- * call of a kernel on, the first being 0.
+ * how often its problem was prepared before under this script. `rank` is what join() was told, 0
+ * before. `from` holds from that time_batch call of a kernel on, the first being 0.
  *
  * Clock. Sequences give a value for every batch as V or V*TIMES, again from the start at their end
  * or, with `hold` as last word, the last value for ever.

@@ -42,6 +42,7 @@ _ROW_FLAGS: tuple[tuple[Flag, str, str], ...] = (
 )
 
 _CACHE = Flag("--cache", "hot (default), cold or both", "WORD", choices=("hot", "cold", "both"))
+_RANKS = Flag("--ranks", "start so many ranks on this machine, for all_reduce", "N")
 _QUICK = Flag("--quick", "every tenth problem, at least one of each application")
 _CORRECTED = Flag("--corrected", "sets without the original's misprints")
 _BACKEND = Flag("--backend", "auto (default), cpu, cuda, a name or a plugin's path", "NAME")
@@ -58,13 +59,16 @@ _IN_PROCESS = Flag("--in-process", "no worker process: for debuggers")
 FLAGS: tuple[Flag, ...] = (
     _BACKEND, *(flag for flag, _, _ in _ROW_FLAGS[:3]), _CACHE,
     *(flag for flag, _, _ in _ROW_FLAGS[3:]),
-    _QUICK, _CORRECTED, _OUTPUT, _RESUME, _RETRY, _OVERWRITE, _FORMAT, _AGAINST, _HANG, _IN_PROCESS,
-    HELP,
+    _RANKS, _QUICK, _CORRECTED, _OUTPUT, _RESUME, _RETRY, _OVERWRITE, _FORMAT, _AGAINST, _HANG,
+    _IN_PROCESS, HELP,
 )  # fmt: skip
 
 
 # Their 0 stands for "not given" in the protocol of rows, and for a mistake on a command line.
 _POSITIVE = frozenset({"samples", "time_limit", "threads"})
+
+
+_MOST_RANKS = 1024
 
 
 @dataclass(frozen=True)
@@ -84,6 +88,7 @@ class RunOptions:
     in_process: bool
     retry: bool = False
     against: str | None = None  # whose rows stand beside ours in the report
+    ranks: int | None = None  # that we start ourselves
 
     @property
     def candidate(self) -> str | None:
@@ -112,6 +117,8 @@ class RunOptions:
     def recorded(self) -> dict[str, str]:
         """Options as the context of a result keeps them."""
         options = dict(self.rows)
+        if self.ranks is not None:
+            options["ranks"] = str(self.ranks)
         if self.caches != ("hot",):
             options["cache"] = "both" if len(self.caches) > 1 else self.caches[0]
         return options
@@ -142,7 +149,19 @@ def run_options(line: CommandLine) -> RunOptions:
         in_process=line.has("--in-process"),
         retry=line.has("--retry"),
         against=line.get("--against"),
+        ranks=_ranks(line),
     )
+
+
+def _ranks(line: CommandLine) -> int | None:
+    text = line.get("--ranks")
+    if text is None:
+        return None
+    if not text.isdigit() or not 2 <= int(text) <= _MOST_RANKS:
+        raise UsageError(f"--ranks {text}: must be a number from 2 to {_MOST_RANKS}")
+    if line.has("--in-process"):
+        raise UsageError("--ranks and --in-process exclude each other: ranks are processes")
+    return int(text)
 
 
 def quoted(value: str) -> str:

@@ -14,6 +14,7 @@ from deepbench.cli.options import RunOptions, quoted
 from deepbench.cli.plan import PlannedRow, hang_limit_s, plan
 from deepbench.cli.selection import Selection
 from deepbench.cli.sources import beside
+from deepbench.cli.started import become, launched, placement
 from deepbench.cli.summary import Summary
 from deepbench.lost_rows import failed_row
 from deepbench.progress import Estimate, Screen, Stopwatch, duration
@@ -57,6 +58,7 @@ class Sweep:
     ) -> None:
         self._selection, self._options, self._command = selection, options, list(command)
         self._screen = screen or Screen()
+        self._place = placement()
         self._source = source or self._row_source()
         self._clock = self._row_clock = Stopwatch()
         self._greeted = False
@@ -74,6 +76,8 @@ class Sweep:
     def run(self) -> int:
         """Runs everything and returns the exit status. Whatever ends it early, what was measured
         is kept, the report is closed, and the worker is gone. Raises Refusal."""
+        if self._place is not None and self._place.rank > 0:
+            return become(self._worker_command())
         # Mistakes show before anything is started.
         rows = plan(self._selection, self._options, None)
         create(self._options.format).begin({}, _outline(rows))
@@ -100,11 +104,23 @@ class Sweep:
     # ---- before the first row -----------------------------------------------------------------
 
     def _row_source(self) -> RowSource:
-        words = self._options.worker_words()
         if self._options.in_process:
-            return InProcess(self._options.backend, words, self._screen.say)
-        command = worker_command(self._options.backend, words)
-        return Session(command, say=self._screen.say, tick=self._tick)
+            if self._place is not None:
+                raise UsageError(f"--in-process: not as one of {self._place.size} ranks")
+            return InProcess(self._options.backend, self._options.worker_words(), self._screen.say)
+        launch = launched(self._options)
+        return Session(
+            [*launch.prefix, *self._worker_command(launch.own_ranks)],
+            say=self._screen.say,
+            tick=self._tick,
+            can_restart=self._place is None,
+            variables=launch.variables,
+        )
+
+    def _worker_command(self, own_ranks: int | None = None) -> list[str]:
+        several = self._options.ranks is not None or self._place is not None
+        asked = " ".join(self._command) if several else ""
+        return worker_command(self._options.backend, self._options.worker_words(), own_ranks, asked)
 
     def _open_file(self) -> ResultFile | None:
         path = self._options.output

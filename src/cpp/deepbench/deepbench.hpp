@@ -4,6 +4,8 @@
 #include "deepbench/core/operation.hpp"
 #include "deepbench/core/problem.hpp"
 #include "deepbench/core/status.hpp"
+#include "deepbench/group/meeting.hpp"
+#include "deepbench/group/placement.hpp"
 #include "deepbench/measure/measure.hpp"
 #include "deepbench/measure/statistics.hpp"
 #include "deepbench/run/backend.hpp"

@@ -191,4 +191,17 @@ DEEPBENCH_FILL_FN double deepbench_element(deepbench_type type, uint64_t seed, u
   }
 }
 
+/* What rank `rank` of `ranks` adds to element `index` of a sum over ranks: integers so small that
+ * every partial sum, in whatever order, is exact in the type. Where ranks outnumber the integers
+ * that the type can tell apart, only every second, third, ... of them adds anything but 0. */
+DEEPBENCH_FILL_FN float deepbench_summand(deepbench_type type, uint64_t seed, uint32_t rank,
+                                          uint32_t ranks, uint64_t index) {
+  uint32_t exact = type == DEEPBENCH_F16 ? 1u << 11 : type == DEEPBENCH_BF16 ? 1u << 8 : 1u << 24;
+  uint32_t apart = (ranks + exact - 1u) / exact;
+  uint32_t most = exact / ((ranks + apart - 1u) / apart);
+  uint64_t top = deepbench_bits(seed, rank, index) >> 32;
+  if (apart > 1u && rank % apart != index % apart) return 0.0f;
+  return (float)((int32_t)((top * (2u * most + 1u)) >> 32) - (int32_t)most);
+}
+
 #endif /* DEEPBENCH_FILL_H_ */

@@ -27,7 +27,7 @@ extern "C" {
 #endif
 
 #define DEEPBENCH_ABI_MAJOR 1
-#define DEEPBENCH_ABI_MINOR 2
+#define DEEPBENCH_ABI_MINOR 3
 #define DEEPBENCH_PLUGIN_SYMBOL "deepbench_plugin"
 
 typedef enum deepbench_status {
@@ -157,14 +157,23 @@ typedef enum deepbench_following {
 
 /* ---- several ranks ------------------------------------------------------------------------- */
 
-/* How the processes of a collective speak to one another at start-up. */
+/* The processes of a collective, and how they speak to one another before anything is timed. Unlike
+ * all else that the core passes in, what this struct points to stays valid as long as the process.
+ */
 typedef struct deepbench_group {
   size_t struct_size;
   int32_t rank;
   int32_t size;
   void* context;
-  /* Gathers `bytes` from every rank into all[rank * bytes]; returns when all have spoken. */
+  /* Gathers `bytes` from every rank into all[rank * bytes]; returns when all have spoken. For join
+   * and, since 1.3, prepare, which every rank must then call it from alike; a slot that gets
+   * anything but DEEPBENCH_OK from it returns that status. */
   deepbench_status (*exchange)(void* context, const void* mine, size_t bytes, void* all);
+  /* since 1.3 */
+  int32_t local_rank; /* among the ranks of this machine: which of its devices is this rank's */
+  int32_t local_size; /* how many ranks this machine has */
+  const char*
+      address; /* numeric, at which other ranks reach this machine: "127.0.0.1", "fd00::1" */
 } deepbench_group;
 
 /* ---- the table ----------------------------------------------------------------------------- */
@@ -228,6 +237,10 @@ typedef struct deepbench_backend {
    *   copies (integer), cold (text "rotation" or "flush")          when cache=cold
    *   threads (integer)                                             when host threads do the work
    *   in_place (integer)  1: the result replaces an operand, restore() brings it back
+   *   ranks (integer)     of a collective: over how many the call goes, those of other processes
+   *                       and all devices of one process alike
+   *   local_ranks (integer)  how many of them this kernel has; its output are their outputs, one
+   *                       after the other (1)
    *   restore_every (integer)  in place: calls after which a value could leave its range (2^20)
    *   beta (real)         when it is not 1, with note.beta (text) saying why
    *   accumulator (text)  how sums are kept, when not as the operation does by default: "float"
@@ -247,7 +260,9 @@ typedef struct deepbench_backend {
    *   metric.* (real)     op-specific figures; text = "UNIT lower" or "UNIT higher" */
   deepbench_status (*describe_kernel)(deepbench_kernel* kernel, deepbench_sink sink);
 
-  /* Makes request->count calls and times them. The only function that reads a clock. */
+  /* Makes request->count calls and times them. The only function that reads a clock. In a group the
+   * core calls it on every rank with the same request; the ranks meet, by the backend's own means,
+   * before any of them reads its clock for the first call. */
   deepbench_status (*time_batch)(deepbench_kernel* kernel, const deepbench_request* request,
                                  deepbench_batch* batch);
 
@@ -273,7 +288,12 @@ typedef struct deepbench_backend {
   /* optional. Emits power_w, temperature_c, clock_mhz, memory_clock_mhz, throttle (text). */
   deepbench_status (*observe)(int32_t device, deepbench_sink sink);
 
-  /* optional. Makes this process a rank of a collective, before prepare. */
+  /* optional. Makes this process a rank of a collective, once, before prepare. From then on it is
+   * all ranks, at the same time and with the same arguments, that call prepare, time_batch,
+   * restore, poison_outputs and destroy for a problem whose operation is a collective; other
+   * problems are each rank's own. A call that cannot end since another rank is gone must return
+   * DEEPBENCH_DEVICE_LOST where the backend can tell; where it cannot, the host ends the process.
+   */
   deepbench_status (*join)(const deepbench_group* group);
 
   void (*destroy)(deepbench_kernel* kernel); /* accepts NULL */

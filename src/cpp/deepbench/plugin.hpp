@@ -195,6 +195,7 @@ class Backend {
     (void)device;
     unsupported("this backend has no counter of energy");
   }
+  // `group` and what it points to outlive the backend.
   virtual void join(const deepbench_group& group) {
     (void)group;
     unsupported("this backend has no collectives");

@@ -12,12 +12,16 @@ using deepbench::Runner;
 
 void bind_runner(py::module_& module) {
   using Paths = std::vector<std::string>;
-  py::register_exception<deepbench::BackendUnavailable>(module, "BackendError", PyExc_RuntimeError);
   py::class_<Runner>(module, "Runner", "Runs problem lines on one backend.")
-      .def(py::init<const std::string&, const std::string&, const Paths&>(), py::arg("backend"),
-           py::arg("options") = "", py::arg("plugin_paths") = Paths{},
+      .def(py::init<const std::string&, const std::string&, const Paths&,
+                    std::shared_ptr<deepbench::Group>>(),
+           py::arg("backend"), py::arg("options") = "", py::arg("plugin_paths") = Paths{},
+           py::arg("group") = nullptr, py::call_guard<py::gil_scoped_release>(),
            "`backend` is 'auto', a name or a path; `options` key=value text, every row's defaults. "
            "Raises BackendError, or InvalidProblem for an option.")
+      .def("follow", &Runner::follow, py::call_guard<py::gil_scoped_release>(),
+           "For the ranks beside 0: makes the rows that rank 0 runs, until it has no more. Raises "
+           "RuntimeError when a rank is lost.")
       .def("hello", &Runner::hello, "The first line of the protocol of rows, as JSON.")
       .def(
           "run",

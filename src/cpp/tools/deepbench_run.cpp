@@ -2,12 +2,19 @@
 // protocol is the worker's (docs/results.md).
 //
 //   echo "gemm m=1760 n=128 k=1760" | deepbench_run cpu cache=hot threads=2
-#include <cstdio>
+//   echo "all_reduce elements=100000" | mpirun -n 2 deepbench_run cpu
+#include <chrono>
+#include <cstdlib>
 #include <exception>
 #include <iostream>
+#include <memory>
+#include <optional>
 #include <string>
+#include <thread>
 
 #include "deepbench/core/status.hpp"
+#include "deepbench/group/meeting.hpp"
+#include "deepbench/group/placement.hpp"
 #include "deepbench/run/json_writer.hpp"
 #include "deepbench/run/runner.hpp"
 
@@ -39,6 +46,37 @@ bool is_problem(const std::string& line) {
   return begin != std::string::npos && line[begin] != '#';
 }
 
+// The group that this process is started as a rank of, if any.
+std::shared_ptr<deepbench::Group> joined(const std::string& command) {
+  const std::optional<deepbench::Placement> place = deepbench::placement();
+  if (!place) return nullptr;
+  return deepbench::Meeting(*place, {deepbench::version(), command}).wait();
+}
+
+// Ends this process where it waits in a library for a rank that is gone.
+class EndWith {
+ public:
+  explicit EndWith(deepbench::Group* group) : group_(group) {
+    if (group) watcher_ = std::thread([group] { watch(*group); });
+  }
+  ~EndWith() {
+    if (!group_) return;
+    group_->end();
+    watcher_.join();
+  }
+
+ private:
+  static void watch(deepbench::Group& group) {
+    const std::string reason = group.wait_for_loss();
+    if (reason.empty()) return;
+    std::this_thread::sleep_for(std::chrono::seconds(3));  // for a row that ends by itself
+    std::cerr << "deepbench_run: error: " << reason << std::endl;
+    std::_Exit(kDeviceLost);
+  }
+  deepbench::Group* const group_;
+  std::thread watcher_;
+};
+
 // 0 when every row is ok or unsupported and at least one is ok.
 int run_lines(deepbench::Runner& runner) {
   int64_t position = 0, ok = 0, bad = 0;
@@ -69,7 +107,13 @@ int main(int argc, char** argv) {
   std::string options;
   for (int i = 2; i < argc; ++i) options += std::string(argv[i]) + " ";
   try {
-    deepbench::Runner runner(argv[1], options);
+    const std::shared_ptr<deepbench::Group> group = joined(first + " " + options);
+    const EndWith end(group.get());
+    deepbench::Runner runner(argv[1], options, {}, group);
+    if (group && group->rank() > 0) {
+      runner.follow();
+      return 0;
+    }
     std::cout << runner.hello() << std::endl;
     return run_lines(runner);
   } catch (const std::exception& error) {

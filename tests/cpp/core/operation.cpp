@@ -34,10 +34,23 @@ TEST_CASE("every operation describes itself") {
 }
 
 TEST_CASE("an operation without a reference says so") {
-  const Problem problem = Problem::parse("all_reduce elements=4");
-  CHECK_FALSE(problem.operation().has_reference());
-  CHECK_THROWS_WITH_AS(problem.operation().expect(problem, {}), "all_reduce has no reference",
-                       RowFailure);
+  class Bare final : public Operation {
+   public:
+    const std::string& name() const override { return text_; }
+    const std::string& help() const override { return text_; }
+    const std::string& example() const override { return text_; }
+    const std::vector<Parameter>& parameters() const override { return parameters_; }
+    void validate(const Problem&) const override {}
+    Work work(const Problem&) const override { return {}; }
+
+   private:
+    std::string text_ = "bare";
+    std::vector<Parameter> parameters_;
+  };
+  const Problem problem = Problem::parse("memory bytes=4");
+  CHECK_FALSE(Bare().has_reference());
+  CHECK_FALSE(Bare().is_collective());
+  CHECK_THROWS_WITH_AS(Bare().expect(problem, {}), "memory has no reference", RowFailure);
 }
 
 TEST_CASE("suggestions are near and not everything") {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "harness.hpp"
+#include "ops/all_reduce/ranks.hpp"
 #include "topology.hpp"
 
 namespace deepbench::cpu_test {
@@ -56,9 +57,16 @@ TEST_CASE("the environment names the threads") {
         "{" + std::to_string(cpu::topology().places(1).front()) + "}");
 }
 
-TEST_CASE("there are no collectives") {
-  const deepbench_group group = {sizeof group, 0, 2, nullptr, nullptr};
-  CHECK(backend().join(&group) == DEEPBENCH_UNSUPPORTED);
+TEST_CASE("a group of an older core has no places on machines") {
+  deepbench_group group{};
+  group.struct_size = offsetof(deepbench_group, local_rank);
+  group.rank = 1, group.size = 3;
+  const cpu::Ranks ranks(group);
+  CHECK(ranks.local_rank() == 1);
+  CHECK(ranks.local_size() == 3);
+  CHECK(ranks.address() == "127.0.0.1");
+  CHECK(ranks.right() == 2);
+  CHECK(ranks.left() == 0);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "../fake.hpp"
 #include "../folder.hpp"
 #include "deepbench/core/status.hpp"
+#include "deepbench/group/group.hpp"
 
 namespace deepbench {
 namespace {
@@ -39,12 +40,7 @@ void use_every_slot(const Backend& backend) {
   backend.memory_needed(problem, {});
   backend.candidates(problem, {});
   backend.observe(0);
-  const deepbench_group alone = {sizeof alone, 0, 1, nullptr,
-                                 [](void*, const void* mine, size_t, void* all) {
-                                   *static_cast<int32_t*>(all) = *static_cast<const int32_t*>(mine);
-                                   return DEEPBENCH_OK;
-                                 }};
-  backend.join(alone);
+  backend.join(std::make_shared<Group>(0, std::vector<Member>(1), std::vector<Socket>(1)));
   Kernel kernel = backend.prepare(problem, {});
   kernel.restore();
   kernel.poison_outputs();
@@ -231,7 +227,8 @@ TEST_CASE("optional slots that are NULL are done without") {
   CHECK(backend.candidates(problem, {}).empty());
   CHECK(backend.environment({}).items().empty());
   CHECK(backend.observe(0).items().empty());
-  CHECK(ending([&] { backend.join({}); }) == "unsupported | backend minimal has no collectives");
+  CHECK(ending([&] { backend.join(nullptr); }) ==
+        "unsupported | backend minimal has no collectives");
 
   Kernel kernel = backend.prepare(problem, {});
   kernel.restore();

@@ -3,6 +3,7 @@
 #ifndef FAKE_KERNEL_H_
 #define FAKE_KERNEL_H_
 
+#include "all_reduce.h"
 #include "gemm.h"
 #include "memory.h"
 #include "plan.h"
@@ -11,8 +12,9 @@ typedef struct Kernel {
   Context context;
   char* script;
   Plan plan;
-  bool is_gemm;
+  bool is_gemm, is_sum;
   Gemm gemm;
+  Sum sum;
   Memory memory;
   bool cold;
   uint64_t copies;
@@ -29,7 +31,9 @@ typedef struct Kernel {
 static inline double modelled_ns(const Kernel* kernel) {
   const double* model = kernel->plan.model;
   const Gemm* g = &kernel->gemm;
-  const double bytes = kernel->is_gemm ? gemm_bytes(g) : memory_traffic(&kernel->memory);
+  const double bytes = kernel->is_gemm  ? gemm_bytes(g)
+                       : kernel->is_sum ? 4.0 * (double)kernel->sum.elements
+                                        : memory_traffic(&kernel->memory);
   const double flops = kernel->is_gemm ? 2.0 * (double)g->m * (double)g->n * (double)g->k : 0;
   const bool resident = !kernel->cold && bytes <= (double)kernel->plan.cache_bytes;
   const double moving = bytes / (resident ? model[3] : model[2]);
@@ -92,8 +96,9 @@ static inline void run_batch(Kernel* kernel, const deepbench_request* request,
 /* ---- the output ------------------------------------------------------------------------------ */
 
 static inline uint64_t output_count(const Kernel* kernel) {
-  return kernel->is_gemm ? (uint64_t)(kernel->gemm.m * kernel->gemm.n)
-                         : memory_outputs(&kernel->memory);
+  return kernel->is_gemm  ? (uint64_t)(kernel->gemm.m * kernel->gemm.n)
+         : kernel->is_sum ? (uint64_t)kernel->sum.elements
+                          : memory_outputs(&kernel->memory);
 }
 
 /* Calls that are summed up in the copy that the last call used. */
@@ -108,9 +113,10 @@ static inline bool holds_poison(const Kernel* kernel) {
 
 static inline double output_element(Kernel* kernel, uint64_t index) {
   if (holds_poison(kernel)) {
-    const bool integer = !kernel->is_gemm || is_integer(kernel->gemm.c);
+    const bool integer = kernel->is_gemm ? is_integer(kernel->gemm.c) : !kernel->is_sum;
     return integer ? DEEPBENCH_POISON_INTEGER : (double)deepbench_bits_float(0x7fc00000u);
   }
+  if (kernel->is_sum) return sum_element(&kernel->sum, index, kernel->mutant);
   if (!kernel->is_gemm) return memory_element(&kernel->memory, index, kernel->mutant);
   return gemm_element(&kernel->gemm, index, kernel->mutant, calls_in_output(kernel));
 }

@@ -23,6 +23,7 @@ static inline deepbench_status fake_describe_kernel(deepbench_kernel* handle, de
     emit_integer(sink, "copies", (int64_t)kernel->copies);
     emit_text(sink, "cold", plan->flush ? "flush" : "rotation");
   }
+  if (kernel->is_sum) emit_integer(sink, "ranks", group_size);
   if (plan->in_place) emit_integer(sink, "in_place", 1);
   if (plan->beta != 1) {
     emit_real(sink, "beta", plan->beta, NULL);

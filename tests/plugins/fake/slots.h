@@ -89,8 +89,10 @@ static inline deepbench_status begin(const deepbench_problem* problem, deepbench
     context_add(context, problem->attributes);
     context_set(context, "op", problem->op);
   }
+  char number[16];
+  snprintf(number, sizeof number, "%d", (int)group_rank);
+  context_set(context, "rank", number);
   if (slot == kPrepare) {
-    char number[16];
     snprintf(number, sizeof number, "%d", count_attempt(*script, problem));
     context_set(context, "attempt", number);
   }
@@ -195,6 +197,7 @@ static inline deepbench_status fake_energy(int32_t device, double* joules) {
 /* Every rank tells its number; all must be there. */
 static inline deepbench_status fake_join(const deepbench_group* group) {
   deepbench_status status;
+  group_rank = group->rank, group_size = group->size;
   consult(NULL, kNoValues, kJoin, &status);
   if (status != DEEPBENCH_OK) return status;
   int32_t all[64];
@@ -216,6 +219,13 @@ static inline bool read_problem(Kernel* kernel) {
   const Context* context = &kernel->context;
   const uint64_t seed = strtoull(context_text(context, "seed"), NULL, 10);
   kernel->is_gemm = strcmp(context_text(context, "op"), "gemm") == 0;
+  kernel->is_sum = strcmp(context_text(context, "op"), "all_reduce") == 0;
+  if (kernel->is_sum) {
+    kernel->sum.elements = context_integer(context, "elements", 0);
+    kernel->sum.seed = seed;
+    kernel->sum.constant = constant_of(context);
+    return read_sum(&kernel->sum, context_text(context, "precision"));
+  }
   if (!kernel->is_gemm) {
     const int kind = INDEX_OF(context_text(context, "kind"), kMemoryKinds);
     kernel->memory.kind = kind < 0 ? "copy" : kMemoryKinds[kind];
@@ -241,6 +251,7 @@ static inline bool read_problem(Kernel* kernel) {
 }
 
 static inline double operand_bytes(const Kernel* kernel) {
+  if (kernel->is_sum) return 8.0 * (double)kernel->sum.elements;
   return kernel->is_gemm ? gemm_bytes(&kernel->gemm) : 8.0 * (double)kernel->memory.words;
 }
 

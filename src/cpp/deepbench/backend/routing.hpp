@@ -45,6 +45,10 @@ struct Route {
 // What verification asks for by name: an independent computation, and nobody's first choice.
 inline constexpr std::string_view kReferenceLibrary = "reference";
 
+// Operations where libraries compete with one another: a candidate names its library, LIBRARY:ID,
+// where options do not, and candidates are those of all libraries.
+inline bool libraries_compete(const std::string& op) { return op == "all_reduce"; }
+
 // The library that was asked for, or the first that can be used and does the problem; where none
 // does, the first usable one's reason.
 class Choice {
@@ -53,15 +57,46 @@ class Choice {
   Choice(const char* backend, const Routes& routes, const Problem& problem, const Options& options)
       : backend_(backend), problem_(problem), options_(options) {
     for (const Route& route : routes) routes_.push_back(&route);
-    if (!options.library.empty())
+    if (libraries_compete(problem.op())) take_library_from_candidate();
+    if (!options_.library.empty())
       choose_named();
     else
       choose_first();
   }
 
   Implementation* operator->() const { return chosen_; }
+  const Options& options() const { return options_; }  // as the library takes them
+
+  // The library's, or LIBRARY:ID of every library that can be used and does the problem, in order
+  // of preference, where none was asked for and they compete.
+  std::vector<std::string> candidates() {
+    if (!libraries_compete(problem_.op()) || !options_.library.empty())
+      return chosen_->candidates(problem_, options_);
+    std::vector<std::string> all;
+    for (const Route* route : routes_) {
+      if (route->op != problem_.op() || route->library == kReferenceLibrary) continue;
+      Implementation& one = route->implementation();
+      std::string refusal;
+      if (!one.library().usable() || refuses(one, &refusal)) continue;
+      for (const std::string& id : one.candidates(problem_, options_))
+        all.push_back(std::string(route->library) + ":" + id);
+    }
+    return all;
+  }
 
  private:
+  void take_library_from_candidate() {
+    const size_t colon = options_.candidate.find(':');
+    if (!options_.library.empty() || colon == std::string::npos) return;
+    const std::string library = options_.candidate.substr(0, colon);
+    for (const Route* route : routes_) {
+      if (route->op != problem_.op() || route->library != library) continue;
+      options_.library = library;
+      options_.candidate.erase(0, colon + 1);
+      return;
+    }
+  }
+
   void choose_named() {
     bool known = false;
     std::string all, of_op;  // names, for the message
@@ -116,7 +151,7 @@ class Choice {
   std::string backend_;
   std::vector<const Route*> routes_;
   const Problem& problem_;
-  const Options& options_;
+  Options options_;
   Implementation* chosen_ = nullptr;
 };
 
@@ -125,13 +160,15 @@ class RoutedBackend : public Backend {
  public:
   void supports(const Problem& problem, const Options& options) final { choice(problem, options); }
   uint64_t memory_needed(const Problem& problem, const Options& options) final {
-    return choice(problem, options)->memory_needed(problem, options);
+    const Choice chosen = choice(problem, options);
+    return chosen->memory_needed(problem, chosen.options());
   }
   std::vector<std::string> candidates(const Problem& problem, const Options& options) final {
-    return choice(problem, options)->candidates(problem, options);
+    return choice(problem, options).candidates();
   }
   std::unique_ptr<Kernel> prepare(const Problem& problem, const Options& options) final {
-    return choice(problem, options)->prepare(problem, options);
+    const Choice chosen = choice(problem, options);
+    return chosen->prepare(problem, chosen.options());
   }
 
  private:

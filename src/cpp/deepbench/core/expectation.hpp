@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -51,6 +52,9 @@ struct Expectation {
   uint64_t projection_seed = 0;
   std::vector<double> sums;
   std::vector<double> sum_bounds;
+
+  // Where every output is known exactly: writes those of [first, first + count). All are compared.
+  std::function<void(uint64_t first, uint64_t count, double* values)> every;
 
   uint64_t outputs = 0;  // elements of the output
   std::string what;      // "all 39501 outputs", "576 of 225280 outputs and 1760 projections"

@@ -60,6 +60,8 @@ class DEEPBENCH_API Operation {
   // Checks that go beyond one parameter's range; throws InvalidProblem.
   virtual void validate(const Problem& problem) const = 0;
   virtual Work work(const Problem& problem) const = 0;
+  // Whether a call is one of several ranks together.
+  virtual bool is_collective() const { return false; }
   // What follows from the time of a call and the facts that the kernel told of itself.
   virtual std::vector<Metric> derived(const Problem& problem, const Attributes& facts,
                                       double median_ns) const;

@@ -1,4 +1,4 @@
-// One timed batch of calls as the loop sees it, and the two hooks that the loop is made of.
+// One timed batch of calls as the loop sees it, and the hook that the loop is made of.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +14,13 @@ struct Batch {
   double clock_mhz = 0;       // 0: unknown
   bool throttled = false;     // by heat or a hardware limit
   bool power_capped = false;  // by software: a label, not a fault
-  bool failed = false;        // this rank, or after combining any rank, could not run it
   std::string launch{}, timer{};
 
   double per_call_ns() const { return elapsed_ns / static_cast<double>(count); }
 };
 
-// Makes `count` calls and times them; throws if it cannot.
+// Makes `count` calls and times them; throws if it cannot. Where several ranks run the loop, every
+// one of them is given the same batch (run/ranks.hpp), and so takes the same decisions.
 using TimeBatch = std::function<Batch(uint64_t count)>;
-
-// Turns what this rank measured into what all ranks agree on: identity for one process, for
-// several the slowest rank's time, so that every rank takes the same decisions.
-using Combine = std::function<Batch(const Batch&)>;
 
 }  // namespace deepbench

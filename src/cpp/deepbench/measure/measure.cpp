@@ -1,9 +1,6 @@
 // The measuring loop.
 #include "deepbench/measure/measure.hpp"
 
-#include <exception>
-
-#include "deepbench/core/status.hpp"
 #include "deepbench/measure/statistics.hpp"
 #include "deepbench/measure/warm_up.hpp"
 
@@ -14,8 +11,8 @@ constexpr size_t kSettledOver = 10;  // batches whose median clock is the settle
 
 class Loop {
  public:
-  Loop(const TimeBatch& time, const MeasureOptions& options, const Combine& combine)
-      : time_(time), options_(options), combine_(combine), rule_(options) {}
+  Loop(const TimeBatch& time, const MeasureOptions& options)
+      : time_(time), options_(options), rule_(options) {}
 
   Samples run() {
     warm_up(first_calls());
@@ -25,21 +22,10 @@ class Loop {
   }
 
  private:
-  // Every batch goes through here, so that all ranks see the same.
   Batch time(uint64_t count) {
-    Batch mine;
-    std::exception_ptr error;
-    try {
-      mine = time_(count);
-    } catch (...) {
-      error = std::current_exception();
-      mine.failed = true;
-    }
-    const Batch agreed = combine_(mine);
-    if (error) std::rethrow_exception(error);
-    if (agreed.failed) throw RowFailure(Status::kFailed, "another rank failed");
-    samples_.spent_ns += agreed.host_ns;
-    return agreed;
+    const Batch batch = time_(count);
+    samples_.spent_ns += batch.host_ns;
+    return batch;
   }
 
   // The first call is reported apart: it may compile, allocate, touch pages. Where it is long it
@@ -105,7 +91,6 @@ class Loop {
 
   const TimeBatch& time_;
   const MeasureOptions options_;
-  const Combine& combine_;
   StoppingRule rule_;
   Samples samples_;
   std::vector<double> settling_mhz_;  // clocks of the last ten batches that counted
@@ -114,8 +99,8 @@ class Loop {
 
 }  // namespace
 
-Samples measure(const TimeBatch& time, const MeasureOptions& options, const Combine& combine) {
-  return Loop(time, options, combine).run();
+Samples measure(const TimeBatch& time, const MeasureOptions& options) {
+  return Loop(time, options).run();
 }
 
 }  // namespace deepbench

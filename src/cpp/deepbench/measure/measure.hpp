@@ -27,10 +27,7 @@ struct Samples {
   std::string launch, timer;
 };
 
-// Measures calls made by `time`. `combine` makes ranks agree on every batch before it decides
-// anything; a batch that fails on one rank fails on all. Rethrows what `time` throws.
-DEEPBENCH_API Samples measure(
-    const TimeBatch& time, const MeasureOptions& options,
-    const Combine& combine = [](const Batch& mine) { return mine; });
+// Measures calls made by `time`. Rethrows what `time` throws.
+DEEPBENCH_API Samples measure(const TimeBatch& time, const MeasureOptions& options);
 
 }  // namespace deepbench

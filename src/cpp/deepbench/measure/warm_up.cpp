@@ -29,6 +29,9 @@ WarmUp::WarmUp(const MeasureOptions& options, double estimate_ns)
 
 void WarmUp::resize(double per_call_ns) {
   double wanted = std::ceil(options_.min_span_ns / per_call_ns);
+  const auto least = static_cast<double>(options_.min_batch);
+  if (least * per_call_ns <= kShareOfLimit * options_.time_limit_ns)
+    wanted = std::max(wanted, least);
   const auto round = static_cast<double>(options_.round);
   // Every batch then begins at the same copy: what a backend captured once serves all of them.
   if (wanted > 1 && round * per_call_ns <= kShortRoundSpans * options_.min_span_ns)

@@ -1,12 +1,14 @@
 // RAII over a plugin's table.
 #include "deepbench/run/backend.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
 
 #include "deepbench/core/status.hpp"
 #include "deepbench/fill.h"
+#include "deepbench/group/group.hpp"
 #include "deepbench/run/marshal.hpp"
 
 namespace deepbench {
@@ -77,6 +79,35 @@ std::string launch_name(int32_t launch) {
       return "isolated";
     default:
       return "unknown";
+  }
+}
+
+// A group as a plugin sees it. It may outlive the group, which then is lost.
+struct Joined {
+  std::weak_ptr<Group> group;
+  std::string address;
+  deepbench_group view{};
+};
+
+std::string concatenated(const std::vector<std::string>& all) {
+  std::string bytes;
+  for (const std::string& one : all) bytes += one;
+  return bytes;
+}
+
+deepbench_status exchange(void* context, const void* mine, size_t bytes, void* all) {
+  const std::shared_ptr<Group> group = static_cast<const Joined*>(context)->group.lock();
+  if (!group) return DEEPBENCH_DEVICE_LOST;
+  try {
+    const std::string step = "exchange of " + std::to_string(bytes) + " bytes";
+    const std::string answer =
+        group->round(Level::kExchange, step, {static_cast<const char*>(mine), bytes}, concatenated);
+    std::copy(answer.begin(), answer.end(), static_cast<char*>(all));
+    return DEEPBENCH_OK;
+  } catch (const RowFailure& failure) {
+    return failure.status() == Status::kDeviceLost ? DEEPBENCH_DEVICE_LOST : DEEPBENCH_FAILED;
+  } catch (const std::exception&) {
+    return DEEPBENCH_FAILED;
   }
 }
 
@@ -276,10 +307,18 @@ double Backend::energy_joules(int device) const {
   return joules;
 }
 
-void Backend::join(const deepbench_group& group) const {
+void Backend::join(const std::shared_ptr<Group>& group) const {
   if (!table_->join)
     throw RowFailure(Status::kUnsupported, "backend " + name() + " has no collectives");
-  check_status(table_, table_->join(&group), "join");
+  static auto& kept = *new std::vector<std::unique_ptr<Joined>>();  // as plugin.h promises
+  kept.push_back(std::make_unique<Joined>());
+  Joined& joined = *kept.back();
+  joined.group = group;
+  const Member& self = group->self();
+  joined.address = self.address;
+  joined.view = {sizeof joined.view, group->rank(),   group->size(),   &joined,
+                 exchange,           self.local_rank, self.local_size, joined.address.c_str()};
+  check_status(table_, table_->join(&joined.view), "join");
 }
 
 }  // namespace deepbench

@@ -14,6 +14,8 @@
 
 namespace deepbench {
 
+class Group;
+
 // One prepared call of a backend; see plugin.h for what each function promises.
 class DEEPBENCH_API Kernel {
  public:
@@ -74,7 +76,8 @@ class DEEPBENCH_API Backend {
   Attributes observe(int device) const;
   // Joules from some start. Throws RowFailure where the backend cannot tell.
   double energy_joules(int device) const;
-  void join(const deepbench_group& group) const;
+  // Makes the process a rank of `group`, which the plugin may keep for as long as the process.
+  void join(const std::shared_ptr<Group>& group) const;
 
  private:
   const deepbench_backend* table_;

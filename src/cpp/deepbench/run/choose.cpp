@@ -5,8 +5,9 @@
 #include <memory>
 
 #include "deepbench/core/status.hpp"
+#include "deepbench/core/stopwatch.hpp"
+#include "deepbench/group/group.hpp"
 #include "deepbench/measure/statistics.hpp"
-#include "deepbench/run/stopwatch.hpp"
 #include "deepbench/run/trial.hpp"
 
 namespace deepbench {
@@ -44,7 +45,7 @@ class Chooser {
     if (!is_exhaustive() && ids.size() >= kMostCandidates) ids.resize(kMostCandidates - 1);
     heat("");
     for (const auto& id : ids) {
-      if (budget_ns_ > 0 && spent_ns_ > 0.5 * budget_ns_) {
+      if (budget_ns_ > 0 && of_first_rank(options_.group, "choose", spent_ns_) > 0.5 * budget_ns_) {
         choice_.notes.push_back("candidates left untried for lack of time");
         break;
       }

@@ -13,6 +13,8 @@
 
 namespace deepbench {
 
+class Group;
+
 struct DEEPBENCH_API RunOptions {
   int64_t device = 0;
   std::string library;
@@ -33,6 +35,9 @@ struct DEEPBENCH_API RunOptions {
   bool ceilings = true;
   bool check = false;     // only whether the row could run: nothing is prepared or measured
   int64_t position = -1;  // -1: counts up
+  // The ranks that make the row together, where its operation is a collective; nullptr: this
+  // process alone. No key: it is what the process was started as.
+  Group* group = nullptr;
 
   // Sets what `text` gives and keeps the rest. Throws InvalidProblem for an unknown key or value.
   void apply(std::string_view text);

@@ -54,7 +54,9 @@ void write_regime(JsonWriter& json, const Result& row) {
   }
   json.member_or_null("launch", row.samples ? row.samples->launch : "");
   json.member_or_null("timer", row.samples ? row.samples->timer : "");
-  json.member("power", regime.power).member("threads", regime.threads).end_object();
+  json.member("power", regime.power).member("threads", regime.threads);
+  if (regime.ranks > 0) json.member("ranks", regime.ranks);
+  json.end_object();
 }
 
 void write_statistics(JsonWriter& json, const Samples& samples) {

@@ -34,6 +34,7 @@ struct Regime {
   std::optional<bool> resident;
   std::string power = "burst";
   int64_t threads = 0;
+  int64_t ranks = 0;  // of a collective; 0: no such thing
 };
 
 // A conversion, made before the call and outside its time, of an operand that is stored otherwise

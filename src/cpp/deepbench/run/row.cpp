@@ -8,7 +8,9 @@
 #include "deepbench/core/host_memory.hpp"
 #include "deepbench/core/operation.hpp"
 #include "deepbench/core/status.hpp"
+#include "deepbench/group/group.hpp"
 #include "deepbench/run/choose.hpp"
+#include "deepbench/run/ranks.hpp"
 
 namespace deepbench {
 namespace {
@@ -69,8 +71,10 @@ RowMaker::RowMaker(const Backend& backend, const Attributes& device, const Probl
       asked_notes_(row.notes) {}
 
 void RowMaker::make() {
-  require_support();
-  require_memory();
+  together(options_.group, "check", [&] {
+    require_support();
+    require_memory();
+  });
   if (options_.check) return;
   if (options_.once) {
     kept_ = std::make_unique<Trial>(backend_, problem_, options_, options_.named_candidate(),
@@ -85,8 +89,10 @@ void RowMaker::make() {
     measure(options_.named_candidate());
   }
   if (options_.energy) measure_energy();
+  if (options_.group) measure_calls();
   observe();
-  if (options_.ceilings) hold_against_ceilings();
+  // What limits a collective lies between the ranks, and no problem of one rank shows it.
+  if (options_.ceilings && !options_.group) hold_against_ceilings();
 }
 
 // Over a span of its own, long enough for the counter: the gaps between batches count as well.
@@ -100,6 +106,13 @@ void RowMaker::measure_energy() {
     if (failure.status() == Status::kDeviceLost) throw;
     row_.notes.push_back(std::string("no energy: ") + failure.what());
   }
+}
+
+// Rule 13: the calls one by one, for what batches do not show.
+void RowMaker::measure_calls() {
+  const std::vector<double> mine = kept_->single_calls();
+  for (Metric& metric : metrics_of_ranks(*options_.group, mine))
+    row_.metrics.push_back(std::move(metric));
 }
 
 // What was measured is not lost to a sensor that fails.
@@ -198,7 +211,8 @@ void RowMaker::measure_best() {
   for (bool found = false, more = true; !found && more;) {
     double budget_ns = 0;
     if (options_.algorithm == "best") {
-      budget_ns = kOthersTime * own_ns - (spent_ns(row_.stages) - own_ns);
+      budget_ns = of_first_rank(options_.group, "budget",
+                                kOthersTime * own_ns - (spent_ns(row_.stages) - own_ns));
       if (budget_ns <= 0) break;
     }
     const Choice choice =
@@ -247,6 +261,7 @@ void RowMaker::take(const Trial& trial) {
   row_.regime.cold = facts.text("cold");
   row_.regime.copies = facts.integer("copies", 1);
   row_.regime.threads = facts.integer("threads");
+  row_.regime.ranks = facts.integer("ranks");
   row_.padding_rule = facts.text("padding_rule");
   row_.verification = trial.verification();
   row_.samples = trial.samples();

@@ -37,6 +37,7 @@ class RowMaker {
   bool measure_first_right(const std::vector<Faster>& candidates, const Result& own,
                            std::vector<std::string>& wrong, std::vector<std::string>& notes);
   void measure_energy();
+  void measure_calls();
   void observe();
   void take(const Trial& trial);
   void take_notes_and_metrics(const Attributes& facts);

@@ -2,20 +2,16 @@
 #include "deepbench/run/runner.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <new>
 
 #include "deepbench/core/operation.hpp"
 #include "deepbench/core/status.hpp"
-#include "deepbench/run/json_writer.hpp"
+#include "deepbench/core/stopwatch.hpp"
+#include "deepbench/run/hello.hpp"
 #include "deepbench/run/loader.hpp"
+#include "deepbench/run/ranks.hpp"
 #include "deepbench/run/row.hpp"
-#include "deepbench/run/stopwatch.hpp"
 #include "deepbench/run/trial.hpp"
-
-#ifndef DEEPBENCH_VERSION
-#define DEEPBENCH_VERSION "unknown"
-#endif
 
 namespace deepbench {
 namespace {
@@ -119,32 +115,6 @@ void run_into(const Backend& backend, const Problem& problem, const RunOptions& 
   RowMaker(backend, device, problem, options, ceilings, kept, row).make();
 }
 
-// The variables as they then are: what the user has set stays.
-Attributes applied(const Attributes& wanted) {
-  Attributes environment;
-  for (const auto& [name, value] : wanted.items()) {
-    setenv(name.c_str(), to_text(value).c_str(), 0);
-    environment.set(name, std::string(std::getenv(name.c_str())));
-  }
-  return environment;
-}
-
-// What is known of each library, in the order of their first mention: from library.NAME.FACT.
-std::vector<std::pair<std::string, Attributes>> libraries(const Attributes& facts) {
-  constexpr std::string_view kPrefix = "library.";
-  std::vector<std::pair<std::string, Attributes>> all;
-  for (const auto& [name, value] : facts.items()) {
-    const size_t dot = name.rfind('.');
-    if (name.compare(0, kPrefix.size(), kPrefix) != 0 || dot <= kPrefix.size()) continue;
-    const std::string library = name.substr(kPrefix.size(), dot - kPrefix.size());
-    auto at = std::find_if(all.begin(), all.end(),
-                           [&](const auto& entry) { return entry.first == library; });
-    if (at == all.end()) at = all.insert(at, {library, Attributes()});
-    at->second.set(name.substr(dot + 1), value);
-  }
-  return all;
-}
-
 // Why a backend without devices has none, as far as the first of its libraries tells: that is the
 // driver where there is one.
 std::string why_no_device(const Backend& backend) {
@@ -185,23 +155,50 @@ Result run(const Backend& backend, const Problem& problem, const RunOptions& opt
 }
 
 Runner::Runner(const std::string& backend, const std::string& options,
-               const std::vector<std::string>& plugin_paths)
-    : defaults_([&] {
+               const std::vector<std::string>& plugin_paths, std::shared_ptr<Group> group)
+    : group_(std::move(group)),
+      defaults_([&] {
         RunOptions parsed;
         parsed.apply(options);
         return parsed;
       }()),
-      backend_(load_backend(backend, plugin_paths, &why_)) {
+      backend_([&] {
+        std::optional<Backend> loaded;
+        start_together(group_.get(), [&] { loaded = load_backend(backend, plugin_paths, &why_); });
+        return *loaded;
+      }()) {
+  start_together(group_.get(), [&] {
+    take_own_device(options);
+    start();
+  });
+}
+
+Runner::~Runner() {
+  kept_.reset();
+  if (group_) group_->end();
+}
+
+void Runner::start() {
   try {
     device_count_ = check_device(backend_, defaults_.device);
     apply_environment();
     facts_ = backend_.describe();
     device_ = backend_.describe_device(int(defaults_.device));
+    if (group_) backend_.join(group_);
   } catch (const RowFailure& failure) {
     throw BackendUnavailable("backend " + backend_.name() + ": " + failure.what());
   }
   check_library(defaults_.library);
   check_threads(defaults_, device_);
+}
+
+void Runner::take_own_device(const std::string& options) {
+  if (!group_) return;
+  const auto words = parse_key_values(options);
+  const auto names_one = [](const KeyValue& word) { return word.key == "device"; };
+  if (std::any_of(words.begin(), words.end(), names_one)) return;
+  const int devices = backend_.device_count();
+  if (devices > 0) defaults_.device = group_->self().local_rank % devices;
 }
 
 // Libraries read their environment once, when they are loaded; backends load them lazily, so that
@@ -249,117 +246,28 @@ Result Runner::run(std::string_view line, int64_t position) {
     if (end != std::string_view::npos) options.apply(line.substr(end + 1));
     if (options.position >= 0) row.position = options.position;
     const Problem problem = Problem::parse(text);
-    // A check asks for no measurement: what was known at the start will do.
-    const bool known = options.check && options.device == defaults_.device;
-    const Attributes device = known ? device_ : backend_.describe_device(int(options.device));
-    run_into(backend_, problem, options, device, ceilings(options, device), kept_, row);
+    if (group_ && problem.operation().is_collective() && !options.check)
+      options.group = group_.get();
+    const auto make = [&] {
+      // A check asks for no measurement: what was known at the start will do.
+      const bool known = options.check && options.device == defaults_.device;
+      const Attributes device = known ? device_ : backend_.describe_device(int(options.device));
+      run_into(backend_, problem, options, device, ceilings(options, device), kept_, row);
+    };
+    if (!options.group) return make();
+    if (group_->rank() == 0) group_->tell(std::string(line));
+    group_->together(Level::kRow, "row", make);
   });
   device_lost_ = device_lost_ || row.status == Status::kDeviceLost;
   row.stages.other_ns = watch.lap_ns() - known_stages(row.stages);
   return row;
 }
 
-namespace {
-
-void write_facts(JsonWriter& json, const Attributes& facts) {
-  for (const auto& [name, value] : facts.items())
-    if (name.compare(0, 8, "warning.") != 0) json.member(name, value);
-}
-
-void write_warnings(JsonWriter& json, const Attributes& facts) {
-  for (const auto& [name, value] : facts.items())
-    if (name.compare(0, 8, "warning.") == 0) json.value(value);
-}
-
-void write_libraries(JsonWriter& json, const Attributes& facts) {
-  json.key("libraries").begin_object();
-  for (const auto& [name, of_library] : libraries(facts)) json.member(name, of_library);
-  json.end_object();
-}
-
-// {"rnn": "bwd"}
-void write_joint_phases(JsonWriter& json, const Attributes& facts) {
-  constexpr std::string_view kPrefix = "joint_phase.";
-  json.key("joint_phases").begin_object();
-  for (const auto& [name, value] : facts.items())
-    if (name.compare(0, kPrefix.size(), kPrefix) == 0)
-      json.member(name.substr(kPrefix.size()), value);
-  json.end_object();
-}
-
-// What can be had of a backend that may be broken: each part that can be asked for.
-struct Inspection {
-  Attributes environment, facts;
-  std::vector<Attributes> devices;
-  std::string name, path, reason;
-
-  template <class Step>
-  void attempt(Step step) {
-    try {
-      step();
-    } catch (const std::exception& error) {
-      if (reason.empty()) reason = error.what();
-    }
+void Runner::follow() {
+  for (std::optional<std::string> line; (line = group_->next_row()); release()) {
+    const Result row = run(*line, 0);
+    if (device_lost_) throw RowFailure(row.status, row.reason);
   }
-
-  void ask(const Backend& backend) {
-    name = backend.name();
-    path = backend.path();
-    attempt([&] { environment = applied(backend.environment(RunOptions().for_plugin(""))); });
-    attempt([&] { facts = backend.describe(); });
-    attempt([&] {
-      const int count = backend.device_count();
-      if (count == 0 && reason.empty()) reason = "it has no device here";
-      for (int i = 0; i < count; ++i) devices.push_back(backend.describe_device(i));
-    });
-  }
-};
-
-}  // namespace
-
-std::string Runner::hello() const {
-  JsonWriter json;
-  json.begin_object().member("type", "hello").member("version", DEEPBENCH_VERSION);
-  json.key("backend").begin_object().member("name", backend_.name());
-  json.member("path", backend_.path()).member_or_null("reason", why_);
-  write_joint_phases(json, facts_);
-  json.end_object();
-  json.key("device").begin_object().member("index", defaults_.device);
-  write_facts(json, device_);
-  json.end_object().member("device_count", int64_t{device_count_});
-  write_libraries(json, facts_);
-  json.member("environment", environment_);
-  json.member("threads", device_.integer("threads"));
-  json.key("warnings").begin_array();
-  for (const auto& warning : search_warnings()) json.value(warning);
-  write_warnings(json, facts_);
-  write_warnings(json, device_);
-  json.end_array().end_object();
-  return json.str();
-}
-
-std::string inspect(const std::string& backend, const std::vector<std::string>& plugin_paths) {
-  Inspection found;
-  found.name = backend;
-  found.attempt([&] { found.ask(load_backend(backend, plugin_paths)); });
-  JsonWriter json;
-  json.begin_object().member("type", "hello").member("version", DEEPBENCH_VERSION);
-  json.key("backend").begin_object().member("name", found.name).member_or_null("path", found.path);
-  json.member_or_null("reason", found.reason).end_object();
-  json.key("devices").begin_array();
-  for (size_t i = 0; i < found.devices.size(); ++i) {
-    json.begin_object().member("index", int64_t(i));
-    write_facts(json, found.devices[i]);
-    json.end_object();
-  }
-  json.end_array();
-  write_libraries(json, found.facts);
-  json.member("environment", found.environment);
-  json.key("warnings").begin_array();
-  write_warnings(json, found.facts);
-  for (const auto& device : found.devices) write_warnings(json, device);
-  json.end_array().end_object();
-  return json.str();
 }
 
 }  // namespace deepbench

@@ -9,6 +9,7 @@
 
 #include "deepbench/core/export.hpp"
 #include "deepbench/core/problem.hpp"
+#include "deepbench/group/group.hpp"
 #include "deepbench/run/backend.hpp"
 #include "deepbench/run/ceilings.hpp"
 #include "deepbench/run/options.hpp"
@@ -26,9 +27,13 @@ class DEEPBENCH_API Runner {
  public:
   // `backend` is "auto", a name or a path; `options` key=value text, the defaults of every row.
   // Sets the environment variables that the backend asks for where the user has not. Throws
-  // BackendUnavailable, or InvalidProblem for an option that cannot be.
+  // BackendUnavailable, or InvalidProblem for an option that cannot be. With a group this process
+  // is one of its ranks: rows of collectives are made by all of them together, all others by rank 0
+  // alone. Each rank takes the device of its place on the machine, unless `options` name one.
   explicit Runner(const std::string& backend, const std::string& options = "",
-                  const std::vector<std::string>& plugin_paths = {});
+                  const std::vector<std::string>& plugin_paths = {},
+                  std::shared_ptr<Group> group = nullptr);
+  ~Runner();  // tells the other ranks that there is no more
 
   Runner(const Runner&) = delete;  // its ceilings measure through it
   Runner& operator=(const Runner&) = delete;
@@ -37,6 +42,9 @@ class DEEPBENCH_API Runner {
   std::string hello() const;
   // A problem line with its options after ';'. Blank lines and comments are the caller's.
   Result run(std::string_view line, int64_t position);
+  // For the ranks beside 0: makes the rows that rank 0 runs, until it has no more. Throws
+  // RowFailure when rank 0 is lost, or this rank to it.
+  void follow();
   // Destroys what the last row left, which the next row would do otherwise (see RowMaker).
   void release() { kept_.reset(); }
   // True once a row ended so: nothing more can run in this process.
@@ -44,10 +52,13 @@ class DEEPBENCH_API Runner {
   const Backend& backend() const { return backend_; }
 
  private:
+  void start();
+  void take_own_device(const std::string& options);
   void apply_environment();
   void check_library(const std::string& library) const;
   Ceilings& ceilings(const RunOptions& options, const Attributes& device);
 
+  std::shared_ptr<Group> group_;  // nullptr: alone
   RunOptions defaults_;
   std::string why_;
   Backend backend_;
@@ -58,6 +69,9 @@ class DEEPBENCH_API Runner {
   bool device_lost_ = false;
   std::unique_ptr<Trial> kept_;  // the last row's, destroyed when the next begins: see RowMaker
 };
+
+// Of deepbench: "0.4.0".
+DEEPBENCH_API std::string version();
 
 // A hello of a backend that may not be usable, with a reason then, and with `devices`, all of
 // them, in the place of the one. Never throws. For `env`.

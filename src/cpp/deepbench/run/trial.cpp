@@ -7,17 +7,26 @@
 
 #include "deepbench/core/operation.hpp"
 #include "deepbench/core/status.hpp"
+#include "deepbench/group/group.hpp"
+#include "deepbench/run/ranks.hpp"
 
 namespace deepbench {
 namespace {
 
 constexpr int64_t kCallsInRange = 1 << 20;  // between restores, where the backend does not say
+constexpr int64_t kCallsOfRanks = 20;       // in a batch, for the ranks' meeting not to count
+constexpr double kMostSingleCalls = 100, kFewestSingleCalls = 5, kSingleCallsNs = 2e9;
 
 }  // namespace
 
 Trial::Trial(const Backend& backend, const Problem& problem, const RunOptions& options,
              const std::string& candidate, Stages& stages)
-    : stages_(stages) {
+    : stages_(stages), group_(options.group) {
+  together(group_, "prepare", [&] { prepare(backend, problem, options, candidate); });
+}
+
+void Trial::prepare(const Backend& backend, const Problem& problem, const RunOptions& options,
+                    const std::string& candidate) {
   Stopwatch watch;
   kernel_.emplace(backend.prepare(problem, options.for_plugin(candidate)));
   stages_.prepare_ns += watch.lap_ns();
@@ -46,9 +55,9 @@ uint64_t Trial::restore_every() const {
 void Trial::keep_in_range(uint64_t count) {
   armed_ = verifier_ && last_call_ns_ >= kLongCallNs;
   if (armed_) {
-    Verifier::arm(*kernel_);
+    arm();
   } else if (kernel_->in_place() && calls_since_restore_ + count > restore_every()) {
-    kernel_->restore();
+    together(group_, "restore", [&] { kernel_->restore(); });
   } else {
     calls_since_restore_ += count;
     return;
@@ -56,20 +65,42 @@ void Trial::keep_in_range(uint64_t count) {
   calls_since_restore_ = count;
 }
 
-Batch Trial::time(uint64_t count) {
-  keep_in_range(count);
-  const Batch batch = kernel_->time_batch(count);
-  last_call_ns_ = batch.per_call_ns();
+void Trial::arm() {
+  together(group_, "arm", [&] { Verifier::arm(*kernel_); });
+}
+
+Batch Trial::batch(uint64_t count, deepbench_launch launch, uint32_t flags) {
+  const Batch batch = batch_of_all(group_, count, [&] {
+    const Batch mine = kernel_->time_batch(count, launch, flags);
+    own_call_ns_ = mine.per_call_ns();
+    return mine;
+  });
   stages_.device_ns += batch.elapsed_ns;
   return batch;
 }
 
+Batch Trial::time(uint64_t count) {
+  keep_in_range(count);
+  const Batch made = batch(count);
+  last_call_ns_ = made.per_call_ns();
+  return made;
+}
+
 void Trial::verify(const std::string& when) {
   Stopwatch watch;
-  const bool good = verifier_->check(*kernel_, when);
-  verification_ = verifier_->result();
+  try {
+    together(group_, "verify", [&] {
+      const bool good = verifier_->check(*kernel_, when);
+      verification_ = verifier_->result();
+      if (!good) throw RowFailure(Status::kIncorrect, verification_.reason);
+    });
+  } catch (const RowFailure& failure) {  // of any rank
+    verification_.state = Verification::State::kFailed;
+    verification_.reason = failure.what();
+    stages_.verify_ns += watch.lap_ns();
+    throw;
+  }
   stages_.verify_ns += watch.lap_ns();
-  if (!good) throw RowFailure(Status::kIncorrect, verification_.reason);
 }
 
 void Trial::measure(const MeasureOptions& how) {
@@ -78,7 +109,8 @@ void Trial::measure(const MeasureOptions& how) {
     options.max_batch = std::min<int64_t>(options.max_batch, int64_t(restore_every()));
   if (kernel_->facts().text("cold") == "flush") options.max_batch = 1;
   options.round = kernel_->facts().integer("copies", 1);
-  if (verifier_) Verifier::arm(*kernel_);
+  if (group_) options.min_batch = std::min(kCallsOfRanks, options.max_batch);
+  if (verifier_) arm();
 
   bool first = true;
   double verifying_ns = stages_.verify_ns;
@@ -97,9 +129,8 @@ void Trial::measure(const MeasureOptions& how) {
   if (verifier_) {
     if (!armed_) {
       // The very batch that was timed, such as a graph of many calls; in place the calls add up.
-      Verifier::arm(*kernel_);
-      const uint64_t calls = kernel_->in_place() ? 1 : samples_->batch;
-      stages_.device_ns += kernel_->time_batch(calls).elapsed_ns;
+      arm();
+      batch(kernel_->in_place() ? 1 : samples_->batch);
     }
     stages_.verify_ns += watch.lap_ns();
     verify("after timing");
@@ -119,6 +150,20 @@ std::vector<double> Trial::sample(int count, double span_ns) {
   return samples;
 }
 
+std::vector<double> Trial::single_calls() {
+  Stopwatch watch;
+  const double fitting = kSingleCallsNs / median(samples_->per_call_ns);
+  const double count = std::clamp(fitting, kFewestSingleCalls, kMostSingleCalls);
+  std::vector<double> mine_ns;
+  while (double(mine_ns.size()) < count) {
+    keep_in_range(1);
+    batch(1, DEEPBENCH_LAUNCH_ISOLATED);
+    mine_ns.push_back(own_call_ns_);
+  }
+  stages_.measure_ns += watch.lap_ns();
+  return mine_ns;
+}
+
 uint64_t Trial::repeat(double span_ns) {
   Stopwatch watch;
   uint64_t calls = 0;
@@ -130,17 +175,17 @@ uint64_t Trial::repeat(double span_ns) {
 
 void Trial::once() {
   Stopwatch watch;
-  const Batch batch = kernel_->time_batch(1, DEEPBENCH_LAUNCH_BEST, DEEPBENCH_REQUEST_MARKERS);
+  const Batch one = batch(1, DEEPBENCH_LAUNCH_BEST, DEEPBENCH_REQUEST_MARKERS);
   Samples samples;
-  samples.per_call_ns = {batch.per_call_ns()};
-  samples.first_call_ns = batch.per_call_ns();
-  samples.host_per_call_ns = batch.host_ns;
-  samples.spent_ns = batch.host_ns;
+  samples.per_call_ns = {one.per_call_ns()};
+  samples.first_call_ns = one.per_call_ns();
+  samples.host_per_call_ns = one.host_ns;
+  samples.spent_ns = one.host_ns;
   samples.error = std::numeric_limits<double>::infinity();
-  samples.clock_mhz = batch.clock_mhz;
+  samples.clock_mhz = one.clock_mhz;
   samples.stop = Stop::kTooFew;
-  samples.launch = batch.launch;
-  samples.timer = batch.timer;
+  samples.launch = one.launch;
+  samples.timer = one.timer;
   samples_ = samples;
   stages_.measure_ns += watch.lap_ns();
 }

@@ -6,11 +6,11 @@
 
 #include "deepbench/core/export.hpp"
 #include "deepbench/core/problem.hpp"
+#include "deepbench/core/stopwatch.hpp"
 #include "deepbench/measure/measure.hpp"
 #include "deepbench/run/backend.hpp"
 #include "deepbench/run/options.hpp"
 #include "deepbench/run/result.hpp"
-#include "deepbench/run/stopwatch.hpp"
 #include "deepbench/run/verify.hpp"
 
 namespace deepbench {
@@ -27,6 +27,9 @@ class DEEPBENCH_API Trial {
   // what was measured until then.
   void measure(const MeasureOptions& how);
 
+  // What single calls take on this rank, each after a meeting of all.
+  std::vector<double> single_calls();
+
   // A few timed batches of at least `span_ns`, without verification, after a first call.
   std::vector<double> sample(int count, double span_ns);
 
@@ -42,6 +45,10 @@ class DEEPBENCH_API Trial {
   const std::optional<Samples>& samples() const { return samples_; }
 
  private:
+  void prepare(const Backend& backend, const Problem& problem, const RunOptions& options,
+               const std::string& candidate);
+  void arm();
+  Batch batch(uint64_t count, deepbench_launch launch = DEEPBENCH_LAUNCH_BEST, uint32_t flags = 0);
   Batch time(uint64_t count);
   void keep_in_range(uint64_t count);
   void verify(const std::string& when);
@@ -51,6 +58,8 @@ class DEEPBENCH_API Trial {
   std::optional<Verifier> verifier_;
   Verification verification_;
   Stages& stages_;
+  Group* const group_;
+  double own_call_ns_ = 0;  // of the last batch, on this rank alone
   uint64_t calls_since_restore_ = 0;
   double last_call_ns_ = 0;
   bool armed_ = false;  // the last batch wrote to armed outputs

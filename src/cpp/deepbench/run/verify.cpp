@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "deepbench/core/operation.hpp"
 
@@ -18,6 +19,8 @@ constexpr double kUntouchedByChance = 0.02;
 constexpr const char* kAstray =
     "the forward pass that the gradients start from is off by a small part everywhere, which "
     "rounding is not";
+
+constexpr uint64_t kBlockOfAll = 1 << 20;  // outputs compared at a time where all are
 
 constexpr std::string_view kFillPrefix = "fill.";
 
@@ -76,7 +79,7 @@ void Verifier::expect(ComputedOutput* computed) {
   expected_ = problem_.operation().expect(problem_, conditions_);
   conditions_.computed = nullptr;
   result_.what = expected_.what;
-  result_.checked = expected_.indices.size();
+  result_.checked = expected_.every ? expected_.outputs : expected_.indices.size();
   result_.outputs = expected_.outputs;
 }
 
@@ -143,6 +146,25 @@ bool Verifier::check_projection(Kernel& kernel, const std::string& when) {
   return true;
 }
 
+bool Verifier::check_every(Kernel& kernel, const std::string& when) {
+  if (!expected_.every) return true;
+  std::vector<double> expected;
+  std::vector<uint64_t> indices;
+  for (uint64_t first = 0; first < expected_.outputs; first += indices.size()) {
+    indices.resize(std::min(kBlockOfAll, expected_.outputs - first));
+    expected.resize(indices.size());
+    std::iota(indices.begin(), indices.end(), first);
+    expected_.every(first, indices.size(), expected.data());
+    const std::vector<double> got = kernel.read_output(indices);
+    const auto [off, right] = std::mismatch(got.begin(), got.end(), expected.begin());
+    if (off == got.end()) continue;
+    result_.worst = std::numeric_limits<double>::infinity();
+    return fail(when + ": output " + std::to_string(first + uint64_t(off - got.begin())) + " is " +
+                to_text(*off) + ", not " + to_text(*right));
+  }
+  return true;
+}
+
 bool Verifier::check(Kernel& kernel, const std::string& when) {
   if (result_.state == Verification::State::kFailed) return false;
   result_.state = Verification::State::kPassed;
@@ -150,7 +172,8 @@ bool Verifier::check(Kernel& kernel, const std::string& when) {
     OutputOf output(kernel);  // every time anew
     expect(&output);
   }
-  return check_scan(kernel, when) && check_elements(kernel, when) && check_projection(kernel, when);
+  return check_scan(kernel, when) && check_elements(kernel, when) &&
+         check_projection(kernel, when) && check_every(kernel, when);
 }
 
 }  // namespace deepbench

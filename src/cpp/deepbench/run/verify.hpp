@@ -48,6 +48,7 @@ class DEEPBENCH_API Verifier {
   bool check_scan(Kernel& kernel, const std::string& when);
   bool check_elements(Kernel& kernel, const std::string& when);
   bool check_projection(Kernel& kernel, const std::string& when);
+  bool check_every(Kernel& kernel, const std::string& when);
   bool fail(const std::string& reason);
   // Whether `got` is within `bound` of `expected`; keeps the worst share.
   bool within(double got, double expected, double bound);

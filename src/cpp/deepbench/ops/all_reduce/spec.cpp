@@ -1,7 +1,8 @@
-// all_reduce: parameters, validity and payload.
+// all_reduce: parameters, validity, payload and bandwidths.
 #include "deepbench/core/operation.hpp"
 #include "deepbench/ops/all_ops.hpp"
 #include "deepbench/ops/all_reduce/all_reduce.hpp"
+#include "deepbench/ops/all_reduce/reference.hpp"
 
 namespace deepbench {
 namespace {
@@ -17,9 +18,25 @@ class AllReduceOperation final : public Operation {
     checked_product("the payload in bytes", {problem.integer("elements"), 8});
   }
 
+  bool is_collective() const override { return true; }
+
   // The payload of one rank; rates on the wires depend on the number of ranks.
   Work work(const Problem& problem) const override {
     return {0, all_reduce_problem(problem).bytes()};
+  }
+
+  // As nccl-tests has them: every rank must send and receive 2 (n - 1) / n of the payload.
+  std::vector<Metric> derived(const Problem& problem, const Attributes& facts,
+                              double median_ns) const override {
+    const double algbw = all_reduce_problem(problem).bytes() / median_ns;
+    const double ranks = double(facts.integer("ranks", 1));
+    return {{"algbw", "GB/s", "higher", algbw},
+            {"busbw", "GB/s", "higher", algbw * 2 * (ranks - 1) / ranks}};
+  }
+
+  bool has_reference() const override { return true; }
+  Expectation expect(const Problem& problem, const Conditions& conditions) const override {
+    return expect_all_reduce(all_reduce_problem(problem), conditions);
   }
 
  private:
@@ -29,6 +46,16 @@ class AllReduceOperation final : public Operation {
   std::vector<Parameter> parameters_ = {
       {"elements", ParameterKind::kInteger, "numbers on each rank"},
       precision_parameter("float"),
+      {"in_place",
+       ParameterKind::kChoice,
+       "whether the sum replaces what the rank adds",
+       "no",
+       {"no", "yes"},
+       0,
+       0,
+       "",
+       "",
+       true},
   };
 };
 

@@ -1,5 +1,6 @@
-// Host time of a row's stages, for its bookkeeping (docs/results.md, stages_ns). No reported
-// measurement comes from here: those come from the backend's time_batch alone.
+// Host time: of a row's stages, for its bookkeeping (docs/results.md, stages_ns), and of waiting
+// for other ranks. No reported measurement comes from here: those come from the backend's
+// time_batch.
 #pragma once
 
 #include <chrono>

@@ -1,88 +1,44 @@
 // Several ranks: four threads with clocks of their own take the same decisions.
+#include "deepbench/run/ranks.hpp"
+
 #include <doctest/doctest.h>
 
-#include <algorithm>
 #include <array>
-#include <condition_variable>
-#include <mutex>
-#include <thread>
 
 #include "../fake.hpp"
+#include "../group/met.hpp"
 #include "deepbench/core/status.hpp"
 #include "deepbench/measure/measure.hpp"
 
 namespace deepbench {
 namespace {
 
+using testing::met;
+using testing::on_every_rank;
 using testing::scripted_clock;
 
 constexpr int kRanks = 4;
 
-// What several ranks agree on: the slowest one's times, the slowest clock, anyone's trouble.
-Batch slowest(const std::array<Batch, kRanks>& all) {
-  Batch agreed = all[0];
-  for (const Batch& one : all) {
-    agreed.elapsed_ns = std::max(agreed.elapsed_ns, one.elapsed_ns);
-    agreed.host_ns = std::max(agreed.host_ns, one.host_ns);
-    agreed.clock_mhz = std::min(agreed.clock_mhz, one.clock_mhz);
-    agreed.throttled = agreed.throttled || one.throttled;
-    agreed.failed = agreed.failed || one.failed;
-  }
-  return agreed;
-}
-
-// Gathers a batch from every rank and gives all of them the same answer.
-class Exchange {
- public:
-  Batch combine(int rank, const Batch& mine) {
-    std::unique_lock<std::mutex> lock(mutex_);
-    const int round = round_;
-    batches_[size_t(rank)] = mine;
-    if (++arrived_ == kRanks) {
-      answer_ = slowest(batches_);
-      arrived_ = 0;
-      ++round_;
-      all_here_.notify_all();
-    } else {
-      all_here_.wait(lock, [&] { return round_ != round; });
-    }
-    return answer_;
-  }
-  int rounds() const { return round_; }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable all_here_;
-  std::array<Batch, kRanks> batches_;
-  Batch answer_;
-  int arrived_ = 0, round_ = 0;
-};
-
 struct Outcome {
   std::array<Samples, kRanks> samples;
   std::array<std::string, kRanks> failures;
-  int rounds = 0;
 };
 
 Outcome run(const std::array<std::string, kRanks>& scripts, const MeasureOptions& options = {}) {
   std::array<TimeBatch, kRanks> clocks;
   for (size_t rank = 0; rank < kRanks; ++rank) clocks[rank] = scripted_clock(scripts[rank]);
-  Exchange exchange;
   Outcome outcome;
-  std::vector<std::thread> threads;
-  for (int rank = 0; rank < kRanks; ++rank) {
-    threads.emplace_back([&, rank] {
-      try {
-        outcome.samples[size_t(rank)] =
-            measure(clocks[size_t(rank)], options,
-                    [&](const Batch& mine) { return exchange.combine(rank, mine); });
-      } catch (const RowFailure& failure) {
-        outcome.failures[size_t(rank)] = failure.what();
-      }
-    });
-  }
-  for (auto& thread : threads) thread.join();
-  outcome.rounds = exchange.rounds();
+  on_every_rank(met(kRanks), [&](Group& group) {
+    const auto rank = size_t(group.rank());
+    const auto time = [&](uint64_t count) {
+      return batch_of_all(&group, count, [&] { return clocks[rank](count); });
+    };
+    try {
+      outcome.samples[rank] = measure(time, options);
+    } catch (const RowFailure& failure) {
+      outcome.failures[rank] = failure.what();
+    }
+  });
   return outcome;
 }
 
@@ -126,20 +82,47 @@ TEST_CASE("a rank that is throttled makes all of them repeat") {
     CHECK(samples.throttled == 0);
     CHECK(samples.per_call_ns == std::vector<double>(10, 2e6));
   }
-  CHECK(outcome.rounds == 2 + 20 + 10 + 3);
 }
 
-TEST_CASE("a failure on one rank ends all of them, each with its own reason") {
+TEST_CASE("a failure on one rank ends all of them with its reason") {
   for (int batch : {0, 1, 10, 25}) {
     const std::string failing =
         "time 2e6; from " + std::to_string(batch) + " fail time_batch failed the cable is out";
     const Outcome outcome = run({"time 2e6", "time 2e6", failing, "time 2e6"});
-    CHECK(outcome.failures[0] == "another rank failed");
-    CHECK(outcome.failures[1] == "another rank failed");
-    CHECK(outcome.failures[2] == "time_batch: the cable is out");
-    CHECK(outcome.failures[3] == "another rank failed");
-    CHECK(outcome.rounds == batch + 1);
+    for (const std::string& failure : outcome.failures)
+      CHECK(failure == "rank 2: time_batch: the cable is out");
   }
+}
+
+TEST_CASE("single calls tell which rank is slow, and by how much") {
+  std::array<std::vector<Metric>, kRanks> metrics;
+  on_every_rank(met(kRanks), [&](Group& group) {
+    std::vector<double> mine_ns = {100, 100, 100, 100, 100};
+    if (group.rank() == 2) mine_ns = {120, 120, 125, 120, 500};
+    if (group.rank() == 3) mine_ns = {75, 75, 200, 75, 75};
+    metrics[size_t(group.rank())] = metrics_of_ranks(group, mine_ns);
+  });
+  REQUIRE(metrics[0].size() == 4);
+  CHECK(metrics[0][0].name == "call_p50");
+  CHECK(metrics[0][0].value == 120);  // of 120 120 200 120 500
+  CHECK(metrics[0][1].value > 480);
+  CHECK(metrics[0][2].value == 2);
+  CHECK(metrics[0][3].value == 37.5);
+  CHECK(metrics[1].empty());
+}
+
+TEST_CASE("what one rank cannot begin, none does") {
+  std::array<std::string, kRanks> refusals;
+  on_every_rank(met(kRanks), [&](Group& group) {
+    try {
+      start_together(&group, [&] {
+        if (group.rank() == 3) throw BackendUnavailable("no such library");
+      });
+    } catch (const BackendUnavailable& error) {
+      refusals[size_t(group.rank())] = error.what();
+    }
+  });
+  for (const std::string& refusal : refusals) CHECK(refusal == "rank 3: no such library");
 }
 
 }  // namespace

@@ -1,0 +1,137 @@
+"""A worker as one of several ranks: those that it starts itself, or those that torchrun, srun or
+mpirun have started. What ranks say to one another is native; here they are started, and ended.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from deepbench._core import Group
+
+_LOST = 3  # exit status
+_LAST_WORDS_S = 3.0  # for a row that ends by itself
+_REFUSED_S = 2.0  # for rank 0 to say itself why it has refused a rank
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a worker was asked for: so many ranks of its own, or whatever its variables say."""
+
+    own: int | None
+    command: str  # what all ranks must have been asked for alike
+
+
+def refused(message: str) -> bool:
+    """Says why a rank beside 0 cannot begin: its output is nobody's protocol. False for rank 0."""
+    from deepbench import _core
+
+    try:
+        place = _core.placement()
+    except RuntimeError:
+        return False
+    if place is None or place.rank == 0:
+        return False
+    _say(f"rank {place.rank}: {message}")
+    return True
+
+
+def join(wanted: Wanted, followers: Sequence[str]) -> Group | None:
+    """The group that this process is a rank of; None alone. `followers` is the command line of the
+    ranks that rank 0 starts itself. Raises RuntimeError."""
+    from deepbench import _core
+
+    place = _core.placement()
+    if wanted.own is None:
+        return None if place is None else _core.Meeting(place, wanted.command).wait()
+    if place is not None:
+        raise RuntimeError(
+            f"--ranks {wanted.own}: this process is already rank {place.rank} of {place.size}, "
+            f"started by {place.started_by}"
+        )
+    return _start(wanted.own, wanted.command, followers)
+
+
+def _start(size: int, command: str, followers: Sequence[str]) -> Group:
+    from secrets import token_hex
+
+    from deepbench import _core
+
+    secret = token_hex(16)  # others on this machine could come to the port as well
+    here = "127.0.0.1"
+    place = _core.Placement(0, size, here, 0, secret, _core.ranks_limit())
+    meeting = _core.Meeting(place, command)
+    variables = {
+        **os.environ,
+        "WORLD_SIZE": str(size),
+        "LOCAL_WORLD_SIZE": str(size),
+        "MASTER_ADDR": here,
+        "DEEPBENCH_MASTER_PORT": str(meeting.port),
+        "DEEPBENCH_RANKS_SECRET": secret,
+    }
+    met = threading.Event()
+    for rank in range(1, size):
+        process = subprocess.Popen(
+            followers, env={**variables, "RANK": str(rank)}, stdin=subprocess.DEVNULL
+        )
+        threading.Thread(target=_watch_start, args=(rank, process, met), daemon=True).start()
+    group = meeting.wait()
+    met.set()
+    return group
+
+
+def _watch_start(rank: int, process: subprocess.Popen[bytes], met: threading.Event) -> None:
+    """Ends this process when a rank ends before it has come: it would be waited for in vain. Of one
+    that ends later the connections tell; here is said of what."""
+    status = process.wait()
+    how = f"exit status {status}" if status >= 0 else _signal_name(-status)
+    if not met.wait(_REFUSED_S):
+        _end(f"rank {rank} ended with {how} before it came")
+    if status != 0:
+        _say(f"rank {rank} ended with {how}")
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+@contextlib.contextmanager
+def watched(group: Group | None) -> Iterator[None]:
+    """Meanwhile this process ends when a rank is gone and it waits for it in a library."""
+    if group is None:
+        yield
+        return
+    watcher = threading.Thread(target=_watch, args=(group,), daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        group.end()
+        watcher.join()
+
+
+def _watch(group: Group) -> None:
+    reason = group.wait_for_loss()
+    if reason:
+        threading.Event().wait(_LAST_WORDS_S)
+        _end(reason)
+
+
+def _end(reason: str) -> None:
+    _say(reason)
+    os._exit(_LOST)
+
+
+def _say(text: str) -> None:
+    print(f"deepbench: {text}", file=sys.stderr, flush=True)

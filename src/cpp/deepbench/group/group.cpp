@@ -1,0 +1,343 @@
+// Rounds.
+#include "deepbench/group/group.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "deepbench/core/attributes.hpp"
+#include "deepbench/group/message.hpp"
+
+#ifndef POLLRDHUP  // Linux has it: the other side has closed
+#define POLLRDHUP 0
+#endif
+
+namespace deepbench {
+namespace {
+
+// One rank may prepare or verify so much longer than another.
+constexpr double kRoundS = 600;
+constexpr double kLineS = 30;            // for a small message to be taken
+constexpr double kForEver = 1e9;         // between rows; rank 0 may be busy with rows of its own
+constexpr uint64_t kLongest = 1u << 30;  // message
+constexpr int kLookMs = 200;             // between two looks, once a rank is gone
+constexpr double kGraceS = 10;           // to leave a row by oneself once a rank is gone
+
+constexpr std::string_view kEnd = "end", kRow = "row ";
+
+Level level_of(int64_t number) { return static_cast<Level>(std::clamp<int64_t>(number, 0, 2)); }
+
+Status status_of(int64_t number) {
+  return static_cast<Status>(std::clamp<int64_t>(number, 1, int64_t(Status::kFailed)));
+}
+
+}  // namespace
+
+// What a rank says in a round; as an answer, what rank 0 says to it.
+struct Group::Message {
+  Level level = Level::kRow;
+  std::string step;
+  bool failed = false;
+  Status status = Status::kFailed;
+  std::string reason{};
+  std::string payload{};
+
+  std::string packed() const {
+    Packer packer;
+    packer.number(int64_t(level)).text(step).number(int64_t{failed}).number(int64_t(status));
+    return packer.text(reason).text(payload).bytes();
+  }
+  static Message unpacked(const std::string& bytes) {
+    Unpacker unpacker(bytes);
+    Message message;
+    message.level = level_of(unpacker.number<int64_t>());
+    message.step = unpacker.text();
+    message.failed = unpacker.number<int64_t>() != 0;
+    message.status = status_of(unpacker.number<int64_t>());
+    message.reason = unpacker.text();
+    message.payload = unpacker.text();
+    return message;
+  }
+};
+
+// A row begins and ends: what the last one left is forgotten, and a lost rank is waited for.
+struct Group::RowGuard {
+  explicit RowGuard(Group* group) : group(group) {
+    if (!group) return;
+    group->failure_.reset();
+    set(true);
+  }
+  ~RowGuard() {
+    if (group) set(false);
+  }
+  void set(bool in_row) {
+    const std::lock_guard<std::mutex> lock(group->mutex_);
+    group->in_row_ = in_row;
+  }
+  Group* const group;
+};
+
+Group::Group(int rank, std::vector<Member> members, std::vector<Socket> sockets)
+    : rank_(rank), members_(std::move(members)), sockets_(std::move(sockets)) {
+  if (pipe(wake_) != 0) throw RankLost("no descriptor is left for its watcher");
+  for (const int end : wake_) fcntl(end, F_SETFD, FD_CLOEXEC);
+  watcher_ = std::thread([this] { watch(); });
+}
+
+Group::~Group() {
+  end();
+  watcher_.join();
+  for (const int end : wake_) close(end);
+}
+
+std::string Group::name_of(size_t socket) const {
+  return "rank " + std::to_string(socket) + " of " + std::to_string(size()) + " (" +
+         members_[socket].host + ")";
+}
+
+// ---- rounds
+// --------------------------------------------------------------------------------------
+
+std::string Group::round(Level level, const std::string& step, const std::string& mine,
+                         const Decide& decide) {
+  Message message{level, step};
+  message.payload = mine;
+  return talk(message, decide);
+}
+
+void Group::fail(Level level, const std::string& step, const RowFailure& failure) {
+  if (failure_) leave(level);
+  Message message{level, step, true, failure.status(), failure.what()};
+  talk(message, [](const std::vector<std::string>&) { return std::string(); });
+  leave(level);  // talk() has thrown
+}
+
+void Group::together(Level level, const std::string& step, const std::function<void()>& body) {
+  const RowGuard guard(level == Level::kRow ? this : nullptr);
+  if (failure_) leave(level);
+  try {
+    body();
+  } catch (const RankLost&) {
+    throw;
+  } catch (const RowFailure& failure) {
+    fail(level, step, failure);
+  } catch (const std::exception& error) {
+    fail(level, step, RowFailure(Status::kFailed, error.what()));
+  }
+  if (failure_) leave(level);  // somebody within it kept the failure to himself
+  round(level, step, "", [](const std::vector<std::string>&) { return std::string(); });
+}
+
+// The failure of the last round, which all ranks know of: no word more until its level is left.
+void Group::leave(Level level) {
+  const Failure failure = *failure_;
+  if (level <= failure.level) failure_.reset();
+  throw RowFailure(failure.status, failure.reason);
+}
+
+std::string Group::talk(const Message& mine, const Decide& decide) {
+  if (failure_) leave(mine.level);
+  if (rank_ != 0) send(0, name_of(0), mine.packed());
+  const std::string packed = rank_ == 0 ? gather(mine, decide) : receive(0, name_of(0));
+  const Message answer = unpacked(0, packed);
+  if (!answer.failed) return answer.payload;
+  failure_ = Failure{answer.level, answer.status, answer.reason};
+  leave(mine.level);
+}
+
+Group::Message Group::unpacked(size_t socket, const std::string& bytes) {
+  if (bytes == kEnd) lose(name_of(socket) + " has ended");
+  try {
+    return Message::unpacked(bytes);
+  } catch (const ConnectionError& error) {
+    lose(name_of(socket) + " " + error.what());
+  }
+}
+
+std::string Group::gather(const Message& mine, const Decide& decide) {
+  std::vector<Message> all = {mine};
+  for (size_t rank = 1; rank < sockets_.size(); ++rank)
+    all.push_back(unpacked(rank, receive(rank, name_of(rank))));
+  const std::string answer = answer_to(all, decide);
+  for (size_t rank = 1; rank < sockets_.size(); ++rank) send(rank, name_of(rank), answer);
+  return answer;
+}
+
+// The first failure is everybody's. Ranks that are not at the same step, none of which has failed,
+// have taken different decisions: a fault of ours.
+std::string Group::answer_to(const std::vector<Message>& all, const Decide& decide) const {
+  Message answer = all[0];
+  answer.failed = false;
+  for (size_t rank = 0; rank < all.size(); ++rank) {
+    const Message& one = all[rank];
+    answer.level = std::min(answer.level, one.level);
+    if (!one.failed || answer.failed) continue;
+    answer.failed = true;
+    answer.status = one.status;
+    answer.reason = rank == 0 ? one.reason : "rank " + std::to_string(rank) + ": " + one.reason;
+  }
+  for (size_t rank = 0; rank < all.size() && !answer.failed; ++rank) {
+    if (all[rank].step == all[0].step) continue;
+    answer.failed = true;
+    answer.level = Level::kRow;
+    answer.reason = "rank " + std::to_string(rank) + " is at '" + printable(all[rank].step) +
+                    "' while rank 0 is at '" + printable(all[0].step) + "'";
+  }
+  answer.payload.clear();
+  if (answer.failed) return answer.packed();
+  std::vector<std::string> payloads;
+  for (const Message& one : all) payloads.push_back(one.payload);
+  answer.payload = decide(payloads);
+  return answer.packed();
+}
+
+// ---- rows
+// ----------------------------------------------------------------------------------------
+
+void Group::tell(const std::string& row) {
+  for (size_t rank = 1; rank < sockets_.size(); ++rank)
+    send(rank, name_of(rank), std::string(kRow) + row);
+}
+
+void Group::end() {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (ended_) return;
+    ended_ = true;
+    changed_.notify_all();
+  }
+  while (write(wake_[1], "", 1) < 0 && errno == EINTR) {
+  }
+  if (rank_ != 0) return;
+  Deadline deadline(kLineS);
+  for (size_t rank = 1; rank < sockets_.size(); ++rank) {
+    try {
+      sockets_[rank].send(kEnd, deadline);
+    } catch (const ConnectionError&) {  // gone already
+    }
+  }
+}
+
+std::optional<std::string> Group::next_row() {
+  Deadline deadline(kForEver);
+  std::string message;
+  try {
+    message = sockets_[0].receive(kLongest, deadline);
+  } catch (const ConnectionError& error) {
+    lose(name_of(0) + " " + error.what());
+  }
+  if (message == kEnd) return std::nullopt;
+  if (message.compare(0, kRow.size(), kRow) != 0) lose(name_of(0) + " told of no row");
+  return message.substr(kRow.size());
+}
+
+// ---- connections
+// ---------------------------------------------------------------------------------
+
+// Rank 0 tells the others, who else would wait for its answer.
+void Group::lose(const std::string& reason) {
+  std::string why;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (lost_.empty()) lost_ = reason;
+    why = lost_;
+  }
+  const std::string answer = Message{Level::kRow, "", true, Status::kDeviceLost, why}.packed();
+  Deadline deadline(1);
+  for (size_t rank = 1; rank_ == 0 && rank < sockets_.size(); ++rank) {
+    try {
+      sockets_[rank].send(answer, deadline);
+    } catch (const ConnectionError&) {  // it is the one, or gone as well
+    }
+    sockets_[rank].shut();
+  }
+  throw RankLost(why);
+}
+
+void Group::send(size_t socket, const std::string& whose, const std::string& message) {
+  Deadline deadline(kLineS);
+  try {
+    sockets_[socket].send(message, deadline);
+  } catch (const ConnectionError& error) {
+    lose(whose + " " + error.what());
+  }
+}
+
+std::string Group::receive(size_t socket, const std::string& whose) {
+  Deadline deadline(kRoundS);
+  try {
+    return sockets_[socket].receive(kLongest, deadline);
+  } catch (const ConnectionError& error) {
+    lose(whose + " " + error.what());
+  }
+}
+
+bool Group::is_over() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return ended_;
+}
+
+// Sleeps until a connection has ended, whose rank is then lost, or the group has.
+bool Group::look_for_the_gone() {
+  std::vector<pollfd> all = {{wake_[0], POLLIN, 0}};
+  for (const Socket& socket : sockets_)
+    if (socket.is_open()) all.push_back({socket.descriptor(), POLLRDHUP, 0});
+  if (poll(all.data(), static_cast<nfds_t>(all.size()), -1) <= 0) return false;
+  for (size_t i = 0; i < sockets_.size(); ++i) {
+    const auto gone = [&](const pollfd& one) {
+      return one.fd == sockets_[i].descriptor() && (one.revents & (POLLRDHUP | POLLHUP | POLLERR));
+    };
+    if (std::none_of(all.begin(), all.end(), gone)) continue;
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (lost_.empty() && !ended_) lost_ = name_of(i) + " closed the connection";
+    return true;
+  }
+  return false;
+}
+
+// Watches until the group ends or a rank is gone. Then whoever waits for a message gets it or an
+// error; whoever waits in a library has kGraceS to find out.
+void Group::watch() {
+  while (!is_over() && !look_for_the_gone()) {
+  }
+  for (Deadline grace(kGraceS); !is_over() && grace.left_s() > 0;) {
+    pollfd wake = {wake_[0], POLLIN, 0};
+    poll(&wake, 1, kLookMs);
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!in_row_) grace = Deadline(kGraceS);
+  }
+  for (const Socket& socket : sockets_)
+    if (!is_over()) socket.shut();
+  const std::lock_guard<std::mutex> lock(mutex_);
+  given_up_ = true;
+  changed_.notify_all();
+}
+
+std::string Group::wait_for_loss() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  changed_.wait(lock, [this] { return ended_ || given_up_; });
+  return ended_ ? "" : lost_;
+}
+
+// ---- free functions
+// ------------------------------------------------------------------------------
+
+void together(Group* group, const std::string& step, const std::function<void()>& body) {
+  if (group)
+    group->together(Level::kStep, step, body);
+  else
+    body();
+}
+
+double of_first_rank(Group* group, const std::string& step, double mine) {
+  if (!group) return mine;
+  const std::string answer =
+      group->round(Level::kStep, step, Packer().number(mine).bytes(),
+                   [](const std::vector<std::string>& all) { return all[0]; });
+  return Unpacker(answer).number<double>();
+}
+
+}  // namespace deepbench

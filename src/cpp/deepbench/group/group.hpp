@@ -1,0 +1,118 @@
+// The ranks of a collective as one: what they tell one another goes in rounds, in which every rank
+// says one thing to rank 0 and rank 0 gives all of them one answer. What fails on one rank thereby
+// fails on all, at the same place, with that rank's reason; whatever depends on a clock or on
+// chance is decided by rank 0.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "deepbench/core/export.hpp"
+#include "deepbench/core/status.hpp"
+#include "deepbench/group/socket.hpp"
+
+namespace deepbench {
+
+// A rank, as all know it.
+struct Member {
+  std::string host;
+  std::string address;  // numeric, at which its machine is reached
+  int local_rank = 0, local_size = 1;
+};
+
+// A round that does not come about: a rank is gone, or silent. Nothing more can run.
+class DEEPBENCH_API RankLost : public RowFailure {
+ public:
+  explicit RankLost(const std::string& reason) : RowFailure(Status::kDeviceLost, reason) {}
+};
+
+// How deep within the making of a row a round is: where one rank fails, the others leave whatever
+// they are in, down to the level that the failing one has reached.
+enum class Level { kRow = 0, kStep = 1, kExchange = 2 };
+
+class DEEPBENCH_API Group {
+ public:
+  // `sockets`: of rank 0 one to each rank, by rank; of the others one to rank 0.
+  Group(int rank, std::vector<Member> members, std::vector<Socket> sockets);
+  ~Group();
+  Group(const Group&) = delete;
+  Group& operator=(const Group&) = delete;
+
+  int rank() const { return rank_; }
+  int size() const { return static_cast<int>(members_.size()); }
+  const std::vector<Member>& members() const { return members_; }
+  const Member& self() const { return members_[static_cast<size_t>(rank_)]; }
+
+  // Every rank says `mine`; `decide`, on rank 0 alone, makes the answer for all of it, in order of
+  // rank. `step` must be the same on all ranks. Throws RowFailure on every rank.
+  using Decide = std::function<std::string(const std::vector<std::string>& all)>;
+  std::string round(Level level, const std::string& step, const std::string& mine,
+                    const Decide& decide);
+  // The same for a rank that has failed at `step`.
+  [[noreturn]] void fail(Level level, const std::string& step, const RowFailure& failure);
+
+  // Does `body` on every rank. Where it throws a RowFailure on any, it does so on all.
+  void together(Level level, const std::string& step, const std::function<void()>& body);
+
+  // Rank 0's row for the others to join in, as the line of a problem; end() tells them that there
+  // are no more. next_row() is theirs: nothing after the end. Both throw RankLost.
+  void tell(const std::string& row);
+  void end();
+  std::optional<std::string> next_row();
+
+  // Waits until a rank is gone while this one is in a row and does not leave it: it waits for that
+  // rank within a library that will wait for ever. The reason then; "" when the group ends. For a
+  // thread of the host, which may end the process.
+  std::string wait_for_loss();
+
+ private:
+  struct Failure {
+    Level level;
+    Status status;
+    std::string reason;
+  };
+  struct Message;
+  struct RowGuard;
+
+  std::string talk(const Message& mine, const Decide& decide);
+  std::string gather(const Message& mine, const Decide& decide);
+  std::string answer_to(const std::vector<Message>& all, const Decide& decide) const;
+  std::string receive(size_t socket, const std::string& whose);
+  void send(size_t socket, const std::string& whose, const std::string& message);
+  [[noreturn]] void lose(const std::string& reason);
+  [[noreturn]] void leave(Level level);
+  std::string name_of(size_t socket) const;
+
+  Message unpacked(size_t socket, const std::string& bytes);
+
+  void watch();
+  bool is_over();
+  bool look_for_the_gone();
+
+  const int rank_;
+  const std::vector<Member> members_;
+  std::vector<Socket> sockets_;
+  std::optional<Failure> failure_;  // of the last round, until its level is left
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::string lost_;  // why; guarded by mutex_
+  bool given_up_ = false, ended_ = false;
+  bool in_row_ = false;
+  int wake_[2] = {-1, -1};  // a pipe: what is written into it wakes the watcher
+  std::thread watcher_;
+};
+
+// Within a group, or alone where `group` is nullptr.
+DEEPBENCH_API void together(Group* group, const std::string& step,
+                            const std::function<void()>& body);
+// Rank 0's, for what depends on this process' own clock.
+DEEPBENCH_API double of_first_rank(Group* group, const std::string& step, double mine);
+
+}  // namespace deepbench

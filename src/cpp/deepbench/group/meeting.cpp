@@ -1,0 +1,249 @@
+// Greetings, refusals, and who lives on which machine.
+#include "deepbench/group/meeting.hpp"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+
+#include "deepbench/core/attributes.hpp"
+#include "deepbench/core/status.hpp"
+#include "deepbench/group/message.hpp"
+
+namespace deepbench {
+
+// The first thing that a rank says. Later versions must keep the first two fields.
+struct Greeting {
+  std::string magic, version, secret, host, command;
+  int64_t rank = 0, size = 0;
+};
+
+namespace {
+
+constexpr std::string_view kMagic = "deepbench rank 1";
+constexpr uint64_t kLongestGreeting = 1 << 20;
+constexpr int kKnockAgainMs = 50;      // between attempts
+constexpr double kGreetingS = 5;  // to say it, once connected
+constexpr double kAnswerS = 10;   // for the answer to arrive, after the last rank has come
+constexpr size_t kShownCommand = 300;
+
+// A machine: its name, and what tells it from others of that name.
+std::string this_host() {
+  char name[256] = "";
+  gethostname(name, sizeof name - 1);
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string boot;
+  std::getline(file, boot);
+  return std::string(name) + " " + boot;
+}
+
+std::string greeting_text(const Placement& place, const Terms& terms) {
+  Packer packer;
+  packer.text(kMagic).text(terms.version).text(place.secret).text(this_host()).text(terms.command);
+  return packer.number(int64_t{place.rank}).number(int64_t{place.size}).bytes();
+}
+
+Greeting read_greeting(const std::string& text) {
+  Unpacker unpacker(text);
+  Greeting greeting;
+  greeting.magic = unpacker.text();
+  greeting.version = unpacker.text();
+  if (greeting.magic != kMagic) return greeting;
+  greeting.secret = unpacker.text();
+  greeting.host = unpacker.text();
+  greeting.command = unpacker.text();
+  greeting.rank = unpacker.number<int64_t>();
+  greeting.size = unpacker.number<int64_t>();
+  return greeting;
+}
+
+bool is_loopback(const std::string& address) {
+  return address.compare(0, 4, "127.") == 0 || address == "::1";
+}
+
+// The others' addresses as rank 0 sees them, and its own as they see it. Those that came over the
+// loopback live on rank 0's machine, and are reached as it is.
+std::vector<std::string> addresses_of(const std::vector<Socket>& ranks) {
+  std::vector<std::string> all(ranks.size());
+  for (size_t rank = 1; rank < ranks.size(); ++rank) {
+    all[rank] = ranks[rank].other_address();
+    if (all[0].empty() || is_loopback(all[0])) all[0] = ranks[rank].address();
+  }
+  for (std::string& address : all)
+    if (is_loopback(address)) address = all[0];
+  return all;
+}
+
+std::vector<Member> members_of(const std::vector<std::string>& hosts,
+                               const std::vector<Socket>& ranks) {
+  const std::vector<std::string> addresses = addresses_of(ranks);
+  std::map<std::string, int> here;
+  std::vector<Member> members;
+  for (size_t rank = 0; rank < hosts.size(); ++rank) {
+    const std::string name = hosts[rank].substr(0, hosts[rank].find(' '));
+    members.push_back({printable(name, 256), addresses[rank], here[hosts[rank]]++, 0});
+  }
+  for (size_t rank = 0; rank < hosts.size(); ++rank) members[rank].local_size = here[hosts[rank]];
+  return members;
+}
+
+std::string welcome_text(const std::vector<Member>& members) {
+  Packer packer;
+  packer.text("");
+  for (const Member& member : members)
+    packer.text(member.host)
+        .text(member.address)
+        .number(int64_t{member.local_rank})
+        .number(int64_t{member.local_size});
+  return packer.bytes();
+}
+
+std::string at(const Placement& place) { return place.address + ":" + std::to_string(place.port); }
+
+std::string seconds(double limit_s) { return to_text(limit_s) + " s"; }
+
+}  // namespace
+
+Meeting::Meeting(const Placement& place, const Terms& terms) : place_(place), terms_(terms) {
+  if (place.rank != 0) return;
+  ranks_.resize(size_t(place.size));
+  hosts_.resize(size_t(place.size));
+  try {
+    // Where all ranks are on this machine, nobody else can come.
+    listener_ = Socket::listen(is_loopback(place.address) ? place.address : "", place.port);
+  } catch (const ConnectionError& error) {
+    throw BackendUnavailable("rank 0 of " + std::to_string(place.size) + " " + error.what() +
+                             " (MASTER_PORT names another one)");
+  }
+  place_.port = listener_.port();
+}
+
+std::shared_ptr<Group> Meeting::wait() { return place_.rank == 0 ? receive_all() : come(); }
+
+std::string Meeting::missing() const {
+  std::string names;
+  int count = 0;
+  for (size_t rank = 1; rank < ranks_.size(); ++rank) {
+    if (ranks_[rank].is_open()) continue;
+    if (++count <= 8) names += (names.empty() ? "" : " ") + std::to_string(rank);
+  }
+  if (count > 8) names += " and " + std::to_string(count - 8) + " more";
+  return (count == 1 ? "rank " : "ranks ") + names + " of " + std::to_string(place_.size);
+}
+
+void Meeting::refuse(const std::string& reason) {
+  const std::string text = Packer().text(reason).bytes();
+  Deadline deadline(kGreetingS);
+  for (const Socket& rank : ranks_) {
+    if (!rank.is_open()) continue;
+    try {
+      rank.send(text, deadline);
+    } catch (const ConnectionError&) {  // it hears of it by the end of the connection
+    }
+  }
+  throw BackendUnavailable(reason);
+}
+
+// Why a rank cannot be one of ours; empty if it can.
+std::string Meeting::objection(const Greeting& greeting) const {
+  const std::string who = "rank " + std::to_string(greeting.rank);
+  if (greeting.magic != kMagic || greeting.version != terms_.version)
+    return "a rank runs deepbench " + printable(greeting.version) + ", rank 0 runs " +
+           terms_.version + ": all ranks must run the same";
+  if (greeting.size != place_.size)
+    return who + " was told of " + std::to_string(greeting.size) + " ranks, rank 0 of " +
+           std::to_string(place_.size);
+  if (greeting.rank < 1 || greeting.rank >= place_.size)
+    return "a process says that it is " + who + " of " + std::to_string(place_.size);
+  if (ranks_[size_t(greeting.rank)].is_open()) return "two processes say that they are " + who;
+  if (greeting.command != terms_.command)
+    return who + " was asked for '" + printable(greeting.command, kShownCommand) +
+           "', rank 0 for '" + printable(terms_.command, kShownCommand) +
+           "': all ranks must be asked for the same";
+  return "";
+}
+
+// Whoever says nothing sensible, or does not know the secret, is nobody.
+void Meeting::receive_one(const Socket& listening, Deadline& deadline) {
+  Socket socket = listening.accept(deadline);
+  if (!socket.is_open()) return;
+  Greeting greeting;
+  try {
+    Deadline greeting_deadline(std::min(kGreetingS, deadline.left_s()));
+    greeting = read_greeting(socket.receive(kLongestGreeting, greeting_deadline));
+  } catch (const ConnectionError&) {
+    return;
+  }
+  if (greeting.magic.compare(0, 14, kMagic.substr(0, 14)) != 0) return;
+  if (greeting.magic == kMagic && greeting.secret != place_.secret) return;
+  const std::string wrong = objection(greeting);
+  if (wrong.empty()) {
+    hosts_[size_t(greeting.rank)] = greeting.host;
+    ranks_[size_t(greeting.rank)] = std::move(socket);
+    return;
+  }
+  ranks_.push_back(std::move(socket));  // it is told too
+  refuse(wrong);
+}
+
+std::shared_ptr<Group> Meeting::receive_all() {
+  const Socket listening = std::move(listener_);  // nobody is to knock later
+  hosts_[0] = this_host();
+  Deadline deadline(place_.limit_s);
+  const auto there = [](const Socket& rank) { return rank.is_open(); };
+  while (!std::all_of(ranks_.begin() + 1, ranks_.end(), there)) {
+    if (deadline.left_s() == 0)
+      refuse(missing() + " did not come to " + at(place_) + " within " + seconds(place_.limit_s));
+    receive_one(listening, deadline);
+  }
+  std::vector<Member> members = members_of(hosts_, ranks_);
+  const std::string welcome = welcome_text(members);
+  Deadline answers(kAnswerS);
+  for (size_t rank = 1; rank < ranks_.size(); ++rank) {
+    try {
+      ranks_[rank].send(welcome, answers);
+    } catch (const ConnectionError& error) {
+      ranks_[rank] = Socket();
+      refuse("rank " + std::to_string(rank) + " " + error.what() + " before all had come");
+    }
+  }
+  return std::make_shared<Group>(0, std::move(members), std::move(ranks_));
+}
+
+// A connection that ends without a word may have been one too slow for rank 0: another attempt.
+std::shared_ptr<Group> Meeting::come() {
+  Deadline deadline(place_.limit_s);
+  std::string answer;
+  Socket socket;
+  for (std::string reason; answer.empty();) {
+    try {
+      socket = Socket::connect(place_.address, place_.port, deadline);
+      Deadline patience(place_.limit_s + kAnswerS);
+      socket.send(greeting_text(place_, terms_), patience);
+      answer = socket.receive(kLongestGreeting * 16, patience);
+    } catch (const ConnectionError& error) {
+      reason = error.what();
+      poll(nullptr, 0, kKnockAgainMs);
+      if (deadline.left_s() == 0)
+        throw BackendUnavailable("rank " + std::to_string(place_.rank) + ": rank 0 at " +
+                                 at(place_) + " " + reason + ", within " + seconds(place_.limit_s));
+    }
+  }
+  Unpacker unpacker(answer);
+  const std::string refusal = unpacker.text();
+  if (!refusal.empty()) throw BackendUnavailable(refusal);
+  std::vector<Member> members(static_cast<size_t>(place_.size));
+  for (Member& member : members) {
+    member.host = unpacker.text();
+    member.address = unpacker.text();
+    member.local_rank = static_cast<int>(unpacker.number<int64_t>());
+    member.local_size = static_cast<int>(unpacker.number<int64_t>());
+  }
+  std::vector<Socket> to_first;
+  to_first.push_back(std::move(socket));
+  return std::make_shared<Group>(place_.rank, std::move(members), std::move(to_first));
+}
+
+}  // namespace deepbench

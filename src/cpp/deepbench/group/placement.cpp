@@ -1,0 +1,114 @@
+// The variables of torchrun, srun, Open MPI's and MPICH's mpirun.
+#include "deepbench/group/placement.hpp"
+
+#include <cstdlib>
+
+#include "deepbench/core/attributes.hpp"
+#include "deepbench/core/status.hpp"
+
+namespace deepbench {
+namespace {
+
+constexpr int kPort = 29577;  // where nobody names one
+constexpr int64_t kMostRanks = 1 << 16;
+constexpr double kMostSeconds = 86400;
+
+// How a starter tells a rank who it is. The first whose variables are set counts: torchrun and we
+// ourselves, then those whose variables a torchrun within them would inherit.
+struct Starter {
+  const char* name;
+  const char *rank, *size;
+  const char* local_size;  // nullptr: not told
+};
+constexpr Starter kStarters[] = {
+    {"torchrun", "RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"},
+    {"Open MPI's mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
+     "OMPI_COMM_WORLD_LOCAL_SIZE"},
+    {"mpirun", "PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS"},
+    // srun's own: a batch script has SLURM_PROCID too, and is no rank.
+    {"srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", nullptr},
+};
+
+class Reader {
+ public:
+  explicit Reader(const Variable& variable) : variable_(variable) {}
+  std::string text(const char* name) const {
+    const char* value = name ? variable_(name) : nullptr;
+    return value ? value : "";
+  }
+  int integer(const char* name, int64_t least, int64_t most) const {
+    try {
+      const int64_t number = parse_integer(name, text(name));
+      if (number >= least && number <= most) return static_cast<int>(number);
+    } catch (const InvalidProblem&) {
+    }
+    throw BackendUnavailable("the variable " + std::string(name) + "=" + printable(text(name)) +
+                             " must be a number from " + std::to_string(least) + " to " +
+                             std::to_string(most));
+  }
+
+ private:
+  const Variable& variable_;
+};
+
+// torchrun's agent may itself listen where the variables point to.
+int port_of(const Reader& read) {
+  if (!read.text("DEEPBENCH_MASTER_PORT").empty())
+    return read.integer("DEEPBENCH_MASTER_PORT", 1, 65535);
+  if (read.text("MASTER_PORT").empty()) return kPort;
+  const int port = read.integer("MASTER_PORT", 1, 65535);
+  return read.text("TORCHELASTIC_USE_AGENT_STORE") == "True" ? port % 65535 + 1 : port;
+}
+
+std::string address_of(const Reader& read, const Starter& starter, int size) {
+  const std::string address = read.text("MASTER_ADDR");
+  if (!address.empty()) return address;
+  if (read.text(starter.local_size) == std::to_string(size)) return "127.0.0.1";
+  throw BackendUnavailable("started by " + std::string(starter.name) + " as one of " +
+                           std::to_string(size) +
+                           " ranks, but MASTER_ADDR is not set: it must name rank 0's machine "
+                           "(docs/operations/all_reduce.md has the recipes)");
+}
+
+double limit_of(const Reader& read) {
+  const std::string text = read.text("DEEPBENCH_RANKS_LIMIT");
+  if (text.empty()) return Placement().limit_s;
+  try {
+    const double limit_s = parse_real("DEEPBENCH_RANKS_LIMIT", text);
+    if (limit_s > 0 && limit_s <= kMostSeconds) return limit_s;
+  } catch (const InvalidProblem&) {
+  }
+  throw BackendUnavailable("the variable DEEPBENCH_RANKS_LIMIT=" + printable(text) +
+                           " must be seconds, more than 0");
+}
+
+}  // namespace
+
+std::optional<Placement> placement_of(const Variable& variable) {
+  const Reader read(variable);
+  for (const Starter& starter : kStarters) {
+    if (read.text(starter.rank).empty() || read.text(starter.size).empty()) continue;
+    Placement place;
+    place.size = read.integer(starter.size, 1, kMostRanks);
+    place.rank = read.integer(starter.rank, 0, place.size - 1);
+    if (place.size == 1) return std::nullopt;
+    place.address = address_of(read, starter, place.size);
+    place.port = port_of(read);
+    place.started_by = starter.name;
+    place.secret = read.text("DEEPBENCH_RANKS_SECRET");
+    place.limit_s = limit_of(read);
+    return place;
+  }
+  return std::nullopt;
+}
+
+static const char* own_variable(const char* name) { return std::getenv(name); }
+
+std::optional<Placement> placement() { return placement_of(own_variable); }
+
+double ranks_limit_s() {
+  const Variable variable = own_variable;
+  return limit_of(Reader(variable));
+}
+
+}  // namespace deepbench

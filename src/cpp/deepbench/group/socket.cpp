@@ -1,0 +1,236 @@
+// TCP by poll(): no call waits longer than its deadline.
+#include "deepbench/group/socket.hpp"
+
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include "deepbench/core/attributes.hpp"
+
+namespace deepbench {
+namespace {
+
+constexpr int kQueue = 1024;             // ranks that knock at once
+constexpr int kAgainMs = 20;             // between attempts to connect
+constexpr double kAttemptS = 5;          // one attempt: a machine that drops packets says nothing
+constexpr int kIdleS = 10, kProbes = 3;  // a machine that is gone is noticed after kIdleS * 4
+constexpr int kUnansweredMs = 40000;
+
+std::string error_text(int error) { return std::strerror(error); }
+
+using Addresses = std::unique_ptr<addrinfo, void (*)(addrinfo*)>;
+
+Addresses resolve(const std::string& address, int port, int flags) {
+  addrinfo hints{};
+  hints.ai_family = AF_UNSPEC;
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = flags | AI_NUMERICSERV;
+  addrinfo* found = nullptr;
+  const int error = getaddrinfo(address.empty() ? nullptr : address.c_str(),
+                                std::to_string(port).c_str(), &hints, &found);
+  if (error != 0)
+    throw ConnectionError("the address '" + printable(address, 80) +
+                          "' is unknown: " + gai_strerror(error));
+  return Addresses(found, &freeaddrinfo);
+}
+
+// True once the descriptor is ready, false at the deadline.
+bool wait_for(int descriptor, short events, Deadline& deadline) {
+  for (;;) {
+    pollfd one = {descriptor, events, 0};
+    const double left_ms = std::min(std::ceil(deadline.left_s() * 1e3), 1e9);
+    const int ready = poll(&one, 1, static_cast<int>(left_ms));
+    if (ready > 0) return true;
+    if (ready == 0 && deadline.left_s() == 0) return false;
+    if (ready < 0 && errno != EINTR) throw ConnectionError("poll: " + error_text(errno));
+  }
+}
+
+void set(int descriptor, int level, int name, int value) {
+  setsockopt(descriptor, level, name, &value, sizeof value);
+}
+
+// Small messages at once; the end of a machine noticed although nothing is sent.
+void prepare_connection(int descriptor) {
+  set(descriptor, IPPROTO_TCP, TCP_NODELAY, 1);
+  set(descriptor, SOL_SOCKET, SO_KEEPALIVE, 1);
+#ifdef __linux__
+  set(descriptor, IPPROTO_TCP, TCP_KEEPIDLE, kIdleS);
+  set(descriptor, IPPROTO_TCP, TCP_KEEPINTVL, kIdleS);
+  set(descriptor, IPPROTO_TCP, TCP_KEEPCNT, kProbes);
+  set(descriptor, IPPROTO_TCP, TCP_USER_TIMEOUT, kUnansweredMs);
+#endif
+}
+
+Socket new_socket(const addrinfo& one) {
+  Socket socket(::socket(one.ai_family, one.ai_socktype, one.ai_protocol));
+  if (!socket.is_open()) return socket;
+  fcntl(socket.descriptor(), F_SETFD, FD_CLOEXEC);
+  fcntl(socket.descriptor(), F_SETFL, O_NONBLOCK);
+  return socket;
+}
+
+// An open socket, or a closed one and the reason.
+Socket try_to_connect(const addrinfo& one, Deadline& deadline, std::string* reason) {
+  Socket socket = new_socket(one);
+  if (!socket.is_open()) return socket;
+  int error = ::connect(socket.descriptor(), one.ai_addr, one.ai_addrlen) == 0 ? 0 : errno;
+  if (error == EINPROGRESS) {
+    Deadline attempt(std::min(kAttemptS, deadline.left_s()));
+    socklen_t size = sizeof error;
+    if (!wait_for(socket.descriptor(), POLLOUT, attempt))
+      error = ETIMEDOUT;
+    else if (getsockopt(socket.descriptor(), SOL_SOCKET, SO_ERROR, &error, &size) != 0)
+      error = errno;
+  }
+  if (error != 0) {
+    *reason = error_text(error);
+    return Socket();
+  }
+  prepare_connection(socket.descriptor());
+  return socket;
+}
+
+std::string numeric(const sockaddr_storage& address, socklen_t size) {
+  char text[NI_MAXHOST];
+  const auto* generic = reinterpret_cast<const sockaddr*>(&address);
+  if (getnameinfo(generic, size, text, sizeof text, nullptr, 0, NI_NUMERICHOST) != 0) return "";
+  const std::string all = text;
+  constexpr std::string_view kMapped = "::ffff:";  // IPv4 on a socket of both kinds
+  return all.compare(0, kMapped.size(), kMapped) == 0 ? all.substr(kMapped.size()) : all;
+}
+
+}  // namespace
+
+Socket::~Socket() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+Socket& Socket::operator=(Socket&& other) noexcept {
+  std::swap(descriptor_, other.descriptor_);
+  return *this;
+}
+
+Socket Socket::listen(const std::string& address, int port) {
+  const Addresses all = resolve(address, port, AI_PASSIVE);
+  std::string reason = "no address";
+  for (const addrinfo* one = all.get(); one; one = one->ai_next) {
+    Socket socket = new_socket(*one);
+    if (!socket.is_open()) continue;
+    set(socket.descriptor(), SOL_SOCKET, SO_REUSEADDR, 1);
+    if (::bind(socket.descriptor(), one->ai_addr, one->ai_addrlen) == 0 &&
+        ::listen(socket.descriptor(), kQueue) == 0)
+      return socket;
+    reason = error_text(errno);
+  }
+  throw ConnectionError("cannot listen on port " + std::to_string(port) + ": " + reason);
+}
+
+Socket Socket::connect(const std::string& address, int port, Deadline& deadline) {
+  std::string reason = "no address";
+  const Addresses all = resolve(address, port, 0);
+  for (;;) {
+    for (const addrinfo* one = all.get(); one; one = one->ai_next) {
+      Socket socket = try_to_connect(*one, deadline, &reason);
+      if (socket.is_open()) return socket;
+    }
+    if (deadline.left_s() == 0) throw ConnectionError("does not answer: " + reason);
+    poll(nullptr, 0, kAgainMs);
+  }
+}
+
+Socket Socket::accept(Deadline& deadline) const {
+  while (wait_for(descriptor_, POLLIN, deadline)) {
+    Socket socket(::accept(descriptor_, nullptr, nullptr));
+    if (!socket.is_open()) continue;  // gone again
+    fcntl(socket.descriptor(), F_SETFD, FD_CLOEXEC);
+    fcntl(socket.descriptor(), F_SETFL, O_NONBLOCK);
+    prepare_connection(socket.descriptor());
+    return socket;
+  }
+  return Socket();
+}
+
+void Socket::send_bytes(const char* data, size_t count, Deadline& deadline) const {
+  while (count > 0) {
+    const ssize_t sent = ::send(descriptor_, data, count, MSG_NOSIGNAL);
+    if (sent >= 0) {
+      data += sent, count -= static_cast<size_t>(sent);
+    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+      if (!wait_for(descriptor_, POLLOUT, deadline))
+        throw ConnectionError("took nothing for " + to_text(deadline.seconds()) + " s");
+    } else if (errno != EINTR) {
+      throw ConnectionError("closed the connection");
+    }
+  }
+}
+
+void Socket::receive_bytes(char* data, size_t count, Deadline& deadline) const {
+  while (count > 0) {
+    const ssize_t got = ::recv(descriptor_, data, count, 0);
+    if (got > 0) {
+      data += got, count -= static_cast<size_t>(got);
+    } else if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+      if (!wait_for(descriptor_, POLLIN, deadline))
+        throw ConnectionError("said nothing for " + to_text(deadline.seconds()) + " s");
+    } else if (got == 0 || errno != EINTR) {
+      throw ConnectionError("closed the connection");
+    }
+  }
+}
+
+void Socket::send(std::string_view message, Deadline& deadline) const {
+  const uint64_t size = message.size();
+  std::string framed(reinterpret_cast<const char*>(&size), sizeof size);
+  framed.append(message);
+  send_bytes(framed.data(), framed.size(), deadline);
+}
+
+std::string Socket::receive(uint64_t most, Deadline& deadline) const {
+  uint64_t size = 0;
+  receive_bytes(reinterpret_cast<char*>(&size), sizeof size, deadline);
+  if (size > most) throw ConnectionError("sent what is no message of ours");
+  std::string message(size, '\0');
+  receive_bytes(message.data(), size, deadline);
+  return message;
+}
+
+void Socket::shut() const {
+  if (descriptor_ >= 0) ::shutdown(descriptor_, SHUT_RDWR);
+}
+
+int Socket::port() const {
+  sockaddr_storage address{};
+  socklen_t size = sizeof address;
+  if (getsockname(descriptor_, reinterpret_cast<sockaddr*>(&address), &size) != 0) return 0;
+  if (address.ss_family == AF_INET6)
+    return ntohs(reinterpret_cast<const sockaddr_in6*>(&address)->sin6_port);
+  return ntohs(reinterpret_cast<const sockaddr_in*>(&address)->sin_port);
+}
+
+std::string Socket::address() const {
+  sockaddr_storage address{};
+  socklen_t size = sizeof address;
+  if (getsockname(descriptor_, reinterpret_cast<sockaddr*>(&address), &size) != 0) return "";
+  return numeric(address, size);
+}
+
+std::string Socket::other_address() const {
+  sockaddr_storage address{};
+  socklen_t size = sizeof address;
+  if (getpeername(descriptor_, reinterpret_cast<sockaddr*>(&address), &size) != 0) return "";
+  return numeric(address, size);
+}
+
+}  // namespace deepbench

@@ -1,0 +1,69 @@
+// One TCP connection between two ranks: whole messages, each within a time limit.
+#pragma once
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "deepbench/core/export.hpp"
+#include "deepbench/core/stopwatch.hpp"
+
+namespace deepbench {
+
+// What went wrong with the other side, as the end of a sentence: "closed the connection".
+class DEEPBENCH_API ConnectionError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+class Deadline {
+ public:
+  explicit Deadline(double seconds) : seconds_(seconds), left_s_(seconds) {}
+  double left_s() {
+    left_s_ -= watch_.lap_ns() / 1e9;
+    return left_s_ > 0 ? left_s_ : 0;
+  }
+  double seconds() const { return seconds_; }  // that there were at first
+
+ private:
+  Stopwatch watch_;
+  double seconds_;
+  double left_s_;
+};
+
+class DEEPBENCH_API Socket {
+ public:
+  Socket() = default;
+  explicit Socket(int descriptor) : descriptor_(descriptor) {}
+  ~Socket();
+  Socket(Socket&& other) noexcept : descriptor_(other.descriptor_) { other.descriptor_ = -1; }
+  Socket& operator=(Socket&& other) noexcept;
+
+  // Port 0: any that is free. Throws ConnectionError.
+  static Socket listen(const std::string& address, int port);
+  // Tries again until somebody listens there.
+  static Socket connect(const std::string& address, int port, Deadline& deadline);
+  // A closed socket where nobody came in time.
+  Socket accept(Deadline& deadline) const;
+
+  void send(std::string_view message, Deadline& deadline) const;
+  // Refuses a message of more than `most` bytes before anything is taken for it.
+  std::string receive(uint64_t most, Deadline& deadline) const;
+  // Ends both directions, for whoever waits on them, in any thread.
+  void shut() const;
+
+  bool is_open() const { return descriptor_ >= 0; }
+  int descriptor() const { return descriptor_; }
+  int port() const;                   // of this side
+  std::string address() const;        // numeric, of this side
+  std::string other_address() const;  // numeric, of the other
+
+ private:
+  void send_bytes(const char* data, size_t count, Deadline& deadline) const;
+  void receive_bytes(char* data, size_t count, Deadline& deadline) const;
+
+  int descriptor_ = -1;
+};
+
+}  // namespace deepbench

@@ -1,0 +1,42 @@
+// What the ranks add are integers whose sums are exact in every order: all outputs are known.
+#include "deepbench/ops/all_reduce/reference.hpp"
+
+#include "deepbench/core/parallel.hpp"
+#include "deepbench/fill.h"
+
+namespace deepbench {
+namespace {
+
+constexpr int64_t kSmallestShare = 1 << 12;
+
+double summand(const AllReduce& sum, const std::string& inputs, uint64_t seed, uint32_t rank,
+               uint32_t ranks, uint64_t index) {
+  if (inputs != "uniform") return inputs == "ones" ? 1 : 0;
+  return double(deepbench_summand(sum.precision.c, seed, rank, ranks, index));
+}
+
+}  // namespace
+
+Expectation expect_all_reduce(const AllReduce& sum, const Conditions& conditions) {
+  const auto ranks = uint32_t(conditions.facts.integer("ranks", 1));
+  const auto local = uint64_t(conditions.facts.integer("local_ranks", 1));
+  const auto elements = uint64_t(sum.elements);
+  Expectation expected;
+  expected.outputs = elements * local;
+  expected.what = "every output of every rank, exactly";
+  expected.every = [sum, ranks, elements, seed = conditions.seed, inputs = conditions.inputs](
+                       uint64_t first, uint64_t count, double* values) {
+    parallel_for(int64_t(count), kSmallestShare, [&](int64_t begin, int64_t end, int) {
+      for (int64_t i = begin; i < end; ++i) {
+        const uint64_t index = (first + uint64_t(i)) % elements;
+        double total = 0;
+        for (uint32_t rank = 0; rank < ranks; ++rank)
+          total += summand(sum, inputs, seed, rank, ranks, index);
+        values[i] = total;
+      }
+    });
+  };
+  return expected;
+}
+
+}  // namespace deepbench

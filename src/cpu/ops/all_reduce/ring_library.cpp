@@ -1,0 +1,81 @@
+// all_reduce by our own ring, as a library.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ops/all_reduce/shared.hpp"
+#include "ops/all_reduce/sockets.hpp"
+#include "ops/all_reduce/summation.hpp"
+
+#ifndef DEEPBENCH_VERSION
+#define DEEPBENCH_VERSION "unknown"
+#endif
+
+namespace deepbench::cpu {
+namespace {
+
+constexpr const char* kShared = "shared_memory";
+constexpr const char* kSockets = "sockets";
+
+// Made once each: rings outlive kernels. All ranks ask for the same at the same time.
+Neighbours& ring_by(const std::string& way) {
+  if (way == kShared) {
+    static const std::unique_ptr<Neighbours> ring = connect_shared(ranks());
+    return *ring;
+  }
+  static const std::unique_ptr<Neighbours> ring = connect_sockets(ranks());
+  return *ring;
+}
+
+class RingCall final : public LibraryCall {
+ public:
+  RingCall(const AllReduceOperands& operands, Neighbours& neighbours, std::string way)
+      : operands_(operands), neighbours_(neighbours), way_(std::move(way)) {}
+
+  int run(uint64_t copy) override {
+    ring_all_reduce(neighbours_, place(), operands_.sum().precision.c, operands_.mine(copy),
+                    operands_.result(copy), operands_.elements());
+    return 0;
+  }
+  void enter() override {
+    bind_rank();
+    meet(neighbours_, place());
+  }
+  void describe(plugin::Sink& sink) const override {
+    sink.text("library", "ring " DEEPBENCH_VERSION);
+    sink.text("algorithm", way_);
+    sink.integer("workspace_bytes", 0);
+  }
+
+ private:
+  static Place place() { return {ranks().rank(), ranks().size()}; }
+
+  const AllReduceOperands& operands_;
+  Neighbours& neighbours_;
+  const std::string way_;
+};
+
+class Ring final : public Summation {
+ public:
+  Ring() : Summation("ring") {}
+  LibraryFacts library() override { return {DEEPBENCH_VERSION, "built in", ""}; }
+
+ protected:
+  std::vector<std::string> ways(const AllReduce&) override {
+    if (ranks().local_size() < ranks().size()) return {kSockets};
+    return {kShared, kSockets};
+  }
+  std::unique_ptr<LibraryCall> call(const AllReduceOperands& operands,
+                                    const std::string& way) override {
+    return std::make_unique<RingCall>(operands, ring_by(way), way);
+  }
+};
+
+}  // namespace
+
+Implementation& ring_all_reduce() {
+  static auto* implementation = new Ring();
+  return *implementation;
+}
+
+}  // namespace deepbench::cpu

@@ -1,0 +1,175 @@
+// A ring buffer of bytes in either direction, waited on by spinning, then by giving the core away.
+#include "ops/all_reduce/shared.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "timing.hpp"
+#include "workers.hpp"
+
+namespace deepbench::cpu {
+namespace {
+
+constexpr uint64_t kSpins = 4000;        // some microseconds, before the core is given away
+constexpr uint64_t kLookEvery = 1 << 8;  // turns of waiting without the core between two looks
+constexpr double kSharedSilenceS = 60;
+
+[[noreturn]] void cannot_share(const std::string& what) {
+  plugin::failed("no shared memory (" + what + ": " + std::strerror(errno) +
+                 "); --algorithm sockets does without");
+}
+
+bool has_hung_up(const Connection& connection) {
+  pollfd one = {connection.descriptor(), POLLIN, 0};
+  return poll(&one, 1, 0) > 0;  // nothing is ever sent: what can be read is the end
+}
+
+}  // namespace
+
+// The counts go on for ever; their difference is what lies in between.
+struct Channel::Memory {
+  alignas(kLineBytes) std::atomic<uint64_t> written{0};
+  alignas(kLineBytes) std::atomic<uint64_t> read{0};
+  alignas(kPageBytes) std::byte data[kBytes];
+};
+
+Channel::~Channel() {
+  if (memory_) munmap(memory_, sizeof(Memory));
+}
+
+Channel& Channel::operator=(Channel&& other) noexcept {
+  std::swap(memory_, other.memory_);
+  return *this;
+}
+
+Channel Channel::map(int descriptor, const std::string& name) {
+  if (descriptor < 0) cannot_share(name);
+  void* const at = mmap(nullptr, sizeof(Memory), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+  ::close(descriptor);
+  if (at == MAP_FAILED) cannot_share(name);
+  Channel channel;
+  channel.memory_ = static_cast<Memory*>(at);
+  return channel;
+}
+
+Channel Channel::create(const std::string& name) {
+  const int descriptor = shm_open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  // Taken now, not when it is first touched, where there would be no way to say that there is none.
+  if (descriptor >= 0 && posix_fallocate(descriptor, 0, sizeof(Memory)) != 0) {
+    shm_unlink(name.c_str());
+    ::close(descriptor);
+    errno = ENOSPC;
+    cannot_share(name);
+  }
+  Channel channel = map(descriptor, name);
+  new (channel.memory_) Memory;
+  return channel;
+}
+
+Channel Channel::open(const std::string& name) {
+  Channel channel = map(shm_open(name.c_str(), O_RDWR | O_CLOEXEC, 0), name);
+  shm_unlink(name.c_str());
+  return channel;
+}
+
+uint64_t Channel::write(const std::byte* data, uint64_t bytes) {
+  const uint64_t written = memory_->written.load(std::memory_order_relaxed);
+  const uint64_t room = kBytes - (written - memory_->read.load(std::memory_order_acquire));
+  // What must be cut is cut between two lines, so that no element is.
+  const uint64_t count = room >= bytes ? bytes : room - room % kLineBytes, at = written % kBytes;
+  const uint64_t first = std::min(count, kBytes - at);
+  if (count == 0) return 0;
+  std::memcpy(memory_->data + at, data, first);
+  std::memcpy(memory_->data, data + first, count - first);
+  memory_->written.store(written + count, std::memory_order_release);
+  return count;
+}
+
+const std::byte* Channel::peek(uint64_t bytes, uint64_t* found) const {
+  const uint64_t read = memory_->read.load(std::memory_order_relaxed);
+  const uint64_t there = memory_->written.load(std::memory_order_acquire) - read;
+  const uint64_t at = read % kBytes;
+  *found = std::min({there, bytes, kBytes - at});
+  return *found > 0 ? memory_->data + at : nullptr;
+}
+
+void Channel::release(uint64_t bytes) {
+  memory_->read.store(memory_->read.load(std::memory_order_relaxed) + bytes,
+                      std::memory_order_release);
+}
+
+SharedNeighbours::SharedNeighbours(Channel right, Channel left, Connection to_right,
+                                   Connection to_left, double silence_s)
+    : right_(std::move(right)),
+      left_(std::move(left)),
+      to_right_(std::move(to_right)),
+      to_left_(std::move(to_left)),
+      silence_s_(silence_s) {}
+
+void SharedNeighbours::wait_politely(uint64_t turn, double* silent_ns) {
+  if (turn < kSpins) return relax();
+  sched_yield();
+  if (turn % kLookEvery != 0) return;
+  const double now_ns = elapsed_ns(Clock::time_point(), Clock::now());
+  if (*silent_ns == 0) *silent_ns = now_ns;
+  const char* const lost = has_hung_up(to_left_)    ? "its left neighbour closed the connection"
+                           : has_hung_up(to_right_) ? "its right neighbour closed the connection"
+                           : now_ns - *silent_ns > silence_s_ * 1e9 ? "its neighbours are silent"
+                                                                    : nullptr;
+  if (lost) throw plugin::Error(DEEPBENCH_DEVICE_LOST, lost);
+}
+
+// Both sides in turns of at most a part of the buffer, so that it never runs dry. What flows is
+// padded to whole lines: every pass begins at one, and no element is split where the buffer begins
+// again.
+void SharedNeighbours::pass(const std::byte* out, uint64_t out_bytes, uint64_t in_bytes,
+                            const Take& take) {
+  constexpr uint64_t kMost = Channel::kBytes / 4;
+  static constexpr std::byte kPadding[kLineBytes] = {};
+  uint64_t out_padding = round_up(out_bytes, kLineBytes) - out_bytes;
+  uint64_t in_left = round_up(in_bytes, kLineBytes), taken = 0, turn = 0;
+  double silent_ns = 0;
+  while (out_bytes + out_padding + in_left > 0) {
+    const bool pads = out_bytes == 0;
+    const uint64_t sent =
+        right_.write(pads ? kPadding : out, std::min(pads ? out_padding : out_bytes, kMost));
+    (pads ? out_padding : out_bytes) -= sent;
+    out += pads ? 0 : sent;
+    uint64_t found = 0;
+    if (const std::byte* const piece = left_.peek(std::min(in_left, kMost), &found)) {
+      const uint64_t wanted = std::min(found, in_bytes - taken);
+      if (wanted > 0) take(piece, taken, wanted);
+      left_.release(found);
+      taken += wanted, in_left -= found;
+    }
+    if (sent > 0 || found > 0)
+      turn = 0, silent_ns = 0;
+    else
+      wait_politely(turn++, &silent_ns);
+  }
+}
+
+std::unique_ptr<Neighbours> connect_shared(const Ranks& ranks) {
+  Ends ends = connect_neighbours(ranks);
+  // A name that nobody else has: the key by which the reader knew its left neighbour.
+  const auto name = [&](int reader) {
+    return "/deepbench-" + std::to_string(ends.keys[size_t(reader)]);
+  };
+  Channel right = Channel::create(name(ranks.right()));
+  ranks.exchange(char{1});  // all are there
+  Channel left = Channel::open(name(ranks.rank()));
+  return std::make_unique<SharedNeighbours>(std::move(right), std::move(left),
+                                            std::move(ends.right), std::move(ends.left),
+                                            kSharedSilenceS);
+}
+
+}  // namespace deepbench::cpu

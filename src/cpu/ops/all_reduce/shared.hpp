@@ -1,0 +1,61 @@
+// Neighbours by shared memory, for ranks of one machine.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "ops/all_reduce/ranks.hpp"
+#include "ops/all_reduce/ring.hpp"
+#include "ops/all_reduce/sockets.hpp"
+
+namespace deepbench::cpu {
+
+// What flows from one process to another, through memory that both see: one writes, one reads.
+class Channel {
+ public:
+  static constexpr uint64_t kBytes = 1 << 20;  // a power of two, small enough for the caches
+
+  Channel() = default;
+  ~Channel();
+  Channel(Channel&& other) noexcept : memory_(other.memory_) { other.memory_ = nullptr; }
+  Channel& operator=(Channel&& other) noexcept;
+
+  // A name of the system's shared memory; the reader takes it away.
+  static Channel create(const std::string& name);
+  static Channel open(const std::string& name);
+
+  // Copies as much as there is room for; how many bytes that was.
+  uint64_t write(const std::byte* data, uint64_t bytes);
+  // The longest piece that can be looked at as it lies, at most `bytes`; nullptr for none.
+  const std::byte* peek(uint64_t bytes, uint64_t* found) const;
+  void release(uint64_t bytes);
+
+ private:
+  struct Memory;
+  static Channel map(int descriptor, const std::string& name);
+
+  Memory* memory_ = nullptr;
+};
+
+class SharedNeighbours final : public Neighbours {
+ public:
+  // The connections tell of a neighbour that is gone; nothing is sent over them.
+  SharedNeighbours(Channel right, Channel left, Connection to_right, Connection to_left,
+                   double silence_s);
+  void pass(const std::byte* out, uint64_t out_bytes, uint64_t in_bytes, const Take& take) override;
+
+ private:
+  void wait_politely(uint64_t turn, double* silent_ns);
+
+  Channel right_, left_;
+  Connection to_right_, to_left_;
+  const double silence_s_;
+};
+
+// Connects this rank with its neighbours on this machine; all ranks at the same time.
+std::unique_ptr<Neighbours> connect_shared(const Ranks& ranks);
+
+}  // namespace deepbench::cpu

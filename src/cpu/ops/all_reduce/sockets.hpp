@@ -1,0 +1,55 @@
+// Neighbours by TCP: works between any two ranks, on one machine or two.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "ops/all_reduce/ranks.hpp"
+#include "ops/all_reduce/ring.hpp"
+
+namespace deepbench::cpu {
+
+// One end of a connection, closed with this object.
+class Connection {
+ public:
+  Connection() = default;
+  explicit Connection(int descriptor) : descriptor_(descriptor) {}
+  ~Connection();
+  Connection(Connection&& other) noexcept : descriptor_(other.descriptor_) {
+    other.descriptor_ = -1;
+  }
+  Connection& operator=(Connection&& other) noexcept;
+  int descriptor() const { return descriptor_; }
+
+ private:
+  int descriptor_ = -1;
+};
+
+class SocketNeighbours final : public Neighbours {
+ public:
+  // `silence_s`: a neighbour that is silent for so long is lost.
+  SocketNeighbours(Connection right, Connection left, double silence_s);
+  void pass(const std::byte* out, uint64_t out_bytes, uint64_t in_bytes, const Take& take) override;
+
+ private:
+  struct Passing;
+  bool send(Passing& now);
+  bool receive(Passing& now, const Take& take);
+  void wait(const Passing& now) const;
+
+  Connection right_, left_;
+  double silence_s_;
+  std::vector<std::byte> piece_;
+};
+
+// This rank's connections, and what every rank's left neighbour has known it by.
+struct Ends {
+  Connection right, left;
+  std::vector<uint64_t> keys;
+};
+Ends connect_neighbours(const Ranks& ranks);
+
+// Connects this rank with its neighbours; all ranks at the same time.
+std::unique_ptr<Neighbours> connect_sockets(const Ranks& ranks);
+
+}  // namespace deepbench::cpu

@@ -1,0 +1,40 @@
+// What every library that sums over ranks shares: what it can sum, and a kernel of its call.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "implementation.hpp"
+#include "ops/all_reduce/operands.hpp"
+
+namespace deepbench::cpu {
+
+class Summation : public Implementation {
+ public:
+  explicit Summation(std::string name) : name_(std::move(name)) {}
+
+  void supports(const plugin::Problem& problem, const plugin::Options& options) final;
+  uint64_t memory_needed(const plugin::Problem& problem, const plugin::Options& options) final;
+  std::vector<std::string> candidates(const plugin::Problem& problem,
+                                      const plugin::Options& options) final;
+  std::unique_ptr<plugin::Kernel> prepare(const plugin::Problem& problem,
+                                          const plugin::Options& options) final;
+
+ protected:
+  // The library's ways to do it, its own choice first.
+  virtual std::vector<std::string> ways(const AllReduce& sum) = 0;
+  // Throws unsupported where this process or this problem is none for the library.
+  virtual void require(const AllReduce& sum) { (void)sum; }
+  virtual std::unique_ptr<LibraryCall> call(const AllReduceOperands& operands,
+                                            const std::string& way) = 0;
+
+ private:
+  const std::string name_;
+};
+
+// Before a batch: ranks of one machine have cores of their own.
+void bind_rank();
+
+}  // namespace deepbench::cpu

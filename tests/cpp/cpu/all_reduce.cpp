@@ -1,0 +1,195 @@
+// Sums over ranks: the ring over sockets between threads, its sums, and its lost neighbours.
+#include <doctest/doctest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstring>
+#include <thread>
+
+#include "deepbench/ops/precision.hpp"
+#include "harness.hpp"
+#include "ops/all_reduce/operands.hpp"
+#include "ops/all_reduce/ring.hpp"
+#include "ops/all_reduce/shared.hpp"
+#include "ops/all_reduce/sockets.hpp"
+#include "ops/all_reduce/sum.hpp"
+
+namespace deepbench::cpu {
+namespace {
+
+using Ring = std::vector<std::unique_ptr<Neighbours>>;
+
+std::unique_ptr<Neighbours> shared(int rank, int size, Connection right, Connection left,
+                                   double silence_s) {
+  const auto name = [](int reader) {
+    return "/deepbench-test-" + std::to_string(getpid()) + "-" + std::to_string(reader);
+  };
+  static std::vector<Channel> writers;  // all of a ring's, before any is read
+  if (rank == 0) {
+    writers.clear();
+    for (int one = 0; one < size; ++one) writers.push_back(Channel::create(name((one + 1) % size)));
+  }
+  return std::make_unique<SharedNeighbours>(std::move(writers[size_t(rank)]),
+                                            Channel::open(name(rank)), std::move(right),
+                                            std::move(left), silence_s);
+}
+
+Ring ring_of(int size, bool by_memory, double silence_s = 60) {
+  std::vector<Connection> rights, lefts(static_cast<size_t>(size));
+  for (int rank = 0; rank < size; ++rank) {
+    std::array<int, 2> ends{};
+    REQUIRE(socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()) == 0);
+    rights.emplace_back(ends[0]);
+    lefts[size_t((rank + 1) % size)] = Connection(ends[1]);
+  }
+  Ring ring;
+  for (int rank = 0; rank < size; ++rank) {
+    Connection right = std::move(rights[size_t(rank)]), left = std::move(lefts[size_t(rank)]);
+    if (by_memory)
+      ring.push_back(shared(rank, size, std::move(right), std::move(left), silence_s));
+    else
+      ring.push_back(
+          std::make_unique<SocketNeighbours>(std::move(right), std::move(left), silence_s));
+  }
+  return ring;
+}
+
+void on_ranks(int size, const std::function<void(int rank)>& body) {
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < size; ++rank) threads.emplace_back(body, rank);
+  for (std::thread& thread : threads) thread.join();
+}
+
+void store(deepbench_type type, std::byte* at, uint64_t index, float value) {
+  if (type == DEEPBENCH_F32)
+    reinterpret_cast<float*>(at)[index] = value;
+  else
+    reinterpret_cast<uint16_t*>(at)[index] =
+        type == DEEPBENCH_F16 ? deepbench_to_half(value) : deepbench_to_bfloat16(value);
+}
+
+using Values = std::vector<std::vector<std::byte>>;  // of each rank
+
+Values summands(int ranks, deepbench_type type, uint64_t elements) {
+  Values all;
+  for (int rank = 0; rank < ranks; ++rank) {
+    all.emplace_back(elements * size_t(size_of(type)));
+    for (uint64_t i = 0; i < elements; ++i)
+      store(type, all.back().data(), i,
+            deepbench_summand(type, 7, uint32_t(rank), uint32_t(ranks), i));
+  }
+  return all;
+}
+
+TEST_CASE("the ring sums exactly, on every rank, in place and out of place") {
+  for (const deepbench_type type : {DEEPBENCH_F32, DEEPBENCH_F16, DEEPBENCH_BF16}) {
+    for (const int ranks : {2, 3, 4}) {
+      Ring ring = ring_of(ranks, type != DEEPBENCH_F16);
+      for (const uint64_t elements : {1u, 33u, 4097u, 300001u, 1500001u}) {
+        if (elements > 300001 && (type != DEEPBENCH_F32 || ranks != 2)) continue;  // time
+        Values mine = summands(ranks, type, elements), result = mine;
+        for (auto& bytes : result) std::fill(bytes.begin(), bytes.end(), std::byte{0xee});
+        on_ranks(ranks, [&](int rank) {
+          const auto at = size_t(rank);
+          const Place place = {rank, ranks};
+          meet(*ring[at], place);
+          ring_all_reduce(*ring[at], place, type, mine[at].data(), result[at].data(), elements);
+          ring_all_reduce(*ring[at], place, type, mine[at].data(), mine[at].data(), elements);
+        });
+        uint64_t wrong = 0;
+        for (uint64_t i = 0; i < elements; ++i) {
+          double sum = 0;
+          for (int rank = 0; rank < ranks; ++rank)
+            sum += double(deepbench_summand(type, 7, uint32_t(rank), uint32_t(ranks), i));
+          for (const auto& bytes : result) wrong += element(bytes.data(), type, i) != sum;
+        }
+        CAPTURE(type);
+        CAPTURE(ranks);
+        CAPTURE(elements);
+        CHECK(wrong == 0);
+        CHECK(result == mine);
+      }
+    }
+  }
+}
+
+TEST_CASE("sums that round have the same bits on every rank, call after call") {
+  constexpr int kRanks = 3;
+  constexpr uint64_t kElements = 5000;
+  Ring ring = ring_of(kRanks, true);
+  Values mine(kRanks, std::vector<std::byte>(4 * kElements));
+  for (int rank = 0; rank < kRanks; ++rank)
+    for (uint64_t i = 0; i < kElements; ++i)
+      store(DEEPBENCH_F32, mine[size_t(rank)].data(), i, deepbench_uniform(3, uint32_t(rank), i));
+  Values first = mine;
+  for (int call = 0; call < 3; ++call) {
+    Values result = mine;
+    on_ranks(kRanks, [&](int rank) {
+      const auto at = size_t(rank);
+      ring_all_reduce(*ring[at], {rank, kRanks}, DEEPBENCH_F32, mine[at].data(), result[at].data(),
+                      kElements);
+    });
+    if (call == 0) first = result;
+    for (const auto& bytes : result) CHECK(bytes == first[0]);
+  }
+}
+
+TEST_CASE("a neighbour that is gone or silent is lost") {
+  for (const int way : {0, 1, 2, 3}) {
+    const bool gone = way % 2 == 0;
+    Ring ring = ring_of(2, way / 2 == 1, 0.1);
+    if (gone) ring[1].reset();
+    std::vector<float> mine(100);
+    auto* const bytes = reinterpret_cast<std::byte*>(mine.data());
+    try {
+      ring_all_reduce(*ring[0], {0, 2}, DEEPBENCH_F32, bytes, bytes, mine.size());
+      FAIL("it ended");
+    } catch (const plugin::Error& error) {
+      CHECK(error.status() == DEEPBENCH_DEVICE_LOST);
+      CHECK(std::string(error.what()).find(gone ? "closed the connection" : "silent") !=
+            std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("half and bfloat16 round to the nearest, ties to even, and overflow") {
+  const auto half = [](uint16_t a, uint16_t b) {
+    std::array<uint16_t, 9> x{}, y{}, out{};
+    x.fill(a), y.fill(b);
+    add(DEEPBENCH_F16, x.data(), y.data(), out.data(), out.size());
+    CHECK(out[0] == out[8]);  // by vectors, and one by one
+    return out[0];
+  };
+  CHECK(half(0x3c00, 0x3c00) == 0x4000);  // 1 + 1
+  CHECK(half(0x6800, 0x3c00) == 0x6800);  // 2048 + 1: a tie, down
+  CHECK(half(0x6801, 0x3c00) == 0x6802);  // 2050 + 1: a tie, up
+  CHECK(half(0x7bff, 0x7bff) == 0x7c00);
+  CHECK(half(0xfbff, 0xfbff) == 0xfc00);
+  const auto bfloat16 = [](uint16_t a, uint16_t b) {
+    uint16_t out = 0;
+    add(DEEPBENCH_BF16, &a, &b, &out, 1);
+    return out;
+  };
+  CHECK(bfloat16(0x3f80, 0x3f80) == 0x4000);
+  CHECK(bfloat16(0x4380, 0x3f80) == 0x4380);  // 256 + 1: a tie, down
+  CHECK(bfloat16(0x4381, 0x3f80) == 0x4382);
+  CHECK((bfloat16(0x7fc1, 0x3f80) & 0x7fc0) == 0x7fc0);
+}
+
+TEST_CASE("sums in place stay in range as long as is said") {
+  CHECK(sums_in_range(DEEPBENCH_F32, 2) == 104);
+  CHECK(sums_in_range(DEEPBENCH_F16, 2) == 5);
+  CHECK(sums_in_range(DEEPBENCH_BF16, 4) == 60);
+}
+
+TEST_CASE("one process alone is told how to be several") {
+  const auto answer = cpu_test::supports("all_reduce", "elements=5 precision=float");
+  CHECK(answer.status == DEEPBENCH_UNSUPPORTED);
+  CHECK(answer.error.find("--ranks 2") != std::string::npos);
+  CHECK(cpu_test::supports("all_reduce", "elements=5 precision=int8").error.find("of float") !=
+        std::string::npos);
+}
+
+}  // namespace
+}  // namespace deepbench::cpu

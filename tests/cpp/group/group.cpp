@@ -1,0 +1,154 @@
+// Rounds: one answer for all, one failure for all, and what becomes of ranks that are gone.
+#include "deepbench/group/group.hpp"
+
+#include <doctest/doctest.h>
+
+#include <array>
+
+#include "met.hpp"
+
+namespace deepbench {
+namespace {
+
+using testing::Groups;
+using testing::met;
+using testing::on_every_rank;
+
+std::string joined(const std::vector<std::string>& all) {
+  std::string text;
+  for (const std::string& one : all) text += one;
+  return text;
+}
+
+// What `body` throws, or "".
+std::string failure_of(const std::function<void()>& body) {
+  try {
+    body();
+  } catch (const RowFailure& failure) {
+    return std::string(name_of(failure.status())) + " | " + failure.what();
+  }
+  return "";
+}
+
+using Texts = std::array<std::string, 3>;
+
+TEST_CASE("every rank hears the one answer to what all have said") {
+  Texts answers;
+  on_every_rank(met(3), [&](Group& group) {
+    const std::string mine(size_t(group.rank()) + 1, char('a' + group.rank()));
+    answers[size_t(group.rank())] = group.round(Level::kStep, "letters", mine, joined);
+    CHECK(of_first_rank(&group, "clock", 0.5 + group.rank()) == 0.5);
+  });
+  CHECK(answers == Texts{"abbccc", "abbccc", "abbccc"});
+}
+
+TEST_CASE("a failure anywhere is everybody's, and the next step goes on") {
+  Texts first, second;
+  on_every_rank(met(3), [&](Group& group) {
+    const auto rank = size_t(group.rank());
+    first[rank] = failure_of([&] {
+      together(&group, "prepare", [&] {
+        if (rank == 1) throw RowFailure(Status::kOutOfMemory, "no room");
+      });
+    });
+    second[rank] = failure_of([&] { together(&group, "prepare", [] {}); });
+  });
+  CHECK(first[0] == "out_of_memory | rank 1: no room");
+  CHECK(first == Texts{first[0], first[0], first[0]});
+  CHECK(second == Texts{"", "", ""});
+}
+
+TEST_CASE("who fails before an exchange ends it for those who are in it") {
+  Texts failures;
+  on_every_rank(met(3), [&](Group& group) {
+    failures[size_t(group.rank())] = failure_of([&] {
+      together(&group, "prepare", [&] {
+        if (group.rank() == 2) throw RowFailure(Status::kFailed, "no library");
+        group.round(Level::kExchange, "exchange", "x", joined);
+      });
+    });
+    // All are at the same place again.
+    CHECK(group.round(Level::kStep, "after", "y", joined) == "yyy");
+  });
+  CHECK(failures[0] == "failed | rank 2: no library");
+  CHECK(failures == Texts{failures[0], failures[0], failures[0]});
+}
+
+TEST_CASE("who leaves the row takes all with it, whatever they would try next") {
+  Texts failures;
+  int tried = 0;
+  on_every_rank(met(3), [&](Group& group) {
+    failures[size_t(group.rank())] = failure_of([&] {
+      group.together(Level::kRow, "row", [&] {
+        if (group.rank() == 1) throw RowFailure(Status::kInvalid, "no sense");
+        for (int attempt = 0; attempt < 3; ++attempt) {
+          failure_of([&] { together(&group, "candidate", [&] { tried += group.rank() == 0; }); });
+        }
+      });
+    });
+    group.together(Level::kRow, "row", [] {});
+  });
+  CHECK(tried == 1);  // afterwards all knew
+  CHECK(failures[0] == "invalid | rank 1: no sense");
+  CHECK(failures == Texts{failures[0], failures[0], failures[0]});
+}
+
+TEST_CASE("ranks that took different decisions are told so") {
+  Texts failures;
+  on_every_rank(met(3), [&](Group& group) {
+    const std::string step = group.rank() == 2 ? "batch of 7" : "batch of 5";
+    failures[size_t(group.rank())] = failure_of([&] {
+      group.together(Level::kRow, "row", [&] { group.round(Level::kStep, step, "", joined); });
+    });
+  });
+  CHECK(failures[0] == "failed | rank 2 is at 'batch of 7' while rank 0 is at 'batch of 5'");
+  CHECK(failures == Texts{failures[0], failures[0], failures[0]});
+}
+
+TEST_CASE("rows come from rank 0 until it ends") {
+  on_every_rank(met(3), [&](Group& group) {
+    if (group.rank() == 0) {
+      group.tell("all_reduce elements=3");
+      group.tell("");
+      group.end();
+      return;
+    }
+    CHECK(group.next_row() == "all_reduce elements=3");
+    CHECK(group.next_row() == "");
+    CHECK_FALSE(group.next_row().has_value());
+    group.end();
+    CHECK(group.wait_for_loss() == "");
+  });
+}
+
+TEST_CASE("a rank that is gone ends the round for all others, who are told which") {
+  Groups groups = met(3);
+  groups[1].reset();
+  Texts failures;
+  on_every_rank({groups[0], groups[2]}, [&](Group& group) {
+    failures[size_t(group.rank())] = failure_of([&] {
+      group.together(Level::kRow, "row", [&] { group.round(Level::kStep, "x", "", joined); });
+    });
+  });
+  CHECK(failures[0].find("device_lost | rank 1 of 3 (") == 0);
+  CHECK(failures[0].find("closed the connection") != std::string::npos);
+  CHECK(failures[2] == failures[0]);
+}
+
+TEST_CASE("rank 0 gone: the others hear of it between rows and within") {
+  for (const bool within : {false, true}) {
+    Groups groups = met(2);
+    groups[0].reset();
+    const std::string failure = failure_of([&] {
+      if (within)
+        groups[1]->together(Level::kRow, "row", [] {});
+      else
+        groups[1]->next_row();
+    });
+    CAPTURE(failure);
+    CHECK(failure.find(within ? "rank 0 of 2" : "") != std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace deepbench

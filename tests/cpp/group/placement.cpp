@@ -1,0 +1,88 @@
+// Who a process is, from what its starter has set.
+#include "deepbench/group/placement.hpp"
+
+#include <doctest/doctest.h>
+
+#include <map>
+
+#include "deepbench/core/status.hpp"
+
+namespace deepbench {
+namespace {
+
+using Variables = std::map<std::string, std::string>;
+
+std::optional<Placement> place(const Variables& variables) {
+  return placement_of([&](const char* name) {
+    const auto at = variables.find(name);
+    return at == variables.end() ? nullptr : at->second.c_str();
+  });
+}
+
+std::string refusal(const Variables& variables) {
+  try {
+    place(variables);
+  } catch (const BackendUnavailable& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST_CASE("a process without such variables, or the only one, is alone") {
+  CHECK_FALSE(place({}));
+  CHECK_FALSE(place({{"RANK", "0"}}));
+  CHECK_FALSE(place({{"RANK", "0"}, {"WORLD_SIZE", "1"}}));
+  // A batch script, outside srun.
+  CHECK_FALSE(place({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "8"}, {"MASTER_ADDR", "node1"}}));
+}
+
+TEST_CASE("every starter's variables are understood") {
+  const Variables torchrun = {
+      {"RANK", "3"}, {"WORLD_SIZE", "8"}, {"MASTER_ADDR", "node1"}, {"MASTER_PORT", "29500"}};
+  CHECK(place(torchrun)->rank == 3);
+  CHECK(place(torchrun)->size == 8);
+  CHECK(place(torchrun)->address == "node1");
+  CHECK(place(torchrun)->port == 29500);
+  Variables agent = torchrun;
+  agent["TORCHELASTIC_USE_AGENT_STORE"] = "True";  // who then has that port
+  CHECK(place(agent)->port == 29501);
+  agent["DEEPBENCH_MASTER_PORT"] = "4000";
+  CHECK(place(agent)->port == 4000);
+
+  const Variables srun = {
+      {"SLURM_PROCID", "1"}, {"SLURM_STEP_NUM_TASKS", "2"}, {"MASTER_ADDR", "node1"}};
+  CHECK(place(srun)->rank == 1);
+  CHECK(place(srun)->started_by == "srun");
+  CHECK(place(srun)->port == 29577);
+}
+
+TEST_CASE("on one machine mpirun alone is enough") {
+  CHECK(place({{"OMPI_COMM_WORLD_RANK", "1"},
+               {"OMPI_COMM_WORLD_SIZE", "2"},
+               {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"}})
+            ->address == "127.0.0.1");
+  CHECK(place({{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}, {"MPI_LOCALNRANKS", "2"}})->rank == 1);
+  CHECK(refusal({{"PMI_RANK", "1"}, {"PMI_SIZE", "4"}, {"MPI_LOCALNRANKS", "2"}})
+            .find("MASTER_ADDR is not set") != std::string::npos);
+}
+
+TEST_CASE("variables that make no sense are named") {
+  CHECK(refusal({{"RANK", "2"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "a"}}) ==
+        "the variable RANK=2 must be a number from 0 to 1");
+  CHECK(refusal({{"RANK", "x"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "a"}}) ==
+        "the variable RANK=x must be a number from 0 to 1");
+  CHECK(refusal({{"RANK", "0"}, {"WORLD_SIZE", "-2"}}) ==
+        "the variable WORLD_SIZE=-2 must be a number from 1 to 65536");
+  const Variables good = {{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "a"}};
+  Variables bad = good;
+  bad["MASTER_PORT"] = "70000";
+  CHECK(refusal(bad) == "the variable MASTER_PORT=70000 must be a number from 1 to 65535");
+  bad = good;
+  bad["DEEPBENCH_RANKS_LIMIT"] = "never";
+  CHECK(refusal(bad) == "the variable DEEPBENCH_RANKS_LIMIT=never must be seconds, more than 0");
+  bad["DEEPBENCH_RANKS_LIMIT"] = "2.5";
+  CHECK(place(bad)->limit_s == 2.5);
+}
+
+}  // namespace
+}  // namespace deepbench

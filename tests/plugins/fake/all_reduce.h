@@ -1,0 +1,39 @@
+/* all_reduce of the fake backend: the sum over all ranks of the group that it has joined, made
+ * without a word to the others.
+ */
+#ifndef FAKE_ALL_REDUCE_H_
+#define FAKE_ALL_REDUCE_H_
+
+#include "deepbench/fill.h"
+#include "plan.h"
+
+typedef struct Sum {
+  int64_t elements;
+  uint64_t seed;
+  deepbench_type type;
+  int constant; /* inputs: -1 uniform, 0 zeros, 1 ones */
+} Sum;
+
+/* What join() was told. */
+static int32_t group_rank = 0, group_size = 1;
+
+static inline bool read_sum(Sum* sum, const char* precision) {
+  sum->type = strcmp(precision, "half") == 0       ? DEEPBENCH_F16
+              : strcmp(precision, "bfloat16") == 0 ? DEEPBENCH_BF16
+                                                   : DEEPBENCH_F32;
+  return group_size > 1;
+}
+
+static inline double sum_element(const Sum* sum, uint64_t index, Mutant mutant) {
+  double total = 0;
+  for (int32_t rank = 0; rank < group_size; ++rank) {
+    if (mutant == kLastK && rank == group_size - 1) continue;
+    total += sum->constant >= 0 ? sum->constant
+                                : (double)deepbench_summand(sum->type, sum->seed, (uint32_t)rank,
+                                                            (uint32_t)group_size, index);
+  }
+  if (mutant == kOneOff && index == (uint64_t)sum->elements / 3) total += 1;
+  return total;
+}
+
+#endif /* FAKE_ALL_REDUCE_H_ */

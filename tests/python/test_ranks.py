@@ -1,0 +1,271 @@
+"""Several ranks through the command line: what they sum, what rank 0 says of them, and that nothing
+hangs when one of them is late, gone or asked for something else.
+
+Where a test waits for a limit, the limit is short on purpose; no other is near what a busy machine
+needs.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deepbench.results import read
+from fake_plugin import build_fake_backend
+
+LIMIT_S = 240
+QUICK = ("--samples", "3", "--time-limit", "1")
+Ended = tuple[int, str, str]  # status, output, errors
+
+
+def environment(**variables: str) -> dict[str, str]:
+    ours = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "DEEPBENCH_")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+    return kept | variables
+
+
+def deepbench(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "deepbench", *words],
+        capture_output=True, text=True, timeout=LIMIT_S, env=environment(**variables),
+    )  # fmt: skip
+
+
+class Started:
+    """Ranks started as torchrun would, each with words and variables of its own."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self._port = free.getsockname()[1]
+        self._processes: list[subprocess.Popen[str]] = []
+
+    def start(self, rank: int, *words: str, **variables: str) -> subprocess.Popen[str]:
+        place = {"RANK": str(rank), "WORLD_SIZE": str(self._size), "MASTER_ADDR": "127.0.0.1",
+                 "MASTER_PORT": str(self._port), **variables}  # fmt: skip
+        process = subprocess.Popen(
+            [sys.executable, "-m", "deepbench", *words],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(**place),
+        )  # fmt: skip
+        self._processes.append(process)
+        return process
+
+    def end(self) -> list[Ended]:
+        """How each ended, by itself."""
+        ended = []
+        try:
+            for process in self._processes:
+                out, err = process.communicate(timeout=LIMIT_S)
+                ended.append((process.returncode, out, err))
+        finally:
+            for process in self._processes:
+                process.kill()
+        return ended
+
+
+def both(*words: str, **variables: str) -> list[Ended]:
+    """Two ranks with the same words."""
+    ranks = Started(2)
+    for rank in (0, 1):
+        ranks.start(rank, *words, **variables)
+    return ranks.end()
+
+
+def rows_of(file: Path) -> list[dict[str, Any]]:
+    return [dict(row) for row in read(file).rows]
+
+
+# ---- sums ----------------------------------------------------------------------------------------
+
+
+def test_ranks_that_it_starts_itself(tmp_path: Path) -> None:
+    file = tmp_path / "rows.jsonl"
+    done = deepbench("all_reduce", "elements=1000,50001", "precision=float,half,bfloat16",
+                     "in_place=no,yes", "--ranks", "2", "-o", str(file), *QUICK)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "2 ranks" in done.stderr
+    rows = rows_of(file)
+    assert len(rows) == 12
+    for row in rows:
+        assert row["status"] == "ok", row["reason"]
+        assert row["verification"]["status"] == "passed"
+        assert row["verification"]["checked"] == row["attributes"]["elements"]
+        assert row["regime"]["ranks"] == 2
+        metrics = {metric["name"]: metric["value"] for metric in row["metrics"]}
+        assert metrics["busbw"] == pytest.approx(metrics["algbw"])  # of two ranks
+        assert metrics["call_p50"] <= metrics["call_p99"]
+        assert metrics["slowest_rank"] in (0, 1)
+        assert 0 <= metrics["rank_spread"] <= 100
+    context = read(file).context
+    assert context["ranks"]["count"] == 2
+    assert len(set(context["ranks"]["machines"])) == 1
+    assert context["options"]["ranks"] == "2"
+
+
+def test_ranks_that_others_started_and_other_operations_beside(tmp_path: Path) -> None:
+    suite, file = tmp_path / "mine.txt", tmp_path / "rows.jsonl"
+    suite.write_text("all_reduce elements=3000\ngemm m=8 n=8 k=8 precision=float\n")
+    first, second = both("run", str(suite), "-o", str(file), "--no-verify", *QUICK)
+    assert first[0] == 0, first[2]
+    assert second[:2] == (0, "")
+    assert [row["status"] for row in rows_of(file)] == ["ok", "ok"]
+
+
+def test_alone_it_says_how_to_be_several() -> None:
+    done = deepbench("all_reduce", "elements=3000", "--backend", "cpu")
+    assert done.returncode == 1
+    assert "--ranks 2" in done.stdout
+
+
+# ---- what is refused at the start ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", ["1", "0", "-2", "two", "5000"])
+def test_a_number_of_ranks_that_makes_no_sense(number: str) -> None:
+    done = deepbench("all_reduce", "elements=30", f"--ranks={number}")
+    assert done.returncode == 2
+    assert f"--ranks {number}: must be a number from 2 to 1024" in done.stderr
+
+
+def test_ranks_are_processes() -> None:
+    assert deepbench("all_reduce", "elements=3", "--ranks", "2", "--in-process").returncode == 2
+    place = {"RANK": "0", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1"}
+    done = deepbench("all_reduce", "elements=3", "--ranks", "2", **place)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "this process is already rank 0 of 2, started by torchrun" in done.stderr
+
+
+def test_variables_that_make_no_sense() -> None:
+    done = deepbench("all_reduce", "elements=3", RANK="5", WORLD_SIZE="2", MASTER_ADDR="a")
+    assert done.returncode == 2
+    assert "RANK=5 must be a number from 0 to 1" in done.stderr
+
+
+def test_arguments_that_differ() -> None:
+    ranks = Started(2)
+    ranks.start(0, "all_reduce", "elements=3000", "half")
+    ranks.start(1, "all_reduce", "elements=3000", "float")
+    first, second = ranks.end()
+    for status, out, err in (first, second):
+        assert (status, out) == (2, "")
+        assert "rank 1 was asked for 'all_reduce elements=3000 float', rank 0 for" in err
+
+
+def test_a_rank_that_does_not_come() -> None:
+    ranks = Started(3)
+    for rank in (0, 2):
+        ranks.start(rank, "all_reduce", "elements=3000", DEEPBENCH_RANKS_LIMIT="3")
+    (status, _, err), (other_status, _, other_err) = ranks.end()
+    assert status == 2
+    assert "rank 1 of 3 did not come to 127.0.0.1:" in err
+    assert other_status == 2
+    assert "rank 2: " in other_err
+
+
+def test_rank_0_that_does_not_come() -> None:
+    ranks = Started(2)
+    ranks.start(1, "all_reduce", "elements=3000", DEEPBENCH_RANKS_LIMIT="1")
+    [(status, out, err)] = ranks.end()
+    assert (status, out) == (2, "")
+    assert "rank 1: rank 0 at 127.0.0.1:" in err
+    assert "Traceback" not in err
+
+
+# ---- ranks that fail, each at another stage ------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_fake_backend(tmp_path_factory.mktemp("plugins") / "libdeepbench_fake.so")
+
+
+FAULTS = {  # by elements: on rank 1, at which stage; the row's status, and its reason
+    1001: ("crash prepare", "device_lost", "rank 1 of 2 ("),
+    1002: ("killed time_batch", "device_lost", "rank 1 of 2 ("),
+    1003: ("from 4 exit time_batch 5", "device_lost", "closed the connection"),
+    1004: ("crash read_output", "device_lost", "closed the connection"),
+    1005: ("fail supports unsupported not on this one", "unsupported", "rank 1: not on this one"),
+    1006: ("fail prepare out_of_memory 5 GiB asked", "out_of_memory", "rank 1: prepare: 5 GiB"),
+    1007: ("from 3 fail time_batch failed it broke", "failed", "rank 1: time_batch: it broke"),
+    1008: ("mutant one_off", "incorrect", "rank 1: before timing: output 336 is "),
+    1009: ("fail poison_outputs device_lost it fell off", "device_lost", "rank 1: poison_outputs"),
+}
+
+
+def test_every_fault_of_a_rank_costs_its_row_alone(plugin: Path, tmp_path: Path) -> None:
+    script = "\n".join(f"when rank=1 elements={n} {fault}" for n, (fault, _, _) in FAULTS.items())
+    sizes = ",".join(str(size) for size in (1000, *FAULTS, 1010))
+    file = tmp_path / "rows.jsonl"
+    done = deepbench("all_reduce", f"elements={sizes}", "--ranks", "2", "--backend", "fake",
+                     "-o", str(file), "--samples", "3", DEEPBENCH_BACKEND_PATH=str(plugin),
+                     DEEPBENCH_FAKE_SCRIPT=script)  # fmt: skip
+    assert done.returncode == 1
+    rows = rows_of(file)
+    assert [row["attributes"]["elements"] for row in rows] == [1000, *FAULTS, 1010]
+    assert [rows[0]["status"], rows[-1]["status"]] == ["ok", "ok"], done.stderr
+    for row, (fault, status, reason) in zip(rows[1:-1], FAULTS.values(), strict=True):
+        assert row["status"] == status, (fault, row["reason"])
+        assert reason in row["reason"], fault
+    assert "rank 1 ended with SIGSEGV" in done.stderr
+
+
+def test_a_rank_that_hangs_is_ended_with_its_row(plugin: Path, tmp_path: Path) -> None:
+    file = tmp_path / "rows.jsonl"
+    done = deepbench("all_reduce", "elements=1000,1001", "--ranks", "2", "--backend", "fake",
+                     "-o", str(file), "--samples", "3", "--hang-limit", "8",
+                     DEEPBENCH_BACKEND_PATH=str(plugin),
+                     DEEPBENCH_FAKE_SCRIPT="when rank=1 elements=1000 hang time_batch")  # fmt: skip
+    assert done.returncode == 1
+    rows = rows_of(file)
+    assert "no answer within 8 s" in rows[0]["reason"]
+    assert rows[1]["status"] == "ok", done.stderr
+
+
+def test_a_rank_that_cannot_begin(plugin: Path) -> None:
+    ranks = Started(2)
+    words = ("all_reduce", "elements=1000", "--backend", "fake")
+    ranks.start(0, *words, DEEPBENCH_BACKEND_PATH=str(plugin), DEEPBENCH_FAKE_SCRIPT="")
+    ranks.start(1, *words, DEEPBENCH_BACKEND_PATH=str(plugin), DEEPBENCH_FAKE_SCRIPT="devices 0")
+    (status, _, err), (other_status, _, _) = ranks.end()
+    assert (status, other_status) == (2, 2)
+    assert "rank 1: backend fake has no device here" in err
+
+
+@pytest.mark.parametrize("victim", [0, 1])
+def test_a_command_that_is_killed_ends_the_others(
+    plugin: Path, tmp_path: Path, victim: int
+) -> None:
+    """Within a library that waits for ever: nobody but the connections tells."""
+    ranks = Started(2)
+    words = ("all_reduce", "elements=1000", "--backend", "fake", "--hang-limit", "1000")
+    started, processes = tmp_path / "log", []
+    for rank in (0, 1):
+        processes.append(
+            ranks.start(rank, *words, DEEPBENCH_BACKEND_PATH=str(plugin),
+                        DEEPBENCH_FAKE_SCRIPT=f"log {started}{rank}\nhang time_batch")
+        )  # fmt: skip
+    for rank in (0, 1):
+        while "time_batch" not in _text(Path(f"{started}{rank}")):
+            assert all(process.poll() is None for process in processes)
+            _wait()
+    processes[victim].send_signal(signal.SIGKILL)
+    ended = ranks.end()
+    assert ended[victim][0] == -signal.SIGKILL
+    assert ended[1 - victim][0] in (1, 3), ended[1 - victim]
+    assert f"rank {victim} of 2" in ended[1 - victim][2]
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8") if path.exists() else ""
+
+
+def _wait() -> None:
+    signal.sigtimedwait([], 0.1)
