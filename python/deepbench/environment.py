@@ -17,7 +17,8 @@ from pathlib import Path
 _PREFIXES = (
     "DEEPBENCH_", "OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "ONEDNN_", "DNNL_", "BLIS_",
     "CUDA_", "NVIDIA_", "CUBLAS_", "CUBLASLT_", "CUDNN_", "CUSPARSE_", "NCCL_", "NVRTC_",
-    "MALLOC_", "GLIBC_TUNABLES",
+    "MALLOC_", "GLIBC_TUNABLES", "OMPI_MCA_", "PMIX_MCA_", "PRTE_MCA_", "MPICH_", "MPIR_CVAR_",
+    "I_MPI_", "FI_", "UCX_", "CCL_", "MASTER_", "WORLD_SIZE",
 )  # fmt: skip
 _NAMES = ("LD_LIBRARY_PATH", "LD_PRELOAD", "PYTHONMALLOC", "SLURM_JOB_ID")
 # Those that change the arithmetic itself: a result that was made so says it aloud.

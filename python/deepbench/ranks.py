@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from deepbench._core import Group
 
 _LOST = 3  # exit status
-_LAST_WORDS_S = 3.0  # for a row that ends by itself
+_LAST_WORDS_S = 2.0  # for a row that ends by itself
 _REFUSED_S = 2.0  # for rank 0 to say itself why it has refused a rank
 
 

@@ -227,6 +227,7 @@ class _Worker:
                 self._process = subprocess.Popen(
                     command,
                     env=variables,
+                    pass_fds=_descriptors(variables),
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.PIPE,
@@ -365,6 +366,16 @@ class _Lines:
     def pop(self) -> str | None:
         """The next whole line."""
         return self._whole.popleft().decode("utf-8", errors="replace") if self._whole else None
+
+
+def _descriptors(variables: Mapping[str, str]) -> list[int]:
+    """What mpirun has opened for its ranks: by it MPI, in the worker, asks who it is."""
+    text = variables.get("PMI_FD", "")
+    try:
+        os.fstat(int(text))
+    except (ValueError, OSError, OverflowError):
+        return []
+    return [int(text)]
 
 
 def _loss(status: int, last_words: str) -> Loss:

@@ -268,6 +268,7 @@ LAYERS = {
     "ranks": {"cli", "report", "results", "session", "suites", "worker"},
     "results": {"cli", "report", "session", "worker", "suites", "_core"},
     "references": {"cli", "report", "compare", "session", "worker", "suites", "_core"},
+    "cost_model": {"cli", "report", "session", "worker", "suites", "_core"},
     "schema": {"cli", "report", "session", "worker", "suites", "_core"},
     "suites": {"cli", "report", "session", "worker", "results", "_core"},
     "progress": {"cli", "report", "session", "worker", "results", "suites", "_core"},

@@ -88,12 +88,12 @@ def rows_of(file: Path) -> list[dict[str, Any]]:
 
 def test_ranks_that_it_starts_itself(tmp_path: Path) -> None:
     file = tmp_path / "rows.jsonl"
-    done = deepbench("all_reduce", "elements=1000,50001", "precision=float,half,bfloat16",
+    done = deepbench("all_reduce", "elements=1000,50001", "precision=float,half",
                      "in_place=no,yes", "--ranks", "2", "-o", str(file), *QUICK)  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "2 ranks" in done.stderr
     rows = rows_of(file)
-    assert len(rows) == 12
+    assert len(rows) == 8
     for row in rows:
         assert row["status"] == "ok", row["reason"]
         assert row["verification"]["status"] == "passed"
@@ -220,12 +220,12 @@ def test_every_fault_of_a_rank_costs_its_row_alone(plugin: Path, tmp_path: Path)
 def test_a_rank_that_hangs_is_ended_with_its_row(plugin: Path, tmp_path: Path) -> None:
     file = tmp_path / "rows.jsonl"
     done = deepbench("all_reduce", "elements=1000,1001", "--ranks", "2", "--backend", "fake",
-                     "-o", str(file), "--samples", "3", "--hang-limit", "8",
+                     "-o", str(file), "--samples", "3", "--hang-limit", "12",
                      DEEPBENCH_BACKEND_PATH=str(plugin),
                      DEEPBENCH_FAKE_SCRIPT="when rank=1 elements=1000 hang time_batch")  # fmt: skip
     assert done.returncode == 1
     rows = rows_of(file)
-    assert "no answer within 8 s" in rows[0]["reason"]
+    assert "no answer within 12" in rows[0]["reason"]
     assert rows[1]["status"] == "ok", done.stderr
 
 

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 
 from deepbench.cli.errors import UsageError, shown, suggestion
 
-_COMMANDS = ("run", "list", "env", "show", "compare", "report", "import")
+_COMMANDS = ("run", "list", "env", "show", "compare", "report", "import", "model")
 
 _USAGE = """\
 usage: deepbench OP [SET] [PRECISION] [KEY=VALUE ...] [options]
        deepbench run SUITE_FILE... | list [OP] [SET] | env | show FILE |
-                 compare FILE FILE... | report FILE... -o PAGE.html | import BOOK -o FILE
+                 compare FILE FILE... | report FILE... -o PAGE.html | import BOOK -o FILE |
+                 model FILE
 
   OP         gemm conv rnn sparse_gemm all_reduce memory all
   SET        training (default), inference-server (or inference), inference-device (or device)
@@ -73,6 +74,10 @@ def _subcommand(first: str, rest: Sequence[str]) -> int:
         from deepbench.cli import import_workbook
 
         return import_workbook.main(rest)
+    if first == "model":
+        from deepbench.cli import model
+
+        return model.main(rest)
     return _operation(first, rest)
 
 

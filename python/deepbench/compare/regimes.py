@@ -17,6 +17,7 @@ _REGIME: dict[str, Callable[[Entry], object]] = {
     "inputs": lambda entry: entry.inputs,
     "launch": lambda entry: entry.launch,
     "threads": lambda entry: entry.threads,
+    "ranks": lambda entry: entry.ranks,
 }
 _OF_ONE_DEVICE = ("launch", "threads")
 

@@ -63,6 +63,7 @@ class Entry:
     clock_mhz: float | None
     conversion_ns: float | None
     published: bool = False  # a figure of others, by other rules
+    ranks: int | None = None  # of a collective
     doubt: str | None = None  # why a published figure counts in no mean
     meant: Mapping[str, Value] = field(default_factory=dict)  # in place of misprints
 
@@ -110,6 +111,11 @@ def _footnotes(context: Json) -> tuple[str, ...]:
     return ("published: figures that were measured by other rules; no verdict comes of them",)
 
 
+def _ranks(regime: Json) -> int | None:
+    ranks = regime.get("ranks")
+    return ranks if isinstance(ranks, int) and ranks > 0 else None
+
+
 def entry(row: Json, inputs: str = "uniform") -> Entry:
     """A row, checked against the schema before, as an entry."""
     regime = _part(row, "regime")
@@ -137,6 +143,7 @@ def entry(row: Json, inputs: str = "uniform") -> Entry:
         power=regime.get("power"),
         launch=regime.get("launch"),
         threads=regime.get("threads"),
+        ranks=_ranks(regime),
         inputs=inputs,
         clock_mhz=_positive(_part(row, "observed").get("sm_clock_mhz")),
         conversion_ns=_positive(_part(row, "conversion").get("ns")),

@@ -1,7 +1,6 @@
 // Two tables of functions from one template: for pointers and for numbers as handles.
 #include "ops/all_reduce/mpi_api.hpp"
 
-#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <vector>
@@ -36,16 +35,25 @@ std::string first_line(const std::string& text) {
   return text.substr(0, text.find_first_of("\r\n"));
 }
 
+// "MPICH Version:\t5.0.2" is MPICH 5.0.2, "Open MPI v5.0.11, package: ..." is Open MPI v5.0.11.
+std::string tidied(const std::string& line) {
+  std::string text;
+  for (const char c : line.substr(0, line.find(','))) {
+    const bool gap = c == ' ' || c == '\t';
+    if (!gap || (!text.empty() && text.back() != ' ')) text += gap ? ' ' : c;
+  }
+  const std::string word = "Version: ";
+  const size_t at = text.find(word);
+  return at == std::string::npos ? text : text.erase(at, word.size());
+}
+
 std::string version_text() {
   int (*get)(char*, int*) = nullptr;
   if (!mpi_library().bind(get, "MPI_Get_library_version")) return "";
   std::vector<char> text(kLongestText + 1);
   int length = 0;
   get(text.data(), &length);
-  const std::string whole(text.data());
-  std::string line = first_line(whole);
-  std::replace(line.begin(), line.end(), '\t', ' ');
-  return line.substr(0, line.find(','));
+  return tidied(first_line(text.data()));
 }
 
 bool is_open_mpi() { return mpi_library().find("ompi_mpi_comm_world") != nullptr; }

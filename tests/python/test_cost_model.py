@@ -1,0 +1,77 @@
+"""The cost model of all_reduce: exact on what follows it, honest on what does not."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deepbench.cli.commands import run
+from deepbench.cost_model import Point, algorithm_of, fit, groups
+from deepbench.refusal import Refusal
+from example_rows import make_context, make_row
+
+
+def points(latency_ns: float, ns_per_byte: float, noise: float = 0) -> list[Point]:
+    """Of a ring on 2 and 4 ranks."""
+    found = []
+    for index, size in enumerate((400, 4000, 40000, 400000, 4000000)):
+        for ranks in (2, 4):
+            time_ns = 2 * (ranks - 1) * (latency_ns + size * ns_per_byte / ranks)
+            found.append(Point(ranks, size, time_ns * (1 + noise * (-1) ** index)))
+    return found
+
+
+def test_what_follows_the_model_is_found_and_predicted() -> None:
+    fitted = fit(algorithm_of("ring 0.1.0"), points(5000, 0.25))
+    assert fitted is not None
+    assert fitted.model.latency_ns == pytest.approx(5000)
+    assert fitted.model.ns_per_byte == pytest.approx(0.25)
+    assert fitted.largest_error == pytest.approx(0, abs=1e-9)
+    assert fitted.model.time_ns(1024, 1e6) == pytest.approx(2 * 1023 * (5000 + 1e6 * 0.25 / 1024))
+
+
+def test_what_does_not_follow_it_says_how_far_it_is_off() -> None:
+    fitted = fit(algorithm_of("ring 0.1.0"), points(5000, 0.25, noise=0.2))
+    assert fitted is not None
+    assert 0.1 < fitted.median_error <= fitted.largest_error < 0.6
+
+
+def test_neither_latency_nor_bytes_cost_less_than_nothing() -> None:
+    falling = [Point(2, size, 1000 - size / 100) for size in (100, 1000, 5000, 20000, 50000)]
+    fitted = fit(algorithm_of("mpi MPICH"), falling)
+    assert fitted is not None
+    assert fitted.model.ns_per_byte == 0
+    assert fitted.model.latency_ns > 0
+
+
+def test_few_sizes_make_no_model() -> None:
+    assert fit(algorithm_of("ring 0.1.0"), points(1, 1)[:4]) is None
+
+
+def sized(index: int, elements: int, time_us: float) -> dict[str, Any]:
+    row = make_row("all_reduce", {"elements": elements, "precision": "float"}, index - 1, 0.0)
+    row["statistics"]["median_ns"] = 1e3 * time_us
+    row["work"]["bytes"] = 4.0 * elements
+    row["library"], row["regime"]["ranks"] = "ring 0.1.0", 2
+    return row
+
+
+def test_the_command_prints_a_model_and_its_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "rows.jsonl"
+    rows = [sized(i, 10**i, 2 * (5 + 4 * 10**i * 0.25e-3 / 2)) for i in range(1, 7)]
+    lines = [make_context(rows=len(rows)), *rows]
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    assert len(groups(rows)) == 1
+    assert run(["model", str(file), "--ranks", "8"]) == 0
+    out = capsys.readouterr().out
+    assert "5 us a step, 4 GB/s a rank" in out
+    assert "off by 0% (median), 0% (largest)" in out
+    assert "8 ranks" in out
+    for words in (["model"], ["model", str(file), "--ranks", "1"]):
+        with pytest.raises(Refusal):
+            run(words)
