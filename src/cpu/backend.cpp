@@ -14,7 +14,7 @@ namespace deepbench::cpu {
 namespace {
 
 // In order of preference within an operation.
-constexpr std::array<plugin::Route, 12> kRoutes = {{
+constexpr std::array<plugin::Route, 13> kRoutes = {{
     {"gemm", "onednn", true, onednn_gemm},
     {"gemm", "openblas", true, openblas_gemm},
     {"gemm", "mkl", true, mkl_gemm},
@@ -26,6 +26,7 @@ constexpr std::array<plugin::Route, 12> kRoutes = {{
     {"sparse_gemm", "onednn", true, onednn_sparse_gemm},
     {"all_reduce", "ring", true, ring_all_reduce},
     {"all_reduce", "mpi", true, mpi_all_reduce},
+    {"all_reduce", "oneccl", true, oneccl_all_reduce},
     {"memory", "threads", false, threads_memory},
 }};
 

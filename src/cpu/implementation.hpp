@@ -21,6 +21,7 @@ Implementation& mkl_sparse_gemm();
 Implementation& onednn_sparse_gemm();
 Implementation& ring_all_reduce();
 Implementation& mpi_all_reduce();
+Implementation& oneccl_all_reduce();
 Implementation& threads_memory();
 
 }  // namespace deepbench::cpu

@@ -1,0 +1,154 @@
+// Names and calls: the x86-64 Linux convention of C++, of which oneCCL is a library.
+#include "ops/all_reduce/oneccl_api.hpp"
+
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "library.hpp"
+
+namespace deepbench::cpu {
+namespace {
+
+constexpr const char* kInit = "_ZN3ccl2v14initERKNS0_9init_attrE";
+constexpr const char* kVersion = "_ZN3ccl2v119get_library_versionEv";
+constexpr const char* kMainStore = "_ZN3ccl2v115create_main_kvsERKNS0_8kvs_attrE";
+constexpr const char* kStore = "_ZN3ccl2v110create_kvsERKSt5arrayIcLm256EERKNS0_8kvs_attrE";
+constexpr const char* kAddress = "_ZNK3ccl2v13kvs11get_addressEv";
+constexpr const char* kCommunicator =
+    "_ZN3ccl2v119create_communicatorEiiSt10shared_ptrINS0_13kvs_interfaceEERKNS0_9comm_attrE";
+constexpr const char* kAllReduce =
+    "_ZN3ccl2v19allreduceEPKvPvmNS0_8datatypeENS0_9reductionERKNS0_12communicatorERKNS0_"
+    "14allreduce_"
+    "attrERKSt6vectorINS0_5eventESaISD_EE";
+constexpr const char* kWait = "_ZN3ccl2v15event4waitEv";
+constexpr const char* kDestroyEvent = "_ZN3ccl2v15eventD1Ev";
+constexpr const char* kInitAttributes = "_ZN3ccl2v117default_init_attrE";
+constexpr const char* kStoreAttributes = "_ZN3ccl2v116default_kvs_attrE";
+constexpr const char* kCommunicatorAttributes = "_ZN3ccl2v117default_comm_attrE";
+constexpr const char* kAllReduceAttributes = "_ZN3ccl2v122default_allreduce_attrE";
+
+// ccl::datatype and ccl::reduction.
+constexpr int kFloat16 = 8, kFloat32 = 9, kBfloat16 = 11, kSum = 0;
+
+// Room for an object of any of its classes. As theirs, it is returned where the caller says, since
+// it has a destructor; theirs is called by name, where it matters.
+struct alignas(16) Object {
+  Object() = default;
+  Object(const Object&) = delete;
+  ~Object() {}  // NOLINT: not trivial
+  std::array<unsigned char, 512> bytes;
+};
+
+using Address = std::array<char, 256>;
+using Store = std::shared_ptr<void>;  // of whatever class
+using Events = std::vector<void*>;    // none, of whatever class
+
+const Library& oneccl_library() {
+  static const Library library(
+      {"libccl.so.1"},
+      "pip install 'oneccl-cpu<2022' 'impi-rt<2021.19', or name its folder "
+      "in DEEPBENCH_CPU_LIBRARY_PATH",
+      Library::Symbols::kForAll);
+  return library;
+}
+
+template <class Function>
+Function named(const char* name) {
+  Function function = nullptr;
+  if (!oneccl_library().bind(function, name))
+    plugin::unsupported("oneccl: " + oneccl_library().path() + " has no " + name);
+  return function;
+}
+
+std::string version_of_oneccl() {
+  uint32_t numbers[3] = {};  // ccl::library_version begins with major, minor and update
+  const Object version = named<Object (*)()>(kVersion)();
+  std::memcpy(numbers, version.bytes.data(), sizeof numbers);
+  return std::to_string(numbers[0]) + "." + std::to_string(numbers[1]) + "." +
+         std::to_string(numbers[2]);
+}
+
+void set_if_unset(const char* name, const std::string& value) { setenv(name, value.c_str(), 0); }
+
+// Ranks that mpirun has not started find one another by what we exchange, over libfabric, which
+// looks for its parts where its own packages lie.
+void prepare_environment(const Ranks& ranks) {
+  const std::string folder = oneccl_library().folder();
+  set_if_unset("CCL_ATL_TRANSPORT", "ofi");
+  set_if_unset("CCL_PROCESS_LAUNCHER", "none");
+  set_if_unset("CCL_LOCAL_RANK", std::to_string(ranks.local_rank()));
+  set_if_unset("CCL_LOCAL_SIZE", std::to_string(ranks.local_size()));
+  set_if_unset("CCL_LOG_LEVEL", "error");
+  const std::string fabric = folder + "/libfabric.so.1";
+  if (access(fabric.c_str(), R_OK) != 0) return;
+  set_if_unset("CCL_OFI_LIBRARY_PATH", fabric);
+  set_if_unset("FI_PROVIDER_PATH", folder);
+}
+
+class Communicator final : public OneCcl {
+ public:
+  explicit Communicator(const Ranks& ranks) : communicator_(create(ranks)) {}
+
+  void all_reduce(deepbench_type type, const void* mine, void* result, uint64_t count) override {
+    const int data_type = type == DEEPBENCH_F32   ? kFloat32
+                          : type == DEEPBENCH_F16 ? kFloat16
+                                                  : kBfloat16;
+    Object event =
+        all_reduce_(mine, result, count, data_type, kSum, &communicator_, attributes_, nothing_);
+    wait_(&event);
+    destroy_(&event);
+  }
+
+ private:
+  static Object create(const Ranks& ranks) {
+    prepare_environment(ranks);
+    named<void (*)(const void*)>(kInit)(named<const void*>(kInitAttributes));
+    const auto* const store_attributes = named<const void*>(kStoreAttributes);
+    Store store;
+    Address address{};
+    if (ranks.rank() == 0) {
+      store = named<Store (*)(const void*)>(kMainStore)(store_attributes);
+      address = named<Address (*)(const void*)>(kAddress)(store.get());
+    }
+    address = ranks.exchange(address).front();
+    if (ranks.rank() != 0)
+      store = named<Store (*)(const Address&, const void*)>(kStore)(address, store_attributes);
+    return named<Object (*)(int, int, Store, const void*)>(kCommunicator)(
+        ranks.size(), ranks.rank(), store, named<const void*>(kCommunicatorAttributes));
+  }
+
+  const Object communicator_;
+  const Events nothing_;
+  const void* const attributes_ = named<const void*>(kAllReduceAttributes);
+  Object (*const all_reduce_)(const void*, void*, size_t, int, int, const void*, const void*,
+                              const Events&) =
+      named<Object (*)(const void*, void*, size_t, int, int, const void*, const void*,
+                       const Events&)>(kAllReduce);
+  void (*const wait_)(void*) = named<void (*)(void*)>(kWait);
+  void (*const destroy_)(void*) = named<void (*)(void*)>(kDestroyEvent);
+};
+
+}  // namespace
+
+LibraryFacts oneccl_facts() {
+  const Library& library = oneccl_library();
+  if (!library.loaded()) return {"", "", library.reason()};
+  try {
+    return {version_of_oneccl(), library.path(), ""};
+  } catch (const plugin::Error& error) {
+    return {"", "", error.what()};
+  }
+}
+
+OneCcl& oneccl(const Ranks& ranks) {
+  static auto* one = new Communicator(ranks);
+  return *one;
+}
+
+}  // namespace deepbench::cpu

@@ -1,0 +1,56 @@
+"""oneCCL's sums, which it makes without mpirun: two ranks on this machine.
+
+DEEPBENCH_TEST_ONECCL names the folder that it is installed in (lib/libccl.so.1); otherwise the one
+beside this Python is taken.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from deepbench.results import read
+
+LIMIT_S = 240
+
+
+@pytest.fixture
+def folder() -> Path:
+    """Where the library lies."""
+    place = Path(os.environ.get("DEEPBENCH_TEST_ONECCL") or sys.prefix) / "lib"
+    if not (place / "libccl.so.1").exists():
+        pytest.skip("oneCCL is not installed here: pip install 'oneccl-cpu<2022' 'impi-rt<2021.19'")
+    return place
+
+
+def sums(folder: Path, file: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "deepbench", "all_reduce", *words, "--ranks", "2",
+               "-o", str(file), "--samples", "3", "--time-limit", "1"]  # fmt: skip
+    environment = os.environ | {"DEEPBENCH_CPU_LIBRARY_PATH": str(folder)}
+    return subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, env=environment)
+
+
+def test_sums_are_exact(folder: Path, tmp_path: Path) -> None:
+    file = tmp_path / "rows.jsonl"
+    done = sums(folder, file, "elements=30001", "precision=float,half,bfloat16", "in_place=no,yes",
+                "--library", "oneccl")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    rows = read(file).rows
+    assert len(rows) == 6
+    for row in rows:
+        assert row["status"] == "ok", row["reason"]
+        assert row["verification"]["status"] == "passed"
+        assert row["library"].startswith("oneccl 20")
+
+
+def test_best_tries_it_beside_the_ring(folder: Path, tmp_path: Path) -> None:
+    file = tmp_path / "rows.jsonl"
+    done = sums(folder, file, "elements=1000", "--algorithm", "best")
+    assert done.returncode == 0, done.stderr
+    [row] = read(file).rows
+    assert row["algorithm"]["candidates"] == 3
+    assert not any("left out" in note for note in row["notes"]), row["notes"]
