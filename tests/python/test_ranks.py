@@ -45,12 +45,12 @@ class Started:
         self._size = size
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
-            self._port = free.getsockname()[1]
+            self.port: int = free.getsockname()[1]
         self._processes: list[subprocess.Popen[str]] = []
 
     def start(self, rank: int, *words: str, **variables: str) -> subprocess.Popen[str]:
         place = {"RANK": str(rank), "WORLD_SIZE": str(self._size), "MASTER_ADDR": "127.0.0.1",
-                 "MASTER_PORT": str(self._port), **variables}  # fmt: skip
+                 "MASTER_PORT": str(self.port), **variables}  # fmt: skip
         process = subprocess.Popen(
             [sys.executable, "-m", "deepbench", *words],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(**place),
@@ -157,6 +157,31 @@ def test_arguments_that_differ() -> None:
     for status, out, err in (first, second):
         assert (status, out) == (2, "")
         assert "rank 1 was asked for 'all_reduce elements=3000 float', rank 0 for" in err
+
+
+def test_another_version() -> None:
+    from deepbench import _core
+
+    ranks = Started(2)
+    ranks.start(0, "all_reduce", "elements=3000")
+    place = _core.Placement(1, 2, "127.0.0.1", ranks.port, limit_s=LIMIT_S)
+    reason = "a rank runs deepbench 0.0.1, rank 0 runs"
+    with pytest.raises(_core.BackendError, match=reason):
+        _core.Meeting(place, "all_reduce elements=3000", version="0.0.1").wait()
+    [(status, _, err)] = ranks.end()
+    assert status == 2
+    assert reason in err
+
+
+def test_a_rank_that_is_late_is_waited_for() -> None:
+    ranks = Started(2)
+    words = ("all_reduce", "elements=3000", *QUICK)
+    ranks.start(0, *words)
+    signal.sigtimedwait([], 3)
+    ranks.start(1, *words)
+    (status, out, err), (other_status, _, _) = ranks.end()
+    assert (status, other_status) == (0, 0), err
+    assert "yes" in out  # verified
 
 
 def test_a_rank_that_does_not_come() -> None:

@@ -24,7 +24,7 @@ constexpr double kLineS = 30;            // for a small message to be taken
 constexpr double kForEver = 1e9;         // between rows; rank 0 may be busy with rows of its own
 constexpr uint64_t kLongest = 1u << 30;  // message
 constexpr int kLookMs = 200;             // between two looks, once a rank is gone
-constexpr double kGraceS = 5;           // to leave a row by oneself once a rank is gone
+constexpr double kGraceS = 5;            // to leave a row by oneself once a rank is gone
 
 constexpr std::string_view kEnd = "end", kRow = "row ";
 

@@ -24,9 +24,9 @@ namespace {
 
 constexpr std::string_view kMagic = "deepbench rank 1";
 constexpr uint64_t kLongestGreeting = 1 << 20;
-constexpr int kKnockAgainMs = 50;      // between attempts
-constexpr double kGreetingS = 5;  // to say it, once connected
-constexpr double kAnswerS = 10;   // for the answer to arrive, after the last rank has come
+constexpr int kKnockAgainMs = 50;  // between attempts
+constexpr double kGreetingS = 5;   // to say it, once connected
+constexpr double kAnswerS = 10;    // for the answer to arrive, after the last rank has come
 constexpr size_t kShownCommand = 300;
 
 // A machine: its name, and what tells it from others of that name.

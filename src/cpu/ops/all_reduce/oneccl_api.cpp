@@ -84,7 +84,6 @@ void prepare_environment(const Ranks& ranks) {
   set_if_unset("CCL_PROCESS_LAUNCHER", "none");
   set_if_unset("CCL_LOCAL_RANK", std::to_string(ranks.local_rank()));
   set_if_unset("CCL_LOCAL_SIZE", std::to_string(ranks.local_size()));
-  set_if_unset("CCL_LOG_LEVEL", "error");
   const std::string fabric = folder + "/libfabric.so.1";
   if (access(fabric.c_str(), R_OK) != 0) return;
   set_if_unset("CCL_OFI_LIBRARY_PATH", fabric);
@@ -137,6 +136,9 @@ class Communicator final : public OneCcl {
 }  // namespace
 
 LibraryFacts oneccl_facts() {
+#if !defined(__x86_64__)
+  return {"", "", "oneCCL's C++ functions are called on x86-64 alone"};
+#endif
   const Library& library = oneccl_library();
   if (!library.loaded()) return {"", "", library.reason()};
   try {
