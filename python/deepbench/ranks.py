@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,26 @@ if TYPE_CHECKING:
 _LOST = 3  # exit status
 _LAST_WORDS_S = 2.0  # for a row that ends by itself
 _REFUSED_S = 2.0  # for rank 0 to say itself why it has refused a rank
+
+
+def worker_command(
+    backend: str, options: Sequence[str], ranks: int | None = None, command: str = ""
+) -> list[str]:
+    """The command line of a worker: with `ranks` of so many that it starts itself. `command` is
+    what all ranks, however started, must have been asked for."""
+    words = [] if ranks is None else ["--ranks", str(ranks)]
+    words += ["--command", command] if command else []
+    return [sys.executable, "-m", "deepbench.worker", *words, backend, *options]
+
+
+def descriptors_for_ranks(variables: Mapping[str, str]) -> list[int]:
+    """What mpirun has opened for its ranks: by it MPI, in the worker, asks who it is."""
+    text = variables.get("PMI_FD", "")
+    try:
+        os.fstat(int(text))
+    except (ValueError, OSError, OverflowError):
+        return []
+    return [int(text)]
 
 
 @dataclass(frozen=True)

@@ -12,13 +12,13 @@ import os
 import selectors
 import signal
 import subprocess
-import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import IO, Any, Literal, Protocol
 
 from deepbench.progress import Deadline, duration
+from deepbench.ranks import descriptors_for_ranks
 from deepbench.refusal import Refusal
 from deepbench.strict_json import LONGEST
 
@@ -59,16 +59,6 @@ class RowSource(Protocol):
 
     def kill(self) -> None:
         """Ends it at once."""
-
-
-def worker_command(
-    backend: str, options: Sequence[str], ranks: int | None = None, command: str = ""
-) -> list[str]:
-    """The command line of a worker: with `ranks` of so many that it starts itself. `command` is
-    what all ranks, however started, must have been asked for."""
-    words = [] if ranks is None else ["--ranks", str(ranks)]
-    words += ["--command", command] if command else []
-    return [sys.executable, "-m", "deepbench.worker", *words, backend, *options]
 
 
 class Session:
@@ -227,7 +217,7 @@ class _Worker:
                 self._process = subprocess.Popen(
                     command,
                     env=variables,
-                    pass_fds=_descriptors(variables),
+                    pass_fds=descriptors_for_ranks(variables),
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.PIPE,
@@ -366,16 +356,6 @@ class _Lines:
     def pop(self) -> str | None:
         """The next whole line."""
         return self._whole.popleft().decode("utf-8", errors="replace") if self._whole else None
-
-
-def _descriptors(variables: Mapping[str, str]) -> list[int]:
-    """What mpirun has opened for its ranks: by it MPI, in the worker, asks who it is."""
-    text = variables.get("PMI_FD", "")
-    try:
-        os.fstat(int(text))
-    except (ValueError, OSError, OverflowError):
-        return []
-    return [int(text)]
 
 
 def _loss(status: int, last_words: str) -> Loss:

@@ -64,7 +64,7 @@ def _serve(wanted: Wanted, words: Sequence[str], write: Callable[[str], None]) -
 
     backend, options = words[0], " ".join(words[1:])
     libraries.tell_where(backend)
-    followers = [sys.executable, "-m", "deepbench.worker", "--command", wanted.command, *words]
+    followers = ranks.worker_command(backend, words[1:], command=wanted.command)
     try:
         from deepbench import _core
 

@@ -214,12 +214,12 @@ def plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 FAULTS = {  # by elements: on rank 1, at which stage; the row's status, and its reason
     1001: ("crash prepare", "device_lost", "rank 1 of 2 ("),
-    1002: ("killed time_batch", "device_lost", "rank 1 of 2 ("),
-    1003: ("from 4 exit time_batch 5", "device_lost", "closed the connection"),
-    1004: ("crash read_output", "device_lost", "closed the connection"),
-    1005: ("fail supports unsupported not on this one", "unsupported", "rank 1: not on this one"),
-    1006: ("fail prepare out_of_memory 5 GiB asked", "out_of_memory", "rank 1: prepare: 5 GiB"),
-    1007: ("from 3 fail time_batch failed it broke", "failed", "rank 1: time_batch: it broke"),
+    1002: ("fail supports unsupported not on this one", "unsupported", "rank 1: not on this one"),
+    1003: ("killed time_batch", "device_lost", "rank 1 of 2 ("),
+    1004: ("fail prepare out_of_memory 5 GiB asked", "out_of_memory", "rank 1: prepare: 5 GiB"),
+    1005: ("from 4 exit time_batch 5", "device_lost", "closed the connection"),
+    1006: ("from 3 fail time_batch failed it broke", "failed", "rank 1: time_batch: it broke"),
+    1007: ("crash read_output", "device_lost", "closed the connection"),
     1008: ("mutant one_off", "incorrect", "rank 1: before timing: output 336 is "),
     1009: ("fail poison_outputs device_lost it fell off", "device_lost", "rank 1: poison_outputs"),
 }
@@ -227,19 +227,18 @@ FAULTS = {  # by elements: on rank 1, at which stage; the row's status, and its 
 
 def test_every_fault_of_a_rank_costs_its_row_alone(plugin: Path, tmp_path: Path) -> None:
     script = "\n".join(f"when rank=1 elements={n} {fault}" for n, (fault, _, _) in FAULTS.items())
-    sizes = ",".join(str(size) for size in (1000, *FAULTS, 1010))
+    # A good row after each: three crashes in a row would end the sweep.
+    sizes = ",".join(["1000", *(f"{size},1000" for size in FAULTS)])
     file = tmp_path / "rows.jsonl"
     done = deepbench("all_reduce", f"elements={sizes}", "--ranks", "2", "--backend", "fake",
                      "-o", str(file), "--samples", "3", DEEPBENCH_BACKEND_PATH=str(plugin),
                      DEEPBENCH_FAKE_SCRIPT=script)  # fmt: skip
     assert done.returncode == 1
     rows = rows_of(file)
-    assert [row["attributes"]["elements"] for row in rows] == [1000, *FAULTS, 1010]
-    assert [rows[0]["status"], rows[-1]["status"]] == ["ok", "ok"], done.stderr
-    for row, (fault, status, reason) in zip(rows[1:-1], FAULTS.values(), strict=True):
+    assert [row["status"] for row in rows[::2]] == ["ok"] * (len(FAULTS) + 1), done.stderr
+    for row, (fault, status, reason) in zip(rows[1::2], FAULTS.values(), strict=True):
         assert row["status"] == status, (fault, row["reason"])
         assert reason in row["reason"], fault
-    assert "rank 1 ended with SIGSEGV" in done.stderr
 
 
 def test_a_rank_that_hangs_is_ended_with_its_row(plugin: Path, tmp_path: Path) -> None:

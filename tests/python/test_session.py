@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from deepbench.session import InProcess, Loss, Session, SessionError, worker_command
+from deepbench.ranks import worker_command
+from deepbench.session import InProcess, Loss, Session, SessionError
 
 STAND_IN = str(Path(__file__).with_name("stand_in_worker.py"))
 

@@ -18,6 +18,7 @@ from deepbench.cli.started import become, launched, placement
 from deepbench.cli.summary import Summary
 from deepbench.lost_rows import failed_row
 from deepbench.progress import Estimate, Screen, Stopwatch, duration
+from deepbench.ranks import worker_command
 from deepbench.report import Report, create
 from deepbench.report.fields import get
 from deepbench.report.outline import Outline, outline
@@ -29,7 +30,6 @@ from deepbench.session import (
     RowSource,
     Session,
     SessionError,
-    worker_command,
 )
 
 Json = Mapping[str, Any]
