@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "deepbench/core/status.hpp"
+#include "deepbench/group/group.hpp"
 #include "deepbench/run/backend.hpp"
 
 namespace deepbench {
@@ -111,7 +112,8 @@ TEST_CASE("answers cross the seam") {
   CHECK(backend().candidates(problem, {}).empty());
   CHECK(backend().environment({}).items().empty());
   CHECK(backend().observe(0).items().empty());
-  CHECK_THROWS_WITH_AS(backend().join({}), "this backend has no collectives", RowFailure);
+  const auto alone = std::make_shared<Group>(0, std::vector<Member>(1), std::vector<Socket>(1));
+  CHECK_THROWS_WITH_AS(backend().join(alone), "this backend has no collectives", RowFailure);
 
   Kernel kernel = backend().prepare(problem, {});
   CHECK(kernel.facts().text("library") == "one");

@@ -66,8 +66,9 @@ def where(context: Json, options: RunOptions | None = None) -> str:
     library = _library(context, options)
     if library:
         facts.append(library)
-    if context.get("ranks"):
-        facts.append(f"{context['ranks']['count']} ranks")
+    ranks = (context.get("ranks") or {}).get("count")
+    if ranks:
+        facts.append(f"{ranks} ranks")
     if context.get("threads"):
         facts.append(f"{context['threads']} thread{'s' if context['threads'] > 1 else ''}")
     return f"{device} ({', '.join(facts)})"

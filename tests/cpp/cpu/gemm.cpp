@@ -284,7 +284,7 @@ TEST_CASE("what makes no sense is invalid, what is too large has no memory") {
   CHECK(supports("gemm", problem, "library=nosuch").error.find("onednn") != std::string::npos);
   CHECK(supports("gemm", problem, "device=1").status == DEEPBENCH_INVALID);
   CHECK(supports("gemm", problem, "library=threads").status == DEEPBENCH_UNSUPPORTED);
-  CHECK(supports("all_reduce", "elements=3").status == DEEPBENCH_UNSUPPORTED);
+  CHECK(supports("all_reduce", "elements=3 precision=float").status == DEEPBENCH_UNSUPPORTED);
   for (const char* library : kLibraries) {
     if (!installed(library)) {
       CHECK(supports("gemm", problem, option(library)).status == DEEPBENCH_UNSUPPORTED);
