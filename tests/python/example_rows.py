@@ -38,7 +38,6 @@ def make_context(**changes: Any) -> dict[str, Any]:
         "rows": 3,
         "plan": None,
         **kept,
-        "ranks": None,
         "host": {"cpu": "Example CPU"},
         "options": {},
     }

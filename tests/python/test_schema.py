@@ -16,7 +16,7 @@ from deepbench import references, results, schema
 from example_rows import make_context, make_gemm, make_memory, without_times
 
 LINES = [
-    make_context(),
+    make_context(ranks={"count": 2, "machines": ["node1", "node2"]}),
     make_gemm(),
     make_memory(),
     without_times(make_gemm(), "unsupported", "no half here"),
