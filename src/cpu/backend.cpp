@@ -24,9 +24,9 @@ constexpr std::array<plugin::Route, 13> kRoutes = {{
     {"sparse_gemm", "eigen", true, eigen_sparse_gemm},
     {"sparse_gemm", "mkl", true, mkl_sparse_gemm},
     {"sparse_gemm", "onednn", true, onednn_sparse_gemm},
-    {"all_reduce", "ring", true, ring_all_reduce},
-    {"all_reduce", "mpi", true, mpi_all_reduce},
-    {"all_reduce", "oneccl", true, oneccl_all_reduce},
+    {"all_reduce", "ring", true, ring_all_reduce, true},
+    {"all_reduce", "mpi", true, mpi_all_reduce, true},
+    {"all_reduce", "oneccl", true, oneccl_all_reduce, true},
     {"memory", "threads", false, threads_memory},
 }};
 

@@ -40,14 +40,13 @@ struct Route {
   std::string_view library;
   bool vendor;  // somebody else's, which may be absent
   Implementation& (*implementation)();
+  // With the other libraries of its operation: a candidate names its library, LIBRARY:ID, where
+  // options do not, and candidates are those of all libraries.
+  bool competes = false;
 };
 
 // What verification asks for by name: an independent computation, and nobody's first choice.
 inline constexpr std::string_view kReferenceLibrary = "reference";
-
-// Operations where libraries compete with one another: a candidate names its library, LIBRARY:ID,
-// where options do not, and candidates are those of all libraries.
-inline bool libraries_compete(const std::string& op) { return op == "all_reduce"; }
 
 // The library that was asked for, or the first that can be used and does the problem; where none
 // does, the first usable one's reason.
@@ -56,8 +55,11 @@ class Choice {
   template <class Routes>
   Choice(const char* backend, const Routes& routes, const Problem& problem, const Options& options)
       : backend_(backend), problem_(problem), options_(options) {
-    for (const Route& route : routes) routes_.push_back(&route);
-    if (libraries_compete(problem.op())) take_library_from_candidate();
+    for (const Route& route : routes) {
+      routes_.push_back(&route);
+      compete_ = compete_ || (route.competes && route.op == problem.op());
+    }
+    if (compete_) take_library_from_candidate();
     if (!options_.library.empty())
       choose_named();
     else
@@ -70,8 +72,7 @@ class Choice {
   // The library's, or LIBRARY:ID of every library that can be used and does the problem, in order
   // of preference, where none was asked for and they compete.
   std::vector<std::string> candidates() {
-    if (!libraries_compete(problem_.op()) || !options_.library.empty())
-      return chosen_->candidates(problem_, options_);
+    if (!compete_ || !options_.library.empty()) return chosen_->candidates(problem_, options_);
     std::vector<std::string> all;
     for (const Route* route : routes_) {
       if (route->op != problem_.op() || route->library == kReferenceLibrary) continue;
@@ -150,6 +151,7 @@ class Choice {
 
   std::string backend_;
   std::vector<const Route*> routes_;
+  bool compete_ = false;
   const Problem& problem_;
   Options options_;
   Implementation* chosen_ = nullptr;

@@ -98,8 +98,7 @@ std::string Group::name_of(size_t socket) const {
          members_[socket].host + ")";
 }
 
-// ---- rounds
-// --------------------------------------------------------------------------------------
+// ---- rounds -------------------------------------------------------------------------------------
 
 std::string Group::round(Level level, const std::string& step, const std::string& mine,
                          const Decide& decide) {
@@ -194,8 +193,7 @@ std::string Group::answer_to(const std::vector<Message>& all, const Decide& deci
   return answer.packed();
 }
 
-// ---- rows
-// ----------------------------------------------------------------------------------------
+// ---- rows ---------------------------------------------------------------------------------------
 
 void Group::tell(const std::string& row) {
   for (size_t rank = 1; rank < sockets_.size(); ++rank)
@@ -234,8 +232,7 @@ std::optional<std::string> Group::next_row() {
   return message.substr(kRow.size());
 }
 
-// ---- connections
-// ---------------------------------------------------------------------------------
+// ---- connections --------------------------------------------------------------------------------
 
 // Rank 0 tells the others, who else would wait for its answer.
 void Group::lose(const std::string& reason) {
@@ -322,8 +319,7 @@ std::string Group::wait_for_loss() {
   return ended_ ? "" : lost_;
 }
 
-// ---- free functions
-// ------------------------------------------------------------------------------
+// ---- free functions -----------------------------------------------------------------------------
 
 void together(Group* group, const std::string& step, const std::function<void()>& body) {
   if (group)
