@@ -11,6 +11,14 @@
 
 namespace deepbench::cuda {
 
+// What the passes before a gradient left, in device memory.
+struct KeptPass {
+  const void* states = nullptr;  // h(t) of every step; nullptr: there was no such pass
+  // The gradients of x from there, where they tell more than h(t) on which side of an activation's
+  // kink each unit was; otherwise nullptr.
+  const void* input_gradients = nullptr;
+};
+
 // The library's part of a kernel.
 class LibraryCall {
  public:
@@ -20,9 +28,7 @@ class LibraryCall {
   // within a capture too: nothing here may allocate or synchronise.
   virtual void enqueue(uint64_t copy) = 0;
 
-  // The states that a forward pass left for the gradients, where the operation has such; nullptr
-  // if there are none.
-  virtual const void* kept_states() const { return nullptr; }
+  virtual KeptPass kept_pass() const { return {}; }
 
   // Of a reference: starts from the other call's kept states, if they are those of a forward pass.
   virtual deepbench_following follow(const LibraryCall& other) {

@@ -10,6 +10,8 @@
 #include <stdint.h>
 #endif
 
+#define POSITIVE_NOTHING 1e-300 /* added to a sum it changes nothing */
+
 typedef enum RecurrentCell { CELL_VANILLA, CELL_LSTM, CELL_GRU } RecurrentCell;
 
 typedef struct RecurrentStep {

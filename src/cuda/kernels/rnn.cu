@@ -131,6 +131,16 @@ extern "C" __global__ void compare_states(const double* kept, const double* righ
   if (thread == 0) found[blockIdx.x] = RecurrentErrors{sums[0], sums[1], uint64_t(sums[2])};
 }
 
+// A unit whose sum is zero up to rounding, and whose gradient a library did not take for zero, gets
+// an h that is positive and adds nothing. From the recurrent products on; dz are the gradients.
+extern "C" __global__ void take_sides(RecurrentStep step, const double* dz, double tolerance) {
+  const uint64_t number = first_of_thread();
+  if (number >= step.batch * step.hidden) return;
+  const Unit unit(step, number, 1);
+  double& h = step.h[unit.place()];
+  if (h == 0 && dz[unit.place()] != 0 && fabs(unit.sum(0)) <= tolerance) h = POSITIVE_NOTHING;
+}
+
 // From the recurrent products on.
 extern "C" __global__ void recurrent_forward(int32_t cell, RecurrentStep step) {
   const uint64_t number = first_of_thread();

@@ -36,9 +36,10 @@ size_t count_wrong(const Conv& conv, const Emitted& facts, const std::vector<dou
                                                    : precision.input_roundoff);
   size_t wrong = 0;
   for (size_t i = 0; i < values.size(); ++i) {
-    const double bound = sums * std::sqrt(squares[i] + values[i] * values[i]) +
-                         inputs * std::sqrt(squares[i]) +
-                         precision.output_roundoff * std::abs(values[i]);
+    const double bound =
+        sums * std::sqrt(squares[i] + values[i] * values[i]) + inputs * std::sqrt(squares[i]) +
+        2 * precision.input_roundoff * std::abs(values[i]) +
+        precision.output_roundoff * std::abs(values[i]) + precision.smallest_rounding();
     wrong += !(std::abs(got[i] - values[i]) <= 1.01 * bound);
   }
   return wrong;

@@ -203,6 +203,28 @@ TEST_CASE("gpu: rnn: a reference follows the forward pass that it is to verify, 
   CHECK_FALSE(follows(reference, LayerRun({"gru", "fwd"}, "library=cudnn")));
 }
 
+// In so many units some sums are zero once they are rounded, where cuDNN's ReLU has slope one.
+TEST_CASE("gpu: rnn: a reference is on the library's side where a sum is zero") {
+  REQUIRE_GPU();
+  for (const std::string precision : {"half", "bfloat16"})
+    for (const std::string phase : {"bwd_data", "bwd_weights"}) {
+      const Layer layer = {"vanilla", phase, "training", precision, {512, 64, 25}};
+      const std::string problem = layer.text();
+      CAPTURE(problem);
+      LayerRun run(layer, "library=cudnn"), reference(layer, "library=reference");
+      int32_t answer = -1;
+      CHECK(table().follow(reference.handle(), run.handle(), &answer) == DEEPBENCH_OK);
+      REQUIRE(answer == DEEPBENCH_FOLLOWS);
+      run.restore();
+      run.call(1);
+      reference.call(1);
+      const auto outputs = uint64_t(layer.rnn().outputs());
+      // Each of dU sums up 1600 roundings.
+      const double roundoff = roundoff_of(layer) * (phase == "bwd_weights" ? 10 : 1);
+      CHECK(count_wrong(run.read(outputs), reference.read(outputs), roundoff) == 0);
+    }
+}
+
 TEST_CASE("gpu: rnn: what is compared here tells layers from nearly the same") {
   for (const char* cell : kCells)
     for (const char* mutant : {"gates swapped", "no input", "no inner bias", "dU without step 0",

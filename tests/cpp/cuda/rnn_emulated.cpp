@@ -182,6 +182,29 @@ TEST_CASE("rnn kernels: states that a library kept are compared with what they s
   CHECK(compared().far == 2);
 }
 
+TEST_CASE("rnn kernels: units at the kink are on the side where the library's gradient is") {
+  // The sum that z is of, what the library kept of h, its gradient, and whether h is positive then.
+  struct Kink {
+    double z, h, dz;
+    bool positive;
+  };
+  const std::vector<Kink> units = {
+      {0.0001, 0, 2, true}, {-0.0001, 0, -2, true}, {0, 0, 1, true},    {0.0001, 0, 0, false},
+      {-0.1, 0, 2, false},  {0.1, 0, 2, false},     {0.5, 0.5, 0, true}};
+  std::vector<double> z, h, dz, b(units.size(), 0.25), x(units.size(), -0.5);
+  for (const Kink& unit : units)
+    z.push_back(unit.z + 0.25), h.push_back(unit.h), dz.push_back(unit.dz);
+  RecurrentStep step = {};
+  step.batch = 1, step.hidden = units.size();
+  step.b = b.data(), step.x = x.data(), step.gates = z.data(), step.h = h.data();
+  emulate(kFewThreads, Barriers::kNone, [&] { take_sides(step, dz.data(), 0.001); });
+  for (size_t i = 0; i < units.size(); ++i) {
+    CAPTURE(i);
+    CHECK((h[i] > 0) == units[i].positive);
+    CHECK(h[i] + 1 == units[i].h + 1);
+  }
+}
+
 // A gradient begins with the zeros that change nothing that is added to them.
 TEST_CASE("rnn kernels: zeros times minus one are poison that sums do not give") {
   uint16_t half = 0;

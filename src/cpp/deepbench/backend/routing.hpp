@@ -137,13 +137,15 @@ class Choice {
     unsupported("the " + backend_ + " backend does not do " + problem_.op());
   }
 
-  // Keeps the first reason. Anything but "unsupported" is not a matter of the library.
+  // Keeps the first reason. Anything but "unsupported" is not a matter of the library, unless one
+  // before it has refused: a candidate that the first knows, and cannot run, is nothing to others.
   bool refuses(Implementation& candidate, std::string* reason) {
     try {
       candidate.supports(problem_, options_);
       return false;
     } catch (const Error& error) {
-      if (error.status() != DEEPBENCH_UNSUPPORTED) throw;
+      const bool unknown = error.status() == DEEPBENCH_INVALID && !reason->empty();
+      if (error.status() != DEEPBENCH_UNSUPPORTED && !unknown) throw;
       if (reason->empty()) *reason = error.what();
       return true;
     }

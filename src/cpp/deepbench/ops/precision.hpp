@@ -13,6 +13,9 @@ namespace deepbench {
 
 enum class Precision { kFloat, kTf32, kHalf, kBfloat16, kFp8E4m3, kFp8E5m2, kInt8 };
 
+// Of half's subnormals: half of their last place, which does not shrink with them.
+inline constexpr double kSmallestHalfRounding = 1.0 / (1 << 25);
+
 struct PrecisionInfo {
   Precision precision;
   std::string_view name;
@@ -22,6 +25,11 @@ struct PrecisionInfo {
   double input_roundoff;   // of the product's inputs once inside the unit; 0: none
   double output_roundoff;  // of storing the result; 0: exact
   double sum_roundoff;     // of the accumulator; 0: exact
+
+  // Of storing the result, however small it is.
+  constexpr double smallest_rounding() const {
+    return c == DEEPBENCH_F16 ? kSmallestHalfRounding : 0;
+  }
 };
 
 inline constexpr double kRoundoffFloat = 1.0 / (1 << 24);

@@ -138,17 +138,26 @@ void Composition::repeat_forward() const {
   }
 }
 
-deepbench_following Composition::follow(const void* given) {
+// The library's side of ReLU's kink, where it is a matter of rounding.
+void Composition::take_sides(const void* input_gradients, double tolerance) const {
+  widen(input_gradients, rnn_.precision.a, uint64_t(rnn_.sequence()), at(dx_, 0), stream_);
+  const Function& take = function("rnn", "take_sides", stream_);
+  for (int64_t t = 0; t < rnn_.timesteps; ++t)
+    take.launch(shape_, stream_.get(), step(t), states(dx_, t), tolerance);
+}
+
+deepbench_following Composition::follow(const KeptPass& pass) {
   follows_ = false;
-  if (rnn_.is_forward() || !given) return DEEPBENCH_ALONE;
+  if (rnn_.is_forward() || !pass.states) return DEEPBENCH_ALONE;
   const auto count = uint64_t(rnn_.sequence());
-  widen(given, rnn_.precision.a, count, states(h_, 1), stream_);
+  widen(pass.states, rnn_.precision.a, count, states(h_, 1), stream_);
   repeat_forward();
   const FollowLimits limits(rnn_, kRoundingsOfOne, kActivations);
   const FollowedErrors errors =
       compare_states(states(h_, 1), at(dx_, 0), count, limits.of_one(), stream_);
   if (!errors.all_near) return DEEPBENCH_ALONE;
   follows_ = limits.hold(errors);
+  if (follows_ && pass.input_gradients) take_sides(pass.input_gradients, limits.of_one());
   return follows_ ? DEEPBENCH_FOLLOWS : DEEPBENCH_ASTRAY;
 }
 

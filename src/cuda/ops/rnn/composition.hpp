@@ -11,6 +11,7 @@
 #include "kernels/recurrence.h"
 #include "nvidia/cublas.hpp"
 #include "operand.hpp"
+#include "prepared_kernel.hpp"
 #include "stream.hpp"
 
 namespace deepbench::cuda {
@@ -22,9 +23,9 @@ class Composition {
 
   static uint64_t needed_bytes(const Rnn& rnn);
 
-  // Starts gradients from h(t), stored as the problem's precision stores them, if each is the
-  // successor of the one before up to rounding; otherwise from a forward pass of its own.
-  deepbench_following follow(const void* states);
+  // Starts gradients from a pass' h(t), stored as the problem's precision stores them, if each is
+  // the successor of the one before up to rounding; otherwise from a forward pass of its own.
+  deepbench_following follow(const KeptPass& pass);
 
   // All of the phase, given to the stream. The output, in rnn.hpp's order, is at output().
   void run() const;
@@ -45,6 +46,7 @@ class Composition {
   void forward() const;
   // All steps from the states that are followed; what they give is left where dx will be.
   void repeat_forward() const;
+  void take_sides(const void* input_gradients, double tolerance) const;
   void backward(int64_t t) const;
   void finish() const;
 

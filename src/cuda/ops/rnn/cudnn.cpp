@@ -17,6 +17,11 @@ namespace {
 
 constexpr double kSpanOfBatchNs = 400e3;
 
+// Of a unit whose sum is rounded to zero h(t) does not tell which slope the library gives it.
+uint64_t kept_dx_bytes(const LayerStorage& storage) {
+  return storage.rnn.cell == "vanilla" ? storage.bytes(LayerPart::kDx) : 0;
+}
+
 // cuDNN's calls on one copy of the operands.
 class Passes {
  public:
@@ -98,6 +103,7 @@ class LayerCall final : public LibraryCall {
     passes_.forward(0);
     if (rnn().is_forward()) return 1;
     passes_.backward_data(0);
+    keep_dx(stream);
     if (rnn().has_weight_gradient()) {
       passes_.backward_weights(0);
       return 1;
@@ -108,8 +114,9 @@ class LayerCall final : public LibraryCall {
   }
 
   // All copies have the same.
-  const void* kept_states() const override {
-    return rnn().is_forward() ? nullptr : operands_.at(LayerPart::kY, 0);
+  KeptPass kept_pass() const override {
+    if (rnn().is_forward()) return {};
+    return {operands_.at(LayerPart::kY, 0), dx_.bytes() ? dx_.data() : nullptr};
   }
 
   void describe(plugin::Sink& sink) const override {
@@ -134,6 +141,13 @@ class LayerCall final : public LibraryCall {
 
  private:
   const Rnn& rnn() const { return plan_.storage.rnn; }
+
+  void keep_dx(const Stream& stream) {
+    dx_ = Buffer(kept_dx_bytes(plan_.storage));
+    if (dx_.bytes() == 0) return;
+    CUDA_CHECK(cudart().cudaMemcpyAsync(dx_.data(), operands_.at(LayerPart::kDx, 0), dx_.bytes(),
+                                        nvidia::cudaMemcpyDeviceToDevice, stream.get()));
+  }
 
   double time_backward_data(Stream& stream) {
     const Event begin, end;
@@ -162,6 +176,7 @@ class LayerCall final : public LibraryCall {
   LayerPlan plan_;
   const LayerOperands& operands_;
   Passes passes_;
+  Buffer dx_;  // of the first pass back
 };
 
 class CudnnRnn final : public Implementation {
@@ -176,8 +191,9 @@ class CudnnRnn final : public Implementation {
     const LayerPlan plan = plan_layer(skipping_rnn(problem), options);
     const plugin::CopyPlan copies = plan_copies(plan.storage.touched_bytes(), options);
     const uint64_t lengths = uint64_t(plan.storage.rnn.batch) * sizeof(int32_t);
+    const uint64_t kept = saturating_add(kept_dx_bytes(plan.storage), lengths);
     return saturating_add(plan.storage.needed_bytes(copies),
-                          saturating_add(plan.workspace_bytes, lengths));
+                          saturating_add(plan.workspace_bytes, kept));
   }
 
   std::vector<std::string> candidates(const plugin::Problem& problem,

@@ -51,7 +51,7 @@ class ReferenceCall final : public LibraryCall {
   void enqueue(uint64_t) override { operands_.composition().run(); }
 
   deepbench_following follow(const LibraryCall& other) override {
-    return operands_.composition().follow(other.kept_states());
+    return operands_.composition().follow(other.kept_pass());
   }
 
   void describe(plugin::Sink& sink) const override {

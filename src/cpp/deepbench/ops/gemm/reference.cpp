@@ -3,8 +3,8 @@
 // Bound of one output: output_roundoff |c| + 4 sqrt(k) sum_roundoff sqrt(S^2 + c^2) +
 // 4 input_roundoff S, where S^2 = sum over l of (a b)^2: S is the typical size of a partial sum of
 // random products, and sums that end far out were far out for long. Summing in any order errs by
-// about 0.4 sqrt(k) sum_roundoff S, so 4 sqrt(k) leaves a factor of ten.
-// Integers are exact.
+// about 0.4 sqrt(k) sum_roundoff S, so 4 sqrt(k) leaves a factor of ten. Storing in half errs by
+// half the last place of its subnormals at least. Integers are exact.
 #include "deepbench/ops/gemm/reference.hpp"
 
 #include <algorithm>
@@ -72,7 +72,8 @@ class GemmReference final : public ProductReference {
     const double sums_error = roundoff_of_sums() * std::sqrt(squares + sum * sum) +
                               roundoff_of_inputs() * std::sqrt(squares);
     const double rounded = std::abs(sum) + (rounds_product_ ? std::abs(sums.products) : 0);
-    return {sum, gemm_.precision.output_roundoff * (rounded + sums_error) + sums_error};
+    const double smallest = (rounds_product_ ? 2 : 1) * gemm_.precision.smallest_rounding();
+    return {sum, gemm_.precision.output_roundoff * (rounded + sums_error) + sums_error + smallest};
   }
 
   double typical_bound() const override {

@@ -25,8 +25,7 @@ Expectation expect_gradients(const Rnn& rnn, const Conditions& conditions) {
   const RnnOperands operands(rnn, conditions);
   const std::vector<Approximate> all = RnnGradients(operands, conditions).run();
   // Of the gradients of gates, which dx adds up, too.
-  const double smallest =
-      rnn.precision.c == DEEPBENCH_F16 ? RnnGradients::kSpread * kSmallestHalfRounding : 0;
+  const double smallest = RnnGradients::kSpread * rnn.precision.smallest_rounding();
   Expectation expected;
   expected.outputs = all.size();
   for (const RnnPart& part : gradient_parts(operands.rnn())) {

@@ -16,7 +16,7 @@ RnnCell::RnnCell(const Rnn& rnn, const Conditions& conditions, double spread)
       quantises_(rnn.is_quantised()),
       has_kink_(!conditions.follows),
       output_roundoff_(rnn.precision.output_roundoff),
-      smallest_rounding_(rnn.precision.c == DEEPBENCH_F16 ? kSmallestHalfRounding : 0) {
+      smallest_rounding_(rnn.precision.smallest_rounding()) {
   // Half of the largest that rounding can do is more than its deviation.
   const double output = rnn.precision.output_roundoff / (spread > 1 ? 2 : 1);
   operand_roundoff_ = output > kRoundoffFloat ? output : 0;

@@ -18,9 +18,6 @@ inline constexpr double kFastActivationError = 1.0 / (1 << 17);
 // Roundings of parts of a sum, which are about as large as the root of its terms' squares.
 inline constexpr double kPartialSums = 4;
 
-// Half the distance of half's subnormals.
-inline constexpr double kSmallestHalfRounding = 1.0 / (1 << 25);
-
 class RnnCell {
  public:
   // What a step leaves of a unit; backward needs all of it.

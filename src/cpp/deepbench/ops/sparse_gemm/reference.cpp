@@ -57,7 +57,8 @@ class SparseGemmReference final : public ProductReference {
     const double sum = sums.products + c;
     const double sums_error =
         roundoff_of_sums(double(nnz_[at])) * std::sqrt(sums.squares + c * c + sum * sum);
-    return {sum, gemm_.precision.output_roundoff * (std::abs(sum) + sums_error) + sums_error};
+    return {sum, gemm_.precision.output_roundoff * (std::abs(sum) + sums_error) + sums_error +
+                     gemm_.precision.smallest_rounding()};
   }
 
   // A matrix of `rows` that is stored by rows is the transposed of one that is stored by columns.

@@ -1,0 +1,71 @@
+// Routes: which library a problem and a candidate go to, and whose reason is told.
+#include "deepbench/backend/routing.hpp"
+
+#include <doctest/doctest.h>
+
+#include "../named_values.hpp"
+
+namespace deepbench::plugin {
+namespace {
+
+// Knows candidates that begin with its name and a dash; refuses those that end in "-refused".
+class Library final : public Implementation {
+ public:
+  explicit Library(std::string name) : name_(std::move(name)) {}
+
+  LibraryFacts library() override { return {"1", "", ""}; }
+  void supports(const Problem&, const Options& options) override {
+    const std::string& id = options.candidate;
+    if (id.empty()) return;
+    if (id.rfind(name_ + "-", 0) != 0) unknown_candidate(name_, id);
+    if (id == name_ + "-refused") unsupported(name_ + " refuses");
+  }
+  uint64_t memory_needed(const Problem&, const Options&) override { return 0; }
+  std::vector<std::string> candidates(const Problem&, const Options&) override { return {}; }
+  std::unique_ptr<Kernel> prepare(const Problem&, const Options&) override { return nullptr; }
+
+ private:
+  std::string name_;
+};
+
+Implementation& first() {
+  static Library library("first");
+  return library;
+}
+Implementation& second() {
+  static Library library("second");
+  return library;
+}
+
+constexpr Route kRoutes[] = {{"gemm", "first", true, first}, {"gemm", "second", true, second}};
+
+// "ok", or the status and what is said.
+std::string chosen(const std::string& candidate, const std::string& library = "") {
+  const testing::NamedValues values("m=1 n=1 k=1");
+  const deepbench_problem raw = {"gemm", values.get()};
+  Options options;
+  options.candidate = candidate, options.library = library;
+  try {
+    const Choice choice("fake", kRoutes, Problem(raw), options);
+    return "ok";
+  } catch (const Error& error) {
+    return std::to_string(error.status()) + " " + error.what();
+  }
+}
+
+TEST_CASE("routes: a candidate that the first library knows and refuses is told as its refusal") {
+  CHECK(chosen("") == "ok");
+  CHECK(chosen("first-one") == "ok");
+  CHECK(chosen("first-refused") == "1 first refuses");
+  CHECK(chosen("first-refused", "first") == "1 first refuses");
+}
+
+TEST_CASE("routes: a candidate that no library knows is invalid") {
+  CHECK(chosen("third-one") == "2 first has no candidate 'third-one' for this problem");
+  CHECK(chosen("second-one") == "2 first has no candidate 'second-one' for this problem");
+  CHECK(chosen("second-one", "second") == "ok");
+  CHECK(chosen("first-one", "third").rfind("2 library=third", 0) == 0);
+}
+
+}  // namespace
+}  // namespace deepbench::plugin

@@ -1,0 +1,47 @@
+// Sums of few products in half may be subnormal, where rounding errs by more than a share of them:
+// every reference's bounds must allow for it.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <string>
+
+#include "deepbench/core/operation.hpp"
+#include "deepbench/fill.h"
+#include "deepbench/ops/precision.hpp"
+
+namespace deepbench {
+namespace {
+
+struct Rounded {
+  size_t wrong = 0;           // outside their bounds
+  size_t beyond_a_share = 0;  // by more than the largest share that normal numbers lose
+};
+
+void round_outputs(const std::string& text, uint64_t seed, Rounded& counts) {
+  const Problem problem = Problem::parse(text + " precision=half");
+  Conditions conditions;
+  conditions.beta = 0, conditions.seed = seed;
+  const Expectation expected = problem.operation().expect(problem, conditions);
+  for (size_t i = 0; i < expected.values.size(); ++i) {
+    const double value = expected.values[i];
+    const double error = std::abs(deepbench_from_half(deepbench_to_half(float(value))) - value);
+    counts.wrong += !(error <= expected.bounds[i]);
+    counts.beyond_a_share += error > 1.1 * kRoundoffHalf * std::abs(value);
+  }
+}
+
+TEST_CASE("outputs that are rounded to half's subnormals are within every reference's bounds") {
+  for (const char* text : {"gemm m=40 n=40 k=1", "sparse_gemm m=40 n=40 k=2 sparsity=0.5",
+                           "conv w=1 h=1 c=40 n=40 k=1 s=1 r=1 phase=bwd_data",
+                           "conv w=2 h=2 c=20 n=1 k=20 s=2 r=2 "
+                           "phase=bwd_filter"}) {
+    CAPTURE(text);
+    Rounded counts;
+    for (uint64_t seed = 0; seed < 30; ++seed) round_outputs(text, seed, counts);
+    CHECK(counts.wrong == 0);
+    CHECK(counts.beyond_a_share > 0);
+  }
+}
+
+}  // namespace
+}  // namespace deepbench
