@@ -3,11 +3,11 @@
 #include <string>
 #include <vector>
 
+#include "deepbench/backend/ranks.hpp"
 #include "deepbench/plugin.hpp"
 #include "device.hpp"
 #include "environment.hpp"
 #include "implementation.hpp"
-#include "ops/all_reduce/ranks.hpp"
 #include "topology.hpp"
 
 namespace deepbench::cpu {
@@ -66,7 +66,7 @@ class CpuBackend final : public plugin::RoutedBackend {
          library_environment(thread_count(options.threads), topology(), isa()))
       sink.text(name, value);
   }
-  void join(const deepbench_group& group) override { cpu::join(group); }
+  void join(const deepbench_group& group) override { plugin::join_ranks(group); }
 
  private:
   plugin::Choice choice(const plugin::Problem& problem,

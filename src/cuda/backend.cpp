@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "deepbench/backend/ranks.hpp"
 #include "deepbench/plugin.hpp"
 #include "device.hpp"
 #include "implementation.hpp"
@@ -22,6 +23,7 @@ constexpr plugin::Route kRoutes[] = {
     {"rnn", "reference", false, reference_rnn},
     {"memory", "runtime", true, runtime_memory},
     {"sparse_gemm", "cusparse", true, cusparse_sparse_gemm},
+    {"all_reduce", "nccl", true, nccl_all_reduce, true},
 };
 
 class CudaBackend final : public plugin::RoutedBackend {
@@ -49,6 +51,7 @@ class CudaBackend final : public plugin::RoutedBackend {
   void observe(int32_t device, plugin::Sink& sink) override { cuda::observe(device, sink); }
 
   double energy_joules(int32_t device) override { return cuda::energy_joules(device); }
+  void join(const deepbench_group& group) override { plugin::join_ranks(group); }
 
  private:
   plugin::Choice choice(const plugin::Problem& problem,

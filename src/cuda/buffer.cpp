@@ -24,27 +24,30 @@ uint64_t stride_of(uint64_t bytes) {
 }
 
 // What the pool keeps may be in pieces that are too small: with them gone there may be room.
-nvidia::cudaError_t take_from_pool(void** data, uint64_t bytes, const Stream& stream) {
-  const nvidia::cudaError_t status = cudart().cudaMallocAsync(data, bytes, stream.get());
+template <class Take>
+nvidia::cudaError_t take_or_trim(int device, Take take) {
+  const nvidia::cudaError_t status = take();
   if (status != nvidia::cudaErrorMemoryAllocation) return status;
   cudart().cudaGetLastError();  // not the next call's fault
-  stream.synchronize();
-  trim_pool(stream.device());
-  return cudart().cudaMallocAsync(data, bytes, stream.get());
+  Stream::of(device).synchronize();
+  trim_pool(device);
+  return take();
 }
 
 }  // namespace
 
-Buffer::Buffer(uint64_t bytes) : bytes_(bytes) {
+Buffer::Buffer(uint64_t bytes, Origin origin) : bytes_(bytes) {
   if (bytes == 0) return;
   int device = 0;
   CUDA_CHECK(cudart().cudaGetDevice(&device));
   void* data = nullptr;
-  if (device_facts(device).memory_pools) {
+  if (origin == Origin::kPool && device_facts(device).memory_pools) {
     stream_ = &Stream::of(device);
-    CUDA_CHECK(take_from_pool(&data, bytes, *stream_));
+    const auto take = [&] { return cudart().cudaMallocAsync(&data, bytes, stream_->get()); };
+    CUDA_CHECK_STATUS(cudaMallocAsync, take_or_trim(device, take));
   } else {
-    CUDA_CHECK(cudart().cudaMalloc(&data, bytes));
+    const auto take = [&] { return cudart().cudaMalloc(&data, bytes); };
+    CUDA_CHECK_STATUS(cudaMalloc, take_or_trim(device, take));
   }
   data_ = static_cast<std::byte*>(data);
 }
@@ -77,8 +80,11 @@ HostBuffer::~HostBuffer() {
     cudart().cudaFreeHost(data_);
 }
 
-Copies::Copies(uint64_t bytes, uint64_t copies)
-    : bytes_(bytes), count_(copies), stride_(stride_of(bytes)), buffer_(needed(bytes, copies)) {}
+Copies::Copies(uint64_t bytes, uint64_t copies, Origin origin)
+    : bytes_(bytes),
+      count_(copies),
+      stride_(stride_of(bytes)),
+      buffer_(needed(bytes, copies), origin) {}
 
 uint64_t Copies::needed(uint64_t bytes, uint64_t copies) {
   if (bytes > kAll / 2 || copies == 0) return bytes;

@@ -14,13 +14,16 @@ class Stream;
 using plugin::saturating_add;
 using plugin::saturating_multiply;
 
-// Memory of the current device, aligned to 256 bytes at least; not initialised. It comes from the
-// device's pool where there is one, in the order of the device's stream: taking and giving back
-// then cost microseconds and do not wait.
+// Where memory comes from: the device's pool where there is one, in the order of the device's
+// stream, so that taking and giving back cost microseconds and do not wait; or an allocation of its
+// own, which other processes and devices can be given access to.
+enum class Origin { kPool, kOwn };
+
+// Memory of the current device, aligned to 256 bytes at least; not initialised.
 class Buffer {
  public:
   Buffer() = default;
-  explicit Buffer(uint64_t bytes);
+  explicit Buffer(uint64_t bytes, Origin origin = Origin::kPool);
   ~Buffer();
   Buffer(Buffer&& other) noexcept { swap(other); }
   Buffer& operator=(Buffer&& other) noexcept {
@@ -73,7 +76,7 @@ class HostBuffer {
 class Copies {
  public:
   Copies() = default;
-  Copies(uint64_t bytes, uint64_t copies);
+  Copies(uint64_t bytes, uint64_t copies, Origin origin = Origin::kPool);
 
   std::byte* at(uint64_t copy) const { return buffer_.data() + copy * stride_; }
   uint64_t bytes() const { return bytes_; }

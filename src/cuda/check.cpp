@@ -90,6 +90,17 @@ Text text_of(cusparseStatus_t status) {
   return text;
 }
 
+// NCCL's own last words, of any communicator, say what it was about.
+Text text_of(ncclResult_t status) {
+  Text text = {"nccl", or_number(nullptr, status), ""};
+  if (!report<Nccl>().usable()) return text;
+  text.name = or_number(nccl().ncclGetErrorString(status), status);
+  if (nccl().ncclGetLastError) text.text = or_nothing(nccl().ncclGetLastError(nullptr));
+  while (!text.text.empty() && text.text.back() == '\n') text.text.pop_back();
+  text.text = text.text.substr(0, text.text.find('\n'));
+  return text;
+}
+
 // Libraries have a run time of their own inside, whose last error ours does not know: only a call
 // that reaches the device tells whether the context still lives.
 cudaError_t sticky_error() {
@@ -149,6 +160,11 @@ deepbench_status meaning(cusparseStatus_t status) {
     default:
       return DEEPBENCH_FAILED;
   }
+}
+
+// Another rank's failure leaves the communicator dead, and with it whatever ran on it.
+deepbench_status meaning(ncclResult_t status) {
+  return status == ncclRemoteError ? DEEPBENCH_DEVICE_LOST : DEEPBENCH_FAILED;
 }
 
 deepbench_status meaning(nvmlReturn_t status) {
@@ -226,6 +242,10 @@ void check(cudnnStatus_t status, const Place& place) {
 
 void check(cusparseStatus_t status, const Place& place) {
   if (status != CUSPARSE_STATUS_SUCCESS) fail_of_library(meaning(status), text_of(status), place);
+}
+
+void check(ncclResult_t status, const Place& place) {
+  if (status != ncclSuccess) fail_of_library(meaning(status), text_of(status), place);
 }
 
 void check(nvmlReturn_t status, const Place& place) {

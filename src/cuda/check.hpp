@@ -24,6 +24,7 @@ void check(nvidia::cublasStatus_t status, const Place& place);
 void check(nvidia::cudnnStatus_t status, const Place& place);
 void check(nvidia::cusparseStatus_t status, const Place& place);
 void check(nvidia::nvmlReturn_t status, const Place& place);
+void check(nvidia::ncclResult_t status, const Place& place);
 
 // Whether the error is one that ends the process' use of the device.
 bool is_sticky(nvidia::cudaError_t status);

@@ -25,5 +25,6 @@ Implementation& cudnn_rnn();
 Implementation& reference_rnn();
 Implementation& runtime_memory();
 Implementation& cusparse_sparse_gemm();
+Implementation& nccl_all_reduce();
 
 }  // namespace deepbench::cuda

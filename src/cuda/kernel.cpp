@@ -8,8 +8,10 @@ namespace deepbench::cuda {
 DeviceKernel::DeviceKernel(Stream& stream, const plugin::CopyPlan& plan)
     : stream_(stream),
       plan_(plan),
-      timer_(std::make_unique<CallTimer>(stream, plan,
-                                         [this](uint64_t copy) { this->enqueue(copy); })) {}
+      timer_(std::make_unique<CallTimer>(
+          stream, plan,
+          Calls{[this](uint64_t copy) { this->enqueue(copy); }, [this] { this->meet(); },
+                [this] { this->part(); }, [this] { this->wait(); }})) {}
 
 DeviceKernel::~DeviceKernel() = default;
 
@@ -17,6 +19,8 @@ void DeviceKernel::time_batch(const deepbench_request& request, deepbench_batch&
   stream_.enter();
   timer_->time(request, batch);
 }
+
+void DeviceKernel::wait() { stream_.synchronize(); }
 
 uint64_t DeviceKernel::last_copy() const { return timer_->last_copy(); }
 

@@ -25,6 +25,12 @@ class DeviceKernel : public plugin::Kernel {
   // within a capture too: nothing here may allocate or synchronise.
   virtual void enqueue(uint64_t copy) = 0;
 
+  // Where other devices take part; within a capture too, all but wait(). meet(): what is given to
+  // the stream afterwards begins when all are here; part(): when all are done with what was before.
+  virtual void meet() {}
+  virtual void part() {}
+  virtual void wait();  // for all that was given to the stream
+
   nvidia::cudaStream_t stream() const { return stream_.get(); }
   const Stream& where() const { return stream_; }
   const plugin::CopyPlan& plan() const { return plan_; }

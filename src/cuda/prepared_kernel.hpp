@@ -28,6 +28,11 @@ class LibraryCall {
   // within a capture too: nothing here may allocate or synchronise.
   virtual void enqueue(uint64_t copy) = 0;
 
+  // Of a call in which other devices take part: as DeviceKernel's.
+  virtual void meet() {}
+  virtual void part() {}
+  virtual void wait(const Stream& stream) { stream.synchronize(); }
+
   virtual KeptPass kept_pass() const { return {}; }
 
   // Of a reference: starts from the other call's kept states, if they are those of a forward pass.
@@ -70,6 +75,9 @@ class PreparedKernel final : public DeviceKernel {
 
  protected:
   void enqueue(uint64_t copy) override { call_->enqueue(copy); }
+  void meet() override { call_->meet(); }
+  void part() override { call_->part(); }
+  void wait() override { call_->wait(where()); }
 
  private:
   std::unique_ptr<Operands> operands_;

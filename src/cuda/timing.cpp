@@ -51,10 +51,10 @@ std::unique_ptr<ClockStamps> stamps_where_possible(const Stream& stream) {
 
 }  // namespace
 
-CallTimer::CallTimer(Stream& stream, const plugin::CopyPlan& plan, Enqueue enqueue)
+CallTimer::CallTimer(Stream& stream, const plugin::CopyPlan& plan, Calls calls)
     : stream_(stream),
       plan_(plan),
-      enqueue_(std::move(enqueue)),
+      calls_(std::move(calls)),
       rotation_(plan.copies),
       flushed_(plan.flush_bytes),
       stamps_(stamps_where_possible(stream)) {}
@@ -96,7 +96,7 @@ double CallTimer::time_span(Span span, bool capture) {
   else
     enqueue_span(span, /*capturing=*/false);
   flags_ |= recent_throttle_flags(stream_.device());
-  stream_.synchronize();
+  wait();
   return end_.elapsed_ns(begin_);
 }
 
@@ -105,13 +105,15 @@ double CallTimer::time_marked() {
   const Span span{rotation_.ahead(1), 1};
   if (plan_.flush_bytes)
     CUDA_CHECK(cudart().cudaMemsetAsync(flushed_.data(), 0, flushed_.bytes(), stream_.get()));
-  stream_.synchronize();
+  calls_.meet();
+  wait();
   {
     const ProfilerRegion region;
     begin_.record(stream_.get());
     enqueue_calls(span);
+    calls_.part();
     end_.record(stream_.get());
-    stream_.synchronize();
+    wait();
   }
   return end_.elapsed_ns(begin_);
 }
@@ -134,18 +136,28 @@ void CallTimer::enqueue_span(Span span, bool capturing) {
   if (plan_.flush_bytes)
     CUDA_CHECK(cudart().cudaMemsetAsync(flushed_.data(), 0, flushed_.bytes(), stream));
   if (stamps_) stamps_->begin(stream);
+  calls_.meet();
   begin_.record(stream, capturing);
   enqueue_calls(span);
+  calls_.part();
   end_.record(stream, capturing);
   if (stamps_) stamps_->end(stream);
 }
 
 void CallTimer::enqueue_calls(Span span) {
-  for (uint64_t call = 0; call < span.second; ++call) enqueue_((span.first + call) % plan_.copies);
+  for (uint64_t call = 0; call < span.second; ++call)
+    calls_.enqueue((span.first + call) % plan_.copies);
+}
+
+void CallTimer::wait() const {
+  if (calls_.wait)
+    calls_.wait();
+  else
+    stream_.synchronize();
 }
 
 double time_calls(Stream& stream, const Enqueue& enqueue, const plugin::CopyPlan& plan) {
-  CallTimer timer(stream, plan, enqueue);
+  CallTimer timer(stream, plan, {enqueue});
   const auto time = [&timer](uint64_t count) {
     const deepbench_request request = {sizeof request, count, DEEPBENCH_LAUNCH_BEST, 0};
     deepbench_batch batch = {};

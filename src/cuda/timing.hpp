@@ -21,9 +21,17 @@ namespace deepbench::cuda {
 // Gives one call of this copy to the stream.
 using Enqueue = std::function<void(uint64_t copy)>;
 
+// What is timed, and what goes with it where other devices take part. All but wait() is captured.
+struct Calls {
+  Enqueue enqueue;
+  std::function<void()> meet = [] {};  // before the first event: on, once all are here
+  std::function<void()> part = [] {};  // before the last event: on, once all are done
+  std::function<void()> wait = {};     // for all that was given to the stream; {}: synchronises
+};
+
 class CallTimer {
  public:
-  CallTimer(Stream& stream, const plugin::CopyPlan& plan, Enqueue enqueue);
+  CallTimer(Stream& stream, const plugin::CopyPlan& plan, Calls calls);
   ~CallTimer();
 
   void time(const deepbench_request& request, deepbench_batch& batch);
@@ -37,10 +45,11 @@ class CallTimer {
   const Graph* graph_of(Span span);  // nullptr where capture fails
   void enqueue_span(Span span, bool capturing);
   void enqueue_calls(Span span);
+  void wait() const;
 
   Stream& stream_;
   plugin::CopyPlan plan_;
-  Enqueue enqueue_;
+  Calls calls_;
   plugin::Rotation rotation_;
   Buffer flushed_;
   Event begin_, end_;

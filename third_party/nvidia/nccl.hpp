@@ -1,4 +1,4 @@
-// What we call of NCCL, libnccl.so.2: versions and the id that ranks meet by.
+// What we call of NCCL, libnccl.so.2: communicators, by an id that ranks exchange, and sums.
 #pragma once
 
 #include "cudart.hpp"
@@ -18,19 +18,27 @@ enum ncclResult_t : int {
   ncclInProgress = 7,
 };
 
+enum ncclDataType_t : int { ncclFloat16 = 6, ncclFloat32 = 7, ncclBfloat16 = 9 };
+enum ncclRedOp_t : int { ncclSum = 0 };
+
 struct ncclUniqueId {
   char internal[128];
 };
 
-#define DEEPBENCH_NVIDIA_NCCL_REQUIRED(X)                              \
-  X(ncclResult_t, ncclGetVersion, (int* version))                      \
-  X(ncclResult_t, ncclGetUniqueId, (ncclUniqueId * id))                \
-  X(const char*, ncclGetErrorString, (ncclResult_t result))            \
-  X(ncclResult_t, ncclCommInitRank,                                    \
-    (ncclComm_t * communicator, int ranks, ncclUniqueId id, int rank)) \
-  X(ncclResult_t, ncclCommDestroy, (ncclComm_t communicator))          \
-  X(ncclResult_t, ncclCommAbort, (ncclComm_t communicator))            \
-  X(ncclResult_t, ncclCommGetAsyncError, (ncclComm_t communicator, ncclResult_t * e))
+#define DEEPBENCH_NVIDIA_NCCL_REQUIRED(X)                                                  \
+  X(ncclResult_t, ncclGetVersion, (int* version))                                          \
+  X(ncclResult_t, ncclGetUniqueId, (ncclUniqueId * id))                                    \
+  X(const char*, ncclGetErrorString, (ncclResult_t result))                                \
+  X(ncclResult_t, ncclCommInitRank,                                                        \
+    (ncclComm_t * communicator, int ranks, ncclUniqueId id, int rank))                     \
+  X(ncclResult_t, ncclCommDestroy, (ncclComm_t communicator))                              \
+  X(ncclResult_t, ncclCommAbort, (ncclComm_t communicator))                                \
+  X(ncclResult_t, ncclCommGetAsyncError, (ncclComm_t communicator, ncclResult_t * e))      \
+  X(ncclResult_t, ncclAllReduce,                                                           \
+    (const void* from, void* to, size_t count, ncclDataType_t type, ncclRedOp_t operation, \
+     ncclComm_t communicator, cudaStream_t stream))                                        \
+  X(ncclResult_t, ncclGroupStart, ())                                                      \
+  X(ncclResult_t, ncclGroupEnd, ())
 
 #define DEEPBENCH_NVIDIA_NCCL_OPTIONAL(X) \
   X(const char*, ncclGetLastError, (ncclComm_t communicator))

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "deepbench/backend/ranks.hpp"
 #include "harness.hpp"
-#include "ops/all_reduce/ranks.hpp"
 #include "topology.hpp"
 
 namespace deepbench::cpu_test {
@@ -61,7 +61,7 @@ TEST_CASE("a group of an older core has no places on machines") {
   deepbench_group group{};
   group.struct_size = offsetof(deepbench_group, local_rank);
   group.rank = 1, group.size = 3;
-  const cpu::Ranks ranks(group);
+  const plugin::Ranks ranks(group);
   CHECK(ranks.local_rank() == 1);
   CHECK(ranks.local_size() == 3);
   CHECK(ranks.address() == "127.0.0.1");

@@ -25,10 +25,10 @@ class Counter {
       : stream_(Stream::of(0)),
         words_(256, plan.copies),
         count_(function_of("count", kCount, "count", stream_)),
-        timer_(stream_, plan, [this, refuses_capture](uint64_t copy) {
-          if (refuses_capture) stream_.synchronize();
-          count_.launch({}, stream_.get(), static_cast<void*>(words_.at(copy)));
-        }) {
+        timer_(stream_, plan, {[this, refuses_capture](uint64_t copy) {
+                 if (refuses_capture) stream_.synchronize();
+                 count_.launch({}, stream_.get(), static_cast<void*>(words_.at(copy)));
+               }}) {
     for (uint64_t copy = 0; copy < plan.copies; ++copy)
       CUDA_CHECK(cudart().cudaMemsetAsync(words_.at(copy), 0, 256, stream_.get()));
   }

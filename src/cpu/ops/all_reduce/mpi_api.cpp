@@ -99,7 +99,7 @@ class MpiOf final : public Mpi {
  public:
   using Handle = typename Kind::Handle;
 
-  explicit MpiOf(const Ranks& ranks) {
+  explicit MpiOf(const plugin::Ranks& ranks) {
     bind(init_, "MPI_Init_thread");
     bind(initialized_, "MPI_Initialized");
     bind(finalize_, "MPI_Finalize");
@@ -152,7 +152,7 @@ class MpiOf final : public Mpi {
     return function;
   }
 
-  void check_ranks(const Ranks& ranks) const {
+  void check_ranks(const plugin::Ranks& ranks) const {
     int rank = 0, size = 0;
     rank_(Kind::comm_world(), &rank);
     size_(Kind::comm_world(), &size);
@@ -175,7 +175,7 @@ class MpiOf final : public Mpi {
   Handle add_half_{}, add_bfloat16_{};
 };
 
-std::unique_ptr<Mpi> started(const Ranks& ranks) {
+std::unique_ptr<Mpi> started(const plugin::Ranks& ranks) {
   if (is_open_mpi()) return std::make_unique<MpiOf<OpenMpi>>(ranks);
   return std::make_unique<MpiOf<Mpich>>(ranks);
 }
@@ -192,7 +192,7 @@ LibraryFacts mpi_facts() {
   return {version_text(), library.path(), ""};
 }
 
-Mpi& mpi(const Ranks& ranks) {
+Mpi& mpi(const plugin::Ranks& ranks) {
   static const std::unique_ptr<Mpi> one = started(ranks);
   return *one;
 }

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <string>
 
+#include "deepbench/backend/ranks.hpp"
 #include "deepbench/fill.h"
 #include "implementation.hpp"
-#include "ops/all_reduce/ranks.hpp"
 
 namespace deepbench::cpu {
 
@@ -27,7 +27,7 @@ LibraryFacts mpi_facts();
 
 // Starts MPI at the first call, for which all ranks come at the same time. Throws plugin::Error
 // where it and `ranks` do not agree on who this process is.
-Mpi& mpi(const Ranks& ranks);
+Mpi& mpi(const plugin::Ranks& ranks);
 
 // Whether mpirun has started this process: without it MPI knows of no other ranks.
 bool is_started_by_mpi();

@@ -14,7 +14,7 @@ constexpr const char* kAllreduce = "MPI_Allreduce";
 class MpiCall final : public LibraryCall {
  public:
   explicit MpiCall(const AllReduceOperands& operands)
-      : operands_(operands), mpi_(mpi(ranks())), version_(mpi_facts().version) {}
+      : operands_(operands), mpi_(mpi(plugin::ranks())), version_(mpi_facts().version) {}
 
   int run(uint64_t copy) override {
     return mpi_.all_reduce(operands_.sum().precision.c, operands_.mine(copy),

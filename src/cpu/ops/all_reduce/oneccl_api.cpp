@@ -78,7 +78,7 @@ void set_if_unset(const char* name, const std::string& value) { setenv(name, val
 
 // Ranks that mpirun has not started find one another by what we exchange, over libfabric, which
 // looks for its parts where its own packages lie.
-void prepare_environment(const Ranks& ranks) {
+void prepare_environment(const plugin::Ranks& ranks) {
   const std::string folder = oneccl_library().folder();
   set_if_unset("CCL_ATL_TRANSPORT", "ofi");
   set_if_unset("CCL_PROCESS_LAUNCHER", "none");
@@ -92,7 +92,7 @@ void prepare_environment(const Ranks& ranks) {
 
 class Communicator final : public OneCcl {
  public:
-  explicit Communicator(const Ranks& ranks) : communicator_(create(ranks)) {}
+  explicit Communicator(const plugin::Ranks& ranks) : communicator_(create(ranks)) {}
 
   void all_reduce(deepbench_type type, const void* mine, void* result, uint64_t count) override {
     const int data_type = type == DEEPBENCH_F32   ? kFloat32
@@ -105,7 +105,7 @@ class Communicator final : public OneCcl {
   }
 
  private:
-  static Object create(const Ranks& ranks) {
+  static Object create(const plugin::Ranks& ranks) {
     prepare_environment(ranks);
     named<void (*)(const void*)>(kInit)(named<const void*>(kInitAttributes));
     const auto* const store_attributes = named<const void*>(kStoreAttributes);
@@ -148,7 +148,7 @@ LibraryFacts oneccl_facts() {
   }
 }
 
-OneCcl& oneccl(const Ranks& ranks) {
+OneCcl& oneccl(const plugin::Ranks& ranks) {
   static auto* one = new Communicator(ranks);
   return *one;
 }

@@ -4,9 +4,9 @@
 
 #include <cstdint>
 
+#include "deepbench/backend/ranks.hpp"
 #include "deepbench/fill.h"
 #include "implementation.hpp"
-#include "ops/all_reduce/ranks.hpp"
 
 namespace deepbench::cpu {
 
@@ -23,6 +23,6 @@ LibraryFacts oneccl_facts();
 
 // Made at the first call, for which all ranks come at the same time; never destroyed. Sets what the
 // user has not of the variables that oneCCL and its fabric read.
-OneCcl& oneccl(const Ranks& ranks);
+OneCcl& oneccl(const plugin::Ranks& ranks);
 
 }  // namespace deepbench::cpu

@@ -14,7 +14,7 @@ constexpr const char* kCclAllreduce = "ccl::allreduce";
 class OneCclCall final : public LibraryCall {
  public:
   explicit OneCclCall(const AllReduceOperands& operands)
-      : operands_(operands), oneccl_(oneccl(ranks())) {}
+      : operands_(operands), oneccl_(oneccl(plugin::ranks())) {}
 
   int run(uint64_t copy) override {
     oneccl_.all_reduce(operands_.sum().precision.c, operands_.mine(copy), operands_.result(copy),

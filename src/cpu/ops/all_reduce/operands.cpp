@@ -2,7 +2,6 @@
 #include "ops/all_reduce/operands.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "deepbench/plugin.hpp"
 #include "projection.hpp"
@@ -29,12 +28,6 @@ void store(deepbench_type type, std::byte* out, uint64_t index, float value) {
 
 }  // namespace
 
-int64_t sums_in_range(deepbench_type type, int ranks) {
-  const double first = type == DEEPBENCH_F32 ? 24 : type == DEEPBENCH_F16 ? 11 : 8;  // bits
-  const double most = type == DEEPBENCH_F16 ? 15 : 127;
-  return 1 + static_cast<int64_t>((most - first) / std::log2(std::max(2, ranks)));
-}
-
 uint64_t AllReduceOperands::touched_bytes(const AllReduce& sum) {
   return saturating_multiply(payload(sum), sum.in_place ? 1 : 2);
 }
@@ -44,8 +37,8 @@ uint64_t AllReduceOperands::needed_bytes(const AllReduce& sum, const CopyPlan& p
   return saturating_add(saturating_add(one, sum.in_place ? payload(sum) : one), plan.flush_bytes);
 }
 
-AllReduceOperands::AllReduceOperands(const AllReduce& sum, const Ranks& ranks, const CopyPlan& plan,
-                                     Inputs inputs, uint64_t seed)
+AllReduceOperands::AllReduceOperands(const AllReduce& sum, const plugin::Ranks& ranks,
+                                     const CopyPlan& plan, Inputs inputs, uint64_t seed)
     : sum_(sum), rank_(ranks.rank()), ranks_(ranks.size()), mine_(payload(sum), plan.copies) {
   fill(mine_.at(0), inputs, seed);
   mine_.replicate();

@@ -4,17 +4,17 @@
 #include <cstdint>
 
 #include "copies.hpp"
+#include "deepbench/backend/ranks.hpp"
 #include "deepbench/ops/all_reduce/all_reduce.hpp"
 #include "kernel.hpp"
 #include "operand.hpp"
-#include "ops/all_reduce/ranks.hpp"
 
 namespace deepbench::cpu {
 
 class AllReduceOperands final : public Operands {
  public:
-  AllReduceOperands(const AllReduce& sum, const Ranks& ranks, const CopyPlan& plan, Inputs inputs,
-                    uint64_t seed);
+  AllReduceOperands(const AllReduce& sum, const plugin::Ranks& ranks, const CopyPlan& plan,
+                    Inputs inputs, uint64_t seed);
 
   static uint64_t touched_bytes(const AllReduce& sum);
   // By prepare, on this rank.
@@ -43,8 +43,5 @@ class AllReduceOperands final : public Operands {
   Copies mine_, result_;
   Buffer first_;  // in place: what mine_ held at first
 };
-
-// How many sums can follow one another in place before a value could leave its type's range.
-int64_t sums_in_range(deepbench_type type, int ranks);
 
 }  // namespace deepbench::cpu

@@ -20,10 +20,10 @@ constexpr const char* kSockets = "sockets";
 // Made once each: rings outlive kernels. All ranks ask for the same at the same time.
 Neighbours& ring_by(const std::string& way) {
   if (way == kShared) {
-    static const std::unique_ptr<Neighbours> ring = connect_shared(ranks());
+    static const std::unique_ptr<Neighbours> ring = connect_shared(plugin::ranks());
     return *ring;
   }
-  static const std::unique_ptr<Neighbours> ring = connect_sockets(ranks());
+  static const std::unique_ptr<Neighbours> ring = connect_sockets(plugin::ranks());
   return *ring;
 }
 
@@ -48,7 +48,7 @@ class RingCall final : public LibraryCall {
   }
 
  private:
-  static Place place() { return {ranks().rank(), ranks().size()}; }
+  static Place place() { return {plugin::ranks().rank(), plugin::ranks().size()}; }
 
   const AllReduceOperands& operands_;
   Neighbours& neighbours_;
@@ -62,7 +62,7 @@ class Ring final : public Summation {
 
  protected:
   std::vector<std::string> ways(const AllReduce&) override {
-    if (ranks().local_size() < ranks().size()) return {kSockets};
+    if (plugin::ranks().local_size() < plugin::ranks().size()) return {kSockets};
     return {kShared, kSockets};
   }
   std::unique_ptr<LibraryCall> call(const AllReduceOperands& operands,

@@ -158,7 +158,7 @@ void SharedNeighbours::pass(const std::byte* out, uint64_t out_bytes, uint64_t i
   }
 }
 
-std::unique_ptr<Neighbours> connect_shared(const Ranks& ranks) {
+std::unique_ptr<Neighbours> connect_shared(const plugin::Ranks& ranks) {
   Ends ends = connect_neighbours(ranks);
   // A name that nobody else has: the key by which the reader knew its left neighbour.
   const auto name = [&](int reader) {

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "ops/all_reduce/ranks.hpp"
+#include "deepbench/backend/ranks.hpp"
 #include "ops/all_reduce/ring.hpp"
 #include "ops/all_reduce/sockets.hpp"
 
@@ -56,6 +56,6 @@ class SharedNeighbours final : public Neighbours {
 };
 
 // Connects this rank with its neighbours on this machine; all ranks at the same time.
-std::unique_ptr<Neighbours> connect_shared(const Ranks& ranks);
+std::unique_ptr<Neighbours> connect_shared(const plugin::Ranks& ranks);
 
 }  // namespace deepbench::cpu

@@ -172,7 +172,7 @@ void SocketNeighbours::pass(const std::byte* out, uint64_t out_bytes, uint64_t i
   }
 }
 
-Ends connect_neighbours(const Ranks& ranks) {
+Ends connect_neighbours(const plugin::Ranks& ranks) {
   Door mine{};
   ranks.address().copy(mine.address, sizeof mine.address - 1);
   std::random_device random;
@@ -186,7 +186,7 @@ Ends connect_neighbours(const Ranks& ranks) {
   return ends;
 }
 
-std::unique_ptr<Neighbours> connect_sockets(const Ranks& ranks) {
+std::unique_ptr<Neighbours> connect_sockets(const plugin::Ranks& ranks) {
   Ends ends = connect_neighbours(ranks);
   return std::make_unique<SocketNeighbours>(std::move(ends.right), std::move(ends.left), kSilenceS);
 }

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "ops/all_reduce/ranks.hpp"
+#include "deepbench/backend/ranks.hpp"
 #include "ops/all_reduce/ring.hpp"
 
 namespace deepbench::cpu {
@@ -47,9 +47,9 @@ struct Ends {
   Connection right, left;
   std::vector<uint64_t> keys;
 };
-Ends connect_neighbours(const Ranks& ranks);
+Ends connect_neighbours(const plugin::Ranks& ranks);
 
 // Connects this rank with its neighbours; all ranks at the same time.
-std::unique_ptr<Neighbours> connect_sockets(const Ranks& ranks);
+std::unique_ptr<Neighbours> connect_sockets(const plugin::Ranks& ranks);
 
 }  // namespace deepbench::cpu

@@ -2,8 +2,8 @@
 #include "ops/all_reduce/summation.hpp"
 
 #include "binding.hpp"
+#include "deepbench/backend/ranks.hpp"
 #include "operand_store.hpp"
-#include "ops/all_reduce/ranks.hpp"
 #include "topology.hpp"
 
 namespace deepbench::cpu {
@@ -16,17 +16,15 @@ CopyPlan plan_of(const AllReduce& sum, const plugin::Options& options) {
 // The ranks of a machine take it at the same time.
 uint64_t memory_of_all(const AllReduce& sum, const CopyPlan& copies) {
   return saturating_multiply(AllReduceOperands::needed_bytes(sum, copies),
-                             uint64_t(ranks().local_size()));
+                             uint64_t(plugin::ranks().local_size()));
 }
 
 }  // namespace
 
 void Summation::supports(const plugin::Problem& problem, const plugin::Options& options) {
   const AllReduce sum = all_reduce_problem(problem);
-  const std::string_view precision = sum.precision.name;
-  if (precision != "float" && precision != "half" && precision != "bfloat16")
-    plugin::unsupported("sums over ranks are of float, half or bfloat16");
-  require_ranks();
+  plugin::require_summable(sum.precision.name);
+  plugin::require_ranks("--ranks 2");
   require(sum);
   plugin::require_candidate(name_, ways(sum), options.candidate);
 }
@@ -47,7 +45,7 @@ std::unique_ptr<plugin::Kernel> Summation::prepare(const plugin::Problem& proble
   const AllReduce sum = all_reduce_problem(problem);
   const CopyPlan copies = plan_of(sum, options);
   require_memory_for_operands(memory_of_all(sum, copies));
-  auto operands = std::make_unique<AllReduceOperands>(sum, ranks(), copies,
+  auto operands = std::make_unique<AllReduceOperands>(sum, plugin::ranks(), copies,
                                                       inputs_named(options.inputs), options.seed);
   const std::string way = options.candidate.empty() ? ways(sum).front() : options.candidate;
   auto made = call(*operands, way);
@@ -55,7 +53,8 @@ std::unique_ptr<plugin::Kernel> Summation::prepare(const plugin::Problem& proble
 }
 
 void bind_rank() {
-  bind_this_thread(topology().places(ranks().local_size())[size_t(ranks().local_rank())]);
+  bind_this_thread(
+      topology().places(plugin::ranks().local_size())[size_t(plugin::ranks().local_rank())]);
 }
 
 }  // namespace deepbench::cpu

@@ -1,0 +1,93 @@
+// The ranks that this process is one of, as join() has left them, and what every library that sums
+// over them asks before it begins. Header-only, for backends.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "deepbench/plugin.hpp"
+
+namespace deepbench::plugin {
+
+class Ranks {
+ public:
+  Ranks() = default;  // this process alone
+  // Keeps the group, which stays valid.
+  explicit Ranks(const deepbench_group& group)
+      : group_(&group),
+        rank_(group.rank),
+        size_(group.size),
+        local_rank_(group.rank),
+        local_size_(group.size) {
+    constexpr size_t kSince13 = offsetof(deepbench_group, address) + sizeof group.address;
+    if (group.struct_size < kSince13) return;
+    local_rank_ = group.local_rank;
+    local_size_ = group.local_size;
+    if (group.address) address_ = group.address;
+  }
+
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+  int local_rank() const { return local_rank_; }
+  int local_size() const { return local_size_; }
+  const std::string& address() const { return address_; }
+  int right() const { return (rank_ + 1) % size_; }
+  int left() const { return (rank_ + size_ - 1) % size_; }
+
+  // Every rank's `mine`, in order of rank. For prepare, by all ranks alike.
+  template <class Plain>
+  std::vector<Plain> exchange(const Plain& mine) const {
+    static_assert(std::is_trivially_copyable_v<Plain>);
+    std::vector<Plain> all(static_cast<size_t>(size_));
+    exchange_bytes(&mine, sizeof mine, all.data());
+    return all;
+  }
+
+ private:
+  void exchange_bytes(const void* mine, size_t bytes, void* all) const {
+    if (!group_) {
+      std::memcpy(all, mine, bytes);
+      return;
+    }
+    const deepbench_status status = group_->exchange(group_->context, mine, bytes, all);
+    if (status != DEEPBENCH_OK) throw Error(status, "the ranks could not exchange what they need");
+  }
+
+  const deepbench_group* group_ = nullptr;
+  int rank_ = 0, size_ = 1, local_rank_ = 0, local_size_ = 1;
+  std::string address_ = "127.0.0.1";
+};
+
+namespace internal {
+
+inline Ranks& joined_ranks() {
+  static Ranks all;
+  return all;
+}
+
+}  // namespace internal
+
+// This process'.
+inline const Ranks& ranks() { return internal::joined_ranks(); }
+inline void join_ranks(const deepbench_group& group) { internal::joined_ranks() = Ranks(group); }
+
+// Throws unsupported where this process is alone, with what to do about it: `cure` is what starts
+// ranks on this machine.
+inline void require_ranks(const std::string& cure) {
+  if (ranks().size() < 2)
+    unsupported("a sum over ranks needs at least two: " + cure +
+                " starts them on this machine; mpirun, srun or torchrun start them on several "
+                "(docs/operations/all_reduce.md)");
+}
+
+// Throws unsupported for a precision in which no library sums over ranks.
+inline void require_summable(std::string_view precision) {
+  if (precision != "float" && precision != "half" && precision != "bfloat16")
+    unsupported("sums over ranks are of float, half or bfloat16");
+}
+
+}  // namespace deepbench::plugin

@@ -1,0 +1,120 @@
+// Making communicators, summing, and waiting with an eye on the other ranks.
+#include "ops/all_reduce/communicator.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "check.hpp"
+#include "deepbench/plugin.hpp"
+
+namespace deepbench::cuda {
+namespace {
+
+// Looking at the stream takes a microsecond or so.
+constexpr uint64_t kLooksBetweenErrors = 256;
+constexpr uint64_t kLooksAwake = 20000;  // then with pauses: the call is long
+constexpr useconds_t kPauseUs = 20;
+
+// What the ranks tell one another before a communicator is made.
+struct Introduction {
+  int32_t has_one = 0;  // of a problem before
+  int32_t version = 0;
+  nvidia::ncclUniqueId id = {};  // rank 0's counts
+};
+
+int version_of_nccl() {
+  int version = 0;
+  CUDA_CHECK(nccl().ncclGetVersion(&version));
+  return version;
+}
+
+void require_one_version(const std::vector<Introduction>& all) {
+  for (size_t rank = 1; rank < all.size(); ++rank)
+    if (all[rank].version != all[0].version)
+      plugin::unsupported("rank " + std::to_string(rank) + " has NCCL " +
+                          std::to_string(all[rank].version) + ", rank 0 has " +
+                          std::to_string(all[0].version) + ": all need the same");
+}
+
+}  // namespace
+
+nvidia::ncclDataType_t nccl_type(deepbench_type type) {
+  if (type == DEEPBENCH_F16) return nvidia::ncclFloat16;
+  return type == DEEPBENCH_BF16 ? nvidia::ncclBfloat16 : nvidia::ncclFloat32;
+}
+
+std::optional<nvidia::ncclUniqueId> agreed_id(const plugin::Ranks& ranks, bool has_one) {
+  Introduction own;
+  own.has_one = has_one;
+  own.version = version_of_nccl();
+  if (ranks.rank() == 0 && !has_one) CUDA_CHECK(nccl().ncclGetUniqueId(&own.id));
+  const std::vector<Introduction> all = ranks.exchange(own);
+  require_one_version(all);
+  const auto has = [](const Introduction& one) { return one.has_one != 0; };
+  if (std::all_of(all.begin(), all.end(), has)) return std::nullopt;
+  if (std::any_of(all.begin(), all.end(), has))
+    throw plugin::Error(DEEPBENCH_DEVICE_LOST, "some ranks have lost their NCCL communicator");
+  return all[0].id;
+}
+
+Communicator& Communicator::of(const plugin::Ranks& ranks, Stream& stream) {
+  static auto* const made = new std::map<int, std::unique_ptr<Communicator>>();
+  std::unique_ptr<Communicator>& mine = (*made)[stream.device()];
+  const std::optional<nvidia::ncclUniqueId> id = agreed_id(ranks, mine != nullptr);
+  if (!id) return *mine;
+  std::unique_ptr<Communicator> one(new Communicator(stream));
+  stream.enter();
+  CUDA_CHECK(nccl().ncclCommInitRank(&one->handle_, ranks.size(), *id, ranks.rank()));
+  mine = std::move(one);
+  return *mine;
+}
+
+void Communicator::all_reduce(deepbench_type type, const void* from, void* to,
+                              uint64_t count) const {
+  CUDA_CHECK(nccl().ncclAllReduce(from, to, count, nccl_type(type), nvidia::ncclSum, handle_,
+                                  stream_.get()));
+}
+
+void Communicator::wait() {
+  const nvidia::Cudart& cuda = cudart();
+  for (uint64_t looks = 0;; ++looks) {
+    const nvidia::cudaError_t status = cuda.cudaStreamQuery(stream_.get());
+    if (status == nvidia::cudaSuccess) return;
+    if (status != nvidia::cudaErrorNotReady) CUDA_CHECK_STATUS(cudaStreamQuery, status);
+    if (looks % kLooksBetweenErrors == 0) look();
+    if (looks > kLooksAwake) usleep(kPauseUs);
+  }
+}
+
+// Its kernels wait for the other ranks for ever, unless the communicator is given up.
+void Communicator::look() {
+  nvidia::ncclResult_t error = nvidia::ncclSuccess;
+  CUDA_CHECK(nccl().ncclCommGetAsyncError(handle_, &error));
+  if (error == nvidia::ncclSuccess || error == nvidia::ncclInProgress) return;
+  std::string reason = nccl().ncclGetErrorString(error);
+  if (nccl().ncclGetLastError) {
+    const std::string_view last = nccl().ncclGetLastError(handle_);
+    if (!last.empty()) reason += ": " + std::string(last.substr(0, last.find('\n')));
+  }
+  nccl().ncclCommAbort(handle_);
+  throw plugin::Error(DEEPBENCH_DEVICE_LOST, "nccl: " + reason);
+}
+
+std::string nccl_settings(const char* const* environment) {
+  std::vector<std::string> all;
+  for (const char* const* one = environment; one && *one; ++one)
+    if (std::strncmp(*one, "NCCL_", 5) == 0 && std::strncmp(*one, "NCCL_DEBUG", 10) != 0)
+      all.emplace_back(*one);
+  std::sort(all.begin(), all.end());
+  std::string text;
+  for (const std::string& one : all) text += (text.empty() ? "" : " ") + one;
+  return text;
+}
+
+}  // namespace deepbench::cuda

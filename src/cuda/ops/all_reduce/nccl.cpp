@@ -1,0 +1,74 @@
+// all_reduce by NCCL, one process for each device: the original's nccl_mpi, without MPI.
+#include <unistd.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ops/all_reduce/communicator.hpp"
+#include "ops/all_reduce/summation.hpp"
+
+namespace deepbench::cuda {
+namespace {
+
+constexpr const char* kNcclAllReduce = "ncclAllReduce";
+
+class NcclCall final : public LibraryCall {
+ public:
+  explicit NcclCall(AllReduceOperands& operands)
+      : operands_(operands),
+        own_(operands.of(0)),
+        communicator_(Communicator::of(plugin::ranks(), own_.stream())),
+        greeting_(sizeof(float), Origin::kOwn) {
+    // NCCL connects the ranks in the first call of a kind: not within a capture.
+    meet();
+    enqueue(0);
+    communicator_.wait();
+    operands_.poison();
+  }
+
+  void enqueue(uint64_t copy) override {
+    communicator_.all_reduce(operands_.sum().precision.c, own_.mine(copy), own_.result(copy),
+                             operands_.elements());
+  }
+  // Nobody leaves a sum before all have come to it.
+  void meet() override {
+    communicator_.all_reduce(DEEPBENCH_F32, greeting_.data(), greeting_.data(), 1);
+  }
+  void wait(const Stream&) override { communicator_.wait(); }
+
+  void describe(plugin::Sink& sink) const override {
+    sink.text("library", "nccl " + report<nvidia::Nccl>().version);
+    sink.text("algorithm", kNcclAllReduce);
+    sink.integer("workspace_bytes", 0);
+    const std::string settings = nccl_settings(environ);
+    if (!settings.empty()) sink.text("note.nccl", settings);
+  }
+
+ private:
+  AllReduceOperands& operands_;
+  const RankOperands& own_;
+  Communicator& communicator_;
+  Buffer greeting_;
+};
+
+class NcclSummation final : public Summation {
+ public:
+  NcclSummation() : Summation("nccl") {}
+  LibraryFacts library() override { return facts_of<nvidia::Nccl>(); }
+
+ protected:
+  std::vector<std::string> ways(const AllReduce&) override { return {kNcclAllReduce}; }
+  std::unique_ptr<LibraryCall> call(AllReduceOperands& operands, const std::string&) override {
+    return std::make_unique<NcclCall>(operands);
+  }
+};
+
+}  // namespace
+
+Implementation& nccl_all_reduce() {
+  static auto* implementation = new NcclSummation();
+  return *implementation;
+}
+
+}  // namespace deepbench::cuda

@@ -1,0 +1,71 @@
+// The operands of a sum over ranks in device memory: what this process' ranks add, and where the
+// sums arrive.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "buffer.hpp"
+#include "deepbench/ops/all_reduce/all_reduce.hpp"
+#include "operand.hpp"
+#include "ops/all_reduce/seats.hpp"
+#include "prepared_kernel.hpp"
+
+namespace deepbench::cuda {
+
+// One rank's. Its memory is no pool's: others may be given access to it.
+class RankOperands {
+ public:
+  RankOperands(const AllReduce& sum, int rank, int ranks, const plugin::CopyPlan& plan,
+               Inputs inputs, uint64_t seed, Stream& stream);
+
+  const std::byte* mine(uint64_t copy) const { return mine_.at(copy); }
+  std::byte* result(uint64_t copy) const { return in_place_ ? mine_.at(copy) : result_.at(copy); }
+  Stream& stream() const { return stream_; }
+
+  void restore() const;
+  void poison() const;
+  deepbench_scan scan(uint64_t copy) const;
+  void project(uint64_t copy, uint64_t rows, uint64_t seed, double* sums) const;
+  void read(uint64_t copy, const uint64_t* indices, size_t count, double* values) const;
+
+ private:
+  Matrix array(void* data) const { return {data, type_, elements_}; }
+
+  const deepbench_type type_;
+  const uint64_t elements_;
+  const bool in_place_;
+  Stream& stream_;
+  Copies mine_, result_;
+  Buffer first_;  // in place: what mine_ held at first
+};
+
+class AllReduceOperands final : public Operands {
+ public:
+  AllReduceOperands(const AllReduce& sum, const Seats& seats, const plugin::CopyPlan& plan,
+                    Inputs inputs, uint64_t seed);
+
+  // On each device.
+  static uint64_t touched_bytes(const AllReduce& sum);
+  static uint64_t needed_bytes(const AllReduce& sum, const plugin::CopyPlan& plan);
+
+  const AllReduce& sum() const { return sum_; }
+  const Seats& seats() const { return seats_; }
+  uint64_t elements() const { return uint64_t(sum_.elements); }
+  const RankOperands& of(size_t local_rank) const { return *all_[local_rank]; }
+
+  void describe(plugin::Sink& sink) const override;
+  void restore() override;
+  void poison() override;
+  deepbench_scan scan(uint64_t copy) const override;
+  void project(uint64_t copy, uint64_t rows, uint64_t seed, double* sums) const override;
+  void read(uint64_t copy, const uint64_t* indices, size_t count, double* values) const override;
+
+ private:
+  const AllReduce sum_;
+  const Seats seats_;
+  std::vector<std::unique_ptr<RankOperands>> all_;  // of this process
+};
+
+}  // namespace deepbench::cuda

@@ -1,0 +1,215 @@
+// Sums over ranks on devices: who may take part, operands, and NCCL's communicator, of one rank.
+// What several devices do together is tests/python/test_gpu_all_reduce.py's.
+#include <atomic>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include "check.hpp"
+#include "deepbench/plugin.hpp"
+#include "gpu.hpp"
+#include "graph.hpp"
+#include "kernel_run.hpp"
+#include "ops/all_reduce/communicator.hpp"
+#include "ops/all_reduce/operands.hpp"
+
+namespace deepbench::cuda_test {
+namespace {
+
+using cuda::AllReduceOperands;
+using cuda::Seat;
+using cuda::Seats;
+
+Seat seat(const char* machine, const char* device, int32_t visible, int32_t neighbours) {
+  Seat made;
+  std::strcpy(made.machine, machine);
+  std::strcpy(made.device, device);
+  made.visible = visible, made.neighbours = neighbours;
+  return made;
+}
+
+TEST_CASE("ranks with a device each may sum, those that share one are told which") {
+  CHECK(cuda::shared_device({seat("a", "1b", 2, 2), seat("a", "1c", 2, 2)}) == "");
+  // A device each of those that the starter shows to a rank.
+  CHECK(cuda::shared_device({seat("a", "1b", 1, 2), seat("a", "1c", 1, 2)}) == "");
+  CHECK(cuda::shared_device({seat("a", "1b", 1, 1), seat("b", "1b", 1, 1)}) == "");
+  CHECK(
+      cuda::shared_device({seat("a", "1b", 2, 3), seat("a", "1c", 2, 3), seat("a", "1c", 2, 3)}) ==
+      "3 ranks on a machine with 2 devices: each needs one of its own "
+      "(ranks 1 and 2 share device 1c)");
+  CHECK(cuda::shared_device({seat("a", "1b", 2, 2), seat("a", "1b", 2, 2)}) ==
+        "ranks 0 and 1 share device 1b: each rank needs one of its own; without --device every "
+        "rank takes its own");
+}
+
+TEST_CASE("what is set for NCCL is on the row, in order") {
+  const char* const set[] = {"PATH=/bin", "NCCL_NVLS_ENABLE=0", "NCCL_DEBUG=INFO", "NCCL_ALGO=Ring",
+                             nullptr};
+  CHECK(cuda::nccl_settings(set) == "NCCL_ALGO=Ring NCCL_NVLS_ENABLE=0");
+  const char* const nothing[] = {nullptr};
+  CHECK(cuda::nccl_settings(nothing) == "");
+}
+
+// Two ranks in this process: what one says in an exchange is handed to both.
+class TwoRanks {
+ public:
+  deepbench_group group(int rank) {
+    return {sizeof(deepbench_group),    rank, 2, this,
+            rank == 0 ? first : second, rank, 2, "127.0.0.1"};
+  }
+
+ private:
+  static deepbench_status first(void* context, const void* mine, size_t bytes, void* all) {
+    return static_cast<TwoRanks*>(context)->hand(0, mine, bytes, all);
+  }
+  static deepbench_status second(void* context, const void* mine, size_t bytes, void* all) {
+    return static_cast<TwoRanks*>(context)->hand(1, mine, bytes, all);
+  }
+  deepbench_status hand(size_t rank, const void* mine, size_t bytes, void* all) {
+    const auto* const begin = static_cast<const char*>(mine);
+    said_[rank].assign(begin, begin + bytes);
+    came_[rank] = true;
+    while (!came_[1 - rank]) std::this_thread::yield();
+    std::memcpy(all, said_[0].data(), bytes);
+    std::memcpy(static_cast<char*>(all) + bytes, said_[1].data(), bytes);
+    return DEEPBENCH_OK;
+  }
+
+  std::vector<char> said_[2];
+  std::atomic<bool> came_[2] = {{false}, {false}};
+};
+
+// What each of two ranks gets, or the reason why not.
+std::vector<std::string> agree(bool first_has_one, bool second_has_one) {
+  TwoRanks both;
+  const bool has_one[2] = {first_has_one, second_has_one};
+  std::vector<std::string> ids(2);
+  const auto rank = [&](int which) {
+    const deepbench_group group = both.group(which);
+    try {
+      const auto id = cuda::agreed_id(plugin::Ranks(group), has_one[which]);
+      ids[size_t(which)] = id ? std::string(id->internal, sizeof id->internal) : "none";
+    } catch (const plugin::Error& error) {
+      ids[size_t(which)] = error.what();
+    }
+  };
+  std::thread second([&] { rank(1); });
+  rank(0);
+  second.join();
+  return ids;
+}
+
+TEST_CASE("ranks agree on NCCL's id, once") {
+  if (const auto& nccl = cuda::report<nvidia::Nccl>(); !nccl.usable()) {
+    MESSAGE("nothing tested: " << nccl.reason);
+    return;
+  }
+  const auto ids = agree(false, false);
+  CHECK(ids[0].size() == sizeof(nvidia::ncclUniqueId));
+  CHECK(ids[0] == ids[1]);
+  CHECK(ids[0] != std::string(sizeof(nvidia::ncclUniqueId), '\0'));
+  CHECK(agree(false, false)[0] != ids[0]);
+  CHECK(agree(true, true) == std::vector<std::string>{"none", "none"});
+  for (const std::string& reason : agree(true, false))
+    CHECK(reason == "some ranks have lost their NCCL communicator");
+}
+
+TEST_CASE("gpu: one process alone is told how to be several") {
+  REQUIRE_GPU();
+  const Asked asked("all_reduce", "elements=5 precision=float in_place=no", "");
+  CHECK(asked.supports() == DEEPBENCH_UNSUPPORTED);
+  CHECK(std::string(table().last_error()).find("--devices 2") != std::string::npos);
+}
+
+AllReduce sum_of(const char* precision, int64_t elements, bool in_place) {
+  return {elements, precision_info(precision), in_place};
+}
+
+std::vector<double> values_of(const AllReduceOperands& operands, uint64_t copy, uint64_t first,
+                              uint64_t count) {
+  std::vector<uint64_t> indices;
+  for (uint64_t i = 0; i < count; ++i) indices.push_back(first + i);
+  std::vector<double> values(count);
+  operands.read(copy, indices.data(), count, values.data());
+  return values;
+}
+
+TEST_CASE("gpu: operands of a sum, in place: filled, restored, looked at") {
+  REQUIRE_GPU();
+  constexpr uint64_t kElements = 70001;
+  for (const char* precision : {"float", "half", "bfloat16"}) {
+    const AllReduce sum = sum_of(precision, kElements, true);
+    const plugin::CopyPlan plan = {plugin::Regime::kRotation, 2, 0};
+    AllReduceOperands operands(sum, {{0}, 1, 3}, plan, cuda::Inputs::kUniform, kSeed);
+    for (const uint64_t copy : {0, 1}) {
+      const auto values = values_of(operands, copy, 0, kElements);
+      for (uint64_t i = 0; i < kElements; ++i)
+        REQUIRE(values[i] == double(deepbench_summand(sum.precision.c, kSeed, 1, 3, i)));
+    }
+    CHECK(operands.scan(1).untouched == kElements);
+    const auto& own = operands.of(0);
+    CHECK(own.mine(0) == own.result(0));
+    CUDA_CHECK(cuda::cudart().cudaMemsetAsync(own.result(1), 0, 8, own.stream().get()));
+    CHECK(operands.scan(1).untouched < kElements);
+    CHECK(operands.scan(1).count == kElements);
+    operands.restore();
+    CHECK(operands.scan(1).untouched == kElements);
+    Emitted emitted;
+    plugin::Sink sink(emitted.sink());
+    operands.describe(sink);
+    CHECK(emitted.number("ranks") == 3);
+    CHECK(emitted.number("restore_every") == sums_in_range(sum.precision.c, 3));
+  }
+}
+
+TEST_CASE("gpu: operands of two ranks in one process lie one after the other") {
+  REQUIRE_GPU();
+  constexpr uint64_t kElements = 4002, kRows = 6;
+  const AllReduce sum = sum_of("float", kElements, false);
+  AllReduceOperands operands(sum, {{0, 0}, 0, 2}, {}, cuda::Inputs::kUniform, kSeed);
+  CHECK(operands.scan(0).untouched == 2 * kElements);
+  for (const size_t rank : {0u, 1u}) {
+    const auto& own = operands.of(rank);
+    CUDA_CHECK(cuda::cudart().cudaMemcpyAsync(own.result(0), own.mine(0), 4 * kElements,
+                                              nvidia::cudaMemcpyDeviceToDevice,
+                                              own.stream().get()));
+  }
+  const auto values = values_of(operands, 0, 0, 2 * kElements);
+  std::vector<double> expected(kRows), sums(kRows);
+  for (uint64_t i = 0; i < 2 * kElements; ++i) {
+    REQUIRE(values[i] == double(deepbench_summand(DEEPBENCH_F32, kSeed, uint32_t(i / kElements), 2,
+                                                  i % kElements)));
+    expected[i % kRows] += values[i] * deepbench_weight(3, i / kRows);
+  }
+  operands.project(0, kRows, 3, sums.data());
+  for (uint64_t row = 0; row < kRows; ++row) CHECK(sums[row] == doctest::Approx(expected[row]));
+  uint64_t outside = 2 * kElements;
+  double value = 0;
+  CHECK_THROWS_AS(operands.read(0, &outside, 1, &value), plugin::Error);
+}
+
+TEST_CASE("gpu: NCCL sums over one rank, on the stream and in a graph") {
+  REQUIRE_GPU();
+  const AllReduce sum = sum_of("half", 5000, false);
+  AllReduceOperands operands(sum, {{0}, 0, 1}, {}, cuda::Inputs::kUniform, kSeed);
+  const auto& own = operands.of(0);
+  cuda::Communicator& communicator = cuda::Communicator::of(plugin::Ranks(), own.stream());
+  CHECK(&communicator == &cuda::Communicator::of(plugin::Ranks(), own.stream()));
+  const auto call = [&] {
+    communicator.all_reduce(DEEPBENCH_F16, own.mine(0), own.result(0), operands.elements());
+  };
+  call();
+  communicator.wait();
+  CHECK(operands.scan(0).untouched == 0);
+  operands.poison();
+  const cuda::Graph graph(own.stream().get(), call);
+  communicator.wait();
+  CHECK(operands.scan(0).untouched == operands.elements());
+  graph.launch(own.stream().get());
+  communicator.wait();
+  CHECK(values_of(operands, 0, 7, 1)[0] ==
+        double(deepbench_summand(DEEPBENCH_F16, kSeed, 0, 1, 7)));
+}
+
+}  // namespace
+}  // namespace deepbench::cuda_test
