@@ -1,4 +1,5 @@
 // NVIDIA's GPUs as a backend: which library does which operation, and nothing else.
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -24,21 +25,43 @@ constexpr plugin::Route kRoutes[] = {
     {"memory", "runtime", true, runtime_memory},
     {"sparse_gemm", "cusparse", true, cusparse_sparse_gemm},
     {"all_reduce", "nccl", true, nccl_all_reduce, true},
+    {"all_reduce", "nccl_single", true, nccl_single_all_reduce, true},
 };
+
+void describe_library(const LibraryReport& library, plugin::Sink& sink) {
+  const std::string prefix = "library." + library.name;
+  if (library.usable()) {
+    sink.text(prefix + ".version", library.version);
+    sink.text(prefix + ".path", library.path);
+    sink.text(prefix + ".found_by", library.found_by);
+  } else {
+    sink.text(prefix + ".reason", library.reason);
+  }
+}
+
+// Options name routes; a library that can be called in two ways has two names.
+std::vector<LibraryReport> further_names(const std::vector<LibraryReport>& reports) {
+  std::vector<LibraryReport> further;
+  for (const plugin::Route& route : kRoutes) {
+    const auto is_it = [&](const LibraryReport& one) { return one.name == route.library; };
+    if (!route.vendor || std::any_of(reports.begin(), reports.end(), is_it)) continue;
+    const LibraryFacts facts = route.implementation().library();
+    const auto same = std::find_if(reports.begin(), reports.end(), [&](const LibraryReport& one) {
+      return one.path == facts.path && one.reason == facts.reason;
+    });
+    if (same == reports.end()) continue;
+    further.push_back(*same);
+    further.back().name = route.library;
+  }
+  return further;
+}
 
 class CudaBackend final : public plugin::RoutedBackend {
  public:
   void describe(plugin::Sink& sink) override {
-    for (const LibraryReport& library : all_reports()) {
-      const std::string prefix = "library." + library.name;
-      if (library.usable()) {
-        sink.text(prefix + ".version", library.version);
-        sink.text(prefix + ".path", library.path);
-        sink.text(prefix + ".found_by", library.found_by);
-      } else {
-        sink.text(prefix + ".reason", library.reason);
-      }
-    }
+    const std::vector<LibraryReport> reports = all_reports();
+    for (const LibraryReport& library : reports) describe_library(library, sink);
+    for (const LibraryReport& library : further_names(reports)) describe_library(library, sink);
     int number = 0;
     for (const std::string& text : mixed_majors())
       sink.text("warning.libraries" + std::to_string(number++), text);

@@ -26,5 +26,6 @@ Implementation& reference_rnn();
 Implementation& runtime_memory();
 Implementation& cusparse_sparse_gemm();
 Implementation& nccl_all_reduce();
+Implementation& nccl_single_all_reduce();
 
 }  // namespace deepbench::cuda

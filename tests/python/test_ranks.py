@@ -204,6 +204,27 @@ def test_rank_0_that_does_not_come() -> None:
     assert "Traceback" not in err
 
 
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("--devices 1", "--devices 1: must be a number from 2 to 1024, or a list"),
+        ("--devices=-2", "--devices -2: must be a number from 2"),
+        ("--devices two", "--devices two: must be a number from 2"),
+        ("--devices 0,0", "--devices 0,0: must name each device once, as in 0,2"),
+        ("--devices 0,a", "--devices 0,a: must name each device once"),
+        ("--devices 0,", "--devices 0,: must name each device once"),
+        ("--devices 2 --device 1", "--devices and --device exclude each other"),
+        ("--devices 2 --ranks 2", "--devices and --ranks exclude each other"),
+        ("--devices 2 --in-process", "--devices and --in-process exclude each other"),
+        ("--devices 2 --backend cpu", "rank 1: backend cpu has no device 1; it has 1 device"),
+    ],
+)
+def test_devices_that_make_no_sense(words: str, message: str) -> None:
+    done = deepbench("all_reduce", "elements=30", *words.split())
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in done.stderr
+
+
 # ---- ranks that fail, each at another stage ------------------------------------------------------
 
 
@@ -251,6 +272,22 @@ def test_a_rank_that_hangs_is_ended_with_its_row(plugin: Path, tmp_path: Path) -
     rows = rows_of(file)
     assert "no answer within 12" in rows[0]["reason"]
     assert rows[1]["status"] == "ok", done.stderr
+
+
+def test_a_device_for_each_rank(plugin: Path, tmp_path: Path) -> None:
+    """Those of a list in its order; whoever starts ranks may say which as well."""
+    variables = {"DEEPBENCH_BACKEND_PATH": str(plugin), "DEEPBENCH_FAKE_SCRIPT": "devices 4"}
+    words = ("all_reduce", "elements=1000", "--backend", "fake", "--devices", "3,1", *QUICK)
+    alone, started = tmp_path / "alone.jsonl", tmp_path / "started.jsonl"
+    done = deepbench(*words, "-o", str(alone), **variables)
+    assert done.returncode == 0, done.stderr
+    ended = both(*words, "-o", str(started), **variables)
+    assert [status for status, _, _ in ended] == [0, 0], ended[0][2]
+    for file in (alone, started):
+        [row] = rows_of(file)
+        assert (row["status"], row["device"]["index"]) == ("ok", 3)
+        assert row["regime"]["ranks"] == 2
+        assert read(file).context["options"]["devices"] == "3,1"
 
 
 def test_a_rank_that_cannot_begin(plugin: Path) -> None:

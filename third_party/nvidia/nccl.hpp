@@ -25,19 +25,20 @@ struct ncclUniqueId {
   char internal[128];
 };
 
-#define DEEPBENCH_NVIDIA_NCCL_REQUIRED(X)                                                  \
-  X(ncclResult_t, ncclGetVersion, (int* version))                                          \
-  X(ncclResult_t, ncclGetUniqueId, (ncclUniqueId * id))                                    \
-  X(const char*, ncclGetErrorString, (ncclResult_t result))                                \
-  X(ncclResult_t, ncclCommInitRank,                                                        \
-    (ncclComm_t * communicator, int ranks, ncclUniqueId id, int rank))                     \
-  X(ncclResult_t, ncclCommDestroy, (ncclComm_t communicator))                              \
-  X(ncclResult_t, ncclCommAbort, (ncclComm_t communicator))                                \
-  X(ncclResult_t, ncclCommGetAsyncError, (ncclComm_t communicator, ncclResult_t * e))      \
-  X(ncclResult_t, ncclAllReduce,                                                           \
-    (const void* from, void* to, size_t count, ncclDataType_t type, ncclRedOp_t operation, \
-     ncclComm_t communicator, cudaStream_t stream))                                        \
-  X(ncclResult_t, ncclGroupStart, ())                                                      \
+#define DEEPBENCH_NVIDIA_NCCL_REQUIRED(X)                                                      \
+  X(ncclResult_t, ncclGetVersion, (int* version))                                              \
+  X(ncclResult_t, ncclGetUniqueId, (ncclUniqueId * id))                                        \
+  X(const char*, ncclGetErrorString, (ncclResult_t result))                                    \
+  X(ncclResult_t, ncclCommInitRank,                                                            \
+    (ncclComm_t * communicator, int ranks, ncclUniqueId id, int rank))                         \
+  X(ncclResult_t, ncclCommInitAll, (ncclComm_t * communicators, int devices, const int* list)) \
+  X(ncclResult_t, ncclCommDestroy, (ncclComm_t communicator))                                  \
+  X(ncclResult_t, ncclCommAbort, (ncclComm_t communicator))                                    \
+  X(ncclResult_t, ncclCommGetAsyncError, (ncclComm_t communicator, ncclResult_t * e))          \
+  X(ncclResult_t, ncclAllReduce,                                                               \
+    (const void* from, void* to, size_t count, ncclDataType_t type, ncclRedOp_t operation,     \
+     ncclComm_t communicator, cudaStream_t stream))                                            \
+  X(ncclResult_t, ncclGroupStart, ())                                                          \
   X(ncclResult_t, ncclGroupEnd, ())
 
 #define DEEPBENCH_NVIDIA_NCCL_OPTIONAL(X) \

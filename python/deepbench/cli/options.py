@@ -43,6 +43,7 @@ _ROW_FLAGS: tuple[tuple[Flag, str, str], ...] = (
 
 _CACHE = Flag("--cache", "hot (default), cold or both", "WORD", choices=("hot", "cold", "both"))
 _RANKS = Flag("--ranks", "start so many ranks on this machine, for all_reduce", "N")
+_DEVICES = Flag("--devices", "all_reduce over so many devices, or over these (0,2)", "N")
 _QUICK = Flag("--quick", "every tenth problem, at least one of each application")
 _CORRECTED = Flag("--corrected", "sets without the original's misprints")
 _BACKEND = Flag("--backend", "auto (default), cpu, cuda, a name or a plugin's path", "NAME")
@@ -59,8 +60,8 @@ _IN_PROCESS = Flag("--in-process", "no worker process: for debuggers")
 FLAGS: tuple[Flag, ...] = (
     _BACKEND, *(flag for flag, _, _ in _ROW_FLAGS[:3]), _CACHE,
     *(flag for flag, _, _ in _ROW_FLAGS[3:]),
-    _RANKS, _QUICK, _CORRECTED, _OUTPUT, _RESUME, _RETRY, _OVERWRITE, _FORMAT, _AGAINST, _HANG,
-    _IN_PROCESS, HELP,
+    _RANKS, _DEVICES, _QUICK, _CORRECTED, _OUTPUT, _RESUME, _RETRY, _OVERWRITE, _FORMAT, _AGAINST,
+    _HANG, _IN_PROCESS, HELP,
 )  # fmt: skip
 
 
@@ -69,6 +70,7 @@ _POSITIVE = frozenset({"samples", "time_limit", "threads"})
 
 
 _MOST_RANKS = 1024
+_OF_ONE_PROCESS = ("nccl_single",)  # libraries whose one process has all devices
 
 
 @dataclass(frozen=True)
@@ -89,12 +91,19 @@ class RunOptions:
     retry: bool = False
     against: str | None = None  # whose rows stand beside ours in the report
     ranks: int | None = None  # that we start ourselves
+    devices: int = 0  # so many, each a rank's: which they are is in `rows`
 
     @property
     def candidate(self) -> str | None:
         """The candidate that --algorithm names, where it is no way to choose."""
         word = self.rows.get("algorithm", "default")
         return None if word in ("default", "best", "exhaustive") else word
+
+    @property
+    def processes(self) -> int | None:
+        """How many ranks we start ourselves, where nobody else has."""
+        in_one = not self.devices or self.rows.get("library") in _OF_ONE_PROCESS
+        return self.ranks if in_one else self.devices
 
     @property
     def energy(self) -> bool:
@@ -133,11 +142,12 @@ def run_options(line: CommandLine) -> RunOptions:
     for flag in ("--resume", "--overwrite"):
         if line.has(flag) and not line.has("--output"):
             raise UsageError(f"{flag} needs -o FILE")
+    devices = _devices(line)
     cache = line.get("--cache") or "hot"
     output = line.get("--output")
     return RunOptions(
         backend=line.get("--backend") or "auto",
-        rows=_row_options(line),
+        rows=_row_options(line) | devices,
         caches=("hot", "cold") if cache == "both" else (cache,),
         quick=line.has("--quick"),
         corrected=line.has("--corrected"),
@@ -150,6 +160,7 @@ def run_options(line: CommandLine) -> RunOptions:
         retry=line.has("--retry"),
         against=line.get("--against"),
         ranks=_ranks(line),
+        devices=devices["devices"].count(",") + 1 if devices else 0,
     )
 
 
@@ -162,6 +173,28 @@ def _ranks(line: CommandLine) -> int | None:
     if line.has("--in-process"):
         raise UsageError("--ranks and --in-process exclude each other: ranks are processes")
     return int(text)
+
+
+def _devices(line: CommandLine) -> dict[str, str]:
+    """The option of rows: 4 stands for 0,1,2,3."""
+    text = line.get("--devices")
+    if text is None:
+        return {}
+    words = text.split(",")
+    if words[1:] and (len(set(words)) < len(words) or not all(map(_is_number, words))):
+        raise UsageError(f"--devices {text}: must name each device once, as in 0,2")
+    if not words[1:] and not (_is_number(text) and 2 <= int(text) <= _MOST_RANKS):
+        raise UsageError(f"--devices {text}: must be a number from 2 to {_MOST_RANKS}, or a list")
+    for other in ("--device", "--ranks"):
+        if line.has(other):
+            raise UsageError(f"--devices and {other} exclude each other")
+    if line.has("--in-process") and line.get("--library") not in _OF_ONE_PROCESS:
+        raise UsageError("--devices and --in-process exclude each other: ranks are processes")
+    return {"devices": text if words[1:] else ",".join(map(str, range(int(text))))}
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and text == str(int(text))
 
 
 def quoted(value: str) -> str:

@@ -31,9 +31,10 @@ class Launch:
     variables: Mapping[str, str] = field(default_factory=dict)
 
 
-def launched(options: RunOptions) -> Launch:
+def launched(options: RunOptions, place: Placement | None) -> Launch:
     """Raises UsageError where MPI's ranks are asked for and there is no mpiexec."""
-    ranks = options.ranks
+    # Who has started ranks may say which devices are theirs.
+    ranks = options.ranks if place is not None else options.processes
     if ranks is None or options.rows.get("library") not in _LIBRARIES_OF_MPI:
         return Launch(ranks)
     from secrets import token_hex

@@ -108,7 +108,7 @@ class Sweep:
             if self._place is not None:
                 raise UsageError(f"--in-process: not as one of {self._place.size} ranks")
             return InProcess(self._options.backend, self._options.worker_words(), self._screen.say)
-        launch = launched(self._options)
+        launch = launched(self._options, self._place)
         return Session(
             [*launch.prefix, *self._worker_command(launch.own_ranks)],
             say=self._screen.say,
@@ -118,7 +118,7 @@ class Sweep:
         )
 
     def _worker_command(self, own_ranks: int | None = None) -> list[str]:
-        several = self._options.ranks is not None or self._place is not None
+        several = self._options.processes is not None or self._place is not None
         asked = " ".join(self._command) if several else ""
         return worker_command(self._options.backend, self._options.worker_words(), own_ranks, asked)
 

@@ -96,6 +96,7 @@ class Problem {
 // The options of plugin.h with their defaults.
 struct Options {
   int32_t device = 0;
+  std::vector<int> devices;  // of a collective of one process; empty: device alone
   std::string library;
   std::string candidate;
   bool cold = false;
@@ -113,6 +114,7 @@ struct Options {
   explicit Options(deepbench_values raw) {
     Values values(raw);
     device = static_cast<int32_t>(values.integer("device", device));
+    devices = numbers_in(values.text("devices"));
     library = values.text("library");
     candidate = values.text("candidate");
     cold = values.text("cache") == "cold";
@@ -125,6 +127,16 @@ struct Options {
     constant = values.text("constant");
     limit = values.integer("limit", limit);
     baseline = values.integer("baseline", 1) != 0;
+  }
+
+  // "0,2"; the core lets nothing else pass.
+  static std::vector<int> numbers_in(const std::string& list) {
+    std::vector<int> numbers;
+    for (size_t begin = 0; begin < list.size(); begin = list.find(',', begin) + 1) {
+      numbers.push_back(std::stoi(list.substr(begin)));
+      if (list.find(',', begin) == std::string::npos) break;
+    }
+    return numbers;
   }
 
   // Whether the operand ("a") may be stored otherwise before the call.

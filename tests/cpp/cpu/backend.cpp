@@ -65,6 +65,7 @@ TEST_CASE("a group of an older core has no places on machines") {
   CHECK(ranks.local_rank() == 1);
   CHECK(ranks.local_size() == 3);
   CHECK(ranks.address() == "127.0.0.1");
+  CHECK_FALSE(ranks.lost());
   CHECK(ranks.right() == 2);
   CHECK(ranks.left() == 0);
 }

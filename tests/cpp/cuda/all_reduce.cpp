@@ -199,14 +199,14 @@ TEST_CASE("gpu: NCCL sums over one rank, on the stream and in a graph") {
     communicator.all_reduce(DEEPBENCH_F16, own.mine(0), own.result(0), operands.elements());
   };
   call();
-  communicator.wait();
+  cuda::wait_for(own.stream(), [&] { communicator.look(); });
   CHECK(operands.scan(0).untouched == 0);
   operands.poison();
   const cuda::Graph graph(own.stream().get(), call);
-  communicator.wait();
+  cuda::wait_for(own.stream(), [&] { communicator.look(); });
   CHECK(operands.scan(0).untouched == operands.elements());
   graph.launch(own.stream().get());
-  communicator.wait();
+  cuda::wait_for(own.stream(), [&] { communicator.look(); });
   CHECK(values_of(operands, 0, 7, 1)[0] ==
         double(deepbench_summand(DEEPBENCH_F16, kSeed, 0, 1, 7)));
 }

@@ -113,6 +113,7 @@ TEST_CASE("rows come from rank 0 until it ends") {
       group.end();
       return;
     }
+    CHECK_FALSE(group.is_lost());
     CHECK(group.next_row() == "all_reduce elements=3");
     CHECK(group.next_row() == "");
     CHECK_FALSE(group.next_row().has_value());
@@ -133,6 +134,8 @@ TEST_CASE("a rank that is gone ends the round for all others, who are told which
   CHECK(failures[0].find("device_lost | rank 1 of 3 (") == 0);
   CHECK(failures[0].find("closed the connection") != std::string::npos);
   CHECK(failures[2] == failures[0]);
+  CHECK(groups[0]->is_lost());
+  CHECK(groups[2]->is_lost());
 }
 
 TEST_CASE("rank 0 gone: the others hear of it between rows and within") {

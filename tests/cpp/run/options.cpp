@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "deepbench/core/status.hpp"
+#include "deepbench/plugin.hpp"
 
 namespace deepbench {
 namespace {
@@ -18,7 +19,8 @@ TEST_CASE("every key of docs/results.md") {
   const RunOptions options = read(
       "device=1 library=openblas algorithm=best cache=cold power=steady samples=7 time_limit=2.5 "
       "verify=no pad=no threads=4 seed=9 inputs=ones constant=a,b workspace=1024 once=yes "
-      "ceilings=no check=yes position=3");
+      "ceilings=no check=yes position=3 launch=stream");
+  CHECK(options.launch == DEEPBENCH_LAUNCH_STREAM);
   CHECK(options.check);
   CHECK(options.device == 1);
   CHECK(options.library == "openblas");
@@ -46,6 +48,8 @@ TEST_CASE("every key of docs/results.md") {
 TEST_CASE("defaults are those of docs/results.md") {
   const RunOptions options = read("");
   CHECK(options.device == 0);
+  CHECK(options.devices.empty());
+  CHECK(options.launch == DEEPBENCH_LAUNCH_BEST);
   CHECK(options.library == "");
   CHECK(options.algorithm == "default");
   CHECK_FALSE(options.cold);
@@ -74,8 +78,9 @@ TEST_CASE("options override what was set before and keep the rest") {
 
 TEST_CASE("wrong options say what would be right") {
   const std::string keys =
-      "; there are device library algorithm cache power samples time_limit verify pad threads seed "
-      "inputs constant workspace once energy ceilings check position";
+      "; there are device devices library algorithm cache power samples time_limit verify pad "
+      "threads seed "
+      "inputs constant workspace launch once energy ceilings check position";
   for (const auto& [text, message] : std::vector<std::pair<std::string, std::string>>{
            {"cash=cold", "no option is called 'cash' (did you mean 'cache'?)" + keys},
            {"m=1", "no option is called 'm'" + keys},
@@ -87,6 +92,9 @@ TEST_CASE("wrong options say what would be right") {
            {"samples=-1", "samples=-1: must be at least 0"},
            {"samples=many", "samples=many is not an integer"},
            {"device=-1", "device=-1: must be at least 0"},
+           {"devices=0,-1", "devices=-1: must be at least 0"},
+           {"devices=0,2,0", "devices=0,2,0: device 0 stands there twice"},
+           {"launch=fast", "launch=fast: must be best, graph, stream or isolated"},
            {"seed=99999999999999999999", "seed=99999999999999999999 does not fit 64 bits"},
            {"time_limit=-1", "time_limit=-1: must be between 0 and 1000000 seconds"},
            {"time_limit=soon", "time_limit=soon is not a number"},
@@ -102,6 +110,7 @@ TEST_CASE("what plugins are told") {
   const Attributes values =
       read("cache=cold pad=no threads=3 library=mkl inputs=zeros constant=a,b").for_plugin("id7");
   CHECK(values.integer("device") == 0);
+  CHECK(values.text("devices") == "");
   CHECK(values.text("library") == "mkl");
   CHECK(values.text("candidate") == "id7");
   CHECK(values.text("cache") == "cold");
@@ -111,6 +120,15 @@ TEST_CASE("what plugins are told") {
   CHECK(values.integer("workspace") == 33554432);
   CHECK(values.text("inputs") == "zeros");
   CHECK(values.text("constant") == "a,b");
+}
+
+TEST_CASE("of several devices the first is the row's") {
+  const RunOptions options = read("devices=2,0");
+  CHECK(options.device == 2);
+  CHECK(options.devices == std::vector<int64_t>{2, 0});
+  CHECK(options.for_plugin("").text("devices") == "2,0");
+  CHECK(plugin::Options::numbers_in("2,0,11") == std::vector<int>{2, 0, 11});
+  CHECK(plugin::Options::numbers_in("").empty());
 }
 
 TEST_CASE("how long is measured") {

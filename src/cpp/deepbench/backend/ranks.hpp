@@ -28,6 +28,8 @@ class Ranks {
     local_rank_ = group.local_rank;
     local_size_ = group.local_size;
     if (group.address) address_ = group.address;
+    constexpr size_t kSince14 = offsetof(deepbench_group, lost) + sizeof group.lost;
+    if (group.struct_size >= kSince14) lost_ = group.lost;
   }
 
   int rank() const { return rank_; }
@@ -37,6 +39,9 @@ class Ranks {
   const std::string& address() const { return address_; }
   int right() const { return (rank_ + 1) % size_; }
   int left() const { return (rank_ + size_ - 1) % size_; }
+
+  // Whether one is gone, so that a call in which it takes part will never end. From any thread.
+  bool lost() const { return lost_ && lost_(group_->context) != 0; }
 
   // Every rank's `mine`, in order of rank. For prepare, by all ranks alike.
   template <class Plain>
@@ -60,6 +65,7 @@ class Ranks {
   const deepbench_group* group_ = nullptr;
   int rank_ = 0, size_ = 1, local_rank_ = 0, local_size_ = 1;
   std::string address_ = "127.0.0.1";
+  int32_t (*lost_)(void* context) = nullptr;
 };
 
 namespace internal {

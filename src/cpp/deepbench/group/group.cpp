@@ -277,6 +277,11 @@ bool Group::is_over() {
   return ended_;
 }
 
+bool Group::is_lost() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return !lost_.empty();
+}
+
 // Sleeps until a connection has ended, whose rank is then lost, or the group has.
 bool Group::look_for_the_gone() {
   std::vector<pollfd> all = {{wake_[0], POLLIN, 0}};

@@ -66,6 +66,9 @@ class DEEPBENCH_API Group {
   void end();
   std::optional<std::string> next_row();
 
+  // Whether a rank is gone. For any thread.
+  bool is_lost();
+
   // Waits until a rank is gone while this one is in a row and does not leave it: it waits for that
   // rank within a library that will wait for ever. The reason then; "" when the group ends. For a
   // thread of the host, which may end the process.

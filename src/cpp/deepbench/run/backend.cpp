@@ -111,6 +111,11 @@ deepbench_status exchange(void* context, const void* mine, size_t bytes, void* a
   }
 }
 
+int32_t lost(void* context) {
+  const std::shared_ptr<Group> group = static_cast<const Joined*>(context)->group.lock();
+  return !group || group->is_lost();
+}
+
 constexpr uint64_t kChunk = 1 << 16;  // elements read at a time where the core scans itself
 
 }  // namespace
@@ -316,8 +321,8 @@ void Backend::join(const std::shared_ptr<Group>& group) const {
   joined.group = group;
   const Member& self = group->self();
   joined.address = self.address;
-  joined.view = {sizeof joined.view, group->rank(),   group->size(),   &joined,
-                 exchange,           self.local_rank, self.local_size, joined.address.c_str()};
+  joined.view = {sizeof joined.view, group->rank(),   group->size(),          &joined, exchange,
+                 self.local_rank,    self.local_size, joined.address.c_str(), lost};
   check_status(table_, table_->join(&joined.view), "join");
 }
 

@@ -27,19 +27,19 @@ int64_t integer(Text key, Text value, int64_t smallest) {
   return number;
 }
 
-Setter flag(bool RunOptions::*field, const char* yes = "yes", const char* no = "no") {
+Setter flag(bool RunOptions::* field, const char* yes = "yes", const char* no = "no") {
   return [=](RunOptions& options, Text key, Text value) {
     options.*field = either(key, value, yes, no);
   };
 }
 
-Setter number(int64_t RunOptions::*field, int64_t smallest = 0) {
+Setter number(int64_t RunOptions::* field, int64_t smallest = 0) {
   return [=](RunOptions& options, Text key, Text value) {
     options.*field = integer(key, value, smallest);
   };
 }
 
-Setter word(std::string RunOptions::*field) {
+Setter word(std::string RunOptions::* field) {
   return [=](RunOptions& options, Text, Text value) { options.*field = value; };
 }
 
@@ -66,11 +66,32 @@ std::vector<std::string> split(std::string_view text) {
   return words;
 }
 
+void set_devices(RunOptions& options, Text key, Text value) {
+  options.devices.clear();
+  for (const std::string& word : split(value)) {
+    const int64_t device = integer(key, word, 0);
+    auto& all = options.devices;
+    if (std::find(all.begin(), all.end(), device) != all.end())
+      throw InvalidProblem(key + "=" + value + ": device " + word + " stands there twice");
+    all.push_back(device);
+  }
+  if (!options.devices.empty()) options.device = options.devices.front();
+}
+
+void set_launch(RunOptions& options, Text key, Text value) {
+  const std::vector<std::string> words = {"best", "graph", "stream", "isolated"};  // plugin.h's
+  const auto at = std::find(words.begin(), words.end(), value);
+  if (at == words.end())
+    throw InvalidProblem(key + "=" + value + ": must be best, graph, stream or isolated");
+  options.launch = static_cast<int>(at - words.begin());
+}
+
 void set_constant(RunOptions& options, Text, Text value) { options.constant = split(value); }
 
 const std::vector<std::pair<std::string, Setter>>& setters() {
   static const std::vector<std::pair<std::string, Setter>> all = {
       {"device", number(&RunOptions::device)},
+      {"devices", set_devices},
       {"library", word(&RunOptions::library)},
       {"algorithm", word(&RunOptions::algorithm)},
       {"cache", flag(&RunOptions::cold, "cold", "hot")},
@@ -84,6 +105,7 @@ const std::vector<std::pair<std::string, Setter>>& setters() {
       {"inputs", set_inputs},
       {"constant", set_constant},
       {"workspace", number(&RunOptions::workspace)},
+      {"launch", set_launch},
       {"once", flag(&RunOptions::once)},
       {"energy", flag(&RunOptions::energy)},
       {"ceilings", flag(&RunOptions::ceilings)},
@@ -130,6 +152,9 @@ std::string RunOptions::named_candidate() const {
 Attributes RunOptions::for_plugin(const std::string& candidate) const {
   Attributes values;
   values.set("device", device);
+  std::string list;
+  for (const int64_t one : devices) list += (list.empty() ? "" : ",") + std::to_string(one);
+  values.set("devices", list);
   values.set("library", library);
   values.set("candidate", candidate);
   values.set("cache", std::string(cold ? "cold" : "hot"));

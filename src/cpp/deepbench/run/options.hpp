@@ -17,6 +17,9 @@ class Group;
 
 struct DEEPBENCH_API RunOptions {
   int64_t device = 0;
+  // Of ranks the devices on each machine, by their place on it; of a process alone those that a
+  // collective may take. Empty: as many as there are, or `device`.
+  std::vector<int64_t> devices;
   std::string library;
   std::string algorithm = "default";  // "best", "exhaustive", or a candidate's id
   bool cold = false;
@@ -30,6 +33,7 @@ struct DEEPBENCH_API RunOptions {
   std::string inputs = "uniform";
   std::vector<std::string> constant;  // operands that are constant in their application
   int64_t workspace = 32 << 20;
+  int launch = 0;  // a deepbench_launch
   bool once = false;
   bool energy = false;  // of one call, over a span of its own
   bool ceilings = true;

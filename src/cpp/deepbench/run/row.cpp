@@ -92,7 +92,7 @@ void RowMaker::make() {
   if (options_.group) measure_calls();
   observe();
   // What limits a collective lies between the ranks, and no problem of one rank shows it.
-  if (options_.ceilings && !options_.group) hold_against_ceilings();
+  if (options_.ceilings && !problem_.operation().is_collective()) hold_against_ceilings();
 }
 
 // Over a span of its own, long enough for the counter: the gaps between batches count as well.

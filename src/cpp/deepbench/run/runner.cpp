@@ -181,6 +181,8 @@ Runner::~Runner() {
 void Runner::start() {
   try {
     device_count_ = check_device(backend_, defaults_.device);
+    for (const int64_t device : group_ ? std::vector<int64_t>() : defaults_.devices)
+      check_device(backend_, device);
     apply_environment();
     facts_ = backend_.describe();
     device_ = backend_.describe_device(int(defaults_.device));
@@ -197,8 +199,17 @@ void Runner::take_own_device(const std::string& options) {
   const auto words = parse_key_values(options);
   const auto names_one = [](const KeyValue& word) { return word.key == "device"; };
   if (std::any_of(words.begin(), words.end(), names_one)) return;
+  const auto place = static_cast<size_t>(group_->self().local_rank);
+  const std::vector<int64_t>& named = defaults_.devices;
+  if (!named.empty() && place >= named.size())
+    throw RowFailure(Status::kInvalid,
+                     "this machine has " + std::to_string(group_->self().local_size) +
+                         " ranks, and devices are named for " + std::to_string(named.size()));
   const int devices = backend_.device_count();
-  if (devices > 0) defaults_.device = group_->self().local_rank % devices;
+  if (!named.empty())
+    defaults_.device = named[place];
+  else if (devices > 0)
+    defaults_.device = group_->self().local_rank % devices;
 }
 
 // Libraries read their environment once, when they are loaded; backends load them lazily, so that

@@ -21,7 +21,9 @@ constexpr double kMostSingleCalls = 100, kFewestSingleCalls = 5, kSingleCallsNs 
 
 Trial::Trial(const Backend& backend, const Problem& problem, const RunOptions& options,
              const std::string& candidate, Stages& stages)
-    : stages_(stages), group_(options.group) {
+    : stages_(stages),
+      group_(options.group),
+      launch_(static_cast<deepbench_launch>(options.launch)) {
   together(group_, "prepare", [&] { prepare(backend, problem, options, candidate); });
 }
 
@@ -81,7 +83,7 @@ Batch Trial::batch(uint64_t count, deepbench_launch launch, uint32_t flags) {
 
 Batch Trial::time(uint64_t count) {
   keep_in_range(count);
-  const Batch made = batch(count);
+  const Batch made = batch(count, launch_);
   last_call_ns_ = made.per_call_ns();
   return made;
 }
@@ -109,7 +111,8 @@ void Trial::measure(const MeasureOptions& how) {
     options.max_batch = std::min<int64_t>(options.max_batch, int64_t(restore_every()));
   if (kernel_->facts().text("cold") == "flush") options.max_batch = 1;
   options.round = kernel_->facts().integer("copies", 1);
-  if (group_) options.min_batch = std::min(kCallsOfRanks, options.max_batch);
+  if (kernel_->facts().integer("ranks", 1) > 1)
+    options.min_batch = std::min(kCallsOfRanks, options.max_batch);
   if (verifier_) arm();
 
   bool first = true;
@@ -130,7 +133,7 @@ void Trial::measure(const MeasureOptions& how) {
     if (!armed_) {
       // The very batch that was timed, such as a graph of many calls; in place the calls add up.
       arm();
-      batch(kernel_->in_place() ? 1 : samples_->batch);
+      batch(kernel_->in_place() ? 1 : samples_->batch, launch_);
     }
     stages_.verify_ns += watch.lap_ns();
     verify("after timing");

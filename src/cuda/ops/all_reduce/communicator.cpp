@@ -75,25 +75,27 @@ Communicator& Communicator::of(const plugin::Ranks& ranks, Stream& stream) {
   return *mine;
 }
 
+const Communicator::All& Communicator::of(const std::vector<int>& devices) {
+  static auto* const made = new std::map<std::vector<int>, All>();
+  All& mine = (*made)[devices];
+  if (!mine.empty()) return mine;
+  std::vector<nvidia::ncclComm_t> handles(devices.size());
+  CUDA_CHECK(nccl().ncclCommInitAll(handles.data(), int(devices.size()), devices.data()));
+  for (size_t i = 0; i < devices.size(); ++i) {
+    mine.emplace_back(new Communicator(Stream::of(devices[i])));
+    mine.back()->handle_ = handles[i];
+  }
+  return mine;
+}
+
 void Communicator::all_reduce(deepbench_type type, const void* from, void* to,
                               uint64_t count) const {
   CUDA_CHECK(nccl().ncclAllReduce(from, to, count, nccl_type(type), nvidia::ncclSum, handle_,
                                   stream_.get()));
 }
 
-void Communicator::wait() {
-  const nvidia::Cudart& cuda = cudart();
-  for (uint64_t looks = 0;; ++looks) {
-    const nvidia::cudaError_t status = cuda.cudaStreamQuery(stream_.get());
-    if (status == nvidia::cudaSuccess) return;
-    if (status != nvidia::cudaErrorNotReady) CUDA_CHECK_STATUS(cudaStreamQuery, status);
-    if (looks % kLooksBetweenErrors == 0) look();
-    if (looks > kLooksAwake) usleep(kPauseUs);
-  }
-}
-
-// Its kernels wait for the other ranks for ever, unless the communicator is given up.
 void Communicator::look() {
+  if (plugin::ranks().lost()) give_up("a rank is gone, and the sum was given up");
   nvidia::ncclResult_t error = nvidia::ncclSuccess;
   CUDA_CHECK(nccl().ncclCommGetAsyncError(handle_, &error));
   if (error == nvidia::ncclSuccess || error == nvidia::ncclInProgress) return;
@@ -102,8 +104,23 @@ void Communicator::look() {
     const std::string_view last = nccl().ncclGetLastError(handle_);
     if (!last.empty()) reason += ": " + std::string(last.substr(0, last.find('\n')));
   }
+  give_up(reason);
+}
+
+void Communicator::give_up(const std::string& reason) {
   nccl().ncclCommAbort(handle_);
   throw plugin::Error(DEEPBENCH_DEVICE_LOST, "nccl: " + reason);
+}
+
+void wait_for(const Stream& stream, const std::function<void()>& look) {
+  const nvidia::Cudart& cuda = cudart();
+  for (uint64_t looks = 0;; ++looks) {
+    const nvidia::cudaError_t status = cuda.cudaStreamQuery(stream.get());
+    if (status == nvidia::cudaSuccess) return;
+    if (status != nvidia::cudaErrorNotReady) CUDA_CHECK_STATUS(cudaStreamQuery, status);
+    if (looks % kLooksBetweenErrors == 0) look();
+    if (looks > kLooksAwake) usleep(kPauseUs);
+  }
 }
 
 std::string nccl_settings(const char* const* environment) {
@@ -115,6 +132,14 @@ std::string nccl_settings(const char* const* environment) {
   std::string text;
   for (const std::string& one : all) text += (text.empty() ? "" : " ") + one;
   return text;
+}
+
+void describe_nccl(const std::string& library, const std::string& algorithm, plugin::Sink& sink) {
+  sink.text("library", library + " " + report<nvidia::Nccl>().version);
+  sink.text("algorithm", algorithm);
+  sink.integer("workspace_bytes", 0);
+  const std::string settings = nccl_settings(environ);
+  if (!settings.empty()) sink.text("note.nccl", settings);
 }
 
 }  // namespace deepbench::cuda

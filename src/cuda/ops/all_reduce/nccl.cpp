@@ -1,6 +1,4 @@
 // all_reduce by NCCL, one process for each device: the original's nccl_mpi, without MPI.
-#include <unistd.h>
-
 #include <memory>
 #include <string>
 #include <vector>
@@ -23,7 +21,7 @@ class NcclCall final : public LibraryCall {
     // NCCL connects the ranks in the first call of a kind: not within a capture.
     meet();
     enqueue(0);
-    communicator_.wait();
+    wait(own_.stream());
     operands_.poison();
   }
 
@@ -35,15 +33,10 @@ class NcclCall final : public LibraryCall {
   void meet() override {
     communicator_.all_reduce(DEEPBENCH_F32, greeting_.data(), greeting_.data(), 1);
   }
-  void wait(const Stream&) override { communicator_.wait(); }
-
-  void describe(plugin::Sink& sink) const override {
-    sink.text("library", "nccl " + report<nvidia::Nccl>().version);
-    sink.text("algorithm", kNcclAllReduce);
-    sink.integer("workspace_bytes", 0);
-    const std::string settings = nccl_settings(environ);
-    if (!settings.empty()) sink.text("note.nccl", settings);
+  void wait(const Stream& stream) override {
+    wait_for(stream, [this] { communicator_.look(); });
   }
+  void describe(plugin::Sink& sink) const override { describe_nccl("nccl", kNcclAllReduce, sink); }
 
  private:
   AllReduceOperands& operands_;

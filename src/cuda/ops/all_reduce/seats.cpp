@@ -41,6 +41,16 @@ std::string counted(int32_t number, const char* what) {
 
 }  // namespace
 
+Seats seats_of_process(const plugin::Options& options) {
+  if (plugin::ranks().size() > 1)
+    plugin::unsupported("one process sums over all devices here, and this is one of " +
+                        std::to_string(plugin::ranks().size()) + " ranks: start it without");
+  if (options.devices.size() < 2)
+    plugin::unsupported("a sum in one process needs at least two devices: --devices 2");
+  for (const int device : options.devices) device_facts(device);  // throws for one that is none
+  return {options.devices, 0, int(options.devices.size())};
+}
+
 Seat seat_on(int device, const plugin::Ranks& ranks) {
   Seat seat;
   copy_text(this_machine(), seat.machine);

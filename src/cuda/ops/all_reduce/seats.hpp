@@ -19,6 +19,10 @@ struct Seats {
   int local() const { return int(devices.size()); }
 };
 
+// Of a library whose one process has all devices: those that the options name. Throws unsupported
+// where they are not several, or this process is a rank itself.
+Seats seats_of_process(const plugin::Options& options);
+
 // One rank's device, as the others get to know it.
 struct Seat {
   char machine[64] = "";   // which boot of which machine
