@@ -1,0 +1,138 @@
+// ncclAllReduce as nccl-tests times it, for rows to be held against (benchmarks/against_nccl.py):
+// one process for each device; after a barrier 20 calls back to back, out of place, by the host's
+// clock until the stream is done; the mean over the ranks, and the median over the cycles. Plain
+// launches, and the same calls in a graph (nccl-tests -G 1).
+//   build/tests/bare_nccl DEVICES CYCLES ELEMENTS...      floats; prints: elements plain_us
+//   graph_us
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <stdexcept>
+#include <vector>
+
+#include "buffer.hpp"
+#include "check.hpp"
+#include "graph.hpp"
+#include "stream.hpp"
+
+namespace {
+
+using namespace deepbench::cuda;
+using Clock = std::chrono::steady_clock;
+
+constexpr int kMostDevices = 16, kCalls = 20, kWarmUp = 5;
+constexpr unsigned kLimitS = 300;  // a rank that dies leaves the others waiting
+
+// What the processes share.
+struct Shared {
+  std::atomic<int> arrived{0};
+  std::atomic<bool> failed{false};
+  deepbench::nvidia::ncclUniqueId id;
+  double us[kMostDevices];
+};
+
+class Rank {
+ public:
+  Rank(Shared& shared, int rank, int ranks)
+      : shared_(shared), rank_(rank), ranks_(ranks), stream_(Stream::of(rank)) {
+    if (rank == 0) CUDA_CHECK(nccl().ncclGetUniqueId(&shared.id));
+    meet();
+    CUDA_CHECK(nccl().ncclCommInitRank(&communicator_, ranks, shared.id, rank));
+  }
+
+  void run(int cycles, uint64_t elements) {
+    const Buffer from(4 * elements, Origin::kOwn), to(4 * elements, Origin::kOwn);
+    const auto calls = [&](int count) {
+      for (int i = 0; i < count; ++i)
+        CUDA_CHECK(nccl().ncclAllReduce(from.data(), to.data(), elements,
+                                        deepbench::nvidia::ncclFloat32, deepbench::nvidia::ncclSum,
+                                        communicator_, stream_.get()));
+    };
+    CUDA_CHECK(cudart().cudaMemsetAsync(from.data(), 0, from.bytes(), stream_.get()));
+    calls(kWarmUp);
+    stream_.synchronize();
+    const double plain = median_us(cycles, [&] { calls(kCalls); });
+    const Graph graph(stream_.get(), [&] { calls(kCalls); });
+    const double captured = median_us(cycles, [&] { graph.launch(stream_.get()); });
+    if (rank_ == 0) std::printf("%llu %.3f %.3f\n", (unsigned long long)elements, plain, captured);
+    std::fflush(stdout);
+  }
+
+ private:
+  void meet() {
+    ++meetings_;
+    shared_.arrived.fetch_add(1);
+    while (shared_.arrived.load() < meetings_ * ranks_) {
+      if (shared_.failed) throw std::runtime_error("another rank has failed");
+      sched_yield();
+    }
+  }
+
+  double median_us(int cycles, const std::function<void()>& enqueue) {
+    std::vector<double> means;
+    for (int cycle = -1; cycle < cycles; ++cycle) {  // the first is for warming up
+      meet();
+      const auto begin = Clock::now();
+      enqueue();
+      while (cudart().cudaStreamQuery(stream_.get()) == deepbench::nvidia::cudaErrorNotReady) {
+      }
+      stream_.synchronize();
+      const std::chrono::duration<double, std::micro> taken = Clock::now() - begin;
+      shared_.us[rank_] = taken.count() / kCalls;
+      meet();
+      double sum = 0;
+      for (int rank = 0; rank < ranks_; ++rank) sum += shared_.us[rank];
+      if (cycle >= 0) means.push_back(sum / ranks_);
+      meet();
+    }
+    std::sort(means.begin(), means.end());
+    return means[means.size() / 2];
+  }
+
+  Shared& shared_;
+  const int rank_, ranks_;
+  int meetings_ = 0;
+  Stream& stream_;
+  deepbench::nvidia::ncclComm_t communicator_ = nullptr;
+};
+
+int run(Shared& shared, int rank, int ranks, int cycles, char** elements, int sizes) {
+  alarm(kLimitS);
+  try {
+    Rank mine(shared, rank, ranks);
+    for (int i = 0; i < sizes; ++i) mine.run(cycles, std::strtoull(elements[i], nullptr, 10));
+    return 0;
+  } catch (const std::exception& error) {
+    shared.failed = true;
+    std::fprintf(stderr, "rank %d: %s\n", rank, error.what());
+    return 1;
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const int ranks = argc > 3 ? std::atoi(argv[1]) : 0, cycles = argc > 3 ? std::atoi(argv[2]) : 0;
+  if (ranks < 1 || ranks > kMostDevices || cycles < 1) {
+    std::fprintf(stderr, "usage: bare_nccl DEVICES CYCLES ELEMENTS...\n");
+    return 2;
+  }
+  void* const memory =
+      mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return 1;
+  Shared& shared = *new (memory) Shared;
+  for (int rank = 1; rank < ranks; ++rank)
+    if (fork() == 0) _exit(run(shared, rank, ranks, cycles, argv + 3, argc - 3));
+  const int own = run(shared, 0, ranks, cycles, argv + 3, argc - 3);
+  int status = 0, worst = own;
+  while (own == 0 && wait(&status) > 0) worst = std::max(worst, status != 0 ? 1 : 0);
+  return worst;
+}
