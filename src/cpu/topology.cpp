@@ -154,10 +154,10 @@ std::vector<int> Topology::places(int threads) const {
   return chosen;
 }
 
-Topology read_topology(const std::vector<int>& affinity, const SystemRoot& root) {
+Topology read_topology(const std::vector<int>& affinity, const SystemRoot& root, int sharing) {
   Topology topology;
   topology.cores = group_into_cores(affinity, root);
-  topology.quota_cores = read_limits(root).cores;
+  topology.quota_cores = read_limits(root).cores / sharing;
   const auto online = read_text(root.sys + "/devices/system/cpu/online");
   topology.online_cpus = int(online ? parse_cpu_list(*online).size() : affinity.size());
   topology.efficiency_cores = count_efficiency_cores(topology, root);
@@ -166,8 +166,14 @@ Topology read_topology(const std::vector<int>& affinity, const SystemRoot& root)
   return topology;
 }
 
+// The ranks of a machine are stopped by one quota, whichever of them used it up.
+int sharing_quota() {
+  const char* text = std::getenv("DEEPBENCH_LOCAL_RANKS");
+  return text ? int(std::max(1L, std::strtol(text, nullptr, 10))) : 1;
+}
+
 const Topology& topology() {
-  static const Topology ours = read_topology(read_affinity());
+  static const Topology ours = read_topology(read_affinity(), {}, sharing_quota());
   return ours;
 }
 

@@ -29,7 +29,9 @@ struct Topology {
   std::vector<int> places(int threads) const;
 };
 
-Topology read_topology(const std::vector<int>& affinity, const SystemRoot& root = {});
+// `sharing`: so many processes have the quota together.
+Topology read_topology(const std::vector<int>& affinity, const SystemRoot& root = {},
+                       int sharing = 1);
 
 // This process' topology as it was when it was first asked for: OpenMP's binding later narrows
 // the mask of the thread that calls it to one core.

@@ -143,6 +143,7 @@ def make_row(
             "reason": None,
         },
         "observed": {},
+        "ranks": None,
         "notes": [],
         "stages_ns": {"prepare": 1.0, "verify": 1.0, "measure": 1.0, "ceilings": 0, "other": 1.0},
     }

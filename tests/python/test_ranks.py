@@ -7,80 +7,16 @@ needs.
 
 from __future__ import annotations
 
-import os
 import signal
-import socket
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from deepbench.results import read
 from fake_plugin import build_fake_backend
+from started_ranks import LIMIT_S, Started, both, deepbench, rows_of
 
-LIMIT_S = 240
 QUICK = ("--samples", "3", "--time-limit", "1")
-Ended = tuple[int, str, str]  # status, output, errors
-
-
-def environment(**variables: str) -> dict[str, str]:
-    ours = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "DEEPBENCH_")
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
-    return kept | variables
-
-
-def deepbench(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "deepbench", *words],
-        capture_output=True, text=True, timeout=LIMIT_S, env=environment(**variables),
-    )  # fmt: skip
-
-
-class Started:
-    """Ranks started as torchrun would, each with words and variables of its own."""
-
-    def __init__(self, size: int) -> None:
-        self._size = size
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port: int = free.getsockname()[1]
-        self._processes: list[subprocess.Popen[str]] = []
-
-    def start(self, rank: int, *words: str, **variables: str) -> subprocess.Popen[str]:
-        place = {"RANK": str(rank), "WORLD_SIZE": str(self._size), "MASTER_ADDR": "127.0.0.1",
-                 "MASTER_PORT": str(self.port), **variables}  # fmt: skip
-        process = subprocess.Popen(
-            [sys.executable, "-m", "deepbench", *words],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(**place),
-        )  # fmt: skip
-        self._processes.append(process)
-        return process
-
-    def end(self) -> list[Ended]:
-        """How each ended, by itself."""
-        ended = []
-        try:
-            for process in self._processes:
-                out, err = process.communicate(timeout=LIMIT_S)
-                ended.append((process.returncode, out, err))
-        finally:
-            for process in self._processes:
-                process.kill()
-        return ended
-
-
-def both(*words: str, **variables: str) -> list[Ended]:
-    """Two ranks with the same words."""
-    ranks = Started(2)
-    for rank in (0, 1):
-        ranks.start(rank, *words, **variables)
-    return ranks.end()
-
-
-def rows_of(file: Path) -> list[dict[str, Any]]:
-    return [dict(row) for row in read(file).rows]
 
 
 # ---- sums ----------------------------------------------------------------------------------------

@@ -32,6 +32,11 @@ _ROW_FLAGS: tuple[tuple[Flag, str, str], ...] = (
         "constant",
         "",
     ),
+    (
+        Flag("--cores", "ranks of one machine: share its cores (default), or all", "WORD"),
+        "cores",
+        "",
+    ),
     (Flag("--workspace", "limit of a library's workspace", "BYTES"), "workspace", ""),
     (Flag("--energy", "measure energy too, where the device can"), "energy", "yes"),
     (
@@ -42,7 +47,7 @@ _ROW_FLAGS: tuple[tuple[Flag, str, str], ...] = (
 )
 
 _CACHE = Flag("--cache", "hot (default), cold or both", "WORD", choices=("hot", "cold", "both"))
-_RANKS = Flag("--ranks", "start so many ranks on this machine, for all_reduce", "N")
+_RANKS = Flag("--ranks", "start so many ranks on this machine", "N")
 _DEVICES = Flag("--devices", "all_reduce over so many devices, or over these (0,2)", "N")
 _QUICK = Flag("--quick", "every tenth problem, at least one of each application")
 _CORRECTED = Flag("--corrected", "sets without the original's misprints")

@@ -85,12 +85,15 @@ def _say_context(screen: Screen, result: ResultFile) -> None:
 def _print(screen: Screen, result: ResultFile, report: Report) -> None:
     rows = sorted(result.rows, key=lambda row: int(row["position"]))
     summary = Summary()
+    summary.begin(result.context)
     screen.report(report.begin(result.context, outline(_problem(row) for row in rows)))
     for row in rows:
         screen.report(report.row(row))
         summary.add(row)
     screen.report(report.end())
     screen.say(f"deepbench: {summary.line(None, int(result.context['rows']))}")
+    for complaint in summary.complaints:
+        screen.say(f"deepbench: {one_line(complaint)}")
 
 
 def _problem(row: Json) -> tuple[str, Json, float | None]:

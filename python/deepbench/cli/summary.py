@@ -6,10 +6,12 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from deepbench.fleet import Fleet
 from deepbench.progress import duration
 from deepbench.report.fields import get
 
 _GOOD = ("ok", "unsupported")
+_MOST_COMPLAINTS = 8
 
 
 class Summary:
@@ -18,6 +20,7 @@ class Summary:
     def __init__(self) -> None:
         self._counts: dict[str, int] = {}
         self._logarithms: list[float] = []
+        self._fleet = Fleet()
 
     @property
     def rows(self) -> int:
@@ -29,12 +32,23 @@ class Summary:
         bad = sum(count for status, count in self._counts.items() if status not in _GOOD)
         return 0 if bad == 0 and self._counts.get("ok", 0) > 0 else 1
 
+    def begin(self, context: Mapping[str, Any]) -> None:
+        self._fleet.begin(context)
+
     def add(self, row: Mapping[str, Any]) -> None:
+        self._fleet.add(row)
         status = row["status"]
         self._counts[status] = self._counts.get(status, 0) + 1
         share = get(row, "bound.share_roofline")
         if status == "ok" and share:
             self._logarithms.append(math.log(share))
+
+    @property
+    def complaints(self) -> list[str]:
+        """Of ranks that are out of line: one line each for the first few."""
+        every = self._fleet.complaints()
+        more = [f"{len(every) - _MOST_COMPLAINTS} more ranks are out of line"]
+        return every[:_MOST_COMPLAINTS] + (more if len(every) > _MOST_COMPLAINTS else [])
 
     def line(self, seconds: float | None, planned: int) -> str:
         """'160 rows: 158 ok, 2 unsupported; geometric mean 83 % of the roofline; 7 min 31 s'."""

@@ -63,6 +63,7 @@ class Sweep:
         self._clock = self._row_clock = Stopwatch()
         self._greeted = False
         self._hello: Json = {}
+        self._context: Json = {}
         self._done: dict[int, Json] = {}  # rows by position
         self._writer: ResultWriter | None = None
         self._report: Report = create(options.format, beside(options.against))
@@ -167,7 +168,8 @@ class Sweep:
             schema.check_context(context)
         except schema.SchemaError as error:
             raise SessionError(f"{_NONSENSE}: {error}", 2) from None
-        begun = self._report.begin(old.context if old else context, _outline(self._rows))
+        self._context = old.context if old else context
+        begun = self._report.begin(self._context, _outline(self._rows))
         if old is not None:
             self._go_on_with(old, context)
         elif self._writer is not None:
@@ -212,6 +214,7 @@ class Sweep:
 
     def _run_rows(self) -> int:
         summary = Summary()
+        summary.begin(self._context)
         try:
             for planned in self._rows:
                 row = self._done.get(planned.position)
@@ -346,6 +349,8 @@ class Sweep:
         again = "; --resume goes on" if path and summary.rows < len(self._rows) else ""
         kind = "interrupted, " if interrupted else ""
         self._screen.say(f"deepbench: {kind}{text}{where}{again}")
+        for complaint in summary.complaints:
+            self._screen.say(f"deepbench: {complaint}")
 
 
 def _outline(rows: Sequence[PlannedRow]) -> Outline:

@@ -24,6 +24,8 @@ Row = Mapping[str, Any]
 # which outliers do not move, is small: half of it, as a share of the median.
 _WIDE = 0.05
 
+_MOST_SLOW = 4  # ranks that a remark names
+
 # Of a row with a conversion; said in words.
 _CONVERSION_METRICS = ("call", "conversion", "call_and_conversion")
 
@@ -104,6 +106,7 @@ def _remarks(row: Row) -> Iterator[str]:
         if not measured(row):  # the rest is about a time
             return
     yield from _regime(row)
+    yield from _ranks(row)
     doubt = get(row, "regime.published.doubt")
     if doubt:
         yield f"inconsistent: {doubt}"
@@ -143,6 +146,21 @@ def _conversion(row: Row) -> Iterator[str]:
     both = microseconds(median_ns + conversion_ns)
     operand = get(row, "conversion.operand")
     yield f"{operand} converted{when} in {microseconds(conversion_ns)} us, {both} us with it"
+
+
+def _ranks(row: Row) -> Iterator[str]:
+    """Of a row that several ranks made, each on its own device."""
+    count, spread_of_ranks = get(row, "ranks.count"), get(row, "ranks.spread")
+    if not count or spread_of_ranks is None:
+        return
+    slow = [
+        f"rank {one['rank']} {percent(one['off'])} % slow"
+        for one in get(row, "ranks.outliers") or ()
+        if (one.get("off") or 0) > 0
+    ]
+    more = [f"and {len(slow) - _MOST_SLOW} more slow"] if len(slow) > _MOST_SLOW else []
+    within = f"{count} ranks within {percent(spread_of_ranks)} %"
+    yield ", ".join([within, *slow[:_MOST_SLOW], *more])
 
 
 def _regime(row: Row) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from deepbench.fleet import Fleet
 from deepbench.report import Context, Row
 from deepbench.report.columns import Column, Remarks, attribute_columns, measured_columns
 from deepbench.report.fields import get
@@ -23,21 +24,34 @@ class Markdown:
         self._op: str | None = None
         self._columns: list[Column] = []
         self._remarks = Remarks()
+        self._fleet = Fleet()
 
     def begin(self, context: Context, outline: Outline) -> str:
         self._outline = outline
+        self._fleet.begin(context)
         if self._beside:
             self._beside.begin(context)
         return escaped(caption(context)) + "\n"
 
     def row(self, row: Row) -> str:
+        self._fleet.add(row)
         op = row.get("op") or "?"
         text = "" if op == self._op else self._header(op)
         return text + line([escaped(column.cell(row)) for column in self._columns])
 
     def end(self) -> str:
         lines = [*self._remarks.lines(), *(self._beside.lines() if self._beside else ())]
-        return "\n" + "  \n".join(map(escaped, lines)) + "\n" if lines else ""
+        notes = "\n" + "  \n".join(map(escaped, lines)) + "\n" if lines else ""
+        return notes + self._of_ranks()
+
+    def _of_ranks(self) -> str:
+        if not self._fleet.rows:
+            return ""
+        from deepbench.report.comparison.markdown import render_markdown
+        from deepbench.report.fleet import fleet_section
+
+        section = fleet_section(self._fleet)
+        return "\n" + render_markdown([section]) if section else ""
 
     def _header(self, op: str) -> str:
         outline = self._outline.get(op, OpOutline({}, arithmetic=True))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from deepbench.fleet import Fleet
 from deepbench.report import Context, Row
 from deepbench.report.columns import Column, Remarks, attribute_columns, measured_columns
 from deepbench.report.fields import measured
@@ -30,15 +31,18 @@ class Table:
         self._measured: list[Column] = []
         self._held: list[Row] = []
         self._remarks = Remarks()
+        self._fleet = Fleet()
 
     def begin(self, context: Context, outline: Outline) -> str:
         self._outline = outline
+        self._fleet.begin(context)
         if self._beside:
             self._beside.begin(context)
         return ""
 
     def row(self, row: Row) -> str:
         text = ""
+        self._fleet.add(row)
         op = row.get("op") or "?"
         if op != self._op:
             text = self._release() + self._start(op)
@@ -49,7 +53,16 @@ class Table:
 
     def end(self) -> str:
         lines = [*self._remarks.lines(), *(self._beside.lines() if self._beside else ())]
-        return self._release() + "".join(line + "\n" for line in lines)
+        return self._release() + "".join(line + "\n" for line in lines) + self._of_ranks()
+
+    def _of_ranks(self) -> str:
+        if not self._fleet.rows:
+            return ""
+        from deepbench.report.comparison.table import render_table
+        from deepbench.report.fleet import fleet_section
+
+        section = fleet_section(self._fleet)
+        return "\n" + render_table([section]) if section else ""
 
     def _start(self, op: str) -> str:
         outline = self._outline.get(op, OpOutline({}, arithmetic=True))

@@ -139,6 +139,7 @@ class Content:
             facts.files_section(self.files),
             summary.families(self.files),
             summary.applications(self.files),
+            *summary.fleets(self.files),
         ]
 
     @property

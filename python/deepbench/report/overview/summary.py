@@ -6,9 +6,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
+from deepbench.fleet import Fleet
 from deepbench.report.comparison.content import Row, Section
 from deepbench.report.fields import get, percent, rate
+from deepbench.report.fleet import fleet_section
 
 from .runs import Run, Shown, all_rows
 
@@ -59,6 +62,21 @@ def applications(files: Sequence[Run]) -> Section:
 
 
 _MEANS = "Means are geometric, over the rows that are ok. A line is of one file and one regime."
+
+
+def fleets(files: Sequence[Run]) -> list[Section]:
+    """The ranks of each file that several have made, each on its own device."""
+    found = []
+    for run in files:
+        fleet = Fleet()
+        fleet.begin(run.result.context)
+        for row in run.result.rows:
+            fleet.add(row)
+        section = fleet_section(fleet)
+        if section:
+            whose = f" of {run.letter}" if len(files) > 1 else ""
+            found.append(replace(section, heading=section.heading + whose))
+    return found
 
 
 def not_good(files: Sequence[Run]) -> Section | None:

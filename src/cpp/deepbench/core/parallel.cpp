@@ -35,9 +35,11 @@ struct Affinity {
 };
 #endif
 
-const Affinity at_load;
+Affinity at_load;
 
 }  // namespace
+
+void parallel_narrowed() { at_load = Affinity(); }
 
 int parallel_width() { return std::clamp(at_load.width(), 1, 16); }
 

@@ -10,9 +10,13 @@
 namespace deepbench {
 
 // Threads that parallel_for uses: the processors of the process' affinity mask as it was when this
-// library was loaded, at most 16. OpenMP's binding narrows the calling thread's mask later; that
-// must not put all our threads on one core.
+// library was loaded, or as parallel_narrowed() found it, at most 16. OpenMP's binding narrows the
+// calling thread's mask later; that must not put all our threads on one core.
 DEEPBENCH_API int parallel_width();
+
+// The processors of the calling thread's mask from now on: the process has been given a part of
+// what it had.
+DEEPBENCH_API void parallel_narrowed();
 
 // Calls body(task) for every task of [0, count), each on whichever thread is free next: the calling
 // one or one of up to most_threads - 1 more. An exception of any task ends the others and is

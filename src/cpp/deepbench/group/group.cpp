@@ -107,6 +107,20 @@ std::string Group::round(Level level, const std::string& step, const std::string
   return talk(message, decide);
 }
 
+std::string Group::round_while(Level level, const std::string& step, const std::string& mine,
+                               const Decide& decide, const std::function<void()>& meanwhile) {
+  Message message{level, step};
+  message.payload = mine;
+  return talk(message, decide, meanwhile);
+}
+
+void Group::check_all_there() {
+  const std::string reason = who_is_gone();
+  if (reason.empty()) return;
+  if (rank_ == 0) lose(reason);
+  heard(Level::kStep, receive(0, name_of(0)));  // rank 0 has said why, or is itself gone
+}
+
 void Group::fail(Level level, const std::string& step, const RowFailure& failure) {
   if (failure_) leave(level);
   Message message{level, step, true, failure.status(), failure.what()};
@@ -137,14 +151,30 @@ void Group::leave(Level level) {
   throw RowFailure(failure.status, failure.reason);
 }
 
-std::string Group::talk(const Message& mine, const Decide& decide) {
+std::string Group::talk(const Message& mine, const Decide& decide,
+                        const std::function<void()>& meanwhile) {
   if (failure_) leave(mine.level);
   if (rank_ != 0) send(0, name_of(0), mine.packed());
-  const std::string packed = rank_ == 0 ? gather(mine, decide) : receive(0, name_of(0));
-  const Message answer = unpacked(0, packed);
+  for (Deadline deadline(kRoundS); meanwhile && !all_have_spoken() && deadline.left_s() > 0;) {
+    meanwhile();
+    check_all_there();
+  }
+  return heard(mine.level, rank_ == 0 ? gather(mine, decide) : receive(0, name_of(0)));
+}
+
+std::string Group::heard(Level level, const std::string& bytes) {
+  const Message answer = unpacked(0, bytes);
   if (!answer.failed) return answer.payload;
   failure_ = Failure{answer.level, answer.status, answer.reason};
-  leave(mine.level);
+  leave(level);
+}
+
+// Whether gather() or receive() would find what they wait for. Who is gone has spoken, too.
+bool Group::all_have_spoken() const {
+  std::vector<pollfd> all;
+  for (const Socket& socket : sockets_)
+    if (socket.is_open()) all.push_back({socket.descriptor(), POLLIN, 0});
+  return poll(all.data(), static_cast<nfds_t>(all.size()), 0) == static_cast<int>(all.size());
 }
 
 Group::Message Group::unpacked(size_t socket, const std::string& bytes) {
@@ -270,6 +300,11 @@ std::string Group::receive(size_t socket, const std::string& whose) {
   } catch (const ConnectionError& error) {
     lose(whose + " " + error.what());
   }
+}
+
+std::string Group::who_is_gone() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return lost_;
 }
 
 bool Group::is_over() {

@@ -54,7 +54,16 @@ class DEEPBENCH_API Group {
   using Decide = std::function<std::string(const std::vector<std::string>& all)>;
   std::string round(Level level, const std::string& step, const std::string& mine,
                     const Decide& decide);
-  // The same for a rank that has failed at `step`.
+  // The same; until all have spoken, and the answer is there, this rank does `meanwhile` again and
+  // again instead of sleeping.
+  std::string round_while(Level level, const std::string& step, const std::string& mine,
+                          const Decide& decide, const std::function<void()>& meanwhile);
+  // For work of some length between two rounds: throws RowFailure once a rank is gone.
+  void check_all_there();
+  // Whether a round has failed and its level has not been left yet: what is thrown is not a failure
+  // of this rank's own.
+  bool failing() const { return failure_.has_value(); }
+  // The same as round() for a rank that has failed at `step`.
   [[noreturn]] void fail(Level level, const std::string& step, const RowFailure& failure);
 
   // Does `body` on every rank. Where it throws a RowFailure on any, it does so on all.
@@ -83,7 +92,10 @@ class DEEPBENCH_API Group {
   struct Message;
   struct RowGuard;
 
-  std::string talk(const Message& mine, const Decide& decide);
+  std::string talk(const Message& mine, const Decide& decide,
+                   const std::function<void()>& meanwhile = nullptr);
+  std::string heard(Level level, const std::string& bytes);
+  bool all_have_spoken() const;
   std::string gather(const Message& mine, const Decide& decide);
   std::string answer_to(const std::vector<Message>& all, const Decide& decide) const;
   std::string receive(size_t socket, const std::string& whose);
@@ -96,6 +108,7 @@ class DEEPBENCH_API Group {
 
   void watch();
   bool is_over();
+  std::string who_is_gone();
   bool look_for_the_gone();
 
   const int rank_;

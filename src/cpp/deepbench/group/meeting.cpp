@@ -29,19 +29,13 @@ constexpr double kGreetingS = 5;   // to say it, once connected
 constexpr double kAnswerS = 10;    // for the answer to arrive, after the last rank has come
 constexpr size_t kShownCommand = 300;
 
-// A machine: its name, and what tells it from others of that name.
-std::string this_host() {
-  char name[256] = "";
-  gethostname(name, sizeof name - 1);
-  std::ifstream file("/proc/sys/kernel/random/boot_id");
-  std::string boot;
-  std::getline(file, boot);
-  return std::string(name) + " " + boot;
-}
-
 std::string greeting_text(const Placement& place, const Terms& terms) {
   Packer packer;
-  packer.text(kMagic).text(terms.version).text(place.secret).text(this_host()).text(terms.command);
+  packer.text(kMagic)
+      .text(terms.version)
+      .text(place.secret)
+      .text(this_machine())
+      .text(terms.command);
   return packer.number(int64_t{place.rank}).number(int64_t{place.size}).bytes();
 }
 
@@ -105,6 +99,15 @@ std::string at(const Placement& place) { return place.address + ":" + std::to_st
 std::string seconds(double limit_s) { return to_text(limit_s) + " s"; }
 
 }  // namespace
+
+std::string this_machine() {
+  char name[256] = "";
+  gethostname(name, sizeof name - 1);
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string boot;
+  std::getline(file, boot);
+  return std::string(name) + " " + boot;
+}
 
 Meeting::Meeting(const Placement& place, const Terms& terms) : place_(place), terms_(terms) {
   if (place.rank != 0) return;
@@ -190,7 +193,7 @@ void Meeting::receive_one(const Socket& listening, Deadline& deadline) {
 
 std::shared_ptr<Group> Meeting::receive_all() {
   const Socket listening = std::move(listener_);  // nobody is to knock later
-  hosts_[0] = this_host();
+  hosts_[0] = this_machine();
   Deadline deadline(place_.limit_s);
   const auto there = [](const Socket& rank) { return rank.is_open(); };
   while (!std::all_of(ranks_.begin() + 1, ranks_.end(), there)) {

@@ -19,6 +19,9 @@ struct Terms {
   std::string command;  // what is to be run, with all options
 };
 
+// This machine's name, and what tells it from others of that name.
+DEEPBENCH_API std::string this_machine();
+
 class DEEPBENCH_API Meeting {
  public:
   // Rank 0 listens from here on, so that port() can be told to the others. Throws

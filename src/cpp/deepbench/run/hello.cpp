@@ -69,11 +69,16 @@ void write_joint_phases(JsonWriter& json, const Attributes& facts) {
   json.end_object();
 }
 
-// How many there are, and the machine of each.
-void write_group(JsonWriter& json, const Group& group) {
+// How many there are, and which device of which machine is whose.
+void write_group(JsonWriter& json, const Group& group, const std::vector<RankPlace>& places) {
   json.key("ranks").begin_object().member("count", int64_t{group.size()});
   json.key("machines").begin_array();
   for (const Member& member : group.members()) json.value(member.host);
+  json.end_array().key("devices").begin_array();
+  for (const RankPlace& place : places) {
+    json.begin_object().member("index", place.device).member_or_null("name", place.name);
+    json.member_or_null("uuid", place.uuid).end_object();
+  }
   json.end_array().end_object();
 }
 
@@ -120,7 +125,7 @@ std::string Runner::hello() const {
   write_libraries(json, facts_);
   json.member("environment", environment_);
   json.member("threads", device_.integer("threads"));
-  if (group_) write_group(json, *group_);
+  if (group_) write_group(json, *group_, places_);
   json.key("warnings").begin_array();
   for (const auto& warning : search_warnings()) json.value(warning);
   write_warnings(json, facts_);

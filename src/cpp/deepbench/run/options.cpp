@@ -109,6 +109,7 @@ const std::vector<std::pair<std::string, Setter>>& setters() {
       {"once", flag(&RunOptions::once)},
       {"energy", flag(&RunOptions::energy)},
       {"ceilings", flag(&RunOptions::ceilings)},
+      {"cores", flag(&RunOptions::share_cores, "share", "all")},
       {"check", flag(&RunOptions::check)},
       {"position", number(&RunOptions::position)},
   };

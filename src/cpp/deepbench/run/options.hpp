@@ -13,6 +13,7 @@
 
 namespace deepbench {
 
+class FleetRow;
 class Group;
 
 struct DEEPBENCH_API RunOptions {
@@ -37,11 +38,14 @@ struct DEEPBENCH_API RunOptions {
   bool once = false;
   bool energy = false;  // of one call, over a span of its own
   bool ceilings = true;
-  bool check = false;     // only whether the row could run: nothing is prepared or measured
-  int64_t position = -1;  // -1: counts up
+  bool share_cores = true;  // of several ranks on one machine; of the process' own options alone
+  bool check = false;       // only whether the row could run: nothing is prepared or measured
+  int64_t position = -1;    // -1: counts up
   // The ranks that make the row together, where its operation is a collective; nullptr: this
   // process alone. No key: it is what the process was started as.
   Group* group = nullptr;
+  // The ranks that make the row each by itself, at the same time; nullptr: this process alone.
+  FleetRow* fleet = nullptr;
 
   // Sets what `text` gives and keeps the rest. Throws InvalidProblem for an unknown key or value.
   void apply(std::string_view text);
@@ -52,6 +56,8 @@ struct DEEPBENCH_API RunOptions {
   bool is_constant(std::string_view operands) const;
   // The candidate that `algorithm` names; "" where it names a way to choose.
   std::string named_candidate() const;
+  // Whether the algorithm is to be chosen among candidates.
+  bool chooses() const { return algorithm == "best" || algorithm == "exhaustive"; }
   // For the plugin's slots, see plugin.h. `candidate` "" is the library's own choice.
   Attributes for_plugin(const std::string& candidate) const;
   // For a kernel of the backend's own reference: hot, whatever is timed.

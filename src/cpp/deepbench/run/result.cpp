@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "deepbench/run/fleet_json.hpp"
 #include "deepbench/run/json_writer.hpp"
 
 namespace deepbench {
@@ -175,6 +176,10 @@ std::string Result::to_json() const {
   write_operands(json, *this);
   write_verification(json, verification);
   json.member("observed", observed);
+  if (fleet) {
+    json.key("ranks");
+    write_fleet(json, *fleet);
+  }
   json.key("notes").begin_array();
   for (const auto& note : notes) json.value(note);
   json.end_array();

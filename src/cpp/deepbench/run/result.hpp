@@ -11,6 +11,7 @@
 #include "deepbench/core/status.hpp"
 #include "deepbench/measure/measure.hpp"
 #include "deepbench/measure/statistics.hpp"
+#include "deepbench/run/fleet_verdict.hpp"
 #include "deepbench/run/verify.hpp"
 
 namespace deepbench {
@@ -24,7 +25,8 @@ struct Algorithm {
   // With best: what the library's own choice took.
   double default_ns = 0;
   std::string default_name;
-  double gain = 0;  // over the default, both measured in turns; 0: the default was kept
+  std::string candidate;  // the id whose figures the row has; "": the library's own choice
+  double gain = 0;        // over the default, both measured in turns; 0: the default was kept
 };
 
 struct Regime {
@@ -77,6 +79,7 @@ struct DEEPBENCH_API Result {
   std::optional<Conversion> conversion;
   Verification verification;
   Attributes observed;
+  std::optional<Fleet> fleet;  // where ranks made it each on its own device
   std::vector<std::string> notes;
   Stages stages;
 

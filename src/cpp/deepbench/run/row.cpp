@@ -71,28 +71,31 @@ RowMaker::RowMaker(const Backend& backend, const Attributes& device, const Probl
       asked_notes_(row.notes) {}
 
 void RowMaker::make() {
+  if (options_.fleet) return make_in_fleet();
   together(options_.group, "check", [&] {
     require_support();
     require_memory();
   });
   if (options_.check) return;
-  if (options_.once) {
-    kept_ = std::make_unique<Trial>(backend_, problem_, options_, options_.named_candidate(),
-                                    row_.stages);
-    kept_->once();
-    take(*kept_);
-    return;
-  }
-  if (options_.algorithm == "best" || options_.algorithm == "exhaustive") {
+  if (options_.once) return measure_once();
+  if (options_.chooses()) {
     measure_best();
   } else {
     measure(options_.named_candidate());
   }
   if (options_.energy) measure_energy();
   if (options_.group) measure_calls();
-  observe();
+  read_sensors();
+  note_clocks();
   // What limits a collective lies between the ranks, and no problem of one rank shows it.
   if (options_.ceilings && !problem_.operation().is_collective()) hold_against_ceilings();
+}
+
+void RowMaker::measure_once() {
+  kept_ = std::make_unique<Trial>(backend_, problem_, options_, options_.named_candidate(),
+                                  row_.stages);
+  kept_->once();
+  take(*kept_);
 }
 
 // Over a span of its own, long enough for the counter: the gaps between batches count as well.
@@ -116,13 +119,16 @@ void RowMaker::measure_calls() {
 }
 
 // What was measured is not lost to a sensor that fails.
-void RowMaker::observe() {
+void RowMaker::read_sensors() {
   try {
     row_.observed = backend_.observe(int(options_.device));
   } catch (const RowFailure& failure) {
     if (failure.status() == Status::kDeviceLost) throw;
     row_.notes.push_back(failure.what());
   }
+}
+
+void RowMaker::note_clocks() {
   if (row_.samples->clock_mhz > 0) row_.observed.set("sm_clock_mhz", row_.samples->clock_mhz);
   if (row_.samples->power_capped > 0)
     row_.observed.set("power_capped_samples", row_.samples->power_capped);
@@ -175,16 +181,20 @@ void RowMaker::require_memory() const {
   const Operation& operation = problem_.operation();
   const Attributes options = options_.for_plugin(options_.named_candidate());
   const double needed = double(backend_.memory_needed(problem_, options));
-  const double available = device_.real("memory_available_bytes", device_.real("memory_bytes", 0));
+  const bool on_host_memory = device_.integer("shares_host_memory") != 0;
+  // The ranks of a machine look at the same time, before any of them takes some.
+  const int sharing = options_.fleet ? options_.fleet->group().self().local_size : 1;
+  const double available = device_.real("memory_available_bytes", device_.real("memory_bytes", 0)) /
+                           (on_host_memory ? sharing : 1);
   require_room(needed, 0, available, "memory");
   if (!options_.verifies(operation)) return;
 
   double on_device = 0, on_host = operation.verification_bytes(problem_);
   if (operation.evidence(problem_) == Evidence::kReference)
     on_device = double(backend_.memory_needed(problem_, options_.for_reference()));
-  if (device_.integer("shares_host_memory")) on_device += std::exchange(on_host, 0);
+  if (on_host_memory) on_device += std::exchange(on_host, 0);
   require_room(needed, on_device, available, "memory");
-  require_room(0, on_host, host_memory_available(), "host memory");
+  require_room(0, on_host, host_memory_available() / sharing, "host memory");
 }
 
 void RowMaker::measure(const std::string& candidate) {
@@ -197,7 +207,7 @@ void RowMaker::measure(const std::string& candidate) {
     throw;
   }
   take(*kept_);
-  candidate_ = candidate;
+  row_.algorithm.candidate = candidate;
 }
 
 // The library's own choice first, in full; then the others; then the winner afresh. A winner whose
@@ -325,20 +335,20 @@ void RowMaker::compute_bound() {
 
 void RowMaker::remeasure() {
   const Result before = row_;
-  measure(candidate_);
+  measure(row_.algorithm.candidate);
   row_.algorithm = before.algorithm;
   row_.notes = before.notes;  // those of a choice among candidates too
 }
 
-// A row above a limit: the limit and the row are both measured again. If the row stands, the limit
-// was too low; if it does not, neither of its figures is to be trusted. Where the machine is too
-// noisy to tell, the limit stays and the row says so.
+// A row above a limit: the limit and the row are both measured again (the row of a fleet stands).
+// If the row stands, the limit was too low; if it does not, neither of its figures is to be
+// trusted. Where the machine is too noisy to tell, the limit stays and the row says so.
 void RowMaker::hold_against_ceilings() {
   compute_bound();
   if (row_.bound.share_roofline <= kAboveCeiling) return;
   const Samples before = *row_.samples;
   ceilings_.forget(problem_.text("precision"), level());
-  remeasure();
+  if (!options_.fleet) remeasure();  // a fleet has measured it many times
   compute_bound();
   if (row_.bound.share_roofline <= kAboveCeiling) return;
 

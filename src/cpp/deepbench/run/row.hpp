@@ -9,6 +9,7 @@
 #include "deepbench/run/backend.hpp"
 #include "deepbench/run/ceilings.hpp"
 #include "deepbench/run/choose.hpp"
+#include "deepbench/run/fleet.hpp"
 #include "deepbench/run/options.hpp"
 #include "deepbench/run/result.hpp"
 #include "deepbench/run/trial.hpp"
@@ -36,9 +37,16 @@ class RowMaker {
   void measure_best();
   bool measure_first_right(const std::vector<Faster>& candidates, const Result& own,
                            std::vector<std::string>& wrong, std::vector<std::string>& notes);
+  void measure_once();
   void measure_energy();
   void measure_calls();
-  void observe();
+  void note_clocks();
+  void read_sensors();
+  void make_in_fleet();
+  void make_own_part();
+  RankFigures own_figures() const;
+  void settle(RankFigures mine);
+  void note_differing_ways();
   void take(const Trial& trial);
   void take_notes_and_metrics(const Attributes& facts);
   void hold_against_ceilings();
@@ -56,7 +64,6 @@ class RowMaker {
   Result& row_;
   MeasureOptions how_;
   std::vector<std::string> asked_notes_;  // on what was asked, not on what a kernel did
-  std::string candidate_;                 // whose figures the row holds
 };
 
 }  // namespace deepbench

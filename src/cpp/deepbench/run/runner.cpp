@@ -7,6 +7,7 @@
 #include "deepbench/core/operation.hpp"
 #include "deepbench/core/status.hpp"
 #include "deepbench/core/stopwatch.hpp"
+#include "deepbench/run/cores.hpp"
 #include "deepbench/run/hello.hpp"
 #include "deepbench/run/loader.hpp"
 #include "deepbench/run/ranks.hpp"
@@ -164,7 +165,10 @@ Runner::Runner(const std::string& backend, const std::string& options,
       }()),
       backend_([&] {
         std::optional<Backend> loaded;
-        start_together(group_.get(), [&] { loaded = load_backend(backend, plugin_paths, &why_); });
+        start_together(group_.get(), [&] {
+          if (group_ && defaults_.share_cores) take_own_cores(*group_);
+          loaded = load_backend(backend, plugin_paths, &why_);
+        });
         return *loaded;
       }()) {
   start_together(group_.get(), [&] {
@@ -187,11 +191,19 @@ void Runner::start() {
     facts_ = backend_.describe();
     device_ = backend_.describe_device(int(defaults_.device));
     if (group_) backend_.join(group_);
+    if (group_) places_ = places_of_all(*group_, own_place());
   } catch (const RowFailure& failure) {
     throw BackendUnavailable("backend " + backend_.name() + ": " + failure.what());
   }
   check_library(defaults_.library);
   check_threads(defaults_, device_);
+}
+
+// A bus tells the devices of a machine apart where they have no number of their own.
+RankPlace Runner::own_place() const {
+  const std::string uuid = device_.text("uuid");
+  return {group_->self().host, defaults_.device, device_.text("name"),
+          uuid.empty() ? device_.text("pci_bus_id") : uuid};
 }
 
 void Runner::take_own_device(const std::string& options) {
@@ -257,21 +269,66 @@ Result Runner::run(std::string_view line, int64_t position) {
     if (end != std::string_view::npos) options.apply(line.substr(end + 1));
     if (options.position >= 0) row.position = options.position;
     const Problem problem = Problem::parse(text);
-    if (group_ && problem.operation().is_collective() && !options.check)
-      options.group = group_.get();
-    const auto make = [&] {
-      // A check asks for no measurement: what was known at the start will do.
-      const bool known = options.check && options.device == defaults_.device;
-      const Attributes device = known ? device_ : backend_.describe_device(int(options.device));
-      run_into(backend_, problem, options, device, ceilings(options, device), kept_, row);
-    };
-    if (!options.group) return make();
-    if (group_->rank() == 0) group_->tell(std::string(line));
-    group_->together(Level::kRow, "row", make);
+    if (!group_ || options.check) return make(problem, options, row);
+    if (problem.operation().is_collective()) return make_together(line, problem, options, row);
+    make_in_fleet(line, problem, options, row);
   });
   device_lost_ = device_lost_ || row.status == Status::kDeviceLost;
   row.stages.other_ns = watch.lap_ns() - known_stages(row.stages);
   return row;
+}
+
+void Runner::make(const Problem& problem, const RunOptions& options, Result& row) {
+  // A check asks for no measurement: what was known at the start will do.
+  const bool known = options.check && options.device == defaults_.device;
+  const Attributes device = known ? device_ : backend_.describe_device(int(options.device));
+  run_into(backend_, problem, options, device, ceilings(options, device), kept_, row);
+}
+
+void Runner::make_together(std::string_view line, const Problem& problem, RunOptions& options,
+                           Result& row) {
+  options.group = group_.get();
+  if (group_->rank() == 0) group_->tell(std::string(line));
+  group_->together(Level::kRow, "row", [&] { make(problem, options, row); });
+}
+
+// What its rank 0 chooses alone, for as long as it takes; where that comes to nothing, the
+// library's own choice is as good as any.
+Result Runner::chosen_alone(const Problem& problem, const RunOptions& options) {
+  Result row;
+  into_row(row, [&] {
+    RunOptions alone = options;
+    alone.ceilings = false;
+    make(problem, alone, row);
+  });
+  kept_.reset();
+  if (row.status == Status::kDeviceLost) throw RowFailure(row.status, row.reason);
+  if (row.status != Status::kOk) row.algorithm = Algorithm();
+  row.algorithm.mode = options.algorithm;
+  return row;
+}
+
+// All ranks measure the same candidate: times of different ones say nothing of devices.
+void Runner::make_in_fleet(std::string_view line, const Problem& problem, RunOptions& options,
+                           Result& row) {
+  std::string candidate = options.named_candidate();
+  Result chosen;
+  const bool choosing = options.chooses() && group_->rank() == 0 && !options.once;
+  if (choosing) {
+    chosen = chosen_alone(problem, options);
+    candidate = chosen.algorithm.candidate;
+  }
+  FleetRow fleet(*group_, places_, candidate);
+  options.fleet = &fleet;
+  if (group_->rank() == 0) group_->tell(std::string(line));
+  group_->together(Level::kRow, "row", [&] { make(problem, options, row); });
+  if (!choosing) return;
+  const Algorithm found = row.algorithm;
+  row.algorithm = chosen.algorithm;
+  row.algorithm.name = found.name;
+  row.algorithm.workspace_bytes = found.workspace_bytes;
+  row.algorithm.planning_ns = found.planning_ns;
+  row.notes.insert(row.notes.end(), chosen.notes.begin(), chosen.notes.end());
 }
 
 void Runner::follow() {

@@ -12,6 +12,7 @@
 #include "deepbench/group/group.hpp"
 #include "deepbench/run/backend.hpp"
 #include "deepbench/run/ceilings.hpp"
+#include "deepbench/run/fleet.hpp"
 #include "deepbench/run/options.hpp"
 #include "deepbench/run/result.hpp"
 #include "deepbench/run/trial.hpp"
@@ -28,8 +29,9 @@ class DEEPBENCH_API Runner {
   // `backend` is "auto", a name or a path; `options` key=value text, the defaults of every row.
   // Sets the environment variables that the backend asks for where the user has not. Throws
   // BackendUnavailable, or InvalidProblem for an option that cannot be. With a group this process
-  // is one of its ranks: rows of collectives are made by all of them together, all others by rank 0
-  // alone. Each rank takes the device of its place on the machine, unless `options` name one.
+  // is one of its ranks: rows of collectives are made by all of them together, all others by each
+  // of them on its own device, at the same time. Each rank takes the device of its place on the
+  // machine, unless `options` name one.
   explicit Runner(const std::string& backend, const std::string& options = "",
                   const std::vector<std::string>& plugin_paths = {},
                   std::shared_ptr<Group> group = nullptr);
@@ -54,7 +56,14 @@ class DEEPBENCH_API Runner {
  private:
   void start();
   void take_own_device(const std::string& options);
+  RankPlace own_place() const;
   void apply_environment();
+  void make_together(std::string_view line, const Problem& problem, RunOptions& options,
+                     Result& row);
+  void make_in_fleet(std::string_view line, const Problem& problem, RunOptions& options,
+                     Result& row);
+  Result chosen_alone(const Problem& problem, const RunOptions& options);
+  void make(const Problem& problem, const RunOptions& options, Result& row);
   void check_library(const std::string& library) const;
   Ceilings& ceilings(const RunOptions& options, const Attributes& device);
 
@@ -64,7 +73,8 @@ class DEEPBENCH_API Runner {
   Backend backend_;
   int device_count_ = 0;
   Attributes environment_;
-  Attributes facts_, device_;  // of the backend, and of its device as it was at the start
+  std::vector<RankPlace> places_;  // of all ranks, on rank 0
+  Attributes facts_, device_;      // of the backend, and of its device as it was at the start
   std::map<std::pair<int64_t, int64_t>, Ceilings> ceilings_;  // by device and threads
   bool device_lost_ = false;
   std::unique_ptr<Trial> kept_;  // the last row's, destroyed when the next begins: see RowMaker

@@ -8,6 +8,7 @@
 #include "deepbench/core/operation.hpp"
 #include "deepbench/core/status.hpp"
 #include "deepbench/group/group.hpp"
+#include "deepbench/run/fleet.hpp"
 #include "deepbench/run/ranks.hpp"
 
 namespace deepbench {
@@ -23,6 +24,7 @@ Trial::Trial(const Backend& backend, const Problem& problem, const RunOptions& o
              const std::string& candidate, Stages& stages)
     : stages_(stages),
       group_(options.group),
+      fleet_(options.fleet),
       launch_(static_cast<deepbench_launch>(options.launch)) {
   together(group_, "prepare", [&] { prepare(backend, problem, options, candidate); });
 }
@@ -78,6 +80,7 @@ Batch Trial::batch(uint64_t count, deepbench_launch launch, uint32_t flags) {
     return mine;
   });
   stages_.device_ns += batch.elapsed_ns;
+  if (fleet_) fleet_->check_all_there();
   return batch;
 }
 
@@ -122,10 +125,12 @@ void Trial::measure(const MeasureOptions& how) {
       [&](uint64_t count) {
         const Batch batch = time(count);
         if (first && verifier_) verify("before timing");
+        if (first && fleet_) fleet_->start();
         first = false;
         return batch;
       },
       options);
+  if (fleet_) fleet_->end([&] { time(samples_->batch); });
   verifying_ns = stages_.verify_ns - verifying_ns;
   stages_.measure_ns += watch.lap_ns() - verifying_ns;
 
@@ -178,6 +183,7 @@ uint64_t Trial::repeat(double span_ns) {
 
 void Trial::once() {
   Stopwatch watch;
+  if (fleet_) fleet_->start();
   const Batch one = batch(1, DEEPBENCH_LAUNCH_BEST, DEEPBENCH_REQUEST_MARKERS);
   Samples samples;
   samples.per_call_ns = {one.per_call_ns()};

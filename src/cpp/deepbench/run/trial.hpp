@@ -59,6 +59,7 @@ class DEEPBENCH_API Trial {
   Verification verification_;
   Stages& stages_;
   Group* const group_;
+  FleetRow* const fleet_;
   const deepbench_launch launch_;
   double own_call_ns_ = 0;  // of the last batch, on this rank alone
   uint64_t calls_since_restore_ = 0;

@@ -56,6 +56,14 @@ Attributes attributes_of(const Gemm& gemm, const Candidate& candidate, const_dnn
   return attributes;
 }
 
+// The next implementation that is another than the library's own choice, `own`: where oneDNN has
+// that one in its cache, its list begins with it once more.
+bool next_other(dnnl_primitive_desc_t made, const std::string& own) {
+  while (Api::instance().primitive_desc_next_impl_f(made) == dnnl_success)
+    if (implementation_name(made) != own) return true;
+  return false;
+}
+
 void create_primitive_desc(const Gemm& gemm, Plan& plan) {
   const Api& api = Api::instance();
   const auto a_type = data_type(plan.storage.a_type), b_type = data_type(gemm.b_type);
@@ -76,8 +84,9 @@ void create_primitive_desc(const Gemm& gemm, Plan& plan) {
                         std::string(gemm.precision.name) + " for this processor (" +
                         api.isa_text() + "): " + status_text(status));
   plan.primitive.reset(made);
+  const std::string own = implementation_name(made);
   for (int i = 0; i < plan.candidate.implementation; ++i)
-    if (api.primitive_desc_next_impl_f(made) != dnnl_success)
+    if (!next_other(made, own))
       unknown_candidate("onednn", "matmul:" + std::to_string(plan.candidate.implementation));
 }
 
@@ -118,8 +127,8 @@ std::vector<std::string> gemm_candidates(const Gemm& gemm) {
   if (gemm.precision.precision == Precision::kFloat) ids.push_back("sgemm");
   if (!is_int8(gemm)) ids.push_back("matmul:add");
 
-  for (int number = 1; api.primitive_desc_next_impl_f(first.primitive.get()) == dnnl_success;
-       ++number) {
+  const std::string own = implementation_name(first.primitive.get());
+  for (int number = 1; next_other(first.primitive.get(), own); ++number) {
     if (is_hopeless(implementation_name(first.primitive.get()), gemm.flops())) break;
     ids.push_back("matmul:" + std::to_string(number));
   }

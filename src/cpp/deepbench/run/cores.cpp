@@ -1,0 +1,106 @@
+// Dividing processors among ranks.
+#include "deepbench/run/cores.hpp"
+
+#include <cstdlib>
+#include <fstream>
+#include <map>
+
+#include "deepbench/core/parallel.hpp"
+#include "deepbench/group/meeting.hpp"
+#include "deepbench/group/message.hpp"
+
+#if defined(__linux__)
+#include <sched.h>
+#endif
+
+namespace deepbench {
+namespace {
+
+#if defined(__linux__)
+std::vector<int> own_processors() {
+  std::vector<int> all;
+  cpu_set_t mask;
+  if (sched_getaffinity(0, sizeof mask, &mask) != 0) return all;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+    if (CPU_ISSET(cpu, &mask)) all.push_back(cpu);
+  return all;
+}
+
+void narrow_to(const std::vector<int>& processors) {
+  cpu_set_t mask;
+  CPU_ZERO(&mask);
+  for (const int cpu : processors) CPU_SET(cpu, &mask);
+  sched_setaffinity(0, sizeof mask, &mask);
+}
+#else
+std::vector<int> own_processors() { return {}; }
+void narrow_to(const std::vector<int>&) {}
+#endif
+
+// Hardware threads of a core have the same list of siblings.
+std::vector<std::vector<int>> cores_among(const std::vector<int>& processors) {
+  std::vector<std::vector<int>> cores;
+  std::map<std::string, size_t> known;
+  for (const int cpu : processors) {
+    const std::string number = std::to_string(cpu);
+    std::ifstream file("/sys/devices/system/cpu/cpu" + number + "/topology/thread_siblings_list");
+    std::string siblings;
+    if (!std::getline(file, siblings) || siblings.empty()) siblings = "cpu" + number;
+    const size_t at = known.emplace(siblings, cores.size()).first->second;
+    if (at == cores.size()) cores.emplace_back();
+    cores[at].push_back(cpu);
+  }
+  return cores;
+}
+
+std::string shares_message(const std::vector<std::string>& processors) {
+  Packer packer;
+  for (const CoreShare& share : shares_of(processors))
+    packer.number(int64_t{share.index}).number(int64_t{share.count});
+  return packer.bytes();
+}
+
+CoreShare share_in(const std::string& bytes, int rank) {
+  Unpacker unpacker(bytes);
+  CoreShare share;
+  for (int i = 0; i <= rank; ++i) {
+    share.index = static_cast<int>(unpacker.number<int64_t>());
+    share.count = static_cast<int>(unpacker.number<int64_t>());
+  }
+  return share;
+}
+
+}  // namespace
+
+std::vector<CoreShare> shares_of(const std::vector<std::string>& processors) {
+  std::map<std::string, int> counts;
+  std::vector<CoreShare> shares;
+  for (const std::string& one : processors) shares.push_back({counts[one]++, 1});
+  for (size_t rank = 0; rank < shares.size(); ++rank) shares[rank].count = counts[processors[rank]];
+  return shares;
+}
+
+std::vector<int> part_of(const std::vector<std::vector<int>>& cores, CoreShare share) {
+  std::vector<int> part;
+  if (cores.empty()) return part;
+  const size_t index = size_t(share.index), count = size_t(share.count);
+  size_t begin = cores.size() * index / count, end = cores.size() * (index + 1) / count;
+  if (cores.size() < count) begin = index % cores.size(), end = begin + 1;
+  for (size_t core = begin; core < end; ++core)
+    part.insert(part.end(), cores[core].begin(), cores[core].end());
+  return part;
+}
+
+void take_own_cores(Group& group) {
+  const std::vector<int> processors = own_processors();
+  std::string called = this_machine();
+  for (const int cpu : processors) called += " " + std::to_string(cpu);
+  const std::string shares = group.round(Level::kStep, "cores", called, shares_message);
+  const CoreShare share = share_in(shares, group.rank());
+  setenv("DEEPBENCH_LOCAL_RANKS", std::to_string(group.self().local_size).c_str(), 1);
+  if (share.count == 1 || processors.empty()) return;
+  narrow_to(part_of(cores_among(processors), share));
+  parallel_narrowed();
+}
+
+}  // namespace deepbench

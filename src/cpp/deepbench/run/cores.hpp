@@ -1,0 +1,28 @@
+// The processors of a machine that several ranks share: each takes a part of its own, whole cores.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "deepbench/core/export.hpp"
+#include "deepbench/group/group.hpp"
+
+namespace deepbench {
+
+// One of `count` ranks with the same processors.
+struct CoreShare {
+  int index = 0, count = 1;
+};
+
+// By rank. Ranks share what is called the same; whoever started them may have given each its own.
+DEEPBENCH_API std::vector<CoreShare> shares_of(const std::vector<std::string>& processors);
+
+// The part of `cores`, each with its hardware threads, that falls to a share; one core where there
+// are fewer than ranks.
+DEEPBENCH_API std::vector<int> part_of(const std::vector<std::vector<int>>& cores, CoreShare share);
+
+// Narrows this process to its part, before any backend has looked at its processors, and tells
+// backends by DEEPBENCH_LOCAL_RANKS how many share a container's quota.
+void take_own_cores(Group& group);
+
+}  // namespace deepbench

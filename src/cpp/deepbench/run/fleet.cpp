@@ -1,0 +1,91 @@
+// Rounds of a fleet's row.
+#include "deepbench/run/fleet.hpp"
+
+#include <utility>
+
+#include "deepbench/group/message.hpp"
+#include "deepbench/run/fleet_message.hpp"
+
+namespace deepbench {
+namespace {
+
+std::string no_answer(const std::vector<std::string>&) { return ""; }
+std::string answer_of_first(const std::vector<std::string>& all) { return all[0]; }
+
+// How the row ends, and whose figures are wanted: all that the other ranks need.
+std::string ending(const Fleet& fleet) {
+  Packer packer;
+  packer.number(int64_t(fleet.status)).text(fleet.reason).number(int64_t{fleet.of});
+  return packer.bytes();
+}
+
+void take_ending(const std::string& bytes, Fleet& fleet) {
+  Unpacker unpacker(bytes);
+  fleet.status = static_cast<Status>(unpacker.number<int64_t>());
+  fleet.reason = unpacker.text();
+  fleet.of = static_cast<int>(unpacker.number<int64_t>());
+}
+
+}  // namespace
+
+FleetRow::FleetRow(Group& group, std::vector<RankPlace> places, std::string candidate)
+    : group_(group), places_(std::move(places)), candidate_(std::move(candidate)) {}
+
+const std::string& FleetRow::agree() {
+  stage_ = kPreparing;
+  candidate_ = group_.round(Level::kStep, "candidate", candidate_, answer_of_first);
+  return candidate_;
+}
+
+void FleetRow::start() {
+  stage_ = kMeasuring;
+  group_.round(Level::kStep, "start", "", no_answer);
+}
+
+void FleetRow::end(const std::function<void()>& go_on) {
+  if (when_measured) when_measured();
+  stage_ = kDone;
+  group_.round_while(Level::kStep, "end", "", no_answer, go_on);
+}
+
+// A rank that has failed says so in the end; until then it keeps nobody waiting.
+void FleetRow::catch_up() {
+  if (stage_ == kChecking) agree();
+  if (stage_ == kPreparing) start();
+  if (stage_ == kMeasuring) group_.round(Level::kStep, "end", "", no_answer);
+  stage_ = kDone;
+}
+
+Fleet FleetRow::settle(const RankFigures& mine, MiddleRank& middle) {
+  catch_up();
+  Fleet fleet;
+  const std::string found =
+      group_.round(Level::kStep, "figures", figures_message(mine), [&](const auto& all) {
+        std::vector<RankFigures> ranks;
+        for (const std::string& one : all) ranks.push_back(figures_in(one));
+        fleet = judged(std::move(ranks), places_);
+        return ending(fleet);
+      });
+  take_ending(found, fleet);
+  if (fleet.of < 0) return fleet;
+  const bool wanted = group_.rank() == fleet.of;
+  group_.round(Level::kStep, "middle", wanted ? middle_message(middle) : "", [&](const auto& all) {
+    middle = middle_in(all[size_t(fleet.of)]);
+    return std::string();
+  });
+  return fleet;
+}
+
+std::vector<RankPlace> places_of_all(Group& group, const RankPlace& mine) {
+  std::vector<RankPlace> places;
+  group.round(Level::kStep, "places", place_message(mine), [&](const auto& all) {
+    for (size_t rank = 0; rank < all.size(); ++rank) {
+      places.push_back(place_in(all[rank]));
+      places.back().host = group.members()[rank].host;
+    }
+    return std::string();
+  });
+  return places;
+}
+
+}  // namespace deepbench

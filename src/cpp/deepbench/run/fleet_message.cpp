@@ -1,0 +1,174 @@
+// Writing and reading what ranks of a fleet tell.
+#include "deepbench/run/fleet_message.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "deepbench/group/message.hpp"
+
+namespace deepbench {
+namespace {
+
+constexpr size_t kLongestText = 300;  // of a reason, a name: a thousand ranks may have one
+
+// No character of more than one byte is cut in two.
+std::string shortened(const std::string& text) {
+  if (text.size() <= kLongestText) return text;
+  size_t end = kLongestText;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  return text.substr(0, end);
+}
+
+Status status_in(Unpacker& unpacker) {
+  const auto number = unpacker.number<int64_t>();
+  return static_cast<Status>(std::clamp<int64_t>(number, 0, int64_t(Status::kFailed)));
+}
+
+void pack_samples(Packer& packer, const Samples& samples) {
+  packer.number(int64_t(samples.per_call_ns.size()));
+  for (const double one : samples.per_call_ns) packer.number(one);
+  packer.number(samples.batch).number(samples.first_call_ns).number(samples.host_per_call_ns);
+  packer.number(samples.spent_ns).number(samples.error).number(samples.clock_mhz);
+  packer.number(samples.throttled).number(samples.retries).number(samples.power_capped);
+  packer.number(int64_t(samples.stop)).text(samples.launch).text(samples.timer);
+}
+
+Samples samples_in(Unpacker& unpacker) {
+  Samples samples;
+  for (auto left = unpacker.number<int64_t>(); left > 0; --left)
+    samples.per_call_ns.push_back(unpacker.number<double>());
+  samples.batch = unpacker.number<uint64_t>();
+  samples.first_call_ns = unpacker.number<double>();
+  samples.host_per_call_ns = unpacker.number<double>();
+  samples.spent_ns = unpacker.number<double>();
+  samples.error = unpacker.number<double>();
+  samples.clock_mhz = unpacker.number<double>();
+  samples.throttled = unpacker.number<int64_t>();
+  samples.retries = unpacker.number<int64_t>();
+  samples.power_capped = unpacker.number<int64_t>();
+  const auto stop = std::clamp<int64_t>(unpacker.number<int64_t>(), 0, int64_t(Stop::kTooFew));
+  samples.stop = static_cast<Stop>(stop);
+  samples.launch = unpacker.text();
+  samples.timer = unpacker.text();
+  return samples;
+}
+
+void pack_verification(Packer& packer, const Verification& verification) {
+  packer.number(int64_t(verification.state)).text(verification.what).text(verification.reason);
+  packer.number(verification.checked).number(verification.outputs).number(verification.worst);
+}
+
+Verification verification_in(Unpacker& unpacker) {
+  using State = Verification::State;
+  Verification verification;
+  const auto state = std::clamp<int64_t>(unpacker.number<int64_t>(), 0, int64_t(State::kFailed));
+  verification.state = static_cast<State>(state);
+  verification.what = unpacker.text();
+  verification.reason = unpacker.text();
+  verification.checked = unpacker.number<uint64_t>();
+  verification.outputs = unpacker.number<uint64_t>();
+  verification.worst = unpacker.number<double>();
+  return verification;
+}
+
+void pack_attributes(Packer& packer, const Attributes& attributes) {
+  packer.number(int64_t(attributes.items().size()));
+  for (const auto& [name, value] : attributes.items()) {
+    packer.text(name).number(int64_t(value.index()));
+    if (const auto* whole = std::get_if<int64_t>(&value)) packer.number(*whole);
+    if (const auto* real = std::get_if<double>(&value)) packer.number(*real);
+    if (const auto* text = std::get_if<std::string>(&value)) packer.text(*text);
+  }
+}
+
+Attributes attributes_in(Unpacker& unpacker) {
+  Attributes attributes;
+  for (auto left = unpacker.number<int64_t>(); left > 0; --left) {
+    const std::string name = unpacker.text();
+    const auto kind = unpacker.number<int64_t>();
+    if (kind == 0)
+      attributes.set(name, unpacker.number<int64_t>());
+    else if (kind == 1)
+      attributes.set(name, unpacker.number<double>());
+    else
+      attributes.set(name, unpacker.text());
+  }
+  return attributes;
+}
+
+}  // namespace
+
+std::string figures_message(const RankFigures& figures) {
+  Packer packer;
+  packer.number(int64_t(figures.status)).text(shortened(figures.reason));
+  packer.number(figures.median_ns).number(figures.low_ns).number(figures.high_ns);
+  packer.number(figures.error).number(figures.clock_mhz).number(figures.temperature_c);
+  packer.number(figures.power_w).number(figures.throttled);
+  return packer.text(shortened(figures.made_by)).bytes();
+}
+
+RankFigures figures_in(const std::string& bytes) {
+  Unpacker unpacker(bytes);
+  RankFigures figures;
+  figures.status = status_in(unpacker);
+  figures.reason = unpacker.text();
+  figures.median_ns = unpacker.number<double>();
+  figures.low_ns = unpacker.number<double>();
+  figures.high_ns = unpacker.number<double>();
+  figures.error = unpacker.number<double>();
+  figures.clock_mhz = unpacker.number<double>();
+  figures.temperature_c = unpacker.number<double>();
+  figures.power_w = unpacker.number<double>();
+  figures.throttled = unpacker.number<int64_t>();
+  figures.made_by = unpacker.text();
+  return figures;
+}
+
+std::string middle_message(const MiddleRank& middle) {
+  Packer packer;
+  packer.number(int64_t{middle.samples.has_value()});
+  if (middle.samples) pack_samples(packer, *middle.samples);
+  pack_verification(packer, middle.verification);
+  pack_attributes(packer, middle.observed);
+  packer.number(int64_t(middle.metrics.size()));
+  for (const Metric& metric : middle.metrics)
+    packer.text(metric.name).text(metric.unit).text(metric.better).number(metric.value);
+  packer.text(middle.library).text(middle.algorithm);
+  return packer.bytes();
+}
+
+MiddleRank middle_in(const std::string& bytes) {
+  Unpacker unpacker(bytes);
+  MiddleRank middle;
+  if (unpacker.number<int64_t>() != 0) middle.samples = samples_in(unpacker);
+  middle.verification = verification_in(unpacker);
+  middle.observed = attributes_in(unpacker);
+  for (auto left = unpacker.number<int64_t>(); left > 0; --left) {
+    Metric metric;
+    metric.name = unpacker.text();
+    metric.unit = unpacker.text();
+    metric.better = unpacker.text();
+    metric.value = unpacker.number<double>();
+    middle.metrics.push_back(std::move(metric));
+  }
+  middle.library = unpacker.text();
+  middle.algorithm = unpacker.text();
+  return middle;
+}
+
+std::string place_message(const RankPlace& place) {
+  Packer packer;
+  packer.number(place.device).text(shortened(place.name));
+  return packer.text(shortened(place.uuid)).bytes();
+}
+
+RankPlace place_in(const std::string& bytes) {
+  Unpacker unpacker(bytes);
+  RankPlace place;
+  place.device = unpacker.number<int64_t>();
+  place.name = unpacker.text();
+  place.uuid = unpacker.text();
+  return place;
+}
+
+}  // namespace deepbench
