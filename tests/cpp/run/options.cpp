@@ -80,7 +80,7 @@ TEST_CASE("wrong options say what would be right") {
   const std::string keys =
       "; there are device devices library algorithm cache power samples time_limit verify pad "
       "threads seed "
-      "inputs constant workspace launch once energy ceilings check position";
+      "inputs constant workspace launch once energy ceilings cores check position";
   for (const auto& [text, message] : std::vector<std::pair<std::string, std::string>>{
            {"cash=cold", "no option is called 'cash' (did you mean 'cache'?)" + keys},
            {"m=1", "no option is called 'm'" + keys},
