@@ -87,6 +87,21 @@ int32_t count_devices() {
   return count;
 }
 
+// As nvidia-smi writes it.
+std::string uuid_of(int device) {
+  nvidia::CUuuid uuid = {};
+  const auto ask = driver().cuDeviceGetUuid_v2;
+  if (!ask || ask(&uuid, device_handle(device)) != nvidia::CUDA_SUCCESS) return "";
+  std::string text = "GPU";
+  for (int i = 0; i < 16; ++i) {
+    if (i == 0 || i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    char hex[3];
+    snprintf(hex, sizeof hex, "%02x", unsigned(static_cast<unsigned char>(uuid.bytes[i])));
+    text += hex;
+  }
+  return text;
+}
+
 DeviceFacts read_facts(int device) {
   DeviceFacts facts;
   facts.major = attribute(nvidia::cudaDevAttrComputeCapabilityMajor, device);
@@ -103,6 +118,7 @@ DeviceFacts read_facts(int device) {
   char bus[32] = "";
   CUDA_CHECK(cudart().cudaDeviceGetPCIBusId(bus, int(sizeof bus), device));
   facts.pci_bus_id = bus;
+  facts.uuid = uuid_of(device);
   return facts;
 }
 
@@ -149,6 +165,7 @@ void describe_device(int device, plugin::Sink& sink) {
   const DeviceFacts& facts = device_facts(device);
   sink.text("name", facts.name);
   sink.text("pci_bus_id", facts.pci_bus_id);
+  if (!facts.uuid.empty()) sink.text("uuid", facts.uuid);
   sink.text("compute_capability", std::to_string(facts.major) + "." + std::to_string(facts.minor));
   sink.integer("multiprocessors", facts.multiprocessors);
   sink.integer("last_level_cache_bytes", int64_t(facts.l2_bytes));

@@ -6,6 +6,7 @@ import os
 import socket
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -29,20 +30,23 @@ def deepbench(*words: str, **variables: str) -> subprocess.CompletedProcess[str]
 
 
 class Started:
-    """Ranks started as torchrun would, each with words and variables of its own."""
+    """Ranks started as torchrun would, each with words and variables of its own; behind the words of
+    `on`, which put it on a machine."""
 
-    def __init__(self, size: int) -> None:
-        self._size = size
+    def __init__(
+        self, size: int, address: str = "127.0.0.1", on: Callable[[int], list[str]] | None = None
+    ) -> None:
+        self._size, self._address, self._on = size, address, on or (lambda rank: [])
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port: int = free.getsockname()[1]
         self._processes: list[subprocess.Popen[str]] = []
 
     def start(self, rank: int, *words: str, **variables: str) -> subprocess.Popen[str]:
-        place = {"RANK": str(rank), "WORLD_SIZE": str(self._size), "MASTER_ADDR": "127.0.0.1",
+        place = {"RANK": str(rank), "WORLD_SIZE": str(self._size), "MASTER_ADDR": self._address,
                  "MASTER_PORT": str(self.port), **variables}  # fmt: skip
         process = subprocess.Popen(
-            [sys.executable, "-m", "deepbench", *words],
+            [*self._on(rank), sys.executable, "-m", "deepbench", *words],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(**place),
         )  # fmt: skip
         self._processes.append(process)

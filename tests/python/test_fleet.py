@@ -108,6 +108,14 @@ def test_a_fault_of_one_rank_costs_its_row_alone_and_names_it(plugin: Path, tmp_
     assert "device 0) failed 5 rows of others" in ran.done.stderr
 
 
+def test_a_rank_that_dies_between_two_rows_costs_the_next_one(plugin: Path, tmp_path: Path) -> None:
+    script = "time 2e6\nwhen rank=1 m=9 crash destroy"
+    ran = Ran(plugin, tmp_path, "9,10,11", script, ranks=2)
+    assert ran.done.returncode == 1
+    assert [row["status"] for row in ran.rows] == ["ok", "device_lost", "ok"], ran.done.stderr
+    assert ran.rows[1]["reason"].startswith("rank 1 of 2 (")
+
+
 def test_ranks_measure_at_the_same_time_and_go_on_for_the_slowest(
     plugin: Path, tmp_path: Path
 ) -> None:

@@ -96,6 +96,16 @@ TEST_CASE("one rank's failure is the row's, with its place; what all say is said
   CHECK(all.of == -1);
 }
 
+TEST_CASE("ranks that ran something else than most count for nothing") {
+  std::vector<RankFigures> ranks(5, took(100));
+  for (RankFigures& one : ranks) one.made_by = "lib fast";
+  ranks[0] = took(200), ranks[4] = took(300);
+  const Fleet fleet = judged_of(ranks);
+  CHECK(fleet.middle_ns == 100);
+  CHECK(fleet.slowest == 3);
+  CHECK(fleet.outliers.empty());
+}
+
 TEST_CASE("a time that was not verified is kept and counts for nothing") {
   RankFigures wrong = took(50);
   wrong.status = Status::kIncorrect;
@@ -180,6 +190,14 @@ TEST_CASE("a row says of a thousand ranks what some tens of kilobytes hold") {
   CHECK(text.find("\"outliers\": [{\"rank\": 700, \"host\": \"node350\", \"device\": 0") !=
         std::string::npos);
   CHECK(text.find("\"reason\": \"it broke\"") != std::string::npos);
+}
+
+TEST_CASE("ranks that share a device are told so, where devices have numbers") {
+  const auto lines = shared_devices({{"a", 0, "X", "GPU-1"}, {"a", 1, "X", "GPU-2"},
+                                     {"a", 0, "X", "GPU-1"}, {"b", 0, "X", "GPU-1"},
+                                     {"a", 0, "CPU", ""}, {"a", 0, "CPU", ""}});
+  REQUIRE(lines.size() == 1);
+  CHECK(lines[0] == "ranks 0 and 2 share device 0 of a (GPU-1): they slow one another");
 }
 
 TEST_CASE("ranks with the same processors divide their cores") {

@@ -115,9 +115,8 @@ std::string Group::round_while(Level level, const std::string& step, const std::
 }
 
 void Group::check_all_there() {
-  const std::string reason = who_is_gone();
-  if (reason.empty()) return;
-  if (rank_ == 0) lose(reason);
+  if (!is_lost()) return;
+  if (rank_ == 0) lose("");  // the reason is known
   heard(Level::kStep, receive(0, name_of(0)));  // rank 0 has said why, or is itself gone
 }
 
@@ -300,11 +299,6 @@ std::string Group::receive(size_t socket, const std::string& whose) {
   } catch (const ConnectionError& error) {
     lose(whose + " " + error.what());
   }
-}
-
-std::string Group::who_is_gone() {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  return lost_;
 }
 
 bool Group::is_over() {

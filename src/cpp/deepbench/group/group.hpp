@@ -108,7 +108,6 @@ class DEEPBENCH_API Group {
 
   void watch();
   bool is_over();
-  std::string who_is_gone();
   bool look_for_the_gone();
 
   const int rank_;

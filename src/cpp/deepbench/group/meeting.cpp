@@ -2,6 +2,7 @@
 #include "deepbench/group/meeting.hpp"
 
 #include <poll.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -28,6 +29,7 @@ constexpr int kKnockAgainMs = 50;  // between attempts
 constexpr double kGreetingS = 5;   // to say it, once connected
 constexpr double kAnswerS = 10;    // for the answer to arrive, after the last rank has come
 constexpr size_t kShownCommand = 300;
+constexpr rlim_t kOtherDescriptors = 512;  // of libraries
 
 std::string greeting_text(const Placement& place, const Terms& terms) {
   Packer packer;
@@ -96,6 +98,15 @@ std::string welcome_text(const std::vector<Member>& members) {
 
 std::string at(const Placement& place) { return place.address + ":" + std::to_string(place.port); }
 
+// Rank 0 has a connection to each; shells allow 1,024 files where the system allows many more.
+void allow_descriptors(int ranks) {
+  rlimit limit;
+  const auto wanted = static_cast<rlim_t>(ranks) + kOtherDescriptors;
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted) return;
+  limit.rlim_cur = std::min(wanted, limit.rlim_max);
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 std::string seconds(double limit_s) { return to_text(limit_s) + " s"; }
 
 }  // namespace
@@ -111,6 +122,7 @@ std::string this_machine() {
 
 Meeting::Meeting(const Placement& place, const Terms& terms) : place_(place), terms_(terms) {
   if (place.rank != 0) return;
+  allow_descriptors(place.size);
   ranks_.resize(size_t(place.size));
   hosts_.resize(size_t(place.size));
   try {

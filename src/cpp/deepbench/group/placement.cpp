@@ -70,16 +70,21 @@ std::string address_of(const Reader& read, const Starter& starter, int size) {
                            "(docs/operations/all_reduce.md has the recipes)");
 }
 
-double limit_of(const Reader& read) {
-  const std::string text = read.text("DEEPBENCH_RANKS_LIMIT");
-  if (text.empty()) return Placement().limit_s;
+double seconds_of(const Reader& read, const char* name, double otherwise) {
+  const std::string text = read.text(name);
+  if (text.empty()) return otherwise;
   try {
-    const double limit_s = parse_real("DEEPBENCH_RANKS_LIMIT", text);
-    if (limit_s > 0 && limit_s <= kMostSeconds) return limit_s;
+    const double seconds = parse_real(name, text);
+    if (seconds > 0 && seconds <= kMostSeconds) return seconds;
   } catch (const InvalidProblem&) {
   }
-  throw BackendUnavailable("the variable DEEPBENCH_RANKS_LIMIT=" + printable(text) +
+  throw BackendUnavailable("the variable " + std::string(name) + "=" + printable(text) +
                            " must be seconds, more than 0");
+}
+
+double limit_of(const Reader& read) {
+  seconds_of(read, "DEEPBENCH_RANKS_SILENCE", 0);  // of connections; what it says is to make sense
+  return seconds_of(read, "DEEPBENCH_RANKS_LIMIT", Placement().limit_s);
 }
 
 }  // namespace

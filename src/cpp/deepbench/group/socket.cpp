@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <utility>
@@ -24,8 +25,9 @@ namespace {
 constexpr int kQueue = 1024;             // ranks that knock at once
 constexpr int kAgainMs = 20;             // between attempts to connect
 constexpr double kAttemptS = 5;          // one attempt: a machine that drops packets says nothing
-constexpr int kIdleS = 10, kProbes = 3;  // a machine that is gone is noticed after kIdleS * 4
-constexpr int kUnansweredMs = 40000;
+constexpr double kSilenceS = 40;         // after so long a machine is gone: DEEPBENCH_RANKS_SILENCE
+constexpr double kShortestS = 4, kLongestS = 3600;
+constexpr int kProbes = 3;
 
 std::string error_text(int error) { return std::strerror(error); }
 
@@ -61,15 +63,22 @@ void set(int descriptor, int level, int name, int value) {
   setsockopt(descriptor, level, name, &value, sizeof value);
 }
 
+double silence_s() {
+  const char* text = std::getenv("DEEPBENCH_RANKS_SILENCE");
+  const double asked = text ? std::strtod(text, nullptr) : 0;
+  return asked > 0 ? std::clamp(asked, kShortestS, kLongestS) : kSilenceS;
+}
+
 // Small messages at once; the end of a machine noticed although nothing is sent.
 void prepare_connection(int descriptor) {
   set(descriptor, IPPROTO_TCP, TCP_NODELAY, 1);
   set(descriptor, SOL_SOCKET, SO_KEEPALIVE, 1);
 #ifdef __linux__
-  set(descriptor, IPPROTO_TCP, TCP_KEEPIDLE, kIdleS);
-  set(descriptor, IPPROTO_TCP, TCP_KEEPINTVL, kIdleS);
+  const int idle_s = static_cast<int>(silence_s() / (kProbes + 1));
+  set(descriptor, IPPROTO_TCP, TCP_KEEPIDLE, idle_s);
+  set(descriptor, IPPROTO_TCP, TCP_KEEPINTVL, idle_s);
   set(descriptor, IPPROTO_TCP, TCP_KEEPCNT, kProbes);
-  set(descriptor, IPPROTO_TCP, TCP_USER_TIMEOUT, kUnansweredMs);
+  set(descriptor, IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(silence_s() * 1e3));
 #endif
 }
 

@@ -1,6 +1,7 @@
 // Rounds of a fleet's row.
 #include "deepbench/run/fleet.hpp"
 
+#include <map>
 #include <utility>
 
 #include "deepbench/group/message.hpp"
@@ -74,6 +75,21 @@ Fleet FleetRow::settle(const RankFigures& mine, MiddleRank& middle) {
     return std::string();
   });
   return fleet;
+}
+
+std::vector<std::string> shared_devices(const std::vector<RankPlace>& places) {
+  std::map<std::pair<std::string, std::string>, size_t> first;
+  std::vector<std::string> lines;
+  for (size_t rank = 0; rank < places.size(); ++rank) {
+    const RankPlace& place = places[rank];
+    if (place.uuid.empty()) continue;
+    const auto [at, is_first] = first.emplace(std::make_pair(place.host, place.uuid), rank);
+    if (!is_first)
+      lines.push_back("ranks " + std::to_string(at->second) + " and " + std::to_string(rank) +
+                      " share device " + std::to_string(place.device) + " of " + place.host + " (" +
+                      place.uuid + "): they slow one another");
+  }
+  return lines;
 }
 
 std::vector<RankPlace> places_of_all(Group& group, const RankPlace& mine) {

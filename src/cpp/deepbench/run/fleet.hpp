@@ -65,4 +65,8 @@ class DEEPBENCH_API FleetRow {
 // Every rank's place, on rank 0; nothing on the others.
 DEEPBENCH_API std::vector<RankPlace> places_of_all(Group& group, const RankPlace& mine);
 
+// A line for each device that several ranks take, by their numbers; devices without a number of
+// their own, such as a CPU that ranks divide, are no such matter.
+DEEPBENCH_API std::vector<std::string> shared_devices(const std::vector<RankPlace>& places);
+
 }  // namespace deepbench

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <utility>
 
 #include "deepbench/measure/statistics.hpp"
@@ -43,11 +44,23 @@ void find_status(Fleet& fleet) {
   }
 }
 
+// What most ranks ran; times of anything else say nothing of devices.
+std::string usual_way(const Fleet& fleet) {
+  std::map<std::string, int> counts;
+  for (const RankFigures& one : fleet.ranks) counts[one.made_by] += one.counts();
+  const auto most =
+      std::max_element(counts.begin(), counts.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == counts.end() ? "" : most->first;
+}
+
 // Ranks with a time that counts, the quickest first.
 std::vector<int> in_order(const Fleet& fleet) {
+  const std::string usual = usual_way(fleet);
   std::vector<int> order;
   for (size_t rank = 0; rank < fleet.ranks.size(); ++rank)
-    if (fleet.ranks[rank].counts()) order.push_back(int(rank));
+    if (fleet.ranks[rank].counts() && fleet.ranks[rank].made_by == usual)
+      order.push_back(int(rank));
   std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
     return fleet.ranks[size_t(a)].median_ns < fleet.ranks[size_t(b)].median_ns;
   });

@@ -128,6 +128,7 @@ std::string Runner::hello() const {
   if (group_) write_group(json, *group_, places_);
   json.key("warnings").begin_array();
   for (const auto& warning : search_warnings()) json.value(warning);
+  for (const auto& warning : shared_devices(places_)) json.value(warning);
   write_warnings(json, facts_);
   write_warnings(json, device_);
   json.end_array().end_object();
