@@ -244,8 +244,13 @@ void check(cusparseStatus_t status, const Place& place) {
   if (status != CUSPARSE_STATUS_SUCCESS) fail_of_library(meaning(status), text_of(status), place);
 }
 
+// What the device does may wait for other ranks for ever: it is asked without waiting for it.
 void check(ncclResult_t status, const Place& place) {
-  if (status != ncclSuccess) fail_of_library(meaning(status), text_of(status), place);
+  if (status == ncclSuccess) return;
+  size_t available = 0, total = 0;
+  const bool lost =
+      report<Cudart>().usable() && is_sticky(cudart().cudaMemGetInfo(&available, &total));
+  fail(lost ? DEEPBENCH_DEVICE_LOST : meaning(status), text_of(status), place);
 }
 
 void check(nvmlReturn_t status, const Place& place) {

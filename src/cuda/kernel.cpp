@@ -22,6 +22,8 @@ void DeviceKernel::time_batch(const deepbench_request& request, deepbench_batch&
 
 void DeviceKernel::wait() { stream_.synchronize(); }
 
+void DeviceKernel::end_timing() { timer_.reset(); }
+
 uint64_t DeviceKernel::last_copy() const { return timer_->last_copy(); }
 
 }  // namespace deepbench::cuda

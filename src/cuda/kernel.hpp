@@ -34,6 +34,9 @@ class DeviceKernel : public plugin::Kernel {
   nvidia::cudaStream_t stream() const { return stream_.get(); }
   const Stream& where() const { return stream_; }
   const plugin::CopyPlan& plan() const { return plan_; }
+  // Forgets the graphs, whose nodes point to operands: for whoever derives, before those go.
+  void end_timing();
+
   uint64_t last_copy() const;  // of the last call: what verification reads
 
  private:

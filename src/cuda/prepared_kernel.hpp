@@ -64,6 +64,7 @@ class PreparedKernel final : public DeviceKernel {
  public:
   PreparedKernel(Stream& stream, const plugin::CopyPlan& plan, std::unique_ptr<Operands> operands,
                  std::unique_ptr<LibraryCall> call);
+  ~PreparedKernel() override { end_timing(); }
 
   void describe(plugin::Sink& sink) const override;
   void restore() override;

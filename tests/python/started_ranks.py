@@ -13,6 +13,7 @@ from typing import Any
 from deepbench.results import read
 
 LIMIT_S = 240
+QUICK = ("--samples", "3", "--time-limit", "1")
 Ended = tuple[int, str, str]  # status, output, errors
 
 

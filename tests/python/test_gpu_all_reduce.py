@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from deepbench.results import read
-from test_ranks import QUICK, Started, deepbench, rows_of
+from started_ranks import QUICK, Started, deepbench, rows_of
 
 pytestmark = [pytest.mark.gpu, pytest.mark.slow]
 

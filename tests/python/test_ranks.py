@@ -14,9 +14,12 @@ import pytest
 
 from deepbench.results import read
 from fake_plugin import build_fake_backend
-from started_ranks import LIMIT_S, Started, both, deepbench, rows_of
+from started_ranks import LIMIT_S, QUICK, Started, both, deepbench, rows_of
 
-QUICK = ("--samples", "3", "--time-limit", "1")
+
+@pytest.fixture(autouse=True)
+def on_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
 
 
 # ---- sums ----------------------------------------------------------------------------------------

@@ -36,7 +36,7 @@ TEST_CASE("ranks with a device each may sum, those that share one are told which
   CHECK(
       cuda::shared_device({seat("a", "1b", 2, 3), seat("a", "1c", 2, 3), seat("a", "1c", 2, 3)}) ==
       "3 ranks on a machine with 2 devices: each needs one of its own "
-      "(ranks 1 and 2 share device 1c)");
+      "(ranks 1 and 2 share device 1c); --backend cpu sums in host memory");
   CHECK(cuda::shared_device({seat("a", "1b", 2, 2), seat("a", "1b", 2, 2)}) ==
         "ranks 0 and 1 share device 1b: each rank needs one of its own; without --device every "
         "rank takes its own");
@@ -112,6 +112,23 @@ TEST_CASE("ranks agree on NCCL's id, once") {
   CHECK(agree(true, true) == std::vector<std::string>{"none", "none"});
   for (const std::string& reason : agree(true, false))
     CHECK(reason == "some ranks have lost their NCCL communicator");
+}
+
+TEST_CASE("NCCL's statuses have its own text; another rank's end is this one's") {
+  if (!cuda::report<nvidia::Nccl>().usable()) return;
+  const auto thrown = [](nvidia::ncclResult_t status) {
+    try {
+      CUDA_CHECK_STATUS(ncclAllReduce, status);
+    } catch (const plugin::Error& error) {
+      return std::to_string(int(error.status())) + " " + error.what();
+    }
+    return std::string();
+  };
+  CHECK(thrown(nvidia::ncclSuccess) == "");
+  const std::string usage = thrown(nvidia::ncclInvalidUsage);
+  CHECK(usage.find("5 nccl: invalid usage") == 0);
+  CHECK(usage.find("from ncclAllReduce at all_reduce.cpp:") != std::string::npos);
+  CHECK(thrown(nvidia::ncclRemoteError).find("4 nccl: remote process") == 0);
 }
 
 TEST_CASE("gpu: one process alone is told how to be several") {

@@ -107,6 +107,39 @@ TEST_CASE("gpu: launches can be asked for") {
   CHECK(counter.calls(0) == 30);
 }
 
+constexpr const char* kAppend = R"(
+extern "C" __global__ void append(unsigned* digits, unsigned digit) { *digits = *digits * 10 + digit; }
+)";
+
+TEST_CASE("gpu: all meet before a span, part after it, and are waited for as they like") {
+  REQUIRE_GPU();
+  Stream& stream = Stream::of(0);
+  const Buffer word(256);
+  const Function& append = function_of("append", kAppend, "append", stream);
+  const auto add = [&](uint32_t digit) {
+    append.launch({}, stream.get(), static_cast<void*>(word.data()), digit);
+  };
+  int waited = 0;
+  CallTimer timer(stream, {},
+                  {[&](uint64_t) { add(2); }, [&] { add(1); }, [&] { add(3); },
+                   [&] { ++waited, stream.synchronize(); }});
+  for (const int32_t launch : {DEEPBENCH_LAUNCH_GRAPH, DEEPBENCH_LAUNCH_STREAM}) {
+    CUDA_CHECK(cudart().cudaMemsetAsync(word.data(), 0, word.bytes(), stream.get()));
+    const deepbench_request request = {sizeof(deepbench_request), 2, launch, 0};
+    deepbench_batch batch = {};
+    batch.struct_size = sizeof batch;
+    waited = 0;
+    timer.time(request, batch);
+    check_batch(batch, 2, launch);
+    CHECK(waited == 1);
+    uint32_t digits = 0;
+    CUDA_CHECK(cudart().cudaMemcpyAsync(&digits, word.data(), sizeof digits,
+                                        nvidia::cudaMemcpyDeviceToHost, stream.get()));
+    stream.synchronize();
+    CHECK(digits == 1223);
+  }
+}
+
 TEST_CASE("gpu: a flushed cache is flushed before each call") {
   REQUIRE_GPU();
   Counter counter({plugin::Regime::kFlush, 1, uint64_t{1} << 26});

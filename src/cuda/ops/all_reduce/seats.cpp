@@ -72,7 +72,8 @@ std::string shared_device(const std::vector<Seat>& seats) {
                              std::to_string(later) + " share device " + device;
     if (seat.neighbours > seat.visible)
       return counted(seat.neighbours, "rank") + " on a machine with " +
-             counted(seat.visible, "device") + ": each needs one of its own (" + both + ")";
+             counted(seat.visible, "device") + ": each needs one of its own (" + both +
+             "); --backend cpu sums in host memory";
     return both + ": each rank needs one of its own; without --device every rank takes its own";
   }
   return "";

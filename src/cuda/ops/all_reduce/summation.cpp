@@ -21,7 +21,12 @@ void Summation::supports(const plugin::Problem& problem, const plugin::Options& 
   const AllReduce sum = all_reduce_problem(problem);
   plugin::require_summable(sum.precision.name);
   require_our_kernels("all_reduce");
-  require(sum, seats(options));
+  const Seats taken = seats(options);
+  if (taken.local() > 1 && plan_of(sum, options).regime == plugin::Regime::kFlush)
+    plugin::unsupported(
+        "the caches of several devices are made cold by copies alone, which do not "
+        "suffice here; a process for each device can empty them");
+  require(sum, taken);
   plugin::require_candidate(name_, ways(sum), options.candidate);
 }
 
