@@ -2,7 +2,9 @@
 
 Goal: within 2 %, launched alike: rows in graphs against graphs (nccl-tests -G 1), rows on the
 stream against plain launches. The bare calls run before and after the rows; their figure is the
-mean of both, and the spread says how far the two were apart.
+mean of both, and the spread says how far the two were apart. By the host's clock the launch of the
+first call and the wait for the last are in the time: of 20 calls of 10 us they are some 5 %. So
+calls under 100 us are held against 200 of them (nccl-tests -n 200), and 20 stand beside.
 
     python benchmarks/against_nccl.py build/tests/bare_nccl [DEVICES [ELEMENTS,...]]
 
@@ -22,7 +24,8 @@ SIZES = (1024, 16384, 100_000, 1_000_000, 3_097_600, 16_777_216, 64_500_000)
 CYCLES = 21
 GOAL = 0.02
 PACKAGE = [sys.executable, "-m", "deepbench"]
-Times = dict[int, tuple[float, float]]  # by elements: plain, captured; in us
+FEW, MANY = 20, 200
+Times = dict[tuple[int, int], tuple[float, float]]  # by elements and calls: plain, captured; in us
 
 
 @functools.cache
@@ -42,7 +45,8 @@ def bare(program: str, devices: int, sizes: list[int]) -> Times:
     if done.returncode != 0:
         raise SystemExit(2)
     lines = (line.split() for line in done.stdout.splitlines())
-    return {int(size): (float(plain), float(captured)) for size, plain, captured in lines}
+    return {(int(size), int(calls)): (float(plain), float(captured))
+            for size, calls, plain, captured in lines}  # fmt: skip
 
 
 def rows(devices: int, sizes: list[int], launch: str) -> dict[int, dict[str, Any]]:
@@ -53,12 +57,11 @@ def rows(devices: int, sizes: list[int], launch: str) -> dict[int, dict[str, Any
     lines = "".join(f"all_reduce elements={size} precision=float\n" for size in sizes)
     done = subprocess.run(words, input=lines, stdout=subprocess.PIPE, text=True, timeout=300)
     said = [json.loads(line) for line in done.stdout.splitlines()]
-    found = [one for one in said if one["type"] == "row"]
-    for one in [*said, *found]:
+    for one in said:
         if one["type"] == "error" or one.get("status", "ok") != "ok":
             print(one.get("message") or one["reason"], file=sys.stderr)
             raise SystemExit(2)
-    return {row["attributes"]["elements"]: row for row in found}
+    return {row["attributes"]["elements"]: row for row in said if row["type"] == "row"}
 
 
 def main() -> int:
@@ -71,17 +74,22 @@ def main() -> int:
     measured = {launch: rows(devices, sizes, launch) for launch in ("stream", "graph")}
     after = bare(sys.argv[1], devices, sizes)
     missed = 0
-    print("  elements  launch    row (us)   bare (us)   ratio  bare's spread  busbw (GB/s)")
+    print(
+        "  elements launch   row (us)  20 calls (us)  200 calls (us)  ratio  spread  busbw (GB/s)"
+    )
     for size in sizes:
         for which, launch in enumerate(("stream", "graph")):
             row = measured[launch][size]
-            two = before[size][which], after[size][which]
-            ours, theirs = row["statistics"]["median_ns"] / 1e3, sum(two) / 2
+            keys = [key for key in ((size, FEW), (size, MANY)) if key in before and key in after]
+            bares = [(before[key][which], after[key][which]) for key in keys]
+            ours, judge = row["statistics"]["median_ns"] / 1e3, bares[-1]
+            ratio = ours / (sum(judge) / 2)
             busbw = next(one["value"] for one in row["metrics"] if one["name"] == "busbw")
-            within = abs(ours / theirs - 1) <= GOAL
+            within = abs(ratio - 1) <= GOAL
             missed += not within
-            print(f"{size:10d}  {row['regime']['launch']:6} {ours:11.2f} {theirs:11.2f} "
-                  f"{ours / theirs:7.3f} {(max(two) / min(two) - 1) * 100:12.1f} % {busbw:12.1f}"
+            many = f"{sum(bares[1]) / 2:15.2f}" if len(bares) > 1 else " " * 15
+            print(f"{size:10d} {row['regime']['launch']:6} {ours:10.2f} {sum(bares[0]) / 2:14.2f} "
+                  f"{many} {ratio:6.3f} {(max(judge) / min(judge) - 1) * 100:5.1f} % {busbw:11.1f}"
                   f"{'' if within else '  missed'}")  # fmt: skip
     print(f"within {GOAL * 100:.0f} %: {2 * len(sizes) - missed} of {2 * len(sizes)}")
     return 0 if missed == 0 else 1

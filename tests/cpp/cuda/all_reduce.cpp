@@ -54,8 +54,15 @@ TEST_CASE("what is set for NCCL is on the row, in order") {
 class TwoRanks {
  public:
   deepbench_group group(int rank) {
-    return {sizeof(deepbench_group),    rank, 2, this,
-            rank == 0 ? first : second, rank, 2, "127.0.0.1"};
+    return {sizeof(deepbench_group),
+            rank,
+            2,
+            this,
+            rank == 0 ? first : second,
+            rank,
+            2,
+            "127.0.0.1",
+            nullptr};
   }
 
  private:
