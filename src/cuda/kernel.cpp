@@ -17,6 +17,7 @@ DeviceKernel::~DeviceKernel() = default;
 
 void DeviceKernel::time_batch(const deepbench_request& request, deepbench_batch& batch) {
   stream_.enter();
+  if (!can_be_captured()) timer_->forbid_capture();
   timer_->time(request, batch);
 }
 

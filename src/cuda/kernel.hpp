@@ -30,6 +30,7 @@ class DeviceKernel : public plugin::Kernel {
   virtual void meet() {}
   virtual void part() {}
   virtual void wait();  // for all that was given to the stream
+  virtual bool can_be_captured() const { return true; }
 
   nvidia::cudaStream_t stream() const { return stream_.get(); }
   const Stream& where() const { return stream_; }

@@ -32,6 +32,8 @@ class LibraryCall {
   virtual void meet() {}
   virtual void part() {}
   virtual void wait(const Stream& stream) { stream.synchronize(); }
+  // Where that must be the same for all: a call that is tried, and fails, is not.
+  virtual bool can_be_captured() const { return true; }
 
   virtual KeptPass kept_pass() const { return {}; }
 
@@ -79,6 +81,7 @@ class PreparedKernel final : public DeviceKernel {
   void meet() override { call_->meet(); }
   void part() override { call_->part(); }
   void wait() override { call_->wait(where()); }
+  bool can_be_captured() const override { return call_->can_be_captured(); }
 
  private:
   std::unique_ptr<Operands> operands_;

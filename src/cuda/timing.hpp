@@ -35,6 +35,8 @@ class CallTimer {
   ~CallTimer();
 
   void time(const deepbench_request& request, deepbench_batch& batch);
+  // From here on, to the stream alone.
+  void forbid_capture() { can_capture_ = false; }
   uint64_t last_copy() const { return rotation_.last(); }
 
  private:

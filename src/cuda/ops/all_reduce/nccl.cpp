@@ -1,8 +1,10 @@
 // all_reduce by NCCL, one process for each device: the original's nccl_mpi, without MPI.
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "graph.hpp"
 #include "ops/all_reduce/communicator.hpp"
 #include "ops/all_reduce/summation.hpp"
 
@@ -23,6 +25,7 @@ class NcclCall final : public LibraryCall {
     enqueue(0);
     wait(own_.stream());
     operands_.poison();
+    can_be_captured_ = on_all_ranks(try_capture());
   }
 
   void enqueue(uint64_t copy) override {
@@ -36,13 +39,32 @@ class NcclCall final : public LibraryCall {
   void wait(const Stream& stream) override {
     wait_for(stream, [this] { communicator_.look(); });
   }
+  bool can_be_captured() const override { return can_be_captured_; }
   void describe(plugin::Sink& sink) const override { describe_nccl("nccl", kNcclAllReduce, sink); }
 
  private:
+  // NCCL wants a sum captured on all ranks, or on none.
+  bool try_capture() {
+    try {
+      const Graph graph(own_.stream().get(), [this] {
+        meet();
+        enqueue(0);
+      });
+      return true;
+    } catch (const CaptureFailed&) {
+      return false;
+    }
+  }
+  static bool on_all_ranks(bool here) {
+    const std::vector<int32_t> all = plugin::ranks().exchange(int32_t{here});
+    return std::find(all.begin(), all.end(), 0) == all.end();
+  }
+
   AllReduceOperands& operands_;
   const RankOperands& own_;
   Communicator& communicator_;
   Buffer greeting_;
+  bool can_be_captured_ = false;
 };
 
 class NcclSummation final : public Summation {

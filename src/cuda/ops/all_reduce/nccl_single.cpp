@@ -13,8 +13,7 @@ namespace {
 
 constexpr const char* kGrouped = "grouped_ncclAllReduce";
 
-// An order between streams of several devices, in a capture too. Made with its stream's device
-// current.
+// An order between streams of several devices.
 class Milestone {
  public:
   explicit Milestone(const Stream& stream) : stream_(stream) {
@@ -48,7 +47,7 @@ class GroupedCall final : public LibraryCall {
       reached_.push_back(std::make_unique<Milestone>(stream(rank)));
       greetings_.emplace_back(sizeof(float), Origin::kOwn);
     }
-    // NCCL connects the devices in the first call of a kind: not within a capture.
+    // NCCL connects the devices in the first call of a kind: before anything is timed.
     meet();
     enqueue(0);
     part();
@@ -84,6 +83,9 @@ class GroupedCall final : public LibraryCall {
       for (const auto& one : communicators_) one->look();
     });
   }
+  // NVIDIA advises against it where one thread has several devices: launching a graph may block on
+  // one device before another, which it waits for, has got its part.
+  bool can_be_captured() const override { return false; }
   void describe(plugin::Sink& sink) const override { describe_nccl("nccl_single", kGrouped, sink); }
 
  private:
