@@ -138,6 +138,12 @@ TEST_CASE("gpu: all meet before a span, part after it, and are waited for as the
     stream.synchronize();
     CHECK(digits == 1223);
   }
+  timer.forbid_capture();
+  const deepbench_request request = {sizeof(deepbench_request), 3, DEEPBENCH_LAUNCH_GRAPH, 0};
+  deepbench_batch batch = {};
+  batch.struct_size = sizeof batch;
+  timer.time(request, batch);
+  check_batch(batch, 3, DEEPBENCH_LAUNCH_STREAM);
 }
 
 TEST_CASE("gpu: a flushed cache is flushed before each call") {
