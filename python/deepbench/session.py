@@ -23,6 +23,8 @@ from deepbench.refusal import Refusal
 from deepbench.strict_json import LONGEST
 
 START_LIMIT_S = 120.0
+_DEVICE_LOST = 3  # a worker's exit status
+_OURS = "deepbench: "  # begins what ranks.py says
 _STARTS = 3  # attempts in a row before a sweep is given up
 _TICK_S = 0.25
 _END_S = 5.0  # for a worker to end by itself once its input is closed
@@ -359,6 +361,8 @@ class _Lines:
 
 
 def _loss(status: int, last_words: str) -> Loss:
+    if status == _DEVICE_LOST and last_words:  # it could not end the row: a library held it
+        return Loss("device_lost", _shortened(last_words.removeprefix(_OURS)))
     said = f" ({_shortened(last_words)})" if last_words else ""
     if status >= 0:
         return Loss("failed", f"the worker ended with exit status {status}{said}")

@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.gpu, pytest.mark.slow]
 SIZES = (1, 1000, 1_000_003)
 IN_ALL_PRECISIONS = ("all_reduce", "elements=" + ",".join(map(str, SIZES)),
                      "precision=float,half,bfloat16", "in_place=no,yes")  # fmt: skip
-LOST_S = 10.0  # as the docs promise
+LOST_S = 12.0  # 10 s, as the docs promise, and the end of processes with a device
 
 
 @functools.cache

@@ -245,7 +245,9 @@ def test_a_command_that_is_killed_ends_the_others(
 ) -> None:
     """Within a library that waits for ever: nobody but the connections tells."""
     ranks = Started(2)
-    words = ("all_reduce", "elements=1000", "--backend", "fake", "--hang-limit", "1000")
+    file = tmp_path / "rows.jsonl"
+    words = ("all_reduce", "elements=1000", "--backend", "fake", "--hang-limit", "1000",
+             "-o", str(file))  # fmt: skip
     started, processes = tmp_path / "log", []
     for rank in (0, 1):
         processes.append(
@@ -261,6 +263,11 @@ def test_a_command_that_is_killed_ends_the_others(
     assert ended[victim][0] == -signal.SIGKILL
     assert ended[1 - victim][0] in (1, 3), ended[1 - victim]
     assert f"rank {victim} of 2" in ended[1 - victim][2]
+    if victim == 1:
+        [row] = rows_of(file)
+        assert row["status"] == "device_lost"
+        assert row["reason"].startswith("rank 1 of 2 (")
+        assert row["reason"].endswith(") closed the connection")
 
 
 def _text(path: Path) -> str:

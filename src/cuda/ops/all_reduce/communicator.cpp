@@ -4,10 +4,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
+#include <future>
 #include <map>
 #include <memory>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "check.hpp"
@@ -20,6 +23,7 @@ namespace {
 constexpr uint64_t kLooksBetweenErrors = 256;
 constexpr uint64_t kLooksAwake = 20000;  // then with pauses: the call is long
 constexpr useconds_t kPauseUs = 20;
+constexpr std::chrono::milliseconds kLookAtRanks{20};
 
 // What the ranks tell one another before a communicator is made.
 struct Introduction {
@@ -40,6 +44,32 @@ void require_one_version(const std::vector<Introduction>& all) {
       plugin::unsupported("rank " + std::to_string(rank) + " has NCCL " +
                           std::to_string(all[rank].version) + ", rank 0 has " +
                           std::to_string(all[0].version) + ": all need the same");
+}
+
+struct Started {
+  nvidia::ncclComm_t handle = nullptr;
+  nvidia::ncclResult_t status = nvidia::ncclSuccess;
+};
+
+// Within it NCCL waits for all ranks, for ever where one is gone: so that happens on a thread that
+// may be left behind.
+Started started(const plugin::Ranks& ranks, const Stream& stream, nvidia::ncclUniqueId id) {
+  std::promise<Started> promise;
+  std::future<Started> future = promise.get_future();
+  const auto start = [id, &stream, size = ranks.size(), rank = ranks.rank()] {
+    Started made;
+    made.status = cudart().cudaSetDevice(stream.device()) != nvidia::cudaSuccess
+                      ? nvidia::ncclUnhandledCudaError
+                      : nccl().ncclCommInitRank(&made.handle, size, id, rank);
+    return made;
+  };
+  std::thread([start, promise = std::move(promise)]() mutable {
+    promise.set_value(start());
+  }).detach();
+  while (future.wait_for(kLookAtRanks) != std::future_status::ready)
+    if (ranks.lost())
+      throw plugin::Error(DEEPBENCH_DEVICE_LOST, "nccl: a rank is gone before all have met");
+  return future.get();
 }
 
 }  // namespace
@@ -69,8 +99,9 @@ Communicator& Communicator::of(const plugin::Ranks& ranks, Stream& stream) {
   const std::optional<nvidia::ncclUniqueId> id = agreed_id(ranks, mine != nullptr);
   if (!id) return *mine;
   std::unique_ptr<Communicator> one(new Communicator(stream));
-  stream.enter();
-  CUDA_CHECK(nccl().ncclCommInitRank(&one->handle_, ranks.size(), *id, ranks.rank()));
+  const Started begun = started(ranks, stream, *id);
+  CUDA_CHECK_STATUS(ncclCommInitRank, begun.status);
+  one->handle_ = begun.handle;
   mine = std::move(one);
   return *mine;
 }
