@@ -26,6 +26,7 @@ constexpr plugin::Route kRoutes[] = {
     {"sparse_gemm", "cusparse", true, cusparse_sparse_gemm},
     {"all_reduce", "nccl", true, nccl_all_reduce, true},
     {"all_reduce", "nccl_single", true, nccl_single_all_reduce, true},
+    {"all_reduce", "peer", true, peer_all_reduce, true},
 };
 
 void describe_library(const LibraryReport& library, plugin::Sink& sink) {

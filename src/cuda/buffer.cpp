@@ -23,6 +23,10 @@ uint64_t stride_of(uint64_t bytes) {
   return (bytes + step - 1) / step * step;
 }
 
+uint64_t round_to_pages(uint64_t bytes) {
+  return saturating_add(bytes, kLargeStride - 1) / kLargeStride * kLargeStride;
+}
+
 // What the pool keeps may be in pieces that are too small: with them gone there may be room.
 template <class Take>
 nvidia::cudaError_t take_or_trim(int device, Take take) {
@@ -46,7 +50,9 @@ Buffer::Buffer(uint64_t bytes, Origin origin) : bytes_(bytes) {
     const auto take = [&] { return cudart().cudaMallocAsync(&data, bytes, stream_->get()); };
     CUDA_CHECK_STATUS(cudaMallocAsync, take_or_trim(device, take));
   } else {
-    const auto take = [&] { return cudart().cudaMalloc(&data, bytes); };
+    // Whoever is given access to it gets whole pages, on which nothing else should lie.
+    const uint64_t taken = origin == Origin::kOwn ? round_to_pages(bytes) : bytes;
+    const auto take = [&] { return cudart().cudaMalloc(&data, taken); };
     CUDA_CHECK_STATUS(cudaMalloc, take_or_trim(device, take));
   }
   data_ = static_cast<std::byte*>(data);

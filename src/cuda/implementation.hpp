@@ -27,5 +27,6 @@ Implementation& runtime_memory();
 Implementation& cusparse_sparse_gemm();
 Implementation& nccl_all_reduce();
 Implementation& nccl_single_all_reduce();
+Implementation& peer_all_reduce();
 
 }  // namespace deepbench::cuda

@@ -12,6 +12,9 @@ using cudaEvent_t = struct CUevent_st*;
 using cudaGraph_t = struct CUgraph_st*;
 using cudaGraphExec_t = struct CUgraphExec_st*;
 using cudaMemPool_t = struct CUmemPoolHandle_st*;
+struct cudaIpcMemHandle_t {
+  char reserved[64];
+};
 
 enum cudaError_t : int {
   cudaSuccess = 0,
@@ -36,6 +39,7 @@ enum cudaError_t : int {
   cudaErrorIllegalAddress = 700,
   cudaErrorLaunchOutOfResources = 701,
   cudaErrorLaunchTimeout = 702,
+  cudaErrorPeerAccessAlreadyEnabled = 704,
   cudaErrorContextIsDestroyed = 709,
   cudaErrorAssert = 710,
   cudaErrorHardwareStackError = 714,
@@ -109,6 +113,7 @@ enum cudaStreamCaptureStatus : int {
 enum : unsigned { cudaStreamDefault = 0, cudaStreamNonBlocking = 1 };
 enum : unsigned { cudaEventDefault = 0, cudaEventBlockingSync = 1, cudaEventDisableTiming = 2 };
 enum : unsigned { cudaEventRecordDefault = 0, cudaEventRecordExternal = 1 };
+enum : unsigned { cudaIpcMemLazyEnablePeerAccess = 1 };
 
 #define DEEPBENCH_NVIDIA_CUDART_REQUIRED(X)                                                       \
   X(cudaError_t, cudaGetDeviceCount, (int* count))                                                \
@@ -116,6 +121,9 @@ enum : unsigned { cudaEventRecordDefault = 0, cudaEventRecordExternal = 1 };
   X(cudaError_t, cudaGetDevice, (int* device))                                                    \
   X(cudaError_t, cudaDeviceGetAttribute, (int* value, cudaDeviceAttr attribute, int device))      \
   X(cudaError_t, cudaDeviceGetPCIBusId, (char* id, int length, int device))                       \
+  X(cudaError_t, cudaDeviceGetByPCIBusId, (int* device, const char* id))                          \
+  X(cudaError_t, cudaDeviceCanAccessPeer, (int* can, int device, int peer))                       \
+  X(cudaError_t, cudaDeviceEnablePeerAccess, (int peer, unsigned flags))                          \
   X(cudaError_t, cudaDeviceSynchronize, ())                                                       \
   X(cudaError_t, cudaDeviceReset, ())                                                             \
   X(cudaError_t, cudaMemGetInfo, (size_t * free_bytes, size_t * total_bytes))                     \
@@ -129,6 +137,9 @@ enum : unsigned { cudaEventRecordDefault = 0, cudaEventRecordExternal = 1 };
   X(cudaError_t, cudaMemPoolGetAttribute,                                                         \
     (cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value))                                 \
   X(cudaError_t, cudaMemPoolTrimTo, (cudaMemPool_t pool, size_t bytes_to_keep))                   \
+  X(cudaError_t, cudaIpcGetMemHandle, (cudaIpcMemHandle_t * handle, void* data))                  \
+  X(cudaError_t, cudaIpcOpenMemHandle, (void** data, cudaIpcMemHandle_t handle, unsigned flags))  \
+  X(cudaError_t, cudaIpcCloseMemHandle, (void* data))                                             \
   X(cudaError_t, cudaMallocHost, (void** data, size_t bytes))                                     \
   X(cudaError_t, cudaFreeHost, (void* data))                                                      \
   X(cudaError_t, cudaMemcpyAsync,                                                                 \

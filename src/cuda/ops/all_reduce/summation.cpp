@@ -32,7 +32,12 @@ void Summation::supports(const plugin::Problem& problem, const plugin::Options& 
 
 uint64_t Summation::memory_needed(const plugin::Problem& problem, const plugin::Options& options) {
   const AllReduce sum = all_reduce_problem(problem);
-  return AllReduceOperands::needed_bytes(sum, plan_of(sum, options));
+  return saturating_add(AllReduceOperands::needed_bytes(sum, plan_of(sum, options)),
+                        workspace_bytes(sum, way_of(sum, options)));
+}
+
+std::string Summation::way_of(const AllReduce& sum, const plugin::Options& options) {
+  return options.candidate.empty() ? ways(sum).front() : options.candidate;
 }
 
 std::vector<std::string> Summation::candidates(const plugin::Problem& problem,
@@ -49,8 +54,7 @@ std::unique_ptr<plugin::Kernel> Summation::prepare(const plugin::Problem& proble
   const plugin::CopyPlan copies = plan_of(sum, options);
   auto operands = std::make_unique<AllReduceOperands>(sum, taken, copies,
                                                       inputs_named(options.inputs), options.seed);
-  const std::string way = options.candidate.empty() ? ways(sum).front() : options.candidate;
-  auto made = call(*operands, way);
+  auto made = call(*operands, way_of(sum, options));
   return std::make_unique<PreparedKernel>(Stream::of(options.device), copies, std::move(operands),
                                           std::move(made));
 }

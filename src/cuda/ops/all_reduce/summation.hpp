@@ -31,11 +31,18 @@ class Summation : public Implementation {
   virtual Seats seats(const plugin::Options& options);
   // Throws unsupported where the problem is none for the library.
   virtual void require(const AllReduce& sum, const Seats& seats) { (void)sum, (void)seats; }
+  // Of a way, on each device, beside the operands.
+  virtual uint64_t workspace_bytes(const AllReduce& sum, const std::string& way) {
+    (void)sum, (void)way;
+    return 0;
+  }
   // On all ranks alike, with the operands in place: they may exchange what they need.
   virtual std::unique_ptr<LibraryCall> call(AllReduceOperands& operands,
                                             const std::string& way) = 0;
 
  private:
+  std::string way_of(const AllReduce& sum, const plugin::Options& options);
+
   const std::string name_;
 };
 

@@ -1,0 +1,244 @@
+// Sums over ranks whose devices reach one another's memory. A call is one kernel on every rank, all
+// with the same grid; nothing is asked of the host, so that calls can follow one another in a
+// graph. A rank that does not come is missed: its call and those after it end without a sum.
+#include "peer.h"
+
+// Where part of a slice comes from: the ranks in turn, beginning with this one.
+template <int kRanks>
+struct Turn {
+  uint4* of[kRanks];
+
+  __device__ Turn(const PeerPlaces& places, uint32_t first) {
+#pragma unroll
+    for (int i = 0; i < kRanks; ++i) {
+      const uint32_t rank = first + i < kRanks ? first + i : first + i - kRanks;
+      of[i] = static_cast<uint4*>(places.of[rank]);
+    }
+  }
+};
+
+// Every rank reads what all have to add and makes all sums itself, in the order of ranks: the same
+// bits everywhere. What it adds the others read from `staged`, of which there are two by turns: a
+// rank that is a call ahead overwrites nothing that is still read, and nobody waits at the end.
+// `half_vectors` is the size of one of the two.
+template <class T, int kRanks, int kAtOnce>
+__global__ void __launch_bounds__(PEER_THREADS, 1)
+    one_shot(const __grid_constant__ Peers peers, const __grid_constant__ PeerPlaces staged,
+             uint64_t half_vectors, const uint4* mine, uint4* result, uint64_t elements) {
+  uint32_t step;
+  if (!begin_call(peers, &step)) return;
+  const Extent<T> extent(elements);
+  const uint64_t skipped = step % 2 * half_vectors;
+  uint4* const out = static_cast<uint4*>(staged.of[peers.rank]) + skipped;
+  walk<kAtOnce>(0, extent.vectors, [&](uint64_t at, auto count) {
+    constexpr int n = decltype(count)::value;
+    uint4 v[n];
+#pragma unroll
+    for (int k = 0; k < n; ++k) v[k] = mine[at + k * blockDim.x];
+#pragma unroll
+    for (int k = 0; k < n; ++k) out[at + k * blockDim.x] = v[k];
+  });
+  if (is_last() && extent.rest) out[extent.vectors] = load_rest(mine + extent.vectors, extent.rest);
+
+  if (!meet<kRanks>(peers, step + 1)) return;
+  const Turn<kRanks> from(staged, 0);
+  walk<kAtOnce>(0, extent.vectors, [&](uint64_t at, auto count) {
+    constexpr int n = decltype(count)::value;
+    uint4 v[kRanks][n];
+#pragma unroll
+    for (int i = 0; i < kRanks; ++i)
+#pragma unroll
+      for (int k = 0; k < n; ++k) v[i][k] = load(from.of[i] + skipped + at + k * blockDim.x);
+#pragma unroll
+    for (int k = 0; k < n; ++k) {
+      VectorSum<T> sum;
+      sum.start(v[0][k]);
+#pragma unroll
+      for (int i = 1; i < kRanks; ++i) sum.add(v[i][k]);
+      result[at + k * blockDim.x] = sum.finish();
+    }
+  });
+  if (is_last() && extent.rest) {
+    VectorSum<T> sum;
+    sum.start(load(from.of[0] + skipped + extent.vectors));
+    for (int i = 1; i < kRanks; ++i) sum.add(load(from.of[i] + skipped + extent.vectors));
+    store_rest(result + extent.vectors, extent.rest, sum.finish());
+  }
+  end_call(peers, step + 1);
+}
+
+// As one_shot, but each rank sends what it adds to all others, and with every 32 bits the number of
+// the call: what has arrived tells so itself, at the price of twice the bytes. `inbox` is two by
+// turns for each rank, of `units` pairs: 64 bits of numbers each.
+template <class T, int kRanks>
+__global__ void __launch_bounds__(PEER_THREADS, 1)
+    one_shot_ll(const __grid_constant__ Peers peers, const __grid_constant__ PeerPlaces inbox,
+                uint64_t units, const uint2* mine, uint2* result, uint64_t elements) {
+  uint32_t step;
+  if (!begin_call(peers, &step)) return;
+  const uint32_t call = step + 1;
+  const uint64_t flag = uint64_t(call) << 32, skipped = call % 2 * kRanks * units;
+  const uint64_t whole = elements / (2 * T::kPerWord);
+  const uint32_t rest = uint32_t(elements % (2 * T::kPerWord)) * 2 / T::kPerWord;
+  const uint64_t first = uint64_t(blockIdx.x) * blockDim.x + threadIdx.x;
+  const Pair* const arrived = static_cast<const Pair*>(inbox.of[peers.rank]) + skipped;
+  bool all_came = true;
+  for (uint64_t at = first; at < units && all_came; at += uint64_t(gridDim.x) * blockDim.x) {
+    uint32_t own[2];
+    if (at < whole) {
+      const uint2 words = mine[at];
+      own[0] = words.x, own[1] = words.y;
+    } else {
+      load_rest<2>(mine + at, rest, own);
+    }
+#pragma unroll
+    for (int i = 1; i < kRanks; ++i) {
+      const uint32_t rank = (peers.rank + i) % kRanks;
+      store_pair(static_cast<Pair*>(inbox.of[rank]) + skipped + peers.rank * units + at,
+                 {own[0] | flag, own[1] | flag});
+    }
+    Sum<T, 2> sum;
+#pragma unroll
+    for (int rank = 0; rank < kRanks; ++rank) {
+      uint32_t words[2] = {own[0], own[1]};
+      if (rank != int(peers.rank)) {
+        Pair pair;
+        all_came &= wait_for(peers, rank, [&] {
+          pair = load_pair(arrived + rank * units + at);
+          return uint32_t(pair.first >> 32) == call && uint32_t(pair.second >> 32) == call;
+        });
+        words[0] = uint32_t(pair.first), words[1] = uint32_t(pair.second);
+      }
+      if (rank == 0)
+        sum.start(words);
+      else
+        sum.add(words);
+    }
+    if (!all_came) break;
+    uint32_t words[2];
+    sum.finish(words);
+    if (at < whole)
+      result[at] = {words[0], words[1]};
+    else
+      store_rest<2>(result + at, rest, words);
+  }
+  if (__syncthreads_or(!all_came)) return;
+  end_call(peers, call);
+}
+
+// Every rank makes the sums of its own slice, from all ranks' operands where they lie, and writes
+// them into all ranks' results: reading and writing keep both directions of the links busy at once.
+// No element is touched by two ranks, so that results may replace what is added. Sums begin with
+// the rank that makes them.
+template <class T, int kRanks, int kAtOnce>
+__global__ void __launch_bounds__(PEER_THREADS, 1)
+    two_shot(const __grid_constant__ Peers peers, const __grid_constant__ PeerPlaces added,
+             const __grid_constant__ PeerPlaces results, uint64_t elements) {
+  uint32_t step;
+  if (!begin_call(peers, &step) || !meet<kRanks>(peers, step + 1)) return;
+  const Extent<T> extent(elements);
+  const Turn<kRanks> from(added, peers.rank), to(results, peers.rank);
+  const Part slice = part_of(extent.vectors, peers.rank, kRanks);
+  walk<kAtOnce>(slice.begin, slice.end, [&](uint64_t at, auto count) {
+    constexpr int n = decltype(count)::value;
+    uint4 v[kRanks][n];
+#pragma unroll
+    for (int k = 0; k < n; ++k)
+#pragma unroll
+      for (int i = 0; i < kRanks; ++i) v[i][k] = load(from.of[i] + at + k * blockDim.x);
+#pragma unroll
+    for (int k = 0; k < n; ++k) {
+      VectorSum<T> sum;
+      sum.start(v[0][k]);
+#pragma unroll
+      for (int i = 1; i < kRanks; ++i) sum.add(v[i][k]);
+      const uint4 out = sum.finish();
+#pragma unroll
+      for (int i = 0; i < kRanks; ++i) to.of[i][at + k * blockDim.x] = out;
+    }
+  });
+  if (peers.rank + 1 == kRanks && is_last() && extent.rest) {
+    VectorSum<T> sum;
+    sum.start(load_rest(from.of[0] + extent.vectors, extent.rest));
+    for (int i = 1; i < kRanks; ++i) sum.add(load_rest(from.of[i] + extent.vectors, extent.rest));
+    for (int i = 0; i < kRanks; ++i)
+      store_rest(to.of[i] + extent.vectors, extent.rest, sum.finish());
+  }
+  if (!meet<kRanks>(peers, step + 2)) return;
+  end_call(peers, step + 2);
+}
+
+// Scatter-reduce, then all-gather: each rank writes to its right neighbour alone. Sums under way
+// lie in `passed`, as large as the operand; they are rounded after each addition. That a step has
+// been taken all round is how a rank knows that what it overwrites has been read.
+template <class T, int kRanks, int kAtOnce>
+__global__ void __launch_bounds__(PEER_THREADS, 1)
+    ring(const __grid_constant__ Peers peers, const __grid_constant__ PeerPlaces passed,
+         const uint4* mine, const __grid_constant__ PeerPlaces results, uint64_t elements) {
+  uint32_t step;
+  if (!begin_call(peers, &step)) return;
+  const Extent<T> extent(elements);
+  const uint32_t rank = peers.rank, right = (rank + 1) % kRanks,
+                 left = (rank + kRanks - 1) % kRanks;
+  const uint4* const arrived = static_cast<uint4*>(passed.of[rank]);
+  uint4* const next = static_cast<uint4*>(passed.of[right]);
+  uint4* const result = static_cast<uint4*>(results.of[rank]);
+  uint4* const right_result = static_cast<uint4*>(results.of[right]);
+  for (uint32_t turn = 0; turn < 2 * kRanks - 2; ++turn) {
+    if (turn > 0 && __syncthreads_or(threadIdx.x == 0 && !flag_comes(peers, left, step + turn)))
+      return;
+    const uint32_t part = (rank + 2 * kRanks - turn) % kRanks;
+    const Part slice = part_of(extent.vectors, part, kRanks);
+    const bool adds = turn > 0 && turn < kRanks, is_sum = turn + 1 >= kRanks;
+    const uint4* const from = turn < kRanks ? mine : result;
+    walk<kAtOnce>(slice.begin, slice.end, [&](uint64_t at, auto count) {
+      constexpr int n = decltype(count)::value;
+      uint4 v[n], w[n];
+#pragma unroll
+      for (int k = 0; k < n; ++k) v[k] = load(from + at + k * blockDim.x);
+      if (adds) {
+#pragma unroll
+        for (int k = 0; k < n; ++k) w[k] = load(arrived + at + k * blockDim.x);
+      }
+#pragma unroll
+      for (int k = 0; k < n; ++k) {
+        if (adds) {
+          VectorSum<T> sum;
+          sum.start(w[k]);
+          sum.add(v[k]);
+          v[k] = sum.finish();
+        }
+        if (!is_sum) {
+          next[at + k * blockDim.x] = v[k];
+          continue;
+        }
+        if (adds) result[at + k * blockDim.x] = v[k];
+        right_result[at + k * blockDim.x] = v[k];
+      }
+    });
+    if (part + 1 == kRanks && is_last() && extent.rest) {
+      uint4 v = load_rest(from + extent.vectors, extent.rest);
+      if (adds) {
+        VectorSum<T> sum;
+        sum.start(load(arrived + extent.vectors));
+        sum.add(v);
+        v = sum.finish();
+      }
+      if (!is_sum) next[extent.vectors] = v;
+      if (is_sum && adds) store_rest(result + extent.vectors, extent.rest, v);
+      if (is_sum) store_rest(right_result + extent.vectors, extent.rest, v);
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) tell(peers, right, step + turn + 1);
+  }
+  if (__syncthreads_or(threadIdx.x == 0 && !flag_comes(peers, left, step + 2 * kRanks - 2))) return;
+  end_call(peers, step + 2 * kRanks - 2);
+}
+
+// Ends on no rank before it has begun on all.
+template <int kRanks>
+__global__ void meet_all(const __grid_constant__ Peers peers) {
+  uint32_t step;
+  if (!begin_call(peers, &step) || !meet<kRanks>(peers, step + 1)) return;
+  end_call(peers, step + 1);
+}

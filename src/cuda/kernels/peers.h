@@ -1,0 +1,36 @@
+/* What ranks on devices that reach one another's memory share: control words at the beginning of
+ * each rank's region, and where everything lies. Plain structs, the same for the host's compiler
+ * and the device's. */
+#ifndef DEEPBENCH_CUDA_KERNELS_PEERS_H_
+#define DEEPBENCH_CUDA_KERNELS_PEERS_H_
+
+#ifdef __CUDACC_RTC__
+#include "fill.h" /* names the integers */
+#else
+#include <stdint.h>
+#endif
+
+enum { PEER_MOST_RANKS = 8, PEER_MOST_BLOCKS = 256, PEER_THREADS = 512 };
+
+/* Zeros at first. Block b of a rank deals with block b of the others alone, so that nothing waits
+ * for a whole grid. Numbers grow from call to call and are compared by their difference. */
+typedef struct PeerControl {
+  uint32_t flags[PEER_MOST_BLOCKS][PEER_MOST_RANKS]; /* [block][rank]: how far that rank's block
+                                                        has come; that rank writes it */
+  uint32_t steps[PEER_MOST_BLOCKS]; /* how far this rank's blocks came in the calls before */
+  uint32_t missing;                 /* 1 + a rank that did not come in time; 0: all came */
+} PeerControl;
+
+/* One address of each rank, as this rank's device reaches it. */
+typedef struct PeerPlaces {
+  void* of[PEER_MOST_RANKS];
+} PeerPlaces;
+
+typedef struct Peers {
+  PeerPlaces control; /* PeerControl */
+  uint64_t limit_ns;  /* how long a block waits for another rank's */
+  uint32_t* told;     /* as PeerControl::missing, in the host's memory */
+  uint32_t rank;
+} Peers;
+
+#endif /* DEEPBENCH_CUDA_KERNELS_PEERS_H_ */

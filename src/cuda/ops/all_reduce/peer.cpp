@@ -1,0 +1,133 @@
+// all_reduce by our own kernels over peer memory, as a library: one process for each device.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "check.hpp"
+#include "device.hpp"
+#include "ops/all_reduce/peer_team.hpp"
+#include "ops/all_reduce/peer_way.hpp"
+#include "ops/all_reduce/summation.hpp"
+
+#ifndef DEEPBENCH_VERSION
+#define DEEPBENCH_VERSION "unknown"
+#endif
+
+namespace deepbench::cuda {
+namespace {
+
+constexpr int kOldestGeneration = 7;  // whose memory has accesses of one system
+
+class PeerCall final : public LibraryCall {
+ public:
+  PeerCall(AllReduceOperands& operands, std::string name)
+      : own_(operands.of(0)),
+        in_place_(operands.sum().in_place),
+        name_(std::move(name)),
+        way_(peer_way(name_, operands.sum(), plugin::ranks().size())),
+        team_(PeerTeam::of(plugin::ranks(), own_.stream())),
+        sum_(way_, operands.sum(), plugin::ranks().size(), own_.stream()) {
+    own_.stream().enter();
+    show_shared(shared_bytes(way_.kind, operands.sum(), plugin::ranks().size()));
+    const bool to_results = reaches_results(way_.kind);
+    if (reaches_operands(way_.kind) || (in_place_ && to_results)) added_ = shown(own_.mine(0));
+    if (!in_place_ && to_results) results_ = shown(own_.result(0));
+  }
+
+  // Nobody frees what another still has open.
+  ~PeerCall() override {
+    shared_.close();
+    added_.close();
+    results_.close();
+    try {
+      team_.meet(kSumLimitNs);
+      team_.wait();
+    } catch (const plugin::Error&) {
+      // Whoever asks next is told.
+    }
+  }
+
+  void enqueue(uint64_t copy) override {
+    sum_.enqueue(own_.stream().get(), team_.peers(kSumLimitNs), shared_.at(0),
+                 places(added_, own_.mine(0), own_.mine(copy)),
+                 places(in_place_ ? added_ : results_, own_.result(0), own_.result(copy)));
+  }
+  void meet() override { team_.meet(kMeetingLimitNs); }
+  void wait(const Stream&) override { team_.wait(); }
+
+  void describe(plugin::Sink& sink) const override {
+    sink.text("library", "peer " DEEPBENCH_VERSION);
+    sink.text("algorithm", name_);
+    sink.integer("workspace_bytes", int64_t(region_.bytes()));
+    sink.text("note.peer", std::to_string(sum_.shape().grid_x) + " blocks; operands are " +
+                               (reaches_operands(way_.kind) ? "read by all ranks where they lie"
+                                : way_.kind == PeerKind::kOneShot ? "copied for the others to read"
+                                                                  : "sent to the others"));
+  }
+
+ private:
+  // LL's words must not look as if they had arrived.
+  void show_shared(uint64_t bytes) {
+    if (bytes == 0) return;
+    region_ = Buffer(bytes, Origin::kOwn);
+    CUDA_CHECK(cudart().cudaMemsetAsync(region_.data(), 0, bytes, own_.stream().get()));
+    own_.stream().synchronize();
+    shared_ = PeerMemory(plugin::ranks(), region_.data(), own_.stream());
+  }
+  PeerMemory shown(const std::byte* begin) const {
+    return PeerMemory(plugin::ranks(), const_cast<std::byte*>(begin), own_.stream());
+  }
+  // Copies lie at the same distances on all ranks.
+  static PeerPlaces places(const PeerMemory& memory, const std::byte* begin,
+                           const std::byte* copy) {
+    PeerPlaces places = memory.at(uint64_t(copy - begin));
+    places.of[plugin::ranks().rank()] = const_cast<std::byte*>(copy);
+    return places;
+  }
+
+  const RankOperands& own_;
+  const bool in_place_;
+  const std::string name_;
+  const PeerWay way_;
+  PeerTeam& team_;
+  const PeerSum sum_;
+  Buffer region_;
+  PeerMemory shared_, added_, results_;
+};
+
+class PeerSummation final : public Summation {
+ public:
+  PeerSummation() : Summation("peer") {}
+  LibraryFacts library() override { return {DEEPBENCH_VERSION, "built in", ""}; }
+
+ protected:
+  std::vector<std::string> ways(const AllReduce& sum) override {
+    return peer_ways(sum, plugin::ranks().size());
+  }
+  uint64_t workspace_bytes(const AllReduce& sum, const std::string& way) override {
+    const int ranks = plugin::ranks().size();
+    return shared_bytes(peer_way(way, sum, ranks).kind, sum, ranks);
+  }
+  void require(const AllReduce&, const Seats& seats) override {
+    const plugin::Ranks& ranks = plugin::ranks();
+    if (ranks.local_size() < ranks.size())
+      plugin::unsupported("peer sums over ranks of one machine; these are on several");
+    if (ranks.size() > PEER_MOST_RANKS)
+      plugin::unsupported("peer sums over at most " + std::to_string(int(PEER_MOST_RANKS)) +
+                          " ranks; these are " + std::to_string(ranks.size()));
+    if (device_facts(seats.devices.front()).major < kOldestGeneration)
+      plugin::unsupported("peer needs devices of compute capability 7.0 or newer");
+  }
+  std::unique_ptr<LibraryCall> call(AllReduceOperands& operands, const std::string& way) override {
+    return std::make_unique<PeerCall>(operands, way);
+  }
+};
+
+}  // namespace
+
+Implementation& peer_all_reduce() {
+  static auto* implementation = new PeerSummation();
+  return *implementation;
+}
+
+}  // namespace deepbench::cuda

@@ -1,0 +1,48 @@
+// Memory of every rank of this machine, as this rank's device reaches it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "deepbench/backend/ranks.hpp"
+#include "kernels/peers.h"
+#include "stream.hpp"
+
+namespace deepbench::cuda {
+
+class PeerMemory {
+ public:
+  PeerMemory() = default;
+  // For prepare, by all ranks alike: each shows the others its `own`, the beginning of an
+  // allocation of Origin::kOwn on the stream's device. Throws unsupported, on all of them, where
+  // one cannot.
+  PeerMemory(const plugin::Ranks& ranks, std::byte* own, const Stream& stream);
+  ~PeerMemory() { close(); }
+  PeerMemory(PeerMemory&& other) noexcept { swap(other); }
+  PeerMemory& operator=(PeerMemory&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+
+  // So many bytes behind the beginning of each.
+  PeerPlaces at(uint64_t offset) const;
+  // The others' are out of reach from here on. A rank must not free its own before all have closed.
+  void close();
+
+ private:
+  void swap(PeerMemory& other) {
+    begins_.swap(other.begins_);
+    std::swap(own_, other.own_);
+  }
+
+  std::vector<std::byte*> begins_;  // by rank
+  size_t own_ = 0;                  // which of them is this rank's
+};
+
+// Why these ranks cannot reach one another's memory, for all that this one knows; empty if they
+// can. For prepare, by all ranks alike: each gets the same answer.
+std::string out_of_reach(const plugin::Ranks& ranks, int device);
+
+}  // namespace deepbench::cuda

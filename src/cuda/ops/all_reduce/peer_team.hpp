@@ -1,0 +1,44 @@
+// What sums by peer access have in common as long as the process lives: every rank's flags, and how
+// it shows when a rank does not come.
+#pragma once
+
+#include <cstdint>
+
+#include "buffer.hpp"
+#include "deepbench/backend/ranks.hpp"
+#include "kernels/jit.hpp"
+#include "ops/all_reduce/peer_memory.hpp"
+#include "stream.hpp"
+
+namespace deepbench::cuda {
+
+class PeerTeam {
+ public:
+  // The group's ranks, this one on the stream's device. For prepare, by all ranks alike; made once.
+  // Throws unsupported, on all of them, where they cannot reach one another.
+  static PeerTeam& of(const plugin::Ranks& ranks, Stream& stream);
+
+  // For a kernel that waits so long for any other rank.
+  Peers peers(uint64_t limit_ns) const;
+
+  // Gives the stream a meeting: what follows begins when all have come to it.
+  void meet(uint64_t limit_ns);
+  // For all that was given to the stream. Throws device_lost for a rank that did not come in time.
+  void wait();
+
+ private:
+  PeerTeam(const plugin::Ranks& ranks, Stream& stream);
+
+  const plugin::Ranks ranks_;
+  Stream& stream_;
+  Buffer control_;
+  HostBuffer told_;
+  PeerMemory controls_;
+  const Function& meet_all_;
+};
+
+// A sum waits for ranks that have begun a batch with it; a meeting for ranks that may still verify
+// the one before.
+constexpr uint64_t kSumLimitNs = 10'000'000'000, kMeetingLimitNs = 60'000'000'000;
+
+}  // namespace deepbench::cuda

@@ -1,0 +1,54 @@
+// The ways of summing by peer access: which there are for a sum, the first choice by its size, and
+// how each is launched.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "deepbench/ops/all_reduce/all_reduce.hpp"
+#include "kernels/jit.hpp"
+#include "kernels/peers.h"
+
+namespace deepbench::cuda {
+
+enum class PeerKind { kOneShotLl, kOneShot, kTwoShot, kRing };
+
+struct PeerWay {
+  PeerKind kind;
+  uint32_t blocks;  // the same on all ranks
+};
+
+// Names: "one_shot", or "two_shot/32" where a number of blocks is asked for. The first choice
+// first.
+std::vector<std::string> peer_ways(const AllReduce& sum, int ranks);
+// Of such a name.
+PeerWay peer_way(const std::string& name, const AllReduce& sum, int ranks);
+
+// Memory of each rank, beside the operands, that the others write or read.
+uint64_t shared_bytes(PeerKind kind, const AllReduce& sum, int ranks);
+// Whether the others reach a rank's operands where they lie.
+bool reaches_operands(PeerKind kind);
+bool reaches_results(PeerKind kind);
+
+// One call of a way on a device.
+class PeerSum {
+ public:
+  PeerSum(const PeerWay& way, const AllReduce& sum, int ranks, const Stream& stream);
+
+  // Of the operands, only this rank's need be there where the others' are not reached.
+  void enqueue(nvidia::cudaStream_t stream, const Peers& peers, const PeerPlaces& shared,
+               const PeerPlaces& added, const PeerPlaces& results) const;
+  const Shape& shape() const { return shape_; }
+
+ private:
+  PeerKind kind_;
+  uint64_t elements_, units_;  // units of 16 bytes, of shared memory for one rank's operand
+  Shape shape_;
+  const Function& kernel_;
+};
+
+// The instance of a kernel of peer.cu.
+std::string peer_expression(PeerKind kind, deepbench_type type, int ranks);
+
+}  // namespace deepbench::cuda

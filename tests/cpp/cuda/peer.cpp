@@ -1,0 +1,391 @@
+// Sums over ranks by peer access, on one device: ranks that are streams of it, whose grids are
+// small enough to run side by side. What several devices do is
+// tests/python/test_gpu_all_reduce.py's.
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "buffer.hpp"
+#include "check.hpp"
+#include "deepbench/plugin.hpp"
+#include "gpu.hpp"
+#include "graph.hpp"
+#include "kernels/compile.hpp"
+#include "ops/all_reduce/peer_team.hpp"
+#include "ops/all_reduce/peer_way.hpp"
+#include "stream.hpp"
+
+namespace deepbench::cuda_test {
+namespace {
+
+using cuda::Buffer;
+using cuda::PeerKind;
+using cuda::PeerSum;
+using cuda::PeerWay;
+
+AllReduce sum_over(const char* precision, int64_t elements) {
+  return {elements, precision_info(precision), false};
+}
+
+// ---- without a device ---------------------------------------------------------------------------
+
+TEST_CASE("peer: the first choice is by size, and every way has its name back") {
+  CHECK(cuda::peer_ways(sum_over("float", 256), 2).front() == "one_shot_ll");
+  CHECK(cuda::peer_ways(sum_over("float", 100000), 2).front() == "one_shot");
+  CHECK(cuda::peer_ways(sum_over("half", 64 << 20), 4).front() == "two_shot");
+  for (const int64_t elements : {1, 1000, 100000, 64 << 20})
+    for (const int ranks : {2, 4, 8}) {
+      const AllReduce sum = sum_over("float", elements);
+      const std::vector<std::string> ways = cuda::peer_ways(sum, ranks);
+      CHECK(std::count(ways.begin(), ways.end(), "two_shot") == 1);
+      CHECK(std::count(ways.begin(), ways.end(), "ring") == 1);
+      for (const std::string& name : ways) {
+        CHECK(std::count(ways.begin(), ways.end(), name) == 1);
+        CHECK(cuda::peer_way(name, sum, ranks).blocks >= 1);
+        CHECK(cuda::peer_way(name, sum, ranks).blocks <= PEER_MOST_BLOCKS);
+      }
+    }
+  CHECK(cuda::peer_way("two_shot/32", sum_over("float", 1 << 20), 2).blocks == 32);
+  CHECK(cuda::peer_way("one_shot", sum_over("float", 1), 2).blocks == 1);
+  CHECK_THROWS_AS(cuda::peer_way("three_shot", sum_over("float", 1), 2), plugin::Error);
+}
+
+TEST_CASE("peer: shared memory of every way") {
+  const AllReduce sum = sum_over("float", 5);  // a vector and a part
+  CHECK(cuda::shared_bytes(PeerKind::kOneShot, sum, 4) == 2 * 2 * 16);
+  CHECK(cuda::shared_bytes(PeerKind::kOneShotLl, sum, 4) == 2 * 4 * 3 * 16);
+  CHECK(cuda::shared_bytes(PeerKind::kRing, sum, 4) == 2 * 16);
+  CHECK(cuda::shared_bytes(PeerKind::kTwoShot, sum, 4) == 0);
+}
+
+TEST_CASE("peer: the kernels compile for every number of ranks and every type") {
+  if (!cuda::report<nvidia::Nvrtc>().usable()) {
+    MESSAGE("nothing tested: " << cuda::report<nvidia::Nvrtc>().reason);
+    return;
+  }
+  const cuda::Source source = cuda::source_of_file("peer");
+  CHECK_FALSE(cuda::compile(source, "meet_all<2>", 90).code.empty());
+  for (const PeerKind kind :
+       {PeerKind::kOneShotLl, PeerKind::kOneShot, PeerKind::kTwoShot, PeerKind::kRing}) {
+    const deepbench_type type = kind == PeerKind::kRing      ? DEEPBENCH_BF16
+                                : kind == PeerKind::kTwoShot ? DEEPBENCH_F16
+                                                             : DEEPBENCH_F32;
+    const std::string expression = cuda::peer_expression(kind, type, 4);
+    INFO(expression);
+    CHECK_FALSE(cuda::compile(source, expression, 90).code.empty());
+  }
+}
+
+// ---- ranks of this process ----------------------------------------------------------------------
+
+using cuda::Origin;
+
+constexpr uint64_t kMost = 10'000'000'000;  // ns
+
+uint64_t payload(const AllReduce& sum) {
+  return uint64_t(sum.elements) * uint64_t(size_of(sum.precision.c));
+}
+
+// How many devices take part: one, and all where there are more.
+std::vector<int> numbers_of_devices() {
+  const int all = cuda::device_count();
+  return all > 1 ? std::vector<int>{1, all} : std::vector<int>{1};
+}
+
+cuda::Stream& on_device(int device) {
+  cuda::Stream& home = cuda::Stream::of(device);
+  home.enter();
+  return home;
+}
+
+void reach_one_another(int devices) {
+  for (int device = 0; device < devices; ++device)
+    for (int peer = 0; peer < devices; ++peer) {
+      on_device(device);
+      if (peer == device) continue;
+      const auto status = cuda::cudart().cudaDeviceEnablePeerAccess(peer, 0);
+      if (status == nvidia::cudaErrorPeerAccessAlreadyEnabled)
+        cuda::cudart().cudaGetLastError();
+      else
+        CUDA_CHECK_STATUS(cudaDeviceEnablePeerAccess, status);
+    }
+}
+
+// One rank's memory and stream.
+struct Rank {
+  Rank(const PeerWay& way, const AllReduce& sum, int ranks, int device)
+      : home(on_device(device)),
+        kernel(way, sum, ranks, home),
+        mine(payload(sum) + 64, Origin::kOwn),
+        result(payload(sum) + 64, Origin::kOwn),
+        shared(cuda::shared_bytes(way.kind, sum, ranks) + 16, Origin::kOwn),
+        control(sizeof(PeerControl), Origin::kOwn),
+        told(sizeof(uint32_t), false) {
+    CUDA_CHECK(cuda::cudart().cudaStreamCreateWithFlags(&stream, nvidia::cudaStreamNonBlocking));
+    set(shared, 0);
+    set(control, 0);
+    std::memset(told.data(), 0, told.bytes());
+    home.synchronize();
+  }
+  ~Rank() { cuda::cudart().cudaStreamDestroy(stream); }
+  Rank(const Rank&) = delete;
+  Rank& operator=(const Rank&) = delete;
+
+  void set(const Buffer& buffer, int value) {
+    home.enter();
+    CUDA_CHECK(cuda::cudart().cudaMemsetAsync(buffer.data(), value, buffer.bytes(), home.get()));
+  }
+  void copy(void* to, const void* from, uint64_t bytes) {
+    home.enter();
+    CUDA_CHECK(
+        cuda::cudart().cudaMemcpyAsync(to, from, bytes, nvidia::cudaMemcpyDefault, home.get()));
+    home.synchronize();
+  }
+
+  cuda::Stream& home;
+  const PeerSum kernel;
+  Buffer mine, result, shared, control;
+  cuda::HostBuffer told;
+  nvidia::cudaStream_t stream = nullptr;
+};
+
+class Machine {
+ public:
+  Machine(const AllReduce& sum, PeerKind kind, int ranks, int devices, bool in_place,
+          uint32_t blocks = 8)
+      : sum_(sum), in_place_(in_place) {
+    reach_one_another(devices);
+    for (int rank = 0; rank < ranks; ++rank)
+      ranks_.push_back(std::make_unique<Rank>(PeerWay{kind, blocks}, sum, ranks, rank % devices));
+  }
+
+  int ranks() const { return int(ranks_.size()); }
+  Rank& rank(int r) { return *ranks_[size_t(r)]; }
+  void set_limit(uint64_t limit_ns) { limit_ns_ = limit_ns; }
+
+  // Numbers whose sums are exact, other ones for every `round`; or any in [-1, 1), whose sums are
+  // rounded.
+  void fill(uint64_t round, bool exact = true) {
+    for (int r = 0; r < ranks(); ++r) {
+      std::vector<uint16_t> numbers(payload(sum_) / 2);
+      for (uint64_t i = 0; i < uint64_t(sum_.elements); ++i)
+        store(numbers, i, exact ? summand(r, round, i) : deepbench_uniform(round, uint32_t(r), i));
+      rank(r).copy(rank(r).mine.data(), numbers.data(), payload(sum_));
+      if (!in_place_) rank(r).set(rank(r).result, 0xff);
+      rank(r).home.synchronize();
+    }
+  }
+  void enqueue(int r) {
+    Peers peers = {};
+    PeerPlaces shared = {}, added = {}, results = {};
+    for (int i = 0; i < ranks(); ++i) {
+      peers.control.of[i] = rank(i).control.data();
+      shared.of[i] = rank(i).shared.data();
+      added.of[i] = rank(i).mine.data();
+      results.of[i] = in_place_ ? rank(i).mine.data() : rank(i).result.data();
+    }
+    peers.limit_ns = limit_ns_;
+    peers.told = reinterpret_cast<uint32_t*>(rank(r).told.data());
+    peers.rank = uint32_t(r);
+    rank(r).home.enter();
+    rank(r).kernel.enqueue(rank(r).stream, peers, shared, added, results);
+  }
+  // `calls` of the first `ranks` ranks.
+  void run(int calls, int ranks) {
+    for (int call = 0; call < calls; ++call)
+      for (int r = 0; r < ranks; ++r) enqueue(r);
+    wait();
+  }
+  void run(int calls = 1) { run(calls, ranks()); }
+  void wait() {
+    for (int r = 0; r < ranks(); ++r)
+      CUDA_CHECK(cuda::cudart().cudaStreamSynchronize(rank(r).stream));
+  }
+  uint32_t missing(int r) {
+    uint32_t missing = 0;
+    std::memcpy(&missing, rank(r).told.data(), sizeof missing);
+    return missing;
+  }
+  std::vector<uint16_t> result(int r) {
+    std::vector<uint16_t> words(payload(sum_) / 2);
+    rank(r).copy(words.data(), (in_place_ ? rank(r).mine : rank(r).result).data(), payload(sum_));
+    return words;
+  }
+  // Elements of any rank that are not `times` the sums of the round's numbers.
+  uint64_t wrong(uint64_t round, double times = 1) {
+    std::vector<double> expected(size_t(sum_.elements));
+    for (int r = 0; r < ranks(); ++r)
+      for (uint64_t i = 0; i < expected.size(); ++i)
+        expected[i] += times * double(summand(r, round, i));
+    uint64_t wrong = 0;
+    for (int r = 0; r < ranks(); ++r) {
+      const std::vector<uint16_t> words = result(r);
+      for (uint64_t i = 0; i < expected.size(); ++i) wrong += value(words, i) != expected[i];
+    }
+    return wrong;
+  }
+  bool all_alike() {
+    for (int r = 1; r < ranks(); ++r)
+      if (result(r) != result(0)) return false;
+    return true;
+  }
+
+ private:
+  float summand(int r, uint64_t round, uint64_t i) const {
+    return deepbench_summand(sum_.precision.c, 3 + round, uint32_t(r), uint32_t(ranks()), i);
+  }
+  void store(std::vector<uint16_t>& words, uint64_t i, float number) const {
+    if (sum_.precision.c == DEEPBENCH_F32)
+      std::memcpy(words.data() + 2 * i, &number, sizeof number);
+    else
+      words[i] = sum_.precision.c == DEEPBENCH_F16 ? deepbench_to_half(number)
+                                                   : deepbench_to_bfloat16(number);
+  }
+  double value(const std::vector<uint16_t>& words, uint64_t i) const {
+    float number = 0;
+    if (sum_.precision.c == DEEPBENCH_F32)
+      std::memcpy(&number, words.data() + 2 * i, sizeof number);
+    else
+      number = sum_.precision.c == DEEPBENCH_F16 ? deepbench_from_half(words[i])
+                                                 : deepbench_from_bfloat16(words[i]);
+    return double(number);
+  }
+
+  const AllReduce sum_;
+  const bool in_place_;
+  std::vector<std::unique_ptr<Rank>> ranks_;
+  uint64_t limit_ns_ = kMost;
+};
+
+constexpr PeerKind kEvery[] = {PeerKind::kOneShotLl, PeerKind::kOneShot, PeerKind::kTwoShot,
+                               PeerKind::kRing};
+
+// body(kind, devices)
+void for_every_way(const std::function<void(PeerKind, int)>& body) {
+  for (const int devices : numbers_of_devices())
+    for (const PeerKind kind : kEvery) body(kind, devices);
+}
+
+void check_sums(const char* precision, int64_t elements, int ranks, uint32_t blocks) {
+  for_every_way([&](PeerKind kind, int devices) {
+    for (const bool in_place : {false, true}) {
+      INFO(cuda::peer_expression(kind, precision_info(precision).c, ranks), " ", elements,
+           " elements, ", blocks, " blocks, ", devices, " devices, in place ", in_place);
+      Machine machine(sum_over(precision, elements), kind, ranks, devices, in_place, blocks);
+      for (uint64_t round = 0; round < 2; ++round) {
+        machine.fill(round);
+        machine.run();
+        REQUIRE(machine.missing(0) == 0);
+        CHECK(machine.wrong(round) == 0);
+      }
+    }
+  });
+}
+
+TEST_CASE("gpu: peer: sums of every type and size, every way") {
+  REQUIRE_GPU();
+  for (const int64_t elements : {1, 3, 1000, 4099}) {
+    check_sums("float", elements, 2, 3);
+    check_sums("half", elements, 4, 2);
+    check_sums("bfloat16", elements, 2, 1);
+  }
+  check_sums("float", 1 << 20, 4, 16);
+  check_sums("half", (1 << 18) + 5, 4, 16);
+  check_sums("float", 4099, 3, 8);
+}
+
+// Nothing but the order of the stream lies between two calls: a rank may be a call ahead of others.
+TEST_CASE("gpu: peer: a thousand calls back to back, and as a graph") {
+  REQUIRE_GPU();
+  for_every_way([](PeerKind kind, int devices) {
+    INFO(cuda::peer_expression(kind, DEEPBENCH_F32, 4), " ", devices, " devices");
+    Machine machine(sum_over("float", 20011), kind, 4, devices, false);
+    machine.fill(0);
+    machine.run(1000);
+    CHECK(machine.wrong(0) == 0);
+
+    std::vector<std::unique_ptr<cuda::Graph>> graphs;
+    for (int r = 0; r < machine.ranks(); ++r) {
+      machine.rank(r).home.enter();
+      graphs.push_back(std::make_unique<cuda::Graph>(machine.rank(r).stream, [&] {
+        for (int call = 0; call < 100; ++call) machine.enqueue(r);
+      }));
+    }
+    machine.fill(1);
+    for (int replay = 0; replay < 10; ++replay)
+      for (int r = 0; r < machine.ranks(); ++r) {
+        machine.rank(r).home.enter();
+        graphs[size_t(r)]->launch(machine.rank(r).stream);
+      }
+    machine.wait();
+    CHECK(machine.wrong(1) == 0);
+    for (int r = 0; r < machine.ranks(); ++r) CHECK(machine.missing(r) == 0);
+  });
+}
+
+// Each call adds to what the one before left: one that is early or late changes the sum.
+TEST_CASE("gpu: peer: calls in place follow one another in order") {
+  REQUIRE_GPU();
+  constexpr int kCalls = 60;  // 2^59 times integers below 2^24: exact
+  for_every_way([](PeerKind kind, int devices) {
+    INFO(cuda::peer_expression(kind, DEEPBENCH_F32, 2), " ", devices, " devices");
+    Machine machine(sum_over("float", 30001), kind, 2, devices, true);
+    machine.fill(0);
+    machine.run(kCalls);
+    CHECK(machine.wrong(0, std::ldexp(1.0, kCalls - 1)) == 0);
+  });
+}
+
+TEST_CASE("gpu: peer: rounded sums have the same bits on all ranks, call after call") {
+  REQUIRE_GPU();
+  for (const char* precision : {"float", "half"})
+    for_every_way([&](PeerKind kind, int devices) {
+      INFO(cuda::peer_expression(kind, precision_info(precision).c, 4), " ", devices, " devices");
+      Machine machine(sum_over(precision, 50001), kind, 4, devices, false);
+      machine.fill(1, /*exact=*/false);
+      machine.run();
+      CHECK(machine.all_alike());
+      const std::vector<uint16_t> first = machine.result(0);
+      for (int again = 0; again < 20; ++again) {
+        machine.run();
+        REQUIRE(machine.result(3) == first);
+      }
+    });
+}
+
+TEST_CASE("gpu: peer: a rank that never comes is missed in time, and the calls after it end") {
+  REQUIRE_GPU();
+  for_every_way([](PeerKind kind, int devices) {
+    INFO(cuda::peer_expression(kind, DEEPBENCH_F32, 3), " ", devices, " devices");
+    Machine machine(sum_over("float", 10000), kind, 3, devices, false);
+    machine.fill(0);
+    machine.run();  // all come
+    CHECK(machine.wrong(0) == 0);
+    machine.set_limit(200'000'000);
+    const auto begin = std::chrono::steady_clock::now();
+    machine.run(50, 2);  // but for the last rank
+    const auto took = std::chrono::steady_clock::now() - begin;
+    CHECK(took > std::chrono::milliseconds(100));
+    CHECK(took < std::chrono::seconds(3));
+    CHECK(machine.missing(0) == 3);
+    CHECK(machine.missing(1) == (kind == PeerKind::kRing ? machine.missing(1) : 3));
+    CHECK(machine.missing(1) != 0);
+    CHECK(machine.missing(2) == 0);
+  });
+}
+
+TEST_CASE("gpu: peer: a team of one rank meets") {
+  REQUIRE_GPU();
+  cuda::Stream& stream = on_device(0);
+  cuda::PeerTeam& team = cuda::PeerTeam::of(plugin::Ranks(), stream);
+  CHECK(&team == &cuda::PeerTeam::of(plugin::Ranks(), stream));
+  team.meet(kMost);
+  team.wait();
+}
+
+}  // namespace
+}  // namespace deepbench::cuda_test

@@ -1,0 +1,289 @@
+// The sums over ranks on the host: a thread for every block of every rank, so that the flags are
+// put to the test by a real scheduler, and every index by every size.
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "deepbench/fill.h"
+
+// CUDA as far as these kernels need it: blocks of one thread.
+namespace deepbench::cuda_test::peer_model {
+
+struct Index {
+  uint32_t x = 1;
+};
+struct Two {
+  uint32_t x, y;
+};
+struct alignas(16) Four {
+  uint32_t x, y, z, w;
+};
+inline thread_local Index thread_index{0}, block_index{0}, block_size{1}, grid_size{1};
+
+inline uint64_t host_now_ns() {
+  std::this_thread::yield();
+  return uint64_t(std::chrono::steady_clock::now().time_since_epoch() /
+                  std::chrono::nanoseconds(1));
+}
+
+}  // namespace deepbench::cuda_test::peer_model
+
+#define __global__
+#define __device__ __attribute__((unused))
+#define __grid_constant__
+#define __launch_bounds__(...)
+#define threadIdx ::deepbench::cuda_test::peer_model::thread_index
+#define blockIdx ::deepbench::cuda_test::peer_model::block_index
+#define blockDim ::deepbench::cuda_test::peer_model::block_size
+#define gridDim ::deepbench::cuda_test::peer_model::grid_size
+#define uint2 ::deepbench::cuda_test::peer_model::Two
+#define uint4 ::deepbench::cuda_test::peer_model::Four
+#define host_now_ns ::deepbench::cuda_test::peer_model::host_now_ns
+#define __syncthreads() static_cast<void>(0)
+#define __syncthreads_or(any) (any)
+
+// From the folder that the build puts it in.
+#include <peer.cu>
+
+namespace deepbench::cuda_test {
+namespace {
+
+constexpr uint64_t kSeed = 11;
+constexpr int kMostRanks = 4;
+constexpr uint32_t kGuard = 0xdeadbeef;
+
+// Vectors, with guards behind the bytes that belong to the operand.
+class Operand {
+ public:
+  explicit Operand(uint64_t bytes) : bytes_(bytes), vectors_(bytes / 16 + 3) {
+    for (auto& v : vectors_) v = {kGuard, kGuard, kGuard, kGuard};
+  }
+  uint4* vectors() { return vectors_.data(); }
+  template <class Number>
+  Number* as() {
+    return reinterpret_cast<Number*>(vectors_.data());
+  }
+  bool is_guarded() {
+    for (uint64_t i = (bytes_ + 1) / 2 * 2; i < vectors_.size() * 16; i += 2)
+      if (as<uint16_t>()[i / 2] != uint16_t(i % 4 == 0 ? kGuard : kGuard >> 16)) return false;
+    return true;
+  }
+
+ private:
+  uint64_t bytes_;
+  std::vector<uint4> vectors_;
+};
+
+struct Rank {
+  Rank(uint64_t bytes) : mine(bytes), result(bytes), region(16 * bytes + 4096) {}
+  PeerControl control = {};
+  uint32_t told = 0;
+  Operand mine, result, region;
+};
+
+// What ranks add in call after call; every call's sums are of that call's numbers alone.
+template <class T>
+struct Numbers;
+template <>
+struct Numbers<Float> {
+  using Stored = float;
+  static constexpr deepbench_type type = DEEPBENCH_F32;
+  static float stored(float value) { return value; }
+  static float value(float stored) { return stored; }
+};
+template <>
+struct Numbers<Half> {
+  using Stored = uint16_t;
+  static constexpr deepbench_type type = DEEPBENCH_F16;
+  static uint16_t stored(float value) { return deepbench_to_half(value); }
+  static float value(uint16_t stored) { return deepbench_from_half(stored); }
+};
+template <>
+struct Numbers<Bfloat16> {
+  using Stored = uint16_t;
+  static constexpr deepbench_type type = DEEPBENCH_BF16;
+  static uint16_t stored(float value) { return uint16_t(deepbench_float_bits(value) >> 16); }
+  static float value(uint16_t stored) { return deepbench_from_bfloat16(stored); }
+};
+
+template <class T, int kRanks>
+class Machine {
+ public:
+  using N = Numbers<T>;
+  Machine(uint64_t elements, bool in_place) : elements_(elements), in_place_(in_place) {
+    for (int r = 0; r < kRanks; ++r) ranks_.emplace_back(elements * sizeof(typename N::Stored));
+  }
+
+  Rank& rank(int r) { return ranks_[size_t(r)]; }
+  Peers peers(int r, uint64_t limit_ns = 10'000'000'000) {
+    Peers peers = {};
+    for (int i = 0; i < kRanks; ++i) peers.control.of[i] = &rank(i).control;
+    peers.limit_ns = limit_ns;
+    peers.told = &rank(r).told;
+    peers.rank = uint32_t(r);
+    return peers;
+  }
+  PeerPlaces regions() { return places(&Rank::region); }
+  PeerPlaces added() { return places(&Rank::mine); }
+  PeerPlaces results() { return places(in_place_ ? &Rank::mine : &Rank::result); }
+  uint4* result(int r) { return static_cast<uint4*>(results().of[r]); }
+
+  // `calls` calls of kernel(rank), one after another on each rank, as a stream has them.
+  void run(int calls, uint32_t blocks, int begin_rank, const std::function<void(int)>& kernel) {
+    std::vector<std::thread> threads;
+    for (int r = begin_rank; r < kRanks; ++r)
+      threads.emplace_back([=] {
+        for (int call = 0; call < calls; ++call) {
+          if (!in_place_ && begin_rank == 0) fill(r, call);
+          run_grid(blocks, [&] { kernel(r); });
+          if (!in_place_ && begin_rank == 0) wrong_[r] += wrong_of(r, call);
+        }
+      });
+    for (std::thread& thread : threads) thread.join();
+  }
+
+  void fill(int r, int call) {
+    for (uint64_t i = 0; i < elements_; ++i)
+      rank(r).mine.template as<typename N::Stored>()[i] = N::stored(summand(r, call, i));
+  }
+  uint64_t wrong_of(int r, int call) {
+    uint64_t wrong = 0;
+    const auto* const sums = reinterpret_cast<const typename N::Stored*>(result(r));
+    for (uint64_t i = 0; i < elements_; ++i) {
+      float expected = 0;
+      for (int other = 0; other < kRanks; ++other) expected += summand(other, call, i);
+      wrong += N::value(sums[i]) != expected;
+    }
+    return wrong;
+  }
+  uint64_t wrong() const {
+    uint64_t sum = 0;
+    for (const uint64_t of_rank : wrong_) sum += of_rank;
+    return sum;
+  }
+  bool is_guarded() {
+    bool guarded = true;
+    for (Rank& rank : ranks_) guarded &= rank.mine.is_guarded() && rank.result.is_guarded();
+    return guarded;
+  }
+
+ private:
+  static float summand(int r, int call, uint64_t i) {
+    return deepbench_summand(N::type, kSeed + uint64_t(call), uint32_t(r), kRanks, i);
+  }
+  PeerPlaces places(Operand Rank::*member) {
+    PeerPlaces places = {};
+    for (int r = 0; r < kRanks; ++r) places.of[r] = (rank(r).*member).vectors();
+    return places;
+  }
+  static void run_grid(uint32_t blocks, const std::function<void()>& kernel) {
+    std::vector<std::thread> threads;
+    for (uint32_t block = 0; block < blocks; ++block)
+      threads.emplace_back([=] {
+        blockIdx.x = block, gridDim.x = blocks;
+        kernel();
+      });
+    for (std::thread& thread : threads) thread.join();
+  }
+
+  const uint64_t elements_;
+  const bool in_place_;
+  std::vector<Rank> ranks_;
+  uint64_t wrong_[kMostRanks] = {};
+};
+
+using Ways = std::vector<std::function<void(int)>>;
+
+template <class T, int kRanks>
+Ways ways_of(Machine<T, kRanks>& m, uint64_t elements) {
+  const uint64_t units = (elements + 2 * T::kPerWord - 1) / (2 * T::kPerWord);
+  return {[&m, elements](int r) {
+            one_shot<T, kRanks, 2>(m.peers(r), m.regions(), elements / (4 * T::kPerWord) + 1,
+                                   m.rank(r).mine.vectors(), m.result(r), elements);
+          },
+          [&m, elements, units](int r) {
+            one_shot_ll<T, kRanks>(m.peers(r), m.regions(), units,
+                                   m.rank(r).mine.template as<uint2>(),
+                                   reinterpret_cast<uint2*>(m.result(r)), elements);
+          },
+          [&m, elements](int r) {
+            two_shot<T, kRanks, 4>(m.peers(r), m.added(), m.results(), elements);
+          },
+          [&m, elements](int r) {
+            ring<T, kRanks, 2>(m.peers(r), m.regions(), m.rank(r).mine.vectors(), m.results(),
+                               elements);
+          }};
+}
+
+template <class T, int kRanks>
+void check_sums(uint64_t elements, uint32_t blocks) {
+  for (const bool in_place : {false, true})
+    for (size_t way = 0; way < 4; ++way) {
+      INFO(kRanks, " ranks, ", elements, " elements, ", blocks, " blocks, way ", way, in_place);
+      Machine<T, kRanks> machine(elements, in_place);
+      const auto kernel = ways_of(machine, elements)[way];
+      if (!in_place) {
+        machine.run(6, blocks, 0, kernel);
+      } else {
+        for (int call = 0; call < 2; ++call) {
+          for (int r = 0; r < kRanks; ++r) machine.fill(r, call);
+          machine.run(1, blocks, 0, kernel);
+          for (int r = 0; r < kRanks; ++r) CHECK(machine.wrong_of(r, call) == 0);
+        }
+      }
+      CHECK(machine.wrong() == 0);
+      CHECK(machine.is_guarded());
+      for (int r = 0; r < kRanks; ++r) CHECK(machine.rank(r).told == 0);
+    }
+}
+
+TEST_CASE("kernels on the host: sums over ranks, every way, call after call") {
+  for (const uint64_t elements : {1, 2, 3, 7, 8, 9, 63, 1000, 4099})
+    for (const uint32_t blocks : {1u, 3u}) {
+      check_sums<Float, 2>(elements, blocks);
+      check_sums<Half, 4>(elements, blocks);
+    }
+  check_sums<Float, 3>(1000, 2);
+  check_sums<Float, 4>(4099, 2);
+  check_sums<Half, 2>(4099, 2);
+  check_sums<Bfloat16, 2>(4099, 2);
+  check_sums<Bfloat16, 3>(1001, 2);
+}
+
+TEST_CASE(
+    "kernels on the host: a rank that never comes is missed by all others, once and for all") {
+  constexpr uint64_t kElements = 100;
+  for (size_t way = 0; way < 4; ++way) {
+    INFO("way ", way);
+    Machine<Float, 3> machine(kElements, false);
+    const auto kernel = ways_of(machine, kElements)[way];
+    for (int r = 0; r < 3; ++r) machine.fill(r, 0);
+    const auto begin = std::chrono::steady_clock::now();
+    machine.run(20, 2, 1, [&](int r) {  // rank 0 never runs
+      const Peers peers = machine.peers(r, 20'000'000);
+      if (way == 0)
+        one_shot<Float, 3, 2>(peers, machine.regions(), kElements, machine.rank(r).mine.vectors(),
+                              machine.result(r), kElements);
+      else if (way == 1)
+        one_shot_ll<Float, 3>(peers, machine.regions(), kElements, machine.rank(r).mine.as<uint2>(),
+                              reinterpret_cast<uint2*>(machine.result(r)), kElements);
+      else if (way == 2)
+        two_shot<Float, 3, 4>(peers, machine.added(), machine.results(), kElements);
+      else
+        ring<Float, 3, 2>(peers, machine.regions(), machine.rank(r).mine.vectors(),
+                          machine.results(), kElements);
+    });
+    const auto took = std::chrono::steady_clock::now() - begin;
+    CHECK(took < std::chrono::seconds(2));
+    if (way < 3) CHECK(machine.rank(1).told == 1);
+    CHECK(machine.rank(1).told != 0);
+    CHECK(machine.rank(2).told != 0);
+  }
+}
+
+}  // namespace
+}  // namespace deepbench::cuda_test

@@ -1,0 +1,15 @@
+// Instances of peer.cu's templates, as the host names them (peer_expression), for compile_all.sh.
+#include "peer.cu"
+
+template <class T, int kRanks, int kAtOnce>
+struct Instances {
+  const void* kernels[5] = {(const void*)one_shot<T, kRanks, 2>,
+                            (const void*)one_shot_ll<T, kRanks>,
+                            (const void*)two_shot<T, kRanks, kAtOnce>,
+                            (const void*)ring<T, kRanks, 8>, (const void*)meet_all<kRanks>};
+};
+
+Instances<Float, 2, 8> two;
+Instances<Float, 4, 4> four;
+Instances<Half, 7, 2> seven;
+Instances<Bfloat16, 8, 2> eight;
