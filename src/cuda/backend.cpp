@@ -40,7 +40,8 @@ void describe_library(const LibraryReport& library, plugin::Sink& sink) {
   }
 }
 
-// Options name routes; a library that can be called in two ways has two names.
+// Options name routes; a library that can be called in two ways has two names, and some are our
+// own.
 std::vector<LibraryReport> further_names(const std::vector<LibraryReport>& reports) {
   std::vector<LibraryReport> further;
   for (const plugin::Route& route : kRoutes) {
@@ -50,8 +51,10 @@ std::vector<LibraryReport> further_names(const std::vector<LibraryReport>& repor
     const auto same = std::find_if(reports.begin(), reports.end(), [&](const LibraryReport& one) {
       return one.path == facts.path && one.reason == facts.reason;
     });
-    if (same == reports.end()) continue;
-    further.push_back(*same);
+    if (same != reports.end())
+      further.push_back(*same);
+    else  // our own
+      further.push_back({"", facts.version, facts.path, "", facts.reason});
     further.back().name = route.library;
   }
   return further;

@@ -3,10 +3,12 @@
 
 template <class T, int kRanks, int kAtOnce>
 struct Instances {
-  const void* kernels[5] = {(const void*)one_shot<T, kRanks, 2>,
+  const void* kernels[6] = {(const void*)one_shot<T, kRanks, (kAtOnce < 4 ? kAtOnce : 4)>,
                             (const void*)one_shot_ll<T, kRanks>,
                             (const void*)two_shot<T, kRanks, kAtOnce>,
-                            (const void*)ring<T, kRanks, 8>, (const void*)meet_all<kRanks>};
+                            (const void*)two_shot_push<T, kRanks, kAtOnce>,
+                            (const void*)ring<T, kRanks, 8>,
+                            (const void*)meet_all<kRanks>};
 };
 
 Instances<Float, 2, 8> two;

@@ -16,7 +16,7 @@ import pytest
 
 pytestmark = pytest.mark.gpu
 
-WAYS = ("one_shot_ll", "one_shot", "two_shot", "ring")
+WAYS = ("one_shot_ll", "one_shot", "two_shot", "two_shot_push", "ring")
 QUICK = ("--samples", "3", "--time-limit", "1")
 LIMIT_S = 240
 PEER = ("--backend", "cuda", "--library", "peer")
@@ -59,7 +59,7 @@ def test_every_way_sums_every_element_exactly(way: str) -> None:
     assert len(found) == 8
     for row in found:
         assert row["library"].startswith("peer ")
-        assert row["algorithm"]["id"] == way
+        assert row["algorithm"]["name"] == way
         assert row["regime"]["launch"] == "graph"
 
 

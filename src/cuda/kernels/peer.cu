@@ -127,7 +127,7 @@ __global__ void __launch_bounds__(PEER_THREADS, 1)
 }
 
 // Every rank makes the sums of its own slice, from all ranks' operands where they lie, and writes
-// them into all ranks' results: reading and writing keep both directions of the links busy at once.
+// them into all ranks' results: nothing is stored in between.
 // No element is touched by two ranks, so that results may replace what is added. Sums begin with
 // the rank that makes them.
 template <class T, int kRanks, int kAtOnce>
@@ -161,6 +161,74 @@ __global__ void __launch_bounds__(PEER_THREADS, 1)
     VectorSum<T> sum;
     sum.start(load_rest(from.of[0] + extent.vectors, extent.rest));
     for (int i = 1; i < kRanks; ++i) sum.add(load_rest(from.of[i] + extent.vectors, extent.rest));
+    for (int i = 0; i < kRanks; ++i)
+      store_rest(to.of[i] + extent.vectors, extent.rest, sum.finish());
+  }
+  if (!meet<kRanks>(peers, step + 2)) return;
+  end_call(peers, step + 2);
+}
+
+// As two_shot, but nothing is read over the links, which is quicker still for large operands: each
+// rank first sends every other the part that is the other's to sum. `inbox` has `room` vectors for
+// each rank: a slice, and what is no whole vector. A block sends what the same block sums.
+template <class T, int kRanks, int kAtOnce>
+__global__ void __launch_bounds__(PEER_THREADS, 1)
+    two_shot_push(const __grid_constant__ Peers peers, const __grid_constant__ PeerPlaces inbox,
+                  uint64_t room, const uint4* mine, const __grid_constant__ PeerPlaces results,
+                  uint64_t elements) {
+  uint32_t step;
+  if (!begin_call(peers, &step)) return;
+  const Extent<T> extent(elements);
+#pragma unroll 1
+  for (uint32_t i = 1; i < kRanks; ++i) {
+    const uint32_t rank = (peers.rank + i) % kRanks;
+    const Part slice = part_of(extent.vectors, rank, kRanks);
+    uint4* const out = static_cast<uint4*>(inbox.of[rank]) + peers.rank * room;
+    walk<kAtOnce>(slice.begin, slice.end, [&](uint64_t at, auto count) {
+      constexpr int n = decltype(count)::value;
+      uint4 v[n];
+#pragma unroll
+      for (int k = 0; k < n; ++k) v[k] = mine[at + k * blockDim.x];
+#pragma unroll
+      for (int k = 0; k < n; ++k) out[at - slice.begin + k * blockDim.x] = v[k];
+    });
+    if (rank + 1 == kRanks && is_last() && extent.rest)
+      out[room - 1] = load_rest(mine + extent.vectors, extent.rest);
+  }
+  if (!meet<kRanks>(peers, step + 1)) return;
+
+  const Turn<kRanks> to(results, peers.rank);
+  const Part slice = part_of(extent.vectors, peers.rank, kRanks);
+  const uint4* in[kRanks];  // from the other ranks in turn
+#pragma unroll
+  for (int i = 1; i < kRanks; ++i)
+    in[i] = static_cast<uint4*>(inbox.of[peers.rank]) + (peers.rank + i) % kRanks * room;
+  walk<kAtOnce>(slice.begin, slice.end, [&](uint64_t at, auto count) {
+    constexpr int n = decltype(count)::value;
+    uint4 v[kRanks][n];
+#pragma unroll
+    for (int k = 0; k < n; ++k) {
+      v[0][k] = mine[at + k * blockDim.x];
+#pragma unroll
+      for (int i = 1; i < kRanks; ++i) v[i][k] = load(in[i] + at - slice.begin + k * blockDim.x);
+    }
+#pragma unroll
+    for (int k = 0; k < n; ++k) {
+      VectorSum<T> sum;
+      sum.start(v[0][k]);
+#pragma unroll
+      for (int i = 1; i < kRanks; ++i) sum.add(v[i][k]);
+      const uint4 out = sum.finish();
+#pragma unroll
+      for (int i = 0; i < kRanks; ++i) to.of[i][at + k * blockDim.x] = out;
+    }
+  });
+  if (peers.rank + 1 == kRanks && is_last() && extent.rest) {
+    VectorSum<T> sum;
+    sum.start(load_rest(mine + extent.vectors, extent.rest));
+#pragma unroll
+    for (int i = 1; i < kRanks; ++i) sum.add(load(in[i] + room - 1));
+#pragma unroll
     for (int i = 0; i < kRanks; ++i)
       store_rest(to.of[i] + extent.vectors, extent.rest, sum.finish());
   }

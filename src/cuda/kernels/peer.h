@@ -87,19 +87,21 @@ __device__ inline PeerControl* control_of(const Peers& peers, uint32_t rank) {
   return static_cast<PeerControl*>(peers.control.of[rank]);
 }
 
-// Ends the call here, those after it at their begin, and tells the host. The first rank named
-// stays.
+// Ends the call here and those after it, and tells the host. The first rank that is named stays.
 __device__ inline void miss(const Peers& peers, uint32_t rank) {
-  PeerControl* const mine = control_of(peers, peers.rank);
-  if (*static_cast<volatile uint32_t*>(&mine->missing) != 0) return;
-  *static_cast<volatile uint32_t*>(&mine->missing) = rank + 1;
-  *static_cast<volatile uint32_t*>(peers.told) = rank + 1;
+  volatile uint32_t* const mine = &control_of(peers, peers.rank)->missing;
+  volatile uint32_t* const told = peers.told;
+  if (*mine != 0) return;
+  *mine = rank + 1;
+  if (*told == 0) *told = rank + 1;
 }
 
-// Until has_come() says so. False, and the rank is missed, when that takes longer than the limit.
+// Until has_come() says so. False, and the rank is missed, when that takes longer than the limit or
+// the host gives up.
 template <class HasCome>
 __device__ bool wait_for(const Peers& peers, uint32_t rank, HasCome has_come) {
-  constexpr uint32_t kTurns = 64;  // without a look at the clock, which takes longer than a turn
+  constexpr uint32_t kTurns = 64;  // before a look at the clock and the host's memory
+  volatile const uint32_t* const told = peers.told;
   uint64_t begin = 0;
   for (;;) {
 #pragma unroll 1
@@ -107,7 +109,7 @@ __device__ bool wait_for(const Peers& peers, uint32_t rank, HasCome has_come) {
       if (has_come()) return true;
     const uint64_t now = now_ns();
     if (begin == 0) begin = now;
-    if (now - begin > peers.limit_ns) break;
+    if (now - begin > peers.limit_ns || *told != 0) break;
   }
   miss(peers, rank);
   return false;

@@ -12,6 +12,8 @@
 
 enum { PEER_MOST_RANKS = 8, PEER_MOST_BLOCKS = 256, PEER_THREADS = 512 };
 
+enum { PEER_GIVEN_UP = 1 << 30 };
+
 /* Zeros at first. Block b of a rank deals with block b of the others alone, so that nothing waits
  * for a whole grid. Numbers grow from call to call and are compared by their difference. */
 typedef struct PeerControl {
@@ -29,7 +31,7 @@ typedef struct PeerPlaces {
 typedef struct Peers {
   PeerPlaces control; /* PeerControl */
   uint64_t limit_ns;  /* how long a block waits for another rank's */
-  uint32_t* told;     /* as PeerControl::missing, in the host's memory */
+  uint32_t* told;     /* as PeerControl::missing, in the host's memory; PEER_GIVEN_UP is its own */
   uint32_t rank;
 } Peers;
 

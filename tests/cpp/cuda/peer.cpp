@@ -14,7 +14,6 @@
 #include "deepbench/plugin.hpp"
 #include "gpu.hpp"
 #include "graph.hpp"
-#include "kernels/compile.hpp"
 #include "ops/all_reduce/peer_team.hpp"
 #include "ops/all_reduce/peer_way.hpp"
 #include "stream.hpp"
@@ -27,60 +26,12 @@ using cuda::PeerKind;
 using cuda::PeerSum;
 using cuda::PeerWay;
 
+constexpr PeerKind kEvery[] = {PeerKind::kOneShotLl, PeerKind::kOneShot, PeerKind::kTwoShot,
+                               PeerKind::kTwoShotPush, PeerKind::kRing};
+
 AllReduce sum_over(const char* precision, int64_t elements) {
   return {elements, precision_info(precision), false};
 }
-
-// ---- without a device ---------------------------------------------------------------------------
-
-TEST_CASE("peer: the first choice is by size, and every way has its name back") {
-  CHECK(cuda::peer_ways(sum_over("float", 256), 2).front() == "one_shot_ll");
-  CHECK(cuda::peer_ways(sum_over("float", 100000), 2).front() == "one_shot");
-  CHECK(cuda::peer_ways(sum_over("half", 64 << 20), 4).front() == "two_shot");
-  for (const int64_t elements : {1, 1000, 100000, 64 << 20})
-    for (const int ranks : {2, 4, 8}) {
-      const AllReduce sum = sum_over("float", elements);
-      const std::vector<std::string> ways = cuda::peer_ways(sum, ranks);
-      CHECK(std::count(ways.begin(), ways.end(), "two_shot") == 1);
-      CHECK(std::count(ways.begin(), ways.end(), "ring") == 1);
-      for (const std::string& name : ways) {
-        CHECK(std::count(ways.begin(), ways.end(), name) == 1);
-        CHECK(cuda::peer_way(name, sum, ranks).blocks >= 1);
-        CHECK(cuda::peer_way(name, sum, ranks).blocks <= PEER_MOST_BLOCKS);
-      }
-    }
-  CHECK(cuda::peer_way("two_shot/32", sum_over("float", 1 << 20), 2).blocks == 32);
-  CHECK(cuda::peer_way("one_shot", sum_over("float", 1), 2).blocks == 1);
-  CHECK_THROWS_AS(cuda::peer_way("three_shot", sum_over("float", 1), 2), plugin::Error);
-}
-
-TEST_CASE("peer: shared memory of every way") {
-  const AllReduce sum = sum_over("float", 5);  // a vector and a part
-  CHECK(cuda::shared_bytes(PeerKind::kOneShot, sum, 4) == 2 * 2 * 16);
-  CHECK(cuda::shared_bytes(PeerKind::kOneShotLl, sum, 4) == 2 * 4 * 3 * 16);
-  CHECK(cuda::shared_bytes(PeerKind::kRing, sum, 4) == 2 * 16);
-  CHECK(cuda::shared_bytes(PeerKind::kTwoShot, sum, 4) == 0);
-}
-
-TEST_CASE("peer: the kernels compile for every number of ranks and every type") {
-  if (!cuda::report<nvidia::Nvrtc>().usable()) {
-    MESSAGE("nothing tested: " << cuda::report<nvidia::Nvrtc>().reason);
-    return;
-  }
-  const cuda::Source source = cuda::source_of_file("peer");
-  CHECK_FALSE(cuda::compile(source, "meet_all<2>", 90).code.empty());
-  for (const PeerKind kind :
-       {PeerKind::kOneShotLl, PeerKind::kOneShot, PeerKind::kTwoShot, PeerKind::kRing}) {
-    const deepbench_type type = kind == PeerKind::kRing      ? DEEPBENCH_BF16
-                                : kind == PeerKind::kTwoShot ? DEEPBENCH_F16
-                                                             : DEEPBENCH_F32;
-    const std::string expression = cuda::peer_expression(kind, type, 4);
-    INFO(expression);
-    CHECK_FALSE(cuda::compile(source, expression, 90).code.empty());
-  }
-}
-
-// ---- ranks of this process ----------------------------------------------------------------------
 
 using cuda::Origin;
 
@@ -155,12 +106,14 @@ struct Rank {
 
 class Machine {
  public:
+  // Two at once, of which threads take more than one round, and single ones.
   Machine(const AllReduce& sum, PeerKind kind, int ranks, int devices, bool in_place,
           uint32_t blocks = 8)
       : sum_(sum), in_place_(in_place) {
     reach_one_another(devices);
     for (int rank = 0; rank < ranks; ++rank)
-      ranks_.push_back(std::make_unique<Rank>(PeerWay{kind, blocks}, sum, ranks, rank % devices));
+      ranks_.push_back(std::make_unique<Rank>(PeerWay{kind, blocks, PEER_THREADS, 2}, sum, ranks,
+                                              rank % devices));
   }
 
   int ranks() const { return int(ranks_.size()); }
@@ -261,8 +214,9 @@ class Machine {
   uint64_t limit_ns_ = kMost;
 };
 
-constexpr PeerKind kEvery[] = {PeerKind::kOneShotLl, PeerKind::kOneShot, PeerKind::kTwoShot,
-                               PeerKind::kRing};
+std::string text_of(PeerKind kind, deepbench_type type, int ranks) {
+  return cuda::peer_expression({kind, 1, 1, 2}, type, ranks);
+}
 
 // body(kind, devices)
 void for_every_way(const std::function<void(PeerKind, int)>& body) {
@@ -273,8 +227,8 @@ void for_every_way(const std::function<void(PeerKind, int)>& body) {
 void check_sums(const char* precision, int64_t elements, int ranks, uint32_t blocks) {
   for_every_way([&](PeerKind kind, int devices) {
     for (const bool in_place : {false, true}) {
-      INFO(cuda::peer_expression(kind, precision_info(precision).c, ranks), " ", elements,
-           " elements, ", blocks, " blocks, ", devices, " devices, in place ", in_place);
+      INFO(text_of(kind, precision_info(precision).c, ranks), " ", elements, " elements, ", blocks,
+           " blocks, ", devices, " devices, in place ", in_place);
       Machine machine(sum_over(precision, elements), kind, ranks, devices, in_place, blocks);
       for (uint64_t round = 0; round < 2; ++round) {
         machine.fill(round);
@@ -302,7 +256,7 @@ TEST_CASE("gpu: peer: sums of every type and size, every way") {
 TEST_CASE("gpu: peer: a thousand calls back to back, and as a graph") {
   REQUIRE_GPU();
   for_every_way([](PeerKind kind, int devices) {
-    INFO(cuda::peer_expression(kind, DEEPBENCH_F32, 4), " ", devices, " devices");
+    INFO(text_of(kind, DEEPBENCH_F32, 4), " ", devices, " devices");
     Machine machine(sum_over("float", 20011), kind, 4, devices, false);
     machine.fill(0);
     machine.run(1000);
@@ -332,7 +286,7 @@ TEST_CASE("gpu: peer: calls in place follow one another in order") {
   REQUIRE_GPU();
   constexpr int kCalls = 60;  // 2^59 times integers below 2^24: exact
   for_every_way([](PeerKind kind, int devices) {
-    INFO(cuda::peer_expression(kind, DEEPBENCH_F32, 2), " ", devices, " devices");
+    INFO(text_of(kind, DEEPBENCH_F32, 2), " ", devices, " devices");
     Machine machine(sum_over("float", 30001), kind, 2, devices, true);
     machine.fill(0);
     machine.run(kCalls);
@@ -344,7 +298,7 @@ TEST_CASE("gpu: peer: rounded sums have the same bits on all ranks, call after c
   REQUIRE_GPU();
   for (const char* precision : {"float", "half"})
     for_every_way([&](PeerKind kind, int devices) {
-      INFO(cuda::peer_expression(kind, precision_info(precision).c, 4), " ", devices, " devices");
+      INFO(text_of(kind, precision_info(precision).c, 4), " ", devices, " devices");
       Machine machine(sum_over(precision, 50001), kind, 4, devices, false);
       machine.fill(1, /*exact=*/false);
       machine.run();
@@ -360,7 +314,7 @@ TEST_CASE("gpu: peer: rounded sums have the same bits on all ranks, call after c
 TEST_CASE("gpu: peer: a rank that never comes is missed in time, and the calls after it end") {
   REQUIRE_GPU();
   for_every_way([](PeerKind kind, int devices) {
-    INFO(cuda::peer_expression(kind, DEEPBENCH_F32, 3), " ", devices, " devices");
+    INFO(text_of(kind, DEEPBENCH_F32, 3), " ", devices, " devices");
     Machine machine(sum_over("float", 10000), kind, 3, devices, false);
     machine.fill(0);
     machine.run();  // all come

@@ -25,7 +25,7 @@ struct alignas(16) Four {
 inline thread_local Index thread_index{0}, block_index{0}, block_size{1}, grid_size{1};
 
 inline uint64_t host_now_ns() {
-  std::this_thread::yield();
+  std::this_thread::sleep_for(std::chrono::microseconds(10));  // on a busy machine, not yield()
   return uint64_t(std::chrono::steady_clock::now().time_since_epoch() /
                   std::chrono::nanoseconds(1));
 }
@@ -79,7 +79,7 @@ class Operand {
 };
 
 struct Rank {
-  Rank(uint64_t bytes) : mine(bytes), result(bytes), region(16 * bytes + 4096) {}
+  Rank(uint64_t bytes) : mine(bytes), result(bytes), region(16 * bytes + 16384) {}
   PeerControl control = {};
   uint32_t told = 0;
   Operand mine, result, region;
@@ -196,7 +196,15 @@ class Machine {
   uint64_t wrong_[kMostRanks] = {};
 };
 
+constexpr size_t kWays = 5;
 using Ways = std::vector<std::function<void(int)>>;
+
+// Vectors of the largest slice, and one.
+template <class T, int kRanks>
+uint64_t room_of(Machine<T, kRanks>&, uint64_t elements) {
+  const uint64_t grains = (elements / (4 * T::kPerWord) + 31) / 32;
+  return (grains + kRanks - 1) / kRanks * 32 + 1;
+}
 
 template <class T, int kRanks>
 Ways ways_of(Machine<T, kRanks>& m, uint64_t elements) {
@@ -214,6 +222,10 @@ Ways ways_of(Machine<T, kRanks>& m, uint64_t elements) {
             two_shot<T, kRanks, 4>(m.peers(r), m.added(), m.results(), elements);
           },
           [&m, elements](int r) {
+            two_shot_push<T, kRanks, 2>(m.peers(r), m.regions(), room_of(m, elements),
+                                        m.rank(r).mine.vectors(), m.results(), elements);
+          },
+          [&m, elements](int r) {
             ring<T, kRanks, 2>(m.peers(r), m.regions(), m.rank(r).mine.vectors(), m.results(),
                                elements);
           }};
@@ -222,12 +234,12 @@ Ways ways_of(Machine<T, kRanks>& m, uint64_t elements) {
 template <class T, int kRanks>
 void check_sums(uint64_t elements, uint32_t blocks) {
   for (const bool in_place : {false, true})
-    for (size_t way = 0; way < 4; ++way) {
+    for (size_t way = 0; way < kWays; ++way) {
       INFO(kRanks, " ranks, ", elements, " elements, ", blocks, " blocks, way ", way, in_place);
       Machine<T, kRanks> machine(elements, in_place);
       const auto kernel = ways_of(machine, elements)[way];
       if (!in_place) {
-        machine.run(6, blocks, 0, kernel);
+        machine.run(4, blocks, 0, kernel);
       } else {
         for (int call = 0; call < 2; ++call) {
           for (int r = 0; r < kRanks; ++r) machine.fill(r, call);
@@ -242,22 +254,18 @@ void check_sums(uint64_t elements, uint32_t blocks) {
 }
 
 TEST_CASE("kernels on the host: sums over ranks, every way, call after call") {
-  for (const uint64_t elements : {1, 2, 3, 7, 8, 9, 63, 1000, 4099})
-    for (const uint32_t blocks : {1u, 3u}) {
-      check_sums<Float, 2>(elements, blocks);
-      check_sums<Half, 4>(elements, blocks);
-    }
-  check_sums<Float, 3>(1000, 2);
-  check_sums<Float, 4>(4099, 2);
-  check_sums<Half, 2>(4099, 2);
+  for (const uint64_t elements : {1, 9, 1001}) {
+    check_sums<Float, 2>(elements, 3);
+    check_sums<Half, 3>(elements, 2);
+  }
+  check_sums<Float, 4>(4099, 1);
   check_sums<Bfloat16, 2>(4099, 2);
-  check_sums<Bfloat16, 3>(1001, 2);
 }
 
 TEST_CASE(
     "kernels on the host: a rank that never comes is missed by all others, once and for all") {
   constexpr uint64_t kElements = 100;
-  for (size_t way = 0; way < 4; ++way) {
+  for (size_t way = 0; way < kWays; ++way) {
     INFO("way ", way);
     Machine<Float, 3> machine(kElements, false);
     const auto kernel = ways_of(machine, kElements)[way];
@@ -273,13 +281,16 @@ TEST_CASE(
                               reinterpret_cast<uint2*>(machine.result(r)), kElements);
       else if (way == 2)
         two_shot<Float, 3, 4>(peers, machine.added(), machine.results(), kElements);
+      else if (way == 3)
+        two_shot_push<Float, 3, 2>(peers, machine.regions(), 33, machine.rank(r).mine.vectors(),
+                                   machine.results(), kElements);
       else
         ring<Float, 3, 2>(peers, machine.regions(), machine.rank(r).mine.vectors(),
                           machine.results(), kElements);
     });
     const auto took = std::chrono::steady_clock::now() - begin;
     CHECK(took < std::chrono::seconds(2));
-    if (way < 3) CHECK(machine.rank(1).told == 1);
+    if (way < 4) CHECK(machine.rank(1).told == 1);
     CHECK(machine.rank(1).told != 0);
     CHECK(machine.rank(2).told != 0);
   }

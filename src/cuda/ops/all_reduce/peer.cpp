@@ -24,14 +24,14 @@ class PeerCall final : public LibraryCall {
       : own_(operands.of(0)),
         in_place_(operands.sum().in_place),
         name_(std::move(name)),
-        way_(peer_way(name_, operands.sum(), plugin::ranks().size())),
         team_(PeerTeam::of(plugin::ranks(), own_.stream())),
+        way_(peer_way(name_, operands.sum(), plugin::ranks().size(), team_.multiprocessors())),
         sum_(way_, operands.sum(), plugin::ranks().size(), own_.stream()) {
     own_.stream().enter();
     show_shared(shared_bytes(way_.kind, operands.sum(), plugin::ranks().size()));
-    const bool to_results = reaches_results(way_.kind);
-    if (reaches_operands(way_.kind) || (in_place_ && to_results)) added_ = shown(own_.mine(0));
-    if (!in_place_ && to_results) results_ = shown(own_.result(0));
+    const bool writes = writes_results(way_.kind);
+    if (reads_operands(way_.kind) || (in_place_ && writes)) added_ = shown(own_.mine(0));
+    if (!in_place_ && writes) results_ = shown(own_.result(0));
   }
 
   // Nobody frees what another still has open.
@@ -59,8 +59,9 @@ class PeerCall final : public LibraryCall {
     sink.text("library", "peer " DEEPBENCH_VERSION);
     sink.text("algorithm", name_);
     sink.integer("workspace_bytes", int64_t(region_.bytes()));
-    sink.text("note.peer", std::to_string(sum_.shape().grid_x) + " blocks; operands are " +
-                               (reaches_operands(way_.kind) ? "read by all ranks where they lie"
+    sink.text("note.peer", std::to_string(way_.blocks) + " blocks of " +
+                               std::to_string(way_.threads) + " threads; operands are " +
+                               (reads_operands(way_.kind) ? "read by all ranks where they lie"
                                 : way_.kind == PeerKind::kOneShot ? "copied for the others to read"
                                                                   : "sent to the others"));
   }
@@ -88,8 +89,8 @@ class PeerCall final : public LibraryCall {
   const RankOperands& own_;
   const bool in_place_;
   const std::string name_;
-  const PeerWay way_;
   PeerTeam& team_;
+  const PeerWay way_;
   const PeerSum sum_;
   Buffer region_;
   PeerMemory shared_, added_, results_;
@@ -105,8 +106,7 @@ class PeerSummation final : public Summation {
     return peer_ways(sum, plugin::ranks().size());
   }
   uint64_t workspace_bytes(const AllReduce& sum, const std::string& way) override {
-    const int ranks = plugin::ranks().size();
-    return shared_bytes(peer_way(way, sum, ranks).kind, sum, ranks);
+    return shared_bytes(peer_kind(way), sum, plugin::ranks().size());
   }
   void require(const AllReduce&, const Seats& seats) override {
     const plugin::Ranks& ranks = plugin::ranks();

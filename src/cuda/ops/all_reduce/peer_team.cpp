@@ -1,13 +1,16 @@
 // Making the team, meeting, and looking for ranks that did not come.
 #include "ops/all_reduce/peer_team.hpp"
 
-#include <cstring>
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "check.hpp"
 #include "deepbench/plugin.hpp"
+#include "device.hpp"
+#include "ops/all_reduce/communicator.hpp"
 
 namespace deepbench::cuda {
 
@@ -33,17 +36,20 @@ PeerTeam::PeerTeam(const plugin::Ranks& ranks, Stream& stream)
       control_(sizeof(PeerControl), Origin::kOwn),
       told_(sizeof(uint32_t), /*pageable=*/false),
       meet_all_(function("peer", "meet_all<" + std::to_string(ranks.size()) + ">", stream)) {
-  std::memset(told_.data(), 0, told_.bytes());
+  *told() = 0;
   CUDA_CHECK(cudart().cudaMemsetAsync(control_.data(), 0, control_.bytes(), stream_.get()));
   stream_.synchronize();  // before anyone is shown it
   controls_ = PeerMemory(ranks_, control_.data(), stream_);
+  const int32_t own = device_facts(stream_.device()).multiprocessors;
+  const std::vector<int32_t> all = ranks_.exchange(own);
+  multiprocessors_ = *std::min_element(all.begin(), all.end());
 }
 
 Peers PeerTeam::peers(uint64_t limit_ns) const {
   Peers peers = {};
   peers.control = controls_.at(0);
   peers.limit_ns = limit_ns;
-  peers.told = reinterpret_cast<uint32_t*>(told_.data());
+  peers.told = told();
   peers.rank = uint32_t(ranks_.rank());
   return peers;
 }
@@ -55,13 +61,16 @@ void PeerTeam::meet(uint64_t limit_ns) {
 }
 
 void PeerTeam::wait() {
-  stream_.synchronize();
-  uint32_t missing = 0;
-  std::memcpy(&missing, told_.data(), sizeof missing);
-  if (missing != 0)
-    throw plugin::Error(DEEPBENCH_DEVICE_LOST, "rank " + std::to_string(missing - 1) + " of " +
-                                                   std::to_string(ranks_.size()) +
-                                                   " did not come in time to a sum by peer access");
+  volatile uint32_t* const missing = told();
+  wait_for(stream_, [&] {
+    if (*missing == 0 && ranks_.lost()) *missing = PEER_GIVEN_UP;
+  });
+  if (*missing == 0) return;
+  const std::string reason = *missing == PEER_GIVEN_UP
+                                 ? "a rank is gone, and the sum was given up"
+                                 : "rank " + std::to_string(*missing - 1) + " of " +
+                                       std::to_string(ranks_.size()) + " did not come in time";
+  throw plugin::Error(DEEPBENCH_DEVICE_LOST, "peer: " + reason);
 }
 
 }  // namespace deepbench::cuda

@@ -18,22 +18,27 @@ class PeerTeam {
   // Throws unsupported, on all of them, where they cannot reach one another.
   static PeerTeam& of(const plugin::Ranks& ranks, Stream& stream);
 
+  int multiprocessors() const { return multiprocessors_; }  // of the smallest device
+
   // For a kernel that waits so long for any other rank.
   Peers peers(uint64_t limit_ns) const;
 
   // Gives the stream a meeting: what follows begins when all have come to it.
   void meet(uint64_t limit_ns);
-  // For all that was given to the stream. Throws device_lost for a rank that did not come in time.
+  // For all that was given to the stream. Throws device_lost for a rank that did not come in time,
+  // and for one that is gone, without waiting for the limit.
   void wait();
 
  private:
   PeerTeam(const plugin::Ranks& ranks, Stream& stream);
+  uint32_t* told() const { return reinterpret_cast<uint32_t*>(told_.data()); }
 
   const plugin::Ranks ranks_;
   Stream& stream_;
   Buffer control_;
   HostBuffer told_;
   PeerMemory controls_;
+  int multiprocessors_ = 0;
   const Function& meet_all_;
 };
 

@@ -11,23 +11,32 @@ namespace deepbench::cuda {
 namespace {
 
 constexpr uint64_t kVectorBytes = 16, kPairBytes = 8;  // of numbers, in a unit of shared memory
+constexpr uint64_t kGrain = 32;                        // vectors: slices begin at multiples of them
 
 // ---- the choice by size -------------------------------------------------------------------------
 
-// By the bytes that a rank would get from all others together: one_shot_ll sends twice as many, but
-// waits for nothing but them; one_shot waits for flags first; two_shot waits twice, and moves
-// 2/ranks of the bytes.
-constexpr uint64_t kMostOfLl = 64 << 10, kMostOfOneShot = 1 << 20;
+// What was the shortest on two H200s with NVLink. First by the bytes that a rank would get from all
+// others together: one_shot_ll sends them twice, but waits for nothing else; one_shot waits for
+// flags; the others move 2/ranks of them and wait twice. Then by the payload: sending is quicker
+// than reading, once there is so much that what it stores in between does not count.
+constexpr uint64_t kMostOfLl = 512 << 10, kMostOfOneShot = 2 << 20, kLeastOfPush = 4 << 20;
 // Beyond these a way is nobody's choice, and its shared memory grows.
 constexpr uint64_t kMostTriedLl = 4 << 20, kMostTriedOneShot = 64 << 20;
-// Tried by name of blocks from here on; fewer leave multiprocessors to others.
+// Tried by number of blocks too from here on: fewer leave multiprocessors to others.
 constexpr uint64_t kLeastWithBlocks = 4 << 20;
-constexpr std::array<uint32_t, 4> kBlocksTried = {16, 32, 64, 128};
-constexpr uint32_t kBlocksOfSmall = 64, kBlocksOfLarge = 64;
+constexpr std::array<uint32_t, 2> kBlocksTried = {32, 64};
 
-constexpr std::array<const char*, 4> kNames = {"one_shot_ll", "one_shot", "two_shot", "ring"};
-constexpr std::array<PeerKind, 4> kKinds = {PeerKind::kOneShotLl, PeerKind::kOneShot,
-                                            PeerKind::kTwoShot, PeerKind::kRing};
+struct NamedWay {
+  PeerKind kind;
+  const char* name;
+};
+constexpr std::array<NamedWay, 5> kAllWays = {{{PeerKind::kOneShotLl, "one_shot_ll"},
+                                               {PeerKind::kOneShot, "one_shot"},
+                                               {PeerKind::kTwoShot, "two_shot"},
+                                               {PeerKind::kTwoShotPush, "two_shot_push"},
+                                               {PeerKind::kRing, "ring"}}};
+
+const char* name_of(PeerKind kind) { return kAllWays[size_t(kind)].name; }
 
 uint64_t payload_of(const AllReduce& sum) {
   return uint64_t(sum.elements) * uint64_t(size_of(sum.precision.c));
@@ -39,9 +48,9 @@ uint64_t got_at_once(const AllReduce& sum, int ranks) {
 
 PeerKind first_choice(const AllReduce& sum, int ranks) {
   const uint64_t bytes = got_at_once(sum, ranks);
-  return bytes <= kMostOfLl        ? PeerKind::kOneShotLl
-         : bytes <= kMostOfOneShot ? PeerKind::kOneShot
-                                   : PeerKind::kTwoShot;
+  if (bytes <= kMostOfLl) return PeerKind::kOneShotLl;
+  if (bytes <= kMostOfOneShot) return PeerKind::kOneShot;
+  return payload_of(sum) < kLeastOfPush ? PeerKind::kTwoShot : PeerKind::kTwoShotPush;
 }
 
 bool is_tried(PeerKind kind, const AllReduce& sum, int ranks) {
@@ -50,31 +59,71 @@ bool is_tried(PeerKind kind, const AllReduce& sum, int ranks) {
   return true;
 }
 
-const char* name_of(PeerKind kind) { return kNames[size_t(kind)]; }
-
 uint64_t divided(uint64_t number, uint64_t by) { return (number + by - 1) / by; }
 
-// One unit for each thread, as far as blocks go.
-uint32_t blocks_of(PeerKind kind, const AllReduce& sum, int ranks) {
-  const uint64_t bytes = payload_of(sum);
-  const bool small = kind == PeerKind::kOneShotLl || kind == PeerKind::kOneShot;
-  const uint64_t unit = kind == PeerKind::kOneShotLl ? kPairBytes : kVectorBytes;
-  const uint64_t parts = small ? 1 : uint64_t(ranks);
-  return uint32_t(std::clamp<uint64_t>(divided(bytes, unit * parts * PEER_THREADS), 1,
-                                       small ? kBlocksOfSmall : kBlocksOfLarge));
+// Vectors of a rank's slice, at most.
+uint64_t slice_of(const AllReduce& sum, int ranks) {
+  const uint64_t vectors = payload_of(sum) / kVectorBytes;
+  return divided(divided(vectors, kGrain), uint64_t(ranks)) * kGrain;
 }
 
-// Vectors of a thread under way at once: registers for sixteen of all ranks together.
-int at_once(PeerKind kind, int ranks) {
-  if (kind == PeerKind::kOneShot) return 2;
-  if (kind == PeerKind::kRing) return 8;
-  return ranks <= 2 ? 8 : ranks <= 4 ? 4 : 2;
-}
-
-// One unit more than whole ones: what is left over has one of its own.
-uint64_t units_of(PeerKind kind, const AllReduce& sum) {
+// The kernel's argument. What is no whole vector has a unit of its own.
+uint64_t units_of(PeerKind kind, const AllReduce& sum, int ranks) {
   if (kind == PeerKind::kOneShotLl) return divided(payload_of(sum), kPairBytes);
+  if (kind == PeerKind::kTwoShotPush) return slice_of(sum, ranks) + 1;
   return payload_of(sum) / kVectorBytes + 1;
+}
+
+// ---- the grid -----------------------------------------------------------------------------------
+
+// One round for each thread, as far as the device holds so many; with little to do, little at once,
+// so that more threads share it.
+
+uint32_t blocks_for(uint64_t work, uint64_t of_block, int most) {
+  return uint32_t(std::clamp<uint64_t>(divided(work, of_block), 1, uint64_t(most)));
+}
+
+PeerWay way_of_words(const AllReduce& sum, int most) {
+  constexpr uint64_t kFewPairs = 8192;
+  const uint64_t pairs = divided(payload_of(sum), kPairBytes);
+  const uint32_t threads = pairs <= kFewPairs ? PEER_THREADS / 2 : PEER_THREADS;
+  return {PeerKind::kOneShotLl, blocks_for(pairs, threads, most), threads, 1};
+}
+
+PeerWay way_of_one_shot(const AllReduce& sum, int ranks, int most) {
+  constexpr uint64_t kFewVectors = 32768;
+  const uint64_t vectors = payload_of(sum) / kVectorBytes;
+  if (vectors <= kFewVectors)
+    return {PeerKind::kOneShot, blocks_for(vectors, PEER_THREADS, most), PEER_THREADS, 1};
+  constexpr uint32_t kThreads = PEER_THREADS / 2;  // two blocks at once
+  const int twice = std::min(2 * most, int(PEER_MOST_BLOCKS));
+  const int at_once = ranks <= 4 ? 4 : 2;
+  const uint64_t of_block = kThreads * uint64_t(at_once);
+  return {PeerKind::kOneShot, blocks_for(vectors, of_block, twice), kThreads, at_once};
+}
+
+// Registers hold sixteen vectors or so, of all ranks together.
+int most_at_once(PeerKind kind, int ranks) {
+  if (kind == PeerKind::kRing || ranks <= 2) return 8;
+  return ranks <= 4 ? 4 : 2;
+}
+
+PeerWay way_of_slices(PeerKind kind, const AllReduce& sum, int ranks, int most) {
+  constexpr uint64_t kRound = PEER_THREADS;
+  const uint64_t slice = slice_of(sum, ranks);
+  const int wanted = slice <= 32 * kRound                   ? 1
+                     : slice <= 64 * kRound                 ? 2
+                     : slice <= uint64_t(most) * kRound * 4 ? 4
+                                                            : 8;
+  const int at_once = std::min(wanted, most_at_once(kind, ranks));
+  return {kind, blocks_for(slice, kRound * uint64_t(at_once), most), PEER_THREADS, at_once};
+}
+
+PeerWay way_by_size(PeerKind kind, const AllReduce& sum, int ranks, int multiprocessors) {
+  const int most = std::clamp(multiprocessors, 1, int(PEER_MOST_BLOCKS));
+  if (kind == PeerKind::kOneShotLl) return way_of_words(sum, most);
+  if (kind == PeerKind::kOneShot) return way_of_one_shot(sum, ranks, most);
+  return way_of_slices(kind, sum, ranks, most);
 }
 
 }  // namespace
@@ -82,62 +131,68 @@ uint64_t units_of(PeerKind kind, const AllReduce& sum) {
 std::vector<std::string> peer_ways(const AllReduce& sum, int ranks) {
   const PeerKind first = first_choice(sum, ranks);
   std::vector<std::string> names = {name_of(first)};
-  for (const PeerKind kind : kKinds)
-    if (kind != first && is_tried(kind, sum, ranks)) names.emplace_back(name_of(kind));
-  if (payload_of(sum) >= kLeastWithBlocks)
+  for (const NamedWay& way : kAllWays)
+    if (way.kind != first && is_tried(way.kind, sum, ranks)) names.emplace_back(way.name);
+  if (payload_of(sum) < kLeastWithBlocks) return names;
+  for (const PeerKind kind : {PeerKind::kTwoShotPush, PeerKind::kTwoShot})
     for (const uint32_t blocks : kBlocksTried)
-      if (blocks != blocks_of(PeerKind::kTwoShot, sum, ranks))
-        names.push_back(name_of(PeerKind::kTwoShot) + ("/" + std::to_string(blocks)));
+      names.push_back(std::string(name_of(kind)) + "/" + std::to_string(blocks));
   return names;
 }
 
-PeerWay peer_way(const std::string& name, const AllReduce& sum, int ranks) {
-  const size_t slash = name.find('/');
-  for (const PeerKind kind : kKinds)
-    if (name.substr(0, slash) == name_of(kind))
-      return {kind, slash == std::string::npos ? blocks_of(kind, sum, ranks)
-                                               : uint32_t(std::stoul(name.substr(slash + 1)))};
+PeerKind peer_kind(const std::string& name) {
+  for (const NamedWay& way : kAllWays)
+    if (name.substr(0, name.find('/')) == way.name) return way.kind;
   plugin::invalid("peer has no way '" + name + "'");
+}
+
+PeerWay peer_way(const std::string& name, const AllReduce& sum, int ranks, int multiprocessors) {
+  PeerWay way = way_by_size(peer_kind(name), sum, ranks, multiprocessors);
+  if (const size_t slash = name.find('/'); slash != std::string::npos)
+    way.blocks = uint32_t(std::stoul(name.substr(slash + 1)));
+  return way;
 }
 
 // ---- one call -----------------------------------------------------------------------------------
 
-bool reaches_operands(PeerKind kind) { return kind == PeerKind::kTwoShot; }
-bool reaches_results(PeerKind kind) {
-  return kind == PeerKind::kTwoShot || kind == PeerKind::kRing;
+bool reads_operands(PeerKind kind) { return kind == PeerKind::kTwoShot; }
+bool writes_results(PeerKind kind) {
+  return kind != PeerKind::kOneShotLl && kind != PeerKind::kOneShot;
 }
 
 uint64_t shared_bytes(PeerKind kind, const AllReduce& sum, int ranks) {
-  const uint64_t one = units_of(kind, sum) * kVectorBytes;
+  const uint64_t bytes = units_of(kind, sum, ranks) * kVectorBytes;
   switch (kind) {
     case PeerKind::kOneShotLl:
-      return 2 * uint64_t(ranks) * one;
+      return 2 * uint64_t(ranks) * bytes;
     case PeerKind::kOneShot:
-      return 2 * one;
+      return 2 * bytes;
+    case PeerKind::kTwoShotPush:
+      return uint64_t(ranks) * bytes;
     case PeerKind::kRing:
-      return one;
+      return bytes;
     case PeerKind::kTwoShot:
       break;
   }
   return 0;
 }
 
-std::string peer_expression(PeerKind kind, deepbench_type type, int ranks) {
+std::string peer_expression(const PeerWay& way, deepbench_type type, int ranks) {
   const char* const number = type == DEEPBENCH_F16    ? "Half"
                              : type == DEEPBENCH_BF16 ? "Bfloat16"
                                                       : "Float";
-  std::string text = std::string(name_of(kind)) + "<" + number + ", " + std::to_string(ranks);
-  if (kind != PeerKind::kOneShotLl) text += ", " + std::to_string(at_once(kind, ranks));
+  std::string text = std::string(name_of(way.kind)) + "<" + number + ", " + std::to_string(ranks);
+  if (way.kind != PeerKind::kOneShotLl) text += ", " + std::to_string(way.at_once);
   return text + ">";
 }
 
 PeerSum::PeerSum(const PeerWay& way, const AllReduce& sum, int ranks, const Stream& stream)
     : kind_(way.kind),
       elements_(uint64_t(sum.elements)),
-      units_(units_of(way.kind, sum)),
-      kernel_(function("peer", peer_expression(way.kind, sum.precision.c, ranks), stream)) {
-  shape_.grid_x = std::clamp<uint32_t>(way.blocks, 1, PEER_MOST_BLOCKS);
-  shape_.block_x = PEER_THREADS;
+      units_(units_of(way.kind, sum, ranks)),
+      kernel_(function("peer", peer_expression(way, sum.precision.c, ranks), stream)) {
+  shape_.grid_x = way.blocks;
+  shape_.block_x = way.threads;
 }
 
 void PeerSum::enqueue(nvidia::cudaStream_t stream, const Peers& peers, const PeerPlaces& shared,
@@ -150,6 +205,8 @@ void PeerSum::enqueue(nvidia::cudaStream_t stream, const Peers& peers, const Pee
       return kernel_.launch(shape_, stream, peers, shared, units_, mine, result, elements_);
     case PeerKind::kTwoShot:
       return kernel_.launch(shape_, stream, peers, added, results, elements_);
+    case PeerKind::kTwoShotPush:
+      return kernel_.launch(shape_, stream, peers, shared, units_, mine, results, elements_);
     case PeerKind::kRing:
       return kernel_.launch(shape_, stream, peers, shared, mine, results, elements_);
   }

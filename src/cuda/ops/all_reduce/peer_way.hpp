@@ -12,24 +12,30 @@
 
 namespace deepbench::cuda {
 
-enum class PeerKind { kOneShotLl, kOneShot, kTwoShot, kRing };
+enum class PeerKind { kOneShotLl, kOneShot, kTwoShot, kTwoShotPush, kRing };
 
+// The same on all ranks.
 struct PeerWay {
   PeerKind kind;
-  uint32_t blocks;  // the same on all ranks
+  uint32_t blocks, threads;
+  int at_once;  // vectors of a thread under way
 };
 
 // Names: "one_shot", or "two_shot/32" where a number of blocks is asked for. The first choice
 // first.
 std::vector<std::string> peer_ways(const AllReduce& sum, int ranks);
-// Of such a name.
-PeerWay peer_way(const std::string& name, const AllReduce& sum, int ranks);
+// Of such a name, on devices of so many multiprocessors.
+PeerWay peer_way(const std::string& name, const AllReduce& sum, int ranks, int multiprocessors);
+PeerKind peer_kind(const std::string& name);
 
 // Memory of each rank, beside the operands, that the others write or read.
 uint64_t shared_bytes(PeerKind kind, const AllReduce& sum, int ranks);
-// Whether the others reach a rank's operands where they lie.
-bool reaches_operands(PeerKind kind);
-bool reaches_results(PeerKind kind);
+// Whether the others read a rank's operand, or write its result, where it lies.
+bool reads_operands(PeerKind kind);
+bool writes_results(PeerKind kind);
+
+// The instance of a kernel of peer.cu.
+std::string peer_expression(const PeerWay& way, deepbench_type type, int ranks);
 
 // One call of a way on a device.
 class PeerSum {
@@ -39,16 +45,12 @@ class PeerSum {
   // Of the operands, only this rank's need be there where the others' are not reached.
   void enqueue(nvidia::cudaStream_t stream, const Peers& peers, const PeerPlaces& shared,
                const PeerPlaces& added, const PeerPlaces& results) const;
-  const Shape& shape() const { return shape_; }
 
  private:
   PeerKind kind_;
-  uint64_t elements_, units_;  // units of 16 bytes, of shared memory for one rank's operand
+  uint64_t elements_, units_;  // units of 16 bytes: the kernel's measure of shared memory
   Shape shape_;
   const Function& kernel_;
 };
-
-// The instance of a kernel of peer.cu.
-std::string peer_expression(PeerKind kind, deepbench_type type, int ranks);
 
 }  // namespace deepbench::cuda
