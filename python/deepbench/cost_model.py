@@ -38,13 +38,26 @@ def _least(ranks: int) -> float:
     return 2 * (ranks - 1) / ranks
 
 
+def _to_all(ranks: int) -> float:
+    return ranks - 1
+
+
 _RING = Algorithm("ring", _everyone_else, _least)
+_PEER = {
+    "one_shot_ll": Algorithm("one shot, twice the bytes", lambda ranks: 1, _everyone_else),
+    "one_shot": Algorithm("one shot", lambda ranks: 1, _to_all),
+    "two_shot": Algorithm("two shots", lambda ranks: 2, _least),
+    "two_shot_push": Algorithm("two shots", lambda ranks: 2, _least),
+    "ring": _RING,
+}
 # What a library does is not told: the fewest messages that move the fewest bytes.
 _UNKNOWN = Algorithm("recursive halving and doubling", _doubling, _least)
 
 
-def algorithm_of(library: str) -> Algorithm:
-    """The model for a row's library ('ring 0.1.0')."""
+def algorithm_of(library: str, name: str = "") -> Algorithm:
+    """The model for a row's library ('ring 0.1.0') and its algorithm's name ('two_shot/32')."""
+    if library.startswith("peer "):
+        return _PEER.get(name.partition("/")[0], _UNKNOWN)
     return _RING if library.split(maxsplit=1)[:1] == ["ring"] else _UNKNOWN
 
 

@@ -47,6 +47,18 @@ def test_neither_latency_nor_bytes_cost_less_than_nothing() -> None:
     assert fitted.model.latency_ns > 0
 
 
+def test_ways_of_peer_have_their_own_steps_and_bytes() -> None:
+    for way, steps, share in (
+        ("one_shot_ll", 1, 6),
+        ("one_shot", 1, 3),
+        ("two_shot/32", 2, 1.5),
+        ("two_shot_push", 2, 1.5),
+        ("ring", 6, 1.5),
+    ):
+        algorithm = algorithm_of("peer 0.1.0", way)
+        assert (algorithm.steps(4), algorithm.share(4)) == (steps, share), way
+
+
 def test_few_sizes_make_no_model() -> None:
     assert fit(algorithm_of("ring 0.1.0"), points(1, 1)[:4]) is None
 

@@ -34,7 +34,7 @@ def main(arguments: Sequence[str]) -> int:
         raise UsageError(f"{shown(line.words[0])} has no all_reduce row that was measured")
     screen = Screen()
     for (library, algorithm, precision), points in found.items():
-        fitted = fit(algorithm_of(library), points)
+        fitted = fit(algorithm_of(library, algorithm), points)
         title = one_line(f"{library} {algorithm}, {precision}")
         screen.report("\n".join(_lines(title, fitted, points, ranks)) + "\n")
     return 0

@@ -40,6 +40,7 @@ class PeerCall final : public LibraryCall {
     added_.close();
     results_.close();
     try {
+      own_.stream().enter();
       team_.meet(kSumLimitNs);
       team_.wait();
     } catch (const plugin::Error&) {
