@@ -11,7 +11,7 @@ namespace deepbench::cuda {
 
 struct DeviceFacts {
   std::string name, pci_bus_id, uuid;  // uuid: "" from drivers that do not tell
-  int major = 0, minor = 0;  // compute capability
+  int major = 0, minor = 0;            // compute capability
   int multiprocessors = 0;
   uint64_t l2_bytes = 0, memory_bytes = 0;
   bool memory_pools = false;  // allocation in the order of a stream

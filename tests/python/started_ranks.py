@@ -31,8 +31,8 @@ def deepbench(*words: str, **variables: str) -> subprocess.CompletedProcess[str]
 
 
 class Started:
-    """Ranks started as torchrun would, each with words and variables of its own; behind the words of
-    `on`, which put it on a machine."""
+    """Ranks started as torchrun would, each with words and variables of its own; behind the words
+    of `on`, which put it on a machine."""
 
     def __init__(
         self, size: int, address: str = "127.0.0.1", on: Callable[[int], list[str]] | None = None

@@ -48,7 +48,7 @@ _ROW_FLAGS: tuple[tuple[Flag, str, str], ...] = (
 
 _CACHE = Flag("--cache", "hot (default), cold or both", "WORD", choices=("hot", "cold", "both"))
 _RANKS = Flag("--ranks", "start so many ranks on this machine", "N")
-_DEVICES = Flag("--devices", "all_reduce over so many devices, or over these (0,2)", "N")
+_DEVICES = Flag("--devices", "a rank on each of so many devices, or of these (0,2)", "N")
 _QUICK = Flag("--quick", "every tenth problem, at least one of each application")
 _CORRECTED = Flag("--corrected", "sets without the original's misprints")
 _BACKEND = Flag("--backend", "auto (default), cpu, cuda, a name or a plugin's path", "NAME")

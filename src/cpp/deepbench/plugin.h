@@ -77,19 +77,23 @@ typedef struct deepbench_sink {
 
 /* Options of supports, memory_needed, candidates, prepare and environment. All have defaults:
  *   device       integer  0-based index of the device (0)
- *   devices      text     the devices that a collective of one process may take, "0,2": those of
- * its ranks, in their order, of which device is the first ("": device alone) library      text the
- * vendor library to use; "" is the backend's first choice; "reference": an independent computation
- * of the same output, of any speed, which verification of rnn's gradients asks for candidate text
- * an id from candidates(); "" is the library's own first choice cache        text     "hot"
- * (default) or "cold": see docs/measuring.md copies       integer  at most this many copies of each
- * operand for cold (1024) threads      integer  host threads; 0 is the backend's choice pad integer
- * 1: dimensions may be padded by the operation's rule (default); 0: never seed         integer seed
- * of fill.h, whose streams are the operands in the operation's order: gemm A = 0, B = 1, C = 2;
- * memory: the source = 0. An element's index is its place in the operand as it is stored without
- * padding workspace    integer  workspace limit in bytes inputs       text     "uniform" (default),
- * "zeros" or "ones" limit        integer  at most so many candidates are wanted, the most promising
- * (0: all) baseline     integer  0: prepare measures nothing that the call is compared with (1)
+ *   devices      text     "0,2": the devices that a collective of one process may take, those of
+ *                         its ranks, in their order; device is the first. "": device alone
+ *   library      text     the vendor library to use; "" is the backend's first choice; "reference":
+ *                         an independent computation of the same output, of any speed, which
+ *                         verification of rnn's gradients asks for
+ *   candidate    text     an id from candidates(); "" is the library's own first choice
+ *   cache        text     "hot" (default) or "cold": see docs/measuring.md
+ *   copies       integer  at most this many copies of each operand for cold (1024)
+ *   threads      integer  host threads; 0 is the backend's choice
+ *   pad          integer  1: dimensions may be padded by the operation's rule (default); 0: never
+ *   seed         integer  seed of fill.h, whose streams are the operands in the operation's order:
+ *                         gemm A = 0, B = 1, C = 2; memory: the source = 0. An element's index is
+ *                         its place in the operand as it is stored without padding
+ *   workspace    integer  workspace limit in bytes
+ *   inputs       text     "uniform" (default), "zeros" or "ones"
+ *   limit        integer  at most so many candidates are wanted, the most promising (0: all)
+ *   baseline     integer  0: prepare measures nothing that the call is compared with (1)
  *   constant     text     operands that are constant in their application ("a", or "a,b"): they
  *                         may be stored otherwise beforehand; others are converted inside the call,
  *                         or their conversion_ns says what that would add

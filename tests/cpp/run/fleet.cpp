@@ -193,9 +193,12 @@ TEST_CASE("a row says of a thousand ranks what some tens of kilobytes hold") {
 }
 
 TEST_CASE("ranks that share a device are told so, where devices have numbers") {
-  const auto lines = shared_devices({{"a", 0, "X", "GPU-1"}, {"a", 1, "X", "GPU-2"},
-                                     {"a", 0, "X", "GPU-1"}, {"b", 0, "X", "GPU-1"},
-                                     {"a", 0, "CPU", ""}, {"a", 0, "CPU", ""}});
+  const auto lines = shared_devices({{"a", 0, "X", "GPU-1"},
+                                     {"a", 1, "X", "GPU-2"},
+                                     {"a", 0, "X", "GPU-1"},
+                                     {"b", 0, "X", "GPU-1"},
+                                     {"a", 0, "CPU", ""},
+                                     {"a", 0, "CPU", ""}});
   REQUIRE(lines.size() == 1);
   CHECK(lines[0] == "ranks 0 and 2 share device 0 of a (GPU-1): they slow one another");
 }

@@ -116,7 +116,7 @@ std::string Group::round_while(Level level, const std::string& step, const std::
 
 void Group::check_all_there() {
   if (!is_lost()) return;
-  if (rank_ == 0) lose("");  // the reason is known
+  if (rank_ == 0) lose("");                     // the reason is known
   heard(Level::kStep, receive(0, name_of(0)));  // rank 0 has said why, or is itself gone
 }
 

@@ -22,10 +22,10 @@
 namespace deepbench {
 namespace {
 
-constexpr int kQueue = 1024;             // ranks that knock at once
-constexpr int kAgainMs = 20;             // between attempts to connect
-constexpr double kAttemptS = 5;          // one attempt: a machine that drops packets says nothing
-constexpr double kSilenceS = 40;         // after so long a machine is gone: DEEPBENCH_RANKS_SILENCE
+constexpr int kQueue = 1024;      // ranks that knock at once
+constexpr int kAgainMs = 20;      // between attempts to connect
+constexpr double kAttemptS = 5;   // one attempt: a machine that drops packets says nothing
+constexpr double kSilenceS = 40;  // after so long a machine is gone: DEEPBENCH_RANKS_SILENCE
 constexpr double kShortestS = 4, kLongestS = 3600;
 constexpr int kProbes = 3;
 

@@ -49,9 +49,9 @@ struct Fleet {
   std::vector<Outlier> outliers;  // by rank
 };
 
-// Ranks count whose row is ok and made by the library and algorithm of most. An outlier lies, with the whole 95 % interval of its median, further
-// from the ranks' median than 3 % and than five scaled MADs of the ranks' medians; of two ranks
-// neither is one.
+// Ranks count whose row is ok and made by the library and algorithm of most. An outlier lies, with
+// the whole 95 % interval of its median, further from the ranks' median than 3 % and than five
+// scaled MADs of the ranks' medians; of two ranks neither is one.
 DEEPBENCH_API Fleet judged(std::vector<RankFigures> ranks, std::vector<RankPlace> places);
 
 }  // namespace deepbench

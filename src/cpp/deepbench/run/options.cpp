@@ -27,19 +27,19 @@ int64_t integer(Text key, Text value, int64_t smallest) {
   return number;
 }
 
-Setter flag(bool RunOptions::* field, const char* yes = "yes", const char* no = "no") {
+Setter flag(bool RunOptions::*field, const char* yes = "yes", const char* no = "no") {
   return [=](RunOptions& options, Text key, Text value) {
     options.*field = either(key, value, yes, no);
   };
 }
 
-Setter number(int64_t RunOptions::* field, int64_t smallest = 0) {
+Setter number(int64_t RunOptions::*field, int64_t smallest = 0) {
   return [=](RunOptions& options, Text key, Text value) {
     options.*field = integer(key, value, smallest);
   };
 }
 
-Setter word(std::string RunOptions::* field) {
+Setter word(std::string RunOptions::*field) {
   return [=](RunOptions& options, Text, Text value) { options.*field = value; };
 }
 
