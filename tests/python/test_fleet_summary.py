@@ -1,0 +1,84 @@
+"""What the rows of a fleet come to: whose ranks are out of line, of many, and of files that make no
+sense."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from deepbench.fleet import Fleet
+from deepbench.report.fleet import fleet_section
+
+
+def ranks(medians: list[float | None], slow: dict[int, float], **more: Any) -> dict[str, Any]:
+    outliers = [{"rank": rank, "off": off} for rank, off in slow.items()]
+    return {"count": len(medians), "middle_ns": 100.0, "median_ns": medians,
+            "outliers": outliers, "status": None, **more}  # fmt: skip
+
+
+def fleet(*rows: dict[str, Any], size: int = 4) -> Fleet:
+    made = Fleet()
+    devices = [{"index": rank % 2} for rank in range(size)]
+    made.begin({"ranks": {"machines": [f"n{rank // 2}" for rank in range(size)],
+                          "devices": devices}})  # fmt: skip
+    for index, one in enumerate(rows):
+        made.add({"problem": f"gemm m={index}", "ranks": one})
+    return made
+
+
+def test_means_and_worst_rows() -> None:
+    made = fleet(
+        ranks([100, 100, 110, 90], {2: 0.1, 3: -0.1}), ranks([100, 100, 121, 100], {2: 0.21})
+    )
+    third, last = made.ranks()[2:]
+    assert third.mean == pytest.approx((1.1 * 1.21) ** 0.5)
+    assert third.worst == (pytest.approx(1.21), "gemm m=1")
+    assert (third.slow, third.quick, third.flagged) == (2, 0, True)
+    assert (last.slow, last.quick, last.flagged) == (0, 1, False)
+    assert made.complaints() == ["rank 2 (n1, device 0) is 21.0 % slow on 2 of 2 rows"]
+
+
+def test_one_slow_row_of_many_is_chance() -> None:
+    good = ranks([100, 100, 100, 100], {})
+    made = fleet(ranks([100, 105, 100, 100], {1: 0.05}), *[good] * 9)
+    assert made.complaints() == []
+
+
+def test_a_rank_that_fails_what_others_can_is_flagged() -> None:
+    both = ["unsupported"] * 4
+    one = ["ok", "incorrect", "ok", "ok"]
+    made = fleet(ranks([None] * 4, {}, status=both), ranks([100, 50, 100, 100], {}, status=one))
+    assert made.complaints() == ["rank 1 (n0, device 1) failed 1 row of others"]
+    assert made.ranks()[1].rows == 0  # its time counts for nothing
+
+
+def test_of_a_thousand_the_slowest_are_shown() -> None:
+    medians: list[float | None] = [100.0] * 1000
+    medians[700] = 108.0
+    section = fleet_section(fleet(ranks(medians, {700: 0.08}), size=1000))
+    assert section is not None
+    assert len(section.rows) == 16
+    assert section.rows[0].cells[:3] == ("700", "n350", "0")
+    assert section.lines[1] == "984 more between +0.0 % and +0.0 %"
+
+
+def test_rows_of_no_fleet_say_nothing() -> None:
+    made = Fleet()
+    made.begin({})
+    made.add({"problem": "gemm", "ranks": None})
+    made.add({"problem": "gemm"})
+    assert (made.rows, made.complaints(), fleet_section(made)) == (0, [], None)
+
+
+def test_lists_that_do_not_fit_together() -> None:
+    made = Fleet()
+    made.begin({"ranks": {"machines": None, "devices": [{}]}})
+    made.add({"ranks": ranks([100, None], {5: 0.2}, status=["ok", "failed", "ok"])})
+    made.add({"ranks": {"outliers": [{"rank": None, "off": None}]}})
+    assert [one.rank for one in made.ranks()] == [0, 1, 2, 5]
+    assert made.complaints() == [
+        "rank 1 failed 1 row of others",
+        "rank 5 is 20.0 % slow on 1 of 0 rows",
+    ]
+    assert fleet_section(made) is not None
