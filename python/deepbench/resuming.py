@@ -34,8 +34,8 @@ def _compared(old: Json, new: Json) -> Iterator[tuple[str, object, object]]:
         yield f"option {key}", before.get(key), now.get(key)
     for what in ("backend", "device"):
         yield f"the {what}", (old.get(what) or {}).get("name"), (new.get(what) or {}).get("name")
-    ranks = [(context.get("ranks") or {}).get("count") for context in (old, new)]
-    yield "the number of ranks", *ranks
+    before_ranks, now_ranks = ((of.get("ranks") or {}).get("count") for of in (old, new))
+    yield "the number of ranks", before_ranks, now_ranks
     yield "the number of threads", old.get("threads"), new.get("threads")
     libraries = [context.get("libraries") or {} for context in (old, new)]
     for name in sorted({*libraries[0], *libraries[1]}):

@@ -176,9 +176,11 @@ std::string Result::to_json() const {
   write_operands(json, *this);
   write_verification(json, verification);
   json.member("observed", observed);
+  json.key("ranks");
   if (fleet) {
-    json.key("ranks");
     write_fleet(json, *fleet);
+  } else {
+    json.null();
   }
   json.key("notes").begin_array();
   for (const auto& note : notes) json.value(note);
