@@ -22,6 +22,7 @@ class RankOperands {
 
   const std::byte* mine(uint64_t copy) const { return mine_.at(copy); }
   std::byte* result(uint64_t copy) const { return in_place_ ? mine_.at(copy) : result_.at(copy); }
+  uint64_t copies() const { return mine_.count(); }
   Stream& stream() const { return stream_; }
 
   void restore() const;

@@ -28,6 +28,7 @@ class PeerCall final : public LibraryCall {
         way_(peer_way(name_, operands.sum(), plugin::ranks().size(), team_.multiprocessors())),
         sum_(way_, operands.sum(), plugin::ranks().size(), own_.stream()) {
     own_.stream().enter();
+    require_as_many_copies();
     show_shared(shared_bytes(way_.kind, operands.sum(), plugin::ranks().size()));
     const bool writes = writes_results(way_.kind);
     if (reads_operands(way_.kind) || (in_place_ && writes)) added_ = shown(own_.mine(0));
@@ -41,7 +42,7 @@ class PeerCall final : public LibraryCall {
     results_.close();
     try {
       own_.stream().enter();
-      team_.meet(kSumLimitNs);
+      team_.meet(kMeetingLimitNs);
       team_.wait();
     } catch (const plugin::Error&) {
       // Whoever asks next is told.
@@ -68,6 +69,14 @@ class PeerCall final : public LibraryCall {
   }
 
  private:
+  // Ranks in step use the same copy, at the same distance from the first.
+  void require_as_many_copies() const {
+    for (const uint64_t copies : plugin::ranks().exchange(own_.copies()))
+      if (copies != own_.copies())
+        plugin::unsupported("peer needs devices alike: here ranks would have " +
+                            std::to_string(own_.copies()) + " and " + std::to_string(copies) +
+                            " copies of the operands");
+  }
   // LL's words must not look as if they had arrived.
   void show_shared(uint64_t bytes) {
     if (bytes == 0) return;
@@ -79,7 +88,6 @@ class PeerCall final : public LibraryCall {
   PeerMemory shown(const std::byte* begin) const {
     return PeerMemory(plugin::ranks(), const_cast<std::byte*>(begin), own_.stream());
   }
-  // Copies lie at the same distances on all ranks.
   static PeerPlaces places(const PeerMemory& memory, const std::byte* begin,
                            const std::byte* copy) {
     PeerPlaces places = memory.at(uint64_t(copy - begin));
