@@ -18,7 +18,8 @@ constexpr uint64_t kGrain = 32;                        // vectors: slices begin 
 // What was the shortest on two H200s with NVLink. First by the bytes that a rank would get from all
 // others together: one_shot_ll sends them twice, but waits for nothing else; one_shot waits for
 // flags; the others move 2/ranks of them and wait twice. Then by the payload: sending is quicker
-// than reading, once there is so much that what it stores in between does not count.
+// than reading, once there is so much that what it stores in between does not count; of two ranks
+// the ring waits as rarely and stores less.
 constexpr uint64_t kMostOfLl = 512 << 10, kMostOfOneShot = 2 << 20, kLeastOfPush = 4 << 20;
 // Beyond these a way is nobody's choice, and its shared memory grows.
 constexpr uint64_t kMostTriedLl = 4 << 20, kMostTriedOneShot = 64 << 20;
@@ -50,7 +51,8 @@ PeerKind first_choice(const AllReduce& sum, int ranks) {
   const uint64_t bytes = got_at_once(sum, ranks);
   if (bytes <= kMostOfLl) return PeerKind::kOneShotLl;
   if (bytes <= kMostOfOneShot) return PeerKind::kOneShot;
-  return payload_of(sum) < kLeastOfPush ? PeerKind::kTwoShot : PeerKind::kTwoShotPush;
+  if (payload_of(sum) < kLeastOfPush) return PeerKind::kTwoShot;
+  return ranks == 2 ? PeerKind::kRing : PeerKind::kTwoShotPush;
 }
 
 bool is_tried(PeerKind kind, const AllReduce& sum, int ranks) {
