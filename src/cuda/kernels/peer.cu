@@ -170,7 +170,8 @@ __global__ void __launch_bounds__(PEER_THREADS, 1)
 
 // As two_shot, but nothing is read over the links, which is quicker still for large operands: each
 // rank first sends every other the part that is the other's to sum. `inbox` has `room` vectors for
-// each rank: a slice, and what is no whole vector. A block sends what the same block sums.
+// each rank: a slice, and what is no whole vector; so many that every rank's begin at a whole line
+// of memory, since writing parts of lines is slow. A block sends what the same block sums.
 template <class T, int kRanks, int kAtOnce>
 __global__ void __launch_bounds__(PEER_THREADS, 1)
     two_shot_push(const __grid_constant__ Peers peers, const __grid_constant__ PeerPlaces inbox,

@@ -199,11 +199,11 @@ class Machine {
 constexpr size_t kWays = 5;
 using Ways = std::vector<std::function<void(int)>>;
 
-// Vectors of the largest slice, and one.
+// As the host has it: the largest slice, and a grain.
 template <class T, int kRanks>
 uint64_t room_of(Machine<T, kRanks>&, uint64_t elements) {
   const uint64_t grains = (elements / (4 * T::kPerWord) + 31) / 32;
-  return (grains + kRanks - 1) / kRanks * 32 + 1;
+  return (grains + kRanks - 1) / kRanks * 32 + 32;
 }
 
 template <class T, int kRanks>

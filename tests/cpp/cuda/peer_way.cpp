@@ -58,7 +58,7 @@ TEST_CASE("peer: shared memory of every way") {
   const AllReduce sum = sum_over("float", 5);  // a vector and a part
   CHECK(cuda::shared_bytes(PeerKind::kOneShot, sum, 4) == 2 * 2 * 16);
   CHECK(cuda::shared_bytes(PeerKind::kOneShotLl, sum, 4) == 2 * 4 * 3 * 16);
-  CHECK(cuda::shared_bytes(PeerKind::kTwoShotPush, sum, 4) == 4 * (32 + 1) * 16);
+  CHECK(cuda::shared_bytes(PeerKind::kTwoShotPush, sum, 4) == 4 * (32 + 32) * 16);
   CHECK(cuda::shared_bytes(PeerKind::kRing, sum, 4) == 2 * 16);
   CHECK(cuda::shared_bytes(PeerKind::kTwoShot, sum, 4) == 0);
 }

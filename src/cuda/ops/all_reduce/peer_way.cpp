@@ -18,9 +18,9 @@ constexpr uint64_t kGrain = 32;                        // vectors: slices begin 
 // What was the shortest on two H200s with NVLink. First by the bytes that a rank would get from all
 // others together: one_shot_ll sends them twice, but waits for nothing else; one_shot waits for
 // flags; the others move 2/ranks of them and wait twice. Then by the payload: sending is quicker
-// than reading, once there is so much that what it stores in between does not count; of two ranks
-// the ring waits as rarely and stores less.
-constexpr uint64_t kMostOfLl = 512 << 10, kMostOfOneShot = 2 << 20, kLeastOfPush = 4 << 20;
+// than reading, once there is so much that what it stores in between does not count. Of two ranks a
+// ring is two_shot_push without the last wait for all.
+constexpr uint64_t kMostOfLl = 512 << 10, kMostOfOneShot = 2 << 20, kLeastOfSending = 4 << 20;
 // Beyond these a way is nobody's choice, and its shared memory grows.
 constexpr uint64_t kMostTriedLl = 4 << 20, kMostTriedOneShot = 64 << 20;
 // Tried by number of blocks too from here on: fewer leave multiprocessors to others.
@@ -51,7 +51,7 @@ PeerKind first_choice(const AllReduce& sum, int ranks) {
   const uint64_t bytes = got_at_once(sum, ranks);
   if (bytes <= kMostOfLl) return PeerKind::kOneShotLl;
   if (bytes <= kMostOfOneShot) return PeerKind::kOneShot;
-  if (payload_of(sum) < kLeastOfPush) return PeerKind::kTwoShot;
+  if (payload_of(sum) < kLeastOfSending) return PeerKind::kTwoShot;
   return ranks == 2 ? PeerKind::kRing : PeerKind::kTwoShotPush;
 }
 
@@ -72,7 +72,7 @@ uint64_t slice_of(const AllReduce& sum, int ranks) {
 // The kernel's argument. What is no whole vector has a unit of its own.
 uint64_t units_of(PeerKind kind, const AllReduce& sum, int ranks) {
   if (kind == PeerKind::kOneShotLl) return divided(payload_of(sum), kPairBytes);
-  if (kind == PeerKind::kTwoShotPush) return slice_of(sum, ranks) + 1;
+  if (kind == PeerKind::kTwoShotPush) return slice_of(sum, ranks) + kGrain;  // whole lines
   return payload_of(sum) / kVectorBytes + 1;
 }
 
