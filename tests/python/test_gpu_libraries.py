@@ -71,7 +71,8 @@ def linked(found: dict[str, dict[str, Any]], folder: Path, without: str) -> Path
 def test_env_lists_every_library(found: dict[str, dict[str, Any]]) -> None:
     usable = {name for name, facts in found.items() if not facts.get("reason")}
     assert {"cudart", "nvrtc", "cublaslt", "cublas"} <= usable
-    for name in usable:
+    assert found["peer"]["path"] == "built in"  # kernels of our own
+    for name in usable - {"peer"}:
         assert Path(found[name]["path"]).is_file()
         assert found[name]["version"]
         assert found[name]["found_by"]
