@@ -85,6 +85,7 @@ int run_lines(deepbench::Runner& runner) {
     if (!is_problem(line)) continue;
     const deepbench::Result row = runner.run(line, position++);
     std::cout << row.to_json() << std::endl;
+    runner.release();  // the other ranks have, and may wait for it on their devices
     ok += row.status == deepbench::Status::kOk;
     bad += row.status != deepbench::Status::kOk && row.status != deepbench::Status::kUnsupported;
     if (runner.device_lost()) return kDeviceLost;
