@@ -22,6 +22,7 @@ class PeerCall final : public LibraryCall {
  public:
   PeerCall(AllReduceOperands& operands, std::string name)
       : own_(operands.of(0)),
+        stream_(own_.stream()),
         in_place_(operands.sum().in_place),
         name_(std::move(name)),
         team_(PeerTeam::of(plugin::ranks(), own_.stream())),
@@ -35,13 +36,13 @@ class PeerCall final : public LibraryCall {
     if (!in_place_ && writes) results_ = shown(own_.result(0));
   }
 
-  // Nobody frees what another still has open.
+  // Nobody frees what another still has open. Where preparing fails, the operands may be gone.
   ~PeerCall() override {
     shared_.close();
     added_.close();
     results_.close();
     try {
-      own_.stream().enter();
+      stream_.enter();
       team_.meet(kMeetingLimitNs);
       team_.wait();
     } catch (const plugin::Error&) {
@@ -96,6 +97,7 @@ class PeerCall final : public LibraryCall {
   }
 
   const RankOperands& own_;
+  Stream& stream_;  // the device's, which lives as long as the process
   const bool in_place_;
   const std::string name_;
   PeerTeam& team_;
