@@ -1,7 +1,6 @@
 // Showing memory to the processes of other ranks.
 #include "ops/all_reduce/peer_memory.hpp"
 
-#include <algorithm>
 #include <cstring>
 
 #include "check.hpp"
@@ -63,6 +62,7 @@ PeerMemory::PeerMemory(const plugin::Ranks& ranks, std::byte* own, const Stream&
   for (size_t rank = 0; rank < all.size(); ++rank)
     if (all[rank].status != nvidia::cudaSuccess) {
       close();
+      ranks.exchange(int32_t{0});  // who is told may free at once
       plugin::unsupported("rank " + std::to_string(rank) + " cannot open rank " +
                           std::to_string(all[rank].rank) + "'s memory (" + named(all[rank].status) +
                           ")" + kCure);
