@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import signal
 import time
@@ -10,21 +9,14 @@ from typing import Any
 
 import pytest
 
-from test_ranks import QUICK, Started, deepbench
+from started_ranks import QUICK, Started, deepbench
+from test_gpu_all_reduce import devices
 
 pytestmark = [pytest.mark.gpu, pytest.mark.slow]
 
 WAYS = ("one_shot_ll", "one_shot", "two_shot", "two_shot_push", "ring")
 PEER = ("--backend", "cuda", "--library", "peer")
 LOST_S = 15.0
-
-
-@functools.cache
-def devices() -> int:
-    for backend in json.loads(deepbench("env", "--format", "json").stdout)["backends"]:
-        if backend["name"] == "cuda":
-            return len(backend["devices"])
-    return 0
 
 
 @pytest.fixture(autouse=True)
