@@ -1,6 +1,6 @@
-// Sums over ranks by peer access, on one device: ranks that are streams of it, whose grids are
-// small enough to run side by side. What several devices do is
-// tests/python/test_gpu_all_reduce.py's.
+// Sums over ranks by peer access, in one process: ranks that are streams of one device, whose grids
+// are small enough to run side by side, and of all devices where there are more. What processes do
+// with one another's memory is tests/python/test_gpu_peer.py's.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -22,6 +22,7 @@ namespace deepbench::cuda_test {
 namespace {
 
 using cuda::Buffer;
+using cuda::Origin;
 using cuda::PeerKind;
 using cuda::PeerSum;
 using cuda::PeerWay;
@@ -32,8 +33,6 @@ constexpr PeerKind kEvery[] = {PeerKind::kOneShotLl, PeerKind::kOneShot, PeerKin
 AllReduce sum_over(const char* precision, int64_t elements) {
   return {elements, precision_info(precision), false};
 }
-
-using cuda::Origin;
 
 constexpr uint64_t kMost = 10'000'000'000;  // ns
 
