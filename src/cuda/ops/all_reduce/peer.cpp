@@ -38,16 +38,14 @@ class PeerCall final : public LibraryCall {
 
   // Nobody frees what another still has open. Where preparing fails, the operands may be gone.
   ~PeerCall() override {
+    as_far_as_it_goes([this] { team_.wait(); });  // for a batch that was left by an error
     shared_.close();
     added_.close();
     results_.close();
-    try {
-      stream_.enter();
+    as_far_as_it_goes([this] {
       team_.meet(kMeetingLimitNs);
       team_.wait();
-    } catch (const plugin::Error&) {
-      // Whoever asks next is told.
-    }
+    });
   }
 
   void enqueue(uint64_t copy) override {
@@ -70,6 +68,15 @@ class PeerCall final : public LibraryCall {
   }
 
  private:
+  template <class Body>
+  void as_far_as_it_goes(Body body) const {
+    try {
+      stream_.enter();
+      body();
+    } catch (const plugin::Error&) {
+      // Whoever asks next is told.
+    }
+  }
   // Ranks in step use the same copy, at the same distance from the first.
   void require_as_many_copies() const {
     for (const uint64_t copies : plugin::ranks().exchange(own_.copies()))
