@@ -96,7 +96,7 @@ std::optional<nvidia::ncclUniqueId> agreed_id(const plugin::Ranks& ranks, bool h
 Communicator& Communicator::of(const plugin::Ranks& ranks, Stream& stream) {
   static auto* const made = new std::map<int, std::unique_ptr<Communicator>>();
   std::unique_ptr<Communicator>& mine = (*made)[stream.device()];
-  const std::optional<nvidia::ncclUniqueId> id = agreed_id(ranks, mine != nullptr);
+  const std::optional<nvidia::ncclUniqueId> id = agreed_id(ranks, mine && mine->handle_);
   if (!id) return *mine;
   std::unique_ptr<Communicator> one(new Communicator(stream));
   const Started begun = started(ranks, stream, *id);
@@ -140,6 +140,7 @@ void Communicator::look() {
 
 void Communicator::give_up(const std::string& reason) {
   nccl().ncclCommAbort(handle_);
+  handle_ = nullptr;  // NCCL has freed it
   throw plugin::Error(DEEPBENCH_DEVICE_LOST, "nccl: " + reason);
 }
 
