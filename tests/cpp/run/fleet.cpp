@@ -155,6 +155,38 @@ TEST_CASE("who has failed keeps nobody waiting, and those that are done go on un
   CHECK(middles[0].metrics.at(0).value == 4.0);
 }
 
+TEST_CASE("a failure of a rank that goes on for others is its own, and its row's") {
+  for (const size_t broken : {0, 1}) {
+    std::array<Fleet, 2> fleets;
+    std::atomic<bool> failed{false};
+    on_every_rank(met(2), [&](Group& group) {
+      const auto rank = size_t(group.rank());
+      FleetRow row(group, rank == 0 ? places(2) : std::vector<RankPlace>());
+      RankFigures mine = took(100);
+      MiddleRank middle;
+      row.agree();
+      row.start();
+      while (rank != broken && !failed) std::this_thread::yield();
+      try {
+        row.end([&] {
+          if (rank != broken) return;
+          failed = true;
+          throw RowFailure(Status::kFailed, "it broke");
+        });
+      } catch (const RowFailure& failure) {
+        mine.status = failure.status();
+        mine.reason = failure.what();
+      }
+      fleets[rank] = row.settle(mine, middle);
+    });
+    const std::string name = std::to_string(broken);
+    for (const Fleet& fleet : fleets) {
+      CHECK(fleet.status == Status::kFailed);
+      CHECK(fleet.reason == "rank " + name + " (node0, device " + name + "): it broke");
+    }
+  }
+}
+
 TEST_CASE("a rank that is gone ends those that go on for it") {
   testing::Groups groups = met(3);
   std::array<std::string, 3> said;

@@ -154,11 +154,28 @@ std::string Group::talk(const Message& mine, const Decide& decide,
                         const std::function<void()>& meanwhile) {
   if (failure_) leave(mine.level);
   if (rank_ != 0) send(0, name_of(0), mine.packed());
-  for (Deadline deadline(kRoundS); meanwhile && !all_have_spoken() && deadline.left_s() > 0;) {
-    meanwhile();
+  const std::exception_ptr failed = meanwhile ? pass_time(meanwhile) : nullptr;
+  std::string answer =
+      heard(mine.level, rank_ == 0 ? gather(mine, decide) : receive(0, name_of(0)));
+  if (failed) std::rethrow_exception(failed);
+  return answer;
+}
+
+// Until all have spoken. A failure of this rank's own is returned, since it comes too late for this
+// round: the others have been told that all is well, and their answer is still to be heard.
+std::exception_ptr Group::pass_time(const std::function<void()>& meanwhile) {
+  for (Deadline deadline(kRoundS); !all_have_spoken() && deadline.left_s() > 0;) {
+    try {
+      meanwhile();
+    } catch (const RankLost&) {
+      throw;
+    } catch (...) {
+      if (failure_) throw;
+      return std::current_exception();
+    }
     check_all_there();
   }
-  return heard(mine.level, rank_ == 0 ? gather(mine, decide) : receive(0, name_of(0)));
+  return nullptr;
 }
 
 std::string Group::heard(Level level, const std::string& bytes) {

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <exception>
 #include <functional>
 #include <mutex>
 #include <optional>
@@ -55,7 +56,7 @@ class DEEPBENCH_API Group {
   std::string round(Level level, const std::string& step, const std::string& mine,
                     const Decide& decide);
   // The same; until all have spoken, and the answer is there, this rank does `meanwhile` again and
-  // again instead of sleeping.
+  // again instead of sleeping. What that throws is thrown here, after the round.
   std::string round_while(Level level, const std::string& step, const std::string& mine,
                           const Decide& decide, const std::function<void()>& meanwhile);
   // For work of some length between two rounds: throws RowFailure once a rank is gone.
@@ -94,6 +95,7 @@ class DEEPBENCH_API Group {
 
   std::string talk(const Message& mine, const Decide& decide,
                    const std::function<void()>& meanwhile = nullptr);
+  std::exception_ptr pass_time(const std::function<void()>& meanwhile);
   std::string heard(Level level, const std::string& bytes);
   bool all_have_spoken() const;
   std::string gather(const Message& mine, const Decide& decide);
