@@ -58,6 +58,19 @@ TEST_CASE("a failure anywhere is everybody's, and the next step goes on") {
   CHECK(second == Texts{"", "", ""});
 }
 
+TEST_CASE("a problem that cannot be is invalid, whichever rank says so") {
+  Texts failures;
+  on_every_rank(met(2), [&](Group& group) {
+    failures[size_t(group.rank())] = failure_of([&] {
+      together(&group, "check", [&] {
+        if (group.rank() == 1) throw InvalidProblem("threads=9: too many");
+      });
+    });
+  });
+  CHECK(failures[0] == "invalid | rank 1: threads=9: too many");
+  CHECK(failures[1] == failures[0]);
+}
+
 TEST_CASE("who fails before an exchange ends it for those who are in it") {
   Texts failures;
   on_every_rank(met(3), [&](Group& group) {

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <new>
 
 #include "deepbench/core/attributes.hpp"
 #include "deepbench/group/message.hpp"
@@ -136,6 +137,10 @@ void Group::together(Level level, const std::string& step, const std::function<v
     throw;
   } catch (const RowFailure& failure) {
     fail(level, step, failure);
+  } catch (const InvalidProblem& error) {
+    fail(level, step, RowFailure(Status::kInvalid, error.what()));
+  } catch (const std::bad_alloc&) {
+    fail(level, step, RowFailure(Status::kOutOfMemory, "out of host memory"));
   } catch (const std::exception& error) {
     fail(level, step, RowFailure(Status::kFailed, error.what()));
   }
