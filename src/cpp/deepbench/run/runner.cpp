@@ -328,7 +328,9 @@ void Runner::make_in_fleet(std::string_view line, const Problem& problem, RunOpt
   row.algorithm.name = found.name;
   row.algorithm.workspace_bytes = found.workspace_bytes;
   row.algorithm.planning_ns = found.planning_ns;
-  row.notes.insert(row.notes.end(), chosen.notes.begin(), chosen.notes.end());
+  for (const std::string& note : chosen.notes)  // what its kernel says, the row says already
+    if (std::find(row.notes.begin(), row.notes.end(), note) == row.notes.end())
+      row.notes.push_back(note);
 }
 
 void Runner::follow() {
