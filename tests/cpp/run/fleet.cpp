@@ -222,6 +222,8 @@ TEST_CASE("a row says of a thousand ranks what some tens of kilobytes hold") {
   CHECK(text.find("\"outliers\": [{\"rank\": 700, \"host\": \"node350\", \"device\": 0") !=
         std::string::npos);
   CHECK(text.find("\"reason\": \"it broke\"") != std::string::npos);
+  row.fleet = judged({took(100), ranks[701]}, places(2));
+  CHECK(row.to_json().find("\"spread\": null") != std::string::npos);  // of one rank
 }
 
 TEST_CASE("ranks that share a device are told so, where devices have numbers") {

@@ -98,7 +98,12 @@ void write_fleet(JsonWriter& json, const Fleet& fleet) {
   rank_or_null(json, "of", fleet.of);
   json.key("middle_ns");
   number_or_null(json, fleet.middle_ns);
-  json.member("spread", short_number(fleet.spread));
+  json.key("spread");
+  if (fleet.quickest == fleet.slowest) {  // fewer than two ranks count
+    json.null();
+  } else {
+    json.value(short_number(fleet.spread));
+  }
   json.key("limit");
   number_or_null(json, fleet.limit);
   rank_or_null(json, "quickest", fleet.quickest);
