@@ -298,7 +298,7 @@ Result Runner::chosen_alone(const Problem& problem, const RunOptions& options) {
   Result row;
   into_row(row, [&] {
     RunOptions alone = options;
-    alone.ceilings = false;
+    alone.ceilings = alone.energy = false;  // the row's own is wanted
     make(problem, alone, row);
   });
   kept_.reset();
