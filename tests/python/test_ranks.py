@@ -67,7 +67,7 @@ def test_alone_it_says_how_to_be_several() -> None:
 # ---- what is refused at the start ----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("number", ["1", "0", "-2", "two", "5000"])
+@pytest.mark.parametrize("number", ["1", "0", "-2", "two", "5000", "²"])
 def test_a_number_of_ranks_that_makes_no_sense(number: str) -> None:
     done = deepbench("all_reduce", "elements=30", f"--ranks={number}")
     assert done.returncode == 2

@@ -42,7 +42,9 @@ def main(arguments: Sequence[str]) -> int:
 
 def _ranks(line: CommandLine) -> list[int]:
     words = (line.get("--ranks") or "8,64,1024").split(",")
-    if not all(word.isdigit() and 2 <= int(word) <= _MOST_RANKS for word in words):
+    if not all(
+        word.isdecimal() and len(word) < 10 and 2 <= int(word) <= _MOST_RANKS for word in words
+    ):
         raise UsageError(f"--ranks {','.join(words)}: must be numbers from 2, as in 8,64,1024")
     return [int(word) for word in words]
 

@@ -173,7 +173,7 @@ def _ranks(line: CommandLine) -> int | None:
     text = line.get("--ranks")
     if text is None:
         return None
-    if not text.isdigit() or not 2 <= int(text) <= _MOST_RANKS:
+    if not (_is_number(text) and 2 <= int(text) <= _MOST_RANKS):
         raise UsageError(f"--ranks {text}: must be a number from 2 to {_MOST_RANKS}")
     if line.has("--in-process"):
         raise UsageError("--ranks and --in-process exclude each other: ranks are processes")
@@ -199,7 +199,8 @@ def _devices(line: CommandLine) -> dict[str, str]:
 
 
 def _is_number(text: str) -> bool:
-    return text.isascii() and text.isdigit() and text == str(int(text))
+    """Of few digits: int() refuses those of other scripts, and more than some thousands."""
+    return text.isascii() and text.isdigit() and len(text) < 10 and text == str(int(text))
 
 
 def quoted(value: str) -> str:
