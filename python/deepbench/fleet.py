@@ -102,6 +102,8 @@ class Fleet:
             if not middle or not median or not good:
                 continue
             ratio = median / middle
+            if not 0 < ratio < math.inf:  # of a file that makes no sense
+                continue
             found.logarithms.append(math.log(ratio))
             if found.worst is None or ratio > found.worst[0]:
                 found.worst = (ratio, problem)

@@ -76,6 +76,7 @@ def test_lists_that_do_not_fit_together() -> None:
     made.begin({"ranks": {"machines": None, "devices": [{}]}})
     made.add({"ranks": ranks([100, None], {5: 0.2}, status=["ok", "failed", "ok"])})
     made.add({"ranks": {"outliers": [{"rank": None, "off": None}]}})
+    made.add({"ranks": {"middle_ns": 1e15, "median_ns": [5e-324]}})  # no share that is a number
     assert [one.rank for one in made.ranks()] == [0, 1, 2, 5]
     assert made.complaints() == [
         "rank 1 failed 1 row of others",
