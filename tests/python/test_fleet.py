@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import json
 import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ import pytest
 
 from deepbench.results import read
 from fake_plugin import build_fake_backend
-from started_ranks import Started, deepbench, rows_of
+from started_ranks import LIMIT_S, Started, deepbench, environment, rows_of
 
 ROWS = ("n=8", "k=40")
 
@@ -153,6 +155,17 @@ def test_once_and_ranks_that_torchrun_started(plugin: Path, tmp_path: Path) -> N
     (status, _, err), other = ranks.end()
     assert (status, other[:2]) == (0, (0, "")), err
     assert rows_of(file)[0]["ranks"]["median_ns"] == [2e6, 2e6]
+
+
+def test_no_row_takes_another_device_than_its_ranks(plugin: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "deepbench.worker", "--ranks", "2", "fake"],
+        input="gemm m=9 n=8 k=40 ; device=1\n", capture_output=True, text=True, timeout=LIMIT_S,
+        env=environment(DEEPBENCH_BACKEND_PATH=str(plugin)),
+    )  # fmt: skip
+    row = json.loads(done.stdout.splitlines()[1])
+    assert row["status"] == "invalid", done.stderr
+    assert "each keeps the one with which it began" in row["reason"]
 
 
 def test_a_killed_command_ends_the_fleet_with_its_name(plugin: Path, tmp_path: Path) -> None:
