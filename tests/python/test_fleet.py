@@ -163,7 +163,8 @@ def test_no_row_takes_another_device_than_its_ranks(plugin: Path) -> None:
         input="gemm m=9 n=8 k=40 ; device=1\n", capture_output=True, text=True, timeout=LIMIT_S,
         env=environment(DEEPBENCH_BACKEND_PATH=str(plugin)),
     )  # fmt: skip
-    row = json.loads(done.stdout.splitlines()[1])
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    [row] = [line for line in lines if line["type"] == "row"]
     assert row["status"] == "invalid", done.stderr
     assert "each keeps the one with which it began" in row["reason"]
 
