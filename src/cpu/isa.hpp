@@ -30,16 +30,9 @@ const Isa& isa();
 
 // Compiles a function once for the baseline and once for each wider vector unit; the loader picks.
 // A loop held to the baseline's 16 bytes would be a straw man beside any library. The thread
-// sanitizer is not ready yet when the loader picks. Packages are hardly optimised around such
-// loops.
-#if defined(__OPTIMIZE__) && defined(__GNUC__) && !defined(__clang__)
-#define DEEPBENCH_CPU_OPTIMISED __attribute__((optimize("O3")))
-#else
-#define DEEPBENCH_CPU_OPTIMISED
-#endif
+// sanitizer is not ready yet when the loader picks.
 #if defined(__x86_64__) && defined(__GLIBC__) && !defined(__SANITIZE_THREAD__)
-#define DEEPBENCH_CPU_CLONES \
-  __attribute__((target_clones("avx512f", "avx2", "default"))) DEEPBENCH_CPU_OPTIMISED
+#define DEEPBENCH_CPU_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
-#define DEEPBENCH_CPU_CLONES DEEPBENCH_CPU_OPTIMISED
+#define DEEPBENCH_CPU_CLONES
 #endif

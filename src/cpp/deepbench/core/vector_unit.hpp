@@ -18,27 +18,19 @@ DEEPBENCH_API VectorUnit limit_vector_unit(VectorUnit unit);
 // What the body of a loop and all that it calls must be, to be compiled for its caller's vectors.
 #define DEEPBENCH_INLINED __attribute__((always_inline))
 
-// Packages are hardly optimised around such loops, which makes them a third less to compile.
-#if defined(__OPTIMIZE__) && defined(__GNUC__) && !defined(__clang__)
-#define DEEPBENCH_OPTIMISED optimize("O3"),
-#else
-#define DEEPBENCH_OPTIMISED
-#endif
-
 template <class Loop>
-__attribute__((DEEPBENCH_OPTIMISED noinline)) void loop_in_baseline(const Loop& loop) {
+__attribute__((noinline)) void loop_in_baseline(const Loop& loop) {
   loop();
 }
 
 #if defined(__x86_64__)
 template <class Loop>
-__attribute__((DEEPBENCH_OPTIMISED target("avx2"), noinline)) void loop_in_avx2(const Loop& loop) {
+__attribute__((target("avx2"), noinline)) void loop_in_avx2(const Loop& loop) {
   loop();
 }
 
 template <class Loop>
-__attribute__((DEEPBENCH_OPTIMISED target("avx512f,avx512dq"), noinline)) void loop_in_avx512(
-    const Loop& loop) {
+__attribute__((target("avx512f,avx512dq"), noinline)) void loop_in_avx512(const Loop& loop) {
   loop();
 }
 #endif
