@@ -15,6 +15,16 @@ Json = Mapping[str, Any]
 _OFTEN = 0.1  # slow in this share of its rows: no longer chance
 
 
+def ranks_that_count(ranks: Json) -> set[int]:
+    """Those of a row's ranks that have a time, whose own row is ok, and that ran what most did."""
+    statuses, apart = ranks.get("status") or (), ranks.get("apart") or ()
+    return {
+        rank
+        for rank, median in enumerate(ranks.get("median_ns") or ())
+        if median and rank not in apart and (rank >= len(statuses) or statuses[rank] == "ok")
+    }
+
+
 @dataclass(frozen=True)
 class RankSummary:
     """One rank over all rows."""
@@ -86,7 +96,7 @@ class Fleet:
         if any(status == "ok" for status in statuses):
             for rank, status in enumerate(statuses):
                 self._of(rank).failed += status != "ok"
-        self._add_times(ranks, statuses, str(row.get("problem") or "an unnamed problem"))
+        self._add_times(ranks, str(row.get("problem") or "an unnamed problem"))
         for outlier in ranks.get("outliers") or ():
             off, rank = outlier.get("off") or 0.0, outlier.get("rank")
             if rank is not None and off > 0:
@@ -94,12 +104,11 @@ class Fleet:
             elif rank is not None:
                 self._of(rank).quick += 1
 
-    def _add_times(self, ranks: Json, statuses: Sequence[object], problem: str) -> None:
-        middle = ranks.get("middle_ns")
+    def _add_times(self, ranks: Json, problem: str) -> None:
+        middle, counting = ranks.get("middle_ns"), ranks_that_count(ranks)
         for rank, median in enumerate(ranks.get("median_ns") or ()):
             found = self._of(rank)
-            good = rank >= len(statuses) or statuses[rank] == "ok"
-            if not middle or not median or not good:
+            if not middle or rank not in counting:
                 continue
             ratio = median / middle
             if not 0 < ratio < math.inf:  # of a file that makes no sense

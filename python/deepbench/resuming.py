@@ -34,11 +34,24 @@ def _compared(old: Json, new: Json) -> Iterator[tuple[str, object, object]]:
         yield f"option {key}", before.get(key), now.get(key)
     for what in ("backend", "device"):
         yield f"the {what}", (old.get(what) or {}).get("name"), (new.get(what) or {}).get("name")
-    before_ranks, now_ranks = ((of.get("ranks") or {}).get("count") for of in (old, new))
-    yield "the number of ranks", before_ranks, now_ranks
+    before_ranks, now_ranks = (of.get("ranks") or {} for of in (old, new))
+    yield "the number of ranks", before_ranks.get("count"), now_ranks.get("count")
+    places = zip(_places(before_ranks), _places(now_ranks), strict=False)
+    for rank, (before_place, now_place) in enumerate(places):
+        yield f"the device of rank {rank}", before_place, now_place
     yield "the number of threads", old.get("threads"), new.get("threads")
     libraries = [context.get("libraries") or {} for context in (old, new)]
     for name in sorted({*libraries[0], *libraries[1]}):
         yield f"library {name}", *(side.get(name, {}).get("version") for side in libraries)
     yield "deepbench", old.get("version"), new.get("version")
     yield "the number of rows", old["rows"], new["rows"]
+
+
+def _places(ranks: Json) -> list[str]:
+    """Which device of which machine each rank has: what is said of a rank is said of one device,
+    over all rows. Its index may change with what else its machine shows, its own number not."""
+    machines, devices = ranks.get("machines") or (), ranks.get("devices") or ()
+    return [
+        f"{one.get('name')} {one.get('uuid') or one.get('index')} of {machine}"
+        for machine, one in zip(machines, devices, strict=False)
+    ]

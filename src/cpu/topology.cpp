@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "binding.hpp"
+#include "deepbench/backend/cores.hpp"
 #include "limits.hpp"
 
 namespace deepbench::cpu {
@@ -24,22 +25,6 @@ struct Cache {
 
 std::string cpu_folder(const SystemRoot& root, int cpu) {
   return root.sys + "/devices/system/cpu/cpu" + std::to_string(cpu);
-}
-
-std::vector<std::vector<int>> group_into_cores(const std::vector<int>& affinity,
-                                               const SystemRoot& root) {
-  std::vector<std::string> known;  // the siblings of each core, as the kernel lists them
-  std::vector<std::vector<int>> cores;
-  for (int cpu : affinity) {
-    const std::string folder = cpu_folder(root, cpu) + "/topology/";
-    auto siblings = read_text(folder + "core_cpus_list");
-    if (!siblings) siblings = read_text(folder + "thread_siblings_list");
-    const std::string name = siblings.value_or(std::to_string(cpu));
-    const auto at = size_t(std::find(known.begin(), known.end(), name) - known.begin());
-    if (at == known.size()) known.push_back(name), cores.emplace_back();
-    cores[at].push_back(cpu);
-  }
-  return cores;
 }
 
 std::vector<Cache> read_caches(int cpu, const SystemRoot& root) {
@@ -156,7 +141,7 @@ std::vector<int> Topology::places(int threads) const {
 
 Topology read_topology(const std::vector<int>& affinity, const SystemRoot& root, int sharing) {
   Topology topology;
-  topology.cores = group_into_cores(affinity, root);
+  topology.cores = plugin::group_into_cores(affinity, root.sys);
   topology.quota_cores = read_limits(root).cores / sharing;
   const auto online = read_text(root.sys + "/devices/system/cpu/online");
   topology.online_cpus = int(online ? parse_cpu_list(*online).size() : affinity.size());

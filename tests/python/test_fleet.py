@@ -66,6 +66,7 @@ def test_the_slow_rank_is_found_and_named(plugin: Path, tmp_path: Path) -> None:
     said = f"deepbench: rank 2 ({host}, device 0) is 10.0 % slow on 3 of 3 rows"
     assert said in ran.done.stderr.splitlines()
     assert "4 ranks within 10.0 %, rank 2 10.0 % slow" in ran.done.stdout
+    assert all(row["ranks"]["apart"] is None for row in ran.rows)
     shown = deepbench("show", str(ran.file), "--format", "markdown")
     assert "## Fleet" in shown.stdout
     assert said in shown.stderr
@@ -157,16 +158,32 @@ def test_once_and_ranks_that_torchrun_started(plugin: Path, tmp_path: Path) -> N
     assert rows_of(file)[0]["ranks"]["median_ns"] == [2e6, 2e6]
 
 
-def test_no_row_takes_another_device_than_its_ranks(plugin: Path) -> None:
+def test_no_row_takes_another_device_or_other_cores_than_its_ranks(plugin: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "deepbench.worker", "--ranks", "2", "fake"],
-        input="gemm m=9 n=8 k=40 ; device=1\n", capture_output=True, text=True, timeout=LIMIT_S,
+        input="gemm m=9 n=8 k=40 ; device=1\ngemm m=9 n=8 k=40 ; cores=all\n",
+        capture_output=True, text=True, timeout=LIMIT_S,
         env=environment(DEEPBENCH_BACKEND_PATH=str(plugin)),
     )  # fmt: skip
     lines = [json.loads(line) for line in done.stdout.splitlines()]
-    [row] = [line for line in lines if line["type"] == "row"]
-    assert row["status"] == "invalid", done.stderr
-    assert "each keeps the one with which it began" in row["reason"]
+    rows = [line for line in lines if line["type"] == "row"]
+    assert [row["status"] for row in rows] == ["invalid"] * 2, done.stderr
+    assert "each keeps the one with which it began" in rows[0]["reason"]
+    assert "cores: ranks divide them before their first row" in rows[1]["reason"]
+
+
+def test_all_that_a_row_says_of_a_device_is_the_middle_ranks(plugin: Path, tmp_path: Path) -> None:
+    script = "\n".join(
+        [
+            "time 1e6", "when rank=1 time 2e6", "when rank=2 time 3e6",
+            "when rank=0 emit describe_kernel note.who rank 0",
+            "when rank=1 emit describe_kernel note.who rank 1",
+            "when rank=1 fail observe failed no sensor today",
+        ]
+    )  # fmt: skip
+    [row] = Ran(plugin, tmp_path, "9", script, "--no-verify").rows
+    assert row["statistics"]["median_ns"] == 2e6
+    assert row["notes"] == ["observe: no sensor today", "rank 1"]
 
 
 def test_a_killed_command_ends_the_fleet_with_its_name(plugin: Path, tmp_path: Path) -> None:

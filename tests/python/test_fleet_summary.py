@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from deepbench.fleet import Fleet
+from deepbench.report.columns import plain_remarks
 from deepbench.report.fleet import fleet_section
 
 
@@ -51,6 +52,22 @@ def test_a_rank_that_fails_what_others_can_is_flagged() -> None:
     made = fleet(ranks([None] * 4, {}, status=both), ranks([100, 50, 100, 100], {}, status=one))
     assert made.complaints() == ["rank 1 (n0, device 1) failed 1 row of others"]
     assert made.ranks()[1].rows == 0  # its time counts for nothing
+
+
+def test_a_rank_that_ran_another_algorithm_counts_for_nothing() -> None:
+    both = ranks([100, 100, 170, 100], {}, apart=[2])
+    made = fleet(both, ranks([100, 100, 110, 100], {2: 0.1}))
+    third = made.ranks()[2]
+    assert (third.rows, third.failed) == (1, 0)
+    assert third.mean == pytest.approx(1.1)
+    assert third.worst == (pytest.approx(1.1), "gemm m=1")
+
+
+def test_a_row_says_of_how_many_ranks_its_spread_is() -> None:
+    statuses = ["ok", "failed", "ok", "ok", "ok", "ok"]
+    one = ranks([100, 90, 170, 102, None, 104], {}, status=statuses, apart=[2], spread=0.04)
+    row = {"status": "ok", "statistics": {"median_ns": 100.0}, "ranks": one}
+    assert "3 ranks within 4.0 %" in plain_remarks(row)
 
 
 def test_of_a_thousand_the_slowest_are_shown() -> None:

@@ -349,6 +349,23 @@ def test_first_difference_is_named(changes: dict[str, Any], named: str) -> None:
     assert named in (difference or "")
 
 
+def test_a_fleet_goes_on_with_the_devices_it_had() -> None:
+    def fleet(*uuids: str | None, machine: str = "n0") -> dict[str, Any]:
+        devices = [{"index": i, "name": "X100", "uuid": uuid} for i, uuid in enumerate(uuids)]
+        return {"ranks": {"count": 2, "machines": ["n0", machine], "devices": devices}}
+
+    def difference(now: dict[str, Any]) -> str | None:
+        return first_difference(old_file(**fleet("G-0", "G-1")), make_context(**now), PROBLEMS)
+
+    assert difference(fleet("G-0", "G-1")) is None
+    changed = "the device of rank 1 was X100 G-1 of n0, now it is X100 "
+    assert difference(fleet("G-0", "G-2")) == changed + "G-2 of n0"
+    assert difference(fleet("G-0", "G-1", machine="n1")) == changed + "G-1 of n1"
+    assert difference(fleet("G-0", None)) == changed + "1 of n0"
+    before = {"ranks": {"count": 2, "machines": ["n0", "n0"]}}  # a file of an older deepbench
+    assert first_difference(old_file(**before), make_context(**fleet("a", "b")), PROBLEMS) is None
+
+
 def test_other_problems_are_named() -> None:
     others = [PROBLEMS[0], "gemm m=1", PROBLEMS[2]]
     difference = first_difference(old_file(), make_context(), others)

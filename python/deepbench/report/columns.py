@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from deepbench.fleet import ranks_that_count
 from deepbench.report.fields import (
     get,
     measured,
@@ -150,7 +151,9 @@ def _conversion(row: Row) -> Iterator[str]:
 
 def _ranks(row: Row) -> Iterator[str]:
     """Of a row that several ranks made, each on its own device."""
-    count, spread_of_ranks = get(row, "ranks.count"), get(row, "ranks.spread")
+    ranks = row.get("ranks") or {}
+    count = len(ranks_that_count(ranks)) or ranks.get("count")
+    spread_of_ranks = ranks.get("spread")
     if not count or spread_of_ranks is None:
         return
     slow = [

@@ -104,6 +104,12 @@ TEST_CASE("ranks that ran something else than most count for nothing") {
   CHECK(fleet.middle_ns == 100);
   CHECK(fleet.slowest == 3);
   CHECK(fleet.outliers.empty());
+  CHECK(fleet.apart == std::vector<int>{0, 4});
+  Result row;
+  row.fleet = fleet;
+  CHECK(row.to_json().find("\"apart\": [0, 4]") != std::string::npos);
+  row.fleet = judged({took(100), took(101)}, places(2));
+  CHECK(row.to_json().find("\"apart\": null") != std::string::npos);
 }
 
 TEST_CASE("a time that was not verified is kept and counts for nothing") {
@@ -117,7 +123,7 @@ TEST_CASE("a time that was not verified is kept and counts for nothing") {
 
 TEST_CASE("who has failed keeps nobody waiting, and those that are done go on until all are") {
   std::array<Fleet, 3> fleets;
-  std::array<MiddleRank, 3> middles;
+  std::array<Result, 3> middles;
   std::array<int, 3> extra{};
   std::atomic<bool> begun{false};
   on_every_rank(met(3), [&](Group& group) {
@@ -139,6 +145,12 @@ TEST_CASE("who has failed keeps nobody waiting, and those that are done go on un
     middles[rank].samples = samples;
     middles[rank].observed.set("power_w", 1.5 * double(rank));
     middles[rank].metrics = {{"m", "ns", "lower", 4.0}};
+    middles[rank].regime.threads = int64_t(rank);
+    middles[rank].regime.resident = rank == 2;
+    middles[rank].conversion = {"a", double(rank), true};
+    middles[rank].padded.set("m", int64_t(rank));
+    middles[rank].algorithm.workspace_bytes = int64_t(rank);
+    middles[rank].notes = {"of rank " + std::to_string(rank)};
     fleets[rank] = row.settle(took(rank == 2 ? 100 : 110), middles[rank]);
   });
   CHECK(extra[0] > 0);
@@ -153,6 +165,13 @@ TEST_CASE("who has failed keeps nobody waiting, and those that are done go on un
   CHECK(middles[0].samples->stop == Stop::kNoisy);
   CHECK(middles[0].observed.real("power_w") == 3.0);
   CHECK(middles[0].metrics.at(0).value == 4.0);
+  CHECK(middles[0].regime.threads == 2);
+  CHECK(middles[0].regime.resident == true);
+  REQUIRE(middles[0].conversion);
+  CHECK(middles[0].conversion->ns == 2);
+  CHECK(middles[0].padded.integer("m") == 2);
+  CHECK(middles[0].algorithm.workspace_bytes == 2);
+  CHECK(middles[0].notes == std::vector<std::string>{"of rank 2"});
 }
 
 TEST_CASE("a failure of a rank that goes on for others is its own, and its row's") {
@@ -163,7 +182,7 @@ TEST_CASE("a failure of a rank that goes on for others is its own, and its row's
       const auto rank = size_t(group.rank());
       FleetRow row(group, rank == 0 ? places(2) : std::vector<RankPlace>());
       RankFigures mine = took(100);
-      MiddleRank middle;
+      Result middle;
       row.agree();
       row.start();
       while (rank != broken && !failed) std::this_thread::yield();
@@ -227,14 +246,16 @@ TEST_CASE("a row says of a thousand ranks what some tens of kilobytes hold") {
 }
 
 TEST_CASE("ranks that share a device are told so, where devices have numbers") {
-  const auto lines = shared_devices({{"a", 0, "X", "GPU-1"},
-                                     {"a", 1, "X", "GPU-2"},
-                                     {"a", 0, "X", "GPU-1"},
-                                     {"b", 0, "X", "GPU-1"},
-                                     {"a", 0, "CPU", ""},
-                                     {"a", 0, "CPU", ""}});
-  REQUIRE(lines.size() == 1);
-  CHECK(lines[0] == "ranks 0 and 2 share device 0 of a (GPU-1): they slow one another");
+  std::vector<RankPlace> all = {{"a", 0, "X", "GPU-1"}, {"a", 1, "X", "GPU-2"},
+                                {"a", 0, "X", "GPU-1"}, {"b", 0, "X", "GPU-1"},
+                                {"a", 0, "CPU", ""},    {"a", 0, "CPU", ""}};
+  CHECK(shared_devices(all) == "ranks 0 and 2 share device 0 of a (GPU-1): they slow one another");
+  for (int more = 0; more < 20; ++more) all.push_back({"b", 0, "X", "GPU-1"});
+  CHECK(
+      shared_devices(all) ==
+      "ranks 0 and 2 share device 0 of a (GPU-1), and 20 more share theirs: they slow one another");
+  all.resize(2);
+  CHECK(shared_devices(all).empty());
 }
 
 TEST_CASE("ranks with the same processors divide their cores") {

@@ -93,6 +93,8 @@ TEST_CASE("wrong options say what would be right") {
            {"samples=many", "samples=many is not an integer"},
            {"device=-1", "device=-1: must be at least 0"},
            {"devices=0,-1", "devices=-1: must be at least 0"},
+           {"devices=0,4294967296", "devices=4294967296: must be at most 2147483647"},
+           {"device=2147483648", "device=2147483648: must be at most 2147483647"},
            {"devices=0,2,0", "devices=0,2,0: device 0 stands there twice"},
            {"launch=fast", "launch=fast: must be best, graph, stream or isolated"},
            {"seed=99999999999999999999", "seed=99999999999999999999 does not fit 64 bits"},

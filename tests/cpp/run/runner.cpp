@@ -196,8 +196,8 @@ TEST_CASE("what cannot be used gives one line") {
   CHECK(refusal("absent mkl not installed: pip install mkl", "library=mkl") ==
         "library mkl: not installed: pip install mkl");
   CHECK(refusal("devices 2", "device=2") == "backend fake has no device 2; it has 2 devices");
-  CHECK(refusal("devices 1", "device=9999999999") ==
-        "backend fake has no device 9999999999; it has 1 device");
+  CHECK(refusal("devices 1", "device=2147483647") ==
+        "backend fake has no device 2147483647; it has 1 device");
   CHECK(refusal("devices 0") == "backend fake has no device here");
   CHECK(refusal("devices 0; libraries; absent driver it was not found, install it; absent b x") ==
         "backend fake has no device here: it was not found, install it");

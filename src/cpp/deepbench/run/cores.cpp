@@ -2,9 +2,9 @@
 #include "deepbench/run/cores.hpp"
 
 #include <cstdlib>
-#include <fstream>
 #include <map>
 
+#include "deepbench/backend/cores.hpp"
 #include "deepbench/core/parallel.hpp"
 #include "deepbench/group/meeting.hpp"
 #include "deepbench/group/message.hpp"
@@ -36,22 +36,6 @@ void narrow_to(const std::vector<int>& processors) {
 std::vector<int> own_processors() { return {}; }
 void narrow_to(const std::vector<int>&) {}
 #endif
-
-// Hardware threads of a core have the same list of siblings.
-std::vector<std::vector<int>> cores_among(const std::vector<int>& processors) {
-  std::vector<std::vector<int>> cores;
-  std::map<std::string, size_t> known;
-  for (const int cpu : processors) {
-    const std::string number = std::to_string(cpu);
-    std::ifstream file("/sys/devices/system/cpu/cpu" + number + "/topology/thread_siblings_list");
-    std::string siblings;
-    if (!std::getline(file, siblings) || siblings.empty()) siblings = "cpu" + number;
-    const size_t at = known.emplace(siblings, cores.size()).first->second;
-    if (at == cores.size()) cores.emplace_back();
-    cores[at].push_back(cpu);
-  }
-  return cores;
-}
 
 std::string shares_message(const std::vector<std::string>& processors) {
   Packer packer;
@@ -99,7 +83,7 @@ void take_own_cores(Group& group) {
   const CoreShare share = share_in(shares, group.rank());
   setenv("DEEPBENCH_LOCAL_RANKS", std::to_string(group.self().local_size).c_str(), 1);
   if (share.count == 1 || processors.empty()) return;
-  narrow_to(part_of(cores_among(processors), share));
+  narrow_to(part_of(plugin::group_into_cores(processors), share));
   parallel_narrowed();
 }
 

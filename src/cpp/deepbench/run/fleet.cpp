@@ -57,7 +57,7 @@ void FleetRow::catch_up() {
   stage_ = kDone;
 }
 
-Fleet FleetRow::settle(const RankFigures& mine, MiddleRank& middle) {
+Fleet FleetRow::settle(const RankFigures& mine, Result& row) {
   catch_up();
   Fleet fleet;
   const std::string found =
@@ -70,26 +70,30 @@ Fleet FleetRow::settle(const RankFigures& mine, MiddleRank& middle) {
   take_ending(found, fleet);
   if (fleet.of < 0) return fleet;
   const bool wanted = group_.rank() == fleet.of;
-  group_.round(Level::kStep, "middle", wanted ? middle_message(middle) : "", [&](const auto& all) {
-    middle = middle_in(all[size_t(fleet.of)]);
+  group_.round(Level::kStep, "middle", wanted ? middle_message(row) : "", [&](const auto& all) {
+    take_middle(all[size_t(fleet.of)], row);
     return std::string();
   });
   return fleet;
 }
 
-std::vector<std::string> shared_devices(const std::vector<RankPlace>& places) {
+std::string shared_devices(const std::vector<RankPlace>& places) {
   std::map<std::pair<std::string, std::string>, size_t> first;
-  std::vector<std::string> lines;
+  std::string shared;
+  size_t more = 0;
   for (size_t rank = 0; rank < places.size(); ++rank) {
     const RankPlace& place = places[rank];
     if (place.uuid.empty()) continue;
     const auto [at, is_first] = first.emplace(std::make_pair(place.host, place.uuid), rank);
-    if (!is_first)
-      lines.push_back("ranks " + std::to_string(at->second) + " and " + std::to_string(rank) +
-                      " share device " + std::to_string(place.device) + " of " + place.host + " (" +
-                      place.uuid + "): they slow one another");
+    if (is_first) continue;
+    more += !shared.empty();
+    if (shared.empty())
+      shared = "ranks " + std::to_string(at->second) + " and " + std::to_string(rank) +
+               " share device " + std::to_string(place.device) + " of " + place.host + " (" +
+               place.uuid + ")";
   }
-  return lines;
+  if (more > 0) shared += ", and " + std::to_string(more) + " more share theirs";
+  return shared.empty() ? "" : shared + ": they slow one another";
 }
 
 std::vector<RankPlace> places_of_all(Group& group, const RankPlace& mine) {

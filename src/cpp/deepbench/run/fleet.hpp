@@ -3,28 +3,15 @@
 #pragma once
 
 #include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "deepbench/core/attributes.hpp"
 #include "deepbench/core/export.hpp"
-#include "deepbench/core/operation.hpp"
 #include "deepbench/group/group.hpp"
-#include "deepbench/measure/measure.hpp"
 #include "deepbench/run/fleet_verdict.hpp"
-#include "deepbench/run/verify.hpp"
+#include "deepbench/run/result.hpp"
 
 namespace deepbench {
-
-// What a row has of the rank in the middle: all figures of one device, which belong together.
-struct MiddleRank {
-  std::optional<Samples> samples;
-  Verification verification;
-  Attributes observed;
-  std::vector<Metric> metrics;
-  std::string library, algorithm;
-};
 
 // Each rank's row, from its first call to its end. A rank that fails takes part in what is left by
 // settle() alone. Everything throws RowFailure once a rank is gone, with group().failing() or as a
@@ -48,9 +35,9 @@ class DEEPBENCH_API FleetRow {
   // Between batches.
   void check_all_there() { group_.check_all_there(); }
 
-  // What all have found; on the other ranks than 0 only how the row ends. `middle` is this rank's,
-  // and becomes the middle one's on rank 0.
-  Fleet settle(const RankFigures& mine, MiddleRank& middle);
+  // What all have found; on the other ranks than 0 only how the row ends. On rank 0 all that `row`
+  // says of a device becomes what the middle rank's says.
+  Fleet settle(const RankFigures& mine, Result& row);
 
  private:
   enum Stage { kChecking, kPreparing, kMeasuring, kDone };
@@ -65,8 +52,8 @@ class DEEPBENCH_API FleetRow {
 // Every rank's place, on rank 0; nothing on the others.
 DEEPBENCH_API std::vector<RankPlace> places_of_all(Group& group, const RankPlace& mine);
 
-// A line for each device that several ranks take, by their numbers; devices without a number of
-// their own, such as a CPU that ranks divide, are no such matter.
-DEEPBENCH_API std::vector<std::string> shared_devices(const std::vector<RankPlace>& places);
+// One line on ranks that take the same device, "" where none do; devices without a number of their
+// own, such as a CPU that ranks divide, are no such matter.
+DEEPBENCH_API std::string shared_devices(const std::vector<RankPlace>& places);
 
 }  // namespace deepbench

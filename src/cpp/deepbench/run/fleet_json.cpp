@@ -17,37 +17,30 @@ double short_number(double number) {
   return std::round(number * scale) / scale;
 }
 
-void number_or_null(JsonWriter& json, double number) {
-  if (number == 0) {
+JsonWriter& number_or_null(JsonWriter& json, double number) {
+  return json.value_or_null(number != 0, short_number(number));
+}
+
+// One of each of `all`; null where there is nothing to say.
+template <class All, class WriteOne>
+void write_list(JsonWriter& json, const char* name, bool known, const All& all, WriteOne one_of) {
+  json.key(name);
+  if (!known) {
     json.null();
-  } else {
-    json.value(short_number(number));
+    return;
   }
+  json.begin_array();
+  for (const auto& one : all) one_of(one);
+  json.end_array();
 }
 
 // null where no rank knows.
 void write_by_rank(JsonWriter& json, const char* name, const Fleet& fleet,
                    double RankFigures::*figure) {
-  json.key(name);
-  const auto known = [&](const RankFigures& one) { return one.*figure != 0; };
-  if (std::none_of(fleet.ranks.begin(), fleet.ranks.end(), known)) {
-    json.null();
-    return;
-  }
-  json.begin_array();
-  for (const RankFigures& one : fleet.ranks) number_or_null(json, one.*figure);
-  json.end_array();
-}
-
-void write_statuses(JsonWriter& json, const Fleet& fleet) {
-  json.key("status");
-  if (fleet.status == Status::kOk) {
-    json.null();
-    return;
-  }
-  json.begin_array();
-  for (const RankFigures& one : fleet.ranks) json.value(name_of(one.status));
-  json.end_array();
+  const bool known = std::any_of(fleet.ranks.begin(), fleet.ranks.end(),
+                                 [&](const RankFigures& one) { return one.*figure != 0; });
+  write_list(json, name, known, fleet.ranks,
+             [&](const RankFigures& one) { number_or_null(json, one.*figure); });
 }
 
 void write_place(JsonWriter& json, const Fleet& fleet, size_t rank) {
@@ -83,12 +76,7 @@ void write_failures(JsonWriter& json, const Fleet& fleet) {
 }
 
 void rank_or_null(JsonWriter& json, const char* name, int rank) {
-  json.key(name);
-  if (rank < 0) {
-    json.null();
-  } else {
-    json.value(int64_t{rank});
-  }
+  json.key(name).value_or_null(rank >= 0, int64_t{rank});
 }
 
 }  // namespace
@@ -96,16 +84,10 @@ void rank_or_null(JsonWriter& json, const char* name, int rank) {
 void write_fleet(JsonWriter& json, const Fleet& fleet) {
   json.begin_object().member("count", int64_t(fleet.ranks.size()));
   rank_or_null(json, "of", fleet.of);
-  json.key("middle_ns");
-  number_or_null(json, fleet.middle_ns);
-  json.key("spread");
-  if (fleet.quickest == fleet.slowest) {  // fewer than two ranks count
-    json.null();
-  } else {
-    json.value(short_number(fleet.spread));
-  }
-  json.key("limit");
-  number_or_null(json, fleet.limit);
+  number_or_null(json.key("middle_ns"), fleet.middle_ns);
+  const bool two_count = fleet.quickest != fleet.slowest;
+  json.key("spread").value_or_null(two_count, short_number(fleet.spread));
+  number_or_null(json.key("limit"), fleet.limit);
   rank_or_null(json, "quickest", fleet.quickest);
   rank_or_null(json, "slowest", fleet.slowest);
   write_by_rank(json, "median_ns", fleet, &RankFigures::median_ns);
@@ -113,7 +95,10 @@ void write_fleet(JsonWriter& json, const Fleet& fleet) {
   write_by_rank(json, "clock_mhz", fleet, &RankFigures::clock_mhz);
   write_by_rank(json, "temperature_c", fleet, &RankFigures::temperature_c);
   write_by_rank(json, "power_w", fleet, &RankFigures::power_w);
-  write_statuses(json, fleet);
+  write_list(json, "status", fleet.status != Status::kOk, fleet.ranks,
+             [&](const RankFigures& one) { json.value(name_of(one.status)); });
+  write_list(json, "apart", !fleet.apart.empty(), fleet.apart,
+             [&](int rank) { json.value(int64_t{rank}); });
   write_outliers(json, fleet);
   write_failures(json, fleet);
   json.end_object();

@@ -2,7 +2,9 @@
 #include "deepbench/run/fleet_message.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "deepbench/group/message.hpp"
 
@@ -96,6 +98,60 @@ Attributes attributes_in(Unpacker& unpacker) {
   return attributes;
 }
 
+void pack_metrics(Packer& packer, const std::vector<Metric>& metrics) {
+  packer.number(int64_t(metrics.size()));
+  for (const Metric& metric : metrics)
+    packer.text(metric.name).text(metric.unit).text(metric.better).number(metric.value);
+}
+
+std::vector<Metric> metrics_in(Unpacker& unpacker) {
+  std::vector<Metric> metrics;
+  for (auto left = unpacker.number<int64_t>(); left > 0; --left) {
+    Metric metric;
+    metric.name = unpacker.text();
+    metric.unit = unpacker.text();
+    metric.better = unpacker.text();
+    metric.value = unpacker.number<double>();
+    metrics.push_back(std::move(metric));
+  }
+  return metrics;
+}
+
+void pack_regime(Packer& packer, const Regime& regime) {
+  packer.text(regime.cache).text(regime.cold).number(regime.copies);
+  packer.number(int64_t{regime.resident.has_value()});
+  packer.number(int64_t{regime.resident.value_or(false)});
+  packer.text(regime.power).number(regime.threads).number(regime.ranks);
+}
+
+Regime regime_in(Unpacker& unpacker) {
+  Regime regime;
+  regime.cache = unpacker.text();
+  regime.cold = unpacker.text();
+  regime.copies = unpacker.number<int64_t>();
+  const bool known = unpacker.number<int64_t>() != 0, resident = unpacker.number<int64_t>() != 0;
+  if (known) regime.resident = resident;
+  regime.power = unpacker.text();
+  regime.threads = unpacker.number<int64_t>();
+  regime.ranks = unpacker.number<int64_t>();
+  return regime;
+}
+
+void pack_conversion(Packer& packer, const std::optional<Conversion>& conversion) {
+  const Conversion said = conversion.value_or(Conversion());
+  packer.number(int64_t{conversion.has_value()}).text(said.operand).number(said.ns);
+  packer.number(int64_t{said.constant});
+}
+
+std::optional<Conversion> conversion_in(Unpacker& unpacker) {
+  const bool made = unpacker.number<int64_t>() != 0;
+  Conversion conversion;
+  conversion.operand = unpacker.text();
+  conversion.ns = unpacker.number<double>();
+  conversion.constant = unpacker.number<int64_t>() != 0;
+  return made ? std::optional(conversion) : std::nullopt;
+}
+
 }  // namespace
 
 std::string figures_message(const RankFigures& figures) {
@@ -124,36 +180,41 @@ RankFigures figures_in(const std::string& bytes) {
   return figures;
 }
 
-std::string middle_message(const MiddleRank& middle) {
+std::string middle_message(const Result& row) {
   Packer packer;
-  packer.number(int64_t{middle.samples.has_value()});
-  if (middle.samples) pack_samples(packer, *middle.samples);
-  pack_verification(packer, middle.verification);
-  pack_attributes(packer, middle.observed);
-  packer.number(int64_t(middle.metrics.size()));
-  for (const Metric& metric : middle.metrics)
-    packer.text(metric.name).text(metric.unit).text(metric.better).number(metric.value);
-  packer.text(middle.library).text(middle.algorithm);
+  packer.number(int64_t{row.samples.has_value()});
+  if (row.samples) pack_samples(packer, *row.samples);
+  pack_verification(packer, row.verification);
+  pack_attributes(packer, row.observed);
+  pack_attributes(packer, row.padded);
+  pack_metrics(packer, row.metrics);
+  pack_regime(packer, row.regime);
+  pack_conversion(packer, row.conversion);
+  packer.text(row.padding_rule).text(row.library).text(row.algorithm.name);
+  packer.number(row.algorithm.workspace_bytes).number(row.algorithm.planning_ns);
+  packer.number(int64_t(row.notes.size()));
+  for (const std::string& note : row.notes) packer.text(note);
   return packer.bytes();
 }
 
-MiddleRank middle_in(const std::string& bytes) {
+void take_middle(const std::string& bytes, Result& row) {
   Unpacker unpacker(bytes);
-  MiddleRank middle;
-  if (unpacker.number<int64_t>() != 0) middle.samples = samples_in(unpacker);
-  middle.verification = verification_in(unpacker);
-  middle.observed = attributes_in(unpacker);
-  for (auto left = unpacker.number<int64_t>(); left > 0; --left) {
-    Metric metric;
-    metric.name = unpacker.text();
-    metric.unit = unpacker.text();
-    metric.better = unpacker.text();
-    metric.value = unpacker.number<double>();
-    middle.metrics.push_back(std::move(metric));
-  }
-  middle.library = unpacker.text();
-  middle.algorithm = unpacker.text();
-  return middle;
+  row.samples.reset();
+  if (unpacker.number<int64_t>() != 0) row.samples = samples_in(unpacker);
+  row.verification = verification_in(unpacker);
+  row.observed = attributes_in(unpacker);
+  row.padded = attributes_in(unpacker);
+  row.metrics = metrics_in(unpacker);
+  row.regime = regime_in(unpacker);
+  row.conversion = conversion_in(unpacker);
+  row.padding_rule = unpacker.text();
+  row.library = unpacker.text();
+  row.algorithm.name = unpacker.text();
+  row.algorithm.workspace_bytes = unpacker.number<int64_t>();
+  row.algorithm.planning_ns = unpacker.number<double>();
+  row.notes.clear();
+  for (auto left = unpacker.number<int64_t>(); left > 0; --left)
+    row.notes.push_back(unpacker.text());
 }
 
 std::string place_message(const RankPlace& place) {

@@ -85,6 +85,14 @@ void find_outliers(Fleet& fleet, const std::vector<int>& order) {
             [](const Outlier& a, const Outlier& b) { return a.rank < b.rank; });
 }
 
+void find_apart(Fleet& fleet) {
+  for (size_t rank = 0; fleet.of >= 0 && rank < fleet.ranks.size(); ++rank) {
+    const RankFigures& one = fleet.ranks[rank];
+    if (one.has_time() && one.made_by != fleet.ranks[size_t(fleet.of)].made_by)
+      fleet.apart.push_back(int(rank));
+  }
+}
+
 }  // namespace
 
 Fleet judged(std::vector<RankFigures> ranks, std::vector<RankPlace> places) {
@@ -95,11 +103,13 @@ Fleet judged(std::vector<RankFigures> ranks, std::vector<RankPlace> places) {
   const std::vector<int> order = in_order(fleet);
   if (order.empty()) {
     fleet.of = first_with_time(fleet);
+    find_apart(fleet);
     return fleet;
   }
   std::vector<double> medians;
   for (const int rank : order) medians.push_back(fleet.ranks[size_t(rank)].median_ns);
   fleet.of = order[(order.size() - 1) / 2];
+  find_apart(fleet);
   fleet.quickest = order.front();
   fleet.slowest = order.back();
   fleet.middle_ns = median(medians);

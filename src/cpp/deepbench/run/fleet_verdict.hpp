@@ -47,6 +47,7 @@ struct Fleet {
   double spread = 0;     // from the quickest to the slowest, as a share of the middle
   double limit = 0;      // who is further than this share from the middle is an outlier; 0: nobody
   std::vector<Outlier> outliers;  // by rank
+  std::vector<int> apart;  // ranks with a time that another library or algorithm made than most
 };
 
 // Ranks count whose row is ok and made by the library and algorithm of most. An outlier lies, with

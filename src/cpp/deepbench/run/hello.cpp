@@ -128,7 +128,8 @@ std::string Runner::hello() const {
   if (group_) write_group(json, *group_, places_);
   json.key("warnings").begin_array();
   for (const auto& warning : search_warnings()) json.value(warning);
-  for (const auto& warning : shared_devices(places_)) json.value(warning);
+  const std::string shared = shared_devices(places_);
+  if (!shared.empty()) json.value(shared);
   write_warnings(json, facts_);
   write_warnings(json, device_);
   json.end_array().end_object();

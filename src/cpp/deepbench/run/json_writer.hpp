@@ -26,6 +26,10 @@ class DEEPBENCH_API JsonWriter {
   JsonWriter& value(const char* text) { return value(std::string_view(text)); }
   JsonWriter& value(const std::string& text) { return value(std::string_view(text)); }
   JsonWriter& value(const Value& any);
+  template <class T>
+  JsonWriter& value_or_null(bool known, const T& content) {
+    return known ? value(content) : null();
+  }
   // null for an empty text.
   JsonWriter& text_or_null(std::string_view text);
   // An object of all attributes.

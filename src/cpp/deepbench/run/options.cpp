@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 
 #include "deepbench/core/operation.hpp"
 #include "deepbench/core/status.hpp"
@@ -24,6 +25,15 @@ int64_t integer(Text key, Text value, int64_t smallest) {
   const int64_t number = parse_integer(key, value);
   if (number < smallest)
     throw InvalidProblem(key + "=" + value + ": must be at least " + std::to_string(smallest));
+  return number;
+}
+
+// As a backend counts its devices.
+int64_t device_number(Text key, Text value) {
+  const int64_t number = integer(key, value, 0);
+  constexpr int64_t kLargest = std::numeric_limits<int32_t>::max();
+  if (number > kLargest)
+    throw InvalidProblem(key + "=" + value + ": must be at most " + std::to_string(kLargest));
   return number;
 }
 
@@ -69,7 +79,7 @@ std::vector<std::string> split(std::string_view text) {
 void set_devices(RunOptions& options, Text key, Text value) {
   options.devices.clear();
   for (const std::string& word : split(value)) {
-    const int64_t device = integer(key, word, 0);
+    const int64_t device = device_number(key, word);
     auto& all = options.devices;
     if (std::find(all.begin(), all.end(), device) != all.end())
       throw InvalidProblem(key + "=" + value + ": device " + word + " stands there twice");
@@ -90,7 +100,8 @@ void set_constant(RunOptions& options, Text, Text value) { options.constant = sp
 
 const std::vector<std::pair<std::string, Setter>>& setters() {
   static const std::vector<std::pair<std::string, Setter>> all = {
-      {"device", number(&RunOptions::device)},
+      {"device", [](RunOptions& options, Text key,
+                    Text value) { options.device = device_number(key, value); }},
       {"devices", set_devices},
       {"library", word(&RunOptions::library)},
       {"algorithm", word(&RunOptions::algorithm)},

@@ -14,12 +14,7 @@ constexpr size_t kMostSamples = 1000;
 
 // Zero stands for "not known" in every figure of a row.
 void known(JsonWriter& json, std::string_view name, double number) {
-  json.key(name);
-  if (number == 0) {
-    json.null();
-  } else {
-    json.value(number);
-  }
+  json.key(name).value_or_null(number != 0, number);
 }
 
 void write_identity(JsonWriter& json, const Result& row) {
@@ -47,12 +42,7 @@ void write_regime(JsonWriter& json, const Result& row) {
   const Regime& regime = row.regime;
   json.key("regime").begin_object().member("cache", regime.cache);
   json.member_or_null("cold", regime.cold).member("copies", regime.copies);
-  json.key("resident");
-  if (regime.resident) {
-    json.value(*regime.resident);
-  } else {
-    json.null();
-  }
+  json.key("resident").value_or_null(regime.resident.has_value(), regime.resident.value_or(false));
   json.member_or_null("launch", row.samples ? row.samples->launch : "");
   json.member_or_null("timer", row.samples ? row.samples->timer : "");
   json.member("power", regime.power).member("threads", regime.threads);

@@ -68,7 +68,7 @@ RowMaker::RowMaker(const Backend& backend, const Attributes& device, const Probl
       kept_(kept),
       row_(row),
       how_(options.for_measuring(device)),
-      asked_notes_(row.notes) {}
+      standing_notes_(row.notes) {}
 
 void RowMaker::make() {
   if (options_.fleet) return make_in_fleet();
@@ -124,6 +124,7 @@ void RowMaker::read_sensors() {
     row_.observed = backend_.observe(int(options_.device));
   } catch (const RowFailure& failure) {
     if (failure.status() == Status::kDeviceLost) throw;
+    standing_notes_.push_back(failure.what());
     row_.notes.push_back(failure.what());
   }
 }
@@ -280,7 +281,7 @@ void RowMaker::take(const Trial& trial) {
   if (!converted.empty())
     row_.conversion = {converted, facts.real("conversion_ns"), options_.is_constant(converted)};
   row_.metrics.clear();
-  row_.notes = asked_notes_;
+  row_.notes = standing_notes_;
   row_.padded = Attributes();
   take_notes_and_metrics(facts);
 }

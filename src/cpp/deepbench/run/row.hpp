@@ -63,7 +63,7 @@ class RowMaker {
   std::unique_ptr<Trial>& kept_;
   Result& row_;
   MeasureOptions how_;
-  std::vector<std::string> asked_notes_;  // on what was asked, not on what a kernel did
+  std::vector<std::string> standing_notes_;  // on what was asked, on sensors: no kernel's
 };
 
 }  // namespace deepbench

@@ -1,4 +1,5 @@
 // A row of a fleet: this rank's own part of it, and what all of them come to.
+#include <algorithm>
 #include <new>
 #include <utility>
 
@@ -82,17 +83,9 @@ void RowMaker::settle(RankFigures mine) {
   RankFigures figures = own_figures();
   figures.status = mine.status;
   figures.reason = std::move(mine.reason);
-  MiddleRank middle = {row_.samples, row_.verification, row_.observed,
-                       row_.metrics, row_.library,      row_.algorithm.name};
-  row_.fleet = options_.fleet->settle(figures, middle);
+  row_.fleet = options_.fleet->settle(figures, row_);
   const Fleet& fleet = *row_.fleet;
   if (fleet.places.empty() || fleet.of < 0) return;  // not on rank 0, or there is none
-  row_.samples = std::move(middle.samples);
-  row_.verification = std::move(middle.verification);
-  row_.observed = std::move(middle.observed);
-  row_.metrics = std::move(middle.metrics);
-  row_.library = std::move(middle.library);
-  row_.algorithm.name = std::move(middle.algorithm);
   row_.device = fleet.places[size_t(fleet.of)].device;
   row_.device_name = fleet.places[size_t(fleet.of)].name;
   note_differing_ways();
@@ -102,15 +95,12 @@ void RowMaker::settle(RankFigures mine) {
 void RowMaker::note_differing_ways() {
   const Fleet& fleet = *row_.fleet;
   const std::string& usual = fleet.ranks[size_t(fleet.of)].made_by;
-  std::string others;
-  size_t count = 0;
-  for (size_t rank = 0; rank < fleet.ranks.size(); ++rank) {
-    const RankFigures& one = fleet.ranks[rank];
-    if (!one.has_time() || one.made_by == usual) continue;
-    if (++count <= kNamedRanks)
-      others += (count > 1 ? ", " : "") + std::to_string(rank) + " (" + one.made_by + ")";
-  }
+  const size_t count = fleet.apart.size();
   if (count == 0) return;
+  std::string others;
+  for (size_t i = 0; i < std::min(count, kNamedRanks); ++i)
+    others += (i > 0 ? ", " : "") + std::to_string(fleet.apart[i]) + " (" +
+              fleet.ranks[size_t(fleet.apart[i])].made_by + ")";
   if (count > kNamedRanks) others += " and " + std::to_string(count - kNamedRanks) + " more";
   row_.notes.push_back("not all ranks did the same: rank " + std::to_string(fleet.of) + " " +
                        usual + "; ranks " + others);

@@ -282,6 +282,8 @@ void Runner::make(const Problem& problem, const RunOptions& options, Result& row
   // What is said of ranks names the devices with which they began.
   if (group_ && (options.device != defaults_.device || options.devices != defaults_.devices))
     throw InvalidProblem("device: of several ranks each keeps the one with which it began");
+  if (options.share_cores != defaults_.share_cores)
+    throw InvalidProblem("cores: ranks divide them before their first row, alike for all rows");
   // A check asks for no measurement: what was known at the start will do.
   const bool known = options.check && options.device == defaults_.device;
   const Attributes device = known ? device_ : backend_.describe_device(int(options.device));
