@@ -203,12 +203,6 @@ def test_clocks_are_read_by_backends_alone() -> None:
 LIBRARY = ("src/cpp/deepbench", "src/cpp/python", "src/cpu", "src/cuda")
 
 
-def test_no_function_is_optimised_by_an_attribute() -> None:
-    """GCC 13 at -Og left such loops scalar: 300 times slower. Files are (optimise_files_with)."""
-    found = [path for path in c_sources("src") if re.search(r"\boptimize\(\"", path.read_text())]
-    assert found == []
-
-
 def test_the_library_neither_exits_nor_prints() -> None:
     pattern = (
         r"\b(exit|_exit|_Exit|quick_exit|abort|printf|fprintf|vprintf|puts|fputs|putchar|perror)"
