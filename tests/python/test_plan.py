@@ -183,6 +183,12 @@ def test_quick_leaves_single_problems_alone() -> None:
     assert len(rows("gemm", "m=1", "n=1,2,3", "k=1", "--quick")) == 3
 
 
+def test_quick_rows_take_two_seconds_unless_told() -> None:
+    assert "time_limit" not in options().rows
+    assert options("--quick").rows["time_limit"] == "2"
+    assert options("--quick", "--time-limit", "9").rows["time_limit"] == "9"
+
+
 def test_cache_both_is_two_rows() -> None:
     planned = rows("gemm", "m=1", "n=1,2", "k=1", "--cache", "both")
     assert [row.options for row in planned] == ["", "cache=cold", "", "cache=cold"]

@@ -49,7 +49,7 @@ _ROW_FLAGS: tuple[tuple[Flag, str, str], ...] = (
 _CACHE = Flag("--cache", "hot (default), cold or both", "WORD", choices=("hot", "cold", "both"))
 _RANKS = Flag("--ranks", "start so many ranks on this machine", "N")
 _DEVICES = Flag("--devices", "a rank on each of so many devices, or of these (0,2)", "N")
-_QUICK = Flag("--quick", "every tenth problem, at least one of each application")
+_QUICK = Flag("--quick", "every tenth problem, at least one of each application; 2 s for a row")
 _CORRECTED = Flag("--corrected", "sets without the original's misprints")
 _BACKEND = Flag("--backend", "auto (default), cpu, cuda, a name or a plugin's path", "NAME")
 _OUTPUT = Flag("--output", "keep every row in this file (JSON lines)", "FILE", short="-o")
@@ -74,6 +74,7 @@ FLAGS: tuple[Flag, ...] = (
 _POSITIVE = frozenset({"samples", "time_limit", "threads"})
 
 
+_QUICK_LIMIT_S = "2"
 _MOST_RANKS = 1024
 _OF_ONE_PROCESS = ("nccl_single",)  # libraries whose one process has all devices
 
@@ -213,7 +214,7 @@ def quoted(value: str) -> str:
 def _row_options(line: CommandLine) -> dict[str, str]:
     from deepbench import _core
 
-    options: dict[str, str] = {}
+    options: dict[str, str] = {"time_limit": _QUICK_LIMIT_S} if line.has("--quick") else {}
     for flag, key, switch in _ROW_FLAGS:
         value = line.get(flag.name)
         if value is None:
