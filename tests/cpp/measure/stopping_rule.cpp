@@ -149,8 +149,11 @@ TEST_CASE("an exact number of samples is made, whatever their error") {
   MeasureOptions options;
   options.exact_samples = 3;
   CHECK(decide(repeat({2e6}, 100), options).n == 3);
+  CHECK(decide(repeat({2e6}, 100), options).stop == Stop::kTooFew);  // equal by chance, maybe
+  CHECK(decide(repeat({2e9}, 100), options).stop == Stop::kConverged);
+  options.exact_samples = 10;
   CHECK(decide(repeat({2e6}, 100), options).stop == Stop::kConverged);
-  CHECK(decide({1e6, 2e6, 3e6}, options).stop == Stop::kTooFew);
+  CHECK(decide({1e6, 2e6, 3e6, 1e6, 2e6, 3e6, 1e6, 2e6, 3e6, 1e6}, options).stop == Stop::kTooFew);
   options.exact_samples = 500;  // far beyond convergence, noise and the looks
   const Decision many = decide(repeat(spread(2e6, 100e3), 200), options);
   CHECK(many.n == 500);

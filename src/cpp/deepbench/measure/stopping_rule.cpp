@@ -65,9 +65,9 @@ std::optional<Stop> StoppingRule::decide(double spent_ns) {
   const double median_ns = median(samples_);
   update_error(median_ns);
   const bool precise = error_ <= options_.max_error;
-  if (exact_done) return verdict(precise ? Stop::kConverged : Stop::kTooFew);
-
   const bool enough = n >= samples_wanted(median_ns);
+  // Three short samples that are equal say nothing of the next.
+  if (exact_done) return verdict(precise && enough ? Stop::kConverged : Stop::kTooFew);
   if (exact) return verdict(enough ? Stop::kTimeLimit : Stop::kTooFew);  // fewer than asked for
   const bool long_call = median_ns >= kLongCallNs;
   if (enough && long_call) return verdict(precise ? Stop::kConverged : Stop::kTooFew);
