@@ -90,6 +90,19 @@ void refuse_hopeless(const std::string& implementation, double flops) {
                         ") for this, which would take minutes");
 }
 
+bool is_saturating(const std::string& implementation) {
+  if (!Api::instance().exact_int8()) return false;
+  const std::string isa = implementation.substr(implementation.rfind(':') + 1);
+  return isa == "avx512_core" || isa == "avx2" || isa == "avx" || isa == "sse41";
+}
+
+void refuse_saturating(const std::string& implementation) {
+  if (is_saturating(implementation))
+    plugin::unsupported("oneDNN " + Api::instance().version() + "'s " + implementation +
+                        " adds products of 8-bit integers in 16 bits, which do not hold them; this "
+                        "processor has VNNI, which does without");
+}
+
 double reorder(const_dnnl_memory_desc_t from_description, void* from,
                const_dnnl_memory_desc_t to_description, void* to, int times,
                const_dnnl_primitive_attr_t attributes) {

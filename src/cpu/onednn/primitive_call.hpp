@@ -68,6 +68,12 @@ bool is_hopeless(const std::string& implementation, double flops);
 // Throws plugin::Error, unsupported, if so.
 void refuse_hopeless(const std::string& implementation, double flops);
 
+// Whether it is for processors without VNNI, where this one has it: such implementations add
+// products of 8-bit integers in pairs of 16 bits, which do not hold those of all values.
+bool is_saturating(const std::string& implementation);
+// Throws plugin::Error, unsupported, if so.
+void refuse_saturating(const std::string& implementation);
+
 // Reorders data at `from` into `to`, up to `times` times; the median of what that took, in ns: the
 // first also touches fresh pages. `attributes` may name scales.
 double reorder(const_dnnl_memory_desc_t from_description, void* from,

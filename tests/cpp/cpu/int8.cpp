@@ -11,8 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include "deepbench/plugin.hpp"
 #include "naive_gemm.hpp"
 #include "onednn/api.hpp"
+#include "onednn/primitive_call.hpp"
 #include "ops/gemm/onednn_plan.hpp"
 
 namespace deepbench::cpu::onednn {
@@ -145,6 +147,36 @@ TEST_CASE("products of extreme 8-bit numbers are exact") {
                                             "int8", b_type);
         for (const std::string& candidate : gemm_candidates(gemm)) check_extremes(gemm, candidate);
       }
+}
+
+// As if this processor had these instructions.
+class Isa {
+ public:
+  explicit Isa(dnnl_cpu_isa_t isa) : real_(Api::instance().get_effective_cpu_isa_f) {
+    pretended_ = isa;
+    Api::instance().get_effective_cpu_isa_f = [] { return pretended_; };
+  }
+  ~Isa() { Api::instance().get_effective_cpu_isa_f = real_; }
+  Isa(const Isa&) = delete;
+  Isa& operator=(const Isa&) = delete;
+
+ private:
+  inline static dnnl_cpu_isa_t pretended_;
+  decltype(Api::instance().get_effective_cpu_isa_f) real_;
+};
+
+TEST_CASE("implementations whose sums saturate count where A has its full range") {
+  if (!Api::instance().library().loaded()) return;
+  {
+    const Isa isa(dnnl_cpu_isa_avx512_core_amx);
+    for (const char* name : {"brg:avx512_core", "jit_int8:avx2", "jit_int8_1x1:avx512_core"})
+      CHECK(is_saturating(name));
+    for (const char* name : {"brg:avx512_core_vnni", "brg:avx512_core_amx", "gemm:jit", "ref:any"})
+      CHECK_FALSE(is_saturating(name));
+    CHECK_THROWS_AS(refuse_saturating("brg:avx512_core"), plugin::Error);
+  }
+  const Isa isa(dnnl_cpu_isa_avx512_core);
+  CHECK_FALSE(is_saturating("brg:avx512_core"));
 }
 
 TEST_CASE("the range of A follows the instructions that oneDNN will use") {

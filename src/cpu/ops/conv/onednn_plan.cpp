@@ -256,13 +256,19 @@ bool is_reference(const ConvPlan& plan) {
 
 // Where activations are signed, oneDNN's kernels for processors without VNNI take half of each
 // filter element, which drops its last bit.
-bool is_lossy(const ConvPlan& plan) {
+bool halves_filters(const ConvPlan& plan) {
   return is_int8(plan.conv) && plan.conv.x_type == DEEPBENCH_S8 && !Api::instance().exact_int8() &&
          !is_reference(plan);
 }
 
+bool is_lossy(const ConvPlan& plan) {
+  return halves_filters(plan) ||
+         (is_int8(plan.conv) && is_saturating(implementation_name(plan.primitive.get())));
+}
+
 void refuse_lossy(const ConvPlan& plan) {
-  if (is_lossy(plan))
+  if (is_int8(plan.conv)) refuse_saturating(implementation_name(plan.primitive.get()));
+  if (halves_filters(plan))
     plugin::unsupported("oneDNN " + Api::instance().version() +
                         " halves the filters where activations are signed and the processor has no "
                         "VNNI, which loses their last bit; x_type=u8 is exact");

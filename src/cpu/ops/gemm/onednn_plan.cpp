@@ -108,7 +108,9 @@ Plan plan_gemm(const Gemm& gemm, const std::string& id) {
                                                   : Output::kInPlace;
   if (plan.candidate.sgemm) return plan;
   create_primitive_desc(gemm, plan);
-  refuse_hopeless(implementation_name(plan.primitive.get()), gemm.flops());
+  const std::string implementation = implementation_name(plan.primitive.get());
+  refuse_hopeless(implementation, gemm.flops());
+  if (is_int8(gemm)) refuse_saturating(implementation);
   if (plan.candidate.packed)
     plan.storage.packed_a_bytes =
         api.memory_desc_get_size_f(plan.description(dnnl_query_weights_md));
@@ -129,7 +131,9 @@ std::vector<std::string> gemm_candidates(const Gemm& gemm) {
 
   const std::string own = implementation_name(first.primitive.get());
   for (int number = 1; next_other(first.primitive.get(), own); ++number) {
-    if (is_hopeless(implementation_name(first.primitive.get()), gemm.flops())) break;
+    const std::string other = implementation_name(first.primitive.get());
+    if (is_hopeless(other, gemm.flops())) break;
+    if (is_int8(gemm) && is_saturating(other)) continue;
     ids.push_back("matmul:" + std::to_string(number));
   }
   return ids;
