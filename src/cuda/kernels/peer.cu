@@ -17,6 +17,35 @@ struct Turn {
   }
 };
 
+// All ranks' vectors of the same place: their sum, in the order in which they come.
+template <class T, int kRanks, int kCount>
+__device__ uint4 sum_of(const uint4 (&v)[kRanks][kCount], int k) {
+  VectorSum<T> sum;
+  sum.start(v[0][k]);
+#pragma unroll
+  for (int i = 1; i < kRanks; ++i) sum.add(v[i][k]);
+  return sum.finish();
+}
+
+// The end of both two-shots: sums go to every rank.
+template <class T, int kRanks, int kCount>
+__device__ void store_sums(const uint4 (&v)[kRanks][kCount], const Turn<kRanks>& to, uint64_t at) {
+#pragma unroll
+  for (int k = 0; k < kCount; ++k) {
+    const uint4 out = sum_of<T>(v, k);
+#pragma unroll
+    for (int i = 0; i < kRanks; ++i) to.of[i][at + k * blockDim.x] = out;
+  }
+}
+
+template <class T, int kRanks>
+__device__ void store_sum_of_rest(const uint4 (&v)[kRanks][1], const Turn<kRanks>& to,
+                                  const Extent<T>& extent) {
+  const uint4 out = sum_of<T>(v, 0);
+#pragma unroll
+  for (int i = 0; i < kRanks; ++i) store_rest(to.of[i] + extent.vectors, extent.rest, out);
+}
+
 // Every rank reads what all have to add and makes all sums itself, in the order of ranks: the same
 // bits everywhere. What it adds the others read from `staged`, of which there are two by turns: a
 // rank that is a call ahead overwrites nothing that is still read, and nobody waits at the end.
@@ -50,13 +79,7 @@ __global__ void __launch_bounds__(PEER_THREADS, 1)
 #pragma unroll
       for (int k = 0; k < n; ++k) v[i][k] = load(from.of[i] + skipped + at + k * blockDim.x);
 #pragma unroll
-    for (int k = 0; k < n; ++k) {
-      VectorSum<T> sum;
-      sum.start(v[0][k]);
-#pragma unroll
-      for (int i = 1; i < kRanks; ++i) sum.add(v[i][k]);
-      result[at + k * blockDim.x] = sum.finish();
-    }
+    for (int k = 0; k < n; ++k) result[at + k * blockDim.x] = sum_of<T>(v, k);
   });
   if (is_last() && extent.rest) {
     VectorSum<T> sum;
@@ -146,23 +169,13 @@ __global__ void __launch_bounds__(PEER_THREADS, 1)
     for (int k = 0; k < n; ++k)
 #pragma unroll
       for (int i = 0; i < kRanks; ++i) v[i][k] = load(from.of[i] + at + k * blockDim.x);
-#pragma unroll
-    for (int k = 0; k < n; ++k) {
-      VectorSum<T> sum;
-      sum.start(v[0][k]);
-#pragma unroll
-      for (int i = 1; i < kRanks; ++i) sum.add(v[i][k]);
-      const uint4 out = sum.finish();
-#pragma unroll
-      for (int i = 0; i < kRanks; ++i) to.of[i][at + k * blockDim.x] = out;
-    }
+    store_sums<T>(v, to, at);
   });
   if (peers.rank + 1 == kRanks && is_last() && extent.rest) {
-    VectorSum<T> sum;
-    sum.start(load_rest(from.of[0] + extent.vectors, extent.rest));
-    for (int i = 1; i < kRanks; ++i) sum.add(load_rest(from.of[i] + extent.vectors, extent.rest));
-    for (int i = 0; i < kRanks; ++i)
-      store_rest(to.of[i] + extent.vectors, extent.rest, sum.finish());
+    uint4 v[kRanks][1];
+#pragma unroll
+    for (int i = 0; i < kRanks; ++i) v[i][0] = load_rest(from.of[i] + extent.vectors, extent.rest);
+    store_sum_of_rest<T>(v, to, extent);
   }
   if (!meet<kRanks>(peers, step + 2)) return;
   end_call(peers, step + 2);
@@ -213,25 +226,14 @@ __global__ void __launch_bounds__(PEER_THREADS, 1)
 #pragma unroll
       for (int i = 1; i < kRanks; ++i) v[i][k] = load(in[i] + at - slice.begin + k * blockDim.x);
     }
-#pragma unroll
-    for (int k = 0; k < n; ++k) {
-      VectorSum<T> sum;
-      sum.start(v[0][k]);
-#pragma unroll
-      for (int i = 1; i < kRanks; ++i) sum.add(v[i][k]);
-      const uint4 out = sum.finish();
-#pragma unroll
-      for (int i = 0; i < kRanks; ++i) to.of[i][at + k * blockDim.x] = out;
-    }
+    store_sums<T>(v, to, at);
   });
   if (peers.rank + 1 == kRanks && is_last() && extent.rest) {
-    VectorSum<T> sum;
-    sum.start(load_rest(mine + extent.vectors, extent.rest));
+    uint4 v[kRanks][1];
+    v[0][0] = load_rest(mine + extent.vectors, extent.rest);
 #pragma unroll
-    for (int i = 1; i < kRanks; ++i) sum.add(load(in[i] + room - 1));
-#pragma unroll
-    for (int i = 0; i < kRanks; ++i)
-      store_rest(to.of[i] + extent.vectors, extent.rest, sum.finish());
+    for (int i = 1; i < kRanks; ++i) v[i][0] = load(in[i] + room - 1);
+    store_sum_of_rest<T>(v, to, extent);
   }
   if (!meet<kRanks>(peers, step + 2)) return;
   end_call(peers, step + 2);

@@ -46,7 +46,8 @@ __device__ inline uint4 load(const uint4* from) {
   uint4 v;
   asm volatile("ld.relaxed.sys.global.v4.u32 {%0, %1, %2, %3}, [%4];"
                : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-               : "l"(from));
+               : "l"(from)
+               : "memory");
   return v;
 #else
   return *from;
@@ -63,7 +64,8 @@ __device__ inline Pair load_pair(const Pair* from) {
   Pair pair;
   asm volatile("ld.relaxed.sys.global.v2.u64 {%0, %1}, [%2];"
                : "=l"(pair.first), "=l"(pair.second)
-               : "l"(from));
+               : "l"(from)
+               : "memory");
   return pair;
 #else
   return {__atomic_load_n(&from->first, __ATOMIC_RELAXED),
@@ -74,7 +76,8 @@ __device__ inline Pair load_pair(const Pair* from) {
 __device__ inline void store_pair(Pair* to, Pair pair) {
 #ifdef __CUDACC__
   asm volatile("st.relaxed.sys.global.v2.u64 [%0], {%1, %2};" ::"l"(to), "l"(pair.first),
-               "l"(pair.second));
+               "l"(pair.second)
+               : "memory");
 #else
   __atomic_store_n(&to->first, pair.first, __ATOMIC_RELAXED);
   __atomic_store_n(&to->second, pair.second, __ATOMIC_RELAXED);
