@@ -6,16 +6,19 @@
 // Elements are floats; prints: elements calls plain_us graph_us
 #include <sched.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <functional>
-#include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "buffer.hpp"
@@ -30,12 +33,11 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kMostDevices = 16, kCalls = 20, kManyCalls = 200, kWarmUp = 5;
 constexpr double kShortUs = 100;   // 20 calls of that are long beside their launch
-constexpr unsigned kLimitS = 300;  // a rank that dies leaves the others waiting
+constexpr unsigned kLimitS = 300;  // for all of it
 
 // What the processes share.
 struct Shared {
   std::atomic<int> arrived{0};
-  std::atomic<bool> failed{false};
   deepbench::nvidia::ncclUniqueId id;
   double us[kMostDevices];
 };
@@ -75,10 +77,7 @@ class Rank {
   void meet() {
     ++meetings_;
     shared_.arrived.fetch_add(1);
-    while (shared_.arrived.load() < meetings_ * ranks_) {
-      if (shared_.failed) throw std::runtime_error("another rank has failed");
-      sched_yield();
-    }
+    while (shared_.arrived.load() < meetings_ * ranks_) sched_yield();
   }
 
   double median_us(int cycles, int count, const std::function<void()>& enqueue) {
@@ -109,17 +108,37 @@ class Rank {
   deepbench::nvidia::ncclComm_t communicator_ = nullptr;
 };
 
-int run(Shared& shared, int rank, int ranks, int cycles, char** elements, int sizes) {
+int run(Shared& shared, int rank, int ranks, int cycles, char** elements) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
   alarm(kLimitS);
   try {
     Rank mine(shared, rank, ranks);
-    for (int i = 0; i < sizes; ++i) mine.run(cycles, std::strtoull(elements[i], nullptr, 10));
+    for (; *elements; ++elements) mine.run(cycles, std::strtoull(*elements, nullptr, 10));
     return 0;
   } catch (const std::exception& error) {
-    shared.failed = true;
     std::fprintf(stderr, "rank %d: %s\n", rank, error.what());
     return 1;
   }
+}
+
+// Of processes by rank: 0 once all have ended well. The others of one that does not are ended at
+// once, since they wait for it within NCCL.
+int end_of(std::vector<pid_t> processes, bool are_all) {
+  bool good = are_all;
+  for (size_t left = processes.size(); left > 0; --left) {
+    if (!good)
+      for (const pid_t process : processes)
+        if (process > 0) kill(process, SIGKILL);
+    int status = 0;
+    const auto ended = std::find(processes.begin(), processes.end(), wait(&status));
+    if (ended == processes.end()) return 1;
+    *ended = 0;
+    if (status != 0 && good)
+      std::fprintf(stderr, "rank %d ended with status %#x\n", int(ended - processes.begin()),
+                   unsigned(status));
+    good = good && status == 0;
+  }
+  return good ? 0 : 1;
 }
 
 }  // namespace
@@ -134,10 +153,16 @@ int main(int argc, char** argv) {
       mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return 1;
   Shared& shared = *new (memory) Shared;
-  for (int rank = 1; rank < ranks; ++rank)
-    if (fork() == 0) _exit(run(shared, rank, ranks, cycles, argv + 3, argc - 3));
-  const int own = run(shared, 0, ranks, cycles, argv + 3, argc - 3);
-  int status = 0, worst = own;
-  while (own == 0 && wait(&status) > 0) worst = std::max(worst, status != 0 ? 1 : 0);
-  return worst;
+  std::vector<pid_t> processes;
+  for (int rank = 0; rank < ranks; ++rank) {
+    const pid_t process = fork();
+    if (process == 0) _exit(run(shared, rank, ranks, cycles, argv + 3));
+    if (process < 0) {
+      std::perror("fork");
+      break;
+    }
+    processes.push_back(process);
+  }
+  const bool are_all = int(processes.size()) == ranks;
+  return end_of(std::move(processes), are_all);
 }
