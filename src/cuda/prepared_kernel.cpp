@@ -10,6 +10,11 @@ PreparedKernel::PreparedKernel(Stream& stream, const plugin::CopyPlan& plan,
                                std::unique_ptr<LibraryCall> call)
     : DeviceKernel(stream, plan), operands_(std::move(operands)), call_(std::move(call)) {}
 
+PreparedKernel::PreparedKernel(Stream& stream, const plugin::CopyPlan& plan,
+                               std::unique_ptr<Operands> operands,
+                               const std::function<std::unique_ptr<LibraryCall>()>& make_call)
+    : DeviceKernel(stream, plan), operands_(std::move(operands)), call_(make_call()) {}
+
 void PreparedKernel::describe(plugin::Sink& sink) const {
   call_->describe(sink);
   plan().describe(sink);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -66,6 +67,10 @@ class PreparedKernel final : public DeviceKernel {
  public:
   PreparedKernel(Stream& stream, const plugin::CopyPlan& plan, std::unique_ptr<Operands> operands,
                  std::unique_ptr<LibraryCall> call);
+  // The call is made last, when nothing else is left that could fail: of a call in which other
+  // ranks take part they are told at once, and nobody waits on a device for one that gave up.
+  PreparedKernel(Stream& stream, const plugin::CopyPlan& plan, std::unique_ptr<Operands> operands,
+                 const std::function<std::unique_ptr<LibraryCall>()>& make_call);
   ~PreparedKernel() override { end_timing(); }
 
   void describe(plugin::Sink& sink) const override;

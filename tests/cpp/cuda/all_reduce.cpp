@@ -11,12 +11,15 @@
 #include "graph.hpp"
 #include "kernel_run.hpp"
 #include "ops/all_reduce/communicator.hpp"
+#include "ops/all_reduce/nccl_facts.hpp"
 #include "ops/all_reduce/operands.hpp"
+#include "waiting.hpp"
 
 namespace deepbench::cuda_test {
 namespace {
 
 using cuda::AllReduceOperands;
+using cuda::Communicator;
 using cuda::Seat;
 using cuda::Seats;
 
@@ -217,22 +220,82 @@ TEST_CASE("gpu: NCCL sums over one rank, on the stream and in a graph") {
   const AllReduce sum = sum_of("half", 5000, false);
   AllReduceOperands operands(sum, {{0}, 0, 1}, {}, cuda::Inputs::kUniform, kSeed);
   const auto& own = operands.of(0);
-  cuda::Communicator& communicator = cuda::Communicator::of(plugin::Ranks(), own.stream());
-  CHECK(&communicator == &cuda::Communicator::of(plugin::Ranks(), own.stream()));
+  const Communicator::All& all = Communicator::of(plugin::Ranks(), own.stream());
+  const Communicator* const communicator = all.front().get();
+  CHECK(communicator == Communicator::of(plugin::Ranks(), own.stream()).front().get());
   const auto call = [&] {
-    communicator.all_reduce(DEEPBENCH_F16, own.mine(0), own.result(0), operands.elements());
+    communicator->all_reduce(DEEPBENCH_F16, own.mine(0), own.result(0), operands.elements());
   };
   call();
-  cuda::wait_for(own.stream(), [&] { communicator.look(); });
+  cuda::wait_for(own.stream(), [&] { Communicator::look(all); });
   CHECK(operands.scan(0).untouched == 0);
   operands.poison();
   const cuda::Graph graph(own.stream().get(), call);
-  cuda::wait_for(own.stream(), [&] { communicator.look(); });
+  cuda::wait_for(own.stream(), [&] { Communicator::look(all); });
   CHECK(operands.scan(0).untouched == operands.elements());
   graph.launch(own.stream().get());
-  cuda::wait_for(own.stream(), [&] { communicator.look(); });
+  cuda::wait_for(own.stream(), [&] { Communicator::look(all); });
   CHECK(values_of(operands, 0, 7, 1)[0] ==
         double(deepbench_summand(DEEPBENCH_F16, kSeed, 0, 1, 7)));
+}
+
+// This process as a rank whose group has lost one.
+class LostGroup {
+ public:
+  LostGroup() { plugin::join_ranks(group_); }
+  ~LostGroup() { plugin::internal::joined_ranks() = plugin::Ranks(); }
+
+ private:
+  static int32_t yes(void*) { return 1; }
+  const deepbench_group group_ = {
+      sizeof(deepbench_group), 0, 1, nullptr, nullptr, 0, 1, "127.0.0.1", yes};
+};
+
+TEST_CASE("gpu: NCCL's communicators of one process are given up together, and made anew") {
+  REQUIRE_GPU();
+  std::vector<int> devices;
+  for (int device = 0; device < cuda::device_count(); ++device) devices.push_back(device);
+  const auto check_sum = [&] {
+    const AllReduce sum = sum_of("float", 1000, false);
+    const Communicator::All& all = Communicator::of(devices);
+    AllReduceOperands operands(sum, {devices, 0, int(devices.size())}, {}, cuda::Inputs::kUniform,
+                               kSeed);
+    CUDA_CHECK(cuda::nccl().ncclGroupStart());
+    for (size_t rank = 0; rank < all.size(); ++rank)
+      all[rank]->all_reduce(DEEPBENCH_F32, operands.of(rank).mine(0), operands.of(rank).result(0),
+                            operands.elements());
+    CUDA_CHECK(cuda::nccl().ncclGroupEnd());
+    for (size_t rank = 0; rank < all.size(); ++rank)
+      cuda::wait_for(operands.of(rank).stream(), [&] { Communicator::look(all); });
+    CHECK(operands.scan(0).untouched == 0);
+  };
+  check_sum();
+  const Communicator::All& all = Communicator::of(devices);
+  {
+    const LostGroup lost;
+    try {
+      Communicator::look(all);
+      FAIL("a lost rank was not seen");
+    } catch (const plugin::Error& error) {
+      CHECK(error.status() == DEEPBENCH_DEVICE_LOST);
+    }
+  }
+  check_sum();
+}
+
+TEST_CASE("gpu: what has no room is found out before a call brings ranks together") {
+  REQUIRE_GPU();
+  const plugin::CopyPlan too_much = {plugin::Regime::kFlush, 1, uint64_t{1} << 60};
+  bool together = false;
+  const auto prepare = [&] {
+    const cuda::PreparedKernel kernel(cuda::Stream::of(0), too_much, nullptr,
+                                      [&]() -> std::unique_ptr<cuda::LibraryCall> {
+                                        together = true;
+                                        return nullptr;
+                                      });
+  };
+  CHECK_THROWS_AS(prepare(), plugin::Error);
+  CHECK_FALSE(together);
 }
 
 }  // namespace

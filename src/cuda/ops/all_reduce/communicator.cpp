@@ -1,11 +1,8 @@
-// Making communicators, summing, and waiting with an eye on the other ranks.
+// Making communicators, summing, and giving them up.
 #include "ops/all_reduce/communicator.hpp"
-
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <future>
 #include <map>
 #include <memory>
@@ -19,10 +16,6 @@
 namespace deepbench::cuda {
 namespace {
 
-// Looking at the stream takes a microsecond or so.
-constexpr uint64_t kLooksBetweenErrors = 256;
-constexpr uint64_t kLooksAwake = 20000;  // then with pauses: the call is long
-constexpr useconds_t kPauseUs = 20;
 constexpr std::chrono::milliseconds kLookAtRanks{20};
 
 // What the ranks tell one another before a communicator is made.
@@ -72,12 +65,12 @@ Started started(const plugin::Ranks& ranks, const Stream& stream, nvidia::ncclUn
   return future.get();
 }
 
-}  // namespace
-
 nvidia::ncclDataType_t nccl_type(deepbench_type type) {
   if (type == DEEPBENCH_F16) return nvidia::ncclFloat16;
   return type == DEEPBENCH_BF16 ? nvidia::ncclBfloat16 : nvidia::ncclFloat32;
 }
+
+}  // namespace
 
 std::optional<nvidia::ncclUniqueId> agreed_id(const plugin::Ranks& ranks, bool has_one) {
   Introduction own;
@@ -93,29 +86,27 @@ std::optional<nvidia::ncclUniqueId> agreed_id(const plugin::Ranks& ranks, bool h
   return all[0].id;
 }
 
-Communicator& Communicator::of(const plugin::Ranks& ranks, Stream& stream) {
-  static auto* const made = new std::map<int, std::unique_ptr<Communicator>>();
-  std::unique_ptr<Communicator>& mine = (*made)[stream.device()];
-  const std::optional<nvidia::ncclUniqueId> id = agreed_id(ranks, mine && mine->handle_);
-  if (!id) return *mine;
-  std::unique_ptr<Communicator> one(new Communicator(stream));
+const Communicator::All& Communicator::of(const plugin::Ranks& ranks, Stream& stream) {
+  static auto* const made = new std::map<int, All>();
+  All& mine = (*made)[stream.device()];
+  const std::optional<nvidia::ncclUniqueId> id = agreed_id(ranks, are_good(mine));
+  if (!id) return mine;
   const Started begun = started(ranks, stream, *id);
   CUDA_CHECK_STATUS(ncclCommInitRank, begun.status);
-  one->handle_ = begun.handle;
-  mine = std::move(one);
-  return *mine;
+  mine.clear();
+  mine.emplace_back(new Communicator(stream, begun.handle));
+  return mine;
 }
 
 const Communicator::All& Communicator::of(const std::vector<int>& devices) {
   static auto* const made = new std::map<std::vector<int>, All>();
   All& mine = (*made)[devices];
-  if (!mine.empty()) return mine;
+  if (are_good(mine)) return mine;
   std::vector<nvidia::ncclComm_t> handles(devices.size());
   CUDA_CHECK(nccl().ncclCommInitAll(handles.data(), int(devices.size()), devices.data()));
-  for (size_t i = 0; i < devices.size(); ++i) {
-    mine.emplace_back(new Communicator(Stream::of(devices[i])));
-    mine.back()->handle_ = handles[i];
-  }
+  mine.clear();
+  for (size_t i = 0; i < devices.size(); ++i)
+    mine.emplace_back(new Communicator(Stream::of(devices[i]), handles[i]));
   return mine;
 }
 
@@ -125,53 +116,35 @@ void Communicator::all_reduce(deepbench_type type, const void* from, void* to,
                                   stream_.get()));
 }
 
-void Communicator::look() {
-  if (plugin::ranks().lost()) give_up("a rank is gone, and the sum was given up");
+void Communicator::look(const All& all) {
+  for (const auto& one : all) {
+    const std::string trouble = one->trouble();
+    if (trouble.empty()) continue;
+    give_up(all);
+    throw plugin::Error(DEEPBENCH_DEVICE_LOST, "nccl: " + trouble);
+  }
+}
+
+std::string Communicator::trouble() const {
+  if (plugin::ranks().lost()) return "a rank is gone, and the sum was given up";
   nvidia::ncclResult_t error = nvidia::ncclSuccess;
   CUDA_CHECK(nccl().ncclCommGetAsyncError(handle_, &error));
-  if (error == nvidia::ncclSuccess || error == nvidia::ncclInProgress) return;
-  std::string reason = nccl().ncclGetErrorString(error);
-  if (nccl().ncclGetLastError) {
-    const std::string_view last = nccl().ncclGetLastError(handle_);
-    if (!last.empty()) reason += ": " + std::string(last.substr(0, last.find('\n')));
+  if (error == nvidia::ncclSuccess || error == nvidia::ncclInProgress) return "";
+  const std::string reason = nccl().ncclGetErrorString(error);
+  if (!nccl().ncclGetLastError) return reason;
+  const std::string_view last = nccl().ncclGetLastError(handle_);
+  return last.empty() ? reason : reason + ": " + std::string(last.substr(0, last.find('\n')));
+}
+
+// Ending one may wait for its device, on which another's kernel waits for a rank that is ended
+// later: so NCCL ends several as a group, since 2.22. Before, a group leaves them one by one.
+void Communicator::give_up(const All& all) {
+  if (all.size() > 1) nccl().ncclGroupStart();
+  for (const auto& one : all) {
+    nccl().ncclCommAbort(one->handle_);
+    one->handle_ = nullptr;  // NCCL frees it
   }
-  give_up(reason);
-}
-
-void Communicator::give_up(const std::string& reason) {
-  nccl().ncclCommAbort(handle_);
-  handle_ = nullptr;  // NCCL has freed it
-  throw plugin::Error(DEEPBENCH_DEVICE_LOST, "nccl: " + reason);
-}
-
-void wait_for(const Stream& stream, const std::function<void()>& look) {
-  const nvidia::Cudart& cuda = cudart();
-  for (uint64_t looks = 0;; ++looks) {
-    const nvidia::cudaError_t status = cuda.cudaStreamQuery(stream.get());
-    if (status == nvidia::cudaSuccess) return;
-    if (status != nvidia::cudaErrorNotReady) CUDA_CHECK_STATUS(cudaStreamQuery, status);
-    if (looks % kLooksBetweenErrors == 0) look();
-    if (looks > kLooksAwake) usleep(kPauseUs);
-  }
-}
-
-std::string nccl_settings(const char* const* environment) {
-  std::vector<std::string> all;
-  for (const char* const* one = environment; one && *one; ++one)
-    if (std::strncmp(*one, "NCCL_", 5) == 0 && std::strncmp(*one, "NCCL_DEBUG", 10) != 0)
-      all.emplace_back(*one);
-  std::sort(all.begin(), all.end());
-  std::string text;
-  for (const std::string& one : all) text += (text.empty() ? "" : " ") + one;
-  return text;
-}
-
-void describe_nccl(const std::string& library, const std::string& algorithm, plugin::Sink& sink) {
-  sink.text("library", library + " " + report<nvidia::Nccl>().version);
-  sink.text("algorithm", algorithm);
-  sink.integer("workspace_bytes", 0);
-  const std::string settings = nccl_settings(environ);
-  if (!settings.empty()) sink.text("note.nccl", settings);
+  if (all.size() > 1) nccl().ncclGroupEnd();
 }
 
 }  // namespace deepbench::cuda

@@ -6,7 +6,9 @@
 
 #include "graph.hpp"
 #include "ops/all_reduce/communicator.hpp"
+#include "ops/all_reduce/nccl_facts.hpp"
 #include "ops/all_reduce/summation.hpp"
+#include "waiting.hpp"
 
 namespace deepbench::cuda {
 namespace {
@@ -18,8 +20,8 @@ class NcclCall final : public LibraryCall {
   explicit NcclCall(AllReduceOperands& operands)
       : operands_(operands),
         own_(operands.of(0)),
-        communicator_(Communicator::of(plugin::ranks(), own_.stream())),
-        greeting_(sizeof(float), Origin::kOwn) {
+        greeting_(sizeof(float), Origin::kOwn),
+        communicators_(Communicator::of(plugin::ranks(), own_.stream())) {
     // NCCL connects the ranks in the first call of a kind: not within a capture.
     meet();
     enqueue(0);
@@ -29,20 +31,21 @@ class NcclCall final : public LibraryCall {
   }
 
   void enqueue(uint64_t copy) override {
-    communicator_.all_reduce(operands_.sum().precision.c, own_.mine(copy), own_.result(copy),
-                             operands_.elements());
+    communicator().all_reduce(operands_.sum().precision.c, own_.mine(copy), own_.result(copy),
+                              operands_.elements());
   }
   // Nobody leaves a sum before all have come to it.
   void meet() override {
-    communicator_.all_reduce(DEEPBENCH_F32, greeting_.data(), greeting_.data(), 1);
+    communicator().all_reduce(DEEPBENCH_F32, greeting_.data(), greeting_.data(), 1);
   }
   void wait(const Stream& stream) override {
-    wait_for(stream, [this] { communicator_.look(); });
+    wait_for(stream, [this] { Communicator::look(communicators_); });
   }
   bool can_be_captured() const override { return can_be_captured_; }
   void describe(plugin::Sink& sink) const override { describe_nccl("nccl", kNcclAllReduce, sink); }
 
  private:
+  const Communicator& communicator() const { return *communicators_.front(); }
   // NCCL wants a sum captured on all ranks, or on none.
   bool try_capture() {
     try {
@@ -62,8 +65,8 @@ class NcclCall final : public LibraryCall {
 
   AllReduceOperands& operands_;
   const RankOperands& own_;
-  Communicator& communicator_;
-  Buffer greeting_;
+  Buffer greeting_;  // before the ranks come together: where it has no room, all are told at once
+  const Communicator::All& communicators_;
   bool can_be_captured_ = false;
 };
 

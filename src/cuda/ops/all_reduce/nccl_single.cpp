@@ -6,7 +6,9 @@
 
 #include "check.hpp"
 #include "ops/all_reduce/communicator.hpp"
+#include "ops/all_reduce/nccl_facts.hpp"
 #include "ops/all_reduce/summation.hpp"
+#include "waiting.hpp"
 
 namespace deepbench::cuda {
 namespace {
@@ -79,9 +81,7 @@ class GroupedCall final : public LibraryCall {
     }
   }
   void wait(const Stream& first) override {
-    wait_for(first, [this] {
-      for (const auto& one : communicators_) one->look();
-    });
+    wait_for(first, [this] { Communicator::look(communicators_); });
   }
   // NVIDIA advises against it where one thread has several devices: launching a graph may block on
   // one device before another, which it waits for, has got its part.

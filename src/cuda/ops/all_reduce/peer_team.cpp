@@ -10,7 +10,7 @@
 #include "check.hpp"
 #include "deepbench/plugin.hpp"
 #include "device.hpp"
-#include "ops/all_reduce/communicator.hpp"
+#include "waiting.hpp"
 
 namespace deepbench::cuda {
 

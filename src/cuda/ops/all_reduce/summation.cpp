@@ -52,11 +52,11 @@ std::unique_ptr<plugin::Kernel> Summation::prepare(const plugin::Problem& proble
   const Seats taken = seats(options);
   if (taken.local() < taken.ranks) require_own_devices(plugin::ranks(), options.device);
   const plugin::CopyPlan copies = plan_of(sum, options);
-  auto operands = std::make_unique<AllReduceOperands>(sum, taken, copies,
-                                                      inputs_named(options.inputs), options.seed);
-  auto made = call(*operands, way_of(sum, options));
-  return std::make_unique<PreparedKernel>(Stream::of(options.device), copies, std::move(operands),
-                                          std::move(made));
+  auto all = std::make_unique<AllReduceOperands>(sum, taken, copies, inputs_named(options.inputs),
+                                                 options.seed);
+  AllReduceOperands& operands = *all;
+  return std::make_unique<PreparedKernel>(Stream::of(options.device), copies, std::move(all),
+                                          [&] { return call(operands, way_of(sum, options)); });
 }
 
 }  // namespace deepbench::cuda

@@ -1,0 +1,33 @@
+// Reading NCCL's variables; how much it logs is no setting of a sum.
+#include "ops/all_reduce/nccl_facts.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "libraries.hpp"
+
+namespace deepbench::cuda {
+
+std::string nccl_settings(const char* const* environment) {
+  std::vector<std::string> all;
+  for (const char* const* one = environment; one && *one; ++one)
+    if (std::strncmp(*one, "NCCL_", 5) == 0 && std::strncmp(*one, "NCCL_DEBUG", 10) != 0)
+      all.emplace_back(*one);
+  std::sort(all.begin(), all.end());
+  std::string text;
+  for (const std::string& one : all) text += (text.empty() ? "" : " ") + one;
+  return text;
+}
+
+void describe_nccl(const std::string& library, const std::string& algorithm, plugin::Sink& sink) {
+  sink.text("library", library + " " + report<nvidia::Nccl>().version);
+  sink.text("algorithm", algorithm);
+  sink.integer("workspace_bytes", 0);
+  const std::string settings = nccl_settings(environ);
+  if (!settings.empty()) sink.text("note.nccl", settings);
+}
+
+}  // namespace deepbench::cuda
