@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <vector>
 
@@ -35,6 +36,7 @@ AllReduce sum_over(const char* precision, int64_t elements) {
 }
 
 constexpr uint64_t kMost = 10'000'000'000;  // ns
+constexpr uint32_t kBlocks = 8;
 
 uint64_t payload(const AllReduce& sum) {
   return uint64_t(sum.elements) * uint64_t(size_of(sum.precision.c));
@@ -107,7 +109,7 @@ class Machine {
  public:
   // Two at once, of which threads take more than one round, and single ones.
   Machine(const AllReduce& sum, PeerKind kind, int ranks, int devices, bool in_place,
-          uint32_t blocks = 8)
+          uint32_t blocks)
       : sum_(sum), in_place_(in_place) {
     reach_one_another(devices);
     for (int rank = 0; rank < ranks; ++rank)
@@ -156,6 +158,20 @@ class Machine {
   void wait() {
     for (int r = 0; r < ranks(); ++r)
       CUDA_CHECK(cuda::cudart().cudaStreamSynchronize(rank(r).stream));
+  }
+  // As a team does it whose ranks have missed one.
+  void renew() {
+    std::vector<cuda::PeerSteps> steps;
+    PeerControl control;
+    for (int r = 0; r < ranks(); ++r) {
+      rank(r).copy(&control, rank(r).control.data(), sizeof control);
+      std::copy(std::begin(control.steps), std::end(control.steps), steps.emplace_back().of);
+    }
+    control = cuda::renewed_control(steps);
+    for (int r = 0; r < ranks(); ++r) {
+      rank(r).copy(rank(r).control.data(), &control, sizeof control);
+      std::memset(rank(r).told.data(), 0, rank(r).told.bytes());
+    }
   }
   uint32_t missing(int r) {
     uint32_t missing = 0;
@@ -217,26 +233,28 @@ std::string text_of(PeerKind kind, deepbench_type type, int ranks) {
   return cuda::peer_expression({kind, 1, 1, 2}, type, ranks);
 }
 
-// body(kind, devices)
-void for_every_way(const std::function<void(PeerKind, int)>& body) {
+// body(machine, kind), on one device and on all.
+void for_every_way(const char* precision, int64_t elements, int ranks, bool in_place,
+                   uint32_t blocks, const std::function<void(Machine&, PeerKind)>& body) {
   for (const int devices : numbers_of_devices())
-    for (const PeerKind kind : kEvery) body(kind, devices);
-}
-
-void check_sums(const char* precision, int64_t elements, int ranks, uint32_t blocks) {
-  for_every_way([&](PeerKind kind, int devices) {
-    for (const bool in_place : {false, true}) {
+    for (const PeerKind kind : kEvery) {
       INFO(text_of(kind, precision_info(precision).c, ranks), " ", elements, " elements, ", blocks,
            " blocks, ", devices, " devices, in place ", in_place);
       Machine machine(sum_over(precision, elements), kind, ranks, devices, in_place, blocks);
+      body(machine, kind);
+    }
+}
+
+void check_sums(const char* precision, int64_t elements, int ranks, uint32_t blocks) {
+  for (const bool in_place : {false, true})
+    for_every_way(precision, elements, ranks, in_place, blocks, [](Machine& machine, PeerKind) {
       for (uint64_t round = 0; round < 2; ++round) {
         machine.fill(round);
         machine.run();
         REQUIRE(machine.missing(0) == 0);
         CHECK(machine.wrong(round) == 0);
       }
-    }
-  });
+    });
 }
 
 TEST_CASE("gpu: peer: sums of every type and size, every way") {
@@ -254,9 +272,7 @@ TEST_CASE("gpu: peer: sums of every type and size, every way") {
 // Nothing but the order of the stream lies between two calls: a rank may be a call ahead of others.
 TEST_CASE("gpu: peer: a thousand calls back to back, and as a graph") {
   REQUIRE_GPU();
-  for_every_way([](PeerKind kind, int devices) {
-    INFO(text_of(kind, DEEPBENCH_F32, 4), " ", devices, " devices");
-    Machine machine(sum_over("float", 20011), kind, 4, devices, false);
+  for_every_way("float", 20011, 4, false, kBlocks, [](Machine& machine, PeerKind) {
     machine.fill(0);
     machine.run(1000);
     CHECK(machine.wrong(0) == 0);
@@ -284,9 +300,7 @@ TEST_CASE("gpu: peer: a thousand calls back to back, and as a graph") {
 TEST_CASE("gpu: peer: calls in place follow one another in order") {
   REQUIRE_GPU();
   constexpr int kCalls = 60;  // 2^59 times integers below 2^24: exact
-  for_every_way([](PeerKind kind, int devices) {
-    INFO(text_of(kind, DEEPBENCH_F32, 2), " ", devices, " devices");
-    Machine machine(sum_over("float", 30001), kind, 2, devices, true);
+  for_every_way("float", 30001, 2, true, kBlocks, [](Machine& machine, PeerKind) {
     machine.fill(0);
     machine.run(kCalls);
     CHECK(machine.wrong(0, std::ldexp(1.0, kCalls - 1)) == 0);
@@ -296,9 +310,7 @@ TEST_CASE("gpu: peer: calls in place follow one another in order") {
 TEST_CASE("gpu: peer: rounded sums have the same bits on all ranks, call after call") {
   REQUIRE_GPU();
   for (const char* precision : {"float", "half"})
-    for_every_way([&](PeerKind kind, int devices) {
-      INFO(text_of(kind, precision_info(precision).c, 4), " ", devices, " devices");
-      Machine machine(sum_over(precision, 50001), kind, 4, devices, false);
+    for_every_way(precision, 50001, 4, false, kBlocks, [](Machine& machine, PeerKind) {
       machine.fill(1, /*exact=*/false);
       machine.run();
       CHECK(machine.all_alike());
@@ -312,9 +324,7 @@ TEST_CASE("gpu: peer: rounded sums have the same bits on all ranks, call after c
 
 TEST_CASE("gpu: peer: a rank that never comes is missed in time, and the calls after it end") {
   REQUIRE_GPU();
-  for_every_way([](PeerKind kind, int devices) {
-    INFO(text_of(kind, DEEPBENCH_F32, 3), " ", devices, " devices");
-    Machine machine(sum_over("float", 10000), kind, 3, devices, false);
+  for_every_way("float", 10000, 3, false, kBlocks, [](Machine& machine, PeerKind kind) {
     machine.fill(0);
     machine.run();  // all come
     CHECK(machine.wrong(0) == 0);
@@ -328,6 +338,25 @@ TEST_CASE("gpu: peer: a rank that never comes is missed in time, and the calls a
     CHECK(machine.missing(1) == (kind == PeerKind::kRing ? machine.missing(1) : 3));
     CHECK(machine.missing(1) != 0);
     CHECK(machine.missing(2) == 0);
+    machine.renew();
+    machine.set_limit(kMost);
+    machine.fill(1);
+    machine.run(5);
+    CHECK(machine.wrong(1) == 0);
+  });
+}
+
+// As many as there can be. Launched in turns, so that no rank's call is queued behind another's
+// next one: streams share the queues of a device.
+TEST_CASE("gpu: peer: eight ranks, every way") {
+  REQUIRE_GPU();
+  check_sums("half", 5, PEER_MOST_RANKS, 1);
+  check_sums("half", 30011, PEER_MOST_RANKS, 4);
+  for_every_way("half", 30011, PEER_MOST_RANKS, false, 4, [](Machine& machine, PeerKind) {
+    machine.fill(0);
+    machine.run(100);
+    CHECK(machine.wrong(0) == 0);
+    for (int r = 0; r < machine.ranks(); ++r) CHECK(machine.missing(r) == 0);
   });
 }
 
@@ -335,6 +364,18 @@ TEST_CASE("gpu: peer: a team of one rank meets") {
   REQUIRE_GPU();
   cuda::Stream& stream = on_device(0);
   cuda::PeerTeam& team = cuda::PeerTeam::of(plugin::Ranks(), stream);
+  CHECK(&team == &cuda::PeerTeam::of(plugin::Ranks(), stream));
+  team.meet(kMost);
+  team.wait();
+}
+
+TEST_CASE("gpu: peer: a team that has missed a rank says so, and is renewed for the next call") {
+  REQUIRE_GPU();
+  cuda::Stream& stream = on_device(0);
+  cuda::PeerTeam& team = cuda::PeerTeam::of(plugin::Ranks(), stream);
+  *team.peers(kMost).told = 1;  // as kernels have it
+  CHECK_THROWS_WITH_AS(team.wait(), "peer: rank 0 of 1 did not come in time", plugin::Error);
+  CHECK_THROWS_AS(team.wait(), plugin::Error);
   CHECK(&team == &cuda::PeerTeam::of(plugin::Ranks(), stream));
   team.meet(kMost);
   team.wait();

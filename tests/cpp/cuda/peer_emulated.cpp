@@ -2,13 +2,17 @@
 // put to the test by a real scheduler, and every index by every size.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "deepbench/fill.h"
+#include "ops/all_reduce/peer_team.hpp"
 
 // CUDA as far as these kernels need it: blocks of one thread.
 namespace deepbench::cuda_test::peer_model {
@@ -294,6 +298,43 @@ TEST_CASE(
     CHECK(machine.rank(1).told != 0);
     CHECK(machine.rank(2).told != 0);
   }
+}
+
+TEST_CASE("kernels on the host: ranks whose control words are renewed sum as before") {
+  constexpr uint64_t kElements = 100;
+  for (size_t way = 0; way < kWays; ++way) {
+    INFO("way ", way);
+    Machine<Float, 3> machine(kElements, false);
+    const auto kernel = ways_of(machine, kElements)[way];
+    machine.run(3, 2, 0, kernel);
+    std::vector<cuda::PeerSteps> steps(3);
+    for (int r = 0; r < 3; ++r) {
+      PeerControl& control = machine.rank(r).control;
+      control.missing = 1, machine.rank(r).told = 1;
+      control.steps[0] += uint32_t(r);  // one rank came further than others, as a call is left
+      std::copy(std::begin(control.steps), std::end(control.steps), steps[size_t(r)].of);
+    }
+    for (int r = 0; r < 3; ++r) {
+      machine.rank(r).control = cuda::renewed_control(steps);
+      machine.rank(r).told = 0;
+    }
+    machine.run(4, 2, 0, kernel);
+    CHECK(machine.wrong() == 0);
+    for (int r = 0; r < 3; ++r) CHECK(machine.rank(r).told == 0);
+  }
+}
+
+TEST_CASE("peer: renewed control words are behind what any rank had begun, block by block") {
+  std::vector<cuda::PeerSteps> steps(2);
+  steps[0] = {{7, 0xfffffffe}}, steps[1] = {{21, 3}};  // the second has begun to count anew
+  const PeerControl control = cuda::renewed_control(steps);
+  constexpr uint32_t kStepsOfRing = 2 * PEER_MOST_RANKS - 2;
+  for (const auto& [block, last] : {std::pair{0, 21u}, std::pair{1, 3u}, std::pair{9, 0u}}) {
+    CHECK(control.steps[block] > last + kStepsOfRing);
+    CHECK(control.steps[block] < last + 100);
+    for (const uint32_t flag : control.flags[block]) CHECK(flag == control.steps[block]);
+  }
+  CHECK(control.missing == 0);
 }
 
 }  // namespace

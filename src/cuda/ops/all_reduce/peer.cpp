@@ -28,20 +28,22 @@ class PeerCall final : public LibraryCall {
         team_(PeerTeam::of(plugin::ranks(), own_.stream())),
         way_(peer_way(name_, operands.sum(), plugin::ranks().size(), team_.multiprocessors())),
         sum_(way_, operands.sum(), plugin::ranks().size(), own_.stream()) {
-    own_.stream().enter();
+    stream_.enter();
     require_as_many_copies();
-    show_shared(shared_bytes(way_.kind, operands.sum(), plugin::ranks().size()));
+    make_region(shared_bytes(way_.kind, operands.sum(), plugin::ranks().size()));
     const bool writes = writes_results(way_.kind);
-    if (reads_operands(way_.kind) || (in_place_ && writes)) added_ = shown(own_.mine(0));
-    if (!in_place_ && writes) results_ = shown(own_.result(0));
+    PeerMemory::Own shown = {};
+    shown[kShared] = region_.data();
+    if (reads_operands(way_.kind) || (in_place_ && writes))
+      shown[kAdded] = const_cast<std::byte*>(own_.mine(0));
+    if (!in_place_ && writes) shown[kResults] = own_.result(0);
+    memory_ = PeerMemory(plugin::ranks(), shown, stream_);  // the last that can fail
   }
 
-  // Nobody frees what another still has open. Where preparing fails, the operands may be gone.
+  // Nobody frees what another still has open.
   ~PeerCall() override {
     as_far_as_it_goes([this] { team_.wait(); });  // for a batch that was left by an error
-    shared_.close();
-    added_.close();
-    results_.close();
+    memory_.close();
     as_far_as_it_goes([this] {
       team_.meet(kMeetingLimitNs);
       team_.wait();
@@ -49,9 +51,9 @@ class PeerCall final : public LibraryCall {
   }
 
   void enqueue(uint64_t copy) override {
-    sum_.enqueue(own_.stream().get(), team_.peers(kSumLimitNs), shared_.at(0),
-                 places(added_, own_.mine(0), own_.mine(copy)),
-                 places(in_place_ ? added_ : results_, own_.result(0), own_.result(copy)));
+    sum_.enqueue(stream_.get(), team_.peers(kSumLimitNs), memory_.at(kShared, 0),
+                 places(kAdded, own_.mine(0), own_.mine(copy)),
+                 places(in_place_ ? kAdded : kResults, own_.result(0), own_.result(copy)));
   }
   void meet() override { team_.meet(kMeetingLimitNs); }
   void wait(const Stream&) override { team_.wait(); }
@@ -68,6 +70,8 @@ class PeerCall final : public LibraryCall {
   }
 
  private:
+  enum Part : size_t { kShared, kAdded, kResults };  // of what ranks show
+
   template <class Body>
   void as_far_as_it_goes(Body body) const {
     try {
@@ -86,19 +90,14 @@ class PeerCall final : public LibraryCall {
                             " copies of the operands");
   }
   // LL's words must not look as if they had arrived.
-  void show_shared(uint64_t bytes) {
+  void make_region(uint64_t bytes) {
     if (bytes == 0) return;
     region_ = Buffer(bytes, Origin::kOwn);
-    CUDA_CHECK(cudart().cudaMemsetAsync(region_.data(), 0, bytes, own_.stream().get()));
-    own_.stream().synchronize();
-    shared_ = PeerMemory(plugin::ranks(), region_.data(), own_.stream());
+    CUDA_CHECK(cudart().cudaMemsetAsync(region_.data(), 0, bytes, stream_.get()));
+    stream_.synchronize();
   }
-  PeerMemory shown(const std::byte* begin) const {
-    return PeerMemory(plugin::ranks(), const_cast<std::byte*>(begin), own_.stream());
-  }
-  static PeerPlaces places(const PeerMemory& memory, const std::byte* begin,
-                           const std::byte* copy) {
-    PeerPlaces places = memory.at(uint64_t(copy - begin));
+  PeerPlaces places(Part part, const std::byte* begin, const std::byte* copy) const {
+    PeerPlaces places = memory_.at(part, uint64_t(copy - begin));
     places.of[plugin::ranks().rank()] = const_cast<std::byte*>(copy);
     return places;
   }
@@ -111,7 +110,7 @@ class PeerCall final : public LibraryCall {
   const PeerWay way_;
   const PeerSum sum_;
   Buffer region_;
-  PeerMemory shared_, added_, results_;
+  PeerMemory memory_;
 };
 
 class PeerSummation final : public Summation {

@@ -2,6 +2,7 @@
 #include "ops/all_reduce/peer_memory.hpp"
 
 #include <cstring>
+#include <tuple>
 
 #include "check.hpp"
 #include "deepbench/plugin.hpp"
@@ -10,11 +11,20 @@
 namespace deepbench::cuda {
 namespace {
 
+constexpr size_t kMostShown = std::tuple_size_v<PeerMemory::Own>;
+
 // What a rank shows of its memory.
 struct Shown {
-  nvidia::cudaIpcMemHandle_t handle = {};
+  nvidia::cudaIpcMemHandle_t handles[kMostShown] = {};
   nvidia::cudaError_t status = nvidia::cudaSuccess;
 };
+
+Shown handles_of(const PeerMemory::Own& own) {
+  Shown shown;
+  for (size_t i = 0; i < kMostShown && shown.status == nvidia::cudaSuccess; ++i)
+    if (own[i]) shown.status = cudart().cudaIpcGetMemHandle(&shown.handles[i], own[i]);
+  return shown;
+}
 
 // How far a rank came with what it was shown.
 struct Opened {
@@ -38,26 +48,28 @@ struct Address {
 
 }  // namespace
 
-PeerMemory::PeerMemory(const plugin::Ranks& ranks, std::byte* own, const Stream& stream)
-    : begins_(size_t(ranks.size())), own_(size_t(ranks.rank())) {
+// By way of the other constructor: what is open is closed, however this one ends.
+PeerMemory::PeerMemory(const plugin::Ranks& ranks, const Own& own, const Stream& stream)
+    : PeerMemory() {
   stream.enter();
-  begins_[own_] = own;
-  Shown mine;
-  mine.status = cudart().cudaIpcGetMemHandle(&mine.handle, own);
-  const std::vector<Shown> shown = ranks.exchange(mine);
+  own_ = size_t(ranks.rank());
+  const std::vector<Shown> shown = ranks.exchange(handles_of(own));
   for (size_t rank = 0; rank < shown.size(); ++rank)
     if (shown[rank].status != nvidia::cudaSuccess)
       plugin::unsupported("rank " + std::to_string(rank) + " cannot show its memory to the others" +
                           " (" + named(shown[rank].status) + ")");
+  begins_.resize(shown.size(), Own{});
+  begins_[own_] = own;
   Opened outcome;
-  for (size_t rank = 0; rank < shown.size() && outcome.status == nvidia::cudaSuccess; ++rank) {
-    if (rank == own_) continue;
-    void* begin = nullptr;
-    outcome.rank = int32_t(rank);
-    outcome.status = cudart().cudaIpcOpenMemHandle(&begin, shown[rank].handle,
-                                                   nvidia::cudaIpcMemLazyEnablePeerAccess);
-    begins_[rank] = static_cast<std::byte*>(begin);
-  }
+  for (size_t rank = 0; rank < shown.size(); ++rank)
+    for (size_t i = 0; i < kMostShown && outcome.status == nvidia::cudaSuccess; ++i) {
+      if (rank == own_ || !own[i]) continue;  // what one rank has not, none has
+      void* begin = nullptr;
+      outcome.rank = int32_t(rank);
+      outcome.status = cudart().cudaIpcOpenMemHandle(&begin, shown[rank].handles[i],
+                                                     nvidia::cudaIpcMemLazyEnablePeerAccess);
+      begins_[rank][i] = static_cast<std::byte*>(begin);
+    }
   const std::vector<Opened> all = ranks.exchange(outcome);
   for (size_t rank = 0; rank < all.size(); ++rank)
     if (all[rank].status != nvidia::cudaSuccess) {
@@ -69,15 +81,17 @@ PeerMemory::PeerMemory(const plugin::Ranks& ranks, std::byte* own, const Stream&
     }
 }
 
-PeerPlaces PeerMemory::at(uint64_t offset) const {
+PeerPlaces PeerMemory::at(size_t which, uint64_t offset) const {
   PeerPlaces places = {};
-  for (size_t rank = 0; rank < begins_.size(); ++rank) places.of[rank] = begins_[rank] + offset;
+  for (size_t rank = 0; rank < begins_.size(); ++rank)
+    if (std::byte* const begin = begins_[rank][which]) places.of[rank] = begin + offset;
   return places;
 }
 
 void PeerMemory::close() {
   for (size_t rank = 0; rank < begins_.size(); ++rank)
-    if (rank != own_ && begins_[rank]) cudart().cudaIpcCloseMemHandle(begins_[rank]);
+    for (std::byte* const begin : begins_[rank])
+      if (rank != own_ && begin) cudart().cudaIpcCloseMemHandle(begin);
   begins_.clear();
 }
 

@@ -1,6 +1,7 @@
 // Memory of every rank of this machine, as this rank's device reaches it.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -15,11 +16,14 @@ namespace deepbench::cuda {
 
 class PeerMemory {
  public:
+  // Beginnings of allocations of Origin::kOwn; nullptr: none.
+  using Own = std::array<std::byte*, 3>;
+
   PeerMemory() = default;
-  // For prepare, by all ranks alike: each shows the others its `own`, the beginning of an
-  // allocation of Origin::kOwn on the stream's device. Throws unsupported, on all of them, where
-  // one cannot.
-  PeerMemory(const plugin::Ranks& ranks, std::byte* own, const Stream& stream);
+  // For prepare, by all ranks alike: each shows the others its `own` on the stream's device, all at
+  // once, so that none fails while others of them are open. Throws unsupported, on all ranks and
+  // with nothing left open, where one cannot.
+  PeerMemory(const plugin::Ranks& ranks, const Own& own, const Stream& stream);
   ~PeerMemory() { close(); }
   PeerMemory(PeerMemory&& other) noexcept { swap(other); }
   PeerMemory& operator=(PeerMemory&& other) noexcept {
@@ -27,8 +31,8 @@ class PeerMemory {
     return *this;
   }
 
-  // So many bytes behind the beginning of each.
-  PeerPlaces at(uint64_t offset) const;
+  // So many bytes behind the beginning of each rank's `which`-th; nullptr where there is none.
+  PeerPlaces at(size_t which, uint64_t offset) const;
   // The others' are out of reach from here on. A rank must not free its own before all have closed.
   void close();
 
@@ -38,8 +42,8 @@ class PeerMemory {
     std::swap(own_, other.own_);
   }
 
-  std::vector<std::byte*> begins_;  // by rank
-  size_t own_ = 0;                  // which of them is this rank's
+  std::vector<Own> begins_;  // by rank
+  size_t own_ = 0;           // which of them is this rank's
 };
 
 // Why these ranks cannot reach one another's memory, for all that this one knows; empty if they

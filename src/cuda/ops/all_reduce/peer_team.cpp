@@ -1,7 +1,8 @@
-// Making the team, meeting, and looking for ranks that did not come.
+// Making the team, renewing it, meeting, and looking for ranks that did not come.
 #include "ops/all_reduce/peer_team.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <string>
@@ -13,15 +14,41 @@
 #include "waiting.hpp"
 
 namespace deepbench::cuda {
+namespace {
+
+// Of a rank's team.
+enum class TeamState : int32_t { kNone, kGood, kBroken };
+
+// More than a call's steps: a ring's are the most.
+constexpr uint32_t kBehind = 2 * PEER_MOST_RANKS;
+
+}  // namespace
+
+PeerControl renewed_control(const std::vector<PeerSteps>& of_ranks) {
+  PeerControl control = {};
+  for (size_t block = 0; block < PEER_MOST_BLOCKS; ++block) {
+    uint32_t last = of_ranks[0].of[block];
+    for (const PeerSteps& steps : of_ranks)
+      if (int32_t(steps.of[block] - last) > 0) last = steps.of[block];
+    control.steps[block] = last + kBehind;
+    std::fill(std::begin(control.flags[block]), std::end(control.flags[block]), last + kBehind);
+  }
+  return control;
+}
 
 PeerTeam& PeerTeam::of(const plugin::Ranks& ranks, Stream& stream) {
   static auto* const made = new std::map<int, std::unique_ptr<PeerTeam>>();
   std::unique_ptr<PeerTeam>& mine = (*made)[stream.device()];
-  const int32_t has_one = mine != nullptr;
-  int32_t how_many = 0;
-  for (const int32_t one : ranks.exchange(has_one)) how_many += one;
-  if (how_many == ranks.size()) return *mine;
-  if (how_many != 0)
+  const TeamState own = !mine                ? TeamState::kNone
+                        : *mine->told() == 0 ? TeamState::kGood
+                                             : TeamState::kBroken;
+  const std::vector<TeamState> all = ranks.exchange(own);
+  const auto are = [&](TeamState state) { return std::count(all.begin(), all.end(), state); };
+  if (are(TeamState::kNone) == 0) {
+    if (are(TeamState::kBroken) > 0) mine->renew();
+    return *mine;
+  }
+  if (are(TeamState::kNone) < ranks.size())
     throw plugin::Error(DEEPBENCH_DEVICE_LOST, "some ranks have lost what peer access needs");
   if (const std::string reason = out_of_reach(ranks, stream.device()); !reason.empty())
     plugin::unsupported(reason);
@@ -39,15 +66,33 @@ PeerTeam::PeerTeam(const plugin::Ranks& ranks, Stream& stream)
   *told() = 0;
   CUDA_CHECK(cudart().cudaMemsetAsync(control_.data(), 0, control_.bytes(), stream_.get()));
   stream_.synchronize();  // before anyone is shown it
-  controls_ = PeerMemory(ranks_, control_.data(), stream_);
+  controls_ = PeerMemory(ranks_, {control_.data()}, stream_);
   const int32_t own = device_facts(stream_.device()).multiprocessors;
   const std::vector<int32_t> all = ranks_.exchange(own);
   multiprocessors_ = *std::min_element(all.begin(), all.end());
 }
 
+// Where a rank is missed all calls end by themselves.
+void PeerTeam::renew() {
+  stream_.enter();
+  PeerControl control;
+  const auto copy = [&](void* to, const void* from) {
+    CUDA_CHECK(cudart().cudaMemcpyAsync(to, from, sizeof control, nvidia::cudaMemcpyDefault,
+                                        stream_.get()));
+    stream_.synchronize();
+  };
+  copy(&control, control_.data());
+  PeerSteps steps;
+  std::copy(std::begin(control.steps), std::end(control.steps), steps.of);
+  control = renewed_control(ranks_.exchange(steps));  // nobody's calls write flags any more
+  copy(control_.data(), &control);
+  *told() = 0;
+  ranks_.exchange(int32_t{0});  // nobody begins before all are ready
+}
+
 Peers PeerTeam::peers(uint64_t limit_ns) const {
   Peers peers = {};
-  peers.control = controls_.at(0);
+  peers.control = controls_.at(0, 0);
   peers.limit_ns = limit_ns;
   peers.told = told();
   peers.rank = uint32_t(ranks_.rank());

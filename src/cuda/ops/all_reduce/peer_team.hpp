@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "buffer.hpp"
 #include "deepbench/backend/ranks.hpp"
@@ -12,10 +13,20 @@
 
 namespace deepbench::cuda {
 
+// How far a rank's blocks came.
+struct PeerSteps {
+  uint32_t of[PEER_MOST_BLOCKS];
+};
+
+// With which all ranks go on after one has missed another: behind whatever any of them has begun,
+// so that nothing from before counts as having come.
+PeerControl renewed_control(const std::vector<PeerSteps>& of_ranks);
+
 class PeerTeam {
  public:
-  // The group's ranks, this one on the stream's device. For prepare, by all ranks alike; made once.
-  // Throws unsupported, on all of them, where they cannot reach one another.
+  // The group's ranks, this one on the stream's device. For prepare, by all ranks alike; made once,
+  // and renewed where one has missed another since. Throws unsupported, on all of them, where they
+  // cannot reach one another.
   static PeerTeam& of(const plugin::Ranks& ranks, Stream& stream);
 
   int multiprocessors() const { return multiprocessors_; }  // of the smallest device
@@ -31,6 +42,7 @@ class PeerTeam {
 
  private:
   PeerTeam(const plugin::Ranks& ranks, Stream& stream);
+  void renew();
   uint32_t* told() const { return reinterpret_cast<uint32_t*>(told_.data()); }
 
   const plugin::Ranks ranks_;
