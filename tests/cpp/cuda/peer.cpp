@@ -44,7 +44,7 @@ uint64_t payload(const AllReduce& sum) {
 
 // How many devices take part: one, and all where there are more.
 std::vector<int> numbers_of_devices() {
-  const int all = cuda::device_count();
+  const int all = cuda::cudart().cudaDeviceEnablePeerAccess ? cuda::device_count() : 1;
   return all > 1 ? std::vector<int>{1, all} : std::vector<int>{1};
 }
 
