@@ -48,6 +48,33 @@ TEST_CASE("a batch is whole rounds of the copies, where a round is short") {
   CHECK(WarmUp(options, 1000).batch_size() == 16);
 }
 
+TEST_CASE("a batch has the fewest calls that are asked for, within a share of the limit") {
+  MeasureOptions options;
+  options.min_batch = 20;
+  CHECK(WarmUp(options, 50e3).batch_size() == 20);
+  CHECK(WarmUp(options, 10e6).batch_size() == 20);  // 200 ms of 10 s
+  CHECK(WarmUp(options, 10.1e6).batch_size() == 1);
+  options.min_short_batch = 200;
+  CHECK(WarmUp(options, 500).batch_size() == 400);  // a span
+  CHECK(WarmUp(options, 50e3).batch_size() == 200);
+  CHECK(WarmUp(options, 99.9e3).batch_size() == 200);
+  CHECK(WarmUp(options, 100e3).batch_size() == 20);
+  options.time_limit_ns = 0.5e9;
+  CHECK(WarmUp(options, 50e3).batch_size() == 200);
+  CHECK(WarmUp(options, 51e3).batch_size() == 20);  // 10.2 ms would be too many
+}
+
+TEST_CASE("calls that turn out short get their larger batch, and the one before does not count") {
+  MeasureOptions options;
+  options.min_batch = 20, options.min_short_batch = 200;
+  WarmUp warm(options, 150e3);
+  CHECK(warm.batch_size() == 20);
+  warm.add(batch_of(warm, 50e3));  // 1 ms, a long enough span
+  CHECK(warm.batch_size() == 200);
+  CHECK(run(warm, 50e3) == 10);  // 100 ms
+  CHECK(warm.batch_size() == 200);
+}
+
 TEST_CASE("constant calls settle after two windows of ten") {
   WarmUp warm(MeasureOptions{}, 1000);
   CHECK(run(warm, 1000) == 20);

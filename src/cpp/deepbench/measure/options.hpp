@@ -22,12 +22,13 @@ struct MeasureOptions {
   int throttled_retries = 3;
   double throttled_share = 0.1;  // of marked samples, above which the row is throttled
   int64_t max_batch = 1 << 20;
-  int64_t min_batch =
-      1;              // calls in a batch, where they take no more than kShareOfLimit of the limit
+  // Calls in a batch, and in one of calls under kShortCallNs, where they take no more than
+  // kShareOfLimit of the limit.
+  int64_t min_batch = 1, min_short_batch = 1;
   int64_t round = 1;  // copies that calls go round: batches are whole rounds where rounds are short
 };
 
-inline constexpr double kShareOfLimit = 0.02;
+inline constexpr double kShareOfLimit = 0.02, kShortCallNs = 100e3;
 
 // A round is short if it takes at most so many spans.
 inline constexpr double kShortRoundSpans = 16;

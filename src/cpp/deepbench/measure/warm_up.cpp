@@ -27,11 +27,18 @@ WarmUp::WarmUp(const MeasureOptions& options, double estimate_ns)
   resize(estimate_ns);
 }
 
-void WarmUp::resize(double per_call_ns) {
-  double wanted = std::ceil(options_.min_span_ns / per_call_ns);
+double WarmUp::fewest(double per_call_ns) const {
   const auto least = static_cast<double>(options_.min_batch);
-  if (least * per_call_ns <= kShareOfLimit * options_.time_limit_ns)
-    wanted = std::max(wanted, least);
+  const auto least_of_short = static_cast<double>(options_.min_short_batch);
+  const double fitting = kShareOfLimit * options_.time_limit_ns / per_call_ns;
+  double calls = least <= fitting ? least : 1;
+  if (per_call_ns < kShortCallNs && least_of_short <= fitting)
+    calls = std::max(calls, least_of_short);
+  return calls;
+}
+
+void WarmUp::resize(double per_call_ns) {
+  double wanted = std::max(std::ceil(options_.min_span_ns / per_call_ns), fewest(per_call_ns));
   const auto round = static_cast<double>(options_.round);
   // Every batch then begins at the same copy: what a backend captured once serves all of them.
   if (wanted > 1 && round * per_call_ns <= kShortRoundSpans * options_.min_span_ns)
@@ -51,7 +58,9 @@ void WarmUp::add(const Batch& batch) {
   estimate_ns_ = batch.per_call_ns();
   if (batch.clock_mhz > 0) clocks_mhz_.push_back(batch.clock_mhz);
   // Early calls are slow: a batch sized by them is too short for the settled speed.
-  resized_ = batch.elapsed_ns < options_.min_span_ns && batch_size_ < uint64_t(options_.max_batch);
+  const bool is_small = batch.elapsed_ns < options_.min_span_ns ||
+                        static_cast<double>(batch_size_) < fewest(estimate_ns_);
+  resized_ = is_small && batch_size_ < uint64_t(options_.max_batch);
   if (resized_)
     resize(0.95 * estimate_ns_);
   else
