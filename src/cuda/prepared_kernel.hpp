@@ -9,6 +9,7 @@
 
 #include "deepbench/backend/routing.hpp"
 #include "kernel.hpp"
+#include "operand.hpp"
 
 namespace deepbench::cuda {
 
@@ -61,6 +62,21 @@ class Operands {
   virtual deepbench_scan scan(uint64_t copy) const = 0;
   virtual void project(uint64_t copy, uint64_t rows, uint64_t seed, double* sums) const = 0;
   virtual void read(uint64_t copy, const uint64_t* indices, size_t count, double* values) const = 0;
+};
+
+// Those whose result is one matrix on one device.
+class MatrixOperands : public Operands {
+ public:
+  deepbench_scan scan(uint64_t copy) const override;
+  void project(uint64_t copy, uint64_t rows, uint64_t seed, double* sums) const final;
+  void read(uint64_t copy, const uint64_t* indices, size_t count, double* values) const final;
+
+ protected:
+  explicit MatrixOperands(Stream& stream) : stream_(stream) {}
+  virtual Matrix output(uint64_t copy) const = 0;
+  virtual const void* restored() const { return nullptr; }  // in place: what restore() brings back
+
+  Stream& stream_;
 };
 
 class PreparedKernel final : public DeviceKernel {

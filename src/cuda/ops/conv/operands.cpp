@@ -7,7 +7,7 @@ namespace deepbench::cuda {
 
 ConvOperands::ConvOperands(const ConvLayout& layout, const plugin::CopyPlan& plan, Inputs inputs,
                            uint64_t seed, Stream& stream)
-    : layout_(layout), count_(plan.copies), stream_(stream) {
+    : MatrixOperands(stream), layout_(layout), count_(plan.copies) {
   make(layout_.x, x_, inputs, seed);
   make(layout_.w, w_, inputs, seed);
   make(layout_.y, y_, inputs, seed);
@@ -48,19 +48,6 @@ void ConvOperands::describe(plugin::Sink& sink) const {
 
 void ConvOperands::poison() {
   for (uint64_t copy = 0; copy < count_; ++copy) cuda::poison(output(copy), stream_);
-}
-
-deepbench_scan ConvOperands::scan(uint64_t copy) const {
-  return cuda::scan(output(copy), nullptr, stream_);
-}
-
-void ConvOperands::project(uint64_t copy, uint64_t rows, uint64_t seed, double* sums) const {
-  cuda::project(output(copy), rows, seed, sums, stream_);
-}
-
-void ConvOperands::read(uint64_t copy, const uint64_t* indices, size_t count,
-                        double* values) const {
-  cuda::read(output(copy), indices, count, values, stream_);
 }
 
 }  // namespace deepbench::cuda

@@ -10,7 +10,7 @@
 
 namespace deepbench::cuda {
 
-class ConvOperands final : public Operands {
+class ConvOperands final : public MatrixOperands {
  public:
   ConvOperands(const ConvLayout& layout, const plugin::CopyPlan& plan, Inputs inputs, uint64_t seed,
                Stream& stream);
@@ -25,18 +25,14 @@ class ConvOperands final : public Operands {
 
   void describe(plugin::Sink& sink) const override;
   void poison() override;
-  deepbench_scan scan(uint64_t copy) const override;
-  void project(uint64_t copy, uint64_t rows, uint64_t seed, double* sums) const override;
-  void read(uint64_t copy, const uint64_t* indices, size_t count, double* values) const override;
 
  private:
   void make(const ConvTensor& tensor, Copies& copies, Inputs inputs, uint64_t seed);
   const Copies& output_copies() const;
-  Matrix output(uint64_t copy) const;
+  Matrix output(uint64_t copy) const override;
 
   ConvLayout layout_;
   uint64_t count_;
-  Stream& stream_;
   Copies x_, w_, y_;
 };
 

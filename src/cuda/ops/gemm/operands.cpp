@@ -41,7 +41,7 @@ GemmOperands::Input GemmOperands::input_b() const {
 
 GemmOperands::GemmOperands(const GemmLayout& layout, const plugin::CopyPlan& plan, Inputs inputs,
                            uint64_t seed, Stream& stream)
-    : layout_(layout), inputs_(inputs), seed_(seed), count_(plan.copies), stream_(stream) {
+    : MatrixOperands(stream), layout_(layout), inputs_(inputs), seed_(seed), count_(plan.copies) {
   a_ = Copies(layout.a_bytes(), count_);
   b_ = Copies(layout.b_bytes(), count_);
   Copies once_a, once_b;  // what is converted beforehand is needed until then
@@ -140,19 +140,6 @@ void GemmOperands::restore() {
 void GemmOperands::poison() {
   if (layout_.in_place) return restore();
   for (uint64_t copy = 0; copy < count_; ++copy) cuda::poison(output(copy), stream_);
-}
-
-deepbench_scan GemmOperands::scan(uint64_t copy) const {
-  return cuda::scan(output(copy), layout_.in_place ? first_c_.data() : nullptr, stream_);
-}
-
-void GemmOperands::project(uint64_t copy, uint64_t rows, uint64_t seed, double* sums) const {
-  cuda::project(output(copy), rows, seed, sums, stream_);
-}
-
-void GemmOperands::read(uint64_t copy, const uint64_t* indices, size_t count,
-                        double* values) const {
-  cuda::read(output(copy), indices, count, values, stream_);
 }
 
 }  // namespace deepbench::cuda

@@ -12,7 +12,7 @@
 
 namespace deepbench::cuda {
 
-class GemmOperands final : public Operands {
+class GemmOperands final : public MatrixOperands {
  public:
   GemmOperands(const GemmLayout& layout, const plugin::CopyPlan& plan, Inputs inputs, uint64_t seed,
                Stream& stream);
@@ -30,9 +30,6 @@ class GemmOperands final : public Operands {
   void describe(plugin::Sink& sink) const override;
   void restore() override;
   void poison() override;
-  deepbench_scan scan(uint64_t copy) const override;
-  void project(uint64_t copy, uint64_t rows, uint64_t seed, double* sums) const override;
-  void read(uint64_t copy, const uint64_t* indices, size_t count, double* values) const override;
 
  private:
   // One of A and B.
@@ -42,7 +39,8 @@ class GemmOperands final : public Operands {
   void make_input(const Input& input, Copies& stored, Copies& plain, Copies& temporary);
   void make_outputs();
   void convert_beforehand(const Copies& plain_a, const Copies& plain_b);
-  Matrix output(uint64_t copy) const;
+  Matrix output(uint64_t copy) const override;
+  const void* restored() const override { return first_c_.data(); }
   Matrix c_matrix(uint64_t copy) const;
   // In place: how many products can be added to C before a sum might leave C's range.
   int64_t calls_in_range() const;
@@ -55,7 +53,6 @@ class GemmOperands final : public Operands {
   GemmLayout layout_;
   Inputs inputs_;
   uint64_t seed_, count_;
-  Stream& stream_;
   Copies a_, b_, c_, d_;
   Copies plain_a_, plain_b_;  // Conversion::kInCall: what every call converts
   Buffer first_c_;            // in place: what restore() brings back

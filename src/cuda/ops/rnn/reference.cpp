@@ -11,12 +11,12 @@ namespace {
 
 constexpr const char* kOnlyCandidate = "composition";
 
-class ReferenceOperands final : public Operands {
+class ReferenceOperands final : public MatrixOperands {
  public:
   ReferenceOperands(const Rnn& rnn, const plugin::Options& options, Stream& stream)
-      : rnn_(rnn),
-        composition_(rnn, inputs_named(options.inputs), options.seed, stream),
-        stream_(stream) {
+      : MatrixOperands(stream),
+        rnn_(rnn),
+        composition_(rnn, inputs_named(options.inputs), options.seed, stream) {
     poison();
     stream.synchronize();
   }
@@ -25,23 +25,15 @@ class ReferenceOperands final : public Operands {
   Composition& composition() { return composition_; }
 
   void describe(plugin::Sink& sink) const override { sink.integer("inputs", rnn_.inputs); }
-  void poison() override { cuda::poison(output(), stream_); }
-  deepbench_scan scan(uint64_t) const override { return cuda::scan(output(), nullptr, stream_); }
-  void project(uint64_t, uint64_t rows, uint64_t seed, double* sums) const override {
-    cuda::project(output(), rows, seed, sums, stream_);
-  }
-  void read(uint64_t, const uint64_t* indices, size_t count, double* values) const override {
-    cuda::read(output(), indices, count, values, stream_);
-  }
+  void poison() override { cuda::poison(output(0), stream_); }
 
  private:
-  Matrix output() const {
+  Matrix output(uint64_t) const override {
     return {composition_.output(), DEEPBENCH_F64, uint64_t(rnn_.outputs()), 1, 1, 0};
   }
 
   Rnn rnn_;
   Composition composition_;
-  Stream& stream_;
 };
 
 class ReferenceCall final : public LibraryCall {

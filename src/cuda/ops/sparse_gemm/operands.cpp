@@ -28,10 +28,10 @@ Matrix by_columns(void* data, deepbench_type type, int64_t rows, int64_t columns
 
 SparseOperands::SparseOperands(const SparseLayout& layout, const plugin::CopyPlan& plan,
                                Inputs inputs, uint64_t seed, Stream& stream)
-    : layout_(layout),
+    : MatrixOperands(stream),
+      layout_(layout),
       inputs_(inputs),
       copies_(plan.copies),
-      stream_(stream),
       a_(layout.gemm, plan.copies, inputs, seed, stream),
       b_(layout.b_bytes(), plan.copies),
       c_(layout.c_bytes(), plan.copies),
@@ -106,19 +106,10 @@ Matrix SparseOperands::output(uint64_t copy) const {
 
 // Rows without a non-zero keep their C by right.
 deepbench_scan SparseOperands::scan(uint64_t copy) const {
-  deepbench_scan scan = cuda::scan(output(copy), first_c_.data(), stream_);
+  deepbench_scan scan = MatrixOperands::scan(copy);
   const uint64_t kept = uint64_t(a_.empty_rows()) * uint64_t(layout_.gemm.n);
   scan.untouched -= std::min<uint64_t>(scan.untouched, kept);
   return scan;
-}
-
-void SparseOperands::project(uint64_t copy, uint64_t rows, uint64_t seed, double* sums) const {
-  cuda::project(output(copy), rows, seed, sums, stream_);
-}
-
-void SparseOperands::read(uint64_t copy, const uint64_t* indices, size_t count,
-                          double* values) const {
-  cuda::read(output(copy), indices, count, values, stream_);
 }
 
 }  // namespace deepbench::cuda

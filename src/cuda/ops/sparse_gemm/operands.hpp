@@ -12,7 +12,7 @@
 
 namespace deepbench::cuda {
 
-class SparseOperands final : public Operands {
+class SparseOperands final : public MatrixOperands {
  public:
   SparseOperands(const SparseLayout& layout, const plugin::CopyPlan& plan, Inputs inputs,
                  uint64_t seed, Stream& stream);
@@ -33,19 +33,17 @@ class SparseOperands final : public Operands {
   void restore() override;
   void poison() override { restore(); }
   deepbench_scan scan(uint64_t copy) const override;
-  void project(uint64_t copy, uint64_t rows, uint64_t seed, double* sums) const override;
-  void read(uint64_t copy, const uint64_t* indices, size_t count, double* values) const override;
 
  private:
   uint64_t outputs() const { return uint64_t(layout_.gemm.m) * uint64_t(layout_.gemm.n); }
-  Matrix output(uint64_t copy) const;
+  Matrix output(uint64_t copy) const override;
+  const void* restored() const override { return first_c_.data(); }
   // In place: how many products can be added to C before a sum might leave C's range.
   int64_t calls_in_range() const;
 
   SparseLayout layout_;
   Inputs inputs_;
   uint64_t copies_;
-  Stream& stream_;
   CsrCopies a_;
   Copies b_, c_;
   Buffer first_c_;            // what restore() brings back
