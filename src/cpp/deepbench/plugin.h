@@ -177,8 +177,9 @@ typedef struct deepbench_group {
   const char*
       address; /* numeric, at which other ranks reach this machine: "127.0.0.1", "fd00::1" */
   /* since 1.4 */
-  int32_t (*lost)(void* context); /* 1 once a rank is gone: whoever waits for it, waits in vain.
-                                   * From any thread, at any time; takes no time */
+  int32_t (*lost)(void* context); /* 1 once a rank is gone, or has failed where others wait for it:
+                                   * whoever waits, waits in vain. From any thread, at any time;
+                                   * takes some microseconds every few milliseconds */
 } deepbench_group;
 
 /* ---- the table ----------------------------------------------------------------------------- */

@@ -153,6 +153,27 @@ TEST_CASE("a neighbour that is gone or silent is lost") {
   }
 }
 
+TEST_CASE("a sum is given up at once when a rank has failed, who is not gone") {
+  deepbench_group told{};
+  told.struct_size = sizeof told;
+  told.size = 2;
+  told.lost = [](void*) { return int32_t{1}; };
+  plugin::join_ranks(told);
+  for (const bool in_memory : {true, false}) {
+    Ring ring = ring_of(2, in_memory, 30);
+    std::vector<float> mine(100);
+    auto* const bytes = reinterpret_cast<std::byte*>(mine.data());
+    std::string said;
+    try {
+      ring_all_reduce(*ring[0], {0, 2}, DEEPBENCH_F32, bytes, bytes, mine.size());
+    } catch (const plugin::Error& error) {
+      said = error.what();
+    }
+    CHECK(said == "a rank has failed, and the sum was given up");
+  }
+  plugin::internal::joined_ranks() = plugin::Ranks();
+}
+
 TEST_CASE("half and bfloat16 round to the nearest, ties to even, and overflow") {
   const auto half = [](uint16_t a, uint16_t b) {
     std::array<uint16_t, 9> x{}, y{}, out{};

@@ -4,6 +4,8 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <atomic>
+#include <thread>
 
 #include "../fake.hpp"
 #include "../group/met.hpp"
@@ -92,6 +94,53 @@ TEST_CASE("a failure on one rank ends all of them with its reason") {
     for (const std::string& failure : outcome.failures)
       CHECK(failure == "rank 2: time_batch: the cable is out");
   }
+}
+
+// As a backend waits in a call that one rank will never come to.
+Batch wait_in_vain(Group& group, std::atomic<int>& waiting) {
+  ++waiting;
+  Deadline limit(30);
+  while (!group.call_is_lost())
+    if (limit.left_s() == 0) throw RowFailure(Status::kFailed, "nobody has told");
+  throw RowFailure(Status::kDeviceLost, "the sum was given up");
+}
+
+TEST_CASE("a rank that fails within a call brings all out of it at once, with its reason") {
+  for (const int broken : {0, 1, 3}) {
+    std::array<std::string, kRanks> failures;
+    std::atomic<int> waiting{0};
+    on_every_rank(met(kRanks), [&](Group& group) {
+      const auto row = [&] {
+        batch_of_all(&group, 7, [&] {
+          if (group.rank() != broken) return wait_in_vain(group, waiting);
+          while (waiting < kRanks - 1) std::this_thread::yield();
+          throw RowFailure(Status::kFailed, "the launch failed");
+        });
+      };
+      try {
+        group.together(Level::kRow, "row", row);
+      } catch (const RowFailure& failure) {
+        failures[size_t(group.rank())] = failure.what();
+        CHECK(failure.status() == Status::kDeviceLost);  // what the sum went through is halfway
+      }
+      CHECK_FALSE(group.call_is_lost());
+      group.together(Level::kRow, "next", [&] { CHECK_FALSE(group.call_is_lost()); });
+    });
+    const std::string whose = broken == 0 ? "" : "rank " + std::to_string(broken) + ": ";
+    for (const std::string& failure : failures) CHECK(failure == whose + "the launch failed");
+  }
+}
+
+TEST_CASE("ranks that wait for the end of a round have nothing to give up") {
+  on_every_rank(met(2), [&](Group& group) {
+    group.together(Level::kRow, "row", [&] {
+      for (int batch = 0; batch < 200; ++batch)
+        batch_of_all(&group, 1, [&] {
+          CHECK_FALSE(group.call_is_lost());
+          return Batch();
+        });
+    });
+  });
 }
 
 TEST_CASE("single calls tell which rank is slow, and by how much") {

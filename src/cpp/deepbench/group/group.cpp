@@ -12,10 +12,6 @@
 #include "deepbench/core/attributes.hpp"
 #include "deepbench/group/message.hpp"
 
-#ifndef POLLRDHUP  // Linux has it: the other side has closed
-#define POLLRDHUP 0
-#endif
-
 namespace deepbench {
 namespace {
 
@@ -24,8 +20,6 @@ constexpr double kRoundS = 600;
 constexpr double kLineS = 30;            // for a small message to be taken
 constexpr double kForEver = 1e9;         // between rows; rank 0 may be busy with rows of its own
 constexpr uint64_t kLongest = 1u << 30;  // message
-constexpr int kLookMs = 200;             // between two looks, once a rank is gone
-constexpr double kGraceS = 5;            // to leave a row by oneself once a rank is gone
 
 constexpr std::string_view kEnd = "end", kRow = "row ";
 
@@ -45,23 +39,38 @@ struct Group::Message {
   Status status = Status::kFailed;
   std::string reason{};
   std::string payload{};
+  bool gave_up = false;  // failed since another had: it was in a call with it
 
   std::string packed() const {
     Packer packer;
-    packer.number(int64_t(level)).text(step).number(int64_t{failed}).number(int64_t(status));
+    packer.number(int64_t{failed});  // first: has_failed() looks there
+    packer.number(int64_t(level)).text(step).number(int64_t(status)).number(int64_t{gave_up});
     return packer.text(reason).text(payload).bytes();
   }
   static Message unpacked(const std::string& bytes) {
     Unpacker unpacker(bytes);
     Message message;
+    message.failed = unpacker.number<int64_t>() != 0;
     message.level = level_of(unpacker.number<int64_t>());
     message.step = unpacker.text();
-    message.failed = unpacker.number<int64_t>() != 0;
     message.status = status_of(unpacker.number<int64_t>());
+    message.gave_up = unpacker.number<int64_t>() != 0;
     message.reason = unpacker.text();
     message.payload = unpacker.text();
     return message;
   }
+};
+
+// What comes in is read by the round alone: call_is_lost() keeps away.
+struct Group::TalkGuard {
+  explicit TalkGuard(Group* group) : group(group) { set(true); }
+  ~TalkGuard() { set(false); }
+  void set(bool talking) {
+    const std::lock_guard<std::mutex> lock(group->mutex_);
+    group->talking_ = talking;
+    group->giving_up_ = false;
+  }
+  Group* const group;
 };
 
 // A row begins and ends: what the last one left is forgotten, and a lost rank is waited for.
@@ -117,13 +126,14 @@ std::string Group::round_while(Level level, const std::string& step, const std::
 
 void Group::check_all_there() {
   if (!is_lost()) return;
-  if (rank_ == 0) lose("");                     // the reason is known
-  heard(Level::kStep, receive(0, name_of(0)));  // rank 0 has said why, or is itself gone
+  if (rank_ == 0) lose("");           // the reason is known
+  heard(Level::kStep, hear_first());  // rank 0 has said why, or is itself gone
 }
 
 void Group::fail(Level level, const std::string& step, const RowFailure& failure) {
   if (failure_) leave(level);
   Message message{level, step, true, failure.status(), failure.what()};
+  message.gave_up = is_giving_up();
   talk(message, [](const std::vector<std::string>&) { return std::string(); });
   leave(level);  // talk() has thrown
 }
@@ -158,10 +168,10 @@ void Group::leave(Level level) {
 std::string Group::talk(const Message& mine, const Decide& decide,
                         const std::function<void()>& meanwhile) {
   if (failure_) leave(mine.level);
+  const TalkGuard guard(this);
   if (rank_ != 0) send(0, name_of(0), mine.packed());
   const std::exception_ptr failed = meanwhile ? pass_time(meanwhile) : nullptr;
-  std::string answer =
-      heard(mine.level, rank_ == 0 ? gather(mine, decide) : receive(0, name_of(0)));
+  std::string answer = heard(mine.level, rank_ == 0 ? gather(mine, decide) : hear_first());
   if (failed) std::rethrow_exception(failed);
   return answer;
 }
@@ -209,26 +219,36 @@ Group::Message Group::unpacked(size_t socket, const std::string& bytes) {
 
 std::string Group::gather(const Message& mine, const Decide& decide) {
   std::vector<Message> all = {mine};
-  for (size_t rank = 1; rank < sockets_.size(); ++rank)
-    all.push_back(unpacked(rank, receive(rank, name_of(rank))));
+  bool failed = mine.failed, warned = false;
+  for (size_t rank = 1; rank < sockets_.size(); ++rank) {
+    Deadline deadline(kRoundS);
+    while (!sockets_[rank].is_readable(kLookMs) && deadline.left_s() > 0)
+      if (!warned && (failed || one_has_failed(rank + 1))) warned = true, warn();
+    all.push_back(unpacked(rank, receive(rank, name_of(rank), deadline)));
+    failed = failed || all.back().failed;
+  }
   const std::string answer = answer_to(all, decide);
   for (size_t rank = 1; rank < sockets_.size(); ++rank) send(rank, name_of(rank), answer);
   return answer;
 }
 
-// The first failure is everybody's. Ranks that are not at the same step, none of which has failed,
-// have taken different decisions: a fault of ours.
+// The first failure is everybody's. Who gave up a call for it tells nothing of its own, but what
+// the call was made through may be left halfway: nothing more can run. Ranks that are not at the
+// same step, none of which has failed, have taken different decisions: a fault of ours.
 std::string Group::answer_to(const std::vector<Message>& all, const Decide& decide) const {
   Message answer = all[0];
-  answer.failed = false;
+  answer.failed = answer.gave_up = false;
+  bool gave_up = false;
   for (size_t rank = 0; rank < all.size(); ++rank) {
     const Message& one = all[rank];
     answer.level = std::min(answer.level, one.level);
-    if (!one.failed || answer.failed) continue;
+    gave_up = gave_up || one.gave_up;
+    if (!one.failed || one.gave_up || answer.failed) continue;
     answer.failed = true;
     answer.status = one.status;
     answer.reason = rank == 0 ? one.reason : "rank " + std::to_string(rank) + ": " + one.reason;
   }
+  if (gave_up) answer.failed = true, answer.status = Status::kDeviceLost;
   for (size_t rank = 0; rank < all.size() && !answer.failed; ++rank) {
     if (all[rank].step == all[0].step) continue;
     answer.failed = true;
@@ -314,8 +334,7 @@ void Group::send(size_t socket, const std::string& whose, const std::string& mes
   }
 }
 
-std::string Group::receive(size_t socket, const std::string& whose) {
-  Deadline deadline(kRoundS);
+std::string Group::receive(size_t socket, const std::string& whose, Deadline& deadline) {
   try {
     return sockets_[socket].receive(kLongest, deadline);
   } catch (const ConnectionError& error) {
@@ -323,56 +342,13 @@ std::string Group::receive(size_t socket, const std::string& whose) {
   }
 }
 
-bool Group::is_over() {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  return ended_;
-}
-
-bool Group::is_lost() {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  return !lost_.empty();
-}
-
-// Sleeps until a connection has ended, whose rank is then lost, or the group has.
-bool Group::look_for_the_gone() {
-  std::vector<pollfd> all = {{wake_[0], POLLIN, 0}};
-  for (const Socket& socket : sockets_)
-    if (socket.is_open()) all.push_back({socket.descriptor(), POLLRDHUP, 0});
-  if (poll(all.data(), static_cast<nfds_t>(all.size()), -1) <= 0) return false;
-  for (size_t i = 0; i < sockets_.size(); ++i) {
-    const auto gone = [&](const pollfd& one) {
-      return one.fd == sockets_[i].descriptor() && (one.revents & (POLLRDHUP | POLLHUP | POLLERR));
-    };
-    if (std::none_of(all.begin(), all.end(), gone)) continue;
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (lost_.empty() && !ended_) lost_ = name_of(i) + " closed the connection";
-    return true;
+// Rank 0's answer. Its warning has served where this rank was in a call.
+std::string Group::hear_first() {
+  Deadline deadline(kRoundS);
+  for (;;) {
+    const std::string message = receive(0, name_of(0), deadline);
+    if (message != kWarning) return message;
   }
-  return false;
-}
-
-// Watches until the group ends or a rank is gone. Then whoever waits for a message gets it or an
-// error; whoever waits in a library has kGraceS to find out.
-void Group::watch() {
-  while (!is_over() && !look_for_the_gone()) {
-  }
-  for (Deadline grace(kGraceS); !is_over() && grace.left_s() > 0;) {
-    pollfd wake = {wake_[0], POLLIN, 0};
-    poll(&wake, 1, kLookMs);
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (!in_row_) grace = Deadline(kGraceS);
-  }
-  for (const Socket& socket : sockets_)
-    if (!is_over()) socket.shut();
-  const std::lock_guard<std::mutex> lock(mutex_);
-  given_up_ = true;
-  changed_.notify_all();
-}
-
-std::string Group::wait_for_loss() {
-  std::unique_lock<std::mutex> lock(mutex_);
-  changed_.wait(lock, [this] { return ended_ || given_up_; });
-  return ended_ ? "" : lost_;
 }
 
 // ---- free functions -----------------------------------------------------------------------------

@@ -78,6 +78,9 @@ class DEEPBENCH_API Group {
 
   // Whether a rank is gone. For any thread.
   bool is_lost();
+  // Whether a call in which all ranks take part will never end: one is gone, or has failed and
+  // waits for the others to come out of it. For any thread, at any time.
+  bool call_is_lost();
 
   // Waits until a rank is gone while this one is in a row and does not leave it: it waits for that
   // rank within a library that will wait for ever. The reason then; "" when the group ends. For a
@@ -92,6 +95,10 @@ class DEEPBENCH_API Group {
   };
   struct Message;
   struct RowGuard;
+  struct TalkGuard;
+
+  static constexpr const char* kWarning = "warning";
+  static constexpr int kLookMs = 200;  // between two looks at who else has failed or gone
 
   std::string talk(const Message& mine, const Decide& decide,
                    const std::function<void()>& meanwhile = nullptr);
@@ -100,7 +107,8 @@ class DEEPBENCH_API Group {
   bool all_have_spoken() const;
   std::string gather(const Message& mine, const Decide& decide);
   std::string answer_to(const std::vector<Message>& all, const Decide& decide) const;
-  std::string receive(size_t socket, const std::string& whose);
+  std::string receive(size_t socket, const std::string& whose, Deadline& deadline);
+  std::string hear_first();
   void send(size_t socket, const std::string& whose, const std::string& message);
   [[noreturn]] void lose(const std::string& reason);
   [[noreturn]] void leave(Level level);
@@ -111,6 +119,10 @@ class DEEPBENCH_API Group {
   void watch();
   bool is_over();
   bool look_for_the_gone();
+  bool has_failed(size_t rank) const;
+  bool one_has_failed(size_t from) const;
+  void warn();
+  bool is_giving_up();
 
   const int rank_;
   const std::vector<Member> members_;
@@ -121,7 +133,9 @@ class DEEPBENCH_API Group {
   std::condition_variable changed_;
   std::string lost_;  // why; guarded by mutex_
   bool given_up_ = false, ended_ = false;
-  bool in_row_ = false;
+  bool in_row_ = false, talking_ = false;
+  bool giving_up_ = false;  // a call, since another rank has failed in it
+  Deadline next_look_{0};
   int wake_[2] = {-1, -1};  // a pipe: what is written into it wakes the watcher
   std::thread watcher_;
 };

@@ -215,6 +215,15 @@ std::string Socket::receive(uint64_t most, Deadline& deadline) const {
   return message;
 }
 
+bool Socket::is_readable(int limit_ms) const {
+  pollfd one = {descriptor_, POLLIN, 0};
+  return poll(&one, 1, limit_ms) > 0;
+}
+
+bool Socket::peek(void* bytes, size_t count) const {
+  return ::recv(descriptor_, bytes, count, MSG_PEEK | MSG_DONTWAIT) == ssize_t(count);
+}
+
 void Socket::shut() const {
   if (descriptor_ >= 0) ::shutdown(descriptor_, SHUT_RDWR);
 }

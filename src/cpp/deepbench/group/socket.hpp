@@ -50,6 +50,10 @@ class DEEPBENCH_API Socket {
   void send(std::string_view message, Deadline& deadline) const;
   // Refuses a message of more than `most` bytes before anything is taken for it.
   std::string receive(uint64_t most, Deadline& deadline) const;
+  // Whether receive() would find something, or the end, within the limit.
+  bool is_readable(int limit_ms) const;
+  // The first `count` bytes of what is to be received, left there; false if there are not so many.
+  bool peek(void* bytes, size_t count) const;
   // Ends both directions, for whoever waits on them, in any thread.
   void shut() const;
 

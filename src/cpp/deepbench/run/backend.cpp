@@ -113,7 +113,7 @@ deepbench_status exchange(void* context, const void* mine, size_t bytes, void* a
 
 int32_t lost(void* context) {
   const std::shared_ptr<Group> group = static_cast<const Joined*>(context)->group.lock();
-  return !group || group->is_lost();
+  return !group || group->call_is_lost();
 }
 
 constexpr uint64_t kChunk = 1 << 16;  // elements read at a time where the core scans itself

@@ -123,6 +123,7 @@ void SharedNeighbours::wait_politely(uint64_t turn, double* silent_ns) {
   if (*silent_ns == 0) *silent_ns = now_ns;
   const char* const lost = has_hung_up(to_left_)    ? "its left neighbour closed the connection"
                            : has_hung_up(to_right_) ? "its right neighbour closed the connection"
+                           : plugin::ranks().lost() ? "a rank has failed, and the sum was given up"
                            : now_ns - *silent_ns > silence_s_ * 1e9 ? "its neighbours are silent"
                                                                     : nullptr;
   if (lost) throw plugin::Error(DEEPBENCH_DEVICE_LOST, lost);

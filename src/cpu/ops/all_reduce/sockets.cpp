@@ -23,7 +23,7 @@ namespace {
 
 constexpr uint64_t kPieceBytes = 256 << 10;  // summed while it is still in the cache
 constexpr double kSilenceS = 60;
-constexpr int kConnectMs = 10000, kQuietMs = 1000;
+constexpr int kConnectMs = 10000, kQuietMs = 1000, kLookMs = 200;
 
 [[noreturn]] void lost(const std::string& reason) {
   throw plugin::Error(DEEPBENCH_DEVICE_LOST, reason);
@@ -159,8 +159,10 @@ void SocketNeighbours::wait(const Passing& now) const {
   pollfd both[] = {{now.in_left ? left_.descriptor() : -1, POLLIN, 0},
                    {now.out_left ? right_.descriptor() : -1, POLLOUT, 0}};
   const Clock::time_point begin = Clock::now();
-  while (poll(both, 2, kQuietMs) <= 0)
+  while (poll(both, 2, kLookMs) <= 0) {
+    if (plugin::ranks().lost()) lost("a rank has failed, and the sum was given up");
     if (elapsed_ns(begin, Clock::now()) > silence_s_ * 1e9) lost("its neighbours are silent");
+  }
 }
 
 void SocketNeighbours::pass(const std::byte* out, uint64_t out_bytes, uint64_t in_bytes,

@@ -61,7 +61,8 @@ Started started(const plugin::Ranks& ranks, const Stream& stream, nvidia::ncclUn
   }).detach();
   while (future.wait_for(kLookAtRanks) != std::future_status::ready)
     if (ranks.lost())
-      throw plugin::Error(DEEPBENCH_DEVICE_LOST, "nccl: a rank is gone before all have met");
+      throw plugin::Error(DEEPBENCH_DEVICE_LOST,
+                          "nccl: a rank is gone or has failed before all have met");
   return future.get();
 }
 
@@ -126,7 +127,7 @@ void Communicator::look(const All& all) {
 }
 
 std::string Communicator::trouble() const {
-  if (plugin::ranks().lost()) return "a rank is gone, and the sum was given up";
+  if (plugin::ranks().lost()) return "a rank is gone or has failed, and the sum was given up";
   nvidia::ncclResult_t error = nvidia::ncclSuccess;
   CUDA_CHECK(nccl().ncclCommGetAsyncError(handle_, &error));
   if (error == nvidia::ncclSuccess || error == nvidia::ncclInProgress) return "";

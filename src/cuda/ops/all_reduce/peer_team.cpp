@@ -112,7 +112,7 @@ void PeerTeam::wait() {
   });
   if (*missing == 0) return;
   const std::string reason = *missing == PEER_GIVEN_UP
-                                 ? "a rank is gone, and the sum was given up"
+                                 ? "a rank is gone or has failed, and the sum was given up"
                                  : "rank " + std::to_string(*missing - 1) + " of " +
                                        std::to_string(ranks_.size()) + " did not come in time";
   throw plugin::Error(DEEPBENCH_DEVICE_LOST, "peer: " + reason);
