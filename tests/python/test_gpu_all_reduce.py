@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -26,11 +27,15 @@ LOST_S = 12.0  # 10 s, as the docs promise, and the end of processes with a devi
 
 
 @functools.cache
-def devices() -> int:
+def cuda_backend() -> dict[str, Any]:
     command = [sys.executable, "-m", "deepbench", "env", "--format", "json"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
-    backends = json.loads(done.stdout)["backends"]
-    return len(next(each for each in backends if each["name"] == "cuda")["devices"])
+    backends: list[dict[str, Any]] = json.loads(done.stdout)["backends"]
+    return next(each for each in backends if each["name"] == "cuda")
+
+
+def devices() -> int:
+    return len(cuda_backend()["devices"])
 
 
 @pytest.fixture
@@ -173,3 +178,54 @@ def test_a_rank_that_is_killed_ends_the_others(
     if victim != 0:
         [row] = rows_of(file)
         assert row["status"] == "device_lost", row["reason"]
+
+
+# ---- ranks that fail -----------------------------------------------------------------------------
+
+# NCCL, of which one function fails from a certain call on.
+FAILING_NCCL = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stddef.h>
+typedef int sum(const void*, void*, size_t, int, int, void*, void*);
+int ncclAllReduce(const void* in, void* out, size_t n, int type, int how, void* all, void* on) {
+  static int calls;
+  sum* const real = (sum*)dlsym(RTLD_NEXT, "ncclAllReduce");
+  return ++calls >= FAILS_AT ? 1 : real(in, out, n, type, how, all, on);
+}
+"""
+
+
+def failing_nccl(folder: Path, fails_at: int) -> Path:
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if compiler is None:
+        pytest.skip("there is no C compiler here")
+    real = cuda_backend()["libraries"]["nccl"]["path"]
+    source = folder / "failing.c"
+    source.write_text(FAILING_NCCL)
+    subprocess.run(
+        [compiler, "-shared", "-fPIC", f"-DFAILS_AT={fails_at}", "-o", str(folder / "libnccl.so.2"),
+         str(source), "-Wl,--no-as-needed,-soname,libfailing.so", real, "-ldl",
+         f"-Wl,--disable-new-dtags,-rpath,{Path(real).parent}"],
+        check=True,
+    )  # fmt: skip
+    return folder
+
+
+@pytest.mark.parametrize("fails_at", [2, 6])  # while the first sum is prepared; when it is timed
+def test_a_rank_that_fails_in_a_sum_brings_the_others_out(
+    tmp_path: Path, two_devices: None, fails_at: int
+) -> None:
+    """It lives on, so that no connection closes while the other waits for it within NCCL."""
+    folder, file, ranks = failing_nccl(tmp_path, fails_at), tmp_path / "rows.jsonl", Started(2)
+    words = ("all_reduce", "elements=1000", "--library", "nccl", "--hang-limit", "1000")
+    begin = time.monotonic()
+    ranks.start(0, *words, "-o", str(file), LOCAL_WORLD_SIZE="2")
+    ranks.start(1, *words, LOCAL_WORLD_SIZE="2", DEEPBENCH_CUDA_LIBRARY_PATH=str(folder))
+    ended = ranks.end()
+    assert time.monotonic() - begin < 90, ended
+    assert ended[0][0] in (1, 3), ended
+    [row] = rows_of(file)
+    assert row["status"] == "device_lost", row["reason"]
+    assert row["reason"].startswith("rank 1: "), row["reason"]
+    assert "ncclAllReduce" in row["reason"]
