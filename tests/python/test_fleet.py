@@ -186,6 +186,22 @@ def test_all_that_a_row_says_of_a_device_is_the_middle_ranks(plugin: Path, tmp_p
     assert row["notes"] == ["observe: no sensor today", "rank 1"]
 
 
+def test_a_row_of_ranks_is_held_against_ceilings_as_one_of_a_device_is(
+    plugin: Path, tmp_path: Path
+) -> None:
+    """Far above the product that the ceiling is measured with."""
+    script = "model 1000 1000 100 1000\nwhen m=512 time 1e4"
+    rows = []
+    for ranks in ("1", "2"):
+        file = tmp_path / f"{ranks}.jsonl"
+        words = ("gemm", "m=512", "n=512", "k=512", "--backend", "fake", "--no-verify")
+        deepbench(*words, "-o", str(file), *(("--ranks", ranks) if ranks != "1" else ()),
+                  DEEPBENCH_BACKEND_PATH=str(plugin), DEEPBENCH_FAKE_SCRIPT=script)  # fmt: skip
+        rows += rows_of(file)
+    assert rows[0]["bound"] == rows[1]["bound"]
+    assert "steadily above the measured ceiling" in rows[1]["notes"][0]
+
+
 def test_a_killed_command_ends_the_fleet_with_its_name(plugin: Path, tmp_path: Path) -> None:
     """In a batch, which takes for ever on all of them."""
     ranks, log = Started(2), tmp_path / "log"
