@@ -12,11 +12,12 @@
 #include "deepbench/run/backend.hpp"
 #include "deepbench/run/loader.hpp"
 #include "deepbench/run/runner.hpp"
+#include "places.hpp"
 
 namespace deepbench::testing {
 
 inline std::string plugin_path(const std::string& name) {
-  return std::string(DEEPBENCH_TEST_PLUGIN_DIR) + "/libdeepbench_" + name + ".so";
+  return std::string(plugin_folder()) + "/libdeepbench_" + name + ".so";
 }
 
 // The plugin under a script; kernels keep the script that they were prepared with.

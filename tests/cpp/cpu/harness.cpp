@@ -6,6 +6,8 @@
 #include <fstream>
 #include <numeric>
 
+#include "../places.hpp"
+
 namespace deepbench::cpu_test {
 namespace {
 
@@ -14,7 +16,7 @@ namespace {
 struct Environment {
   Environment() {
     const char* user = std::getenv("DEEPBENCH_CPU_LIBRARY_PATH");
-    const std::string path = (user ? std::string(user) + ":" : "") + DEEPBENCH_CPU_STAGE_DIR;
+    const std::string path = (user ? std::string(user) + ":" : "") + testing::stage_folder();
     setenv("DEEPBENCH_CPU_LIBRARY_PATH", path.c_str(), 1);
     const deepbench_sink set = {nullptr, [](void*, const deepbench_value* variable) {
                                   setenv(variable->name, variable->text, 0);

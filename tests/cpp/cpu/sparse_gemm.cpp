@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "../ops/sparse_text.hpp"
+#include "../places.hpp"
 #include "deepbench/plugin.hpp"
 #include "deepbench/run/runner.hpp"
 #include "harness.hpp"
@@ -264,7 +265,7 @@ TEST_CASE("sparse_gemm: the dense baseline has the sparse product's regime, or i
 
 TEST_CASE("sparse_gemm: a row has what follows from its time after what the kernel told") {
   if (!installed("eigen") || !installed("onednn")) return;
-  Runner runner(std::string(DEEPBENCH_CPU_STAGE_DIR) + "/libdeepbench_cpu.so",
+  Runner runner(std::string(testing::stage_folder()) + "/libdeepbench_cpu.so",
                 "ceilings=no samples=3");
   const std::string line = "sparse_gemm m=300 n=20 k=200 sparsity=0.9 order=row";
   const Result row = runner.run(line, 0);

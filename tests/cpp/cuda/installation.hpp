@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "../folder.hpp"
+#include "../places.hpp"
 #include "loader.hpp"
 
 namespace deepbench::cuda_test {
@@ -17,7 +18,7 @@ class Installation {
   void add(const std::string& file, int version, const std::string& fake = "fake_cuda") const {
     const std::filesystem::path path = folder_ / file;
     std::filesystem::create_directories(path.parent_path());
-    std::filesystem::copy_file(DEEPBENCH_TEST_FAKE_CUDA_DIR "/lib" + fake + ".so", path);
+    std::filesystem::copy_file(testing::fake_cuda_folder() + ("/lib" + fake + ".so"), path);
     folder_.write(file + ".cuda", std::to_string(version));
   }
   // cuDNN is a front with parts.

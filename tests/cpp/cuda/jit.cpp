@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "../folder.hpp"
+#include "../places.hpp"
 #include "buffer.hpp"
 #include "deepbench/plugin.hpp"
 #include "device.hpp"
@@ -25,7 +26,9 @@ using cuda::Source;
 using testing::Folder;
 
 // Kernels are looked for where the build put them.
-const int kernels_are_found = setenv("DEEPBENCH_CUDA_KERNELS", DEEPBENCH_CUDA_STAGE_KERNELS, 0);
+const int kernels_are_found =
+    setenv("DEEPBENCH_CUDA_KERNELS",
+           (testing::stage_folder() + std::string("/deepbench_cuda")).c_str(), 0);
 
 bool has_nvrtc() {
   const cuda::LibraryReport& library = cuda::report<nvidia::Nvrtc>();

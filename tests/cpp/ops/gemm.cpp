@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "../places.hpp"
 #include "../suite_totals.hpp"
 
 namespace deepbench {
@@ -92,7 +93,7 @@ TEST_CASE("gemm: the padded work of the original's sets") {
   // 2mnk of the padded dimensions, as the original's tensor-core builds run them.
   const auto total = [](const std::string& set, const std::string& precision) {
     const std::string path =
-        std::string(DEEPBENCH_TEST_SOURCE_DIR) + "/python/deepbench/suites/" + set + "/gemm.txt";
+        std::string(testing::source_folder()) + "/python/deepbench/suites/" + set + "/gemm.txt";
     std::ifstream file(path);
     double flops = 0;
     for (std::string line; std::getline(file, line);)

@@ -8,6 +8,7 @@
 #include "../fake.hpp"
 #include "../folder.hpp"
 #include "../json.hpp"
+#include "../places.hpp"
 #include "deepbench/core/status.hpp"
 
 namespace deepbench {
@@ -94,7 +95,7 @@ TEST_CASE("backends are found by the names of their files, the first of a name w
   folder.write("libdeepbench_.so");
   folder.write("libdeepbench_three.so.1");
   const std::vector<FoundBackend> found =
-      find_backends({folder.path(), DEEPBENCH_TEST_PLUGIN_DIR, folder / "absent"});
+      find_backends({folder.path(), testing::plugin_folder(), folder / "absent"});
   const auto path_of = [&](const std::string& name) {
     std::vector<std::string> paths;
     for (const auto& one : found)
@@ -112,7 +113,7 @@ TEST_CASE("backends are found by the names of their files, the first of a name w
 TEST_CASE("DEEPBENCH_BACKEND_PATH names files and folders") {
   const Folder folder;
   const std::string one = folder.write("libdeepbench_one.so");
-  const std::string value = ":" + one + "::" DEEPBENCH_TEST_PLUGIN_DIR ":";
+  const std::string value = ":" + one + "::" + testing::plugin_folder() + ":";
   setenv("DEEPBENCH_BACKEND_PATH", value.c_str(), 1);
   const std::vector<FoundBackend> found = find_backends();
   unsetenv("DEEPBENCH_BACKEND_PATH");
@@ -143,7 +144,7 @@ TEST_CASE("places in DEEPBENCH_BACKEND_PATH that hold no backend are named") {
         });
 
   setenv("DEEPBENCH_BACKEND_PATH", other.c_str(), 1);
-  CHECK_THROWS_WITH_AS(load_backend("one", {DEEPBENCH_TEST_PLUGIN_DIR}),
+  CHECK_THROWS_WITH_AS(load_backend("one", {testing::plugin_folder()}),
                        doctest::Contains(("; " + about + other + ": a backend's file").c_str()),
                        BackendUnavailable);
   setenv("DEEPBENCH_FAKE_SCRIPT", "", 1);
@@ -153,10 +154,10 @@ TEST_CASE("places in DEEPBENCH_BACKEND_PATH that hold no backend are named") {
 }
 
 TEST_CASE("a backend is loaded by name or by path") {
-  CHECK(load_backend("fake", {DEEPBENCH_TEST_PLUGIN_DIR}).path() == plugin_path("fake"));
+  CHECK(load_backend("fake", {testing::plugin_folder()}).path() == plugin_path("fake"));
   CHECK(load_backend(plugin_path("minimal")).name() == "minimal");
   try {
-    load_backend("fkae", {DEEPBENCH_TEST_PLUGIN_DIR});
+    load_backend("fkae", {testing::plugin_folder()});
     FAIL("it did not throw");
   } catch (const BackendUnavailable& error) {
     const std::string reason = error.what();
