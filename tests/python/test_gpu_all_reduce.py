@@ -218,9 +218,10 @@ def test_a_rank_that_fails_in_a_sum_brings_the_others_out(
 ) -> None:
     """It lives on, so that no connection closes while the other waits for it within NCCL."""
     folder, file, ranks = failing_nccl(tmp_path, fails_at), tmp_path / "rows.jsonl", Started(2)
-    words = ("all_reduce", "elements=1000", "--library", "nccl", "--hang-limit", "1000")
+    words = ("all_reduce", "elements=1000", "--library", "nccl", "--hang-limit", "1000", "-o",
+             str(file))  # fmt: skip
     begin = time.monotonic()
-    ranks.start(0, *words, "-o", str(file), LOCAL_WORLD_SIZE="2")
+    ranks.start(0, *words, LOCAL_WORLD_SIZE="2")
     ranks.start(1, *words, LOCAL_WORLD_SIZE="2", DEEPBENCH_CUDA_LIBRARY_PATH=str(folder))
     ended = ranks.end()
     assert time.monotonic() - begin < 90, ended

@@ -31,7 +31,7 @@ std::vector<ConvLayout> layouts_of(const std::string& layout) {
 std::string id_of(const ConvCandidate& candidate) {
   if (candidate.winograd) return "wino";
   const std::string name = name_of(candidate.layout);
-  return candidate.implementation ? name + ":" + std::to_string(candidate.implementation) : name;
+  return candidate.implementation.empty() ? name : name + ":" + candidate.implementation;
 }
 
 ConvCandidate parse(const std::string& id, const std::string& layout) {
@@ -42,9 +42,8 @@ ConvCandidate parse(const std::string& id, const std::string& layout) {
   const size_t colon = id.find(':');
   for (const ConvLayout one : layouts_of(layout))
     if (id.substr(0, colon) == name_of(one)) candidate.layout = one;
-  if (colon != std::string::npos) candidate.implementation = std::atoi(&id[colon + 1]);
-  const bool in_range = candidate.implementation >= 0 && candidate.implementation <= 99;
-  if (id_of(candidate) != id || !in_range) unknown_candidate("onednn", id);
+  if (colon != std::string::npos) candidate.implementation = id.substr(colon + 1);
+  if (id_of(candidate) != id) unknown_candidate("onednn", id);
   return candidate;
 }
 
@@ -221,25 +220,29 @@ dnnl_query_t query_of(int argument) {
   }
 }
 
-// The status of creating the first implementation, or of the step on which the list ended.
-dnnl_status_t create_primitive(ConvPlan& plan) {
+// The status of creating the first implementation, or of the step on which the list ended: after so
+// many `steps`, or as many as it takes to the implementation that the candidate names.
+dnnl_status_t create_primitive(ConvPlan& plan, int steps) {
   const Api& api = Api::instance();
   set_tensors(plan);
   dnnl_primitive_desc_t made = nullptr;
   dnnl_status_t status = ConvRequest(plan.conv, plan.candidate, plan).create(&made);
   if (status != dnnl_success) return status;
   plan.primitive.reset(made);
-  for (int i = 0; i < plan.candidate.implementation && status == dnnl_success; ++i)
+  const std::string& name = plan.candidate.implementation;
+  while (status == dnnl_success &&
+         (steps-- > 0 || (!name.empty() && implementation_name(made) != name)))
     status = api.primitive_desc_next_impl_f(made);
   for (ConvTensor* tensor : {&plan.inputs[0], &plan.inputs[1], &plan.output})
     tensor->stored = api.primitive_desc_query_md_f(made, query_of(tensor->argument), 0);
   return status;
 }
 
-ConvPlan planned(const Conv& conv, const ConvCandidate& candidate, dnnl_status_t& status) {
+ConvPlan planned(const Conv& conv, const ConvCandidate& candidate, int steps,
+                 dnnl_status_t& status) {
   ConvPlan plan;
   plan.conv = conv, plan.candidate = candidate;
-  status = create_primitive(plan);
+  status = create_primitive(plan, steps);
   return plan;
 }
 
@@ -279,15 +282,16 @@ class Alternatives {
  public:
   explicit Alternatives(const Conv& conv) : conv_(conv) {}
 
-  // Whether there may be more of this kind.
-  bool add(const ConvCandidate& candidate) {
+  // What the library has `steps` behind its own choice. Whether there may be more of this kind.
+  bool add(const ConvCandidate& candidate, int steps) {
     dnnl_status_t status = dnnl_success;
-    ConvPlan plan = planned(conv_, candidate, status);
+    ConvPlan plan = planned(conv_, candidate, steps, status);
     if (status != dnnl_success) return false;
+    if (steps > 0) plan.candidate.implementation = implementation_name(plan.primitive.get());
     if (is_reference(plan) && !plans_.empty()) return false;  // always last, never the fastest
     if (is_lossy(plan)) return true;
     for (const ConvPlan& before : plans_)
-      if (same(before, plan)) return true;
+      if (same(before, plan) || id_of(before.candidate) == id_of(plan.candidate)) return true;
     plans_.push_back(std::move(plan));
     return true;
   }
@@ -333,7 +337,7 @@ ConvPlan plan_conv(const Conv& conv, const std::string& layout, const std::strin
   require_phase(conv);
   const ConvCandidate candidate = parse(id, layout);
   dnnl_status_t status = dnnl_success;
-  ConvPlan plan = planned(conv, candidate, status);
+  ConvPlan plan = planned(conv, candidate, 0, status);
   if (status != dnnl_success && !id.empty()) unknown_candidate("onednn", id);
   if (status != dnnl_success)
     plugin::unsupported("oneDNN " + api.version() + " has no such convolution in " +
@@ -347,14 +351,14 @@ ConvPlan plan_conv(const Conv& conv, const std::string& layout, const std::strin
 std::vector<std::string> conv_candidates(const Conv& conv, const std::string& layout) {
   constexpr int kMostImplementations = 16;
   Alternatives alternatives(conv);
-  const auto add = [&](const ConvCandidate& candidate) {
-    return if_possible([&] { return alternatives.add(candidate); }).value_or(true);
+  const auto add = [&](const ConvCandidate& candidate, int steps) {
+    return if_possible([&] { return alternatives.add(candidate, steps); }).value_or(true);
   };
   const ConvLayout own = layouts_of(layout).front();
-  alternatives.add({own, 0, false});  // the library's choice comes first, or none does
+  alternatives.add({own}, 0);  // the library's choice comes first, or none does
   for (const ConvLayout one : layouts_of(layout))
-    for (int i = 0; i < kMostImplementations && add({one, i, false}); ++i) continue;
-  if (!is_int8(conv)) add({own, 0, true});
+    for (int steps = 0; steps < kMostImplementations && add({one}, steps); ++steps) continue;
+  if (!is_int8(conv)) add({own, "", true}, 0);
   return alternatives.ids();
 }
 

@@ -13,11 +13,11 @@ namespace deepbench::cpu::onednn {
 
 enum class ConvLayout { kLibrary, kNchw, kNhwc };  // of the activations
 
-// "library", "nhwc:2": a layout and the library's N-th alternative in it; "wino": Winograd's
-// algorithm in the library's layouts.
+// "library", "nhwc:brgconv:avx2": a layout and which of the library's implementations in it, by the
+// library's name; "wino": Winograd's algorithm in the library's layouts.
 struct ConvCandidate {
   ConvLayout layout = ConvLayout::kLibrary;
-  int implementation = 0;
+  std::string implementation{};  // none: the library's own choice
   bool winograd = false;
 };
 

@@ -1,7 +1,7 @@
 // Candidates, layouts and attributes of oneDNN's matmul.
 #include "ops/gemm/onednn_plan.hpp"
 
-#include <cstdlib>
+#include <algorithm>
 
 #include "deepbench/plugin.hpp"
 #include "kernel.hpp"
@@ -24,11 +24,8 @@ Candidate parse(const std::string& id, const Gemm& gemm) {
     candidate.separate = true;
   } else {
     const std::string prefix = "matmul:";
-    char* end = nullptr;
-    const long number =
-        id.compare(0, prefix.size(), prefix) == 0 ? std::strtol(&id[prefix.size()], &end, 10) : 0;
-    if (number < 1 || number > 99 || *end != '\0') unknown_candidate("onednn", id);
-    candidate.implementation = int(number);
+    if (id.compare(0, prefix.size(), prefix) != 0 || id == prefix) unknown_candidate("onednn", id);
+    candidate.implementation = id.substr(prefix.size());
   }
   return candidate;
 }
@@ -56,12 +53,12 @@ Attributes attributes_of(const Gemm& gemm, const Candidate& candidate, const_dnn
   return attributes;
 }
 
-// The next implementation that is another than the library's own choice, `own`: where oneDNN has
-// that one in its cache, its list begins with it once more.
-bool next_other(dnnl_primitive_desc_t made, const std::string& own) {
-  while (Api::instance().primitive_desc_next_impl_f(made) == dnnl_success)
-    if (implementation_name(made) != own) return true;
-  return false;
+// Goes on to the implementation of this name, if there is one. Not by numbers: where oneDNN has an
+// implementation in its cache, the list has it once more.
+bool go_to(dnnl_primitive_desc_t made, const std::string& name) {
+  while (implementation_name(made) != name)
+    if (Api::instance().primitive_desc_next_impl_f(made) != dnnl_success) return false;
+  return true;
 }
 
 void create_primitive_desc(const Gemm& gemm, Plan& plan) {
@@ -84,10 +81,8 @@ void create_primitive_desc(const Gemm& gemm, Plan& plan) {
                         std::string(gemm.precision.name) + " for this processor (" +
                         api.isa_text() + "): " + status_text(status));
   plan.primitive.reset(made);
-  const std::string own = implementation_name(made);
-  for (int i = 0; i < plan.candidate.implementation; ++i)
-    if (!next_other(made, own))
-      unknown_candidate("onednn", "matmul:" + std::to_string(plan.candidate.implementation));
+  const std::string& name = plan.candidate.implementation;
+  if (!name.empty() && !go_to(made, name)) unknown_candidate("onednn", "matmul:" + name);
 }
 
 }  // namespace
@@ -129,12 +124,13 @@ std::vector<std::string> gemm_candidates(const Gemm& gemm) {
   if (gemm.precision.precision == Precision::kFloat) ids.push_back("sgemm");
   if (!is_int8(gemm)) ids.push_back("matmul:add");
 
-  const std::string own = implementation_name(first.primitive.get());
-  for (int number = 1; next_other(first.primitive.get(), own); ++number) {
-    const std::string other = implementation_name(first.primitive.get());
-    if (is_hopeless(other, gemm.flops())) break;
-    if (is_int8(gemm) && is_saturating(other)) continue;
-    ids.push_back("matmul:" + std::to_string(number));
+  std::vector<std::string> names = {implementation_name(first.primitive.get())};
+  while (api.primitive_desc_next_impl_f(first.primitive.get()) == dnnl_success) {
+    const std::string name = implementation_name(first.primitive.get());
+    if (is_hopeless(name, gemm.flops())) break;
+    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+    names.push_back(name);
+    if (!is_int8(gemm) || !is_saturating(name)) ids.push_back("matmul:" + name);
   }
   return ids;
 }

@@ -14,10 +14,11 @@
 namespace deepbench::cpu::onednn {
 
 struct Candidate {
-  bool sgemm = false;      // "sgemm": dnnl_sgemm
-  bool packed = false;     // "matmul:packed": A stored in the library's own layout beforehand
-  bool separate = false;   // "matmul:add": C and D are different matrices
-  int implementation = 0;  // "matmul:N": the library's N-th alternative
+  bool sgemm = false;     // "sgemm": dnnl_sgemm
+  bool packed = false;    // "matmul:packed": A stored in the library's own layout beforehand
+  bool separate = false;  // "matmul:add": C and D are different matrices
+  std::string
+      implementation{};  // "matmul:gemm:jit": another than the library's own choice, by name
 };
 
 struct Plan {
