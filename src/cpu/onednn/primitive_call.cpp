@@ -77,6 +77,22 @@ uint64_t scratchpad_bytes(const_dnnl_primitive_desc_t description) {
       api.primitive_desc_query_md_f(description, dnnl_query_scratchpad_md, 0));
 }
 
+bool go_to(dnnl_primitive_desc_t description, const std::string& name) {
+  while (implementation_name(description) != name)
+    if (Api::instance().primitive_desc_next_impl_f(description) != dnnl_success) return false;
+  return true;
+}
+
+std::vector<std::string> other_implementations(dnnl_primitive_desc_t description) {
+  std::vector<std::string> names = {implementation_name(description)};
+  while (Api::instance().primitive_desc_next_impl_f(description) == dnnl_success) {
+    const std::string name = implementation_name(description);
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+  names.erase(names.begin());
+  return names;
+}
+
 bool is_hopeless(const std::string& implementation, double flops) {
   return (implementation.compare(0, 3, "ref") == 0 ||
           implementation.compare(0, 10, "simple:ref") == 0) &&

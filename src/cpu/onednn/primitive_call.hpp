@@ -62,6 +62,12 @@ class PrimitiveCall : public Call {
 std::string implementation_name(const_dnnl_primitive_desc_t description);
 uint64_t scratchpad_bytes(const_dnnl_primitive_desc_t description);
 
+// Goes on in the library's list to the implementation of this name, if there is one. Not by number:
+// what oneDNN has in its cache the list has once more.
+bool go_to(dnnl_primitive_desc_t description, const std::string& name);
+// Those behind the library's own choice, each once; the list is at its end then.
+std::vector<std::string> other_implementations(dnnl_primitive_desc_t description);
+
 // Whether it is oneDNN's reference, of some 10^8 multiplications a second, for so much work that
 // it is no answer, only a way to lose an hour.
 bool is_hopeless(const std::string& implementation, double flops);

@@ -40,7 +40,8 @@ class Ranks {
   int right() const { return (rank_ + 1) % size_; }
   int left() const { return (rank_ + size_ - 1) % size_; }
 
-  // Whether one is gone, so that a call in which it takes part will never end. From any thread.
+  // Whether one is gone, or has failed in a call that all take part in and which therefore will
+  // never end. From any thread.
   bool lost() const { return lost_ && lost_(group_->context) != 0; }
 
   // Every rank's `mine`, in order of rank. For prepare, by all ranks alike.

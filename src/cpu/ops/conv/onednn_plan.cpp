@@ -229,10 +229,10 @@ dnnl_status_t create_primitive(ConvPlan& plan, int steps) {
   dnnl_status_t status = ConvRequest(plan.conv, plan.candidate, plan).create(&made);
   if (status != dnnl_success) return status;
   plan.primitive.reset(made);
-  const std::string& name = plan.candidate.implementation;
-  while (status == dnnl_success &&
-         (steps-- > 0 || (!name.empty() && implementation_name(made) != name)))
+  for (; steps > 0 && status == dnnl_success; --steps)
     status = api.primitive_desc_next_impl_f(made);
+  const std::string& name = plan.candidate.implementation;
+  if (!name.empty() && !go_to(made, name)) status = dnnl_last_impl_reached;
   for (ConvTensor* tensor : {&plan.inputs[0], &plan.inputs[1], &plan.output})
     tensor->stored = api.primitive_desc_query_md_f(made, query_of(tensor->argument), 0);
   return status;
@@ -246,10 +246,14 @@ ConvPlan planned(const Conv& conv, const ConvCandidate& candidate, int steps,
   return plan;
 }
 
+// By its name alone within one layout: that is what names a candidate.
 bool same(const ConvPlan& a, const ConvPlan& b) {
   const auto equal = Api::instance().memory_desc_equal_f;
-  return implementation_name(a.primitive.get()) == implementation_name(b.primitive.get()) &&
-         equal(a.inputs[0].stored, b.inputs[0].stored) &&
+  if (implementation_name(a.primitive.get()) != implementation_name(b.primitive.get()))
+    return false;
+  if (a.candidate.layout == b.candidate.layout && !a.candidate.winograd && !b.candidate.winograd)
+    return true;
+  return equal(a.inputs[0].stored, b.inputs[0].stored) &&
          equal(a.inputs[1].stored, b.inputs[1].stored) && equal(a.output.stored, b.output.stored);
 }
 
@@ -291,7 +295,7 @@ class Alternatives {
     if (is_reference(plan) && !plans_.empty()) return false;  // always last, never the fastest
     if (is_lossy(plan)) return true;
     for (const ConvPlan& before : plans_)
-      if (same(before, plan) || id_of(before.candidate) == id_of(plan.candidate)) return true;
+      if (same(before, plan)) return true;
     plans_.push_back(std::move(plan));
     return true;
   }

@@ -1,8 +1,6 @@
 // Candidates, layouts and attributes of oneDNN's matmul.
 #include "ops/gemm/onednn_plan.hpp"
 
-#include <algorithm>
-
 #include "deepbench/plugin.hpp"
 #include "kernel.hpp"
 #include "onednn/primitive_call.hpp"
@@ -51,14 +49,6 @@ Attributes attributes_of(const Gemm& gemm, const Candidate& candidate, const_dnn
     api.check(api.primitive_attr_set_post_ops_f(attributes.get(), post_ops.get()), "adding C");
   }
   return attributes;
-}
-
-// Goes on to the implementation of this name, if there is one. Not by numbers: where oneDNN has an
-// implementation in its cache, the list has it once more.
-bool go_to(dnnl_primitive_desc_t made, const std::string& name) {
-  while (implementation_name(made) != name)
-    if (Api::instance().primitive_desc_next_impl_f(made) != dnnl_success) return false;
-  return true;
 }
 
 void create_primitive_desc(const Gemm& gemm, Plan& plan) {
@@ -124,12 +114,8 @@ std::vector<std::string> gemm_candidates(const Gemm& gemm) {
   if (gemm.precision.precision == Precision::kFloat) ids.push_back("sgemm");
   if (!is_int8(gemm)) ids.push_back("matmul:add");
 
-  std::vector<std::string> names = {implementation_name(first.primitive.get())};
-  while (api.primitive_desc_next_impl_f(first.primitive.get()) == dnnl_success) {
-    const std::string name = implementation_name(first.primitive.get());
+  for (const std::string& name : other_implementations(first.primitive.get())) {
     if (is_hopeless(name, gemm.flops())) break;
-    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
-    names.push_back(name);
     if (!is_int8(gemm) || !is_saturating(name)) ids.push_back("matmul:" + name);
   }
   return ids;

@@ -12,13 +12,12 @@ namespace deepbench::cpu::onednn {
 namespace {
 
 constexpr dnnl_rnn_direction_t kDirection = dnnl_unidirectional_left2right;
-constexpr int kMostAlternatives = 99;
 constexpr unsigned kOverwrite = dnnl_rnn_flags_diff_weights_overwrite;  // else gradients add up
 
 struct LayerCandidate {
-  bool plain = false;        // "rnn:plain": weights in the formats that oneDNN documents
-  bool as_training = false;  // "rnn:training": inference with the weights' layout of training
-  int implementation = 0;    // "rnn:N": the library's N-th alternative
+  bool plain = false;            // "rnn:plain": weights in the formats that oneDNN documents
+  bool as_training = false;      // "rnn:training": inference with the weights' layout of training
+  std::string implementation{};  // "rnn:ref:any": another than the library's own choice, by name
 };
 
 LayerCandidate layer_candidate(const Rnn& rnn, const std::string& id) {
@@ -28,12 +27,10 @@ LayerCandidate layer_candidate(const Rnn& rnn, const std::string& id) {
   candidate.as_training = id == "rnn:training" && !rnn.is_training() && !rnn.is_quantised();
   if (candidate.plain || candidate.as_training) return candidate;
 
-  for (int number = 1; number <= kMostAlternatives; ++number)
-    if (id == "rnn:" + std::to_string(number)) {
-      candidate.implementation = number;
-      return candidate;
-    }
-  unknown_candidate("onednn", id);
+  const std::string prefix = "rnn:";
+  if (id.compare(0, prefix.size(), prefix) != 0 || id == prefix) unknown_candidate("onednn", id);
+  candidate.implementation = id.substr(prefix.size());
+  return candidate;
 }
 
 MemoryDesc tensor(std::initializer_list<int64_t> sizes, dnnl_data_type_t type,
@@ -173,11 +170,9 @@ bool find_strides(const_dnnl_memory_desc_t description, WeightStrides& strides) 
   return blocks == 0;
 }
 
-// The library's N-th alternative.
 void skip_to(const LayerCandidate& candidate, dnnl_primitive_desc_t description) {
-  for (int i = 0; i < candidate.implementation; ++i)
-    if (Api::instance().primitive_desc_next_impl_f(description) != dnnl_success)
-      unknown_candidate("onednn", "rnn:" + std::to_string(candidate.implementation));
+  const std::string& name = candidate.implementation;
+  if (!name.empty() && !go_to(description, name)) unknown_candidate("onednn", "rnn:" + name);
 }
 
 // Gradients of the weights must be readable, so that they are not in blocks.
@@ -274,8 +269,7 @@ std::vector<std::string> layer_candidates(const Rnn& rnn) {
   if (!rnn.is_quantised()) add_if_other("rnn:plain");
   if (!rnn.is_quantised() && !rnn.is_training()) add_if_other("rnn:training");
   const dnnl_primitive_desc_t timed = (first.backward ? first.backward : first.forward).get();
-  for (int number = 1; Api::instance().primitive_desc_next_impl_f(timed) == dnnl_success; ++number)
-    ids.push_back("rnn:" + std::to_string(number));
+  for (const std::string& name : other_implementations(timed)) ids.push_back("rnn:" + name);
   return ids;
 }
 

@@ -91,10 +91,17 @@ class GroupedCall final : public LibraryCall {
  private:
   const Stream& stream(size_t rank) const { return operands_.of(rank).stream(); }
 
+  // A group that one of the calls leaves by an error is ended too: later calls would be queued in
+  // it.
   template <class OneRank>
   void grouped(OneRank one_rank) const {
     CUDA_CHECK(nccl().ncclGroupStart());
-    for (size_t rank = 0; rank < communicators_.size(); ++rank) one_rank(rank);
+    try {
+      for (size_t rank = 0; rank < communicators_.size(); ++rank) one_rank(rank);
+    } catch (...) {
+      nccl().ncclGroupEnd();
+      throw;
+    }
     CUDA_CHECK(nccl().ncclGroupEnd());
     stream(0).enter();
   }
