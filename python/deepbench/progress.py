@@ -40,12 +40,13 @@ class Deadline:
 class Estimate:
     """Time left of a sweep whose rows have these FLOPs.
 
-    A row is taken to need a fixed time and a time in proportion to its FLOPs. Before two rows are
-    known both are guesses: `row_s`, for settling, sampling and verifying a small row, and what
-    comes from `guess_flops_per_s`.
+    A row is taken to need a fixed time and a time in proportion to its FLOPs, of which `cap_s` is
+    the most for calls that are made often. Before two rows are known both are guesses: `row_s`,
+    for settling, sampling and verifying a small row, and what comes from `guess_flops_per_s`.
     """
 
     _CALLS = 5  # of a large row: warm-up, samples, verification
+    _LEAST_CALLS = 3  # of one whose time is over after the first
 
     def __init__(
         self,
@@ -69,8 +70,11 @@ class Estimate:
     def left_s(self, into_row_s: float = 0.0) -> float:
         """For all rows that are still to come, the next of which has been under way so long."""
         fixed, slope = self._model()
-        each = [fixed + min(self._cap_s, slope * value) for value in self._flops[self._next :]]
+        each = [fixed + self._calls_s(slope * value) for value in self._flops[self._next :]]
         return max(0.0, each[0] - into_row_s) + sum(each[1:]) if each else 0.0
+
+    def _calls_s(self, all_s: float) -> float:
+        return max(min(self._cap_s, all_s), all_s * self._LEAST_CALLS / self._CALLS)
 
     def _model(self) -> tuple[float, float]:
         if len(self._done) < 2:

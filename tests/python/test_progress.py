@@ -79,9 +79,9 @@ def test_estimate_learns_from_rows() -> None:
     assert estimate.left_s() == 0.0
 
 
-def test_large_rows_are_capped() -> None:
-    estimate = Estimate([1e18], guess_flops_per_s=1e9, cap_s=10)
-    assert estimate.left_s() == pytest.approx(10.5)
+def test_large_rows_are_capped_but_for_calls_that_take_longer() -> None:
+    assert Estimate([2.4e9], 1e9, cap_s=10).left_s() == pytest.approx(0.5 + 10)
+    assert Estimate([1e11], 1e9, cap_s=10).left_s() == pytest.approx(0.5 + 3 * 100)
 
 
 def test_rows_without_flops_are_estimated_too() -> None:
