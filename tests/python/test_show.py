@@ -64,6 +64,7 @@ def test_a_file_is_written_anew(tmp_path: Path, capsys: pytest.CaptureFixture[st
         (["--overwrite"], "go together"),
         (["--thin", "0", "-o", "x"], "must be a number of samples"),
         (["--thin", "two", "-o", "x"], "must be a number of samples"),
+        (["--thin", "9" * 5000, "-o", "x"], "must be a number of samples"),
         (["--thin", "3", "-o", "x", "--format", "csv"], "give one of them"),
     ],
 )

@@ -101,6 +101,13 @@ def _is_number(text: str) -> bool:
     return True
 
 
+def whole_number(text: str) -> int | None:
+    """What a user means by some digits; None where it is no such number. At most nine of them:
+    int() refuses thousands."""
+    few = text.isascii() and text.isdigit() and len(text) < 10
+    return int(text) if few and text == str(int(text)) else None
+
+
 def help_lines(flags: Sequence[Flag]) -> list[str]:
     """One line for each option."""
     width = max(len(flag.usage) for flag in flags)

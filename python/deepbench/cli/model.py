@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from deepbench.cli.errors import UsageError, shown
-from deepbench.cli.flags import HELP, CommandLine, Flag, help_lines, parse
+from deepbench.cli.flags import HELP, CommandLine, Flag, help_lines, parse, whole_number
 from deepbench.cost_model import Fit, Point, algorithm_of, fit, groups
 from deepbench.progress import Screen
 from deepbench.refusal import one_line
@@ -42,11 +42,10 @@ def main(arguments: Sequence[str]) -> int:
 
 def _ranks(line: CommandLine) -> list[int]:
     words = (line.get("--ranks") or "8,64,1024").split(",")
-    if not all(
-        word.isdecimal() and len(word) < 10 and 2 <= int(word) <= _MOST_RANKS for word in words
-    ):
+    numbers = [whole_number(word) or 0 for word in words]
+    if not all(2 <= number <= _MOST_RANKS for number in numbers):
         raise UsageError(f"--ranks {','.join(words)}: must be numbers from 2, as in 8,64,1024")
-    return [int(word) for word in words]
+    return numbers
 
 
 def _lines(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from deepbench.cli.errors import UsageError
-from deepbench.cli.flags import HELP, CommandLine, Flag
+from deepbench.cli.flags import HELP, CommandLine, Flag, whole_number
 from deepbench.report import FORMATS
 
 # Flags that become options of rows (docs/results.md): flag, key, value of a switch.
@@ -174,11 +174,12 @@ def _ranks(line: CommandLine) -> int | None:
     text = line.get("--ranks")
     if text is None:
         return None
-    if not (_is_number(text) and 2 <= int(text) <= _MOST_RANKS):
+    number = whole_number(text)
+    if number is None or not 2 <= number <= _MOST_RANKS:
         raise UsageError(f"--ranks {text}: must be a number from 2 to {_MOST_RANKS}")
     if line.has("--in-process"):
         raise UsageError("--ranks and --in-process exclude each other: ranks are processes")
-    return int(text)
+    return number
 
 
 def _devices(line: CommandLine) -> dict[str, str]:
@@ -187,9 +188,10 @@ def _devices(line: CommandLine) -> dict[str, str]:
     if text is None:
         return {}
     words = text.split(",")
-    if words[1:] and (len(set(words)) < len(words) or not all(map(_is_number, words))):
+    numbers = [whole_number(word) for word in words]
+    if words[1:] and (len(set(words)) < len(words) or None in numbers):
         raise UsageError(f"--devices {text}: must name each device once, as in 0,2")
-    if not words[1:] and not (_is_number(text) and 2 <= int(text) <= _MOST_RANKS):
+    if not words[1:] and not 2 <= (numbers[0] or 0) <= _MOST_RANKS:
         raise UsageError(f"--devices {text}: must be a number from 2 to {_MOST_RANKS}, or a list")
     for other in ("--device", "--ranks"):
         if line.has(other):
@@ -197,11 +199,6 @@ def _devices(line: CommandLine) -> dict[str, str]:
     if line.has("--in-process") and line.get("--library") not in _OF_ONE_PROCESS:
         raise UsageError("--devices and --in-process exclude each other: ranks are processes")
     return {"devices": text if words[1:] else ",".join(map(str, range(int(text))))}
-
-
-def _is_number(text: str) -> bool:
-    """Of few digits: int() refuses those of other scripts, and more than some thousands."""
-    return text.isascii() and text.isdigit() and len(text) < 10 and text == str(int(text))
 
 
 def quoted(value: str) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from deepbench import whole_file
 from deepbench.cli.errors import UsageError, shown
-from deepbench.cli.flags import HELP, CommandLine, Flag, help_lines, parse
+from deepbench.cli.flags import HELP, CommandLine, Flag, help_lines, parse, whole_number
 from deepbench.cli.sources import identity, opened
 from deepbench.progress import Screen
 from deepbench.report.overview import CHARTS, FORMATS, content, render
@@ -96,9 +96,10 @@ def _row(line: CommandLine, name: str) -> int | None:
         return None
     if name not in ("png", "svg") or line.get("--chart") != "distribution":
         raise UsageError("--row is for an image of --chart distribution")
-    if not (text.isascii() and text.isdigit() and len(text) < 10):
+    position = whole_number(text)
+    if position is None:
         raise UsageError(f"--row {shown(text)}: must be a row's position, from 0")
-    return int(text)
+    return position
 
 
 def _names(text: str | None) -> list[str]:

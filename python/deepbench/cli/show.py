@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from deepbench.cli.context import where
-from deepbench.cli.errors import UsageError
-from deepbench.cli.flags import HELP, CommandLine, Flag, help_lines, parse
+from deepbench.cli.errors import UsageError, shown
+from deepbench.cli.flags import HELP, CommandLine, Flag, help_lines, parse, whole_number
 from deepbench.cli.sources import beside
 from deepbench.cli.summary import Summary
 from deepbench.progress import Screen
@@ -60,11 +60,12 @@ def _most_samples(line: CommandLine) -> int | None:
         raise UsageError("--thin N and -o FILE go together: deepbench show FILE --thin N -o OTHER")
     if text is None:
         return None
-    if not (text.isascii() and text.isdigit() and int(text) > 0):
-        raise UsageError(f"--thin {text!r}: must be a number of samples, more than 0")
+    most = whole_number(text)
+    if not most:
+        raise UsageError(f"--thin {shown(text)}: must be a number of samples, more than 0")
     if line.has("--format"):
         raise UsageError("--thin writes a result file, --format prints; give one of them")
-    return int(text)
+    return most
 
 
 def _write(result: ResultFile, path: Path, overwrite: bool, most: int) -> None:
