@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstring>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "check.hpp"
@@ -281,6 +282,38 @@ TEST_CASE("gpu: NCCL's communicators of one process are given up together, and m
     }
   }
   check_sum();
+}
+
+std::atomic<int> aborted{0};
+std::atomic<bool> graphs_are_alive{false};
+
+// As NCCL's own waits for graphs, which are let go only once the caller knows that all is lost.
+nvidia::ncclResult_t abort_after_graphs(nvidia::ncclComm_t) {
+  while (graphs_are_alive) std::this_thread::yield();
+  ++aborted;
+  return nvidia::ncclSuccess;
+}
+
+TEST_CASE("gpu: NCCL's communicators are given up although their graphs are alive") {
+  REQUIRE_GPU();
+  const Communicator::All& all = Communicator::of(std::vector<int>{0});
+  auto& abort = const_cast<nvidia::Nccl&>(cuda::nccl()).ncclCommAbort;
+  const auto own_abort = std::exchange(abort, &abort_after_graphs);
+  graphs_are_alive = true;
+  {
+    const LostGroup lost;
+    CHECK_THROWS_WITH_AS(Communicator::look(all),
+                         "nccl: a rank is gone or has failed, and the sum was given up",
+                         plugin::Error);
+    CHECK_THROWS_WITH_AS(Communicator::look(all), "nccl: its communicator was given up",
+                         plugin::Error);
+    const cuda::SumsGuard guard(all);  // has nothing to wait for
+  }
+  CHECK(aborted == 0);
+  graphs_are_alive = false;
+  while (aborted == 0) std::this_thread::yield();
+  abort = own_abort;
+  CHECK(Communicator::of(std::vector<int>{0}).size() == 1);
 }
 
 TEST_CASE("gpu: what has no room is found out before a call brings ranks together") {

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <atomic>
+#include <memory>
 #include <thread>
 
 #include "../fake.hpp"
@@ -128,6 +129,31 @@ TEST_CASE("a rank that fails within a call brings all out of it at once, with it
     });
     const std::string whose = broken == 0 ? "" : "rank " + std::to_string(broken) + ": ";
     for (const std::string& failure : failures) CHECK(failure == whose + "the launch failed");
+  }
+}
+
+TEST_CASE("who gives up what it has left behind, after a failure of its own, still says why") {
+  for (const int late : {0, 1}) {
+    std::array<std::string, 2> failures;
+    on_every_rank(met(2), [&](Group& group) {
+      const auto give_up = [&](void*) {
+        Deadline limit(30);
+        while (!group.call_is_lost() && limit.left_s() > 0) std::this_thread::yield();
+      };
+      try {
+        group.together(Level::kRow, "row", [&] {
+          if (group.rank() != late) throw RowFailure(Status::kFailed, "the other has not come");
+          const std::unique_ptr<Group, decltype(give_up)> left_behind(&group, give_up);
+          throw RowFailure(Status::kFailed, "the launch failed");
+        });
+      } catch (const RowFailure& failure) {
+        failures[size_t(group.rank())] = failure.what();
+        CHECK(failure.status() == Status::kDeviceLost);
+      }
+    });
+    // Rank 0's comes first.
+    for (const std::string& failure : failures)
+      CHECK(failure == (late == 0 ? "the launch failed" : "the other has not come"));
   }
 }
 

@@ -39,12 +39,14 @@ struct Group::Message {
   Status status = Status::kFailed;
   std::string reason{};
   std::string payload{};
-  bool gave_up = false;  // failed since another had: it was in a call with it
+  bool gave_up = false;  // a call, since another had failed
+  bool follows = false;  // that is why it has failed
 
   std::string packed() const {
     Packer packer;
     packer.number(int64_t{failed});  // first: has_failed() looks there
-    packer.number(int64_t(level)).text(step).number(int64_t(status)).number(int64_t{gave_up});
+    packer.number(int64_t(level)).text(step).number(int64_t(status));
+    packer.number(int64_t{gave_up}).number(int64_t{follows});
     return packer.text(reason).text(payload).bytes();
   }
   static Message unpacked(const std::string& bytes) {
@@ -55,6 +57,7 @@ struct Group::Message {
     message.step = unpacker.text();
     message.status = status_of(unpacker.number<int64_t>());
     message.gave_up = unpacker.number<int64_t>() != 0;
+    message.follows = unpacker.number<int64_t>() != 0;
     message.reason = unpacker.text();
     message.payload = unpacker.text();
     return message;
@@ -133,7 +136,11 @@ void Group::check_all_there() {
 void Group::fail(Level level, const std::string& step, const RowFailure& failure) {
   if (failure_) leave(level);
   Message message{level, step, true, failure.status(), failure.what()};
-  message.gave_up = is_giving_up();
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    message.gave_up = giving_up_;
+    message.follows = giving_up_ && !failed_before_;
+  }
   talk(message, [](const std::vector<std::string>&) { return std::string(); });
   leave(level);  // talk() has thrown
 }
@@ -237,13 +244,13 @@ std::string Group::gather(const Message& mine, const Decide& decide) {
 // same step, none of which has failed, have taken different decisions: a fault of ours.
 std::string Group::answer_to(const std::vector<Message>& all, const Decide& decide) const {
   Message answer = all[0];
-  answer.failed = answer.gave_up = false;
+  answer.failed = answer.gave_up = answer.follows = false;
   bool gave_up = false;
   for (size_t rank = 0; rank < all.size(); ++rank) {
     const Message& one = all[rank];
     answer.level = std::min(answer.level, one.level);
     gave_up = gave_up || one.gave_up;
-    if (!one.failed || one.gave_up || answer.failed) continue;
+    if (!one.failed || one.follows || answer.failed) continue;
     answer.failed = true;
     answer.status = one.status;
     answer.reason = rank == 0 ? one.reason : "rank " + std::to_string(rank) + ": " + one.reason;

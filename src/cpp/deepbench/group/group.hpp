@@ -122,7 +122,6 @@ class DEEPBENCH_API Group {
   bool has_failed(size_t rank) const;
   bool one_has_failed(size_t from) const;
   void warn();
-  bool is_giving_up();
 
   const int rank_;
   const std::vector<Member> members_;
@@ -134,7 +133,8 @@ class DEEPBENCH_API Group {
   std::string lost_;  // why; guarded by mutex_
   bool given_up_ = false, ended_ = false;
   bool in_row_ = false, talking_ = false;
-  bool giving_up_ = false;  // a call, since another rank has failed in it
+  bool giving_up_ = false;      // a call, since another rank has failed in it
+  bool failed_before_ = false;  // giving it up
   Deadline next_look_{0};
   int wake_[2] = {-1, -1};  // a pipe: what is written into it wakes the watcher
   std::thread watcher_;

@@ -2,6 +2,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <exception>
 
 #include "deepbench/group/group.hpp"
 
@@ -44,18 +45,15 @@ void Group::warn() {
   for (size_t rank = 1; rank < sockets_.size(); ++rank) send(rank, name_of(rank), kWarning);
 }
 
-// Nothing is said to a rank in a row that has not spoken itself, but a warning.
+// Nothing is said to a rank in a row that has not spoken itself, but a warning. Who asks while it
+// tidies up after a failure has failed by itself.
 bool Group::call_is_lost() {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (!lost_.empty() || giving_up_) return true;
   if (!in_row_ || talking_ || next_look_.left_s() > 0) return false;
   next_look_ = Deadline(kLookAgainS);
   giving_up_ = rank_ == 0 ? one_has_failed(1) : sockets_[0].is_readable(0);
-  return giving_up_;
-}
-
-bool Group::is_giving_up() {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  failed_before_ = std::uncaught_exceptions() > 0;
   return giving_up_;
 }
 

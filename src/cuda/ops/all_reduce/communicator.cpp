@@ -8,15 +8,18 @@
 #include <memory>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "check.hpp"
 #include "deepbench/plugin.hpp"
+#include "waiting.hpp"
 
 namespace deepbench::cuda {
 namespace {
 
 constexpr std::chrono::milliseconds kLookAtRanks{20};
+constexpr std::chrono::seconds kAbortLimit{1};  // long enough where no graph is alive
 
 // What the ranks tell one another before a communicator is made.
 struct Introduction {
@@ -64,6 +67,14 @@ Started started(const plugin::Ranks& ranks, const Stream& stream, nvidia::ncclUn
       throw plugin::Error(DEEPBENCH_DEVICE_LOST,
                           "nccl: a rank is gone or has failed before all have met");
   return future.get();
+}
+
+// Ending one may wait for its device, on which another's kernel waits for a rank that is ended
+// later: so NCCL ends several as a group, since 2.22. Before, a group leaves them one by one.
+void abort_all(const std::vector<nvidia::ncclComm_t>& handles) {
+  if (handles.size() > 1) nccl().ncclGroupStart();
+  for (nvidia::ncclComm_t handle : handles) nccl().ncclCommAbort(handle);  // NCCL frees it
+  if (handles.size() > 1) nccl().ncclGroupEnd();
 }
 
 nvidia::ncclDataType_t nccl_type(deepbench_type type) {
@@ -127,6 +138,7 @@ void Communicator::look(const All& all) {
 }
 
 std::string Communicator::trouble() const {
+  if (!handle_) return "its communicator was given up";
   if (plugin::ranks().lost()) return "a rank is gone or has failed, and the sum was given up";
   nvidia::ncclResult_t error = nvidia::ncclSuccess;
   CUDA_CHECK(nccl().ncclCommGetAsyncError(handle_, &error));
@@ -137,15 +149,28 @@ std::string Communicator::trouble() const {
   return last.empty() ? reason : reason + ": " + std::string(last.substr(0, last.find('\n')));
 }
 
-// Ending one may wait for its device, on which another's kernel waits for a rank that is ended
-// later: so NCCL ends several as a group, since 2.22. Before, a group leaves them one by one.
+// NCCL waits in it for the end of all graphs with sums of these, which are the caller's to let go;
+// what runs is told to end at once. So it is done on a thread that may be left behind.
 void Communicator::give_up(const All& all) {
-  if (all.size() > 1) nccl().ncclGroupStart();
-  for (const auto& one : all) {
-    nccl().ncclCommAbort(one->handle_);
-    one->handle_ = nullptr;  // NCCL frees it
+  std::vector<nvidia::ncclComm_t> handles;
+  for (const auto& one : all) handles.push_back(std::exchange(one->handle_, nullptr));
+  std::promise<void> promise;
+  const std::future<void> ended = promise.get_future();
+  std::thread([handles, promise = std::move(promise)]() mutable {
+    abort_all(handles);
+    promise.set_value();
+  }).detach();
+  ended.wait_for(kAbortLimit);
+}
+
+SumsGuard::~SumsGuard() {
+  for (const auto& one : all_) {
+    try {
+      wait_for(one->stream_, [this] { Communicator::look(all_); });
+    } catch (const plugin::Error&) {
+      // Given up, or the device is lost: whoever asks next is told.
+    }
   }
-  if (all.size() > 1) nccl().ncclGroupEnd();
 }
 
 }  // namespace deepbench::cuda

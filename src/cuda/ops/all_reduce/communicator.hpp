@@ -36,8 +36,22 @@ class Communicator {
   static void give_up(const All& all);
   std::string trouble() const;  // empty: none
 
+  friend class SumsGuard;
   Stream& stream_;
   nvidia::ncclComm_t handle_;  // nullptr: given up
+};
+
+// Where a call is left by an error, sums that it has begun may go on: none does once this is gone,
+// so that what they read and write can be let go.
+class SumsGuard {
+ public:
+  explicit SumsGuard(const Communicator::All& all) : all_(all) {}
+  ~SumsGuard();
+  SumsGuard(const SumsGuard&) = delete;
+  SumsGuard& operator=(const SumsGuard&) = delete;
+
+ private:
+  const Communicator::All& all_;
 };
 
 // The id of a communicator that the ranks are to make; nothing where all of them have one. Throws

@@ -21,7 +21,8 @@ class NcclCall final : public LibraryCall {
       : operands_(operands),
         own_(operands.of(0)),
         greeting_(sizeof(float), Origin::kOwn),
-        communicators_(Communicator::of(plugin::ranks(), own_.stream())) {
+        communicators_(Communicator::of(plugin::ranks(), own_.stream())),
+        guard_(communicators_) {
     // NCCL connects the ranks in the first call of a kind: not within a capture.
     meet();
     enqueue(0);
@@ -67,6 +68,7 @@ class NcclCall final : public LibraryCall {
   const RankOperands& own_;
   Buffer greeting_;  // before the ranks come together: where it has no room, all are told at once
   const Communicator::All& communicators_;
+  const SumsGuard guard_;
   bool can_be_captured_ = false;
 };
 

@@ -110,6 +110,7 @@ class GroupedCall final : public LibraryCall {
   const Communicator::All& communicators_;
   std::vector<std::unique_ptr<Milestone>> reached_;
   std::vector<Buffer> greetings_;
+  const SumsGuard guard_{communicators_};
 };
 
 class NcclSingleSummation final : public Summation {
