@@ -3,6 +3,7 @@
 
 #include <sys/mman.h>
 
+#include <atomic>
 #include <cstdio>
 #include <limits>
 
@@ -14,6 +15,15 @@ namespace {
 
 constexpr uint64_t kLargePageBytes = uint64_t{2} << 20;
 constexpr uint64_t kMost = std::numeric_limits<uint64_t>::max();
+
+// Operands that all begin with a large page fall into the same sets of the caches: each begins so
+// much farther into its own than the one before, up to some number.
+constexpr uint64_t kStaggerBytes = kPageBytes + kLineBytes, kStaggers = 16;
+
+uint64_t next_stagger() {
+  static std::atomic<uint64_t> made{0};
+  return made++ % kStaggers * kStaggerBytes;
+}
 
 }  // namespace
 
@@ -31,7 +41,8 @@ Buffer::Buffer(uint64_t bytes) : bytes_(bytes) {
   if (bytes == 0) return;
   const bool large = bytes >= kLargePageBytes;
   const uint64_t alignment = large ? kLargePageBytes : kPageBytes;
-  mapped_bytes_ = saturating_add(bytes, large ? kLargePageBytes : 0);
+  const uint64_t stagger = large ? next_stagger() : 0;
+  mapped_bytes_ = saturating_add(bytes, large ? kLargePageBytes + stagger : 0);
   mapping_ = mapped_bytes_ > kMost / 2 ? MAP_FAILED
                                        : mmap(nullptr, mapped_bytes_, PROT_READ | PROT_WRITE,
                                               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -42,7 +53,8 @@ Buffer::Buffer(uint64_t bytes) : bytes_(bytes) {
   }
   const auto start = reinterpret_cast<uintptr_t>(mapping_);
   data_ = static_cast<std::byte*>(mapping_) + (round_up(start, alignment) - start);
-  if (large) madvise(data_, bytes, MADV_HUGEPAGE);  // advice: no harm where it is refused
+  if (large) madvise(data_, bytes + stagger, MADV_HUGEPAGE);  // advice: no harm where refused
+  data_ += stagger;
 }
 
 Buffer::~Buffer() {

@@ -1,4 +1,5 @@
-// Memory for operands: aligned, zeroed, on large pages where they help, given back by RAII.
+// Memory for operands: aligned to lines, zeroed, on large pages where they help, given back by
+// RAII.
 #pragma once
 
 #include <cstddef>

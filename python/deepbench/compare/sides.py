@@ -18,9 +18,9 @@ Value = int | float | str
 
 _LONGEST_TEXT = 300
 _SMALLEST = 1e-9  # of times and work: quotients of what is left can be computed with
-# Attributes that say in which types a problem is computed; of the latter only int8 has any.
+# Attributes that say in which types a problem is computed; but for the first only int8 has any.
 OPERAND_TYPES = ("b_type", "x_type")
-TYPES = ("precision", *OPERAND_TYPES)
+TYPES = ("precision", *OPERAND_TYPES, "y_type")
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,7 @@ namespace deepbench::cpu::onednn {
   X(primitive_attr_set_scratchpad_mode)                 \
   X(primitive_attr_set_fpmath_mode)                     \
   X(primitive_attr_set_post_ops)                        \
+  X(primitive_attr_set_scales_mask)                     \
   X(primitive_attr_set_rnn_data_qparams)                \
   X(primitive_attr_set_rnn_weights_qparams)             \
   X(primitive_attr_destroy)                             \

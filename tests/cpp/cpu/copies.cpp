@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <stdexcept>
@@ -81,9 +82,14 @@ TEST_CASE("copies are alike, aligned and restored together") {
 }
 
 TEST_CASE("buffers are aligned, zeroed, and refused with a size") {
-  const Buffer small(100), large(uint64_t{5} << 20);
+  const Buffer small(100), large(uint64_t{5} << 20), other(uint64_t{5} << 20);
   CHECK(reinterpret_cast<uintptr_t>(small.data()) % 4096 == 0);
-  CHECK(reinterpret_cast<uintptr_t>(large.data()) % (2 << 20) == 0);
+  const auto in_page = [](const Buffer& buffer) {
+    return reinterpret_cast<uintptr_t>(buffer.data()) % (2 << 20);
+  };
+  CHECK(in_page(large) % 64 == 0);
+  CHECK(in_page(large) != in_page(other));  // nor in one set of a cache
+  CHECK(std::max(in_page(large), in_page(other)) < 1 << 17);
   CHECK(large.data()[(uint64_t{5} << 20) - 1] == std::byte{0});
   try {
     const Buffer impossible(uint64_t{1} << 62);

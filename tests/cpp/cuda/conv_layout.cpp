@@ -132,6 +132,11 @@ TEST_CASE("conv layouts: types, strides and bytes") {
         3 * layout.touched_bytes() + 100);
   CHECK(layout.key(0) != layout.key(1));
   CHECK(layout.inputs().size() == 2);
+  Conv narrow = conv;
+  narrow.precision.c = DEEPBENCH_S8;
+  const ConvLayout bytes = conv_layouts(narrow, "nhwc", false).front();
+  CHECK(bytes.y.type == DEEPBENCH_S8);
+  CHECK(bytes.key(0) != layout.key(0));
   Conv huge = some_conv("float");
   huge.n = huge.c = huge.w = huge.h = 1000000000;
   CHECK(conv_layouts(huge, "nchw", true).front().x.bytes() == ~uint64_t{0});

@@ -82,6 +82,24 @@ TEST_CASE("conv: the type of x") {
   CHECK(typed(line + "precision=int8 x_type=u8").x_type == DEEPBENCH_U8);
 }
 
+TEST_CASE("conv: the type of y, and how far sums are shifted into 8 bits") {
+  const std::string line = "w=9 h=9 c=4 n=2 k=8 s=3 r=3 precision=int8";
+  const std::string old = Problem::parse("conv " + line).str();
+  CHECK(old == Problem::parse("conv " + line + " y_type=s32").str());
+  CHECK(old.find("y_type") == std::string::npos);  // of files before there was one
+  CHECK(typed(line).precision.c == DEEPBENCH_S32);
+  CHECK_FALSE(typed(line).saturates());
+  CHECK(typed(line).output_scale() == 1);
+  const Problem narrow = Problem::parse("conv " + line + " y_type=s8");
+  CHECK(Problem::parse(narrow.str()).str() == narrow.str());
+  CHECK(narrow.operation().work(narrow).bytes == 2 * 4 * 81 + 8 * 4 * 9 + 2 * 8 * 49);
+  // sqrt(36) 73.9^2 = 32,767 is 64 times 2^9.
+  CHECK(typed(line + " y_type=s8").shift == 9);
+  CHECK(typed(line + " y_type=s8").output_scale() == 1.0 / 512);
+  CHECK(typed(line + " y_type=s8 x_type=u8").shift == 10);
+  CHECK(typed("w=1 h=1 c=1 n=1 k=1 s=1 r=1 precision=int8 y_type=s8").shift == 6);
+}
+
 TEST_CASE("conv: outputs are counted with the cheaper dimension to project slowest") {
   const auto output = [](const std::string& line) {
     return typed("w=7 h=7 s=3 r=3 pad_w=1 pad_h=1 " + line).output();
@@ -134,6 +152,8 @@ TEST_CASE("conv: what makes no sense is refused in a line") {
   CHECK(refusal("w=0 h=9" + rest).find("w=0: must be at least 1") == 0);
   CHECK(refusal("w=9 h=9 pad_w=-1" + rest).find("pad_w=-1: must be at least 0") == 0);
   CHECK(refusal("w=9 h=9 x_type=u8" + rest).find("x_type is a parameter only where") == 0);
+  CHECK(refusal("w=9 h=9 y_type=s8" + rest).find("y_type is a parameter only where") == 0);
+  CHECK(refusal("w=9 h=9 precision=int8 y_type=u8" + rest).find("y_type=u8: must be one of") == 0);
   CHECK(refusal("w=9 h=9 pad_d=0 d=0" + rest).find("d=0: must be at least 1") == 0);
 }
 

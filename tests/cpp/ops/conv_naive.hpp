@@ -2,6 +2,7 @@
 // and libraries must give.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -15,6 +16,12 @@
 #endif
 
 namespace deepbench::testing {
+
+// What an output of 8 bits stands for, before it is rounded.
+inline double saturated(const Conv& conv, double sum) {
+  for (int i = 0; i < conv.shift; ++i) sum /= 2;
+  return std::min(std::max(sum, -128.0), 127.0);
+}
 
 class NaiveConv {
  public:

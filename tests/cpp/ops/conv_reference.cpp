@@ -126,6 +126,38 @@ TEST_CASE("conv: the reference follows the kernel's conditions") {
   for (const double value : expect(flat, conditions).values) CHECK(value == 0);
 }
 
+// As a library stores them: nearest, what lies halfway to even.
+std::vector<double> stored_in_8_bits(const Conv& conv, std::vector<double> sums) {
+  for (double& sum : sums) sum = std::nearbyint(testing::saturated(conv, sum));
+  return sums;
+}
+
+TEST_CASE("conv: outputs of 8 bits are shifted, rounded and saturated, and looked at one by one") {
+  const std::string sixteen_million = "w=40 h=40 c=32 n=4 k=64 s=3 r=3 pad_w=1 pad_h=1";
+  for (const std::string line : {std::string(kSmall[0]), sixteen_million}) {
+    for (const std::string x_type : {"s8", "u8"}) {
+      const Problem problem =
+          problem_of(line + " precision=int8 y_type=s8 x_type=" + x_type, "fwd");
+      CAPTURE(problem.str());
+      const Conv conv = conv_problem(problem);
+      const Expectation expected = expect(problem);
+      CHECK(expected.projection_rows == 0);
+      CHECK(expected.may_be_poison);
+      CHECK(expected.indices.size() >= std::min<uint64_t>(expected.outputs, 100000));
+      for (const double bound : expected.bounds) REQUIRE(bound == kIntegerRounding);
+      std::vector<double> right = stored_in_8_bits(conv, NaiveConv(conv).output());
+      CHECK(failures(expected, right) == 0);
+      const auto count = [&](double value) {
+        return std::count(right.begin(), right.end(), value) / double(right.size());
+      };
+      if (line == sixteen_million) CHECK((count(127) > 0.004 && count(127) < 0.2));
+      for (double& value : right) value = std::min(value + 1, 127.0);
+      CHECK(failures(expected, right) > expected.indices.size() / 2);
+    }
+  }
+  CHECK_FALSE(expect(problem_of(std::string(kSmall[0]) + " precision=int8", "fwd")).may_be_poison);
+}
+
 TEST_CASE("conv: Winograd has a wider bound, and no other value") {
   for (const char* line : {kSmall[0], "w=30 h=30 c=40 n=2 k=40 s=3 r=3 pad_w=1 pad_h=1"}) {
     Conditions conditions;

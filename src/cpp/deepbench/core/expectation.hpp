@@ -56,8 +56,9 @@ struct Expectation {
   // Where every output is known exactly: writes those of [first, first + count). All are compared.
   std::function<void(uint64_t first, uint64_t count, double* values)> every;
 
-  uint64_t outputs = 0;  // elements of the output
-  std::string what;      // "all 39501 outputs", "576 of 225280 outputs and 1760 projections"
+  uint64_t outputs = 0;        // elements of the output
+  bool may_be_poison = false;  // outputs may rightly be the value that marks them as not written
+  std::string what;            // "all 39501 outputs", "576 of 225280 outputs and 1760 projections"
 };
 
 }  // namespace deepbench

@@ -13,8 +13,9 @@ namespace deepbench {
 
 enum class Precision { kFloat, kTf32, kHalf, kBfloat16, kFp8E4m3, kFp8E5m2, kInt8 };
 
-// Of half's subnormals: half of their last place, which does not shrink with them.
+// Half of the last place: of half's subnormals, which does not shrink with them, and of integers.
 inline constexpr double kSmallestHalfRounding = 1.0 / (1 << 25);
+inline constexpr double kIntegerRounding = 0.5;
 
 struct PrecisionInfo {
   Precision precision;
@@ -28,7 +29,7 @@ struct PrecisionInfo {
 
   // Of storing the result, however small it is.
   constexpr double smallest_rounding() const {
-    return c == DEEPBENCH_F16 ? kSmallestHalfRounding : 0;
+    return c == DEEPBENCH_F16 ? kSmallestHalfRounding : c == DEEPBENCH_S8 ? kIntegerRounding : 0;
   }
 };
 

@@ -19,12 +19,15 @@ class ConvCall final : public PrimitiveCall {
            int threads)
       : PrimitiveCall(plan->primitive.get(), operands.copies(), workspace_limit, threads),
         plan_(std::move(plan)),
-        operands_(operands) {
+        operands_(operands),
+        scale_(float(plan_->conv.output_scale())) {
     for (uint64_t copy = 0; copy < operands.copies(); ++copy) {
       for (size_t which : {0, 1})
         set(copy, plan_->inputs[which].argument, plan_->inputs[which].stored,
             operands.input(which, copy));
       set(copy, plan_->output.argument, plan_->output.stored, operands.output(copy));
+      if (plan_->conv.saturates())
+        set(copy, DNNL_ARG_ATTR_SCALES | DNNL_ARG_SRC, plan_->scale.get(), &scale_);
     }
   }
 
@@ -42,14 +45,15 @@ class ConvCall final : public PrimitiveCall {
     if (operands_.activations_ns() > 0)
       sink.metric("reorder", operands_.activations_ns() / 1e3, "us", "lower");
     if (plan_->is_winograd()) sink.text("accumulator", "winograd");
-    // 32-bit sums are stored by way of float, exact up to 2^24.
-    if (plan_->output.type == DEEPBENCH_S32) sink.text("accumulator", "float");
+    // Sums of integers are stored by way of float, exact up to 2^24.
+    if (plan_->conv.precision.precision == Precision::kInt8) sink.text("accumulator", "float");
     describe_emulation(plan_->inputs[0].type, sink);
   }
 
  private:
   const std::shared_ptr<const ConvPlan> plan_;
   ConvOperands& operands_;
+  float scale_;  // of the sums, read in every call
 };
 
 class OnednnConv final : public OnednnImplementation {

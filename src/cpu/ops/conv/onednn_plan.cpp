@@ -153,6 +153,7 @@ void set_tensors(ConvPlan& plan) {
       plan.output = w(DNNL_ARG_DIFF_WEIGHTS, precision.c), output = w_dims(c);
   }
   plan.ordered = strided(output, ordered_strides(c, output), plan.output.type);
+  plan.scale = strided({1}, {1}, DEEPBENCH_F32);
 }
 
 // What the primitive is asked for, and which of its descriptions are whose.
@@ -174,6 +175,10 @@ class ConvRequest {
       if (role == 'w') w_ = tagged(w_dims(conv), of->type, dnnl_format_tag_any);
       if (role == 'd') y_ = tagged(y_dims(conv), of->type, tag);
     }
+    const Api& api = Api::instance();
+    if (conv.saturates())
+      api.check(api.primitive_attr_set_scales_mask_f(attributes_.get(), DNNL_ARG_SRC, 0),
+                "asking for scaled sums");
   }
 
   dnnl_status_t create(dnnl_primitive_desc_t* made) const {

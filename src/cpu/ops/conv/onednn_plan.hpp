@@ -43,6 +43,7 @@ struct ConvPlan {
   std::array<ConvTensor, 2> inputs;
   ConvTensor output;
   MemoryDesc ordered;  // the output as verification counts it
+  MemoryDesc scale;    // of sums that are stored in 8 bits: one number
 
   bool is_winograd() const;
   bool is_ordered() const;  // the output as stored

@@ -162,7 +162,7 @@ OperationGraph::OperationGraph(const ConvLayout& layout, cudnnHandle_t handle)
       convolution_(describe_convolution(layout.run)) {
   const Attributes& names = attributes_of(layout.run.phase);
   operation_ = CudnnDescriptor(names.type);
-  operation_.set(names.alpha, 1.0f);
+  operation_.set(names.alpha, float(layout.run.output_scale()));
   operation_.set(names.beta, 0.0f);
   operation_.set(names.convolution, convolution_);
   operation_.set(names.x, x_);

@@ -14,9 +14,9 @@ int64_t round_up(int64_t number, int64_t multiple) {
 
 bool is_of(const Conv& conv, Precision precision) { return conv.precision.precision == precision; }
 
-// Sums of 8-bit integers come out as float, which is exact to 2^24.
+// 32-bit sums of 8-bit integers come out as float, which is exact to 2^24.
 deepbench_type output_type(const Conv& conv) {
-  return is_of(conv, Precision::kInt8) ? DEEPBENCH_F32 : conv.precision.c;
+  return conv.precision.c == DEEPBENCH_S32 ? DEEPBENCH_F32 : conv.precision.c;
 }
 
 // Channels are multiples of it where tensor cores are to take them.
@@ -158,9 +158,10 @@ std::string ConvLayout::key(int device) const {
   const Conv& c = run;
   std::string text = name + " " + std::string(c.precision.name) + " " + std::to_string(device) +
                      " " + std::to_string(int(c.phase));
+  const int64_t stored = c.precision.c;
   for (const int64_t part :
        {c.w, c.h, c.d, c.c, c.n, c.k, c.s, c.r, c.t, c.pad_w, c.pad_h, c.pad_d, c.stride_w,
-        c.stride_h, c.stride_d, c.dilation_w, c.dilation_h, c.dilation_d, c.groups})
+        c.stride_h, c.stride_d, c.dilation_w, c.dilation_h, c.dilation_d, c.groups, stored})
     text += " " + std::to_string(part);
   return text;
 }

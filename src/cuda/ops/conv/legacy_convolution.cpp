@@ -13,7 +13,7 @@ namespace {
 using namespace nvidia;  // NOLINT: the vendor's names, as in its documentation
 
 constexpr int kMostResults = 32;
-constexpr float kOne = 1, kZero = 0;  // alpha and beta
+constexpr float kZero = 0;  // beta
 
 constexpr const char* kForwardNames[] = {
     "IMPLICIT_GEMM", "IMPLICIT_PRECOMP_GEMM", "GEMM", "DIRECT", "FFT", "FFT_TILING",
@@ -114,6 +114,7 @@ Convolution::Convolution(const ConvLayout& layout, cudnnHandle_t handle)
     : phase_(layout.run.phase),
       is_float_(layout.run.precision.precision == Precision::kFloat),
       is_int8_(layout.run.precision.precision == Precision::kInt8),
+      scale_(float(layout.run.output_scale())),
       handle_(handle) {
   if (!has_older_calls())
     plugin::unsupported("this cuDNN has no calls like cudnnConvolutionForward any more");
@@ -200,17 +201,17 @@ cudnnStatus_t Convolution::workspace_of(int number, size_t* bytes) const {
 cudnnStatus_t Convolution::call(const Algorithm& algorithm, void* x, void* w, void* y,
                                 void* workspace) const {
   if (phase_ == ConvPhase::kForward)
-    return cudnn().cudnnConvolutionForward(handle_, &kOne, x_.get(), x, w_.get(), w,
+    return cudnn().cudnnConvolutionForward(handle_, &scale_, x_.get(), x, w_.get(), w,
                                            convolution_.get(),
                                            cudnnConvolutionFwdAlgo_t(algorithm.number), workspace,
                                            algorithm.workspace_bytes, &kZero, y_.get(), y);
   if (phase_ == ConvPhase::kBackwardData)
     return cudnn().cudnnConvolutionBackwardData(
-        handle_, &kOne, w_.get(), w, y_.get(), y, convolution_.get(),
+        handle_, &scale_, w_.get(), w, y_.get(), y, convolution_.get(),
         cudnnConvolutionBwdDataAlgo_t(algorithm.number), workspace, algorithm.workspace_bytes,
         &kZero, x_.get(), x);
   return cudnn().cudnnConvolutionBackwardFilter(
-      handle_, &kOne, x_.get(), x, y_.get(), y, convolution_.get(),
+      handle_, &scale_, x_.get(), x, y_.get(), y, convolution_.get(),
       cudnnConvolutionBwdFilterAlgo_t(algorithm.number), workspace, algorithm.workspace_bytes,
       &kZero, w_.get(), w);
 }

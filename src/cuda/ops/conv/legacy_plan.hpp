@@ -43,6 +43,7 @@ class Convolution {
 
   ConvPhase phase_;
   bool is_float_, is_int8_;
+  float scale_;  // of the output: alpha
   nvidia::cudnnHandle_t handle_;
   CudnnOwned<nvidia::cudnnTensorDescriptor_t> x_, y_;
   CudnnOwned<nvidia::cudnnFilterDescriptor_t> w_;

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 
 #include "deepbench/ops/precision.hpp"
@@ -46,6 +47,7 @@ struct Conv {
   ConvPhase phase = ConvPhase::kForward;
   PrecisionInfo precision;
   deepbench_type x_type = DEEPBENCH_F32;  // int8: s8, or u8
+  int shift = 0;  // outputs of 8 bits are sums times 2^-shift, rounded and saturated
 
   // fill.h streams of the operands.
   static constexpr uint32_t kStreamX = 0, kStreamW = 1, kStreamDy = 2;
@@ -75,6 +77,9 @@ struct Conv {
            double(groups);
   }
 
+  bool saturates() const { return precision.c == DEEPBENCH_S8; }
+  double output_scale() const { return std::ldexp(1, -shift); }
+
   // Products summed in one element of the phase's output, padding and strides aside.
   int64_t terms() const {
     if (phase == ConvPhase::kForward) return group_c() * taps();
@@ -94,6 +99,15 @@ struct Conv {
     }
   }
 };
+
+// What brings the standard deviation of sums of uniform 8-bit integers nearest to half of what 8
+// bits hold: most outputs then are of their own, and some saturate.
+inline int output_shift(const Conv& conv) {
+  constexpr double kSigned = 73.9, kUnsigned = 147.8;  // root mean squares
+  const double x = conv.x_type == DEEPBENCH_U8 ? kUnsigned : kSigned;
+  const double deviation = std::sqrt(double(conv.terms())) * x * kSigned;
+  return std::max(0, int(std::lround(std::log2(deviation / 64))));
+}
 
 // From anything with integer(name) and text(name): the core's problem or the plugin's.
 template <class Attributes>
@@ -117,6 +131,10 @@ Conv conv_problem(const Attributes& a) {
   conv.x_type = conv.precision.a;
   if (conv.precision.precision == Precision::kInt8 && a.text("x_type") == "u8")
     conv.x_type = DEEPBENCH_U8;
+  if (conv.precision.precision == Precision::kInt8 && a.text("y_type") == "s8") {
+    conv.precision.c = DEEPBENCH_S8;
+    conv.shift = output_shift(conv);
+  }
   return conv;
 }
 

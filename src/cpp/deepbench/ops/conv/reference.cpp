@@ -7,6 +7,9 @@
 // their squares. As gemm's but for the last: libraries cut inputs off where they should round them,
 // which on average takes up to one input_roundoff off both factors.
 // Winograd's transforms amplify the roundoff of sums; integers are exact.
+//
+// Outputs of 8 bits are no linear function of the operands, and projections do not hold: more of
+// them are looked at instead.
 #include "deepbench/ops/conv/reference.hpp"
 
 #include <algorithm>
@@ -30,9 +33,10 @@ constexpr int64_t kMostStored = 1 << 22;       // elements of an operand that ar
 constexpr double kSampledWork = 1 << 22;       // products of all sampled outputs
 constexpr double kFewestSamples = 24, kMostSamples = 192;
 // Where sums stand for many times as many outputs each as there are sums, as those of a layer
-// without width and height do, more outputs are looked at: all, if that is affordable.
+// without width and height do, and where there are none, more outputs are looked at: all, if that
+// is affordable.
 constexpr int64_t kLopsided = 64;
-constexpr double kLopsidedWork = 1 << 27;
+constexpr double kManyWork = 1 << 27;
 constexpr uint64_t kWeightSeed = 0x5eed;
 
 // The largest that Winograd's tiles for 3 x 3 filters are made in use, F(4x4, 3x3): the deviation
@@ -49,8 +53,8 @@ int64_t sample_count(const Conv& conv) {
   const ConvOutput output = conv.output();
   const auto terms = double(conv.terms());
   const bool lopsided = output.slowest() / kLopsided > output.rows();
-  if (lopsided)
-    return int64_t(std::clamp(kLopsidedWork / terms, kFewestSamples,
+  if (lopsided || conv.saturates())
+    return int64_t(std::clamp(kManyWork / terms, kFewestSamples,
                               double(std::min(output.size(), kMostFullOutputs))));
   return int64_t(std::clamp(kSampledWork / terms, kFewestSamples, kMostSamples));
 }
@@ -90,6 +94,7 @@ class ConvReference {
     const int64_t outputs = output_.size();
     expected.outputs = static_cast<uint64_t>(outputs);
     expected.what = "all " + std::to_string(outputs) + " outputs";
+    expected.may_be_poison = conv_.saturates();
     if (checks_all(conv_)) {
       add_all(expected);
       return expected;
@@ -97,10 +102,12 @@ class ConvReference {
     const std::vector<int64_t> indices = sampled_outputs(conv_, sample_count(conv_), kWeightSeed);
     add_samples(indices, expected);
     if (int64_t(indices.size()) == outputs) return expected;
+    expected.what =
+        std::to_string(expected.indices.size()) + " of " + std::to_string(outputs) + " outputs";
+    if (conv_.saturates()) return expected;
     add_projection(expected);
-    expected.what = std::to_string(expected.indices.size()) + " of " + std::to_string(outputs) +
-                    " outputs and " + std::to_string(output_.rows()) +
-                    (output_.rows() == 1 ? " projection of all" : " projections of all");
+    expected.what += " and " + std::to_string(output_.rows()) +
+                     (output_.rows() == 1 ? " projection of all" : " projections of all");
     return expected;
   }
 
@@ -110,7 +117,9 @@ class ConvReference {
   }
 
   void set_point(int64_t index, const DotSums& sums, size_t at, Expectation& expected) const {
-    const double value = sums.products;
+    const double value = conv_.saturates()
+                             ? std::clamp(sums.products * conv_.output_scale(), -128.0, 127.0)
+                             : sums.products;
     const double error = sums_roundoff_ * std::sqrt(sums.squares + value * value) +
                          inputs_roundoff_ * std::sqrt(sums.squares) + truncation_ * std::abs(value);
     expected.indices[at] = static_cast<uint64_t>(index);

@@ -18,7 +18,7 @@ Parameter optional(const char* name, const char* help, const char* fallback, dou
 Parameter padding(const char* name, const char* help) {
   return {name, ParameterKind::kInteger, help, "0", {}, 0, 1e5};
 }
-Parameter third(Parameter parameter) {
+Parameter silent(Parameter parameter) {
   parameter.silent_at_default = true;
   return parameter;
 }
@@ -123,11 +123,20 @@ class ConvOperation final : public Operation {
        1,
        "precision",
        "int8"},
-      third(optional("d", "depth of the input: a third dimension", "1", 1)),
-      third(optional("t", "depth of the filter", "1", 1)),
-      third(padding("pad_d", "zeros added in front and behind")),
-      third(optional("stride_d", "step in depth", "1", 1)),
-      third(optional("dilation_d", "distance in depth of the filter's taps", "1", 1)),
+      silent({"y_type",
+              ParameterKind::kChoice,
+              "int8: sums in 32 bits, or scaled, rounded and saturated to 8",
+              "s32",
+              {"s32", "s8"},
+              1,
+              1,
+              "precision",
+              "int8"}),
+      silent(optional("d", "depth of the input: a third dimension", "1", 1)),
+      silent(optional("t", "depth of the filter", "1", 1)),
+      silent(padding("pad_d", "zeros added in front and behind")),
+      silent(optional("stride_d", "step in depth", "1", 1)),
+      silent(optional("dilation_d", "distance in depth of the filter's taps", "1", 1)),
   };
 };
 
