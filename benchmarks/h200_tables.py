@@ -47,6 +47,7 @@ TABLES: dict[str, tuple[str, ...]] = {
     "conv_training_tf32": (*CONV_TRAINING, "tf32"),
     "conv_inference_half": (*CONV_INFERENCE, "half"),
     "conv_inference_int8": (*CONV_INFERENCE, "int8"),
+    "conv_inference_int8_s8": (*CONV_INFERENCE, "int8", "y_type=s8"),
     "conv_training_half_legacy": (*CONV_TRAINING, "half", "--library", "cudnn_legacy"),
     "conv_training_half_best": (*CONV_TRAINING, "half", *BEST),
     "conv_training_float_best": (*CONV_TRAINING, "float", *BEST),

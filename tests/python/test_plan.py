@@ -88,6 +88,18 @@ def test_device_sets_run_on_one_thread() -> None:
     assert options().for_set(None).rows == {}
 
 
+def test_what_a_set_leaves_open_can_be_said_for_all_of_it() -> None:
+    planned = rows("conv", "inference", "int8", "x_type=u8", "y_type=s8")
+    assert len(planned) == 107
+    assert {row.attributes["x_type"] for row in planned} == {"u8"}
+    assert {row.attributes["y_type"] for row in planned} == {"s8"}
+    assert rows("conv", "inference", "int8", "y_type=s32") == rows("conv", "inference", "int8")
+    assert {row.attributes["layout"] for row in rows("conv", "layout=nhwc")} == {"nhwc"}
+    # 'all': what an operation has no such key of stays as it is.
+    everything = rows("all", "device", "int8", "x_type=u8")
+    assert {row.attributes.get("x_type") for row in everything} == {"u8", None}
+
+
 def test_corrected_set() -> None:
     assert rows("all_reduce")[4].attributes["elements"] == 16777217
     assert rows("all_reduce", "--corrected")[4].attributes["elements"] == 16777216
@@ -126,6 +138,11 @@ def test_default_precisions_are_one_table() -> None:
     ("op", "words", "message"),
     [
         ("gemm", ["training", "m=1"], r"a set \(training\) and dimensions \(m\) are given"),
+        ("gemm", ["training", "trans_a=t"], "trans_a: the problems of training/gemm have their"),
+        ("all", ["trans_a=t"], "trans_a: the problems of training/gemm have their own"),
+        ("conv", ["float", "x_type=u8"], "x_type=u8: no problem of these has it in float"),
+        ("conv", ["int8", "x_type=u9"], "x_type=u9: must be one of"),
+        ("conv", ["layout=nhwc,nchw"], "a set takes one layout at a time"),
         ("gemm", ["m=1"], "gemm needs n="),
         ("gemm", ["m=1", "n=1", "k=1", "kk=1"], "no parameter 'kk'"),
         ("gemm", ["m=0", "n=1", "k=1"], "m=0"),

@@ -7,7 +7,7 @@ rows of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -17,7 +17,9 @@ from deepbench.cli.errors import UsageError
 from deepbench.cli.words import (
     ALL,
     Words,
+    default_values,
     operation,
+    operations,
     parameter_names,
     parse_words,
     precision_name,
@@ -71,12 +73,24 @@ class SuiteSource:
     def problems(self, parse: Parse, hello: Json | None) -> Iterator[Wanted]:
         keys = parameter_names()
         joint = ((hello or {}).get("backend") or {}).get("joint_phases") or {}
+        wanted: list[Wanted] = []
         for suite in self.suites:
             with refusing():
                 parsed = suites.problems(suite, parse, self.chosen, keys, joint)
             for entry, problem in parsed:
                 place = (entry.source, entry.line)
-                yield Wanted(problem, entry.application, suite.constant, place)
+                wanted.append(Wanted(problem, entry.application, suite.constant, place))
+        self._require_taken(wanted)
+        yield from wanted
+
+    def _require_taken(self, wanted: Sequence[Wanted]) -> None:
+        """A key may be one of some precisions alone: of x_type=u8 floats would have nothing."""
+        for key, value in self.chosen.items():
+            if value in default_values(key):
+                continue
+            if not any(key in one.problem.attributes for one in wanted):
+                precision = wanted[0].problem.attributes.get("precision")
+                raise UsageError(f"{key}={value}: no problem of these has it in {precision}")
 
 
 @dataclass(frozen=True)
@@ -161,7 +175,16 @@ def _select_set(op: str, words: Words, corrected: bool) -> Selection:
         )
     with refusing():
         read = [original(set_name, name, corrected) for name in ops]
+    _require_open(chosen, read)
     return Selection(f"{op} {_word(set_name)}", set_name, SuiteSource(read, chosen), many=True)
+
+
+def _require_open(keys: Collection[str], read: Sequence[Suite]) -> None:
+    """What a set's lines say themselves wins over the command line: no key may be lost so."""
+    for suite in read:
+        for key in keys:
+            if any(f" {key}=" in entry.text for entry in suite.entries):
+                raise UsageError(f"{key}: the problems of {suite.name} have their own")
 
 
 def original(set_name: str, op: str, corrected: bool) -> Suite:
@@ -189,9 +212,9 @@ def _word(set_name: str) -> str:
 
 
 def _selectors(op: str) -> set[str]:
-    """Keys that choose among a set's problems instead of describing one."""
-    group = "" if op == ALL else operation(op).group_by
-    return {"precision", group} - {""}
+    """Keys that may stand beside a set: choices, of phases and of what its problems leave open."""
+    of = operations() if op == ALL else [operation(op)]
+    return {key.name for one in of for key in one.parameters if key.kind == "choice"}
 
 
 @contextmanager

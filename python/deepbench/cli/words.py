@@ -41,11 +41,16 @@ def operation_name(word: str) -> str | None:
     return name if name in operation_names() else None
 
 
-def operation(name: str) -> Operation:
-    """The operation called `name`, which exists."""
+def operations() -> Sequence[Operation]:
+    """All that the core knows."""
     from deepbench import _core
 
-    return next(op for op in _core.operations() if op.name == name)
+    return _core.operations()
+
+
+def operation(name: str) -> Operation:
+    """The operation called `name`, which exists."""
+    return next(op for op in operations() if op.name == name)
 
 
 def parse_words(op: str, words: Sequence[str]) -> Words:
@@ -101,10 +106,13 @@ def precisions(op: str) -> list[str]:
 
 def parameter_names() -> set[str]:
     """Every key that some operation has."""
-    from deepbench import _core
+    return {parameter.name for known in operations() for parameter in known.parameters}
 
-    operations = _core.operations()
-    return {parameter.name for operation in operations for parameter in operation.parameters}
+
+def default_values(key: str) -> set[str]:
+    """What operations that have the key take where it is not given."""
+    of = [parameter for known in operations() for parameter in known.parameters]
+    return {one.default for one in of if one.name == key and one.default is not None}
 
 
 def constant_names(ops: Iterable[str]) -> list[str]:
