@@ -18,7 +18,7 @@ constexpr uint64_t kMost = std::numeric_limits<uint64_t>::max();
 
 // Operands that all begin with a large page fall into the same sets of the caches: each begins so
 // much farther into its own than the one before, up to some number.
-constexpr uint64_t kStaggerBytes = kPageBytes + kLineBytes, kStaggers = 16;
+constexpr uint64_t kStaggerBytes = kPageBytes + kLineBytes, kStaggers = 32;
 
 uint64_t next_stagger() {
   static std::atomic<uint64_t> made{0};

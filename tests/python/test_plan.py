@@ -100,6 +100,18 @@ def test_what_a_set_leaves_open_can_be_said_for_all_of_it() -> None:
     assert {row.attributes.get("x_type") for row in everything} == {"u8", None}
 
 
+def test_choices_are_not_refused_before_the_precision_is_known() -> None:
+    line = flags.parse(["inference", "y_type=s8"], FLAGS)
+    selection = select("conv", line.words, False)
+    assert selection.title == "conv inference-server y_type=s8"
+    assert len(plan(selection, run_options(line), None)) == 107
+    hello = {**HELLO, "backend": {"name": "cuda"}}
+    planned = plan(selection, run_options(line), hello)
+    assert {row.attributes["y_type"] for row in planned} == {"s8"}
+    with pytest.raises(UsageError, match="y_type=s8: no problem of these has it in float"):
+        plan(selection, run_options(line), {**HELLO, "backend": {"name": "cpu"}})
+
+
 def test_corrected_set() -> None:
     assert rows("all_reduce")[4].attributes["elements"] == 16777217
     assert rows("all_reduce", "--corrected")[4].attributes["elements"] == 16777216
@@ -141,7 +153,8 @@ def test_default_precisions_are_one_table() -> None:
         ("gemm", ["training", "trans_a=t"], "trans_a: the problems of training/gemm have their"),
         ("all", ["trans_a=t"], "trans_a: the problems of training/gemm have their own"),
         ("conv", ["float", "x_type=u8"], "x_type=u8: no problem of these has it in float"),
-        ("conv", ["int8", "x_type=u9"], "x_type=u9: must be one of"),
+        ("conv", ["int8", "x_type=u9"], "^x_type=u9: must be one of s8 u8$"),
+        ("all", ["device", "kind=copy"], "kind: no operation of this set has it"),
         ("conv", ["layout=nhwc,nchw"], "a set takes one layout at a time"),
         ("gemm", ["m=1"], "gemm needs n="),
         ("gemm", ["m=1", "n=1", "k=1", "kk=1"], "no parameter 'kk'"),

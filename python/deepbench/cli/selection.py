@@ -7,7 +7,7 @@ rows of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -17,6 +17,7 @@ from deepbench.cli.errors import UsageError
 from deepbench.cli.words import (
     ALL,
     Words,
+    choices_of,
     default_values,
     operation,
     operations,
@@ -80,13 +81,14 @@ class SuiteSource:
             for entry, problem in parsed:
                 place = (entry.source, entry.line)
                 wanted.append(Wanted(problem, entry.application, suite.constant, place))
-        self._require_taken(wanted)
+        if hello or "precision" in self.chosen:  # else the precision is not known yet
+            self._require_taken(wanted)
         yield from wanted
 
     def _require_taken(self, wanted: Sequence[Wanted]) -> None:
         """A key may be one of some precisions alone: of x_type=u8 floats would have nothing."""
         for key, value in self.chosen.items():
-            if value in default_values(key):
+            if value in default_values(key):  # which may not be shown
                 continue
             if not any(key in one.problem.attributes for one in wanted):
                 precision = wanted[0].problem.attributes.get("precision")
@@ -169,14 +171,30 @@ def _select_set(op: str, words: Words, corrected: bool) -> Selection:
         if len(items) > 1:
             raise UsageError(f"{key}={','.join(items)}: a set takes one {key} at a time")
         chosen[key] = items[0]
-    if "precision" in chosen and precision_name(op, chosen["precision"]) is None:
-        raise UsageError(
-            f"{op} has no precision {chosen['precision']!r}; it has {' '.join(precisions(op))}"
-        )
+    _require_choices(op, ops, chosen)
     with refusing():
         read = [original(set_name, name, corrected) for name in ops]
     _require_open(chosen, read)
-    return Selection(f"{op} {_word(set_name)}", set_name, SuiteSource(read, chosen), many=True)
+    said = [f"{key}={value}" for key, value in chosen.items() if key != "precision"]
+    title = " ".join([op, _word(set_name), *said])
+    return Selection(title, set_name, SuiteSource(read, chosen), many=True)
+
+
+def _require_choices(op: str, ops: Sequence[str], chosen: Mapping[str, str]) -> None:
+    for key, value in chosen.items():
+        if key == "precision":
+            if precision_name(op, value) is None:
+                raise UsageError(f"{op} has no precision {value!r}; it has {_list(precisions(op))}")
+            continue
+        choices = [choice for name in ops for choice in choices_of(name, key)]
+        if not choices:
+            raise UsageError(f"{key}: no operation of this set has it")
+        if value not in choices:
+            raise UsageError(f"{key}={value}: must be one of {_list(dict.fromkeys(choices))}")
+
+
+def _list(words: Iterable[str]) -> str:
+    return " ".join(words)
 
 
 def _require_open(keys: Collection[str], read: Sequence[Suite]) -> None:

@@ -109,6 +109,16 @@ def parameter_names() -> set[str]:
     return {parameter.name for known in operations() for parameter in known.parameters}
 
 
+def choices_of(op: str, key: str) -> list[str]:
+    """What an operation's key may be, if it has one of that name."""
+    return [
+        choice
+        for parameter in operation(op).parameters
+        if parameter.name == key
+        for choice in parameter.choices
+    ]
+
+
 def default_values(key: str) -> set[str]:
     """What operations that have the key take where it is not given."""
     of = [parameter for known in operations() for parameter in known.parameters]

@@ -1,6 +1,7 @@
 // Sums over ranks on devices: who may take part, operands, and NCCL's communicator, of one rank.
 // What several devices do together is tests/python/test_gpu_all_reduce.py's.
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <thread>
 #include <utility>
@@ -284,13 +285,14 @@ TEST_CASE("gpu: NCCL's communicators of one process are given up together, and m
   check_sum();
 }
 
-std::atomic<int> aborted{0};
+std::atomic<int> aborts{0}, ended_aborts{0};
 std::atomic<bool> graphs_are_alive{false};
 
 // As NCCL's own waits for graphs, which are let go only once the caller knows that all is lost.
 nvidia::ncclResult_t abort_after_graphs(nvidia::ncclComm_t) {
+  ++aborts;
   while (graphs_are_alive) std::this_thread::yield();
-  ++aborted;
+  ++ended_aborts;
   return nvidia::ncclSuccess;
 }
 
@@ -309,9 +311,12 @@ TEST_CASE("gpu: NCCL's communicators are given up although their graphs are aliv
                          plugin::Error);
     const cuda::SumsGuard guard(all);  // has nothing to wait for
   }
-  CHECK(aborted == 0);
+  CHECK(ended_aborts == 0);
   graphs_are_alive = false;
-  while (aborted == 0) std::this_thread::yield();
+  for (int ms = 0; ms < 10000 && ended_aborts == 0; ++ms)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  CHECK(aborts == 1);  // of one communicator, however often it was looked at
+  CHECK(ended_aborts == 1);
   abort = own_abort;
   CHECK(Communicator::of(std::vector<int>{0}).size() == 1);
 }

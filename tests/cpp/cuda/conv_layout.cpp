@@ -137,6 +137,14 @@ TEST_CASE("conv layouts: types, strides and bytes") {
   const ConvLayout bytes = conv_layouts(narrow, "nhwc", false).front();
   CHECK(bytes.y.type == DEEPBENCH_S8);
   CHECK(bytes.key(0) != layout.key(0));
+  // Channels that are padded alike, but whose sums are scaled differently.
+  const auto padded = [](int64_t c) {
+    Conv one = some_conv("int8");
+    one.c = c, one.precision.c = DEEPBENCH_S8, one.shift = output_shift(one);
+    return conv_layouts(one, "nhwc", true).front();
+  };
+  CHECK(padded(2).run.c == padded(20).run.c);
+  CHECK(padded(2).key(0) != padded(20).key(0));
   Conv huge = some_conv("float");
   huge.n = huge.c = huge.w = huge.h = 1000000000;
   CHECK(conv_layouts(huge, "nchw", true).front().x.bytes() == ~uint64_t{0});

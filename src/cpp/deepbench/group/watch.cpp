@@ -46,7 +46,8 @@ void Group::warn() {
 }
 
 // Nothing is said to a rank in a row that has not spoken itself, but a warning. Who asks while it
-// tidies up after a failure, which this library has thrown, has failed by itself.
+// tidies up after a failure has failed by itself. (Failures that a plugin has thrown and not yet
+// returned are seen only where it shares the C++ runtime.)
 bool Group::call_is_lost() {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (!lost_.empty() || giving_up_) return true;

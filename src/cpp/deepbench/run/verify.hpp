@@ -45,6 +45,7 @@ class DEEPBENCH_API Verifier {
 
  private:
   void expect(ComputedOutput* computed);
+  double most_untouched(const Kernel& kernel) const;
   bool check_scan(Kernel& kernel, const std::string& when);
   bool check_elements(Kernel& kernel, const std::string& when);
   bool check_projection(Kernel& kernel, const std::string& when);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <future>
 #include <map>
 #include <memory>
@@ -152,24 +153,36 @@ std::string Communicator::trouble() const {
 // NCCL waits in it for the end of all graphs with sums of these, which are the caller's to let go;
 // what runs is told to end at once. So it is done on a thread that may be left behind.
 void Communicator::give_up(const All& all) {
+  if (!are_good(all)) return;
   std::vector<nvidia::ncclComm_t> handles;
-  for (const auto& one : all) handles.push_back(std::exchange(one->handle_, nullptr));
+  for (const auto& one : all) handles.push_back(one->handle_);
   std::promise<void> promise;
   const std::future<void> ended = promise.get_future();
   std::thread([handles, promise = std::move(promise)]() mutable {
     abort_all(handles);
     promise.set_value();
   }).detach();
+  for (const auto& one : all) one->handle_ = nullptr;
   ended.wait_for(kAbortLimit);
 }
 
 SumsGuard::~SumsGuard() {
-  for (const auto& one : all_) {
-    try {
-      wait_for(one->stream_, [this] { Communicator::look(all_); });
-    } catch (const plugin::Error&) {
-      // Given up, or the device is lost: whoever asks next is told.
-    }
+  if (wait([this] { Communicator::look(all_); })) return;
+  // Given up, or the device is lost. What runs ends soon now, or never.
+  const auto end = std::chrono::steady_clock::now() + kAbortLimit;
+  wait([&] {
+    if (std::chrono::steady_clock::now() > end)
+      throw plugin::Error(DEEPBENCH_DEVICE_LOST, "nccl: sums that were given up go on");
+  });
+}
+
+// Whether all have ended. Of errors whoever asks next is told.
+bool SumsGuard::wait(const std::function<void()>& look) const {
+  try {
+    for (const auto& one : all_) wait_for(one->stream_, look);
+    return true;
+  } catch (...) {
+    return false;
   }
 }
 

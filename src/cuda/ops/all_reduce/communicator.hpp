@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -41,8 +42,8 @@ class Communicator {
   nvidia::ncclComm_t handle_;  // nullptr: given up
 };
 
-// Where a call is left by an error, sums that it has begun may go on: none does once this is gone,
-// so that what they read and write can be let go.
+// Where a call is left by an error, sums that it has begun may go on. This waits for their end, so
+// that what they read and write can be let go; not for ever, once they are given up.
 class SumsGuard {
  public:
   explicit SumsGuard(const Communicator::All& all) : all_(all) {}
@@ -51,6 +52,8 @@ class SumsGuard {
   SumsGuard& operator=(const SumsGuard&) = delete;
 
  private:
+  bool wait(const std::function<void()>& look) const;
+
   const Communicator::All& all_;
 };
 

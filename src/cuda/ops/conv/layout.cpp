@@ -158,10 +158,11 @@ std::string ConvLayout::key(int device) const {
   const Conv& c = run;
   std::string text = name + " " + std::string(c.precision.name) + " " + std::to_string(device) +
                      " " + std::to_string(int(c.phase));
-  const int64_t stored = c.precision.c;
+  const int64_t stored = c.precision.c, shift = c.shift;  // the latter of the problem's channels
   for (const int64_t part :
-       {c.w, c.h, c.d, c.c, c.n, c.k, c.s, c.r, c.t, c.pad_w, c.pad_h, c.pad_d, c.stride_w,
-        c.stride_h, c.stride_d, c.dilation_w, c.dilation_h, c.dilation_d, c.groups, stored})
+       {c.w,        c.h,          c.d,          c.c,          c.n,      c.k,        c.s,
+        c.r,        c.t,          c.pad_w,      c.pad_h,      c.pad_d,  c.stride_w, c.stride_h,
+        c.stride_d, c.dilation_w, c.dilation_h, c.dilation_d, c.groups, stored,     shift})
     text += " " + std::to_string(part);
   return text;
 }

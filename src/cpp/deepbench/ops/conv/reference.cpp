@@ -33,10 +33,10 @@ constexpr int64_t kMostStored = 1 << 22;       // elements of an operand that ar
 constexpr double kSampledWork = 1 << 22;       // products of all sampled outputs
 constexpr double kFewestSamples = 24, kMostSamples = 192;
 // Where sums stand for many times as many outputs each as there are sums, as those of a layer
-// without width and height do, and where there are none, more outputs are looked at: all, if that
-// is affordable.
+// without width and height do, more outputs are looked at: all, if that is affordable. Some more,
+// too, where there are no sums.
 constexpr int64_t kLopsided = 64;
-constexpr double kManyWork = 1 << 27;
+constexpr double kLopsidedWork = 1 << 27, kSaturatedWork = 1 << 24;
 constexpr uint64_t kWeightSeed = 0x5eed;
 
 // The largest that Winograd's tiles for 3 x 3 filters are made in use, F(4x4, 3x3): the deviation
@@ -52,11 +52,12 @@ bool checks_all(const Conv& conv) {
 int64_t sample_count(const Conv& conv) {
   const ConvOutput output = conv.output();
   const auto terms = double(conv.terms());
-  const bool lopsided = output.slowest() / kLopsided > output.rows();
-  if (lopsided || conv.saturates())
-    return int64_t(std::clamp(kManyWork / terms, kFewestSamples,
-                              double(std::min(output.size(), kMostFullOutputs))));
-  return int64_t(std::clamp(kSampledWork / terms, kFewestSamples, kMostSamples));
+  const auto most = double(std::min(output.size(), kMostFullOutputs));
+  const auto affordable = [&](double work) { return std::max(work / terms, kFewestSamples); };
+  if (output.slowest() / kLopsided > output.rows())
+    return int64_t(std::min(affordable(kLopsidedWork), most));
+  if (conv.saturates()) return int64_t(std::min(affordable(kSaturatedWork), most));
+  return int64_t(std::min(affordable(kSampledWork), kMostSamples));
 }
 
 class ConvReference {
@@ -94,7 +95,7 @@ class ConvReference {
     const int64_t outputs = output_.size();
     expected.outputs = static_cast<uint64_t>(outputs);
     expected.what = "all " + std::to_string(outputs) + " outputs";
-    expected.may_be_poison = conv_.saturates();
+    expected.may_be_poison = conv_.saturates() && !constant_;
     if (checks_all(conv_)) {
       add_all(expected);
       return expected;
