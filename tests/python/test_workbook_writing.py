@@ -137,6 +137,33 @@ def test_what_has_no_time_says_why(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def width(sheet: Any, column: int) -> float:
+    """Of a column that may be one of several written together."""
+    found = [one for one in sheet.column_dimensions.values() if one.min <= column <= one.max]
+    return float(found[0].width)
+
+
+def test_headings_and_contents_can_be_read(tmp_path: Path) -> None:
+    """Without a program that finds heights and widths itself."""
+    algorithm = "kernel_" * 4
+    rows = families()
+    rows.rows[0]["algorithm"]["name"] = algorithm
+    write_workbook(rows, tmp_path / "a.xlsx")
+    book = openpyxl.load_workbook(tmp_path / "a.xlsx")
+    for sheet in book.worksheets[1:]:
+        for cell in (cell for cells in sheet.iter_rows(min_row=3) for cell in cells):
+            if cell.alignment.wrap_text:
+                assert width(sheet, cell.column) >= max(map(len, str(cell.value).split()))
+                lines = (sheet.row_dimensions[cell.row].height or 15) / 15
+                assert lines * width(sheet, cell.column) >= 1.2 * len(str(cell.value))
+            elif cell.value == algorithm:
+                assert width(sheet, cell.column) > len(algorithm)
+    sheet = book["Rows"]
+    for cell in (cell for cells in sheet.iter_rows(min_row=2) for cell in cells):
+        if isinstance(cell.value, str):
+            assert width(sheet, cell.column) >= min(len(cell.value), 60)
+
+
 def test_the_same_rows_give_the_same_bytes(tmp_path: Path) -> None:
     write_workbook(families(), tmp_path / "a.xlsx")
     write_workbook(families(), tmp_path / "b.xlsx")

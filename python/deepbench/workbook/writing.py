@@ -15,6 +15,7 @@ from deepbench.results import ResultFile
 from deepbench.workbook import ours, specs
 from deepbench.workbook.errors import WorkbookError, libraries_wanted
 from deepbench.workbook.layout import FIRST, Content, Formula, Phases, cells, columns, family
+from deepbench.workbook.sizes import Sizes
 
 Row = Mapping[str, Any]
 
@@ -23,7 +24,7 @@ _LONGEST = 32_000  # letters of a cell; the format has 32,767
 _STARTS_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _PRECISIONS = {"float": "FP32", "half": "FP16", "bfloat16": "BF16", "tf32": "TF32", "int8": "INT8",
                "fp8_e4m3": "FP8 E4M3", "fp8_e5m2": "FP8 E5M2"}  # fmt: skip
-_WIDTH = 14
+_WIDTHS = {"Results": (14, 40), "Rows": (9, 60)}  # of columns, in letters
 _CREATED = "2000-01-01T00:00:00"  # so that the same rows give the same bytes
 
 
@@ -96,8 +97,8 @@ class _Book:
 
     def results(self, name: str, rows: Sequence[Row], context: Row) -> None:
         sheet = self._book.add_worksheet(name)
-        sheet.set_column(FIRST - 1, 40, _WIDTH)
         sheet.set_column(1, 1, 24)
+        sizes = Sizes(*_WIDTHS["Results"])
         device = (context.get("device") or {}).get("name") or "an unnamed device"
         self._text(sheet, 0, 1, f"Results: {device}", "title")
         precision = (rows[0].get("attributes") or {}).get("precision")
@@ -106,9 +107,10 @@ class _Book:
         line = 2
         for op in dict.fromkeys(str(row.get("op") or "unknown") for row in rows):
             chosen = [row for row in rows if str(row.get("op") or "unknown") == op]
-            line = self._table(sheet, line, op, chosen) + 2
+            line = self._table(sheet, sizes, line, op, chosen) + 2
+        sizes.set(sheet)
 
-    def _table(self, sheet: Any, line: int, op: str, rows: Sequence[Row]) -> int:
+    def _table(self, sheet: Any, sizes: Sizes, line: int, op: str, rows: Sequence[Row]) -> int:
         """Writes a table from a line on, and returns the line after it."""
         lines = _lines(rows)
         shape = family(op, rows[0].get("attributes") or {})
@@ -116,11 +118,15 @@ class _Book:
         self._text(sheet, line, 1, shape.title, "title")
         for i, column in enumerate(found):
             self._text(sheet, line, FIRST - 1 + i, column.title, "heading")
+            sizes.heading(line, FIRST - 1 + i, column.title)
         for number, phases in enumerate(lines, start=line + 1):
             places = cells(found, number + 1)
             for i, column in enumerate(found):
                 content = column.content(phases, places)
                 self._put(sheet, number, FIRST - 1 + i, content, "msec" in column.title)
+                if content is not None and column.key != "status":  # which may run on
+                    value = content.value if isinstance(content, Formula) else content
+                    sizes.content(FIRST - 1 + i, value)
         return line + 1 + len(lines)
 
     def rows(self, rows: Sequence[Row]) -> None:
@@ -132,14 +138,19 @@ class _Book:
             for column in ours.COLUMNS
             if column.always or any(get(row, column.path) is not None for row in rows)
         ]
+        sizes = Sizes(*_WIDTHS["Rows"])
         for i, column in enumerate(used):
             self._text(sheet, 0, i, column.title, "heading")
+            sizes.heading(0, i, column.title)
         for line, row in enumerate(rows, start=1):
             for i, column in enumerate(used):
                 value = get(row, column.path)
                 if column.kind == "words" and value is not None:
                     value = " ".join(f"{name}={item}" for name, item in value.items())
                 self._put(sheet, line, i, value)
+                if value is not None:
+                    sizes.content(i, value)
+        sizes.set(sheet)
 
     def _put(
         self, sheet: Any, line: int, column: int, content: Content, time: bool = False
