@@ -88,6 +88,7 @@ def test_texts_are_written_as_texts(tmp_path: Path, text: str) -> None:
                 assert cell.data_type == "s"
                 risky = one_line(text)[0] in "=+-@" or text[0] in "\t\r"
                 assert cell.quotePrefix == risky
+                assert cell.number_format == ("@" if risky else "General")
     assert seen >= 8
     with zipfile.ZipFile(tmp_path / "a.xlsx") as archive:
         assert not any("external" in name.lower() for name in archive.namelist())

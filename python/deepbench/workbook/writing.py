@@ -22,6 +22,8 @@ Row = Mapping[str, Any]
 MOST_ROWS = 15_000  # so that what is written can be read
 _LONGEST = 32_000  # letters of a cell; the format has 32,767
 _STARTS_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+# LibreOffice knows no prefix that is not seen; the format of texts it keeps.
+_AS_TEXT = {"quote_prefix": True, "num_format": "@"}
 _PRECISIONS = {"float": "FP32", "half": "FP16", "bfloat16": "BF16", "tf32": "TF32", "int8": "INT8",
                "fp8_e4m3": "FP8 E4M3", "fp8_e5m2": "FP8 E5M2"}  # fmt: skip
 _WIDTHS = {"Results": (14, 40), "Rows": (9, 60)}  # of columns, in letters
@@ -80,7 +82,7 @@ class _Book:
         styles: dict[str, dict[str, Any]] = {"": {}, "title": {"bold": True},
                   "heading": {"bold": True, "bottom": 1, "text_wrap": True}}  # fmt: skip
         self._texts = {
-            (name, risky): book.add_format({**style, "quote_prefix": risky})
+            (name, risky): book.add_format({**style, **(_AS_TEXT if risky else {})})
             for name, style in styles.items()
             for risky in (False, True)
         }
