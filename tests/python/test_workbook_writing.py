@@ -125,6 +125,15 @@ def test_sheets_and_columns_are_the_originals(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def test_small_rates_are_not_shown_as_none(tmp_path: Path) -> None:
+    row = make_gemm(m=1, n=1)
+    write_workbook(result(row), tmp_path / "a.xlsx")
+    sheet = openpyxl.load_workbook(tmp_path / "a.xlsx", data_only=True)["Results - FP32"]
+    assert sheet["J4"].value == pytest.approx(3.52e-5)
+    assert sheet["J4"].number_format == "[<0.001]0.00E+00;[<1]0.000000;0.000"
+    assert sheet["I4"].number_format == "[<0.001]0.00E+00;[<1]0.000000;0.0000"
+
+
 def test_what_has_no_time_says_why(tmp_path: Path) -> None:
     lost = without_times(make_gemm(m=7), "failed", "=the worker crashed")
     wrong = make_gemm(m=9, status="incorrect", reason="output 3 is 4")

@@ -27,6 +27,7 @@ _AS_TEXT = {"quote_prefix": True, "num_format": "@"}
 _PRECISIONS = {"float": "FP32", "half": "FP16", "bfloat16": "BF16", "tf32": "TF32", "int8": "INT8",
                "fp8_e4m3": "FP8 E4M3", "fp8_e5m2": "FP8 E5M2"}  # fmt: skip
 _WIDTHS = {"Results": (14, 40), "Rows": (9, 60)}  # of columns, in letters
+_SMALL = "[<0.001]0.00E+00;[<1]0.000000"  # numbers that would be shown as 0.000
 _CREATED = "2000-01-01T00:00:00"  # so that the same rows give the same bytes
 
 
@@ -86,8 +87,8 @@ class _Book:
             for name, style in styles.items()
             for risky in (False, True)
         }
-        self._number = book.add_format({"num_format": "0.000"})
-        self._time = book.add_format({"num_format": "0.0000"})
+        self._number = book.add_format({"num_format": f"{_SMALL};0.000"})
+        self._time = book.add_format({"num_format": f"{_SMALL};0.0000"})
 
     def specs(self, context: Row) -> None:
         sheet = self._book.add_worksheet(specs.SHEET)
