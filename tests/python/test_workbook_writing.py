@@ -134,6 +134,21 @@ def test_small_rates_are_not_shown_as_none(tmp_path: Path) -> None:
     assert sheet["I4"].number_format == "[<0.001]0.00E+00;[<1]0.000000;0.0000"
 
 
+def test_sums_say_over_how_many_ranks(tmp_path: Path) -> None:
+    before = read(MEASURED.parent / "h200x2/all_reduce_sizes_float_nccl.jsonl")
+    path = tmp_path / "a.xlsx"
+    write_workbook(before, path)
+    assert [row["regime"]["ranks"] for row in read_workbook(path).rows] == [2] * 4
+    book = openpyxl.load_workbook(path)
+    sheet = book["Results - FP32"]
+    heads = [cell.value for cell in sheet[3]]
+    assert heads[2:5] == ["Size (# of floats)", "Number of Processors", "Time (msec)"]
+    assert [sheet.cell(line, 4).value for line in range(4, 8)] == [2] * 4
+    del book["Rows"]
+    book.save(path)
+    assert [row["attributes"]["ranks"] for row in read_workbook(path).rows] == [2] * 4
+
+
 def test_what_has_no_time_says_why(tmp_path: Path) -> None:
     lost = without_times(make_gemm(m=7), "failed", "=the worker crashed")
     wrong = make_gemm(m=9, status="incorrect", reason="output 3 is 4")

@@ -142,6 +142,8 @@ def _attributes(line: Phases) -> Mapping[str, Any]:
 def _dimension(name: str) -> Callable[[Phases, Mapping[str, str]], Content]:
     def content(line: Phases, cells: Mapping[str, str]) -> Content:
         value = _attributes(line).get(name)
+        if name == "ranks" and value is None:  # of what was measured, it is no attribute
+            value = get(next(iter(line.values())), "regime.ranks")
         if name in ("trans_a", "trans_b") and isinstance(value, str):
             return value.upper()
         return _CELLS.get(str(value), value) if name == "cell" else value

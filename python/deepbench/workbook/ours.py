@@ -64,6 +64,7 @@ COLUMNS = (
     Column("Power", "regime.power", "text"),
     Column("Launch", "regime.launch", "text"),
     Column("Threads", "regime.threads", "count"),
+    Column("Ranks", "regime.ranks", "count"),
     Column("Timer", "regime.timer", "text"),
     *(
         _column(f"statistics.{name}_ns", "time", name == "median")
