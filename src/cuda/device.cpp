@@ -81,7 +81,7 @@ int32_t count_devices() {
     driver().cuDriverGetVersion(&version);
     plugin::unsupported("the driver is for CUDA " + cuda_version(version) + " and older than " +
                         library.path + " (" + library.version +
-                        ") needs: update it, or pip install '.[cu" +
+                        ") needs: update it, or pip install 'deepbench[cu" +
                         std::to_string(version / 1000) + "]'");
   }
   CUDA_CHECK_STATUS(cudaGetDeviceCount, status);

@@ -151,7 +151,7 @@ std::string Loader::cure(const Names& names) {
                                         : newest;
   if (names.origin == Names::kOptional)
     return major == 12 ? "pip install nvidia-nvtx-cu12" : "pip install nvidia-nvtx";
-  return "pip install '.[cu" + std::to_string(major) + "]'";
+  return "pip install 'deepbench[cu" + std::to_string(major) + "]'";
 }
 
 std::string Loader::why_absent(const Names& names, const std::string& trouble) {

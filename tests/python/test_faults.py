@@ -162,7 +162,7 @@ def test_a_candidate_of_some_rows(plugin: Path, tmp_path: Path) -> None:
     assert (done.returncode, done.stdout, file.exists()) == (2, "", False)
     assert done.stderr.removeprefix(WAITING) == (
         "deepbench: error: --algorithm 'quick': backend fake has no candidate 'quick' "
-        "for this problem; it has own\n"
+        "for this problem; it has own, beside default, best and exhaustive\n"
     )
 
 

@@ -163,6 +163,7 @@ def test_default_precisions_are_one_table() -> None:
         ("gemm", ["training", "precision=haf"], "gemm has no precision 'haf'"),
         ("gemm", ["training", "precision=half,float"], "takes one precision at a time"),
         ("sparse_gemm", ["training"], "sparse_gemm has no set training; it has inference-server"),
+        ("sparse_gemm", ["train", "phase=fwd"], "has no set training; it has inference-server"),
         ("memory", ["training"], "memory has no sets"),
         ("memory", ["bytes=3"], "bytes=3"),
         ("memory", ["kind=reed"], "kind=reed"),

@@ -94,6 +94,29 @@ def test_markdown_is_printed_or_written(
     assert path.read_text(encoding="utf-8") == text
 
 
+@pytest.mark.parametrize("words", [
+    ["report", "FILE", "-o", "FILE", "--format", "html"],
+    ["report", "OTHER", "--against", "OTHER,FILE", "-o", "FILE", "--format", "html"],
+    ["gemm", "m=1", "n=1", "k=1", "--against", "FILE", "-o", "FILE"],
+    ["run", "FILE", "-o", "FILE"],
+    ["import", "FILE", "-o", "FILE"],
+])  # fmt: skip
+def test_what_is_read_is_never_replaced(
+    mine: Path, words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = mine.read_bytes()
+    other = mine.with_name("other.jsonl")
+    other.write_bytes(before)
+    link = mine.with_name("link.jsonl")
+    link.symlink_to(mine)
+    names = {"OTHER": str(other), "OTHER,FILE": f"{other},{mine}"}
+    line = [names.get(word, str(mine) if word == "FILE" else word) for word in words]
+    line[line.index("-o") + 1] = str(link)
+    assert main([*line, "--overwrite"]) == 2
+    assert "is a file that is read; name another one" in error(capsys)
+    assert mine.read_bytes() == before
+
+
 def test_markdown_needs_no_extra(
     mine: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -102,7 +125,7 @@ def test_markdown_needs_no_extra(
     page = mine.with_name("page.html")
     capsys.readouterr()
     assert main(["report", str(mine), "-o", str(page)]) == 2
-    assert "pip install '.[report]'" in error(capsys)
+    assert "pip install 'deepbench[report]'" in error(capsys)
     assert not page.exists()
 
 

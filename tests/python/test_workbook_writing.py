@@ -373,14 +373,14 @@ def test_output_is_not_lightly_replaced(
     mine.write_bytes(file.read_bytes())
     command = ("report", str(mine), "--format", "xlsx", "-o")
     status, _, err = run(capsys, *command, str(mine), "--overwrite")
-    assert (status, "is the file that is read" in err) == (2, True)
+    assert (status, "is a file that is read" in err) == (2, True)
     assert json.loads(mine.read_text().splitlines()[0])["type"] == "context"
     book = tmp_path / "a.xlsx"
     assert run(capsys, *command, str(book))[0] == 0
     assert run(capsys, *command, str(book))[0] == 2
     assert run(capsys, *command, str(book), "--overwrite")[0] == 0
     status, _, err = run(capsys, "import", str(book), "-o", str(book), "--overwrite")
-    assert (status, "is the workbook that is read" in err) == (2, True)
+    assert (status, "is a file that is read" in err) == (2, True)
     assert book.read_bytes().startswith(b"PK")
     for bad, said, what in (("/dev/full", 1, "the disk is full; nothing was written"),
                             (str(tmp_path), 2, "is a folder"),

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deepbench.cli.errors import UsageError, shown
+from deepbench.cli.errors import UsageError
 from deepbench.cli.flags import HELP, Flag, help_lines, parse
+from deepbench.cli.sources import require_other
 from deepbench.progress import Screen
 from deepbench.refusal import one_line
 from deepbench.results import ResultWriter
@@ -38,8 +39,7 @@ def main(arguments: Sequence[str]) -> int:
     if len(line.words) != 1 or output is None:
         raise UsageError("import needs a workbook and an output: deepbench import BOOK -o FILE")
     book, path = Path(line.words[0]), Path(output)
-    if book.exists() and path.exists() and book.samefile(path):
-        raise UsageError(f"-o {shown(output)}: is the workbook that is read; name another file")
+    require_other(output, line.words)
     from deepbench.workbook import read_workbook
 
     imported = read_workbook(book)

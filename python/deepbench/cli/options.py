@@ -8,6 +8,7 @@ from pathlib import Path
 
 from deepbench.cli.errors import UsageError
 from deepbench.cli.flags import HELP, CommandLine, Flag, whole_number
+from deepbench.cli.sources import require_other
 from deepbench.report import FORMATS
 
 # Flags that become options of rows (docs/results.md): flag, key, value of a switch.
@@ -150,7 +151,8 @@ def run_options(line: CommandLine) -> RunOptions:
             raise UsageError(f"{flag} needs -o FILE")
     devices = _devices(line)
     cache = line.get("--cache") or "hot"
-    output = line.get("--output")
+    output, against = line.get("--output"), line.get("--against")
+    require_other(output, [] if against is None else [against])
     return RunOptions(
         backend=line.get("--backend") or "auto",
         rows=_row_options(line) | devices,
@@ -164,7 +166,7 @@ def run_options(line: CommandLine) -> RunOptions:
         hang_limit_s=_seconds(line, "--hang-limit"),
         in_process=line.has("--in-process"),
         retry=line.has("--retry"),
-        against=line.get("--against"),
+        against=against,
         ranks=_ranks(line),
         devices=devices["devices"].count(",") + 1 if devices else 0,
     )

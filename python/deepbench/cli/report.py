@@ -8,7 +8,7 @@ from pathlib import Path
 from deepbench import whole_file
 from deepbench.cli.errors import UsageError, shown
 from deepbench.cli.flags import HELP, CommandLine, Flag, help_lines, parse, whole_number
-from deepbench.cli.sources import identity, opened
+from deepbench.cli.sources import identity, opened, require_other
 from deepbench.progress import Screen
 from deepbench.report.overview import CHARTS, FORMATS, content, render
 from deepbench.results import ResultFile
@@ -30,8 +30,8 @@ usage: deepbench report FILE... -o PAGE.html [--against NAMES]
        deepbench report FILE -o BOOK.xlsx
 
 One page that can be read offline: summaries, roofline, samples, default against best, hot against
-cold, others' figures, all rows, the circumstances. Charts need vl-convert: pip install '.[report]'.
-Workbooks have the original's sheets: pip install '.[xlsx]'.
+cold, others' figures, all rows, the circumstances. Charts need vl-convert: pip install
+'deepbench[report]'. Workbooks have the original's sheets: pip install 'deepbench[xlsx]'.
 """
 _ENDINGS = {".html": "html", ".htm": "html", ".md": "markdown", ".png": "png", ".svg": "svg",
             ".xlsx": "xlsx"}  # fmt: skip
@@ -47,6 +47,7 @@ def main(arguments: Sequence[str]) -> int:
     name = _format(line)
     row = _row(line, name)
     output = line.get("--output")
+    require_other(output, [*line.words, *_names(line.get("--against"))])
     if name == "xlsx":
         return _workbook(line, Path(output or ""))
     if output is not None:

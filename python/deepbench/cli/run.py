@@ -8,6 +8,7 @@ from deepbench.cli.errors import UsageError
 from deepbench.cli.flags import help_lines, parse
 from deepbench.cli.options import FLAGS, run_options
 from deepbench.cli.selection import select_files
+from deepbench.cli.sources import require_other
 from deepbench.cli.sweep import Sweep
 
 _HELP = """\
@@ -26,5 +27,6 @@ def main(arguments: Sequence[str]) -> int:
         return 0
     if not line.words:
         raise UsageError("run needs a suite file: deepbench run SUITE_FILE...")
+    require_other(line.get("--output"), line.words)
     options = run_options(line)
     return Sweep(select_files(line.words), options, ["run", *arguments]).run()

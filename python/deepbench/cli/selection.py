@@ -137,6 +137,8 @@ def select(op: str, line_words: Sequence[str], corrected: bool) -> Selection:
     """What 'OP words...' asks for. Raises UsageError."""
     words = parse_words(op, line_words)
     dimensions = [key for key in words.values if key not in _selectors(op)]
+    if words.set is not None and op != "memory":
+        _ops_of(op, words.set)
     if words.set is not None and dimensions:
         raise UsageError(
             f"a set ({_word(words.set)}) and dimensions ({' '.join(dimensions)}) are given; "
@@ -161,11 +163,7 @@ def select_files(paths: Sequence[str]) -> Selection:
 
 def _select_set(op: str, words: Words, corrected: bool) -> Selection:
     set_name = words.set or "training"
-    there = suites.available()
-    ops = [name for folder, name in there if folder == set_name and op in (ALL, name)]
-    if not ops:
-        sets = " ".join(_word(folder) for folder, name in there if name == op)
-        raise UsageError(f"{op} has no set {_word(set_name)}; it has {sets}")
+    ops = _ops_of(op, set_name)
     chosen = {} if words.precision is None else {"precision": words.precision}
     for key, items in words.values.items():
         if len(items) > 1:
@@ -178,6 +176,16 @@ def _select_set(op: str, words: Words, corrected: bool) -> Selection:
     said = [f"{key}={value}" for key, value in chosen.items() if key != "precision"]
     title = " ".join([op, _word(set_name), *said])
     return Selection(title, set_name, SuiteSource(read, chosen), many=True)
+
+
+def _ops_of(op: str, set_name: str) -> list[str]:
+    """The operations of a set that are asked for, at least one."""
+    there = suites.available()
+    ops = [name for folder, name in there if folder == set_name and op in (ALL, name)]
+    if not ops:
+        sets = _list(_word(folder) for folder, name in there if name == op)
+        raise UsageError(f"{op} has no set {_word(set_name)}; it has {sets}")
+    return ops
 
 
 def _require_choices(op: str, ops: Sequence[str], chosen: Mapping[str, str]) -> None:

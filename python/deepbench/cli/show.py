@@ -9,13 +9,13 @@ from pathlib import Path
 from deepbench.cli.context import where
 from deepbench.cli.errors import UsageError, shown
 from deepbench.cli.flags import HELP, CommandLine, Flag, help_lines, parse, whole_number
-from deepbench.cli.sources import beside
+from deepbench.cli.sources import beside, opened
 from deepbench.cli.summary import Summary
 from deepbench.progress import Screen
 from deepbench.refusal import one_line
 from deepbench.report import FORMATS, Report, create
 from deepbench.report.outline import outline
-from deepbench.results import Json, ResultFile, ResultWriter, read, thinned
+from deepbench.results import Json, ResultFile, ResultWriter, thinned
 
 _FLAGS = (
     Flag("--format", "table (default), legacy, json, csv or markdown", "WORD", choices=FORMATS),
@@ -39,7 +39,7 @@ def main(arguments: Sequence[str]) -> int:
     if len(line.words) != 1:
         raise UsageError("show needs one result file: deepbench show FILE")
     most = _most_samples(line)
-    result = read(Path(line.words[0]))
+    result = opened(line.words[0])
     screen = Screen()
     if result.warning:
         screen.say(f"deepbench: warning: {result.warning}")

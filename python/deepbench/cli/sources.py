@@ -3,6 +3,7 @@ of a processor."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,6 +37,13 @@ def beside(word: str | None) -> Beside | None:
     from deepbench.report.beside import Beside
 
     return Beside(of_file(opened(word)))
+
+
+def require_other(output: str | None, read: Iterable[str]) -> None:
+    """Refuses an output that is one of the files that are read: nobody means to lose that."""
+    for word in read:
+        if output is not None and _is_file(output) and identity(word) == identity(output):
+            raise UsageError(f"-o {shown(output)}: is a file that is read; name another one")
 
 
 def identity(word: str) -> object:

@@ -99,6 +99,9 @@ def _lines(data: bytes, source: str) -> list[str]:
     """A file's lines, without their ends; only LF and CRLF end a line."""
     data = data.removeprefix(_BOM)
     right = "a suite is UTF-8 text with one problem on each line"
+    if data.startswith(b"{"):
+        cure = "'show' prints one, and the command that made it goes on with it by --resume"
+        fail(source, 1, "is no suite, it looks like a result file", cure)
     nul = data.find(b"\0")
     if nul >= 0:
         line = data.count(b"\n", 0, nul) + 1

@@ -33,8 +33,6 @@ _CREATED = "2000-01-01T00:00:00"  # so that the same rows give the same bytes
 
 def write_workbook(result: ResultFile, path: Path, overwrite: bool = False) -> None:
     """Writes the workbook. Raises Refusal."""
-    if path.exists() and result.path.exists() and path.samefile(result.path):
-        raise WorkbookError(f"{path}: is the file that is read; name another one")
     whole_file.check(path, overwrite)
     whole_file.write(path, _content(result), overwrite)
 

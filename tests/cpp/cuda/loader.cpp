@@ -60,7 +60,7 @@ TEST_CASE("nothing is installed: each says what it is and what cures it") {
     CHECK(report.path == "");
   }
   CHECK(by_name(loader)["cublaslt"].reason ==
-        "libcublasLt.so.13 was not found; pip install '.[cu13]'");
+        "libcublasLt.so.13 was not found; pip install 'deepbench[cu13]'");
   CHECK(has(by_name(loader)["driver"].reason, "libcuda.so.1"));
   CHECK(loader.mixed_majors().empty());
 }
@@ -79,7 +79,7 @@ TEST_CASE("libraries missing one by one are one reason each") {
         ++absent;
         INFO(report.reason);
         if (report.name == "cudart")  // of which major nothing is known then
-          CHECK(has(report.reason, "libcudart.so.13 was not found; pip install '.[cu13]'"));
+          CHECK(has(report.reason, "libcudart.so.13 was not found; pip install 'deepbench[cu13]'"));
         else
           CHECK(report.reason.rfind(missing + " was not found; pip install ", 0) == 0);
       }
@@ -115,7 +115,7 @@ TEST_CASE("a library that needs a newer driver says so, with the extra that fits
   Loader loader = installation.loader({"lib"}, {"driver"});
   CHECK(loader.get<nvidia::Cudart>().report.reason ==
         installation.path("lib/libcudart.so.13") +
-            " needs a driver for CUDA 13, this one is for CUDA 12.4; pip install '.[cu12]'");
+            " needs a driver for CUDA 13, this one is for CUDA 12.4; pip install 'deepbench[cu12]'");
 }
 
 TEST_CASE("the nearest run time decides the major of all others") {
@@ -172,7 +172,7 @@ TEST_CASE("cuDNN without one of its parts is not asked for anything") {
   const std::string reason = loader.get<nvidia::Cudnn>().report.reason;
   CHECK(reason.rfind(installation.path("lib/libcudnn.so.9") + " needs libcudnn_ops.so.9: ", 0) ==
         0);
-  CHECK(has(reason, "pip install '.[cu13]'"));
+  CHECK(has(reason, "pip install 'deepbench[cu13]'"));
 }
 
 TEST_CASE("another major serves where there is none of the run time's") {
@@ -207,7 +207,7 @@ TEST_CASE("a library that is too old is named with its version and what it lacks
   Loader loader = installation.loader({"lib"});
   CHECK(loader.get<nvidia::CublasLt>().report.reason ==
         installation.path("lib/libcublasLt.so.12") +
-            " (12.1.7) is too old: it has no cublasLtMatmul; pip install '.[cu12]'");
+            " (12.1.7) is too old: it has no cublasLtMatmul; pip install 'deepbench[cu12]'");
 }
 
 TEST_CASE("a broken file is named; a later place still serves") {

@@ -178,9 +178,11 @@ TEST_CASE("a candidate can be asked for by its id") {
   CHECK(unknown.status == Status::kInvalid);
   CHECK(unknown.reason ==
         "backend fake has no candidate 'quik' for this problem (did you mean 'quick'?); it has own "
-        "quick");
+        "quick, beside default, best and exhaustive");
   CHECK(fake_row("", kProblem, "ceilings=no algorithm=quik").reason ==
-        "backend fake has no candidate 'quik' for this problem; it has none");
+        "backend fake has no candidate 'quik' for this problem; it has none, beside default, best "
+        "and "
+        "exhaustive");
   const Result once = fake_row(script, kProblem, "ceilings=no algorithm=quick once=yes");
   CHECK(once.algorithm.name == "naive:quick");
 }

@@ -65,6 +65,7 @@ def _converter() -> ModuleType:
         import vl_convert
     except ImportError as error:
         raise FormatError(
-            f"charts need vl-convert ({error}): pip install '.[report]', or '--format markdown'"
+            f"charts need vl-convert ({error}): pip install 'deepbench[report]', or '--format "
+            "markdown'"
         ) from None
     return vl_convert

@@ -146,7 +146,8 @@ void RowMaker::refuse_candidate(const std::string& asked) const {
   throw RowFailure(Status::kInvalid, "backend " + backend_.name() + " has no candidate '" +
                                          printable(asked) + "' for this problem" +
                                          suggestion(asked, ids) +
-                                         (ids.empty() ? "; it has none" : "; it has" + known));
+                                         (ids.empty() ? "; it has none" : "; it has" + known) +
+                                         ", beside default, best and exhaustive");
 }
 
 // Where operands fill more than the memory, libraries refuse with reasons that lead elsewhere.
