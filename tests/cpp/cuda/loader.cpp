@@ -113,9 +113,10 @@ TEST_CASE("a library that needs a newer driver says so, with the extra that fits
   installation.add_toolkit("lib", 13000);
   installation.add("driver/libcuda.so.1", 12040);
   Loader loader = installation.loader({"lib"}, {"driver"});
-  CHECK(loader.get<nvidia::Cudart>().report.reason ==
-        installation.path("lib/libcudart.so.13") +
-            " needs a driver for CUDA 13, this one is for CUDA 12.4; pip install 'deepbench[cu12]'");
+  CHECK(
+      loader.get<nvidia::Cudart>().report.reason ==
+      installation.path("lib/libcudart.so.13") +
+          " needs a driver for CUDA 13, this one is for CUDA 12.4; pip install 'deepbench[cu12]'");
 }
 
 TEST_CASE("the nearest run time decides the major of all others") {
