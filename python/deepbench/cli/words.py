@@ -30,9 +30,7 @@ class Words:
 
 def operation_names() -> list[str]:
     """Every word that can come first, but for aliases."""
-    from deepbench import _core
-
-    return [*(operation.name for operation in _core.operations()), ALL]
+    return [*(known.name for known in operations()), ALL]
 
 
 def operation_name(word: str) -> str | None:
@@ -91,17 +89,8 @@ def problem_lines(op: str, words: Words) -> list[str]:
 
 def precisions(op: str) -> list[str]:
     """The precisions of an operation ('all': of any), by their canonical names."""
-    from deepbench import _core
-
-    names = [
-        choice
-        for operation in _core.operations()
-        if op in (ALL, operation.name)
-        for parameter in operation.parameters
-        if parameter.name == "precision"
-        for choice in parameter.choices
-    ]
-    return list(dict.fromkeys(names))
+    of = [known.name for known in operations() if op in (ALL, known.name)]
+    return list(dict.fromkeys(choice for name in of for choice in choices_of(name, "precision")))
 
 
 def parameter_names() -> set[str]:
@@ -144,7 +133,7 @@ def precision_name(op: str, word: str) -> str | None:
         return word
     if not word.isalnum():
         return None
-    for operation in _core.operations():
+    for operation in operations():
         if op in (ALL, operation.name) and has_parameter(operation.name, "precision"):
             try:
                 problem = _core.Problem.parse(_without_precision(operation), f"precision={word}")
