@@ -26,9 +26,12 @@ constexpr int kMultiprocessors = 132;
 TEST_CASE("peer: the first choice is by size, and every way has its name back") {
   CHECK(cuda::peer_ways(sum_over("float", 256), 2).front() == "one_shot_ll");
   CHECK(cuda::peer_ways(sum_over("float", 100000), 2).front() == "one_shot_ll");
-  CHECK(cuda::peer_ways(sum_over("float", 100000), 4).front() == "one_shot");
+  CHECK(cuda::peer_ways(sum_over("float", 65536), 4).front() == "one_shot");
+  CHECK(cuda::peer_ways(sum_over("float", 100000), 4).front() == "two_shot");
+  CHECK(cuda::peer_ways(sum_over("half", 8 << 20), 3).front() == "two_shot_push");
   CHECK(cuda::peer_ways(sum_over("half", 1 << 20), 8).front() == "two_shot");
-  CHECK(cuda::peer_ways(sum_over("half", 64 << 20), 4).front() == "two_shot_push");
+  CHECK(cuda::peer_ways(sum_over("half", 64 << 20), 4).front() == "ring");
+  CHECK(cuda::peer_ways(sum_over("half", 64 << 20), 8).front() == "ring");
   CHECK(cuda::peer_ways(sum_over("half", 64 << 20), 2).front() == "ring");
   for (const int64_t elements : {1, 1000, 100000, 64 << 20})
     for (const int ranks : {2, 3, 4, 8}) {
@@ -50,6 +53,9 @@ TEST_CASE("peer: the first choice is by size, and every way has its name back") 
   CHECK(cuda::peer_way("two_shot/32", large, 2, kMultiprocessors).blocks == 32);
   CHECK(cuda::peer_way("two_shot", large, 2, kMultiprocessors).blocks == kMultiprocessors);
   CHECK(cuda::peer_way("two_shot", large, 2, kMultiprocessors).at_once == 8);
+  for (const char* const name : {"one_shot", "two_shot", "two_shot_push", "ring"})
+    CHECK(cuda::peer_way(name, large, 3, kMultiprocessors).blocks == 64);
+  CHECK(cuda::peer_way("ring/96", large, 4, kMultiprocessors).blocks == 96);
   CHECK(cuda::peer_way("one_shot", sum_over("float", 1), 2, kMultiprocessors).blocks == 1);
   CHECK_THROWS_AS(cuda::peer_way("three_shot", large, 2, kMultiprocessors), plugin::Error);
 }

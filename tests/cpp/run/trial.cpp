@@ -90,17 +90,13 @@ TEST_CASE("in place, the operand is brought back before it leaves its range, bet
   CHECK(most == 150);
 }
 
-TEST_CASE("of several ranks a batch has 20 calls, 200 of short ones on the stream") {
+TEST_CASE("of several ranks a batch has 20 calls, 200 of short ones") {
   const std::string script = "emit describe_kernel ranks 2; time ";
-  RunOptions on_stream;
-  on_stream.launch = DEEPBENCH_LAUNCH_STREAM;
   CHECK(measure("time 50000").samples.batch == 4);
-  CHECK(measure("time 50000", on_stream).samples.batch == 4);
-  CHECK(measure(script + "50000").samples.batch == 20);
-  CHECK(measure(script + "50000", on_stream).samples.batch == 200);
-  CHECK(measure(script + "200000", on_stream).samples.batch == 20);
+  CHECK(measure(script + "50000").samples.batch == 200);
+  CHECK(measure(script + "200000").samples.batch == 20);
   const char* const in_place = "; in_place; emit describe_kernel restore_every 104";
-  CHECK(measure(script + "50000" + in_place, on_stream).samples.batch == 104);
+  CHECK(measure(script + "50000" + in_place).samples.batch == 104);
 }
 
 TEST_CASE("cold by flushing: one call at a time") {

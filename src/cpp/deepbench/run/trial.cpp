@@ -15,9 +15,8 @@ namespace deepbench {
 namespace {
 
 constexpr int64_t kCallsInRange = 1 << 20;  // between restores, where the backend does not say
-constexpr int64_t kCallsOfRanks = 20;       // in a batch, for the ranks' meeting not to count
-// Of short calls that hosts launch one by one: how a host begins is to count little either.
-constexpr int64_t kCallsOnStream = 200;
+// In a batch, for the ranks' meeting not to count; of short calls how the first begins counts too.
+constexpr int64_t kCallsOfRanks = 20, kShortCallsOfRanks = 200;
 constexpr double kMostSingleCalls = 100, kFewestSingleCalls = 5, kSingleCallsNs = 2e9;
 
 }  // namespace
@@ -118,8 +117,7 @@ void Trial::measure(const MeasureOptions& how) {
   options.round = kernel_->facts().integer("copies", 1);
   if (kernel_->facts().integer("ranks", 1) > 1) {
     options.min_batch = std::min(kCallsOfRanks, options.max_batch);
-    if (launch_ == DEEPBENCH_LAUNCH_STREAM)
-      options.min_short_batch = std::min(kCallsOnStream, options.max_batch);
+    options.min_short_batch = std::min(kShortCallsOfRanks, options.max_batch);
   }
   if (verifier_) arm();
 

@@ -15,17 +15,26 @@ constexpr uint64_t kGrain = 32;                        // vectors: slices begin 
 
 // ---- the choice by size -------------------------------------------------------------------------
 
-// What was the shortest on two H200s with NVLink. First by the bytes that a rank would get from all
-// others together: one_shot_ll sends them twice, but waits for nothing else; one_shot waits for
-// flags; the others move 2/ranks of them and wait twice. Then by the payload: sending is quicker
-// than reading, once there is so much that what it stores in between does not count. Of two ranks a
-// ring is two_shot_push without the last wait for all.
-constexpr uint64_t kMostOfLl = 512 << 10, kMostOfOneShot = 2 << 20, kLeastOfSending = 4 << 20;
+// Bytes of payload up to which a way is the first choice; beyond all of them it is the ring. What
+// was the shortest on two and on four H200s with NVLink; of more than four none was measured, and
+// the numbers are carried on. one_shot_ll sends its bytes twice and to every rank, but waits for
+// nothing else; one_shot waits for flags; the others move less and wait twice, and of them sending
+// is quicker than reading, once there is so much that what it stores in between does not count.
+struct Choice {
+  int ranks;  // at most
+  uint64_t one_shot_ll, one_shot, two_shot, two_shot_push;
+};
+constexpr std::array<Choice, 3> kChoices = {{{2, 512 << 10, 2 << 20, 4 << 20, 0},
+                                             {4, 48 << 10, 256 << 10, 4 << 20, 24 << 20},
+                                             {8, 12 << 10, 96 << 10, 4 << 20, 64 << 20}}};
 // Beyond these a way is nobody's choice, and its shared memory grows.
 constexpr uint64_t kMostTriedLl = 4 << 20, kMostTriedOneShot = 64 << 20;
-// Tried by number of blocks too from here on: fewer leave multiprocessors to others.
+// Of three ranks and more, blocks that keep the links busy. With one on each of 132 multiprocessors
+// what is under way between all pairs got in its own way: calls took up to three times as long.
+constexpr int kMostBlocksOfMany = 64;
+// Numbers of blocks that are tried too, from so much payload on.
 constexpr uint64_t kLeastWithBlocks = 4 << 20;
-constexpr std::array<uint32_t, 2> kBlocksTried = {32, 64};
+constexpr std::array<uint32_t, 2> kBlocksTried = {64, 96};
 
 struct NamedWay {
   PeerKind kind;
@@ -48,11 +57,18 @@ uint64_t got_at_once(const AllReduce& sum, int ranks) {
 }
 
 PeerKind first_choice(const AllReduce& sum, int ranks) {
-  const uint64_t bytes = got_at_once(sum, ranks);
-  if (bytes <= kMostOfLl) return PeerKind::kOneShotLl;
-  if (bytes <= kMostOfOneShot) return PeerKind::kOneShot;
-  if (payload_of(sum) < kLeastOfSending) return PeerKind::kTwoShot;
-  return ranks == 2 ? PeerKind::kRing : PeerKind::kTwoShotPush;
+  const Choice& choice = *std::find_if(kChoices.begin(), kChoices.end() - 1,
+                                       [&](const Choice& each) { return ranks <= each.ranks; });
+  const uint64_t bytes = payload_of(sum);
+  if (bytes <= choice.one_shot_ll) return PeerKind::kOneShotLl;
+  if (bytes <= choice.one_shot) return PeerKind::kOneShot;
+  if (bytes <= choice.two_shot) return PeerKind::kTwoShot;
+  return bytes <= choice.two_shot_push ? PeerKind::kTwoShotPush : PeerKind::kRing;
+}
+
+int most_blocks(int ranks, int multiprocessors) {
+  const int most = std::clamp(multiprocessors, 1, int(PEER_MOST_BLOCKS));
+  return ranks > 2 ? std::min(most, kMostBlocksOfMany) : most;
 }
 
 bool is_tried(PeerKind kind, const AllReduce& sum, int ranks) {
@@ -98,7 +114,7 @@ PeerWay way_of_one_shot(const AllReduce& sum, int ranks, int most) {
   if (vectors <= kFewVectors)
     return {PeerKind::kOneShot, blocks_for(vectors, PEER_THREADS, most), PEER_THREADS, 1};
   constexpr uint32_t kThreads = PEER_THREADS / 2;  // two blocks at once
-  const int twice = std::min(2 * most, int(PEER_MOST_BLOCKS));
+  const int twice = ranks > 2 ? most : std::min(2 * most, int(PEER_MOST_BLOCKS));
   const int at_once = ranks <= 4 ? 4 : 2;
   const uint64_t of_block = kThreads * uint64_t(at_once);
   return {PeerKind::kOneShot, blocks_for(vectors, of_block, twice), kThreads, at_once};
@@ -122,7 +138,7 @@ PeerWay way_of_slices(PeerKind kind, const AllReduce& sum, int ranks, int most) 
 }
 
 PeerWay way_by_size(PeerKind kind, const AllReduce& sum, int ranks, int multiprocessors) {
-  const int most = std::clamp(multiprocessors, 1, int(PEER_MOST_BLOCKS));
+  const int most = most_blocks(ranks, multiprocessors);
   if (kind == PeerKind::kOneShotLl) return way_of_words(sum, most);
   if (kind == PeerKind::kOneShot) return way_of_one_shot(sum, ranks, most);
   return way_of_slices(kind, sum, ranks, most);
@@ -136,9 +152,10 @@ std::vector<std::string> peer_ways(const AllReduce& sum, int ranks) {
   for (const NamedWay& way : kAllWays)
     if (way.kind != first && is_tried(way.kind, sum, ranks)) names.emplace_back(way.name);
   if (payload_of(sum) < kLeastWithBlocks) return names;
-  for (const PeerKind kind : {PeerKind::kTwoShotPush, PeerKind::kTwoShot})
+  for (const PeerKind kind : {PeerKind::kTwoShotPush, PeerKind::kRing})
     for (const uint32_t blocks : kBlocksTried)
-      names.push_back(std::string(name_of(kind)) + "/" + std::to_string(blocks));
+      if (ranks <= 2 || int(blocks) != kMostBlocksOfMany)
+        names.push_back(std::string(name_of(kind)) + "/" + std::to_string(blocks));
   return names;
 }
 
