@@ -1,4 +1,4 @@
-// Anonymous mappings, aligned to large pages when they are large.
+// Large ones have pages of a store, small ones mappings of their own.
 #include "buffer.hpp"
 
 #include <sys/mman.h>
@@ -13,16 +13,22 @@
 namespace deepbench::cpu {
 namespace {
 
-constexpr uint64_t kLargePageBytes = uint64_t{2} << 20;
-constexpr uint64_t kMost = std::numeric_limits<uint64_t>::max();
-
 // Operands that all begin with a large page fall into the same sets of the caches: each begins so
 // much farther into its own than the one before, up to some number.
 constexpr uint64_t kStaggerBytes = kPageBytes + kLineBytes, kStaggers = 32;
+constexpr uint64_t kMost = std::numeric_limits<uint64_t>::max() / 2;
 
 uint64_t next_stagger() {
   static std::atomic<uint64_t> made{0};
   return made++ % kStaggers * kStaggerBytes;
+}
+
+uint64_t large_bytes(uint64_t bytes) { return round_up(bytes, kLargePageBytes); }
+
+std::byte* map_small(uint64_t bytes) {
+  void* const mapping =
+      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return mapping == MAP_FAILED ? nullptr : static_cast<std::byte*>(mapping);
 }
 
 }  // namespace
@@ -37,32 +43,32 @@ std::string readable_bytes(uint64_t bytes) {
   return text;
 }
 
-Buffer::Buffer(uint64_t bytes) : bytes_(bytes) {
+Buffer::Buffer(uint64_t bytes, PageStore& store) : bytes_(bytes) {
   if (bytes == 0) return;
-  const bool large = bytes >= kLargePageBytes;
-  const uint64_t alignment = large ? kLargePageBytes : kPageBytes;
-  const uint64_t stagger = large ? next_stagger() : 0;
-  mapped_bytes_ = saturating_add(bytes, large ? kLargePageBytes + stagger : 0);
-  mapping_ = mapped_bytes_ > kMost / 2 ? MAP_FAILED
-                                       : mmap(nullptr, mapped_bytes_, PROT_READ | PROT_WRITE,
-                                              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (mapping_ == MAP_FAILED) {
-    mapping_ = nullptr;
+  if (bytes >= kLargePageBytes) store_ = &store;
+  const uint64_t stagger = store_ ? next_stagger() : 0;
+  if (bytes <= kMost) pages_ = store_ ? store.take(large_bytes(bytes + stagger)) : map_small(bytes);
+  if (!pages_)
     throw plugin::Error(DEEPBENCH_OUT_OF_MEMORY,
                         "the operating system refuses to allocate " + readable_bytes(bytes));
-  }
-  const auto start = reinterpret_cast<uintptr_t>(mapping_);
-  data_ = static_cast<std::byte*>(mapping_) + (round_up(start, alignment) - start);
-  if (large) madvise(data_, bytes + stagger, MADV_HUGEPAGE);  // advice: no harm where refused
-  data_ += stagger;
+  data_ = pages_ + stagger;
 }
 
 Buffer::~Buffer() {
-  if (mapping_) munmap(mapping_, mapped_bytes_);
+  if (!pages_) return;
+  if (store_)
+    store_->give_back(pages_, large_bytes(bytes_ + uint64_t(data_ - pages_)));
+  else
+    munmap(pages_, bytes_);
 }
 
 void require_memory(uint64_t bytes, const std::string& what) {
-  const MemoryState memory = read_memory();
+  MemoryState memory = read_memory();
+  // Others need some besides: the libraries, and verification.
+  if (saturating_multiply(bytes, 2) > uint64_t(memory.available_bytes)) {
+    PageStore::of_references().clear();
+    memory = read_memory();
+  }
   if (memory.total_bytes == 0 || bytes <= uint64_t(memory.available_bytes)) return;
   throw plugin::Error(DEEPBENCH_OUT_OF_MEMORY,
                       what + " needs " + readable_bytes(bytes) + " of host memory; " +

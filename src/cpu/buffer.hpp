@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "deepbench/backend/sizes.hpp"
+#include "page_store.hpp"
 
 namespace deepbench::cpu {
 
@@ -24,9 +25,9 @@ std::string readable_bytes(uint64_t bytes);  // "12.3 GB", powers of 1000
 class Buffer {
  public:
   Buffer() = default;
-  // Throws plugin::Error with DEEPBENCH_OUT_OF_MEMORY and the size. Pages are taken by whoever
-  // touches them first, which should be the thread that will use them.
-  explicit Buffer(uint64_t bytes);
+  // Throws plugin::Error with DEEPBENCH_OUT_OF_MEMORY and the size. New pages are taken by whoever
+  // touches them first, which should be the thread that will use them. `store` has large ones.
+  explicit Buffer(uint64_t bytes, PageStore& store = PageStore::none());
   ~Buffer();
   Buffer(Buffer&& other) noexcept { swap(other); }
   Buffer& operator=(Buffer&& other) noexcept {
@@ -40,13 +41,13 @@ class Buffer {
  private:
   void swap(Buffer& other) noexcept {
     std::swap(data_, other.data_), std::swap(bytes_, other.bytes_);
-    std::swap(mapping_, other.mapping_), std::swap(mapped_bytes_, other.mapped_bytes_);
+    std::swap(pages_, other.pages_), std::swap(store_, other.store_);
   }
 
   std::byte* data_ = nullptr;
   uint64_t bytes_ = 0;
-  void* mapping_ = nullptr;
-  uint64_t mapped_bytes_ = 0;
+  std::byte* pages_ = nullptr;  // where data_ lies
+  PageStore* store_ = nullptr;  // whose pages they are, if they are large
 };
 
 // Throws DEEPBENCH_OUT_OF_MEMORY, before anything is taken, when `bytes` are not available: the

@@ -151,14 +151,13 @@ Topology read_topology(const std::vector<int>& affinity, const SystemRoot& root,
   return topology;
 }
 
-// The ranks of a machine are stopped by one quota, whichever of them used it up.
-int sharing_quota() {
+int ranks_of_machine() {
   const char* text = std::getenv("DEEPBENCH_LOCAL_RANKS");
   return text ? int(std::max(1L, std::strtol(text, nullptr, 10))) : 1;
 }
 
 const Topology& topology() {
-  static const Topology ours = read_topology(read_affinity(), {}, sharing_quota());
+  static const Topology ours = read_topology(read_affinity(), {}, ranks_of_machine());
   return ours;
 }
 

@@ -33,6 +33,9 @@ struct Topology {
 Topology read_topology(const std::vector<int>& affinity, const SystemRoot& root = {},
                        int sharing = 1);
 
+// How many ranks, this process among them, share this machine, its quota and its memory.
+int ranks_of_machine();
+
 // This process' topology as it was when it was first asked for: OpenMP's binding later narrows
 // the mask of the thread that calls it to one core.
 const Topology& topology();

@@ -13,7 +13,9 @@ namespace {
 
 constexpr double kRoundingsOfOne = 8, kActivations = 1.0 / (1 << 18);
 
-Buffer floats(int64_t count) { return Buffer(uint64_t(count) * sizeof(float)); }
+Buffer floats(int64_t count) {
+  return Buffer(uint64_t(count) * sizeof(float), PageStore::of_references());
+}
 
 void clear(const Buffer& buffer) { std::memset(buffer.data(), 0, buffer.size()); }
 

@@ -1,0 +1,101 @@
+// Idle pages, the smallest extent that suffices first; neighbours grow together.
+#include "page_store.hpp"
+
+#include <sys/mman.h>
+
+#include <cstring>
+#include <iterator>
+
+#include "limits.hpp"
+#include "topology.hpp"
+
+namespace deepbench::cpu {
+namespace {
+
+std::byte* map_new(uint64_t bytes) {
+  const uint64_t mapped = bytes + kLargePageBytes;
+  if (mapped < bytes) return nullptr;
+  void* const mapping =
+      mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapping == MAP_FAILED) return nullptr;
+  auto* const start = static_cast<std::byte*>(mapping);
+  const uint64_t before = -reinterpret_cast<uintptr_t>(start) % kLargePageBytes;
+  std::byte* const pages = start + before;
+  if (before > 0) munmap(start, before);
+  if (before < kLargePageBytes) munmap(pages + bytes, kLargePageBytes - before);
+  madvise(pages, bytes, MADV_HUGEPAGE);  // advice: no harm where refused
+  return pages;
+}
+
+}  // namespace
+
+PageStore& PageStore::none() {
+  static auto* store = new PageStore(0);
+  return *store;
+}
+
+PageStore& PageStore::of_references() {
+  constexpr int64_t kShareOfMemory = 4;
+  static auto* store = new PageStore(
+      topology().memory_nodes > 1
+          ? 0
+          : uint64_t(read_memory().total_bytes / kShareOfMemory / ranks_of_machine()));
+  return *store;
+}
+
+PageStore::Extents::iterator PageStore::best_fit(uint64_t bytes) {
+  auto best = idle_.end();
+  for (auto at = idle_.begin(); at != idle_.end(); ++at)
+    if (at->second >= bytes && (best == idle_.end() || at->second < best->second)) best = at;
+  return best;
+}
+
+std::byte* PageStore::take(uint64_t bytes) {
+  std::byte* pages = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = best_fit(bytes);
+    if (found == idle_.end()) return map_new(bytes);
+    pages = found->first;
+    const uint64_t rest = found->second - bytes;
+    idle_.erase(found);
+    if (rest > 0) idle_.emplace(pages + bytes, rest);
+    idle_bytes_ -= bytes;
+  }
+  std::memset(pages, 0, bytes);
+  return pages;
+}
+
+void PageStore::give_back(std::byte* pages, uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  if (bytes > limit_bytes_ - idle_bytes_) {
+    munmap(pages, bytes);
+    return;
+  }
+  idle_bytes_ += bytes;
+  auto next = idle_.lower_bound(pages);
+  if (next != idle_.end() && next->first == pages + bytes) {
+    bytes += next->second;
+    next = idle_.erase(next);
+  }
+  if (next != idle_.begin())
+    if (const auto before = std::prev(next); before->first + before->second == pages) {
+      before->second += bytes;
+      return;
+    }
+  idle_.emplace_hint(next, pages, bytes);
+}
+
+void PageStore::clear() {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [pages, bytes] : idle_) munmap(pages, bytes);
+  idle_.clear();
+  idle_bytes_ = 0;
+}
+
+uint64_t PageStore::idle_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return idle_bytes_;
+}
+
+}  // namespace deepbench::cpu
