@@ -1,6 +1,8 @@
-"""What a collective costs on more ranks than there are: t = latency * steps + bytes / bandwidth,
-with the steps and the bytes that the algorithm has on n ranks, and latency and bandwidth fitted to
-measured rows. How far the model is to be trusted is measured, too: on sizes that it has not seen.
+"""What a collective costs on more ranks than there are: t = start + latency * steps + bytes /
+bandwidth, with the steps and the bytes that the algorithm has on n ranks, and the three others
+fitted to measured rows, of small sizes and of large ones if those go their own ways, as libraries
+change their protocol. How far the model is to be trusted is measured, too: on sizes and on numbers
+of ranks that it has not seen.
 """
 
 from __future__ import annotations
@@ -8,12 +10,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from statistics import median
 from typing import Any
+
+import numpy as np
 
 Json = Mapping[str, Any]
 
 _FEWEST = 3  # sizes to fit a line to
+_WORTH = 0.5  # of one line's squared errors two must leave less
+_EXACT = 1e-9  # a mean squared error that no second line need lessen
 
 
 @dataclass(frozen=True)
@@ -71,26 +78,49 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Model:
-    """Fitted to points: `latency_ns` of a step, `ns_per_byte` of what a rank sends."""
+class Line:
+    """What each call takes, `latency_ns` of a step, `ns_per_byte` of what a rank sends."""
 
-    algorithm: Algorithm
+    start_ns: float
     latency_ns: float
     ns_per_byte: float
 
+    def time_ns(self, algorithm: Algorithm, ranks: int, size: float) -> float:
+        sent = algorithm.share(ranks) * size
+        return self.start_ns + algorithm.steps(ranks) * self.latency_ns + sent * self.ns_per_byte
+
+
+@dataclass(frozen=True)
+class Model:
+    """A line; from payloads of `large_from` bytes on another, where there is one."""
+
+    algorithm: Algorithm
+    small: Line
+    large: Line | None = None
+    large_from: float = math.inf
+
     def time_ns(self, ranks: int, size: float) -> float:
-        sent = self.algorithm.share(ranks) * size
-        return self.algorithm.steps(ranks) * self.latency_ns + sent * self.ns_per_byte
+        line = self.large if self.large and size >= self.large_from else self.small
+        return line.time_ns(self.algorithm, ranks, size)
+
+
+@dataclass(frozen=True)
+class Error:
+    """How far predictions were off, in shares of the measured times."""
+
+    median: float
+    largest: float
 
 
 @dataclass(frozen=True)
 class Fit:
-    """A model of all points, and how far one of half of them was off on the other half."""
+    """A model of all points; how far one of every second size was off on the other sizes, and one
+    of fewer ranks on the most there are, None without fewer."""
 
     model: Model
     points: int
-    median_error: float  # shares of the measured time
-    largest_error: float
+    of_sizes: Error
+    of_ranks: Error | None
 
 
 def groups(rows: Iterable[Json]) -> dict[tuple[str, str, str], list[Point]]:
@@ -112,33 +142,62 @@ def groups(rows: Iterable[Json]) -> dict[tuple[str, str, str], list[Point]]:
 
 
 def fit(algorithm: Algorithm, points: Sequence[Point]) -> Fit | None:
-    """None for fewer points than a line and its test need."""
+    """None for fewer sizes than a line and its test need."""
     ordered = sorted(points, key=lambda point: (point.bytes, point.ranks))
-    seen, held_out = ordered[::2], ordered[1::2]
-    if len(seen) < _FEWEST or not held_out:
+    sizes = _sizes(ordered)
+    seen = [point for point in ordered if point.bytes in sizes[::2]]
+    held_out = [point for point in ordered if point.bytes in sizes[1::2]]
+    if len(sizes[::2]) < _FEWEST or not held_out:
         return None
-    half = _model(algorithm, seen)
-    errors = [abs(half.time_ns(p.ranks, p.bytes) / p.time_ns - 1) for p in held_out]
-    return Fit(_model(algorithm, ordered), len(ordered), median(errors), max(errors))
+    of_sizes = _error(_model(algorithm, seen), held_out)
+    return Fit(_model(algorithm, ordered), len(ordered), of_sizes, _of_ranks(algorithm, ordered))
+
+
+def _of_ranks(algorithm: Algorithm, points: Sequence[Point]) -> Error | None:
+    most = max(point.ranks for point in points)
+    fewer = [point for point in points if point.ranks < most]
+    if len(_sizes(fewer)) < _FEWEST:
+        return None
+    return _error(_model(algorithm, fewer), [point for point in points if point.ranks == most])
+
+
+def _error(model: Model, points: Sequence[Point]) -> Error:
+    errors = [abs(model.time_ns(p.ranks, p.bytes) / p.time_ns - 1) for p in points]
+    return Error(median(errors), max(errors))
+
+
+def _sizes(points: Sequence[Point]) -> list[float]:
+    return sorted({point.bytes for point in points})
 
 
 def _model(algorithm: Algorithm, points: Sequence[Point]) -> Model:
-    """Least squares of relative errors, so that small sizes count as large ones do; neither latency
-    nor cost of a byte below 0."""
-    steps = [algorithm.steps(p.ranks) / p.time_ns for p in points]
-    sent = [algorithm.share(p.ranks) * p.bytes / p.time_ns for p in points]
-    ss, sb, bb = _dot(steps, steps), _dot(steps, sent), _dot(sent, sent)
-    determinant = ss * bb - sb * sb
-    latency = cost = -1.0
-    if determinant > 1e-12 * ss * bb:
-        latency = (sum(steps) * bb - sum(sent) * sb) / determinant
-        cost = (sum(sent) * ss - sum(steps) * sb) / determinant
-    if latency < 0:
-        latency, cost = 0.0, sum(sent) / bb
-    elif cost < 0:
-        latency, cost = sum(steps) / ss, 0.0
-    return Model(algorithm, latency, cost)
+    """One line, or the two that part at the best size if they are worth it."""
+    sizes = _sizes(points)
+    line, left = _line(algorithm, points)
+    model, least = Model(algorithm, line), _WORTH * left
+    if left <= _EXACT * len(points):
+        return model
+    for size in sizes[_FEWEST : len(sizes) - _FEWEST + 1]:
+        small, left_of_small = _line(algorithm, [p for p in points if p.bytes < size])
+        large, left_of_large = _line(algorithm, [p for p in points if p.bytes >= size])
+        if left_of_small + left_of_large < least:
+            model, least = Model(algorithm, small, large, size), left_of_small + left_of_large
+    return model
 
 
-def _dot(a: Sequence[float], b: Sequence[float]) -> float:
-    return sum(x * y for x, y in zip(a, b, strict=True))
+def _line(algorithm: Algorithm, points: Sequence[Point]) -> tuple[Line, float]:
+    """Least squares of relative errors, so that small sizes count as large ones do, and what they
+    leave; nothing costs less than 0. What a call starts with shows only where ranks differ."""
+    starts = len({point.ranks for point in points}) > 1
+    costs = np.array([
+        (starts, algorithm.steps(p.ranks), algorithm.share(p.ranks) * p.bytes) for p in points
+    ]) / np.array([[p.time_ns] for p in points])  # fmt: skip
+    best, least = np.zeros(3), math.inf
+    for count in (1, 2, 3):
+        for chosen in map(list, combinations(range(3), count)):
+            found = np.linalg.lstsq(costs[:, chosen], np.ones(len(points)), rcond=None)[0]
+            left = float(((costs[:, chosen] @ found - 1) ** 2).sum())
+            if (found >= 0).all() and left < least:
+                best, least = np.zeros(3), left
+                best[chosen] = found
+    return Line(*map(float, best)), least

@@ -14,12 +14,14 @@ from deepbench.refusal import Refusal
 from example_rows import make_context, make_row
 
 
-def points(latency_ns: float, ns_per_byte: float, noise: float = 0) -> list[Point]:
+def points(
+    latency_ns: float, ns_per_byte: float, noise: float = 0, start_ns: float = 0
+) -> list[Point]:
     """Of a ring on 2 and 4 ranks."""
     found = []
     for index, size in enumerate((400, 4000, 40000, 400000, 4000000)):
         for ranks in (2, 4):
-            time_ns = 2 * (ranks - 1) * (latency_ns + size * ns_per_byte / ranks)
+            time_ns = start_ns + 2 * (ranks - 1) * (latency_ns + size * ns_per_byte / ranks)
             found.append(Point(ranks, size, time_ns * (1 + noise * (-1) ** index)))
     return found
 
@@ -27,24 +29,52 @@ def points(latency_ns: float, ns_per_byte: float, noise: float = 0) -> list[Poin
 def test_what_follows_the_model_is_found_and_predicted() -> None:
     fitted = fit(algorithm_of("ring 0.1.0"), points(5000, 0.25))
     assert fitted is not None
-    assert fitted.model.latency_ns == pytest.approx(5000)
-    assert fitted.model.ns_per_byte == pytest.approx(0.25)
-    assert fitted.largest_error == pytest.approx(0, abs=1e-9)
+    assert fitted.model.large is None
+    assert fitted.model.small.start_ns == pytest.approx(0, abs=1e-6)
+    assert fitted.model.small.latency_ns == pytest.approx(5000)
+    assert fitted.model.small.ns_per_byte == pytest.approx(0.25)
+    assert fitted.of_sizes.largest == pytest.approx(0, abs=1e-9)
+    assert fitted.of_ranks is not None
+    assert fitted.of_ranks.largest == pytest.approx(0, abs=1e-9)
     assert fitted.model.time_ns(1024, 1e6) == pytest.approx(2 * 1023 * (5000 + 1e6 * 0.25 / 1024))
+
+
+def test_what_every_call_takes_shows_where_ranks_differ() -> None:
+    fitted = fit(algorithm_of("ring 0.1.0"), points(1000, 0.25, start_ns=3000))
+    assert fitted is not None
+    assert fitted.model.small.start_ns == pytest.approx(3000)
+    assert fitted.model.small.latency_ns == pytest.approx(1000)
+    assert fitted.of_ranks is not None
+    assert fitted.of_ranks.largest > 0.2, "of two ranks alone it is taken for steps"
+    alone = fit(algorithm_of("ring 0.1.0"), [p for p in points(1000, 0.25) if p.ranks == 2])
+    assert alone is not None
+    assert alone.of_ranks is None
+    assert alone.model.small.start_ns == 0
+
+
+def test_large_sizes_that_go_their_own_way_have_a_line_of_their_own() -> None:
+    sizes = [4.0**power for power in range(2, 15)]
+    changed = [Point(2, b, 2000 + 0.1 * b if b < 1e5 else 20000 + 0.01 * b) for b in sizes]
+    fitted = fit(algorithm_of("nccl 2.28.9"), changed)
+    assert fitted is not None
+    assert fitted.model.large_from == 4.0**9
+    assert fitted.of_sizes.median == pytest.approx(0, abs=1e-9)
+    assert fitted.model.time_ns(2, 4.0**8) == pytest.approx(2000 + 0.1 * 4**8, rel=1e-6)
+    assert fitted.model.time_ns(2, 4.0**13) == pytest.approx(20000 + 0.01 * 4**13, rel=1e-6)
 
 
 def test_what_does_not_follow_it_says_how_far_it_is_off() -> None:
     fitted = fit(algorithm_of("ring 0.1.0"), points(5000, 0.25, noise=0.2))
     assert fitted is not None
-    assert 0.1 < fitted.median_error <= fitted.largest_error < 0.6
+    assert 0.1 < fitted.of_sizes.median <= fitted.of_sizes.largest < 0.6
 
 
 def test_neither_latency_nor_bytes_cost_less_than_nothing() -> None:
     falling = [Point(2, size, 1000 - size / 100) for size in (100, 1000, 5000, 20000, 50000)]
     fitted = fit(algorithm_of("mpi MPICH"), falling)
     assert fitted is not None
-    assert fitted.model.ns_per_byte == 0
-    assert fitted.model.latency_ns > 0
+    assert fitted.model.small.ns_per_byte == 0
+    assert fitted.model.small.latency_ns > 0
 
 
 def test_ways_of_peer_have_their_own_steps_and_bytes() -> None:
@@ -63,11 +93,11 @@ def test_few_sizes_make_no_model() -> None:
     assert fit(algorithm_of("ring 0.1.0"), points(1, 1)[:4]) is None
 
 
-def sized(index: int, elements: int, time_us: float) -> dict[str, Any]:
+def sized(index: int, elements: int, time_us: float, ranks: int = 2) -> dict[str, Any]:
     row = make_row("all_reduce", {"elements": elements, "precision": "float"}, index - 1, 0.0)
     row["statistics"]["median_ns"] = 1e3 * time_us
     row["work"]["bytes"] = 4.0 * elements
-    row["library"], row["regime"]["ranks"] = "ring 0.1.0", 2
+    row["library"], row["regime"]["ranks"] = "ring 0.1.0", ranks
     return row
 
 
@@ -84,6 +114,13 @@ def test_the_command_prints_a_model_and_its_error(
     assert "5 us a step, 4 GB/s a rank" in out
     assert "off by 0% (median), 0% (largest)" in out
     assert "8 ranks" in out
+    assert "ranks alone" not in out
+    more = tmp_path / "four.jsonl"
+    rows = [sized(i, 10**i, 6 * (5 + 4 * 10**i * 0.25e-3 / 4), 4) for i in range(1, 7)]
+    lines = [make_context(rows=len(rows)), *rows]
+    more.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    assert run(["model", str(file), str(more)]) == 0
+    assert "of 2 ranks alone, on 4: off by 0% (median), 0% (largest)" in capsys.readouterr().out
     for words in (["model"], ["model", str(file), "--ranks", "1"]):
         with pytest.raises(Refusal):
             run(words)

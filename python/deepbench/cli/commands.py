@@ -13,7 +13,7 @@ _USAGE = """\
 usage: deepbench OP [SET] [PRECISION] [KEY=VALUE ...] [options]
        deepbench run SUITE_FILE... | list [OP] [SET] | env | show FILE |
                  compare FILE FILE... | report FILE... -o PAGE.html | import BOOK -o FILE |
-                 model FILE
+                 model FILE...
 
   OP         gemm conv rnn sparse_gemm all_reduce memory all
   SET        training (default), inference-server (or inference), inference-device (or device)

@@ -1,5 +1,5 @@
-"""deepbench model FILE: what all_reduce would take on more ranks, by a model fitted to a file's
-rows, and how far that model is off on sizes that it has not seen."""
+"""deepbench model FILE...: what all_reduce would take on more ranks, by a model fitted to rows, and
+how far that model is off on sizes and numbers of ranks that it has not seen."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from deepbench.cli.errors import UsageError, shown
 from deepbench.cli.flags import HELP, CommandLine, Flag, help_lines, parse, whole_number
-from deepbench.cost_model import Fit, Point, algorithm_of, fit, groups
+from deepbench.cost_model import Error, Fit, Line, Point, algorithm_of, fit, groups
 from deepbench.progress import Screen
 from deepbench.refusal import one_line
 from deepbench.results import read
@@ -17,7 +17,7 @@ _FLAGS = (
     Flag("--ranks", "numbers of ranks to predict for, as in 8,64,1024 (the default)", "LIST"),
     HELP,
 )
-_USAGE = "usage: deepbench model FILE [--ranks LIST]\n"
+_USAGE = "usage: deepbench model FILE... [--ranks LIST]\n"
 _MOST_RANKS = 1 << 20
 
 
@@ -26,12 +26,13 @@ def main(arguments: Sequence[str]) -> int:
     if line.has("--help"):
         print("\n".join([_USAGE, *help_lines(_FLAGS)]))
         return 0
-    if len(line.words) != 1:
-        raise UsageError("model needs one result file: deepbench model FILE")
+    if not line.words:
+        raise UsageError("model needs a result file: deepbench model FILE")
     ranks = _ranks(line)
-    found = groups(read(Path(line.words[0])).rows)
+    found = groups(row for word in line.words for row in read(Path(word)).rows)
     if not found:
-        raise UsageError(f"{shown(line.words[0])} has no all_reduce row that was measured")
+        names = " ".join(map(shown, line.words))
+        raise UsageError(f"there is no all_reduce row that was measured in {names}")
     screen = Screen()
     for (library, algorithm, precision), points in found.items():
         fitted = fit(algorithm_of(library, algorithm), points)
@@ -56,14 +57,25 @@ def _lines(
         yield f"  {len(points)} rows: too few to fit a model and to test it; at least 5 sizes"
         return
     model = fitted.model
-    speed = f"{1 / model.ns_per_byte:.3g} GB/s" if model.ns_per_byte else "no limit seen"
-    yield f"  as {model.algorithm.name}: {model.latency_ns / 1e3:.3g} us a step, {speed} a rank"
-    yield (
-        f"  of half of {fitted.points} rows, on the other half: off by {fitted.median_error:.0%} "
-        f"(median), {fitted.largest_error:.0%} (largest)"
-    )
+    yield f"  as {model.algorithm.name}: {_figures(model.small)}"
+    if model.large:
+        yield f"  from {model.large_from:.0f} B on: {_figures(model.large)}"
+    yield f"  of every second size of {fitted.points} rows, on the others: {_off(fitted.of_sizes)}"
     measured = sorted({point.ranks for point in points})
+    if fitted.of_ranks:
+        fewer = ", ".join(map(str, measured[:-1]))
+        yield f"  of {fewer} ranks alone, on {measured[-1]}: {_off(fitted.of_ranks)}"
     yield "  time (us)  " + "".join(f"{f'{n} ranks':>14}" for n in [*measured, *ranks])
     for size in sorted({point.bytes for point in points}):
         times = (model.time_ns(n, size) / 1e3 for n in [*measured, *ranks])
         yield f"  {size:>9.0f} B" + "".join(f"{time:>14.1f}" for time in times)
+
+
+def _figures(line: Line) -> str:
+    speed = f"{1 / line.ns_per_byte:.3g} GB/s" if line.ns_per_byte else "no limit seen"
+    start = f"{line.start_ns / 1e3:.3g} us and " if line.start_ns else ""
+    return f"{start}{line.latency_ns / 1e3:.3g} us a step, {speed} a rank"
+
+
+def _off(error: Error) -> str:
+    return f"off by {error.median:.0%} (median), {error.largest:.0%} (largest)"
