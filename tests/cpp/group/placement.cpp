@@ -56,6 +56,34 @@ TEST_CASE("every starter's variables are understood") {
   CHECK(place(srun)->port == 29577);
 }
 
+TEST_CASE("srun alone is enough: rank 0 is on the first of its machines") {
+  const auto step = [](const char* machines, const char* hosts) -> Variables {
+    return {{"SLURM_PROCID", "1"},
+            {"SLURM_STEP_NUM_TASKS", "2"},
+            {"SLURM_STEP_NUM_NODES", machines},
+            {"SLURM_STEP_NODELIST", hosts}};
+  };
+  const auto address = [&](const char* machines, const char* hosts) {
+    return place(step(machines, hosts))->address;
+  };
+  CHECK(address("1", "node7") == "127.0.0.1");
+  CHECK(address("2", "node7,node9") == "node7");
+  CHECK(address("4", "node[07-09,12],login1") == "node07");
+  CHECK(address("2", "node[12,14]") == "node12");
+  CHECK(address("32", "r[2-3]n[01-16]-ib") == "r2n01-ib");
+  CHECK_THROWS_AS(address("2", "node[1"), BackendUnavailable);
+  CHECK_THROWS_AS(address("2", ""), BackendUnavailable);
+  Variables other = step("2", "node[7-8]");
+  other["MASTER_ADDR"] = "other";
+  CHECK(place(other)->address == "other");
+
+  Variables by_pmi2 = step("2", "node[7-8]");
+  by_pmi2["PMI_RANK"] = "1", by_pmi2["PMI_SIZE"] = "2";
+  CHECK(place(by_pmi2)->address == "node7");
+  by_pmi2["PMI_RANK"] = "3", by_pmi2["PMI_SIZE"] = "4";  // of an mpirun within
+  CHECK_THROWS_AS(place(by_pmi2), BackendUnavailable);
+}
+
 TEST_CASE("on one machine mpirun alone is enough") {
   CHECK(place({{"OMPI_COMM_WORLD_RANK", "1"},
                {"OMPI_COMM_WORLD_SIZE", "2"},

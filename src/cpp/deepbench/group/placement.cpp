@@ -60,10 +60,38 @@ int port_of(const Reader& read) {
   return read.text("TORCHELASTIC_USE_AGENT_STORE") == "True" ? port % 65535 + 1 : port;
 }
 
+// Of "node[07-09,12],login1" node07; of "r[2-3]n[01-16]" r2n01.
+std::string first_host(const std::string& list) {
+  std::string host;
+  for (size_t at = 0; at < list.size() && list[at] != ','; ++at) {
+    if (list[at] != '[') {
+      host += list[at];
+      continue;
+    }
+    const size_t end = list.find_first_of("-,]", at);
+    const size_t close = list.find(']', at);
+    if (close == std::string::npos) return "";
+    host += list.substr(at + 1, end - at - 1);
+    at = close;
+  }
+  return host;
+}
+
+// Where these ranks are the tasks of a step of Slurm's, the first of its machines: srun may speak
+// to them as MPICH's mpirun does (--mpi=pmi2).
+std::string first_of_step(const Reader& read, const Starter& starter) {
+  if (read.text(starter.rank) != read.text("SLURM_PROCID") ||
+      read.text(starter.size) != read.text("SLURM_STEP_NUM_TASKS"))
+    return "";
+  if (read.text("SLURM_STEP_NUM_NODES") == "1") return "127.0.0.1";
+  return first_host(read.text("SLURM_STEP_NODELIST"));
+}
+
 std::string address_of(const Reader& read, const Starter& starter, int size) {
   const std::string address = read.text("MASTER_ADDR");
   if (!address.empty()) return address;
   if (read.text(starter.local_size) == std::to_string(size)) return "127.0.0.1";
+  if (const std::string first = first_of_step(read, starter); !first.empty()) return first;
   throw BackendUnavailable("started by " + std::string(starter.name) + " as one of " +
                            std::to_string(size) +
                            " ranks, but MASTER_ADDR is not set: it must name rank 0's machine "
