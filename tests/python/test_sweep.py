@@ -51,6 +51,14 @@ def test_one_problem_says_which() -> None:
     assert "1 row\n" in err
 
 
+@pytest.mark.parametrize(
+    "words", [("memory", "kind=copy", "bytes=4096"), ("all_reduce", "elements=9")]
+)
+def test_what_goes_through_no_library_names_none(words: tuple[str, ...]) -> None:
+    _, _, err = run(Scripted(), *words)
+    assert " on Example CPU (cpu, 2 threads): 1 row" in err
+
+
 def test_long_run_names_the_short_one() -> None:
     _, _, err = run(Scripted(), "gemm", "--format", "json")
     assert err.splitlines()[0].endswith("; try --quick")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from deepbench import schema
@@ -15,6 +15,7 @@ from deepbench.progress import duration
 Json = Mapping[str, Any]
 
 _LONG_S = 100.0  # from here on --quick is worth a word
+_OF_THEIR_OWN = {"memory", "all_reduce"}  # what does not go through a backend's first library
 
 
 def build_context(
@@ -51,7 +52,7 @@ def first_line(
 ) -> str:
     """What runs, on what, how long it will take."""
     count = "1 row" if len(rows) == 1 else f"{len(rows)} rows"
-    text = f"deepbench: {_title(selection, rows)} on {where(context, options)}: {count}"
+    text = f"deepbench: {_title(selection, rows)} on {where(context, options, rows)}: {count}"
     if len(rows) > 1:
         text += f", about {duration(left_s)}"
     if selection.many and not options.quick and left_s > _LONG_S:
@@ -59,11 +60,11 @@ def first_line(
     return text
 
 
-def where(context: Json, options: RunOptions | None = None) -> str:
+def where(context: Json, options: RunOptions | None = None, rows: Sequence[PlannedRow] = ()) -> str:
     """'AMD EPYC (cpu, onednn 3.2.0, 2 threads)'."""
     device = (context.get("device") or {}).get("name") or "an unnamed device"
     facts = [(context.get("backend") or {}).get("name") or "unknown backend"]
-    library = _library(context, options)
+    library = _library(context, options, {row.op for row in rows})
     if library:
         facts.append(library)
     ranks = (context.get("ranks") or {}).get("count")
@@ -81,13 +82,15 @@ def _title(selection: Selection, rows: Sequence[PlannedRow]) -> str:
     return selection.title + (f" {precisions.pop()}" if len(precisions) == 1 else "")
 
 
-def _library(context: Json, options: RunOptions | None) -> str | None:
+def _library(context: Json, options: RunOptions | None, ops: Collection[str]) -> str | None:
     """The library that was asked for, else CUDA's version, else the first that can be used."""
     libraries = context.get("libraries") or {}
     wanted = options.rows.get("library") if options else None
     cuda = (libraries.get("cudart") or {}).get("version")
     if cuda and wanted is None:  # each operation has its own library there
         return f"CUDA {cuda}"
+    if ops and wanted is None and _OF_THEIR_OWN.issuperset(ops):
+        return None
     for name, facts in libraries.items():
         if facts.get("version") and wanted in (None, name):
             return f"{name} {facts['version']}"
