@@ -1,6 +1,6 @@
 """What a collective costs on more ranks than there are: t = start + latency * steps + bytes /
 bandwidth, with the steps and the bytes that the algorithm has on n ranks, and the three others
-fitted to measured rows, of small sizes and of large ones if those go their own ways, as libraries
+fitted to measured rows. Large sizes may have a start and a bandwidth of their own, since libraries
 change their protocol. How far the model is to be trusted is measured, too: on sizes and on numbers
 of ranks that it has not seen.
 """
@@ -14,13 +14,12 @@ from itertools import combinations
 from statistics import median
 from typing import Any
 
-import numpy as np
-
 Json = Mapping[str, Any]
 
 _FEWEST = 3  # sizes to fit a line to
-_WORTH = 0.5  # of one line's squared errors two must leave less
-_EXACT = 1e-9  # a mean squared error that no second line need lessen
+_FEWEST_PARTED = 4 * _FEWEST - 1  # so that every second of them can be parted too
+_WORTH = 0.35  # of the squared errors large sizes of their own must leave less
+_EXACT = 1e-9  # a mean squared error that need not be lessened
 
 
 @dataclass(frozen=True)
@@ -78,30 +77,30 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Line:
-    """What each call takes, `latency_ns` of a step, `ns_per_byte` of what a rank sends."""
+class Large:
+    """What is different of payloads of `least` bytes and more: a call takes `extra_ns` besides."""
 
-    start_ns: float
-    latency_ns: float
+    least: float
+    extra_ns: float
     ns_per_byte: float
-
-    def time_ns(self, algorithm: Algorithm, ranks: int, size: float) -> float:
-        sent = algorithm.share(ranks) * size
-        return self.start_ns + algorithm.steps(ranks) * self.latency_ns + sent * self.ns_per_byte
 
 
 @dataclass(frozen=True)
 class Model:
-    """A line; from payloads of `large_from` bytes on another, where there is one."""
+    """What each call takes, `latency_ns` of a step, `ns_per_byte` of what a rank sends."""
 
     algorithm: Algorithm
-    small: Line
-    large: Line | None = None
-    large_from: float = math.inf
+    start_ns: float
+    latency_ns: float
+    ns_per_byte: float
+    large: Large | None = None
 
     def time_ns(self, ranks: int, size: float) -> float:
-        line = self.large if self.large and size >= self.large_from else self.small
-        return line.time_ns(self.algorithm, ranks, size)
+        extra, cost = 0.0, self.ns_per_byte
+        if self.large and size >= self.large.least:
+            extra, cost = self.large.extra_ns, self.large.ns_per_byte
+        sent = self.algorithm.share(ranks) * size
+        return self.start_ns + self.algorithm.steps(ranks) * self.latency_ns + extra + sent * cost
 
 
 @dataclass(frozen=True)
@@ -129,7 +128,9 @@ def groups(rows: Iterable[Json]) -> dict[tuple[str, str, str], list[Point]]:
     for row in rows:
         ranks = (row.get("regime") or {}).get("ranks")
         time_ns = (row.get("statistics") or {}).get("median_ns")
-        if row.get("op") != "all_reduce" or row.get("status") != "ok" or not ranks or not time_ns:
+        if row.get("op") != "all_reduce" or row.get("status") != "ok" or not ranks:
+            continue
+        if not time_ns or not math.isfinite(time_ns):
             continue
         key = (
             str(row.get("library")),
@@ -149,16 +150,18 @@ def fit(algorithm: Algorithm, points: Sequence[Point]) -> Fit | None:
     held_out = [point for point in ordered if point.bytes in sizes[1::2]]
     if len(sizes[::2]) < _FEWEST or not held_out:
         return None
-    of_sizes = _error(_model(algorithm, seen), held_out)
-    return Fit(_model(algorithm, ordered), len(ordered), of_sizes, _of_ranks(algorithm, ordered))
+    model = _model(algorithm, ordered, _WORTH if len(sizes) >= _FEWEST_PARTED else 0)
+    like_it = 1.0 if model.large else 0.0  # what is tested has the form of what is printed
+    of_sizes = _error(_model(algorithm, seen, like_it), held_out)
+    return Fit(model, len(ordered), of_sizes, _of_ranks(algorithm, ordered, like_it))
 
 
-def _of_ranks(algorithm: Algorithm, points: Sequence[Point]) -> Error | None:
+def _of_ranks(algorithm: Algorithm, points: Sequence[Point], worth: float) -> Error | None:
     most = max(point.ranks for point in points)
     fewer = [point for point in points if point.ranks < most]
     if len(_sizes(fewer)) < _FEWEST:
         return None
-    return _error(_model(algorithm, fewer), [point for point in points if point.ranks == most])
+    return _error(_model(algorithm, fewer, worth), [p for p in points if p.ranks == most])
 
 
 def _error(model: Model, points: Sequence[Point]) -> Error:
@@ -170,34 +173,53 @@ def _sizes(points: Sequence[Point]) -> list[float]:
     return sorted({point.bytes for point in points})
 
 
-def _model(algorithm: Algorithm, points: Sequence[Point]) -> Model:
-    """One line, or the two that part at the best size if they are worth it."""
+def _model(algorithm: Algorithm, points: Sequence[Point], worth: float) -> Model:
+    """With large sizes of their own, from the best size on, where that leaves less than the share
+    `worth` of the squared errors."""
     sizes = _sizes(points)
-    line, left = _line(algorithm, points)
-    model, least = Model(algorithm, line), _WORTH * left
+    model, left = _fitted(algorithm, points, None)
     if left <= _EXACT * len(points):
         return model
+    least = worth * left
     for size in sizes[_FEWEST : len(sizes) - _FEWEST + 1]:
-        small, left_of_small = _line(algorithm, [p for p in points if p.bytes < size])
-        large, left_of_large = _line(algorithm, [p for p in points if p.bytes >= size])
-        if left_of_small + left_of_large < least:
-            model, least = Model(algorithm, small, large, size), left_of_small + left_of_large
+        parted, left = _fitted(algorithm, points, size)
+        if left < least:
+            model, least = parted, left
     return model
 
 
-def _line(algorithm: Algorithm, points: Sequence[Point]) -> tuple[Line, float]:
-    """Least squares of relative errors, so that small sizes count as large ones do, and what they
-    leave; nothing costs less than 0. What a call starts with shows only where ranks differ."""
-    starts = len({point.ranks for point in points}) > 1
-    costs = np.array([
-        (starts, algorithm.steps(p.ranks), algorithm.share(p.ranks) * p.bytes) for p in points
-    ]) / np.array([[p.time_ns] for p in points])  # fmt: skip
-    best, least = np.zeros(3), math.inf
-    for count in (1, 2, 3):
-        for chosen in map(list, combinations(range(3), count)):
-            found = np.linalg.lstsq(costs[:, chosen], np.ones(len(points)), rcond=None)[0]
-            left = float(((costs[:, chosen] @ found - 1) ** 2).sum())
+def _fitted(
+    algorithm: Algorithm, points: Sequence[Point], large_from: float | None
+) -> tuple[Model, float]:
+    """By relative errors, so that small sizes count as large ones do, and what squares are left.
+    What a call starts with shows only where steps differ."""
+    starts = float(len({algorithm.steps(point.ranks) for point in points}) > 1)
+    costs = []
+    for p in points:
+        is_large = large_from is not None and p.bytes >= large_from
+        sent = algorithm.share(p.ranks) * p.bytes
+        terms = [starts, algorithm.steps(p.ranks), 0.0 if is_large else sent]
+        if large_from is not None:
+            terms += [float(is_large), sent if is_large else 0.0]
+        costs.append([term / p.time_ns for term in terms])
+    found, left = _least_squares(costs)
+    large = None if large_from is None else Large(large_from, found[3], found[4])
+    return Model(algorithm, found[0], found[1], found[2], large), left
+
+
+def _least_squares(costs: Sequence[Sequence[float]]) -> tuple[list[float], float]:
+    """The numbers, none below 0, whose products with each row's add up to 1 as nearly as can be."""
+    import numpy as np
+
+    every, ones = np.array(costs), np.ones(len(costs))
+    width = every.shape[1]
+    best, least = [0.0] * width, math.inf
+    for count in range(1, width + 1):
+        for chosen in map(list, combinations(range(width), count)):
+            found = np.linalg.lstsq(every[:, chosen], ones, rcond=None)[0]
+            left = float(((every[:, chosen] @ found - 1) ** 2).sum())
             if (found >= 0).all() and left < least:
-                best, least = np.zeros(3), left
-                best[chosen] = found
-    return Line(*map(float, best)), least
+                best, least = [0.0] * width, left
+                for at, value in zip(chosen, found, strict=True):
+                    best[at] = float(value)
+    return best, least

@@ -3,6 +3,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <limits>
@@ -47,7 +48,15 @@ Buffer::Buffer(uint64_t bytes, PageStore& store) : bytes_(bytes) {
   if (bytes == 0) return;
   if (bytes >= kLargePageBytes) store_ = &store;
   const uint64_t stagger = store_ ? next_stagger() : 0;
-  if (bytes <= kMost) pages_ = store_ ? store.take(large_bytes(bytes + stagger)) : map_small(bytes);
+  const auto take = [&]() -> std::byte* {
+    if (bytes > kMost) return nullptr;
+    return store_ ? store.take(large_bytes(bytes + stagger)) : map_small(bytes);
+  };
+  pages_ = take();
+  if (!pages_) {
+    PageStore::of_references().clear();
+    pages_ = take();
+  }
   if (!pages_)
     throw plugin::Error(DEEPBENCH_OUT_OF_MEMORY,
                         "the operating system refuses to allocate " + readable_bytes(bytes));
@@ -62,13 +71,18 @@ Buffer::~Buffer() {
     munmap(pages_, bytes_);
 }
 
-void require_memory(uint64_t bytes, const std::string& what) {
+MemoryState available_memory() {
+  const auto idle = int64_t(PageStore::of_references().idle_bytes());
   MemoryState memory = read_memory();
+  memory.available_bytes = std::min(memory.total_bytes, memory.available_bytes + idle);
+  return memory;
+}
+
+void require_memory(uint64_t bytes, const std::string& what) {
   // Others need some besides: the libraries, and verification.
-  if (saturating_multiply(bytes, 2) > uint64_t(memory.available_bytes)) {
+  if (saturating_multiply(bytes, 2) > uint64_t(read_memory().available_bytes))
     PageStore::of_references().clear();
-    memory = read_memory();
-  }
+  const MemoryState memory = read_memory();
   if (memory.total_bytes == 0 || bytes <= uint64_t(memory.available_bytes)) return;
   throw plugin::Error(DEEPBENCH_OUT_OF_MEMORY,
                       what + " needs " + readable_bytes(bytes) + " of host memory; " +

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "deepbench/backend/sizes.hpp"
+#include "limits.hpp"
 #include "page_store.hpp"
 
 namespace deepbench::cpu {
@@ -49,6 +50,9 @@ class Buffer {
   std::byte* pages_ = nullptr;  // where data_ lies
   PageStore* store_ = nullptr;  // whose pages they are, if they are large
 };
+
+// What can be had, with the pages that are kept for references: those are given up for it.
+MemoryState available_memory();
 
 // Throws DEEPBENCH_OUT_OF_MEMORY, before anything is taken, when `bytes` are not available: the
 // kernel promises memory that it does not have and kills who touches it.

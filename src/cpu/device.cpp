@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <thread>
 
+#include "buffer.hpp"
 #include "isa.hpp"
 #include "limits.hpp"
 
@@ -120,7 +121,7 @@ std::vector<std::pair<std::string, std::string>> warnings(const Topology& topolo
 
 void describe_processor(int threads, plugin::Sink& sink) {
   const Topology& ours = topology();
-  const MemoryState memory = read_memory();
+  const MemoryState memory = available_memory();
   sink.text("name", cpu_name());
   sink.integer("threads", threads);
   sink.integer("cores", int64_t(ours.cores.size()));

@@ -5,6 +5,8 @@
 
 #include <cstring>
 #include <iterator>
+#include <new>
+#include <utility>
 
 #include "limits.hpp"
 #include "topology.hpp"
@@ -56,34 +58,40 @@ std::byte* PageStore::take(uint64_t bytes) {
     const std::lock_guard lock(mutex_);
     const auto found = best_fit(bytes);
     if (found == idle_.end()) return map_new(bytes);
-    pages = found->first;
-    const uint64_t rest = found->second - bytes;
-    idle_.erase(found);
-    if (rest > 0) idle_.emplace(pages + bytes, rest);
+    auto extent = idle_.extract(found);
+    pages = extent.key();
+    extent.key() += bytes;
+    extent.mapped() -= bytes;
+    if (extent.mapped() > 0) idle_.insert(std::move(extent));
     idle_bytes_ -= bytes;
   }
   std::memset(pages, 0, bytes);
   return pages;
 }
 
-void PageStore::give_back(std::byte* pages, uint64_t bytes) {
+// Buffers end here: what cannot be kept goes.
+void PageStore::give_back(std::byte* pages, uint64_t bytes) noexcept {
   const std::lock_guard lock(mutex_);
-  if (bytes > limit_bytes_ - idle_bytes_) {
-    munmap(pages, bytes);
-    return;
+  try {
+    if (bytes <= limit_bytes_ - idle_bytes_) return keep(pages, bytes);
+  } catch (const std::bad_alloc&) {
   }
+  munmap(pages, bytes);
+}
+
+void PageStore::keep(std::byte* pages, uint64_t bytes) {
+  const auto at = idle_.emplace(pages, bytes).first;
   idle_bytes_ += bytes;
-  auto next = idle_.lower_bound(pages);
+  const auto next = std::next(at);
   if (next != idle_.end() && next->first == pages + bytes) {
-    bytes += next->second;
-    next = idle_.erase(next);
+    at->second += next->second;
+    idle_.erase(next);
   }
-  if (next != idle_.begin())
-    if (const auto before = std::prev(next); before->first + before->second == pages) {
-      before->second += bytes;
-      return;
-    }
-  idle_.emplace_hint(next, pages, bytes);
+  if (at == idle_.begin()) return;
+  const auto before = std::prev(at);
+  if (before->first + before->second != pages) return;
+  before->second += at->second;
+  idle_.erase(at);
 }
 
 void PageStore::clear() {

@@ -1,7 +1,7 @@
 // Large pages that buffers have given back, for the next who asks. New ones are slow: the system
 // clears each, and under a virtual machine the host has to find it first (0.3 to 0.4 GB/s a core).
-// Not for operands that are timed: what streams through the caches took 5 % longer in pages that
-// had been used before, wherever in memory those are.
+// Not for operands that are timed: what streams through the caches took 5 to 8 % longer in pages
+// that had been used before, wherever in memory those are.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +23,8 @@ class PageStore {
 
   // That keeps nothing.
   static PageStore& none();
-  // This process' references': a quarter of the memory, divided among the ranks of the machine. On
-  // machines with several memory nodes it keeps nothing either: pages must lie with the threads
+  // This process' references': a quarter of the memory, divided among ranks that divide the cores.
+  // On machines with several memory nodes it keeps nothing either: pages must lie with the threads
   // that work on them.
   static PageStore& of_references();
 
@@ -32,7 +32,7 @@ class PageStore {
   // pages.
   std::byte* take(uint64_t bytes);
   // What take() returned, of the same size.
-  void give_back(std::byte* pages, uint64_t bytes);
+  void give_back(std::byte* pages, uint64_t bytes) noexcept;
   void clear();
   uint64_t idle_bytes() const;
 
@@ -40,6 +40,7 @@ class PageStore {
   using Extents = std::map<std::byte*, uint64_t>;  // bytes by where they begin; no two touch
 
   Extents::iterator best_fit(uint64_t bytes);
+  void keep(std::byte* pages, uint64_t bytes);
 
   const uint64_t limit_bytes_;
   mutable std::mutex mutex_;

@@ -33,7 +33,8 @@ struct Topology {
 Topology read_topology(const std::vector<int>& affinity, const SystemRoot& root = {},
                        int sharing = 1);
 
-// How many ranks, this process among them, share this machine, its quota and its memory.
+// How many ranks, this process among them, divide this machine's cores. One quota stops them all,
+// whichever of them used it up.
 int ranks_of_machine();
 
 // This process' topology as it was when it was first asked for: OpenMP's binding later narrows

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +31,9 @@ def test_what_follows_the_model_is_found_and_predicted() -> None:
     fitted = fit(algorithm_of("ring 0.1.0"), points(5000, 0.25))
     assert fitted is not None
     assert fitted.model.large is None
-    assert fitted.model.small.start_ns == pytest.approx(0, abs=1e-6)
-    assert fitted.model.small.latency_ns == pytest.approx(5000)
-    assert fitted.model.small.ns_per_byte == pytest.approx(0.25)
+    assert fitted.model.start_ns == pytest.approx(0, abs=1e-6)
+    assert fitted.model.latency_ns == pytest.approx(5000)
+    assert fitted.model.ns_per_byte == pytest.approx(0.25)
     assert fitted.of_sizes.largest == pytest.approx(0, abs=1e-9)
     assert fitted.of_ranks is not None
     assert fitted.of_ranks.largest == pytest.approx(0, abs=1e-9)
@@ -42,14 +43,14 @@ def test_what_follows_the_model_is_found_and_predicted() -> None:
 def test_what_every_call_takes_shows_where_ranks_differ() -> None:
     fitted = fit(algorithm_of("ring 0.1.0"), points(1000, 0.25, start_ns=3000))
     assert fitted is not None
-    assert fitted.model.small.start_ns == pytest.approx(3000)
-    assert fitted.model.small.latency_ns == pytest.approx(1000)
+    assert fitted.model.start_ns == pytest.approx(3000)
+    assert fitted.model.latency_ns == pytest.approx(1000)
     assert fitted.of_ranks is not None
     assert fitted.of_ranks.largest > 0.2, "of two ranks alone it is taken for steps"
     alone = fit(algorithm_of("ring 0.1.0"), [p for p in points(1000, 0.25) if p.ranks == 2])
     assert alone is not None
     assert alone.of_ranks is None
-    assert alone.model.small.start_ns == 0
+    assert alone.model.start_ns == 0
 
 
 def test_large_sizes_that_go_their_own_way_have_a_line_of_their_own() -> None:
@@ -57,10 +58,16 @@ def test_large_sizes_that_go_their_own_way_have_a_line_of_their_own() -> None:
     changed = [Point(2, b, 2000 + 0.1 * b if b < 1e5 else 20000 + 0.01 * b) for b in sizes]
     fitted = fit(algorithm_of("nccl 2.28.9"), changed)
     assert fitted is not None
-    assert fitted.model.large_from == 4.0**9
+    large = fitted.model.large
+    assert large is not None
+    assert (large.least, large.ns_per_byte) == (4.0**9, pytest.approx(0.01, rel=1e-6))
+    assert large.extra_ns == pytest.approx(18000, rel=1e-6)
     assert fitted.of_sizes.median == pytest.approx(0, abs=1e-9)
     assert fitted.model.time_ns(2, 4.0**8) == pytest.approx(2000 + 0.1 * 4**8, rel=1e-6)
     assert fitted.model.time_ns(2, 4.0**13) == pytest.approx(20000 + 0.01 * 4**13, rel=1e-6)
+    steps = algorithm_of("nccl 2.28.9").steps
+    more_steps = (steps(1024) - steps(2)) * fitted.model.latency_ns
+    assert fitted.model.time_ns(1024, 4.0**13) > fitted.model.time_ns(2, 4.0**13) + more_steps
 
 
 def test_what_does_not_follow_it_says_how_far_it_is_off() -> None:
@@ -69,12 +76,26 @@ def test_what_does_not_follow_it_says_how_far_it_is_off() -> None:
     assert 0.1 < fitted.of_sizes.median <= fitted.of_sizes.largest < 0.6
 
 
+@pytest.mark.parametrize("count", [7, 13])
+def test_noise_alone_does_not_part_sizes(count: int) -> None:
+    parted = 0
+    for seed in range(40):
+        noise = random.Random(seed)
+        sizes = [4.0**power for power in range(1, count + 1)]
+        noisy = [Point(2, b, (2000 + 0.1 * b) * noise.gauss(1, 0.05)) for b in sizes]
+        fitted = fit(algorithm_of("nccl 2.28.9"), noisy)
+        assert fitted is not None
+        assert fitted.of_sizes.median < 0.25
+        parted += fitted.model.large is not None
+    assert parted <= 4
+
+
 def test_neither_latency_nor_bytes_cost_less_than_nothing() -> None:
     falling = [Point(2, size, 1000 - size / 100) for size in (100, 1000, 5000, 20000, 50000)]
     fitted = fit(algorithm_of("mpi MPICH"), falling)
     assert fitted is not None
-    assert fitted.model.small.ns_per_byte == 0
-    assert fitted.model.small.latency_ns > 0
+    assert fitted.model.ns_per_byte == 0
+    assert fitted.model.latency_ns > 0
 
 
 def test_ways_of_peer_have_their_own_steps_and_bytes() -> None:

@@ -151,12 +151,38 @@ def test_operations_and_their_other_names() -> None:
         ("gemm", ["m="], "'m=' has an empty value"),
         ("gemm", ["m=1,,2"], "has an empty value"),
         ("gemm", ["=1"], "has no key"),
+        ("gemm", ["m=0..8"], "'0..8' must go up from 1 or more, as in 1..64M"),
+        ("gemm", ["m=8..4"], "'8..4' must go up"),
+        ("gemm", ["m=99999999999G"], "is more than 9223372036854775807"),
         ("memory", ["half"], "'half' is neither a set nor KEY=VALUE"),
     ],
 )
 def test_wrong_words(op: str, words: list[str], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         parse_words(op, words)
+
+
+@pytest.mark.parametrize(
+    ("word", "values"),
+    [
+        ("1..8", ["1", "2", "4", "8"]),
+        ("3..20,7", ["3", "6", "12", "7"]),
+        ("64M", ["67108864"]),
+        ("2K,1G", ["2048", "1073741824"]),
+        ("64K..128K", ["65536", "131072"]),
+        ("08", ["08"]),  # the core's to judge, like all that is no such number
+        ("1...4", ["1...4"]),
+        ("1..x", ["1..x"]),
+        ("4m", ["4m"]),
+    ],
+)
+def test_doublings_and_units(word: str, values: list[str]) -> None:
+    assert parse_words("gemm", [f"m={word}"]).values == {"m": values}
+
+
+def test_all_powers_of_two() -> None:
+    (elements,) = parse_words("all_reduce", ["elements=1..64M"]).values.values()
+    assert elements == [str(1 << power) for power in range(27)]
 
 
 def test_lists_expand_in_order() -> None:

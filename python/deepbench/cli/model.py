@@ -8,7 +8,7 @@ from pathlib import Path
 
 from deepbench.cli.errors import UsageError, shown
 from deepbench.cli.flags import HELP, CommandLine, Flag, help_lines, parse, whole_number
-from deepbench.cost_model import Error, Fit, Line, Point, algorithm_of, fit, groups
+from deepbench.cost_model import Error, Fit, Point, algorithm_of, fit, groups
 from deepbench.progress import Screen
 from deepbench.refusal import one_line
 from deepbench.results import read
@@ -57,9 +57,12 @@ def _lines(
         yield f"  {len(points)} rows: too few to fit a model and to test it; at least 5 sizes"
         return
     model = fitted.model
-    yield f"  as {model.algorithm.name}: {_figures(model.small)}"
-    if model.large:
-        yield f"  from {model.large_from:.0f} B on: {_figures(model.large)}"
+    start = f"{model.start_ns / 1e3:.3g} us and " if model.start_ns else ""
+    step = f"{start}{model.latency_ns / 1e3:.3g} us a step, {_speed(model.ns_per_byte)}"
+    yield f"  as {model.algorithm.name}: {step}"
+    if large := model.large:
+        more = f"{large.extra_ns / 1e3:.3g} us more, {_speed(large.ns_per_byte)}"
+        yield f"  from {large.least:.0f} B on: {more}"
     yield f"  of every second size of {fitted.points} rows, on the others: {_off(fitted.of_sizes)}"
     measured = sorted({point.ranks for point in points})
     if fitted.of_ranks:
@@ -71,10 +74,8 @@ def _lines(
         yield f"  {size:>9.0f} B" + "".join(f"{time:>14.1f}" for time in times)
 
 
-def _figures(line: Line) -> str:
-    speed = f"{1 / line.ns_per_byte:.3g} GB/s" if line.ns_per_byte else "no limit seen"
-    start = f"{line.start_ns / 1e3:.3g} us and " if line.start_ns else ""
-    return f"{start}{line.latency_ns / 1e3:.3g} us a step, {speed} a rank"
+def _speed(ns_per_byte: float) -> str:
+    return f"{1 / ns_per_byte:.3g} GB/s a rank" if ns_per_byte else "no limit seen"
 
 
 def _off(error: Error) -> str:

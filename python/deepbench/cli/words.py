@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from deepbench import suites
 from deepbench.cli.errors import UsageError, shown, suggestion
+from deepbench.cli.ranges import numbers
 
 if TYPE_CHECKING:
     from deepbench._core import Operation
@@ -160,7 +161,7 @@ def _key_values(word: str) -> tuple[str, list[str]]:
     items = value.split(",")
     if not all(items):
         raise UsageError(f"{shown(word)} has an empty value; write {key}=VALUE or {key}=A,B")
-    return key, items
+    return key, [number for item in items for number in numbers(item)]
 
 
 def _unknown(op: str, word: str) -> str:

@@ -33,6 +33,10 @@ TEST_CASE("peer: the first choice is by size, and every way has its name back") 
   CHECK(cuda::peer_ways(sum_over("half", 64 << 20), 4).front() == "ring");
   CHECK(cuda::peer_ways(sum_over("half", 64 << 20), 8).front() == "ring");
   CHECK(cuda::peer_ways(sum_over("half", 64 << 20), 2).front() == "ring");
+  CHECK(cuda::peer_ways(sum_over("float", 3 << 18), 2).front() == "two_shot");
+  CHECK(cuda::peer_ways(sum_over("float", (3 << 18) + 1), 2).front() == "ring");
+  CHECK(cuda::peer_ways(sum_over("float", 1 << 20), 4).front() == "two_shot");
+  CHECK(cuda::peer_ways(sum_over("float", (1 << 20) + 1), 4).front() == "two_shot_push");
   for (const int64_t elements : {1, 1000, 100000, 64 << 20})
     for (const int ranks : {2, 3, 4, 8}) {
       const AllReduce sum = sum_over("float", elements);

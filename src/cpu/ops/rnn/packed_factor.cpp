@@ -14,6 +14,7 @@ namespace {
 
 constexpr int kVectors = 3;      // of a panel's row
 constexpr int64_t kDepth = 128;  // rows of a panel that stay in the nearest cache
+constexpr int kFewRows = 4;      // of a smaller block
 
 // Vectors that lie wherever floats do, and how many rows of A's sums there are registers for.
 // Members, since attributes of a template's argument are lost.
@@ -38,7 +39,8 @@ struct Rows {
   bool adds;
 };
 
-// Lines to be fetched while a block is multiplied, one with each row of the panel.
+// Lines to be fetched while a block is multiplied, one with each row of the panel: few blocks do
+// not fetch all of the next part.
 struct Ahead {
   const char* from;
   int64_t lines;
@@ -77,25 +79,43 @@ DEEPBENCH_CPU_INLINED inline void multiply_rows(const Rows& rows, const float* p
   }
 }
 
+// As many rows as there are registers for, then four, then one by one.
+template <class Unit>
+int64_t blocks_of(int64_t m) {
+  const int64_t rest = m % Unit::kRows;
+  return m / Unit::kRows + rest / kFewRows + rest % kFewRows;
+}
+
+template <class Unit>
+DEEPBENCH_CPU_INLINED inline int64_t multiply_block(int64_t m, const Rows& rows, const float* panel,
+                                                    int64_t depth, Ahead ahead) {
+  if (m >= Unit::kRows) {
+    multiply_rows<Unit, Unit::kRows>(rows, panel, depth, ahead);
+    return Unit::kRows;
+  }
+  if (m >= kFewRows) {
+    multiply_rows<Unit, kFewRows>(rows, panel, depth, ahead);
+    return kFewRows;
+  }
+  multiply_rows<Unit, 1>(rows, panel, depth, ahead);
+  return 1;
+}
+
 template <class Unit>
 DEEPBENCH_CPU_INLINED inline void multiply_panel(int64_t m, int64_t k, Rows rows,
                                                  const float* panel) {
-  constexpr int kRows = Unit::kRows;
-  const int64_t blocks = m / kRows + m % kRows;
+  const int64_t blocks = blocks_of<Unit>(m);
   for (int64_t l = 0; l < k; l += kDepth) {
     const float* const part = panel + l * Unit::kColumns;
     const int64_t depth = std::min(kDepth, k - l);
     Rows left = rows;
     left.a += l;
     left.adds = rows.adds || l > 0;
+    int64_t row = 0;
     for (int64_t block = 0; block < blocks; ++block) {
       const Ahead ahead = ahead_of<Unit>(part, depth, block, blocks);
-      const bool whole = block < m / kRows;
-      if (whole)
-        multiply_rows<Unit, kRows>(left, part, depth, ahead);
-      else
-        multiply_rows<Unit, 1>(left, part, depth, ahead);
-      left.a += (whole ? kRows : 1) * rows.a_step, left.c += (whole ? kRows : 1) * rows.c_step;
+      const int64_t done = multiply_block<Unit>(m - row, left, part, depth, ahead);
+      left.a += done * rows.a_step, left.c += done * rows.c_step, row += done;
     }
   }
 }

@@ -1,8 +1,8 @@
 // Preparing a sparse product.
 #include "ops/sparse_gemm/prepare.hpp"
 
+#include "buffer.hpp"
 #include "deepbench/plugin.hpp"
-#include "limits.hpp"
 #include "operand_store.hpp"
 #include "ops/sparse_gemm/dense.hpp"
 
@@ -25,7 +25,7 @@ Needs needs_of(const SparseGemm& gemm, SparseOutput output, const plugin::Option
   if (!options.baseline) return needs;
   needs.dense = plan_dense(gemm, needs.copies, options);
   const uint64_t both = saturating_add(needs.bytes, needs.dense.bytes);
-  if (needs.dense.is_wanted() && both > uint64_t(read_memory().available_bytes))
+  if (needs.dense.is_wanted() && both > uint64_t(available_memory().available_bytes))
     needs.dense = {{}, 0, "no dense baseline: the matrix with its zeros does not fit the memory"};
   if (needs.dense.is_wanted()) needs.bytes = both;
   return needs;

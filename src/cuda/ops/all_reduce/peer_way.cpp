@@ -24,7 +24,7 @@ struct Choice {
   int ranks;  // at most
   uint64_t one_shot_ll, one_shot, two_shot, two_shot_push;
 };
-constexpr std::array<Choice, 3> kChoices = {{{2, 512 << 10, 2 << 20, 4 << 20, 0},
+constexpr std::array<Choice, 3> kChoices = {{{2, 512 << 10, 2 << 20, 3 << 20, 0},
                                              {4, 48 << 10, 256 << 10, 4 << 20, 24 << 20},
                                              {8, 12 << 10, 96 << 10, 4 << 20, 64 << 20}}};
 // Beyond these a way is nobody's choice, and its shared memory grows.

@@ -1,0 +1,38 @@
+"""Numbers as command lines write them: 64M, and 1..64M, which is every doubling from 1 on."""
+
+from __future__ import annotations
+
+import re
+
+from deepbench.cli.errors import UsageError, shown
+
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+_NUMBER = re.compile(r"(\d{1,18})([KMG]?)")
+_MOST = (1 << 63) - 1
+
+
+def numbers(word: str) -> list[str]:
+    """What a value means: numbers without a unit, or the word itself where it is none."""
+    first, dots, last = word.partition("..")
+    if not dots:
+        number = None if word.isdigit() else _number(word)
+        return [word] if number is None else [str(number)]
+    least, most = _number(first), _number(last)
+    if least is None or most is None:
+        return [word]
+    if not 1 <= least <= most:
+        raise UsageError(f"{shown(word)} must go up from 1 or more, as in 1..64M")
+    found = [least]
+    while found[-1] * 2 <= most:
+        found.append(found[-1] * 2)
+    return [str(number) for number in found]
+
+
+def _number(word: str) -> int | None:
+    match = _NUMBER.fullmatch(word)
+    if not match:
+        return None
+    number = int(match[1]) * _UNITS[match[2]]
+    if number > _MOST:
+        raise UsageError(f"{shown(word)} is more than {_MOST}")
+    return number
