@@ -38,6 +38,11 @@ DEEPBENCH_CPU_CLONES void fill_bfloat16(uint16_t* out, const Range r) {
     out[i] = deepbench_to_bfloat16(deepbench_uniform(r.seed, r.stream, i));
 }
 
+DEEPBENCH_CPU_CLONES void fill_floats_of_bfloat16(float* out, const Range r) {
+  for (uint64_t i = r.begin; i < r.end; ++i)
+    out[i] = deepbench_from_bfloat16(deepbench_to_bfloat16(deepbench_uniform(r.seed, r.stream, i)));
+}
+
 DEEPBENCH_CPU_CLONES void fill_bytes(uint8_t* out, deepbench_type type, const Range r) {
   const uint32_t shift = type == DEEPBENCH_S7 ? 25 : 24;
   const uint32_t offset = type == DEEPBENCH_U8 ? 0 : type == DEEPBENCH_S7 ? 64 : 128;
@@ -182,6 +187,17 @@ void fill(void* data, deepbench_type type, uint64_t count, Inputs inputs, uint64
     return set_all(data, type, count, inputs == Inputs::kOnes ? bits_of_one(type) : 0);
   host_workers().for_parts(count, kGrain, [&](uint64_t begin, uint64_t end, size_t) {
     fill_range(data, type, Range{begin, end, seed, stream});
+  });
+}
+
+void fill_floats(float* data, deepbench_type type, uint64_t count, Inputs inputs, uint64_t seed,
+                 uint32_t stream) {
+  if (inputs != Inputs::kUniform) return fill(data, DEEPBENCH_F32, count, inputs, seed, stream);
+  host_workers().for_parts(count, kGrain, [&](uint64_t begin, uint64_t end, size_t) {
+    const Range range{begin, end, seed, stream};
+    if (type == DEEPBENCH_BF16) return fill_floats_of_bfloat16(data, range);
+    fill_as(data, range,
+            [&](uint64_t i) { return float(deepbench_element(type, seed, stream, i)); });
   });
 }
 

@@ -17,6 +17,11 @@ using plugin::inputs_named;
 void fill(void* data, deepbench_type type, uint64_t count, Inputs inputs, uint64_t seed,
           uint32_t stream);
 
+// The same elements in float: data[i] = element i of operand `stream` as half or bfloat16 stores
+// it.
+void fill_floats(float* data, deepbench_type type, uint64_t count, Inputs inputs, uint64_t seed,
+                 uint32_t stream);
+
 // Not-a-numbers of one bit pattern; integers DEEPBENCH_POISON_INTEGER, or -127 where it does not
 // fit, which an output of one byte may hold by right.
 void poison(void* data, deepbench_type type, uint64_t count);

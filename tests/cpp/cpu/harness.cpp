@@ -28,6 +28,12 @@ const Environment environment;
 
 }  // namespace
 
+bool installed(const std::string& library) {
+  Emitted facts;
+  REQUIRE(backend().describe(facts.sink()) == DEEPBENCH_OK);
+  return facts.has("library." + library + ".version");
+}
+
 Answer supports(const std::string& op, const std::string& problem, const std::string& options) {
   const NamedValues attributes(problem), named(options);
   const deepbench_problem raw = {op.c_str(), attributes.get()};

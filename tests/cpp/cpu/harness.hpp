@@ -19,6 +19,8 @@ using testing::NamedValues;
 
 inline const deepbench_backend& backend() { return *deepbench_plugin(); }
 
+bool installed(const std::string& library);
+
 struct Answer {
   deepbench_status status;
   std::string error;

@@ -41,6 +41,22 @@ TEST_CASE("every element of every type is fill.h's") {
     }
 }
 
+TEST_CASE("floats of a shorter type hold its elements") {
+  for (const deepbench_type type : {DEEPBENCH_BF16, DEEPBENCH_F16})
+    for (const uint64_t count : kCounts) {
+      const Buffer data = array(DEEPBENCH_F32, count);
+      auto* floats = reinterpret_cast<float*>(data.data());
+      fill_floats(floats, type, count, Inputs::kUniform, 42, 3);
+      uint64_t wrong = 0;
+      for (uint64_t i = 0; i < count; ++i)
+        wrong += double(floats[i]) != deepbench_element(type, 42, 3, i);
+      CAPTURE(int(type));
+      CHECK(wrong == 0);
+      fill_floats(floats, type, count, Inputs::kOnes, 42, 3);
+      CHECK(floats[count - 1] == 1);
+    }
+}
+
 TEST_CASE("zeros and ones") {
   for (const deepbench_type type : kTypes) {
     const Buffer data = array(type, 1000);

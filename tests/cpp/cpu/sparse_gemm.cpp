@@ -27,12 +27,6 @@ using testing::sparse_text;
 constexpr uint64_t kSeed = 5;
 constexpr const char* kLibraries[] = {"eigen", "mkl", "onednn"};
 
-bool installed(const std::string& library) {
-  Emitted facts;
-  REQUIRE(backend().describe(facts.sink()) == DEEPBENCH_OK);
-  return facts.has("library." + library + ".version");
-}
-
 std::string option(const std::string& library, const std::string& rest = "") {
   return "library=" + library + " seed=" + std::to_string(kSeed) + " " + rest;
 }

@@ -38,6 +38,8 @@ void Api::start() {
                      library_.bind(gemm_s8u8s32, "cblas_gemm_s8u8s32") &&
                      library_.bind(set_threads_, "MKL_Set_Num_Threads");
   if (!found) return library_.reject(library_.path() + " lacks a function that MKL 2020 has");
+  library_.bind(gemm_bf16bf16f32, "cblas_gemm_bf16bf16f32");
+  library_.bind(gemm_f16f16f32, "cblas_gemm_f16f16f32");
   const size_t suffix = library_.path().rfind(".so");
   const std::string core = library_.folder() + "/libmkl_core" + library_.path().substr(suffix);
   if (access(core.c_str(), R_OK) != 0)

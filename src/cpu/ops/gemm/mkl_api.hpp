@@ -37,6 +37,13 @@ class Api {
                        int8_t b_offset, float beta, int32_t* c, int ldc,
                        const int32_t* c_offset) = nullptr;
 
+  // C in float, A and B in 16 bits; null in an MKL without it.
+  using GemmToFloat = void (*)(int order, int trans_a, int trans_b, int m, int n, int k,
+                               float alpha, const void* a, int lda, const void* b, int ldb,
+                               float beta, float* c, int ldc);
+  GemmToFloat gemm_bf16bf16f32 = nullptr;
+  GemmToFloat gemm_f16f16f32 = nullptr;
+
  private:
   Api();
   void start();

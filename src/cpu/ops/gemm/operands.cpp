@@ -21,7 +21,7 @@ uint64_t matrix_bytes(int64_t rows, int64_t columns, deepbench_type type) {
 
 uint64_t GemmStorage::plain_a_bytes() const { return matrix_bytes(gemm.m, gemm.k, a_type); }
 uint64_t GemmStorage::b_bytes() const { return matrix_bytes(gemm.k, gemm.n, gemm.b_type); }
-uint64_t GemmStorage::c_bytes() const { return matrix_bytes(gemm.m, gemm.n, gemm.precision.c); }
+uint64_t GemmStorage::c_bytes() const { return matrix_bytes(gemm.m, gemm.n, c_type()); }
 
 uint64_t GemmStorage::touched_bytes() const {
   const uint64_t inputs = saturating_add(a_bytes(), b_bytes());
@@ -41,6 +41,7 @@ uint64_t GemmStorage::needed_bytes(const CopyPlan& plan) const {
 }
 
 int64_t GemmStorage::calls_in_range(Inputs inputs) const {
+  if (float_c) return kManyCalls;
   return deepbench::calls_in_range(gemm, inputs == Inputs::kUniform, kManyCalls);
 }
 
@@ -55,7 +56,7 @@ GemmOperands::GemmOperands(const GemmStorage& storage, const CopyPlan& plan, Inp
   switch (storage.output) {
     case Output::kInPlace:
       c_ = Copies(storage.c_bytes(), copies_);
-      first_c_ = stored(gemm().precision.c, outputs(), Gemm::kStreamC);
+      first_c_ = first_c();
       restore();
       return;
     case Output::kSeparate:
@@ -71,6 +72,16 @@ GemmOperands::GemmOperands(const GemmStorage& storage, const CopyPlan& plan, Inp
 std::shared_ptr<const Buffer> GemmOperands::stored(deepbench_type type, uint64_t elements,
                                                    uint32_t stream) const {
   return OperandStore::instance().get(type, elements, inputs_, seed_, stream);
+}
+
+// The store has no float matrix of another type's numbers.
+std::shared_ptr<const Buffer> GemmOperands::first_c() const {
+  const deepbench_type type = gemm().precision.c;
+  if (!storage_.float_c) return stored(type, outputs(), Gemm::kStreamC);
+  auto made = std::make_shared<Buffer>(storage_.c_bytes());
+  fill_floats(reinterpret_cast<float*>(made->data()), type, outputs(), inputs_, seed_,
+              Gemm::kStreamC);
+  return made;
 }
 
 // One copy is taken from the store; several are ours.
@@ -111,15 +122,15 @@ void GemmOperands::restore() {
 void GemmOperands::poison() {
   if (storage_.output == Output::kInPlace) return restore();
   for (uint64_t copy = 0; copy < d_.count(); ++copy)
-    cpu::poison(d_.at(copy), gemm().precision.c, outputs());
+    cpu::poison(d_.at(copy), storage_.c_type(), outputs());
 }
 
 deepbench_scan GemmOperands::scan(uint64_t copy) const {
-  return cpu::scan(d(copy), gemm().precision.c, outputs(), first_c_ ? first_c_->data() : nullptr);
+  return cpu::scan(d(copy), storage_.c_type(), outputs(), first_c_ ? first_c_->data() : nullptr);
 }
 
 void GemmOperands::project(uint64_t copy, uint64_t rows, uint64_t seed, double* sums) const {
-  cpu::project(d(copy), gemm().precision.c, outputs(), rows, seed, sums);
+  cpu::project(d(copy), storage_.c_type(), outputs(), rows, seed, sums);
 }
 
 void GemmOperands::read(uint64_t copy, const uint64_t* indices, size_t count,
@@ -128,7 +139,7 @@ void GemmOperands::read(uint64_t copy, const uint64_t* indices, size_t count,
     if (indices[i] >= outputs())
       plugin::invalid("read_output: element " + std::to_string(indices[i]) + " of " +
                       std::to_string(outputs()));
-    values[i] = element(d(copy), gemm().precision.c, indices[i]);
+    values[i] = element(d(copy), storage_.c_type(), indices[i]);
   }
 }
 

@@ -22,8 +22,10 @@ struct GemmStorage {
   Gemm gemm;
   deepbench_type a_type = DEEPBENCH_F32;  // S7 where the full range would saturate
   Output output = Output::kInPlace;
+  bool float_c = false;  // kInPlace: C holds the precision's numbers, and the result, in float
   uint64_t packed_a_bytes = 0;  // A is stored in the library's own layout instead, this long
 
+  deepbench_type c_type() const { return float_c ? DEEPBENCH_F32 : gemm.precision.c; }
   uint64_t plain_a_bytes() const;
   uint64_t a_bytes() const { return packed_a_bytes ? packed_a_bytes : plain_a_bytes(); }
   uint64_t b_bytes() const;
@@ -66,6 +68,7 @@ class GemmOperands final : public Operands {
                                            Copies& copies) const;
   std::shared_ptr<const Buffer> stored(deepbench_type type, uint64_t elements,
                                        uint32_t stream) const;
+  std::shared_ptr<const Buffer> first_c() const;
   uint64_t elements_a() const { return uint64_t(gemm().m) * uint64_t(gemm().k); }
   uint64_t elements_b() const { return uint64_t(gemm().k) * uint64_t(gemm().n); }
   uint64_t outputs() const { return uint64_t(gemm().m) * uint64_t(gemm().n); }
