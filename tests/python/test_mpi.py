@@ -1,4 +1,5 @@
-"""MPI_Allreduce of real MPIs, started by their mpirun and by ourselves: two ranks on this machine.
+"""MPI_Allreduce of real MPIs and our ring by their messages: two ranks on this machine, started by
+their mpirun and by ourselves.
 
 DEEPBENCH_TEST_MPI names the folders that they are installed in (bin/mpirun, lib/libmpi.so), with
 colons between them; otherwise whatever is installed beside this Python is taken.
@@ -88,14 +89,55 @@ def test_ranks_that_we_start_by_mpiexec(mpi: Path, tmp_path: Path) -> None:
     assert [row["status"] for row in rows_of(file)] == ["ok"]
 
 
+def test_our_ring_by_mpi_is_exact(mpi: Path, tmp_path: Path) -> None:
+    file = tmp_path / "rows.jsonl"
+    words = ("all_reduce", "elements=1,1000,1000003", "precision=float,half,bfloat16",
+             "in_place=no,yes", "--library", "ring", "--algorithm", "mpi", "-o", str(file),
+             *QUICK)  # fmt: skip
+    done = run(mpi, command(mpi, *words))
+    assert done.returncode == 0, done.stderr
+    rows = rows_of(file)
+    assert len(rows) == 18
+    for row in rows:
+        assert row["status"] == "ok", row["reason"]
+        assert row["verification"]["status"] == "passed"
+        assert row["library"].startswith("ring ")
+        assert row["algorithm"]["name"] == "mpi"
+        assert row["regime"]["ranks"] == 2
+
+
+@pytest.mark.parametrize("way", [("--library", "ring", "--algorithm", "mpi"),
+                                 ("--algorithm", "ring:mpi")])  # fmt: skip
+def test_our_ring_by_mpi_needs_mpirun(tmp_path: Path, way: tuple[str, ...]) -> None:
+    file = tmp_path / "rows.jsonl"
+    words = ("all_reduce", "elements=8", "--backend", "cpu", "--ranks", "2", *way)
+    done = subprocess.run(
+        [sys.executable, "-m", "deepbench", *words, "-o", str(file), *QUICK],
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+    )
+    assert done.returncode == 1, done.stderr
+    [row] = rows_of(file)
+    assert row["status"] == "unsupported"
+    assert row["reason"].startswith("ring: MPI knows only ranks that mpirun has started: mpirun")
+
+
 def test_best_tries_mpi_beside_the_ring(mpi: Path, tmp_path: Path) -> None:
     file = tmp_path / "rows.jsonl"
     words = ("all_reduce", "elements=1000", "--algorithm", "best", "-o", str(file), *QUICK)
     done = run(mpi, command(mpi, *words))
     assert done.returncode == 0, done.stderr
     [row] = rows_of(file)
-    assert row["algorithm"]["candidates"] == 3
+    assert row["algorithm"]["candidates"] == 4
     assert not any("left out" in note for note in row["notes"]), row["notes"]
+
+
+def test_rank_0_alone_answers_a_name_that_is_none(mpi: Path) -> None:
+    """MPI, were it started for the answer, would wait for the others."""
+    done = run(mpi, command(mpi, "all_reduce", "elements=8", "--algorithm", "mpy"))
+    assert done.returncode != 0
+    assert "the ranks are gone" not in done.stderr
 
 
 def test_without_mpirun_it_says_how(mpi: Path) -> None:
@@ -105,9 +147,10 @@ def test_without_mpirun_it_says_how(mpi: Path) -> None:
     assert "--ranks 2" in done.stdout
 
 
-def test_a_rank_that_is_killed_ends_all(mpi: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("way", ["mpi:MPI_Allreduce", "ring:mpi"])
+def test_a_rank_that_is_killed_ends_all(mpi: Path, tmp_path: Path, way: str) -> None:
     file = tmp_path / "rows.jsonl"
-    words = ("all_reduce", "elements=100,200", "--library", "mpi", "--samples", "1000000",
+    words = ("all_reduce", "elements=100,200", "--algorithm", way, "--samples", "1000000",
              "--time-limit", "1000", "-o", str(file))  # fmt: skip
     process = subprocess.Popen(
         command(mpi, *words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(mpi)

@@ -13,6 +13,7 @@ namespace {
 
 constexpr int kFunneled = 1;  // MPI_THREAD_FUNNELED: one thread calls it, others may exist
 constexpr int kLongestText = 8192;
+constexpr int kTag = 0;
 
 bool is_set(const char* name) { return std::getenv(name) != nullptr; }
 
@@ -71,8 +72,11 @@ struct OpenMpi {
   static Handle comm_world() { return mpi_library().find("ompi_mpi_comm_world"); }
   static Handle float_type() { return mpi_library().find("ompi_mpi_float"); }
   static Handle word_type() { return mpi_library().find("ompi_mpi_uint16_t"); }
+  static Handle byte_type() { return mpi_library().find("ompi_mpi_byte"); }
   static Handle sum() { return mpi_library().find("ompi_mpi_op_sum"); }
   static const void* in_place() { return reinterpret_cast<const void*>(1); }
+  static void* no_status() { return nullptr; }
+  static Handle* handle(Request* request) { return &request->pointer; }
 };
 
 struct Mpich {
@@ -80,8 +84,11 @@ struct Mpich {
   static Handle comm_world() { return 0x44000000; }
   static Handle float_type() { return 0x4c00040a; }
   static Handle word_type() { return 0x4c00023c; }
+  static Handle byte_type() { return 0x4c00010d; }
   static Handle sum() { return 0x58000003; }
   static const void* in_place() { return reinterpret_cast<const void*>(-1); }
+  static void* no_status() { return reinterpret_cast<void*>(1); }
+  static Handle* handle(Request* request) { return &request->number; }
 };
 
 // MPI has sums of half and bfloat16 in no standard: these are ours, applied to its words.
@@ -109,6 +116,9 @@ class MpiOf final : public Mpi {
     bind(create_, "MPI_Op_create");
     bind(all_reduce_, "MPI_Allreduce");
     bind(barrier_, "MPI_Barrier");
+    bind(send_, "MPI_Isend");
+    bind(receive_, "MPI_Irecv");
+    bind(test_, "MPI_Test");
     start();
     check_ranks(ranks);
     create_(&add_half_words<Handle>, 1, &add_half_);
@@ -120,9 +130,21 @@ class MpiOf final : public Mpi {
     const bool is_float = type == DEEPBENCH_F32;
     const Handle how = is_float ? Kind::sum() : type == DEEPBENCH_F16 ? add_half_ : add_bfloat16_;
     return all_reduce_(from, result, count, is_float ? Kind::float_type() : Kind::word_type(), how,
-                       Kind::comm_world());
+                       world_);
   }
-  int barrier() override { return barrier_(Kind::comm_world()); }
+  int barrier() override { return barrier_(world_); }
+  int start_send(const void* data, int bytes, int to, Request* request) override {
+    return send_(data, bytes, byte_, to, kTag, world_, Kind::handle(request));
+  }
+  int start_receive(void* data, int bytes, int from, Request* request) override {
+    return receive_(data, bytes, byte_, from, kTag, world_, Kind::handle(request));
+  }
+  int test(Request* request, bool* done) override {
+    int flag = 0;
+    const int error = test_(Kind::handle(request), &flag, Kind::no_status());
+    *done = flag != 0;
+    return error;
+  }
   std::string error_text(int code) const override {
     std::vector<char> text(kLongestText + 1);
     int length = 0;
@@ -154,8 +176,8 @@ class MpiOf final : public Mpi {
 
   void check_ranks(const plugin::Ranks& ranks) const {
     int rank = 0, size = 0;
-    rank_(Kind::comm_world(), &rank);
-    size_(Kind::comm_world(), &size);
+    rank_(world_, &rank);
+    size_(world_, &size);
     if (rank == ranks.rank() && size == ranks.size()) return;
     plugin::unsupported("mpi: " + mpi_library().path() + " says that this is rank " +
                         std::to_string(rank) + " of " + std::to_string(size) + ", not " +
@@ -172,6 +194,11 @@ class MpiOf final : public Mpi {
   int (*create_)(void (*)(void*, void*, int*, Handle*), int, Handle*) = nullptr;
   int (*all_reduce_)(const void*, void*, int, Handle, Handle, Handle) = nullptr;
   int (*barrier_)(Handle) = nullptr;
+  int (*send_)(const void*, int, Handle, int, int, Handle, Handle*) = nullptr;
+  int (*receive_)(void*, int, Handle, int, int, Handle, Handle*) = nullptr;
+  int (*test_)(Handle*, int*, void*) = nullptr;
+  // Looked for once: in Open MPI it takes longer than a test.
+  const Handle world_ = Kind::comm_world(), byte_ = Kind::byte_type();
   Handle add_half_{}, add_bfloat16_{};
 };
 
@@ -197,8 +224,12 @@ Mpi& mpi(const plugin::Ranks& ranks) {
   return *one;
 }
 
-bool is_started_by_mpi() {
-  return is_set("OMPI_COMM_WORLD_RANK") || is_set("PMI_RANK") || is_set("PMIX_RANK");
+std::string why_no_mpi(const std::string& words) {
+  if (is_set("OMPI_COMM_WORLD_RANK") || is_set("PMI_RANK") || is_set("PMIX_RANK"))
+    return mpi_facts().reason;
+  return "MPI knows only ranks that mpirun has started: mpirun -n 2 python -m deepbench "
+         "all_reduce " +
+         words;
 }
 
 }  // namespace deepbench::cpu

@@ -11,6 +11,12 @@
 
 namespace deepbench::cpu {
 
+// A transfer under way: as all handles, a pointer or a number.
+union Request {
+  void* pointer;
+  int number;
+};
+
 // An MPI that has been started, with the few calls of it that we make.
 class Mpi {
  public:
@@ -19,6 +25,11 @@ class Mpi {
   // MPI_Allreduce over all ranks; `mine` and `result` may be the same. Returns MPI's error code.
   virtual int all_reduce(deepbench_type type, const void* mine, void* result, int count) = 0;
   virtual int barrier() = 0;
+  // MPI_Isend, MPI_Irecv of bytes, of one tag for all, and MPI_Test of either. Return MPI's error
+  // codes too.
+  virtual int start_send(const void* data, int bytes, int to, Request* request) = 0;
+  virtual int start_receive(void* data, int bytes, int from, Request* request) = 0;
+  virtual int test(Request* request, bool* done) = 0;
   virtual std::string error_text(int code) const = 0;
 };
 
@@ -29,7 +40,8 @@ LibraryFacts mpi_facts();
 // where it and `ranks` do not agree on who this process is.
 Mpi& mpi(const plugin::Ranks& ranks);
 
-// Whether mpirun has started this process: without it MPI knows of no other ranks.
-bool is_started_by_mpi();
+// Why MPI cannot be used here: mpirun has not started this process, so that MPI knows of no other
+// ranks, or there is no library; "" where it can. `words` ask for it on the command line.
+std::string why_no_mpi(const std::string& words);
 
 }  // namespace deepbench::cpu

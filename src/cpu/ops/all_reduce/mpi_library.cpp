@@ -46,11 +46,10 @@ class MpiSummation final : public Summation {
   LibraryFacts library() override { return mpi_facts(); }
 
  protected:
-  void require(const AllReduce& sum) override {
-    if (!is_started_by_mpi())
-      plugin::unsupported(
-          "mpi: MPI knows only ranks that mpirun has started: mpirun -n 2 python -m deepbench "
-          "all_reduce --library mpi, or --ranks 2 --library mpi, which does that");
+  void require(const AllReduce& sum, const std::string&) override {
+    const std::string reason =
+        why_no_mpi("--library mpi, or --ranks 2 --library mpi, which does that");
+    if (!reason.empty()) plugin::unsupported("mpi: " + reason);
     if (sum.elements > std::numeric_limits<int>::max())
       plugin::unsupported("mpi: counts of elements are of 31 bits");
   }

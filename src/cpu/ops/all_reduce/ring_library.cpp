@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "ops/all_reduce/ring_by_mpi.hpp"
 #include "ops/all_reduce/shared.hpp"
 #include "ops/all_reduce/sockets.hpp"
 #include "ops/all_reduce/summation.hpp"
@@ -16,11 +17,18 @@ namespace {
 
 constexpr const char* kShared = "shared_memory";
 constexpr const char* kSockets = "sockets";
+constexpr const char* kMpi = "mpi";
+
+std::string why_not_by_mpi() { return why_no_mpi("--library ring --algorithm mpi"); }
 
 // Made once each: rings outlive kernels. All ranks ask for the same at the same time.
 Neighbours& ring_by(const std::string& way) {
   if (way == kShared) {
     static const std::unique_ptr<Neighbours> ring = connect_shared(plugin::ranks());
+    return *ring;
+  }
+  if (way == kMpi) {
+    static const std::unique_ptr<Neighbours> ring = connect_by_mpi(plugin::ranks());
     return *ring;
   }
   static const std::unique_ptr<Neighbours> ring = connect_sockets(plugin::ranks());
@@ -61,9 +69,23 @@ class Ring final : public Summation {
   LibraryFacts library() override { return {DEEPBENCH_VERSION, "built in", ""}; }
 
  protected:
+  void require(const AllReduce&, const std::string& way) override {
+    if (way != kMpi) return;
+    if (const std::string reason = why_not_by_mpi(); !reason.empty())
+      plugin::unsupported("ring: " + reason);
+  }
   std::vector<std::string> ways(const AllReduce&) override {
-    if (plugin::ranks().local_size() < plugin::ranks().size()) return {kSockets};
-    return {kShared, kSockets};
+    std::vector<std::string> all = {kSockets};
+    if (plugin::ranks().local_size() == plugin::ranks().size()) all.insert(all.begin(), kShared);
+    if (why_not_by_mpi().empty()) all.emplace_back(kMpi);
+    return all;
+  }
+  void begin_trying() override {
+    if (!why_not_by_mpi().empty()) return;
+    try {
+      mpi(plugin::ranks());
+    } catch (const plugin::Error&) {  // said again where it is tried: it must not cost the others
+    }
   }
   std::unique_ptr<LibraryCall> call(const AllReduceOperands& operands,
                                     const std::string& way) override {

@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sched.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -13,14 +12,11 @@
 #include <new>
 #include <utility>
 
-#include "timing.hpp"
-#include "workers.hpp"
+#include "ops/all_reduce/patience.hpp"
 
 namespace deepbench::cpu {
 namespace {
 
-constexpr uint64_t kSpins = 4000;        // some microseconds, before the core is given away
-constexpr uint64_t kLookEvery = 1 << 8;  // turns of waiting without the core between two looks
 constexpr double kSharedSilenceS = 60;
 
 [[noreturn]] void cannot_share(const std::string& what) {
@@ -115,18 +111,10 @@ SharedNeighbours::SharedNeighbours(Channel right, Channel left, Connection to_ri
       to_left_(std::move(to_left)),
       silence_s_(silence_s) {}
 
-void SharedNeighbours::wait_politely(uint64_t turn, double* silent_ns) {
-  if (turn < kSpins) return relax();
-  sched_yield();
-  if (turn % kLookEvery != 0) return;
-  const double now_ns = elapsed_ns(Clock::time_point(), Clock::now());
-  if (*silent_ns == 0) *silent_ns = now_ns;
-  const char* const lost = has_hung_up(to_left_)    ? "its left neighbour closed the connection"
-                           : has_hung_up(to_right_) ? "its right neighbour closed the connection"
-                           : plugin::ranks().lost() ? "a rank has failed, and the sum was given up"
-                           : now_ns - *silent_ns > silence_s_ * 1e9 ? "its neighbours are silent"
-                                                                    : nullptr;
-  if (lost) throw plugin::Error(DEEPBENCH_DEVICE_LOST, lost);
+const char* SharedNeighbours::gone() const {
+  return has_hung_up(to_left_)    ? "its left neighbour closed the connection"
+         : has_hung_up(to_right_) ? "its right neighbour closed the connection"
+                                  : nullptr;
 }
 
 // Both sides in turns of at most a part of the buffer, so that it never runs dry. What flows is
@@ -137,8 +125,8 @@ void SharedNeighbours::pass(const std::byte* out, uint64_t out_bytes, uint64_t i
   constexpr uint64_t kMost = Channel::kBytes / 4;
   static constexpr std::byte kPadding[kLineBytes] = {};
   uint64_t out_padding = round_up(out_bytes, kLineBytes) - out_bytes;
-  uint64_t in_left = round_up(in_bytes, kLineBytes), taken = 0, turn = 0;
-  double silent_ns = 0;
+  uint64_t in_left = round_up(in_bytes, kLineBytes), taken = 0;
+  Patience patience(silence_s_);
   while (out_bytes + out_padding + in_left > 0) {
     const bool pads = out_bytes == 0;
     const uint64_t sent =
@@ -153,9 +141,9 @@ void SharedNeighbours::pass(const std::byte* out, uint64_t out_bytes, uint64_t i
       taken += wanted, in_left -= found;
     }
     if (sent > 0 || found > 0)
-      turn = 0, silent_ns = 0;
+      patience.moved();
     else
-      wait_politely(turn++, &silent_ns);
+      patience.wait([this] { return gone(); });
   }
 }
 

@@ -48,7 +48,7 @@ class SharedNeighbours final : public Neighbours {
   void pass(const std::byte* out, uint64_t out_bytes, uint64_t in_bytes, const Take& take) override;
 
  private:
-  void wait_politely(uint64_t turn, double* silent_ns);
+  const char* gone() const;  // which neighbour is, or nullptr
 
   Channel right_, left_;
   Connection to_right_, to_left_;

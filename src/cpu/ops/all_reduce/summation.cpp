@@ -25,7 +25,7 @@ void Summation::supports(const plugin::Problem& problem, const plugin::Options& 
   const AllReduce sum = all_reduce_problem(problem);
   plugin::require_summable(sum.precision.name);
   plugin::require_ranks("--ranks 2");
-  require(sum);
+  require(sum, options.candidate);
   plugin::require_candidate(name_, ways(sum), options.candidate);
 }
 
@@ -35,7 +35,10 @@ uint64_t Summation::memory_needed(const plugin::Problem& problem, const plugin::
 }
 
 std::vector<std::string> Summation::candidates(const plugin::Problem& problem,
-                                               const plugin::Options&) {
+                                               const plugin::Options& options) {
+  // Only `best` has a limit, for which all ranks come, and only its time is limited. A name that is
+  // none is answered with the candidates too, by rank 0 alone.
+  if (options.limit > 0) begin_trying();
   return ways(all_reduce_problem(problem));
 }
 

@@ -25,8 +25,12 @@ class Summation : public Implementation {
  protected:
   // The library's ways to do it, its own choice first.
   virtual std::vector<std::string> ways(const AllReduce& sum) = 0;
-  // Throws unsupported where this process or this problem is none for the library.
-  virtual void require(const AllReduce& sum) { (void)sum; }
+  // Throws unsupported where this process or this problem is none for the library, or for the way
+  // that was asked for, which is "" for its own choice.
+  virtual void require(const AllReduce& sum, const std::string& way) { (void)sum, (void)way; }
+  // By all ranks, before ways are tried: what is slow, and done once in a process, would be in the
+  // time of the first that needs it, and leave none for the others.
+  virtual void begin_trying() {}
   virtual std::unique_ptr<LibraryCall> call(const AllReduceOperands& operands,
                                             const std::string& way) = 0;
 
