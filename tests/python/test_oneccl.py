@@ -23,7 +23,9 @@ def folder() -> Path:
     """Where the library lies."""
     place = Path(os.environ.get("DEEPBENCH_TEST_ONECCL") or sys.prefix) / "lib"
     if not (place / "libccl.so.1").exists():
-        pytest.skip("oneCCL is not installed here: pip install 'oneccl-cpu<2022' 'impi-rt<2021.19'")
+        pytest.skip(
+            "oneCCL is not installed here: pip install 'oneccl-cpu<2021.17' 'impi-rt<2021.19'"
+        )
     return place
 
 

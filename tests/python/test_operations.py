@@ -86,6 +86,18 @@ def test_every_operation_is_verified(suite: Path) -> None:
     assert {"dense_time", "speedup", "nnz"} <= sparse
 
 
+def test_all_operations_of_a_set_are_one_file(tmp_path: Path) -> None:
+    file = tmp_path / "all.jsonl"
+    done = deepbench("all", "inference-device", "--quick", *FAST, "-o", str(file))
+    assert done.returncode in (0, 1), done.stderr
+    result = read(file)
+    assert result.context["set"] == "inference_device"
+    assert result.context["threads"] == 1
+    assert len(result.rows) == result.context["rows"]
+    assert {row["op"] for row in result.rows} == {"gemm", "conv", "rnn", "sparse_gemm"}
+    assert {row["verification"]["status"] for row in result.rows} == {"passed"}
+
+
 def test_every_operation_has_a_best(suite: Path) -> None:
     for row in run(suite, "--algorithm", "best"):
         assert row["algorithm"]["candidates"] >= 1

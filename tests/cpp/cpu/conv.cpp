@@ -158,6 +158,7 @@ TEST_CASE("conv: what is stored otherwise is said") {
     return Kernel("conv", conv_text(shape, phase, "float", layout)).describe();
   };
   CHECK_FALSE(facts("fwd", "nchw").has("metric.reorder"));
+  CHECK(facts("fwd", "library").has("metric.reorder"));
   CHECK_FALSE(facts("fwd", "nhwc").text("converted").empty());
   CHECK_FALSE(facts("bwd_filter", "nchw").has("converted"));
   const Emitted int8 = Kernel("conv", conv_text(shape, "fwd", "int8 x_type=u8")).describe();

@@ -52,7 +52,7 @@ using Events = std::vector<void*>;    // none, of whatever class
 const Library& oneccl_library() {
   static const Library library(
       {"libccl.so.1"},
-      "pip install 'oneccl-cpu<2022' 'impi-rt<2021.19', or name its folder "
+      "pip install 'oneccl-cpu<2021.17' 'impi-rt<2021.19', or name its folder "
       "in DEEPBENCH_CPU_LIBRARY_PATH",
       Library::Symbols::kForAll);
   return library;
