@@ -49,10 +49,11 @@ def test_sums_are_exact(folder: Path, tmp_path: Path) -> None:
         assert row["library"].startswith("oneccl 20")
 
 
-def test_best_tries_it_beside_the_ring(folder: Path, tmp_path: Path) -> None:
+# "exhaustive" is "best" without a limit of time, which a busy machine would reach.
+def test_it_is_tried_beside_the_ring(folder: Path, tmp_path: Path) -> None:
     file = tmp_path / "rows.jsonl"
-    done = sums(folder, file, "elements=1000", "--algorithm", "best")
+    done = sums(folder, file, "elements=1000", "--algorithm", "exhaustive")
     assert done.returncode == 0, done.stderr
     [row] = read(file).rows
-    assert row["algorithm"]["candidates"] == 3
+    assert row["algorithm"]["candidates"] == 3, row["notes"]
     assert not any("left out" in note for note in row["notes"]), row["notes"]
