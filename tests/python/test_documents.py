@@ -1,4 +1,4 @@
-"""The documents as a test: links lead somewhere, and pages stay short enough to be read.
+"""The documents as a test: links lead somewhere, pages stay short enough to be read, tables small.
 
 Reads files alone. A heading's anchor is made as forges make it: lower case, spaces as hyphens.
 """
@@ -13,6 +13,7 @@ DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *ROOT.gl
 FOLDERS = ("src", "python", "tests", "benchmarks", "tools")
 SUFFIXES = {".c", ".h", ".cpp", ".hpp", ".cu", ".cuh", ".py"}
 LONGEST_PAGE = 400
+RESULTS_BYTES = 15_000_000  # every clone carries them
 LINK = re.compile(r"\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]+))?\)")
 NAMED = re.compile(r"\bdocs/[\w/]+\.md\b")
 
@@ -47,3 +48,9 @@ def test_no_page_is_longer_than_a_source() -> None:
     pages = (ROOT / "docs").rglob("*.md")
     wrong = [p.name for p in pages if len(p.read_text().splitlines()) > LONGEST_PAGE]
     assert not wrong, wrong
+
+
+def test_measured_tables_stay_small() -> None:
+    files = [path for path in (ROOT / "results").rglob("*") if path.is_file()]
+    assert files
+    assert sum(path.stat().st_size for path in files) <= RESULTS_BYTES
