@@ -26,12 +26,6 @@ constexpr const char* kConvPrecisions[] = {
     "int8 x_type=u8", "int8 y_type=s8", "tf32", "int8 x_type=u8 y_type=s8",
     "fp8_e4m3"};
 
-bool has_onednn() {
-  Emitted facts;
-  REQUIRE(backend().describe(facts.sink()) == DEEPBENCH_OK);
-  return facts.has("library.onednn.version");
-}
-
 size_t count_wrong(const Conv& conv, const Emitted& facts, const std::vector<double>& got) {
   const NaiveConv naive(conv, 5, facts.text("fill.w") == "s7" ? DEEPBENCH_S7 : conv.precision.b);
   const std::vector<double> values = naive.output(), squares = naive.output(true);
@@ -102,7 +96,7 @@ void check_every_candidate(const std::string& problem) {
 }
 
 TEST_CASE("conv: every phase, precision, layout and candidate") {
-  if (!has_onednn()) return;
+  if (!installed("onednn")) return;
   for (const char* phase : kConvPhases)
     for (const char* precision : kConvPrecisions)
       for (const char* layout : kConvLayouts)
@@ -125,7 +119,7 @@ constexpr const char* kConvShapes[] = {
 };
 
 TEST_CASE("conv: odd shapes in every phase") {
-  if (!has_onednn()) return;
+  if (!installed("onednn")) return;
   for (const char* shape : kConvShapes)
     for (const char* phase : kConvPhases)
       for (const char* layout : kConvLayouts)
@@ -137,7 +131,7 @@ TEST_CASE("conv: odd shapes in every phase") {
 }
 
 TEST_CASE("conv: candidates begin with the problem's own layout, each different") {
-  if (!has_onednn()) return;
+  if (!installed("onednn")) return;
   const std::string shape = "w=14 h=14 c=32 n=2 k=32 s=3 r=3 pad_w=1 pad_h=1";
   for (const char* layout : kConvLayouts) {
     const auto ids = candidates("conv", conv_text(shape, "fwd", "float", layout));
@@ -152,7 +146,7 @@ TEST_CASE("conv: candidates begin with the problem's own layout, each different"
 }
 
 TEST_CASE("conv: what is stored otherwise is said") {
-  if (!has_onednn()) return;
+  if (!installed("onednn")) return;
   const std::string shape = "w=14 h=14 c=32 n=2 k=32 s=3 r=3 pad_w=1 pad_h=1";
   const auto facts = [&](const char* phase, const char* layout) {
     return Kernel("conv", conv_text(shape, phase, "float", layout)).describe();
@@ -167,7 +161,7 @@ TEST_CASE("conv: what is stored otherwise is said") {
 }
 
 TEST_CASE("conv: oneDNN's limits come as its own words") {
-  if (!has_onednn()) return;
+  if (!installed("onednn")) return;
   const std::string shape = "w=14 h=14 c=32 n=2 k=32 s=3 r=3";
   const auto reason = [&](const char* phase, const char* precision) {
     return supports("conv", conv_text(shape, phase, precision)).error;
@@ -183,7 +177,7 @@ TEST_CASE("conv: oneDNN's limits come as its own words") {
 }
 
 TEST_CASE("conv cold: every copy is called, and each gives the result") {
-  if (!has_onednn()) return;
+  if (!installed("onednn")) return;
   for (const char* phase : kConvPhases) {
     const std::string problem = conv_text("w=56 h=56 c=64 n=2 k=64 s=3 r=3 pad_w=1", phase);
     Kernel kernel("conv", problem, "library=onednn seed=5 cache=cold");
@@ -208,7 +202,7 @@ TEST_CASE("conv cold: every copy is called, and each gives the result") {
 }
 
 TEST_CASE("conv cold where copies do not suffice: flushed, each call on its own") {
-  if (!has_onednn()) return;
+  if (!installed("onednn")) return;
   const std::string problem = conv_text("w=9 h=8 c=8 n=2 k=8 s=3 r=3");
   Kernel kernel("conv", problem, "library=onednn seed=5 cache=cold copies=4");
   const Emitted facts = kernel.describe();
@@ -220,7 +214,7 @@ TEST_CASE("conv cold where copies do not suffice: flushed, each call on its own"
 }
 
 TEST_CASE("conv: what makes no sense is invalid, what is too large has no memory") {
-  if (!has_onednn()) return;
+  if (!installed("onednn")) return;
   const std::string problem = conv_text("w=9 h=8 c=8 n=2 k=8 s=3 r=3");
   for (const std::string id : {"nosuch", "library:", "library:0", "library:x", "library:77",
                                "nhwc:-1", "library:100", "wino:1", "nchw:1x", ":1"}) {

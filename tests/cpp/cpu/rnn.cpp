@@ -11,41 +11,11 @@
 #include "../ops/rnn_int8.hpp"
 #include "deepbench/plugin.hpp"
 #include "harness.hpp"
+#include "rnn_layers.hpp"
 #include "topology.hpp"
 
 namespace deepbench::cpu_test {
 namespace {
-
-constexpr const char* kCells[] = {"vanilla", "lstm", "gru", "gru_reset_before"};
-constexpr const char* kPhases[] = {"fwd", "bwd", "bwd_data", "bwd_weights"};
-
-struct LayerSizes {
-  int64_t hidden, batch, timesteps;
-};
-constexpr LayerSizes kSmall = {24, 3, 5};
-
-std::string rnn_text(const std::string& cell, const LayerSizes& sizes,
-                     const std::string& phase = "fwd", const std::string& mode = "training",
-                     const std::string& precision = "float") {
-  return "cell=" + cell + " hidden=" + std::to_string(sizes.hidden) +
-         " batch=" + std::to_string(sizes.batch) + " timesteps=" + std::to_string(sizes.timesteps) +
-         " phase=" + phase + " mode=" + mode + " precision=" + precision;
-}
-
-Rnn rnn_of(const std::string& cell, const LayerSizes& sizes, const std::string& phase = "fwd",
-           const std::string& precision = "float") {
-  Rnn rnn;
-  rnn.cell = cell, rnn.phase = phase, rnn.mode = "training";
-  rnn.hidden = sizes.hidden, rnn.batch = sizes.batch, rnn.timesteps = sizes.timesteps;
-  rnn.precision = precision_info(precision);
-  return rnn;
-}
-
-bool has_onednn() {
-  Emitted facts;
-  REQUIRE(backend().describe(facts.sink()) == DEEPBENCH_OK);
-  return facts.has("library.onednn.version");
-}
 
 std::vector<double> exact(const Rnn& rnn, const std::string& mutant = "") {
   testing::NaiveRnn<double> naive(rnn, 5);
@@ -95,7 +65,7 @@ void check_every_candidate(const std::string& cell, const LayerSizes& sizes,
 }
 
 TEST_CASE("rnn: every cell, phase, mode and candidate of oneDNN") {
-  if (!has_onednn()) return;
+  if (!installed("onednn")) return;
   for (const char* cell : kCells)
     for (const LayerSizes& sizes : {kSmall, LayerSizes{64, 16, 3}, LayerSizes{33, 1, 4},
                                     LayerSizes{1, 1, 1}, LayerSizes{130, 2, 2}}) {
@@ -106,7 +76,7 @@ TEST_CASE("rnn: every cell, phase, mode and candidate of oneDNN") {
 }
 
 TEST_CASE("rnn: layers large enough for packed weights and gradients with gaps") {
-  if (!has_onednn()) return;
+  if (!installed("onednn")) return;
   const LayerSizes sizes = {256, 8, 2};
   for (const char* cell : kCells) {
     check_every_candidate(cell, sizes, "fwd", "inference");
@@ -139,24 +109,9 @@ TEST_CASE("rnn: what is compared here tells cells from nearly the same") {
     }
 }
 
-TEST_CASE("rnn: the reference in bfloat16 hands on rounded states") {
-  const LayerSizes sizes = {16, 2, 3};
-  for (const char* cell : kCells) {
-    Kernel kernel("rnn", rnn_text(cell, sizes, "fwd", "training", "bfloat16"),
-                  "library=reference seed=5");
-    kernel.run(1);
-    const Rnn rnn = rnn_of(cell, sizes, "fwd", "bfloat16");
-    const std::vector<double> got = kernel.read(uint64_t(rnn.outputs())), expected = exact(rnn);
-    for (size_t i = 0; i < got.size(); ++i) {
-      CHECK(deepbench_from_bfloat16(deepbench_to_bfloat16(float(got[i]))) == got[i]);
-      CHECK(std::abs(got[i] - expected[i]) <= 4 * kRoundoffBfloat16);
-    }
-  }
-}
-
 TEST_CASE("rnn: a projection is that of the outputs in their order") {
   for (const std::string library : {"onednn", "reference"}) {
-    if (library == "onednn" && !has_onednn()) continue;
+    if (library == "onednn" && !installed("onednn")) continue;
     for (const char* phase : {"fwd", "bwd"}) {
       const Rnn rnn = rnn_of("lstm", {64, 3, 64}, phase);
       Kernel kernel("rnn", rnn_text("lstm", {64, 3, 64}, phase), "library=" + library);
@@ -174,7 +129,7 @@ TEST_CASE("rnn: a projection is that of the outputs in their order") {
 }
 
 TEST_CASE("rnn: what a row must know is said") {
-  if (!has_onednn()) return;
+  if (!installed("onednn")) return;
   const Emitted forward =
       Kernel("rnn", rnn_text("lstm", {256, 4, 2}, "fwd", "inference")).describe();
   CHECK(forward.text("library").find("onednn 3") == 0);
@@ -201,7 +156,7 @@ TEST_CASE("rnn: what a row must know is said") {
 }
 
 TEST_CASE("rnn: cold copies all give the result") {
-  if (!has_onednn()) return;
+  if (!installed("onednn")) return;
   const LayerSizes sizes = {256, 4, 2};
   for (const char* cell : {"lstm", "gru"})
     for (const char* phase : {"fwd", "bwd"}) {
@@ -243,7 +198,7 @@ uint64_t count_other_integers(const Rnn& rnn, const Emitted& facts, const std::v
 }
 
 TEST_CASE("rnn: a candidate's id is only the one that is listed") {
-  if (!has_onednn()) return;
+  if (!installed("onednn")) return;
   for (const char* cell : kCells) {
     const std::string problem = rnn_text(cell, kSmall);
     CAPTURE(cell);
@@ -255,7 +210,7 @@ TEST_CASE("rnn: a candidate's id is only the one that is listed") {
 }
 
 TEST_CASE("rnn: 8-bit layers of oneDNN, hot and cold, and what it has none of") {
-  if (!has_onednn()) return;
+  if (!installed("onednn")) return;
   for (const std::string cell : {"vanilla", "lstm", "gru", "gru_reset_before"})
     for (const LayerSizes& sizes :
          {kSmall, LayerSizes{1, 1, 1}, LayerSizes{33, 1, 4}, LayerSizes{256, 8, 5}}) {
@@ -287,7 +242,7 @@ TEST_CASE("rnn: 8-bit layers of oneDNN, hot and cold, and what it has none of") 
 }
 
 TEST_CASE("rnn: what is compared here tells layers in integers from nearly the same") {
-  if (!has_onednn()) return;
+  if (!installed("onednn")) return;
   const LayerSizes sizes = {256, 4, 4};
   const Rnn rnn = rnn_of("lstm", sizes, "fwd", "int8");
   Kernel kernel("rnn", rnn_text("lstm", sizes, "fwd", "inference", "int8"), "seed=5");
@@ -304,7 +259,7 @@ TEST_CASE("rnn: inputs of zeros leave what biases of zero leave") {
   Kernel zeros("rnn", rnn_text("lstm", kSmall), "inputs=zeros library=reference");
   zeros.run(1);
   for (const double h : zeros.read(24 * 3 * 5)) CHECK(h == 0);
-  if (!has_onednn()) return;
+  if (!installed("onednn")) return;
   Kernel integers("rnn", rnn_text("lstm", kSmall, "fwd", "inference", "int8"), "inputs=zeros");
   integers.run(1);
   for (const double h : integers.read(24 * 3 * 5)) CHECK(h == 0);
@@ -317,7 +272,7 @@ TEST_CASE("rnn: what is refused, and why") {
     return answer.error;
   };
   // The reference is nobody's first choice, even where it is the only one that could.
-  if (has_onednn()) {
+  if (installed("onednn")) {
     for (const char* phase : {"bwd_data", "bwd_weights"})
       CHECK(refused(rnn_text("lstm", kSmall, phase), "").find("phase=bwd") != std::string::npos);
     CHECK(Kernel("rnn", rnn_text("gru", kSmall)).describe().text("library") != "reference");
@@ -341,7 +296,7 @@ TEST_CASE("rnn: what is refused, and why") {
 
 TEST_CASE("rnn: what is too large has no memory") {
   for (const std::string library : {"onednn", "reference"}) {
-    if (library == "onednn" && !has_onednn()) continue;
+    if (library == "onednn" && !installed("onednn")) continue;
     const NamedValues attributes(rnn_text("vanilla", {64, 1 << 20, 1 << 20}));
     const NamedValues options("library=" + library);
     const deepbench_problem huge = {"rnn", attributes.get()};
