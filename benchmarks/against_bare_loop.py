@@ -1,8 +1,10 @@
 """deepbench against a bare loop over the same library, in turns, in one run.
 
-Goal: within 3 %. The bare loops (bare_onednn.cpp, bare_onednn_conv.cpp, bare_onednn_rnn.cpp,
-bare_eigen.cpp) know nothing of deepbench; build them first, see CMakeLists.txt. Which operation is
-compared follows from the program's name.
+Goal: within 3 %, in the median of the turns' ratios: neighbours in time, which the machine's own
+changes touch alike. A row that the machine's other work made mistrusted has another turn. The bare
+loops (bare_onednn.cpp, bare_onednn_conv.cpp, bare_onednn_rnn.cpp, bare_eigen.cpp) know nothing of
+deepbench; build them first, see CMakeLists.txt. Which operation is compared follows from the
+program's name.
 
     python benchmarks/against_bare_loop.py build/benchmarks/bare_onednn [options of deepbench]
 """
@@ -58,7 +60,8 @@ PROGRAMS = {
     "bare_onednn_rnn": "rnn",
     "bare_eigen": "sparse_gemm",
 }
-TURNS = 5
+TURNS = 7
+MOST_MISTRUSTED = 7
 
 
 def bare_us(program: str, problem: str, environment: dict[str, str]) -> float | None:
@@ -77,22 +80,29 @@ def bare_us(program: str, problem: str, environment: dict[str, str]) -> float | 
 
 def compare(program: str, op: str, problem: str, options: list[str]) -> str:
     label = f"{op} {problem}"
-    ours, bare = [], []
-    for _ in range(TURNS):
+    ours: list[float] = []
+    bare: list[float] = []
+    mistrusted = 0
+    while len(ours) < TURNS:
         run = sweep(op, *problem.split(), *options)
         row = run.rows[0]
+        if row["status"] == "mistrusted" and mistrusted < MOST_MISTRUSTED:
+            mistrusted += 1
+            continue
         if row["status"] != "ok":
             return f"{label:84} {row['status']}: {row['reason']}"
-        ours.append(median_us(row))
         # The same binding of threads as the worker's.
         time_us = bare_us(program, problem, run.context.get("environment", {}))
         if time_us is None:
             return f"{label:84} the bare loop cannot run it"
+        ours.append(median_us(row))
         bare.append(time_us)
-    ratio = statistics.median(ours) / statistics.median(bare)
+    ratios = sorted(one / other for one, other in zip(ours, bare, strict=True))
     return (
         f"{label:84} deepbench {statistics.median(ours):12.1f} us   "
-        f"bare {statistics.median(bare):12.1f} us   ratio {ratio:.4f}"
+        f"bare {statistics.median(bare):12.1f} us   ratio {statistics.median(ratios):.3f} "
+        f"({ratios[0]:.3f} to {ratios[-1]:.3f})"
+        + (f", {mistrusted} mistrusted" if mistrusted else "")
     )
 
 
