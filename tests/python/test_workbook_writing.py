@@ -1,61 +1,24 @@
-"""`report --format xlsx`: the original's sheets and columns, live formulas, and the way back."""
+"""`report --format xlsx`: the original's sheets and columns, and live formulas."""
 
 from __future__ import annotations
 
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import openpyxl
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as some
 
-from deepbench import _core, references
 from deepbench.cli import main
-from deepbench.results import ResultFile, read
+from deepbench.results import read
 from deepbench.workbook import WorkbookError, read_workbook, write_workbook, writing
-from example_rows import make_context, make_gemm, make_memory, make_row, without_times
+from example_rows import make_gemm, make_memory, without_times
+from workbook_files import families, result
 
 MEASURED = Path(__file__).parents[2] / "results/h200"
-
-
-def result(*rows: dict[str, Any], **changes: Any) -> ResultFile:
-    for position, row in enumerate(rows):
-        row["position"] = position
-    return ResultFile(Path("rows.jsonl"), make_context(rows=len(rows), **changes), rows, 0, False)
-
-
-def of_problem(text: str, **changes: Any) -> dict[str, Any]:
-    problem = _core.Problem.parse(text)
-    return make_row(problem.op, dict(problem.attributes), 0, problem.flops, **changes)
-
-
-FAMILIES = [
-    "gemm m=35 n=700 k=2048 trans_a=t",
-    "gemm m=64 n=64 k=64 precision=int8 b_type=u8",
-    *(f"conv w=700 h=161 c=1 n=4 k=32 s=20 r=5 stride_w=2 stride_h=2 phase={phase}"
-      for phase in ("fwd", "bwd_data", "bwd_filter")),
-    "conv w=14 h=14 c=64 n=4 k=64 s=3 r=3 pad_w=1 pad_h=1 groups=32 dilation_w=2",
-    "rnn cell=lstm hidden=512 batch=16 timesteps=25",
-    "rnn cell=lstm hidden=512 batch=16 timesteps=25 phase=bwd",
-    "rnn cell=vanilla hidden=1760 batch=16 timesteps=50 precision=half",
-    "rnn cell=gru_reset_before hidden=64 batch=1 timesteps=5 mode=inference",
-    "sparse_gemm m=7680 n=1 k=2560 sparsity=0.95",
-    "all_reduce elements=100000",
-    "memory kind=copy bytes=1048576",
-]  # fmt: skip
-
-
-def families() -> ResultFile:
-    rows = [of_problem(text) for text in FAMILIES]
-    for i, row in enumerate(rows):
-        row["statistics"] = {**row["statistics"], "median_ns": 1e5 * (i + 1) / 3}
-    rows[10]["metrics"] = [{"name": "dense_time", "value": 1234.5, "unit": "us", "better": None}]
-    return result(*rows)
 
 
 # ---- formulas ------------------------------------------------------------------------------------
@@ -201,139 +164,6 @@ def test_more_rows_than_can_be_read_are_not_written(
     with pytest.raises(WorkbookError, match="has more than 1 rows; no workbook is written"):
         write_workbook(result(make_gemm(), make_gemm()), tmp_path / "a.xlsx")
     assert not (tmp_path / "a.xlsx").exists()
-
-
-# ---- the way back --------------------------------------------------------------------------------
-
-
-def same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    keys = ("position", "problem", "op", "attributes", "application", "status", "reason")
-    return all(one.get(key) == other.get(key) for key in keys)
-
-
-@pytest.mark.parametrize("name", ["gemm_inference_int8_best.jsonl", "gemm_training_half_cold.jsonl",
-                                  "memory.jsonl"])  # fmt: skip
-def test_what_was_measured_comes_back(tmp_path: Path, name: str) -> None:
-    before = read(MEASURED / name)
-    write_workbook(before, tmp_path / "a.xlsx")
-    after = read_workbook(tmp_path / "a.xlsx")
-    assert not after.reports
-    assert len(after.rows) == len(before.rows)
-    for one, other in zip(before.rows, after.rows, strict=True):
-        assert same(one, other)
-        assert other["statistics"]["stop"] == one["statistics"]["stop"]
-        for key in ("median_ns", "low_ns", "high_ns", "min_ns", "stdev_ns", "n", "batch"):
-            assert other["statistics"].get(key) == pytest.approx(one["statistics"][key], rel=1e-14)
-        for key in ("cache", "cold", "power", "threads", "launch"):
-            assert other["regime"].get(key) == one["regime"].get(key)
-        for part in ("rates", "bound"):
-            for key, value in other[part].items():
-                close = isinstance(value, str) or pytest.approx(one[part][key], rel=1e-14) == value
-                assert close
-    for key in ("version", "started", "set", "rows", "threads", "device"):
-        kept = {"index", "name"}
-        value = before.context.get(key)
-        value = {k: v for k, v in value.items() if k in kept} if key == "device" else value
-        assert after.context[key] == value
-
-
-@pytest.mark.parametrize("name", ["titanx maxwell", "raspberry"])
-def test_published_figures_come_back(tmp_path: Path, name: str) -> None:
-    reference = references.find(name)
-    assert reference is not None
-    before = references.load(reference)
-    write_workbook(before, tmp_path / "a.xlsx")
-    after = read_workbook(tmp_path / "a.xlsx")
-    assert not after.reports
-    for one, other in zip(before.rows, after.rows, strict=True):
-        assert same(one, other)
-        assert other["statistics"] == one["statistics"]
-        for key in ("workbook", "sheet", "row", "status", "note", "doubt", "meant", "set"):
-            assert other["regime"]["published"].get(key) == one["regime"]["published"].get(key)
-
-
-def test_a_time_that_was_changed_is_told(tmp_path: Path) -> None:
-    path = tmp_path / "a.xlsx"
-    write_workbook(result(make_gemm(), make_gemm(m=64)), path)
-    book = openpyxl.load_workbook(path)
-    titles = [cell.value for cell in book["Rows"][1]]
-    book["Rows"].cell(2, 1 + titles.index("Median (ns)")).value = 50_000
-    book.save(path)
-    imported = read_workbook(path)
-    assert imported.reports == (
-        "Rows!2: has a time that its rate does not follow from; what followed from the time that "
-        "was measured was left out",
-    )
-    changed, other = imported.rows
-    assert changed["statistics"] == {"median_ns": 50_000}
-    assert not {"rates", "bound", "verification"} & changed.keys()
-    assert other["verification"] == {"status": "passed"}
-
-
-def test_rows_that_are_none(tmp_path: Path) -> None:
-    """In the sheet that is read back: left out and told, each with its cell."""
-    path = tmp_path / "a.xlsx"
-    write_workbook(result(*(make_gemm(m=m) for m in range(1, 8))), path)
-    book = openpyxl.load_workbook(path)
-    sheet = book["Rows"]
-    column = {cell.value: cell.column for cell in sheet[1]}
-    for line, (title, value) in enumerate((
-        ("Median (ns)", -1), ("Median (ns)", 0), ("Status", "splendid"), ("Position", 0.5),
-        ("Position", 6), ("Cache", "warm"),
-    ), start=2):  # fmt: skip
-        sheet.cell(line, column[title]).value = value
-    sheet.cell(1, 60).value = "Mood"
-    book.save(path)
-    imported = read_workbook(path)
-    assert [row["attributes"]["m"] for row in imported.rows] == [5]
-    told = "\n".join(imported.reports)
-    for what in ("!BH1: is a column 'Mood' that is not ours", "2: holds -1, which is no time",
-                 "3: holds 0, which is no time", "Rows!4: status is \"splendid\"",
-                 "5: holds 0.5, which is no dimension", "Rows!7: regime.cache is \"warm\"",
-                 "Rows!8: has a position that another row has"):  # fmt: skip
-        assert what in told, told
-
-
-def test_results_sheets_alone_are_a_layout_too(tmp_path: Path) -> None:
-    """As somebody's who deleted the sheet of rows: read by their headings."""
-    path = tmp_path / "a.xlsx"
-    write_workbook(families(), path)
-    rows = {(row["problem"]): row for row in families().rows}
-    book = openpyxl.load_workbook(path)
-    del book["Rows"]
-    book.save(path)
-    imported = read_workbook(path)
-    times = {row["problem"]: row["statistics"]["mean_ns"] for row in imported.rows}
-    for text in FAMILIES[:5]:
-        problem = str(_core.Problem.parse(text.replace(" b_type=u8", "")))
-        row = rows[str(_core.Problem.parse(text))] if text in FAMILIES else rows[problem]
-        assert times[problem] == pytest.approx(row["statistics"]["median_ns"], abs=0.001)
-    assert "saved without its value" in "\n".join(imported.reports)
-
-
-TEXTS = some.text(max_size=60)
-TIMES = some.floats(min_value=1e-3, max_value=1e15, allow_nan=False)
-
-
-@settings(max_examples=25)
-@given(application=TEXTS, reason=TEXTS, device=TEXTS, time=TIMES)
-def test_any_text_and_any_time(
-    tmp_path_factory: pytest.TempPathFactory,
-    application: str,
-    reason: str,
-    device: str,
-    time: float,
-) -> None:
-    path = tmp_path_factory.mktemp("any") / "a.xlsx"
-    row = make_gemm(application=application, reason=reason)
-    row["statistics"] = {**row["statistics"], "median_ns": time}
-    write_workbook(result(row, device={"index": 0, "name": device}), path)
-    [back] = read_workbook(path).rows
-    assert back["statistics"]["median_ns"] == pytest.approx(time, rel=1e-14)
-    for cells in openpyxl.load_workbook(path)["Rows"].iter_rows():
-        assert not [cell.value for cell in cells if cell.data_type == "f"]
-    printed = "".join(c if c.isprintable() else "\ufffd" for c in " ".join(application.split()))
-    assert (back.get("application") or "") == printed
 
 
 # ---- the command ---------------------------------------------------------------------------------

@@ -56,6 +56,24 @@ class Known:
             self.processor = next(iter(self._rows.values()))["device"]["name"]
 
 
+def published_row(row: Json) -> Json | None:
+    """The published figure that a row of ours says it is; None where there is no such one, or it is
+    of another problem."""
+    facts = row["regime"]["published"]
+    if any(facts.get(name) is None for name in ("workbook", "sheet", "row", "phase")):
+        return None
+    found = _published().get(str(facts["workbook"]), {}).get(_published_key(row))
+    return found if found is not None and found["problem"] == row["problem"] else None
+
+
+def with_time(facts: Json, then_ns: float, time_ns: float) -> dict[str, Any]:
+    """What is known of a published figure where this time stands; in doubt where it is another."""
+    if time_ns == then_ns:
+        return dict(facts)
+    note = f"{time_ns / 1e6:g} ms here, {then_ns / 1e6:g} ms as published"
+    return {**facts, "note": note, "doubt": facts.get("doubt") or note}
+
+
 @cache
 def _published() -> Mapping[str, Mapping[Key, Json]]:
     """Every published row, by workbook and place."""

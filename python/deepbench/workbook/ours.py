@@ -12,6 +12,7 @@ from deepbench.report.fields import get
 from deepbench.workbook import specs
 from deepbench.workbook.cells import Book, Cell, CellError, Sheet, number, whole
 from deepbench.workbook.figures import LONGEST_NS, Reports
+from deepbench.workbook.known import published_row, with_time
 
 Json = dict[str, Any]
 Value = int | float | str
@@ -159,7 +160,19 @@ def _row(
         for part in ("rates", "bound", "verification"):
             row.pop(part, None)
         row["statistics"] = {"median_ns": row["statistics"]["median_ns"]}
+    if get(row, "regime.published"):
+        _compare_with_published(row, place, reports)
     return row
+
+
+def _compare_with_published(row: Json, place: str, reports: Reports) -> None:
+    """A published figure whose time is another one now is told, and in doubt."""
+    then, time_ns = published_row(row), get(row, "statistics.mean_ns")
+    if then is None or time_ns is None or time_ns == then["statistics"]["mean_ns"]:
+        return
+    facts = with_time(row["regime"]["published"], then["statistics"]["mean_ns"], time_ns)
+    row["regime"]["published"] = facts
+    reports.say(place, f"inconsistent: {facts['note']}")
 
 
 def _changed(row: Json) -> bool:

@@ -16,7 +16,7 @@ from deepbench.workbook.checking import judge
 from deepbench.workbook.contents import load
 from deepbench.workbook.errors import WorkbookError
 from deepbench.workbook.figures import Figure, Reports, figures, phase_of
-from deepbench.workbook.known import Known
+from deepbench.workbook.known import Known, with_time
 from deepbench.workbook.places import Place, Table, set_of
 from deepbench.workbook.precisions import Precisions
 from deepbench.workbook.rows import attributes, problem, published, row, with_rates
@@ -181,11 +181,8 @@ def _row(
 
 def _as_published(figure: Figure, known: Mapping[str, Any], reports: Reports) -> Json:
     """The published row, with the time that stands in this file."""
-    then = known["statistics"]["mean_ns"]
-    facts = dict(known["regime"]["published"])
-    if figure.time_ns != then:
-        note = f"{figure.time_ns / 1e6:g} ms here, {then / 1e6:g} ms as published"
-        facts |= {"note": note, "doubt": facts["doubt"] or note}
+    then_ns = known["statistics"]["mean_ns"]
+    facts = with_time(known["regime"]["published"], then_ns, figure.time_ns)
     if facts["doubt"]:
         reports.say(figure.place, f"inconsistent: {facts['doubt']}")
     regime = {**known["regime"], "published": facts}
