@@ -63,6 +63,11 @@ def writer_of(path: Path) -> str:
     return f"process {pids.pop()}" if len(pids) == 1 else "another process"
 
 
+def in_use(path: Path) -> str:
+    """What whoever comes second is told."""
+    return f"{path}: {writer_of(path)} is writing it; wait for its end, or name another file"
+
+
 def _owners(inode: int) -> Iterator[int]:
     """Processes with a lock on a file of this number, from lines such as
     '1: FLOCK  ADVISORY  WRITE 1234 fe:00:131 0 EOF'."""

@@ -27,6 +27,7 @@ _HOW = "a result file is written by deepbench with -o"
 _BEGINNING = b'{"type": "context"'
 _GZIP = b"\x1f\x8b"
 _CURE = "--resume goes on with it, --overwrite replaces it"
+_MOST_NAMES = 256  # of attributes; all operations together have some forty
 _TRIES = 10  # to open a file that others make and remove
 
 
@@ -106,6 +107,7 @@ def parsed(path: Path, data: bytes) -> ResultFile:
             ends = line.endswith(b"\n")
         size += len(line)
     _refuse_twice(path, rows)
+    _refuse_names(path, rows)
     rows.sort(key=lambda row: int(row["position"]))  # one measured again stands behind the others
     return ResultFile(path, context, tuple(rows), size, torn, ends)
 
@@ -163,6 +165,16 @@ def _row(path: Path, number: int, line: bytes, may_be_torn: bool) -> Json | None
     return value if isinstance(value, dict) else None
 
 
+def _refuse_names(path: Path, rows: list[Json]) -> None:
+    """Each would be a column of a table."""
+    names = {name for row in rows for name in row["attributes"] or ()}
+    if len(names) > _MOST_NAMES:
+        raise ResultError(
+            f"{path}: has {len(names)} names of attributes, more than {_MOST_NAMES}, as no "
+            "result file has"
+        )
+
+
 def _refuse_twice(path: Path, rows: list[Json]) -> None:
     seen: set[int] = set()
     for row in rows:
@@ -191,7 +203,7 @@ class ResultWriter:
         keeps = not (path.exists() and not path.is_file())  # a device or a pipe has nothing to lose
         if existed and keeps and not overwrite:
             raise ResultError(
-                _in_use(path) if claim.is_claimed(path) else f"{path}: exists; {cure}"
+                claim.in_use(path) if claim.is_claimed(path) else f"{path}: exists; {cure}"
             )
         flags = os.O_WRONLY | os.O_CREAT | (os.O_EXCL if keeps and not overwrite else 0)
         return cls(path, _claimed(path, flags), 0, created=not existed)
@@ -245,20 +257,27 @@ class ResultWriter:
     def _write_all(self, context: Json, rows: Iterable[Json]) -> None:
         self.write_context(context)
         for row in rows:
-            self.write_line(json.dumps(row, ensure_ascii=False))
+            self._write_line(json.dumps(row, ensure_ascii=False))
 
     def write_context(self, context: Json) -> None:
         self._cut()
-        self.write_line(json.dumps(context, ensure_ascii=False))
+        self._write_line(json.dumps(context, ensure_ascii=False))
 
     def write_line(self, line: str) -> None:
-        """Writes one line; on failure the file is cut back to its whole lines."""
+        """Writes one line; on failure the file is cut back to its whole lines. Raises ResultError
+        also where it is no longer the file that was begun."""
+        self._refuse_another()
+        self._write_line(line)
+
+    def _write_line(self, line: str) -> None:
         self._write(line.encode("utf-8", errors="replace") + b"\n")
 
     def close(self) -> None:
         """Closes the file; one that was made here and got not even its first line is removed."""
         if self._descriptor < 0:
             return
+        if self._size:
+            self._refuse_another()
         descriptor, self._descriptor = self._descriptor, -1
         if self._created and self._size == 0:  # before anybody else can claim it
             self.path.unlink(missing_ok=True)
@@ -266,6 +285,34 @@ class ResultWriter:
             os.close(descriptor)
         except OSError as error:  # what a network's file system says of earlier writes
             raise ResultError(f"{self.path}: {_reason(error)}", 1) from None
+
+    def _refuse_another(self) -> None:
+        """Raises ResultError where others removed the file, put another in its place or changed it:
+        its rows would be lost without a word."""
+        if not self._regular or self._descriptor < 0:
+            return
+        there = claim.still_at(self.path, self._descriptor)
+        if there and os.fstat(self._descriptor).st_size == self._size:
+            return
+        kept = self._rescued()
+        os.close(self._descriptor)
+        self._descriptor = -1
+        happened = "was changed" if there else "was removed, or another put in its place,"
+        saved = f"what was written is in {kept}" if kept else "what was written is lost"
+        raise ResultError(f"{self.path}: {happened} while it was written; {saved}", 1)
+
+    def _rescued(self) -> Path | None:
+        """Where the lines that were written are now, if they could be read once more."""
+        try:
+            data = Path(f"/proc/self/fd/{self._descriptor}").read_bytes()[: self._size]
+            if len(data) < self._size or b"\0" in data:
+                return None
+            place = self.path.with_name(f"{self.path.name}.rescued")
+            with place.open("xb") as file:
+                file.write(data)
+        except OSError:
+            return None
+        return place
 
     def _write(self, data: bytes) -> None:
         done = 0
@@ -301,23 +348,18 @@ def _claimed(path: Path, flags: int) -> int:
             return descriptor
         if not claim.claimed(descriptor):
             os.close(descriptor)
-            raise ResultError(_in_use(path))
+            raise ResultError(claim.in_use(path))
         if claim.still_at(path, descriptor):
             return descriptor
         os.close(descriptor)
     raise ResultError(f"{path}: is made and removed by others; name another file")
 
 
-def _in_use(path: Path) -> str:
-    who = claim.writer_of(path)
-    return f"{path}: {who} is writing it; wait for its end, or name another file"
-
-
 def _opened(path: Path, flags: int) -> int:
     try:
         return os.open(path, flags | getattr(os, "O_CLOEXEC", 0), 0o666)
     except FileExistsError:
-        raise ResultError(_in_use(path)) from None  # since just now
+        raise ResultError(claim.in_use(path)) from None  # since just now
     except OSError as error:
         if error.errno == errno.ENOENT and not path.parent.is_dir():
             raise ResultError(f"{path}: there is no folder {str(path.parent)!r}; make it") from None

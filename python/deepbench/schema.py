@@ -91,8 +91,10 @@ def _check_free(value: object, where: str) -> None:
     if isinstance(value, float) and not math.isfinite(value):
         raise SchemaError(f"{_place(where)} is not a finite number")
     if not schema_quick.is_free(value):
-        what = _brief(value) if isinstance(value, (int, float)) else "a value within it"
-        raise SchemaError(f"{_place(where)}: {what} is out of range or nested too deeply")
+        if isinstance(value, (int, float)):
+            raise SchemaError(f"{_place(where)} is {_brief(value)}, which is out of range")
+        within = "a value within it is out of range or nested too deeply"
+        raise SchemaError(f"{_place(where)}: {within}")
 
 
 def _check_const(value: object, right: object, where: str, schema: Schema) -> None:

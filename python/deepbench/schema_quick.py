@@ -28,6 +28,7 @@ _KNOWN = {
 }  # fmt: skip
 _LARGEST = 2**64 - 1  # of what has no limit of its own: integers beyond are nobody's count
 _REAL = 1e300
+_TINY = 1e-100  # what is nearer to 0, and is not 0, makes quotients that are none
 _DEEPEST = 32  # lists and objects within one another
 
 
@@ -51,7 +52,7 @@ def compiled(schema: Schema, definitions: Mapping[str, Schema]) -> Test:
         if kind not in classes:
             return False
         if kind is float:
-            return bool(low <= value <= high)  # a NaN is not
+            return bool(low <= value <= high) and not _is_tiny(value)  # a NaN is not
         if kind is int:
             return bool(low <= value <= high) and (whole or is_free(value))
         if kind is dict:
@@ -74,12 +75,16 @@ def is_free(value: object) -> bool:
                 below += one
             elif isinstance(one, (int, float)):
                 limit = _REAL if isinstance(one, float) else _LARGEST
-                if not -limit <= one <= limit:
+                if not -limit <= one <= limit or _is_tiny(one):
                     return False
         if not below:
             return True
         level = below
     return False
+
+
+def _is_tiny(value: object) -> bool:
+    return isinstance(value, float) and -_TINY < value < _TINY and value != 0
 
 
 def _members(schema: Schema, definitions: Mapping[str, Schema]) -> Callable[[Any], bool]:
@@ -111,6 +116,7 @@ def _items(schema: Schema, definitions: Mapping[str, Schema]) -> Callable[[Any],
         min and max may never make."""
         if not value or not set(map(type, value)) <= _CLASSES["number"]:
             return not value
-        return each(min(value)) and each(max(value)) and sum(value) == sum(value)
+        least = min(value) or min(filter(None, value), default=0)
+        return each(least) and each(max(value)) and sum(value) == sum(value)
 
     return numbers

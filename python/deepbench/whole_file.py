@@ -10,6 +10,7 @@ import stat
 import tempfile
 from pathlib import Path
 
+from deepbench import claim
 from deepbench.refusal import Refusal
 
 _REASONS = {
@@ -40,6 +41,8 @@ def check(path: Path, overwrite: bool) -> None:
         raise WriteError(f"{path}: is a folder; name a file")
     if there and not overwrite and (facts is None or stat.S_ISREG(facts.st_mode)):
         raise WriteError(f"{path}: exists; --overwrite replaces it")
+    if there and claim.is_claimed(path):
+        raise WriteError(claim.in_use(path))
     if not folder:
         raise WriteError(f"{path}: there is no folder {str(path.parent)!r}; make it")
 

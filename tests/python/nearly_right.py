@@ -19,7 +19,7 @@ _PLAIN = (
     | st.integers(-(10**400), 10**400)
     | st.floats()
     | st.text(max_size=8)
-    | st.sampled_from([EVIL, "=1", "cold", "published", 1e-320, 1e15, 2**53, "", "a" * 300])
+    | st.sampled_from([EVIL, "=1", "cold", "published", 1e-320, 1e-100, 1e15, 2**53, "", "a" * 300])
 )
 JSON = (
     _PLAIN | st.lists(_PLAIN, max_size=3) | st.dictionaries(st.text(max_size=3), _PLAIN, max_size=2)

@@ -14,8 +14,9 @@ from deepbench.compare.matching import match
 from deepbench.compare.ratios import _STUDENT, Ratio, mean, median, ratio
 from deepbench.compare.sides import entry
 from deepbench.compare.verdicts import decide, strictness
+from deepbench.report.comparison.content import summary
 from deepbench.report.comparison.remarks import remarks
-from example_rows import make_row
+from example_rows import make_row, without_times
 
 
 def verdicts(base: Side, other: Side, **rules: Any) -> list[str]:
@@ -218,6 +219,28 @@ def test_inside_the_noise_nothing_is_faster_or_slower() -> None:
     assert verdicts(base, other) == ["noise", "noise", "slower", "faster", "noise"]
     assert verdicts(base, other, noise=0.01)[:2] == ["faster", "slower"]
     assert verdicts(base, other, noise=0.2) == ["noise"] * 5
+
+
+def test_what_the_clock_explains_is_counted_and_may_count() -> None:
+    base = side(*(timed(i, observed={"sm_clock_mhz": 1980.0}) for i in range(4)))
+    slow = side(*(timed(i, 300_000.0, observed={"sm_clock_mhz": 600.0}) for i in range(4)))
+    excused = compare([base, slow], Rules())
+    assert excused.regressions == []
+    said = " ".join(summary(excused))
+    assert "4 the same only at equal clocks: -69.7 % in the median (--any-clock)" in said
+    strict = compare([base, slow], Rules(any_clock=True))
+    assert len([text for text in strict.regressions if text.endswith("is slower")]) > 4
+    assert "equal clocks" not in " ".join(summary(strict))
+
+
+def test_rows_that_broke_and_rows_that_were_mended_are_counted_once() -> None:
+    failed = {**without_times(timed(0), "failed", "the worker crashed"), "algorithm": None}
+    base, other = side(timed(0), timed(1)), side(failed, timed(1))
+    line = next(summary(compare([base, other], Rules())))
+    assert "2 rows compared: 1 same, 1 broken" in line
+    assert "unknown" not in " ".join(remarks(compare([base, other], Rules()).others[0].rows[0]))
+    line = next(summary(compare([other, base], Rules())))
+    assert "1 that were wrong or lost in A are right" in line
 
 
 def test_the_clock_of_the_device_explains_a_ratio() -> None:

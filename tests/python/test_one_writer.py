@@ -15,6 +15,7 @@ import pytest
 
 from deepbench import claim
 from deepbench.results import ResultError, ResultWriter, read
+from deepbench.whole_file import WriteError, write
 from example_rows import make_context, make_gemm
 from fake_plugin import build_fake_backend
 from waiting import until
@@ -89,6 +90,56 @@ def test_content_that_cannot_be_replaced_stays(
     writer.write_line(json.dumps(make_gemm()))
     writer.close()
     assert len(read(path).rows) == 1
+
+
+def test_a_file_that_others_take_away_is_told(tmp_path: Path) -> None:
+    """And what was written stays, beside it."""
+    path, saved = tmp_path / "a.jsonl", tmp_path / "a.jsonl.rescued"
+    for take, how in (
+        (path.unlink, "was removed, or another put in its place,"),
+        (lambda: whole_replaced(path), "was removed, or another put in its place,"),
+        (lambda: os.truncate(path, 3), "was changed"),
+        (lambda: os.truncate(path, 1 << 20), "was changed"),
+    ):
+        path.unlink(missing_ok=True)
+        writer = held(path)
+        writer.write_line(json.dumps(make_gemm()))
+        written = path.read_bytes()
+        take()
+        with pytest.raises(
+            ResultError, match=f"{how} while it was written; what was written is"
+        ) as told:
+            writer.write_line(json.dumps(make_gemm(1)))
+        assert told.value.exit_status == 1
+        if path.exists() and path.stat().st_size == 3:
+            assert not saved.exists()
+        else:
+            assert saved.read_bytes() == written
+            saved.unlink()
+        writer.close()
+
+
+def whole_replaced(path: Path) -> None:
+    other = path.with_name("b")
+    other.write_text("of another")
+    other.replace(path)
+
+
+def test_a_file_that_is_gone_at_the_end_is_told(tmp_path: Path) -> None:
+    writer = held(tmp_path / "a.jsonl")
+    (tmp_path / "a.jsonl").unlink()
+    with pytest.raises(ResultError, match=r"what was written is in .*a\.jsonl\.rescued$"):
+        writer.close()
+
+
+def test_a_report_does_not_replace_what_is_being_written(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    writer = held(path)
+    with pytest.raises(WriteError, match=f"process {os.getpid()} is writing it"):
+        write(path, b"<html>", overwrite=True)
+    writer.close()
+    write(path, b"<html>", overwrite=True)
+    assert path.read_bytes() == b"<html>"
 
 
 def test_it_may_be_read_meanwhile(tmp_path: Path) -> None:

@@ -295,7 +295,7 @@ def test_hang_limit_grows_with_what_is_asked() -> None:
     assert hang_limit_s(large, options()) > hang_limit_s(small, options()) + 4
     assert hang_limit_s(small, options("--algorithm", "best")) > 350
     # Seen to take a minute, where threads of other work stopped each step's.
-    recurrent = "cell=gru hidden=2816 batch=1 timesteps=1500 precision=bfloat16".split()
+    recurrent = ["cell=gru", "hidden=2816", "batch=1", "timesteps=1500", "precision=bfloat16"]
     assert hang_limit_s(rows("rnn", *recurrent)[0], options("--time-limit", "0.2")) > 60
     assert hang_limit_s(small, options("--once")) == float("inf")
     assert hang_limit_s(small, options("--once", "--hang-limit", "5")) == 5

@@ -151,6 +151,9 @@ def test_list(capsys: pytest.CaptureFixture[str]) -> None:
     stated = {row["status"] for row in json.loads(out)}
     assert "inconsistent: time does not scale with batch" in stated
     assert not any(text.startswith("inconsistent: ok") for text in stated)
+    status, out, _ = run(capsys, "list", "references", "t4")
+    assert out.splitlines()[-2].startswith("published: the mean over queued calls by the host's")
+    assert "were all zeros" in out.splitlines()[-1]
     status, out, err = run(capsys, "list", "references", "h100")
     assert (status, out) == (2, "")
     assert "no reference 'h100'" in err

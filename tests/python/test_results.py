@@ -130,6 +130,16 @@ def test_what_has_no_end_is_refused(tmp_path: Path) -> None:
     assert "is no regular file" in refusal(tmp_path / "pipe")
 
 
+def test_a_table_would_have_no_end(tmp_path: Path) -> None:
+    rows = [make_gemm(i) for i in range(10)]
+    for i, row in enumerate(rows):
+        row["attributes"] = {f"x{i}_{j}": 1 for j in range(30)}
+    path = tmp_path / "wide.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in [make_context(), *rows]))
+    with pytest.raises(ResultError, match="has 300 names of attributes, more than 256"):
+        read(path)
+
+
 def test_the_size_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "sparse").touch()
     os.truncate(tmp_path / "sparse", (1 << 30) + 1)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from deepbench import references
 from deepbench.cli import main
 from deepbench.report.columns import Remarks
 from deepbench.results import read, thinned
@@ -116,3 +117,15 @@ def test_nothing_of_a_strangers_file_steers_the_terminal(
         assert "\x1b" not in shown
         assert "\x07" not in shown
         assert "\r" not in shown.replace("\r\n", "")
+
+
+def test_what_published_figures_are_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reference = references.find("iphone 7")
+    assert reference is not None
+    found = references.load(reference)
+    path = tmp_path / "a.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in [found.context, *found.rows]))
+    assert main(["show", str(path)]) == 0
+    assert "the mean over queued calls by the host's clock" in capsys.readouterr().err

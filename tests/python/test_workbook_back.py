@@ -59,6 +59,7 @@ def test_published_figures_come_back(tmp_path: Path, name: str) -> None:
     write_workbook(before, tmp_path / "a.xlsx")
     after = read_workbook(tmp_path / "a.xlsx")
     assert not after.reports
+    assert after.context["footnotes"] == before.context["footnotes"]
     for one, other in zip(before.rows, after.rows, strict=True):
         assert same(one, other)
         assert other["statistics"] == one["statistics"]

@@ -112,6 +112,22 @@ def test_sums_say_over_how_many_ranks(tmp_path: Path) -> None:
     assert [row["attributes"]["ranks"] for row in read_workbook(path).rows] == [2] * 4
 
 
+def test_each_phase_has_its_algorithm(tmp_path: Path) -> None:
+    rows = families()
+    phases = [row for row in rows.rows if row["attributes"].get("stride_w") == 2]
+    for row, name in zip(phases, ("winograd", "direct", "gemm"), strict=True):
+        row["algorithm"] = {**row["algorithm"], "name": name}
+    write_workbook(rows, tmp_path / "a.xlsx")
+    sheet = openpyxl.load_workbook(tmp_path / "a.xlsx")["Results - FP32"]
+    lines = [[cell.value for cell in line] for line in sheet.iter_rows()]
+    heads = next(line for line in lines if "Backward filter Algorithm" in line)
+    values = next(line for line in lines if "winograd" in line)
+    assert [values[heads.index(f"{name} Algorithm")]
+            for name in ("Forward", "Backward inputs", "Backward filter")] == [
+        "winograd", "direct", "gemm",
+    ]  # fmt: skip
+
+
 def test_what_has_no_time_says_why(tmp_path: Path) -> None:
     lost = without_times(make_gemm(m=7), "failed", "=the worker crashed")
     wrong = make_gemm(m=9, status="incorrect", reason="output 3 is 4")

@@ -15,6 +15,7 @@ _FLAGS = (
     Flag("--across", "compare though these differ, with commas: " + " ".join(ACROSS), "WORDS"),
     Flag("--noise", "what is no change, instead of 3 % or what the files show", "PERCENT"),
     Flag("--fail-over", "only what is slower by more than this is a regression", "PERCENT"),
+    Flag("--any-clock", "a change counts though the device's clock changed alike"),
     Flag("--format", "table (default), json, markdown or html", "WORD", choices=FORMATS),
     HELP,
 )
@@ -34,7 +35,8 @@ def main(arguments: Sequence[str]) -> int:
         return 0
     if len(line.words) < 2:
         raise UsageError("compare needs two result files or more: deepbench compare A B [C...]")
-    rules = Rules(_across(line), _share(line, "--noise"), _share(line, "--fail-over") or 0.0)
+    rules = Rules(_across(line), _share(line, "--noise"), _share(line, "--fail-over") or 0.0,
+                  line.has("--any-clock"))  # fmt: skip
     _refuse_twice(line.words)
     screen = Screen()
     comparison = compare([_side(screen, word) for word in line.words], rules)

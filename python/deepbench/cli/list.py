@@ -46,8 +46,11 @@ def main(arguments: Sequence[str]) -> int:
     if line.words[:1] == ("references",) and not line.has("--help"):
         from deepbench.cli.list_references import table
 
-        titles, rows = table(line.words[1:])
-        sys.stdout.write(_rendered(titles, rows, line.get("--format") or "table"))
+        (titles, rows), notes = table(line.words[1:])
+        form = line.get("--format") or "table"
+        sys.stdout.write(_rendered(titles, rows, form))
+        if form == "table":
+            sys.stdout.write("".join(f"{note}\n" for note in notes))
         return 0
     if line.has("--help"):
         print("\n".join([_HELP, "options:", *help_lines(_FLAGS)]))

@@ -7,22 +7,25 @@ from collections.abc import Sequence
 
 from deepbench import references
 from deepbench.cli.errors import UsageError, shown, suggestion
-from deepbench.compare.sides import of_file
+from deepbench.compare.sides import Side, of_file
+from deepbench.results import ResultFile
 
 Cell = str | int | float
 Table = tuple[tuple[str, ...], list[tuple[Cell, ...]]]
 
 
-def table(words: Sequence[str]) -> Table:
-    """Titles and rows. Raises Refusal."""
+def table(words: Sequence[str]) -> tuple[Table, tuple[str, ...]]:
+    """Titles and rows, and what is to be known of the figures. Raises Refusal."""
     if not words:
-        return _all()
+        return _all(), ()
     name = " ".join(words)
     reference = references.find(name)
     if reference is None:
         near = suggestion(name, [one.name for one in references.available()])
         raise UsageError(f"there is no reference {shown(name)}{near}; 'list references' has them")
-    return _one(reference)
+    result = references.load(reference)
+    side = of_file(result)
+    return _one(result, side), side.footnotes
 
 
 def _all() -> Table:
@@ -40,11 +43,10 @@ def _all() -> Table:
     ]
 
 
-def _one(reference: references.Reference) -> Table:
-    result = references.load(reference)
+def _one(result: ResultFile, side: Side) -> Table:
     titles = ("problem", "application", "us", "TFLOP/s", "published", "status", "source")
     rows: list[tuple[Cell, ...]] = []
-    for row, entry in zip(result.rows, of_file(result).entries, strict=True):
+    for row, entry in zip(result.rows, side.entries, strict=True):
         facts = row["regime"]["published"]
         rows.append((
             entry.problem,

@@ -11,9 +11,11 @@ from deepbench.cli.errors import UsageError, shown
 from deepbench.cli.flags import HELP, CommandLine, Flag, help_lines, parse, whole_number
 from deepbench.cli.sources import beside, opened
 from deepbench.cli.summary import Summary
+from deepbench.compare.sides import footnotes
 from deepbench.progress import Screen
 from deepbench.refusal import one_line
 from deepbench.report import FORMATS, Report, create
+from deepbench.report.fields import get
 from deepbench.report.outline import outline
 from deepbench.results import Json, ResultFile, ResultWriter, thinned
 
@@ -95,6 +97,9 @@ def _print(screen: Screen, result: ResultFile, report: Report) -> None:
     screen.say(f"deepbench: {summary.line(None, int(result.context['rows']))}")
     for complaint in summary.complaints:
         screen.say(f"deepbench: {one_line(complaint)}")
+    if any(get(row, "regime.published") for row in rows):
+        for note in footnotes(result.context):
+            screen.say(f"deepbench: {note}")
 
 
 def _problem(row: Json) -> tuple[str, Json, float | None]:

@@ -20,6 +20,7 @@ class Rules:
     across: tuple[str, ...] = ()  # words of ACROSS
     noise: float | None = None  # a share; None: found out
     fail_over: float = 0.0  # a share, beyond which a slower row is a regression
+    any_clock: bool = False  # whether a change counts that the device's clock explains
 
     @property
     def floor(self) -> float:
@@ -72,7 +73,7 @@ def compare(sides: Sequence[Side], rules: Rules) -> Comparison:
 
 def _against(base: Side, side: Side, rules: Rules) -> Against:
     matching = match(base, side, rules.across)
-    rows = judge(matching.pairs, rules.noise)
+    rows = judge(matching.pairs, rules.noise, rules.any_clock)
     return Against(
         side,
         tuple(rows),

@@ -98,5 +98,5 @@ def _alike(rows: Sequence[Compared]) -> list[Compared]:
 def _verdict(counted: Sequence[Compared], ratio: Ratio, floor: float, groups: int) -> str:
     """Rows that drift apart do so less in their mean; what moves all of them alike stays."""
     drift = math.sqrt(math.fsum(row.noise**2 for row in counted)) / len(counted)
-    clocks = math.fsum(row.clock_change or 0.0 for row in counted) / len(counted)
+    clocks = math.fsum(row.clocks for row in counted) / len(counted)
     return decide(ratio, max(floor, drift), strictness(groups), clocks)

@@ -95,8 +95,8 @@ def of_file(result: ResultFile) -> Side:
     given = inputs(result.context)
     entries = tuple(entry(row, given) for row in rows)
     published = bool(entries) and all(one.published for one in entries)
-    footnotes = _footnotes(result.context) if any(one.published for one in entries) else ()
-    return Side(plain(str(result.path)), _about(result.context), entries, published, footnotes)
+    notes = footnotes(result.context) if any(one.published for one in entries) else ()
+    return Side(plain(str(result.path)), _about(result.context), entries, published, notes)
 
 
 def inputs(context: Json) -> str:
@@ -104,7 +104,8 @@ def inputs(context: Json) -> str:
     return _text(_part(context, "options").get("inputs")) or "uniform"
 
 
-def _footnotes(context: Json) -> tuple[str, ...]:
+def footnotes(context: Json) -> tuple[str, ...]:
+    """What is to be known of published figures, where a context is of such."""
     notes = context.get("footnotes")
     if isinstance(notes, list) and notes:
         return tuple(plain(text) for text in notes)

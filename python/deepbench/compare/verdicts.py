@@ -40,6 +40,8 @@ class Compared:
     ratio: Ratio | None  # None: one of them has no time
     noise: float  # how far from 1 a ratio must be, as a share
     verdict: str
+    clocks: float = 0.0  # by how much the logarithm of the ratio would change at equal clocks
+    by_clock: bool = False  # no change only because the clocks differed
 
     @property
     def counts(self) -> bool:
@@ -54,6 +56,12 @@ class Compared:
         return good and self.other.status not in ("ok", "unsupported")
 
     @property
+    def mended(self) -> bool:
+        """Wrong or lost before, right now."""
+        ours = not (self.base.published or self.other.published)
+        return ours and self.base.status not in ("ok", "unsupported") and self.other.status == "ok"
+
+    @property
     def clock_change(self) -> float | None:
         """By how much the device's clock differed, as the logarithm of other over base."""
         base, other = self.base, self.other
@@ -62,16 +70,19 @@ class Compared:
         return math.log(other.clock_mhz / base.clock_mhz)
 
 
-def judge(pairs: Sequence[tuple[Entry, Entry]], noise: float | None) -> list[Compared]:
+def judge(
+    pairs: Sequence[tuple[Entry, Entry]], noise: float | None, any_clock: bool = False
+) -> list[Compared]:
     """Verdicts on all rows. `noise` is the share that was asked for; None: 3 %, or more where runs
-    of one setup lie further apart."""
+    of one setup lie further apart. `any_clock`: other clocks explain nothing."""
     factor = strictness(len(pairs))
     drift = {} if noise is not None else _drifts(pairs, factor)
     floor = FLOOR if noise is None else noise
     judged = []
     for base, other in pairs:
         own = max(floor, drift.get(_family(base), 0.0) if _repeats(base, other) else 0.0)
-        judged.append(_judge(Compared(base, other, ratio(base, other), own, UNKNOWN), factor))
+        one = Compared(base, other, ratio(base, other), own, UNKNOWN)
+        judged.append(_judge(one, factor, 0.0 if any_clock else one.clock_change or 0.0))
     return judged
 
 
@@ -97,7 +108,8 @@ def strictness(count: int) -> float:
     return statistics.NormalDist().inv_cdf(1 - share / 2) / _TWO_SIDED
 
 
-def _judge(one: Compared, factor: float) -> Compared:
+def _judge(one: Compared, factor: float, clocks: float) -> Compared:
+    by_clock = False
     if one.base.doubt or one.other.doubt:
         verdict = DOUBTED
     elif one.base.published or one.other.published:
@@ -105,8 +117,9 @@ def _judge(one: Compared, factor: float) -> Compared:
     elif one.ratio is None:
         verdict = UNKNOWN
     else:
-        verdict = decide(one.ratio, one.noise, factor, one.clock_change or 0.0)
-    return replace(one, verdict=verdict)
+        verdict = decide(one.ratio, one.noise, factor, clocks)
+        by_clock = verdict == NOISE and decide(one.ratio, one.noise, factor) != NOISE
+    return replace(one, verdict=verdict, clocks=clocks, by_clock=by_clock)
 
 
 def _limits(center: float, wide: Interval, clocks: float) -> tuple[float, float]:

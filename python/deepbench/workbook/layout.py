@@ -117,7 +117,8 @@ def columns(op: str, shape: Family, lines: Sequence[Phases]) -> list[Column]:
     extra = {name: None for line in lines for name, value in _attributes(line).items()
              if name not in shown and name not in _OWN}  # fmt: skip
     found += [Column(name, name, _dimension(name)) for name in extra]
-    return [*found, _text("Cache", "regime.cache"), _text("Algorithm", "algorithm.name"),
+    return [*found, _text("Cache", "regime.cache"),
+            *(_algorithm(phase, name) for phase, name in phases),
             Column("Status", "status", _status)]  # fmt: skip
 
 
@@ -163,6 +164,14 @@ def _time(op: str, phase: str, name: str) -> Column:
     title = f"{name or ('Sparse' if op == 'sparse_gemm' else '')} Time (msec)".strip()
     return Column(title, f"time {phase}",
                   lambda line, cells: time_ms(_of_phase(line, phase)))  # fmt: skip
+
+
+def _algorithm(phase: str, name: str) -> Column:
+    def content(line: Phases, cells: Mapping[str, str]) -> Content:
+        found: Content = get(_of_phase(line, phase) or {}, "algorithm.name")
+        return found
+
+    return Column(f"{name} Algorithm".strip(), f"algorithm {phase}", content)
 
 
 def _rate(shape: Family, phase: str, name: str) -> Column:

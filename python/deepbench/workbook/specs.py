@@ -37,6 +37,9 @@ def pairs(context: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         for name, value in values.items() if isinstance(values, Mapping) else ():
             if isinstance(value, (str, int, float)):
                 yield f"{group.removesuffix('s').capitalize()} {name}", str(value)
+    notes = context.get("footnotes")
+    for number, text in enumerate(notes if isinstance(notes, list) else (), start=1):
+        yield f"Footnote {number}", str(text)
 
 
 def context(book: Book, rows: int) -> Json:
@@ -64,6 +67,7 @@ def context(book: Book, rows: int) -> Json:
         "options": dict(_group(found, "Option")),
         "host": dict(_group(found, "Host")),
         "specs": dict(_group(found, "Spec")),
+        "footnotes": [text for _, text in _group(found, "Footnote")],
         "workbook": one_line(book.path.name),
     }
 

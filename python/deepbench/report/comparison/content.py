@@ -6,6 +6,8 @@ than 1 is faster than A.
 
 from __future__ import annotations
 
+import math
+import statistics
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -77,8 +79,10 @@ def _verdict_line(against: Against) -> str:
     counts = [
         f"{count} {verdict_word(word)}"
         for word in ("faster", "slower", "noise", "unknown", "published", "doubted")
-        if (count := sum(row.verdict == word for row in against.rows))
+        if (count := sum(row.verdict == word and not row.broken for row in against.rows))
     ]
+    if against.broken:
+        counts.append(f"{len(against.broken)} broken")
     parts = [f"{len(against.rows)} rows compared: {', '.join(counts)}"]
     if against.whole is not None:
         value, interval = ratio_cells(against.whole.ratio)
@@ -86,8 +90,13 @@ def _verdict_line(against: Against) -> str:
         parts.append(f"geometric mean of the times {value}{within}")
         if against.whole.left_out:
             parts[-1] += f", {against.whole.left_out} rows left out of it"
-    if against.broken:
-        parts.append(f"{len(against.broken)} broken")
+    if mended := sum(row.mended for row in against.rows):
+        parts.append(f"{mended} that were wrong or lost in A are right")
+    by_clock = [row.clocks for row in against.rows if row.by_clock]
+    if by_clock:
+        clock = percent(math.expm1(statistics.median(by_clock)))
+        parts.append(f"{len(by_clock)} the same only at equal clocks: {clock} % in the median "
+                     "(--any-clock)")  # fmt: skip
     for what, rows in (("only in A", against.missing), ("not in A", against.extra)):
         if rows:
             parts.append(f"{len(rows)} {what}")
@@ -217,10 +226,13 @@ def _changes(name: str, against: Against) -> list[Section]:
             columns = ("problem", f"{name}/A", "95 %")
             found.append(Section(heading, (), columns, frozenset((0,)), tuple(rows)))
     if against.broken:
+        broken = against.broken
         lines = [
             f"{row.base.problem}: {row.other.status}: {row.other.reason or 'no reason given'}"
-            for row in against.broken
+            for row in broken[:_MOST_CHANGED]
         ]
+        if len(broken) > len(lines):
+            lines.append(f"and {len(broken) - len(lines)} more")
         found.append(Section(f"broken in {name}", tuple(lines)))
     return found
 

@@ -29,8 +29,8 @@ def remarks(row: Compared) -> Iterator[str]:
         yield "another " + " and ".join(words)
     if base.problem != other.problem and not other.published and not base.published:
         yield f"against {other.problem}"
-    if base.algorithm != other.algorithm and not (base.published or other.published):
-        yield f"{other.algorithm or 'unknown'} against {base.algorithm or 'unknown'}"
+    if base.algorithm != other.algorithm and base.algorithm and other.algorithm:
+        yield f"{other.algorithm} against {base.algorithm}"
     change = row.clock_change
     if change is not None and abs(change) > _CLOCKS:
         yield f"clock {100 * math.expm1(change):+.1f} %"
