@@ -10,6 +10,7 @@ import pytest
 
 from deepbench import references
 from deepbench.cli import main
+from deepbench.cli.summary import Summary
 from deepbench.report.columns import Remarks
 from deepbench.results import read, thinned
 from example_rows import make_context, make_gemm
@@ -85,10 +86,33 @@ def test_best_is_held_against_the_default() -> None:
         "name": "quick",
         "default_ns": 150_000.0,
         "default_name": "own",
+        "gain": 1.25,
     }
-    assert Remarks().of(row) == "best: quick (1.50 x default)"
-    row["algorithm"]["name"] = "own"
+    assert Remarks().of(row) == "best: quick (1.25 x default)"
+    row["algorithm"]["name"] = "own"  # of two layouts
+    assert Remarks().of(row) == "best: own (1.25 x default)"
+    row["algorithm"]["gain"] = None
     assert Remarks().of(row) == "best: own (the default)"
+
+
+def test_a_shown_file_names_the_libraries_of_its_rows(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [make_gemm(i, library=name) for i, name in enumerate(("mkl 2024", "eigen 3.4.1"))]
+    assert main(["show", str(write(tmp_path / "a.jsonl", *rows))]) == 0
+    assert "(cpu, eigen 3.4.1, mkl 2024, " in capsys.readouterr().err
+
+
+def test_rows_above_their_ceiling_are_in_no_mean() -> None:
+    summary = Summary()
+    for share in (0.5, 2.0, None):
+        row = make_gemm()
+        row["bound"] = {**row["bound"], "share_roofline": share}
+        summary.add(row)
+    line = summary.line(None, 3)
+    assert line == (
+        "3 rows: 3 ok; geometric mean 50.0 % of the roofline; 1 above their ceiling, in no mean"
+    )
 
 
 def test_a_conversion_is_said_with_the_sum() -> None:

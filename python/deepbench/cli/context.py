@@ -15,7 +15,8 @@ from deepbench.progress import duration
 Json = Mapping[str, Any]
 
 _LONG_S = 100.0  # from here on --quick is worth a word
-_OF_THEIR_OWN = {"memory", "all_reduce"}  # what does not go through a backend's first library
+_OF_THEIR_OWN = {"memory", "all_reduce", "sparse_gemm"}  # not through a backend's first library
+_MOST_NAMED = 3
 
 
 def build_context(
@@ -60,11 +61,17 @@ def first_line(
     return text
 
 
-def where(context: Json, options: RunOptions | None = None, rows: Sequence[PlannedRow] = ()) -> str:
-    """'AMD EPYC (cpu, onednn 3.2.0, 2 threads)'."""
+def where(
+    context: Json,
+    options: RunOptions | None = None,
+    rows: Sequence[PlannedRow] = (),
+    used: Collection[str] = (),
+) -> str:
+    """'AMD EPYC (cpu, onednn 3.2.0, 2 threads)'; `used`: the libraries that rows went through,
+    where they are known."""
     device = (context.get("device") or {}).get("name") or "an unnamed device"
     facts = [(context.get("backend") or {}).get("name") or "unknown backend"]
-    library = _library(context, options, {row.op for row in rows})
+    library = _named(used) or _library(context, options, {row.op for row in rows})
     if library:
         facts.append(library)
     ranks = (context.get("ranks") or {}).get("count")
@@ -82,6 +89,10 @@ def _title(selection: Selection, rows: Sequence[PlannedRow]) -> str:
     return selection.title + (f" {precisions.pop()}" if len(precisions) == 1 else "")
 
 
+def _named(libraries: Collection[str]) -> str | None:
+    return ", ".join(sorted(libraries)) if 0 < len(libraries) <= _MOST_NAMED else None
+
+
 def _library(context: Json, options: RunOptions | None, ops: Collection[str]) -> str | None:
     """The library that was asked for, else CUDA's version, else the first that can be used."""
     libraries = context.get("libraries") or {}
@@ -89,7 +100,7 @@ def _library(context: Json, options: RunOptions | None, ops: Collection[str]) ->
     cuda = (libraries.get("cudart") or {}).get("version")
     if cuda and wanted is None:  # each operation has its own library there
         return f"CUDA {cuda}"
-    if ops and wanted is None and _OF_THEIR_OWN.issuperset(ops):
+    if wanted is None and not _OF_THEIR_OWN.isdisjoint(ops):
         return None
     for name, facts in libraries.items():
         if facts.get("version") and wanted in (None, name):

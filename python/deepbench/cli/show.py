@@ -81,7 +81,8 @@ def _write(result: ResultFile, path: Path, overwrite: bool, most: int) -> None:
 def _say_context(screen: Screen, result: ResultFile) -> None:
     command = " ".join(result.context.get("command") or ())
     started = result.context.get("started") or "an unknown time"
-    said = f"{command or 'an unknown command'}, {started}, {where(result.context)}"
+    used = {str(row["library"]) for row in result.rows if row.get("library")}
+    said = f"{command or 'an unknown command'}, {started}, {where(result.context, used=used)}"
     screen.say(f"deepbench: {one_line(said)}")
 
 

@@ -12,6 +12,7 @@ from deepbench.report.fields import get
 
 _GOOD = ("ok", "unsupported")
 _MOST_COMPLAINTS = 8
+_ABOVE = 1.05  # times a ceiling that the row shows to be too low
 
 
 class Summary:
@@ -19,7 +20,8 @@ class Summary:
 
     def __init__(self) -> None:
         self._counts: dict[str, int] = {}
-        self._logarithms: list[float] = []
+        self._logarithms: list[float] = []  # of shares of the roofline
+        self._above = 0
         self._fleet = Fleet()
 
     @property
@@ -41,7 +43,8 @@ class Summary:
         self._counts[status] = self._counts.get(status, 0) + 1
         share = get(row, "bound.share_roofline")
         if status == "ok" and share:
-            self._logarithms.append(math.log(share))
+            self._above += share > _ABOVE
+            self._logarithms += [math.log(share)] if share <= _ABOVE else []
 
     @property
     def complaints(self) -> list[str]:
@@ -60,6 +63,8 @@ class Summary:
         if self._logarithms:
             mean = math.exp(sum(self._logarithms) / len(self._logarithms))
             parts.append(f"geometric mean {100 * mean:.1f} % of the roofline")
+        if self._above:
+            parts.append(f"{self._above} above their ceiling, in no mean")
         if seconds is not None:
             parts.append(duration(seconds))
         return "; ".join(parts)

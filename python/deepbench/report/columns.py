@@ -133,9 +133,8 @@ def _against_default(row: Row) -> str:
     default_ns, median_ns = get(row, "algorithm.default_ns"), get(row, "statistics.median_ns")
     if not default_ns or not median_ns:
         return ""
-    if get(row, "algorithm.name") == get(row, "algorithm.default_name"):
-        return " (the default)"
-    return f" ({default_ns / median_ns:.2f} x default)"
+    gain = get(row, "algorithm.gain")  # measured in turns
+    return f" ({gain:.2f} x default)" if gain else " (the default)"
 
 
 def _conversion(row: Row) -> Iterator[str]:

@@ -72,11 +72,13 @@ class Markdown:
 
 
 def caption(context: Context) -> str:
-    """One line: device, backend, libraries in use, threads, version, when."""
+    """One line: device, backend, libraries that were there, or the one that was asked for, threads,
+    version, when."""
+    asked = (context.get("options") or {}).get("library")
     libraries = [
         f"{name} {facts.get('version')}"
         for name, facts in (context.get("libraries") or {}).items()
-        if facts.get("version")
+        if facts.get("version") and asked in (None, name)
     ]
     threads = context.get("threads")
     parts = [

@@ -109,6 +109,9 @@ TEST_CASE("the interval of the median covers 95 % whatever the distribution") {
 TEST_CASE("lag-1 autocorrelation") {
   CHECK(lag1_autocorrelation({1, 2}) == 0.0);
   CHECK(lag1_autocorrelation({7, 7, 7, 7}) == 0.0);
+  // Whose mean is off by its rounding.
+  CHECK(lag1_autocorrelation(std::vector<double>(80, 269435.456)) == 0.0);
+  CHECK(median_error(std::vector<double>(80, 268435.456), 0.5) == 0.0);
   // Deviations -1 0 1: (-1*0 + 0*1) / 2.
   CHECK(lag1_autocorrelation({1, 2, 3}) == 0.0);
   // Deviations -1.5 -0.5 0.5 1.5: (0.75 - 0.25 + 0.75) / 5.

@@ -67,6 +67,29 @@ TEST_CASE("a candidate that is faster but wrong is no winner, and is named") {
   CHECK(none.verification.state == Verification::State::kPassed);
 }
 
+TEST_CASE("what is faster in turns only is not the best") {
+  // Attempts: 0 the row's own, 1 and 2 first looks, 3 and 4 the final, 5 the winner in full.
+  const std::string script =
+      "candidates own quick; time 1000; when candidate=quick time 800;"
+      "when candidate=quick attempt=5 time ";
+  const Result row = fake_row(script + "1100", kProblem, kExhaustive);
+  CHECK(row.algorithm.name == "naive:own");
+  CHECK(row.algorithm.candidate == "");
+  CHECK(row.algorithm.gain == 0);
+  CHECK(row.median_ns() == 1000);
+  CHECK(has_note(row, "candidate quick was faster in turns, but took 1.1 us against 1 us"));
+  CHECK(fake_row(script + "900", kProblem, kExhaustive).algorithm.name == "naive:quick");
+}
+
+TEST_CASE("the id that gives the row again is on it") {
+  const std::string script = "candidates own quick; time 1000; when candidate=quick time 500";
+  const Result row = fake_row(script, kProblem, kExhaustive);
+  CHECK(row.algorithm.candidate == "quick");
+  CHECK(row.to_json().find("\"candidate\": \"quick\"") != std::string::npos);
+  const Result own = fake_row("candidates own; time 1000", kProblem, kExhaustive);
+  CHECK(own.to_json().find("\"candidate\": null") != std::string::npos);
+}
+
 TEST_CASE("a wrong candidate does not hide the right ones that it outran by far") {
   const Result row = fake_row(
       "candidates own wrong quick; time 1000; when candidate=wrong time 300;"

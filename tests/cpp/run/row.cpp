@@ -204,7 +204,9 @@ TEST_CASE("a row above its ceiling that does not repeat is mistrusted") {
   const Result row =
       fake_row("when m=64 attempt=0 time 200; when m=64 attempt=1 time 300", kProblem, "");
   CHECK(row.status == Status::kMistrusted);
-  CHECK(row.reason == "above its ceiling, and a second measurement differs: 200 ns, then 300 ns");
+  CHECK(row.reason ==
+        "above its ceiling, and a second measurement differs: 0.2 us, then 0.3 us; other work on "
+        "the machine does that");
   CHECK(row.samples);
   CHECK_FALSE(row.has_rates());
 }
@@ -215,6 +217,7 @@ TEST_CASE("a row that was above its ceiling once is measured again") {
   CHECK(row.status == Status::kOk);
   CHECK(row.median_ns() == 2000);
   CHECK(row.bound.share_roofline < 1);
+  CHECK(has_note(row, "a first measurement, 0.2 us, was above the ceiling; this is the second"));
 }
 
 TEST_CASE("a ceiling that was measured too low is measured again") {
@@ -238,6 +241,28 @@ TEST_CASE("ceilings that cannot be measured leave the row as it is") {
   CHECK(row.bound.flops_per_s == 0);
   CHECK(row.bound.bytes_per_s == 0);
   CHECK(row.bound.by == "");
+  CHECK(has_note(row, "no roofline: the arithmetic ceiling of float could not be measured"));
+}
+
+TEST_CASE("without one of its roofs there is no roofline") {
+  const Result row = fake_row("when m=1024 fail time_batch failed x", "gemm m=512 n=512 k=512", "");
+  CHECK(row.status == Status::kOk);
+  CHECK(row.bound.by == "");
+  CHECK(row.bound.missing == "the arithmetic ceiling of float");
+  CHECK(row.to_json().find("\"share_roofline\": null") != std::string::npos);
+  const Result other =
+      fake_row("when op=memory fail prepare failed x", "gemm m=512 n=512 k=512", "");
+  CHECK(has_note(other, "no roofline: the bandwidth of the llc could not be measured"));
+}
+
+TEST_CASE("a small copy is bound by latency") {
+  CHECK(fake_row("", "memory kind=copy bytes=64", "verify=no").bound.by == "latency");
+}
+
+TEST_CASE("times that no device has are nonsense") {
+  const Result row = fake_row("when m=64 time 1e-6", kProblem, "");
+  CHECK(row.status == Status::kFailed);
+  CHECK(row.reason.find("time_batch: the backend answered nonsense: an elapsed time of 1e-0") == 0);
 }
 
 TEST_CASE("a ceiling that cannot be measured is not invented from a row above another one") {

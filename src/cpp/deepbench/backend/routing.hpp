@@ -103,16 +103,17 @@ class Choice {
     std::string all, of_op;  // names, for the message
     for (const Route* route : routes_) {
       const std::string name(route->library);
-      if ((all + " ").find(" " + name + " ") == std::string::npos) all += " " + name;
+      const bool is_new = (all + " ").find(" " + name + " ") == std::string::npos;
+      if (route->vendor && is_new) all += " " + name;  // others are no user's to choose
       known = known || name == options_.library;
       if (route->op != problem_.op()) continue;
-      of_op += " " + name;
+      if (route->vendor) of_op += " " + name;
       if (name == options_.library) chosen_ = &route->implementation();
     }
     if (!known) invalid("library=" + options_.library + ": the " + backend_ + " backend has" + all);
     if (!chosen_)
-      unsupported(options_.library + " does not do " + problem_.op() + " here; there is" +
-                  (of_op.empty() ? " none that does" : of_op));
+      unsupported(options_.library + " does not do " + problem_.op() + " here; " +
+                  (of_op.empty() ? "it takes no library" : "there is" + of_op));
     if (const LibraryFacts facts = chosen_->library(); !facts.usable())
       unsupported(options_.library + ": " + facts.reason);
     chosen_->supports(problem_, options_);

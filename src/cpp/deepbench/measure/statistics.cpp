@@ -66,7 +66,10 @@ double lag1_autocorrelation(const std::vector<double>& samples) {
     variance += here * here;
     if (i + 1 < samples.size()) covariance += here * (samples[i + 1] - mean);
   }
-  return variance > 0 ? covariance / variance : 0;
+  // Samples that are all equal differ from their mean by its rounding, each by the same.
+  const double rounding = 1e-14 * mean;
+  const bool varies = variance > rounding * rounding * static_cast<double>(samples.size());
+  return varies ? covariance / variance : 0;
 }
 
 double median_error(const std::vector<double>& samples, double max_autocorrelation) {

@@ -14,6 +14,8 @@
 namespace deepbench {
 namespace {
 
+constexpr double kShortestCallNs = 1e-3;  // light goes a third of a millimetre in it
+
 Status row_status(deepbench_status status) {
   switch (status) {
     case DEEPBENCH_OK:
@@ -137,6 +139,9 @@ void Kernel::check_batch(const deepbench_batch& batch, uint64_t asked) const {
     nonsense("an elapsed time of " + std::to_string(batch.elapsed_ns) + " ns");
   if (!std::isfinite(batch.host_ns) || batch.host_ns <= 0)
     nonsense("a host time of " + std::to_string(batch.host_ns) + " ns");
+  if (batch.elapsed_ns < kShortestCallNs * double(asked))
+    nonsense("an elapsed time of " + to_text(batch.elapsed_ns) + " ns for " +
+             std::to_string(asked) + " calls");
   if (!std::isfinite(batch.clock_mhz) || batch.clock_mhz < 0)
     nonsense("a clock of " + std::to_string(batch.clock_mhz) + " MHz");
   if (batch.count != asked)

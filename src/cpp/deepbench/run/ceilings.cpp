@@ -17,13 +17,8 @@ std::string product(int64_t m, int64_t n, int64_t k, const char* transposes,
          " trans_a=" + transposes[0] + " trans_b=" + transposes[1] + " precision=" + precision;
 }
 
-// The figure kept under `key`, measured by `how` if there is none.
-template <class How>
-double kept(std::map<std::string, double>& figures, const std::string& key, How how) {
-  const auto at = figures.find(key);
-  if (at != figures.end()) return at->second;
-  return figures[key] = how();
-}
+std::string arithmetic_key(const std::string& precision) { return "arithmetic " + precision; }
+std::string bandwidth_key(const MemoryLevel& level) { return "bandwidth " + level.name; }
 
 }  // namespace
 
@@ -46,29 +41,37 @@ MemoryLevel Ceilings::level_of(double bytes, bool cold) const {
 }
 
 double Ceilings::arithmetic(const std::string& precision) {
-  return kept(figures_, "arithmetic " + precision, [&] { return measure_arithmetic(precision); });
+  return kept(arithmetic_key(precision), [&] { return measure_arithmetic(precision); });
 }
 
 double Ceilings::bandwidth(const MemoryLevel& level) {
-  return kept(figures_, "bandwidth " + level.name, [&] { return measure_bandwidth(level); });
+  return kept(bandwidth_key(level), [&] { return measure_bandwidth(level); });
 }
 
 double Ceilings::latency_ns(const std::string& precision) {
-  return kept(figures_, "latency " + precision,
-              [&] { return measure_(product(1, 1, 1, "nn", precision)); });
+  return kept("latency " + precision, [&] { return measure_(product(1, 1, 1, "nn", precision)); });
 }
 
 void Ceilings::raise_arithmetic(const std::string& precision, double flops_per_s) {
-  figures_["arithmetic " + precision] = flops_per_s;
+  figures_[arithmetic_key(precision)] = raised_[arithmetic_key(precision)] = flops_per_s;
 }
 
 void Ceilings::raise_bandwidth(const MemoryLevel& level, double bytes_per_s) {
-  figures_["bandwidth " + level.name] = bytes_per_s;
+  figures_[bandwidth_key(level)] = raised_[bandwidth_key(level)] = bytes_per_s;
 }
 
-void Ceilings::forget(const std::string& precision, const MemoryLevel& level) {
-  figures_.erase("arithmetic " + precision);
-  figures_.erase("bandwidth " + level.name);
+void Ceilings::forget_arithmetic(const std::string& precision) {
+  figures_.erase(arithmetic_key(precision));
+}
+
+void Ceilings::forget_bandwidth(const MemoryLevel& level) { figures_.erase(bandwidth_key(level)); }
+
+// The figure kept under `key`, measured if there is none.
+double Ceilings::kept(const std::string& key, const std::function<double()>& measured) {
+  const auto at = figures_.find(key);
+  if (at != figures_.end()) return at->second;
+  const double figure = measured();
+  return figures_[key] = std::max(figure, raised_[key]);
 }
 
 double Ceilings::measure_arithmetic(const std::string& precision) {

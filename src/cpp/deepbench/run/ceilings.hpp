@@ -37,11 +37,12 @@ class DEEPBENCH_API Ceilings {
   // cache, come from the memory.
   MemoryLevel level_of(double bytes, bool cold) const;
 
-  // Takes a higher figure that was seen to be steady.
+  // Takes a higher figure that was seen to be steady: no later measurement is below it.
   void raise_arithmetic(const std::string& precision, double flops_per_s);
   void raise_bandwidth(const MemoryLevel& level, double bytes_per_s);
   // Forgets a figure, so that it is measured again when next needed.
-  void forget(const std::string& precision, const MemoryLevel& level);
+  void forget_arithmetic(const std::string& precision);
+  void forget_bandwidth(const MemoryLevel& level);
 
  private:
   double measure_arithmetic(const std::string& precision);
@@ -51,7 +52,9 @@ class DEEPBENCH_API Ceilings {
   std::vector<MemoryLevel> levels_;
   int64_t last_level_bytes_ = 0;
   MeasureProblem measure_;
-  std::map<std::string, double> figures_;
+  double kept(const std::string& key, const std::function<double()>& measured);
+
+  std::map<std::string, double> figures_, raised_;
 };
 
 }  // namespace deepbench

@@ -29,7 +29,8 @@ void write_identity(JsonWriter& json, const Result& row) {
 
 void write_algorithm(JsonWriter& json, const Algorithm& algorithm) {
   json.key("algorithm").begin_object().member("mode", algorithm.mode);
-  json.member_or_null("name", algorithm.name).member("candidates", algorithm.candidates);
+  json.member_or_null("name", algorithm.name).member_or_null("candidate", algorithm.candidate);
+  json.member("candidates", algorithm.candidates);
   json.member("workspace_bytes", algorithm.workspace_bytes);
   known(json, "planning_ns", algorithm.planning_ns);
   known(json, "default_ns", algorithm.default_ns);
@@ -106,7 +107,8 @@ void write_bound(JsonWriter& json, const Result& row) {
   known(json, "memory_gbps", bound.bytes_per_s / 1e9);
   known(json, "latency_ns", bound.latency_ns);
   known(json, "share_arithmetic", row.has_rates() ? bound.share_arithmetic : 0);
-  known(json, "share_roofline", row.has_rates() ? bound.share_roofline : 0);
+  const bool whole = row.has_rates() && bound.missing.empty();
+  known(json, "share_roofline", whole ? bound.share_roofline : 0);
   json.end_object();
 }
 

@@ -53,6 +53,7 @@ struct Bound {
   std::string level;  // of the memory hierarchy that the working set fits: "l2", "llc", "memory"
   double flops_per_s = 0, bytes_per_s = 0, latency_ns = 0;
   double share_arithmetic = 0, share_roofline = 0;
+  std::string missing;  // the ceiling without which there is no roofline
 };
 
 struct Stages {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <utility>
 
 #include "deepbench/core/host_memory.hpp"
@@ -15,12 +16,9 @@
 namespace deepbench {
 namespace {
 
-constexpr double kAboveCeiling = 1.05;   // more than this share of a limit is not believed
-constexpr double kSteady = 0.05;         // two medians this near to each other are the same
 constexpr double kOthersTime = 2;        // times the own choice's wall time, for trying others
 constexpr double kEnergySpanNs = 2.2e9;  // counters of energy are slow
 constexpr size_t kNamedCandidates = 12;  // in a message
-constexpr double kLatencyCalls = 3;      // shorter than so many empty calls: bound by latency
 
 double spent_ns(const Stages& stages) {
   return stages.prepare_ns + stages.verify_ns + stages.measure_ns;
@@ -43,19 +41,17 @@ void require_room(double call, double verification, double available, const std:
                        " to be verified; " + left + " (--no-verify measures without)");
 }
 
-// Whether two measurements tell the same.
-bool agree(const Samples& before, const Samples& after) {
-  const double first = median(before.per_call_ns);
-  return std::abs(first - median(after.per_call_ns)) <= kSteady * first;
-}
-
-bool is_sharp(const Samples& samples) { return samples.stop == Stop::kConverged; }
-
 bool starts_with(const std::string& text, std::string_view prefix) {
   return text.compare(0, prefix.size(), prefix) == 0;
 }
 
 }  // namespace
+
+std::string microseconds(double ns) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.4g us", ns / 1e3);
+  return text;
+}
 
 RowMaker::RowMaker(const Backend& backend, const Attributes& device, const Problem& problem,
                    const RunOptions& options, Ceilings& ceilings, std::unique_ptr<Trial>& kept,
@@ -218,6 +214,7 @@ void RowMaker::measure_best() {
   measure("");
   const Result own = row_;
   const double own_ns = spent_ns(own.stages);
+  const double own_cost_ns = cost_ns(own.median_ns(), kept_->facts(), options_);
   std::vector<std::string> notes, wrong;
   int64_t tried = 1;
   for (bool found = false, more = true; !found && more;) {
@@ -234,7 +231,7 @@ void RowMaker::measure_best() {
       notes = choice.notes;
     }
     const size_t wrong_before = wrong.size();
-    found = measure_first_right(choice.faster, own, wrong, notes);
+    found = measure_first_right(choice.faster, own, own_cost_ns, wrong, notes);
     more = wrong.size() > wrong_before;
   }
   row_.algorithm.candidates = tried;
@@ -245,23 +242,45 @@ void RowMaker::measure_best() {
 
 // Measures the first candidate that passes; where none does, the row keeps the library's own.
 bool RowMaker::measure_first_right(const std::vector<Faster>& candidates, const Result& own,
-                                   std::vector<std::string>& wrong,
+                                   double own_cost_ns, std::vector<std::string>& wrong,
                                    std::vector<std::string>& notes) {
   for (const auto& [candidate, gain] : candidates) {
     try {
       measure(candidate);
       row_.algorithm.gain = gain;
+      if (!holds_against_own(candidate, own_cost_ns, notes)) keep_own(own);
       return true;
     } catch (const RowFailure& failure) {
       if (failure.status() == Status::kDeviceLost) throw;
       notes.push_back("candidate " + candidate + " left out: " + failure.what());
       wrong.push_back(candidate);
-      const Stages spent = row_.stages;
-      row_ = own;
-      row_.stages = spent;
+      keep_own(own);
     }
   }
   return false;
+}
+
+// Faster in turns, and slower where each was measured in full: the machine changed in between, and
+// what is slower is not called the best.
+bool RowMaker::holds_against_own(const std::string& candidate, double own_cost_ns,
+                                 std::vector<std::string>& notes) {
+  const double ns = of_first_rank(options_.group, "hold against own",
+                                  cost_ns(row_.median_ns(), kept_->facts(), options_));
+  const double own_ns = of_first_rank(options_.group, "hold against own", own_cost_ns);
+  if (ns <= own_ns) return true;
+  notes.push_back("candidate " + candidate + " was faster in turns, but took " + microseconds(ns) +
+                  " against " + microseconds(own_ns) +
+                  " where each was measured in full: the library's own choice is kept");
+  return false;
+}
+
+void RowMaker::keep_own(const Result& own) {
+  const Stages spent = row_.stages;
+  row_ = own;
+  row_.stages = spent;
+  if (!options_.energy && !options_.group) return;  // what is measured next is the own choice's
+  kept_.reset();
+  kept_ = std::make_unique<Trial>(backend_, problem_, options_, "", row_.stages);
 }
 
 void RowMaker::take(const Trial& trial) {
@@ -310,72 +329,5 @@ void RowMaker::take_notes_and_metrics(const Attributes& facts) {
     row_.metrics.push_back({"call_and_conversion", "ns", "lower", call_ns + row_.conversion->ns});
   }
 }
-
-void RowMaker::compute_bound() {
-  Stopwatch watch;
-  const std::string precision = problem_.text("precision");
-  const double t = row_.median_ns();
-  Bound bound;
-  bound.level = level().name;
-  bound.bytes_per_s = ceilings_.bandwidth(level());
-  if (!precision.empty()) bound.latency_ns = ceilings_.latency_ns(precision);
-  if (row_.work.flops > 0) bound.flops_per_s = ceilings_.arithmetic(precision);
-  const double memory_ns = bound.bytes_per_s > 0 ? row_.work.bytes / bound.bytes_per_s * 1e9 : 0;
-  const double arithmetic_ns =
-      bound.flops_per_s > 0 ? row_.work.flops / bound.flops_per_s * 1e9 : 0;
-  bound.share_arithmetic = arithmetic_ns / t;
-  bound.share_roofline = std::max(arithmetic_ns, memory_ns) / t;
-  if (t < kLatencyCalls * bound.latency_ns) {
-    bound.by = "latency";
-  } else if (bound.share_roofline > 0) {
-    const char* moving = bound.level == "memory" ? "memory" : "cache";
-    bound.by = arithmetic_ns >= memory_ns ? "arithmetic" : moving;
-  }
-  row_.bound = bound;
-  row_.stages.ceilings_ns += watch.lap_ns();
-}
-
-void RowMaker::remeasure() {
-  const Result before = row_;
-  measure(row_.algorithm.candidate);
-  row_.algorithm = before.algorithm;
-  row_.notes = before.notes;  // those of a choice among candidates too
-}
-
-// A row above a limit: the limit and the row are both measured again (the row of a fleet stands).
-// If the row stands, the limit was too low; if it does not, neither of its figures is to be
-// trusted. Where the machine is too noisy to tell, the limit stays and the row says so.
-void RowMaker::hold_against_ceilings() {
-  compute_bound();
-  if (row_.bound.share_roofline <= kAboveCeiling) return;
-  const Samples before = *row_.samples;
-  ceilings_.forget(problem_.text("precision"), level());
-  if (!options_.fleet) remeasure();  // a fleet has measured it many times
-  compute_bound();
-  if (row_.bound.share_roofline <= kAboveCeiling) return;
-
-  if (!is_sharp(before) || !is_sharp(*row_.samples)) {
-    row_.notes.push_back("above the measured ceiling, on a machine too noisy to tell which is off");
-  } else if (agree(before, *row_.samples)) {
-    raise_ceilings();
-  } else {
-    throw RowFailure(Status::kMistrusted, "above its ceiling, and a second measurement differs: " +
-                                              to_text(median(before.per_call_ns)) + " ns, then " +
-                                              to_text(row_.median_ns()) + " ns");
-  }
-}
-
-void RowMaker::raise_ceilings() {
-  const double t = row_.median_ns();
-  if (row_.bound.share_arithmetic > kAboveCeiling)
-    ceilings_.raise_arithmetic(problem_.text("precision"), row_.work.flops / t * 1e9);
-  const double bytes_per_s = row_.work.bytes / t * 1e9;
-  if (row_.bound.bytes_per_s > 0 && bytes_per_s > kAboveCeiling * row_.bound.bytes_per_s)
-    ceilings_.raise_bandwidth(level(), bytes_per_s);
-  compute_bound();
-  row_.notes.push_back("steadily above the measured ceiling, which was raised to this row");
-}
-
-MemoryLevel RowMaker::level() const { return ceilings_.level_of(row_.work.bytes, options_.cold); }
 
 }  // namespace deepbench

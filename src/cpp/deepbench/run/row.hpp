@@ -36,7 +36,11 @@ class RowMaker {
   void measure(const std::string& candidate);
   void measure_best();
   bool measure_first_right(const std::vector<Faster>& candidates, const Result& own,
-                           std::vector<std::string>& wrong, std::vector<std::string>& notes);
+                           double own_cost_ns, std::vector<std::string>& wrong,
+                           std::vector<std::string>& notes);
+  bool holds_against_own(const std::string& candidate, double own_cost_ns,
+                         std::vector<std::string>& notes);
+  void keep_own(const Result& own);
   void measure_once();
   void measure_energy();
   void measure_calls();
@@ -51,6 +55,8 @@ class RowMaker {
   void take_notes_and_metrics(const Attributes& facts);
   void hold_against_ceilings();
   void remeasure();
+  void forget_exceeded();
+  bool is_above_bandwidth() const;
   void raise_ceilings();
   void compute_bound();
   MemoryLevel level() const;  // that the row's bytes come from
@@ -65,5 +71,7 @@ class RowMaker {
   MeasureOptions how_;
   std::vector<std::string> standing_notes_;  // on what was asked, on sensors: no kernel's
 };
+
+std::string microseconds(double ns);  // for notes and reasons
 
 }  // namespace deepbench

@@ -1,0 +1,120 @@
+// What bounds a row, and what becomes of one that is above its ceiling.
+#include <algorithm>
+#include <cmath>
+
+#include "deepbench/core/stopwatch.hpp"
+#include "deepbench/measure/statistics.hpp"
+#include "deepbench/run/row.hpp"
+
+namespace deepbench {
+namespace {
+
+constexpr double kAboveCeiling = 1.05;  // more than this share of a limit is not believed
+constexpr double kSteady = 0.05;        // two medians this near to each other are the same
+constexpr double kLatencyCalls = 3;     // shorter than so many empty calls: bound by latency
+
+// Whether two measurements tell the same.
+bool agree(const Samples& before, const Samples& after) {
+  const double first = median(before.per_call_ns);
+  return std::abs(first - median(after.per_call_ns)) <= kSteady * first;
+}
+
+// Whether the median is known well enough to be held against another one.
+bool is_sharp(const Samples& samples) {
+  const Statistics s = summarize(samples.per_call_ns);
+  return samples.stop == Stop::kConverged && s.high - s.low <= 2 * kSteady * s.median;
+}
+
+}  // namespace
+
+void RowMaker::compute_bound() {
+  Stopwatch watch;
+  const std::string precision = problem_.text("precision");
+  const double t = row_.median_ns();
+  Bound bound;
+  bound.level = level().name;
+  bound.bytes_per_s = ceilings_.bandwidth(level());
+  bound.latency_ns = ceilings_.latency_ns(precision.empty() ? "float" : precision);
+  if (row_.work.flops > 0) bound.flops_per_s = ceilings_.arithmetic(precision);
+  if (row_.work.flops > 0 && bound.flops_per_s == 0)
+    bound.missing = "the arithmetic ceiling of " + precision;
+  else if (row_.work.bytes > 0 && bound.bytes_per_s == 0)
+    bound.missing = "the bandwidth of the " + bound.level;
+  const double memory_ns = bound.bytes_per_s > 0 ? row_.work.bytes / bound.bytes_per_s * 1e9 : 0;
+  const double arithmetic_ns =
+      bound.flops_per_s > 0 ? row_.work.flops / bound.flops_per_s * 1e9 : 0;
+  bound.share_arithmetic = arithmetic_ns / t;
+  bound.share_roofline = std::max(arithmetic_ns, memory_ns) / t;
+  if (t < kLatencyCalls * bound.latency_ns) {
+    bound.by = "latency";
+  } else if (bound.share_roofline > 0 && bound.missing.empty()) {
+    const char* moving = bound.level == "memory" ? "memory" : "cache";
+    bound.by = arithmetic_ns >= memory_ns ? "arithmetic" : moving;
+  }
+  row_.bound = bound;
+  row_.stages.ceilings_ns += watch.lap_ns();
+}
+
+void RowMaker::remeasure() {
+  const Result before = row_;
+  measure(row_.algorithm.candidate);
+  row_.algorithm = before.algorithm;
+  row_.notes = before.notes;  // those of a choice among candidates too
+}
+
+// A row above a limit: the limit and the row are both measured again (the row of a fleet stands).
+// If the row stands, the limit was too low; if it does not, neither of its figures is to be
+// trusted. Where the machine is too noisy to tell, the limit stays and the row says so.
+void RowMaker::hold_against_ceilings() {
+  compute_bound();
+  if (!row_.bound.missing.empty())
+    row_.notes.push_back("no roofline: " + row_.bound.missing + " could not be measured");
+  if (row_.bound.share_roofline <= kAboveCeiling) return;
+  const Samples before = *row_.samples;
+  forget_exceeded();
+  if (!options_.fleet) remeasure();  // a fleet has measured it many times
+  compute_bound();
+  const double first_ns = median(before.per_call_ns);
+  const bool repeats = agree(before, *row_.samples);
+  if (row_.bound.share_roofline <= kAboveCeiling) {
+    if (!repeats)
+      row_.notes.push_back("a first measurement, " + microseconds(first_ns) +
+                           ", was above the ceiling; this is the second");
+    return;
+  }
+
+  if (!is_sharp(before) || !is_sharp(*row_.samples)) {
+    row_.notes.push_back("above the measured ceiling, on a machine too noisy to tell which is off");
+  } else if (repeats) {
+    raise_ceilings();
+  } else {
+    throw RowFailure(
+        Status::kMistrusted,
+        "above its ceiling, and a second measurement differs: " + microseconds(first_ns) +
+            ", then " + microseconds(row_.median_ns()) + "; other work on the machine does that");
+  }
+}
+
+void RowMaker::forget_exceeded() {
+  if (row_.bound.share_arithmetic > kAboveCeiling)
+    ceilings_.forget_arithmetic(problem_.text("precision"));
+  if (is_above_bandwidth()) ceilings_.forget_bandwidth(level());
+}
+
+bool RowMaker::is_above_bandwidth() const {
+  const double bytes_per_s = row_.work.bytes / row_.median_ns() * 1e9;
+  return row_.bound.bytes_per_s > 0 && bytes_per_s > kAboveCeiling * row_.bound.bytes_per_s;
+}
+
+void RowMaker::raise_ceilings() {
+  const double t = row_.median_ns();
+  if (row_.bound.share_arithmetic > kAboveCeiling)
+    ceilings_.raise_arithmetic(problem_.text("precision"), row_.work.flops / t * 1e9);
+  if (is_above_bandwidth()) ceilings_.raise_bandwidth(level(), row_.work.bytes / t * 1e9);
+  compute_bound();
+  row_.notes.push_back("steadily above the measured ceiling, which was raised to this row");
+}
+
+MemoryLevel RowMaker::level() const { return ceilings_.level_of(row_.work.bytes, options_.cold); }
+
+}  // namespace deepbench
