@@ -1,6 +1,6 @@
 """The native module: problems, and the runner that times them through a backend."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import final
 
 version: str
@@ -135,6 +135,9 @@ class Runner:
         """The JSON line that says what answered."""
     def run(self, line: str, position: int) -> str:
         """The JSON row of 'PROBLEM' or 'PROBLEM ; OPTIONS'. Never raises for a bad problem."""
+    def before_ceilings(self, call: Callable[[str, str], None]) -> None:
+        """Has `call(problem, row)` called before each problem of a ceiling; `row`, the first time
+        in a row, is what has been measured, as JSON."""
     def release(self) -> None:
         """Destroys what the last row left; otherwise the next row does."""
     @property

@@ -6,45 +6,18 @@ next row gets a new worker. InProcess has the same face and runs rows in this pr
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-import selectors
 import signal
-import subprocess
-from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import IO, Any, Literal, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
 
-from deepbench.progress import Deadline, duration
-from deepbench.ranks import descriptors_for_ranks
-from deepbench.refusal import Refusal
-from deepbench.strict_json import LONGEST
+from deepbench.worker_process import Loss, SessionError, WorkerProcess, as_object, shortened
 
 START_LIMIT_S = 120.0
-_DEVICE_LOST = 3  # a worker's exit status
-_OURS = "deepbench: "  # begins what ranks.py says
 _STARTS = 3  # attempts in a row before a sweep is given up
-_TICK_S = 0.25
-_END_S = 5.0  # for a worker to end by itself once its input is closed
 
 Json = Mapping[str, Any]
-Cause = Literal["crashed", "hung", "killed"]
-
-
-class SessionError(Refusal):
-    """No worker can be had. One line."""
-
-
-@dataclass(frozen=True)
-class Loss:
-    """A row that its worker could not finish."""
-
-    status: str
-    reason: str
-    begun: bool = True  # False: the worker went before it came to the row
-    cause: Cause = "crashed"  # what became of the worker
 
 
 class RowSource(Protocol):
@@ -82,10 +55,11 @@ class Session:
         self._say = say  # gets each line of the worker's standard error
         self._tick = tick  # called a few times a second while waiting
         self._start_limit_s = start_limit_s
-        self._worker: _Worker | None = None
+        self._worker: WorkerProcess | None = None
+        self._ceilings = True  # whether rows are held against any
 
     def start(self) -> Json:
-        worker = _Worker(self._command, self._variables, self._say, self._tick)
+        worker = WorkerProcess(self._command, self._variables, self._say, self._tick)
         try:
             text = worker.read_line(self._start_limit_s)
         except BaseException:
@@ -93,24 +67,26 @@ class Session:
             raise
         if isinstance(text, Loss):
             raise SessionError(f"the worker cannot start: {text.reason}", 2)
-        hello = _object(text)
+        hello = as_object(text)
         if hello.get("type") == "error":
             worker.kill()
             raise SessionError(str(hello.get("message", "no reason given")), _exit(hello))
         if hello.get("type") != "hello":
             worker.kill()
-            raise SessionError(f"the worker did not say hello but {_shortened(text)}", 1)
+            raise SessionError(f"the worker did not say hello but {shortened(text)}", 1)
         self._worker = worker
         return hello
 
     def run(self, line: str, position: int, limit_s: float) -> str | Loss:
-        text = self._answer(line, limit_s)
+        text = self._answer(line if self._ceilings else f"{line} ceilings=no", limit_s)
+        if isinstance(text, Loss) and text.measured is not None:
+            text = self._without_ceilings(text.measured, f"{text.reason}, at {text.ceiling}")
         if isinstance(text, Loss):
             return text
-        row = _object(text)
+        row = as_object(text)
         if row.get("type") != "row" or row.get("position") != position:
             self.kill()
-            return Loss("failed", f"the worker answered no row but {_shortened(text)}")
+            return Loss("failed", f"the worker answered no row but {shortened(text)}")
         if row.get("status") == "device_lost":
             self.close()
         return text
@@ -124,6 +100,14 @@ class Session:
         worker, self._worker = self._worker, None
         if worker is not None:
             worker.kill()
+
+    def _without_ceilings(self, measured: Json, reason: str) -> str:
+        """A row whose ceilings ended its worker was measured all the same; so will the others be,
+        without any."""
+        self._ceilings = False
+        note = f"no ceilings, since one of them ended the worker: {reason}"
+        self._say(f"deepbench: warning: {note}; rows are held against none from here on")
+        return json.dumps({**measured, "notes": [*(measured.get("notes") or ()), note]})
 
     def _answer(self, line: str, limit_s: float) -> str | Loss:
         """What a worker says to a line. One that goes before it begins with it, as when freeing
@@ -177,7 +161,7 @@ class InProcess:
             self._runner = _core.Runner(self._backend, self._options, paths)
         except (RuntimeError, ValueError) as error:
             raise SessionError(str(error), 2) from None
-        return _object(self._runner.hello())
+        return as_object(self._runner.hello())
 
     def run(self, line: str, position: int, limit_s: float) -> str | Loss:
         if self._runner.device_lost:
@@ -191,207 +175,6 @@ class InProcess:
         pass
 
 
-@contextlib.contextmanager
-def _ctrl_c_waits() -> Iterator[None]:
-    """Holds Ctrl-C back, also from what is started meanwhile: a terminal sends it to both, and a
-    worker that has not come so far as to ignore it would end with a traceback."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-class _Worker:
-    """One worker process and its pipes."""
-
-    def __init__(
-        self,
-        command: list[str],
-        variables: Mapping[str, str],
-        say: Callable[[str], object],
-        tick: Callable[[], object],
-    ) -> None:
-        self._say, self._tick = say, tick
-        try:
-            # Started from the main thread: the worker asks to die with the thread that made it.
-            with _ctrl_c_waits():
-                self._process = subprocess.Popen(
-                    command,
-                    env=variables,
-                    pass_fds=descriptors_for_ranks(variables),
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.PIPE,
-                    bufsize=0,
-                )
-        except OSError as error:
-            raise SessionError(f"cannot start {command[0]}: {error.strerror}", 1) from None
-        # A row that was cut short by its worker's end is no row.
-        self._output = _Lines(self._process.stdout, keep_torn=False)
-        self._errors = _Lines(self._process.stderr, keep_torn=True)
-        self._last_words: deque[str] = deque(maxlen=1)
-        self._pipes = selectors.DefaultSelector()
-        self._pipes.register(self._output.descriptor, selectors.EVENT_READ, self._output)
-        self._pipes.register(self._errors.descriptor, selectors.EVENT_READ, self._errors)
-
-    def write_line(self, line: str) -> None:
-        data = line.encode("utf-8", errors="replace") + b"\n"
-        stdin = self._process.stdin
-        assert stdin is not None
-        try:
-            while data:
-                data = data[stdin.write(data) or 0 :]
-        except BrokenPipeError:
-            pass  # it has died; read_line finds out of what
-
-    def ask(self, line: str, limit_s: float) -> str | Loss:
-        """The answer to a line. Before it the worker says that it begins."""
-        self.write_line(line)
-        text = self.read_line(limit_s)
-        if isinstance(text, Loss):
-            return replace(text, begun=False)
-        if _object(text).get("type") == "begin":
-            text = self.read_line(limit_s, " (--hang-limit)")
-        return text
-
-    def read_line(self, limit_s: float, limit: str = "") -> str | Loss:
-        """The next line, or why there is none; then the worker is gone."""
-        deadline = Deadline(limit_s)
-        while True:
-            line = self._output.pop()
-            if line is not None:
-                return line
-            if self._output.closed or self._output.size > LONGEST:
-                return self._death()
-            if deadline.remaining_s() == 0:
-                self.kill()
-                waited = f"no answer within {duration(limit_s)}{limit}"
-                return Loss("failed", f"{waited}: the worker was stopped", cause="hung")
-            self._wait(min(_TICK_S, deadline.remaining_s()))
-            self._tick()
-
-    def close(self) -> None:
-        stdin = self._process.stdin
-        if stdin is not None:
-            stdin.close()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(_END_S)
-        self.kill()
-
-    def kill(self) -> None:
-        self._process.kill()
-        self._process.wait()
-        self._read_last_words()
-        self._pipes.close()
-        for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
-            if pipe is not None:
-                pipe.close()
-
-    def _wait(self, seconds: float) -> None:
-        for key, _ in self._pipes.select(seconds):
-            lines: _Lines = key.data
-            if not lines.read():
-                self._pipes.unregister(key.fd)
-        self._hear()
-
-    def _hear(self) -> None:
-        """Passes on what the worker said on standard error."""
-        while (line := self._errors.pop()) is not None:
-            if line.strip():
-                self._last_words.append(line.strip())
-                self._say(line)
-
-    def _read_last_words(self) -> None:
-        if not self._errors.closed:
-            os.set_blocking(self._errors.descriptor, False)
-            while self._errors.read():
-                pass
-        self._hear()
-
-    def _death(self) -> Loss:
-        """Why the process that closed its output has ended."""
-        try:
-            status = self._process.wait(_END_S)
-        except subprocess.TimeoutExpired:
-            self.kill()
-            return Loss("failed", "the worker closed its output: it was stopped")
-        self.kill()
-        return _loss(status, self._last_words[-1] if self._last_words else "")
-
-
-class _Lines:
-    """Lines from a pipe, as they come."""
-
-    def __init__(self, pipe: IO[bytes] | None, keep_torn: bool) -> None:
-        assert pipe is not None
-        self._keep_torn = keep_torn
-        self.descriptor = pipe.fileno()
-        self.closed = False
-        self._whole: deque[bytes] = deque()
-        self._rest = bytearray()
-
-    @property
-    def size(self) -> int:
-        return len(self._rest)
-
-    def read(self) -> bool:
-        """Takes what is there; False when nothing more will come (or, not blocking, is there)."""
-        try:
-            data = os.read(self.descriptor, 1 << 16)
-        except BlockingIOError:
-            return False
-        if not data:
-            self.closed = True
-            if self._rest and self._keep_torn:
-                self._whole.append(bytes(self._rest))
-            self._rest.clear()
-            return False
-        head, newline, tail = data.rpartition(b"\n")
-        if newline:
-            self._whole.extend(bytes(self._rest + head).split(b"\n"))
-            self._rest = bytearray(tail)
-        else:
-            self._rest += tail
-        return True
-
-    def pop(self) -> str | None:
-        """The next whole line."""
-        return self._whole.popleft().decode("utf-8", errors="replace") if self._whole else None
-
-
-def _loss(status: int, last_words: str) -> Loss:
-    if status == _DEVICE_LOST and last_words:  # it could not end the row: a library held it
-        return Loss("device_lost", _shortened(last_words.removeprefix(_OURS)))
-    said = f" ({_shortened(last_words)})" if last_words else ""
-    if status >= 0:
-        return Loss("failed", f"the worker ended with exit status {status}{said}")
-    number = -status
-    if number == signal.SIGKILL:
-        reason = f"killed (signal 9): probably out of memory{said}"
-        return Loss("out_of_memory", reason, cause="killed")
-    try:
-        name = signal.Signals(number).name
-    except ValueError:
-        name = f"signal {number}"
-    what = "aborted" if number == signal.SIGABRT else "crashed"
-    return Loss("failed", f"the worker {what}: {name}{said}")
-
-
 def _exit(error: Json) -> int:
     status = error.get("exit")
     return status if isinstance(status, int) and 0 < status < 256 else 2
-
-
-def _object(text: str) -> Json:
-    """The JSON object in a line; an empty one where there is none."""
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}
-
-
-def _shortened(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= 200 else line[:197] + "..."

@@ -81,6 +81,7 @@ def _serve(wanted: Wanted, words: Sequence[str], write: Callable[[str], None]) -
 
 def _answer(runner: Runner, write: Callable[[str], None]) -> int:
     write(runner.hello())
+    runner.before_ceilings(lambda problem, row: write(_ceiling(problem, row)))
     position = 0
     for line in sys.stdin.buffer:
         text = line.decode("utf-8", errors="replace").strip()
@@ -93,6 +94,11 @@ def _answer(runner: Runner, write: Callable[[str], None]) -> int:
         if runner.device_lost:
             return _DEVICE_LOST
     return 0
+
+
+def _ceiling(problem: str, row: str) -> str:
+    """What is said before a ceiling is measured, which may end this process."""
+    return f'{{"type": "ceiling", "problem": {json.dumps(problem)}, "row": {row or "null"}}}'
 
 
 def _follow(runner: Runner) -> int:

@@ -13,7 +13,7 @@ from deepbench.cli.options import FLAGS, run_options
 from deepbench.cli.selection import select
 from deepbench.cli.sweep import Sweep
 from deepbench.progress import Screen
-from deepbench.session import Loss
+from deepbench.worker_process import Loss
 from example_rows import HELLO, make_row, without_times
 
 Answer = Callable[[dict[str, Any]], dict[str, Any] | Loss]

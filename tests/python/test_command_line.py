@@ -228,7 +228,11 @@ def test_same_protocol_by_hand() -> None:
         input="# a comment\n\ngemm m=8 n=8 k=8 ; position=7\nnonsense\n",
         capture_output=True, text=True, timeout=60,
     )  # fmt: skip
-    hello, begin, row, again, refused = map(json.loads, done.stdout.splitlines())
+    said = [json.loads(line) for line in done.stdout.splitlines()]
+    ceilings = [line for line in said if line["type"] == "ceiling"]
+    assert ceilings[0]["row"]["position"] == 7
+    assert all(line["row"] is None for line in ceilings[1:])
+    hello, begin, row, again, refused = (line for line in said if line not in ceilings)
     assert done.returncode == 0
     assert begin == again == {"type": "begin"}
     assert hello["type"] == "hello"

@@ -76,6 +76,24 @@ def test_every_fault_costs_its_row_alone(plugin: Path, tmp_path: Path) -> None:
         assert (row["status"], reason in row["reason"]) == (status, True), row["reason"]
 
 
+@pytest.mark.parametrize("fault", ["crash time_batch", "hang prepare", "killed time_batch"])
+def test_a_ceiling_that_breaks_costs_no_row(plugin: Path, tmp_path: Path, fault: str) -> None:
+    """m=1024 is that of a ceiling."""
+    file = tmp_path / "rows.jsonl"
+    done = sweep(plugin, file, f"when m=1024 {fault}", "9,10,11", "--hang-limit", "6")
+    assert done.returncode == 0, done.stderr
+    first, second, third = read(file).rows
+    assert [row["status"] for row in (first, second, third)] == ["ok"] * 3
+    [note] = first["notes"]
+    assert note.startswith("no ceilings, since one of them ended the worker: ")
+    assert "at gemm m=1024 n=1024 k=1024" in note
+    assert done.stderr.count("rows are held against none from here on") == 1
+    for row in (first, second, third):
+        assert row["statistics"]["median_ns"] > 0
+        assert row["rates"]["tflops"] > 0
+        assert row["bound"]["share_roofline"] is None
+
+
 def test_a_crash_in_destroy_does_not_take_the_measured_row_along(
     plugin: Path, tmp_path: Path
 ) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from deepbench import schema
 from deepbench.results import read
-from deepbench.session import Loss
+from deepbench.worker_process import Loss
 from example_rows import HELLO, without_times
 from fake_plugin import build_fake_backend
 from scripted_run import Answer, Scripted, lost, run, unsupported

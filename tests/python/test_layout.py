@@ -18,21 +18,8 @@ CORE = ROOT / "src/cpp/deepbench"
 OPS = CORE / "ops"
 
 SOURCE_FOLDERS = ("src", "python", "third_party", "tests", "benchmarks", "tools")
-SOURCE_SUFFIXES = {
-    ".c",
-    ".h",
-    ".cpp",
-    ".hpp",
-    ".cu",
-    ".cuh",
-    ".py",
-    ".pyi",
-    ".cmake",
-    ".in",
-    ".js",
-    ".css",
-}
 C_SUFFIXES = {".c", ".h", ".cpp", ".hpp", ".cu", ".cuh"}
+SOURCE_SUFFIXES = C_SUFFIXES | {".py", ".pyi", ".cmake", ".in", ".js", ".css"}
 LONGEST_FILE = 400
 VAGUE_NAMES = {"common", "util", "utils", "misc", "helper", "helpers"}
 
@@ -258,6 +245,7 @@ LAYERS = {
     "report": {"cli", "session", "worker"},
     "compare": {"cli", "session", "worker", "report"},
     "session": {"cli", "report", "suites"},
+    "worker_process": {"cli", "report", "session", "suites", "_core"},
     "worker": {"cli", "report", "results", "session", "suites"},
     "ranks": {"cli", "report", "results", "session", "suites", "worker"},
     "results": {"cli", "report", "session", "worker", "suites", "_core"},

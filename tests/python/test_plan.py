@@ -297,6 +297,8 @@ def test_hang_limit_grows_with_what_is_asked() -> None:
     # Seen to take a minute, where threads of other work stopped each step's.
     recurrent = ["cell=gru", "hidden=2816", "batch=1", "timesteps=1500", "precision=bfloat16"]
     assert hang_limit_s(rows("rnn", *recurrent)[0], options("--time-limit", "0.2")) > 60
+    wide = ["m=200000", "n=1", "k=200000", "sparsity=0.99999"]
+    assert hang_limit_s(rows("sparse_gemm", *wide)[0], options()) > 400
     assert hang_limit_s(small, options("--once")) == float("inf")
     assert hang_limit_s(small, options("--once", "--hang-limit", "5")) == 5
 

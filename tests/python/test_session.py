@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from deepbench.ranks import worker_command
-from deepbench.session import InProcess, Loss, Session, SessionError
+from deepbench.session import InProcess, Session
+from deepbench.worker_process import Loss, SessionError
 
 STAND_IN = str(Path(__file__).with_name("stand_in_worker.py"))
 

@@ -14,7 +14,7 @@ from deepbench import schema
 from deepbench.cli.errors import Terminated, UsageError
 from deepbench.report import FormatError
 from deepbench.results import ResultError, read
-from deepbench.session import SessionError
+from deepbench.worker_process import SessionError
 from example_rows import HELLO
 from scripted_run import THREE, Answer, Run, Scripted, lost, no_candidate, run, unsupported
 

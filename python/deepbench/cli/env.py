@@ -64,7 +64,8 @@ def collect() -> dict[str, Any]:
 def _inspected(path: str) -> dict[str, Any]:
     """What a backend says of itself, in a process of its own: a broken one ends only that."""
     from deepbench.ranks import worker_command
-    from deepbench.session import Session, SessionError
+    from deepbench.session import Session
+    from deepbench.worker_process import SessionError
 
     session = Session(worker_command("--inspect", (path,)), start_limit_s=_PATIENCE_S)
     try:

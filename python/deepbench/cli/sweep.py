@@ -24,13 +24,8 @@ from deepbench.report.fields import get
 from deepbench.report.outline import Outline, outline
 from deepbench.results import ResultError, ResultFile, ResultWriter
 from deepbench.resuming import first_difference
-from deepbench.session import (
-    InProcess,
-    Loss,
-    RowSource,
-    Session,
-    SessionError,
-)
+from deepbench.session import InProcess, RowSource, Session
+from deepbench.worker_process import Loss, SessionError
 
 Json = Mapping[str, Any]
 

@@ -1,4 +1,5 @@
 // Runner: rows as lines of JSON, written by the core's one writer.
+#include <pybind11/functional.h>
 #include <pybind11/stl.h>
 
 #include "bindings.hpp"
@@ -30,6 +31,10 @@ void bind_runner(py::module_& module) {
           },
           py::arg("line"), py::arg("position"), py::call_guard<py::gil_scoped_release>(),
           "One row as JSON, from 'problem ; options'. Never raises for a bad problem.")
+      .def(
+          "before_ceilings", &Runner::before_ceilings, py::arg("call"),
+          "call(problem, row) before each problem of a ceiling; `row`, the first time in a row, is "
+          "what has been measured, as JSON.")
       .def("release", &Runner::release, py::call_guard<py::gil_scoped_release>(),
            "Destroys what the last row left; otherwise the next row does.")
       .def_property_readonly("device_lost", &Runner::device_lost);

@@ -43,7 +43,11 @@ int PrimitiveCall::run(uint64_t copy) {
 }
 
 void PrimitiveCall::describe(plugin::Sink& sink) const {
-  describe_library(implementation_name(description_), scratchpad_bytes_, sink);
+  const std::string implementation = implementation_name(description_);
+  describe_library(implementation, scratchpad_bytes_, sink);
+  if (is_reference(implementation))
+    sink.text("note.reference",
+              "oneDNN has only its reference implementation of this, which no user would time");
   sink.real("planning_ns", planning_ns_);
   if (int64_t(scratchpad_bytes_) > workspace_limit_)
     sink.text("note.workspace", "oneDNN's scratchpad cannot be limited");
@@ -93,17 +97,20 @@ std::vector<std::string> other_implementations(dnnl_primitive_desc_t description
   return names;
 }
 
+bool is_reference(const std::string& implementation) {
+  return implementation.compare(0, 4, "ref:") == 0 ||
+         implementation.compare(0, 10, "simple:ref") == 0;
+}
+
 bool is_hopeless(const std::string& implementation, double flops) {
-  return (implementation.compare(0, 3, "ref") == 0 ||
-          implementation.compare(0, 10, "simple:ref") == 0) &&
-         flops > kMostReferenceFlops;
+  return is_reference(implementation) && flops > kMostReferenceFlops;
 }
 
 void refuse_hopeless(const std::string& implementation, double flops) {
   if (is_hopeless(implementation, flops))
     plugin::unsupported("oneDNN " + Api::instance().version() +
                         " has only its reference implementation (" + implementation +
-                        ") for this, which would take minutes");
+                        ") for this, which would take seconds a call or more");
 }
 
 bool is_saturating(const std::string& implementation) {

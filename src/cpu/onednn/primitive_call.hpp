@@ -68,8 +68,10 @@ bool go_to(dnnl_primitive_desc_t description, const std::string& name);
 // Those behind the library's own choice, each once; the list is at its end then.
 std::vector<std::string> other_implementations(dnnl_primitive_desc_t description);
 
-// Whether it is oneDNN's reference, of some 10^8 multiplications a second, for so much work that
-// it is no answer, only a way to lose an hour.
+// Whether it is oneDNN's plain loops. Recurrent layers' is no such: "ref" joins matrix products.
+bool is_reference(const std::string& implementation);
+// Whether it is those, of some 10^8 multiplications a second, for so much work that it is no
+// answer, only a way to lose an hour.
 bool is_hopeless(const std::string& implementation, double flops);
 // Throws plugin::Error, unsupported, if so.
 void refuse_hopeless(const std::string& implementation, double flops);

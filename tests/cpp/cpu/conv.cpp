@@ -160,6 +160,21 @@ TEST_CASE("conv: what is stored otherwise is said") {
   CHECK(int8.has("fill.w") == int8.has("note.inputs"));
 }
 
+TEST_CASE("conv: oneDNN's reference is said while it is short, and refused beyond") {
+  if (!installed("onednn")) return;
+  const std::string small = "w=8 h=8 c=4 n=1 k=4 s=3 r=3";
+  const Emitted facts = Kernel("conv", conv_text(small, "fwd", "int8", "nchw")).describe();
+  REQUIRE(facts.text("algorithm").find("ref:any") != std::string::npos);
+  CHECK(facts.text("note.reference").find("only its reference implementation") !=
+        std::string::npos);
+  CHECK_FALSE(Kernel("conv", conv_text(small, "fwd", "float")).describe().has("note.reference"));
+  // 2 * 28^2 * 9 * 64 * 128 = 0.12 * 10^9 operations.
+  const std::string large_shape = "w=28 h=28 c=64 n=1 k=128 s=3 r=3 pad_w=1 pad_h=1";
+  const Answer large = supports("conv", conv_text(large_shape, "fwd", "int8", "nchw"));
+  CHECK(large.status == DEEPBENCH_UNSUPPORTED);
+  CHECK(large.error.find("which would take seconds a call or more") != std::string::npos);
+}
+
 TEST_CASE("conv: oneDNN's limits come as its own words") {
   if (!installed("onednn")) return;
   const std::string shape = "w=14 h=14 c=32 n=2 k=32 s=3 r=3";

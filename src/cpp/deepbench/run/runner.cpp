@@ -250,14 +250,22 @@ Ceilings& Runner::ceilings(const RunOptions& options, const Attributes& device) 
   const auto at = ceilings_.find(key);
   if (at != ceilings_.end()) return at->second;
   const auto measure = [this, options, device](const std::string& problem) {
+    announce_ceiling(problem);
     return ceiling_ns(backend_, options, device, problem);
   };
   return ceilings_.emplace(key, Ceilings(device, measure)).first->second;
 }
 
+void Runner::announce_ceiling(const std::string& problem) {
+  if (!before_ceiling_ || group_) return;  // a rank that is lost takes the others along
+  const Result* const row = std::exchange(unannounced_, nullptr);
+  before_ceiling_(problem, row ? row->to_json() : "");
+}
+
 Result Runner::run(std::string_view line, int64_t position) {
   release();
   Result row;
+  unannounced_ = &row;
   Stopwatch watch;
   row.position = position;
   row.backend = backend_.name();
@@ -273,6 +281,7 @@ Result Runner::run(std::string_view line, int64_t position) {
     if (problem.operation().is_collective()) return make_together(line, problem, options, row);
     make_in_fleet(line, problem, options, row);
   });
+  unannounced_ = nullptr;
   device_lost_ = device_lost_ || row.status == Status::kDeviceLost;
   row.stages.other_ns = watch.lap_ns() - known_stages(row.stages);
   return row;

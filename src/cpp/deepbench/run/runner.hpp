@@ -1,6 +1,7 @@
 // Problem lines in, rows out: what the worker, deepbench_run and embedding programs use.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -44,6 +45,10 @@ class DEEPBENCH_API Runner {
   std::string hello() const;
   // A problem line with its options after ';'. Blank lines and comments are the caller's.
   Result run(std::string_view line, int64_t position);
+  // Called before each problem of a ceiling is measured, with the problem and, the first time in a
+  // row, with the row as it is: should the ceiling end the process, the row need not be lost.
+  using BeforeCeiling = std::function<void(const std::string& problem, const std::string& row)>;
+  void before_ceilings(BeforeCeiling call) { before_ceiling_ = std::move(call); }
   // For the ranks beside 0: makes the rows that rank 0 runs, until it has no more. Throws
   // RowFailure when rank 0 is lost, or this rank to it.
   void follow();
@@ -66,6 +71,7 @@ class DEEPBENCH_API Runner {
   void make(const Problem& problem, const RunOptions& options, Result& row);
   void check_library(const std::string& library) const;
   Ceilings& ceilings(const RunOptions& options, const Attributes& device);
+  void announce_ceiling(const std::string& problem);
 
   std::shared_ptr<Group> group_;  // nullptr: alone
   RunOptions defaults_;
@@ -76,6 +82,8 @@ class DEEPBENCH_API Runner {
   std::vector<RankPlace> places_;  // of all ranks, on rank 0
   Attributes facts_, device_;      // of the backend, and of its device as it was at the start
   std::map<std::pair<int64_t, int64_t>, Ceilings> ceilings_;  // by device and threads
+  BeforeCeiling before_ceiling_;
+  const Result* unannounced_ = nullptr;  // the row in hand
   bool device_lost_ = false;
   std::unique_ptr<Trial> kept_;  // the last row's, destroyed when the next begins: see RowMaker
 };
