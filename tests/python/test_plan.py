@@ -275,6 +275,23 @@ def test_constant_operands_of_a_file_exist(tmp_path: Path) -> None:
         plan(select_files([str(suite)]), options(), None)
 
 
+def test_files_take_a_precision(tmp_path: Path) -> None:
+    suite = tmp_path / "my.txt"
+    suite.write_text(
+        "# default: precision=float\ngemm m=1 n=1 k=1\ngemm m=2 n=1 k=1 precision=int8\n"
+    )
+    planned = plan(select_files([str(suite), "half"]), options(), HELLO)
+    assert [row.attributes["precision"] for row in planned] == ["half", "int8"]
+    assert (
+        plan(select_files(["fp16", str(suite)]), options(), HELLO)[0].attributes["precision"]
+        == "half"
+    )
+    with pytest.raises(UsageError, match="two precisions, half and float: give one"):
+        select_files([str(suite), "half", "float"])
+    with pytest.raises(UsageError, match="'m=3': run takes files and a precision"):
+        select_files([str(suite), "m=3"])
+
+
 def test_mistakes_in_files_name_file_and_line(tmp_path: Path) -> None:
     good, bad = tmp_path / "good.txt", tmp_path / "bad.txt"
     good.write_text("gemm m=1 n=2 k=3\n")

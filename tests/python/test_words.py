@@ -38,6 +38,14 @@ def test_any_order_and_spelling(arguments: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
+    "words", [("--samples", "5"), ("--energy",), ("--algorithm", "best"), ("--power", "steady")]
+)
+def test_one_call_is_not_sampled_or_chosen(words: tuple[str, ...]) -> None:
+    with pytest.raises(UsageError, match=f"^--once makes one call: .*{words[0]}"):
+        options("--once", *words)
+
+
+@pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["--sampels", "5"], "no option '--sampels' here .did you mean '--samples'"),

@@ -78,6 +78,9 @@ def _words(words: Sequence[str]) -> tuple[str | None, str | None, str]:
         else:
             names = [name for name in operation_names() if name != "memory"]
             known = [*names, *suites.SETS, *precisions("all")]
+            if word in known or suites.set_name(word) is not None:
+                raise UsageError(f"{shown(word)} is one too many: give one operation, one set and "
+                                 "one precision")  # fmt: skip
             raise UsageError(
                 f"{shown(word)} is no set, operation with sets, or precision"
                 f"{suggestion(word, known)}: deepbench list [OP] [SET] [PRECISION]"

@@ -149,6 +149,8 @@ def run_options(line: CommandLine) -> RunOptions:
     for flag in ("--resume", "--overwrite"):
         if line.has(flag) and not line.has("--output"):
             raise UsageError(f"{flag} needs -o FILE")
+    if line.has("--once"):
+        _require_one_call(line)
     devices = _devices(line)
     cache = line.get("--cache") or "hot"
     output, against = line.get("--output"), line.get("--against")
@@ -182,6 +184,17 @@ def _ranks(line: CommandLine) -> int | None:
     if line.has("--in-process"):
         raise UsageError("--ranks and --in-process exclude each other: ranks are processes")
     return number
+
+
+def _require_one_call(line: CommandLine) -> None:
+    """One call is neither sampled nor chosen among others, and no load comes before it."""
+    for flag in ("--samples", "--energy"):
+        if line.has(flag):
+            raise UsageError(f"--once makes one call: leave out {flag}")
+    if line.get("--algorithm") in ("best", "exhaustive"):
+        raise UsageError("--once makes one call: name the candidate that --algorithm is to be")
+    if line.get("--power") == "steady":
+        raise UsageError("--once makes one call: leave out --power steady")
 
 
 def _devices(line: CommandLine) -> dict[str, str]:

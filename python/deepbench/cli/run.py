@@ -12,10 +12,10 @@ from deepbench.cli.sources import require_other
 from deepbench.cli.sweep import Sweep
 
 _HELP = """\
-usage: deepbench run SUITE_FILE... [options]
+usage: deepbench run SUITE_FILE... [PRECISION] [options]
 
 A suite file has one problem a line, as 'gemm m=1760 n=16 k=1760 precision=float'; several files,
-and several operations in one, run one after the other.
+and several operations in one, run one after the other. PRECISION is that of lines that have none.
 """
 
 

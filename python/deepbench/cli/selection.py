@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from deepbench import suites
-from deepbench.cli.errors import UsageError
+from deepbench.cli.errors import UsageError, shown
 from deepbench.cli.words import (
     ALL,
     Words,
@@ -153,12 +154,21 @@ def select(op: str, line_words: Sequence[str], corrected: bool) -> Selection:
     return _select_set(op, words, corrected)
 
 
-def select_files(paths: Sequence[str]) -> Selection:
-    """The suites in the user's files."""
+def select_files(words: Sequence[str]) -> Selection:
+    """The suites in the user's files, and the precision that is asked for."""
+    asked = [word for word in words if precision_name(ALL, word) and not Path(word).exists()]
+    if len(asked) > 1:
+        raise UsageError(f"two precisions, {asked[0]} and {asked[1]}: give one")
+    paths = [word for word in words if word not in asked]
+    for word in paths:
+        if "=" in word and not Path(word).exists():
+            raise UsageError(f"{shown(word)}: run takes files and a precision; what a problem is "
+                             "stands in its file")  # fmt: skip
     with refusing():
         read = [suites.read(path) for path in paths]
     title = " ".join(suite.name for suite in read)
-    return Selection(title, None, SuiteSource(read, {}), many=True)
+    chosen = {"precision": str(precision_name(ALL, asked[0]))} if asked else {}
+    return Selection(title, None, SuiteSource(read, chosen), many=True)
 
 
 def _select_set(op: str, words: Words, corrected: bool) -> Selection:

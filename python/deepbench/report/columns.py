@@ -112,7 +112,9 @@ def _remarks(row: Row) -> Iterator[str]:
     if doubt:
         yield f"inconsistent: {doubt}"
     stop = get(row, "statistics.stop")
-    if stop not in (None, "converged"):
+    if get(row, "verification.reason") == "one call only":
+        yield "one call"
+    elif stop not in (None, "converged"):
         yield str(stop).replace("_", " ")
     elif (spread(row) or 0) > _WIDE:
         yield "noisy"

@@ -85,7 +85,7 @@ class Csv:
         attributes: Mapping[str, Any] = row.get("attributes") or {}
         return _line([
             *(_text(get(row, path)) for path in _PATHS.values()),
-            _inert(metric_text(row)),
+            _inert(metric_text(row, exact=True)),
             _inert("; ".join(row.get("notes") or ())),
             *(_text(attributes.get(name)) for name in self._attributes),
         ])  # fmt: skip

@@ -32,7 +32,9 @@ def microseconds(nanoseconds: float | None) -> str:
 
 
 def rate(value: float | None) -> str:
-    """TFLOP/s or GB/s: 0.0123, 12.345, 783.2."""
+    """TFLOP/s or GB/s: 5.24e-05, 0.0123, 12.345, 783.2."""
+    if value is not None and 0 < abs(value) < 0.001:
+        return f"{value:.2e}"
     return _digits(value, (10, 4), (100, 3), (1_000, 2))
 
 
@@ -50,16 +52,24 @@ def spread(row: Mapping[str, Any]) -> float | None:
     return float(high - low) / 2 / float(median)
 
 
-def metric_text(row: Mapping[str, Any], without: Collection[str] = ()) -> str:
-    """The operation's own figures, blindly: 'busbw=12.1 GB/s, dense=451 us'."""
+def metric_text(row: Mapping[str, Any], without: Collection[str] = (), exact: bool = False) -> str:
+    """The operation's own figures, blindly: 'busbw=12.1 GB/s, dense=451 us'. `exact`: for programs,
+    with all of their digits."""
     texts = []
     for metric in row.get("metrics") or ():
         if metric.get("name") in without:
             continue
         value, unit = metric.get("value"), metric.get("unit")
-        number = "-" if value is None else f"{value:.5g}"
+        number = "-" if value is None else _figure(value, exact)
         texts.append(f"{metric.get('name')}={number}{' ' + unit if unit else ''}")
     return ", ".join(texts)
+
+
+def _figure(value: float, exact: bool) -> str:
+    """A count has no decimals and no exponent."""
+    if value == int(value) and abs(value) < 1e15:
+        return str(int(value))
+    return repr(value) if exact else f"{value:.5g}"
 
 
 def _digits(value: float | None, *steps: tuple[float, int]) -> str:
