@@ -154,8 +154,9 @@ def _row(path: Path, number: int, line: bytes, may_be_torn: bool) -> Json | None
     if not line.strip():
         return None
     try:
-        value = strict_json.parsed(line)
+        value: Any = strict_json.parsed(line)
         schema.check_row(value)
+        schema.check_sense(value)
     except strict_json.NotJson as error:
         if may_be_torn:
             return None

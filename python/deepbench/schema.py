@@ -55,6 +55,18 @@ def check_row(value: object) -> None:
         _check(value, {"$ref": "#/$defs/row"}, "")
 
 
+def check_sense(row: Mapping[str, Any]) -> None:
+    """Raises SchemaError where a row that is one contradicts itself: what is shown of it would be a
+    time that nobody measured."""
+    statistics = row.get("statistics") or {}
+    published = (row.get("regime") or {}).get("published")
+    if row["status"] == "ok" and not published and not (statistics.get("median_ns") or 0) > 0:
+        raise SchemaError("status is ok, and statistics.median_ns is no time")
+    low, high = statistics.get("low_ns"), statistics.get("high_ns")
+    if low is not None and high is not None and low > high:
+        raise SchemaError("statistics.low_ns is above high_ns")
+
+
 @cache
 def _quick(name: str) -> Callable[[object], bool]:
     definitions: Schema = document()["$defs"]

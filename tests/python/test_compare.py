@@ -88,6 +88,12 @@ def test_other_precisions_and_dimensions_are_refused_unless_told() -> None:
     )  # fmt: skip
     with pytest.raises(NothingInCommon, match=r"float there, half here; --across precision"):
         match(base, half)
+    eight_bits = [timed(0, precision="int8") for _ in range(2)]
+    for row, kind in zip(eight_bits, ("s8", "u8"), strict=True):
+        row["attributes"]["b_type"] = kind
+    signed, unsigned = map(side, eight_bits)
+    with pytest.raises(NothingInCommon, match="other precisions: b_type s8 there, u8 here; "):
+        match(signed, unsigned)
     assert len(match(base, half, ["precision"]).pairs) == 1
     with pytest.raises(NothingInCommon, match="no problem in common; --across dimensions"):
         match(base, larger)

@@ -198,7 +198,27 @@ def test_numbers_out_of_range_are_refused_with_their_line(
     assert re.search(rf"bad\.jsonl:3: .*{says}", refused(capsys, files[0], bad))
 
 
-@pytest.mark.parametrize("value", [0, 0.0, 1e-100])
+@pytest.mark.parametrize(
+    ("statistics", "says"),
+    [
+        (None, "status is ok, and statistics.median_ns is no time"),
+        ({}, "status is ok, and statistics.median_ns is no time"),
+        ({"median_ns": 0}, "status is ok, and statistics.median_ns is no time"),
+        ({"median_ns": 2.0, "low_ns": 3.0, "high_ns": 1.0}, "low_ns is above high_ns"),
+    ],
+)
+def test_rows_that_contradict_themselves_are_refused(
+    statistics: dict[str, float] | None,
+    says: str,
+    files: tuple[str, str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    bad = write(tmp_path / "bad.jsonl", make_gemm(0, statistics=statistics))
+    assert re.search(rf"bad\.jsonl:2: .*{says}", refused(capsys, files[0], bad))
+
+
+@pytest.mark.parametrize("value", [1e-100, 1e-99])
 def test_times_that_cannot_be_divided_by(
     value: float, files: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

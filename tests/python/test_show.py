@@ -153,3 +153,20 @@ def test_what_published_figures_are_is_said(
     path.write_text("".join(json.dumps(line) + "\n" for line in [found.context, *found.rows]))
     assert main(["show", str(path)]) == 0
     assert "the mean over queued calls by the host's clock" in capsys.readouterr().err
+
+
+def test_columns_without_a_partner_say_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ours = write(tmp_path / "a.jsonl", make_gemm())
+    half = make_gemm()
+    half["attributes"] = {**half["attributes"], "precision": "half"}
+    other = write(tmp_path / "gemm_training_half_best.jsonl", half)
+    assert main(["show", str(ours), "--against", str(other)]) == 0
+    out = capsys.readouterr().out
+    assert "…ining_half_best us" in out
+    assert "…ining_half_best has none of these problems in one precision and regime" in out
+    assert (
+        main(["show", str(ours), "--against", str(write(tmp_path / "b.jsonl", make_gemm()))]) == 0
+    )
+    assert "has none" not in capsys.readouterr().out

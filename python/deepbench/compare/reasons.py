@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterable, Sequence
 
 from .regimes import described, differences, problems
-from .sides import Entry, Side
+from .sides import TYPES, Entry, Side
 
 _EXAMPLES = 4  # rows of one problem that are looked at
 
@@ -64,12 +64,19 @@ def nothing_in_common(first: Side, second: Side, across: Collection[str]) -> str
     loose = {problem for entry in first.entries for problem in problems(entry, ("precision",))}
     if any(problem in loose for entry in second.entries
            for problem in problems(entry, ("precision",))):  # fmt: skip
-        precisions = " there, ".join(_values(side, "precision") for side in (first, second))
-        return f"{sides} have other precisions: {precisions} here; {_told(['precision'], across)}"
+        types = _types(first, second)
+        return f"{sides} have other precisions: {types}; {_told(['precision'], across)}"
     ops = [list(dict.fromkeys(entry.op for entry in side.entries)) for side in (first, second)]
     if set(ops[0]) & set(ops[1]) and "dimensions" not in across:
         return f"{sides} have no problem in common; {_told(['dimensions'], across)}, row by row"
     return f"{sides} have nothing in common: {' '.join(ops[0])} there, {' '.join(ops[1])} here"
+
+
+def _types(first: Side, second: Side) -> str:
+    """The types of operands in which two sides differ: 'precision float there, half here'."""
+    pairs = {name: (_values(first, name), _values(second, name)) for name in TYPES}
+    return ", ".join(f"{name} {one} there, {other} here"
+                     for name, (one, other) in pairs.items() if one != other)  # fmt: skip
 
 
 def _told(words: Sequence[str], across: Collection[str]) -> str:
@@ -77,5 +84,6 @@ def _told(words: Sequence[str], across: Collection[str]) -> str:
 
 
 def _values(side: Side, attribute: str) -> str:
-    values = dict.fromkeys(str(entry.attributes.get(attribute)) for entry in side.entries)
-    return " ".join(list(values)[:_EXAMPLES])
+    found = (entry.attributes.get(attribute) for entry in side.entries)
+    values = dict.fromkeys(str(value) for value in found if value is not None)
+    return " ".join(list(values)[:_EXAMPLES]) or "none"

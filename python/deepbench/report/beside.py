@@ -25,6 +25,7 @@ class Beside:
         self._name = _short(side)
         self._notes = side.footnotes
         self._inputs = inputs({})
+        self._rows = self._found = 0  # of the report; those that have a partner
         self._cold = 0  # rows that were compared with published figures
         self._by_problem: dict[Hashable, list[Entry]] = {}
         self._doubts: dict[str, None] = {}
@@ -50,10 +51,14 @@ class Beside:
         doubts = [f"? {self._name}: {doubt}" for doubt in self._doubts]
         rows = "1 row that is" if self._cold == 1 else f"{self._cold} rows that are"
         cold = [f"{self._name}: {HOT}; here they stand beside {rows} cold"] if self._cold else []
-        return [*self._notes, *cold, *doubts]
+        none = [f"{self._name} has none of these problems in one precision and regime with them: "
+                "'deepbench compare' says what differs"]  # fmt: skip
+        return [*self._notes, *(none if self._rows and not self._found else []), *cold, *doubts]
 
     def _time(self, row: Row) -> str:
         other = self._other(row)
+        self._rows += 1
+        self._found += other is not None
         if other is None or other.time_ns is None:
             return "-"
         if other.doubt:
@@ -89,8 +94,9 @@ class Beside:
 
 def _short(side: Side) -> str:
     """A name that a column's title can hold: of a processor what follows its maker, unless
-    that is too short to tell anything; of a file its stem."""
+    that is too short to tell anything; of a file its stem, whose end tells most."""
     if side.published:
         rest = side.name.partition(" ")[2][-_LONGEST_NAME:]
         return rest if len(rest) >= _SHORTEST_NAME else side.name[:_LONGEST_NAME]
-    return side.name.rpartition("/")[2].removesuffix(".jsonl")[:_LONGEST_NAME]
+    stem = side.name.rpartition("/")[2].removesuffix(".jsonl")
+    return stem if len(stem) <= _LONGEST_NAME else f"…{stem[1 - _LONGEST_NAME :]}"

@@ -151,6 +151,7 @@ def _row(
         row["attributes"] = _attributes(row)
     try:
         schema.check_row(row)
+        schema.check_sense(row)
     except schema.SchemaError as error:
         reports.say(place, f"{error}; the row was left out")
         return None

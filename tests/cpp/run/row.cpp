@@ -255,6 +255,12 @@ TEST_CASE("without one of its roofs there is no roofline") {
   CHECK(has_note(other, "no roofline: the bandwidth of the llc could not be measured"));
 }
 
+TEST_CASE("power is steady where calls are long enough to load the device") {
+  const std::string options = "ceilings=no power=steady";
+  CHECK(fake_row("time 2e6", kProblem, options).regime.power == "steady");
+  CHECK(fake_row("time 2e5", kProblem, options).regime.power == "burst");
+}
+
 TEST_CASE("a small copy is bound by latency") {
   CHECK(fake_row("", "memory kind=copy bytes=64", "verify=no").bound.by == "latency");
 }

@@ -35,6 +35,7 @@ inline constexpr double kShortRoundSpans = 16;
 
 // Calls of at least this long get few samples: five, above a second three.
 inline constexpr double kLongCallNs = 100e6;
+inline constexpr double kLoadedCallNs = 1e6;  // of shorter ones none makes a steady load
 inline constexpr double kVeryLongCallNs = 1e9;
 inline constexpr int64_t kLongSamples = 5;
 inline constexpr int64_t kVeryLongSamples = 3;

@@ -76,8 +76,8 @@ bool WarmUp::settled() const {
 }
 
 bool WarmUp::done() const {
-  if (options_.steady_load_ns > 0 && estimate_ns_ >= 1e6 && spent_ns_ < options_.steady_load_ns)
-    return false;
+  const bool loads = options_.steady_load_ns > 0 && estimate_ns_ >= kLoadedCallNs;
+  if (loads && spent_ns_ < options_.steady_load_ns) return false;
   return spent_ns_ >= cap_ns() || settled();
 }
 

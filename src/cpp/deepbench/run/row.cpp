@@ -296,6 +296,7 @@ void RowMaker::take(const Trial& trial) {
   row_.padding_rule = facts.text("padding_rule");
   row_.verification = trial.verification();
   row_.samples = trial.samples();
+  if (row_.samples && row_.median_ns() < kLoadedCallNs) row_.regime.power = "burst";
   row_.conversion.reset();
   const std::string converted = facts.text("converted");
   if (!converted.empty())
