@@ -137,7 +137,7 @@ class Runner:
         """The JSON row of 'PROBLEM' or 'PROBLEM ; OPTIONS'. Never raises for a bad problem."""
     def before_ceilings(self, call: Callable[[str, str], None]) -> None:
         """Has `call(problem, row)` called before each problem of a ceiling; `row`, the first time
-        in a row, is what has been measured, as JSON."""
+        in a row, is what has been measured, as JSON. After each both are empty."""
     def release(self) -> None:
         """Destroys what the last row left; otherwise the next row does."""
     @property

@@ -192,6 +192,7 @@ class ResultWriter:
         self._descriptor = descriptor
         self._size = size  # bytes of whole lines
         self._created = created
+        self._wrote = False  # from then on the file has what was written, and nothing else
         self._regular = stat.S_ISREG(os.fstat(descriptor).st_mode)
 
     @classmethod
@@ -228,6 +229,7 @@ class ResultWriter:
         """Cuts off what follows the last whole line."""
         assert self._size == old.size
         self._cut()
+        self._wrote = True
         if not old.ends:
             self._write(b"\n")
 
@@ -248,12 +250,13 @@ class ResultWriter:
             beside.replace(place)
         except BaseException as error:
             beside.unlink(missing_ok=True)
-            writer.close()
+            os.close(writer._descriptor)
             if isinstance(error, OSError):
                 raise ResultError(f"{self.path}: {_reason(error)}") from None
             raise
         os.close(self._descriptor)
         self._descriptor, self._size = writer._descriptor, writer._size
+        self._wrote = True
 
     def _write_all(self, context: Json, rows: Iterable[Json]) -> None:
         self.write_context(context)
@@ -267,7 +270,7 @@ class ResultWriter:
     def write_line(self, line: str) -> None:
         """Writes one line; on failure the file is cut back to its whole lines. Raises ResultError
         also where it is no longer the file that was begun."""
-        self._refuse_another()
+        self._refuse_another(line)
         self._write_line(line)
 
     def _write_line(self, line: str) -> None:
@@ -277,8 +280,7 @@ class ResultWriter:
         """Closes the file; one that was made here and got not even its first line is removed."""
         if self._descriptor < 0:
             return
-        if self._size:
-            self._refuse_another()
+        self._refuse_another()
         descriptor, self._descriptor = self._descriptor, -1
         if self._created and self._size == 0:  # before anybody else can claim it
             self.path.unlink(missing_ok=True)
@@ -287,33 +289,38 @@ class ResultWriter:
         except OSError as error:  # what a network's file system says of earlier writes
             raise ResultError(f"{self.path}: {_reason(error)}", 1) from None
 
-    def _refuse_another(self) -> None:
+    def _refuse_another(self, line: str = "") -> None:
         """Raises ResultError where others removed the file, put another in its place or changed it:
-        its rows would be lost without a word."""
-        if not self._regular or self._descriptor < 0:
+        its rows, and the line that was to follow, would be lost without a word."""
+        if not self._regular or not self._wrote or self._descriptor < 0:
             return
         there = claim.still_at(self.path, self._descriptor)
         if there and os.fstat(self._descriptor).st_size == self._size:
             return
-        kept = self._rescued()
+        kept = self._rescued(line)
         os.close(self._descriptor)
         self._descriptor = -1
         happened = "was changed" if there else "was removed, or another put in its place,"
         saved = f"what was written is in {kept}" if kept else "what was written is lost"
         raise ResultError(f"{self.path}: {happened} while it was written; {saved}", 1)
 
-    def _rescued(self) -> Path | None:
+    def _rescued(self, line: str) -> Path | None:
         """Where the lines that were written are now, if they could be read once more."""
         try:
             data = Path(f"/proc/self/fd/{self._descriptor}").read_bytes()[: self._size]
             if len(data) < self._size or b"\0" in data:
                 return None
-            place = self.path.with_name(f"{self.path.name}.rescued")
+            place = self._free_place()
             with place.open("xb") as file:
-                file.write(data)
+                file.write(data + (line.encode("utf-8", errors="replace") + b"\n" if line else b""))
         except OSError:
             return None
         return place
+
+    def _free_place(self) -> Path:
+        names = (f"{self.path.name}.rescued{number or ''}" for number in range(_TRIES))
+        places = [self.path.with_name(name) for name in names]
+        return next((place for place in places if not os.path.lexists(place)), places[-1])
 
     def _write(self, data: bytes) -> None:
         done = 0
@@ -323,7 +330,11 @@ class ResultWriter:
         except OSError as error:
             self._cut(forgiving=True)
             raise ResultError(f"{self.path}: {_reason(error)}") from None
+        except BaseException:  # Ctrl-C: the file ends with a whole line
+            self._cut(forgiving=True)
+            raise
         self._size += len(data)
+        self._wrote = True
 
     def _cut(self, forgiving: bool = False) -> None:
         if not self._regular:

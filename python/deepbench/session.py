@@ -80,7 +80,7 @@ class Session:
     def run(self, line: str, position: int, limit_s: float) -> str | Loss:
         text = self._answer(line if self._ceilings else f"{line} ceilings=no", limit_s)
         if isinstance(text, Loss) and text.measured is not None:
-            text = self._without_ceilings(text.measured, f"{text.reason}, at {text.ceiling}")
+            text = self._kept(text.measured, text)
         if isinstance(text, Loss):
             return text
         row = as_object(text)
@@ -101,12 +101,17 @@ class Session:
         if worker is not None:
             worker.kill()
 
-    def _without_ceilings(self, measured: Json, reason: str) -> str:
+    def _kept(self, measured: Json, loss: Loss) -> str:
         """A row whose ceilings ended its worker was measured all the same; so will the others be,
-        without any."""
-        self._ceilings = False
-        note = f"no ceilings, since one of them ended the worker: {reason}"
-        self._say(f"deepbench: warning: {note}; rows are held against none from here on")
+        without any. One that was measured a second time, above its ceiling, keeps the first."""
+        if loss.ceiling:
+            self._ceilings = False
+            note = (
+                f"no ceilings, since one of them ended the worker: {loss.reason}, at {loss.ceiling}"
+            )
+            self._say(f"deepbench: warning: {note}; rows are held against none from here on")
+        else:
+            note = f"above its ceiling, and a second measurement ended the worker: {loss.reason}"
         return json.dumps({**measured, "notes": [*(measured.get("notes") or ()), note]})
 
     def _answer(self, line: str, limit_s: float) -> str | Loss:

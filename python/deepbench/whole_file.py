@@ -41,7 +41,7 @@ def check(path: Path, overwrite: bool) -> None:
         raise WriteError(f"{path}: is a folder; name a file")
     if there and not overwrite and (facts is None or stat.S_ISREG(facts.st_mode)):
         raise WriteError(f"{path}: exists; --overwrite replaces it")
-    if there and claim.is_claimed(path):
+    if facts is not None and stat.S_ISREG(facts.st_mode) and claim.is_claimed(path):
         raise WriteError(claim.in_use(path))
     if not folder:
         raise WriteError(f"{path}: there is no folder {str(path.parent)!r}; make it")

@@ -97,8 +97,10 @@ def _answer(runner: Runner, write: Callable[[str], None]) -> int:
 
 
 def _ceiling(problem: str, row: str) -> str:
-    """What is said before a ceiling is measured, which may end this process."""
-    return f'{{"type": "ceiling", "problem": {json.dumps(problem)}, "row": {row or "null"}}}'
+    """What is said before a ceiling is measured, which may end this process, and after it."""
+    return (
+        f'{{"type": "ceiling", "problem": {json.dumps(problem or None)}, "row": {row or "null"}}}'
+    )
 
 
 def _follow(runner: Runner) -> int:

@@ -117,10 +117,20 @@ class WorkerProcess:
             if isinstance(text, Loss):
                 return replace(text, measured=measured, ceiling=ceiling)
             if not text.startswith(_CEILING):
-                return text
+                return self._lost_by_ceiling(text, measured, ceiling) or text
             said = as_object(text)
             measured = said.get("row") or measured
-            ceiling = str(said.get("problem"))
+            ceiling = said.get("problem") or ""
+
+    def _lost_by_ceiling(self, text: str, measured: Json | None, ceiling: str) -> Loss | None:
+        """A row that lost its device to a ceiling was measured before."""
+        if measured is None or not ceiling:
+            return None
+        row = as_object(text)
+        if row.get("status") != "device_lost":
+            return None
+        self.close()
+        return Loss("device_lost", str(row.get("reason")), measured=measured, ceiling=ceiling)
 
     def read_line(self, limit_s: float, limit: str = "") -> str | Loss:
         """The next line, or why there is none; then the worker is gone."""

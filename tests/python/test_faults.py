@@ -76,7 +76,10 @@ def test_every_fault_costs_its_row_alone(plugin: Path, tmp_path: Path) -> None:
         assert (row["status"], reason in row["reason"]) == (status, True), row["reason"]
 
 
-@pytest.mark.parametrize("fault", ["crash time_batch", "hang prepare", "killed time_batch"])
+@pytest.mark.parametrize(
+    "fault",
+    ["crash time_batch", "hang prepare", "killed time_batch", "fail time_batch device_lost gone"],
+)
 def test_a_ceiling_that_breaks_costs_no_row(plugin: Path, tmp_path: Path, fault: str) -> None:
     """m=1024 is that of a ceiling."""
     file = tmp_path / "rows.jsonl"
@@ -92,6 +95,18 @@ def test_a_ceiling_that_breaks_costs_no_row(plugin: Path, tmp_path: Path, fault:
         assert row["statistics"]["median_ns"] > 0
         assert row["rates"]["tflops"] > 0
         assert row["bound"]["share_roofline"] is None
+
+
+def test_a_second_measurement_that_breaks_keeps_the_first(plugin: Path, tmp_path: Path) -> None:
+    """Above its ceiling a row is measured again; that is no ceiling's fault."""
+    file = tmp_path / "rows.jsonl"
+    script = "when m=10 time 0.01;when m=10 attempt=1 crash time_batch"
+    done = sweep(plugin, file, script, "10,11")
+    assert done.returncode == 0, done.stderr
+    first, second = read(file).rows
+    assert "a second measurement ended the worker: the worker crashed: SIGSEGV" in first["notes"][0]
+    assert first["bound"]["share_roofline"] is None
+    assert second["bound"]["share_roofline"] > 0
 
 
 def test_a_crash_in_destroy_does_not_take_the_measured_row_along(

@@ -114,9 +114,29 @@ def test_a_file_that_others_take_away_is_told(tmp_path: Path) -> None:
         if path.exists() and path.stat().st_size == 3:
             assert not saved.exists()
         else:
-            assert saved.read_bytes() == written
+            line = json.dumps(make_gemm(1)).encode() + b"\n"
+            assert saved.read_bytes() == written + line  # the row in hand too
             saved.unlink()
         writer.close()
+
+
+def test_what_was_rescued_before_stays(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl.rescued").write_text("of an earlier run")
+    writer = held(tmp_path / "a.jsonl")
+    (tmp_path / "a.jsonl").unlink()
+    with pytest.raises(ResultError, match=r"is in .*a\.jsonl\.rescued1$"):
+        writer.close()
+    assert (tmp_path / "a.jsonl.rescued").read_text() == "of an earlier run"
+
+
+def test_a_torn_file_that_is_not_gone_on_with_stays_as_it_is(tmp_path: Path) -> None:
+    writer = held(tmp_path / "a.jsonl")
+    writer.close()
+    torn = (tmp_path / "a.jsonl").read_bytes() + b'{"type": "ro'
+    (tmp_path / "a.jsonl").write_bytes(torn)
+    ResultWriter.resuming(tmp_path / "a.jsonl")[0].close()
+    assert (tmp_path / "a.jsonl").read_bytes() == torn
+    assert [one.name for one in tmp_path.iterdir()] == ["a.jsonl"]
 
 
 def whole_replaced(path: Path) -> None:

@@ -288,6 +288,8 @@ def test_files_take_a_precision(tmp_path: Path) -> None:
     )
     with pytest.raises(UsageError, match="two precisions, half and float: give one"):
         select_files([str(suite), "half", "float"])
+    with pytest.raises(UsageError, match="run needs a suite file"):
+        select_files(["half"])
     with pytest.raises(UsageError, match="'m=3': run takes files and a precision"):
         select_files([str(suite), "m=3"])
 

@@ -164,8 +164,8 @@ def test_columns_without_a_partner_say_so(
     other = write(tmp_path / "gemm_training_half_best.jsonl", half)
     assert main(["show", str(ours), "--against", str(other)]) == 0
     out = capsys.readouterr().out
-    assert "…ining_half_best us" in out
-    assert "…ining_half_best has none of these problems in one precision and regime" in out
+    assert "..ning_half_best us" in out
+    assert "..ning_half_best has none of these problems in one precision and regime" in out
     assert (
         main(["show", str(ours), "--against", str(write(tmp_path / "b.jsonl", make_gemm()))]) == 0
     )

@@ -93,7 +93,8 @@ class SuiteSource:
                 continue
             if not any(key in one.problem.attributes for one in wanted):
                 precision = wanted[0].problem.attributes.get("precision")
-                raise UsageError(f"{key}={value}: no problem of these has it in {precision}")
+                within = f" in {precision}" if precision else ""
+                raise UsageError(f"{key}={value}: no problem of these has it{within}")
 
 
 @dataclass(frozen=True)
@@ -160,6 +161,8 @@ def select_files(words: Sequence[str]) -> Selection:
     if len(asked) > 1:
         raise UsageError(f"two precisions, {asked[0]} and {asked[1]}: give one")
     paths = [word for word in words if word not in asked]
+    if not paths:
+        raise UsageError("run needs a suite file: deepbench run SUITE_FILE... [PRECISION]")
     for word in paths:
         if "=" in word and not Path(word).exists():
             raise UsageError(f"{shown(word)}: run takes files and a precision; what a problem is "

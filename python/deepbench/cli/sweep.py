@@ -250,7 +250,9 @@ class Sweep:
         if isinstance(answer, Loss):
             return self._lost_row(planned, answer.status, answer.reason, answer.cause)
         try:  # one line that no reader takes would cost the whole file
-            schema.check_row(strict_json.parsed(answer.encode()))
+            row: Any = strict_json.parsed(answer.encode())
+            schema.check_row(row)
+            schema.check_sense(row)
         except ValueError as error:
             return self._lost_row(planned, "failed", f"{_NONSENSE}: {error}")
         return answer

@@ -99,4 +99,4 @@ def _short(side: Side) -> str:
         rest = side.name.partition(" ")[2][-_LONGEST_NAME:]
         return rest if len(rest) >= _SHORTEST_NAME else side.name[:_LONGEST_NAME]
     stem = side.name.rpartition("/")[2].removesuffix(".jsonl")
-    return stem if len(stem) <= _LONGEST_NAME else f"…{stem[1 - _LONGEST_NAME :]}"
+    return stem if len(stem) <= _LONGEST_NAME else f"..{stem[2 - _LONGEST_NAME :]}"

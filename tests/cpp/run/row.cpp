@@ -261,6 +261,31 @@ TEST_CASE("power is steady where calls are long enough to load the device") {
   CHECK(fake_row("time 2e5", kProblem, options).regime.power == "burst");
 }
 
+TEST_CASE("a ceiling that cannot be measured a second time is what it was") {
+  const Result row = fake_row("when m=256 time 1000;when m=1024 attempt=1 fail time_batch failed x",
+                              "gemm m=256 n=256 k=256", "");
+  CHECK(row.bound.missing == "");
+  CHECK(has_note(row, "was raised to this row"));
+}
+
+TEST_CASE("few samples are too few to tell what is off, not noisy") {
+  const Result row = fake_row("when m=64 time 200", kProblem, "samples=3");
+  CHECK(has_note(row, "above the measured ceiling, and measured too briefly to tell which is off"));
+}
+
+TEST_CASE("a row above its ceiling keeps its energy") {
+  const Result row =
+      fake_row("emit describe_device energy 1; when m=64 time 200", kProblem, "energy=yes");
+  CHECK(std::any_of(row.metrics.begin(), row.metrics.end(),
+                    [](const Metric& metric) { return metric.name == "energy"; }));
+}
+
+TEST_CASE("a candidate that was asked for is on the row, also of one call") {
+  CHECK(
+      fake_row("candidates own quick", kProblem, "once=yes algorithm=quick").algorithm.candidate ==
+      "quick");
+}
+
 TEST_CASE("a small copy is bound by latency") {
   CHECK(fake_row("", "memory kind=copy bytes=64", "verify=no").bound.by == "latency");
 }

@@ -79,8 +79,12 @@ def _verdict_line(against: Against) -> str:
     counts = [
         f"{count} {verdict_word(word)}"
         for word in ("faster", "slower", "noise", "unknown", "published", "doubted")
-        if (count := sum(row.verdict == word and not row.broken for row in against.rows))
-    ]
+        if (count := sum(row.verdict == word and not (row.broken or row.mended)
+                         for row in against.rows))
+    ]  # fmt: skip
+    mended = sum(row.mended for row in against.rows)
+    if mended:
+        counts.append(f"{mended} mended")
     if against.broken:
         counts.append(f"{len(against.broken)} broken")
     parts = [f"{len(against.rows)} rows compared: {', '.join(counts)}"]
@@ -90,8 +94,6 @@ def _verdict_line(against: Against) -> str:
         parts.append(f"geometric mean of the times {value}{within}")
         if against.whole.left_out:
             parts[-1] += f", {against.whole.left_out} rows left out of it"
-    if mended := sum(row.mended for row in against.rows):
-        parts.append(f"{mended} that were wrong or lost in A are right")
     by_clock = [row.clocks for row in against.rows if row.by_clock]
     if by_clock:
         clock = percent(math.expm1(statistics.median(by_clock)))

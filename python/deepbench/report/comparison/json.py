@@ -18,6 +18,7 @@ def render_json(comparison: Comparison) -> str:
         "across": list(rules.across),
         "noise": rules.noise,
         "fail_over": rules.fail_over,
+        "any_clock": rules.any_clock,
         "against": [_against(one, i) for i, one in enumerate(comparison.others, start=1)],
         "regressions": comparison.regressions,
     }
@@ -58,6 +59,8 @@ def _row(row: Compared) -> dict[str, Any]:
         **_ratio(row.ratio),
         "noise": row.noise,
         "verdict": row.verdict,
+        "same_by_clock": row.by_clock,
+        "mended": row.mended,
         "broken": row.broken,
     }
 

@@ -18,8 +18,8 @@ def remarks(row: Compared) -> Iterator[str]:
     if row.broken:
         yield f"{other.status}: {other.reason or 'no reason given'}"
     elif row.ratio is None:
-        untimed = other if other.time_ns is None else base
-        yield f"{untimed.status}: {untimed.reason or 'no time'}"
+        untimed, whose = (other, "") if other.time_ns is None else (base, "A: ")
+        yield f"{whose}{untimed.status}: {untimed.reason or 'no time'}"
     if base.doubt or other.doubt:
         yield f"left out: {other.doubt or base.doubt}"
     if hot_beside_cold(base, other):

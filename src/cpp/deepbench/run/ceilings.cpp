@@ -61,17 +61,22 @@ void Ceilings::raise_bandwidth(const MemoryLevel& level, double bytes_per_s) {
 }
 
 void Ceilings::forget_arithmetic(const std::string& precision) {
-  figures_.erase(arithmetic_key(precision));
+  forget(arithmetic_key(precision));
 }
+void Ceilings::forget_bandwidth(const MemoryLevel& level) { forget(bandwidth_key(level)); }
 
-void Ceilings::forget_bandwidth(const MemoryLevel& level) { figures_.erase(bandwidth_key(level)); }
+void Ceilings::forget(const std::string& key) {
+  forgotten_[key] = figures_[key];
+  figures_.erase(key);
+}
 
 // The figure kept under `key`, measured if there is none.
 double Ceilings::kept(const std::string& key, const std::function<double()>& measured) {
   const auto at = figures_.find(key);
   if (at != figures_.end()) return at->second;
   const double figure = measured();
-  return figures_[key] = std::max(figure, raised_[key]);
+  // One that cannot be measured a second time is what it was.
+  return figures_[key] = std::max(figure > 0 ? figure : forgotten_[key], raised_[key]);
 }
 
 double Ceilings::measure_arithmetic(const std::string& precision) {

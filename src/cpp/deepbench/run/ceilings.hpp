@@ -53,8 +53,9 @@ class DEEPBENCH_API Ceilings {
   int64_t last_level_bytes_ = 0;
   MeasureProblem measure_;
   double kept(const std::string& key, const std::function<double()>& measured);
+  void forget(const std::string& key);
 
-  std::map<std::string, double> figures_, raised_;
+  std::map<std::string, double> figures_, raised_, forgotten_;
 };
 
 }  // namespace deepbench

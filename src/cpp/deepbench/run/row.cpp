@@ -88,6 +88,7 @@ void RowMaker::make() {
 }
 
 void RowMaker::measure_once() {
+  row_.algorithm.candidate = options_.named_candidate();
   kept_ = std::make_unique<Trial>(backend_, problem_, options_, options_.named_candidate(),
                                   row_.stages);
   kept_->once();
@@ -196,6 +197,7 @@ void RowMaker::require_memory() const {
 }
 
 void RowMaker::measure(const std::string& candidate) {
+  row_.algorithm.candidate = candidate;
   kept_.reset();  // its memory first
   kept_ = std::make_unique<Trial>(backend_, problem_, options_, candidate, row_.stages);
   try {
@@ -205,7 +207,6 @@ void RowMaker::measure(const std::string& candidate) {
     throw;
   }
   take(*kept_);
-  row_.algorithm.candidate = candidate;
 }
 
 // The library's own choice first, in full; then the others; then the winner afresh. A winner whose

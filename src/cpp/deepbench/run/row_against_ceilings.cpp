@@ -19,10 +19,19 @@ bool agree(const Samples& before, const Samples& after) {
   return std::abs(first - median(after.per_call_ns)) <= kSteady * first;
 }
 
+bool is_narrow(const Samples& samples) {
+  const Statistics s = summarize(samples.per_call_ns);
+  return s.n > 1 && s.high - s.low <= 2 * kSteady * s.median;
+}
+
 // Whether the median is known well enough to be held against another one.
 bool is_sharp(const Samples& samples) {
-  const Statistics s = summarize(samples.per_call_ns);
-  return samples.stop == Stop::kConverged && s.high - s.low <= 2 * kSteady * s.median;
+  return samples.stop == Stop::kConverged && is_narrow(samples);
+}
+
+// Whether only more samples are wanting.
+bool is_brief(const Samples& samples) {
+  return samples.stop == Stop::kTooFew && is_narrow(samples);
 }
 
 }  // namespace
@@ -58,6 +67,8 @@ void RowMaker::compute_bound() {
 void RowMaker::remeasure() {
   const Result before = row_;
   measure(row_.algorithm.candidate);
+  if (options_.energy) measure_energy();
+  note_clocks();
   row_.algorithm = before.algorithm;
   row_.notes = before.notes;  // those of a choice among candidates too
 }
@@ -83,7 +94,10 @@ void RowMaker::hold_against_ceilings() {
     return;
   }
 
-  if (!is_sharp(before) || !is_sharp(*row_.samples)) {
+  if (is_brief(before) && is_brief(*row_.samples)) {
+    row_.notes.push_back(
+        "above the measured ceiling, and measured too briefly to tell which is off");
+  } else if (!is_sharp(before) || !is_sharp(*row_.samples)) {
     row_.notes.push_back("above the measured ceiling, on a machine too noisy to tell which is off");
   } else if (repeats) {
     raise_ceilings();
@@ -99,6 +113,7 @@ void RowMaker::forget_exceeded() {
   if (row_.bound.share_arithmetic > kAboveCeiling)
     ceilings_.forget_arithmetic(problem_.text("precision"));
   if (is_above_bandwidth()) ceilings_.forget_bandwidth(level());
+  row_.bound = Bound();  // what is kept of the row, should it end here, has no shares
 }
 
 bool RowMaker::is_above_bandwidth() const {

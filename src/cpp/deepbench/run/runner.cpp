@@ -250,16 +250,18 @@ Ceilings& Runner::ceilings(const RunOptions& options, const Attributes& device) 
   const auto at = ceilings_.find(key);
   if (at != ceilings_.end()) return at->second;
   const auto measure = [this, options, device](const std::string& problem) {
-    announce_ceiling(problem);
-    return ceiling_ns(backend_, options, device, problem);
+    return announced(problem, [&] { return ceiling_ns(backend_, options, device, problem); });
   };
   return ceilings_.emplace(key, Ceilings(device, measure)).first->second;
 }
 
-void Runner::announce_ceiling(const std::string& problem) {
-  if (!before_ceiling_ || group_) return;  // a rank that is lost takes the others along
+double Runner::announced(const std::string& problem, const std::function<double()>& measured) {
+  if (!before_ceiling_ || group_) return measured();  // a rank that is lost takes the others along
   const Result* const row = std::exchange(unannounced_, nullptr);
   before_ceiling_(problem, row ? row->to_json() : "");
+  const double ns = measured();
+  before_ceiling_("", "");
+  return ns;
 }
 
 Result Runner::run(std::string_view line, int64_t position) {

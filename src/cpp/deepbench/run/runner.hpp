@@ -47,6 +47,7 @@ class DEEPBENCH_API Runner {
   Result run(std::string_view line, int64_t position);
   // Called before each problem of a ceiling is measured, with the problem and, the first time in a
   // row, with the row as it is: should the ceiling end the process, the row need not be lost.
+  // Called with neither when it has been measured.
   using BeforeCeiling = std::function<void(const std::string& problem, const std::string& row)>;
   void before_ceilings(BeforeCeiling call) { before_ceiling_ = std::move(call); }
   // For the ranks beside 0: makes the rows that rank 0 runs, until it has no more. Throws
@@ -71,7 +72,7 @@ class DEEPBENCH_API Runner {
   void make(const Problem& problem, const RunOptions& options, Result& row);
   void check_library(const std::string& library) const;
   Ceilings& ceilings(const RunOptions& options, const Attributes& device);
-  void announce_ceiling(const std::string& problem);
+  double announced(const std::string& problem, const std::function<double()>& measured);
 
   std::shared_ptr<Group> group_;  // nullptr: alone
   RunOptions defaults_;
