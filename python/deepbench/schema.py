@@ -58,6 +58,9 @@ def check_row(value: object) -> None:
 def check_sense(row: Mapping[str, Any]) -> None:
     """Raises SchemaError where a row that is one contradicts itself: what is shown of it would be a
     time that nobody measured."""
+    for name, value in (row.get("attributes") or {}).items():
+        if isinstance(value, (int, float)) and value < 0:
+            raise SchemaError(f"attributes.{name} is {_brief(value)}, less than 0")
     statistics = row.get("statistics") or {}
     published = (row.get("regime") or {}).get("published")
     if row["status"] == "ok" and not published and not (statistics.get("median_ns") or 0) > 0:

@@ -218,6 +218,15 @@ def test_rows_that_contradict_themselves_are_refused(
     assert re.search(rf"bad\.jsonl:2: .*{says}", refused(capsys, files[0], bad))
 
 
+def test_dimensions_below_nothing_are_refused(
+    files: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row = make_gemm(0)
+    row["attributes"]["m"] = -1
+    bad = write(tmp_path / "bad.jsonl", row)
+    assert "bad.jsonl:2: attributes.m is -1, less than 0" in refused(capsys, files[0], bad)
+
+
 @pytest.mark.parametrize("value", [1e-100, 1e-99])
 def test_times_that_cannot_be_divided_by(
     value: float, files: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
