@@ -8,7 +8,8 @@
 namespace deepbench::plugin {
 namespace {
 
-// Knows candidates that begin with its name and a dash; refuses those that end in "-refused".
+// Knows candidates that begin with its name and a dash; refuses those that end in "-refused". Names
+// two.
 class Library final : public Implementation {
  public:
   explicit Library(std::string name) : name_(std::move(name)) {}
@@ -21,7 +22,9 @@ class Library final : public Implementation {
     if (id == name_ + "-refused") unsupported(name_ + " refuses");
   }
   uint64_t memory_needed(const Problem&, const Options&) override { return 0; }
-  std::vector<std::string> candidates(const Problem&, const Options&) override { return {}; }
+  std::vector<std::string> candidates(const Problem&, const Options&) override {
+    return {name_ + "-one", name_ + "-two"};
+  }
   std::unique_ptr<Kernel> prepare(const Problem&, const Options&) override { return nullptr; }
 
  private:
@@ -37,7 +40,15 @@ Implementation& second() {
   return library;
 }
 
+Implementation& third() {
+  static Library library("third");
+  return library;
+}
+
 constexpr Route kRoutes[] = {{"gemm", "first", true, first}, {"gemm", "second", true, second}};
+constexpr Route kCompeting[] = {{"gemm", "first", true, first, true},
+                                {"gemm", "second", true, second},
+                                {"gemm", "third", true, third, true}};
 
 // "ok", or the status and what is said.
 std::string chosen(const std::string& candidate, const std::string& library = "") {
@@ -51,6 +62,26 @@ std::string chosen(const std::string& candidate, const std::string& library = ""
   } catch (const Error& error) {
     return std::to_string(error.status()) + " " + error.what();
   }
+}
+
+using Ids = std::vector<std::string>;
+
+template <class Routes>
+Ids candidates_of(const Routes& routes, const std::string& library = "") {
+  const testing::NamedValues values("m=1 n=1 k=1");
+  const deepbench_problem raw = {"gemm", values.get()};
+  Options options;
+  options.library = library;
+  const Problem problem(raw);
+  return Choice("fake", routes, problem, options).candidates();
+}
+
+TEST_CASE("routes: of libraries that compete the first candidates come first, the others' none") {
+  CHECK(candidates_of(kRoutes) == Ids{"first-one", "first-two"});
+  CHECK(candidates_of(kCompeting) ==
+        Ids{"first:first-one", "third:third-one", "first:first-two", "third:third-two"});
+  CHECK(candidates_of(kCompeting, "third") == Ids{"third-one", "third-two"});
+  CHECK(candidates_of(kCompeting, "second") == Ids{"second-one", "second-two"});
 }
 
 TEST_CASE("routes: a candidate that the first library knows and refuses is told as its refusal") {

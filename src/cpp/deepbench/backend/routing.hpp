@@ -40,8 +40,8 @@ struct Route {
   std::string_view library;
   bool vendor;  // somebody else's, which may be absent
   Implementation& (*implementation)();
-  // With the other libraries of its operation: a candidate names its library, LIBRARY:ID, where
-  // options do not, and candidates are those of all libraries.
+  // With the other libraries of its operation that do: a candidate names its library, LIBRARY:ID,
+  // where options do not, and candidates are those of all that compete.
   bool competes = false;
 };
 
@@ -69,20 +69,25 @@ class Choice {
   Implementation* operator->() const { return chosen_; }
   const Options& options() const { return options_; }  // as the library takes them
 
-  // The library's, or LIBRARY:ID of every library that can be used and does the problem, in order
-  // of preference, where none was asked for and they compete.
+  // The library's, or LIBRARY:ID of every library that can be used and does the problem, where none
+  // was asked for and they compete: the first of each, in order of preference, then the others, for
+  // whoever has no time for all.
   std::vector<std::string> candidates() {
     if (!compete_ || !options_.library.empty()) return chosen_->candidates(problem_, options_);
-    std::vector<std::string> all;
+    std::vector<std::string> first, others;
     for (const Route* route : routes_) {
-      if (route->op != problem_.op() || route->library == kReferenceLibrary) continue;
+      if (route->op != problem_.op() || !route->competes) continue;
       Implementation& one = route->implementation();
       std::string refusal;
       if (!one.library().usable() || refuses(one, &refusal)) continue;
-      for (const std::string& id : one.candidates(problem_, options_))
-        all.push_back(std::string(route->library) + ":" + id);
+      std::vector<std::string>* list = &first;
+      for (const std::string& id : one.candidates(problem_, options_)) {
+        list->push_back(std::string(route->library) + ":" + id);
+        list = &others;
+      }
     }
-    return all;
+    first.insert(first.end(), others.begin(), others.end());
+    return first;
   }
 
  private:
