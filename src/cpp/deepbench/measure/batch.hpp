@@ -11,6 +11,7 @@ struct Batch {
   uint64_t count = 0;
   double elapsed_ns = 0;      // device time of all calls
   double host_ns = 0;         // host time of the whole batch
+  double rested_ns = 0;       // before it (rest.hpp)
   double clock_mhz = 0;       // 0: unknown
   bool throttled = false;     // by heat or a hardware limit
   bool power_capped = false;  // by software: a label, not a fault

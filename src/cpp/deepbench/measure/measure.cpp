@@ -24,7 +24,8 @@ class Loop {
  private:
   Batch time(uint64_t count) {
     const Batch batch = time_(count);
-    samples_.spent_ns += batch.host_ns;
+    samples_.spent_ns += batch.rested_ns + batch.host_ns;
+    samples_.rested_ns = batch.rested_ns;
     return batch;
   }
 

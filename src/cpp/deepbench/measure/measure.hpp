@@ -17,7 +17,8 @@ struct Samples {
   uint64_t batch = 1;               // calls in each
   double first_call_ns = 0;
   double host_per_call_ns = 0;  // median
-  double spent_ns = 0;          // host time of the whole loop
+  double spent_ns = 0;          // host time of the whole loop, rests included
+  double rested_ns = 0;         // before the last batch
   double error = 0;             // relative standard error of the median; infinity for one sample
   double clock_mhz = 0;         // median over the samples, 0 if unknown
   int64_t throttled = 0;        // samples accepted although the device was throttled

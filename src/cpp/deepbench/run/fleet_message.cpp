@@ -30,7 +30,10 @@ void pack_samples(Packer& packer, const Samples& samples) {
   packer.number(int64_t(samples.per_call_ns.size()));
   for (const double one : samples.per_call_ns) packer.number(one);
   packer.number(samples.batch).number(samples.first_call_ns).number(samples.host_per_call_ns);
-  packer.number(samples.spent_ns).number(samples.error).number(samples.clock_mhz);
+  packer.number(samples.spent_ns)
+      .number(samples.rested_ns)
+      .number(samples.error)
+      .number(samples.clock_mhz);
   packer.number(samples.throttled).number(samples.retries).number(samples.power_capped);
   packer.number(int64_t(samples.stop)).text(samples.launch).text(samples.timer);
 }
@@ -43,6 +46,7 @@ Samples samples_in(Unpacker& unpacker) {
   samples.first_call_ns = unpacker.number<double>();
   samples.host_per_call_ns = unpacker.number<double>();
   samples.spent_ns = unpacker.number<double>();
+  samples.rested_ns = unpacker.number<double>();
   samples.error = unpacker.number<double>();
   samples.clock_mhz = unpacker.number<double>();
   samples.throttled = unpacker.number<int64_t>();

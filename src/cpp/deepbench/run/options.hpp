@@ -41,6 +41,8 @@ struct DEEPBENCH_API RunOptions {
   bool share_cores = true;  // of several ranks on one machine; of the process' own options alone
   bool check = false;       // only whether the row could run: nothing is prepared or measured
   int64_t position = -1;    // -1: counts up
+  // The device's, below which it rests between batches (measure/rest.hpp); 0: unknown. No key.
+  double most_clock_mhz = 0;
   // The ranks that make the row together, where its operation is a collective; nullptr: this
   // process alone. No key: it is what the process was started as.
   Group* group = nullptr;

@@ -128,6 +128,7 @@ void RowMaker::read_sensors() {
 
 void RowMaker::note_clocks() {
   if (row_.samples->clock_mhz > 0) row_.observed.set("sm_clock_mhz", row_.samples->clock_mhz);
+  if (row_.samples->rested_ns > 0) row_.observed.set("rest_ns", row_.samples->rested_ns);
   if (row_.samples->power_capped > 0)
     row_.observed.set("power_capped_samples", row_.samples->power_capped);
 }

@@ -113,7 +113,9 @@ void run_into(const Backend& backend, const Problem& problem, const RunOptions& 
               Result& row) {
   describe_problem(backend, problem, options, device, row);
   check_threads(options, device);
-  RowMaker(backend, device, problem, options, ceilings, kept, row).make();
+  RunOptions here = options;
+  here.most_clock_mhz = device.real("most_clock_mhz");
+  RowMaker(backend, device, problem, here, ceilings, kept, row).make();
 }
 
 // Why a backend without devices has none, as far as the first of its libraries tells: that is the

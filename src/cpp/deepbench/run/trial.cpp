@@ -2,8 +2,10 @@
 #include "deepbench/run/trial.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <limits>
+#include <thread>
 
 #include "deepbench/core/operation.hpp"
 #include "deepbench/core/status.hpp"
@@ -26,7 +28,8 @@ Trial::Trial(const Backend& backend, const Problem& problem, const RunOptions& o
     : stages_(stages),
       group_(options.group),
       fleet_(options.fleet),
-      launch_(static_cast<deepbench_launch>(options.launch)) {
+      launch_(static_cast<deepbench_launch>(options.launch)),
+      rest_(options.steady ? 0 : options.most_clock_mhz) {
   together(group_, "prepare", [&] { prepare(backend, problem, options, candidate); });
 }
 
@@ -87,7 +90,11 @@ Batch Trial::batch(uint64_t count, deepbench_launch launch, uint32_t flags) {
 
 Batch Trial::time(uint64_t count) {
   keep_in_range(count);
-  const Batch made = batch(count, launch_);
+  const std::chrono::duration<double, std::nano> due(rest_.due_ns());
+  if (due.count() > 0) std::this_thread::sleep_for(due);
+  Batch made = batch(count, launch_);
+  made.rested_ns = due.count();
+  rest_.add(made);
   last_call_ns_ = made.per_call_ns();
   return made;
 }

@@ -8,6 +8,7 @@
 #include "deepbench/core/problem.hpp"
 #include "deepbench/core/stopwatch.hpp"
 #include "deepbench/measure/measure.hpp"
+#include "deepbench/measure/rest.hpp"
 #include "deepbench/run/backend.hpp"
 #include "deepbench/run/options.hpp"
 #include "deepbench/run/result.hpp"
@@ -61,6 +62,7 @@ class DEEPBENCH_API Trial {
   Group* const group_;
   FleetRow* const fleet_;
   const deepbench_launch launch_;
+  Rest rest_;
   double own_call_ns_ = 0;  // of the last batch, on this rank alone
   uint64_t calls_since_restore_ = 0;
   double last_call_ns_ = 0;

@@ -1,0 +1,25 @@
+// How long a device rests.
+#include "deepbench/measure/rest.hpp"
+
+#include <algorithm>
+
+namespace deepbench {
+namespace {
+
+constexpr double kLowered = 0.98;     // of the highest clock
+constexpr double kTellingNs = 100e3;  // a shorter batch does not tell the clock
+// Half of what a batch took, within bounds: on an H200 half a millisecond brings medians of half
+// products within 1 % of one another that without it are up to 18 % apart
+// (docs/performance_h200.md).
+constexpr double kShareOfBatch = 0.5, kLeastNs = 500e3, kMostNs = 5e6;
+
+}  // namespace
+
+void Rest::add(const Batch& batch) {
+  if (most_clock_mhz_ <= 0 || batch.elapsed_ns < kTellingNs) return;
+  const bool is_low = batch.clock_mhz > 0 && batch.clock_mhz < kLowered * most_clock_mhz_;
+  lowered_ = lowered_ || is_low || batch.power_capped;
+  if (lowered_) due_ns_ = std::clamp(kShareOfBatch * batch.elapsed_ns, kLeastNs, kMostNs);
+}
+
+}  // namespace deepbench
