@@ -109,6 +109,7 @@ DeviceFacts read_facts(int device) {
   facts.minor = attribute(nvidia::cudaDevAttrComputeCapabilityMinor, device);
   facts.multiprocessors = attribute(nvidia::cudaDevAttrMultiProcessorCount, device);
   facts.l2_bytes = uint64_t(attribute(nvidia::cudaDevAttrL2CacheSize, device));
+  facts.shared_bytes = uint64_t(attribute(nvidia::cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
   facts.memory_pools = attribute(nvidia::cudaDevAttrMemoryPoolsSupported, device) != 0;
   CUDA_CHECK(cudart().cudaSetDevice(device));
   uint64_t available = 0;

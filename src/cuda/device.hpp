@@ -14,6 +14,7 @@ struct DeviceFacts {
   int major = 0, minor = 0;            // compute capability
   int multiprocessors = 0;
   uint64_t l2_bytes = 0, memory_bytes = 0;
+  uint64_t shared_bytes = 0;  // of one block, at most
   bool memory_pools = false;  // allocation in the order of a stream
 };
 

@@ -22,6 +22,7 @@ Implementation& cublas_gemm();
 Implementation& cudnn_conv();
 Implementation& cudnn_legacy_conv();
 Implementation& cudnn_rnn();
+Implementation& persistent_rnn();
 Implementation& reference_rnn();
 Implementation& runtime_memory();
 Implementation& cusparse_sparse_gemm();

@@ -18,6 +18,8 @@
 namespace deepbench::cuda {
 namespace {
 
+constexpr uint32_t kSharedBytesUnasked = 48 << 10;  // that any kernel may have
+
 // An extern "C" kernel is called by its own name; everything else is an expression.
 bool is_plain(const std::string& expression) {
   return expression.find_first_not_of(
@@ -93,6 +95,10 @@ class Functions {
 
 void Function::launch_with(const Shape& shape, nvidia::cudaStream_t stream,
                            void** arguments) const {
+  if (shape.shared_bytes > kSharedBytesUnasked)
+    CUDA_CHECK(driver().cuFuncSetAttribute(function_,
+                                           nvidia::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                           int(shape.shared_bytes)));
   CUDA_CHECK(driver().cuLaunchKernel(function_, shape.grid_x, shape.grid_y, shape.grid_z,
                                      shape.block_x, shape.block_y, shape.block_z,
                                      shape.shared_bytes, stream, arguments, nullptr));

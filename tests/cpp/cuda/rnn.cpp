@@ -8,96 +8,14 @@
 #include <string>
 #include <vector>
 
-#include "../ops/naive_rnn.hpp"
 #include "gpu.hpp"
-#include "kernel_run.hpp"
+#include "rnn_harness.hpp"
 
 namespace deepbench::cuda_test {
 namespace {
 
 constexpr const char* kCells[] = {"vanilla", "lstm", "gru"};
 constexpr const char* kLayerPrecisions[] = {"float", "tf32", "half", "bfloat16"};
-
-struct LayerSizes {
-  int64_t hidden, batch, timesteps;
-};
-constexpr LayerSizes kSmall = {64, 3, 5};
-
-struct Layer {
-  std::string cell, phase = "fwd", mode = "training", precision = "float";
-  LayerSizes sizes = kSmall;
-
-  std::string text() const {
-    return "cell=" + cell + " hidden=" + std::to_string(sizes.hidden) +
-           " batch=" + std::to_string(sizes.batch) +
-           " timesteps=" + std::to_string(sizes.timesteps) + " phase=" + phase + " mode=" + mode +
-           " precision=" + precision;
-  }
-  Rnn rnn() const {
-    Rnn rnn;
-    rnn.cell = cell, rnn.phase = phase, rnn.mode = mode;
-    rnn.hidden = rnn.inputs = sizes.hidden, rnn.batch = sizes.batch;
-    rnn.timesteps = sizes.timesteps;
-    rnn.precision = precision_info(precision);
-    return rnn;
-  }
-};
-
-class LayerRun : public KernelRun {
- public:
-  LayerRun(const Layer& layer, const std::string& options)
-      : KernelRun("rnn", layer.text(), options) {}
-};
-
-std::vector<double> exact(const Layer& layer) {
-  testing::NaiveRnn<double> naive(layer.rnn(), kSeed);
-  return layer.rnn().is_forward() ? naive.forward() : naive.backward();
-}
-
-// Random roundings of sums that are handed on; 16 of a narrow type, 2^-17 for fast activations.
-double roundoff_of(const Layer& layer) {
-  if (layer.precision == "half" || layer.precision == "tf32") return 16 * kRoundoffHalf;
-  if (layer.precision == "bfloat16") return 16 * kRoundoffBfloat16;
-  const LayerSizes& s = layer.sizes;
-  return 8 * std::sqrt(double(s.hidden + s.timesteps * s.batch)) * kRoundoffFloat + 1.0 / (1 << 17);
-}
-
-uint64_t count_wrong(const std::vector<double>& got, const std::vector<double>& expected,
-                     double roundoff) {
-  uint64_t wrong = got.size() != expected.size();
-  for (size_t i = 0; i < std::min(got.size(), expected.size()); ++i)
-    wrong += !(std::abs(got[i] - expected[i]) <= roundoff * (1 + std::abs(expected[i])));
-  return wrong;
-}
-
-// A narrow sum on the other side of ReLU's kink makes the gradients that follow from it wrong.
-uint64_t may_be_wrong(const Layer& layer, uint64_t outputs) {
-  const bool has_kink = layer.cell == "vanilla" && layer.phase != "fwd";
-  return has_kink && layer.precision != "float" ? outputs / 4 : 0;
-}
-
-// One call on poisoned outputs, all of them compared; then the same again, bit for bit.
-void check_layer(const Layer& layer, const std::string& options) {
-  const std::string problem = layer.text();
-  CAPTURE(problem);
-  CAPTURE(options);
-  LayerRun run(layer, options);
-  INFO(run.error());
-  REQUIRE(run.status() == DEEPBENCH_OK);
-  const auto outputs = uint64_t(layer.rnn().outputs());
-  CHECK(run.scan().untouched == outputs);
-  CHECK(run.call(1).count == 1);
-  const deepbench_scan scan = run.scan();
-  CHECK(scan.count == outputs);
-  CHECK(scan.untouched == 0);
-  CHECK(scan.non_finite == 0);
-  const std::vector<double> first = run.read(outputs);
-  CHECK(count_wrong(first, exact(layer), roundoff_of(layer)) <= may_be_wrong(layer, outputs));
-  const bool in_place = run.describe().text("in_place") == "1";
-  run.poison();
-  run.call(in_place ? 1 : 3);
-  CHECK(run.read(outputs) == first);
-}
 
 std::vector<Layer> phases_of(const std::string& cell, const std::string& precision,
                              const LayerSizes& sizes) {
@@ -125,8 +43,8 @@ TEST_CASE("gpu: rnn: every cell, phase, mode, precision and algorithm") {
 TEST_CASE("gpu: rnn: layers compiled for their problem, which best does not try") {
   REQUIRE_GPU();
   const Layer layer = {"gru", "bwd_data", "training", "half", kSmall};
-  const auto all = Asked("rnn", layer.text(), "").candidates();
-  const auto promising = Asked("rnn", layer.text(), "limit=32").candidates();
+  const auto all = Asked("rnn", layer.text(), "library=cudnn").candidates();
+  const auto promising = Asked("rnn", layer.text(), "library=cudnn limit=32").candidates();
   CHECK(std::count(all.begin(), all.end(), "persist_dynamic") == 1);
   CHECK(std::count(promising.begin(), promising.end(), "persist_dynamic") == 0);
   check_layer(layer, "candidate=persist_dynamic");
@@ -136,7 +54,7 @@ TEST_CASE("gpu: rnn: algorithms that round parts of their sums run by their name
   REQUIRE_GPU();
   for (const std::string cell : {"vanilla", "gru"}) {
     const Layer layer = {cell, "fwd", "training", "half", kSmall};
-    const auto all = Asked("rnn", layer.text(), "").candidates();
+    const auto all = Asked("rnn", layer.text(), "library=cudnn").candidates();
     int ran = 0;
     for (const std::string name : {"persist_static", "persist_static_small_h"}) {
       CAPTURE(name);

@@ -1,0 +1,320 @@
+// A recurrent layer's forward pass in one kernel that keeps the recurrent weights on the chip:
+// every block has the rows of some units in registers and shared memory for all steps, multiplies
+// them by h(t - 1) on tensor cores with sums in float, and hands its units of h(t) to all other
+// blocks. All blocks must be on the device at the same time. Nothing is asked of the host between
+// calls.
+#include "fill.h"
+#include "persistent.h"
+
+namespace {
+
+// ---- 16-bit types -------------------------------------------------------------------------------
+
+template <int kType>
+struct Narrow;
+
+#define DEEPBENCH_MULTIPLY(name)                                             \
+  asm("mma.sync.aligned.m16n8k16.row.col.f32." name "." name                 \
+      ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};" \
+      : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])           \
+      : "r"(tile.x), "r"(tile.y), "r"(tile.z), "r"(tile.w), "r"(states.x), "r"(states.y))
+
+template <>
+struct Narrow<DEEPBENCH_F16> {
+  static __device__ float wide(uint16_t word) {
+    float value;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(word));
+    return value;
+  }
+  static __device__ uint16_t narrow(float value) {
+    uint16_t word;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(word) : "f"(value));
+    return word;
+  }
+  static __device__ void multiply(float (&sums)[4], uint4 tile, uint2 states) {
+    DEEPBENCH_MULTIPLY("f16");
+  }
+};
+
+template <>
+struct Narrow<DEEPBENCH_BF16> {
+  static __device__ float wide(uint16_t word) { return __uint_as_float(uint32_t(word) << 16); }
+  static __device__ uint16_t narrow(float value) {
+    uint16_t word;
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(word) : "f"(value));
+    return word;
+  }
+  static __device__ void multiply(float (&sums)[4], uint4 tile, uint2 states) {
+    DEEPBENCH_MULTIPLY("bf16");
+  }
+};
+
+// ---- cells --------------------------------------------------------------------------------------
+
+// Both within 2^-20.
+__device__ inline float sigmoid(float x) { return 1 / (1 + __expf(-x)); }
+__device__ inline float tanh_of(float x) { return 1 - 2 / (1 + __expf(2 * x)); }
+
+// One unit of one sequence: what it keeps from step to step.
+struct Unit {
+  float h, c;
+  float b[4];  // of every gate; of gru b' is the last
+};
+
+template <int kCell>
+__device__ float next_state(Unit& unit, const float* sums, float x) {
+  if (kCell == CELL_LSTM) {
+    const float i = sigmoid(unit.b[0] + x + sums[0]), f = sigmoid(unit.b[1] + x + sums[1]);
+    const float candidate = tanh_of(unit.b[2] + x + sums[2]), o = sigmoid(unit.b[3] + x + sums[3]);
+    unit.c = f * unit.c + i * candidate;
+    return o * tanh_of(unit.c);
+  }
+  if (kCell == CELL_GRU) {
+    const float update = sigmoid(unit.b[0] + x + sums[0]), reset = sigmoid(unit.b[1] + x + sums[1]);
+    const float candidate = tanh_of(unit.b[2] + x + reset * (sums[2] + unit.b[3]));
+    return update * unit.h + (1 - update) * candidate;
+  }
+  return fmaxf(unit.b[0] + x + sums[0], 0.0f);
+}
+
+// ---- h(t) between blocks ------------------------------------------------------------------------
+
+// Two words of 64 bits, each of which arrives as a whole: elements below, their step above.
+__device__ inline uint4 load_handed(const uint64_t* from) {
+  uint4 v;
+  asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];"
+               : "=l"(*reinterpret_cast<uint64_t*>(&v.x)), "=l"(*reinterpret_cast<uint64_t*>(&v.z))
+               : "l"(from)
+               : "memory");
+  return v;
+}
+
+__device__ inline void hand_on(uint64_t* to, uint32_t elements, uint32_t step) {
+  asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(to), "l"(uint64_t(step) << 32 | elements)
+               : "memory");
+}
+
+}  // namespace
+
+template <int kCell, int kType, uint32_t kHidden, uint32_t kUnits>
+struct Layer {
+  using T = Narrow<kType>;
+  static constexpr uint32_t kGates = kCell == CELL_LSTM ? 4 : kCell == CELL_GRU ? 3 : 1;
+  static constexpr PersistentShape kShape = {kGates, kHidden, kUnits};
+  static constexpr uint32_t kRows = persistent_rows(kShape), kColumns = persistent_columns(kShape);
+  static constexpr uint32_t kFull = persistent_full(kShape), kThin = persistent_thin(kShape);
+  static constexpr uint32_t kInRegisters = persistent_in_registers(kShape);
+  static constexpr uint32_t kSlice = PERSISTENT_TILE * kColumns;  // elements of h of one warp
+  static constexpr uint32_t kPitch = persistent_pitch(kShape);
+  static constexpr uint32_t kTall = kFull + (kThin > 0);
+  static constexpr uint32_t kTurns = (kSlice / 4 + 31) / 32;
+  static constexpr uint32_t kLoads = kInRegisters > 32 ? 4 : 8;  // as registers permit
+  static constexpr uint32_t kAtOnce = kTurns > kLoads / 2 ? 1 : kLoads / kTurns;  // sequences
+
+  const PersistentLayer& layer;
+  unsigned char* const shared;
+  const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const uint32_t first_unit = blockIdx.x * kUnits, first_column = warp * kSlice;
+
+  // ---- weights ----------------------------------------------------------------------------------
+
+  // A tile's elements of this thread: the tensor cores' order of columns is another, the same for
+  // weights and states, so that four that follow one another belong to one thread.
+  __device__ uint2 weights(uint32_t row, uint32_t column) const {
+    const uint32_t unit = first_unit + row % kUnits, at = column + lane % 4 * 4;
+    if (row >= kRows || unit >= kHidden || column >= kHidden) return {0, 0};
+    const uint64_t line = uint64_t(row / kUnits) * kHidden + unit;
+    return *reinterpret_cast<const uint2*>(layer.u + line * kHidden + at);
+  }
+  __device__ uint4 tile(uint32_t number) const {
+    const uint32_t row = number % kFull * PERSISTENT_TILE + lane / 4;
+    const uint32_t column = first_column + number / kFull * PERSISTENT_TILE;
+    const uint2 upper = weights(row, column), lower = weights(row + 8, column);
+    return {upper.x, lower.x, upper.y, lower.y};
+  }
+  __device__ uint4* shared_tile(uint32_t number) const {
+    const uint32_t own = warp * persistent_shared_tiles(kShape) + number - kInRegisters;
+    return reinterpret_cast<uint4*>(shared) + own * 32 + lane;
+  }
+  __device__ uint2* thin_tile(uint32_t column) const {
+    auto* const all = reinterpret_cast<uint2*>(shared + persistent_thin_at(kShape));
+    return all + (warp * kColumns + column) * 4 * kThin + lane;
+  }
+  __device__ bool has_thin_row() const { return lane < 4 * kThin; }
+
+  __device__ void keep_weights(uint4* kept) const {
+#pragma unroll
+    for (uint32_t i = 0; i < kInRegisters; ++i) kept[i] = tile(i);
+    for (uint32_t i = kInRegisters; i < kFull * kColumns; ++i) *shared_tile(i) = tile(i);
+    if constexpr (kThin > 0) keep_thin();
+  }
+  __device__ void keep_thin() const {
+    if (!has_thin_row()) return;
+    for (uint32_t column = 0; column < kColumns; ++column)
+      *thin_tile(column) =
+          weights(kFull * PERSISTENT_TILE + lane / 4, first_column + column * PERSISTENT_TILE);
+  }
+
+  // ---- h(t - 1) ---------------------------------------------------------------------------------
+
+  // A warp's part of it, of all sequences.
+  __device__ unsigned char* states() const {
+    return shared + persistent_states_at(kShape) + warp * layer.batch * kPitch;
+  }
+  // Where the warp's part has four elements of this thread: a warp takes 32 fours at a time.
+  __device__ uint32_t element(uint32_t turn) const { return (turn * 32 + lane) * 4; }
+  __device__ bool has(uint32_t turn, uint32_t n) const {
+    return n < layer.batch && element(turn) < kSlice && first_column + element(turn) < kHidden;
+  }
+  __device__ uint2* state(uint32_t turn, uint32_t n) const {
+    return reinterpret_cast<uint2*>(states() + n * kPitch + 2 * element(turn));
+  }
+
+  __device__ void take_first_states() const {
+    for (uint32_t n = 0; n < layer.batch; ++n)
+      for (uint32_t turn = 0; turn < kTurns; ++turn)
+        if (has(turn, n))
+          *state(turn, n) = *reinterpret_cast<const uint2*>(layer.h0 + n * kHidden + first_column +
+                                                            element(turn));
+  }
+
+  __device__ uint64_t* handed(uint32_t step, uint32_t n, uint32_t unit) const {
+    return layer.handed + ((step % 2 * layer.batch + n) * kHidden + unit) / 2;
+  }
+
+  // Of kAtOnce sequences at a time: their loads are on their way together, again and again until all
+  // have arrived.
+  __device__ void take_states(uint32_t step) const {
+    for (uint32_t first = 0; first < layer.batch; first += kAtOnce) {
+      const uint64_t* const from = handed(step, first, first_column + element(0));
+      uint4 v[kAtOnce][kTurns];
+      bool misses;
+      do {
+        misses = false;
+#pragma unroll
+        for (uint32_t n = 0; n < kAtOnce; ++n)
+#pragma unroll
+          for (uint32_t turn = 0; turn < kTurns; ++turn)
+            if (has(turn, first + n))
+              v[n][turn] = load_handed(from + (n * kHidden + turn * 128) / 2);
+#pragma unroll
+        for (uint32_t n = 0; n < kAtOnce; ++n)
+#pragma unroll
+          for (uint32_t turn = 0; turn < kTurns; ++turn)
+            misses |= has(turn, first + n) && (v[n][turn].y != step || v[n][turn].w != step);
+      } while (misses);
+#pragma unroll
+      for (uint32_t n = 0; n < kAtOnce; ++n)
+#pragma unroll
+        for (uint32_t turn = 0; turn < kTurns; ++turn)
+          if (has(turn, first + n)) *state(turn, first + n) = {v[n][turn].x, v[n][turn].z};
+    }
+  }
+
+  // ---- a step -----------------------------------------------------------------------------------
+
+  __device__ void multiply(const uint4* kept, float (&sums)[kTall][4]) const {
+    const uint32_t n = lane / 4;
+    const unsigned char* const mine = states() + n * kPitch + lane % 4 * 8;
+#pragma unroll
+    for (uint32_t column = 0; column < kColumns; ++column) {
+      uint2 h = {0, 0};
+      if (n < layer.batch && first_column + column * PERSISTENT_TILE < kHidden)
+        h = *reinterpret_cast<const uint2*>(mine + column * 2 * PERSISTENT_TILE);
+#pragma unroll
+      for (uint32_t i = 0; i < kFull; ++i) {
+        const uint32_t number = column * kFull + i;
+        T::multiply(sums[i], number < kInRegisters ? kept[number] : *shared_tile(number), h);
+      }
+      if constexpr (kThin > 0) {
+        const uint2 thin = has_thin_row() ? *thin_tile(column) : uint2{0, 0};
+        T::multiply(sums[kTall - 1], {thin.x, 0, thin.y, 0}, h);
+      }
+    }
+  }
+
+  // [turn][warp][row][n]
+  __device__ float* part(uint32_t step, uint32_t of_warp, uint32_t row) const {
+    auto* const all = reinterpret_cast<float*>(shared + persistent_sums_at(kShape, layer.batch));
+    return all + ((step % 2 * PERSISTENT_WARPS + of_warp) * kRows + row) * layer.batch;
+  }
+  __device__ void store_sums(uint32_t step, const float (&sums)[kTall][4]) const {
+#pragma unroll
+    for (uint32_t i = 0; i < kTall; ++i)
+#pragma unroll
+      for (uint32_t k = 0; k < 4; ++k) {
+        const uint32_t row = i * PERSISTENT_TILE + lane / 4 + k / 2 * 8, n = lane % 4 * 2 + k % 2;
+        if (row < kRows && n < layer.batch) part(step, warp, row)[n] = sums[i][k];
+      }
+  }
+  __device__ void add_parts(uint32_t step, uint32_t unit, uint32_t n, float (&sums)[kGates]) const {
+#pragma unroll
+    for (uint32_t gate = 0; gate < kGates; ++gate) {
+      sums[gate] = 0;
+#pragma unroll
+      for (uint32_t w = 0; w < PERSISTENT_WARPS; ++w)
+        sums[gate] += part(step, w, gate * kUnits + unit)[n];
+    }
+  }
+
+  __device__ Unit first_unit_state(uint32_t unit, uint32_t n) const {
+    Unit state = {};
+    if (unit >= kHidden) return state;
+    state.h = T::wide(layer.h0[n * kHidden + unit]);
+    if (kCell == CELL_LSTM) state.c = T::wide(layer.c0[n * kHidden + unit]);
+    constexpr uint32_t kBiases = kGates + (kCell == CELL_GRU);
+    for (uint32_t i = 0; i < kBiases; ++i) state.b[i] = T::wide(layer.b[i * kHidden + unit]);
+    return state;
+  }
+
+  __device__ void run() const {
+    const uint32_t before = *layer.steps;
+    uint4 kept[kInRegisters > 0 ? kInRegisters : 1];
+    keep_weights(kept);
+    take_first_states();
+
+    // Threads of whole warps, so that neighbours' elements can be joined.
+    const bool has_units = warp * 32 < kUnits * layer.batch;
+    const bool is_real = threadIdx.x < kUnits * layer.batch;
+    const uint32_t number = is_real ? threadIdx.x : 0;
+    const uint32_t within = number % kUnits, n = number / kUnits, unit = first_unit + within;
+    const bool writes = is_real && unit < kHidden;
+    Unit state = first_unit_state(unit, n);
+
+    for (uint32_t t = 0; t < layer.timesteps; ++t) {
+      const uint32_t step = before + t;
+      const uint64_t at = (uint64_t(t) * layer.batch + n) * kHidden + unit;
+      const float x = writes ? T::wide(layer.x[at]) : 0;
+      if (t > 0) take_states(step - 1);
+      __syncwarp();
+      float sums[kTall][4] = {};
+      multiply(kept, sums);
+      store_sums(step, sums);
+      __syncthreads();
+      if (!has_units) continue;
+      float gates[kGates];
+      add_parts(step, within, n, gates);
+      const uint16_t h = T::narrow(next_state<kCell>(state, gates, x));
+      state.h = T::wide(h);
+      const uint32_t pair = h | __shfl_down_sync(0xffffffff, uint32_t(h), 1) << 16;
+      if (!writes || within % 2 == 1) continue;
+      if (t + 1 < layer.timesteps) hand_on(handed(step, n, unit), pair, step);
+      *reinterpret_cast<uint32_t*>(layer.y + at) = pair;
+    }
+    end_call(before);
+  }
+
+  // The next call's numbers begin behind this one's. All blocks have read the old number: without
+  // their h(0) this one would not be here. A call of one step hands nothing on.
+  __device__ void end_call(uint32_t before) const {
+    if (blockIdx.x == 0 && threadIdx.x == 0 && layer.timesteps > 1)
+      *layer.steps = before + layer.timesteps;
+  }
+};
+
+template <int kCell, int kType, uint32_t kHidden, uint32_t kUnits>
+__global__ void __launch_bounds__(PERSISTENT_THREADS, 1)
+    persistent_layer(const __grid_constant__ PersistentLayer layer) {
+  extern __shared__ __align__(16) unsigned char shared[];
+  Layer<kCell, kType, kHidden, kUnits>{layer, shared}.run();
+}

@@ -1,0 +1,91 @@
+/* The arguments of persistent.cu's kernel, and how a block's shared memory is laid out: the same
+ * for the host's compiler and the device's. */
+#ifndef DEEPBENCH_CUDA_KERNELS_PERSISTENT_H_
+#define DEEPBENCH_CUDA_KERNELS_PERSISTENT_H_
+
+#include "recurrence.h"
+
+#define PERSISTENT_WARPS 8
+#define PERSISTENT_THREADS (32 * PERSISTENT_WARPS)
+#define PERSISTENT_MOST_BATCH 8      /* columns of one product of the tensor cores */
+#define PERSISTENT_MOST_REGISTERS 44 /* tiles of weights that a warp keeps in its registers */
+#define PERSISTENT_TILE 16           /* rows and columns of a tile of weights */
+#define PERSISTENT_TILE_BYTES 512
+
+/* All elements are 16 bits wide. */
+typedef struct PersistentLayer {
+  const uint16_t* x;  /* [t][n][unit]: added to every gate */
+  const uint16_t* u;  /* [gate][unit][j] */
+  const uint16_t* b;  /* [gate][unit]; of gru b' follows */
+  const uint16_t* h0; /* [n][unit] */
+  const uint16_t* c0; /* lstm: likewise */
+  uint16_t* y;        /* [t][n][unit] */
+  /* How blocks hand on h(t): two elements and the number of their step, which arrive together.
+   * [step % 2][n][unit / 2] */
+  uint64_t* handed;
+  uint32_t* steps; /* of all calls so far: no two steps have the same number */
+  uint32_t batch, timesteps;
+} PersistentLayer;
+
+/* A block has the rows of U of `units` units, all gates; a warp a part of every row. */
+typedef struct PersistentShape {
+  uint32_t gates, hidden, units;
+} PersistentShape;
+
+#ifdef __CUDACC__
+#define PERSISTENT_INLINE __host__ __device__ constexpr
+#else
+#define PERSISTENT_INLINE constexpr
+#endif
+
+PERSISTENT_INLINE uint32_t persistent_rows(PersistentShape s) { return s.gates * s.units; }
+/* Tiles side by side, of one warp. */
+PERSISTENT_INLINE uint32_t persistent_columns(PersistentShape s) {
+  return (s.hidden / PERSISTENT_TILE + PERSISTENT_WARPS - 1) / PERSISTENT_WARPS;
+}
+/* Tiles on top of one another, but for the last where that has eight rows or fewer. */
+PERSISTENT_INLINE uint32_t persistent_full(PersistentShape s) {
+  return persistent_rows(s) < PERSISTENT_TILE
+             ? 1
+             : (persistent_rows(s) + PERSISTENT_TILE / 2 - 1) / PERSISTENT_TILE;
+}
+/* Rows of that last one: 0 where there is none. */
+PERSISTENT_INLINE uint32_t persistent_thin(PersistentShape s) {
+  return persistent_rows(s) > PERSISTENT_TILE * persistent_full(s)
+             ? persistent_rows(s) - PERSISTENT_TILE * persistent_full(s)
+             : 0;
+}
+PERSISTENT_INLINE uint32_t persistent_tiles(PersistentShape s) {
+  return persistent_full(s) * persistent_columns(s);
+}
+/* Tiles of a warp that its registers hold, and those that shared memory does. */
+PERSISTENT_INLINE uint32_t persistent_in_registers(PersistentShape s) {
+  return persistent_tiles(s) < PERSISTENT_MOST_REGISTERS ? persistent_tiles(s)
+                                                         : PERSISTENT_MOST_REGISTERS;
+}
+PERSISTENT_INLINE uint32_t persistent_shared_tiles(PersistentShape s) {
+  return persistent_tiles(s) - persistent_in_registers(s);
+}
+
+/* Bytes of a warp's part of h(t - 1) of one sequence: neighbours lie in other banks. */
+PERSISTENT_INLINE uint32_t persistent_pitch(PersistentShape s) {
+  return 2 * PERSISTENT_TILE * (persistent_columns(s) | 1);
+}
+
+/* Shared memory: tiles, what the last tiles have, states, and parts of sums twice by turns. */
+PERSISTENT_INLINE uint32_t persistent_thin_at(PersistentShape s) {
+  return PERSISTENT_WARPS * PERSISTENT_TILE_BYTES * persistent_shared_tiles(s);
+}
+PERSISTENT_INLINE uint32_t persistent_states_at(PersistentShape s) {
+  return persistent_thin_at(s) +
+         PERSISTENT_WARPS * 2 * PERSISTENT_TILE * persistent_thin(s) * persistent_columns(s);
+}
+PERSISTENT_INLINE uint32_t persistent_sums_at(PersistentShape s, uint32_t batch) {
+  return persistent_states_at(s) + PERSISTENT_WARPS * batch * persistent_pitch(s);
+}
+PERSISTENT_INLINE uint32_t persistent_shared_bytes(PersistentShape s, uint32_t batch) {
+  return persistent_sums_at(s, batch) +
+         2 * PERSISTENT_WARPS * persistent_rows(s) * batch * (uint32_t)sizeof(float);
+}
+
+#endif /* DEEPBENCH_CUDA_KERNELS_PERSISTENT_H_ */

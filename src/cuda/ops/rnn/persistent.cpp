@@ -1,0 +1,143 @@
+// Recurrent layers by our own kernel, as a library: inference with weights that stay on the chip.
+#include <algorithm>
+#include <chrono>
+
+#include "check.hpp"
+#include "implementation.hpp"
+#include "kernels/jit.hpp"
+#include "ops/rnn/layer_checks.hpp"
+#include "ops/rnn/operands.hpp"
+#include "ops/rnn/persistent_plan.hpp"
+#include "requirements.hpp"
+
+#ifndef DEEPBENCH_VERSION
+#define DEEPBENCH_VERSION "unknown"
+#endif
+
+namespace deepbench::cuda {
+namespace {
+
+constexpr int kFirstStep = 1;  // in every byte: memory that nobody wrote holds no step's number
+
+class PersistentCall final : public LibraryCall {
+ public:
+  PersistentCall(const PersistentPlan& plan, const LayerOperands& operands, Stream& stream)
+      : plan_(plan), operands_(operands), stream_(stream.get()), workspace_(bytes()) {
+    const auto begin = std::chrono::steady_clock::now();
+    kernel_ = &function("persistent", persistent_expression(rnn(), plan), stream);
+    const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - begin;
+    planning_ns_ = took.count();
+    CUDA_CHECK(cudart().cudaMemsetAsync(workspace_.data(), 0, bytes(), stream_));
+    CUDA_CHECK(cudart().cudaMemsetAsync(steps(), kFirstStep, sizeof(uint32_t), stream_));
+    stream.synchronize();
+  }
+
+  void enqueue(uint64_t copy) override {
+    Shape shape;
+    shape.grid_x = plan_.blocks;
+    shape.block_x = PERSISTENT_THREADS;
+    shape.shared_bytes = plan_.shared_bytes;
+    kernel_->launch(shape, stream_, layer(copy));
+  }
+
+  void describe(plugin::Sink& sink) const override {
+    sink.text("library", "persistent " DEEPBENCH_VERSION);
+    sink.text("algorithm", plan_.name);
+    sink.integer("workspace_bytes", int64_t(bytes()));
+    sink.real("planning_ns", planning_ns_);
+    sink.text("note.inputs",
+              "the inputs' product is skipped: x has as many numbers a step as the layer has "
+              "units, which are added to every gate");
+    sink.text("note.persistent", std::to_string(plan_.blocks) +
+                                     " blocks keep the recurrent weights in registers and shared "
+                                     "memory from the first step to the last");
+  }
+
+ private:
+  const Rnn& rnn() const { return operands_.storage().rnn; }
+  uint64_t bytes() const { return persistent_workspace(rnn()); }
+  std::byte* steps() const { return workspace_.data() + bytes() - sizeof(uint32_t); }
+
+  PersistentLayer layer(uint64_t copy) const {
+    const WeightPlaces& places = operands_.storage().weights;
+    const auto* const weights = static_cast<const std::byte*>(part(LayerPart::kWeights, copy));
+    PersistentLayer layer = {};
+    layer.x = static_cast<const uint16_t*>(part(LayerPart::kX, copy));
+    layer.u = reinterpret_cast<const uint16_t*>(weights + places.u.front());
+    layer.b = reinterpret_cast<const uint16_t*>(weights + places.b.front());
+    layer.h0 = static_cast<const uint16_t*>(part(LayerPart::kH0, copy));
+    layer.c0 = static_cast<const uint16_t*>(part(LayerPart::kC0, copy));
+    layer.y = static_cast<uint16_t*>(part(LayerPart::kY, copy));
+    layer.handed = reinterpret_cast<uint64_t*>(workspace_.data());
+    layer.steps = reinterpret_cast<uint32_t*>(steps());
+    layer.batch = uint32_t(rnn().batch);
+    layer.timesteps = uint32_t(rnn().timesteps);
+    return layer;
+  }
+  void* part(LayerPart which, uint64_t copy) const { return operands_.at(which, copy); }
+
+  PersistentPlan plan_;
+  const LayerOperands& operands_;
+  nvidia::cudaStream_t stream_;
+  Buffer workspace_;
+  const Function* kernel_ = nullptr;
+  double planning_ns_ = 0;  // of compiling, or of finding what was compiled
+};
+
+class PersistentRnn final : public Implementation {
+ public:
+  LibraryFacts library() override { return {DEEPBENCH_VERSION, "built in", ""}; }
+
+  void supports(const plugin::Problem& problem, const plugin::Options& options) override {
+    plan(skipping_rnn(problem), options);
+  }
+
+  uint64_t memory_needed(const plugin::Problem& problem, const plugin::Options& options) override {
+    const Rnn rnn = skipping_rnn(problem);
+    plan(rnn, options);
+    const LayerStorage storage = persistent_storage(rnn);
+    return saturating_add(storage.needed_bytes(plan_copies(storage.touched_bytes(), options)),
+                          persistent_workspace(rnn));
+  }
+
+  std::vector<std::string> candidates(const plugin::Problem& problem,
+                                      const plugin::Options& options) override {
+    std::vector<std::string> names;
+    for (const PersistentPlan& known : plans(skipping_rnn(problem), options))
+      names.push_back(known.name);
+    return names;
+  }
+
+  std::unique_ptr<plugin::Kernel> prepare(const plugin::Problem& problem,
+                                          const plugin::Options& options) override {
+    const Rnn rnn = skipping_rnn(problem);
+    const PersistentPlan chosen = plan(rnn, options);
+    const LayerStorage storage = persistent_storage(rnn);
+    Stream& stream = Stream::of(options.device);
+    const plugin::CopyPlan copies = plan_copies(storage.touched_bytes(), options);
+    auto operands = std::make_unique<LayerOperands>(storage, copies, inputs_named(options.inputs),
+                                                    options.seed, stream);
+    auto call = std::make_unique<PersistentCall>(chosen, *operands, stream);
+    return std::make_unique<PreparedKernel>(stream, copies, std::move(operands), std::move(call));
+  }
+
+ private:
+  static std::vector<PersistentPlan> plans(const Rnn& rnn, const plugin::Options& options) {
+    require_our_kernels("rnn");
+    return persistent_plans(rnn, device_facts(options.device));
+  }
+  static PersistentPlan plan(const Rnn& rnn, const plugin::Options& options) {
+    for (PersistentPlan& known : plans(rnn, options))
+      if (options.candidate.empty() || options.candidate == known.name) return std::move(known);
+    unknown_candidate("persistent", options.candidate);
+  }
+};
+
+}  // namespace
+
+Implementation& persistent_rnn() {
+  static auto* implementation = new PersistentRnn();
+  return *implementation;
+}
+
+}  // namespace deepbench::cuda

@@ -1,0 +1,106 @@
+// Rows of U for every block, and what a block has room for.
+#include "ops/rnn/persistent_plan.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "buffer.hpp"
+#include "deepbench/plugin.hpp"
+
+namespace deepbench::cuda {
+namespace {
+
+constexpr int kOldestGeneration = 8;  // whose tensor cores take the types, with sums in float
+
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+RecurrentCell cell_of(const Rnn& rnn) {
+  return rnn.cell == "lstm" ? CELL_LSTM : rnn.cell == "gru" ? CELL_GRU : CELL_VANILLA;
+}
+
+void require_kind(const Rnn& rnn, const DeviceFacts& device) {
+  if (rnn.cell == "gru_reset_before")
+    plugin::unsupported("persistent has a gru that resets after the product: cell=gru");
+  if (!rnn.is_forward() || rnn.is_training())
+    plugin::unsupported("persistent has forward passes of inference only");
+  if (rnn.precision.a != DEEPBENCH_F16 && rnn.precision.a != DEEPBENCH_BF16)
+    plugin::unsupported("persistent has half and bfloat16 only");
+  if (device.major < kOldestGeneration)
+    plugin::unsupported("persistent needs a device of compute capability 8.0 or newer");
+  if (rnn.batch > PERSISTENT_MOST_BATCH)
+    plugin::unsupported("persistent has batches of up to " + std::to_string(PERSISTENT_MOST_BATCH));
+  if (rnn.hidden % PERSISTENT_TILE != 0)
+    plugin::unsupported("persistent has layers of multiples of " + std::to_string(PERSISTENT_TILE) +
+                        " units");
+}
+
+std::optional<PersistentPlan> plan_with(const Rnn& rnn, int64_t units, const DeviceFacts& device) {
+  // In doubles first: of layers far too large the sizes would not fit into 32 bits.
+  const double weights = 2.0 * double(rnn.gates()) * double(units) * double(rnn.hidden);
+  const double registers = PERSISTENT_WARPS * PERSISTENT_MOST_REGISTERS * PERSISTENT_TILE_BYTES;
+  if (weights > double(device.shared_bytes) + registers) return {};
+  if (units * rnn.batch > PERSISTENT_THREADS) return {};
+  PersistentPlan plan;
+  plan.name = "units=" + std::to_string(units);
+  plan.shape = {uint32_t(rnn.gates()), uint32_t(rnn.hidden), uint32_t(units)};
+  plan.blocks = uint32_t(ceil_div(rnn.hidden, units));
+  plan.shared_bytes = persistent_shared_bytes(plan.shape, uint32_t(rnn.batch));
+  if (plan.shared_bytes > device.shared_bytes) return {};
+  return plan;
+}
+
+// Of as many tiles on top of one another, the most units.
+int64_t most_units(int64_t units, int64_t gates) {
+  const int64_t rows = ceil_div(units * gates, PERSISTENT_TILE) * PERSISTENT_TILE;
+  return rows / gates / 2 * 2;
+}
+
+}  // namespace
+
+std::vector<PersistentPlan> persistent_plans(const Rnn& rnn, const DeviceFacts& device) {
+  require_kind(rnn, device);
+  // Two at least, which are handed on together. Fewer blocks wait for fewer others.
+  const int64_t fewest = 2 * ceil_div(rnn.hidden, 2 * int64_t(device.multiprocessors));
+  const int64_t most = most_units(fewest, rnn.gates());
+  std::vector<PersistentPlan> plans;
+  for (const int64_t units : {fewest, std::max(fewest, most), 2 * fewest}) {
+    const auto plan = plan_with(rnn, units, device);
+    const bool is_new = plan && (plans.empty() || plans.back().shape.units != plan->shape.units);
+    if (is_new) plans.push_back(*plan);
+  }
+  if (plans.empty())
+    plugin::unsupported("the weights of " + rnn.cell + " with hidden=" +
+                        std::to_string(rnn.hidden) + " and batch=" + std::to_string(rnn.batch) +
+                        " do not fit into the registers and shared memory of " +
+                        std::to_string(device.multiprocessors) + " multiprocessors");
+  return plans;
+}
+
+std::string persistent_expression(const Rnn& rnn, const PersistentPlan& plan) {
+  return "persistent_layer<" + std::to_string(cell_of(rnn)) + ", " +
+         std::to_string(rnn.precision.a) + ", " + std::to_string(plan.shape.hidden) + ", " +
+         std::to_string(plan.shape.units) + ">";
+}
+
+LayerStorage persistent_storage(const Rnn& rnn) {
+  LayerStorage storage;
+  storage.rnn = rnn;
+  storage.type = rnn.precision.a;
+  const uint64_t vector = uint64_t(rnn.hidden) * storage.element_bytes();
+  uint64_t& end = storage.weights.bytes;
+  for (int64_t gate = 0; gate < rnn.gates(); ++gate) {
+    storage.weights.u.push_back(end);
+    end = saturating_add(end, saturating_multiply(uint64_t(rnn.hidden), vector));
+  }
+  for (int64_t bias = 0; bias < rnn.biases(); ++bias) {
+    storage.weights.b.push_back(end);
+    end = saturating_add(end, vector);
+  }
+  return storage;
+}
+
+uint64_t persistent_workspace(const Rnn& rnn) {
+  return 2 * uint64_t(rnn.states()) / 2 * sizeof(uint64_t) + sizeof(uint32_t);
+}
+
+}  // namespace deepbench::cuda

@@ -1,0 +1,164 @@
+// Recurrent layers by our own kernel: how weights are spread, what does not fit, and on the device
+// every cell, type and shape of blocks against loops in double.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "deepbench/plugin.hpp"
+#include "gpu.hpp"
+#include "ops/rnn/persistent_plan.hpp"
+#include "rnn_harness.hpp"
+
+namespace deepbench::cuda_test {
+namespace {
+
+constexpr const char* kCellsOfOurs[] = {"vanilla", "lstm", "gru"};
+
+Layer inference(const std::string& cell, const LayerSizes& sizes,
+                const std::string& precision = "half") {
+  return {cell, "fwd", "inference", precision, sizes};
+}
+
+cuda::DeviceFacts hopper() {
+  cuda::DeviceFacts facts;
+  facts.major = 9;
+  facts.multiprocessors = 132;
+  facts.shared_bytes = 232448;
+  return facts;
+}
+
+std::vector<cuda::PersistentPlan> plans_of(const Layer& layer) {
+  return cuda::persistent_plans(layer.rnn(), hopper());
+}
+
+std::string refusal_of(const Layer& layer, const cuda::DeviceFacts& device = hopper()) {
+  try {
+    cuda::persistent_plans(layer.rnn(), device);
+    return "";
+  } catch (const plugin::Error& error) {
+    CHECK(error.status() == DEEPBENCH_UNSUPPORTED);
+    return error.what();
+  }
+}
+
+TEST_CASE("persistent: every unit has its block, and a block what fits into it") {
+  for (const std::string cell : kCellsOfOurs)
+    for (const int64_t hidden : {16, 48, 512, 1024, 1040, 1760, 2048})
+      for (const int64_t batch : {1, 4, 8}) {
+        CAPTURE(cell);
+        CAPTURE(hidden);
+        CAPTURE(batch);
+        const auto plans = plans_of(inference(cell, {hidden, batch, 3}));
+        REQUIRE_FALSE(plans.empty());
+        for (const cuda::PersistentPlan& plan : plans) {
+          CHECK(plan.blocks <= 132);
+          CHECK(plan.shape.units % 2 == 0);
+          CHECK(int64_t(plan.blocks * plan.shape.units) >= hidden);
+          CHECK(int64_t((plan.blocks - 1) * plan.shape.units) < hidden);
+          CHECK(plan.shared_bytes <= hopper().shared_bytes);
+          CHECK(plan.name == "units=" + std::to_string(plan.shape.units));
+        }
+      }
+}
+
+TEST_CASE("persistent: the largest layers of the sets fit a large device") {
+  const auto plans = plans_of(inference("gru", {2816, 4, 1500}));
+  REQUIRE(plans.size() == 1);
+  CHECK(plans[0].shape.units == 22);
+  CHECK(plans[0].blocks == 128);
+  CHECK(persistent_full(plans[0].shape) == 4);
+  CHECK(persistent_thin(plans[0].shape) == 2);
+  CHECK(plans_of(inference("lstm", {2048, 4, 25}))[0].shape.units == 16);
+}
+
+TEST_CASE("persistent: tiles, thin tiles, states and sums have places of their own") {
+  const PersistentShape shape = {3, 2816, 22};
+  CHECK(persistent_columns(shape) == 22);
+  CHECK(persistent_in_registers(shape) == PERSISTENT_MOST_REGISTERS);
+  const uint32_t shared_tiles = 4 * 22 - PERSISTENT_MOST_REGISTERS;
+  CHECK(persistent_shared_tiles(shape) == shared_tiles);
+  CHECK(persistent_thin_at(shape) == 8 * 512 * shared_tiles);
+  CHECK(persistent_states_at(shape) - persistent_thin_at(shape) == 8 * 22 * 2 * 16 * 2);
+  CHECK(persistent_pitch(shape) % 64 == 32);  // two neighbours share no bank
+  CHECK(persistent_sums_at(shape, 4) - persistent_states_at(shape) == 8 * 4 * 23 * 32);
+  CHECK(persistent_shared_bytes(shape, 4) - persistent_sums_at(shape, 4) == 2 * 8 * 66 * 4 * 4);
+}
+
+TEST_CASE("persistent: what it does not do is told") {
+  const auto says = [](const std::string& text, const std::string& word) {
+    CAPTURE(text);
+    CHECK(text.find(word) != std::string::npos);
+  };
+  Layer layer = inference("gru", {64, 2, 3});
+  CHECK(refusal_of(layer).empty());
+  says(refusal_of(inference("gru_reset_before", {64, 2, 3})), "cell=gru");
+  says(refusal_of(inference("gru", {64, 9, 3})), "batches of up to 8");
+  says(refusal_of(inference("gru", {72, 1, 3})), "multiples of 16");
+  says(refusal_of(inference("gru", {64, 2, 3}, "float")), "half and bfloat16");
+  says(refusal_of(inference("gru", {4096, 1, 3})), "do not fit");
+  says(refusal_of(inference("gru", {int64_t{1} << 40, 1, 3})), "do not fit");
+  layer.mode = "training";
+  says(refusal_of(layer), "inference");
+  layer.phase = "bwd_data";
+  says(refusal_of(layer), "inference");
+  cuda::DeviceFacts old = hopper();
+  old.major = 7;
+  says(refusal_of(inference("gru", {64, 2, 3}), old), "8.0");
+}
+
+TEST_CASE("gpu: persistent: every cell, type and shape of blocks, again and again") {
+  REQUIRE_GPU();
+  // 1040: 65 tiles for 8 warps; 2816: rows that fill no tile; 1 step: nothing is handed on.
+  const std::vector<LayerSizes> all = {{16, 1, 1},  {48, 3, 5},   {64, 8, 4},   {256, 5, 9},
+                                       {512, 4, 3}, {1040, 7, 3}, {1536, 2, 2}, {2816, 1, 3}};
+  for (const std::string precision : {"half", "bfloat16"})
+    for (const std::string cell : kCellsOfOurs)
+      for (const LayerSizes& sizes : all) {
+        const Layer layer = inference(cell, sizes, precision);
+        const std::string problem = layer.text();
+        CAPTURE(problem);
+        const Asked asked("rnn", problem, "library=persistent");
+        if (asked.supports() != DEEPBENCH_OK) {
+          CHECK(cell == "lstm");
+          CHECK(sizes.hidden == 2816);
+          continue;
+        }
+        for (const std::string& id : asked.candidates())
+          check_layer(layer, "library=persistent candidate=" + id);
+      }
+}
+
+TEST_CASE("gpu: persistent: calls that follow one another take nothing from one before") {
+  REQUIRE_GPU();
+  for (const int64_t steps : {1, 2, 3, 8}) {
+    const Layer layer = inference("lstm", {128, 2, steps});
+    const auto outputs = uint64_t(layer.rnn().outputs());
+    LayerRun run(layer, "library=persistent cache=cold");
+    REQUIRE(run.status() == DEEPBENCH_OK);
+    run.call(1);
+    const std::vector<double> first = run.read(outputs);
+    run.poison();
+    run.call(200);
+    CHECK(run.scan().untouched == 0);
+    CHECK(run.read(outputs) == first);
+  }
+}
+
+TEST_CASE("gpu: persistent: it competes with cuDNN, whose choice stays the default") {
+  REQUIRE_GPU();
+  const std::string problem = inference("gru", {512, 1, 4}).text();
+  const auto ids = Asked("rnn", problem, "limit=32").candidates();
+  REQUIRE(ids.size() >= 2);
+  CHECK(ids[0] == "cudnn:standard");
+  CHECK(ids[1].rfind("persistent:units=", 0) == 0);
+  LayerRun run(inference("gru", {512, 1, 4}), "candidate=" + ids[1]);
+  REQUIRE(run.status() == DEEPBENCH_OK);
+  CHECK(run.describe().text("library").rfind("persistent ", 0) == 0);
+  CHECK(Asked("rnn", problem, "library=persistent candidate=units=3").supports() ==
+        DEEPBENCH_INVALID);
+}
+
+}  // namespace
+}  // namespace deepbench::cuda_test

@@ -1,0 +1,97 @@
+// Recurrent layers of the CUDA backend as the core sees them, against loops in double.
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "../ops/naive_rnn.hpp"
+#include "kernel_run.hpp"
+
+namespace deepbench::cuda_test {
+
+struct LayerSizes {
+  int64_t hidden, batch, timesteps;
+};
+inline constexpr LayerSizes kSmall = {64, 3, 5};
+
+struct Layer {
+  std::string cell, phase = "fwd", mode = "training", precision = "float";
+  LayerSizes sizes = kSmall;
+
+  std::string text() const {
+    return "cell=" + cell + " hidden=" + std::to_string(sizes.hidden) +
+           " batch=" + std::to_string(sizes.batch) +
+           " timesteps=" + std::to_string(sizes.timesteps) + " phase=" + phase + " mode=" + mode +
+           " precision=" + precision;
+  }
+  Rnn rnn() const {
+    Rnn rnn;
+    rnn.cell = cell, rnn.phase = phase, rnn.mode = mode;
+    rnn.hidden = rnn.inputs = sizes.hidden, rnn.batch = sizes.batch;
+    rnn.timesteps = sizes.timesteps;
+    rnn.precision = precision_info(precision);
+    return rnn;
+  }
+};
+
+class LayerRun : public KernelRun {
+ public:
+  LayerRun(const Layer& layer, const std::string& options)
+      : KernelRun("rnn", layer.text(), options) {}
+};
+
+inline std::vector<double> exact(const Layer& layer) {
+  testing::NaiveRnn<double> naive(layer.rnn(), kSeed);
+  return layer.rnn().is_forward() ? naive.forward() : naive.backward();
+}
+
+// Random roundings of sums that are handed on; 16 of a narrow type, 2^-17 for fast activations.
+inline double roundoff_of(const Layer& layer) {
+  if (layer.precision == "half" || layer.precision == "tf32") return 16 * kRoundoffHalf;
+  if (layer.precision == "bfloat16") return 16 * kRoundoffBfloat16;
+  const LayerSizes& s = layer.sizes;
+  return 8 * std::sqrt(double(s.hidden + s.timesteps * s.batch)) * kRoundoffFloat + 1.0 / (1 << 17);
+}
+
+inline uint64_t count_wrong(const std::vector<double>& got, const std::vector<double>& expected,
+                            double roundoff) {
+  uint64_t wrong = got.size() != expected.size();
+  for (size_t i = 0; i < std::min(got.size(), expected.size()); ++i)
+    wrong += !(std::abs(got[i] - expected[i]) <= roundoff * (1 + std::abs(expected[i])));
+  return wrong;
+}
+
+// A narrow sum on the other side of ReLU's kink makes the gradients that follow from it wrong.
+inline uint64_t may_be_wrong(const Layer& layer, uint64_t outputs) {
+  const bool has_kink = layer.cell == "vanilla" && layer.phase != "fwd";
+  return has_kink && layer.precision != "float" ? outputs / 4 : 0;
+}
+
+// One call on poisoned outputs, all of them compared; then the same again, bit for bit.
+inline void check_layer(const Layer& layer, const std::string& options) {
+  const std::string problem = layer.text();
+  CAPTURE(problem);
+  CAPTURE(options);
+  LayerRun run(layer, options);
+  INFO(run.error());
+  REQUIRE(run.status() == DEEPBENCH_OK);
+  const auto outputs = uint64_t(layer.rnn().outputs());
+  CHECK(run.scan().untouched == outputs);
+  CHECK(run.call(1).count == 1);
+  const deepbench_scan scan = run.scan();
+  CHECK(scan.count == outputs);
+  CHECK(scan.untouched == 0);
+  CHECK(scan.non_finite == 0);
+  const std::vector<double> first = run.read(outputs);
+  CHECK(count_wrong(first, exact(layer), roundoff_of(layer)) <= may_be_wrong(layer, outputs));
+  const bool in_place = run.describe().text("in_place") == "1";
+  run.poison();
+  run.call(in_place ? 1 : 3);
+  CHECK(run.read(outputs) == first);
+}
+
+}  // namespace deepbench::cuda_test
