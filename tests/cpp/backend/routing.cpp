@@ -9,10 +9,11 @@ namespace deepbench::plugin {
 namespace {
 
 // Knows candidates that begin with its name and a dash; refuses those that end in "-refused". Names
-// two.
+// two, or as many as it is told.
 class Library final : public Implementation {
  public:
-  explicit Library(std::string name) : name_(std::move(name)) {}
+  explicit Library(std::string name, std::vector<std::string> ids = {"one", "two"})
+      : name_(std::move(name)), ids_(std::move(ids)) {}
 
   LibraryFacts library() override { return {"1", "", ""}; }
   void supports(const Problem&, const Options& options) override {
@@ -23,12 +24,25 @@ class Library final : public Implementation {
   }
   uint64_t memory_needed(const Problem&, const Options&) override { return 0; }
   std::vector<std::string> candidates(const Problem&, const Options&) override {
-    return {name_ + "-one", name_ + "-two"};
+    std::vector<std::string> named;
+    for (const std::string& id : ids_) named.push_back(name_ + "-" + id);
+    return named;
   }
   std::unique_ptr<Kernel> prepare(const Problem&, const Options&) override { return nullptr; }
 
  private:
   std::string name_;
+  std::vector<std::string> ids_;
+};
+
+// Not installed.
+class Absent final : public Implementation {
+ public:
+  LibraryFacts library() override { return {"", "", "it was not found"}; }
+  void supports(const Problem&, const Options&) override {}
+  uint64_t memory_needed(const Problem&, const Options&) override { return 0; }
+  std::vector<std::string> candidates(const Problem&, const Options&) override { return {}; }
+  std::unique_ptr<Kernel> prepare(const Problem&, const Options&) override { return nullptr; }
 };
 
 Implementation& first() {
@@ -45,23 +59,43 @@ Implementation& third() {
   return library;
 }
 
+Implementation& longest() {
+  static Library library("longest", {"one", "two", "three", "four"});
+  return library;
+}
+Implementation& absent() {
+  static Absent library;
+  return library;
+}
+
 constexpr Route kRoutes[] = {{"gemm", "first", true, first}, {"gemm", "second", true, second}};
 constexpr Route kCompeting[] = {{"gemm", "first", true, first, true},
                                 {"gemm", "second", true, second},
                                 {"gemm", "third", true, third, true}};
+constexpr Route kLong[] = {{"gemm", "longest", true, longest, true},
+                           {"gemm", "third", true, third, true}};
+constexpr Route kAbsent[] = {{"gemm", "absent", true, absent},
+                             {"gemm", "first", true, first},
+                             {"gemm", "last", true, absent}};
 
 // "ok", or the status and what is said.
-std::string chosen(const std::string& candidate, const std::string& library = "") {
+template <class Routes>
+std::string chosen_of(const Routes& routes, const std::string& candidate,
+                      const std::string& library = "") {
   const testing::NamedValues values("m=1 n=1 k=1");
   const deepbench_problem raw = {"gemm", values.get()};
   Options options;
   options.candidate = candidate, options.library = library;
   try {
-    const Choice choice("fake", kRoutes, Problem(raw), options);
+    const Choice choice("fake", routes, Problem(raw), options);
     return "ok";
   } catch (const Error& error) {
     return std::to_string(error.status()) + " " + error.what();
   }
+}
+
+std::string chosen(const std::string& candidate, const std::string& library = "") {
+  return chosen_of(kRoutes, candidate, library);
 }
 
 using Ids = std::vector<std::string>;
@@ -76,10 +110,13 @@ Ids candidates_of(const Routes& routes, const std::string& library = "") {
   return Choice("fake", routes, problem, options).candidates();
 }
 
-TEST_CASE("routes: of libraries that compete the first candidates come first, the others' none") {
+TEST_CASE("routes: candidates of libraries that compete come in turns, the others' not at all") {
   CHECK(candidates_of(kRoutes) == Ids{"first-one", "first-two"});
   CHECK(candidates_of(kCompeting) ==
         Ids{"first:first-one", "third:third-one", "first:first-two", "third:third-two"});
+  CHECK(candidates_of(kLong) == Ids{"longest:longest-one", "third:third-one", "longest:longest-two",
+                                    "third:third-two", "longest:longest-three",
+                                    "longest:longest-four"});
   CHECK(candidates_of(kCompeting, "third") == Ids{"third-one", "third-two"});
   CHECK(candidates_of(kCompeting, "second") == Ids{"second-one", "second-two"});
 }
@@ -89,6 +126,12 @@ TEST_CASE("routes: a candidate that the first library knows and refuses is told 
   CHECK(chosen("first-one") == "ok");
   CHECK(chosen("first-refused") == "1 first refuses");
   CHECK(chosen("first-refused", "first") == "1 first refuses");
+}
+
+TEST_CASE("routes: with a refusal it is told which preferred libraries are absent") {
+  CHECK(chosen_of(kAbsent, "first-one") == "ok");
+  CHECK(chosen_of(kAbsent, "first-refused") ==
+        "1 first refuses; there is no absent: it was not found");
 }
 
 TEST_CASE("routes: a candidate that no library knows is invalid") {

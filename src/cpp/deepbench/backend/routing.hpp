@@ -70,27 +70,36 @@ class Choice {
   const Options& options() const { return options_; }  // as the library takes them
 
   // The library's, or LIBRARY:ID of every library that can be used and does the problem, where none
-  // was asked for and they compete: the first of each, in order of preference, then the others, for
-  // whoever has no time for all.
+  // was asked for and they compete: in turns, in order of preference, so that whoever has no time
+  // for all has tried the first of each.
   std::vector<std::string> candidates() {
     if (!compete_ || !options_.library.empty()) return chosen_->candidates(problem_, options_);
-    std::vector<std::string> first, others;
+    std::vector<std::vector<std::string>> lists;
     for (const Route* route : routes_) {
       if (route->op != problem_.op() || !route->competes) continue;
       Implementation& one = route->implementation();
       std::string refusal;
       if (!one.library().usable() || refuses(one, &refusal)) continue;
-      std::vector<std::string>* list = &first;
-      for (const std::string& id : one.candidates(problem_, options_)) {
-        list->push_back(std::string(route->library) + ":" + id);
-        list = &others;
-      }
+      lists.push_back(one.candidates(problem_, options_));
+      for (std::string& id : lists.back()) id.insert(0, std::string(route->library) + ":");
     }
-    first.insert(first.end(), others.begin(), others.end());
-    return first;
+    return in_turns(lists);
   }
 
  private:
+  static std::vector<std::string> in_turns(const std::vector<std::vector<std::string>>& lists) {
+    std::vector<std::string> all;
+    bool more = true;
+    for (size_t turn = 0; more; ++turn) {
+      more = false;
+      for (const std::vector<std::string>& list : lists) {
+        if (turn < list.size()) all.push_back(list[turn]);
+        more = more || turn + 1 < list.size();
+      }
+    }
+    return all;
+  }
+
   void take_library_from_candidate() {
     const size_t colon = options_.candidate.find(':');
     if (!options_.library.empty() || colon == std::string::npos) return;
@@ -125,20 +134,21 @@ class Choice {
   }
 
   void choose_first() {
-    std::string absent, refusal;
+    std::string absent, refusal, preferred;  // what is absent, and preferred to who refuses
     for (const Route* route : routes_) {
       if (route->op != problem_.op() || route->library == kReferenceLibrary) continue;
       Implementation& candidate = route->implementation();
       if (const LibraryFacts facts = candidate.library(); !facts.usable()) {
         absent += (absent.empty() ? "" : "; ") + std::string(route->library) + ": " + facts.reason;
-      } else if (refuses(candidate, &refusal)) {
-        continue;
       } else {
+        if (refusal.empty()) preferred = absent;
+        if (refuses(candidate, &refusal)) continue;
         chosen_ = &candidate;
         return;
       }
     }
-    if (!refusal.empty()) unsupported(refusal);
+    if (!refusal.empty())
+      unsupported(refusal + (preferred.empty() ? "" : "; there is no " + preferred));
     if (!absent.empty()) unsupported("no library for " + problem_.op() + ": " + absent);
     unsupported("the " + backend_ + " backend does not do " + problem_.op());
   }
