@@ -16,8 +16,9 @@ namespace {
 
 // In order of preference within an operation.
 constexpr plugin::Route kRoutes[] = {
-    {"gemm", "cublaslt", true, cublaslt_gemm},
+    {"gemm", "cublaslt", true, cublaslt_gemm, true},
     {"gemm", "cublas", true, cublas_gemm},
+    {"gemm", "skinny", true, skinny_gemm, true},
     {"conv", "cudnn", true, cudnn_conv},
     {"conv", "cudnn_legacy", true, cudnn_legacy_conv},
     {"rnn", "cudnn", true, cudnn_rnn, true},

@@ -19,6 +19,7 @@ LibraryFacts facts_of() {
 // Made on first use; they live as long as the process.
 Implementation& cublaslt_gemm();
 Implementation& cublas_gemm();
+Implementation& skinny_gemm();
 Implementation& cudnn_conv();
 Implementation& cudnn_legacy_conv();
 Implementation& cudnn_rnn();

@@ -105,6 +105,22 @@ def test_odd_shapes_in_int8_say_how_they_were_run() -> None:
     assert rows[1]["padding"]["dimensions"]
 
 
+def test_libraries_compete_for_products_with_few_columns() -> None:
+    shape = ("m=512", "n=4", "k=512", "precision=int8", "--constant", "a", "--samples", "5")
+    (best,) = run("gemm", *shape, "--algorithm", "best")["rows"]
+    assert best["verification"]["status"] == "passed", best["reason"]
+    assert best["algorithm"]["candidates"] > 3
+    chosen = ("--algorithm", "skinny:lanes=32,rows=1,split=1")
+    for words in (chosen, ("--library", "skinny")):
+        (row,) = run("gemm", *shape, *words)["rows"]
+        assert (row["status"], row["verification"]["status"]) == ("ok", "passed"), row["reason"]
+        assert row["library"].startswith("skinny ")
+        assert row["algorithm"]["name"] == "lanes=32,rows=1,split=1"
+    _, rows = worker("gemm m=512 n=9 k=512 precision=int8", options=("library=skinny",))
+    assert rows[0]["status"] == "unsupported"
+    assert "at most 8 columns" in rows[0]["reason"]
+
+
 CONV = "conv w=14 h=14 c=35 n=3 k=20 s=3 r=3 pad_w=1 pad_h=1"
 
 

@@ -129,6 +129,17 @@ inline uint32_t exchanged(uint32_t value, uint32_t apart) {
   return other;
 }
 
+// Only one thread runs at a time.
+inline uint32_t replaced(uint32_t* at, uint32_t value) {
+  const uint32_t before = *at;
+  *at = value;
+  return before;
+}
+inline uint32_t added(uint32_t* at, uint32_t value) { return replaced(at, *at + value); }
+inline uint32_t counted(uint32_t* at, uint32_t last) {
+  return replaced(at, *at >= last ? 0 : *at + 1);
+}
+
 }  // namespace deepbench::cuda_test
 
 // The language, from here on.
@@ -136,7 +147,7 @@ inline uint32_t exchanged(uint32_t value, uint32_t apart) {
 #define __device__ __attribute__((unused))
 #define __shared__ static
 #define __noinline__ __attribute__((noinline))
-#define __launch_bounds__(threads)
+#define __launch_bounds__(...)
 #define threadIdx ::deepbench::cuda_test::thread_index
 #define blockIdx ::deepbench::cuda_test::block_index
 #define blockDim ::deepbench::cuda_test::block_size
@@ -146,3 +157,7 @@ inline uint32_t exchanged(uint32_t value, uint32_t apart) {
 #define __byte_perm(low, high, selector) ::deepbench::cuda_test::permuted(low, high, selector)
 #define __shfl_xor_sync(mask, value, apart) ::deepbench::cuda_test::exchanged(value, apart)
 #define __ldcg(pointer) (*(pointer))
+#define __threadfence() static_cast<void>(0)
+#define atomicAdd(at, value) ::deepbench::cuda_test::added(at, value)
+#define atomicExch(at, value) ::deepbench::cuda_test::replaced(at, value)
+#define atomicInc(at, last) ::deepbench::cuda_test::counted(at, last)

@@ -68,11 +68,17 @@ Conversion conversion(bool from, bool to, bool constant) {
   return constant ? Conversion::kBeforehand : Conversion::kInCall;
 }
 
-GemmLayout tensor_core_layout(const Gemm& asked, const plugin::Options& options, bool in_place) {
+// A stored transposed and B not, so that k is contiguous in both; not padded.
+GemmLayout layout_along_k(const Gemm& asked, const plugin::Options& options, bool in_place) {
   GemmLayout layout = layout_of("tn", asked, in_place);
   layout.run.trans_a = true, layout.run.trans_b = false;
   layout.a = conversion(asked.trans_a, true, options.is_constant("a"));
   layout.b = conversion(asked.trans_b, false, options.is_constant("b"));
+  return layout;
+}
+
+GemmLayout tensor_core_layout(const Gemm& asked, const plugin::Options& options, bool in_place) {
+  GemmLayout layout = layout_along_k(asked, options, in_place);
   if (!can_pad(asked, options)) return layout;
   pad_all(layout.run, kTensorCoreGrain);
   if (layout.is_padded())
@@ -130,6 +136,15 @@ std::vector<GemmLayout> gemm_layouts(const Gemm& asked, const plugin::Options& o
     if (!is_same(tn.run, layouts.front().run)) layouts.push_back(tn);
   }
   return layouts;
+}
+
+GemmLayout skinny_layout(const Gemm& asked, const plugin::Options& options) {
+  GemmLayout layout = layout_along_k(asked, options, /*in_place=*/false);
+  if (!can_pad(asked, options)) return layout;
+  layout.run.k = up(asked.k, kTensorCoreGrain);
+  if (layout.is_padded())
+    layout.padding_rule = "k to multiples of 16, so that rows begin at whole vectors";
+  return layout;
 }
 
 }  // namespace deepbench::cuda

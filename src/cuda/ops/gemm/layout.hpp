@@ -48,4 +48,8 @@ struct GemmLayout {
 std::vector<GemmLayout> gemm_layouts(const Gemm& asked, const plugin::Options& options,
                                      bool in_place);
 
+// That of our own kernels for products with few columns: A transposed and B not, as above, but only
+// k a multiple of 16, so that rows begin at whole vectors.
+GemmLayout skinny_layout(const Gemm& asked, const plugin::Options& options);
+
 }  // namespace deepbench::cuda

@@ -1,0 +1,230 @@
+// Products of 8-bit integers with few columns, C = A B + C: A is read once, as fast as memory
+// gives it, and everything else is kept out of its way. kLanes neighbouring threads are a group;
+// it takes kRows rows, of which each of its threads reads every kLanes-th vector, kDepth of them
+// at once. A row's k is contiguous, and so is a column's of B.
+#include "fill.h"
+#include "skinny.h"
+
+namespace few_columns {
+
+// ---- instructions -------------------------------------------------------------------------------
+
+// What is read once: it takes no place in the first cache, which is for B. `volatile` keeps the
+// compiler from putting loads off until there is a register free: they are to be under way at once.
+__device__ inline uint4 load_once(const uint4* from) {
+#ifdef __CUDACC__
+  uint4 v;
+  asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+               : "l"(from));
+  return v;
+#else
+  return *from;
+#endif
+}
+
+__device__ inline uint4 load_shared_by_many(const uint4* from) {
+#ifdef __CUDACC__
+  uint4 v;
+  asm("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];"
+      : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+      : "l"(from));
+  return v;
+#else
+  return *from;
+#endif
+}
+
+// sum + the product of two vectors of four numbers, modulo 2^32.
+__device__ inline uint32_t multiply(uint32_t a, uint32_t b, uint32_t sum) {
+#ifdef __CUDACC__
+  uint32_t result;
+  asm("dp4a.s32.s32 %0, %1, %2, %3;" : "=r"(result) : "r"(a), "r"(b), "r"(sum));
+  return result;
+#else
+  for (int byte = 0; byte < 32; byte += 8)
+    sum += uint32_t(int32_t((signed char)(a >> byte)) * int32_t((signed char)(b >> byte)));
+  return sum;
+#endif
+}
+
+__device__ inline uint32_t multiply(const uint4& a, const uint4& b, uint32_t sum) {
+  sum = multiply(a.x, b.x, sum);
+  sum = multiply(a.y, b.y, sum);
+  sum = multiply(a.z, b.z, sum);
+  return multiply(a.w, b.w, sum);
+}
+
+// ---- products -----------------------------------------------------------------------------------
+
+// What one thread adds up: value [column * kRows + row].
+template <int kColumns, int kRows, int kDepth, int kLanes>
+struct Lane {
+  const uint4* a[kRows];
+  const uint4* b;
+  uint32_t column;  // of B, in vectors
+  uint32_t sums[kColumns * kRows];
+
+  // The vectors at, at + kLanes, ...; kWhole: all of them are before the end. Of those that are not
+  // the last is read again, and multiplied by zeros: there is no branch between two reads.
+  template <bool kWhole>
+  __device__ void multiply_at(uint32_t at, uint32_t end) {
+    uint4 of_a[kDepth][kRows], of_b[kDepth][kColumns];
+#pragma unroll
+    for (int i = 0; i < kDepth; ++i) {
+      const uint32_t from = place<kWhole>(at + uint32_t(i * kLanes), end);
+#pragma unroll
+      for (int row = 0; row < kRows; ++row) of_a[i][row] = load_once(a[row] + from);
+    }
+#pragma unroll
+    for (int i = 0; i < kDepth; ++i) {
+      const uint32_t from = place<kWhole>(at + uint32_t(i * kLanes), end);
+#pragma unroll
+      for (int j = 0; j < kColumns; ++j) {
+        of_b[i][j] = load_shared_by_many(b + (uint64_t(j) * column + from));
+        if (!kWhole && at + uint32_t(i * kLanes) >= end) of_b[i][j] = {0, 0, 0, 0};
+      }
+    }
+#pragma unroll
+    for (int i = 0; i < kDepth; ++i)
+#pragma unroll
+      for (int j = 0; j < kColumns; ++j)
+#pragma unroll
+        for (int row = 0; row < kRows; ++row) {
+          uint32_t& sum = sums[j * kRows + row];
+          sum = multiply(of_a[i][row], of_b[i][j], sum);
+        }
+  }
+
+  template <bool kWhole>
+  static __device__ uint32_t place(uint32_t at, uint32_t end) {
+    return kWhole || at < end ? at : end - 1;
+  }
+
+  __device__ void multiply_all(uint32_t begin, uint32_t end, uint32_t lane) {
+#pragma unroll
+    for (int i = 0; i < kColumns * kRows; ++i) sums[i] = 0;
+    uint32_t at = begin;
+#pragma unroll 1
+    for (; at + kDepth * kLanes <= end; at += kDepth * kLanes) multiply_at<true>(at + lane, end);
+    if (at < end) multiply_at<false>(at + lane, end);
+  }
+};
+
+// ---- sums over a group --------------------------------------------------------------------------
+
+// How kValues values of kLanes threads are added up: as long as a thread's values come in halves,
+// two threads share them, so that few are left to the last steps.
+template <int kValues, int kLanes>
+struct Shared {
+  static constexpr bool kHalves = kLanes > 1 && kValues % 2 == 0;
+  using Next = Shared<kHalves ? kValues / 2 : kValues, kHalves ? kLanes / 2 : 1>;
+  static constexpr int kLeft = Next::kLeft;                       // values of a thread, in the end
+  static constexpr int kAlike = kHalves ? Next::kAlike : kLanes;  // threads with the same ones
+};
+template <int kValues>
+struct Shared<kValues, 1> {
+  static constexpr int kLeft = kValues, kAlike = 1;
+};
+
+// Afterwards a thread has the sums of values lane / kAlike * kLeft and the kLeft - 1 behind it.
+template <int kValues, int kLanes>
+__device__ void sum_over_group(uint32_t* values, uint32_t lane) {
+  if constexpr (kLanes > 1) {
+    constexpr uint32_t kApart = kLanes / 2;
+    if constexpr (kValues % 2 == 0) {
+      constexpr int kHalf = kValues / 2;
+      const bool upper = (lane & kApart) != 0;
+#pragma unroll
+      for (int i = 0; i < kHalf; ++i) {
+        const uint32_t given = upper ? values[i] : values[i + kHalf];
+        const uint32_t kept = upper ? values[i + kHalf] : values[i];
+        values[i] = kept + __shfl_xor_sync(0xffffffffu, given, kApart);
+      }
+      sum_over_group<kHalf, kLanes / 2>(values, lane);
+    } else {
+#pragma unroll
+      for (int i = 0; i < kValues; ++i)
+        values[i] += __shfl_xor_sync(0xffffffffu, values[i], kApart);
+      sum_over_group<kValues, kLanes / 2>(values, lane);
+    }
+  }
+}
+
+// Whether this block is the last of those that share its rows. What the others wrote before it
+// sees after.
+__device__ inline bool is_last_part(uint32_t* arrivals) {
+  __shared__ uint32_t before;
+  __threadfence();
+  __syncthreads();
+  if (threadIdx.x == 0) before = atomicInc(arrivals + blockIdx.x, gridDim.y - 1);  // back to 0
+  __syncthreads();
+  __threadfence();
+  return before + 1 == gridDim.y;
+}
+
+// Sums of the block's rows are taken away, which leaves zeros to the next call, and added to C.
+template <int kColumns>
+__device__ void finish(const SkinnyProduct& product, uint32_t first_row, uint32_t rows) {
+  const auto* const c = static_cast<const uint32_t*>(product.c);
+  auto* const d = static_cast<uint32_t*>(product.d);
+  for (uint32_t i = threadIdx.x; i < rows * kColumns; i += blockDim.x) {
+    const uint32_t row = first_row + i % rows;
+    if (row >= product.m) continue;
+    const uint64_t place = uint64_t(i / rows) * product.m + row;
+    d[place] = c[place] + atomicExch(product.sums + place, 0u);
+  }
+}
+
+}  // namespace few_columns
+
+template <int kColumns, int kRows, int kDepth, int kLanes, bool kSplit>
+__global__ void __launch_bounds__(SKINNY_THREADS, 1) skinny(SkinnyProduct product) {
+  using namespace few_columns;
+  constexpr int kValues = kColumns * kRows;
+  using Sums = Shared<kValues, kLanes>;
+  const uint32_t lane = threadIdx.x % kLanes, rows = blockDim.x / kLanes * kRows;
+  const uint32_t first_row = blockIdx.x * rows;
+  const uint32_t row = first_row + threadIdx.x / kLanes * kRows;
+  const uint32_t begin = kSplit ? blockIdx.y * product.part_vectors : 0;
+  const uint32_t rest = product.vectors - begin;
+  const uint32_t end =
+      kSplit && product.part_vectors < rest ? begin + product.part_vectors : product.vectors;
+
+  Lane<kColumns, kRows, kDepth, kLanes> mine;
+#pragma unroll
+  for (int i = 0; i < kRows; ++i) {
+    const uint32_t there = row + i < product.m ? row + i : product.m - 1;  // read, not written
+    mine.a[i] = static_cast<const uint4*>(product.a) + uint64_t(there) * product.vectors;
+  }
+  mine.b = static_cast<const uint4*>(product.b);
+  mine.column = product.vectors;
+
+  // Where the thread's sums go: value v is of row v % kRows and column v / kRows.
+  const uint32_t first = lane / Sums::kAlike * Sums::kLeft;
+  const bool writes = lane % Sums::kAlike == 0;
+  uint64_t places[Sums::kLeft];
+  bool is_mine[Sums::kLeft];
+  uint32_t before[Sums::kLeft];
+#pragma unroll
+  for (int i = 0; i < Sums::kLeft; ++i) {
+    const uint32_t to = row + (first + i) % kRows;
+    places[i] = uint64_t((first + i) / kRows) * product.m + to;
+    is_mine[i] = writes && to < product.m;
+    before[i] = 0;  // C is on its way while A is
+    if (!kSplit && is_mine[i]) before[i] = static_cast<const uint32_t*>(product.c)[places[i]];
+  }
+
+  mine.multiply_all(begin, end, lane);
+  sum_over_group<kValues, kLanes>(mine.sums, lane);
+
+#pragma unroll
+  for (int i = 0; i < Sums::kLeft; ++i) {
+    if (!is_mine[i]) continue;
+    if (kSplit)
+      atomicAdd(product.sums + places[i], mine.sums[i]);
+    else
+      static_cast<uint32_t*>(product.d)[places[i]] = before[i] + mine.sums[i];
+  }
+  if (kSplit && is_last_part(product.arrivals)) finish<kColumns>(product, first_row, rows);
+}

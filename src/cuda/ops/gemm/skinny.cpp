@@ -1,0 +1,148 @@
+// Products of 8-bit integers with few columns by our own kernels, as a library.
+#include <algorithm>
+#include <limits>
+
+#include "check.hpp"
+#include "device.hpp"
+#include "implementation.hpp"
+#include "ops/gemm/gemm_call.hpp"
+#include "ops/gemm/skinny_plan.hpp"
+
+#ifndef DEEPBENCH_VERSION
+#define DEEPBENCH_VERSION "unknown"
+#endif
+
+namespace deepbench::cuda {
+namespace {
+
+struct Planned {
+  GemmLayout layout;
+  SkinnyPlan plan;
+  uint64_t workspace_bytes() const { return plan.workspace_bytes(uint32_t(layout.run.m)); }
+};
+
+class SkinnyCall final : public GemmCall {
+ public:
+  SkinnyCall(const Planned& planned, const GemmOperands& operands, Stream& stream)
+      : GemmCall(operands),
+        plan_(planned.plan),
+        workspace_(planned.workspace_bytes()),
+        function_(function("skinny", plan_.expression(), stream)),
+        stream_(stream.get()) {
+    const Gemm& run = planned.layout.run;
+    product_.m = uint32_t(run.m);
+    product_.vectors = uint32_t(run.k / SKINNY_VECTOR);
+    product_.part_vectors = plan_.part_vectors;
+    if (workspace_.bytes() == 0) return;
+    product_.sums = reinterpret_cast<uint32_t*>(workspace_.data());
+    product_.arrivals = product_.sums + run.m * run.n;
+    // Calls leave zeros behind.
+    CUDA_CHECK(cudart().cudaMemsetAsync(workspace_.data(), 0, workspace_.bytes(), stream_));
+  }
+
+  void describe(plugin::Sink& sink) const override {
+    sink.text("library", "skinny " DEEPBENCH_VERSION);
+    sink.text("algorithm", plan_.name());
+    sink.integer("workspace_bytes", int64_t(workspace_.bytes()));
+    sink.text("note.skinny", std::to_string(plan_.blocks) + " x " + std::to_string(plan_.split) +
+                                 " blocks of " + std::to_string(plan_.threads) +
+                                 " threads, which read " + std::to_string(plan_.depth) +
+                                 " vectors of each row at once");
+  }
+
+ protected:
+  void multiply(uint64_t copy) override {
+    SkinnyProduct product = product_;
+    product.a = operands().a(copy), product.b = operands().b(copy);
+    product.c = operands().c(copy), product.d = operands().d(copy);
+    function_.launch(plan_.shape(), stream_, product);
+  }
+
+ private:
+  SkinnyPlan plan_;
+  Buffer workspace_;
+  const Function& function_;
+  nvidia::cudaStream_t stream_;
+  SkinnyProduct product_ = {};
+};
+
+// What can be told without a device.
+void require_skinny(const Gemm& gemm, const GemmLayout& layout) {
+  if (gemm.precision.precision != Precision::kInt8)
+    plugin::unsupported("skinny multiplies 8-bit integers only (precision=int8)");
+  if (gemm.b_type != DEEPBENCH_S8)
+    plugin::unsupported("skinny multiplies signed 8-bit integers only: use b_type=s8");
+  if (gemm.n > SKINNY_MOST_COLUMNS)
+    plugin::unsupported("skinny multiplies by at most " + std::to_string(int(SKINNY_MOST_COLUMNS)) +
+                        " columns; here n is " + std::to_string(gemm.n));
+  if (std::max(gemm.m, layout.run.k) > std::numeric_limits<int32_t>::max())
+    plugin::unsupported("skinny takes dimensions of 32 bits");
+  if (layout.run.k % SKINNY_VECTOR != 0)
+    plugin::unsupported("skinny reads rows by whole vectors: unpadded, k must be a multiple of " +
+                        std::to_string(int(SKINNY_VECTOR)));
+}
+
+// Those of the problem, the own choice first. Throws unsupported.
+std::vector<SkinnyPlan> plans_of(const Gemm& gemm, const GemmLayout& layout,
+                                 const plugin::Options& options) {
+  require_skinny(gemm, layout);
+  require_gemm_on_device(gemm, options.device);
+  return skinny_plans({uint32_t(gemm.m), uint32_t(gemm.n), uint32_t(layout.run.k / SKINNY_VECTOR),
+                       device_facts(options.device).multiprocessors,
+                       uint64_t(std::max<int64_t>(0, options.workspace))});
+}
+
+Planned plan(const plugin::Problem& problem, const plugin::Options& options) {
+  const Gemm gemm = gemm_problem(problem);
+  Planned planned{skinny_layout(gemm, options), {}};
+  for (const SkinnyPlan& one : plans_of(gemm, planned.layout, options)) {
+    if (!options.candidate.empty() && options.candidate != one.name()) continue;
+    planned.plan = one;
+    return planned;
+  }
+  plugin::unknown_candidate("skinny", options.candidate);
+}
+
+class SkinnyGemm final : public Implementation {
+ public:
+  LibraryFacts library() override { return {DEEPBENCH_VERSION, "built in", ""}; }
+
+  void supports(const plugin::Problem& problem, const plugin::Options& options) override {
+    plan(problem, options);
+  }
+
+  uint64_t memory_needed(const plugin::Problem& problem, const plugin::Options& options) override {
+    const Planned planned = plan(problem, options);
+    return planned.layout.needed_bytes(plan_copies(planned.layout.touched_bytes(), options),
+                                       planned.workspace_bytes());
+  }
+
+  std::vector<std::string> candidates(const plugin::Problem& problem,
+                                      const plugin::Options& options) override {
+    const Gemm gemm = gemm_problem(problem);
+    std::vector<std::string> names;
+    for (const SkinnyPlan& one : plans_of(gemm, skinny_layout(gemm, options), options))
+      names.push_back(one.name());
+    return names;
+  }
+
+  std::unique_ptr<plugin::Kernel> prepare(const plugin::Problem& problem,
+                                          const plugin::Options& options) override {
+    const Planned planned = plan(problem, options);
+    Stream& stream = Stream::of(options.device);
+    const plugin::CopyPlan copies = plan_copies(planned.layout.touched_bytes(), options);
+    auto operands = std::make_unique<GemmOperands>(
+        planned.layout, copies, inputs_named(options.inputs), options.seed, stream);
+    auto call = std::make_unique<SkinnyCall>(planned, *operands, stream);
+    return std::make_unique<PreparedKernel>(stream, copies, std::move(operands), std::move(call));
+  }
+};
+
+}  // namespace
+
+Implementation& skinny_gemm() {
+  static auto* implementation = new SkinnyGemm();
+  return *implementation;
+}
+
+}  // namespace deepbench::cuda

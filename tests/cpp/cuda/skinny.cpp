@@ -1,0 +1,276 @@
+// Products with few columns by our own kernels: how they are divided, what is refused, and on a
+// device every shape, candidate and transposition against three loops.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "gemm_harness.hpp"
+#include "gpu.hpp"
+#include "implementation.hpp"
+#include "kernels/compile.hpp"
+#include "kernels/sources.hpp"
+#include "ops/gemm/layout.hpp"
+#include "ops/gemm/skinny_plan.hpp"
+
+namespace deepbench::cuda_test {
+namespace {
+
+using cuda::Conversion;
+using cuda::GemmLayout;
+using cuda::skinny_plans;
+using cuda::SkinnyPlan;
+using cuda::SkinnyTask;
+
+constexpr uint32_t kMultiprocessors = 132;
+constexpr uint64_t kWorkspace = 32 << 20;
+
+SkinnyTask task(uint32_t m, uint32_t n, uint32_t k, uint64_t workspace = kWorkspace) {
+  return {m, n, (k + 15) / 16, kMultiprocessors, workspace};
+}
+
+uint32_t rows_of_block(const SkinnyPlan& plan) {
+  return plan.threads / uint32_t(plan.lanes) * uint32_t(plan.rows);
+}
+
+// Whatever the problem: every row and every part once, and instances that exist.
+void check_plan(const SkinnyPlan& plan, const SkinnyTask& of) {
+  CHECK(plan.columns == int(of.columns));
+  CHECK((plan.lanes == 8 || plan.lanes == 16 || plan.lanes == 32));
+  CHECK((plan.rows == 1 || plan.rows == 2 || plan.rows == 4));
+  CHECK((plan.depth >= 1 && plan.depth * plan.rows <= 16));
+  CHECK((plan.depth == 1 || plan.depth * plan.columns <= SKINNY_MOST_COLUMNS));
+  CHECK((plan.threads >= 32 && plan.threads <= SKINNY_THREADS && plan.threads % 32 == 0));
+  CHECK(uint64_t(plan.blocks) * rows_of_block(plan) >= of.m);
+  CHECK(uint64_t(plan.blocks - 1) * rows_of_block(plan) < of.m);
+  CHECK(uint64_t(plan.split) * plan.part_vectors >= of.vectors);
+  CHECK(uint64_t(plan.split - 1) * plan.part_vectors < of.vectors);
+  CHECK(plan.split <= 65535);
+  CHECK(plan.workspace_bytes(of.m) <= of.workspace_bytes);
+  const cuda::Shape shape = plan.shape();
+  CHECK((shape.grid_x == plan.blocks && shape.grid_y == plan.split));
+  CHECK((shape.block_x == plan.threads && shape.shared_bytes == 0));
+}
+
+TEST_CASE("skinny: every row and part is taken once, whatever the problem") {
+  for (const uint32_t m : {1u, 2u, 3u, 35u, 512u, 1023u, 6144u, 100000u, 2147483647u})
+    for (const uint32_t n : {1u, 2u, 3u, 4u, 5u, 6u, 7u, 8u})
+      for (const uint32_t k : {1u, 16u, 513u, 2048u, 2816u, 65537u, 500000u}) {
+        const SkinnyTask of = task(m, n, k);
+        std::set<std::string> names;
+        const auto plans = skinny_plans(of);
+        CHECK((!plans.empty() && plans.size() <= 7));
+        for (const SkinnyPlan& plan : plans) {
+          INFO(m, " x ", n, " x ", k, ": ", plan.name());
+          check_plan(plan, of);
+          CHECK(names.insert(plan.name()).second);
+        }
+      }
+}
+
+TEST_CASE("skinny: the own choice fills the device") {
+  // One wave of as many warps each, and every vector under way at once.
+  const SkinnyPlan even = skinny_plans(task(6144, 1, 2048)).front();
+  CHECK(even.name() == "lanes=32,rows=4,split=1");
+  CHECK(even.expression() == "skinny<1, 4, 4, 32, false>");
+  CHECK((even.blocks == 128 && even.threads == 384));
+  // Small ones are spread, a row for each warp.
+  const SkinnyPlan small = skinny_plans(task(512, 4, 512)).front();
+  CHECK(small.name() == "lanes=32,rows=1,split=1");
+  CHECK((small.blocks == 128 && small.threads == 128));
+  // Long rows are split, into one wave.
+  const SkinnyPlan split = skinny_plans(task(512, 4, 500000)).front();
+  CHECK(split.name() == "lanes=32,rows=4,split=16");
+  CHECK(split.expression() == "skinny<4, 4, 2, 32, true>");
+  CHECK(split.blocks * split.split <= kMultiprocessors);
+  CHECK(split.workspace_bytes(512) == 4 * (4 * 512 + split.blocks));
+  CHECK(skinny_plans(task(512, 4, 500000))[1].split > split.split);
+}
+
+TEST_CASE("skinny: without a workspace nothing is split") {
+  for (const SkinnyPlan& plan : skinny_plans(task(512, 4, 500000, 0))) CHECK(plan.split == 1);
+}
+
+TEST_CASE("skinny: only k is padded, and A is read along it") {
+  const auto layout = [](const Dimensions& d, bool trans_a, bool trans_b, const char* options) {
+    const NamedValues named(options);
+    return cuda::skinny_layout(gemm_of(d, trans_a, trans_b, "int8"), plugin::Options(named.get()));
+  };
+  const GemmLayout odd = layout({35, 3, 2049}, false, false, "constant=a");
+  CHECK((odd.run.m == 35 && odd.run.n == 3 && odd.run.k == 2064));
+  CHECK((odd.run.trans_a && !odd.run.trans_b && !odd.in_place));
+  CHECK((odd.a == Conversion::kBeforehand && odd.b == Conversion::kNone));
+  CHECK(odd.padding_rule.find("multiples of 16") != std::string::npos);
+  const GemmLayout even = layout({35, 3, 2048}, true, true, "");
+  CHECK_FALSE(even.is_padded());
+  CHECK(even.padding_rule.empty());
+  CHECK((even.a == Conversion::kNone && even.b == Conversion::kInCall));
+  CHECK(layout({35, 3, 2049}, false, false, "pad=0").run.k == 2049);
+}
+
+std::string refusal(const std::string& problem, const std::string& options = "") {
+  const AskedGemm asked(problem, options);
+  const deepbench_problem raw = asked.problem();
+  try {
+    cuda::skinny_gemm().supports(plugin::Problem(raw), plugin::Options(asked.named.get()));
+  } catch (const plugin::Error& error) {
+    CHECK(error.status() == DEEPBENCH_UNSUPPORTED);
+    return error.what();
+  }
+  return "";
+}
+
+TEST_CASE("skinny: what it does not do is told, also without a device") {
+  const auto refuses = [](const std::string& problem, const std::string& why,
+                          const std::string& options = "") {
+    CAPTURE(problem);
+    CHECK(refusal(problem, options).find(why) != std::string::npos);
+  };
+  for (const char* precision : {"float", "tf32", "half", "bfloat16", "fp8_e4m3", "fp8_e5m2"})
+    refuses(gemm_text({64, 4, 64}, false, false, precision), "8-bit integers only");
+  refuses(gemm_text({64, 9, 64}, false, false, "int8"), "at most 8 columns; here n is 9");
+  refuses(gemm_text({64, 4, 64}, false, false, "int8", "u8"), "b_type=s8");
+  refuses(gemm_text({int64_t{1} << 31, 1, 1}, false, false, "int8"), "32 bits");
+  refuses(gemm_text({1, 1, (int64_t{1} << 31) - 1}, false, false, "int8"), "32 bits");
+  refuses(gemm_text({64, 4, 65}, false, false, "int8"), "multiple of 16", "pad=0");
+  if (const cuda::LibraryReport& nvrtc = cuda::report<nvidia::Nvrtc>(); !nvrtc.usable())
+    refuses(gemm_text({64, 4, 64}, false, false, "int8"), "NVRTC");
+}
+
+TEST_CASE("skinny: the host names instances that compile") {
+  if (!cuda::report<nvidia::Nvrtc>().usable()) {
+    MESSAGE("nothing tested: " << cuda::report<nvidia::Nvrtc>().reason);
+    return;
+  }
+  const cuda::Source source = cuda::source_of_file("skinny");
+  for (const SkinnyTask& of : {task(6144, 1, 2048), task(512, 4, 500000), task(300, 8, 100)}) {
+    const std::string expression = skinny_plans(of).front().expression();
+    CAPTURE(expression);
+    CHECK_FALSE(cuda::compile(source, expression, 90).code.empty());
+  }
+}
+
+// ---- on a device --------------------------------------------------------------------------------
+
+const std::string kSkinny = "library=skinny ";
+
+// Poisons, calls, and compares all of the output.
+void check_call(GemmRun& run, const NaiveGemm& naive, uint64_t outputs, uint64_t calls = 1) {
+  run.poison();
+  CHECK(run.scan().untouched == outputs);
+  run.call(calls);
+  CHECK(run.scan().untouched == 0);
+  CHECK(naive.count_wrong(run.read(outputs)) == 0);
+}
+
+void check_candidates(const Dimensions& d, bool trans_a, bool trans_b,
+                      const std::string& options = "") {
+  const std::string problem = gemm_text(d, trans_a, trans_b, "int8");
+  CAPTURE(problem);
+  const auto ids = AskedGemm(problem, kSkinny + options).candidates();
+  REQUIRE_FALSE(ids.empty());
+  for (const std::string& id : ids) {
+    CAPTURE(id);
+    GemmRun run(problem, kSkinny + options + " candidate=" + id);
+    INFO(run.error());
+    REQUIRE(run.status() == DEEPBENCH_OK);
+    const Emitted facts = run.describe();
+    CHECK(facts.text("library").substr(0, 7) == "skinny ");
+    CHECK(facts.text("algorithm") == id);
+    CHECK_FALSE(facts.has("in_place"));
+    const NaiveGemm naive(gemm_of(d, trans_a, trans_b, "int8"), facts, kSeed);
+    check_call(run, naive, uint64_t(d.m * d.n));
+  }
+}
+
+TEST_CASE("gpu: skinny: every number of columns, all candidates") {
+  REQUIRE_GPU();
+  for (int64_t n = 1; n <= 8; ++n)
+    for (const Dimensions& d : {Dimensions{1, n, 1}, Dimensions{300, n, 257},
+                                Dimensions{513, n, 2816}, Dimensions{37, n, 40001}})
+      check_candidates(d, false, false, "constant=a");
+}
+
+TEST_CASE("gpu: skinny: every transposition, constant or not") {
+  REQUIRE_GPU();
+  for (const int transposition : {0, 1, 2, 3})
+    for (const Dimensions& d : {Dimensions{64, 4, 512}, Dimensions{65, 3, 129},
+                                Dimensions{1, 1, 1000}, Dimensions{7, 5, 30000}})
+      for (const char* options : {"", "constant=a", "constant=a,b"})
+        check_candidates(d, (transposition & 1) != 0, (transposition & 2) != 0, options);
+}
+
+TEST_CASE("gpu: skinny: rows that fill the device") {
+  REQUIRE_GPU();
+  check_candidates({3072, 1, 1024}, false, false, "constant=a");
+  check_candidates({4608, 2, 1536}, false, false, "constant=a");
+  check_candidates({512, 4, 65536}, false, false, "constant=a");
+}
+
+TEST_CASE("gpu: skinny: calls follow one another, in a graph and on the stream") {
+  REQUIRE_GPU();
+  for (const Dimensions& d : {Dimensions{512, 4, 65536}, Dimensions{512, 4, 512}}) {
+    const std::string problem = gemm_text(d, true, false, "int8");
+    CAPTURE(problem);
+    const NaiveGemm naive(gemm_of(d, true, false, "int8"), Emitted(), kSeed);
+    GemmRun first(problem, kSkinny), second(problem, kSkinny);
+    REQUIRE(first.status() == DEEPBENCH_OK);
+    REQUIRE(second.status() == DEEPBENCH_OK);
+    for (const int32_t launch : {DEEPBENCH_LAUNCH_GRAPH, DEEPBENCH_LAUNCH_STREAM})
+      for (GemmRun* run : {&first, &second}) {
+        run->poison();
+        CHECK(run->call(100, launch).launch == launch);
+        CHECK(naive.count_wrong(run->read(uint64_t(d.m * d.n))) == 0);
+        check_call(*run, naive, uint64_t(d.m * d.n));
+      }
+  }
+}
+
+TEST_CASE("gpu: skinny: cold calls go round the copies, and each gives the result") {
+  REQUIRE_GPU();
+  const Dimensions d = {512, 2, 65552};
+  const std::string problem = gemm_text(d, true, false, "int8");
+  GemmRun run(problem, kSkinny + "cache=cold");
+  REQUIRE(run.status() == DEEPBENCH_OK);
+  const auto copies = uint64_t(run.describe().number("copies"));
+  REQUIRE(copies >= 2);
+  CHECK(AskedGemm(problem, kSkinny + "cache=cold").memory_needed() >=
+        copies * uint64_t(d.m * d.k) + uint64_t(run.describe().number("workspace_bytes")));
+  const NaiveGemm naive(gemm_of(d, true, false, "int8"), run.describe(), kSeed);
+  run.poison();
+  for (uint64_t copy = 0; copy < std::min<uint64_t>(copies, 4); ++copy) {
+    run.call(1);
+    CHECK(naive.count_wrong(run.read(uint64_t(d.m * d.n))) == 0);
+  }
+}
+
+TEST_CASE("gpu: skinny: what is no candidate, and what a workspace of nothing leaves") {
+  REQUIRE_GPU();
+  const std::string problem = gemm_text({512, 4, 500000}, true, false, "int8");
+  CHECK(AskedGemm(problem, kSkinny + "candidate=lanes=3").supports() == DEEPBENCH_INVALID);
+  CHECK(std::string(table().last_error()).find("lanes=3") != std::string::npos);
+  for (const std::string& id : AskedGemm(problem, kSkinny + "workspace=0").candidates())
+    CHECK(id.find("split=1") == id.size() - 7);
+}
+
+TEST_CASE("gpu: skinny: it competes with cublaslt, which stays the default") {
+  REQUIRE_GPU();
+  const std::string few = gemm_text({512, 4, 512}, false, false, "int8");
+  const auto ids = AskedGemm(few, "constant=a").candidates();
+  REQUIRE(ids.size() > 2);
+  CHECK(ids[0].rfind("cublaslt:", 0) == 0);
+  CHECK(ids[1].rfind("skinny:", 0) == 0);
+  const GemmRun own(few, "constant=a"), named(few, "constant=a candidate=" + ids[1]);
+  REQUIRE(own.status() == DEEPBENCH_OK);
+  REQUIRE(named.status() == DEEPBENCH_OK);
+  CHECK(own.describe().text("library").rfind("cublaslt ", 0) == 0);
+  CHECK("skinny:" + named.describe().text("algorithm") == ids[1]);
+  for (const std::string& id :
+       AskedGemm(gemm_text({64, 64, 64}, false, false, "int8"), "").candidates())
+    CHECK(id.rfind("cublaslt:", 0) == 0);
+}
+
+}  // namespace
+}  // namespace deepbench::cuda_test
