@@ -1,5 +1,13 @@
+// Instances of persistent.cu's template, as the host names them (persistent_expression), for
+// compile_all.sh: the largest layers, one that fills no tile, and the smallest.
 #include "persistent.cu"
-template __global__ void persistent_layer<CELL_GRU, DEEPBENCH_F16, 2816, 22>(const __grid_constant__ PersistentLayer);
-template __global__ void persistent_layer<CELL_GRU, DEEPBENCH_F16, 2048, 16>(const __grid_constant__ PersistentLayer);
-template __global__ void persistent_layer<CELL_LSTM, DEEPBENCH_F16, 2048, 16>(const __grid_constant__ PersistentLayer);
-template __global__ void persistent_layer<CELL_GRU, DEEPBENCH_BF16, 512, 4>(const __grid_constant__ PersistentLayer);
+
+struct Instances {
+  const void* kernels[5] = {(const void*)persistent_layer<CELL_GRU, DEEPBENCH_F16, 2816, 22, 4>,
+                            (const void*)persistent_layer<CELL_LSTM, DEEPBENCH_F16, 2048, 16, 4>,
+                            (const void*)persistent_layer<CELL_GRU, DEEPBENCH_F16, 2560, 20, 1>,
+                            (const void*)persistent_layer<CELL_GRU, DEEPBENCH_BF16, 1040, 8, 7>,
+                            (const void*)persistent_layer<CELL_VANILLA, DEEPBENCH_BF16, 16, 2, 1>};
+};
+
+Instances instances;

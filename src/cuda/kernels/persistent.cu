@@ -96,7 +96,7 @@ __device__ inline void hand_on(uint64_t* to, uint32_t elements, uint32_t step) {
 
 }  // namespace
 
-template <int kCell, int kType, uint32_t kHidden, uint32_t kUnits>
+template <int kCell, int kType, uint32_t kHidden, uint32_t kUnits, uint32_t kBatch>
 struct Layer {
   using T = Narrow<kType>;
   static constexpr uint32_t kGates = kCell == CELL_LSTM ? 4 : kCell == CELL_GRU ? 3 : 1;
@@ -109,7 +109,8 @@ struct Layer {
   static constexpr uint32_t kTall = kFull + (kThin > 0);
   static constexpr uint32_t kTurns = (kSlice / 4 + 31) / 32;
   static constexpr uint32_t kLoads = kInRegisters > 32 ? 4 : 8;  // as registers permit
-  static constexpr uint32_t kAtOnce = kTurns > kLoads / 2 ? 1 : kLoads / kTurns;  // sequences
+  static constexpr uint32_t kFitting = kTurns > kLoads / 2 ? 1 : kLoads / kTurns;
+  static constexpr uint32_t kAtOnce = kFitting < kBatch ? kFitting : kBatch;  // sequences
 
   const PersistentLayer& layer;
   unsigned char* const shared;
@@ -159,19 +160,19 @@ struct Layer {
 
   // A warp's part of it, of all sequences.
   __device__ unsigned char* states() const {
-    return shared + persistent_states_at(kShape) + warp * layer.batch * kPitch;
+    return shared + persistent_states_at(kShape) + warp * kBatch * kPitch;
   }
   // Where the warp's part has four elements of this thread: a warp takes 32 fours at a time.
   __device__ uint32_t element(uint32_t turn) const { return (turn * 32 + lane) * 4; }
   __device__ bool has(uint32_t turn, uint32_t n) const {
-    return n < layer.batch && element(turn) < kSlice && first_column + element(turn) < kHidden;
+    return n < kBatch && element(turn) < kSlice && first_column + element(turn) < kHidden;
   }
   __device__ uint2* state(uint32_t turn, uint32_t n) const {
     return reinterpret_cast<uint2*>(states() + n * kPitch + 2 * element(turn));
   }
 
   __device__ void take_first_states() const {
-    for (uint32_t n = 0; n < layer.batch; ++n)
+    for (uint32_t n = 0; n < kBatch; ++n)
       for (uint32_t turn = 0; turn < kTurns; ++turn)
         if (has(turn, n))
           *state(turn, n) = *reinterpret_cast<const uint2*>(layer.h0 + n * kHidden + first_column +
@@ -179,13 +180,13 @@ struct Layer {
   }
 
   __device__ uint64_t* handed(uint32_t step, uint32_t n, uint32_t unit) const {
-    return layer.handed + ((step % 2 * layer.batch + n) * kHidden + unit) / 2;
+    return layer.handed + ((step % 2 * kBatch + n) * kHidden + unit) / 2;
   }
 
-  // Of kAtOnce sequences at a time: their loads are on their way together, again and again until all
-  // have arrived.
+  // Of kAtOnce sequences at a time: their loads are on their way together, again and again until
+  // all have arrived.
   __device__ void take_states(uint32_t step) const {
-    for (uint32_t first = 0; first < layer.batch; first += kAtOnce) {
+    for (uint32_t first = 0; first < kBatch; first += kAtOnce) {
       const uint64_t* const from = handed(step, first, first_column + element(0));
       uint4 v[kAtOnce][kTurns];
       bool misses;
@@ -219,7 +220,7 @@ struct Layer {
 #pragma unroll
     for (uint32_t column = 0; column < kColumns; ++column) {
       uint2 h = {0, 0};
-      if (n < layer.batch && first_column + column * PERSISTENT_TILE < kHidden)
+      if (n < kBatch && first_column + column * PERSISTENT_TILE < kHidden)
         h = *reinterpret_cast<const uint2*>(mine + column * 2 * PERSISTENT_TILE);
 #pragma unroll
       for (uint32_t i = 0; i < kFull; ++i) {
@@ -235,8 +236,8 @@ struct Layer {
 
   // [turn][warp][row][n]
   __device__ float* part(uint32_t step, uint32_t of_warp, uint32_t row) const {
-    auto* const all = reinterpret_cast<float*>(shared + persistent_sums_at(kShape, layer.batch));
-    return all + ((step % 2 * PERSISTENT_WARPS + of_warp) * kRows + row) * layer.batch;
+    auto* const all = reinterpret_cast<float*>(shared + persistent_sums_at(kShape, kBatch));
+    return all + ((step % 2 * PERSISTENT_WARPS + of_warp) * kRows + row) * kBatch;
   }
   __device__ void store_sums(uint32_t step, const float (&sums)[kTall][4]) const {
 #pragma unroll
@@ -244,7 +245,7 @@ struct Layer {
 #pragma unroll
       for (uint32_t k = 0; k < 4; ++k) {
         const uint32_t row = i * PERSISTENT_TILE + lane / 4 + k / 2 * 8, n = lane % 4 * 2 + k % 2;
-        if (row < kRows && n < layer.batch) part(step, warp, row)[n] = sums[i][k];
+        if (row < kRows && n < kBatch) part(step, warp, row)[n] = sums[i][k];
       }
   }
   __device__ void add_parts(uint32_t step, uint32_t unit, uint32_t n, float (&sums)[kGates]) const {
@@ -274,8 +275,8 @@ struct Layer {
     take_first_states();
 
     // Threads of whole warps, so that neighbours' elements can be joined.
-    const bool has_units = warp * 32 < kUnits * layer.batch;
-    const bool is_real = threadIdx.x < kUnits * layer.batch;
+    const bool has_units = warp * 32 < kUnits * kBatch;
+    const bool is_real = threadIdx.x < kUnits * kBatch;
     const uint32_t number = is_real ? threadIdx.x : 0;
     const uint32_t within = number % kUnits, n = number / kUnits, unit = first_unit + within;
     const bool writes = is_real && unit < kHidden;
@@ -283,7 +284,7 @@ struct Layer {
 
     for (uint32_t t = 0; t < layer.timesteps; ++t) {
       const uint32_t step = before + t;
-      const uint64_t at = (uint64_t(t) * layer.batch + n) * kHidden + unit;
+      const uint64_t at = (uint64_t(t) * kBatch + n) * kHidden + unit;
       const float x = writes ? T::wide(layer.x[at]) : 0;
       if (t > 0) take_states(step - 1);
       __syncwarp();
@@ -312,9 +313,9 @@ struct Layer {
   }
 };
 
-template <int kCell, int kType, uint32_t kHidden, uint32_t kUnits>
+template <int kCell, int kType, uint32_t kHidden, uint32_t kUnits, uint32_t kBatch>
 __global__ void __launch_bounds__(PERSISTENT_THREADS, 1)
     persistent_layer(const __grid_constant__ PersistentLayer layer) {
   extern __shared__ __align__(16) unsigned char shared[];
-  Layer<kCell, kType, kHidden, kUnits>{layer, shared}.run();
+  Layer<kCell, kType, kHidden, kUnits, kBatch>{layer, shared}.run();
 }

@@ -24,7 +24,7 @@ typedef struct PersistentLayer {
    * [step % 2][n][unit / 2] */
   uint64_t* handed;
   uint32_t* steps; /* of all calls so far: no two steps have the same number */
-  uint32_t batch, timesteps;
+  uint32_t timesteps;
 } PersistentLayer;
 
 /* A block has the rows of U of `units` units, all gates; a warp a part of every row. */

@@ -258,5 +258,18 @@ TEST_CASE("what a backend throws goes through, wherever it happens") {
   }
 }
 
+TEST_CASE("rests count as spent, and the last is told") {
+  int calls = 0;
+  const TimeBatch rested = [&](uint64_t count) {
+    Batch batch;
+    batch.count = count, batch.elapsed_ns = batch.host_ns = 1e6 * double(count);
+    batch.rested_ns = calls++ < 2 ? 0 : 2e6;
+    return batch;
+  };
+  const Samples samples = measure(rested, {});
+  CHECK(samples.rested_ns == 2e6);
+  CHECK(samples.spent_ns == calls * 1e6 + (calls - 2) * 2e6);
+}
+
 }  // namespace
 }  // namespace deepbench

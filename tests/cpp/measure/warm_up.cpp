@@ -87,6 +87,28 @@ TEST_CASE("calls of five milliseconds settle after two windows of five") {
   CHECK(run(longer, 5e6) == 10);
 }
 
+TEST_CASE("calls settle after two windows of five where the device rests before them") {
+  WarmUp warm({}, 1e6);
+  int batches = 0;
+  for (; !warm.done() && batches < 100; ++batches) {
+    Batch batch = batch_of(warm, 1e6);
+    batch.rested_ns = 500e3;
+    warm.add(batch);
+  }
+  CHECK(batches == 10);
+}
+
+TEST_CASE("rests count towards the cap") {
+  WarmUp warm({}, 0.5e6);
+  int batches = 0;
+  for (; !warm.done() && batches < 1000; ++batches) {
+    Batch batch = batch_of(warm, batches % 2 ? 0.5e6 : 0.9e6);  // never settles
+    batch.rested_ns = 4e6;
+    warm.add(batch);
+  }
+  CHECK(batches == 22);  // of 4.5 and 4.9 ms
+}
+
 TEST_CASE("settled means that two windows differ by less than 1 %") {
   for (const auto& [later, batches] : {std::pair(1009.9, 20), std::pair(1010.1, 25)}) {
     WarmUp warm(MeasureOptions{}, 1000);

@@ -120,6 +120,17 @@ TEST_CASE("what a kernel says of itself is on the row") {
   CHECK(row.device_name == "Fake device 0");
 }
 
+TEST_CASE("a device that lowers its clock rests between batches, unless it is loaded steadily") {
+  const std::string device = "emit describe_device most_clock_mhz 2000; time 1e6; host 1e6;";
+  const Result low = fake_row(device + "mhz 1500", kProblem, "samples=5");
+  REQUIRE_MESSAGE(low.status == Status::kOk, low.reason);
+  CHECK(low.observed.real("rest_ns") == 500e3);
+  CHECK_FALSE(fake_row(device + "mhz 1990", kProblem, "samples=5").observed.has("rest_ns"));
+  const Result steady = fake_row(device + "mhz 1500", kProblem, "samples=5 power=steady");
+  CHECK_FALSE(steady.observed.has("rest_ns"));
+  CHECK_FALSE(fake_row("time 1e6; mhz 1500", kProblem, "samples=5").observed.has("rest_ns"));
+}
+
 TEST_CASE("a row that is wrong has no figures of its kernel either") {
   const std::string script = "emit describe_kernel metric.dense_time 2.5 us lower;";
   CHECK(fake_row(script, kProblem).metrics.size() == 1);

@@ -11,7 +11,7 @@ namespace deepbench {
 namespace {
 
 constexpr size_t kWindow = 10, kShortWindow = 5;
-constexpr double kShortWindowNs = 5e6;  // calls of so long fluctuate less: windows of five
+constexpr double kShortWindowNs = 5e6;  // so long calls, and after rests all, fluctuate less
 constexpr double kSettledWithin = 0.01;
 
 std::vector<double> last(const std::vector<double>& all, size_t count, size_t skip = 0) {
@@ -55,6 +55,7 @@ double WarmUp::cap_ns() const {
 
 void WarmUp::add(const Batch& batch) {
   spent_ns_ += batch.rested_ns + batch.host_ns;
+  rested_ = batch.rested_ns > 0;
   estimate_ns_ = batch.per_call_ns();
   if (batch.clock_mhz > 0) clocks_mhz_.push_back(batch.clock_mhz);
   // Early calls are slow: a batch sized by them is too short for the settled speed.
@@ -68,7 +69,8 @@ void WarmUp::add(const Batch& batch) {
 }
 
 bool WarmUp::settled() const {
-  const size_t window = estimate_ns_ < kShortWindowNs ? kWindow : kShortWindow;
+  const bool fluctuates = estimate_ns_ < kShortWindowNs && !rested_;
+  const size_t window = fluctuates ? kWindow : kShortWindow;
   if (times_ns_.size() < 2 * window || resized_) return false;
   const double before = median(last(times_ns_, window, window));
   const double now = median(last(times_ns_, window));

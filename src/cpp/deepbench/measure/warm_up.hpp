@@ -34,6 +34,7 @@ class DEEPBENCH_API WarmUp {
   double spent_ns_ = 0;
   uint64_t batch_size_ = 1;
   bool resized_ = false;  // the last batch was too short to count
+  bool rested_ = false;   // the device, before the last batch
   std::vector<double> times_ns_;
   std::vector<double> clocks_mhz_;
 };

@@ -70,7 +70,6 @@ class PersistentCall final : public LibraryCall {
     layer.y = static_cast<uint16_t*>(part(LayerPart::kY, copy));
     layer.handed = reinterpret_cast<uint64_t*>(workspace_.data());
     layer.steps = reinterpret_cast<uint32_t*>(steps());
-    layer.batch = uint32_t(rnn().batch);
     layer.timesteps = uint32_t(rnn().timesteps);
     return layer;
   }

@@ -1,7 +1,6 @@
 // Rows of U for every block, and what a block has room for.
 #include "ops/rnn/persistent_plan.hpp"
 
-#include <algorithm>
 #include <optional>
 
 #include "buffer.hpp"
@@ -63,11 +62,9 @@ std::vector<PersistentPlan> persistent_plans(const Rnn& rnn, const DeviceFacts& 
   const int64_t fewest = 2 * ceil_div(rnn.hidden, 2 * int64_t(device.multiprocessors));
   const int64_t most = most_units(fewest, rnn.gates());
   std::vector<PersistentPlan> plans;
-  for (const int64_t units : {fewest, std::max(fewest, most), 2 * fewest}) {
-    const auto plan = plan_with(rnn, units, device);
-    const bool is_new = plan && (plans.empty() || plans.back().shape.units != plan->shape.units);
-    if (is_new) plans.push_back(*plan);
-  }
+  if (auto plan = plan_with(rnn, fewest, device)) plans.push_back(*plan);
+  if (most > fewest)
+    if (auto plan = plan_with(rnn, most, device)) plans.push_back(*plan);
   if (plans.empty())
     plugin::unsupported("the weights of " + rnn.cell + " with hidden=" +
                         std::to_string(rnn.hidden) + " and batch=" + std::to_string(rnn.batch) +
@@ -79,7 +76,7 @@ std::vector<PersistentPlan> persistent_plans(const Rnn& rnn, const DeviceFacts& 
 std::string persistent_expression(const Rnn& rnn, const PersistentPlan& plan) {
   return "persistent_layer<" + std::to_string(cell_of(rnn)) + ", " +
          std::to_string(rnn.precision.a) + ", " + std::to_string(plan.shape.hidden) + ", " +
-         std::to_string(plan.shape.units) + ">";
+         std::to_string(plan.shape.units) + ", " + std::to_string(rnn.batch) + ">";
 }
 
 LayerStorage persistent_storage(const Rnn& rnn) {
