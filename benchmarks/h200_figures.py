@@ -146,14 +146,14 @@ def cold(runs: Runs) -> Iterator[str]:
 
 
 def cost(runs: Runs) -> Iterator[str]:
-    """Wall time of a row without the device's work and without the ceilings, which serve many."""
+    """Wall time of a row without the device's work, its rests, and the ceilings, which serve many."""
     for name, run in runs.items():
         rows = [row for row in run.ok() if row["stages_ns"].get("device")]
         if not rows:
             continue
         parts = {
-            stage: statistics.median(row["stages_ns"][stage] for row in rows) / 1e6
-            for stage in ("prepare", "verify", "measure", "other", "device")
+            stage: statistics.median(row["stages_ns"].get(stage, 0) for row in rows) / 1e6
+            for stage in ("prepare", "verify", "measure", "other", "device", "rest")
         }
         rest = statistics.median(not_the_device_ms(row) for row in rows)
         ceilings_s = run.stage_seconds("ceilings")
@@ -184,7 +184,7 @@ def with_conversion_ns(row: Row) -> float:
 def not_the_device_ms(row: Row) -> float:
     stages = row["stages_ns"]
     host = sum(stages[stage] for stage in ("prepare", "verify", "measure", "other"))
-    return float(host - stages["device"]) / 1e6
+    return float(host - stages["device"] - stages.get("rest", 0)) / 1e6
 
 
 def same_problems(*runs: Sweep) -> Iterator[tuple[Row, ...]]:

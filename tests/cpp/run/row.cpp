@@ -125,6 +125,7 @@ TEST_CASE("a device that lowers its clock rests between batches, unless it is lo
   const Result low = fake_row(device + "mhz 1500", kProblem, "samples=5");
   REQUIRE_MESSAGE(low.status == Status::kOk, low.reason);
   CHECK(low.observed.real("rest_ns") == 500e3);
+  CHECK(low.stages.rest_ns >= 5 * 500e3);
   CHECK_FALSE(fake_row(device + "mhz 1990", kProblem, "samples=5").observed.has("rest_ns"));
   const Result steady = fake_row(device + "mhz 1500", kProblem, "samples=5 power=steady");
   CHECK_FALSE(steady.observed.has("rest_ns"));

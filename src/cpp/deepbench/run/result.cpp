@@ -148,7 +148,8 @@ void write_stages(JsonWriter& json, const Stages& stages) {
   json.member("measure", std::round(stages.measure_ns));
   json.member("ceilings", std::round(stages.ceilings_ns));
   json.member("other", std::round(stages.other_ns));
-  json.member("device", std::round(stages.device_ns)).end_object();
+  json.member("device", std::round(stages.device_ns));
+  json.member("rest", std::round(stages.rest_ns)).end_object();
 }
 
 }  // namespace

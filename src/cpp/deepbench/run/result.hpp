@@ -58,7 +58,8 @@ struct Bound {
 
 struct Stages {
   double prepare_ns = 0, verify_ns = 0, measure_ns = 0, ceilings_ns = 0, other_ns = 0;
-  double device_ns = 0;  // of measuring and verifying: the spans of the batches
+  // Of measuring and verifying: the spans of the batches, and the rests before them.
+  double device_ns = 0, rest_ns = 0;
 };
 
 struct DEEPBENCH_API Result {

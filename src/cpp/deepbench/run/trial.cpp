@@ -88,12 +88,20 @@ Batch Trial::batch(uint64_t count, deepbench_launch launch, uint32_t flags) {
   return batch;
 }
 
+double Trial::rest() {
+  const std::chrono::duration<double, std::nano> due(rest_.due_ns());
+  if (due.count() <= 0) return 0;
+  Stopwatch watch;
+  std::this_thread::sleep_for(due);
+  stages_.rest_ns += watch.lap_ns();
+  return due.count();
+}
+
 Batch Trial::time(uint64_t count) {
   keep_in_range(count);
-  const std::chrono::duration<double, std::nano> due(rest_.due_ns());
-  if (due.count() > 0) std::this_thread::sleep_for(due);
+  const double rested_ns = rest();
   Batch made = batch(count, launch_);
-  made.rested_ns = due.count();
+  made.rested_ns = rested_ns;
   rest_.add(made);
   last_call_ns_ = made.per_call_ns();
   return made;

@@ -50,6 +50,7 @@ class DEEPBENCH_API Trial {
                const std::string& candidate);
   void arm();
   Batch batch(uint64_t count, deepbench_launch launch = DEEPBENCH_LAUNCH_BEST, uint32_t flags = 0);
+  double rest();  // as long as is due, which is returned
   Batch time(uint64_t count);
   void keep_in_range(uint64_t count);
   void verify(const std::string& when);
