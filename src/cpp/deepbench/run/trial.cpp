@@ -2,10 +2,8 @@
 #include "deepbench/run/trial.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <limits>
-#include <thread>
 
 #include "deepbench/core/operation.hpp"
 #include "deepbench/core/status.hpp"
@@ -89,12 +87,9 @@ Batch Trial::batch(uint64_t count, deepbench_launch launch, uint32_t flags) {
 }
 
 double Trial::rest() {
-  const std::chrono::duration<double, std::nano> due(rest_.due_ns());
-  if (due.count() <= 0) return 0;
-  Stopwatch watch;
-  std::this_thread::sleep_for(due);
-  stages_.rest_ns += watch.lap_ns();
-  return due.count();
+  const double due_ns = rest_.due_ns();
+  if (due_ns > 0) stages_.rest_ns += sleep_ns(due_ns);
+  return due_ns;
 }
 
 Batch Trial::time(uint64_t count) {
