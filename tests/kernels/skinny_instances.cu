@@ -1,4 +1,4 @@
-// Instances of skinny.cu's template, as the host names them (skinny_expression), for
+// Instances of skinny.cu's template, as the host names them (SkinnyPlan::expression), for
 // compile_all.sh: for every number of columns those that take the most registers.
 #include "skinny.cu"
 

@@ -121,6 +121,22 @@ def test_libraries_compete_for_products_with_few_columns() -> None:
     assert "at most 8 columns" in rows[0]["reason"]
 
 
+def test_libraries_compete_for_inference_of_recurrent_layers() -> None:
+    layer = ("cell=gru", "hidden=256", "batch=2", "timesteps=40", "mode=inference")
+    shape = (*layer, "precision=half", "--samples", "5")
+    (own,) = run("rnn", *shape)["rows"]
+    assert own["library"].startswith("cudnn ")
+    for words in (("--library", "persistent"), ("--algorithm", "persistent:units=2")):
+        (row,) = run("rnn", *shape, *words)["rows"]
+        assert (row["status"], row["verification"]["status"]) == ("ok", "passed"), row["reason"]
+        assert row["library"].startswith("persistent ")
+    (best,) = run("rnn", *shape, "--algorithm", "best")["rows"]
+    assert best["verification"]["status"] == "passed", best["reason"]
+    _, rows = worker(f"rnn {' '.join(layer)} precision=float", options=("library=persistent",))
+    assert rows[0]["status"] == "unsupported"
+    assert "half and bfloat16" in rows[0]["reason"]
+
+
 CONV = "conv w=14 h=14 c=35 n=3 k=20 s=3 r=3 pad_w=1 pad_h=1"
 
 

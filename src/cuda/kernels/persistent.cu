@@ -184,13 +184,16 @@ struct Layer {
   }
 
   // Of kAtOnce sequences at a time: their loads are on their way together, again and again until
-  // all have arrived.
+  // all have arrived. They never do where a block is not on the device: then an error is better
+  // than to wait for ever.
   __device__ void take_states(uint32_t step) const {
     for (uint32_t first = 0; first < kBatch; first += kAtOnce) {
       const uint64_t* const from = handed(step, first, first_column + element(0));
       uint4 v[kAtOnce][kTurns];
       bool misses;
+      uint32_t turns = 0;
       do {
+        if (++turns == PERSISTENT_PATIENCE) __trap();
         misses = false;
 #pragma unroll
         for (uint32_t n = 0; n < kAtOnce; ++n)
@@ -234,10 +237,11 @@ struct Layer {
     }
   }
 
-  // [turn][warp][row][n]
-  __device__ float* part(uint32_t step, uint32_t of_warp, uint32_t row) const {
+  // [turn][warp][n][row]
+  __device__ float* part(uint32_t step, uint32_t of_warp, uint32_t n) const {
     auto* const all = reinterpret_cast<float*>(shared + persistent_sums_at(kShape, kBatch));
-    return all + ((step % 2 * PERSISTENT_WARPS + of_warp) * kRows + row) * kBatch;
+    const uint32_t number = (step % 2 * PERSISTENT_WARPS + of_warp) * kBatch + n;
+    return all + number * persistent_sums_pitch(kShape);
   }
   __device__ void store_sums(uint32_t step, const float (&sums)[kTall][4]) const {
 #pragma unroll
@@ -245,7 +249,7 @@ struct Layer {
 #pragma unroll
       for (uint32_t k = 0; k < 4; ++k) {
         const uint32_t row = i * PERSISTENT_TILE + lane / 4 + k / 2 * 8, n = lane % 4 * 2 + k % 2;
-        if (row < kRows && n < kBatch) part(step, warp, row)[n] = sums[i][k];
+        if (row < kRows && n < kBatch) part(step, warp, n)[row] = sums[i][k];
       }
   }
   __device__ void add_parts(uint32_t step, uint32_t unit, uint32_t n, float (&sums)[kGates]) const {
@@ -254,7 +258,7 @@ struct Layer {
       sums[gate] = 0;
 #pragma unroll
       for (uint32_t w = 0; w < PERSISTENT_WARPS; ++w)
-        sums[gate] += part(step, w, gate * kUnits + unit)[n];
+        sums[gate] += part(step, w, n)[gate * kUnits + unit];
     }
   }
 

@@ -7,9 +7,10 @@
 
 #define PERSISTENT_WARPS 8
 #define PERSISTENT_THREADS (32 * PERSISTENT_WARPS)
-#define PERSISTENT_MOST_BATCH 8      /* columns of one product of the tensor cores */
-#define PERSISTENT_MOST_REGISTERS 44 /* tiles of weights that a warp keeps in its registers */
-#define PERSISTENT_TILE 16           /* rows and columns of a tile of weights */
+#define PERSISTENT_MOST_BATCH 8        /* columns of one product of the tensor cores */
+#define PERSISTENT_MOST_REGISTERS 44   /* tiles of weights that a warp keeps in its registers */
+#define PERSISTENT_PATIENCE (1u << 24) /* looks for a state: some ten seconds */
+#define PERSISTENT_TILE 16             /* rows and columns of a tile of weights */
 #define PERSISTENT_TILE_BYTES 512
 
 /* All elements are 16 bits wide. */
@@ -72,6 +73,11 @@ PERSISTENT_INLINE uint32_t persistent_pitch(PersistentShape s) {
   return 2 * PERSISTENT_TILE * (persistent_columns(s) | 1);
 }
 
+/* Parts of sums of one sequence: rows, so many that no two threads of a warp meet in a bank. */
+PERSISTENT_INLINE uint32_t persistent_sums_pitch(PersistentShape s) {
+  return (persistent_rows(s) + 3) / 8 * 8 + 4;
+}
+
 /* Shared memory: tiles, what the last tiles have, states, and parts of sums twice by turns. */
 PERSISTENT_INLINE uint32_t persistent_thin_at(PersistentShape s) {
   return PERSISTENT_WARPS * PERSISTENT_TILE_BYTES * persistent_shared_tiles(s);
@@ -85,7 +91,7 @@ PERSISTENT_INLINE uint32_t persistent_sums_at(PersistentShape s, uint32_t batch)
 }
 PERSISTENT_INLINE uint32_t persistent_shared_bytes(PersistentShape s, uint32_t batch) {
   return persistent_sums_at(s, batch) +
-         2 * PERSISTENT_WARPS * persistent_rows(s) * batch * (uint32_t)sizeof(float);
+         2 * PERSISTENT_WARPS * persistent_sums_pitch(s) * batch * (uint32_t)sizeof(float);
 }
 
 #endif /* DEEPBENCH_CUDA_KERNELS_PERSISTENT_H_ */

@@ -10,7 +10,7 @@ namespace {
 
 // Knows candidates that begin with its name and a dash; refuses those that end in "-refused". Names
 // two, or as many as it is told.
-class Library final : public Implementation {
+class Library : public Implementation {
  public:
   explicit Library(std::string name, std::vector<std::string> ids = {"one", "two"})
       : name_(std::move(name)), ids_(std::move(ids)) {}
@@ -45,6 +45,15 @@ class Absent final : public Implementation {
   std::unique_ptr<Kernel> prepare(const Problem&, const Options&) override { return nullptr; }
 };
 
+// Cannot say what it has.
+class Speechless final : public Library {
+ public:
+  Speechless() : Library("speechless") {}
+  std::vector<std::string> candidates(const Problem&, const Options&) override {
+    failed("speechless fails");
+  }
+};
+
 Implementation& first() {
   static Library library("first");
   return library;
@@ -63,6 +72,10 @@ Implementation& longest() {
   static Library library("longest", {"one", "two", "three", "four"});
   return library;
 }
+Implementation& speechless() {
+  static Speechless library;
+  return library;
+}
 Implementation& absent() {
   static Absent library;
   return library;
@@ -77,6 +90,11 @@ constexpr Route kLong[] = {{"gemm", "longest", true, longest, true},
 constexpr Route kAbsent[] = {{"gemm", "absent", true, absent},
                              {"gemm", "first", true, first},
                              {"gemm", "last", true, absent}};
+
+constexpr Route kFallback[] = {{"gemm", "absent", true, absent, true},
+                               {"gemm", "second", true, second},
+                               {"gemm", "speechless", true, speechless, true},
+                               {"gemm", "third", true, third, true}};
 
 // "ok", or the status and what is said.
 template <class Routes>
@@ -119,6 +137,18 @@ TEST_CASE("routes: candidates of libraries that compete come in turns, the other
                                     "longest:longest-four"});
   CHECK(candidates_of(kCompeting, "third") == Ids{"third-one", "third-two"});
   CHECK(candidates_of(kCompeting, "second") == Ids{"second-one", "second-two"});
+}
+
+TEST_CASE("routes: candidates begin with the chosen library's, whether it competes or not") {
+  const Ids ids = {"second:second-one", "third:third-one", "second:second-two", "third:third-two"};
+  CHECK(candidates_of(kFallback) == ids);  // whose own fail cost the others nothing
+}
+
+TEST_CASE("routes: a candidate names its library, which may be named beside it") {
+  CHECK(chosen_of(kCompeting, "third:third-one") == "ok");
+  CHECK(chosen_of(kCompeting, "third:third-one", "third") == "ok");
+  CHECK(chosen_of(kCompeting, "third:third-one", "first") ==
+        "2 library=first has no candidate 'third:third-one', which is one of third");
 }
 
 TEST_CASE("routes: a candidate that the first library knows and refuses is told as its refusal") {

@@ -132,6 +132,15 @@ TEST_CASE("a device that lowers its clock rests between batches, unless it is lo
   CHECK_FALSE(fake_row("time 1e6; mhz 1500", kProblem, "samples=5").observed.has("rest_ns"));
 }
 
+TEST_CASE("ceilings are measured with rests like rows, energy without") {
+  const std::string device = "emit describe_device most_clock_mhz 2000; time 1e6; mhz 1500;";
+  const Result row = fake_row(device, kProblem, "samples=5 ceilings=yes energy=yes");
+  REQUIRE_MESSAGE(row.status == Status::kOk, row.reason);
+  CHECK(row.stages.ceilings_ns > 20 * 500e3);
+  REQUIRE(row.metrics.size() == 1);
+  CHECK(row.stages.rest_ns < 500 * 500e3);  // of 2,200 calls
+}
+
 TEST_CASE("a row that is wrong has no figures of its kernel either") {
   const std::string script = "emit describe_kernel metric.dense_time 2.5 us lower;";
   CHECK(fake_row(script, kProblem).metrics.size() == 1);

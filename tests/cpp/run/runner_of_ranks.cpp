@@ -88,6 +88,18 @@ TEST_CASE("two ranks: a fleet's rows, a collective's, and an end for both") {
   CHECK(pair.end() == 0);
 }
 
+TEST_CASE("two ranks: they rest alike, though one has a higher clock") {
+  const std::string script = "devices 2; time 1e6; host 1e6; mhz 1500;";
+  for (const std::string higher : {"rank=1", "rank=0"}) {
+    CAPTURE(higher);
+    Pair pair(script + "emit describe_device most_clock_mhz 1500; when " + higher +
+              " emit describe_device most_clock_mhz 2000");
+    const Result sum = pair.first().run(kSum, 0);
+    CHECK(sum.reason == "");
+    CHECK(pair.end() == 0);
+  }
+}
+
 TEST_CASE("two ranks: a line that cannot be, or fails on one of them, costs its row alone") {
   Pair pair("time 1e6; when rank=1 elements=65 fail time_batch failed the cable is out");
   CHECK(pair.first().run("gemm m=", 0).status == Status::kInvalid);

@@ -48,6 +48,18 @@ struct Route {
 // What verification asks for by name: an independent computation, and nobody's first choice.
 inline constexpr std::string_view kReferenceLibrary = "reference";
 
+// What planning or naming a candidate gives. One that a library refuses, or cannot plan just now,
+// is left out: it must not cost the others.
+template <class Planning>
+auto if_possible(Planning planning) -> std::optional<decltype(planning())> {
+  try {
+    return planning();
+  } catch (const Error& error) {
+    if (error.status() == DEEPBENCH_DEVICE_LOST) throw;
+    return std::nullopt;
+  }
+}
+
 // The library that was asked for, or the first that can be used and does the problem; where none
 // does, the first usable one's reason.
 class Choice {
@@ -69,24 +81,29 @@ class Choice {
   Implementation* operator->() const { return chosen_; }
   const Options& options() const { return options_; }  // as the library takes them
 
-  // The library's, or LIBRARY:ID of every library that can be used and does the problem, where none
-  // was asked for and they compete: in turns, in order of preference, so that whoever has no time
-  // for all has tried the first of each.
+  // The library's. Where libraries compete and none was asked for LIBRARY:ID, of the one that was
+  // chosen and of all others that compete, can be used and do the problem: in turns, the chosen
+  // one's first, so that whoever has no time for all has tried the first of each.
   std::vector<std::string> candidates() {
     if (!compete_ || !options_.library.empty()) return chosen_->candidates(problem_, options_);
-    std::vector<std::vector<std::string>> lists;
+    std::vector<std::vector<std::string>> lists = {ids_of(*chosen_route_)};
     for (const Route* route : routes_) {
-      if (route->op != problem_.op() || !route->competes) continue;
-      Implementation& one = route->implementation();
+      if (route->op != problem_.op() || !route->competes || route == chosen_route_) continue;
       std::string refusal;
+      Implementation& one = route->implementation();
       if (!one.library().usable() || refuses(one, &refusal)) continue;
-      lists.push_back(one.candidates(problem_, options_));
-      for (std::string& id : lists.back()) id.insert(0, std::string(route->library) + ":");
+      if (auto ids = if_possible([&] { return ids_of(*route); })) lists.push_back(*ids);
     }
     return in_turns(lists);
   }
 
  private:
+  std::vector<std::string> ids_of(const Route& route) const {
+    std::vector<std::string> ids = route.implementation().candidates(problem_, options_);
+    for (std::string& id : ids) id.insert(0, std::string(route.library) + ":");
+    return ids;
+  }
+
   static std::vector<std::string> in_turns(const std::vector<std::vector<std::string>>& lists) {
     std::vector<std::string> all;
     bool more = true;
@@ -102,14 +119,22 @@ class Choice {
 
   void take_library_from_candidate() {
     const size_t colon = options_.candidate.find(':');
-    if (!options_.library.empty() || colon == std::string::npos) return;
+    if (colon == std::string::npos) return;
     const std::string library = options_.candidate.substr(0, colon);
     for (const Route* route : routes_) {
       if (route->op != problem_.op() || route->library != library) continue;
+      if (!options_.library.empty() && options_.library != library)
+        invalid("library=" + options_.library + " has no candidate '" + options_.candidate +
+                "', which is one of " + library);
       options_.library = library;
       options_.candidate.erase(0, colon + 1);
       return;
     }
+  }
+
+  void choose(const Route& route) {
+    chosen_route_ = &route;
+    chosen_ = &route.implementation();
   }
 
   void choose_named() {
@@ -122,7 +147,7 @@ class Choice {
       known = known || name == options_.library;
       if (route->op != problem_.op()) continue;
       if (route->vendor) of_op += " " + name;
-      if (name == options_.library) chosen_ = &route->implementation();
+      if (name == options_.library) choose(*route);
     }
     if (!known) invalid("library=" + options_.library + ": the " + backend_ + " backend has" + all);
     if (!chosen_)
@@ -143,7 +168,7 @@ class Choice {
       } else {
         if (refusal.empty()) preferred = absent;
         if (refuses(candidate, &refusal)) continue;
-        chosen_ = &candidate;
+        choose(*route);
         return;
       }
     }
@@ -172,6 +197,7 @@ class Choice {
   bool compete_ = false;
   const Problem& problem_;
   Options options_;
+  const Route* chosen_route_ = nullptr;
   Implementation* chosen_ = nullptr;
 };
 
@@ -199,18 +225,6 @@ class RoutedBackend : public Backend {
 [[noreturn]] inline void unknown_candidate(const std::string& library,
                                            const std::string& candidate) {
   invalid(library + " has no candidate '" + candidate + "' for this problem");
-}
-
-// What planning or naming a candidate gives. One that a library refuses, or cannot plan just now,
-// is left out: it must not cost the others.
-template <class Planning>
-auto if_possible(Planning planning) -> std::optional<decltype(planning())> {
-  try {
-    return planning();
-  } catch (const Error& error) {
-    if (error.status() == DEEPBENCH_DEVICE_LOST) throw;
-    return std::nullopt;
-  }
 }
 
 // Throws unless it is one of them; "" is the library's own choice.

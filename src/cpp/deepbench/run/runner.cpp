@@ -25,6 +25,7 @@ double ceiling_ns(const Backend& backend, const RunOptions& options, const Attri
   RunOptions quick;
   quick.device = options.device;
   quick.threads = options.threads;
+  quick.most_clock_mhz = device.real("most_clock_mhz");
   try {
     const Problem problem = Problem::parse(text);
     // A fast but wrong product would be a false limit; moving bytes is checked as rows.

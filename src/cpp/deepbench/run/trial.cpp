@@ -27,7 +27,8 @@ Trial::Trial(const Backend& backend, const Problem& problem, const RunOptions& o
       group_(options.group),
       fleet_(options.fleet),
       launch_(static_cast<deepbench_launch>(options.launch)),
-      rest_(options.steady ? 0 : options.most_clock_mhz) {
+      // Ranks rest alike, or they would be out of step.
+      rest_(of_first_rank(group_, "rest", options.steady ? 0 : options.most_clock_mhz)) {
   together(group_, "prepare", [&] { prepare(backend, problem, options, candidate); });
 }
 
@@ -93,11 +94,16 @@ double Trial::rest() {
 }
 
 Batch Trial::time(uint64_t count) {
-  keep_in_range(count);
   const double rested_ns = rest();
-  Batch made = batch(count, launch_);
+  Batch made = time_at_once(count);
   made.rested_ns = rested_ns;
   rest_.add(made);
+  return made;
+}
+
+Batch Trial::time_at_once(uint64_t count) {
+  keep_in_range(count);
+  const Batch made = batch(count, launch_);
   last_call_ns_ = made.per_call_ns();
   return made;
 }
@@ -189,7 +195,7 @@ uint64_t Trial::repeat(double span_ns) {
   Stopwatch watch;
   uint64_t calls = 0;
   for (double spent_ns = 0; spent_ns < span_ns; calls += samples_->batch)
-    spent_ns += time(samples_->batch).elapsed_ns;
+    spent_ns += time_at_once(samples_->batch).elapsed_ns;
   stages_.measure_ns += watch.lap_ns();
   return calls;
 }

@@ -34,8 +34,8 @@ class DEEPBENCH_API Trial {
   // A few timed batches of at least `span_ns`, without verification, after a first call.
   std::vector<double> sample(int count, double span_ns);
 
-  // Goes on calling, in the batches that were measured, for at least `span_ns` of the device's
-  // time. Returns how many calls that were.
+  // Goes on calling, in the batches that were measured and without rests, for at least `span_ns` of
+  // the device's time. Returns how many calls that were.
   uint64_t repeat(double span_ns);
 
   // One call between markers and nothing else.
@@ -52,6 +52,7 @@ class DEEPBENCH_API Trial {
   Batch batch(uint64_t count, deepbench_launch launch = DEEPBENCH_LAUNCH_BEST, uint32_t flags = 0);
   double rest();  // as long as is due, which is returned
   Batch time(uint64_t count);
+  Batch time_at_once(uint64_t count);  // without a rest
   void keep_in_range(uint64_t count);
   void verify(const std::string& when);
   uint64_t restore_every() const;

@@ -1,5 +1,6 @@
 // Products of 8-bit integers with few columns by our own kernels, as a library.
 #include <algorithm>
+#include <chrono>
 #include <limits>
 
 #include "check.hpp"
@@ -27,8 +28,11 @@ class SkinnyCall final : public GemmCall {
       : GemmCall(operands),
         plan_(planned.plan),
         workspace_(planned.workspace_bytes()),
-        function_(function("skinny", plan_.expression(), stream)),
         stream_(stream.get()) {
+    const auto begin = std::chrono::steady_clock::now();
+    function_ = &function("skinny", plan_.expression(), stream);
+    const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - begin;
+    planning_ns_ = took.count();
     const Gemm& run = planned.layout.run;
     product_.m = uint32_t(run.m);
     product_.vectors = uint32_t(run.k / SKINNY_VECTOR);
@@ -44,6 +48,7 @@ class SkinnyCall final : public GemmCall {
     sink.text("library", "skinny " DEEPBENCH_VERSION);
     sink.text("algorithm", plan_.name());
     sink.integer("workspace_bytes", int64_t(workspace_.bytes()));
+    sink.real("planning_ns", planning_ns_);
     sink.text("note.skinny", std::to_string(plan_.blocks) + " x " + std::to_string(plan_.split) +
                                  " blocks of " + std::to_string(plan_.threads) +
                                  " threads, which read " + std::to_string(plan_.depth) +
@@ -55,13 +60,14 @@ class SkinnyCall final : public GemmCall {
     SkinnyProduct product = product_;
     product.a = operands().a(copy), product.b = operands().b(copy);
     product.c = operands().c(copy), product.d = operands().d(copy);
-    function_.launch(plan_.shape(), stream_, product);
+    function_->launch(plan_.shape(), stream_, product);
   }
 
  private:
   SkinnyPlan plan_;
   Buffer workspace_;
-  const Function& function_;
+  const Function* function_ = nullptr;
+  double planning_ns_ = 0;  // of compiling, or of finding what was compiled
   nvidia::cudaStream_t stream_;
   SkinnyProduct product_ = {};
 };

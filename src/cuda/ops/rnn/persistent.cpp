@@ -17,7 +17,7 @@
 namespace deepbench::cuda {
 namespace {
 
-constexpr int kFirstStep = 1;  // in every byte: memory that nobody wrote holds no step's number
+constexpr int kFirstStep = 1;  // in each of four bytes; not 0, which is what memory begins with
 
 class PersistentCall final : public LibraryCall {
  public:

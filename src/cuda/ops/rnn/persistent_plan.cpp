@@ -33,12 +33,17 @@ void require_kind(const Rnn& rnn, const DeviceFacts& device) {
                         " units");
 }
 
+std::string layer_text(const Rnn& rnn) {
+  return rnn.cell + " with hidden=" + std::to_string(rnn.hidden) +
+         " and batch=" + std::to_string(rnn.batch);
+}
+
+// Nothing where a block has no room for it.
 std::optional<PersistentPlan> plan_with(const Rnn& rnn, int64_t units, const DeviceFacts& device) {
   // In doubles first: of layers far too large the sizes would not fit into 32 bits.
   const double weights = 2.0 * double(rnn.gates()) * double(units) * double(rnn.hidden);
   const double registers = PERSISTENT_WARPS * PERSISTENT_MOST_REGISTERS * PERSISTENT_TILE_BYTES;
   if (weights > double(device.shared_bytes) + registers) return {};
-  if (units * rnn.batch > PERSISTENT_THREADS) return {};
   PersistentPlan plan;
   plan.name = "units=" + std::to_string(units);
   plan.shape = {uint32_t(rnn.gates()), uint32_t(rnn.hidden), uint32_t(units)};
@@ -47,6 +52,8 @@ std::optional<PersistentPlan> plan_with(const Rnn& rnn, int64_t units, const Dev
   if (plan.shared_bytes > device.shared_bytes) return {};
   return plan;
 }
+
+bool has_threads(const Rnn& rnn, int64_t units) { return units * rnn.batch <= PERSISTENT_THREADS; }
 
 // Of as many tiles on top of one another, the most units.
 int64_t most_units(int64_t units, int64_t gates) {
@@ -63,13 +70,17 @@ std::vector<PersistentPlan> persistent_plans(const Rnn& rnn, const DeviceFacts& 
   const int64_t most = most_units(fewest, rnn.gates());
   std::vector<PersistentPlan> plans;
   if (auto plan = plan_with(rnn, fewest, device)) plans.push_back(*plan);
-  if (most > fewest)
+  if (most > fewest && has_threads(rnn, most))
     if (auto plan = plan_with(rnn, most, device)) plans.push_back(*plan);
   if (plans.empty())
-    plugin::unsupported("the weights of " + rnn.cell + " with hidden=" +
-                        std::to_string(rnn.hidden) + " and batch=" + std::to_string(rnn.batch) +
+    plugin::unsupported("the weights of " + layer_text(rnn) +
                         " do not fit into the registers and shared memory of " +
                         std::to_string(device.multiprocessors) + " multiprocessors");
+  if (!has_threads(rnn, fewest))
+    plugin::unsupported(layer_text(rnn) + " is " + std::to_string(fewest * rnn.batch) +
+                        " states for each of " + std::to_string(device.multiprocessors) +
+                        " multiprocessors; persistent has a thread for each, " +
+                        std::to_string(PERSISTENT_THREADS) + " at most");
   return plans;
 }
 
