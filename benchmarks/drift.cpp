@@ -1,0 +1,92 @@
+// How far a machine itself drifts: rates of three loops of one thread that change with nothing but
+// the core's clock, its cache's and the memory's, as medians of windows of some seconds. No product
+// can repeat better than these.
+//
+//   drift [SECONDS, default 100]
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Rates = std::vector<double>;
+
+constexpr size_t kWindows = 20;
+constexpr int kMultiplications = 1 << 20;
+constexpr size_t kCacheFloats = (1 << 20) / sizeof(float),
+                 kMemoryFloats = (64 << 20) / sizeof(float);
+constexpr int kReadings = 40;  // of the cache
+constexpr std::chrono::milliseconds kPause{50};
+
+template <class Body>
+double seconds(Body body) {
+  const auto begin = Clock::now();
+  body();
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+// Each waits for the one before it: so many cycles, whatever else the machine does.
+double multiplications_per_ns() {
+  uint64_t x = 3;
+  const double took = seconds([&] {
+    for (int i = 0; i < kMultiplications; ++i) {
+      x *= x;
+      asm volatile("" : "+r"(x));
+    }
+  });
+  return kMultiplications / took / 1e9;
+}
+
+double gb_per_s(const std::vector<float>& data, int times) {
+  float sums[16] = {};
+  const double took = seconds([&] {
+    for (int time = 0; time < times; ++time) {
+      for (size_t i = 0; i + 16 <= data.size(); i += 16)
+        for (size_t k = 0; k < 16; ++k) sums[k] += data[i + k];
+      asm volatile("" : : "r"(sums) : "memory");
+    }
+  });
+  return double(times) * double(data.size() * sizeof(float)) / took / 1e9;
+}
+
+double median(Rates rates) {
+  const auto middle = rates.begin() + std::ptrdiff_t(rates.size() / 2);
+  std::nth_element(rates.begin(), middle, rates.end());
+  return *middle;
+}
+
+void tell(const char* name, const Rates& rates) {
+  std::printf("%-22s", name);
+  Rates medians;
+  const size_t each = rates.size() / kWindows;
+  for (size_t i = 0; i < kWindows; ++i) {
+    const auto begin = rates.begin() + std::ptrdiff_t(i * each);
+    medians.push_back(median({begin, begin + std::ptrdiff_t(each)}));
+    std::printf(" %.3f", medians.back());
+  }
+  const auto [least, most] = std::minmax_element(medians.begin(), medians.end());
+  std::printf("  apart by %.1f %%\n", 100 * (*most / *least - 1));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const double wanted = argc > 1 ? std::atof(argv[1]) : 100;
+  const std::vector<float> cached(kCacheFloats, 1), large(kMemoryFloats, 1);
+  Rates clock, cache, memory;
+  const auto begin = Clock::now();
+  while (clock.size() < kWindows || Clock::now() - begin < std::chrono::duration<double>(wanted)) {
+    clock.push_back(multiplications_per_ns());
+    cache.push_back(gb_per_s(cached, kReadings));
+    memory.push_back(gb_per_s(large, 1));
+    std::this_thread::sleep_for(kPause);
+  }
+  tell("multiplications per ns", clock);
+  tell("cache, 1 MB, GB/s", cache);
+  tell("memory, 64 MB, GB/s", memory);
+}
