@@ -146,7 +146,7 @@ def cold(runs: Runs) -> Iterator[str]:
 
 
 def cost(runs: Runs) -> Iterator[str]:
-    """Wall time of a row without the device's work and rests, and the ceilings, which serve many."""
+    """Wall time of a row without the device's work and rests, nor the ceilings of many rows."""
     for name, run in runs.items():
         rows = [row for row in run.ok() if row["stages_ns"].get("device")]
         if not rows:

@@ -327,6 +327,23 @@ def test_the_parsers_error_gets_file_and_line() -> None:
     assert str(caught.value) == "my.txt:4: m=0: must be at least 1; see the help"
 
 
+def test_a_default_is_blamed_for_its_own_value() -> None:
+    def parse_or_refuse(line: str, defaults: str) -> str:
+        if "precision=nonsense" in f"{line} {defaults}":
+            raise ValueError("precision=nonsense: must be one of float half")
+        return line
+
+    header, own = "# default: precision=nonsense\n", "gemm m=1 precision=nonsense"
+    for text, said in (
+        (f"{header}gemm m=1", "my.txt:2: '# default:' has precision=nonsense: must be one of"),
+        (f"{header}{own}", "my.txt:2: precision=nonsense: must be one of"),
+        (own, "my.txt:1: precision=nonsense: must be one of"),
+    ):
+        with pytest.raises(SuiteError) as caught:
+            suites.problems(suite_of(text), parse_or_refuse)
+        assert str(caught.value).startswith(said)
+
+
 def test_a_misspelt_default_is_found() -> None:
     suite = suite_of("# default: precison=half\ngemm m=1")
     assert suites.problems(suite, parse)

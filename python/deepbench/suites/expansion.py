@@ -41,8 +41,17 @@ def problems(
             of_line = _of_line(entry, suite, parse, chosen, joint_phases)
             parsed += [(entry, problem) for problem in of_line]
         except ValueError as error:
-            fail(entry.source, entry.line, str(error))
+            fail(entry.source, entry.line, _blamed(str(error), entry, suite, chosen))
     return parsed
+
+
+def _blamed(what: str, entry: Entry, suite: Suite, chosen: Mapping[str, str]) -> str:
+    """What is wrong, and that the line does not say it itself where its header does."""
+    for key, value in suite.defaults.items():
+        on_the_line = any(word.startswith(f"{key}=") for word in entry.text.split())
+        if what.startswith(f"{key}={value}") and key not in chosen and not on_the_line:
+            return f"'# default:' has {what}"
+    return what
 
 
 def _of_line(
