@@ -6,7 +6,7 @@
 #include "fill.h"
 #include "persistent.h"
 
-namespace {
+namespace persistent {
 
 // ---- 16-bit types -------------------------------------------------------------------------------
 
@@ -94,7 +94,7 @@ __device__ inline void hand_on(uint64_t* to, uint32_t elements, uint32_t step) {
                : "memory");
 }
 
-}  // namespace
+// ---- a block of a layer -------------------------------------------------------------------------
 
 template <int kCell, int kType, uint32_t kHidden, uint32_t kUnits, uint32_t kBatch>
 struct Layer {
@@ -317,9 +317,11 @@ struct Layer {
   }
 };
 
+}  // namespace persistent
+
 template <int kCell, int kType, uint32_t kHidden, uint32_t kUnits, uint32_t kBatch>
 __global__ void __launch_bounds__(PERSISTENT_THREADS, 1)
     persistent_layer(const __grid_constant__ PersistentLayer layer) {
   extern __shared__ __align__(16) unsigned char shared[];
-  Layer<kCell, kType, kHidden, kUnits, kBatch>{layer, shared}.run();
+  persistent::Layer<kCell, kType, kHidden, kUnits, kBatch>{layer, shared}.run();
 }

@@ -8,6 +8,9 @@
 
 #include "deepbench/plugin.hpp"
 #include "gpu.hpp"
+#include "kernels/compile.hpp"
+#include "kernels/sources.hpp"
+#include "libraries.hpp"
 #include "ops/rnn/persistent_plan.hpp"
 #include "rnn_harness.hpp"
 
@@ -108,6 +111,21 @@ TEST_CASE("persistent: what it does not do is told") {
   cuda::DeviceFacts old = hopper();
   old.major = 7;
   says(refusal_of(inference("gru", {64, 2, 3}), old), "8.0");
+}
+
+TEST_CASE("persistent: the host names instances that compile") {
+  if (!cuda::report<nvidia::Nvrtc>().usable()) {
+    MESSAGE("nothing tested: " << cuda::report<nvidia::Nvrtc>().reason);
+    return;
+  }
+  const cuda::Source source = cuda::source_of_file("persistent");
+  for (const Layer& layer :
+       {inference("gru", {2816, 4, 3}), inference("vanilla", {1040, 7, 3}, "bfloat16")}) {
+    const std::string expression =
+        cuda::persistent_expression(layer.rnn(), plans_of(layer).front());
+    CAPTURE(expression);
+    CHECK_FALSE(cuda::compile(source, expression, 90).code.empty());
+  }
 }
 
 TEST_CASE("gpu: persistent: every cell, type and shape of blocks, again and again") {
