@@ -77,4 +77,5 @@ def test_a_misspelt_default_is_found() -> None:
     assert suites.problems(suite, parse)
     with pytest.raises(SuiteError) as caught:
         suites.problems(suite, parse, keys=["precision", "m"])
-    assert str(caught.value).startswith("my.txt: '# default:' names precison, which no operation has;")
+    said = "my.txt: '# default:' names precison, which no operation has;"
+    assert str(caught.value).startswith(said)
