@@ -1,6 +1,7 @@
 // Kernels in memory: found by name, else loaded from the cache, else compiled.
 #include "kernels/jit.hpp"
 
+#include <chrono>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -107,6 +108,14 @@ void Function::launch_with(const Shape& shape, nvidia::cudaStream_t stream,
 const Function& function(const std::string& file, const std::string& expression,
                          const Stream& stream) {
   return Functions::instance().get(file, expression, stream, [&] { return source_of_file(file); });
+}
+
+PlannedFunction planned_function(const std::string& file, const std::string& expression,
+                                 const Stream& stream) {
+  const auto begin = std::chrono::steady_clock::now();
+  const Function& kernel = function(file, expression, stream);
+  const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - begin;
+  return {kernel, took.count()};
 }
 
 const Function& function_of(const std::string& name, const std::string& source,

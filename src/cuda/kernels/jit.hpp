@@ -41,7 +41,15 @@ class Function {
 const Function& function(const std::string& file, const std::string& expression,
                          const Stream& stream);
 
-// As above from a source text instead of a file; `name` is for messages. For tests.
+// The same, and how long it took to compile it or to find what was compiled.
+struct PlannedFunction {
+  const Function& kernel;
+  double planning_ns;
+};
+PlannedFunction planned_function(const std::string& file, const std::string& expression,
+                                 const Stream& stream);
+
+// As function() from a source text instead of a file; `name` is for messages. For tests.
 const Function& function_of(const std::string& name, const std::string& source,
                             const std::string& expression, const Stream& stream);
 

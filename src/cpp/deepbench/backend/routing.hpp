@@ -13,6 +13,10 @@
 
 #include "deepbench/plugin.hpp"
 
+#ifndef DEEPBENCH_VERSION
+#define DEEPBENCH_VERSION "unknown"
+#endif
+
 namespace deepbench::plugin {
 
 // Whether a library can be used here, as describe() reports it.
@@ -21,6 +25,10 @@ struct LibraryFacts {
   std::string reason;         // when it cannot; empty otherwise
   bool usable() const { return reason.empty(); }
 };
+
+// Of code of our own, which comes with the package: its facts, and what its rows call it.
+inline LibraryFacts facts_of_ours() { return {DEEPBENCH_VERSION, "built in", ""}; }
+inline std::string ours(const std::string& library) { return library + " " DEEPBENCH_VERSION; }
 
 // One operation through one library.
 class Implementation {
@@ -78,17 +86,17 @@ class Choice {
       choose_first();
   }
 
-  Implementation* operator->() const { return chosen_; }
+  Implementation* operator->() const { return &chosen_->implementation(); }
   const Options& options() const { return options_; }  // as the library takes them
 
   // The library's. Where libraries compete and none was asked for LIBRARY:ID, of the one that was
   // chosen and of all others that compete, can be used and do the problem: in turns, the chosen
   // one's first, so that whoever has no time for all has tried the first of each.
   std::vector<std::string> candidates() {
-    if (!compete_ || !options_.library.empty()) return chosen_->candidates(problem_, options_);
-    std::vector<std::vector<std::string>> lists = {ids_of(*chosen_route_)};
+    if (!compete_ || !options_.library.empty()) return (*this)->candidates(problem_, options_);
+    std::vector<std::vector<std::string>> lists = {ids_of(*chosen_)};
     for (const Route* route : routes_) {
-      if (route->op != problem_.op() || !route->competes || route == chosen_route_) continue;
+      if (route->op != problem_.op() || !route->competes || route == chosen_) continue;
       std::string refusal;
       Implementation& one = route->implementation();
       if (!one.library().usable() || refuses(one, &refusal)) continue;
@@ -132,11 +140,6 @@ class Choice {
     }
   }
 
-  void choose(const Route& route) {
-    chosen_route_ = &route;
-    chosen_ = &route.implementation();
-  }
-
   void choose_named() {
     bool known = false;
     std::string all, of_op;  // names, for the message
@@ -147,15 +150,16 @@ class Choice {
       known = known || name == options_.library;
       if (route->op != problem_.op()) continue;
       if (route->vendor) of_op += " " + name;
-      if (name == options_.library) choose(*route);
+      if (name == options_.library) chosen_ = route;
     }
     if (!known) invalid("library=" + options_.library + ": the " + backend_ + " backend has" + all);
     if (!chosen_)
       unsupported(options_.library + " does not do " + problem_.op() + " here; " +
                   (of_op.empty() ? "it takes no library" : "there is" + of_op));
-    if (const LibraryFacts facts = chosen_->library(); !facts.usable())
+    Implementation& named = chosen_->implementation();
+    if (const LibraryFacts facts = named.library(); !facts.usable())
       unsupported(options_.library + ": " + facts.reason);
-    chosen_->supports(problem_, options_);
+    named.supports(problem_, options_);
   }
 
   void choose_first() {
@@ -168,7 +172,7 @@ class Choice {
       } else {
         if (refusal.empty()) preferred = absent;
         if (refuses(candidate, &refusal)) continue;
-        choose(*route);
+        chosen_ = route;
         return;
       }
     }
@@ -197,8 +201,7 @@ class Choice {
   bool compete_ = false;
   const Problem& problem_;
   Options options_;
-  const Route* chosen_route_ = nullptr;
-  Implementation* chosen_ = nullptr;
+  const Route* chosen_ = nullptr;
 };
 
 // A backend whose slots on problems are those of the library that is chosen for each.

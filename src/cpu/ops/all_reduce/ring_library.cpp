@@ -8,10 +8,6 @@
 #include "ops/all_reduce/sockets.hpp"
 #include "ops/all_reduce/summation.hpp"
 
-#ifndef DEEPBENCH_VERSION
-#define DEEPBENCH_VERSION "unknown"
-#endif
-
 namespace deepbench::cpu {
 namespace {
 
@@ -50,7 +46,7 @@ class RingCall final : public LibraryCall {
     meet(neighbours_, place());
   }
   void describe(plugin::Sink& sink) const override {
-    sink.text("library", "ring " DEEPBENCH_VERSION);
+    sink.text("library", plugin::ours("ring"));
     sink.text("algorithm", way_);
     sink.integer("workspace_bytes", 0);
   }
@@ -66,7 +62,7 @@ class RingCall final : public LibraryCall {
 class Ring final : public Summation {
  public:
   Ring() : Summation("ring") {}
-  LibraryFacts library() override { return {DEEPBENCH_VERSION, "built in", ""}; }
+  LibraryFacts library() override { return plugin::facts_of_ours(); }
 
  protected:
   void require(const AllReduce&, const std::string& way) override {

@@ -9,10 +9,6 @@
 #include "ops/all_reduce/peer_way.hpp"
 #include "ops/all_reduce/summation.hpp"
 
-#ifndef DEEPBENCH_VERSION
-#define DEEPBENCH_VERSION "unknown"
-#endif
-
 namespace deepbench::cuda {
 namespace {
 
@@ -59,7 +55,7 @@ class PeerCall final : public LibraryCall {
   void wait(const Stream&) override { team_.wait(); }
 
   void describe(plugin::Sink& sink) const override {
-    sink.text("library", "peer " DEEPBENCH_VERSION);
+    sink.text("library", plugin::ours("peer"));
     sink.text("algorithm", name_);
     sink.integer("workspace_bytes", int64_t(region_.bytes()));
     sink.text("note.peer", std::to_string(way_.blocks) + " blocks of " +
@@ -116,7 +112,7 @@ class PeerCall final : public LibraryCall {
 class PeerSummation final : public Summation {
  public:
   PeerSummation() : Summation("peer") {}
-  LibraryFacts library() override { return {DEEPBENCH_VERSION, "built in", ""}; }
+  LibraryFacts library() override { return plugin::facts_of_ours(); }
 
  protected:
   std::vector<std::string> ways(const AllReduce& sum) override {

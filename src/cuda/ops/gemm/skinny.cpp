@@ -1,6 +1,5 @@
 // Products of 8-bit integers with few columns by our own kernels, as a library.
 #include <algorithm>
-#include <chrono>
 #include <limits>
 
 #include "check.hpp"
@@ -8,10 +7,6 @@
 #include "implementation.hpp"
 #include "ops/gemm/gemm_call.hpp"
 #include "ops/gemm/skinny_plan.hpp"
-
-#ifndef DEEPBENCH_VERSION
-#define DEEPBENCH_VERSION "unknown"
-#endif
 
 namespace deepbench::cuda {
 namespace {
@@ -28,11 +23,8 @@ class SkinnyCall final : public GemmCall {
       : GemmCall(operands),
         plan_(planned.plan),
         workspace_(planned.workspace_bytes()),
+        function_(planned_function("skinny", plan_.expression(), stream)),
         stream_(stream.get()) {
-    const auto begin = std::chrono::steady_clock::now();
-    function_ = &function("skinny", plan_.expression(), stream);
-    const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - begin;
-    planning_ns_ = took.count();
     const Gemm& run = planned.layout.run;
     product_.m = uint32_t(run.m);
     product_.vectors = uint32_t(run.k / SKINNY_VECTOR);
@@ -45,10 +37,10 @@ class SkinnyCall final : public GemmCall {
   }
 
   void describe(plugin::Sink& sink) const override {
-    sink.text("library", "skinny " DEEPBENCH_VERSION);
+    sink.text("library", plugin::ours("skinny"));
     sink.text("algorithm", plan_.name());
     sink.integer("workspace_bytes", int64_t(workspace_.bytes()));
-    sink.real("planning_ns", planning_ns_);
+    sink.real("planning_ns", function_.planning_ns);
     sink.text("note.skinny", std::to_string(plan_.blocks) + " x " + std::to_string(plan_.split) +
                                  " blocks of " + std::to_string(plan_.threads) +
                                  " threads, which read " + std::to_string(plan_.depth) +
@@ -60,14 +52,13 @@ class SkinnyCall final : public GemmCall {
     SkinnyProduct product = product_;
     product.a = operands().a(copy), product.b = operands().b(copy);
     product.c = operands().c(copy), product.d = operands().d(copy);
-    function_->launch(plan_.shape(), stream_, product);
+    function_.kernel.launch(plan_.shape(), stream_, product);
   }
 
  private:
   SkinnyPlan plan_;
   Buffer workspace_;
-  const Function* function_ = nullptr;
-  double planning_ns_ = 0;  // of compiling, or of finding what was compiled
+  const PlannedFunction function_;
   nvidia::cudaStream_t stream_;
   SkinnyProduct product_ = {};
 };
@@ -111,7 +102,7 @@ Planned plan(const plugin::Problem& problem, const plugin::Options& options) {
 
 class SkinnyGemm final : public Implementation {
  public:
-  LibraryFacts library() override { return {DEEPBENCH_VERSION, "built in", ""}; }
+  LibraryFacts library() override { return plugin::facts_of_ours(); }
 
   void supports(const plugin::Problem& problem, const plugin::Options& options) override {
     plan(problem, options);

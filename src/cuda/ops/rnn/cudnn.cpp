@@ -124,9 +124,6 @@ class LayerCall final : public LibraryCall {
     sink.text("algorithm", plan_.algorithm);
     sink.integer("workspace_bytes", int64_t(plan_.workspace_bytes));
     sink.real("planning_ns", plan_.planning_ns);
-    sink.text("note.inputs",
-              "the inputs' product is skipped: x has as many numbers a step as the layer has "
-              "units, which are added to every gate");
     describe_rounding(sink);
     if (rnn().has_data_gradient())
       sink.text("note.backward",

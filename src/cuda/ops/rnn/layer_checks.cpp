@@ -15,6 +15,11 @@ Rnn skipping_rnn(const plugin::Problem& problem) {
   return rnn;
 }
 
+std::string layer_text(const Rnn& rnn) {
+  return rnn.cell + " with hidden=" + std::to_string(rnn.hidden) +
+         " batch=" + std::to_string(rnn.batch) + " in " + std::string(rnn.precision.name);
+}
+
 void require_skipping_layer(const Rnn& rnn) {
   require_our_kernels("rnn");
   if (rnn.cell == "gru_reset_before")

@@ -177,6 +177,9 @@ int64_t LayerOperands::calls_in_range() const {
 
 void LayerOperands::describe(plugin::Sink& sink) const {
   sink.integer("inputs", storage_.rnn.inputs);
+  sink.text("note.inputs",
+            "the inputs' product is skipped: x has as many numbers a step as the layer has "
+            "units, which are added to every gate");
   if (!storage_.restores()) return;
   sink.integer("in_place", 1);
   sink.integer("restore_every", restore_every_);

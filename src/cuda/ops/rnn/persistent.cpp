@@ -1,6 +1,5 @@
 // Recurrent layers by our own kernel, as a library: inference with weights that stay on the chip.
 #include <algorithm>
-#include <chrono>
 
 #include "check.hpp"
 #include "implementation.hpp"
@@ -10,10 +9,6 @@
 #include "ops/rnn/persistent_plan.hpp"
 #include "requirements.hpp"
 
-#ifndef DEEPBENCH_VERSION
-#define DEEPBENCH_VERSION "unknown"
-#endif
-
 namespace deepbench::cuda {
 namespace {
 
@@ -22,11 +17,11 @@ constexpr int kFirstStep = 1;  // in each of four bytes; not 0, which is what me
 class PersistentCall final : public LibraryCall {
  public:
   PersistentCall(const PersistentPlan& plan, const LayerOperands& operands, Stream& stream)
-      : plan_(plan), operands_(operands), stream_(stream.get()), workspace_(bytes()) {
-    const auto begin = std::chrono::steady_clock::now();
-    kernel_ = &function("persistent", persistent_expression(rnn(), plan), stream);
-    const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - begin;
-    planning_ns_ = took.count();
+      : plan_(plan),
+        operands_(operands),
+        stream_(stream.get()),
+        workspace_(bytes()),
+        function_(planned_function("persistent", persistent_expression(rnn(), plan), stream)) {
     CUDA_CHECK(cudart().cudaMemsetAsync(workspace_.data(), 0, bytes(), stream_));
     CUDA_CHECK(cudart().cudaMemsetAsync(steps(), kFirstStep, sizeof(uint32_t), stream_));
     stream.synchronize();
@@ -37,17 +32,14 @@ class PersistentCall final : public LibraryCall {
     shape.grid_x = plan_.blocks;
     shape.block_x = PERSISTENT_THREADS;
     shape.shared_bytes = plan_.shared_bytes;
-    kernel_->launch(shape, stream_, layer(copy));
+    function_.kernel.launch(shape, stream_, layer(copy));
   }
 
   void describe(plugin::Sink& sink) const override {
-    sink.text("library", "persistent " DEEPBENCH_VERSION);
+    sink.text("library", plugin::ours("persistent"));
     sink.text("algorithm", plan_.name);
     sink.integer("workspace_bytes", int64_t(bytes()));
-    sink.real("planning_ns", planning_ns_);
-    sink.text("note.inputs",
-              "the inputs' product is skipped: x has as many numbers a step as the layer has "
-              "units, which are added to every gate");
+    sink.real("planning_ns", function_.planning_ns);
     sink.text("note.persistent", std::to_string(plan_.blocks) +
                                      " blocks keep the recurrent weights in registers and shared "
                                      "memory from the first step to the last");
@@ -79,13 +71,12 @@ class PersistentCall final : public LibraryCall {
   const LayerOperands& operands_;
   nvidia::cudaStream_t stream_;
   Buffer workspace_;
-  const Function* kernel_ = nullptr;
-  double planning_ns_ = 0;  // of compiling, or of finding what was compiled
+  const PlannedFunction function_;
 };
 
 class PersistentRnn final : public Implementation {
  public:
-  LibraryFacts library() override { return {DEEPBENCH_VERSION, "built in", ""}; }
+  LibraryFacts library() override { return plugin::facts_of_ours(); }
 
   void supports(const plugin::Problem& problem, const plugin::Options& options) override {
     plan(skipping_rnn(problem), options);

@@ -5,6 +5,7 @@
 
 #include "buffer.hpp"
 #include "deepbench/plugin.hpp"
+#include "ops/rnn/layer_checks.hpp"
 
 namespace deepbench::cuda {
 namespace {
@@ -31,11 +32,6 @@ void require_kind(const Rnn& rnn, const DeviceFacts& device) {
   if (rnn.hidden % PERSISTENT_TILE != 0)
     plugin::unsupported("persistent has layers of multiples of " + std::to_string(PERSISTENT_TILE) +
                         " units");
-}
-
-std::string layer_text(const Rnn& rnn) {
-  return rnn.cell + " with hidden=" + std::to_string(rnn.hidden) +
-         " and batch=" + std::to_string(rnn.batch);
 }
 
 // Nothing where a block has no room for it.
@@ -108,7 +104,7 @@ LayerStorage persistent_storage(const Rnn& rnn) {
 }
 
 uint64_t persistent_workspace(const Rnn& rnn) {
-  return 2 * uint64_t(rnn.states()) / 2 * sizeof(uint64_t) + sizeof(uint32_t);
+  return uint64_t(rnn.states()) * sizeof(uint64_t) + sizeof(uint32_t);
 }
 
 }  // namespace deepbench::cuda

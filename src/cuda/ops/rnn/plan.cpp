@@ -114,11 +114,6 @@ Answer known_answer(const Rnn& rnn, const NamedAlgorithm& named, const Stream& s
   return (*known)[key] = ask(rnn, named.algorithm, stream);
 }
 
-std::string layer_text(const Rnn& rnn) {
-  return rnn.cell + " with hidden=" + std::to_string(rnn.hidden) +
-         " batch=" + std::to_string(rnn.batch) + " in " + std::string(rnn.precision.name);
-}
-
 // Why this algorithm does not do the layer; empty if it does. Where cuDNN has no persistent kernels
 // of a type, it takes its standard ones without a word: the workspace tells.
 std::string refusal(const Rnn& rnn, const NamedAlgorithm& named, const Answer& answer,
