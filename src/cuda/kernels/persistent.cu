@@ -3,51 +3,10 @@
 // them by h(t - 1) on tensor cores with sums in float, and hands its units of h(t) to all other
 // blocks. All blocks must be on the device at the same time. Nothing is asked of the host between
 // calls.
-#include "fill.h"
 #include "persistent.h"
+#include "tensor_core.h"
 
 namespace persistent {
-
-// ---- 16-bit types -------------------------------------------------------------------------------
-
-template <int kType>
-struct Narrow;
-
-#define DEEPBENCH_MULTIPLY(name)                                             \
-  asm("mma.sync.aligned.m16n8k16.row.col.f32." name "." name                 \
-      ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};" \
-      : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])           \
-      : "r"(tile.x), "r"(tile.y), "r"(tile.z), "r"(tile.w), "r"(states.x), "r"(states.y))
-
-template <>
-struct Narrow<DEEPBENCH_F16> {
-  static __device__ float wide(uint16_t word) {
-    float value;
-    asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(word));
-    return value;
-  }
-  static __device__ uint16_t narrow(float value) {
-    uint16_t word;
-    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(word) : "f"(value));
-    return word;
-  }
-  static __device__ void multiply(float (&sums)[4], uint4 tile, uint2 states) {
-    DEEPBENCH_MULTIPLY("f16");
-  }
-};
-
-template <>
-struct Narrow<DEEPBENCH_BF16> {
-  static __device__ float wide(uint16_t word) { return __uint_as_float(uint32_t(word) << 16); }
-  static __device__ uint16_t narrow(float value) {
-    uint16_t word;
-    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(word) : "f"(value));
-    return word;
-  }
-  static __device__ void multiply(float (&sums)[4], uint4 tile, uint2 states) {
-    DEEPBENCH_MULTIPLY("bf16");
-  }
-};
 
 // ---- cells --------------------------------------------------------------------------------------
 

@@ -2,38 +2,12 @@
 // gives it, and everything else is kept out of its way. kLanes neighbouring threads are a group;
 // it takes kRows rows, of which each of its threads reads every kLanes-th vector, kDepth of them
 // at once. A row's k is contiguous, and so is a column's of B.
-#include "fill.h"
+#include "loads.h"
 #include "skinny.h"
 
 namespace few_columns {
 
 // ---- instructions -------------------------------------------------------------------------------
-
-// What is read once: it takes no place in the first cache, which is for B. `volatile` keeps the
-// compiler from putting loads off until there is a register free: they are to be under way at once.
-__device__ inline uint4 load_once(const uint4* from) {
-#ifdef __CUDACC__
-  uint4 v;
-  asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
-               : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-               : "l"(from));
-  return v;
-#else
-  return *from;
-#endif
-}
-
-__device__ inline uint4 load_shared_by_many(const uint4* from) {
-#ifdef __CUDACC__
-  uint4 v;
-  asm("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];"
-      : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-      : "l"(from));
-  return v;
-#else
-  return *from;
-#endif
-}
 
 // sum + the product of two vectors of four numbers, modulo 2^32.
 __device__ inline uint32_t multiply(uint32_t a, uint32_t b, uint32_t sum) {

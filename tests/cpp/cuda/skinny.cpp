@@ -7,13 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "gemm_harness.hpp"
 #include "gpu.hpp"
-#include "implementation.hpp"
 #include "kernels/compile.hpp"
 #include "kernels/sources.hpp"
 #include "ops/gemm/layout.hpp"
 #include "ops/gemm/skinny_plan.hpp"
+#include "own_gemm.hpp"
 
 namespace deepbench::cuda_test {
 namespace {
@@ -110,23 +109,11 @@ TEST_CASE("skinny: only k is padded, and A is read along it") {
   CHECK(layout({35, 3, 2049}, false, false, "pad=0").run.k == 2049);
 }
 
-std::string refusal(const std::string& problem, const std::string& options = "") {
-  const AskedGemm asked(problem, options);
-  const deepbench_problem raw = asked.problem();
-  try {
-    cuda::skinny_gemm().supports(plugin::Problem(raw), plugin::Options(asked.named.get()));
-  } catch (const plugin::Error& error) {
-    CHECK(error.status() == DEEPBENCH_UNSUPPORTED);
-    return error.what();
-  }
-  return "";
-}
-
 TEST_CASE("skinny: what it does not do is told, also without a device") {
   const auto refuses = [](const std::string& problem, const std::string& why,
                           const std::string& options = "") {
     CAPTURE(problem);
-    CHECK(refusal(problem, options).find(why) != std::string::npos);
+    CHECK(refusal_of(cuda::skinny_gemm(), problem, options).find(why) != std::string::npos);
   };
   for (const char* precision : {"float", "tf32", "half", "bfloat16", "fp8_e4m3", "fp8_e5m2"})
     refuses(gemm_text({64, 4, 64}, false, false, precision), "8-bit integers only");
@@ -154,35 +141,8 @@ TEST_CASE("skinny: the host names instances that compile") {
 
 // ---- on a device --------------------------------------------------------------------------------
 
-const std::string kSkinny = "library=skinny ";
-
-// Poisons, calls, and compares all of the output.
-void check_call(GemmRun& run, const NaiveGemm& naive, uint64_t outputs, uint64_t calls = 1) {
-  run.poison();
-  CHECK(run.scan().untouched == outputs);
-  run.call(calls);
-  CHECK(run.scan().untouched == 0);
-  CHECK(naive.count_wrong(run.read(outputs)) == 0);
-}
-
-void check_candidates(const Dimensions& d, bool trans_a, bool trans_b,
-                      const std::string& options = "") {
-  const std::string problem = gemm_text(d, trans_a, trans_b, "int8");
-  CAPTURE(problem);
-  const auto ids = AskedGemm(problem, kSkinny + options).candidates();
-  REQUIRE_FALSE(ids.empty());
-  const NaiveGemm naive(gemm_of(d, trans_a, trans_b, "int8"), Emitted(), kSeed);  // takes long
-  for (const std::string& id : ids) {
-    CAPTURE(id);
-    GemmRun run(problem, kSkinny + options + " candidate=" + id);
-    INFO(run.error());
-    REQUIRE(run.status() == DEEPBENCH_OK);
-    const Emitted facts = run.describe();
-    CHECK(facts.text("library").substr(0, 7) == "skinny ");
-    CHECK(facts.text("algorithm") == id);
-    CHECK_FALSE(facts.has("in_place"));
-    check_call(run, naive, uint64_t(d.m * d.n));
-  }
+OwnProduct product_of(const Dimensions& d, bool trans_a = false, bool trans_b = false) {
+  return {"skinny", d, trans_a, trans_b, "int8"};
 }
 
 TEST_CASE("gpu: skinny: every number of columns, all candidates") {
@@ -190,7 +150,7 @@ TEST_CASE("gpu: skinny: every number of columns, all candidates") {
   for (int64_t n = 1; n <= 8; ++n)
     for (const Dimensions& d : {Dimensions{1, n, 1}, Dimensions{300, n, 257},
                                 Dimensions{513, n, 2816}, Dimensions{37, n, 40001}})
-      check_candidates(d, false, false, "constant=a");
+      check_candidates(product_of(d), "constant=a");
 }
 
 TEST_CASE("gpu: skinny: every transposition, constant or not") {
@@ -199,74 +159,40 @@ TEST_CASE("gpu: skinny: every transposition, constant or not") {
     for (const Dimensions& d : {Dimensions{64, 4, 512}, Dimensions{65, 3, 129},
                                 Dimensions{1, 1, 1000}, Dimensions{7, 5, 30000}})
       for (const char* options : {"", "constant=a", "constant=a,b"})
-        check_candidates(d, (transposition & 1) != 0, (transposition & 2) != 0, options);
+        check_candidates(product_of(d, (transposition & 1) != 0, (transposition & 2) != 0),
+                         options);
 }
 
 TEST_CASE("gpu: skinny: rows that fill the device") {
   REQUIRE_GPU();
-  check_candidates({3072, 1, 1024}, false, false, "constant=a");
-  check_candidates({4608, 2, 1536}, false, false, "constant=a");
-  check_candidates({48, 4, 65536}, false, false, "constant=a");
+  check_candidates(product_of({3072, 1, 1024}), "constant=a");
+  check_candidates(product_of({4608, 2, 1536}), "constant=a");
+  check_candidates(product_of({48, 4, 65536}), "constant=a");
 }
 
 TEST_CASE("gpu: skinny: calls follow one another, in a graph and on the stream") {
   REQUIRE_GPU();
-  for (const Dimensions& d : {Dimensions{40, 4, 65536}, Dimensions{512, 4, 512}}) {
-    const std::string problem = gemm_text(d, true, false, "int8");
-    CAPTURE(problem);
-    const NaiveGemm naive(gemm_of(d, true, false, "int8"), Emitted(), kSeed);
-    GemmRun first(problem, kSkinny), second(problem, kSkinny);
-    REQUIRE(first.status() == DEEPBENCH_OK);
-    REQUIRE(second.status() == DEEPBENCH_OK);
-    for (const int32_t launch : {DEEPBENCH_LAUNCH_GRAPH, DEEPBENCH_LAUNCH_STREAM})
-      for (GemmRun* run : {&first, &second}) {
-        run->poison();
-        CHECK(run->call(100, launch).launch == launch);
-        CHECK(naive.count_wrong(run->read(uint64_t(d.m * d.n))) == 0);
-        check_call(*run, naive, uint64_t(d.m * d.n));
-      }
-  }
+  check_calls_in_turns(product_of({40, 4, 65536}, true));
+  check_calls_in_turns(product_of({512, 4, 512}, true));
 }
 
 TEST_CASE("gpu: skinny: cold calls go round the copies, and each gives the result") {
   REQUIRE_GPU();
-  const Dimensions d = {40, 2, 65552};
-  const std::string problem = gemm_text(d, true, false, "int8");
-  GemmRun run(problem, kSkinny + "cache=cold");
-  REQUIRE(run.status() == DEEPBENCH_OK);
-  const auto copies = uint64_t(run.describe().number("copies"));
-  REQUIRE(copies >= 2);
-  CHECK(AskedGemm(problem, kSkinny + "cache=cold").memory_needed() >=
-        copies * uint64_t(d.m * d.k) + uint64_t(run.describe().number("workspace_bytes")));
-  const NaiveGemm naive(gemm_of(d, true, false, "int8"), run.describe(), kSeed);
-  run.poison();
-  for (uint64_t copy = 0; copy < std::min<uint64_t>(copies, 4); ++copy) {
-    run.call(1);
-    CHECK(naive.count_wrong(run.read(uint64_t(d.m * d.n))) == 0);
-  }
+  check_cold_calls(product_of({40, 2, 65552}, true));
 }
 
 TEST_CASE("gpu: skinny: what is no candidate, and what a workspace of nothing leaves") {
   REQUIRE_GPU();
   const std::string problem = gemm_text({512, 4, 500000}, true, false, "int8");
-  CHECK(AskedGemm(problem, kSkinny + "candidate=lanes=3").supports() == DEEPBENCH_INVALID);
+  CHECK(AskedGemm(problem, "library=skinny candidate=lanes=3").supports() == DEEPBENCH_INVALID);
   CHECK(std::string(table().last_error()).find("lanes=3") != std::string::npos);
-  for (const std::string& id : AskedGemm(problem, kSkinny + "workspace=0").candidates())
+  for (const std::string& id : AskedGemm(problem, "library=skinny workspace=0").candidates())
     CHECK(id.find("split=1") == id.size() - 7);
 }
 
 TEST_CASE("gpu: skinny: it competes with cublaslt, which stays the default") {
   REQUIRE_GPU();
-  const std::string few = gemm_text({512, 4, 512}, false, false, "int8");
-  const auto ids = AskedGemm(few, "constant=a").candidates();
-  REQUIRE(ids.size() > 2);
-  CHECK(ids[0].rfind("cublaslt:", 0) == 0);
-  CHECK(ids[1].rfind("skinny:", 0) == 0);
-  const GemmRun own(few, "constant=a"), named(few, "constant=a candidate=" + ids[1]);
-  REQUIRE(own.status() == DEEPBENCH_OK);
-  REQUIRE(named.status() == DEEPBENCH_OK);
-  CHECK(own.describe().text("library").rfind("cublaslt ", 0) == 0);
-  CHECK("skinny:" + named.describe().text("algorithm") == ids[1]);
+  check_competes(product_of({512, 4, 512}), "constant=a");
   for (const std::string& id :
        AskedGemm(gemm_text({64, 64, 64}, false, false, "int8"), "").candidates())
     CHECK(id.rfind("cublaslt:", 0) == 0);

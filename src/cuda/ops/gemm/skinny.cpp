@@ -4,28 +4,23 @@
 
 #include "check.hpp"
 #include "device.hpp"
-#include "implementation.hpp"
 #include "ops/gemm/gemm_call.hpp"
+#include "ops/gemm/own_gemm.hpp"
 #include "ops/gemm/skinny_plan.hpp"
 
 namespace deepbench::cuda {
 namespace {
 
-struct Planned {
-  GemmLayout layout;
-  SkinnyPlan plan;
-  uint64_t workspace_bytes() const { return plan.workspace_bytes(uint32_t(layout.run.m)); }
-};
-
 class SkinnyCall final : public GemmCall {
  public:
-  SkinnyCall(const Planned& planned, const GemmOperands& operands, Stream& stream)
+  SkinnyCall(const GemmLayout& layout, const SkinnyPlan& plan, const GemmOperands& operands,
+             Stream& stream)
       : GemmCall(operands),
-        plan_(planned.plan),
-        workspace_(planned.workspace_bytes()),
+        plan_(plan),
+        workspace_(plan.workspace_bytes(uint32_t(layout.run.m))),
         function_(planned_function("skinny", plan_.expression(), stream)),
         stream_(stream.get()) {
-    const Gemm& run = planned.layout.run;
+    const Gemm& run = layout.run;
     product_.m = uint32_t(run.m);
     product_.vectors = uint32_t(run.k / SKINNY_VECTOR);
     product_.part_vectors = plan_.part_vectors;
@@ -79,66 +74,28 @@ void require_skinny(const Gemm& gemm, const GemmLayout& layout) {
                         std::to_string(int(SKINNY_VECTOR)));
 }
 
-// Those of the problem, the own choice first. Throws unsupported.
-std::vector<SkinnyPlan> plans_of(const Gemm& gemm, const GemmLayout& layout,
-                                 const plugin::Options& options) {
-  require_skinny(gemm, layout);
-  require_gemm_on_device(gemm, options.device);
-  return skinny_plans({uint32_t(gemm.m), uint32_t(gemm.n), uint32_t(layout.run.k / SKINNY_VECTOR),
-                       device_facts(options.device).multiprocessors,
-                       uint64_t(std::max<int64_t>(0, options.workspace))});
-}
+struct Skinny {
+  static constexpr const char* kName = "skinny";
+  using Plan = SkinnyPlan;
+  using Call = SkinnyCall;
 
-Planned plan(const plugin::Problem& problem, const plugin::Options& options) {
-  const Gemm gemm = gemm_problem(problem);
-  Planned planned{skinny_layout(gemm, options), {}};
-  for (const SkinnyPlan& one : plans_of(gemm, planned.layout, options)) {
-    if (!options.candidate.empty() && options.candidate != one.name()) continue;
-    planned.plan = one;
-    return planned;
+  static GemmLayout layout(const Gemm& gemm, const plugin::Options& options) {
+    return skinny_layout(gemm, options);
   }
-  plugin::unknown_candidate("skinny", options.candidate);
-}
-
-class SkinnyGemm final : public Implementation {
- public:
-  LibraryFacts library() override { return plugin::facts_of_ours(); }
-
-  void supports(const plugin::Problem& problem, const plugin::Options& options) override {
-    plan(problem, options);
-  }
-
-  uint64_t memory_needed(const plugin::Problem& problem, const plugin::Options& options) override {
-    const Planned planned = plan(problem, options);
-    return planned.layout.needed_bytes(plan_copies(planned.layout.touched_bytes(), options),
-                                       planned.workspace_bytes());
-  }
-
-  std::vector<std::string> candidates(const plugin::Problem& problem,
-                                      const plugin::Options& options) override {
-    const Gemm gemm = gemm_problem(problem);
-    std::vector<std::string> names;
-    for (const SkinnyPlan& one : plans_of(gemm, skinny_layout(gemm, options), options))
-      names.push_back(one.name());
-    return names;
-  }
-
-  std::unique_ptr<plugin::Kernel> prepare(const plugin::Problem& problem,
-                                          const plugin::Options& options) override {
-    const Planned planned = plan(problem, options);
-    Stream& stream = Stream::of(options.device);
-    const plugin::CopyPlan copies = plan_copies(planned.layout.touched_bytes(), options);
-    auto operands = std::make_unique<GemmOperands>(
-        planned.layout, copies, inputs_named(options.inputs), options.seed, stream);
-    auto call = std::make_unique<SkinnyCall>(planned, *operands, stream);
-    return std::make_unique<PreparedKernel>(stream, copies, std::move(operands), std::move(call));
+  static std::vector<SkinnyPlan> plans(const Gemm& gemm, const GemmLayout& layout,
+                                       const plugin::Options& options) {
+    require_skinny(gemm, layout);
+    require_gemm_on_device(gemm, options.device);
+    return skinny_plans({uint32_t(gemm.m), uint32_t(gemm.n), uint32_t(layout.run.k / SKINNY_VECTOR),
+                         device_facts(options.device).multiprocessors,
+                         uint64_t(std::max<int64_t>(0, options.workspace))});
   }
 };
 
 }  // namespace
 
 Implementation& skinny_gemm() {
-  static auto* implementation = new SkinnyGemm();
+  static auto* implementation = new OwnGemm<Skinny>();
   return *implementation;
 }
 

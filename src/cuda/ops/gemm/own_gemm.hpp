@@ -1,0 +1,77 @@
+// A library of our own for matrix products, whatever its kernels.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "implementation.hpp"
+#include "ops/gemm/operands.hpp"
+#include "prepared_kernel.hpp"
+
+namespace deepbench::cuda {
+
+// Way says what is its own:
+//   kName                          the library's
+//   Plan                           with name(), a candidate's id, and workspace_bytes(m)
+//   layout(gemm, options)
+//   plans(gemm, layout, options)   the own choice first; throws unsupported
+//   Call(layout, plan, operands, stream), a GemmCall
+template <class Way>
+class OwnGemm final : public Implementation {
+ public:
+  LibraryFacts library() override { return plugin::facts_of_ours(); }
+
+  void supports(const plugin::Problem& problem, const plugin::Options& options) override {
+    plan(problem, options);
+  }
+
+  uint64_t memory_needed(const plugin::Problem& problem, const plugin::Options& options) override {
+    const Planned planned = plan(problem, options);
+    const GemmLayout& layout = planned.layout;
+    return layout.needed_bytes(plan_copies(layout.touched_bytes(), options),
+                               planned.plan.workspace_bytes(uint32_t(layout.run.m)));
+  }
+
+  std::vector<std::string> candidates(const plugin::Problem& problem,
+                                      const plugin::Options& options) override {
+    const Gemm gemm = gemm_problem(problem);
+    std::vector<std::string> names;
+    for (const Plan& one : Way::plans(gemm, Way::layout(gemm, options), options))
+      names.push_back(one.name());
+    return names;
+  }
+
+  std::unique_ptr<plugin::Kernel> prepare(const plugin::Problem& problem,
+                                          const plugin::Options& options) override {
+    const Planned planned = plan(problem, options);
+    Stream& stream = Stream::of(options.device);
+    const plugin::CopyPlan copies = plan_copies(planned.layout.touched_bytes(), options);
+    auto operands = std::make_unique<GemmOperands>(
+        planned.layout, copies, inputs_named(options.inputs), options.seed, stream);
+    auto call =
+        std::make_unique<typename Way::Call>(planned.layout, planned.plan, *operands, stream);
+    return std::make_unique<PreparedKernel>(stream, copies, std::move(operands), std::move(call));
+  }
+
+ private:
+  using Plan = typename Way::Plan;
+  struct Planned {
+    GemmLayout layout;
+    Plan plan;
+  };
+
+  static Planned plan(const plugin::Problem& problem, const plugin::Options& options) {
+    const Gemm gemm = gemm_problem(problem);
+    Planned planned{Way::layout(gemm, options), {}};
+    for (const Plan& one : Way::plans(gemm, planned.layout, options)) {
+      if (!options.candidate.empty() && options.candidate != one.name()) continue;
+      planned.plan = one;
+      return planned;
+    }
+    plugin::unknown_candidate(Way::kName, options.candidate);
+  }
+};
+
+}  // namespace deepbench::cuda
