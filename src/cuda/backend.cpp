@@ -19,6 +19,7 @@ constexpr plugin::Route kRoutes[] = {
     {"gemm", "cublaslt", true, cublaslt_gemm, true},
     {"gemm", "cublas", true, cublas_gemm},
     {"gemm", "skinny", true, skinny_gemm, true},
+    {"gemm", "skinny_mma", true, skinny_mma_gemm, true},
     {"conv", "cudnn", true, cudnn_conv},
     {"conv", "cudnn_legacy", true, cudnn_legacy_conv},
     {"rnn", "cudnn", true, cudnn_rnn, true},

@@ -20,6 +20,7 @@ LibraryFacts facts_of() {
 Implementation& cublaslt_gemm();
 Implementation& cublas_gemm();
 Implementation& skinny_gemm();
+Implementation& skinny_mma_gemm();
 Implementation& cudnn_conv();
 Implementation& cudnn_legacy_conv();
 Implementation& cudnn_rnn();

@@ -105,20 +105,29 @@ def test_odd_shapes_in_int8_say_how_they_were_run() -> None:
     assert rows[1]["padding"]["dimensions"]
 
 
-def test_libraries_compete_for_products_with_few_columns() -> None:
-    shape = ("m=512", "n=4", "k=512", "precision=int8", "--constant", "a", "--samples", "5")
-    (best,) = run("gemm", *shape, "--algorithm", "best")["rows"]
+@pytest.mark.parametrize(
+    ("library", "shape", "own_choice", "most"),
+    [
+        ("skinny", "m=512 n=4 k=512 precision=int8", "lanes=32,rows=1,split=1", 8),
+        ("skinny_mma", "m=512 n=4 k=512 precision=half", "rows=32,warps=4,split=4", 32),
+    ],
+)
+def test_libraries_compete_for_products_with_few_columns(
+    library: str, shape: str, own_choice: str, most: int
+) -> None:
+    words = (*shape.split(), "--constant", "a", "--samples", "5")
+    (best,) = run("gemm", *words, "--algorithm", "best")["rows"]
     assert best["verification"]["status"] == "passed", best["reason"]
     assert best["algorithm"]["candidates"] > 3
-    chosen = ("--algorithm", "skinny:lanes=32,rows=1,split=1")
-    for words in (chosen, ("--library", "skinny")):
-        (row,) = run("gemm", *shape, *words)["rows"]
+    for chosen in (("--algorithm", f"{library}:{own_choice}"), ("--library", library)):
+        (row,) = run("gemm", *words, *chosen)["rows"]
         assert (row["status"], row["verification"]["status"]) == ("ok", "passed"), row["reason"]
-        assert row["library"].startswith("skinny ")
-        assert row["algorithm"]["name"] == "lanes=32,rows=1,split=1"
-    _, rows = worker("gemm m=512 n=9 k=512 precision=int8", options=("library=skinny",))
+        assert row["library"].startswith(f"{library} ")
+        assert row["algorithm"]["name"] == own_choice
+    too_many = shape.replace("n=4", f"n={most + 1}")
+    _, rows = worker(f"gemm {too_many}", options=(f"library={library}",))
     assert rows[0]["status"] == "unsupported"
-    assert "at most 8 columns" in rows[0]["reason"]
+    assert f"at most {most} columns" in rows[0]["reason"]
 
 
 def test_libraries_compete_for_inference_of_recurrent_layers() -> None:

@@ -71,7 +71,7 @@ def linked(found: dict[str, dict[str, Any]], folder: Path, without: str) -> Path
 def test_env_lists_every_library(found: dict[str, dict[str, Any]]) -> None:
     usable = {name for name, facts in found.items() if not facts.get("reason")}
     assert {"cudart", "nvrtc", "cublaslt", "cublas"} <= usable
-    own = {"peer", "skinny", "persistent"}  # kernels of ours
+    own = {"peer", "skinny", "skinny_mma", "persistent"}  # kernels of ours
     assert all(found[name]["path"] == "built in" for name in own)
     for name in usable - own:
         assert Path(found[name]["path"]).is_file()

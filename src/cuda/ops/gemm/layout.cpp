@@ -10,6 +10,7 @@ namespace {
 
 constexpr int64_t kMostPadded = int64_t{1} << 48;  // beyond, no library's index reaches
 constexpr int64_t kTensorCoreGrain = 16;           // of 8-bit elements: 16 bytes
+constexpr int64_t kVectorOfHalves = 8;             // 16 bytes
 constexpr int64_t kInt8Grain = 4;                  // leading dimensions of 32 bits
 
 uint64_t matrix_bytes(int64_t rows, int64_t columns, deepbench_type type) {
@@ -144,6 +145,17 @@ GemmLayout skinny_layout(const Gemm& asked, const plugin::Options& options) {
   layout.run.k = up(asked.k, kTensorCoreGrain);
   if (layout.is_padded())
     layout.padding_rule = "k to multiples of 16, so that rows begin at whole vectors";
+  return layout;
+}
+
+GemmLayout skinny_mma_layout(const Gemm& asked, const plugin::Options& options) {
+  GemmLayout layout = layout_of("plain", asked, /*in_place=*/false);
+  layout.run.trans_b = false;
+  layout.b = conversion(asked.trans_b, false, options.is_constant("b"));
+  if (!can_pad(asked, options)) return layout;
+  layout.run.m = up(asked.m, kVectorOfHalves), layout.run.k = up(asked.k, kVectorOfHalves);
+  if (layout.is_padded())
+    layout.padding_rule = "m and k to multiples of 8, so that columns begin at whole vectors";
   return layout;
 }
 

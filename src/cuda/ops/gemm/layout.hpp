@@ -48,8 +48,10 @@ struct GemmLayout {
 std::vector<GemmLayout> gemm_layouts(const Gemm& asked, const plugin::Options& options,
                                      bool in_place);
 
-// That of our own kernels for products with few columns: A transposed and B not, as above, but only
-// k a multiple of 16, so that rows begin at whole vectors.
+// Those of our own kernels for products with few columns. In 8-bit types: A transposed and B not,
+// as above, but only k a multiple of 16, so that rows begin at whole vectors. In 16-bit types: B
+// not transposed, A as it is, m and k multiples of 8 for the same reason.
 GemmLayout skinny_layout(const Gemm& asked, const plugin::Options& options);
+GemmLayout skinny_mma_layout(const Gemm& asked, const plugin::Options& options);
 
 }  // namespace deepbench::cuda

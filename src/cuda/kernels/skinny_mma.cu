@@ -1,0 +1,261 @@
+// Products of 16-bit types with few columns, D = A B + C, on tensor cores with sums in float. Such
+// a product takes as long as A is on its way, and as it takes to begin and to end. So a warp asks
+// for as much as its registers hold before it multiplies anything, and whatever waits is waited for
+// together: operands, C, the other blocks.
+#include "loads.h"
+#include "skinny_mma.h"
+#include "tensor_core.h"
+
+namespace few_columns_mma {
+
+// ---- instructions -------------------------------------------------------------------------------
+
+__device__ inline uint2 load_once(const uint2* from) {
+  uint2 v;
+  asm volatile("ld.global.nc.L1::no_allocate.v2.u32 {%0, %1}, [%2];"
+               : "=r"(v.x), "=r"(v.y)
+               : "l"(from));
+  return v;
+}
+
+// Says that this block has begun, and waits until all of its cluster have.
+__device__ inline void begin_cluster() {
+  asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
+}
+__device__ inline void wait_for_cluster() {
+  asm volatile("barrier.cluster.wait.aligned;" ::: "memory");
+}
+__device__ inline void meet_cluster() {
+  asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+  asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+
+// To the same place in the shared memory of a block of the cluster.
+__device__ inline void store_at(uint32_t block, float4* to, const float (&v)[4]) {
+  uint32_t address = uint32_t(__cvta_generic_to_shared(to));
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(address) : "r"(address), "r"(block));
+  asm volatile("st.shared::cluster.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(address), "f"(v[0]),
+               "f"(v[1]), "f"(v[2]), "f"(v[3])
+               : "memory");
+}
+
+// ---- A's part of a step -------------------------------------------------------------------------
+
+// Which row of A is which of a tile is free, and so is which number of k, as long as B has the same
+// order. A thread's rows of all tiles follow one another, and so do its eight numbers of k: what it
+// loads is contiguous either way, and its results come in pairs. Row r of tile j is row
+// 2 kRows (r % 8) + 2 j + r / 8 of the block's.
+template <bool kTransposed, uint32_t kRows>
+struct Slice;
+
+template <uint32_t kRows>
+struct Slice<true, kRows> {  // k is contiguous
+  uint4 rows[2 * kRows];
+
+  __device__ void load(const SkinnyMmaProduct& product, uint32_t row, uint32_t k) {
+    const uint16_t* const from = product.a + uint64_t(row) * product.k + k;
+#pragma unroll
+    for (uint32_t i = 0; i < 2 * kRows; ++i)
+      rows[i] = ::load_once(reinterpret_cast<const uint4*>(from + uint64_t(i) * product.k));
+  }
+
+  // Of the first four numbers of k, or the last.
+  __device__ uint4 tile(uint32_t number, bool last) const {
+    const uint4 upper = rows[2 * number], lower = rows[2 * number + 1];
+    return last ? uint4{upper.z, lower.z, upper.w, lower.w}
+                : uint4{upper.x, lower.x, upper.y, lower.y};
+  }
+};
+
+template <>
+struct Slice<false, 2> {  // rows are
+  uint2 numbers[8];       // four rows of each
+
+  __device__ void load(const SkinnyMmaProduct& product, uint32_t row, uint32_t k) {
+    const uint16_t* const from = product.a + uint64_t(k) * product.m + row;
+#pragma unroll
+    for (uint32_t i = 0; i < 8; ++i)
+      numbers[i] = load_once(reinterpret_cast<const uint2*>(from + uint64_t(i) * product.m));
+  }
+
+  __device__ uint32_t rows_of(uint32_t number, uint32_t i) const {
+    return number == 0 ? numbers[i].x : numbers[i].y;
+  }
+  __device__ uint4 tile(uint32_t number, bool last) const {
+    const uint32_t i = last ? 4 : 0;
+    const uint32_t one = rows_of(number, i), two = rows_of(number, i + 1);
+    const uint32_t three = rows_of(number, i + 2), four = rows_of(number, i + 3);
+    constexpr uint32_t kUpper = 0x5410, kLower = 0x7632;
+    return {__byte_perm(one, two, kUpper), __byte_perm(one, two, kLower),
+            __byte_perm(three, four, kUpper), __byte_perm(three, four, kLower)};
+  }
+};
+
+// ---- a block ------------------------------------------------------------------------------------
+
+template <int kType, bool kTransposed, uint32_t kColumns, uint32_t kRows, uint32_t kWarps,
+          uint32_t kSplit, uint32_t kDepth>
+struct Block {
+  using T = Narrow<kType>;
+  static constexpr SkinnyMmaShape kShape = {kColumns, kRows, kWarps, kSplit};
+  static constexpr uint32_t kTiles = skinny_mma_tiles(kShape), kParts = skinny_mma_parts(kShape);
+  static constexpr uint32_t kOwn = skinny_mma_own(kShape);
+  static constexpr uint32_t kTurns = (kOwn + kWarps - 1) / kWarps;  // of a warp's own tiles
+
+  const SkinnyMmaProduct& product;
+  float4* const parts;  // [own tile][part][lane]
+  const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const uint32_t rank = blockIdx.x % kSplit, part = rank * kWarps + warp;
+  // The thread's first row, and its first number of k within a step.
+  const uint32_t row = (blockIdx.x / kSplit * 8 + lane / 4) * 2 * kRows, number = lane % 4 * 8;
+
+  // ---- products ---------------------------------------------------------------------------------
+
+  struct Step {
+    Slice<kTransposed, kRows> a;
+    uint4 b[kColumns];
+  };
+
+  // Of what lies behind the end the end is read, and multiplied by zeros.
+  __device__ void load(Step& step, uint32_t which) const {
+    const uint32_t at = min(which * SKINNY_MMA_STEP + number, product.k - SKINNY_MMA_GRAIN);
+    step.a.load(product, min(row, product.m - 2 * kRows), at);
+#pragma unroll
+    for (uint32_t i = 0; i < kColumns; ++i) {
+      const uint32_t column = min(i * 8 + lane / 4, product.n - 1);
+      step.b[i] = load_shared_by_many(
+          reinterpret_cast<const uint4*>(product.b + uint64_t(column) * product.k + at));
+    }
+  }
+  __device__ void multiply(const Step& step, uint32_t which,
+                           float (&sums)[kRows][kColumns][4]) const {
+    const bool inside = which * SKINNY_MMA_STEP + number < product.k;
+#pragma unroll
+    for (uint32_t j = 0; j < kRows; ++j)
+#pragma unroll
+      for (uint32_t i = 0; i < kColumns; ++i) {
+        const uint4 b = inside ? step.b[i] : uint4{0, 0, 0, 0};
+        T::multiply(sums[j][i], step.a.tile(j, false), {b.x, b.y});
+        T::multiply(sums[j][i], step.a.tile(j, true), {b.z, b.w});
+      }
+  }
+  __device__ void multiply_part(float (&sums)[kRows][kColumns][4]) const {
+    const uint32_t all = (product.k + SKINNY_MMA_STEP - 1) / SKINNY_MMA_STEP;
+    const uint32_t begin = part * product.part_steps, end = min(begin + product.part_steps, all);
+    Step steps[kDepth];
+#pragma unroll
+    for (uint32_t i = 0; i < kDepth; ++i)
+      if (begin + i < end) load(steps[i], begin + i);
+    for (uint32_t at = begin; at < end; at += kDepth)
+#pragma unroll
+      for (uint32_t i = 0; i < kDepth; ++i) {
+        if (at + i >= end) break;
+        multiply(steps[i], at + i, sums);
+        if (at + i + kDepth < end) load(steps[i], at + i + kDepth);
+      }
+  }
+
+  // ---- results ----------------------------------------------------------------------------------
+
+  __device__ float4* place(uint32_t own, uint32_t of_part) const {
+    return parts + (own * kParts + of_part) * 32 + lane;
+  }
+  // Tiles are dealt out to the cluster's blocks.
+  __device__ void hand_on(const float (&sums)[kRows][kColumns][4]) const {
+#pragma unroll
+    for (uint32_t j = 0; j < kRows; ++j)
+#pragma unroll
+      for (uint32_t i = 0; i < kColumns; ++i) {
+        const uint32_t tile = j * kColumns + i;
+        const float(&v)[4] = sums[j][i];
+        float4* const to = place(tile / kSplit, part);
+        if constexpr (kSplit > 1)
+          store_at(tile % kSplit, to, v);
+        else
+          *to = {v[0], v[1], v[2], v[3]};
+      }
+  }
+
+  // The warp's own tile of a turn, and the two neighbouring rows of two columns that are this
+  // thread's of it.
+  __device__ uint32_t own_of(uint32_t turn) const { return turn * kWarps + warp; }
+  __device__ uint32_t tile_of(uint32_t turn) const { return own_of(turn) * kSplit + rank; }
+  __device__ uint32_t column_of(uint32_t turn, uint32_t which) const {
+    return tile_of(turn) % kColumns * 8 + lane % 4 * 2 + which;
+  }
+  __device__ uint64_t index_of(uint32_t turn, uint32_t which) const {
+    return uint64_t(column_of(turn, which)) * product.m + row + tile_of(turn) / kColumns * 2;
+  }
+  __device__ bool has(uint32_t turn, uint32_t which) const {
+    return own_of(turn) < kOwn && tile_of(turn) < kTiles && row < product.m &&
+           column_of(turn, which) < product.n;
+  }
+
+  __device__ void load_c(uint32_t (&c)[kTurns][2]) const {
+#pragma unroll
+    for (uint32_t turn = 0; turn < kTurns; ++turn)
+#pragma unroll
+      for (uint32_t i = 0; i < 2; ++i)
+        if (has(turn, i))
+          c[turn][i] = *reinterpret_cast<const uint32_t*>(product.c + index_of(turn, i));
+  }
+  __device__ float4 sum_of(uint32_t own) const {
+    float4 sum = {0, 0, 0, 0};
+#pragma unroll
+    for (uint32_t i = 0; i < kParts; ++i) {
+      const float4 v = *place(own, i);
+      sum.x += v.x, sum.y += v.y, sum.z += v.z, sum.w += v.w;
+    }
+    return sum;
+  }
+  __device__ void store(uint64_t index, uint32_t c, float upper, float lower) const {
+    const uint32_t first = T::narrow(upper + T::wide(uint16_t(c)));
+    const uint32_t second = T::narrow(lower + T::wide(uint16_t(c >> 16)));
+    *reinterpret_cast<uint32_t*>(product.d + index) = first | second << 16;
+  }
+  __device__ void finish(const uint32_t (&c)[kTurns][2]) const {
+#pragma unroll
+    for (uint32_t turn = 0; turn < kTurns; ++turn) {
+      if (!has(turn, 0)) continue;
+      const float4 sum = sum_of(own_of(turn));
+      store(index_of(turn, 0), c[turn][0], sum.x, sum.z);
+      if (has(turn, 1)) store(index_of(turn, 1), c[turn][1], sum.y, sum.w);
+    }
+  }
+
+  __device__ void run() const {
+    if constexpr (kSplit > 1) begin_cluster();
+    uint32_t c[kTurns][2] = {};
+    load_c(c);
+    float sums[kRows][kColumns][4] = {};
+    multiply_part(sums);
+    if constexpr (kSplit > 1) wait_for_cluster();
+    hand_on(sums);
+    if constexpr (kSplit > 1)
+      meet_cluster();
+    else
+      __syncthreads();
+    finish(c);
+  }
+};
+
+}  // namespace few_columns_mma
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+#define DEEPBENCH_CLUSTER(blocks)  // of one block only
+#else
+#define DEEPBENCH_CLUSTER(blocks) __cluster_dims__(blocks, 1, 1)
+#endif
+
+// kType DEEPBENCH_F16 or DEEPBENCH_BF16; kColumns eights of columns, kRows sixteens of rows of A
+// (two where A is not transposed); kWarps of a block and kSplit blocks of a cluster divide k;
+// kDepth steps are under way at once.
+template <int kType, bool kTransposed, uint32_t kColumns, uint32_t kRows, uint32_t kWarps,
+          uint32_t kSplit, uint32_t kDepth>
+__global__ void DEEPBENCH_CLUSTER(kSplit) __launch_bounds__(32 * kWarps, 1)
+    skinny_mma(const __grid_constant__ SkinnyMmaProduct product) {
+  extern __shared__ __align__(16) float4 parts[];
+  few_columns_mma::Block<kType, kTransposed, kColumns, kRows, kWarps, kSplit, kDepth>{product,
+                                                                                      parts}
+      .run();
+}

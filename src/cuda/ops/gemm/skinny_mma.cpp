@@ -1,0 +1,99 @@
+// Products of 16-bit types with few columns by our own kernels, as a library.
+#include <algorithm>
+#include <limits>
+
+#include "device.hpp"
+#include "ops/gemm/gemm_call.hpp"
+#include "ops/gemm/own_gemm.hpp"
+#include "ops/gemm/skinny_mma_plan.hpp"
+
+namespace deepbench::cuda {
+namespace {
+
+class SkinnyMmaCall final : public GemmCall {
+ public:
+  SkinnyMmaCall(const GemmLayout& layout, const SkinnyMmaPlan& plan, const GemmOperands& operands,
+                Stream& stream)
+      : GemmCall(operands),
+        plan_(plan),
+        function_(planned_function("skinny_mma", plan_.expression(), stream)),
+        stream_(stream.get()) {
+    product_.m = uint32_t(layout.run.m);
+    product_.n = uint32_t(layout.run.n);
+    product_.k = uint32_t(layout.run.k);
+    product_.part_steps = plan_.part_steps;
+  }
+
+  void describe(plugin::Sink& sink) const override {
+    sink.text("library", plugin::ours("skinny_mma"));
+    sink.text("algorithm", plan_.name());
+    sink.integer("workspace_bytes", 0);
+    sink.real("planning_ns", function_.planning_ns);
+    sink.text("note.skinny_mma",
+              std::to_string(plan_.blocks) + " blocks, of which " +
+                  std::to_string(plan_.shape.split) + " each share their rows; a warp has " +
+                  std::to_string(plan_.depth * SKINNY_MMA_STEP) + " numbers of each row under way");
+  }
+
+ protected:
+  void multiply(uint64_t copy) override {
+    SkinnyMmaProduct product = product_;
+    product.a = static_cast<const uint16_t*>(operands().a(copy));
+    product.b = static_cast<const uint16_t*>(operands().b(copy));
+    product.c = static_cast<const uint16_t*>(operands().c(copy));
+    product.d = static_cast<uint16_t*>(operands().d(copy));
+    function_.kernel.launch(plan_.launch_shape(), stream_, product);
+  }
+
+ private:
+  SkinnyMmaPlan plan_;
+  const PlannedFunction function_;
+  nvidia::cudaStream_t stream_;
+  SkinnyMmaProduct product_ = {};
+};
+
+// What can be told without a device.
+void require_skinny_mma(const Gemm& gemm, const Gemm& run) {
+  if (gemm.precision.precision != Precision::kHalf &&
+      gemm.precision.precision != Precision::kBfloat16)
+    plugin::unsupported("skinny_mma multiplies half and bfloat16 only");
+  if (gemm.n > SKINNY_MMA_MOST_COLUMNS)
+    plugin::unsupported("skinny_mma multiplies by at most " +
+                        std::to_string(SKINNY_MMA_MOST_COLUMNS) + " columns; here n is " +
+                        std::to_string(gemm.n));
+  if (std::max(run.m, run.k) > std::numeric_limits<int32_t>::max())
+    plugin::unsupported("skinny_mma takes dimensions of 32 bits");
+  if (run.m % SKINNY_MMA_GRAIN != 0 || run.k % SKINNY_MMA_GRAIN != 0)
+    plugin::unsupported("skinny_mma reads whole vectors: unpadded, m and k must be multiples of " +
+                        std::to_string(SKINNY_MMA_GRAIN));
+}
+
+struct SkinnyMma {
+  static constexpr const char* kName = "skinny_mma";
+  using Plan = SkinnyMmaPlan;
+  using Call = SkinnyMmaCall;
+
+  static GemmLayout layout(const Gemm& gemm, const plugin::Options& options) {
+    return skinny_mma_layout(gemm, options);
+  }
+  static std::vector<SkinnyMmaPlan> plans(const Gemm& gemm, const GemmLayout& layout,
+                                          const plugin::Options& options) {
+    const Gemm& run = layout.run;
+    require_skinny_mma(gemm, run);
+    require_gemm_on_device(gemm, options.device);
+    const DeviceFacts& device = device_facts(options.device);
+    if (device.major < 8)
+      plugin::unsupported("skinny_mma needs a device of compute capability 8.0");
+    return skinny_mma_plans({gemm.precision.a, run.trans_a, uint32_t(run.m), uint32_t(run.n),
+                             uint32_t(run.k), device.multiprocessors, device.major >= 9});
+  }
+};
+
+}  // namespace
+
+Implementation& skinny_mma_gemm() {
+  static auto* implementation = new OwnGemm<SkinnyMma>();
+  return *implementation;
+}
+
+}  // namespace deepbench::cuda

@@ -1,0 +1,41 @@
+// How a product with few columns is divided among warps and blocks of skinny_mma.cu. Pure
+// arithmetic: knows no device but its number of multiprocessors.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kernels/jit.hpp"
+#include "kernels/skinny_mma.h"
+
+namespace deepbench::cuda {
+
+// What is multiplied, and where.
+struct SkinnyMmaTask {
+  int32_t type;  // DEEPBENCH_F16 or DEEPBENCH_BF16
+  bool transposed;
+  uint32_t m, n, k;
+  int multiprocessors;
+  bool has_clusters;
+};
+
+struct SkinnyMmaPlan {
+  // The instance of the kernel.
+  int32_t type = 0;
+  bool transposed = false;
+  SkinnyMmaShape shape = {1, 1, 1, 1};
+  uint32_t depth = 1;  // steps of k that a warp has under way
+  // The call.
+  uint32_t blocks = 1, part_steps = 1;
+
+  std::string name() const;        // "rows=32,warps=4,split=2"
+  std::string expression() const;  // "skinny_mma<2, true, 2, 2, 4, 2, 3>"
+  Shape launch_shape() const;
+  uint64_t workspace_bytes(uint32_t) const { return 0; }
+};
+
+// The own choice first, then what else is worth a try; each name once.
+std::vector<SkinnyMmaPlan> skinny_mma_plans(const SkinnyMmaTask& task);
+
+}  // namespace deepbench::cuda

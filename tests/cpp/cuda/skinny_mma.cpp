@@ -1,0 +1,205 @@
+// Products of 16-bit types with few columns by our own kernels: how they are divided, what is
+// refused, and on a device every number of columns, candidate and transposition against three
+// loops.
+#include <doctest/doctest.h>
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "gpu.hpp"
+#include "kernels/compile.hpp"
+#include "kernels/sources.hpp"
+#include "ops/gemm/layout.hpp"
+#include "ops/gemm/skinny_mma_plan.hpp"
+#include "own_gemm.hpp"
+
+namespace deepbench::cuda_test {
+namespace {
+
+using cuda::Conversion;
+using cuda::GemmLayout;
+using cuda::skinny_mma_plans;
+using cuda::SkinnyMmaPlan;
+using cuda::SkinnyMmaTask;
+
+SkinnyMmaTask task(uint32_t m, uint32_t n, uint32_t k, bool transposed, bool has_clusters = true) {
+  return {DEEPBENCH_F16, transposed, m, n, k, 132, has_clusters};
+}
+
+// Whatever the problem: every row, column and step once, and instances that exist.
+void check_plan(const SkinnyMmaPlan& plan, const SkinnyMmaTask& of) {
+  const SkinnyMmaShape& shape = plan.shape;
+  CHECK((plan.type == of.type && plan.transposed == of.transposed));
+  CHECK((8 * shape.columns >= of.n && 8 * (shape.columns - 1) < of.n));
+  CHECK((shape.rows == 2 || (shape.rows == 1 && of.transposed)));
+  CHECK((plan.depth >= 1 && plan.depth <= 3));
+  CHECK((shape.split >= 1 && shape.split <= 8 && plan.blocks % shape.split == 0));
+  const uint64_t rows = uint64_t(plan.blocks) / shape.split * 16 * shape.rows;
+  CHECK((rows >= of.m && rows - 16 * shape.rows < of.m));
+  const uint64_t steps = (uint64_t(of.k) + SKINNY_MMA_STEP - 1) / SKINNY_MMA_STEP;
+  CHECK(uint64_t(plan.part_steps) * skinny_mma_parts(shape) >= steps);
+  CHECK(uint64_t(plan.part_steps - 1) * skinny_mma_parts(shape) < steps);
+  const cuda::Shape launch = plan.launch_shape();
+  CHECK((launch.grid_x == plan.blocks && launch.grid_y == 1));
+  CHECK(launch.block_x == 32 * shape.warps);
+  CHECK(launch.shared_bytes <= 96 << 10);
+}
+
+TEST_CASE("skinny_mma: every row, column and step is taken once, whatever the problem") {
+  for (const bool transposed : {false, true})
+    for (const uint32_t m : {8u, 16u, 40u, 512u, 1760u, 8448u, 2147483640u})
+      for (const uint32_t n : {1u, 8u, 9u, 16u, 24u, 31u, 32u})
+        for (const uint32_t k : {8u, 32u, 40u, 1760u, 500000u, 2147483640u}) {
+          const SkinnyMmaTask of = task(m, n, k, transposed);
+          std::set<std::string> names;
+          const auto plans = skinny_mma_plans(of);
+          CHECK(plans.size() == (transposed ? 6 : 4));
+          for (const SkinnyMmaPlan& plan : plans) {
+            INFO(m, " x ", n, " x ", k, ": ", plan.name());
+            check_plan(plan, of);
+            CHECK(names.insert(plan.name()).second);
+          }
+        }
+}
+
+TEST_CASE("skinny_mma: the own choice fills the device") {
+  const auto own = [](uint32_t m, uint32_t n, uint32_t k, bool transposed) {
+    return skinny_mma_plans(task(m, n, k, transposed)).front();
+  };
+  CHECK(own(1760, 16, 1760, true).name() == "rows=16,warps=16,split=1");
+  CHECK(own(1760, 16, 1760, true).blocks == 110);
+  CHECK(own(2560, 32, 2560, true).name() == "rows=32,warps=4,split=4");
+  CHECK(own(2560, 32, 2560, false).expression() ==
+        "skinny_mma<" + std::to_string(DEEPBENCH_F16) + ", false, 4, 2, 4, 4, 3>");
+  CHECK(own(6144, 16, 2048, true).name() == "rows=32,warps=4,split=2");
+}
+
+TEST_CASE("skinny_mma: without clusters nothing is split") {
+  for (const bool transposed : {false, true}) {
+    const auto plans = skinny_mma_plans(task(6144, 16, 2048, transposed, false));
+    REQUIRE_FALSE(plans.empty());
+    CHECK(plans.front().name() == "rows=32,warps=8,split=1");
+    for (const SkinnyMmaPlan& plan : plans) CHECK(plan.shape.split == 1);
+  }
+}
+
+TEST_CASE("skinny_mma: m and k are padded, and B is read along k") {
+  const auto layout = [](const Dimensions& d, bool trans_a, bool trans_b, const char* options) {
+    const NamedValues named(options);
+    return cuda::skinny_mma_layout(gemm_of(d, trans_a, trans_b, "half"),
+                                   plugin::Options(named.get()));
+  };
+  const GemmLayout odd = layout({35, 3, 2049}, true, true, "constant=b");
+  CHECK((odd.run.m == 40 && odd.run.n == 3 && odd.run.k == 2056));
+  CHECK((odd.run.trans_a && !odd.run.trans_b && !odd.in_place));
+  CHECK((odd.a == Conversion::kNone && odd.b == Conversion::kBeforehand));
+  CHECK(odd.padding_rule.find("multiples of 8") != std::string::npos);
+  const GemmLayout even = layout({40, 3, 2048}, false, false, "");
+  CHECK_FALSE(even.is_padded());
+  CHECK((!even.run.trans_a && even.padding_rule.empty()));
+  CHECK((even.a == Conversion::kNone && even.b == Conversion::kNone));
+  CHECK(layout({40, 3, 2048}, false, true, "").b == Conversion::kInCall);
+  CHECK(layout({35, 3, 2049}, false, false, "pad=0").run.m == 35);
+}
+
+TEST_CASE("skinny_mma: what it does not do is told, also without a device") {
+  const auto refuses = [](const std::string& problem, const std::string& why,
+                          const std::string& options = "") {
+    CAPTURE(problem);
+    CHECK(refusal_of(cuda::skinny_mma_gemm(), problem, options).find(why) != std::string::npos);
+  };
+  for (const char* precision : {"float", "tf32", "int8", "fp8_e4m3", "fp8_e5m2"})
+    refuses(gemm_text({64, 4, 64}, false, false, precision), "half and bfloat16 only");
+  refuses(gemm_text({64, 33, 64}, false, false, "half"), "at most 32 columns; here n is 33");
+  refuses(gemm_text({int64_t{1} << 31, 1, 8}, false, false, "half"), "32 bits");
+  refuses(gemm_text({8, 1, (int64_t{1} << 31) - 1}, false, false, "bfloat16"), "32 bits");
+  refuses(gemm_text({60, 4, 64}, false, false, "half"), "multiples of 8", "pad=0");
+  refuses(gemm_text({64, 4, 60}, true, false, "bfloat16"), "multiples of 8", "pad=0");
+  if (const cuda::LibraryReport& nvrtc = cuda::report<nvidia::Nvrtc>(); !nvrtc.usable())
+    refuses(gemm_text({64, 4, 64}, false, false, "half"), "NVRTC");
+}
+
+TEST_CASE("skinny_mma: the host names instances that compile") {
+  if (!cuda::report<nvidia::Nvrtc>().usable()) {
+    MESSAGE("nothing tested: " << cuda::report<nvidia::Nvrtc>().reason);
+    return;
+  }
+  const cuda::Source source = cuda::source_of_file("skinny_mma");
+  const auto compiles = [&](SkinnyMmaTask of, int32_t type, int architecture) {
+    of.type = type;
+    const std::string expression = skinny_mma_plans(of).front().expression();
+    CAPTURE(expression);
+    CHECK_FALSE(cuda::compile(source, expression, architecture).code.empty());
+  };
+  compiles(task(1760, 16, 1760, true), DEEPBENCH_F16, 90);
+  compiles(task(2560, 32, 2560, false), DEEPBENCH_BF16, 90);
+  compiles(task(2560, 8, 2560, false, /*has_clusters=*/false), DEEPBENCH_BF16, 80);
+}
+
+// ---- on a device --------------------------------------------------------------------------------
+
+OwnProduct product_of(const Dimensions& d, bool trans_a = false, bool trans_b = false,
+                      const std::string& precision = "half") {
+  return {"skinny_mma", d, trans_a, trans_b, precision};
+}
+
+TEST_CASE("gpu: skinny_mma: every number of columns, all candidates") {
+  REQUIRE_GPU();
+  for (int64_t n = 1; n <= 32; ++n)
+    for (const bool trans_a : {false, true}) {
+      check_candidates(product_of({72, n, 264}, trans_a));
+      check_candidates(product_of({24, n, 40}, trans_a, false, "bfloat16"));
+    }
+}
+
+TEST_CASE("gpu: skinny_mma: every transposition, padded or not, constant or not") {
+  REQUIRE_GPU();
+  for (const int transposition : {0, 1, 2, 3})
+    for (const Dimensions& d : {Dimensions{64, 16, 512}, Dimensions{65, 3, 129},
+                                Dimensions{1, 1, 1}, Dimensions{1000, 27, 70}})
+      for (const char* precision : {"half", "bfloat16"})
+        for (const char* options : {"", "constant=a,b"})
+          check_candidates(
+              product_of(d, (transposition & 1) != 0, (transposition & 2) != 0, precision),
+              options);
+}
+
+TEST_CASE("gpu: skinny_mma: rows that fill the device, and long ones") {
+  REQUIRE_GPU();
+  for (const bool trans_a : {false, true}) {
+    check_candidates(product_of({1760, 16, 1760}, trans_a));
+    check_candidates(product_of({8448, 4, 264}, trans_a));
+    check_candidates(product_of({8, 32, 40008}, trans_a));
+  }
+}
+
+TEST_CASE("gpu: skinny_mma: calls follow one another, in a graph and on the stream") {
+  REQUIRE_GPU();
+  check_calls_in_turns(product_of({2560, 16, 512}, true));
+  check_calls_in_turns(product_of({512, 4, 512}));
+}
+
+TEST_CASE("gpu: skinny_mma: cold calls go round the copies, and each gives the result") {
+  REQUIRE_GPU();
+  check_cold_calls(product_of({40, 2, 65552}, true));
+}
+
+TEST_CASE("gpu: skinny_mma: what is no candidate") {
+  REQUIRE_GPU();
+  const std::string problem = product_of({512, 4, 512}).text();
+  CHECK(AskedGemm(problem, "library=skinny_mma candidate=rows=3").supports() == DEEPBENCH_INVALID);
+  CHECK(std::string(table().last_error()).find("rows=3") != std::string::npos);
+}
+
+TEST_CASE("gpu: skinny_mma: it competes with cublaslt, which stays the default") {
+  REQUIRE_GPU();
+  check_competes(product_of({512, 16, 512}));
+  check_competes(product_of({512, 16, 512}, true, false, "bfloat16"));
+  for (const std::string& id :
+       AskedGemm(gemm_text({64, 64, 64}, false, false, "half"), "").candidates())
+    CHECK(id.rfind("cublaslt:", 0) == 0);
+}
+
+}  // namespace
+}  // namespace deepbench::cuda_test

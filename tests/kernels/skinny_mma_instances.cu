@@ -1,0 +1,30 @@
+// Instances of skinny_mma.cu's template, as the host names them (SkinnyMmaPlan::expression), for
+// compile_all.sh: for every number of columns those that take the most registers. Clusters begin
+// with compute capability 9.0.
+#include "skinny_mma.cu"
+
+template <int kType, uint32_t kColumns>
+struct Instances {
+  const void* kernels[4] = {(const void*)skinny_mma<kType, true, kColumns, 1, 16, 1, 3>,
+                            (const void*)skinny_mma<kType, true, kColumns, 1, 8, 1, 3>,
+                            (const void*)skinny_mma<kType, true, kColumns, 2, 8, 1, 3>,
+                            (const void*)skinny_mma<kType, false, kColumns, 2, 8, 1, 3>};
+};
+
+Instances<DEEPBENCH_F16, 1> one;
+Instances<DEEPBENCH_F16, 2> two;
+Instances<DEEPBENCH_BF16, 3> three;
+Instances<DEEPBENCH_F16, 4> four;
+
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+template <int kType, uint32_t kColumns>
+struct Clusters {
+  const void* kernels[4] = {(const void*)skinny_mma<kType, true, kColumns, 2, 8, 2, 3>,
+                            (const void*)skinny_mma<kType, true, kColumns, 2, 4, 4, 3>,
+                            (const void*)skinny_mma<kType, false, kColumns, 2, 8, 2, 3>,
+                            (const void*)skinny_mma<kType, false, kColumns, 2, 4, 4, 3>};
+};
+
+Clusters<DEEPBENCH_F16, 2> two_split;
+Clusters<DEEPBENCH_BF16, 4> four_split;
+#endif
