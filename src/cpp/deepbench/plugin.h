@@ -263,6 +263,8 @@ typedef struct deepbench_backend {
    *   fill.OPERAND (text) the value type of an operand, when not the problem's: "s7", "u8"
    *   padded.DIMENSION (integer), padding_rule (text)
    *   planning_ns (real), conversion_ns (real), converted (text: the operand stored otherwise)
+   *   compiling_ns (real) of planning_ns, what this machine need not do again: it counts as no time
+   *                       of a candidate's, where the time for all is limited
    *   note.* (text)       anything a reader of the row must know
    *   metric.* (real)     op-specific figures; text = "UNIT lower" or "UNIT higher" */
   deepbench_status (*describe_kernel)(deepbench_kernel* kernel, deepbench_sink sink);

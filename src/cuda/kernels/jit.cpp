@@ -9,7 +9,6 @@
 #include <tuple>
 
 #include "check.hpp"
-#include "deepbench/plugin.hpp"
 #include "device.hpp"
 #include "kernels/cache.hpp"
 #include "kernels/compile.hpp"
@@ -18,6 +17,12 @@
 
 namespace deepbench::cuda {
 namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double ns_since(Clock::time_point begin) {
+  return std::chrono::duration<double, std::nano>(Clock::now() - begin).count();
+}
 
 constexpr uint32_t kSharedBytesUnasked = 48 << 10;  // that any kernel may have
 
@@ -41,15 +46,17 @@ std::optional<Module> try_load(const Image& image) {
 }
 
 // From the cache if what lies there can be loaded. Why a cached image cannot is of no interest: if
-// the device is at fault, so it is with a new one.
-Module load(const Source& source, const std::string& expression, int device) {
+// the device is at fault, so it is with a new one. Adds to `compiling_ns` where it is not.
+Module load(const Source& source, const std::string& expression, int device, double& compiling_ns) {
   const DeviceFacts& facts = device_facts(device);
   const int architecture = facts.major * 10 + facts.minor;
   const KernelCache cache(cache_folder());
   const std::string key = cache_key(source, expression, architecture, compiler_identity());
   if (const std::optional<Image> cached = cache.load(key))
     if (const std::optional<Module> module = try_load(*cached)) return *module;
+  const Clock::time_point begin = Clock::now();
   const Image image = compile(source, expression, architecture);
+  compiling_ns += ns_since(begin);
   Module module{nullptr, image.entry};
   CUDA_CHECK(driver().cuModuleLoadData(&module.module, image.code.data()));
   cache.store(key, image);
@@ -69,7 +76,7 @@ class Functions {
   // `read_source` is called only if the module is not loaded yet.
   template <class ReadSource>
   const Function& get(const std::string& name, const std::string& expression, const Stream& stream,
-                      ReadSource read_source) {
+                      ReadSource read_source, double& compiling_ns) {
     const std::lock_guard<std::mutex> lock(mutex_);
     std::unique_ptr<Function>& function = functions_[{stream.device(), name, expression}];
     if (function) return *function;
@@ -78,7 +85,9 @@ class Functions {
     const auto module_key = std::make_tuple(stream.device(), name, instance);
     auto at = modules_.find(module_key);
     if (at == modules_.end())
-      at = modules_.emplace(module_key, load(read_source(), instance, stream.device())).first;
+      at =
+          modules_.emplace(module_key, load(read_source(), instance, stream.device(), compiling_ns))
+              .first;
     auto made = std::make_unique<Function>();
     made->name_ = expression;
     const std::string& entry = instance.empty() ? expression : at->second.entry;
@@ -107,21 +116,29 @@ void Function::launch_with(const Shape& shape, nvidia::cudaStream_t stream,
 
 const Function& function(const std::string& file, const std::string& expression,
                          const Stream& stream) {
-  return Functions::instance().get(file, expression, stream, [&] { return source_of_file(file); });
+  return planned_function(file, expression, stream).kernel;
 }
 
 PlannedFunction planned_function(const std::string& file, const std::string& expression,
                                  const Stream& stream) {
-  const auto begin = std::chrono::steady_clock::now();
-  const Function& kernel = function(file, expression, stream);
-  const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - begin;
-  return {kernel, took.count()};
+  const Clock::time_point begin = Clock::now();
+  double compiling_ns = 0;
+  const Function& kernel = Functions::instance().get(
+      file, expression, stream, [&] { return source_of_file(file); }, compiling_ns);
+  return {kernel, ns_since(begin), compiling_ns};
+}
+
+void PlannedFunction::describe(plugin::Sink& sink) const {
+  sink.real("planning_ns", planning_ns);
+  if (compiling_ns > 0) sink.real("compiling_ns", compiling_ns);
 }
 
 const Function& function_of(const std::string& name, const std::string& source,
                             const std::string& expression, const Stream& stream) {
-  return Functions::instance().get(name + "\n" + source, expression, stream,
-                                   [&] { return source_of_text(name, source); });
+  double compiling_ns = 0;
+  return Functions::instance().get(
+      name + "\n" + source, expression, stream, [&] { return source_of_text(name, source); },
+      compiling_ns);
 }
 
 }  // namespace deepbench::cuda

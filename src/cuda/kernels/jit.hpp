@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "deepbench/plugin.hpp"
 #include "nvidia/driver.hpp"
 #include "stream.hpp"
 
@@ -41,10 +42,11 @@ class Function {
 const Function& function(const std::string& file, const std::string& expression,
                          const Stream& stream);
 
-// The same, and how long it took to compile it or to find what was compiled.
+// The same, and how long it took to find it, and of that to compile it where nobody had.
 struct PlannedFunction {
   const Function& kernel;
-  double planning_ns;
+  double planning_ns, compiling_ns;
+  void describe(plugin::Sink& sink) const;
 };
 PlannedFunction planned_function(const std::string& file, const std::string& expression,
                                  const Stream& stream);

@@ -190,6 +190,15 @@ TEST_CASE("best gives up when the others cost too much host time") {
   CHECK(row.algorithm.candidates < 20);
 }
 
+TEST_CASE("what is compiled once for a candidate is none of the time that best has") {
+  const Result row =
+      fake_row(many_candidates(20) + "sleep prepare 50; time 1000; emit describe_kernel compiling_ns 1e9",
+               kProblem, "ceilings=no algorithm=best");
+  CHECK(row.status == Status::kOk);
+  CHECK_FALSE(has_note(row, "candidates left untried for lack of time"));
+  CHECK(row.algorithm.candidates == 20);
+}
+
 TEST_CASE("a candidate can be asked for by its id") {
   const std::string script = "candidates own quick; time 1000; when candidate=quick time 500";
   const Result row = fake_row(script, kProblem, "ceilings=no algorithm=quick");

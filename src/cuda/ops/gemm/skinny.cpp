@@ -35,7 +35,7 @@ class SkinnyCall final : public GemmCall {
     sink.text("library", plugin::ours("skinny"));
     sink.text("algorithm", plan_.name());
     sink.integer("workspace_bytes", int64_t(workspace_.bytes()));
-    sink.real("planning_ns", function_.planning_ns);
+    function_.describe(sink);
     sink.text("note.skinny", std::to_string(plan_.blocks) + " x " + std::to_string(plan_.split) +
                                  " blocks of " + std::to_string(plan_.threads) +
                                  " threads, which read " + std::to_string(plan_.depth) +

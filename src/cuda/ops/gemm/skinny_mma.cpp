@@ -28,7 +28,7 @@ class SkinnyMmaCall final : public GemmCall {
     sink.text("library", plugin::ours("skinny_mma"));
     sink.text("algorithm", plan_.name());
     sink.integer("workspace_bytes", 0);
-    sink.real("planning_ns", function_.planning_ns);
+    function_.describe(sink);
     sink.text("note.skinny_mma",
               std::to_string(plan_.blocks) + " blocks, of which " +
                   std::to_string(plan_.shape.split) + " each share their rows; a warp has " +

@@ -39,7 +39,7 @@ class PersistentCall final : public LibraryCall {
     sink.text("library", plugin::ours("persistent"));
     sink.text("algorithm", plan_.name);
     sink.integer("workspace_bytes", int64_t(bytes()));
-    sink.real("planning_ns", function_.planning_ns);
+    function_.describe(sink);
     sink.text("note.persistent", std::to_string(plan_.blocks) +
                                      " blocks keep the recurrent weights in registers and shared "
                                      "memory from the first step to the last");
