@@ -196,11 +196,10 @@ struct Layer {
     }
   }
 
-  // [turn][warp][n][row]
-  __device__ float* part(uint32_t step, uint32_t of_warp, uint32_t n) const {
+  // [turn][warp][row][n]: up to four sequences no two threads of a warp meet in a bank.
+  __device__ float& part(uint32_t step, uint32_t of_warp, uint32_t row, uint32_t n) const {
     auto* const all = reinterpret_cast<float*>(shared + persistent_sums_at(kShape, kBatch));
-    const uint32_t number = (step % 2 * PERSISTENT_WARPS + of_warp) * kBatch + n;
-    return all + number * persistent_sums_pitch(kShape);
+    return all[((step % 2 * PERSISTENT_WARPS + of_warp) * kRows + row) * kBatch + n];
   }
   __device__ void store_sums(uint32_t step, const float (&sums)[kTall][4]) const {
 #pragma unroll
@@ -208,7 +207,7 @@ struct Layer {
 #pragma unroll
       for (uint32_t k = 0; k < 4; ++k) {
         const uint32_t row = i * PERSISTENT_TILE + lane / 4 + k / 2 * 8, n = lane % 4 * 2 + k % 2;
-        if (row < kRows && n < kBatch) part(step, warp, n)[row] = sums[i][k];
+        if (row < kRows && n < kBatch) part(step, warp, row, n) = sums[i][k];
       }
   }
   __device__ void add_parts(uint32_t step, uint32_t unit, uint32_t n, float (&sums)[kGates]) const {
@@ -217,7 +216,7 @@ struct Layer {
       sums[gate] = 0;
 #pragma unroll
       for (uint32_t w = 0; w < PERSISTENT_WARPS; ++w)
-        sums[gate] += part(step, w, n)[gate * kUnits + unit];
+        sums[gate] += part(step, w, gate * kUnits + unit, n);
     }
   }
 

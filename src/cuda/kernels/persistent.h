@@ -73,11 +73,6 @@ PERSISTENT_INLINE uint32_t persistent_pitch(PersistentShape s) {
   return 2 * PERSISTENT_TILE * (persistent_columns(s) | 1);
 }
 
-/* Parts of sums of one sequence: rows, so many that no two threads of a warp meet in a bank. */
-PERSISTENT_INLINE uint32_t persistent_sums_pitch(PersistentShape s) {
-  return (persistent_rows(s) + 3) / 8 * 8 + 4;
-}
-
 /* Shared memory: tiles, what the last tiles have, states, and parts of sums twice by turns. */
 PERSISTENT_INLINE uint32_t persistent_thin_at(PersistentShape s) {
   return PERSISTENT_WARPS * PERSISTENT_TILE_BYTES * persistent_shared_tiles(s);
@@ -91,7 +86,7 @@ PERSISTENT_INLINE uint32_t persistent_sums_at(PersistentShape s, uint32_t batch)
 }
 PERSISTENT_INLINE uint32_t persistent_shared_bytes(PersistentShape s, uint32_t batch) {
   return persistent_sums_at(s, batch) +
-         2 * PERSISTENT_WARPS * persistent_sums_pitch(s) * batch * (uint32_t)sizeof(float);
+         2 * PERSISTENT_WARPS * persistent_rows(s) * batch * (uint32_t)sizeof(float);
 }
 
 #endif /* DEEPBENCH_CUDA_KERNELS_PERSISTENT_H_ */

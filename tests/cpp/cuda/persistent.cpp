@@ -86,8 +86,8 @@ TEST_CASE("persistent: tiles, thin tiles, states and sums have places of their o
   CHECK(persistent_states_at(shape) - persistent_thin_at(shape) == 8 * 22 * 2 * 16 * 2);
   CHECK(persistent_pitch(shape) % 64 == 32);  // two neighbours share no bank
   CHECK(persistent_sums_at(shape, 4) - persistent_states_at(shape) == 8 * 4 * 23 * 32);
-  CHECK(persistent_shared_bytes(shape, 4) - persistent_sums_at(shape, 4) == 2 * 8 * 68 * 4 * 4);
-  CHECK(persistent_shared_bytes(shape, 4) == 232448);  // all that there is
+  CHECK(persistent_shared_bytes(shape, 4) - persistent_sums_at(shape, 4) == 2 * 8 * 66 * 4 * 4);
+  CHECK(persistent_shared_bytes(shape, 4) <= 232448);  // all that there is
 }
 
 TEST_CASE("persistent: what it does not do is told") {
@@ -155,17 +155,19 @@ TEST_CASE("gpu: persistent: calls that follow one another take nothing from one 
   for (const int64_t steps : {1, 2, 3, 8}) {
     const Layer layer = inference("lstm", {128, 2, steps});
     const auto outputs = uint64_t(layer.rnn().outputs());
-    LayerRun run(layer, "library=persistent cache=cold");
-    REQUIRE(run.status() == DEEPBENCH_OK);
-    run.call(1);
-    const std::vector<double> first = run.read(outputs);
-    run.poison();
-    run.call(200);
-    CHECK(run.scan().untouched == 0);
-    CHECK(run.read(outputs) == first);
-    run.poison();
-    CHECK(run.call(5, DEEPBENCH_LAUNCH_STREAM).launch == DEEPBENCH_LAUNCH_STREAM);
-    CHECK(run.read(outputs) == first);
+    LayerRun cold(layer, "library=persistent cache=cold"), hot(layer, "library=persistent");
+    REQUIRE(cold.status() == DEEPBENCH_OK);
+    REQUIRE(hot.status() == DEEPBENCH_OK);
+    cold.call(1);
+    const std::vector<double> first = cold.read(outputs);
+    for (LayerRun* run : {&cold, &hot})
+      for (const int32_t launch : {DEEPBENCH_LAUNCH_BEST, DEEPBENCH_LAUNCH_STREAM}) {
+        run->poison();
+        run->call(200, launch);
+        CHECK(run->scan().untouched == 0);
+        CHECK(run->read(outputs) == first);
+      }
+    CHECK(hot.call(5, DEEPBENCH_LAUNCH_STREAM).launch == DEEPBENCH_LAUNCH_STREAM);
   }
 }
 
