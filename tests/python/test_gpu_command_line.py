@@ -106,24 +106,25 @@ def test_odd_shapes_in_int8_say_how_they_were_run() -> None:
 
 
 @pytest.mark.parametrize(
-    ("library", "shape", "own_choice", "most"),
+    ("library", "shape", "most"),
     [
-        ("skinny", "m=512 n=4 k=512 precision=int8", "lanes=32,rows=1,split=1", 8),
-        ("skinny_mma", "m=512 n=4 k=512 precision=half", "rows=32,warps=4,split=4", 32),
+        ("skinny", "m=512 n=4 k=512 precision=int8", 8),
+        ("skinny_mma", "m=512 n=4 k=512 precision=half", 32),
     ],
 )
 def test_libraries_compete_for_products_with_few_columns(
-    library: str, shape: str, own_choice: str, most: int
+    library: str, shape: str, most: int
 ) -> None:
     words = (*shape.split(), "--constant", "a", "--samples", "5")
     (best,) = run("gemm", *words, "--algorithm", "best")["rows"]
     assert best["verification"]["status"] == "passed", best["reason"]
     assert best["algorithm"]["candidates"] > 3
-    for chosen in (("--algorithm", f"{library}:{own_choice}"), ("--library", library)):
-        (row,) = run("gemm", *words, *chosen)["rows"]
+    (own,) = run("gemm", *words, "--library", library)["rows"]
+    (named,) = run("gemm", *words, "--algorithm", f"{library}:{own['algorithm']['name']}")["rows"]
+    for row in (own, named):
         assert (row["status"], row["verification"]["status"]) == ("ok", "passed"), row["reason"]
         assert row["library"].startswith(f"{library} ")
-        assert row["algorithm"]["name"] == own_choice
+        assert row["algorithm"]["name"] == own["algorithm"]["name"]
     too_many = shape.replace("n=4", f"n={most + 1}")
     _, rows = worker(f"gemm {too_many}", options=(f"library={library}",))
     assert rows[0]["status"] == "unsupported"

@@ -56,9 +56,9 @@ Module load(const Source& source, const std::string& expression, int device, dou
     if (const std::optional<Module> module = try_load(*cached)) return *module;
   const Clock::time_point begin = Clock::now();
   const Image image = compile(source, expression, architecture);
-  compiling_ns += ns_since(begin);
   Module module{nullptr, image.entry};
   CUDA_CHECK(driver().cuModuleLoadData(&module.module, image.code.data()));
+  compiling_ns += ns_since(begin);
   cache.store(key, image);
   return module;
 }

@@ -1,4 +1,4 @@
-/* How operands of products with few columns are read. For the device alone; on the host plainly. */
+/* How operands of products with few columns are read. On the host, in tests, plainly. */
 #ifndef DEEPBENCH_CUDA_KERNELS_LOADS_H_
 #define DEEPBENCH_CUDA_KERNELS_LOADS_H_
 
@@ -19,7 +19,19 @@ __device__ inline uint4 load_once(const uint4* from) {
 #endif
 }
 
-__device__ inline uint4 load_shared_by_many(const uint4* from) {
+__device__ inline uint2 load_once(const uint2* from) {
+#ifdef __CUDACC__
+  uint2 v;
+  asm volatile("ld.global.nc.L1::no_allocate.v2.u32 {%0, %1}, [%2];"
+               : "=r"(v.x), "=r"(v.y)
+               : "l"(from));
+  return v;
+#else
+  return *from;
+#endif
+}
+
+__device__ inline uint4 load_for_many(const uint4* from) {
 #ifdef __CUDACC__
   uint4 v;
   asm("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];"

@@ -196,7 +196,8 @@ struct Layer {
     }
   }
 
-  // [turn][warp][row][n]: up to four sequences no two threads of a warp meet in a bank.
+  // [turn][warp][row][n]: up to four sequences no two threads of a warp meet in a bank where it is
+  // stored.
   __device__ float& part(uint32_t step, uint32_t of_warp, uint32_t row, uint32_t n) const {
     auto* const all = reinterpret_cast<float*>(shared + persistent_sums_at(kShape, kBatch));
     return all[((step % 2 * PERSISTENT_WARPS + of_warp) * kRows + row) * kBatch + n];
@@ -236,11 +237,13 @@ struct Layer {
     keep_weights(kept);
     take_first_states();
 
-    // Threads of whole warps, so that neighbours' elements can be joined.
+    // Threads of whole warps, two of them to a pair of units whose elements are joined, and pairs
+    // of all sequences side by side: no two threads meet in a bank where parts are added up.
     const bool has_units = warp * 32 < kUnits * kBatch;
     const bool is_real = threadIdx.x < kUnits * kBatch;
     const uint32_t number = is_real ? threadIdx.x : 0;
-    const uint32_t within = number % kUnits, n = number / kUnits, unit = first_unit + within;
+    const uint32_t pair = number / 2, n = pair % kBatch;
+    const uint32_t within = pair / kBatch * 2 + number % 2, unit = first_unit + within;
     const bool writes = is_real && unit < kHidden;
     Unit state = first_unit_state(unit, n);
 

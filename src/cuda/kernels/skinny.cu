@@ -55,7 +55,7 @@ struct Lane {
       const uint32_t from = place<kWhole>(at + uint32_t(i * kLanes), end);
 #pragma unroll
       for (int j = 0; j < kColumns; ++j) {
-        of_b[i][j] = load_shared_by_many(b + (uint64_t(j) * column + from));
+        of_b[i][j] = load_for_many(b + (uint64_t(j) * column + from));
         if (!kWhole && at + uint32_t(i * kLanes) >= end) of_b[i][j] = {0, 0, 0, 0};
       }
     }

@@ -2,42 +2,12 @@
 // a product takes as long as A is on its way, and as it takes to begin and to end. So a warp asks
 // for as much as its registers hold before it multiplies anything, and whatever waits is waited for
 // together: operands, C, the other blocks.
+#include "cluster.h"
 #include "loads.h"
 #include "skinny_mma.h"
 #include "tensor_core.h"
 
 namespace few_columns_mma {
-
-// ---- instructions -------------------------------------------------------------------------------
-
-__device__ inline uint2 load_once(const uint2* from) {
-  uint2 v;
-  asm volatile("ld.global.nc.L1::no_allocate.v2.u32 {%0, %1}, [%2];"
-               : "=r"(v.x), "=r"(v.y)
-               : "l"(from));
-  return v;
-}
-
-// Says that this block has begun, and waits until all of its cluster have.
-__device__ inline void begin_cluster() {
-  asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
-}
-__device__ inline void wait_for_cluster() {
-  asm volatile("barrier.cluster.wait.aligned;" ::: "memory");
-}
-__device__ inline void meet_cluster() {
-  asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
-  asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
-}
-
-// To the same place in the shared memory of a block of the cluster.
-__device__ inline void store_at(uint32_t block, float4* to, const float (&v)[4]) {
-  uint32_t address = uint32_t(__cvta_generic_to_shared(to));
-  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(address) : "r"(address), "r"(block));
-  asm volatile("st.shared::cluster.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(address), "f"(v[0]),
-               "f"(v[1]), "f"(v[2]), "f"(v[3])
-               : "memory");
-}
 
 // ---- A's part of a step -------------------------------------------------------------------------
 
@@ -56,7 +26,7 @@ struct Slice<true, kRows> {  // k is contiguous
     const uint16_t* const from = product.a + uint64_t(row) * product.k + k;
 #pragma unroll
     for (uint32_t i = 0; i < 2 * kRows; ++i)
-      rows[i] = ::load_once(reinterpret_cast<const uint4*>(from + uint64_t(i) * product.k));
+      rows[i] = load_once(reinterpret_cast<const uint4*>(from + uint64_t(i) * product.k));
   }
 
   // Of the first four numbers of k, or the last.
@@ -94,7 +64,7 @@ struct Slice<false, 2> {  // rows are
 // ---- a block ------------------------------------------------------------------------------------
 
 template <int kType, bool kTransposed, uint32_t kColumns, uint32_t kRows, uint32_t kWarps,
-          uint32_t kSplit, uint32_t kDepth>
+          uint32_t kSplit>
 struct Block {
   using T = Narrow<kType>;
   static constexpr SkinnyMmaShape kShape = {kColumns, kRows, kWarps, kSplit};
@@ -123,7 +93,7 @@ struct Block {
 #pragma unroll
     for (uint32_t i = 0; i < kColumns; ++i) {
       const uint32_t column = min(i * 8 + lane / 4, product.n - 1);
-      step.b[i] = load_shared_by_many(
+      step.b[i] = load_for_many(
           reinterpret_cast<const uint4*>(product.b + uint64_t(column) * product.k + at));
     }
   }
@@ -142,16 +112,16 @@ struct Block {
   __device__ void multiply_part(float (&sums)[kRows][kColumns][4]) const {
     const uint32_t all = (product.k + SKINNY_MMA_STEP - 1) / SKINNY_MMA_STEP;
     const uint32_t begin = part * product.part_steps, end = min(begin + product.part_steps, all);
-    Step steps[kDepth];
+    Step steps[SKINNY_MMA_DEPTH];
 #pragma unroll
-    for (uint32_t i = 0; i < kDepth; ++i)
+    for (uint32_t i = 0; i < SKINNY_MMA_DEPTH; ++i)
       if (begin + i < end) load(steps[i], begin + i);
-    for (uint32_t at = begin; at < end; at += kDepth)
+    for (uint32_t at = begin; at < end; at += SKINNY_MMA_DEPTH)
 #pragma unroll
-      for (uint32_t i = 0; i < kDepth; ++i) {
+      for (uint32_t i = 0; i < SKINNY_MMA_DEPTH; ++i) {
         if (at + i >= end) break;
         multiply(steps[i], at + i, sums);
-        if (at + i + kDepth < end) load(steps[i], at + i + kDepth);
+        if (at + i + SKINNY_MMA_DEPTH < end) load(steps[i], at + i + SKINNY_MMA_DEPTH);
       }
   }
 
@@ -248,14 +218,12 @@ struct Block {
 #endif
 
 // kType DEEPBENCH_F16 or DEEPBENCH_BF16; kColumns eights of columns, kRows sixteens of rows of A
-// (two where A is not transposed); kWarps of a block and kSplit blocks of a cluster divide k;
-// kDepth steps are under way at once.
+// (two where A is not transposed); kWarps of a block and kSplit blocks of a cluster divide k.
 template <int kType, bool kTransposed, uint32_t kColumns, uint32_t kRows, uint32_t kWarps,
-          uint32_t kSplit, uint32_t kDepth>
+          uint32_t kSplit>
 __global__ void DEEPBENCH_CLUSTER(kSplit) __launch_bounds__(32 * kWarps, 1)
     skinny_mma(const __grid_constant__ SkinnyMmaProduct product) {
   extern __shared__ __align__(16) float4 parts[];
-  few_columns_mma::Block<kType, kTransposed, kColumns, kRows, kWarps, kSplit, kDepth>{product,
-                                                                                      parts}
-      .run();
+  using Block = few_columns_mma::Block<kType, kTransposed, kColumns, kRows, kWarps, kSplit>;
+  Block{product, parts}.run();
 }

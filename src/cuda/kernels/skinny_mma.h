@@ -11,7 +11,10 @@
 
 #define SKINNY_MMA_MOST_COLUMNS 32
 #define SKINNY_MMA_STEP 32 /* numbers of k that a warp multiplies at once */
+#define SKINNY_MMA_DEPTH 3 /* steps that a warp has under way: more were no faster */
 #define SKINNY_MMA_GRAIN 8 /* m and k are multiples of it */
+#define SKINNY_MMA_TILE_ROWS 16
+#define SKINNY_MMA_TILE_COLUMNS 8
 
 /* D = A B + C. A is k x m or m x k, B k x n, C and D m x n, each column contiguous. Part p of k is
  * the steps from p * part_steps on, part_steps of them. */
@@ -25,8 +28,8 @@ typedef struct SkinnyMmaProduct {
 
 /* A cluster of `split` blocks takes rows of A: all of the same, each warp another part of k. */
 typedef struct SkinnyMmaShape {
-  uint32_t columns; /* of B, in eights */
-  uint32_t rows;    /* in sixteens */
+  uint32_t columns; /* of B, in tiles */
+  uint32_t rows;    /* in tiles */
   uint32_t warps, split;
 } SkinnyMmaShape;
 
@@ -45,7 +48,8 @@ SKINNY_MMA_INLINE uint32_t skinny_mma_own(SkinnyMmaShape s) {
 }
 /* For their parts. */
 SKINNY_MMA_INLINE uint32_t skinny_mma_shared_bytes(SkinnyMmaShape s) {
-  return skinny_mma_own(s) * skinny_mma_parts(s) * 16 * 8 * (uint32_t)sizeof(float);
+  return skinny_mma_own(s) * skinny_mma_parts(s) * SKINNY_MMA_TILE_ROWS * SKINNY_MMA_TILE_COLUMNS *
+         (uint32_t)sizeof(float);
 }
 
 #endif /* DEEPBENCH_CUDA_KERNELS_SKINNY_MMA_H_ */

@@ -19,6 +19,10 @@ struct Index {
   uint32_t x = 1, y = 1, z = 1;
 };
 
+struct Uint2 {
+  uint32_t x, y;
+};
+
 struct Uint4 {
   uint32_t x, y, z, w;
 };
@@ -152,6 +156,7 @@ inline uint32_t counted(uint32_t* at, uint32_t last) {
 #define blockIdx ::deepbench::cuda_test::block_index
 #define blockDim ::deepbench::cuda_test::block_size
 #define gridDim ::deepbench::cuda_test::grid_size
+#define uint2 ::deepbench::cuda_test::Uint2
 #define uint4 ::deepbench::cuda_test::Uint4
 #define __syncthreads() ::deepbench::cuda_test::Block::instance().barrier()
 #define __byte_perm(low, high, selector) ::deepbench::cuda_test::permuted(low, high, selector)

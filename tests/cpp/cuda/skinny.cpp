@@ -47,8 +47,8 @@ void check_plan(const SkinnyPlan& plan, const SkinnyTask& of) {
   CHECK(uint64_t(plan.split) * plan.part_vectors >= of.vectors);
   CHECK(uint64_t(plan.split - 1) * plan.part_vectors < of.vectors);
   CHECK(plan.split <= 65535);
-  CHECK(plan.workspace_bytes(of.m) <= of.workspace_bytes);
-  const cuda::Shape shape = plan.shape();
+  CHECK(plan.workspace_bytes() <= of.workspace_bytes);
+  const cuda::Shape shape = plan.launch();
   CHECK((shape.grid_x == plan.blocks && shape.grid_y == plan.split));
   CHECK((shape.block_x == plan.threads && shape.shared_bytes == 0));
 }
@@ -84,7 +84,7 @@ TEST_CASE("skinny: the own choice fills the device") {
   CHECK(split.name() == "lanes=32,rows=4,split=16");
   CHECK(split.expression() == "skinny<4, 4, 2, 32, true>");
   CHECK(split.blocks * split.split <= kMultiprocessors);
-  CHECK(split.workspace_bytes(512) == 4 * (4 * 512 + split.blocks));
+  CHECK(split.workspace_bytes() == 4 * (4 * 512 + split.blocks));
   CHECK(skinny_plans(task(512, 4, 500000))[1].split > split.split);
 }
 
@@ -119,8 +119,8 @@ TEST_CASE("skinny: what it does not do is told, also without a device") {
     refuses(gemm_text({64, 4, 64}, false, false, precision), "8-bit integers only");
   refuses(gemm_text({64, 9, 64}, false, false, "int8"), "at most 8 columns; here n is 9");
   refuses(gemm_text({64, 4, 64}, false, false, "int8", "u8"), "b_type=s8");
-  refuses(gemm_text({int64_t{1} << 31, 1, 1}, false, false, "int8"), "32 bits");
-  refuses(gemm_text({1, 1, (int64_t{1} << 31) - 1}, false, false, "int8"), "32 bits");
+  refuses(gemm_text({int64_t{1} << 31, 1, 1}, false, false, "int8"), "below 2^31");
+  refuses(gemm_text({1, 1, (int64_t{1} << 31) - 1}, false, false, "int8"), "below 2^31");
   refuses(gemm_text({64, 4, 65}, false, false, "int8"), "multiple of 16", "pad=0");
   if (const cuda::LibraryReport& nvrtc = cuda::report<nvidia::Nvrtc>(); !nvrtc.usable())
     refuses(gemm_text({64, 4, 64}, false, false, "int8"), "NVRTC");

@@ -64,7 +64,7 @@ struct Case {
   }
 
   SkinnyProduct product(const SkinnyPlan& plan) {
-    workspace.resize(plan.workspace_bytes(m) / sizeof(uint32_t));
+    workspace.resize(plan.workspace_bytes() / sizeof(uint32_t));
     SkinnyProduct product = {};
     product.a = a.data(), product.b = b.data(), product.c = c.data(), product.d = d.data();
     product.m = m, product.vectors = vectors, product.part_vectors = plan.part_vectors;
@@ -82,10 +82,10 @@ struct Case {
 template <int kColumns, int kRows, int kDepth, int kLanes>
 void run(const SkinnyPlan& plan, const SkinnyProduct& product) {
   if (plan.split > 1)
-    emulate(plan.shape(), Barriers::kSome,
+    emulate(plan.launch(), Barriers::kSome,
             [&] { skinny<kColumns, kRows, kDepth, kLanes, true>(product); });
   else
-    emulate(plan.shape(), Barriers::kSome,
+    emulate(plan.launch(), Barriers::kSome,
             [&] { skinny<kColumns, kRows, kDepth, kLanes, false>(product); });
 }
 
@@ -93,7 +93,8 @@ void run(const SkinnyPlan& plan, const SkinnyProduct& product) {
 SkinnyPlan plan_of(const Case& product, int rows, int depth, int lanes, uint32_t warps,
                    uint32_t split) {
   SkinnyPlan plan;
-  plan.columns = int(product.n), plan.rows = rows, plan.depth = depth, plan.lanes = lanes;
+  plan.m = product.m, plan.columns = int(product.n), plan.rows = rows, plan.depth = depth,
+  plan.lanes = lanes;
   plan.threads = 32 * warps;
   const uint32_t rows_of_block = plan.threads / uint32_t(lanes) * uint32_t(rows);
   plan.blocks = (product.m + rows_of_block - 1) / rows_of_block;

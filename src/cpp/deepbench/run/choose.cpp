@@ -78,13 +78,12 @@ class Chooser {
     return ids;
   }
 
-  // A first look at one candidate. What was compiled for it is kept: the next time it takes less.
+  // A first look at one candidate.
   void heat(const std::string& id) {
     Stopwatch watch;
-    double compiling_ns = 0;
+    const double compiling_ns = stages_.compiling_ns;
     try {
       Trial trial(backend_, problem_, options_, id, stages_);
-      compiling_ns = trial.facts().real("compiling_ns");
       const double call_ns = median(trial.sample(kSamples, kGlance * span_ns_));
       contenders_.push_back({id, cost_ns(call_ns, trial.facts(), options_)});
     } catch (const RowFailure& failure) {
@@ -93,7 +92,7 @@ class Chooser {
         choice_.notes.push_back("candidate " + id + " left out: " + failure.what());
     }
     ++choice_.tried;
-    spent_ns_ += watch.lap_ns() - compiling_ns;
+    spent_ns_ += watch.lap_ns() - (stages_.compiling_ns - compiling_ns);
   }
 
   void note_left_out() {

@@ -24,8 +24,8 @@ struct Choice {
   std::vector<std::string> notes;  // candidates that could not be tried, and why
 };
 
-// `budget_ns` is the host time that trying may take (0: no limit). `wrong` are candidates whose
-// results were seen to be wrong: they are not tried.
+// `budget_ns` is the host time that trying may take, without compiling what is kept (0: no limit).
+// `wrong` are candidates whose results were seen to be wrong: they are not tried.
 DEEPBENCH_API Choice choose(const Backend& backend, const Problem& problem,
                             const RunOptions& options, double span_ns, double budget_ns,
                             const std::vector<std::string>& wrong, Stages& stages);

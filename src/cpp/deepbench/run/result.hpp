@@ -60,6 +60,7 @@ struct Stages {
   double prepare_ns = 0, verify_ns = 0, measure_ns = 0, ceilings_ns = 0, other_ns = 0;
   // Of measuring and verifying: the spans of the batches, and the rests before them.
   double device_ns = 0, rest_ns = 0;
+  double compiling_ns = 0;  // of preparing: what this machine keeps (plugin.h)
 };
 
 struct DEEPBENCH_API Result {

@@ -36,7 +36,9 @@ void Trial::prepare(const Backend& backend, const Problem& problem, const RunOpt
                     const std::string& candidate) {
   Stopwatch watch;
   kernel_.emplace(backend.prepare(problem, options.for_plugin(candidate)));
-  stages_.prepare_ns += watch.lap_ns();
+  const double took_ns = watch.lap_ns();
+  stages_.prepare_ns += took_ns;
+  stages_.compiling_ns += std::fmin(took_ns, std::fmax(0.0, kernel_->facts().real("compiling_ns")));
   if (!options.verify || options.once) {
     verification_.reason = options.once ? "one call only" : "not asked for";
   } else if (!problem.operation().has_reference()) {

@@ -58,6 +58,7 @@ class PeerCall final : public LibraryCall {
     sink.text("library", plugin::ours("peer"));
     sink.text("algorithm", name_);
     sink.integer("workspace_bytes", int64_t(region_.bytes()));
+    sum_.describe(sink);
     sink.text("note.peer", std::to_string(way_.blocks) + " blocks of " +
                                std::to_string(way_.threads) + " threads; operands are " +
                                (reads_operands(way_.kind) ? "read by all ranks where they lie"

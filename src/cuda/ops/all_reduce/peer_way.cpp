@@ -209,7 +209,7 @@ PeerSum::PeerSum(const PeerWay& way, const AllReduce& sum, int ranks, const Stre
     : kind_(way.kind),
       elements_(uint64_t(sum.elements)),
       units_(units_of(way.kind, sum, ranks)),
-      kernel_(function("peer", peer_expression(way, sum.precision.c, ranks), stream)) {
+      function_(planned_function("peer", peer_expression(way, sum.precision.c, ranks), stream)) {
   shape_.grid_x = way.blocks;
   shape_.block_x = way.threads;
 }
@@ -221,13 +221,15 @@ void PeerSum::enqueue(nvidia::cudaStream_t stream, const Peers& peers, const Pee
   switch (kind_) {
     case PeerKind::kOneShotLl:
     case PeerKind::kOneShot:
-      return kernel_.launch(shape_, stream, peers, shared, units_, mine, result, elements_);
+      return function_.kernel.launch(shape_, stream, peers, shared, units_, mine, result,
+                                     elements_);
     case PeerKind::kTwoShot:
-      return kernel_.launch(shape_, stream, peers, added, results, elements_);
+      return function_.kernel.launch(shape_, stream, peers, added, results, elements_);
     case PeerKind::kTwoShotPush:
-      return kernel_.launch(shape_, stream, peers, shared, units_, mine, results, elements_);
+      return function_.kernel.launch(shape_, stream, peers, shared, units_, mine, results,
+                                     elements_);
     case PeerKind::kRing:
-      return kernel_.launch(shape_, stream, peers, shared, mine, results, elements_);
+      return function_.kernel.launch(shape_, stream, peers, shared, mine, results, elements_);
   }
 }
 

@@ -45,12 +45,13 @@ class PeerSum {
   // Of the operands, only this rank's need be there where the others' are not reached.
   void enqueue(nvidia::cudaStream_t stream, const Peers& peers, const PeerPlaces& shared,
                const PeerPlaces& added, const PeerPlaces& results) const;
+  void describe(plugin::Sink& sink) const { function_.describe(sink); }
 
  private:
   PeerKind kind_;
   uint64_t elements_, units_;  // units of 16 bytes: the kernel's measure of shared memory
   Shape shape_;
-  const Function& kernel_;
+  const PlannedFunction function_;
 };
 
 }  // namespace deepbench::cuda

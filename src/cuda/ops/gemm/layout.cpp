@@ -4,13 +4,13 @@
 #include <algorithm>
 
 #include "buffer.hpp"
+#include "kernels/skinny_mma.h"
 
 namespace deepbench::cuda {
 namespace {
 
 constexpr int64_t kMostPadded = int64_t{1} << 48;  // beyond, no library's index reaches
 constexpr int64_t kTensorCoreGrain = 16;           // of 8-bit elements: 16 bytes
-constexpr int64_t kVectorOfHalves = 8;             // 16 bytes
 constexpr int64_t kInt8Grain = 4;                  // leading dimensions of 32 bits
 
 uint64_t matrix_bytes(int64_t rows, int64_t columns, deepbench_type type) {
@@ -153,7 +153,7 @@ GemmLayout skinny_mma_layout(const Gemm& asked, const plugin::Options& options) 
   layout.run.trans_b = false;
   layout.b = conversion(asked.trans_b, false, options.is_constant("b"));
   if (!can_pad(asked, options)) return layout;
-  layout.run.m = up(asked.m, kVectorOfHalves), layout.run.k = up(asked.k, kVectorOfHalves);
+  layout.run.m = up(asked.m, SKINNY_MMA_GRAIN), layout.run.k = up(asked.k, SKINNY_MMA_GRAIN);
   if (layout.is_padded())
     layout.padding_rule = "m and k to multiples of 8, so that columns begin at whole vectors";
   return layout;

@@ -1,7 +1,6 @@
 // A library of our own for matrix products, whatever its kernels.
 #pragma once
 
-#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,7 +13,7 @@ namespace deepbench::cuda {
 
 // Way says what is its own:
 //   kName                          the library's
-//   Plan                           with name(), a candidate's id, and workspace_bytes(m)
+//   Plan                           with name(), a candidate's id, and workspace_bytes()
 //   layout(gemm, options)
 //   plans(gemm, layout, options)   the own choice first; throws unsupported
 //   Call(layout, plan, operands, stream), a GemmCall
@@ -31,7 +30,7 @@ class OwnGemm final : public Implementation {
     const Planned planned = plan(problem, options);
     const GemmLayout& layout = planned.layout;
     return layout.needed_bytes(plan_copies(layout.touched_bytes(), options),
-                               planned.plan.workspace_bytes(uint32_t(layout.run.m)));
+                               planned.plan.workspace_bytes());
   }
 
   std::vector<std::string> candidates(const plugin::Problem& problem,

@@ -17,7 +17,7 @@ class SkinnyCall final : public GemmCall {
              Stream& stream)
       : GemmCall(operands),
         plan_(plan),
-        workspace_(plan.workspace_bytes(uint32_t(layout.run.m))),
+        workspace_(plan.workspace_bytes()),
         function_(planned_function("skinny", plan_.expression(), stream)),
         stream_(stream.get()) {
     const Gemm& run = layout.run;
@@ -47,7 +47,7 @@ class SkinnyCall final : public GemmCall {
     SkinnyProduct product = product_;
     product.a = operands().a(copy), product.b = operands().b(copy);
     product.c = operands().c(copy), product.d = operands().d(copy);
-    function_.kernel.launch(plan_.shape(), stream_, product);
+    function_.kernel.launch(plan_.launch(), stream_, product);
   }
 
  private:
@@ -68,7 +68,7 @@ void require_skinny(const Gemm& gemm, const GemmLayout& layout) {
     plugin::unsupported("skinny multiplies by at most " + std::to_string(int(SKINNY_MOST_COLUMNS)) +
                         " columns; here n is " + std::to_string(gemm.n));
   if (std::max(gemm.m, layout.run.k) > std::numeric_limits<int32_t>::max())
-    plugin::unsupported("skinny takes dimensions of 32 bits");
+    plugin::unsupported("skinny takes dimensions below 2^31");
   if (layout.run.k % SKINNY_VECTOR != 0)
     plugin::unsupported("skinny reads rows by whole vectors: unpadded, k must be a multiple of " +
                         std::to_string(int(SKINNY_VECTOR)));

@@ -29,10 +29,12 @@ class SkinnyMmaCall final : public GemmCall {
     sink.text("algorithm", plan_.name());
     sink.integer("workspace_bytes", 0);
     function_.describe(sink);
-    sink.text("note.skinny_mma",
-              std::to_string(plan_.blocks) + " blocks, of which " +
-                  std::to_string(plan_.shape.split) + " each share their rows; a warp has " +
-                  std::to_string(plan_.depth * SKINNY_MMA_STEP) + " numbers of each row under way");
+    const uint32_t split = plan_.shape.split;
+    sink.text("note.skinny_mma", std::to_string(plan_.blocks / split) + " x " +
+                                     std::to_string(split) + " blocks of " +
+                                     std::to_string(plan_.shape.warps) + " warps, which read " +
+                                     std::to_string(SKINNY_MMA_DEPTH * SKINNY_MMA_STEP) +
+                                     " numbers of each row at once");
   }
 
  protected:
@@ -42,7 +44,7 @@ class SkinnyMmaCall final : public GemmCall {
     product.b = static_cast<const uint16_t*>(operands().b(copy));
     product.c = static_cast<const uint16_t*>(operands().c(copy));
     product.d = static_cast<uint16_t*>(operands().d(copy));
-    function_.kernel.launch(plan_.launch_shape(), stream_, product);
+    function_.kernel.launch(plan_.launch(), stream_, product);
   }
 
  private:
@@ -62,7 +64,7 @@ void require_skinny_mma(const Gemm& gemm, const Gemm& run) {
                         std::to_string(SKINNY_MMA_MOST_COLUMNS) + " columns; here n is " +
                         std::to_string(gemm.n));
   if (std::max(run.m, run.k) > std::numeric_limits<int32_t>::max())
-    plugin::unsupported("skinny_mma takes dimensions of 32 bits");
+    plugin::unsupported("skinny_mma takes dimensions below 2^31");
   if (run.m % SKINNY_MMA_GRAIN != 0 || run.k % SKINNY_MMA_GRAIN != 0)
     plugin::unsupported("skinny_mma reads whole vectors: unpadded, m and k must be multiples of " +
                         std::to_string(SKINNY_MMA_GRAIN));

@@ -6,8 +6,6 @@
 namespace deepbench::cuda {
 namespace {
 
-constexpr uint32_t kTileRows = 16, kTileColumns = 8;
-constexpr uint32_t kMostDepth = 3;   // more was no faster, and is more registers
 constexpr uint32_t kBusyBlocks = 3;  // of a multiprocessor, of four warps each
 
 // What divides the work, before anything is known of blocks.
@@ -21,27 +19,19 @@ constexpr Division kPlain[] = {{2, 8, 1}, {2, 8, 2}, {2, 4, 2}, {2, 4, 4}};
 
 uint32_t divide_up(uint32_t value, uint32_t by) { return value / by + (value % by != 0); }
 
-// As many steps as a thread's registers hold beside its sums and addresses.
-uint32_t depth_of(const SkinnyMmaShape& shape) {
-  const uint32_t registers = shape.warps > 8 ? 94 : 214;
-  const uint32_t sums = 4 * shape.rows * shape.columns;
-  const uint32_t of_step = 8 * shape.rows + 4 * shape.columns;
-  return std::clamp((registers - sums) / of_step, 1u, kMostDepth);
-}
-
 SkinnyMmaPlan plan_of(const SkinnyMmaTask& task, const Division& division) {
   SkinnyMmaPlan plan;
   plan.type = task.type, plan.transposed = task.transposed;
-  plan.shape = {divide_up(task.n, kTileColumns), division.rows, division.warps, division.split};
-  plan.blocks = divide_up(task.m, kTileRows * division.rows) * division.split;
+  plan.shape = {divide_up(task.n, SKINNY_MMA_TILE_COLUMNS), division.rows, division.warps,
+                division.split};
+  plan.blocks = divide_up(task.m, SKINNY_MMA_TILE_ROWS * division.rows) * division.split;
   plan.part_steps = divide_up(divide_up(task.k, SKINNY_MMA_STEP), skinny_mma_parts(plan.shape));
-  plan.depth = depth_of(plan.shape);
   return plan;
 }
 
 bool is_own(const SkinnyMmaTask& task, const Division& division) {
   const auto multiprocessors = uint32_t(task.multiprocessors);
-  const uint32_t tiles = divide_up(task.m, kTileRows);
+  const uint32_t tiles = divide_up(task.m, SKINNY_MMA_TILE_ROWS);
   if (task.transposed && tiles <= multiprocessors)
     return division.rows == 1 && division.warps == 16;
   if (!task.has_clusters) return division.rows == 2 && division.split == 1;
@@ -52,18 +42,18 @@ bool is_own(const SkinnyMmaTask& task, const Division& division) {
 }  // namespace
 
 std::string SkinnyMmaPlan::name() const {
-  return "rows=" + std::to_string(kTileRows * shape.rows) +
+  return "rows=" + std::to_string(SKINNY_MMA_TILE_ROWS * shape.rows) +
          ",warps=" + std::to_string(shape.warps) + ",split=" + std::to_string(shape.split);
 }
 
 std::string SkinnyMmaPlan::expression() const {
   std::string text = "skinny_mma<" + std::to_string(type) + (transposed ? ", true" : ", false");
-  for (const uint32_t value : {shape.columns, shape.rows, shape.warps, shape.split, depth})
+  for (const uint32_t value : {shape.columns, shape.rows, shape.warps, shape.split})
     text += ", " + std::to_string(value);
   return text + ">";
 }
 
-Shape SkinnyMmaPlan::launch_shape() const {
+Shape SkinnyMmaPlan::launch() const {
   Shape launch;
   launch.grid_x = blocks, launch.block_x = 32 * shape.warps;
   launch.shared_bytes = skinny_mma_shared_bytes(shape);

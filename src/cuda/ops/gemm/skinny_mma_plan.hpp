@@ -25,14 +25,13 @@ struct SkinnyMmaPlan {
   int32_t type = 0;
   bool transposed = false;
   SkinnyMmaShape shape = {1, 1, 1, 1};
-  uint32_t depth = 1;  // steps of k that a warp has under way
   // The call.
   uint32_t blocks = 1, part_steps = 1;
 
   std::string name() const;        // "rows=32,warps=4,split=2"
-  std::string expression() const;  // "skinny_mma<2, true, 2, 2, 4, 2, 3>"
-  Shape launch_shape() const;
-  uint64_t workspace_bytes(uint32_t) const { return 0; }
+  std::string expression() const;  // "skinny_mma<2, true, 2, 2, 4, 2>"
+  Shape launch() const;
+  uint64_t workspace_bytes() const { return 0; }
 };
 
 // The own choice first, then what else is worth a try; each name once.

@@ -35,7 +35,8 @@ int most_depth(int columns, int rows) {
 // Without the grid. Rounds of equal depth rather than full ones and a rest.
 SkinnyPlan instance_of(const SkinnyTask& task, const Mapping& mapping) {
   SkinnyPlan plan;
-  plan.columns = int(task.columns), plan.lanes = mapping.lanes, plan.rows = mapping.rows;
+  plan.m = task.m, plan.columns = int(task.columns), plan.lanes = mapping.lanes,
+  plan.rows = mapping.rows;
   const uint32_t steps = divide_up(task.vectors, uint32_t(mapping.lanes));
   const uint32_t rounds = divide_up(steps, uint32_t(most_depth(plan.columns, plan.rows)));
   plan.depth = int(divide_up(steps, rounds));
@@ -76,7 +77,7 @@ uint32_t most_parts(const SkinnyTask& task, const SkinnyPlan& plan) {
 // Split, the grid is one wave: whoever comes last waits for nobody.
 bool is_allowed(const SkinnyPlan& plan, const SkinnyTask& task) {
   return plan.split == 1 || (most_blocks(plan, task) * plan.threads <= SKINNY_THREADS &&
-                             plan.workspace_bytes(task.m) <= task.workspace_bytes);
+                             plan.workspace_bytes() <= task.workspace_bytes);
 }
 
 // The best grid. Fewer parts and larger blocks unless others are better by more than this can tell.
@@ -123,13 +124,13 @@ std::string SkinnyPlan::expression() const {
   return text + (split > 1 ? "true>" : "false>");
 }
 
-Shape SkinnyPlan::shape() const {
+Shape SkinnyPlan::launch() const {
   Shape shape;
   shape.grid_x = blocks, shape.grid_y = split, shape.block_x = threads;
   return shape;
 }
 
-uint64_t SkinnyPlan::workspace_bytes(uint32_t m) const {
+uint64_t SkinnyPlan::workspace_bytes() const {
   if (split == 1) return 0;
   return sizeof(uint32_t) * (uint64_t(m) * uint64_t(columns) + blocks);
 }

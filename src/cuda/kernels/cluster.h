@@ -1,0 +1,30 @@
+/* Blocks of a cluster. For the device alone, from compute capability 9.0 on. */
+#ifndef DEEPBENCH_CUDA_KERNELS_CLUSTER_H_
+#define DEEPBENCH_CUDA_KERNELS_CLUSTER_H_
+
+#include "fill.h"
+
+/* Says that this block has begun; before another's memory is written, all are waited for. */
+__device__ inline void begin_cluster() {
+  asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
+}
+__device__ inline void wait_for_cluster() {
+  asm volatile("barrier.cluster.wait.aligned;" ::: "memory");
+}
+
+/* What a block stored before, all see after. */
+__device__ inline void meet_cluster() {
+  asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+  asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+
+/* To the same place in the shared memory of a block of the cluster. */
+__device__ inline void store_at(uint32_t block, float4* to, const float (&v)[4]) {
+  uint32_t address = uint32_t(__cvta_generic_to_shared(to));
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(address) : "r"(address), "r"(block));
+  asm volatile("st.shared::cluster.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(address), "f"(v[0]),
+               "f"(v[1]), "f"(v[2]), "f"(v[3])
+               : "memory");
+}
+
+#endif /* DEEPBENCH_CUDA_KERNELS_CLUSTER_H_ */
