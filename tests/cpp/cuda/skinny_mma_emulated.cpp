@@ -1,0 +1,242 @@
+// Products with few columns on tensor cores, on the host: every number of tiles and way to
+// divide them, against three loops, without a device. The blocks of a cluster go through the
+// kernel's phases together; what a thread gives to the tensor cores is kept, and multiplied when
+// all of its warp have given it.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "deepbench/fill.h"
+#include "ops/gemm/skinny_mma_plan.hpp"
+
+// What makes CUDA of the rest of the file.
+#include "emulated.hpp"
+
+// In place of the headers of the same names: types of 16 bits that are integers, and clusters.
+#define DEEPBENCH_CUDA_KERNELS_TENSOR_CORE_H_
+#define DEEPBENCH_CUDA_KERNELS_CLUSTER_H_
+
+namespace deepbench::cuda_test {
+namespace {
+
+struct Float4 {
+  float x, y, z, w;
+};
+
+struct Given {
+  float (*sums)[4];
+  Uint4 tile;
+  Uint2 columns;
+};
+std::vector<Given>* given = nullptr;  // by the thread that runs
+
+// Of the cluster's blocks, and of the one that runs.
+std::vector<std::vector<Float4>> cluster;
+uint32_t running_block = 0;
+
+}  // namespace
+}  // namespace deepbench::cuda_test
+
+#define float4 ::deepbench::cuda_test::Float4
+
+template <int kType>
+struct Narrow {
+  static float wide(uint16_t word) { return float(int16_t(word)); }
+  static uint16_t narrow(float value) { return uint16_t(int16_t(value)); }
+  static void multiply(float (&sums)[4], uint4 tile, uint2 columns) {
+    deepbench::cuda_test::given->push_back({&sums, tile, columns});
+  }
+};
+
+inline void begin_cluster() {}
+inline void wait_for_cluster() {}
+inline void meet_cluster() {}
+inline void store_at(uint32_t block, float4* to, const float (&v)[4]) {
+  using deepbench::cuda_test::cluster;
+  using deepbench::cuda_test::running_block;
+  const size_t place = size_t(to - cluster[running_block].data());
+  cluster[block].at(place) = {v[0], v[1], v[2], v[3]};
+}
+
+// The kernel itself, which nobody calls here.
+#undef __shared__
+#define __shared__
+#define __align__(bytes)
+#define __grid_constant__
+#define __cluster_dims__(...)
+using std::min;
+
+// From the folder that the build puts it in.
+#include <skinny_mma.cu>
+
+namespace deepbench::cuda_test {
+namespace {
+
+constexpr uint64_t kSeed = 4;
+constexpr uint16_t kGuard = 0x7eee;
+
+// Operands of integers so small that all sums are exact; a guard behind D.
+struct Case {
+  uint32_t m, n, k;
+  bool transposed;
+  std::vector<Uint4> a, b;
+  std::vector<uint16_t> c, d;
+
+  Case(uint32_t rows, uint32_t columns, uint32_t depth, bool a_transposed)
+      : m(rows),
+        n(columns),
+        k(depth),
+        transposed(a_transposed),
+        a(uint64_t(m) * k / 8),
+        b(uint64_t(n) * k / 8),
+        c(uint64_t(m) * n),
+        d(c.size() + 1, kGuard) {
+    for (uint64_t i = 0; i < 8 * a.size(); ++i) elements(a)[i] = small(0, i);
+    for (uint64_t i = 0; i < 8 * b.size(); ++i) elements(b)[i] = small(1, i);
+    for (uint64_t i = 0; i < c.size(); ++i) c[i] = small(2, i);
+  }
+
+  static uint16_t small(uint32_t stream, uint64_t index) {
+    return uint16_t(int16_t(deepbench_bits(kSeed, stream, index) % 5) - 2);
+  }
+  static uint16_t* elements(std::vector<Uint4>& matrix) {
+    return reinterpret_cast<uint16_t*>(matrix.data());
+  }
+
+  uint64_t count_wrong() {
+    uint64_t wrong = d.back() != kGuard;
+    for (uint32_t j = 0; j < n; ++j)
+      for (uint32_t i = 0; i < m; ++i) {
+        int32_t sum = int16_t(c[i + uint64_t(j) * m]);
+        for (uint32_t l = 0; l < k; ++l) {
+          const uint64_t at = transposed ? l + uint64_t(i) * k : i + uint64_t(l) * m;
+          sum += int16_t(elements(a)[at]) * int16_t(elements(b)[l + uint64_t(j) * k]);
+        }
+        wrong += int16_t(d[i + uint64_t(j) * m]) != sum;
+      }
+    return wrong;
+  }
+
+  SkinnyMmaProduct product(uint32_t part_steps) {
+    return {elements(a), elements(b), c.data(), d.data(), m, n, k, part_steps};
+  }
+};
+
+float half_of(uint32_t word, int which) { return float(int16_t(word >> (16 * which))); }
+
+// mma.m16n8k16 of a warp: where the elements of a tile, of columns and of sums are.
+void multiply_together(const std::vector<Given>* of_lane, size_t which) {
+  float tile[16][16], columns[16][8];
+  for (int lane = 0; lane < 32; ++lane) {
+    const Given& mine = of_lane[lane][which];
+    const int g = lane / 4, q = lane % 4 * 2;
+    for (int e = 0; e < 2; ++e) {
+      tile[g][q + e] = half_of(mine.tile.x, e), tile[g + 8][q + e] = half_of(mine.tile.y, e);
+      tile[g][q + 8 + e] = half_of(mine.tile.z, e);
+      tile[g + 8][q + 8 + e] = half_of(mine.tile.w, e);
+      columns[q + e][g] = half_of(mine.columns.x, e);
+      columns[q + 8 + e][g] = half_of(mine.columns.y, e);
+    }
+  }
+  for (int lane = 0; lane < 32; ++lane)
+    for (int e = 0; e < 4; ++e)
+      for (int l = 0; l < 16; ++l)
+        (*of_lane[lane][which].sums)[e] +=
+            tile[lane / 4 + e / 2 * 8][l] * columns[l][lane % 4 * 2 + e % 2];
+}
+
+template <bool kTransposed, uint32_t kColumns, uint32_t kRows, uint32_t kWarps, uint32_t kSplit>
+class Cluster {
+ public:
+  using Part = few_columns_mma::Block<0, kTransposed, kColumns, kRows, kWarps, kSplit>;
+
+  explicit Cluster(const SkinnyMmaProduct& product) : product_(product) {}
+
+  void run(uint32_t number) {
+    constexpr SkinnyMmaShape kShape = {kColumns, kRows, kWarps, kSplit};
+    constexpr uint32_t kFours = skinny_mma_shared_bytes(kShape) / sizeof(Float4);
+    cluster.assign(kSplit, std::vector<Float4>(kFours, Float4{1e9f, 1e9f, 1e9f, 1e9f}));
+    threads_.assign(kSplit * kWarps * 32, Thread());
+    given_.assign(threads_.size(), {});
+    number_ = number;
+    each([](Part& part, Thread& mine) {
+      part.load_c(mine.c);
+      part.multiply_part(mine.sums);
+    });
+    for (size_t first = 0; first < threads_.size(); first += 32) multiply_warp(&given_[first]);
+    each([](Part& part, Thread& mine) { part.hand_on(mine.sums); });
+    each([](Part& part, Thread& mine) { part.finish(mine.c); });
+  }
+
+ private:
+  struct Thread {
+    float sums[kRows][kColumns][4] = {};
+    uint32_t c[Part::kTurns][2] = {};
+  };
+
+  template <class Phase>
+  void each(Phase phase) {
+    for (size_t i = 0; i < threads_.size(); ++i) {
+      running_block = uint32_t(i / (kWarps * 32));
+      thread_index = {uint32_t(i % (kWarps * 32)), 0, 0};
+      block_index = {number_ * kSplit + running_block, 0, 0};
+      given = &given_[i];
+      Part part{product_, cluster[running_block].data()};
+      phase(part, threads_[i]);
+    }
+  }
+  static void multiply_warp(const std::vector<Given>* of_lane) {
+    for (int lane = 0; lane < 32; ++lane) REQUIRE(of_lane[lane].size() == of_lane[0].size());
+    for (size_t which = 0; which < of_lane[0].size(); ++which) multiply_together(of_lane, which);
+  }
+
+  const SkinnyMmaProduct& product_;
+  uint32_t number_ = 0;
+  std::vector<Thread> threads_;
+  std::vector<std::vector<Given>> given_;
+};
+
+template <bool kTransposed, uint32_t kColumns, uint32_t kRows, uint32_t kWarps, uint32_t kSplit>
+void check(uint32_t m, uint32_t n, uint32_t k) {
+  CAPTURE(kTransposed);
+  CAPTURE(kRows);
+  CAPTURE(kWarps);
+  CAPTURE(kSplit);
+  INFO(m, " x ", n, " x ", k);
+  Case operands(m, n, k, kTransposed);
+  const uint32_t steps = (k + SKINNY_MMA_STEP - 1) / SKINNY_MMA_STEP;
+  const SkinnyMmaProduct product =
+      operands.product((steps + kWarps * kSplit - 1) / (kWarps * kSplit));
+  Cluster<kTransposed, kColumns, kRows, kWarps, kSplit> blocks(product);
+  for (uint32_t i = 0; i * 16 * kRows < m; ++i) blocks.run(i);
+  CHECK(operands.count_wrong() == 0);
+}
+
+// Empty parts, a k that no step divides, rows and columns that fill no tile.
+template <uint32_t kColumns>
+void check_columns() {
+  for (const uint32_t n : {8 * kColumns - 7, 8 * kColumns - 2, 8 * kColumns}) {
+    check<true, kColumns, 1, 16, 1>(24, n, 40);
+    check<true, kColumns, 1, 8, 1>(8, n, 1096);
+    check<true, kColumns, 2, 8, 1>(40, n, 264);
+    check<true, kColumns, 2, 8, 2>(72, n, 8);
+    check<true, kColumns, 2, 4, 2>(24, n, 1096);
+    check<true, kColumns, 2, 4, 4>(40, n, 552);
+    check<false, kColumns, 2, 8, 1>(40, n, 264);
+    check<false, kColumns, 2, 8, 2>(8, n, 8);
+    check<false, kColumns, 2, 4, 2>(24, n, 1096);
+    check<false, kColumns, 2, 4, 4>(72, n, 552);
+  }
+}
+
+TEST_CASE("kernels on the host: skinny_mma, at every width and division") {
+  check_columns<1>();
+  check_columns<2>();
+  check_columns<3>();
+  check_columns<4>();
+}
+
+}  // namespace
+}  // namespace deepbench::cuda_test
