@@ -2,7 +2,7 @@
 #include "clock_stamps.hpp"
 
 #include <algorithm>
-#include <map>
+#include <array>
 #include <vector>
 
 #include "device.hpp"
@@ -14,7 +14,7 @@ ClockStamps::ClockStamps(const Stream& stream)
       multiprocessors_(uint32_t(device_facts(stream.device()).multiprocessors)),
       memory_(2 * multiprocessors_ * sizeof(Stamp), /*pageable=*/false) {}
 
-ClockStamps::Stamp* ClockStamps::stamps(int which) const {
+Stamp* ClockStamps::stamps(int which) const {
   return reinterpret_cast<Stamp*>(memory_.data()) + uint32_t(which) * multiprocessors_;
 }
 
@@ -24,20 +24,23 @@ void ClockStamps::stamp(int which, nvidia::cudaStream_t stream) const {
   function_.launch(shape, stream, static_cast<void*>(stamps(which)));
 }
 
-// Counters differ between multiprocessors: only stamps of the same one can be subtracted.
-double ClockStamps::mhz() const {
-  std::map<uint32_t, Stamp> before;
-  for (uint32_t i = 0; i < multiprocessors_; ++i)
-    before.emplace(stamps(0)[i].multiprocessor, stamps(0)[i]);
-  std::vector<double> found;
+// Counters differ between multiprocessors: only stamps of the same one can be subtracted. Every
+// batch asks: a table by their numbers, rather than a map.
+double mhz_between(const Stamp* before, const Stamp* after, size_t count) {
+  constexpr uint32_t kMostNumbers = 1024;
   // The clock of nanoseconds ticks coarsely: over less than this its quotient means little.
   constexpr uint64_t kShortestNs = 50000;
-  for (uint32_t i = 0; i < multiprocessors_; ++i) {
-    const Stamp& after = stamps(1)[i];
-    const auto at = before.find(after.multiprocessor);
-    if (at == before.end() || after.nanoseconds < at->second.nanoseconds + kShortestNs) continue;
-    const double nanoseconds = double(after.nanoseconds - at->second.nanoseconds);
-    found.push_back(double(after.clock - at->second.clock) / nanoseconds * 1e3);
+  std::array<const Stamp*, kMostNumbers> first = {};
+  for (const Stamp* stamp = before; stamp != before + count; ++stamp)
+    if (stamp->multiprocessor < kMostNumbers) first[stamp->multiprocessor] = stamp;
+  std::vector<double> found;
+  found.reserve(count);
+  for (const Stamp* last = after; last != after + count; ++last) {
+    const Stamp* const stamp =
+        last->multiprocessor < kMostNumbers ? first[last->multiprocessor] : nullptr;
+    if (!stamp || last->nanoseconds < stamp->nanoseconds + kShortestNs) continue;
+    const double nanoseconds = double(last->nanoseconds - stamp->nanoseconds);
+    found.push_back(double(last->clock - stamp->clock) / nanoseconds * 1e3);
   }
   if (found.empty()) return 0;
   std::nth_element(found.begin(), found.begin() + found.size() / 2, found.end());

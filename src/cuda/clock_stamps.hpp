@@ -2,6 +2,7 @@
 // it and after it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "buffer.hpp"
@@ -10,6 +11,16 @@
 
 namespace deepbench::cuda {
 
+// Written by kernels/clock.cu, which declares the same.
+struct Stamp {
+  uint64_t clock, nanoseconds;
+  uint32_t multiprocessor, padding;
+};
+
+// The median clock over the multiprocessors that have stamped both times, each wherever it likes
+// among `count` stamps; 0 if it cannot be told: over a few microseconds it cannot.
+double mhz_between(const Stamp* before, const Stamp* after, size_t count);
+
 class ClockStamps {
  public:
   // Throws plugin::Error where our kernels cannot be compiled.
@@ -17,16 +28,10 @@ class ClockStamps {
 
   void begin(nvidia::cudaStream_t stream) const { stamp(0, stream); }
   void end(nvidia::cudaStream_t stream) const { stamp(1, stream); }
-  // Median over the multiprocessors, once both are done; 0 if it cannot be told:
-  // over a few microseconds it cannot.
-  double mhz() const;
+  // Once both are done: as mhz_between.
+  double mhz() const { return mhz_between(stamps(0), stamps(1), multiprocessors_); }
 
  private:
-  struct Stamp {  // as in kernels/clock.cu
-    uint64_t clock, nanoseconds;
-    uint32_t multiprocessor, padding;
-  };
-
   Stamp* stamps(int which) const;
   void stamp(int which, nvidia::cudaStream_t stream) const;
 

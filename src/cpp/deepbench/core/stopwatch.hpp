@@ -22,11 +22,16 @@ class Stopwatch {
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
-// At least so long. Returns how long it was.
-inline double sleep_ns(double ns) {
+// As long as that, to a microsecond or so. Asleep, but awake in time: a processor that has just
+// woken up is slow, and late by some 60 us. Returns how long it was.
+inline double rest_ns(double ns) {
+  constexpr double kAwakeNs = 200e3;
   Stopwatch watch;
-  std::this_thread::sleep_for(std::chrono::duration<double, std::nano>(ns));
-  return watch.lap_ns();
+  if (ns > kAwakeNs)
+    std::this_thread::sleep_for(std::chrono::duration<double, std::nano>(ns - kAwakeNs));
+  double rested_ns = watch.lap_ns();
+  while (rested_ns < ns) rested_ns += watch.lap_ns();
+  return rested_ns;
 }
 
 }  // namespace deepbench

@@ -91,7 +91,7 @@ Batch Trial::batch(uint64_t count, deepbench_launch launch, uint32_t flags) {
 
 double Trial::rest() {
   const double due_ns = rest_.due_ns();
-  if (due_ns > 0) stages_.rest_ns += sleep_ns(due_ns);
+  if (due_ns > 0) stages_.rest_ns += rest_ns(due_ns);
   return due_ns;
 }
 
