@@ -55,6 +55,7 @@ TABLES: dict[str, tuple[str, ...]] = {
     "conv_inference_int8_best": (*CONV_INFERENCE, "int8", *BEST),
     "conv_training_half_cold": (*CONV_TRAINING, "half", *COLD),
     "rnn_training_half": ("rnn", "training", "half"),
+    "rnn_training_half_best": ("rnn", "training", "half", *BEST),
     "rnn_training_float": ("rnn", "training", "float"),
     "rnn_inference_half": ("rnn", "inference", "half"),
     "rnn_inference_half_best": ("rnn", "inference", "half", *BEST),

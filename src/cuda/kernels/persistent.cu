@@ -3,6 +3,7 @@
 // them by h(t - 1) on tensor cores with sums in float, and hands its units of h(t) to all other
 // blocks. All blocks must be on the device at the same time. Nothing is asked of the host between
 // calls.
+#include "handed.h"
 #include "persistent.h"
 #include "tensor_core.h"
 
@@ -34,23 +35,6 @@ __device__ float next_state(Unit& unit, const float* sums, float x) {
     return update * unit.h + (1 - update) * candidate;
   }
   return fmaxf(unit.b[0] + x + sums[0], 0.0f);
-}
-
-// ---- h(t) between blocks ------------------------------------------------------------------------
-
-// Two words of 64 bits, each of which arrives as a whole: elements below, their step above.
-__device__ inline uint4 load_handed(const uint64_t* from) {
-  uint4 v;
-  asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];"
-               : "=l"(*reinterpret_cast<uint64_t*>(&v.x)), "=l"(*reinterpret_cast<uint64_t*>(&v.z))
-               : "l"(from)
-               : "memory");
-  return v;
-}
-
-__device__ inline void hand_on(uint64_t* to, uint32_t elements, uint32_t step) {
-  asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(to), "l"(uint64_t(step) << 32 | elements)
-               : "memory");
 }
 
 // ---- a block of a layer -------------------------------------------------------------------------

@@ -13,6 +13,7 @@
 
 // What makes CUDA of the rest of the file.
 #include "emulated.hpp"
+#include "emulated_mma.hpp"
 
 // In place of the headers of the same names: types of 16 bits that are integers, and clusters.
 #define DEEPBENCH_CUDA_KERNELS_TENSOR_CORE_H_
@@ -27,8 +28,7 @@ struct Float4 {
 
 struct Given {
   float (*sums)[4];
-  Uint4 tile;
-  Uint2 columns;
+  MmaOperands operands;
 };
 std::vector<Given>* given = nullptr;  // by the thread that runs
 
@@ -46,7 +46,7 @@ struct Narrow {
   static float wide(uint16_t word) { return float(int16_t(word)); }
   static uint16_t narrow(float value) { return uint16_t(int16_t(value)); }
   static void multiply(float (&sums)[4], uint4 tile, uint2 columns) {
-    deepbench::cuda_test::given->push_back({&sums, tile, columns});
+    deepbench::cuda_test::given->push_back({&sums, {tile, columns}});
   }
 };
 
@@ -124,27 +124,12 @@ struct Case {
   }
 };
 
-float half_of(uint32_t word, int which) { return float(int16_t(word >> (16 * which))); }
-
-// mma.m16n8k16 of a warp: where the elements of a tile, of columns and of sums are.
+// What all lanes of a warp gave at the same time.
 void multiply_together(const std::vector<Given>* of_lane, size_t which) {
-  float tile[16][16], columns[16][8];
-  for (int lane = 0; lane < 32; ++lane) {
-    const Given& mine = of_lane[lane][which];
-    const int g = lane / 4, q = lane % 4 * 2;
-    for (int e = 0; e < 2; ++e) {
-      tile[g][q + e] = half_of(mine.tile.x, e), tile[g + 8][q + e] = half_of(mine.tile.y, e);
-      tile[g][q + 8 + e] = half_of(mine.tile.z, e);
-      tile[g + 8][q + 8 + e] = half_of(mine.tile.w, e);
-      columns[q + e][g] = half_of(mine.columns.x, e);
-      columns[q + 8 + e][g] = half_of(mine.columns.y, e);
-    }
-  }
-  for (int lane = 0; lane < 32; ++lane)
-    for (int e = 0; e < 4; ++e)
-      for (int l = 0; l < 16; ++l)
-        (*of_lane[lane][which].sums)[e] +=
-            tile[lane / 4 + e / 2 * 8][l] * columns[l][lane % 4 * 2 + e % 2];
+  for (uint32_t lane = 0; lane < 32; ++lane)
+    multiply_for(
+        lane, [&](uint32_t other) { return of_lane[other][which].operands; },
+        [](uint32_t word) { return float(int16_t(word)); }, *of_lane[lane][which].sums);
 }
 
 template <bool kTransposed, uint32_t kColumns, uint32_t kRows, uint32_t kWarps, uint32_t kSplit>

@@ -1,0 +1,282 @@
+// The layer that keeps its weights on the chip, on the host: every cell and shape of blocks against
+// loops in double, without a device. All threads of all blocks run in turns, each until it waits
+// for others; what they give to the tensor cores is multiplied when all of their warp have come.
+#include <doctest/doctest.h>
+#include <ucontext.h>
+
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "deepbench/fill.h"
+
+// What makes CUDA of the rest of the file.
+#include "emulated.hpp"
+#include "emulated_mma.hpp"
+
+// In place of the headers of the same names.
+#define DEEPBENCH_CUDA_KERNELS_TENSOR_CORE_H_
+#define DEEPBENCH_CUDA_KERNELS_HANDED_H_
+
+namespace deepbench::cuda_test {
+namespace {
+
+// Threads that meet: a block's, or a warp's.
+struct Group {
+  uint32_t size = 0, come = 0;
+  uint64_t round = 0;
+};
+
+struct Given {
+  MmaOperands operands;
+  uint32_t word;
+};
+
+class Grid {
+ public:
+  void run(uint32_t blocks, uint32_t threads, const std::function<void()>& body) {
+    body_ = &body;
+    fibers_.assign(size_t(blocks) * threads, {});
+    blocks_.assign(blocks, {threads});
+    warps_.assign(fibers_.size() / 32, {32});
+    given_.assign(fibers_.size(), {});
+    threads_ = threads;
+    for (Fiber& fiber : fibers_) {
+      fiber.stack.resize(kStackBytes);
+      getcontext(&fiber.context);
+      fiber.context.uc_stack.ss_sp = fiber.stack.data();
+      fiber.context.uc_stack.ss_size = fiber.stack.size();
+      fiber.context.uc_link = &scheduler_;
+      makecontext(&fiber.context, &Grid::enter, 0);
+    }
+    while (turn()) continue;
+  }
+
+  void yield() { swapcontext(&fibers_[current_].context, &scheduler_); }
+  void meet_block() { meet(blocks_[current_ / threads_]); }
+  void meet_warp() { meet(warps_[current_ / 32]); }
+  // Of the running thread, and of the lanes of its warp.
+  Given& given() { return given_[current_]; }
+  const Given& given_by(uint32_t lane) const { return given_[current_ / 32 * 32 + lane]; }
+  uint32_t lane() const { return uint32_t(current_ % 32); }
+
+ private:
+  static constexpr size_t kStackBytes = 1 << 15;
+  struct Fiber {
+    ucontext_t context = {};
+    std::vector<char> stack;
+    bool done = false;
+  };
+
+  static void enter();
+  void meet(Group& group) {
+    const uint64_t round = group.round;
+    if (++group.come == group.size) {
+      group.come = 0, ++group.round;
+      return;
+    }
+    while (group.round == round) yield();
+  }
+  // False when all are done.
+  bool turn() {
+    bool more = false;
+    for (current_ = 0; current_ < fibers_.size(); ++current_) {
+      if (fibers_[current_].done) continue;
+      thread_index = {uint32_t(current_ % threads_), 0, 0};
+      block_index = {uint32_t(current_ / threads_), 0, 0};
+      swapcontext(&scheduler_, &fibers_[current_].context);
+      more = more || !fibers_[current_].done;
+    }
+    return more;
+  }
+
+  const std::function<void()>* body_ = nullptr;
+  std::vector<Fiber> fibers_;
+  std::vector<Group> blocks_, warps_;
+  std::vector<Given> given_;
+  size_t threads_ = 0, current_ = 0;
+  ucontext_t scheduler_ = {};
+} grid;
+
+void Grid::enter() {
+  (*grid.body_)();
+  grid.fibers_[grid.current_].done = true;
+}
+
+uint32_t from_next_lane(uint32_t value) {
+  grid.given().word = value;
+  grid.meet_warp();
+  const uint32_t other = grid.given_by((grid.lane() + 1) % 32).word;
+  grid.meet_warp();
+  return other;
+}
+
+}  // namespace
+}  // namespace deepbench::cuda_test
+
+template <int kType>
+struct Narrow {
+  static float wide(uint16_t word) {
+    return kType == DEEPBENCH_F16 ? deepbench_from_half(word) : deepbench_from_bfloat16(word);
+  }
+  static uint16_t narrow(float value) {
+    return kType == DEEPBENCH_F16 ? deepbench_to_half(value) : deepbench_to_bfloat16(value);
+  }
+  static void multiply(float (&sums)[4], uint4 tile, uint2 columns) {
+    using deepbench::cuda_test::grid;
+    grid.given().operands = {tile, columns};
+    grid.meet_warp();
+    deepbench::cuda_test::multiply_for(
+        grid.lane(), [](uint32_t lane) { return grid.given_by(lane).operands; },
+        [](uint32_t word) { return wide(uint16_t(word)); }, sums);
+    grid.meet_warp();
+  }
+};
+
+inline uint4 load_handed(const uint64_t* from) {
+  deepbench::cuda_test::grid.yield();  // whoever looks again and again lets others work
+  return {uint32_t(from[0]), uint32_t(from[0] >> 32), uint32_t(from[1]), uint32_t(from[1] >> 32)};
+}
+inline void hand_on(uint64_t* to, uint32_t elements, uint32_t step) {
+  *to = uint64_t(step) << 32 | elements;
+}
+
+#undef __shared__
+#undef __syncthreads
+#define __shared__
+#define __align__(bytes)
+#define __grid_constant__
+#define __syncthreads() ::deepbench::cuda_test::grid.meet_block()
+#define __syncwarp() ::deepbench::cuda_test::grid.meet_warp()
+#define __shfl_down_sync(mask, value, apart) ::deepbench::cuda_test::from_next_lane(value)
+#define __expf(x) std::exp(x)
+#define __trap() throw std::logic_error("a state never came")
+
+// From the folder that the build puts it in.
+#include <persistent.cu>
+
+namespace deepbench::cuda_test {
+namespace {
+
+constexpr uint64_t kSeed = 6;
+constexpr uint32_t kFirstStep = 0x01010101;
+
+template <int kCell, int kType, uint32_t kHidden, uint32_t kUnits, uint32_t kBatch>
+class LayerCase {
+ public:
+  using Kernel = persistent::Layer<kCell, kType, kHidden, kUnits, kBatch>;
+  using T = Narrow<kType>;
+  static constexpr uint32_t kGates = Kernel::kGates, kStates = kBatch * kHidden;
+  static constexpr uint32_t kBiases = kGates + (kCell == CELL_GRU);
+
+  explicit LayerCase(uint32_t timesteps)
+      : timesteps_(timesteps),
+        x_(elements(0, timesteps * kStates, 1)),
+        u_(elements(1, kGates * kHidden * kHidden, 1.5f / std::sqrt(float(kHidden)))),
+        b_(elements(2, kBiases * kHidden, 0.5f)),
+        h0_(elements(3, kStates, 1)),
+        c0_(elements(4, kStates, 1)),
+        handed_(kStates) {}
+
+  void call() {
+    y_.assign(size_t(timesteps_) * kStates, 0x7e00);
+    const PersistentLayer layer = {x_.data(), u_.data(),      b_.data(), h0_.data(), c0_.data(),
+                                   y_.data(), handed_.data(), &steps_,   timesteps_};
+    constexpr uint32_t kBlocks = (kHidden + kUnits - 1) / kUnits;
+    const uint32_t bytes = persistent_shared_bytes(Kernel::kShape, kBatch);
+    std::vector<std::vector<Uint4>> shared(kBlocks, std::vector<Uint4>(bytes / 16 + 1));
+    grid.run(kBlocks, PERSISTENT_THREADS, [&] {
+      auto* const mine = reinterpret_cast<unsigned char*>(shared[block_index.x].data());
+      Kernel{layer, mine}.run();
+    });
+  }
+
+  // The largest difference to the layer in double, whose states are rounded as they are stored.
+  double worst() const {
+    double worst = 0;
+    std::vector<double> h = wide(h0_), c = wide(c0_);
+    for (uint32_t t = 0; t < timesteps_; ++t) {
+      const std::vector<double> before = h;
+      for (uint32_t n = 0; n < kBatch; ++n)
+        for (uint32_t unit = 0; unit < kHidden; ++unit) {
+          const size_t at = size_t(n) * kHidden + unit;
+          h[at] = next(before, n, unit, T::wide(x_[t * kStates + at]), c[at]);
+          const double got = T::wide(y_[t * kStates + at]);
+          worst = std::max(worst, std::isnan(got) ? 1e9 : std::abs(got - h[at]));
+          h[at] = T::wide(T::narrow(float(h[at])));
+        }
+    }
+    return worst;
+  }
+
+  uint32_t steps() const { return steps_; }
+
+ private:
+  static std::vector<uint16_t> elements(uint32_t stream, size_t count, float scale) {
+    std::vector<uint16_t> made(count);
+    for (size_t i = 0; i < count; ++i)
+      made[i] = T::narrow(scale * deepbench_uniform(kSeed, stream, i));
+    return made;
+  }
+  static std::vector<double> wide(const std::vector<uint16_t>& narrow) {
+    std::vector<double> all;
+    for (const uint16_t word : narrow) all.push_back(T::wide(word));
+    return all;
+  }
+  static double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+
+  double bias(uint32_t gate, uint32_t unit) const { return T::wide(b_[gate * kHidden + unit]); }
+  double next(const std::vector<double>& h, uint32_t n, uint32_t unit, double x, double& c) const {
+    double sums[4] = {};
+    for (uint32_t gate = 0; gate < kGates; ++gate)
+      for (uint32_t j = 0; j < kHidden; ++j)
+        sums[gate] +=
+            T::wide(u_[(size_t(gate) * kHidden + unit) * kHidden + j]) * h[n * kHidden + j];
+    const auto gate = [&](uint32_t which) { return x + bias(which, unit) + sums[which]; };
+    if (kCell == CELL_LSTM) {
+      c = sigmoid(gate(1)) * c + sigmoid(gate(0)) * std::tanh(gate(2));
+      return sigmoid(gate(3)) * std::tanh(c);
+    }
+    if (kCell == CELL_GRU) {
+      const double update = sigmoid(gate(0));
+      const double candidate =
+          std::tanh(x + bias(2, unit) + sigmoid(gate(1)) * (sums[2] + bias(3, unit)));
+      return update * h[n * kHidden + unit] + (1 - update) * candidate;
+    }
+    return std::max(0.0, gate(0));
+  }
+
+  uint32_t timesteps_, steps_ = kFirstStep;
+  std::vector<uint16_t> x_, u_, b_, h0_, c0_, y_;
+  std::vector<uint64_t> handed_;
+};
+
+template <int kCell, int kType, uint32_t kHidden, uint32_t kUnits, uint32_t kBatch>
+void check(uint32_t timesteps) {
+  INFO("cell ", kCell, ", hidden ", kHidden, ", units ", kUnits, ", batch ", kBatch);
+  const double bound = kType == DEEPBENCH_F16 ? 4e-3 : 3e-2;
+  LayerCase<kCell, kType, kHidden, kUnits, kBatch> layer(timesteps);
+  for (uint32_t call = 1; call <= 2; ++call) {  // the second takes nothing from the first
+    layer.call();
+    CHECK(layer.worst() < bound);
+    CHECK(layer.steps() == kFirstStep + call * (timesteps > 1 ? timesteps : 0));
+  }
+}
+
+TEST_CASE("kernels on the host: persistent, every cell and shape of blocks") {
+  check<CELL_GRU, DEEPBENCH_F16, 64, 16, 1>(4);
+  check<CELL_LSTM, DEEPBENCH_F16, 48, 8, 3>(3);      // sequences that fill no pairs of lanes
+  check<CELL_VANILLA, DEEPBENCH_BF16, 16, 2, 8>(3);  // rows that fill no tile
+  check<CELL_GRU, DEEPBENCH_BF16, 96, 22, 4>(3);     // a thin tile, and a block with fewer units
+  check<CELL_LSTM, DEEPBENCH_F16, 32, 16, 2>(1);     // nothing to hand on
+}
+
+TEST_CASE("kernels on the host: persistent, tiles that registers do not hold") {
+  constexpr PersistentShape kShape = {3, 256, 128};
+  static_assert(persistent_shared_tiles(kShape) > 0, "this is what is tested");
+  check<CELL_GRU, DEEPBENCH_F16, 256, 128, 2>(2);
+}
+
+}  // namespace
+}  // namespace deepbench::cuda_test
