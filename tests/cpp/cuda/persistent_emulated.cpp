@@ -4,9 +4,11 @@
 #include <doctest/doctest.h>
 #include <ucontext.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <stdexcept>
 #include <vector>
 
 #include "deepbench/fill.h"
