@@ -32,6 +32,26 @@ inline Index thread_index, block_index, block_size, grid_size;
 // Without barriers threads simply run one after the other.
 enum class Barriers { kSome, kNone };
 
+// A thread on a stack of its own; when it ends `back` goes on.
+class Fiber {
+ public:
+  void begin(void (*body)(), ucontext_t* back) {
+    stack_.resize(kStackBytes);
+    getcontext(&context);
+    context.uc_stack.ss_sp = stack_.data();
+    context.uc_stack.ss_size = stack_.size();
+    context.uc_link = back;
+    makecontext(&context, body, 0);
+    done = false;
+  }
+  ucontext_t context = {};
+  bool done = false;
+
+ private:
+  static constexpr size_t kStackBytes = 1 << 15;
+  std::vector<char> stack_;
+};
+
 class Block {
  public:
   static Block& instance() {
@@ -49,15 +69,7 @@ class Block {
     }
     body_ = &body;
     fibers_.resize(threads);
-    for (Fiber& fiber : fibers_) {
-      fiber.stack.resize(kStackBytes);
-      fiber.done = false;
-      getcontext(&fiber.context);
-      fiber.context.uc_stack.ss_sp = fiber.stack.data();
-      fiber.context.uc_stack.ss_size = fiber.stack.size();
-      fiber.context.uc_link = &scheduler_;
-      makecontext(&fiber.context, &Block::enter, 0);
-    }
+    for (Fiber& fiber : fibers_) fiber.begin(&Block::enter, &scheduler_);
     while (turn()) continue;
   }
 
@@ -66,13 +78,6 @@ class Block {
   uint32_t slots[1024] = {};
 
  private:
-  static constexpr size_t kStackBytes = 1 << 15;
-  struct Fiber {
-    ucontext_t context;
-    std::vector<char> stack;
-    bool done;
-  };
-
   static Index index_of(uint32_t thread) {
     return {thread % block_size.x, thread / block_size.x, 0};
   }

@@ -2,7 +2,6 @@
 // loops in double, without a device. All threads of all blocks run in turns, each until it waits
 // for others; what they give to the tensor cores is multiplied when all of their warp have come.
 #include <doctest/doctest.h>
-#include <ucontext.h>
 
 #include <algorithm>
 #include <cmath>
@@ -44,14 +43,7 @@ class Grid {
     warps_.assign(fibers_.size() / 32, {32});
     given_.assign(fibers_.size(), {});
     threads_ = threads;
-    for (Fiber& fiber : fibers_) {
-      fiber.stack.resize(kStackBytes);
-      getcontext(&fiber.context);
-      fiber.context.uc_stack.ss_sp = fiber.stack.data();
-      fiber.context.uc_stack.ss_size = fiber.stack.size();
-      fiber.context.uc_link = &scheduler_;
-      makecontext(&fiber.context, &Grid::enter, 0);
-    }
+    for (Fiber& fiber : fibers_) fiber.begin(&Grid::enter, &scheduler_);
     while (turn()) continue;
   }
 
@@ -64,13 +56,6 @@ class Grid {
   uint32_t lane() const { return uint32_t(current_ % 32); }
 
  private:
-  static constexpr size_t kStackBytes = 1 << 15;
-  struct Fiber {
-    ucontext_t context = {};
-    std::vector<char> stack;
-    bool done = false;
-  };
-
   static void enter();
   void meet(Group& group) {
     const uint64_t round = group.round;

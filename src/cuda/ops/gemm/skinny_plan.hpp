@@ -28,7 +28,7 @@ struct SkinnyPlan {
   // The grid: `blocks` for rows, each `split` times.
   uint32_t threads = 32, blocks = 1, split = 1;
   uint32_t part_vectors = 0;  // of a row, for each of the split
-  uint32_t m = 0;
+  uint32_t m = 0;             // rows of A: sums of parts take as many words for each column
 
   std::string name() const;        // "lanes=32,rows=4,split=16"
   std::string expression() const;  // "skinny<2, 4, 4, 32, true>"
