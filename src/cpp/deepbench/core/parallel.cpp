@@ -5,11 +5,13 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
-#include <thread>
-#include <vector>
+
+#include "deepbench/core/thread_pool.hpp"
 
 #if defined(__linux__)
 #include <sched.h>
+#else
+#include <thread>
 #endif
 
 namespace deepbench {
@@ -57,19 +59,13 @@ void parallel_tasks(int64_t count, int64_t most_threads, const std::function<voi
       if (!error) error = std::current_exception();
     }
   };
-  std::vector<std::thread> threads;
-  try {
-    for (int64_t i = 1; i < width; ++i) {
-      threads.emplace_back([&work] {
+  ThreadPool::instance().run(
+      width - 1,
+      [&work] {
         at_load.apply();
         work();
-      });
-    }
-  } catch (const std::exception&) {
-    // The system gives no more threads (or memory for them): fewer do the same.
-  }
-  work();
-  for (auto& thread : threads) thread.join();
+      },
+      work);
   if (error) std::rethrow_exception(error);
 }
 
