@@ -47,7 +47,7 @@ Buffer::Buffer(uint64_t bytes, Origin origin) : bytes_(bytes) {
   void* data = nullptr;
   if (origin == Origin::kPool && device_facts(device).memory_pools) {
     stream_ = &Stream::of(device);
-    const auto take = [&] { return cudart().cudaMallocAsync(&data, bytes, stream_->get()); };
+    const auto take = [&] { return take_from_pool(&data, bytes, *stream_); };
     CUDA_CHECK_STATUS(cudaMallocAsync, take_or_trim(device, take));
   } else {
     // Whoever is given access to it gets whole pages, on which nothing else should lie.

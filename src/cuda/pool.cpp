@@ -1,16 +1,35 @@
-// Keeping and trimming pools.
+// Making, keeping and trimming pools.
 #include "pool.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <map>
+#include <mutex>
 
 #include "check.hpp"
 #include "device.hpp"
+#include "stream.hpp"
 
 namespace deepbench::cuda {
 namespace {
 
-nvidia::cudaMemPool_t pool_of(int device) {
+constexpr uint64_t kCaches = 3;          // in the pool of caches,
+constexpr uint64_t kShareOfMemory = 16;  // of which it takes at most this part
+
+struct CachePool {
+  nvidia::cudaMemPool_t pool = nullptr;  // none where the driver refused it
+  uint64_t bytes = 0;
+};
+
+CachePool& cache_pool(int device) {
+  static std::mutex mutex;
+  static auto* pools = new std::map<int, CachePool>();  // outlives the libraries
+  const std::lock_guard<std::mutex> lock(mutex);
+  return (*pools)[device];
+}
+
+nvidia::cudaMemPool_t default_pool(int device) {
   nvidia::cudaMemPool_t pool = nullptr;
   CUDA_CHECK(cudart().cudaDeviceGetDefaultMemPool(&pool, device));
   return pool;
@@ -22,25 +41,66 @@ uint64_t attribute(nvidia::cudaMemPool_t pool, nvidia::cudaMemPoolAttr which) {
   return bytes;
 }
 
+uint64_t used_of(nvidia::cudaMemPool_t pool) {
+  return attribute(pool, nvidia::cudaMemPoolAttrUsedMemCurrent);
+}
+
+void keep(nvidia::cudaMemPool_t pool) {
+  uint64_t threshold = std::numeric_limits<uint64_t>::max();
+  CUDA_CHECK(
+      cudart().cudaMemPoolSetAttribute(pool, nvidia::cudaMemPoolAttrReleaseThreshold, &threshold));
+}
+
+// In one piece: later allocations find room in what the pool holds already.
+CachePool make_cache_pool(const Stream& stream) {
+  const DeviceFacts& facts = device_facts(stream.device());
+  CachePool made;
+  made.bytes = std::min(kCaches * facts.l2_bytes, facts.memory_bytes / kShareOfMemory);
+  nvidia::cudaMemPoolProps properties = {};
+  properties.allocType = nvidia::cudaMemAllocationTypePinned;
+  properties.location = {nvidia::cudaMemLocationTypeDevice, stream.device()};
+  properties.maxSize = made.bytes;
+  void* all = nullptr;
+  if (made.bytes == 0 || cudart().cudaMemPoolCreate(&made.pool, &properties) != nvidia::cudaSuccess)
+    return {};
+  keep(made.pool);
+  const nvidia::cudaError_t status =
+      cudart().cudaMallocFromPoolAsync(&all, made.bytes, made.pool, stream.get());
+  if (status != nvidia::cudaSuccess) return {};
+  CUDA_CHECK(cudart().cudaFreeAsync(all, stream.get()));
+  return made;
+}
+
 }  // namespace
 
-void keep_pool(int device) {
-  if (!device_facts(device).memory_pools) return;
-  uint64_t threshold = std::numeric_limits<uint64_t>::max();
-  CUDA_CHECK(cudart().cudaMemPoolSetAttribute(pool_of(device),
-                                              nvidia::cudaMemPoolAttrReleaseThreshold, &threshold));
+void make_pools(const Stream& stream) {
+  if (!device_facts(stream.device()).memory_pools) return;
+  keep(default_pool(stream.device()));
+  cache_pool(stream.device()) = make_cache_pool(stream);
+  cudart().cudaGetLastError();  // a refusal is not the next call's fault
+}
+
+nvidia::cudaError_t take_from_pool(void** data, uint64_t bytes, const Stream& stream) {
+  const CachePool& cache = cache_pool(stream.device());
+  if (cache.pool && bytes <= cache.bytes && used_of(cache.pool) <= cache.bytes - bytes) {
+    const auto status = cudart().cudaMallocFromPoolAsync(data, bytes, cache.pool, stream.get());
+    if (status != nvidia::cudaErrorMemoryAllocation) return status;
+    cudart().cudaGetLastError();  // its room is in pieces: not the next call's fault
+  }
+  return cudart().cudaMallocAsync(data, bytes, stream.get());
 }
 
 uint64_t idle_in_pool(int device) {
   if (!device_facts(device).memory_pools) return 0;
-  const nvidia::cudaMemPool_t pool = pool_of(device);
-  const uint64_t used = attribute(pool, nvidia::cudaMemPoolAttrUsedMemCurrent);
+  const nvidia::cudaMemPool_t pool = default_pool(device);
+  const uint64_t used = used_of(pool);
   const uint64_t held = attribute(pool, nvidia::cudaMemPoolAttrReservedMemCurrent);
   return held > used ? held - used : 0;
 }
 
 void trim_pool(int device) {
-  if (device_facts(device).memory_pools) CUDA_CHECK(cudart().cudaMemPoolTrimTo(pool_of(device), 0));
+  if (device_facts(device).memory_pools)
+    CUDA_CHECK(cudart().cudaMemPoolTrimTo(default_pool(device), 0));
 }
 
 }  // namespace deepbench::cuda

@@ -25,7 +25,7 @@ Stream& Stream::of(int device) {
 Stream::Stream(int device) : device_(device) {
   enter();
   CUDA_CHECK(cudart().cudaStreamCreateWithFlags(&stream_, nvidia::cudaStreamNonBlocking));
-  keep_pool(device);
+  make_pools(*this);
 }
 
 void Stream::enter() const { CUDA_CHECK(cudart().cudaSetDevice(device_)); }

@@ -15,6 +15,19 @@ using cudaMemPool_t = struct CUmemPoolHandle_st*;
 struct cudaIpcMemHandle_t {
   char reserved[64];
 };
+struct cudaMemLocation {
+  int type;
+  int id;
+};
+struct cudaMemPoolProps {
+  int allocType;
+  int handleTypes;
+  cudaMemLocation location;
+  void* win32SecurityAttributes;
+  size_t maxSize;
+  unsigned short usage;
+  unsigned char reserved[54];
+};
 
 enum cudaError_t : int {
   cudaSuccess = 0,
@@ -90,6 +103,9 @@ enum cudaMemPoolAttr : int {
   cudaMemPoolAttrUsedMemCurrent = 7,
 };
 
+enum : int { cudaMemAllocationTypePinned = 1 };
+enum : int { cudaMemLocationTypeDevice = 1 };
+
 enum cudaMemcpyKind : int {
   cudaMemcpyHostToHost = 0,
   cudaMemcpyHostToDevice = 1,
@@ -130,7 +146,10 @@ enum : unsigned { cudaIpcMemLazyEnablePeerAccess = 1 };
   X(cudaError_t, cudaFree, (void* data))                                                          \
   X(cudaError_t, cudaMallocAsync, (void** data, size_t bytes, cudaStream_t stream))               \
   X(cudaError_t, cudaFreeAsync, (void* data, cudaStream_t stream))                                \
+  X(cudaError_t, cudaMallocFromPoolAsync,                                                         \
+    (void** data, size_t bytes, cudaMemPool_t pool, cudaStream_t stream))                         \
   X(cudaError_t, cudaDeviceGetDefaultMemPool, (cudaMemPool_t * pool, int device))                 \
+  X(cudaError_t, cudaMemPoolCreate, (cudaMemPool_t * pool, const cudaMemPoolProps* properties))   \
   X(cudaError_t, cudaMemPoolSetAttribute,                                                         \
     (cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value))                                 \
   X(cudaError_t, cudaMemPoolGetAttribute,                                                         \

@@ -1,0 +1,60 @@
+// Where buffers come from: what fits into three caches lies where it lay before.
+#include "pool.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "buffer.hpp"
+#include "device.hpp"
+#include "gpu.hpp"
+#include "stream.hpp"
+
+namespace deepbench::cuda_test {
+namespace {
+
+using cuda::Buffer;
+
+std::vector<const void*> addresses(const std::vector<Buffer>& buffers) {
+  std::vector<const void*> all;
+  for (const Buffer& buffer : buffers) all.push_back(buffer.data());
+  return all;
+}
+
+std::vector<Buffer> taken(const std::vector<uint64_t>& sizes) {
+  std::vector<Buffer> buffers;
+  for (const uint64_t bytes : sizes) buffers.emplace_back(bytes);
+  return buffers;
+}
+
+TEST_CASE("gpu: pool: what fits into three caches lies where it lay, whatever came between") {
+  REQUIRE_GPU();
+  const cuda::DeviceFacts& facts = cuda::device_facts(0);
+  if (!facts.memory_pools) return;
+  cuda::Stream& stream = cuda::Stream::of(0);
+  const uint64_t cache = facts.l2_bytes;
+  const std::vector<uint64_t> sizes = {cache / 2, cache / 3, 1000, cache / 2};
+  const std::vector<const void*> first = addresses(taken(sizes));
+  for (const uint64_t between : {cache / 7, cache, 4 * cache, uint64_t{1}})
+    taken({between, between / 2 + 1});
+  cuda::trim_pool(0);
+  stream.synchronize();
+  CHECK(addresses(taken(sizes)) == first);
+}
+
+TEST_CASE("gpu: pool: what does not fit comes from the run time's, and is apart from the rest") {
+  REQUIRE_GPU();
+  const cuda::DeviceFacts& facts = cuda::device_facts(0);
+  if (!facts.memory_pools) return;
+  const uint64_t cache = facts.l2_bytes;
+  const std::vector<Buffer> buffers = taken(std::vector<uint64_t>(8, cache));
+  std::vector<const std::byte*> places;
+  for (const Buffer& buffer : buffers) places.push_back(buffer.data());
+  std::sort(places.begin(), places.end());
+  for (size_t i = 1; i < places.size(); ++i) CHECK(uint64_t(places[i] - places[i - 1]) >= cache);
+}
+
+}  // namespace
+}  // namespace deepbench::cuda_test
