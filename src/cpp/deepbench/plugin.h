@@ -242,6 +242,9 @@ typedef struct deepbench_backend {
   /* Emits what was prepared:
    *   library, algorithm (text), workspace_bytes (integer)
    *   copies (integer), cold (text "rotation" or "flush")          when cache=cold
+   *   shuffled (integer)  1: before all batches but short ones something else runs, and calls that
+   *                       are not timed (backend/rotation.hpp). Where batches then come in groups
+   *                       the core's samples are means over several
    *   threads (integer)                                             when host threads do the work
    *   in_place (integer)  1: the result replaces an operand, restore() brings it back
    *   ranks (integer)     of a collective: over how many the call goes, those of other processes

@@ -153,6 +153,22 @@ TEST_CASE("gpu: a flushed cache is flushed before each call") {
   CHECK(counter.calls(0) == 3);
 }
 
+TEST_CASE("gpu: before shuffled batches come calls that are not timed, but not before short ones") {
+  REQUIRE_GPU();
+  plugin::CopyPlan plan;
+  plan.shuffled = true;
+  Counter counter(plan);
+  check_batch(counter.time(5), 5, DEEPBENCH_LAUNCH_GRAPH);
+  CHECK(counter.calls(0) == 5);
+  check_batch(counter.time(40, DEEPBENCH_LAUNCH_ISOLATED), 40, DEEPBENCH_LAUNCH_ISOLATED);
+  counter.time(1, DEEPBENCH_LAUNCH_BEST, DEEPBENCH_REQUEST_MARKERS);
+  CHECK(counter.calls(0) == 5 + 40 + 1);
+  for (int turn = 1; turn <= 2; ++turn) {
+    check_batch(counter.time(40), 40, DEEPBENCH_LAUNCH_GRAPH);
+    CHECK(counter.calls(0) == 46u + uint32_t(turn) * (5 + 40));
+  }
+}
+
 TEST_CASE("gpu: one marked call is one call") {
   REQUIRE_GPU();
   Counter counter({});

@@ -131,6 +131,52 @@ TEST_CASE("noise is judged only once there is enough") {
   CHECK(decision.n > 1000);
 }
 
+MeasureOptions folding() {
+  MeasureOptions options;
+  options.fold_from = 0.01;
+  return options;
+}
+
+TEST_CASE("where batches come in groups samples are their means") {
+  // Six in ten take 2 ms, the others 2.2 ms: their median is one of them, and their MAD 0.
+  const std::vector<double> groups =
+      repeat({2e6, 2.2e6, 2e6, 2.2e6, 2e6, 2e6, 2.2e6, 2e6, 2.2e6, 2e6}, 100);
+  CHECK(decide(groups).n == 10);
+  StoppingRule rule(folding());
+  size_t made = 0;
+  for (; !rule.decide(0); ++made) rule.add(groups[made], 1, false);
+  CHECK(made == 126);  // the first look from ten means of twelve on
+  CHECK(rule.fold() == 12);
+  REQUIRE(rule.samples().size() == 10);
+  for (const double mean : rule.samples()) CHECK(mean == Approx(2.08e6).epsilon(0.01));
+}
+
+TEST_CASE("batches that hardly vary are samples themselves") {
+  StoppingRule rule(folding());
+  for (int i = 0; i < 10; ++i) rule.add(i % 2 ? 2e6 : 2.03e6, 1, false);  // 0.8 %
+  CHECK(rule.decide(0) == Stop::kConverged);
+  CHECK(rule.fold() == 1);
+  CHECK(rule.samples().size() == 10);
+}
+
+TEST_CASE("means that do not become precise end as what they are") {
+  // Of twelve, six, three and nine are of the other group: their means vary, too.
+  const auto three = joined(repeat({2e6, 2.4e6}, 6), repeat({2e6, 2e6, 2e6, 2.4e6}, 3),
+                            repeat({2.4e6, 2.4e6, 2e6, 2.4e6}, 3));
+  const std::vector<double> many =
+      joined(three, three, three, three, three, three, three, three, three, three, three, three);
+  const Decision noisy = decide(many, folding());
+  CHECK(noisy.stop == Stop::kNoisy);
+  CHECK(noisy.n == 21);  // means, at the first look from twenty on
+  const MeasureOptions soon = [] {
+    MeasureOptions options = folding();
+    options.time_limit_ns = 100e6;
+    return options;
+  }();
+  CHECK(decide(many, soon).stop == Stop::kTimeLimit);
+  CHECK(decide(many, soon).n == 46);  // too few for ten means
+}
+
 TEST_CASE("the time limit ends everything") {
   const Decision enough = decide(repeat(spread(2e6, 100e3), 10), with_limit(30e6));
   CHECK(enough.stop == Stop::kTimeLimit);

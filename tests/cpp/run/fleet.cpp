@@ -147,6 +147,7 @@ TEST_CASE("who has failed keeps nobody waiting, and those that are done go on un
     middles[rank].metrics = {{"m", "ns", "lower", 4.0}};
     middles[rank].regime.threads = int64_t(rank);
     middles[rank].regime.resident = rank == 2;
+    middles[rank].regime.shuffled = rank == 2;
     middles[rank].conversion = {"a", double(rank), true};
     middles[rank].padded.set("m", int64_t(rank));
     middles[rank].algorithm.workspace_bytes = int64_t(rank);
@@ -167,6 +168,7 @@ TEST_CASE("who has failed keeps nobody waiting, and those that are done go on un
   CHECK(middles[0].metrics.at(0).value == 4.0);
   CHECK(middles[0].regime.threads == 2);
   CHECK(middles[0].regime.resident == true);
+  CHECK(middles[0].regime.shuffled);
   REQUIRE(middles[0].conversion);
   CHECK(middles[0].conversion->ns == 2);
   CHECK(middles[0].padded.integer("m") == 2);

@@ -44,6 +44,17 @@ std::vector<std::string> part(const std::vector<std::string>& all, size_t begin,
               std::min<std::ptrdiff_t>(std::ptrdiff_t(begin + count), std::ptrdiff_t(all.size()))};
 }
 
+TEST_CASE("of calls that are shuffled samples are means where they come in groups") {
+  const std::string groups = "time 2e6 2.2e6 2e6 2.2e6 2e6 2e6 2.2e6 2e6 2.2e6 2e6";
+  const Samples few = measure(groups).samples;
+  const Samples many = measure(groups + "; emit describe_kernel shuffled 1").samples;
+  CHECK(few.fold == 1);
+  CHECK(few.batch == many.batch);
+  CHECK(many.fold == 12);
+  CHECK(many.per_call_ns.size() >= 10);
+  CHECK(many.stop == Stop::kConverged);
+}
+
 TEST_CASE("outputs are poisoned, called once and checked, then timed, then all of that again") {
   const auto calls = measure("time 2e6").calls;
   // Of each kernel: two first calls, twenty of warm-up, ten samples, one to verify.

@@ -83,6 +83,7 @@ class Loop {
   Samples finish(Stop stop) {
     samples_.stop = stop;
     samples_.per_call_ns = rule_.samples();
+    samples_.fold = rule_.fold();
     samples_.error = rule_.error();
     samples_.throttled = rule_.throttled_samples();
     samples_.host_per_call_ns = median(host_per_call_ns_);

@@ -14,7 +14,8 @@ namespace deepbench {
 
 struct Samples {
   std::vector<double> per_call_ns;  // one per batch, in order
-  uint64_t batch = 1;               // calls in each
+  size_t fold = 1;                  // or the means over so many batches
+  uint64_t batch = 1;               // calls in each batch
   double first_call_ns = 0;
   double host_per_call_ns = 0;  // median
   double spent_ns = 0;          // host time of the whole loop, rests included

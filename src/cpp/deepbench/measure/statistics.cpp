@@ -22,16 +22,6 @@ double mean_of(const std::vector<double>& samples) {
   return std::accumulate(samples.begin(), samples.end(), 0.0) / static_cast<double>(samples.size());
 }
 
-std::vector<double> block_means(const std::vector<double>& samples, size_t length) {
-  std::vector<double> means;
-  for (size_t begin = 0; begin + length <= samples.size(); begin += length) {
-    const auto first = samples.begin() + static_cast<ptrdiff_t>(begin);
-    means.push_back(std::accumulate(first, first + static_cast<ptrdiff_t>(length), 0.0) /
-                    static_cast<double>(length));
-  }
-  return means;
-}
-
 double independent_error(const std::vector<double>& samples) {
   constexpr double kMadToSigma = 1.4826;    // for a normal distribution
   constexpr double kMedianToMean = 1.2533;  // sqrt(pi / 2): the median's error against the mean's
@@ -47,6 +37,16 @@ double median(std::vector<double> samples) {
   std::nth_element(samples.begin(), middle, samples.end());
   if (samples.size() % 2) return *middle;
   return 0.5 * (*middle + *std::max_element(samples.begin(), middle));
+}
+
+std::vector<double> block_means(const std::vector<double>& samples, size_t length) {
+  std::vector<double> means;
+  for (size_t begin = 0; begin + length <= samples.size(); begin += length) {
+    const auto first = samples.begin() + static_cast<ptrdiff_t>(begin);
+    means.push_back(std::accumulate(first, first + static_cast<ptrdiff_t>(length), 0.0) /
+                    static_cast<double>(length));
+  }
+  return means;
 }
 
 double median_absolute_deviation(const std::vector<double>& samples) {

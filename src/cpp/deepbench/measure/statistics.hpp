@@ -1,6 +1,7 @@
 // Robust statistics of samples. Times in nanoseconds.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -19,6 +20,9 @@ struct Statistics {
 DEEPBENCH_API Statistics summarize(const std::vector<double>& samples);
 
 DEEPBENCH_API double median(std::vector<double> samples);
+
+// Of successive blocks of `length` samples; what does not fill the last one is left out.
+DEEPBENCH_API std::vector<double> block_means(const std::vector<double>& samples, size_t length);
 
 // Median of the distances from the median.
 DEEPBENCH_API double median_absolute_deviation(const std::vector<double>& samples);

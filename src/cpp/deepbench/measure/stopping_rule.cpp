@@ -48,6 +48,22 @@ bool StoppingRule::stopped_falling() {
   return flat;
 }
 
+bool StoppingRule::comes_in_groups(double median_ns) const {
+  return options_.fold_from > 0 && summarize(samples_).stdev > options_.fold_from * median_ns;
+}
+
+std::optional<Stop> StoppingRule::decide_folded(bool out_of_time) {
+  std::vector<double> means = block_means(samples_, kFold);
+  const bool enough = static_cast<int64_t>(means.size()) >= options_.min_samples;
+  if (!enough) return out_of_time ? std::optional(verdict(Stop::kTimeLimit)) : std::nullopt;
+  folded_ = std::move(means);
+  error_ = median_error(folded_, options_.max_autocorrelation);
+  if (error_ <= kFoldedError) return verdict(Stop::kConverged);
+  if (!out_of_time && samples_.size() < kMostFolded) return std::nullopt;
+  if (error_ <= options_.max_error) return verdict(Stop::kConverged);
+  return verdict(out_of_time ? Stop::kTimeLimit : Stop::kNoisy);
+}
+
 Stop StoppingRule::verdict(Stop otherwise) const {
   const double share = static_cast<double>(throttled_) / static_cast<double>(samples_.size());
   return share > options_.throttled_share ? Stop::kThrottled : otherwise;
@@ -62,6 +78,7 @@ std::optional<Stop> StoppingRule::decide(double spent_ns) {
   if (!out_of_time && !exact_done && (exact || n < next_look_)) return std::nullopt;
   next_look_ = n < 100 ? n + 1 : n + n / 16;
 
+  if (folding_) return decide_folded(out_of_time);
   const double median_ns = median(samples_);
   update_error(median_ns);
   const bool precise = error_ <= options_.max_error;
@@ -71,11 +88,12 @@ std::optional<Stop> StoppingRule::decide(double spent_ns) {
   if (exact) return verdict(enough ? Stop::kTimeLimit : Stop::kTooFew);  // fewer than asked for
   const bool long_call = median_ns >= kLongCallNs;
   if (enough && long_call) return verdict(precise ? Stop::kConverged : Stop::kTooFew);
-  if (enough && precise && total_span_ns_ >= options_.min_total_ns)
-    return verdict(Stop::kConverged);
+  const bool long_enough = total_span_ns_ >= options_.min_total_ns;
+  folding_ = enough && long_enough && comes_in_groups(median_ns);
+  if (folding_) return decide_folded(out_of_time);
+  if (enough && precise && long_enough) return verdict(Stop::kConverged);
   if (out_of_time) return verdict(enough ? Stop::kTimeLimit : Stop::kTooFew);
-  if (!long_call && stopped_falling() && enough && total_span_ns_ >= options_.min_total_ns)
-    return verdict(Stop::kNoisy);
+  if (!long_call && stopped_falling() && enough && long_enough) return verdict(Stop::kNoisy);
   return std::nullopt;
 }
 

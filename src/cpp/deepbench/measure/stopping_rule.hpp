@@ -1,6 +1,7 @@
 // Decides after every sample whether to stop, and what a row that stopped is called.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -39,7 +40,9 @@ class DEEPBENCH_API StoppingRule {
   // Whether to stop now; `spent_ns` is the host time of the row so far, warm-up included.
   std::optional<Stop> decide(double spent_ns);
 
-  const std::vector<double>& samples() const { return samples_; }
+  // Of single batches, or means over fold() of them.
+  const std::vector<double>& samples() const { return folded_.empty() ? samples_ : folded_; }
+  size_t fold() const { return folded_.empty() ? 1 : kFold; }
   // Relative standard error of the median as of the last decision; infinity before there is one.
   double error() const { return error_; }
   int64_t throttled_samples() const { return throttled_; }
@@ -47,11 +50,15 @@ class DEEPBENCH_API StoppingRule {
  private:
   int64_t samples_wanted(double median_ns) const;
   void update_error(double median_ns);
+  bool comes_in_groups(double median_ns) const;
+  std::optional<Stop> decide_folded(bool out_of_time);
   bool stopped_falling();
   Stop verdict(Stop otherwise) const;
 
   MeasureOptions options_;
   std::vector<double> samples_;
+  bool folding_ = false;
+  std::vector<double> folded_;  // once there are enough
   double total_span_ns_ = 0;
   uint64_t batch_ = 1;
   int64_t throttled_ = 0;

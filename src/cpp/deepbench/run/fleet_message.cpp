@@ -123,6 +123,7 @@ std::vector<Metric> metrics_in(Unpacker& unpacker) {
 
 void pack_regime(Packer& packer, const Regime& regime) {
   packer.text(regime.cache).text(regime.cold).number(regime.copies);
+  packer.number(int64_t{regime.shuffled});
   packer.number(int64_t{regime.resident.has_value()});
   packer.number(int64_t{regime.resident.value_or(false)});
   packer.text(regime.power).number(regime.threads).number(regime.ranks);
@@ -133,6 +134,7 @@ Regime regime_in(Unpacker& unpacker) {
   regime.cache = unpacker.text();
   regime.cold = unpacker.text();
   regime.copies = unpacker.number<int64_t>();
+  regime.shuffled = unpacker.number<int64_t>() != 0;
   const bool known = unpacker.number<int64_t>() != 0, resident = unpacker.number<int64_t>() != 0;
   if (known) regime.resident = resident;
   regime.power = unpacker.text();

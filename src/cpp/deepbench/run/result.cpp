@@ -47,6 +47,7 @@ void write_regime(JsonWriter& json, const Result& row) {
   json.member_or_null("launch", row.samples ? row.samples->launch : "");
   json.member_or_null("timer", row.samples ? row.samples->timer : "");
   json.member("power", regime.power).member("threads", regime.threads);
+  if (regime.shuffled) json.member("shuffled", true);
   if (regime.ranks > 0) json.member("ranks", regime.ranks);
   json.end_object();
 }

@@ -132,6 +132,7 @@ void Trial::measure(const MeasureOptions& how) {
   if (kernel_->in_place())
     options.max_batch = std::min<int64_t>(options.max_batch, int64_t(restore_every()));
   if (kernel_->facts().text("cold") == "flush") options.max_batch = 1;
+  if (kernel_->facts().integer("shuffled") != 0) options.fold_from = kShuffledFoldFrom;
   options.round = kernel_->facts().integer("copies", 1);
   if (kernel_->facts().integer("ranks", 1) > 1) {
     options.min_batch = std::min(kCallsOfRanks, options.max_batch);

@@ -119,7 +119,7 @@ class CublasGemm final : public Implementation {
 
   uint64_t memory_needed(const plugin::Problem& problem, const plugin::Options& options) override {
     const GemmLayout chosen = layout(gemm_problem(problem), options);
-    return chosen.needed_bytes(plan_copies(chosen.touched_bytes(), options), workspace(options));
+    return chosen.needed_bytes(plan_copies(chosen, options), workspace(options));
   }
 
   std::vector<std::string> candidates(const plugin::Problem& problem,
@@ -134,7 +134,7 @@ class CublasGemm final : public Implementation {
                                           const plugin::Options& options) override {
     const GemmLayout chosen = layout(gemm_problem(problem), options);
     Stream& stream = Stream::of(options.device);
-    const plugin::CopyPlan copies = plan_copies(chosen.touched_bytes(), options);
+    const plugin::CopyPlan copies = plan_copies(chosen, options);
     auto operands = std::make_unique<GemmOperands>(chosen, copies, inputs_named(options.inputs),
                                                    options.seed, stream);
     auto call = std::make_unique<CublasCall>(*operands, workspace(options), stream);

@@ -56,8 +56,7 @@ class CublasLtGemm final : public Implementation {
 
   uint64_t memory_needed(const plugin::Problem& problem, const plugin::Options& options) override {
     const Plan plan = plan_gemm(gemm_problem(problem), options);
-    return plan.layout.needed_bytes(plan_copies(plan.layout.touched_bytes(), options),
-                                    plan.workspace_bytes);
+    return plan.layout.needed_bytes(plan_copies(plan.layout, options), plan.workspace_bytes);
   }
 
   std::vector<std::string> candidates(const plugin::Problem& problem,
@@ -69,7 +68,7 @@ class CublasLtGemm final : public Implementation {
                                           const plugin::Options& options) override {
     Plan plan = plan_gemm(gemm_problem(problem), options);
     Stream& stream = Stream::of(options.device);
-    const plugin::CopyPlan copies = plan_copies(plan.layout.touched_bytes(), options);
+    const plugin::CopyPlan copies = plan_copies(plan.layout, options);
     auto operands = std::make_unique<GemmOperands>(
         plan.layout, copies, inputs_named(options.inputs), options.seed, stream);
     auto call = make_call(std::move(plan), *operands, stream);

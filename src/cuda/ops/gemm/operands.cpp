@@ -6,9 +6,18 @@
 #include <mutex>
 
 #include "check.hpp"
+#include "device.hpp"
 #include "timing.hpp"
 
 namespace deepbench::cuda {
+
+plugin::CopyPlan plan_copies(const GemmLayout& layout, const plugin::Options& options) {
+  const uint64_t bytes = layout.touched_bytes();
+  const plugin::CopyPlan plan = plan_copies(bytes, options);
+  if (layout.in_place) return plan;
+  return plugin::shuffled_where_near(plan, bytes, device_facts(options.device).l2_bytes);
+}
+
 struct GemmOperands::Input {
   deepbench_type type;
   uint32_t stream;

@@ -29,8 +29,7 @@ class OwnGemm final : public Implementation {
   uint64_t memory_needed(const plugin::Problem& problem, const plugin::Options& options) override {
     const Planned planned = plan(problem, options);
     const GemmLayout& layout = planned.layout;
-    return layout.needed_bytes(plan_copies(layout.touched_bytes(), options),
-                               planned.plan.workspace_bytes());
+    return layout.needed_bytes(plan_copies(layout, options), planned.plan.workspace_bytes());
   }
 
   std::vector<std::string> candidates(const plugin::Problem& problem,
@@ -46,7 +45,7 @@ class OwnGemm final : public Implementation {
                                           const plugin::Options& options) override {
     const Planned planned = plan(problem, options);
     Stream& stream = Stream::of(options.device);
-    const plugin::CopyPlan copies = plan_copies(planned.layout.touched_bytes(), options);
+    const plugin::CopyPlan copies = plan_copies(planned.layout, options);
     auto operands = std::make_unique<GemmOperands>(
         planned.layout, copies, inputs_named(options.inputs), options.seed, stream);
     auto call =
