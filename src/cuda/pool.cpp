@@ -14,8 +14,9 @@
 namespace deepbench::cuda {
 namespace {
 
-constexpr uint64_t kCaches = 3;          // in the pool of caches,
-constexpr uint64_t kShareOfMemory = 16;  // of which it takes at most this part
+constexpr uint64_t kCaches = 3;                // in the pool of caches,
+constexpr uint64_t kShareOfMemory = 16;        // of which it takes at most this part,
+constexpr uint64_t kPage = uint64_t{1} << 21;  // in whole pages
 
 struct CachePool {
   nvidia::cudaMemPool_t pool = nullptr;  // none where the driver refused it
@@ -51,24 +52,33 @@ void keep(nvidia::cudaMemPool_t pool) {
       cudart().cudaMemPoolSetAttribute(pool, nvidia::cudaMemPoolAttrReleaseThreshold, &threshold));
 }
 
-// In one piece: later allocations find room in what the pool holds already.
+uint64_t cache_pool_bytes(const DeviceFacts& facts) {
+  const uint64_t wanted = std::min(kCaches * facts.l2_bytes, facts.memory_bytes / kShareOfMemory);
+  return wanted / kPage * kPage;
+}
+
+// Whole and in one piece: later allocations find room in what the pool holds already.
+bool take_whole(nvidia::cudaMemPool_t pool, uint64_t bytes, nvidia::cudaStream_t stream) {
+  void* all = nullptr;
+  if (cudart().cudaMallocFromPoolAsync(&all, bytes, pool, stream) != nvidia::cudaSuccess)
+    return false;
+  CUDA_CHECK(cudart().cudaFreeAsync(all, stream));
+  return true;
+}
+
 CachePool make_cache_pool(const Stream& stream) {
-  const DeviceFacts& facts = device_facts(stream.device());
   CachePool made;
-  made.bytes = std::min(kCaches * facts.l2_bytes, facts.memory_bytes / kShareOfMemory);
+  made.bytes = cache_pool_bytes(device_facts(stream.device()));
   nvidia::cudaMemPoolProps properties = {};
   properties.allocType = nvidia::cudaMemAllocationTypePinned;
   properties.location = {nvidia::cudaMemLocationTypeDevice, stream.device()};
   properties.maxSize = made.bytes;
-  void* all = nullptr;
   if (made.bytes == 0 || cudart().cudaMemPoolCreate(&made.pool, &properties) != nvidia::cudaSuccess)
     return {};
   keep(made.pool);
-  const nvidia::cudaError_t status =
-      cudart().cudaMallocFromPoolAsync(&all, made.bytes, made.pool, stream.get());
-  if (status != nvidia::cudaSuccess) return {};
-  CUDA_CHECK(cudart().cudaFreeAsync(all, stream.get()));
-  return made;
+  if (take_whole(made.pool, made.bytes, stream.get())) return made;
+  cudart().cudaMemPoolDestroy(made.pool);
+  return {};
 }
 
 }  // namespace

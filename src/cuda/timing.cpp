@@ -18,9 +18,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr uint64_t kMostGraphCalls = 4096;  // more are several graphs, each with its own span
 constexpr size_t kMostGraphs = 64;
-constexpr double kSpanNs = 500e3, kMostCalls = 1000;    // of time_calls
-constexpr uint32_t kShuffledBlocks = 16;                // of each multiprocessor
-constexpr uint64_t kShuffledCalls = 5;                  // not timed; shorter spans have none
+constexpr double kSpanNs = 500e3, kMostCalls = 1000;              // of time_calls
+constexpr uint32_t kShuffledBlocks = 16, kShuffledThreads = 256;  // blocks a multiprocessor
 constexpr std::chrono::milliseconds kThrottleEvery{5};  // asking NVML takes tens of microseconds
 
 double elapsed_ns(Clock::time_point begin, Clock::time_point end) {
@@ -60,12 +59,12 @@ CallTimer::CallTimer(Stream& stream, const plugin::CopyPlan& plan, Calls calls)
       rotation_(plan.copies),
       flushed_(plan.flush_bytes),
       stamps_(stamps_where_possible(stream)),
-      shuffle_(plan.shuffled ? &function("shuffle", "end_anyhow", stream) : nullptr) {}
+      shuffle_(plan.shuffles ? &function("shuffle", "end_anyhow", stream) : nullptr) {}
 
 CallTimer::~CallTimer() = default;
 
 void CallTimer::time(const deepbench_request& request, deepbench_batch& batch) {
-  Clock::time_point entered = Clock::now();
+  const Clock::time_point entered = Clock::now();
   if (request.count == 0) plugin::invalid("time_batch: a batch of no calls has no time");
   const bool marked = (request.flags & DEEPBENCH_REQUEST_MARKERS) != 0;
   const bool isolated =
@@ -74,13 +73,9 @@ void CallTimer::time(const deepbench_request& request, deepbench_batch& batch) {
   const uint64_t most = marked || isolated ? 1 : kMostGraphCalls;
 
   flags_ = 0;
+  if (shuffle_ && (request.flags & DEEPBENCH_REQUEST_SHUFFLE)) shuffle();
   for (uint64_t made = 0; made < request.count;) {
     const Span span{rotation_.ahead(1), std::min(most, request.count - made)};
-    if (is_shuffled(span) && !marked) {
-      const Clock::time_point begun = Clock::now();
-      shuffle(span.first);
-      entered += Clock::now() - begun;  // is not the calls' host time
-    }
     batch.elapsed_ns += marked ? time_marked() : time_span(span, capture);
     rotation_.advance(span.second);
     made += span.second;
@@ -96,17 +91,11 @@ void CallTimer::time(const deepbench_request& request, deepbench_batch& batch) {
   batch.host_ns = elapsed_ns(entered, Clock::now());
 }
 
-bool CallTimer::is_shuffled(Span span) const {
-  return plan_.shuffled && span.second > kShuffledCalls;
-}
-
-void CallTimer::shuffle(uint64_t copy) {
+void CallTimer::shuffle() {
   Shape shape;
   shape.grid_x = kShuffledBlocks * uint32_t(device_facts(stream_.device()).multiprocessors);
-  shape.block_x = 256;
+  shape.block_x = kShuffledThreads;
   shuffle_->launch(shape, stream_.get());
-  for (uint64_t call = 0; call < kShuffledCalls; ++call) calls_.enqueue(copy);
-  wait();
 }
 
 // The sensors are asked while the device works, which takes no time of the batch.

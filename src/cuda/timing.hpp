@@ -42,8 +42,7 @@ class CallTimer {
  private:
   using Span = std::pair<uint64_t, uint64_t>;  // the first copy, how many calls
 
-  bool is_shuffled(Span span) const;
-  void shuffle(uint64_t copy);
+  void shuffle();
   double time_span(Span span, bool capture);
   double time_marked();
   const Graph* graph_of(Span span);  // nullptr where capture fails
@@ -58,7 +57,7 @@ class CallTimer {
   Buffer flushed_;
   Event begin_, end_;
   std::unique_ptr<ClockStamps> stamps_;  // none without NVRTC
-  const Function* shuffle_ = nullptr;    // of plans that are shuffled
+  const Function* shuffle_ = nullptr;    // of plans that ask for it
   std::map<Span, std::unique_ptr<Graph>> graphs_;
   bool can_capture_ = true;
   uint32_t flags_ = 0;  // of the batch

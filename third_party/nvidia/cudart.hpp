@@ -150,6 +150,7 @@ enum : unsigned { cudaIpcMemLazyEnablePeerAccess = 1 };
     (void** data, size_t bytes, cudaMemPool_t pool, cudaStream_t stream))                         \
   X(cudaError_t, cudaDeviceGetDefaultMemPool, (cudaMemPool_t * pool, int device))                 \
   X(cudaError_t, cudaMemPoolCreate, (cudaMemPool_t * pool, const cudaMemPoolProps* properties))   \
+  X(cudaError_t, cudaMemPoolDestroy, (cudaMemPool_t pool))                                        \
   X(cudaError_t, cudaMemPoolSetAttribute,                                                         \
     (cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value))                                 \
   X(cudaError_t, cudaMemPoolGetAttribute,                                                         \

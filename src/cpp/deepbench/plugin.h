@@ -110,7 +110,10 @@ typedef enum deepbench_launch {
 
 enum { /* deepbench_request.flags */
        DEEPBENCH_REQUEST_MARKERS =
-           1 /* tell profilers and simulators where the calls begin and end */
+           1, /* tell profilers and simulators where the calls begin and end */
+       DEEPBENCH_REQUEST_SHUFFLE =
+           2 /* of a kernel that emits `shuffles`: run first, outside all spans, what changes which
+                compute unit takes which part of the calls */
 };
 
 enum {                                /* deepbench_batch.flags */
@@ -242,9 +245,9 @@ typedef struct deepbench_backend {
   /* Emits what was prepared:
    *   library, algorithm (text), workspace_bytes (integer)
    *   copies (integer), cold (text "rotation" or "flush")          when cache=cold
-   *   shuffled (integer)  1: before all batches but short ones something else runs, and calls that
-   *                       are not timed (backend/rotation.hpp). Where batches then come in groups
-   *                       the core's samples are means over several
+   *   shuffles (integer)  1: times depend on which compute unit takes which part of a call, which
+   *                       is drawn by what ran before the first and is the same from then on. The
+   *                       core asks for another draw, DEEPBENCH_REQUEST_SHUFFLE, before each sample
    *   threads (integer)                                             when host threads do the work
    *   in_place (integer)  1: the result replaces an operand, restore() brings it back
    *   ranks (integer)     of a collective: over how many the call goes, those of other processes

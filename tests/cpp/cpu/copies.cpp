@@ -54,16 +54,16 @@ TEST_CASE("where copies do not suffice the caches are flushed") {
   }
 }
 
-TEST_CASE("hot calls of operands about as large as the cache are shuffled") {
-  const auto shuffled = [](uint64_t bytes, const plugin::Options& options = {}) {
+TEST_CASE("hot calls of operands about as large as the cache are to be shuffled") {
+  const auto shuffles = [](uint64_t bytes, const plugin::Options& options = {}) {
     const CopyPlan plan = plan_copies(bytes, options, kCache, kMemory);
-    return plugin::shuffled_where_near(plan, bytes, kCache).shuffled;
+    return plugin::shuffling_where_near(plan, bytes, kCache).shuffles;
   };
-  CHECK_FALSE(shuffled(kCache / 3 - 1));
-  CHECK(shuffled(kCache / 3));
-  CHECK(shuffled(kCache / 4 * 5));
-  CHECK_FALSE(shuffled(kCache / 4 * 5 + 1));
-  CHECK_FALSE(shuffled(kCache, cold()));
+  CHECK_FALSE(shuffles(kCache / 3 - 1));
+  CHECK(shuffles(kCache / 3));
+  CHECK(shuffles(kCache / 4 * 5));
+  CHECK_FALSE(shuffles(kCache / 4 * 5 + 1));
+  CHECK_FALSE(shuffles(kCache, cold()));
 }
 
 TEST_CASE("the rotation goes on across batches") {

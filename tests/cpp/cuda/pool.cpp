@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "buffer.hpp"
+#include "check.hpp"
 #include "device.hpp"
 #include "gpu.hpp"
 #include "stream.hpp"
@@ -21,6 +22,12 @@ std::vector<const void*> addresses(const std::vector<Buffer>& buffers) {
   std::vector<const void*> all;
   for (const Buffer& buffer : buffers) all.push_back(buffer.data());
   return all;
+}
+
+uint64_t free_bytes() {
+  size_t free = 0, total = 0;
+  CUDA_CHECK(cuda::cudart().cudaMemGetInfo(&free, &total));
+  return free;
 }
 
 std::vector<Buffer> taken(const std::vector<uint64_t>& sizes) {
@@ -39,9 +46,12 @@ TEST_CASE("gpu: pool: what fits into three caches lies where it lay, whatever ca
   const std::vector<const void*> first = addresses(taken(sizes));
   for (const uint64_t between : {cache / 7, cache, 4 * cache, uint64_t{1}})
     taken({between, between / 2 + 1});
-  cuda::trim_pool(0);
   stream.synchronize();
-  CHECK(addresses(taken(sizes)) == first);
+  cuda::trim_pool(0);
+  const uint64_t free = free_bytes();
+  const std::vector<Buffer> again = taken(sizes);
+  CHECK(addresses(again) == first);
+  CHECK(free_bytes() == free);  // the device had given them to the pool before
 }
 
 TEST_CASE("gpu: pool: what does not fit comes from the run time's, and is apart from the rest") {

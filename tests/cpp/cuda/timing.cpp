@@ -153,20 +153,21 @@ TEST_CASE("gpu: a flushed cache is flushed before each call") {
   CHECK(counter.calls(0) == 3);
 }
 
-TEST_CASE("gpu: before shuffled batches come calls that are not timed, but not before short ones") {
+TEST_CASE("gpu: a batch that is shuffled makes its calls and no others") {
   REQUIRE_GPU();
   plugin::CopyPlan plan;
-  plan.shuffled = true;
+  plan.shuffles = true;
   Counter counter(plan);
-  check_batch(counter.time(5), 5, DEEPBENCH_LAUNCH_GRAPH);
-  CHECK(counter.calls(0) == 5);
-  check_batch(counter.time(40, DEEPBENCH_LAUNCH_ISOLATED), 40, DEEPBENCH_LAUNCH_ISOLATED);
-  counter.time(1, DEEPBENCH_LAUNCH_BEST, DEEPBENCH_REQUEST_MARKERS);
-  CHECK(counter.calls(0) == 5 + 40 + 1);
-  for (int turn = 1; turn <= 2; ++turn) {
-    check_batch(counter.time(40), 40, DEEPBENCH_LAUNCH_GRAPH);
-    CHECK(counter.calls(0) == 46u + uint32_t(turn) * (5 + 40));
+  uint32_t made = 0;
+  for (const int32_t launch : {DEEPBENCH_LAUNCH_GRAPH, DEEPBENCH_LAUNCH_STREAM}) {
+    for (const uint32_t flags : {uint32_t(DEEPBENCH_REQUEST_SHUFFLE), 0u}) {
+      check_batch(counter.time(5, launch, flags), 5, launch);
+      CHECK(counter.calls(0) == (made += 5));
+    }
   }
+  Counter never({});  // whose plan does not ask for it
+  check_batch(never.time(5, DEEPBENCH_LAUNCH_GRAPH, DEEPBENCH_REQUEST_SHUFFLE), 5,
+              DEEPBENCH_LAUNCH_GRAPH);
 }
 
 TEST_CASE("gpu: one marked call is one call") {

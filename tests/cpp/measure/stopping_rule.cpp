@@ -23,13 +23,13 @@ struct Decision {
 
 // Feeds single calls until the rule stops or nothing is left; host time is device time.
 Decision decide(const std::vector<double>& samples_ns, const MeasureOptions& options = {},
-                int throttled = 0) {
+                int throttled = 0, bool shuffled = false) {
   StoppingRule rule(options);
   double spent_ns = 0;
   Decision decision;
   for (double sample_ns : samples_ns) {
     spent_ns += sample_ns;
-    rule.add(sample_ns, 1, int(rule.samples().size()) < throttled);
+    rule.add(sample_ns, 1, int(rule.samples().size()) < throttled, shuffled);
     decision.stop = rule.decide(spent_ns);
     if (decision.stop) break;
   }
@@ -131,32 +131,36 @@ TEST_CASE("noise is judged only once there is enough") {
   CHECK(decision.n > 1000);
 }
 
-MeasureOptions folding() {
-  MeasureOptions options;
-  options.fold_from = 0.01;
-  return options;
-}
+// Six in ten take 2 ms, the others 2.2 ms: their median is one of them, and their MAD 0.
+const std::vector<double> kGroups =
+    repeat({2e6, 2.2e6, 2e6, 2.2e6, 2e6, 2e6, 2.2e6, 2e6, 2.2e6, 2e6}, 100);
 
-TEST_CASE("where batches come in groups samples are their means") {
-  // Six in ten take 2 ms, the others 2.2 ms: their median is one of them, and their MAD 0.
-  const std::vector<double> groups =
-      repeat({2e6, 2.2e6, 2e6, 2.2e6, 2e6, 2e6, 2.2e6, 2e6, 2.2e6, 2e6}, 100);
-  CHECK(decide(groups).n == 10);
-  StoppingRule rule(folding());
+TEST_CASE("where shuffled batches come in groups samples are their means") {
+  CHECK(decide(kGroups).n == 10);
+  StoppingRule rule{MeasureOptions{}};
   size_t made = 0;
-  for (; !rule.decide(0); ++made) rule.add(groups[made], 1, false);
-  CHECK(made == 126);  // the first look from ten means of twelve on
+  for (; !rule.decide(0); ++made) rule.add(kGroups[made], 1, false, /*shuffled=*/true);
+  CHECK(made == 120);
   CHECK(rule.fold() == 12);
   REQUIRE(rule.samples().size() == 10);
   for (const double mean : rule.samples()) CHECK(mean == Approx(2.08e6).epsilon(0.01));
 }
 
-TEST_CASE("batches that hardly vary are samples themselves") {
-  StoppingRule rule(folding());
-  for (int i = 0; i < 10; ++i) rule.add(i % 2 ? 2e6 : 2.03e6, 1, false);  // 0.8 %
+TEST_CASE("shuffled batches that hardly vary are samples themselves") {
+  StoppingRule rule{MeasureOptions{}};
+  for (int i = 0; i < 10; ++i) rule.add(i % 2 ? 2e6 : 2.05e6, 1, false, true);  // 1.3 %
+  CHECK(rule.decide(0) == std::nullopt);                                        // 0.7 % of error
+  for (int i = 0; i < 20; ++i) rule.add(i % 2 ? 2e6 : 2.05e6, 1, false, true);
   CHECK(rule.decide(0) == Stop::kConverged);
   CHECK(rule.fold() == 1);
-  CHECK(rule.samples().size() == 10);
+  CHECK(rule.samples().size() == 30);
+}
+
+TEST_CASE("means that are equal have the timer's resolution as their error") {
+  const Decision equal = decide(repeat({2e6, 2.2e6, 2e6}, 100), {}, 0, true);
+  CHECK(equal.stop == Stop::kConverged);
+  CHECK(equal.n == 10);
+  CHECK(equal.error == Approx(1 / (6.2e6 / 3)).epsilon(1e-6));
 }
 
 TEST_CASE("means that do not become precise end as what they are") {
@@ -165,16 +169,23 @@ TEST_CASE("means that do not become precise end as what they are") {
                             repeat({2.4e6, 2.4e6, 2e6, 2.4e6}, 3));
   const std::vector<double> many =
       joined(three, three, three, three, three, three, three, three, three, three, three, three);
-  const Decision noisy = decide(many, folding());
+  const Decision noisy = decide(many, {}, 0, true);
   CHECK(noisy.stop == Stop::kNoisy);
-  CHECK(noisy.n == 21);  // means, at the first look from twenty on
-  const MeasureOptions soon = [] {
-    MeasureOptions options = folding();
-    options.time_limit_ns = 100e6;
-    return options;
-  }();
-  CHECK(decide(many, soon).stop == Stop::kTimeLimit);
-  CHECK(decide(many, soon).n == 46);  // too few for ten means
+  CHECK(noisy.n == 20);
+  CHECK(noisy.error == Approx(1.2533 * 1.4826 * 0.1 / (std::sqrt(20.0) * 2.2)).epsilon(1e-3));
+}
+
+TEST_CASE("too few for means when the time is over are samples themselves") {
+  StoppingRule rule{with_limit(100e6)};
+  std::optional<Stop> stop;
+  for (double spent_ns = 0; !stop; stop = rule.decide(spent_ns)) {
+    rule.add(kGroups[rule.samples().size()], 1, false, true);
+    spent_ns += rule.samples().back();
+  }
+  CHECK(stop == Stop::kTimeLimit);
+  CHECK(rule.fold() == 1);
+  CHECK(rule.samples().size() == 49);
+  CHECK(rule.error() == Approx(1 / 2e6));  // of these
 }
 
 TEST_CASE("the time limit ends everything") {

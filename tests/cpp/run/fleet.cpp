@@ -142,12 +142,12 @@ TEST_CASE("who has failed keeps nobody waiting, and those that are done go on un
     Samples samples;
     samples.per_call_ns = {double(10 * rank), 7};
     samples.stop = Stop::kNoisy;
+    samples.fold = 12, samples.shuffled = rank == 2;
     middles[rank].samples = samples;
     middles[rank].observed.set("power_w", 1.5 * double(rank));
     middles[rank].metrics = {{"m", "ns", "lower", 4.0}};
     middles[rank].regime.threads = int64_t(rank);
     middles[rank].regime.resident = rank == 2;
-    middles[rank].regime.shuffled = rank == 2;
     middles[rank].conversion = {"a", double(rank), true};
     middles[rank].padded.set("m", int64_t(rank));
     middles[rank].algorithm.workspace_bytes = int64_t(rank);
@@ -164,11 +164,12 @@ TEST_CASE("who has failed keeps nobody waiting, and those that are done go on un
   REQUIRE(middles[0].samples);
   CHECK(middles[0].samples->per_call_ns == std::vector<double>{20, 7});
   CHECK(middles[0].samples->stop == Stop::kNoisy);
+  CHECK(middles[0].samples->fold == 12);
+  CHECK(middles[0].samples->shuffled);
   CHECK(middles[0].observed.real("power_w") == 3.0);
   CHECK(middles[0].metrics.at(0).value == 4.0);
   CHECK(middles[0].regime.threads == 2);
   CHECK(middles[0].regime.resident == true);
-  CHECK(middles[0].regime.shuffled);
   REQUIRE(middles[0].conversion);
   CHECK(middles[0].conversion->ns == 2);
   CHECK(middles[0].padded.integer("m") == 2);

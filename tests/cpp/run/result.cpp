@@ -73,6 +73,8 @@ TEST_CASE("a row that is ok has every figure") {
   CHECK(statistics["mad_ns"].number == 0);
   CHECK(statistics["n"].number == 100);
   CHECK(statistics["batch"].number == 200);
+  CHECK_FALSE(statistics.has("fold"));
+  CHECK_FALSE(row["regime"].has("shuffled"));
   CHECK(statistics["stop"].text == "converged");
   CHECK(statistics["error"].number == doctest::Approx(5e-6));
   CHECK(row["samples_ns"].items.size() == 100);
@@ -88,6 +90,15 @@ TEST_CASE("a row that is ok has every figure") {
   CHECK(row["regime"]["resident"].truth);
   CHECK(row["regime"]["launch"].text == "stream");
   CHECK(row["regime"]["timer"].text == "scripted");
+}
+
+TEST_CASE("a row whose samples were shuffled says so, and how many batches one is the mean of") {
+  const Json row = parse(fake_row("time 20e3 22e3 20e3 20e3 22e3; emit describe_kernel shuffles 1",
+                                  kProblem, "ceilings=no"));
+  check_keys(row);
+  CHECK(row["regime"]["shuffled"].truth);
+  CHECK(row["statistics"]["fold"].number == 12);
+  CHECK(row["statistics"]["batch"].number == 10);
 }
 
 TEST_CASE("rows that end otherwise have every key, too") {

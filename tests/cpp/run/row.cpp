@@ -166,12 +166,6 @@ TEST_CASE("the regime is on the row") {
   CHECK(hot.regime.copies == 1);
   CHECK(hot.regime.resident == true);
   CHECK(hot.regime.power == "burst");
-  CHECK_FALSE(hot.regime.shuffled);
-  CHECK(fake_row("emit describe_kernel shuffled 1", kProblem).regime.shuffled);
-  const Result groups =
-      fake_row("time 2e6 2.2e6 2e6; emit describe_kernel shuffled 1", kProblem, "ceilings=no");
-  CHECK(std::find(groups.notes.begin(), groups.notes.end(),
-                  "batches come in groups: samples are means over 12") != groups.notes.end());
   CHECK(fake_row("cache 1000", kProblem).regime.resident == false);
   const Result cold = fake_row("cache 1000000", kProblem, "ceilings=no cache=cold threads=3");
   CHECK(cold.regime.cache == "cold");

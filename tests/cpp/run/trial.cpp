@@ -44,15 +44,31 @@ std::vector<std::string> part(const std::vector<std::string>& all, size_t begin,
               std::min<std::ptrdiff_t>(std::ptrdiff_t(begin + count), std::ptrdiff_t(all.size()))};
 }
 
-TEST_CASE("of calls that are shuffled samples are means where they come in groups") {
-  const std::string groups = "time 2e6 2.2e6 2e6 2.2e6 2e6 2e6 2.2e6 2e6 2.2e6 2e6";
-  const Samples few = measure(groups).samples;
-  const Samples many = measure(groups + "; emit describe_kernel shuffled 1").samples;
-  CHECK(few.fold == 1);
-  CHECK(few.batch == many.batch);
-  CHECK(many.fold == 12);
-  CHECK(many.per_call_ns.size() >= 10);
-  CHECK(many.stop == Stop::kConverged);
+TEST_CASE(
+    "before samples comes a shuffle with calls that are not timed, where a kernel asks for it") {
+  const std::string times = "time 20e3 22e3 20e3 20e3 22e3";  // of batches, in turns
+  const Logged plain = measure(times);
+  CHECK_FALSE(plain.samples.shuffled);
+  CHECK(plain.samples.fold == 1);
+  const Logged shuffled = measure(times + "; emit describe_kernel shuffles 1");
+  CHECK(shuffled.samples.shuffled);
+  CHECK(shuffled.samples.fold == 12);
+  CHECK(shuffled.samples.batch == plain.samples.batch);
+  const std::string before = "time_batch count=5 launch=0 flags=2";
+  const std::string timed =
+      "time_batch count=" + std::to_string(plain.samples.batch) + " launch=0 flags=0";
+  int shuffles = 0, bare = 0;
+  for (size_t i = 1; i < shuffled.calls.size(); ++i) {
+    shuffles += shuffled.calls[i] == timed && shuffled.calls[i - 1] == before;
+    bare += shuffled.calls[i] == timed && shuffled.calls[i - 1] == "poison_outputs";
+  }
+  CHECK(shuffles >= 120);
+  CHECK(bare == 1);  // what is verified after timing is the batch alone
+  CHECK(shuffled.samples.spent_ns > shuffled.samples.per_call_ns.size() * 12 * 15 * 20e3);
+  RunOptions isolated;
+  isolated.launch = DEEPBENCH_LAUNCH_ISOLATED;
+  CHECK_FALSE(measure(times + "; emit describe_kernel shuffles 1", isolated).samples.shuffled);
+  CHECK_FALSE(measure("time 2e6; emit describe_kernel shuffles 1").samples.shuffled);
 }
 
 TEST_CASE("outputs are poisoned, called once and checked, then timed, then all of that again") {

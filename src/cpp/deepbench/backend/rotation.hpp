@@ -19,11 +19,11 @@ struct CopyPlan {
   Regime regime = Regime::kHot;
   uint64_t copies = 1;
   uint64_t flush_bytes = 0;  // kFlush: of the buffer that overwrites the caches
-  bool shuffled = false;     // kHot: batches begin anew, see shuffled_where_near
+  bool shuffles = false;     // kHot: as emitted (plugin.h)
 
-  // What is emitted of it: shuffled, or copies and cold.
+  // What is emitted of it: shuffles, or copies and cold.
   void describe(Sink& sink) const {
-    if (shuffled) sink.integer("shuffled", 1);
+    if (shuffles) sink.integer("shuffles", 1);
     if (regime == Regime::kHot) return;
     sink.integer("copies", int64_t(copies));
     sink.text("cold", regime == Regime::kRotation ? "rotation" : "flush");
@@ -48,14 +48,11 @@ inline CopyPlan plan_copies(uint64_t bytes_per_copy, const Options& options,
   return {Regime::kRotation, copies, 0};
 }
 
-// For calls of which more may be made than are timed, since their results do not add up. Of
-// operands about as large as the cache how much stays in it depends on which multiprocessor takes
-// which part of the work; that depends on what ran before the first call, and is the same from then
-// on. Before every batch something else is to run, and calls that are not timed, or a row's median
-// were that of one such beginning.
-inline CopyPlan shuffled_where_near(CopyPlan plan, uint64_t bytes, uint64_t last_level_bytes) {
+// How much of operands about as large as the cache stays in it depends on which compute unit reads
+// which part of them.
+inline CopyPlan shuffling_where_near(CopyPlan plan, uint64_t bytes, uint64_t last_level_bytes) {
   const bool near = bytes >= last_level_bytes / 3 && bytes <= last_level_bytes / 4 * 5;
-  plan.shuffled = plan.regime == Regime::kHot && near;
+  plan.shuffles = plan.regime == Regime::kHot && near;
   return plan;
 }
 

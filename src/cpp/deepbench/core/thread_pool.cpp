@@ -26,8 +26,9 @@ void ThreadPool::run(int64_t most, const std::function<void()>& helping,
   std::unique_lock<std::mutex> lock(mutex_);
   const bool helped = most > 0 && !in_use_;
   if (helped) begin(most, helping);
+  const int64_t wanted = helped ? wanted_ : 0;
   lock.unlock();
-  if (helped) wake_.notify_all();
+  for (int64_t i = 0; i < wanted; ++i) wake_.notify_one();  // all who sleep are alike
   own();
   if (!helped) return;
   lock.lock();

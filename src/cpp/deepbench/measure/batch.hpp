@@ -12,11 +12,14 @@ struct Batch {
   double elapsed_ns = 0;      // device time of all calls
   double host_ns = 0;         // host time of the whole batch
   double rested_ns = 0;       // before it (rest.hpp)
+  double untimed_ns = 0;      // of the host, before it: calls that are not timed
+  bool shuffled = false;      // before those (plugin.h)
   double clock_mhz = 0;       // 0: unknown
   bool throttled = false;     // by heat or a hardware limit
   bool power_capped = false;  // by software: a label, not a fault
   std::string launch{}, timer{};
 
+  double spent_ns() const { return rested_ns + untimed_ns + host_ns; }
   double per_call_ns() const { return elapsed_ns / static_cast<double>(count); }
 };
 

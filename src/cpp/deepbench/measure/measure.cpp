@@ -24,7 +24,7 @@ class Loop {
  private:
   Batch time(uint64_t count) {
     const Batch batch = time_(count);
-    samples_.spent_ns += batch.rested_ns + batch.host_ns;
+    samples_.spent_ns += batch.spent_ns();
     samples_.rested_ns = batch.rested_ns;
     return batch;
   }
@@ -68,7 +68,8 @@ class Loop {
   }
 
   void accept(const Batch& batch) {
-    rule_.add(batch.per_call_ns(), batch.count, is_throttled(batch));
+    rule_.add(batch.per_call_ns(), batch.count, is_throttled(batch), batch.shuffled);
+    samples_.shuffled = samples_.shuffled || batch.shuffled;
     host_per_call_ns_.push_back(batch.host_ns / static_cast<double>(batch.count));
     if (batch.clock_mhz > 0) {
       clocks_mhz_.push_back(batch.clock_mhz);

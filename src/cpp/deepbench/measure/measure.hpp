@@ -13,9 +13,10 @@
 namespace deepbench {
 
 struct Samples {
-  std::vector<double> per_call_ns;  // one per batch, in order
-  size_t fold = 1;                  // or the means over so many batches
-  uint64_t batch = 1;               // calls in each batch
+  std::vector<double> per_call_ns;  // of each batch, or means over `fold` successive ones
+  size_t fold = 1;
+  uint64_t batch = 1;     // calls in each batch
+  bool shuffled = false;  // before batches (plugin.h)
   double first_call_ns = 0;
   double host_per_call_ns = 0;  // median
   double spent_ns = 0;          // host time of the whole loop, rests included

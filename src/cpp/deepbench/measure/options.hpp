@@ -16,11 +16,6 @@ struct MeasureOptions {
   double steady_load_ns = 0;    // > 0: load at least this long before sampling calls of >= 1 ms
   double timer_resolution_ns = 1;
 
-  // Standard deviation, relative, from which on samples are means over kFold batches (0: never).
-  // Where batches come in groups their median may lie in one or in another, and their MAD is that
-  // of one: only their mean is what it is again.
-  double fold_from = 0;
-
   double max_autocorrelation = 0.5;  // lag 1; above, errors come from block means
   double noisy_fall = 0.9;       // an error above this share of that at half the samples is noise
   int64_t noisy_from = 20;       // first number of samples whose doubling is judged
@@ -36,12 +31,12 @@ struct MeasureOptions {
 
 inline constexpr double kShareOfLimit = 0.02, kShortCallNs = 100e3;
 
-// Of batches that begin anew each (plugin.h: shuffled). Means are precise enough at this error, and
-// after so many batches they are what they are.
-inline constexpr double kShuffledFoldFrom = 0.015;
-inline constexpr size_t kFold = 12;
-inline constexpr double kFoldedError = 0.004;
-inline constexpr size_t kMostFolded = 20 * kFold;
+// Batches that are shuffled (plugin.h) may come in groups of times. Their median then is that of
+// one group or of another, by chance, while their mean is the same in every run: from this relative
+// standard deviation on samples are means over kFold batches, until those have this error, for at
+// most so many batches.
+inline constexpr double kFoldFrom = 0.015, kFoldedError = 0.004;
+inline constexpr size_t kFold = 12, kMostFolded = 20 * kFold;
 
 // A round is short if it takes at most so many spans.
 inline constexpr double kShortRoundSpans = 16;

@@ -9,7 +9,7 @@
 
 namespace deepbench {
 
-void StoppingRule::add(double per_call_ns, uint64_t count, bool throttled) {
+void StoppingRule::add(double per_call_ns, uint64_t count, bool throttled, bool shuffled) {
   if (samples_.empty()) {
     error_ = std::numeric_limits<double>::infinity();
     doubling_at_ = options_.noisy_from;
@@ -18,6 +18,7 @@ void StoppingRule::add(double per_call_ns, uint64_t count, bool throttled) {
   batch_ = count;
   total_span_ns_ += per_call_ns * static_cast<double>(count);
   throttled_ += throttled;
+  shuffled_ = shuffled;
 }
 
 int64_t StoppingRule::samples_wanted(double median_ns) const {
@@ -26,11 +27,11 @@ int64_t StoppingRule::samples_wanted(double median_ns) const {
   return options_.min_samples;
 }
 
-void StoppingRule::update_error(double median_ns) {
-  error_ = median_error(samples_, options_.max_autocorrelation);
+void StoppingRule::update_error() {
+  error_ = median_error(samples(), options_.max_autocorrelation);
   // A clock that ticks coarsely makes all samples equal: then its tick is the uncertainty.
   if (error_ == 0)
-    error_ = options_.timer_resolution_ns / (median_ns * static_cast<double>(batch_));
+    error_ = options_.timer_resolution_ns / (median(samples()) * static_cast<double>(batch_));
 }
 
 // True once the error has fallen by too little while the samples doubled: more will not help.
@@ -49,16 +50,17 @@ bool StoppingRule::stopped_falling() {
 }
 
 bool StoppingRule::comes_in_groups(double median_ns) const {
-  return options_.fold_from > 0 && summarize(samples_).stdev > options_.fold_from * median_ns;
+  return shuffled_ && summarize(samples_).stdev > kFoldFrom * median_ns;
 }
 
 std::optional<Stop> StoppingRule::decide_folded(bool out_of_time) {
+  next_look_ = static_cast<int64_t>((samples_.size() / kFold + 1) * kFold);
   std::vector<double> means = block_means(samples_, kFold);
   const bool enough = static_cast<int64_t>(means.size()) >= options_.min_samples;
+  if (enough) folded_ = std::move(means);
+  update_error();
   if (!enough) return out_of_time ? std::optional(verdict(Stop::kTimeLimit)) : std::nullopt;
-  folded_ = std::move(means);
-  error_ = median_error(folded_, options_.max_autocorrelation);
-  if (error_ <= kFoldedError) return verdict(Stop::kConverged);
+  if (error_ <= std::min(kFoldedError, options_.max_error)) return verdict(Stop::kConverged);
   if (!out_of_time && samples_.size() < kMostFolded) return std::nullopt;
   if (error_ <= options_.max_error) return verdict(Stop::kConverged);
   return verdict(out_of_time ? Stop::kTimeLimit : Stop::kNoisy);
@@ -80,7 +82,7 @@ std::optional<Stop> StoppingRule::decide(double spent_ns) {
 
   if (folding_) return decide_folded(out_of_time);
   const double median_ns = median(samples_);
-  update_error(median_ns);
+  update_error();
   const bool precise = error_ <= options_.max_error;
   const bool enough = n >= samples_wanted(median_ns);
   // Three short samples that are equal say nothing of the next.

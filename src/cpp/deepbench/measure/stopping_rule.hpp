@@ -35,7 +35,7 @@ class DEEPBENCH_API StoppingRule {
   explicit StoppingRule(const MeasureOptions& options) : options_(options) {}
 
   // One more sample, of `count` calls.
-  void add(double per_call_ns, uint64_t count, bool throttled);
+  void add(double per_call_ns, uint64_t count, bool throttled, bool shuffled = false);
 
   // Whether to stop now; `spent_ns` is the host time of the row so far, warm-up included.
   std::optional<Stop> decide(double spent_ns);
@@ -49,7 +49,7 @@ class DEEPBENCH_API StoppingRule {
 
  private:
   int64_t samples_wanted(double median_ns) const;
-  void update_error(double median_ns);
+  void update_error();
   bool comes_in_groups(double median_ns) const;
   std::optional<Stop> decide_folded(bool out_of_time);
   bool stopped_falling();
@@ -57,7 +57,7 @@ class DEEPBENCH_API StoppingRule {
 
   MeasureOptions options_;
   std::vector<double> samples_;
-  bool folding_ = false;
+  bool shuffled_ = false, folding_ = false;
   std::vector<double> folded_;  // once there are enough
   double total_span_ns_ = 0;
   uint64_t batch_ = 1;

@@ -54,7 +54,7 @@ double WarmUp::cap_ns() const {
 }
 
 void WarmUp::add(const Batch& batch) {
-  spent_ns_ += batch.rested_ns + batch.host_ns;
+  spent_ns_ += batch.spent_ns();
   rested_ = batch.rested_ns > 0;
   estimate_ns_ = batch.per_call_ns();
   if (batch.clock_mhz > 0) clocks_mhz_.push_back(batch.clock_mhz);

@@ -35,6 +35,7 @@ void pack_samples(Packer& packer, const Samples& samples) {
       .number(samples.error)
       .number(samples.clock_mhz);
   packer.number(samples.throttled).number(samples.retries).number(samples.power_capped);
+  packer.number(uint64_t{samples.fold}).number(int64_t{samples.shuffled});
   packer.number(int64_t(samples.stop)).text(samples.launch).text(samples.timer);
 }
 
@@ -52,6 +53,8 @@ Samples samples_in(Unpacker& unpacker) {
   samples.throttled = unpacker.number<int64_t>();
   samples.retries = unpacker.number<int64_t>();
   samples.power_capped = unpacker.number<int64_t>();
+  samples.fold = static_cast<size_t>(unpacker.number<uint64_t>());
+  samples.shuffled = unpacker.number<int64_t>() != 0;
   const auto stop = std::clamp<int64_t>(unpacker.number<int64_t>(), 0, int64_t(Stop::kTooFew));
   samples.stop = static_cast<Stop>(stop);
   samples.launch = unpacker.text();
@@ -123,7 +126,6 @@ std::vector<Metric> metrics_in(Unpacker& unpacker) {
 
 void pack_regime(Packer& packer, const Regime& regime) {
   packer.text(regime.cache).text(regime.cold).number(regime.copies);
-  packer.number(int64_t{regime.shuffled});
   packer.number(int64_t{regime.resident.has_value()});
   packer.number(int64_t{regime.resident.value_or(false)});
   packer.text(regime.power).number(regime.threads).number(regime.ranks);
@@ -134,7 +136,6 @@ Regime regime_in(Unpacker& unpacker) {
   regime.cache = unpacker.text();
   regime.cold = unpacker.text();
   regime.copies = unpacker.number<int64_t>();
-  regime.shuffled = unpacker.number<int64_t>() != 0;
   const bool known = unpacker.number<int64_t>() != 0, resident = unpacker.number<int64_t>() != 0;
   if (known) regime.resident = resident;
   regime.power = unpacker.text();

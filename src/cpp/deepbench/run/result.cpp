@@ -47,7 +47,7 @@ void write_regime(JsonWriter& json, const Result& row) {
   json.member_or_null("launch", row.samples ? row.samples->launch : "");
   json.member_or_null("timer", row.samples ? row.samples->timer : "");
   json.member("power", regime.power).member("threads", regime.threads);
-  if (regime.shuffled) json.member("shuffled", true);
+  if (row.samples && row.samples->shuffled) json.member("shuffled", true);
   if (regime.ranks > 0) json.member("ranks", regime.ranks);
   json.end_object();
 }
@@ -60,6 +60,7 @@ void write_statistics(JsonWriter& json, const Samples& samples) {
   json.member("mean_ns", s.mean).member("stdev_ns", s.stdev).member("mad_ns", s.mad);
   json.member("error", samples.error).member("low_ns", s.low).member("high_ns", s.high);
   json.member("n", s.n).member("batch", static_cast<int64_t>(samples.batch));
+  if (samples.fold > 1) json.member("fold", static_cast<int64_t>(samples.fold));
   json.member("throttled", samples.throttled).member("retries", samples.retries);
   json.member("stop", name_of(samples.stop)).end_object();
 }

@@ -33,7 +33,6 @@ struct Regime {
   std::string cache = "hot";
   std::string cold;  // "rotation" or "flush"
   int64_t copies = 1;
-  bool shuffled = false;
   std::optional<bool> resident;
   std::string power = "burst";
   int64_t threads = 0;

@@ -84,9 +84,6 @@ void RowMaker::make() {
   if (options_.group) measure_calls();
   read_sensors();
   note_clocks();
-  if (row_.samples->fold > 1)
-    row_.notes.push_back("batches come in groups: samples are means over " +
-                         std::to_string(row_.samples->fold));
   // What limits a collective lies between the ranks, and no problem of one rank shows it.
   if (options_.ceilings && !problem_.operation().is_collective()) hold_against_ceilings();
 }
@@ -297,7 +294,6 @@ void RowMaker::take(const Trial& trial) {
   row_.algorithm.planning_ns = facts.real("planning_ns");
   row_.regime.cold = facts.text("cold");
   row_.regime.copies = facts.integer("copies", 1);
-  row_.regime.shuffled = facts.integer("shuffled") != 0;
   row_.regime.threads = facts.integer("threads");
   row_.regime.ranks = facts.integer("ranks");
   row_.padding_rule = facts.text("padding_rule");

@@ -17,6 +17,7 @@ namespace {
 constexpr int64_t kCallsInRange = 1 << 20;  // between restores, where the backend does not say
 // In a batch, for the ranks' meeting not to count; of short calls how the first begins counts too.
 constexpr int64_t kCallsOfRanks = 20, kShortCallsOfRanks = 200;
+constexpr uint64_t kCallsOfShuffle = 5;  // shorter batches are not shuffled
 constexpr double kMostSingleCalls = 100, kFewestSingleCalls = 5, kSingleCallsNs = 2e9;
 
 }  // namespace
@@ -37,6 +38,7 @@ void Trial::prepare(const Backend& backend, const Problem& problem, const RunOpt
   Stopwatch watch;
   kernel_.emplace(backend.prepare(problem, options.for_plugin(candidate)));
   const double took_ns = watch.lap_ns();
+  shuffles_ = kernel_->facts().integer("shuffles") != 0 && launch_ != DEEPBENCH_LAUNCH_ISOLATED;
   stages_.prepare_ns += took_ns;
   stages_.compiling_ns += std::fmin(took_ns, std::fmax(0.0, kernel_->facts().real("compiling_ns")));
   if (!options.verify || options.once) {
@@ -95,10 +97,20 @@ double Trial::rest() {
   return due_ns;
 }
 
+// Another draw of what the kernel's times depend on, and calls until they are what they then are.
+double Trial::shuffle() {
+  keep_in_range(kCallsOfShuffle);
+  return batch(kCallsOfShuffle, launch_, DEEPBENCH_REQUEST_SHUFFLE).host_ns;
+}
+
 Batch Trial::time(uint64_t count) {
   const double rested_ns = rest();
+  const bool shuffles = shuffles_ && count > kCallsOfShuffle;
+  const double untimed_ns = shuffles ? shuffle() : 0;
   Batch made = time_at_once(count);
   made.rested_ns = rested_ns;
+  made.untimed_ns = untimed_ns;
+  made.shuffled = shuffles;
   rest_.add(made);
   return made;
 }
@@ -132,7 +144,6 @@ void Trial::measure(const MeasureOptions& how) {
   if (kernel_->in_place())
     options.max_batch = std::min<int64_t>(options.max_batch, int64_t(restore_every()));
   if (kernel_->facts().text("cold") == "flush") options.max_batch = 1;
-  if (kernel_->facts().integer("shuffled") != 0) options.fold_from = kShuffledFoldFrom;
   options.round = kernel_->facts().integer("copies", 1);
   if (kernel_->facts().integer("ranks", 1) > 1) {
     options.min_batch = std::min(kCallsOfRanks, options.max_batch);

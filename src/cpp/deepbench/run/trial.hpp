@@ -50,7 +50,8 @@ class DEEPBENCH_API Trial {
                const std::string& candidate);
   void arm();
   Batch batch(uint64_t count, deepbench_launch launch = DEEPBENCH_LAUNCH_BEST, uint32_t flags = 0);
-  double rest();  // as long as is due, which is returned
+  double rest();     // as long as is due, which is returned
+  double shuffle();  // the host's time
   Batch time(uint64_t count);
   Batch time_at_once(uint64_t count);  // without a rest
   void keep_in_range(uint64_t count);
@@ -65,6 +66,7 @@ class DEEPBENCH_API Trial {
   FleetRow* const fleet_;
   const deepbench_launch launch_;
   Rest rest_;
+  bool shuffles_ = false;
   double own_call_ns_ = 0;  // of the last batch, on this rank alone
   uint64_t calls_since_restore_ = 0;
   double last_call_ns_ = 0;

@@ -13,9 +13,8 @@ namespace deepbench::cuda {
 
 plugin::CopyPlan plan_copies(const GemmLayout& layout, const plugin::Options& options) {
   const uint64_t bytes = layout.touched_bytes();
-  const plugin::CopyPlan plan = plan_copies(bytes, options);
-  if (layout.in_place) return plan;
-  return plugin::shuffled_where_near(plan, bytes, device_facts(options.device).l2_bytes);
+  return plugin::shuffling_where_near(plan_copies(bytes, options), bytes,
+                                      device_facts(options.device).l2_bytes);
 }
 
 struct GemmOperands::Input {

@@ -12,7 +12,6 @@
 
 namespace deepbench::cuda {
 
-// Hot products of operands about as large as the cache are shuffled, unless they are in place.
 plugin::CopyPlan plan_copies(const GemmLayout& layout, const plugin::Options& options);
 
 class GemmOperands final : public MatrixOperands {
