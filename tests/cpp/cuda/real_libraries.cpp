@@ -29,6 +29,15 @@ Loader* loader() {
   return instance;
 }
 
+// Of a library that is there: one that is not has no functions to call.
+template <class Table>
+const Table& table() {
+  const Loaded<Table>& loaded = loader()->get<Table>();
+  INFO(loaded.report.reason);
+  REQUIRE(loaded.report.usable());
+  return loaded.table;
+}
+
 template <class Table>
 void check_functions() {
   const Loaded<Table>& loaded = loader()->get<Table>();
@@ -75,7 +84,7 @@ TEST_CASE("the real libraries know which CUDA they were made for") {
 TEST_CASE("cuDNN's descriptors of a convolution take their attributes without a device") {
   if (!loader()) return;
   using namespace nvidia;  // NOLINT: the vendor's names
-  const Cudnn& cudnn = loader()->get<Cudnn>().table;
+  const Cudnn& cudnn = table<Cudnn>();
   std::vector<cudnnBackendDescriptor_t> all;
   const auto make = [&](cudnnBackendDescriptorType_t type) {
     cudnnBackendDescriptor_t made = nullptr;
@@ -136,7 +145,7 @@ TEST_CASE("cuDNN's descriptors of a convolution take their attributes without a 
 TEST_CASE("cuDNN's descriptors of recurrent layers need no device, but for a layer's own") {
   if (!loader()) return;
   using namespace nvidia;  // NOLINT: the vendor's names, as in its documentation
-  const Cudnn& cudnn = loader()->get<Cudnn>().table;
+  const Cudnn& cudnn = table<Cudnn>();
   cudnnRNNDataDescriptor_t sequence = nullptr;
   REQUIRE(cudnn.cudnnCreateRNNDataDescriptor(&sequence) == CUDNN_STATUS_SUCCESS);
   const int lengths[] = {5, 5};
@@ -166,7 +175,7 @@ TEST_CASE("cuDNN's descriptors of recurrent layers need no device, but for a lay
 
 TEST_CASE("cuBLASLt's descriptors need no device") {
   if (!loader()) return;
-  const nvidia::CublasLt& cublaslt = loader()->get<nvidia::CublasLt>().table;
+  const nvidia::CublasLt& cublaslt = table<nvidia::CublasLt>();
   nvidia::cublasLtMatrixLayout_t layout = nullptr;
   REQUIRE(cublaslt.cublasLtMatrixLayoutCreate(&layout, nvidia::CUDA_R_16F, 64, 32, 64) ==
           nvidia::CUBLAS_STATUS_SUCCESS);
@@ -175,7 +184,7 @@ TEST_CASE("cuBLASLt's descriptors need no device") {
 
 TEST_CASE("cuSPARSE's descriptors need no device") {
   if (!loader()) return;
-  const nvidia::Cusparse& cusparse = loader()->get<nvidia::Cusparse>().table;
+  const nvidia::Cusparse& cusparse = table<nvidia::Cusparse>();
   int32_t offsets[3] = {0, 1, 1}, indices[1] = {1};
   float values[1] = {1}, dense[6] = {};
   nvidia::cusparseSpMatDescr_t sparse = nullptr;
@@ -197,7 +206,7 @@ TEST_CASE("cuSPARSE's descriptors need no device") {
 
 TEST_CASE("NCCL makes an id without a device") {
   if (!loader()) return;
-  const nvidia::Nccl& nccl = loader()->get<nvidia::Nccl>().table;
+  const nvidia::Nccl& nccl = table<nvidia::Nccl>();
   nvidia::ncclUniqueId id{};
   REQUIRE(nccl.ncclGetUniqueId(&id) == nvidia::ncclSuccess);
   CHECK(std::any_of(std::begin(id.internal), std::end(id.internal), [](char c) { return c != 0; }));
