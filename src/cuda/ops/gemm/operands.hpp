@@ -12,6 +12,7 @@
 
 namespace deepbench::cuda {
 
+// Hot products of operands about as large as the cache ask for shuffles.
 plugin::CopyPlan plan_copies(const GemmLayout& layout, const plugin::Options& options);
 
 class GemmOperands final : public MatrixOperands {
