@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "../fake.hpp"
+#include "../folder.hpp"
 
 namespace deepbench {
 namespace {
@@ -188,6 +189,25 @@ TEST_CASE("best gives up when the others cost too much host time") {
   CHECK(row.status == Status::kOk);
   CHECK(has_note(row, "candidates left untried for lack of time"));
   CHECK(row.algorithm.candidates < 20);
+}
+
+// Calls of the row's own choice and of a candidate that takes 0.1 s of host time for each of its.
+size_t calls_with_slow_candidate(const std::string& algorithm) {
+  const testing::Folder folder;
+  const Result row = fake_row(
+      "candidates own quick; time 20e6; when candidate=quick time 10e6;"
+      "when candidate=quick sleep time_batch 100; log " +
+          (folder / "calls"),
+      kProblem, "ceilings=no verify=no samples=5 algorithm=" + algorithm);
+  CHECK(row.algorithm.name == "naive:quick");
+  const auto calls = folder.lines("calls");
+  return size_t(std::count_if(calls.begin(), calls.end(), [](const std::string& call) {
+    return call.find("time_batch") == 0;
+  }));
+}
+
+TEST_CASE("where time is over the final has three rounds instead of five") {
+  CHECK(calls_with_slow_candidate("exhaustive") - calls_with_slow_candidate("best") == 2 * 2);
 }
 
 // Every candidate takes 50 ms to prepare, and says how much of that was compiling. The library's

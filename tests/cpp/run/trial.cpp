@@ -174,5 +174,21 @@ TEST_CASE("a few samples: a first call, an estimate, batches that fill the span"
                                                       "time_batch count=200 launch=0 flags=0"});
 }
 
+TEST_CASE("a long call is warmed up once") {
+  const Folder folder;
+  const Backend backend = fake_backend("time 20e6 hold; log " + (folder / "calls"));
+  Stages stages;
+  RunOptions options;
+  options.verify = false;
+  {
+    Trial trial(backend, Problem::parse(kProblem), options, "", stages);
+    for (int turn = 0; turn < 3; ++turn)
+      CHECK(trial.sample(1, 500e3) == std::vector<double>(1, 20e6));
+  }
+  const auto calls = folder.lines("calls");
+  CHECK(part(calls, 2, 5) == std::vector<std::string>(5, "time_batch count=1 launch=0 flags=0"));
+  CHECK(calls.size() == 2 + 5 + 1);
+}
+
 }  // namespace
 }  // namespace deepbench

@@ -15,6 +15,8 @@ namespace {
 
 constexpr size_t kMostCandidates = 32;  // the library's own among them; exhaustive: no limit
 constexpr int kSamples = 3, kRounds = 5;
+constexpr int kFewestRounds = 3;  // of them, where time is over
+constexpr double kLooks = 0.5;    // of the time for trying, for first looks
 constexpr double kGlance = 0.2;   // of a span: what timing adds falls on all candidates alike
 constexpr double kNear = 1.5;     // times the leader: worth another look
 constexpr size_t kFinalists = 4;  // prepared at the same time
@@ -48,13 +50,13 @@ class Chooser {
   Choice run() {
     std::vector<std::string> ids = others();
     if (!is_exhaustive() && ids.size() >= kMostCandidates) ids.resize(kMostCandidates - 1);
-    heat("");
+    spend([&] { heat(""); });
     for (const auto& id : ids) {
-      if (budget_ns_ > 0 && of_first_rank(options_.group, "choose", spent_ns_) > 0.5 * budget_ns_) {
+      if (has_spent(kLooks)) {
         choice_.notes.push_back("candidates left untried for lack of time");
         break;
       }
-      heat(id);
+      spend([&] { heat(id); });
     }
     note_left_out();
     if (contenders_.size() > 1) final();
@@ -83,10 +85,22 @@ class Chooser {
     return ids;
   }
 
-  // A first look at one candidate.
-  void heat(const std::string& id) {
+  // Does `body`, on the time that there is for trying; compiling is none of it.
+  template <class Body>
+  void spend(Body body) {
     Stopwatch watch;
     const double compiling_ns = stages_.compiling_ns;
+    body();
+    spent_ns_ += watch.lap_ns() - (stages_.compiling_ns - compiling_ns);
+  }
+
+  bool has_spent(double share) const {
+    return budget_ns_ > 0 &&
+           of_first_rank(options_.group, "choose", spent_ns_) > share * budget_ns_;
+  }
+
+  // A first look at one candidate.
+  void heat(const std::string& id) {
     try {
       Trial trial(backend_, problem_, options_, id, stages_);
       const double call_ns = middle(trial.sample(kSamples, kGlance * span_ns_), trial.facts());
@@ -97,7 +111,6 @@ class Chooser {
         choice_.notes.push_back("candidate " + id + " left out: " + failure.what());
     }
     ++choice_.tried;
-    spent_ns_ += watch.lap_ns() - (stages_.compiling_ns - compiling_ns);
   }
 
   void note_left_out() {
@@ -141,19 +154,28 @@ class Chooser {
   // drift of the machine falls on all alike.
   std::vector<Finalist> sampled_finalists() {
     std::vector<Finalist> near;
-    for (const auto& one : finalists())
-      in_final(one, [&] {
-        near.push_back(
-            {one, std::make_unique<Trial>(backend_, problem_, options_, one.id, stages_), {}});
-      });
-    for (int round = 0; round < kRounds; ++round)
-      for (auto one = near.begin(); one != near.end();) {
-        const bool good = in_final(one->contender, [&] {
-          for (double ns : one->trial->sample(1, span_ns_)) one->samples.push_back(ns);
+    spend([&] {
+      for (const auto& one : finalists())
+        in_final(one, [&] {
+          near.push_back(
+              {one, std::make_unique<Trial>(backend_, problem_, options_, one.id, stages_), {}});
         });
-        one = good ? one + 1 : near.erase(one);
-      }
+    });
+    for (int round = 0; round < kRounds; ++round) {
+      if (round >= kFewestRounds && has_spent(1)) break;
+      spend([&] { sample(near); });
+    }
     return near;
+  }
+
+  // One sample of each; without those that fail.
+  void sample(std::vector<Finalist>& near) {
+    for (auto one = near.begin(); one != near.end();) {
+      const bool good = in_final(one->contender, [&] {
+        for (double ns : one->trial->sample(1, span_ns_)) one->samples.push_back(ns);
+      });
+      one = good ? one + 1 : near.erase(one);
+    }
   }
 
   double own_first_look() const {
