@@ -7,7 +7,8 @@ depends on how long the kernels take:
   50 to 200 us  the same two in cycles, time by the row's SM clock, since clocks of runs differ by
                 more than 2 %; printed at the profiled run's clock and marked "same clock"
   from 200 us   the median of the profiled run itself, profiler included, marked "same run"
-Kernels of ours count where a call makes them: those that transpose what is not constant.
+What a call's kernels take is what the trace has of a batch, between the two that read its clocks,
+divided by the batch's calls. Memsets count as kernels.
 
     python benchmarks/against_profiler.py [gemm|conv] [options of rows, key=value, for both]
 
@@ -17,7 +18,6 @@ Exit status: 0 all within, 1 not all, 2 not run, for want of torch.
 from __future__ import annotations
 
 import json
-import re
 import statistics
 import subprocess
 import sys
@@ -76,6 +76,7 @@ CONV = tuple(
         ("w=28 h=28 c=128 n=8 k=128 s=3 r=3 pad_w=1 pad_h=1", "fwd", "int8"),
     )
 )
+STAMP = "stamp"  # the kernel around each batch (src/cuda/kernels/clock.cu)
 SETS = {"gemm": GEMM, "conv": CONV}
 SHARE, PER_KERNEL_US = 0.02, 0.5
 SAME_CLOCK_US = 50  # calls of so long are compared in cycles,
@@ -126,16 +127,14 @@ def under_profiler(words: list[str]) -> None:
 
     torch.cuda.init()
     problems, options = chosen(words)
-    ours, own = runner(["verify=no", f"samples={SAMPLES}", *options]), own_kernels()
+    ours = runner(["verify=no", f"samples={SAMPLES}", *options])
     for position, problem in enumerate(problems):
-        once, _ = traced(ours, f"{problem} ; once=yes", position)
-        many, row = traced(ours, problem, position)
-        wanted = Counter(event["name"] for event in of_the_call(once, own))
-        found = summed(wanted, of_the_call(many, own))
+        events, row = traced(ours, problem, position)
+        found = of_one_call(batches(events), (row["statistics"] or {}).get("batch"))
         print(json.dumps(found | measured(row)), flush=True)
 
 
-def traced(ours: Any, line: str, position: int) -> tuple[list[Event], dict[str, Any]]:
+def traced(ours: Any, line: str, position: int) -> tuple[list[Event], Answer]:
     """Everything that the device did for a row, in order, and the row."""
     from torch.profiler import ProfilerActivity, profile  # type: ignore[import-not-found]
 
@@ -151,50 +150,27 @@ def traced(ours: Any, line: str, position: int) -> tuple[list[Event], dict[str, 
     return found, row
 
 
-def own_kernels(files: str = "*.cu") -> set[str]:
-    """Our kernels: but for transposing, what they do lies outside the timed spans."""
-    folder = Path(__file__).parents[1] / "src" / "cuda" / "kernels"
-    declared = r"__global__\s+void\s+(?:__launch_bounds__\([^)]*\)\s*)?(\w+)\("
-    found = (re.findall(declared, file.read_text()) for file in folder.glob(files))
-    return {name for names in found for name in names}
+def batches(events: list[Event]) -> list[list[Event]]:
+    """What a row's batches are made of: whatever lies between a stamp of clocks and the next."""
+    found: list[list[Event]] = []
+    inside = False
+    for event in events:
+        if event["name"] == STAMP:
+            inside = not inside
+            found += [[]] if inside else []
+        elif inside:
+            found[-1].append(event)
+    return found
 
 
-def of_the_call(events: list[Event], own: set[str]) -> list[Event]:
-    """The library's kernels and memsets, and what of ours runs inside a call."""
-    transposing = own_kernels("transpose.cu")
-    return [
-        event
-        for event in events[first_of_the_call(events, own, transposing) :]
-        if event["cat"] == "gpu_memset"
-        or (event["cat"] == "kernel" and event["name"] not in own - transposing)
-    ]
-
-
-def first_of_the_call(events: list[Event], own: set[str], transposing: set[str]) -> int:
-    """After operands were filled, and those converted that are constant: C was filled after that,
-    so that what a call transposes itself comes immediately before the library's first kernel."""
-    library = [event["cat"] == "kernel" and event["name"] not in own for event in events]
-    if True not in library:
-        return len(events)
-    first = library.index(True)
-    while first > 0 and events[first - 1]["name"] in transposing:
-        first -= 1
-    return first
-
-
-def summed(wanted: Counter[str], events: list[Event]) -> dict[str, Any]:
-    """Over the second half of the row, which is warm."""
-    total_us, missing = 0.0, []
-    for name, count in wanted.items():
-        durations = [float(event["dur"]) for event in events if event["name"] == name]
-        settled = durations[len(durations) // 2 :]
-        if not settled:
-            missing.append(name)
-        elif count == 1:
-            total_us += statistics.median(settled)
-        else:  # the same kernel in several sizes
-            total_us += count * statistics.fmean(settled)
-    return {"us": total_us, "kernels": wanted.total(), "missing": missing, "events": len(events)}
+def of_one_call(found: list[list[Event]], calls: int | None) -> Answer:
+    """The median of the later half of the row's batches, each of so many calls."""
+    length = Counter(map(len, found)).most_common(1)[0][0] if found else 0
+    if not calls or not length or length % calls:
+        return {"us": 0.0, "kernels": 0, "seen": f"{length} in a batch of {calls} calls"}
+    whole = [batch for batch in found if len(batch) == length]
+    sums = [sum(float(event["dur"]) for event in batch) for batch in whole[len(whole) // 2 :]]
+    return {"us": statistics.median(sums) / calls, "kernels": length // calls, "seen": ""}
 
 
 # ---- the comparison -----------------------------------------------------------------------------
@@ -230,7 +206,7 @@ def comparisons(words: list[str]) -> Iterator[bool]:
     rows = zip(chosen(words)[0], before, kernels, after, strict=False)
     for problem, one, traced_one, other in rows:
         if not one["ns"] or not other["ns"] or not traced_one["us"]:
-            why = one["reason"] or other["reason"] or f"no kernels seen {traced_one}"
+            why = one["reason"] or other["reason"] or f"the profiler saw {traced_one['seen']}"
             print(f"{problem:{width}} {one['status']}: {why}")
             yield False
             continue

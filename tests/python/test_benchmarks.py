@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -76,18 +75,25 @@ def test_cold_against_hot(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert "1 of 2 over 1.02" in text
 
 
+def traced(*names: str) -> list[dict[str, object]]:
+    return [{"cat": "kernel", "name": name, "dur": len(name)} for name in names]
+
+
 def test_kernels_of_one_call() -> None:
     import against_profiler as profiler  # type: ignore[import-not-found]
 
-    own = profiler.own_kernels()
-    assert {"fill_elements", "stamp", "scan_elements", "copy_words"} <= own
-    names = ["fill_elements", "gemm", "reduce", "stamp", "gemm", "reduce", "scan_elements"]
-    events = [{"cat": "kernel", "name": name, "dur": len(name)} for name in names]
-    call = profiler.of_the_call(events, own)
-    assert [event["name"] for event in call] == ["gemm", "reduce"] * 2
-    seen = profiler.summed(Counter({"gemm": 1, "reduce": 1}), call * 3)
-    assert (seen["us"], seen["kernels"], seen["missing"]) == (10.0, 2, [])
-    assert profiler.of_the_call(events[:1], own) == []
+    assert (
+        profiler.Path(profiler.__file__).parents[1] / "src/cuda/kernels/clock.cu"
+    ).read_text().count(f" {profiler.STAMP}(") == 1
+    batch = traced("stamp", "gemm", "reduce", "gemm", "reduce", "stamp")
+    events = traced("fill_elements") + traced("stamp", "gemm", "reduce", "stamp", "shuffle")
+    events += batch * 3 + traced("scan_elements")
+    found = profiler.batches(events)
+    assert [len(batch) for batch in found] == [2, 4, 4, 4]
+    assert profiler.of_one_call(found, 2) == {"us": 10.0, "kernels": 2, "seen": ""}
+    for calls in (None, 3):
+        assert profiler.of_one_call(found, calls)["us"] == 0
+    assert profiler.of_one_call([], 2)["seen"] == "0 in a batch of 2 calls"
 
 
 def test_what_the_profiler_is_held_against() -> None:
