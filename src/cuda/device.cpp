@@ -1,7 +1,5 @@
-// Counting devices and reading their facts.
+// Reading devices' facts.
 #include "device.hpp"
-
-#include <unistd.h>
 
 #include <cstdio>
 #include <map>
@@ -10,6 +8,7 @@
 
 #include "check.hpp"
 #include "pool.hpp"
+#include "presence.hpp"
 #include "sensors.hpp"
 #include "stream.hpp"
 
@@ -32,60 +31,6 @@ int attribute(cudaDeviceAttr which, int device) {
 
 std::string cuda_version(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
-}
-
-// The kernel module's node: there is a device, whatever the libraries say.
-bool driver_is_loaded() { return access("/dev/nvidiactl", F_OK) == 0; }
-
-[[noreturn]] void refuse_driver(nvidia::CUresult status) {
-  const char* text = nullptr;
-  driver().cuGetErrorString(status, &text);
-  std::string cure;
-  if (access("/dev/nvidiactl", R_OK | W_OK) != 0)
-    cure =
-        "; no permission for /dev/nvidiactl: ask for membership of the group that owns it, or "
-        "start the container with its GPUs";
-  plugin::unsupported(
-      "the NVIDIA driver cannot be used: " + std::string(text ? text : "unknown error") + cure);
-}
-
-// False where there is no device at all.
-bool driver_has_devices() {
-  const LibraryReport& library = report<nvidia::Driver>();
-  if (!library.usable()) {
-    if (!driver_is_loaded()) return false;
-    plugin::unsupported("an NVIDIA device is there, but not its driver's library: " +
-                        library.reason);
-  }
-  const nvidia::CUresult status = driver().cuInit(0);
-  if (status == nvidia::CUDA_ERROR_NO_DEVICE) return false;
-  if (status != nvidia::CUDA_SUCCESS) {
-    if (!driver_is_loaded()) return false;  // libcuda of an image that runs without a GPU
-    refuse_driver(status);
-  }
-  int count = 0;
-  CUDA_CHECK(driver().cuDeviceGetCount(&count));
-  return count > 0;
-}
-
-int32_t count_devices() {
-  if (!driver_has_devices()) return 0;
-  const LibraryReport& library = report<nvidia::Cudart>();
-  if (!library.usable())
-    plugin::unsupported("an NVIDIA device is there, but cudart cannot be used: " + library.reason);
-  int count = 0;
-  const nvidia::cudaError_t status = cudart().cudaGetDeviceCount(&count);
-  if (status == nvidia::cudaErrorNoDevice) return 0;
-  if (status == nvidia::cudaErrorInsufficientDriver) {
-    int version = 0;
-    driver().cuDriverGetVersion(&version);
-    plugin::unsupported("the driver is for CUDA " + cuda_version(version) + " and older than " +
-                        library.path + " (" + library.version +
-                        ") needs: update it, or pip install 'deepbench[cu" +
-                        std::to_string(version / 1000) + "]'");
-  }
-  CUDA_CHECK_STATUS(cudaGetDeviceCount, status);
-  return count;
 }
 
 // As nvidia-smi writes it.
@@ -133,7 +78,7 @@ nvidia::CUdevice device_handle(int device) {
 }
 
 int32_t device_count() {
-  static const int32_t count = count_devices();
+  static const int32_t count = count_devices(loader());
   return count;
 }
 

@@ -7,11 +7,6 @@
 namespace deepbench::cuda {
 namespace {
 
-Loader& loader() {
-  static Loader* instance = new Loader(toolkit_locations(), driver_locations());  // never closed
-  return *instance;
-}
-
 template <class Table>
 const Loaded<Table>& loaded() {
   static const Loaded<Table>& entry = loader().get<Table>();
@@ -19,6 +14,11 @@ const Loaded<Table>& loaded() {
 }
 
 }  // namespace
+
+Loader& loader() {
+  static Loader* instance = new Loader(toolkit_locations(), driver_locations());  // never closed
+  return *instance;
+}
 
 template <class Table>
 const Table& api() {

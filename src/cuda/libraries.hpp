@@ -19,6 +19,9 @@
 
 namespace deepbench::cuda {
 
+class Loader;
+Loader& loader();  // the process' one
+
 struct LibraryReport {
   std::string name;      // "cudart", "nvrtc", "cublaslt", ...
   std::string version;   // "13.0.96"; empty if it cannot be used

@@ -106,6 +106,14 @@ def test_a_wide_interval_is_noisy_whatever_the_standard_error(
     assert render("table", [row]).splitlines()[1].partition(" yes ")[2].strip() == said
 
 
+def test_samples_that_are_means_of_batches_say_so() -> None:
+    row = make_gemm()
+    row["statistics"]["fold"] = 12
+    assert render("table", [row]).splitlines()[1].partition(" yes ")[2].strip() == (
+        "means of 12 batches"
+    )
+
+
 @pytest.mark.parametrize(
     ("regime", "unsaid"),
     [

@@ -111,6 +111,9 @@ def _remarks(row: Row) -> Iterator[str]:
     doubt = get(row, "regime.published.doubt")
     if doubt:
         yield f"inconsistent: {doubt}"
+    fold = get(row, "statistics.fold")
+    if fold:
+        yield f"means of {fold} batches"
     stop = get(row, "statistics.stop")
     if get(row, "verification.reason") == "one call only":
         yield "one call"

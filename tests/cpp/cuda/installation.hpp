@@ -21,6 +21,10 @@ class Installation {
     std::filesystem::copy_file(testing::fake_cuda_folder() + ("/lib" + fake + ".so"), path);
     folder_.write(file + ".cuda", std::to_string(version));
   }
+  // What the driver or the run time answers when it is asked for devices.
+  void answer(const std::string& file, int version, int status) const {
+    folder_.write(file + ".cuda", std::to_string(version) + " " + std::to_string(status));
+  }
   // cuDNN is a front with parts.
   void add_cudnn(const std::string& folder, int version, const std::string& but = "none") const {
     for (const char* part : {"", "_graph", "_ops", "_cnn", "_adv"})

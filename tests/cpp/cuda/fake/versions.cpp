@@ -1,6 +1,7 @@
 // The functions by which a fake library says what it is: as the text file beside it, of its own
 // name and ".cuda", has it. That is CUDA's version (12090); 0 makes it the toolkit's stub, and
-// below 1000 it is the status that NVML starts with.
+// below 1000 it is the status that NVML starts with. A second number is the status with which
+// the driver and the run time answer when they are asked for devices, of which there is one.
 #include <dlfcn.h>
 
 #include <cstddef>
@@ -11,13 +12,21 @@
 
 namespace {
 
-int cuda_version() {
+struct Said {
+  int version = 0, status = 0;
+};
+
+Said said() {
   Dl_info info{};
-  if (!dladdr(reinterpret_cast<void*>(&cuda_version), &info)) return 0;
-  int version = 0;
-  std::ifstream(std::string(info.dli_fname) + ".cuda") >> version;
-  return version;
+  Said found;
+  if (!dladdr(reinterpret_cast<void*>(&said), &info)) return found;
+  std::ifstream file(std::string(info.dli_fname) + ".cuda");
+  file >> found.version;
+  if (!(file >> found.status)) found.status = 0;
+  return found;
 }
+
+int cuda_version() { return said().version; }
 
 constexpr int kStubLibrary = 34;
 
@@ -37,6 +46,12 @@ EXPORT int cuDriverGetVersion(int* version) {
   return *version ? 0 : kStubLibrary;
 }
 EXPORT int cudaRuntimeGetVersion(int* version) { return answer(cuda_version(), version); }
+EXPORT int cuInit(unsigned) { return said().status; }
+EXPORT int cuDeviceGetCount(int* count) { return answer(1, count); }
+EXPORT int cudaGetDeviceCount(int* count) {
+  answer(1, count);
+  return said().status;
+}
 EXPORT int nvrtcVersion(int* major, int* minor) {
   answer(cuda_version() % 1000 / 10, minor);
   return answer(cuda_version() / 1000, major);

@@ -1,0 +1,100 @@
+// Asks the driver, then the run time; where they see none, the devices' nodes.
+#include "presence.hpp"
+
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "check.hpp"
+#include "deepbench/plugin.hpp"
+#include "loader.hpp"
+
+namespace deepbench::cuda {
+namespace {
+
+constexpr int kMostNodes = 256;
+
+bool is_there(const std::string& node) { return access(node.c_str(), F_OK) == 0; }
+
+// The first node that is there and not for this user; "" if there is none. The driver answers
+// then as if there were no device.
+std::string refused_node(const std::string& nodes) {
+  const auto refused = [](const std::string& node) {
+    return is_there(node) && access(node.c_str(), R_OK | W_OK) != 0;
+  };
+  if (refused(nodes + "/nvidiactl")) return nodes + "/nvidiactl";
+  for (int i = 0; i < kMostNodes; ++i)
+    if (const std::string node = nodes + "/nvidia" + std::to_string(i); refused(node)) return node;
+  return "";
+}
+
+bool all_are_hidden() {
+  const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
+  return visible && (*visible == '\0' || *visible == '-');
+}
+
+[[noreturn]] void refuse(const nvidia::Driver& driver, nvidia::CUresult status,
+                         const std::string& node) {
+  const char* text = nullptr;
+  driver.cuGetErrorString(status, &text);
+  std::string reason =
+      "the NVIDIA driver cannot be used: " + std::string(text ? text : "unknown error");
+  if (!node.empty())
+    reason += "; no permission for " + node +
+              ": ask for membership of the group that owns it, or start the container with its "
+              "GPUs";
+  plugin::unsupported(reason);
+}
+
+bool driver_has_devices(Loader& loader, const std::string& nodes) {
+  // The kernel module's node: there is a device, whatever the libraries say.
+  const bool driver_is_loaded = is_there(nodes + "/nvidiactl");
+  const Loaded<nvidia::Driver>& driver = loader.get<nvidia::Driver>();
+  if (!driver.report.usable()) {
+    if (!driver_is_loaded) return false;
+    plugin::unsupported("an NVIDIA device is there, but not its driver's library: " +
+                        driver.report.reason);
+  }
+  const nvidia::CUresult status = driver.table.cuInit(0);
+  if (status != nvidia::CUDA_SUCCESS) {
+    if (!driver_is_loaded) return false;  // libcuda of an image that runs without a GPU
+    const std::string node = refused_node(nodes);
+    const bool sees_none = status == nvidia::CUDA_ERROR_NO_DEVICE;
+    if (sees_none && (node.empty() || all_are_hidden())) return false;
+    refuse(driver.table, status, node);
+  }
+  int count = 0;
+  CUDA_CHECK_STATUS(cuDeviceGetCount, driver.table.cuDeviceGetCount(&count));
+  return count > 0;
+}
+
+std::string version_text(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+[[noreturn]] void refuse_old_driver(const nvidia::Driver& driver, const LibraryReport& runtime) {
+  int version = 0;
+  driver.cuDriverGetVersion(&version);
+  const std::string has = version_text(version);
+  plugin::unsupported("the driver is for CUDA " + has + " and older than " + runtime.path + " (" +
+                      runtime.version + ") needs: update it, or install a run time of CUDA " + has);
+}
+
+}  // namespace
+
+int32_t count_devices(Loader& loader, const std::string& nodes) {
+  if (!driver_has_devices(loader, nodes)) return 0;
+  const Loaded<nvidia::Cudart>& runtime = loader.get<nvidia::Cudart>();
+  if (!runtime.report.usable())
+    plugin::unsupported("an NVIDIA device is there, but cudart cannot be used: " +
+                        runtime.report.reason);
+  int count = 0;
+  const nvidia::cudaError_t status = runtime.table.cudaGetDeviceCount(&count);
+  if (status == nvidia::cudaErrorNoDevice) return 0;
+  if (status == nvidia::cudaErrorInsufficientDriver)
+    refuse_old_driver(loader.get<nvidia::Driver>().table, runtime.report);
+  CUDA_CHECK_STATUS(cudaGetDeviceCount, status);
+  return count;
+}
+
+}  // namespace deepbench::cuda
