@@ -14,6 +14,7 @@ HELLO: dict[str, Any] = {
         "last_level_cache_bytes": 32 << 20,
         "cache.l1_bytes": 32 << 10,
         "cache.l2_bytes": 1 << 20,
+        "shares_host_memory": 1,
     },
     "device_count": 1,
     "libraries": {

@@ -12,7 +12,7 @@ from deepbench.cli.errors import UsageError
 from deepbench.cli.options import FLAGS, RunOptions, run_options
 from deepbench.cli.plan import PlannedRow, digest, hang_limit_s, plan
 from deepbench.cli.precision_defaults import default_precision
-from deepbench.cli.selection import select, select_files, sweep_sizes
+from deepbench.cli.selection import select, select_files, sweep_kinds, sweep_sizes
 from example_rows import HELLO
 
 
@@ -189,7 +189,15 @@ def test_memory_sweep_fits_each_level() -> None:
     assert len(rows("memory", "bytes=4096")) == 1
 
 
+def test_memory_sweep_goes_to_a_device_of_its_own_memory_and_back() -> None:
+    gpu = {"name": "Example GPU", "last_level_cache_bytes": 64 << 20}
+    kinds = [row.attributes["kind"] for row in rows("memory", device=gpu)]
+    assert kinds == [kind for kind in ("read", "write", "copy", "h2d", "d2h") for _ in range(2)]
+    assert len(rows("memory", "kind=copy,d2h", device=gpu)) == 4
+
+
 def test_sweep_of_a_device_that_says_little() -> None:
+    assert sweep_kinds({}) == ["read", "write", "copy"]
     assert sweep_sizes({}) == [32 << 20, 256 << 20]
     assert sweep_sizes({"cache.l1_bytes": None, "last_level_cache_bytes": 8192}) == [4096, 32768]
 

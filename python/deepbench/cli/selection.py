@@ -116,15 +116,22 @@ class LineSource:
 class MemorySweep:
     """Each kind of access at sizes that fit each level of the memory hierarchy."""
 
-    kinds: Sequence[str]
+    kinds: Sequence[str] | None  # None: all that the device has
 
     def problems(self, parse: Parse, hello: Json | None) -> Iterator[Wanted]:
+        device = (hello or {}).get("device") or {}
         lines = [
             f"memory kind={kind} bytes={size}"
-            for kind in self.kinds
-            for size in sweep_sizes((hello or {}).get("device") or {})
+            for kind in self.kinds or sweep_kinds(device)
+            for size in sweep_sizes(device)
         ]
         return LineSource(lines).problems(parse, hello)
+
+
+def sweep_kinds(device: Json) -> list[str]:
+    """Ways to the host and back exist where the device has a memory of its own."""
+    apart = device and not device.get("shares_host_memory")
+    return ["read", "write", "copy", *(("h2d", "d2h") if apart else ())]
 
 
 def sweep_sizes(device: Json) -> list[int]:
@@ -241,8 +248,7 @@ def _select_memory(words: Words) -> Selection:
         raise UsageError("memory has no sets: 'memory' alone runs a sweep over kinds and sizes")
     if set(words.values) - {"kind"}:
         return Selection("memory", None, LineSource(problem_lines("memory", words)), many=False)
-    kinds = words.values.get("kind", ["read", "write", "copy"])
-    return Selection("memory sweep", None, MemorySweep(kinds), many=True)
+    return Selection("memory sweep", None, MemorySweep(words.values.get("kind")), many=True)
 
 
 def _word(set_name: str) -> str:

@@ -211,6 +211,18 @@ TEST_CASE("a library that is too old is named with its version and what it lacks
             " (12.1.7) is too old: it has no cublasLtMatmul; pip install 'deepbench[cu12]'");
 }
 
+TEST_CASE("so is a cuDNN that is too old") {
+  const Installation installation;
+  installation.add("lib/libcudart.so.12", 12090);
+  installation.add_cudnn("lib", 12090);
+  std::filesystem::remove(installation.path("lib/libcudnn.so.9"));
+  installation.add("lib/libcudnn.so.9", 12090, "fake_old_cuda");
+  Loader loader = installation.loader({"lib"});
+  CHECK(loader.get<nvidia::Cudnn>().report.reason ==
+        installation.path("lib/libcudnn.so.9") +
+            " (9.28.7) is too old: it has no cudnnBackendExecute; pip install 'deepbench[cu12]'");
+}
+
 TEST_CASE("a broken file is named; a later place still serves") {
   const Installation installation;
   installation.add("good/libcudart.so.13", 13000);

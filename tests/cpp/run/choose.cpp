@@ -132,13 +132,13 @@ TEST_CASE("what fails in the final is left out of it, and the row stays") {
 TEST_CASE("a candidate that cannot be prepared or fails is left out and named") {
   const Result row = fake_row(
       "candidates own absent breaking quick; time 1000;"
-      "when candidate=absent fail prepare unsupported not for this shape;"
+      "when candidate=absent fail prepare out_of_memory needs 9 GiB of workspace;"
       "when candidate=breaking fail time_batch failed it broke;"
       "when candidate=quick time 500",
       kProblem, kExhaustive);
   CHECK(row.status == Status::kOk);
   CHECK(row.algorithm.name == "naive:quick");
-  CHECK(has_note(row, "candidate absent left out: not for this shape"));
+  CHECK(has_note(row, "candidate absent left out: prepare: needs 9 GiB of workspace"));
   CHECK(has_note(row, "candidate breaking left out: time_batch: it broke"));
   CHECK(row.algorithm.candidates == 4);
 }

@@ -16,6 +16,7 @@
 #ifdef DEEPBENCH_FAKE_IS_OLD
 #define cublasLtMatmul not_there_yet
 #define cudaGraphUpload not_there_either
+#define cudnnBackendExecute nor_there
 #endif
 
 #define FUNCTION(result, name, parameters)                                         \
