@@ -212,10 +212,11 @@ def comparisons(words: list[str]) -> Iterator[bool]:
             continue
         ours, how = ours_us(one, other, traced_one)
         excess_us = ours - traced_one["us"]
+        share = excess_us / traced_one["us"]
         allowed_us = max(SHARE * traced_one["us"], PER_KERNEL_US * traced_one["kernels"])
         print(
             f"{problem:{width}} ours {ours:10.3f}  kernels {traced_one['us']:10.3f} us "
-            f"({traced_one['kernels']})  excess {excess_us:7.3f} us {excess_us / ours:7.2%}  "
+            f"({traced_one['kernels']})  excess {excess_us:7.3f} us {share:7.2%}  "
             f"{'within' if excess_us <= allowed_us else 'BEYOND'}{how}"
         )
         yield excess_us <= allowed_us
