@@ -7,8 +7,8 @@ depends on how long the kernels take:
   50 to 200 us  the same two in cycles, time by the row's SM clock, since clocks of runs differ by
                 more than 2 %; printed at the profiled run's clock and marked "same clock"
   from 200 us   the median of the profiled run itself, profiler included, marked "same run"
-What a call's kernels take is what the trace has of a batch, between the two that read its clocks,
-divided by the batch's calls. Memsets count as kernels.
+What a call's kernels take is what the trace has of a batch, between its two stamps of clocks,
+divided by the batch's calls. Memsets and copies count as kernels.
 
     python benchmarks/against_profiler.py [gemm|conv] [options of rows, key=value, for both]
 
@@ -22,7 +22,6 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -131,6 +130,7 @@ def under_profiler(words: list[str]) -> None:
     for position, problem in enumerate(problems):
         events, row = traced(ours, problem, position)
         found = of_one_call(batches(events), (row["statistics"] or {}).get("batch"))
+        found["reason"] = row["reason"] or found["reason"]
         print(json.dumps(found | measured(row)), flush=True)
 
 
@@ -164,13 +164,13 @@ def batches(events: list[Event]) -> list[list[Event]]:
 
 
 def of_one_call(found: list[list[Event]], calls: int | None) -> Answer:
-    """The median of the later half of the row's batches, each of so many calls."""
-    length = Counter(map(len, found)).most_common(1)[0][0] if found else 0
+    """The median of the row's later batches of so many calls: shuffles have fewer."""
+    later = found[len(found) // 2 :]
+    length = max(map(len, later), default=0)
     if not calls or not length or length % calls:
-        return {"us": 0.0, "kernels": 0, "seen": f"{length} in a batch of {calls} calls"}
-    whole = [batch for batch in found if len(batch) == length]
-    sums = [sum(float(event["dur"]) for event in batch) for batch in whole[len(whole) // 2 :]]
-    return {"us": statistics.median(sums) / calls, "kernels": length // calls, "seen": ""}
+        return {"us": 0.0, "kernels": 0, "reason": f"{length} events in a batch of {calls} calls"}
+    sums = [sum(float(event["dur"]) for event in batch) for batch in later if len(batch) == length]
+    return {"us": statistics.median(sums) / calls, "kernels": length // calls, "reason": None}
 
 
 # ---- the comparison -----------------------------------------------------------------------------
@@ -206,8 +206,8 @@ def comparisons(words: list[str]) -> Iterator[bool]:
     rows = zip(chosen(words)[0], before, kernels, after, strict=False)
     for problem, one, traced_one, other in rows:
         if not one["ns"] or not other["ns"] or not traced_one["us"]:
-            why = one["reason"] or other["reason"] or f"the profiler saw {traced_one['seen']}"
-            print(f"{problem:{width}} {one['status']}: {why}")
+            why = one["reason"] or other["reason"] or f"in the trace: {traced_one['reason']}"
+            print(f"{problem:{width}} {why}")
             yield False
             continue
         ours, how = ours_us(one, other, traced_one)

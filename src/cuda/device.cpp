@@ -55,6 +55,7 @@ DeviceFacts read_facts(int device) {
   facts.multiprocessors = attribute(nvidia::cudaDevAttrMultiProcessorCount, device);
   facts.l2_bytes = uint64_t(attribute(nvidia::cudaDevAttrL2CacheSize, device));
   facts.shared_bytes = uint64_t(attribute(nvidia::cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  facts.shares_host_memory = attribute(nvidia::cudaDevAttrIntegrated, device) != 0;
   facts.memory_pools = attribute(nvidia::cudaDevAttrMemoryPoolsSupported, device) != 0;
   CUDA_CHECK(cudart().cudaSetDevice(device));
   uint64_t available = 0;
@@ -117,6 +118,7 @@ void describe_device(int device, plugin::Sink& sink) {
   sink.integer("multiprocessors", facts.multiprocessors);
   sink.integer("last_level_cache_bytes", int64_t(facts.l2_bytes));
   sink.integer("memory_bytes", int64_t(facts.memory_bytes));
+  sink.integer("shares_host_memory", facts.shares_host_memory ? 1 : 0);
   sink.integer("memory_available_bytes", int64_t(memory_available(device)));
   sink.real("timer_resolution_ns", kEventResolutionNs);
   sink.real("min_span_ns", kMinSpanNs);

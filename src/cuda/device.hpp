@@ -15,6 +15,7 @@ struct DeviceFacts {
   int multiprocessors = 0;
   uint64_t l2_bytes = 0, memory_bytes = 0;
   uint64_t shared_bytes = 0;  // of one block, at most
+  bool shares_host_memory = false;
   bool memory_pools = false;  // allocation in the order of a stream
 };
 

@@ -68,7 +68,7 @@ std::string fill(Table& table, const SharedLibrary& library) {
 struct Names {
   const char* name;
   std::vector<std::string> files;  // "*" stands for CUDA's major
-  enum Origin { kDriver, kToolkit, kOptional } origin;
+  enum Origin { kDriver, kToolkit } origin;
   std::string (*refuse)(const SharedLibrary&) = refuse_nothing;
 
   std::vector<std::string> of_major(int major) const {
@@ -102,7 +102,7 @@ NAMES(Cudnn, "cudnn", {"libcudnn.so.9"}, Names::kToolkit, refuse_front_without_p
 NAMES(Cusparse, "cusparse", {"libcusparse.so.12"}, Names::kToolkit)
 NAMES(Nccl, "nccl", {"libnccl.so.2"}, Names::kToolkit)
 NAMES(Nvml, "nvml", {"libnvidia-ml.so.1"}, Names::kDriver, refuse_stub)
-NAMES(Nvtx, "nvtx", {"libnvtx3interop.so.1", "libnvToolsExt.so.1"}, Names::kOptional)
+NAMES(Nvtx, "nvtx", {"libnvtx3interop.so.1", "libnvToolsExt.so.1"}, Names::kToolkit)
 #undef NAMES
 
 }  // namespace
@@ -149,8 +149,6 @@ std::string Loader::cure(const Names& names) {
   const int major = driver().cuda_major ? std::min(driver().cuda_major, newest)
                     : major_            ? major_
                                         : newest;
-  if (names.origin == Names::kOptional)
-    return major == 12 ? "pip install nvidia-nvtx-cu12" : "pip install nvidia-nvtx";
   return "pip install 'deepbench[cu" + std::to_string(major) + "]'";
 }
 

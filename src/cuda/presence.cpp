@@ -3,7 +3,10 @@
 
 #include <unistd.h>
 
+#include <cctype>
+#include <cerrno>
 #include <cstdlib>
+#include <vector>
 
 #include "check.hpp"
 #include "deepbench/plugin.hpp"
@@ -12,25 +15,27 @@
 namespace deepbench::cuda {
 namespace {
 
-constexpr int kMostNodes = 256;
+constexpr int kMostDevices = 256;
 
 bool is_there(const std::string& node) { return access(node.c_str(), F_OK) == 0; }
 
-// The first node that is there and not for this user; "" if there is none. The driver answers
-// then as if there were no device.
+// The first node that is there and not for this user; "" if there is none. One that a container or
+// a scheduler keeps from everybody (EPERM) is none of this process' devices.
 std::string refused_node(const std::string& nodes) {
-  const auto refused = [](const std::string& node) {
-    return is_there(node) && access(node.c_str(), R_OK | W_OK) != 0;
-  };
-  if (refused(nodes + "/nvidiactl")) return nodes + "/nvidiactl";
-  for (int i = 0; i < kMostNodes; ++i)
-    if (const std::string node = nodes + "/nvidia" + std::to_string(i); refused(node)) return node;
+  std::vector<std::string> names = {"nvidiactl", "nvidia-uvm"};
+  for (int i = 0; i < kMostDevices; ++i) names.push_back("nvidia" + std::to_string(i));
+  for (const std::string& name : names) {
+    const std::string node = nodes + "/" + name;
+    if (is_there(node) && access(node.c_str(), R_OK | W_OK) != 0 && errno == EACCES) return node;
+  }
   return "";
 }
 
+// The driver leaves off at the first entry that names no device.
 bool all_are_hidden() {
   const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
-  return visible && (*visible == '\0' || *visible == '-');
+  return visible && !std::isdigit(static_cast<unsigned char>(*visible)) && *visible != 'G' &&
+         *visible != 'M';
 }
 
 [[noreturn]] void refuse(const nvidia::Driver& driver, nvidia::CUresult status,
@@ -68,16 +73,9 @@ bool driver_has_devices(Loader& loader, const std::string& nodes) {
   return count > 0;
 }
 
-std::string version_text(int version) {
-  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
-}
-
-[[noreturn]] void refuse_old_driver(const nvidia::Driver& driver, const LibraryReport& runtime) {
-  int version = 0;
-  driver.cuDriverGetVersion(&version);
-  const std::string has = version_text(version);
-  plugin::unsupported("the driver is for CUDA " + has + " and older than " + runtime.path + " (" +
-                      runtime.version + ") needs: update it, or install a run time of CUDA " + has);
+[[noreturn]] void refuse_old_driver(const LibraryReport& driver, const LibraryReport& runtime) {
+  plugin::unsupported("the driver is for CUDA " + driver.version + " and older than " +
+                      runtime.path + " (" + runtime.version + ") needs: update it");
 }
 
 }  // namespace
@@ -92,7 +90,7 @@ int32_t count_devices(Loader& loader, const std::string& nodes) {
   const nvidia::cudaError_t status = runtime.table.cudaGetDeviceCount(&count);
   if (status == nvidia::cudaErrorNoDevice) return 0;
   if (status == nvidia::cudaErrorInsufficientDriver)
-    refuse_old_driver(loader.get<nvidia::Driver>().table, runtime.report);
+    refuse_old_driver(loader.get<nvidia::Driver>().report, runtime.report);
   CUDA_CHECK_STATUS(cudaGetDeviceCount, status);
   return count;
 }

@@ -82,18 +82,18 @@ def traced(*names: str) -> list[dict[str, object]]:
 def test_kernels_of_one_call() -> None:
     import against_profiler as profiler  # type: ignore[import-not-found]
 
-    assert (
-        profiler.Path(profiler.__file__).parents[1] / "src/cuda/kernels/clock.cu"
-    ).read_text().count(f" {profiler.STAMP}(") == 1
-    batch = traced("stamp", "gemm", "reduce", "gemm", "reduce", "stamp")
-    events = traced("fill_elements") + traced("stamp", "gemm", "reduce", "stamp", "shuffle")
-    events += batch * 3 + traced("scan_elements")
+    clock = FOLDER.parent / "src/cuda/kernels/clock.cu"
+    assert f" {profiler.STAMP}(" in clock.read_text()
+    call = ("gemm", "reduce")
+    batch = traced("stamp", *call * 2, "stamp")
+    shuffled = traced("end_anyhow", "stamp", *call, "stamp")
+    events = traced("fill_elements") + (shuffled + batch) * 3 + traced("scan_elements")
     found = profiler.batches(events)
-    assert [len(batch) for batch in found] == [2, 4, 4, 4]
-    assert profiler.of_one_call(found, 2) == {"us": 10.0, "kernels": 2, "seen": ""}
+    assert [len(batch) for batch in found] == [2, 4] * 3
+    assert profiler.of_one_call(found, 2) == {"us": 10.0, "kernels": 2, "reason": None}
     for calls in (None, 3):
         assert profiler.of_one_call(found, calls)["us"] == 0
-    assert profiler.of_one_call([], 2)["seen"] == "0 in a batch of 2 calls"
+    assert profiler.of_one_call([], 2)["reason"] == "0 events in a batch of 2 calls"
 
 
 def test_what_the_profiler_is_held_against() -> None:

@@ -213,7 +213,8 @@ typedef struct deepbench_backend {
   /* Emits name (text), last_level_cache_bytes, memory_bytes, memory_available_bytes (integers) and
    * whatever belongs in a result's context. Names that begin with "cache." list the levels of the
    * hierarchy: cache.l1_bytes, cache.l2_bytes. shares_host_memory (integer) 1: its memory is the
-   * host's, where verification takes some too. warning.* (text) is shown to the user.
+   * host's, where verification takes some too; otherwise the sweep of `memory` includes the ways
+   * between both. warning.* (text) is shown to the user.
    * How to measure on it, where the defaults do not suit (real): timer_resolution_ns (1);
    * min_span_ns, of one batch, so that what timing adds does not count (200,000); min_total_ns, of
    * all batches, so that drifts of the device average out (20,000,000); row_limit_ns (5e9).

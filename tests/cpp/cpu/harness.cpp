@@ -139,18 +139,4 @@ void Folder::write(const std::string& file, const std::string& text) const {
   std::ofstream(at) << text << "\n";
 }
 
-Variable::Variable(const char* name, const std::string& value) : name_(name) {
-  const char* before = std::getenv(name);
-  was_set_ = before != nullptr;
-  if (was_set_) before_ = before;
-  setenv(name, value.c_str(), 1);
-}
-
-Variable::~Variable() {
-  if (was_set_)
-    setenv(name_.c_str(), before_.c_str(), 1);
-  else
-    unsetenv(name_.c_str());
-}
-
 }  // namespace deepbench::cpu_test

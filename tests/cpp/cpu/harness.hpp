@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "../named_values.hpp"
+#include "../variable.hpp"
 #include "deepbench/plugin.h"
 
 extern "C" const deepbench_backend* deepbench_plugin();
@@ -16,6 +17,7 @@ namespace deepbench::cpu_test {
 
 using testing::Emitted;
 using testing::NamedValues;
+using testing::Variable;
 
 inline const deepbench_backend& backend() { return *deepbench_plugin(); }
 
@@ -67,19 +69,6 @@ class Folder {
 
  private:
   std::string path_;
-};
-
-// Sets a variable of the environment for its lifetime.
-class Variable {
- public:
-  Variable(const char* name, const std::string& value);
-  ~Variable();
-  Variable(const Variable&) = delete;
-  Variable& operator=(const Variable&) = delete;
-
- private:
-  std::string name_, before_;
-  bool was_set_;
 };
 
 }  // namespace deepbench::cpu_test

@@ -16,6 +16,7 @@
 #include <string>
 
 #include "../folder.hpp"
+#include "../variable.hpp"
 
 namespace deepbench::cuda_test {
 namespace {
@@ -23,6 +24,7 @@ namespace {
 using cuda::Image;
 using cuda::KernelCache;
 using testing::Folder;
+using testing::Variable;
 
 const std::string kKey("a key\nof several lines");
 const Image kImage = {std::string("machine\0code", 12), "name"};
@@ -200,31 +202,9 @@ TEST_CASE("cache: what killed processes left is removed after a day") {
   CHECK(is_same(cache.load(kKey), kImage));  // finished ones have no age
 }
 
-// Sets a variable, or removes it, for its lifetime.
-class Variable {
- public:
-  Variable(const char* name, const char* value) : name_(name) {
-    if (const char* before = std::getenv(name)) before_ = before;
-    if (value)
-      setenv(name, value, 1);
-    else
-      unsetenv(name);
-  }
-  ~Variable() {
-    if (before_)
-      setenv(name_, before_->c_str(), 1);
-    else
-      unsetenv(name_);
-  }
-
- private:
-  const char* name_;
-  std::optional<std::string> before_;
-};
-
 TEST_CASE("cache: where it is") {
-  const Variable home("HOME", "/home/somebody"), xdg("XDG_CACHE_HOME", nullptr),
-      own("DEEPBENCH_CACHE_DIR", nullptr);
+  const Variable home("HOME", "/home/somebody"), xdg("XDG_CACHE_HOME", std::nullopt),
+      own("DEEPBENCH_CACHE_DIR", std::nullopt);
   CHECK(*cuda::cache_folder() == "/home/somebody/.cache/deepbench");
   {
     const Variable relative("XDG_CACHE_HOME", "relative");
@@ -237,7 +217,7 @@ TEST_CASE("cache: where it is") {
     CHECK_FALSE(cuda::cache_folder());
   }
   const Variable empty("DEEPBENCH_CACHE_DIR", "");
-  const Variable homeless("HOME", nullptr);
+  const Variable homeless("HOME", std::nullopt);
   CHECK_FALSE(cuda::cache_folder());
 }
 

@@ -19,9 +19,9 @@ class Installation {
     const std::filesystem::path path = folder_ / file;
     std::filesystem::create_directories(path.parent_path());
     std::filesystem::copy_file(testing::fake_cuda_folder() + ("/lib" + fake + ".so"), path);
-    folder_.write(file + ".cuda", std::to_string(version));
+    answer(file, version, 0);
   }
-  // What the driver or the run time answers when it is asked for devices.
+  // What a library that is there says from now on.
   void answer(const std::string& file, int version, int status) const {
     folder_.write(file + ".cuda", std::to_string(version) + " " + std::to_string(status));
   }

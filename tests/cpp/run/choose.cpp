@@ -191,23 +191,33 @@ TEST_CASE("best gives up when the others cost too much host time") {
   CHECK(row.algorithm.candidates < 20);
 }
 
-// Calls of the row's own choice and of a candidate that takes 0.1 s of host time for each of its.
-size_t calls_with_slow_candidate(const std::string& algorithm) {
+TEST_CASE("a final that has no time left has three rounds instead of five") {
   const testing::Folder folder;
-  const Result row = fake_row(
+  // Each call of the candidate's takes 0.2 s of host time: ten of them are more than there is.
+  const Backend backend = fake_backend(
       "candidates own quick; time 20e6; when candidate=quick time 10e6;"
-      "when candidate=quick sleep time_batch 100; log " +
-          (folder / "calls"),
-      kProblem, "ceilings=no verify=no samples=5 algorithm=" + algorithm);
-  CHECK(row.algorithm.name == "naive:quick");
+      "when candidate=quick sleep time_batch 200; log " +
+      (folder / "calls"));
+  Stages stages;
+  const Choice choice =
+      choose(backend, Problem::parse(kProblem), RunOptions(), 500e3, 1.9e9, {}, stages);
+  REQUIRE(choice.faster.size() == 1);
+  CHECK(choice.faster[0].gain == 2);
   const auto calls = folder.lines("calls");
-  return size_t(std::count_if(calls.begin(), calls.end(), [](const std::string& call) {
+  const auto timed = std::count_if(calls.begin(), calls.end(), [](const std::string& call) {
     return call.find("time_batch") == 0;
-  }));
+  });
+  // Of each two to warm up and three samples, in first looks and in the final.
+  CHECK(timed == 2 * (2 + 3) + 2 * (2 + 3));
 }
 
-TEST_CASE("where time is over the final has three rounds instead of five") {
-  CHECK(calls_with_slow_candidate("exhaustive") - calls_with_slow_candidate("best") == 2 * 2);
+TEST_CASE("what is far slower than the library's own choice needs no final") {
+  const Result row = fake_row(
+      "candidates own slow; time 1000; when candidate=slow time 2000;"
+      "when attempt=3 fail time_batch failed a final",
+      kProblem, kExhaustive);
+  CHECK(row.algorithm.name == "naive:own");
+  CHECK(row.notes.empty());
 }
 
 // Every candidate takes 50 ms to prepare, and says how much of that was compiling. The library's

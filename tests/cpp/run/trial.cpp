@@ -174,7 +174,7 @@ TEST_CASE("a few samples: a first call, an estimate, batches that fill the span"
                                                       "time_batch count=200 launch=0 flags=0"});
 }
 
-TEST_CASE("a long call is warmed up once") {
+TEST_CASE("calls from 10 ms on are warmed up for the first samples alone") {
   const Folder folder;
   const Backend backend = fake_backend("time 20e6 hold; log " + (folder / "calls"));
   Stages stages;

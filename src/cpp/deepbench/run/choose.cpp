@@ -152,10 +152,10 @@ class Chooser {
 
   // The near ones, ready at the same time, as far as there is room, sampled in turns, so that a
   // drift of the machine falls on all alike.
-  std::vector<Finalist> sampled_finalists() {
+  std::vector<Finalist> sampled(const std::vector<Contender>& contenders) {
     std::vector<Finalist> near;
     spend([&] {
-      for (const auto& one : finalists())
+      for (const auto& one : contenders)
         in_final(one, [&] {
           near.push_back(
               {one, std::make_unique<Trial>(backend_, problem_, options_, one.id, stages_), {}});
@@ -186,7 +186,9 @@ class Chooser {
 
   // A library's own choice that has no room in the final stands with its first look.
   void final() {
-    std::vector<Finalist> near = sampled_finalists();
+    const std::vector<Contender> chosen = finalists();
+    if (chosen.size() == 1 && chosen[0].id.empty()) return;  // the own choice, by far
+    std::vector<Finalist> near = sampled(chosen);
     double own = own_first_look();
     for (auto& one : near) {
       const Attributes& facts = one.trial->facts();

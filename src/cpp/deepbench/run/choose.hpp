@@ -24,7 +24,8 @@ struct Choice {
   std::vector<std::string> notes;  // candidates that could not be tried, and why
 };
 
-// `budget_ns` is the host time that trying may take, without compiling what is kept (0: no limit).
+// `budget_ns` is the host time that trying may take, without compiling what is kept (0: no limit):
+// half of it for first looks; the final has three rounds whatever they take.
 // `wrong` are candidates whose results were seen to be wrong: they are not tried.
 DEEPBENCH_API Choice choose(const Backend& backend, const Problem& problem,
                             const RunOptions& options, double span_ns, double budget_ns,
