@@ -30,17 +30,33 @@ std::string refuse_stub(const SharedLibrary& library) {
              : "";
 }
 
-// cuDNN is a front, which opens its parts when they are first called, and ends the process if it
-// cannot: even when it is only asked for its version. Parts are beside it as a rule.
-std::string refuse_front_without_parts(const SharedLibrary& front) {
-  const Location beside = {front.path().substr(0, front.path().rfind('/')), "", 0};
-  for (const char* name :
-       {"libcudnn_graph.so.9", "libcudnn_ops.so.9", "libcudnn_cnn.so.9", "libcudnn_adv.so.9"}) {
+// Parts that a library opens by itself when they are first called are opened here: beside it, as a
+// rule. What is open it finds by its name, wherever it would have looked.
+std::string refuse_without(const SharedLibrary& library, const std::vector<std::string>& parts) {
+  const Location beside = {library.path().substr(0, library.path().rfind('/')), "", 0};
+  for (const std::string& name : parts) {
     const std::string file = file_at(beside, name);
     const std::string error = SharedLibrary().open(file.empty() ? name : file);
-    if (!error.empty()) return front.path() + " needs " + name + ": " + error;
+    if (!error.empty()) return library.path() + " needs " + name + ": " + error;
   }
   return "";
+}
+
+// cuDNN is a front, which ends the process where it cannot open a part: even when it is only asked
+// for its version.
+std::string refuse_cudnn_without_parts(const SharedLibrary& front) {
+  return refuse_without(front, {"libcudnn_graph.so.9", "libcudnn_ops.so.9", "libcudnn_cnn.so.9",
+                                "libcudnn_adv.so.9"});
+}
+
+// NVRTC of CUDA 13.0's Python package has no run path: it does not look beside itself.
+std::string refuse_nvrtc_without_builtins(const SharedLibrary& nvrtc) {
+  const auto version =
+      reinterpret_cast<decltype(nvidia::Nvrtc::nvrtcVersion)>(nvrtc.find("nvrtcVersion"));
+  int major = 0, minor = 0;
+  if (!version || version(&major, &minor) != nvidia::NVRTC_SUCCESS) return "";
+  return refuse_without(
+      nvrtc, {"libnvrtc-builtins.so." + std::to_string(major) + "." + std::to_string(minor)});
 }
 
 std::string refuse_nothing(const SharedLibrary&) { return ""; }
@@ -94,11 +110,11 @@ const Names& names_of();
   }
 NAMES(Driver, "driver", {"libcuda.so.1"}, Names::kDriver, refuse_stub)
 NAMES(Cudart, "cudart", {"libcudart.so.*"}, Names::kToolkit)
-NAMES(Nvrtc, "nvrtc", {"libnvrtc.so.*"}, Names::kToolkit)
+NAMES(Nvrtc, "nvrtc", {"libnvrtc.so.*"}, Names::kToolkit, refuse_nvrtc_without_builtins)
 NAMES(NvJitLink, "nvjitlink", {"libnvJitLink.so.*"}, Names::kToolkit)
 NAMES(CublasLt, "cublaslt", {"libcublasLt.so.*"}, Names::kToolkit)
 NAMES(Cublas, "cublas", {"libcublas.so.*"}, Names::kToolkit)
-NAMES(Cudnn, "cudnn", {"libcudnn.so.9"}, Names::kToolkit, refuse_front_without_parts)
+NAMES(Cudnn, "cudnn", {"libcudnn.so.9"}, Names::kToolkit, refuse_cudnn_without_parts)
 NAMES(Cusparse, "cusparse", {"libcusparse.so.12"}, Names::kToolkit)
 NAMES(Nccl, "nccl", {"libnccl.so.2"}, Names::kToolkit)
 NAMES(Nvml, "nvml", {"libnvidia-ml.so.1"}, Names::kDriver, refuse_stub)

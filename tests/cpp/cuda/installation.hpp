@@ -30,11 +30,17 @@ class Installation {
     for (const char* part : {"", "_graph", "_ops", "_cnn", "_adv"})
       if (part != but) add(folder + "/libcudnn" + part + ".so.9", version);
   }
+  // NVRTC opens a library of its own.
+  void add_builtins(const std::string& folder, int version) const {
+    const std::string minor = std::to_string(version % 1000 / 10);
+    add(folder + "/libnvrtc-builtins.so." + std::to_string(version / 1000) + "." + minor, version);
+  }
   // All of the toolkit, in one folder.
   void add_toolkit(const std::string& folder, int version, const std::string& but = "") const {
     for (const std::string& file : toolkit(version))
       if (file != but && file != "libcudnn.so.9") add(folder + "/" + file, version);
     if (but != "libcudnn.so.9") add_cudnn(folder, version);
+    add_builtins(folder, version);
   }
   static std::vector<std::string> toolkit(int version) {
     const std::string major = std::to_string(version / 1000);

@@ -1,6 +1,7 @@
 // Which library is taken, and why one is not, with stand-ins for NVIDIA's.
 #include "loader.hpp"
 
+#include <dlfcn.h>
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -174,6 +175,23 @@ TEST_CASE("cuDNN without one of its parts is not asked for anything") {
   CHECK(reason.rfind(installation.path("lib/libcudnn.so.9") + " needs libcudnn_ops.so.9: ", 0) ==
         0);
   CHECK(has(reason, "pip install 'deepbench[cu13]'"));
+}
+
+TEST_CASE("NVRTC's built-ins are opened beside it, or it is not asked for anything") {
+  const Installation installation;
+  installation.add("lib/libcudart.so.13", 13000);
+  installation.add("lib/libnvrtc.so.13", 13990);
+  Loader without = installation.loader({"lib"});
+  CHECK(without.get<nvidia::Nvrtc>().report.reason.rfind(
+            installation.path("lib/libnvrtc.so.13") + " needs libnvrtc-builtins.so.13.99: ", 0) ==
+        0);
+  installation.add_builtins("lib", 13990);
+  Loader with = installation.loader({"lib"});
+  CHECK(with.get<nvidia::Nvrtc>().report.usable());
+  void* open =
+      dlopen(installation.path("lib/libnvrtc-builtins.so.13.99").c_str(), RTLD_LAZY | RTLD_NOLOAD);
+  CHECK(open != nullptr);
+  if (open) dlclose(open);
 }
 
 TEST_CASE("another major serves where there is none of the run time's") {
