@@ -12,6 +12,7 @@ namespace deepbench::cuda {
 struct DeviceFacts {
   std::string name, pci_bus_id, uuid;  // uuid: "" from drivers that do not tell
   int major = 0, minor = 0;            // compute capability
+  int architecture() const { return 10 * major + minor; }
   int multiprocessors = 0;
   uint64_t l2_bytes = 0, memory_bytes = 0;
   uint64_t shared_bytes = 0;  // of one block, at most

@@ -36,8 +36,7 @@ void require_our_kernels(const std::string& op) {
 }
 
 void require_units(const PrecisionInfo& precision, int device) {
-  const DeviceFacts& facts = device_facts(device);
-  const int capability = 10 * facts.major + facts.minor;
+  const int capability = device_facts(device).architecture();
   const int needed = capability_needed(precision.precision);
   if (capability < needed)
     plugin::unsupported(std::string(precision.name) + " needs a device of compute capability " +

@@ -19,6 +19,7 @@
 namespace deepbench::cuda {
 namespace {
 
+constexpr const char* kKernels = "kernels";  // the folder in the cache's
 constexpr std::array<char, 24> kMagic = {"deepbench kernel, v1\n"};
 constexpr const char* kUnfinished = ".unfinished";
 constexpr std::chrono::hours kLongestWrite{24};  // whose began earlier was killed
@@ -162,7 +163,13 @@ std::optional<std::filesystem::path> folder_from(const char* variable) {
 
 std::filesystem::path KernelCache::file_of(const std::string& key) const {
   const uint64_t hash = hash_of(key);
-  return *folder_ / "kernels" / (hexadecimal(hash) + hexadecimal(hash_of(key, ~hash)));
+  return *folder_ / kKernels / (hexadecimal(hash) + hexadecimal(hash_of(key, ~hash)));
+}
+
+bool KernelCache::can_keep() const {
+  if (!folder_) return false;
+  const std::filesystem::path kernels = *folder_ / kKernels;
+  return make_folders(kernels) && access(kernels.c_str(), W_OK | X_OK) == 0;
 }
 
 std::optional<Image> KernelCache::load(const std::string& key) const {

@@ -48,8 +48,7 @@ std::optional<Module> try_load(const Image& image) {
 // From the cache if what lies there can be loaded. Why a cached image cannot is of no interest: if
 // the device is at fault, so it is with a new one. Adds to `compiling_ns` where it is not.
 Module load(const Source& source, const std::string& expression, int device, double& compiling_ns) {
-  const DeviceFacts& facts = device_facts(device);
-  const int architecture = facts.major * 10 + facts.minor;
+  const int architecture = device_facts(device).architecture();
   const KernelCache cache(cache_folder());
   const std::string key = cache_key(source, expression, architecture, compiler_identity());
   if (const std::optional<Image> cached = cache.load(key))

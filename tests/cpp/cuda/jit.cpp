@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "deepbench/plugin.hpp"
 #include "device.hpp"
 #include "gpu.hpp"
+#include "kernels/ahead.hpp"
 #include "kernels/compile.hpp"
 #include "kernels/sources.hpp"
 #include "libraries.hpp"
@@ -157,6 +159,28 @@ std::string adder(int number) {
          "template <int n> __global__ void more(unsigned* x, unsigned y) { *x = y + n; }\n";
 }
 
+TEST_CASE("jit: what candidates need is compiled ahead, and kept") {
+  if (!has_nvrtc()) return;
+  const Folder folder;
+  const cuda::KernelCache cache(folder.path());
+  const Source source = source_of(adder(1));
+  const auto is_kept = [&](const std::string& expression) {
+    return cache.load(cuda::cache_key(source, expression, 90, cuda::compiler_identity()))
+        .has_value();
+  };
+  const std::vector<std::string> expressions = {"more<1>", "more<2>", "more<1>", "none<3>"};
+  cuda::compile_missing(source, expressions, 90, cache);
+  for (const char* expression : {"more<1>", "more<2>"}) CHECK(is_kept(expression));
+  CHECK_FALSE(is_kept("none<3>"));
+  const std::filesystem::directory_iterator files(folder / "kernels");
+  CHECK(std::distance(files, {}) == 2);
+  for (const auto& nowhere : {std::optional<std::filesystem::path>(),
+                              std::optional<std::filesystem::path>("/proc/nothing")}) {
+    CHECK_FALSE(cuda::KernelCache(nowhere).can_keep());
+    cuda::compile_missing(source, expressions, 90, cuda::KernelCache(nowhere));
+  }
+}
+
 TEST_CASE("gpu: kernels and instances of templates are compiled, launched and kept") {
   REQUIRE_GPU();
   const Folder folder;
@@ -177,8 +201,7 @@ TEST_CASE("gpu: what the cache holds is used if it can be loaded, else compiled 
   const Folder folder;
   setenv("DEEPBENCH_CACHE_DIR", folder.path().c_str(), 1);
   const cuda::Stream& stream = cuda::Stream::of(0);
-  const cuda::DeviceFacts& facts = cuda::device_facts(0);
-  const int device = facts.major * 10 + facts.minor;
+  const int device = cuda::device_facts(0).architecture();
   const cuda::KernelCache cache(folder.path());
   const auto key_of = [&](const std::string& text) {
     return cuda::cache_key(cuda::source_of_text("cached", text), "", device,

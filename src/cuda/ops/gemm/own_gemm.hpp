@@ -6,14 +6,16 @@
 #include <vector>
 
 #include "implementation.hpp"
+#include "kernels/ahead.hpp"
 #include "ops/gemm/operands.hpp"
 #include "prepared_kernel.hpp"
 
 namespace deepbench::cuda {
 
 // Way says what is its own:
-//   kName                          the library's
-//   Plan                           with name(), a candidate's id, and workspace_bytes()
+//   kName                          the library's, and of its file of kernels
+//   Plan                           with name(), a candidate's id, expression(), an instance of the
+//                                  kernel, and workspace_bytes()
 //   layout(gemm, options)
 //   plans(gemm, layout, options)   the own choice first; throws unsupported
 //   Call(layout, plan, operands, stream), a GemmCall
@@ -35,9 +37,12 @@ class OwnGemm final : public Implementation {
   std::vector<std::string> candidates(const plugin::Problem& problem,
                                       const plugin::Options& options) override {
     const Gemm gemm = gemm_problem(problem);
-    std::vector<std::string> names;
-    for (const Plan& one : Way::plans(gemm, Way::layout(gemm, options), options))
+    std::vector<std::string> names, expressions;
+    for (const Plan& one : Way::plans(gemm, Way::layout(gemm, options), options)) {
       names.push_back(one.name());
+      expressions.push_back(one.expression());
+    }
+    if (options.limit > 0) compile_ahead(Way::kName, expressions, options.device);
     return names;
   }
 

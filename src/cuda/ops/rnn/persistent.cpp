@@ -3,6 +3,7 @@
 
 #include "check.hpp"
 #include "implementation.hpp"
+#include "kernels/ahead.hpp"
 #include "kernels/jit.hpp"
 #include "ops/rnn/layer_checks.hpp"
 #include "ops/rnn/operands.hpp"
@@ -92,9 +93,13 @@ class PersistentRnn final : public Implementation {
 
   std::vector<std::string> candidates(const plugin::Problem& problem,
                                       const plugin::Options& options) override {
-    std::vector<std::string> names;
-    for (const PersistentPlan& known : plans(skipping_rnn(problem), options))
+    const Rnn rnn = skipping_rnn(problem);
+    std::vector<std::string> names, expressions;
+    for (const PersistentPlan& known : plans(rnn, options)) {
       names.push_back(known.name);
+      expressions.push_back(persistent_expression(rnn, known));
+    }
+    if (options.limit > 0) compile_ahead("persistent", expressions, options.device);
     return names;
   }
 

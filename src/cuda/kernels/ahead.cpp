@@ -1,0 +1,51 @@
+// Threads that compile.
+#include "kernels/ahead.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <future>
+#include <map>
+#include <thread>
+
+#include "device.hpp"
+#include "kernels/compile.hpp"
+
+namespace deepbench::cuda {
+namespace {
+
+constexpr size_t kMostThreads = 8;  // ranks of a machine compile beside each other
+
+}  // namespace
+
+void compile_ahead(const std::string& file, const std::vector<std::string>& expressions,
+                   int device) {
+  compile_missing(source_of_file(file), expressions, device_facts(device).architecture(),
+                  KernelCache(cache_folder()));
+}
+
+void compile_missing(const Source& source, const std::vector<std::string>& expressions,
+                     int device_architecture, const KernelCache& cache) {
+  if (!cache.can_keep()) return;
+  const std::string compiler = compiler_identity();
+  std::map<std::string, std::string> missing;  // by key
+  for (const std::string& expression : expressions) {
+    const std::string key = cache_key(source, expression, device_architecture, compiler);
+    if (!cache.load(key)) missing[key] = expression;
+  }
+  const std::vector<std::pair<std::string, std::string>> tasks(missing.begin(), missing.end());
+  std::atomic<size_t> next{0};
+  const auto work = [&] {
+    for (size_t at = next++; at < tasks.size(); at = next++) try {
+        cache.store(tasks[at].first, compile(source, tasks[at].second, device_architecture));
+      } catch (const std::exception&) {  // it will be said when the kernel is asked for
+      }
+  };
+  const size_t processors = std::max(1U, std::thread::hardware_concurrency());
+  std::vector<std::future<void>> others;
+  while (others.size() + 1 < std::min({tasks.size(), processors, kMostThreads}))
+    others.push_back(std::async(std::launch::async, work));
+  work();
+}
+
+}  // namespace deepbench::cuda
