@@ -22,6 +22,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -165,11 +166,16 @@ def batches(events: list[Event]) -> list[list[Event]]:
 
 def of_one_call(found: list[list[Event]], calls: int | None) -> Answer:
     """The median of the row's later batches of so many calls: shuffles have fewer."""
-    later = found[len(found) // 2 :]
-    length = max(map(len, later), default=0)
-    if not calls or not length or length % calls:
-        return {"us": 0.0, "kernels": 0, "reason": f"{length} events in a batch of {calls} calls"}
-    sums = [sum(float(event["dur"]) for event in batch) for batch in later if len(batch) == length]
+    later = [len(batch) for batch in found[len(found) // 2 :]]
+    whole = Counter(length for length in later if calls and length and length % calls == 0)
+    if not calls or not whole:
+        return {"us": 0.0, "kernels": 0, "reason": f"no batch of {calls} calls in the trace"}
+    length = max(whole, key=lambda length: (whole[length], length))
+    sums = [
+        sum(float(event["dur"]) for event in batch)
+        for batch in found[len(found) // 2 :]
+        if len(batch) == length
+    ]
     return {"us": statistics.median(sums) / calls, "kernels": length // calls, "reason": None}
 
 
@@ -206,7 +212,7 @@ def comparisons(words: list[str]) -> Iterator[bool]:
     rows = zip(chosen(words)[0], before, kernels, after, strict=False)
     for problem, one, traced_one, other in rows:
         if not one["ns"] or not other["ns"] or not traced_one["us"]:
-            why = one["reason"] or other["reason"] or f"in the trace: {traced_one['reason']}"
+            why = one["reason"] or other["reason"] or f"under the profiler: {traced_one['reason']}"
             print(f"{problem:{width}} {why}")
             yield False
             continue

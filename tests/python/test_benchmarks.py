@@ -93,7 +93,9 @@ def test_kernels_of_one_call() -> None:
     assert profiler.of_one_call(found, 2) == {"us": 10.0, "kernels": 2, "reason": None}
     for calls in (None, 3):
         assert profiler.of_one_call(found, calls)["us"] == 0
-    assert profiler.of_one_call([], 2)["reason"] == "0 events in a batch of 2 calls"
+    assert profiler.of_one_call([], 2)["reason"] == "no batch of 2 calls in the trace"
+    odd = [*found, *profiler.batches(traced("stamp", *call * 4, "stamp"))]
+    assert profiler.of_one_call(odd, 2)["kernels"] == 2
 
 
 def test_what_the_profiler_is_held_against() -> None:

@@ -6,7 +6,11 @@
 #include <exception>
 #include <future>
 #include <map>
+#include <mutex>
+#include <set>
 #include <thread>
+#include <tuple>
+#include <utility>
 
 #include "device.hpp"
 #include "kernels/compile.hpp"
@@ -16,12 +20,29 @@ namespace {
 
 constexpr size_t kMostThreads = 8;  // ranks of a machine compile beside each other
 
+// Those that this process has not looked at yet: once is enough, whatever came of it.
+std::vector<std::string> not_seen(const std::string& file,
+                                  const std::vector<std::string>& expressions, int architecture) {
+  static std::mutex mutex;
+  static std::set<std::tuple<std::string, std::string, int>> seen;
+  const std::lock_guard<std::mutex> lock(mutex);
+  std::vector<std::string> fresh;
+  for (const std::string& expression : expressions)
+    if (seen.insert({file, expression, architecture}).second) fresh.push_back(expression);
+  return fresh;
+}
+
 }  // namespace
 
 void compile_ahead(const std::string& file, const std::vector<std::string>& expressions,
                    int device) {
-  compile_missing(source_of_file(file), expressions, device_facts(device).architecture(),
-                  KernelCache(cache_folder()));
+  try {
+    const int architecture = device_facts(device).architecture();
+    const std::vector<std::string> fresh = not_seen(file, expressions, architecture);
+    if (fresh.empty()) return;
+    compile_missing(source_of_file(file), fresh, architecture, KernelCache(cache_folder()));
+  } catch (const std::exception&) {  // whoever asks for a kernel is told
+  }
 }
 
 void compile_missing(const Source& source, const std::vector<std::string>& expressions,

@@ -9,7 +9,8 @@
 
 namespace deepbench::cuda {
 
-// Instances of a file's templates for a device, as function() would compile them one by one.
+// Instances of a file's templates for a device, as function() would compile them one by one. Never
+// throws.
 void compile_ahead(const std::string& file, const std::vector<std::string>& expressions,
                    int device);
 

@@ -20,7 +20,7 @@ class KernelCache {
   // Without a folder nothing is kept.
   explicit KernelCache(std::optional<std::filesystem::path> folder) : folder_(std::move(folder)) {}
 
-  // Whether what is stored will be there.
+  // Whether there is a folder that can be written.
   bool can_keep() const;
   // The image stored under exactly this key, if there is one and it is whole.
   std::optional<Image> load(const std::string& key) const;

@@ -14,8 +14,9 @@ namespace deepbench::cuda {
 namespace {
 
 // The second: lambdas in kernels are the device's without saying so, as they are for newer ones.
-constexpr std::array<const char*, 2> kOptions = {"--std=c++17",
-                                                 "--device-as-default-execution-space"};
+// The third: the limit that would be modified is the process', whose threads may compile too.
+constexpr std::array<const char*, 3> kOptions = {
+    "--std=c++17", "--device-as-default-execution-space", "--modify-stack-limit=false"};
 
 class Program {
  public:
