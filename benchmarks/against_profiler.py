@@ -166,16 +166,12 @@ def batches(events: list[Event]) -> list[list[Event]]:
 
 def of_one_call(found: list[list[Event]], calls: int | None) -> Answer:
     """The median of the row's later batches of so many calls: shuffles have fewer."""
-    later = [len(batch) for batch in found[len(found) // 2 :]]
-    whole = Counter(length for length in later if calls and length and length % calls == 0)
+    later = found[len(found) // 2 :]
+    whole = Counter(len(batch) for batch in later if calls and batch and len(batch) % calls == 0)
     if not calls or not whole:
         return {"us": 0.0, "kernels": 0, "reason": f"no batch of {calls} calls in the trace"}
     length = max(whole, key=lambda length: (whole[length], length))
-    sums = [
-        sum(float(event["dur"]) for event in batch)
-        for batch in found[len(found) // 2 :]
-        if len(batch) == length
-    ]
+    sums = [sum(float(event["dur"]) for event in batch) for batch in later if len(batch) == length]
     return {"us": statistics.median(sums) / calls, "kernels": length // calls, "reason": None}
 
 

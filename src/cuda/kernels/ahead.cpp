@@ -5,12 +5,10 @@
 #include <atomic>
 #include <exception>
 #include <future>
-#include <map>
 #include <mutex>
 #include <set>
 #include <thread>
 #include <tuple>
-#include <utility>
 
 #include "device.hpp"
 #include "kernels/compile.hpp"
@@ -49,22 +47,24 @@ void compile_missing(const Source& source, const std::vector<std::string>& expre
                      int device_architecture, const KernelCache& cache) {
   if (!cache.can_keep()) return;
   const std::string compiler = compiler_identity();
-  std::map<std::string, std::string> missing;  // by key
+  struct Missing {
+    std::string key, expression;
+  };
+  std::vector<Missing> missing;
   for (const std::string& expression : expressions) {
     const std::string key = cache_key(source, expression, device_architecture, compiler);
-    if (!cache.load(key)) missing[key] = expression;
+    if (!cache.load(key)) missing.push_back({key, expression});
   }
-  const std::vector<std::pair<std::string, std::string>> tasks(missing.begin(), missing.end());
   std::atomic<size_t> next{0};
   const auto work = [&] {
-    for (size_t at = next++; at < tasks.size(); at = next++) try {
-        cache.store(tasks[at].first, compile(source, tasks[at].second, device_architecture));
+    for (size_t at = next++; at < missing.size(); at = next++) try {
+        cache.store(missing[at].key, compile(source, missing[at].expression, device_architecture));
       } catch (const std::exception&) {  // it will be said when the kernel is asked for
       }
   };
   const size_t processors = std::max(1U, std::thread::hardware_concurrency());
   std::vector<std::future<void>> others;
-  while (others.size() + 1 < std::min({tasks.size(), processors, kMostThreads}))
+  while (others.size() + 1 < std::min({missing.size(), processors, kMostThreads}))
     others.push_back(std::async(std::launch::async, work));
   work();
 }

@@ -12,6 +12,7 @@
 
 #include "../folder.hpp"
 #include "../places.hpp"
+#include "../variable.hpp"
 #include "buffer.hpp"
 #include "deepbench/plugin.hpp"
 #include "device.hpp"
@@ -26,6 +27,7 @@ namespace {
 
 using cuda::Source;
 using testing::Folder;
+using testing::Variable;
 
 // Kernels are looked for where the build put them.
 const int kernels_are_found =
@@ -184,7 +186,7 @@ TEST_CASE("jit: what candidates need is compiled ahead, and kept") {
 TEST_CASE("gpu: kernels and instances of templates are compiled, launched and kept") {
   REQUIRE_GPU();
   const Folder folder;
-  setenv("DEEPBENCH_CACHE_DIR", folder.path().c_str(), 1);
+  const Variable cached("DEEPBENCH_CACHE_DIR", folder.path());
   const cuda::Stream& stream = cuda::Stream::of(0);
   const cuda::Function& add = cuda::function_of("kept", adder(1), "add", stream);
   CHECK(result_of(add, 4) == 5);
@@ -193,13 +195,12 @@ TEST_CASE("gpu: kernels and instances of templates are compiled, launched and ke
   CHECK(result_of(cuda::function_of("kept", adder(1), "more<8>", stream), 4) == 12);
   const std::filesystem::directory_iterator files(folder / "kernels");
   CHECK(std::distance(files, {}) == 3);
-  unsetenv("DEEPBENCH_CACHE_DIR");
 }
 
 TEST_CASE("gpu: what the cache holds is used if it can be loaded, else compiled anew") {
   REQUIRE_GPU();
   const Folder folder;
-  setenv("DEEPBENCH_CACHE_DIR", folder.path().c_str(), 1);
+  const Variable cached("DEEPBENCH_CACHE_DIR", folder.path());
   const cuda::Stream& stream = cuda::Stream::of(0);
   const int device = cuda::device_facts(0).architecture();
   const cuda::KernelCache cache(folder.path());
@@ -213,15 +214,13 @@ TEST_CASE("gpu: what the cache holds is used if it can be loaded, else compiled 
   cache.store(key_of(adder(30)), {"no code", ""});
   CHECK(result_of(cuda::function_of("cached", adder(30), "add", stream), 1) == 31);
   CHECK(cache.load(key_of(adder(30)))->code.substr(1, 3) == "ELF");
-  unsetenv("DEEPBENCH_CACHE_DIR");
 }
 
 TEST_CASE("gpu: a folder that cannot be written does not matter; a kernel that is not there does") {
   REQUIRE_GPU();
-  setenv("DEEPBENCH_CACHE_DIR", "/proc/nothing", 1);
+  const Variable cached("DEEPBENCH_CACHE_DIR", "/proc/nothing");
   const cuda::Stream& stream = cuda::Stream::of(0);
   CHECK(result_of(cuda::function_of("uncached", adder(3), "add", stream), 1) == 4);
-  unsetenv("DEEPBENCH_CACHE_DIR");
   const std::string error =
       error_of([&] { cuda::function_of("uncached", adder(3), "missing", stream); });
   CHECK(error.find("5 ") == 0);
