@@ -82,6 +82,16 @@ TEST_CASE("what is faster in turns only is not the best") {
   CHECK(fake_row(script + "900", kProblem, kExhaustive).algorithm.name == "naive:quick");
 }
 
+TEST_CASE("energy is of the library's own choice, where that is kept") {
+  const Result row = fake_row(
+      "candidates own quick; time 1e6; when candidate=quick time 8e5;"
+      "when candidate=quick attempt=5 time 2e6",
+      kProblem, std::string(kExhaustive) + " energy=yes");
+  CHECK(row.algorithm.name == "naive:own");
+  REQUIRE(row.metrics.size() == 1);
+  CHECK(row.metrics[0].value == 1.0 / 2200);  // a joule in 2.2 s of its calls
+}
+
 TEST_CASE("the id that gives the row again is on it") {
   const std::string script = "candidates own quick; time 1000; when candidate=quick time 500";
   const Result row = fake_row(script, kProblem, kExhaustive);

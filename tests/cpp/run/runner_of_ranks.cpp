@@ -100,6 +100,19 @@ TEST_CASE("two ranks: they rest alike, though one has a higher clock") {
   }
 }
 
+TEST_CASE("two ranks: single calls are of the library's own choice, where that is kept") {
+  Pair pair(
+      "candidates own quick; time 1e6; when candidate=quick time 8e5;"
+      "when candidate=quick attempt=5 time 2e6");
+  const Result sum = pair.first().run(std::string(kSum) + " ; algorithm=exhaustive", 0);
+  CHECK(sum.reason == "");
+  CHECK(sum.algorithm.name == "naive:own");
+  REQUIRE(sum.metrics.size() >= 4);
+  CHECK(sum.metrics[sum.metrics.size() - 4].name == "call_p50");
+  CHECK(sum.metrics[sum.metrics.size() - 4].value == 1e6);
+  CHECK(pair.end() == 0);
+}
+
 TEST_CASE("two ranks: a line that cannot be, or fails on one of them, costs its row alone") {
   Pair pair("time 1e6; when rank=1 elements=65 fail time_batch failed the cable is out");
   CHECK(pair.first().run("gemm m=", 0).status == Status::kInvalid);

@@ -284,6 +284,7 @@ void RowMaker::keep_own(const Result& own) {
   if (!options_.energy && !options_.group) return;  // what is measured next is the own choice's
   kept_.reset();
   kept_ = std::make_unique<Trial>(backend_, problem_, options_, "", row_.stages);
+  kept_->resume(*own.samples);
 }
 
 void RowMaker::take(const Trial& trial) {

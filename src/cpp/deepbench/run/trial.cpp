@@ -197,6 +197,13 @@ std::vector<double> Trial::sample(int count, double span_ns) {
   return samples;
 }
 
+void Trial::resume(const Samples& samples) {
+  Stopwatch watch;
+  samples_ = samples;
+  time_at_once(samples.batch);
+  stages_.measure_ns += watch.lap_ns();
+}
+
 std::vector<double> Trial::single_calls() {
   Stopwatch watch;
   const double fitting = kSingleCallsNs / median(samples_->per_call_ns);

@@ -28,14 +28,18 @@ class DEEPBENCH_API Trial {
   // what was measured until then.
   void measure(const MeasureOptions& how);
 
-  // What single calls take on this rank, each after a meeting of all.
+  // In place of measure(), where another trial of the same candidate has measured `samples`: one
+  // batch of them, as a warm-up.
+  void resume(const Samples& samples);
+
+  // What single calls take on this rank, each after a meeting of all. After measure() or resume().
   std::vector<double> single_calls();
 
   // A few timed batches of at least `span_ns`, without verification, after a first call.
   std::vector<double> sample(int count, double span_ns);
 
   // Goes on calling, in the batches that were measured and without rests, for at least `span_ns` of
-  // the device's time. Returns how many calls that were.
+  // the device's time. Returns how many calls that were. After measure() or resume().
   uint64_t repeat(double span_ns);
 
   // One call between markers and nothing else.
