@@ -20,9 +20,13 @@ class Kept {
     if (values_.size() >= kMost) values_.clear();
     return values_[key] = find();
   }
+  bool has(const std::string& key) const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return values_.count(key) != 0;
+  }
 
  private:
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::map<std::string, Value> values_;
 };
 

@@ -3,16 +3,18 @@
 
 #include <map>
 #include <mutex>
+#include <utility>
 
 #include "check.hpp"
 
 namespace deepbench::cuda {
 
-nvidia::cudnnHandle_t cudnn_handle(const Stream& stream) {
+nvidia::cudnnHandle_t cudnn_handle(const Stream& stream, size_t worker) {
   static std::mutex mutex;
-  static std::map<int, nvidia::cudnnHandle_t> handles;  // never destroyed: the process ends first
+  // Never destroyed: the process ends first.
+  static std::map<std::pair<int, size_t>, nvidia::cudnnHandle_t> handles;
   const std::lock_guard<std::mutex> lock(mutex);
-  nvidia::cudnnHandle_t& known = handles[stream.device()];
+  nvidia::cudnnHandle_t& known = handles[{stream.device(), worker}];
   if (!known) {
     stream.enter();
     nvidia::cudnnHandle_t made = nullptr;

@@ -1,22 +1,17 @@
-// Threads that compile.
+// Compiling what is missing.
 #include "kernels/ahead.hpp"
 
-#include <algorithm>
-#include <atomic>
 #include <exception>
-#include <future>
 #include <mutex>
 #include <set>
-#include <thread>
 #include <tuple>
 
 #include "device.hpp"
 #include "kernels/compile.hpp"
+#include "several.hpp"
 
 namespace deepbench::cuda {
 namespace {
-
-constexpr size_t kMostThreads = 8;  // ranks of a machine compile beside each other
 
 // Those that this process has not looked at yet: once is enough, whatever came of it.
 std::vector<std::string> not_seen(const std::string& file,
@@ -55,18 +50,12 @@ void compile_missing(const Source& source, const std::vector<std::string>& expre
     const std::string key = cache_key(source, expression, device_architecture, compiler);
     if (!cache.load(key)) missing.push_back({key, expression});
   }
-  std::atomic<size_t> next{0};
-  const auto work = [&] {
-    for (size_t at = next++; at < missing.size(); at = next++) try {
-        cache.store(missing[at].key, compile(source, missing[at].expression, device_architecture));
-      } catch (const std::exception&) {  // it will be said when the kernel is asked for
-      }
-  };
-  const size_t processors = std::max(1U, std::thread::hardware_concurrency());
-  std::vector<std::future<void>> others;
-  while (others.size() + 1 < std::min({missing.size(), processors, kMostThreads}))
-    others.push_back(std::async(std::launch::async, work));
-  work();
+  do_several(missing.size(), [&](size_t at, size_t) {
+    try {
+      cache.store(missing[at].key, compile(source, missing[at].expression, device_architecture));
+    } catch (const std::exception&) {  // it will be said when the kernel is asked for
+    }
+  });
 }
 
 }  // namespace deepbench::cuda

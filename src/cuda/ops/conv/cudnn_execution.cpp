@@ -1,11 +1,12 @@
 // Building and executing plans.
+#include "ops/conv/cudnn_execution.hpp"
+
 #include <algorithm>
 #include <chrono>
 
 #include "buffer.hpp"
 #include "cudnn/handle.hpp"
 #include "launched_kernels.hpp"
-#include "ops/conv/cudnn_plan.hpp"
 
 namespace deepbench::cuda::dnn {
 
@@ -26,31 +27,16 @@ void require_built(cudnnStatus_t status) {
 
 }  // namespace
 
-std::shared_ptr<const ExecutionPlan> ExecutionPlan::build(
-    std::shared_ptr<const OperationGraph> graph, const Engine& engine, const Stream& stream,
-    std::string* reason) {
-  try {
-    auto made = std::make_shared<ExecutionPlan>();
-    made->make(std::move(graph), engine, stream);
-    return made;
-  } catch (const plugin::Error& error) {
-    if (error.status() != DEEPBENCH_UNSUPPORTED) throw;
-    *reason = error.what();
-    return nullptr;
-  }
-}
-
-void ExecutionPlan::make(std::shared_ptr<const OperationGraph> graph, const Engine& engine,
-                         const Stream& stream) {
+ExecutionPlan::ExecutionPlan(std::shared_ptr<const OperationGraph> graph, const Engine& engine,
+                             cudnnHandle_t handle)
+    : graph_(std::move(graph)), engine_(engine) {
   const auto begin = std::chrono::steady_clock::now();
-  auto config = graph->config(engine);
+  auto config = graph_->config(engine);
   if (!config) plugin::unsupported("cuDNN knows no such engine");
-  graph_ = std::move(graph);
-  engine_ = engine;
   config_ = std::move(*config);
   notes_ = config_.notes;
   plan_ = CudnnDescriptor(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
-  plan_.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, cudnn_handle(stream));
+  plan_.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, handle);
   plan_.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config_.config);
   require_built(plan_.try_finalize());
   const auto bytes = plan_.get_all<int64_t>(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, 1);
@@ -58,7 +44,6 @@ void ExecutionPlan::make(std::shared_ptr<const OperationGraph> graph, const Engi
   workspace_bytes_ = uint64_t(std::max<int64_t>(0, bytes[0]));
   const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - begin;
   built_ns_ = took.count();
-  note_kernels(stream);
 }
 
 // The library does not note all of its engines that use Winograd's algorithm; their kernels' names

@@ -9,6 +9,7 @@
 #include "cudnn/handle.hpp"
 #include "kept.hpp"
 #include "ops/conv/conv_call.hpp"
+#include "ops/conv/cudnn_kept.hpp"
 #include "prepared_kernel.hpp"
 
 namespace deepbench::cuda::dnn {
@@ -16,8 +17,8 @@ namespace {
 
 using namespace nvidia;  // NOLINT: the vendor's names, as in its documentation
 
-constexpr size_t kMostAnswers = 64, kMostPlans = 1024;  // kept
-constexpr size_t kPromising = 16;  // of the own layout's list: before other layouts
+constexpr size_t kMostAnswers = 64;  // kept
+constexpr size_t kPromising = 16;    // of the own layout's list: before other layouts
 constexpr size_t kMostCandidates = 400;
 
 // What was asked for: the problem in one layout on one device.
@@ -58,22 +59,6 @@ std::shared_ptr<const Answer> ask(const ConvLayout& layout, const Stream& stream
   return answers->get(layout.key(stream.device()), [&] { return find_answer(layout, stream); });
 }
 
-// A plan, or why there is none.
-struct Built {
-  std::shared_ptr<const ExecutionPlan> plan;
-  std::string reason;
-};
-
-Built build(const ConvLayout& layout, const Answer& answer, const Engine& engine,
-            const Stream& stream) {
-  static auto* plans = new Kept<Built, kMostPlans>();
-  return plans->get(layout.key(stream.device()) + " " + engine.text(), [&] {
-    Built built;
-    built.plan = ExecutionPlan::build(answer.graph, engine, stream, &built.reason);
-    return built;
-  });
-}
-
 // Why an engine may not be used in this precision; empty if it may.
 std::string objection(const Conv& conv, const EngineNotes& notes) {
   if (notes.reduced_reduction) return "adds parts of sums in less than 32 bits";
@@ -97,7 +82,7 @@ Built admit(const ConvLayout& layout, const Answer& answer, const EngineConfig& 
             const plugin::Options& options, const Stream& stream) {
   if (std::string reason = objection(layout.asked, config.notes); !reason.empty())
     return {nullptr, reason};
-  Built built = build(layout, answer, config.engine, stream);
+  Built built = built_plan(layout, answer.graph, config.engine, stream);
   if (!built.plan) return built;
   if (std::string reason = objection(layout.asked, built.plan->notes()); !reason.empty())
     return {nullptr, reason};
@@ -186,6 +171,7 @@ class Candidates {
   void add(const ConvLayout& layout, size_t begin, size_t end, bool compiled) {
     const auto answer = ask(layout, stream_);
     const auto& configs = answer->configs;
+    if (compiled) build_compiled(layout, configs);
     for (size_t i = begin; i < std::min(end, configs.size()) && ids_.size() < most_; ++i) {
       if (configs[i].notes.compiles != compiled) continue;
       const auto built =
@@ -199,6 +185,16 @@ class Candidates {
   std::vector<std::string> ids() { return std::move(ids_); }
 
  private:
+  // As many as there is room for.
+  void build_compiled(const ConvLayout& layout, const std::vector<EngineConfig>& configs) const {
+    std::vector<Engine> engines;
+    for (const EngineConfig& config : configs)
+      if (config.notes.compiles && ids_.size() + engines.size() < most_ &&
+          objection(layout.asked, config.notes).empty())
+        engines.push_back(config.engine);
+    build_ahead(layout, engines, stream_);
+  }
+
   const plugin::Options& options_;
   const Stream& stream_;
   size_t most_;

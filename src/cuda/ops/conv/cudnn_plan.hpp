@@ -7,41 +7,9 @@
 #include <vector>
 
 #include "deepbench/plugin.hpp"
-#include "ops/conv/cudnn_graph.hpp"
+#include "ops/conv/cudnn_execution.hpp"
 
 namespace deepbench::cuda::dnn {
-
-// One engine with its knobs for one layout, ready to be executed.
-class ExecutionPlan {
- public:
-  // nullptr, with the reason, where it cannot be built.
-  static std::shared_ptr<const ExecutionPlan> build(std::shared_ptr<const OperationGraph> graph,
-                                                    const Engine& engine, const Stream& stream,
-                                                    std::string* reason);
-
-  const Engine& engine() const { return engine_; }
-  const EngineNotes& notes() const { return notes_; }  // Winograd and FFT by the kernels' names too
-  uint64_t workspace_bytes() const { return workspace_bytes_; }
-  double built_ns() const { return built_ns_; }
-
-  // What one call is made on.
-  CudnnDescriptor variants(void* x, void* w, void* y, void* workspace) const;
-  nvidia::cudnnStatus_t execute(nvidia::cudnnHandle_t handle,
-                                const CudnnDescriptor& variants) const;
-
- private:
-  void make(std::shared_ptr<const OperationGraph> graph, const Engine& engine,
-            const Stream& stream);
-  void note_kernels(const Stream& stream);
-
-  std::shared_ptr<const OperationGraph> graph_;
-  Engine engine_;
-  EngineNotes notes_;
-  ConfigDescriptor config_;
-  CudnnDescriptor plan_;
-  uint64_t workspace_bytes_ = 0;
-  double built_ns_ = 0;
-};
 
 struct ConvPlan {
   ConvLayout layout;

@@ -1,0 +1,41 @@
+// Work that threads share.
+#include "several.hpp"
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <atomic>
+#include <thread>
+#include <vector>
+
+namespace deepbench {
+namespace {
+
+TEST_CASE("several: each task is done once, by workers that are told apart") {
+  for (const size_t tasks : {size_t{0}, size_t{1}, size_t{3}, size_t{1000}}) {
+    CAPTURE(tasks);
+    std::vector<std::atomic<int>> done(tasks);
+    std::array<std::atomic<int>, 8> busy{};  // workers: no two threads are one at a time
+    std::atomic<int> clashes{0};
+    cuda::do_several(tasks, [&](size_t task, size_t worker) {
+      if (worker >= busy.size() || busy[worker]++ != 0) ++clashes;
+      std::this_thread::yield();
+      ++done[task];
+      if (worker < busy.size()) --busy[worker];
+    });
+    CHECK(clashes == 0);
+    for (const std::atomic<int>& times : done) CHECK(times == 1);
+  }
+}
+
+TEST_CASE("several: the caller is worker 0") {
+  const std::thread::id caller = std::this_thread::get_id();
+  std::atomic<int> others{0};
+  cuda::do_several(64, [&](size_t, size_t worker) {
+    if ((worker == 0) != (std::this_thread::get_id() == caller)) ++others;
+  });
+  CHECK(others == 0);
+}
+
+}  // namespace
+}  // namespace deepbench
