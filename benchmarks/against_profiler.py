@@ -1,12 +1,11 @@
 """deepbench's hot times against the kernel times that CUPTI reports, on 20 rows of 3 us to 5 ms.
 
 Goal: above the sum of the call's kernels by at most 2 % or 0.5 us a kernel, whichever is larger.
-CUPTI's figures come from torch's profiler, which adds up to some 4 us to a call. What ours is
-depends on how long the kernels take:
-  under 50 us   the mean of two runs without the profiler, in processes before and after its own
-  50 to 200 us  the same two in cycles, time by the row's SM clock, since clocks of runs differ by
-                more than 2 %; printed at the profiled run's clock and marked "same clock"
-  from 200 us   the median of the profiled run itself, profiler included, marked "same run"
+CUPTI's figures come from torch's profiler, which adds up to some 4 us to a call: ours are taken
+without it, in processes of their own. Three of them and two with the profiler take turns: the
+median of the former, the mean of the latter. From 50 us on they are compared in cycles, time by the
+row's SM clock, since clocks of runs may differ by 2 %; then they are printed as times at the
+profiled runs' clock and marked "same clock".
 What a call's kernels take is what the trace has of a batch, between its two stamps of clocks,
 divided by the batch's calls. Memsets and copies count as kernels.
 
@@ -79,8 +78,8 @@ CONV = tuple(
 STAMP = "stamp"  # the kernel around each batch (src/cuda/kernels/clock.cu)
 SETS = {"gemm": GEMM, "conv": CONV}
 SHARE, PER_KERNEL_US = 0.02, 0.5
-SAME_CLOCK_US = 50  # calls of so long are compared in cycles,
-SAME_RUN_US = 200  # and of so long within the profiled run
+SAME_CLOCK_US = 50  # calls of so long are compared in cycles
+TURNS = 2  # of a run without the profiler and one with it, then another one without
 SAMPLES = 40  # under the profiler: graphs of up to hundreds of calls each
 ROW_LIMIT_S = 480
 NOT_RUN = 2
@@ -187,41 +186,55 @@ def answers(mode: str, words: list[str]) -> list[Answer]:
     return lines
 
 
-def ours_us(one: Answer, other: Answer, traced_one: Answer) -> tuple[float, str]:
-    """What is held against the kernels' time, and how it was taken where that is not plainly."""
-    apart_us = (one["ns"] + other["ns"]) / 2e3
-    if traced_one["us"] < SAME_CLOCK_US:
-        return apart_us, ""
-    if traced_one["us"] >= SAME_RUN_US and traced_one["ns"]:
-        return traced_one["ns"] / 1e3, ", same run"
-    if not (one["mhz"] and other["mhz"] and traced_one["mhz"]):
-        return apart_us, ", clocks unknown"
-    kilocycles = (one["ns"] * one["mhz"] + other["ns"] * other["mhz"]) / 2e6
-    return kilocycles / traced_one["mhz"] * 1e3, ", same clock"
+def compared(plain: list[Answer], traced: list[Answer]) -> tuple[float, float, str]:
+    """Microseconds of ours and of the kernels, and how they are compared where not plainly."""
+    ours_us = statistics.median(one["ns"] / 1e3 for one in plain)
+    kernels_us = statistics.mean(one["us"] for one in traced)
+    if kernels_us < SAME_CLOCK_US:
+        return ours_us, kernels_us, ""
+    if not all(one["mhz"] for one in [*plain, *traced]):
+        return ours_us, kernels_us, ", clocks unknown"
+    clock = statistics.mean(one["mhz"] for one in traced)
+    ours_us = statistics.median(one["ns"] * one["mhz"] for one in plain) / 1e3 / clock
+    kernels_us = statistics.mean(one["us"] * one["mhz"] for one in traced) / clock
+    return ours_us, kernels_us, ", same clock"
+
+
+def why_not(plain: list[Answer], traced: list[Answer]) -> str:
+    """Why a row has nothing to compare; empty where it has."""
+    for one in plain:
+        if not one["ns"]:
+            return str(one["reason"])
+    for one in traced:
+        if not one["us"]:
+            return f"under the profiler: {one['reason']}"
+    return ""
 
 
 def comparisons(words: list[str]) -> Iterator[bool]:
-    before = answers("--plainly", words)
-    kernels = answers("--under-profiler", words)
-    after = answers("--plainly", words)
+    plain, traced = [answers("--plainly", words)], []
+    for _ in range(TURNS):
+        traced.append(answers("--under-profiler", words))
+        plain.append(answers("--plainly", words))
     width = max(map(len, chosen(words)[0]))
-    rows = zip(chosen(words)[0], before, kernels, after, strict=False)
-    for problem, one, traced_one, other in rows:
-        if not one["ns"] or not other["ns"] or not traced_one["us"]:
-            why = one["reason"] or other["reason"] or f"under the profiler: {traced_one['reason']}"
+    each = zip(
+        chosen(words)[0], zip(*plain, strict=False), zip(*traced, strict=False), strict=False
+    )
+    for problem, ours, theirs in each:
+        if why := why_not(list(ours), list(theirs)):
             print(f"{problem:{width}} {why}")
             yield False
             continue
-        ours, how = ours_us(one, other, traced_one)
-        excess_us = ours - traced_one["us"]
-        share = excess_us / traced_one["us"]
-        allowed_us = max(SHARE * traced_one["us"], PER_KERNEL_US * traced_one["kernels"])
+        ours_us, kernels_us, how = compared(list(ours), list(theirs))
+        count = theirs[0]["kernels"]
+        excess_us = ours_us - kernels_us
+        within = excess_us <= max(SHARE * kernels_us, PER_KERNEL_US * count)
         print(
-            f"{problem:{width}} ours {ours:10.3f}  kernels {traced_one['us']:10.3f} us "
-            f"({traced_one['kernels']})  excess {excess_us:7.3f} us {share:7.2%}  "
-            f"{'within' if excess_us <= allowed_us else 'BEYOND'}{how}"
+            f"{problem:{width}} ours {ours_us:10.3f}  kernels {kernels_us:10.3f} us ({count})  "
+            f"excess {excess_us:7.3f} us {excess_us / kernels_us:7.2%}  "
+            f"{'within' if within else 'BEYOND'}{how}"
         )
-        yield excess_us <= allowed_us
+        yield within
 
 
 def main() -> int:

@@ -98,6 +98,27 @@ def test_kernels_of_one_call() -> None:
     assert profiler.of_one_call(odd, 2)["kernels"] == 2
 
 
+def test_long_calls_are_held_against_the_profiler_in_cycles() -> None:
+    import against_profiler as profiler
+
+    def plain(us: float, mhz: float | None = 1500) -> dict[str, object]:
+        return {"ns": us * 1e3, "mhz": mhz, "reason": None}
+
+    def traced(us: float, mhz: float = 1500) -> dict[str, object]:
+        return {"us": us, "kernels": 1, "mhz": mhz, "reason": None}
+
+    kernels = [traced(19.0), traced(21.0)]
+    assert profiler.compared([plain(22), plain(21), plain(30)], kernels) == (22, 20, "")
+    slow, fast = [traced(100.0, 1000), traced(100.0, 1000)], [plain(51, 2000)] * 3
+    assert profiler.compared(fast, slow) == (102, 100, ", same clock")
+    assert profiler.compared([plain(51, None)] * 3, slow)[2] == ", clocks unknown"
+    assert profiler.why_not(fast, slow) == ""
+    failed = {"ns": None, "mhz": None, "reason": "no engine"}
+    assert profiler.why_not([*fast, failed], slow) == "no engine"
+    nothing = {"us": 0.0, "kernels": 0, "mhz": None, "reason": "no batch"}
+    assert profiler.why_not(fast, [nothing]) == "under the profiler: no batch"
+
+
 def test_what_the_profiler_is_held_against() -> None:
     import against_profiler as profiler
 
