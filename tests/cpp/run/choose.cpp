@@ -83,13 +83,29 @@ TEST_CASE("what is faster in turns only is not the best") {
 }
 
 TEST_CASE("energy is of the library's own choice, where that is kept") {
+  for (const std::string loses : {"attempt=5 time 2e6", "attempt=5 mutant last_k"}) {
+    CAPTURE(loses);
+    const Result row = fake_row(
+        "candidates own quick; time 1e6; when candidate=quick time 8e5;"
+        "when candidate=quick " +
+            loses,
+        kProblem, std::string(kExhaustive) + " energy=yes");
+    CHECK(row.algorithm.name == "naive:own");
+    REQUIRE(row.metrics.size() == 1);
+    CHECK(row.metrics[0].value == 1.0 / 2200);  // a joule in 2.2 s of its calls
+  }
+}
+
+TEST_CASE("a library's own choice that cannot be prepared again ends the row with its reason") {
+  // Attempts: 0 the row's own, 1 and 2 first looks, 3 and 4 the final, 5 the winner, 6 the own
+  // again.
   const Result row = fake_row(
       "candidates own quick; time 1e6; when candidate=quick time 8e5;"
-      "when candidate=quick attempt=5 time 2e6",
+      "when candidate=quick attempt=5 time 2e6; when attempt=6 fail prepare out_of_memory full",
       kProblem, std::string(kExhaustive) + " energy=yes");
-  CHECK(row.algorithm.name == "naive:own");
-  REQUIRE(row.metrics.size() == 1);
-  CHECK(row.metrics[0].value == 1.0 / 2200);  // a joule in 2.2 s of its calls
+  CHECK(row.status == Status::kOutOfMemory);
+  CHECK(row.reason == "prepare: full");
+  CHECK_FALSE(has_note(row, "left out"));
 }
 
 TEST_CASE("the id that gives the row again is on it") {

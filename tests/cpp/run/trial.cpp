@@ -174,6 +174,27 @@ TEST_CASE("a few samples: a first call, an estimate, batches that fill the span"
                                                       "time_batch count=200 launch=0 flags=0"});
 }
 
+TEST_CASE("resumed, a trial makes one batch of what another has measured, and goes on from there") {
+  const Folder folder;
+  const Backend backend = fake_backend("time 100e3 hold; log " + (folder / "calls"));
+  const std::string batch = "time_batch count=5 launch=0 flags=0";
+  Stages stages;
+  RunOptions options;
+  options.verify = false;
+  {
+    Trial trial(backend, Problem::parse(kProblem), options, "", stages);
+    Samples samples;
+    samples.batch = 5;
+    samples.per_call_ns = {100e3};
+    trial.resume(samples);
+    CHECK(stages.device_ns == 500e3);
+    CHECK(trial.repeat(900e3) == 10);
+    CHECK(trial.single_calls() == std::vector<double>(100, 100e3));
+  }
+  const auto calls = folder.lines("calls");
+  CHECK(part(calls, 2, 3) == std::vector<std::string>(3, batch));
+}
+
 TEST_CASE("calls from 10 ms on are warmed up for the first samples alone") {
   const Folder folder;
   const Backend backend = fake_backend("time 20e6 hold; log " + (folder / "calls"));

@@ -250,16 +250,17 @@ bool RowMaker::measure_first_right(const std::vector<Faster>& candidates, const 
   for (const auto& [candidate, gain] : candidates) {
     try {
       measure(candidate);
-      row_.algorithm.gain = gain;
-      if (!holds_against_own(candidate, own_cost_ns, notes)) keep_own(own);
-      return true;
     } catch (const RowFailure& failure) {
       if (failure.status() == Status::kDeviceLost) throw;
       notes.push_back("candidate " + candidate + " left out: " + failure.what());
       wrong.push_back(candidate);
-      keep_own(own);
+      continue;
     }
+    row_.algorithm.gain = gain;
+    if (!holds_against_own(candidate, own_cost_ns, notes)) keep_own(own);
+    return true;
   }
+  if (!candidates.empty()) keep_own(own);
   return false;
 }
 
@@ -281,7 +282,8 @@ void RowMaker::keep_own(const Result& own) {
   const Stages spent = row_.stages;
   row_ = own;
   row_.stages = spent;
-  if (!options_.energy && !options_.group) return;  // what is measured next is the own choice's
+  if (!options_.energy && !options_.group) return;
+  // What is measured next is the own choice's.
   kept_.reset();
   kept_ = std::make_unique<Trial>(backend_, problem_, options_, "", row_.stages);
   kept_->resume(*own.samples);
