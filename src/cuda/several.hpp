@@ -6,8 +6,8 @@
 
 namespace deepbench::cuda {
 
-// Calls one(task, worker) for each of `tasks`, on up to eight threads and one a processor. Workers
-// count from 0, which is the caller. `one` must not throw.
+// Calls one(task, worker) for each of `tasks`, on up to eight threads, no more than the machine has
+// processors. Workers count from 0, which is the caller. `one` must not throw.
 void do_several(size_t tasks, const std::function<void(size_t task, size_t worker)>& one);
 
 }  // namespace deepbench::cuda

@@ -81,67 +81,6 @@ TEST_CASE("the real libraries know which CUDA they were made for") {
   CHECK(loader()->get<nvidia::Nccl>().identity.cuda_major == major);
 }
 
-TEST_CASE("cuDNN's descriptors of a convolution take their attributes without a device") {
-  if (!loader()) return;
-  using namespace nvidia;  // NOLINT: the vendor's names
-  const Cudnn& cudnn = table<Cudnn>();
-  std::vector<cudnnBackendDescriptor_t> all;
-  const auto make = [&](cudnnBackendDescriptorType_t type) {
-    cudnnBackendDescriptor_t made = nullptr;
-    REQUIRE(cudnn.cudnnBackendCreateDescriptor(type, &made) == CUDNN_STATUS_SUCCESS);
-    all.push_back(made);
-    return made;
-  };
-  const auto set = [&](cudnnBackendDescriptor_t of, cudnnBackendAttributeName_t name,
-                       cudnnBackendAttributeType_t type, int64_t count, const void* values) {
-    CHECK(cudnn.cudnnBackendSetAttribute(of, name, type, count, values) == CUDNN_STATUS_SUCCESS);
-  };
-  // One of the parts that cuDNN then loads needs libcuda.so.1, which is the driver's.
-  const auto finalize = [&](cudnnBackendDescriptor_t made) {
-    const cudnnStatus_t status = cudnn.cudnnBackendFinalize(made);
-    CHECK((status == CUDNN_STATUS_SUCCESS || status == CUDNN_STATUS_SUBLIBRARY_LOADING_FAILED));
-  };
-  const auto tensor = [&](int64_t id, const std::vector<int64_t>& sizes,
-                          const std::vector<int64_t>& strides) {
-    const auto made = make(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
-    const cudnnDataType_t type = CUDNN_DATA_HALF;
-    const int64_t alignment = 16;
-    set(made, CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &type);
-    set(made, CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, 4, sizes.data());
-    set(made, CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, 4, strides.data());
-    set(made, CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, 1, &id);
-    set(made, CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, 1, &alignment);
-    finalize(made);
-    return made;
-  };
-  const auto convolution = make(CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
-  const cudnnDataType_t sums = CUDNN_DATA_FLOAT;
-  const cudnnConvolutionMode_t mode = CUDNN_CROSS_CORRELATION;
-  const int64_t spatial = 2, ones[] = {1, 1};
-  set(convolution, CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, CUDNN_TYPE_INT64, 1, &spatial);
-  set(convolution, CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &sums);
-  set(convolution, CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE, 1, &mode);
-  for (const auto name : {CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, CUDNN_ATTR_CONVOLUTION_POST_PADDINGS,
-                          CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, CUDNN_ATTR_CONVOLUTION_DILATIONS})
-    set(convolution, name, CUDNN_TYPE_INT64, 2, ones);
-  finalize(convolution);
-  const auto operation = make(CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR);
-  const float one = 1, zero = 0;
-  const auto x = tensor('x', {2, 8, 5, 6}, {240, 1, 48, 8});
-  const auto w = tensor('w', {16, 8, 3, 3}, {72, 1, 24, 8});
-  const auto y = tensor('y', {2, 16, 5, 6}, {480, 1, 96, 16});
-  set(operation, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA, CUDNN_TYPE_FLOAT, 1, &one);
-  set(operation, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA, CUDNN_TYPE_FLOAT, 1, &zero);
-  const auto type = CUDNN_TYPE_BACKEND_DESCRIPTOR;
-  set(operation, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC, type, 1, &convolution);
-  set(operation, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X, type, 1, &x);
-  set(operation, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W, type, 1, &w);
-  set(operation, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y, type, 1, &y);
-  finalize(operation);
-  for (const auto made : all)
-    CHECK(cudnn.cudnnBackendDestroyDescriptor(made) == CUDNN_STATUS_SUCCESS);
-}
-
 TEST_CASE("cuDNN's descriptors of recurrent layers need no device, but for a layer's own") {
   if (!loader()) return;
   using namespace nvidia;  // NOLINT: the vendor's names, as in its documentation

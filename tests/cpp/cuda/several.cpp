@@ -5,6 +5,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <thread>
 #include <vector>
 
@@ -35,6 +36,19 @@ TEST_CASE("several: the caller is worker 0") {
     if ((worker == 0) != (std::this_thread::get_id() == caller)) ++others;
   });
   CHECK(others == 0);
+}
+
+// Each waits until both are there: one thread alone would end without having met another.
+TEST_CASE("several: tasks run beside each other where there are processors") {
+  if (std::thread::hardware_concurrency() < 2) return;
+  std::atomic<int> there{0}, met{0};
+  cuda::do_several(2, [&](size_t, size_t) {
+    ++there;
+    const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (there < 2 && std::chrono::steady_clock::now() < patience) std::this_thread::yield();
+    if (there == 2) ++met;
+  });
+  CHECK(met == 2);
 }
 
 }  // namespace

@@ -63,7 +63,7 @@ void ExecutionPlan::note_kernels(const Stream& stream) {
 CudnnDescriptor ExecutionPlan::variants(void* x, void* w, void* y, void* workspace) const {
   CudnnDescriptor pack(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
   pack.set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS,
-           std::vector<int64_t>{OperationGraph::kX, OperationGraph::kW, OperationGraph::kY});
+           std::vector<int64_t>{Operation::kX, Operation::kW, Operation::kY});
   pack.set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, std::vector<void*>{x, w, y});
   pack.set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, std::vector<void*>{workspace});
   pack.finalize();

@@ -1,11 +1,8 @@
-// An engine of cuDNN's that is ready to be executed.
+// What cuDNN makes of an engine for one problem: a plan, which takes long to build.
 #pragma once
 
 #include <memory>
-#include <string>
-#include <vector>
 
-#include "deepbench/plugin.hpp"
 #include "ops/conv/cudnn_graph.hpp"
 
 namespace deepbench::cuda::dnn {
@@ -24,7 +21,7 @@ class ExecutionPlan {
   const Engine& engine() const { return engine_; }
   const EngineNotes& notes() const { return notes_; }  // Winograd and FFT by the kernels' names too
   uint64_t workspace_bytes() const { return workspace_bytes_; }
-  double built_ns() const { return built_ns_; }
+  double built_ns() const { return built_ns_; }  // waiting for other threads' plans included
 
   // What one call is made on.
   CudnnDescriptor variants(void* x, void* w, void* y, void* workspace) const;

@@ -155,7 +155,7 @@ cudnnDataType_t data_type(deepbench_type type) {
   }
 }
 
-OperationGraph::OperationGraph(const ConvLayout& layout, cudnnHandle_t handle)
+Operation::Operation(const ConvLayout& layout)
     : x_(describe_tensor(layout.x, kX)),
       w_(describe_tensor(layout.w, kW)),
       y_(describe_tensor(layout.y, kY)),
@@ -169,9 +169,12 @@ OperationGraph::OperationGraph(const ConvLayout& layout, cudnnHandle_t handle)
   operation_.set(names.w, w_);
   operation_.set(names.y, y_);
   operation_.finalize();
-  graph_ = CudnnDescriptor(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
+}
+
+OperationGraph::OperationGraph(const ConvLayout& layout, cudnnHandle_t handle)
+    : operation_(layout), graph_(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR) {
   graph_.set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, handle);
-  graph_.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, operation_);
+  graph_.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, operation_.descriptor());
   graph_.finalize();
 }
 

@@ -34,12 +34,23 @@ struct ConfigDescriptor {
   EngineNotes notes;
 };
 
-// The operation, finalized, with the tensors' unique ids.
-class OperationGraph {
+// The operation and its tensors, with their unique ids: what needs no device.
+class Operation {
  public:
   static constexpr int64_t kX = 'x', kW = 'w', kY = 'y';
 
   // Throws plugin::Error, unsupported, where the library takes no such description.
+  explicit Operation(const ConvLayout& layout);
+
+  const CudnnDescriptor& descriptor() const { return operation_; }
+
+ private:
+  CudnnDescriptor x_, w_, y_, convolution_, operation_;
+};
+
+class OperationGraph {
+ public:
+  // Throws as Operation does.
   OperationGraph(const ConvLayout& layout, nvidia::cudnnHandle_t handle);
 
   // What the heuristics answer, best first.
@@ -49,7 +60,8 @@ class OperationGraph {
   std::optional<ConfigDescriptor> config(const Engine& engine) const;
 
  private:
-  CudnnDescriptor x_, w_, y_, convolution_, operation_, graph_;
+  Operation operation_;
+  CudnnDescriptor graph_;
 };
 
 }  // namespace deepbench::cuda::dnn

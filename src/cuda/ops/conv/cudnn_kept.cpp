@@ -2,7 +2,6 @@
 #include "ops/conv/cudnn_kept.hpp"
 
 #include <exception>
-#include <future>
 
 #include "cudnn/handle.hpp"
 #include "kept.hpp"
@@ -22,18 +21,9 @@ std::string key_of(const ConvLayout& layout, const Engine& engine, const Stream&
   return layout.key(stream.device()) + " " + engine.text();
 }
 
-// The plan that make() gives, with its kernels noted. An engine that cannot be built, or called, is
-// none of this problem's.
-template <class Make>
-Built noted(Make make, const Stream& stream) {
-  try {
-    std::shared_ptr<ExecutionPlan> plan = make();
-    plan->note_kernels(stream);
-    return {plan, ""};
-  } catch (const plugin::Error& error) {
-    if (error.status() != DEEPBENCH_UNSUPPORTED) throw;
-    return {nullptr, error.what()};
-  }
+Built with_kernels_noted(const std::shared_ptr<ExecutionPlan>& plan, const Stream& stream) {
+  plan->note_kernels(stream);
+  return {plan, ""};
 }
 
 std::shared_ptr<ExecutionPlan> made_by(size_t worker, const ConvLayout& layout,
@@ -46,13 +36,17 @@ std::shared_ptr<ExecutionPlan> made_by(size_t worker, const ConvLayout& layout,
 
 }  // namespace
 
+// An engine that cannot be built, or described to be called, is none of this problem's.
 Built built_plan(const ConvLayout& layout, const std::shared_ptr<const OperationGraph>& graph,
                  const Engine& engine, const Stream& stream) {
-  return plans().get(key_of(layout, engine, stream), [&] {
-    const auto make = [&] {
-      return std::make_shared<ExecutionPlan>(graph, engine, cudnn_handle(stream));
-    };
-    return noted(make, stream);
+  return plans().get(key_of(layout, engine, stream), [&]() -> Built {
+    try {
+      return with_kernels_noted(
+          std::make_shared<ExecutionPlan>(graph, engine, cudnn_handle(stream)), stream);
+    } catch (const plugin::Error& error) {
+      if (error.status() != DEEPBENCH_UNSUPPORTED) throw;
+      return {nullptr, error.what()};
+    }
   });
 }
 
@@ -61,21 +55,21 @@ void build_ahead(const ConvLayout& layout, const std::vector<Engine>& engines,
   std::vector<Engine> missing;
   for (const Engine& engine : engines)
     if (!plans().has(key_of(layout, engine, stream))) missing.push_back(engine);
-  std::vector<std::future<std::shared_ptr<ExecutionPlan>>> made(missing.size());
+  std::vector<std::shared_ptr<ExecutionPlan>> made(missing.size());
   do_several(missing.size(), [&](size_t at, size_t worker) {
-    std::promise<std::shared_ptr<ExecutionPlan>> one;
-    made[at] = one.get_future();
     try {
-      one.set_value(made_by(worker, layout, missing[at], stream));
-    } catch (...) {
-      one.set_exception(std::current_exception());
+      made[at] = made_by(worker, layout, missing[at], stream);
+    } catch (const std::exception&) {  // alone it may be built after all, or its reason is kept
     }
   });
-  for (size_t at = 0; at < missing.size(); ++at) try {
+  for (size_t at = 0; at < missing.size(); ++at) {
+    if (!made[at]) continue;
+    try {
       plans().get(key_of(layout, missing[at], stream),
-                  [&] { return noted([&] { return made[at].get(); }, stream); });
-    } catch (const plugin::Error&) {  // it is met again where the plan is asked for
+                  [&] { return with_kernels_noted(made[at], stream); });
+    } catch (const std::exception&) {  // it is met again where the plan is asked for
     }
+  }
 }
 
 }  // namespace deepbench::cuda::dnn

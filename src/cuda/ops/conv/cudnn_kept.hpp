@@ -21,7 +21,8 @@ Built built_plan(const ConvLayout& layout, const std::shared_ptr<const Operation
                  const Engine& engine, const Stream& stream);
 
 // Builds those of `engines` that are not kept yet, several at once: engines that are compiled at
-// run time take tenths of seconds each. What fails is told by built_plan().
+// run time take tenths of seconds each. What fails here built_plan() builds again, alone, and
+// tells.
 void build_ahead(const ConvLayout& layout, const std::vector<Engine>& engines,
                  const Stream& stream);
 

@@ -1,5 +1,5 @@
 // Choosing among cuDNN's engines: which may be used for a precision, the first that can be built,
-// and all others. What was asked and built is kept.
+// and all others. What was asked is kept.
 #include "ops/conv/cudnn_plan.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The reference of gradients too large for float64: a backend's independent computation in float,
+// The reference of gradients too large for float64: a backend's independent computation,
 // sampled elements and a projection of the whole. It is itself checked against float64, on problems
 // that are small enough.
 //
@@ -84,7 +84,7 @@ class ComposedGradients {
     add_projection();
     expected_.what = checked_share(expected_.indices.size(), rnn_.outputs()) + " and " +
                      std::to_string(expected_.projection_rows) +
-                     " projections of all, from a computation in float";
+                     " projections of all, from a computation by the backend";
     if (follows_) expected_.what += " that starts from the library's own h(t)";
     if (has_kink_)
       expected_.what +=
