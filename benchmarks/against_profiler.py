@@ -79,9 +79,9 @@ STAMP = "stamp"  # the kernel around each batch (src/cuda/kernels/clock.cu)
 SETS = {"gemm": GEMM, "conv": CONV}
 SHARE, PER_KERNEL_US = 0.02, 0.5
 SAME_CLOCK_US = 50  # calls of so long are compared in cycles
-TURNS = 2  # of a run without the profiler and one with it, then another one without
+TURNS = 2  # after a first run without the profiler: one with it and one without
 SAMPLES = 40  # under the profiler: graphs of up to hundreds of calls each
-ROW_LIMIT_S = 480
+RUN_LIMIT_S = 480
 NOT_RUN = 2
 
 Event = dict[str, Any]  # of a trace
@@ -179,7 +179,7 @@ def of_one_call(found: list[list[Event]], calls: int | None) -> Answer:
 
 def answers(mode: str, words: list[str]) -> list[Answer]:
     command = [sys.executable, __file__, mode, *words]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=ROW_LIMIT_S)
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=RUN_LIMIT_S)
     lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     if done.returncode or len(lines) != len(chosen(words)[0]):
         print(f"{mode}: exit status {done.returncode} after {len(lines)} rows")
@@ -208,7 +208,8 @@ def why_not(plain: list[Answer], traced: list[Answer]) -> str:
     for one in traced:
         if not one["us"]:
             return f"under the profiler: {one['reason']}"
-    return ""
+    counts = sorted({one["kernels"] for one in traced})
+    return "" if len(counts) == 1 else f"under the profiler: calls of {counts} kernels"
 
 
 def comparisons(words: list[str]) -> Iterator[bool]:

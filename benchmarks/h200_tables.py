@@ -62,8 +62,7 @@ TABLES: dict[str, tuple[str, ...]] = {
     "rnn_inference_float": ("rnn", "inference", "float"),
     "rnn_inference_float_best": ("rnn", "inference", "float", *BEST),
 }
-# Measured, not published: for repeatability, the libraries that the original calls, and for want of
-# room.
+# Measured, not published: repeats, the original's libraries, and what there is no room for.
 OTHERS: dict[str, tuple[str, ...]] = {
     **{
         f"{name}_{turn}": TABLES[name]

@@ -54,8 +54,31 @@ def test_best_against_default(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         '{"gemm_inference_int8": 10, "gemm_inference_int8_best": 30}'
     )
     text = figures(tmp_path, "best", capsys)
-    assert "call 4.000, with conversion 2.000, 2 not the default (goal 6.0 for the call)" in text
+    assert "call 4.000, with conversion 2.000, 2 not the default, 0 of 2 slower (goal 6.0" in text
     assert "against gemm_inference_int8: 3.000; 3.0 times its wall time (goal 4)" in text
+
+
+def test_a_choice_that_is_slower_is_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [timed(0, 1e5), timed(1, 1e5)]
+    for row, default_ns in zip(rows, (0.99e5, 1e5), strict=True):
+        row["algorithm"] |= {"default_ns": default_ns, "default_name": "own", "name": "own"}
+    table(tmp_path, "conv_inference_half_best", *rows)
+    assert "0 not the default, 1 of 2 slower" in figures(tmp_path, "best", capsys)
+
+
+def test_sets_of_all_operations_together(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = [f"{op}_training_half" for op in ("gemm", "conv", "rnn")]
+    for name in names:
+        table(tmp_path, name, timed(0, 1e5))
+    walls = tmp_path / "wall_seconds.json"
+    walls.write_text(json.dumps(dict.fromkeys(names[:2], 10.5)))
+    assert "goal 90" not in figures(tmp_path, "sets", capsys)
+    walls.write_text(json.dumps(dict.fromkeys(names, 10.5)))
+    assert "gemm + conv + rnn, training_half: 31.5 s (goal 90)" in figures(tmp_path, "sets", capsys)
 
 
 def test_repeats_and_costs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -109,10 +132,18 @@ def test_long_calls_are_held_against_the_profiler_in_cycles() -> None:
 
     kernels = [traced(19.0), traced(21.0)]
     assert profiler.compared([plain(22), plain(21), plain(30)], kernels) == (22, 20, "")
-    slow, fast = [traced(100.0, 1000), traced(100.0, 1000)], [plain(51, 2000)] * 3
-    assert profiler.compared(fast, slow) == (102, 100, ", same clock")
+    # Cycles 100, 102 and 120 thousand, of the profiled runs 90 and 99: at their mean of 950 MHz.
+    fast = [plain(50, 2000), plain(102, 1000), plain(60, 2000)]
+    slow = [traced(100.0, 900), traced(99.0, 1000)]
+    ours_us, kernels_us, how = profiler.compared(fast, slow)
+    assert ours_us == pytest.approx(102 / 0.95)
+    assert kernels_us == pytest.approx((90 + 99) / 2 / 0.95)
+    assert how == ", same clock"
+    assert profiler.compared([plain(51)] * 3, [traced(50.0)] * 2)[2] == ", same clock"
     assert profiler.compared([plain(51, None)] * 3, slow)[2] == ", clocks unknown"
     assert profiler.why_not(fast, slow) == ""
+    two = traced(100.0) | {"kernels": 2}
+    assert profiler.why_not(fast, [*slow, two]) == "under the profiler: calls of [1, 2] kernels"
     failed = {"ns": None, "mhz": None, "reason": "no engine"}
     assert profiler.why_not([*fast, failed], slow) == "no engine"
     nothing = {"us": 0.0, "kernels": 0, "mhz": None, "reason": "no batch"}
