@@ -1,7 +1,7 @@
-"""deepbench's hot times against the kernel times that CUPTI reports, on 20 rows of 3 us to 5 ms.
+"""deepbench's hot times against the kernel times that CUPTI reports, on 20 rows of 2.5 us to 4 ms.
 
 Goal: above the sum of the call's kernels by at most 2 % or 0.5 us a kernel, whichever is larger.
-CUPTI's figures come from torch's profiler, which adds up to some 4 us to a call: ours are taken
+CUPTI's figures come from torch's profiler, which adds some 0.6 to 3 us to a call: ours are taken
 without it, in processes of their own. Three of them and two with the profiler take turns: the
 median of the former, the mean of the latter. From 50 us on they are compared in cycles, time by the
 row's SM clock, since clocks of runs may differ by 2 %; then they are printed as times at the

@@ -96,15 +96,19 @@ TEST_CASE("energy is of the library's own choice, where that is kept") {
   }
 }
 
-TEST_CASE("a library's own choice that cannot be prepared again ends the row with its reason") {
+TEST_CASE("a library's own choice that cannot be prepared again keeps its row, without energy") {
   // Attempts: 0 the row's own, 1 and 2 first looks, 3 and 4 the final, 5 the winner, 6 the own
   // again.
   const Result row = fake_row(
       "candidates own quick; time 1e6; when candidate=quick time 8e5;"
       "when candidate=quick attempt=5 time 2e6; when attempt=6 fail prepare out_of_memory full",
       kProblem, std::string(kExhaustive) + " energy=yes");
-  CHECK(row.status == Status::kOutOfMemory);
-  CHECK(row.reason == "prepare: full");
+  CHECK(row.status == Status::kOk);
+  CHECK(row.algorithm.name == "naive:own");
+  CHECK(row.median_ns() == 1e6);
+  CHECK(row.metrics.empty());
+  CHECK(has_note(row, "candidate quick was faster in turns"));
+  CHECK(has_note(row, "without energy or single calls: prepare: full"));
   CHECK_FALSE(has_note(row, "left out"));
 }
 

@@ -80,8 +80,8 @@ void RowMaker::make() {
   } else {
     measure(options_.named_candidate());
   }
-  if (options_.energy) measure_energy();
-  if (options_.group) measure_calls();
+  if (options_.energy && kept_) measure_energy();
+  if (options_.group && kept_) measure_calls();
   read_sensors();
   note_clocks();
   // What limits a collective lies between the ranks, and no problem of one rank shows it.
@@ -257,10 +257,10 @@ bool RowMaker::measure_first_right(const std::vector<Faster>& candidates, const 
       continue;
     }
     row_.algorithm.gain = gain;
-    if (!holds_against_own(candidate, own_cost_ns, notes)) keep_own(own);
+    if (!holds_against_own(candidate, own_cost_ns, notes)) keep_own(own, notes);
     return true;
   }
-  if (!candidates.empty()) keep_own(own);
+  if (!candidates.empty()) keep_own(own, notes);
   return false;
 }
 
@@ -278,15 +278,22 @@ bool RowMaker::holds_against_own(const std::string& candidate, double own_cost_n
   return false;
 }
 
-void RowMaker::keep_own(const Result& own) {
+// What is measured next is the own choice's: where it cannot be prepared again, the row does
+// without.
+void RowMaker::keep_own(const Result& own, std::vector<std::string>& notes) {
   const Stages spent = row_.stages;
   row_ = own;
   row_.stages = spent;
   if (!options_.energy && !options_.group) return;
-  // What is measured next is the own choice's.
   kept_.reset();
-  kept_ = std::make_unique<Trial>(backend_, problem_, options_, "", row_.stages);
-  kept_->resume(*own.samples);
+  try {
+    kept_ = std::make_unique<Trial>(backend_, problem_, options_, "", row_.stages);
+    kept_->resume(*own.samples);
+  } catch (const RowFailure& failure) {
+    if (failure.status() == Status::kDeviceLost) throw;
+    kept_.reset();
+    notes.push_back(std::string("without energy or single calls: ") + failure.what());
+  }
 }
 
 void RowMaker::take(const Trial& trial) {

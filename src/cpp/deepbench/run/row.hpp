@@ -40,7 +40,7 @@ class RowMaker {
                            std::vector<std::string>& notes);
   bool holds_against_own(const std::string& candidate, double own_cost_ns,
                          std::vector<std::string>& notes);
-  void keep_own(const Result& own);
+  void keep_own(const Result& own, std::vector<std::string>& notes);
   void measure_once();
   void measure_energy();
   void measure_calls();
