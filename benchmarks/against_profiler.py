@@ -22,7 +22,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -186,7 +186,7 @@ def answers(mode: str, words: list[str]) -> list[Answer]:
     return lines
 
 
-def compared(plain: list[Answer], traced: list[Answer]) -> tuple[float, float, str]:
+def compared(plain: Sequence[Answer], traced: Sequence[Answer]) -> tuple[float, float, str]:
     """Microseconds of ours and of the kernels, and how they are compared where not plainly."""
     ours_us = statistics.median(one["ns"] / 1e3 for one in plain)
     kernels_us = statistics.mean(one["us"] for one in traced)
@@ -200,11 +200,11 @@ def compared(plain: list[Answer], traced: list[Answer]) -> tuple[float, float, s
     return ours_us, kernels_us, ", same clock"
 
 
-def why_not(plain: list[Answer], traced: list[Answer]) -> str:
+def why_not(plain: Sequence[Answer], traced: Sequence[Answer]) -> str:
     """Why a row has nothing to compare; empty where it has."""
     for one in plain:
         if not one["ns"]:
-            return str(one["reason"])
+            return f"{one['status']}: {one['reason']}"
     for one in traced:
         if not one["us"]:
             return f"under the profiler: {one['reason']}"
@@ -222,12 +222,12 @@ def comparisons(words: list[str]) -> Iterator[bool]:
         chosen(words)[0], zip(*plain, strict=False), zip(*traced, strict=False), strict=False
     )
     for problem, ours, theirs in each:
-        if why := why_not(list(ours), list(theirs)):
+        if why := why_not(ours, theirs):
             print(f"{problem:{width}} {why}")
             yield False
             continue
-        ours_us, kernels_us, how = compared(list(ours), list(theirs))
-        count = theirs[0]["kernels"]
+        ours_us, kernels_us, how = compared(ours, theirs)
+        count = theirs[0]["kernels"]  # the same in all
         excess_us = ours_us - kernels_us
         within = excess_us <= max(SHARE * kernels_us, PER_KERNEL_US * count)
         print(

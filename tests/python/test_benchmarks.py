@@ -144,8 +144,8 @@ def test_long_calls_are_held_against_the_profiler_in_cycles() -> None:
     assert profiler.why_not(fast, slow) == ""
     two = traced(100.0) | {"kernels": 2}
     assert profiler.why_not(fast, [*slow, two]) == "under the profiler: calls of [1, 2] kernels"
-    failed = {"ns": None, "mhz": None, "reason": "no engine"}
-    assert profiler.why_not([*fast, failed], slow) == "no engine"
+    failed = {"ns": None, "mhz": None, "status": "unsupported", "reason": "no engine"}
+    assert profiler.why_not([*fast, failed], slow) == "unsupported: no engine"
     nothing = {"us": 0.0, "kernels": 0, "mhz": None, "reason": "no batch"}
     assert profiler.why_not(fast, [nothing]) == "under the profiler: no batch"
 

@@ -113,6 +113,19 @@ TEST_CASE("two ranks: single calls are of the library's own choice, where that i
   CHECK(pair.end() == 0);
 }
 
+TEST_CASE("two ranks: where one cannot prepare its own choice again, both keep the row") {
+  Pair pair(
+      "candidates own quick; time 1e6; when candidate=quick time 8e5;"
+      "when candidate=quick attempt=5 time 2e6; when rank=1 attempt=6 fail prepare failed full");
+  const Result sum = pair.first().run(std::string(kSum) + " ; algorithm=exhaustive", 0);
+  CHECK(sum.status == Status::kOk);
+  CHECK(sum.median_ns() == 1e6);
+  REQUIRE_FALSE(sum.notes.empty());
+  CHECK(sum.notes.back() == "without energy or single calls: rank 1: prepare: full");
+  CHECK(pair.first().run(kGemm, 1).status == Status::kOk);
+  CHECK(pair.end() == 0);
+}
+
 TEST_CASE("two ranks: a line that cannot be, or fails on one of them, costs its row alone") {
   Pair pair("time 1e6; when rank=1 elements=65 fail time_batch failed the cable is out");
   CHECK(pair.first().run("gemm m=", 0).status == Status::kInvalid);
