@@ -163,7 +163,7 @@ TEST_CASE("gpu: conv: none of float's engines rounds to TF32") {
   // Rounded to TF32, inputs of 24 bits would be wrong by a hundred times the bound.
   const std::string problem = conv_text("w=16 h=16 c=64 n=4 k=64 s=1 r=1", "fwd", "float");
   for (const std::string& id : Asked("conv", problem, "library=cudnn").candidates())
-    CHECK(check_problem(problem, "library=cudnn candidate=" + id));
+    check_problem(problem, "library=cudnn candidate=" + id);
 }
 
 TEST_CASE("gpu: conv: padding is said, and turned off by pad=0") {
@@ -203,13 +203,45 @@ TEST_CASE("gpu: conv: the workspace keeps within its limit") {
   REQUIRE_GPU();
   const std::string problem =
       conv_text("w=28 h=28 c=64 n=8 k=64 s=3 r=3 pad_w=1 pad_h=1", "bwd_filter", "float");
-  for (const char* limit : {"0", "1000000", "33554432"})
+  for (const std::string limit : {"0", "1000000", "33554432"})
     for (const std::string& id :
-         Asked("conv", problem, std::string("workspace=") + limit).candidates()) {
-      KernelRun run("conv", problem, std::string("workspace=") + limit + " candidate=" + id);
+         Asked("conv", problem, "limit=32 workspace=" + limit).candidates()) {
+      KernelRun run("conv", problem, "workspace=" + limit + " candidate=" + id);
       REQUIRE(run.status() == DEEPBENCH_OK);
       CHECK(run.describe().number("workspace_bytes") <= std::stod(limit));
     }
+}
+
+TEST_CASE("gpu: conv: exhaustive has engines that the heuristics do not answer with") {
+  REQUIRE_GPU();
+  for (const char* phase : kPhases)
+    for (const char* precision : {"float", "half"}) {
+      const std::string problem =
+          conv_text("w=12 h=10 c=16 n=4 k=24 s=3 r=3 pad_w=1 pad_h=1", phase, precision);
+      CAPTURE(problem);
+      const auto some = Asked("conv", problem, "library=cudnn limit=400").candidates();
+      const auto all = Asked("conv", problem, "library=cudnn").candidates();
+      CHECK(all.size() > some.size());
+      CHECK(std::equal(some.begin(), some.end(), all.begin()));
+      for (size_t i = some.size(); i < all.size(); ++i)
+        check_problem(problem, "library=cudnn candidate=" + all[i]);
+    }
+}
+
+TEST_CASE("gpu: conv: exhaustive names engines beyond the workspace's limit") {
+  REQUIRE_GPU();
+  const std::string problem =
+      conv_text("w=28 h=28 c=64 n=8 k=64 s=3 r=3 pad_w=1 pad_h=1", "bwd_filter", "float");
+  size_t beyond = 0;
+  for (const std::string& id : Asked("conv", problem, "library=cudnn workspace=0").candidates()) {
+    KernelRun run("conv", problem, "library=cudnn workspace=0 candidate=" + id);
+    if (run.status() == DEEPBENCH_OK) continue;
+    INFO(run.error());
+    CHECK(run.status() == DEEPBENCH_UNSUPPORTED);
+    CHECK(run.error().find("more than the limit") != std::string::npos);
+    ++beyond;
+  }
+  CHECK(beyond > 0);
 }
 
 TEST_CASE("gpu: conv: what cuDNN does not do comes with the reason") {

@@ -197,6 +197,26 @@ TEST_CASE("gpu: rnn: cold copies all give the result, and are brought back") {
   }
 }
 
+TEST_CASE("gpu: rnn: gradients of the data need the reserve space brought back") {
+  REQUIRE_GPU();
+  for (const std::string precision : {"float", "half"})
+    for (const std::string cell : kCells) {
+      const Layer layer = {cell, "bwd_data", "training", precision};
+      const std::string problem = layer.text();
+      CAPTURE(problem);
+      LayerRun run(layer, "library=cudnn");
+      const auto outputs = uint64_t(layer.rnn().outputs());
+      run.call(1);
+      const std::vector<double> first = run.read(outputs);
+      run.restore();
+      run.call(2);
+      CHECK(run.read(outputs) != first);
+      run.restore();
+      run.call(1);
+      CHECK(run.read(outputs) == first);
+    }
+}
+
 TEST_CASE("gpu: rnn: what a row must know is said") {
   REQUIRE_GPU();
   const Emitted forward = LayerRun({"lstm", "fwd", "inference", "half"}, "").describe();

@@ -192,6 +192,10 @@ std::vector<EngineConfig> OperationGraph::heuristics(cudnnBackendHeurMode_t mode
   return configs;
 }
 
+int64_t OperationGraph::engines() const {
+  return graph_.number(CUDNN_ATTR_OPERATIONGRAPH_ENGINE_GLOBAL_COUNT);
+}
+
 std::optional<ConfigDescriptor> OperationGraph::config(const Engine& engine) const {
   ConfigDescriptor made;
   made.engine = CudnnDescriptor(CUDNN_BACKEND_ENGINE_DESCRIPTOR);

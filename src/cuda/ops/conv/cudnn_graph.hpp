@@ -56,7 +56,11 @@ class OperationGraph {
   // What the heuristics answer, best first.
   std::vector<EngineConfig> heuristics(nvidia::cudnnBackendHeurMode_t mode) const;
 
-  // The engine with its knobs; none where the library does not know it.
+  // How many engines the library has for it: their numbers are below that.
+  int64_t engines() const;
+
+  // The engine with its knobs, those that are not named as the library has them; none where the
+  // library does not know it.
   std::optional<ConfigDescriptor> config(const Engine& engine) const;
 
  private:

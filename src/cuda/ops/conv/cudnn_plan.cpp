@@ -77,16 +77,27 @@ uint64_t workspace_limit(const plugin::Options& options) {
   return uint64_t(std::max<int64_t>(0, options.workspace));
 }
 
-// The engine's plan if it may be used; else why not.
-Built admit(const ConvLayout& layout, const Answer& answer, const EngineConfig& config,
-            const plugin::Options& options, const Stream& stream) {
+bool fits(const ExecutionPlan& plan, const plugin::Options& options) {
+  return plan.workspace_bytes() <= workspace_limit(options);
+}
+
+// The engine's plan if it may be used, however large its workspace; else why not.
+Built build_allowed(const ConvLayout& layout, const Answer& answer, const EngineConfig& config,
+                    const Stream& stream) {
   if (std::string reason = objection(layout.asked, config.notes); !reason.empty())
     return {nullptr, reason};
   Built built = built_plan(layout, answer.graph, config.engine, stream);
   if (!built.plan) return built;
   if (std::string reason = objection(layout.asked, built.plan->notes()); !reason.empty())
     return {nullptr, reason};
-  if (built.plan->workspace_bytes() > workspace_limit(options))
+  return built;
+}
+
+// The same, within the workspace's limit.
+Built admit(const ConvLayout& layout, const Answer& answer, const EngineConfig& config,
+            const plugin::Options& options, const Stream& stream) {
+  Built built = build_allowed(layout, answer, config, stream);
+  if (built.plan && !fits(*built.plan, options))
     return {nullptr, "needs a workspace of " + std::to_string(built.plan->workspace_bytes()) +
                          " bytes, more than the limit"};
   return built;
@@ -158,33 +169,58 @@ ConvPlan plan_candidate(const std::vector<ConvLayout>& layouts, const plugin::Op
   unknown_candidate("cudnn", id);
 }
 
-// Ids in the order in which they should be tried, each once.
+// Ids in the order in which they should be tried, each once. Without a limit (exhaustive) those
+// beyond the workspace's limit are among them, which are then refused with that reason.
 class Candidates {
  public:
   Candidates(const plugin::Options& options, const Stream& stream)
       : options_(options),
         stream_(stream),
-        most_(options.limit > 0 ? std::min(size_t(options.limit), kMostCandidates)
-                                : kMostCandidates) {}
+        most_(is_exhaustive() ? kMostCandidates
+                              : std::min(size_t(options.limit), kMostCandidates)) {}
+
+  bool is_exhaustive() const { return options_.limit <= 0; }
 
   // Places [begin, end) of a layout's list, but those that are compiled at run time or those alone.
-  void add(const ConvLayout& layout, size_t begin, size_t end, bool compiled) {
+  void add_answered(const ConvLayout& layout, size_t begin, size_t end, bool compiled) {
     const auto answer = ask(layout, stream_);
-    const auto& configs = answer->configs;
-    if (compiled) build_compiled(layout, configs);
-    for (size_t i = begin; i < std::min(end, configs.size()) && ids_.size() < most_; ++i) {
-      if (configs[i].notes.compiles != compiled) continue;
-      const auto built =
-          if_possible([&] { return admit(layout, *answer, configs[i], options_, stream_); });
-      if (built && built->plan) add_id(id_of(layout, configs[i].engine));
+    std::vector<EngineConfig> configs;
+    for (size_t i = begin; i < std::min(end, answer->configs.size()); ++i)
+      if (answer->configs[i].notes.compiles == compiled) configs.push_back(answer->configs[i]);
+    add(layout, *answer, configs);
+  }
+  // Engines that the heuristics do not answer with, their knobs as the library sets them.
+  void add_others(const ConvLayout& layout) {
+    const auto answer = ask(layout, stream_);
+    if (!answer->graph) return;
+    std::set<int64_t> answered;
+    for (const EngineConfig& config : answer->configs) answered.insert(config.engine.index);
+    std::vector<EngineConfig> configs;
+    for (int64_t index = 0; index < answer->graph->engines(); ++index) {
+      if (answered.count(index)) continue;
+      if (const auto config = answer->graph->config({index, {}}))
+        configs.push_back({{index, {}}, config->notes});
     }
+    add(layout, *answer, configs);
   }
   void add_id(std::string id) {
-    if (ids_.size() < most_ && known_.insert(id).second) ids_.push_back(std::move(id));
+    if (!is_full() && known_.insert(id).second) ids_.push_back(std::move(id));
   }
   std::vector<std::string> ids() { return std::move(ids_); }
 
  private:
+  bool is_full() const { return ids_.size() >= most_; }
+
+  void add(const ConvLayout& layout, const Answer& answer,
+           const std::vector<EngineConfig>& configs) {
+    build_compiled(layout, configs);
+    for (size_t i = 0; i < configs.size() && !is_full(); ++i) {
+      const auto built =
+          if_possible([&] { return build_allowed(layout, answer, configs[i], stream_); });
+      if (built && built->plan && (is_exhaustive() || fits(*built->plan, options_)))
+        add_id(id_of(layout, configs[i].engine));
+    }
+  }
   // As many as there is room for.
   void build_compiled(const ConvLayout& layout, const std::vector<EngineConfig>& configs) const {
     std::vector<Engine> engines;
@@ -225,7 +261,7 @@ ConvPlan plan_conv(const Conv& conv, const std::string& layout, const plugin::Op
   return choose_first(conv, layouts, options, stream);
 }
 
-// Plans that are compiled at run time come last: each takes tenths of seconds to build.
+// Plans that are compiled at run time come late: each takes tenths of seconds to build.
 std::vector<std::string> conv_candidates(const Conv& conv, const std::string& layout,
                                          const plugin::Options& options) {
   plugin::Options own_choice = options;
@@ -235,9 +271,12 @@ std::vector<std::string> conv_candidates(const Conv& conv, const std::string& la
   Candidates candidates(options, stream);
   candidates.add_id(id_of(first.layout, first.execution->engine()));
   const std::vector<ConvLayout> layouts = conv_layouts(conv, layout, options.pad);
-  for (const ConvLayout& one : layouts) candidates.add(one, 0, kPromising, false);
-  for (const ConvLayout& one : layouts) candidates.add(one, kPromising, kMostCandidates, false);
-  for (const ConvLayout& one : layouts) candidates.add(one, 0, kMostCandidates, true);
+  for (const ConvLayout& one : layouts) candidates.add_answered(one, 0, kPromising, false);
+  for (const ConvLayout& one : layouts)
+    candidates.add_answered(one, kPromising, kMostCandidates, false);
+  for (const ConvLayout& one : layouts) candidates.add_answered(one, 0, kMostCandidates, true);
+  if (candidates.is_exhaustive())
+    for (const ConvLayout& one : layouts) candidates.add_others(one);
   return candidates.ids();
 }
 
