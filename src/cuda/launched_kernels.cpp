@@ -9,8 +9,12 @@
 namespace deepbench::cuda {
 namespace {
 
+// Empty for what is no kernel: a memset, a copy.
 std::string name_of_kernel(nvidia::CUgraphNode node) {
   const nvidia::Driver& cuda = driver();
+  nvidia::CUgraphNodeType type{};
+  if (cuda.cuGraphNodeGetType(node, &type) != nvidia::CUDA_SUCCESS) return "";
+  if (type != nvidia::CU_GRAPH_NODE_TYPE_KERNEL) return "";
   nvidia::CUDA_KERNEL_NODE_PARAMS_v2 launch{};
   if (cuda.cuGraphKernelNodeGetParams_v2(node, &launch) != nvidia::CUDA_SUCCESS) return "";
   const char* name = nullptr;
@@ -36,8 +40,8 @@ std::vector<std::string> names_in(nvidia::cudaGraph_t graph) {
 std::vector<std::string> launched_kernels(const Stream& stream,
                                           const std::function<void()>& enqueue) {
   const nvidia::Driver& cuda = driver();
-  if (!cuda.cuGraphGetNodes || !cuda.cuGraphKernelNodeGetParams_v2 || !cuda.cuFuncGetName ||
-      !cuda.cuKernelGetName)
+  if (!cuda.cuGraphGetNodes || !cuda.cuGraphNodeGetType || !cuda.cuGraphKernelNodeGetParams_v2 ||
+      !cuda.cuFuncGetName || !cuda.cuKernelGetName)
     return {};
   stream.enter();
   // Kernels may be loaded during the call.

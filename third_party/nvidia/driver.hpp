@@ -54,6 +54,10 @@ enum CUjit_option : int {
   CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6,
 };
 
+enum CUgraphNodeType : int {
+  CU_GRAPH_NODE_TYPE_KERNEL = 0,
+};
+
 struct CUuuid {
   char bytes[16];
 };
@@ -100,6 +104,7 @@ struct CUDA_KERNEL_NODE_PARAMS_v2 {
   X(CUresult, cuDeviceGetUuid_v2, (CUuuid * uuid, CUdevice device))                               \
   X(CUresult, cuMemsetD32Async, (CUdeviceptr data, unsigned word, size_t words, CUstream stream)) \
   X(CUresult, cuGraphGetNodes, (CUgraph graph, CUgraphNode * nodes, size_t * count))              \
+  X(CUresult, cuGraphNodeGetType, (CUgraphNode node, CUgraphNodeType * type))                     \
   X(CUresult, cuGraphKernelNodeGetParams_v2,                                                      \
     (CUgraphNode node, CUDA_KERNEL_NODE_PARAMS_v2 * parameters))                                  \
   X(CUresult, cuFuncGetName, (const char** name, CUfunction function))                            \

@@ -163,7 +163,7 @@ ConvPlan plan_candidate(const std::vector<ConvLayout>& layouts, const plugin::Op
     const auto answer = ask(layout, stream);
     if (!answer->graph) plugin::unsupported(answer->refusal);
     const Built built = admit(layout, *answer, config, options, stream);
-    if (!built.plan) plugin::unsupported("candidate " + id + ": " + built.reason);
+    if (!built.plan) plugin::unsupported(config.engine.text() + ": " + built.reason);
     return made_plan(layout, built, 0);
   }
   unknown_candidate("cudnn", id);
