@@ -241,6 +241,30 @@ TEST_CASE("a final that has no time left has three rounds instead of five") {
   CHECK(timed == 2 * (2 + 3) + 2 * (2 + 3));
 }
 
+// Batches of the candidate's; the library's own choice takes two calls to warm up and three
+// samples.
+int64_t batches_of_other(const std::string& time_ns) {
+  const testing::Folder folder;
+  const Backend backend = fake_backend("candidates own slow; time 20e3; when candidate=slow time " +
+                                       time_ns + "; log " + (folder / "calls"));
+  Stages stages;
+  const Choice choice =
+      choose(backend, Problem::parse(kProblem), RunOptions(), 500e3, 0, {}, stages);
+  CHECK(choice.faster.empty());
+  CHECK(choice.tried == 2);
+  const auto calls = folder.lines("calls");
+  return std::count_if(calls.begin(), calls.end(),
+                       [](const std::string& call) { return call.find("time_batch") == 0; }) -
+         5;
+}
+
+TEST_CASE("a candidate whose call is long and far off takes no samples") {
+  CHECK(batches_of_other("2e6") == 2);   // to warm up
+  CHECK(batches_of_other("2e8") == 1);   // so long that the first tells
+  CHECK(batches_of_other("40e3") == 5);  // twice the leader
+  CHECK(batches_of_other("9e5") == 5);   // far off, yet short
+}
+
 TEST_CASE("what is far slower than the library's own choice needs no final") {
   const Result row = fake_row(
       "candidates own slow; time 1000; when candidate=slow time 2000;"

@@ -2,6 +2,7 @@
 #include "deepbench/run/choose.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 
 #include "deepbench/core/status.hpp"
@@ -19,6 +20,8 @@ constexpr int kFewestRounds = 3;  // of them, where time is over
 constexpr double kLooks = 0.5;    // of the time for trying, for first looks
 constexpr double kGlance = 0.2;   // of a span: what timing adds falls on all candidates alike
 constexpr double kNear = 1.5;     // times the leader: worth another look
+constexpr double kFarOff = 10;    // times the leader: not worth samples,
+constexpr double kCostly = 1e6;   // where each is so long, in nanoseconds
 constexpr size_t kFinalists = 4;  // prepared at the same time
 constexpr int kNamedLeftOut = 2;  // candidates whose reason is a note
 constexpr double kSwitch = 0.98;  // a switch needs more than 2 %
@@ -103,7 +106,8 @@ class Chooser {
   void heat(const std::string& id) {
     try {
       Trial trial(backend_, problem_, options_, id, stages_);
-      const double call_ns = middle(trial.sample(kSamples, kGlance * span_ns_), trial.facts());
+      const double call_ns =
+          middle(trial.sample(kSamples, kGlance * span_ns_, far_off_ns()), trial.facts());
       contenders_.push_back({id, cost_ns(call_ns, trial.facts(), options_)});
     } catch (const RowFailure& failure) {
       if (failure.status() == Status::kDeviceLost) throw;
@@ -111,6 +115,12 @@ class Chooser {
         choice_.notes.push_back("candidate " + id + " left out: " + failure.what());
     }
     ++choice_.tried;
+  }
+
+  double far_off_ns() const {
+    double leader = std::numeric_limits<double>::infinity();
+    for (const auto& one : contenders_) leader = std::min(leader, one.cost);
+    return std::max(kCostly, kFarOff * leader);
   }
 
   void note_left_out() {

@@ -183,7 +183,7 @@ void Trial::measure(const MeasureOptions& how) {
 
 // The very first call loads the kernel. Another tells its time, and brings back into the caches
 // what other trials have driven out; later samples of long calls do without.
-std::vector<double> Trial::sample(int count, double span_ns) {
+std::vector<double> Trial::sample(int count, double span_ns, double most_call_ns) {
   Stopwatch watch;
   const bool first = last_call_ns_ == 0;
   if (first) time(1);
@@ -191,8 +191,10 @@ std::vector<double> Trial::sample(int count, double span_ns) {
   const uint64_t most = kernel_->in_place() ? restore_every() : kCallsInRange;
   const auto batch =
       static_cast<uint64_t>(std::clamp(std::ceil(span_ns / last_call_ns_), 1.0, double(most)));
+  const bool is_far_off = last_call_ns_ > most_call_ns;
   std::vector<double> samples;
-  for (int i = 0; i < count; ++i) samples.push_back(time(batch).per_call_ns());
+  if (is_far_off) samples.push_back(last_call_ns_);
+  for (int i = 0; i < count && !is_far_off; ++i) samples.push_back(time(batch).per_call_ns());
   stages_.measure_ns += watch.lap_ns();
   return samples;
 }

@@ -2,6 +2,7 @@
 // the ceilings and the choice of an algorithm use too.
 #pragma once
 
+#include <limits>
 #include <optional>
 
 #include "deepbench/core/export.hpp"
@@ -35,8 +36,10 @@ class DEEPBENCH_API Trial {
   // What single calls take on this rank, each after a meeting of all. After measure() or resume().
   std::vector<double> single_calls();
 
-  // A few timed batches of at least `span_ns`, without verification, after a first call.
-  std::vector<double> sample(int count, double span_ns);
+  // A few timed batches of at least `span_ns`, without verification, after a first call. That call
+  // alone where it takes more than `most_call_ns`.
+  std::vector<double> sample(int count, double span_ns,
+                             double most_call_ns = std::numeric_limits<double>::infinity());
 
   // Goes on calling, in the batches that were measured and without rests, for at least `span_ns` of
   // the device's time. Returns how many calls that were. After measure() or resume().
