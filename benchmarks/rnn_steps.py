@@ -1,7 +1,7 @@
 """What a step of a recurrent layer takes on an NVIDIA GPU, by each algorithm that can do it.
 
 Microseconds a step, of the gradient of the weights the whole call: cuDNN's algorithms, and in
-inference our own `persistent`. None: the algorithm cannot do the layer, `-`. Tables in Markdown.
+inference our own `persistent`, as tables in Markdown. `-`: the algorithm cannot do the layer.
 
     python benchmarks/rnn_steps.py [PRECISION, default half]
 """
@@ -66,29 +66,31 @@ def show(
         f" precision={precision}"
         for cell, hidden, batch in layers
     ]
-    columns = [times(lines, options) for options in algorithms.values()]
+    columns = [
+        column(sweep_of(lines, options), len(lines), steps) for options in algorithms.values()
+    ]
     print(f"\n{what}, {precision}, us {'a step' if steps > 1 else 'a call'}\n")
     print("|".join(("| layer ", *(f" {name} " for name in algorithms), "")))
     print("|---" * (1 + len(columns)) + "|")
-    for place, (cell, hidden, batch) in enumerate(layers):
-        shown = [f"{column[place] / steps:.2f}" if column[place] else "-" for column in columns]
-        print(f"| {cell} {hidden}, batch {batch} | " + " | ".join(shown) + " |", flush=True)
+    for (cell, hidden, batch), cells in zip(layers, zip(*columns, strict=True), strict=True):
+        print(f"| {cell} {hidden}, batch {batch} | " + " | ".join(cells) + " |", flush=True)
 
 
-def times(lines: Sequence[str], options: Sequence[str]) -> list[float | None]:
-    """Microseconds of each line's call; none where it is not ok."""
+def sweep_of(lines: Sequence[str], options: Sequence[str]) -> Sweep:
     with tempfile.TemporaryDirectory() as folder:
         suite = Path(folder) / "layers.txt"
         suite.write_text("\n".join(lines) + "\n")
-        run = sweep("run", str(suite), *options)
-    return by_position(run, len(lines))
+        return sweep("run", str(suite), *options)
 
 
-def by_position(run: Sweep, count: int) -> list[float | None]:
-    found: list[float | None] = [None] * count
-    for row in run.ok():
-        found[int(row["position"])] = median_us(row)
-    return found
+def column(run: Sweep, count: int, steps: int) -> list[str]:
+    """What a table says of each line: the time of a step, or why there is none."""
+    shown = ["not run"] * count
+    for row in run.rows:
+        ok = row["status"] == "ok"
+        why = "-" if row["status"] == "unsupported" else row["status"]
+        shown[int(row["position"])] = f"{median_us(row) / steps:.2f}" if ok else why
+    return shown
 
 
 if __name__ == "__main__":

@@ -98,6 +98,19 @@ def test_cold_against_hot(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert "1 of 2 over 1.02" in text
 
 
+def test_steps_of_layers() -> None:
+    import rnn_steps  # type: ignore[import-not-found]
+    from sweeping import Sweep  # type: ignore[import-not-found]
+
+    from deepbench import _core
+
+    rows = [timed(0, 1e5), timed(1, 1e5, status="unsupported"), timed(3, 1e5, status="incorrect")]
+    assert rnn_steps.column(Sweep(1.0, {}, rows), 4, 50) == ["2.00", "-", "not run", "incorrect"]
+    for cell, hidden, batch in (*rnn_steps.TRAINING, *rnn_steps.INFERENCE):
+        line = f"rnn cell={cell} hidden={hidden} batch={batch} timesteps={rnn_steps.STEPS}"
+        assert _core.Problem.parse(line).op == "rnn"
+
+
 def traced(*names: str) -> list[dict[str, object]]:
     return [{"cat": "kernel", "name": name, "dur": len(name)} for name in names]
 

@@ -106,7 +106,11 @@ TEST_CASE("who leaves the row takes all with it, whatever they would try next") 
       group.together(Level::kRow, "row", [&] {
         if (group.rank() == 1) throw RowFailure(Status::kInvalid, "no sense");
         for (int attempt = 0; attempt < 3; ++attempt) {
-          failure_of([&] { together(&group, "candidate", [&] { tried += group.rank() == 0; }); });
+          failure_of([&] {
+            together(&group, "candidate", [&] {
+              if (group.rank() == 0) ++tried;
+            });
+          });
         }
       });
     });

@@ -243,10 +243,11 @@ TEST_CASE("a final that has no time left has three rounds instead of five") {
 
 // Batches of the candidate's; the library's own choice takes two calls to warm up and three
 // samples.
-int64_t batches_of_other(const std::string& time_ns) {
+int64_t batches_of_other(const std::string& own_ns, const std::string& other_ns) {
   const testing::Folder folder;
-  const Backend backend = fake_backend("candidates own slow; time 20e3; when candidate=slow time " +
-                                       time_ns + "; log " + (folder / "calls"));
+  const Backend backend =
+      fake_backend("candidates own other; time " + own_ns + "; when candidate=other time " +
+                   other_ns + "; log " + (folder / "calls"));
   Stages stages;
   const Choice choice =
       choose(backend, Problem::parse(kProblem), RunOptions(), 500e3, 0, {}, stages);
@@ -259,10 +260,20 @@ int64_t batches_of_other(const std::string& time_ns) {
 }
 
 TEST_CASE("a candidate whose call is long and far off takes no samples") {
-  CHECK(batches_of_other("2e6") == 2);   // to warm up
-  CHECK(batches_of_other("2e8") == 1);   // so long that the first tells
-  CHECK(batches_of_other("40e3") == 5);  // twice the leader
-  CHECK(batches_of_other("9e5") == 5);   // far off, yet short
+  CHECK(batches_of_other("20e3", "2e6") == 3);           // none but to warm up
+  CHECK(batches_of_other("20e3", "2e8") == 2);           // so long that two tell
+  CHECK(batches_of_other("20e3", "40e3") == 5);          // twice the leader
+  CHECK(batches_of_other("20e3", "9e5") == 5);           // far off, yet short
+  CHECK(batches_of_other("1e6", "9e6") == 5);            // long, yet not far off
+  CHECK(batches_of_other("1e6", "2e7") == 3);            // both
+  CHECK(batches_of_other("20e3", "2e6 2e6 40e3") == 6);  // held up at first
+}
+
+TEST_CASE("a library's own choice that is far off has its samples all the same") {
+  const Result row = fake_row("candidates own quick; time 2e7; when candidate=quick time 1e5",
+                              kProblem, kExhaustive);
+  CHECK(row.algorithm.name == "naive:quick");
+  CHECK(row.algorithm.gain == 200);
 }
 
 TEST_CASE("what is far slower than the library's own choice needs no final") {
@@ -308,6 +319,8 @@ TEST_CASE("a candidate can be asked for by its id") {
         "backend fake has no candidate 'quik' for this problem; it has none, beside default, best "
         "and "
         "exhaustive");
+  const Result of_many = fake_row(many_candidates(40), kProblem, "ceilings=no algorithm=quick");
+  CHECK(of_many.reason.find(" c10 c11 and others, beside default") != std::string::npos);
   const Result once = fake_row(script, kProblem, "ceilings=no algorithm=quick once=yes");
   CHECK(once.algorithm.name == "naive:quick");
 }

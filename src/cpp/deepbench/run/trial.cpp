@@ -182,19 +182,27 @@ void Trial::measure(const MeasureOptions& how) {
 }
 
 // The very first call loads the kernel. Another tells its time, and brings back into the caches
-// what other trials have driven out; later samples of long calls do without.
-std::vector<double> Trial::sample(int count, double span_ns, double most_call_ns) {
-  Stopwatch watch;
+// what other trials have driven out; later samples of long calls do without. What takes too long
+// may have been held up, or loaded: it has another chance.
+void Trial::warm_up(double most_call_ns) {
   const bool first = last_call_ns_ == 0;
   if (first) time(1);
   if (last_call_ns_ < (first ? kLongCallNs : kLittleNoticedNs)) time(1);
+  if (last_call_ns_ > most_call_ns) time(1);
+}
+
+std::vector<double> Trial::sample(int count, double span_ns, double most_call_ns) {
+  Stopwatch watch;
+  warm_up(most_call_ns);
+  std::vector<double> samples;
+  if (last_call_ns_ > most_call_ns) {
+    samples.push_back(last_call_ns_);
+    count = 0;
+  }
   const uint64_t most = kernel_->in_place() ? restore_every() : kCallsInRange;
   const auto batch =
       static_cast<uint64_t>(std::clamp(std::ceil(span_ns / last_call_ns_), 1.0, double(most)));
-  const bool is_far_off = last_call_ns_ > most_call_ns;
-  std::vector<double> samples;
-  if (is_far_off) samples.push_back(last_call_ns_);
-  for (int i = 0; i < count && !is_far_off; ++i) samples.push_back(time(batch).per_call_ns());
+  for (int i = 0; i < count; ++i) samples.push_back(time(batch).per_call_ns());
   stages_.measure_ns += watch.lap_ns();
   return samples;
 }

@@ -36,8 +36,8 @@ class DEEPBENCH_API Trial {
   // What single calls take on this rank, each after a meeting of all. After measure() or resume().
   std::vector<double> single_calls();
 
-  // A few timed batches of at least `span_ns`, without verification, after a first call. That call
-  // alone where it takes more than `most_call_ns`.
+  // A few timed batches of at least `span_ns`, without verification, after calls that warm up. Of a
+  // kernel whose calls take more than `most_call_ns` the last of these is the only sample.
   std::vector<double> sample(int count, double span_ns,
                              double most_call_ns = std::numeric_limits<double>::infinity());
 
@@ -59,6 +59,7 @@ class DEEPBENCH_API Trial {
   Batch batch(uint64_t count, deepbench_launch launch = DEEPBENCH_LAUNCH_BEST, uint32_t flags = 0);
   double rest();     // as long as is due, which is returned
   double shuffle();  // the host's time
+  void warm_up(double most_call_ns);
   Batch time(uint64_t count);
   Batch time_at_once(uint64_t count);  // without a rest
   void keep_in_range(uint64_t count);

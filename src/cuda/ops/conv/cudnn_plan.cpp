@@ -124,7 +124,7 @@ class Refusals {
 
 [[noreturn]] void refuse(const Conv& conv, const std::string& layout, const Refusals& refusals) {
   static const char* const kPhases[] = {"fwd", "bwd_data", "bwd_filter"};
-  std::string reason = "cuDNN " + report<Cudnn>().version + " has no engine for " +
+  std::string reason = "cuDNN " + report<Cudnn>().version + " offers no engine for " +
                        kPhases[int(conv.phase)] + " in " + std::string(conv.precision.name) +
                        " of these dimensions in " + layout + " on this device";
   if (!refusals.text().empty()) reason += ": " + refusals.text();
@@ -196,10 +196,11 @@ class Candidates {
     std::set<int64_t> answered;
     for (const EngineConfig& config : answer->configs) answered.insert(config.engine.index);
     std::vector<EngineConfig> configs;
-    for (int64_t index = 0; index < answer->graph->engines(); ++index) {
+    const auto count = if_possible([&] { return answer->graph->engines(); });
+    for (int64_t index = 0; index < count.value_or(0); ++index) {
       if (answered.count(index)) continue;
-      if (const auto config = answer->graph->config({index, {}}))
-        configs.push_back({{index, {}}, config->notes});
+      const auto config = if_possible([&] { return answer->graph->config({index, {}}); });
+      if (config && *config) configs.push_back({{index, {}}, (*config)->notes});
     }
     add(layout, *answer, configs);
   }
