@@ -260,13 +260,13 @@ int64_t batches_of_other(const std::string& own_ns, const std::string& other_ns)
 }
 
 TEST_CASE("a candidate whose call is long and far off takes no samples") {
-  CHECK(batches_of_other("20e3", "2e6") == 3);           // none but to warm up
-  CHECK(batches_of_other("20e3", "2e8") == 2);           // so long that two tell
-  CHECK(batches_of_other("20e3", "40e3") == 5);          // twice the leader
-  CHECK(batches_of_other("20e3", "9e5") == 5);           // far off, yet short
-  CHECK(batches_of_other("1e6", "9e6") == 5);            // long, yet not far off
-  CHECK(batches_of_other("1e6", "2e7") == 3);            // both
-  CHECK(batches_of_other("20e3", "2e6 2e6 40e3") == 6);  // held up at first
+  CHECK(batches_of_other("20e3", "2e6") == 2);  // none but to warm up
+  CHECK(batches_of_other("20e3", "2e8") == 2);
+  CHECK(batches_of_other("20e3", "40e3") == 5);                // twice the leader
+  CHECK(batches_of_other("20e3", "9e5") == 5);                 // far off, yet short
+  CHECK(batches_of_other("1e6", "3.5e6") == 5);                // long, yet not far off
+  CHECK(batches_of_other("1e6", "4.5e6") == 2);                // both
+  CHECK(batches_of_other("20e3", "40e3 2e6 40e3 40e3") == 6);  // held up once
 }
 
 TEST_CASE("a library's own choice that is far off has its samples all the same") {
