@@ -320,7 +320,7 @@ TEST_CASE("a candidate can be asked for by its id") {
         "and "
         "exhaustive");
   const Result of_many = fake_row(many_candidates(40), kProblem, "ceilings=no algorithm=quick");
-  CHECK(of_many.reason.find(" c10 c11 and others, beside default") != std::string::npos);
+  CHECK(of_many.reason.find(" c10 c11 and 28 more, beside default") != std::string::npos);
   const Result once = fake_row(script, kProblem, "ceilings=no algorithm=quick once=yes");
   CHECK(once.algorithm.name == "naive:quick");
 }

@@ -19,7 +19,6 @@ namespace {
 constexpr double kOthersTime = 2;        // times the own choice's wall time, for trying others
 constexpr double kEnergySpanNs = 2.2e9;  // counters of energy are slow
 constexpr size_t kNamedCandidates = 12;  // in a message
-constexpr int64_t kListed = 32;          // listing all may take seconds: it may build them
 
 // Without what was compiled: a second run on the machine has the same time for candidates.
 double spent_ns(const Stages& stages) {
@@ -135,15 +134,14 @@ void RowMaker::note_clocks() {
     row_.observed.set("power_capped_samples", row_.samples->power_capped);
 }
 
-// A candidate's name that the backend does not know is answered with some that it does.
+// A candidate's name that the backend does not know is answered with those that it does.
 void RowMaker::refuse_candidate(const std::string& asked) const {
-  Attributes listing = options_.for_plugin("");
-  listing.set("limit", kListed);
-  const auto ids = backend_.candidates(problem_, listing);
+  const auto ids = backend_.candidates(problem_, options_.for_plugin(""));
   if (std::find(ids.begin(), ids.end(), asked) != ids.end()) return;
   std::string known;
   for (size_t i = 0; i < std::min(ids.size(), kNamedCandidates); ++i) known += " " + ids[i];
-  if (ids.size() > kNamedCandidates) known += " and others";
+  if (ids.size() > kNamedCandidates)
+    known += " and " + std::to_string(ids.size() - kNamedCandidates) + " more";
   throw RowFailure(Status::kInvalid, "backend " + backend_.name() + " has no candidate '" +
                                          printable(asked) + "' for this problem" +
                                          suggestion(asked, ids) +
