@@ -22,7 +22,8 @@ from sweeping import load
 TRAINING, INFERENCE = ("gemm", "training"), ("gemm", "inference")
 SPARSE = ("sparse_gemm", "inference")
 CONV_TRAINING, CONV_INFERENCE = ("conv", "training"), ("conv", "inference")
-BEST, COLD = ("--algorithm", "best"), ("--cache", "cold")
+BEST, EXHAUSTIVE = ("--algorithm", "best"), ("--algorithm", "exhaustive")
+COLD = ("--cache", "cold")
 TABLES: dict[str, tuple[str, ...]] = {
     "gemm_training_half": (*TRAINING, "half"),
     "gemm_training_float": (*TRAINING, "float"),
@@ -73,6 +74,14 @@ OTHERS: dict[str, tuple[str, ...]] = {
     "gemm_training_fp8_e5m2": (*TRAINING, "fp8_e5m2"),
     "conv_training_half_cold": (*CONV_TRAINING, "half", *COLD),
     "conv_training_half_legacy": (*CONV_TRAINING, "half", "--library", "cudnn_legacy"),
+    "conv_training_bfloat16": (*CONV_TRAINING, "bfloat16"),
+    "conv_training_fp8_e4m3": (*CONV_TRAINING, "fp8_e4m3"),
+    "conv_inference_fp8_e5m2": (*CONV_INFERENCE, "fp8_e5m2"),
+    "conv_device_half_best": ("conv", "inference-device", "half", *BEST),
+    "conv_device_half_exhaustive": ("conv", "inference-device", "half", *EXHAUSTIVE),
+    "rnn_training_bfloat16": ("rnn", "training", "bfloat16"),
+    "rnn_inference_tf32": ("rnn", "inference", "tf32"),
+    "sparse_gemm_inference_bfloat16": (*SPARSE, "bfloat16"),
 }
 LIMIT_S = 480
 SAMPLES = 100
