@@ -98,6 +98,11 @@ def test_other_precisions_and_dimensions_are_refused_unless_told() -> None:
     with pytest.raises(NothingInCommon, match="no problem in common; --across dimensions"):
         match(base, larger)
     assert len(match(base, larger, ["dimensions"]).pairs) == 1
+    both = side(timed(0, m=1, precision="half"))
+    for across in ([], ["dimensions"]):
+        with pytest.raises(NothingInCommon, match=r"no problem in common; --across .*precision"):
+            match(base, both, across)
+    assert len(match(base, both, ["precision", "dimensions"]).pairs) == 1
     memory = side(make_row("memory", {"kind": "copy", "bytes": 1}, 0, 0.0))
     with pytest.raises(NothingInCommon, match="nothing in common: gemm there, memory here"):
         match(base, memory, ["dimensions"])

@@ -79,7 +79,7 @@ def test_a_distribution_of_one_row(
     assert "m=1763" in image.read_text(encoding="utf-8")
     capsys.readouterr()
     assert main([*words, "16", "--overwrite"]) == 2
-    assert "has no row 16 with samples" in error(capsys)
+    assert "has no row 16 with samples (the first is 0)" in error(capsys)
 
 
 def test_markdown_is_printed_or_written(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterable, Sequence
 
-from .regimes import described, differences, problems
+from .regimes import described, differences, kind, problems
 from .sides import TYPES, Entry, Side
 
 _EXAMPLES = 4  # rows of one problem that are looked at
@@ -67,9 +67,16 @@ def nothing_in_common(first: Side, second: Side, across: Collection[str]) -> str
         types = _types(first, second)
         return f"{sides} have other precisions: {types}; {_told(['precision'], across)}"
     ops = [list(dict.fromkeys(entry.op for entry in side.entries)) for side in (first, second)]
-    if set(ops[0]) & set(ops[1]) and "dimensions" not in across:
-        return f"{sides} have no problem in common; {_told(['dimensions'], across)}, row by row"
+    for words in (["dimensions"], ["precision", "dimensions"]):
+        if not set(words) <= set(across) and _kinds(first, across, words) & _kinds(
+            second, across, words
+        ):
+            return f"{sides} have no problem in common; {_told(words, across)}, row by row"
     return f"{sides} have nothing in common: {' '.join(ops[0])} there, {' '.join(ops[1])} here"
+
+
+def _kinds(side: Side, across: Collection[str], words: Sequence[str]) -> set[Hashable]:
+    return {kind(entry, [*across, *words]) for entry in side.entries}
 
 
 def _types(first: Side, second: Side) -> str:

@@ -137,7 +137,9 @@ def _chosen(content: Content, position: int | None) -> Shown:
         None,
     )
     if found is None:
-        where = "has no samples" if position is None else f"has no row {position} with samples"
+        where = "has no samples"
+        if position is not None:
+            where = f"has no row {position} with samples (the first is 0)"
         raise FormatError(f"{content.files[0].name}: {where}")
     return found
 
