@@ -144,7 +144,9 @@ class Screen:
 
 
 def duration(seconds: float) -> str:
-    """As people say it: 0.4 s, 12 s, 3 min 20 s, 1 h 5 min."""
+    """As people say it: 0.04 s, 0.4 s, 12 s, 3 min 20 s, 1 h 5 min."""
+    if 0 < seconds < 0.095:
+        return f"{seconds:.1g} s"
     if seconds < 9.95:
         return f"{seconds:.1f} s"
     whole = round(seconds)

@@ -60,7 +60,8 @@ def refused(message: str) -> bool:
         return False
     if place is None or place.rank == 0:
         return False
-    _say(f"rank {place.rank}: {message}")
+    said = f"rank {place.rank}: "
+    _say(said + message.removeprefix(said))  # what one rank is refused all of them hear
     return True
 
 

@@ -114,6 +114,11 @@ int count_efficiency_cores(const Topology& topology, const SystemRoot& root) {
                            [&](int64_t capacity) { return capacity < highest; }));
 }
 
+int told_by_core(const char* variable) {
+  const char* text = std::getenv(variable);
+  return text ? int(std::max(1L, std::strtol(text, nullptr, 10))) : 1;
+}
+
 }  // namespace
 
 int Topology::hardware_threads() const {
@@ -151,13 +156,14 @@ Topology read_topology(const std::vector<int>& affinity, const SystemRoot& root,
   return topology;
 }
 
-int ranks_of_machine() {
-  const char* text = std::getenv("DEEPBENCH_LOCAL_RANKS");
-  return text ? int(std::max(1L, std::strtol(text, nullptr, 10))) : 1;
-}
+int ranks_of_machine() { return told_by_core("DEEPBENCH_LOCAL_RANKS"); }
 
 const Topology& topology() {
-  static const Topology ours = read_topology(read_affinity(), {}, ranks_of_machine());
+  static const Topology ours = [] {
+    Topology read = read_topology(read_affinity(), {}, ranks_of_machine());
+    read.ranks_on_core = told_by_core("DEEPBENCH_RANKS_ON_CORE");
+    return read;
+  }();
   return ours;
 }
 

@@ -16,6 +16,7 @@ struct Topology {
   int online_cpus = 0;                  // of the whole machine
   int memory_nodes = 1;                 // that the default threads' processors belong to
   int efficiency_cores = 0;             // of `cores`, where the processor is a hybrid; else 0
+  int ranks_on_core = 1;                // that take turns, where there are more ranks than cores
 
   // What the default threads' cores have together at each level, every shared cache once.
   int64_t l1_bytes = 0, l2_bytes = 0, last_level_bytes = 0;

@@ -78,6 +78,7 @@ SMALL = ("gemm", "m=64", "n=16,32", "k=64", "--backend", "cpu")
         (["list", "sparse", "training"], "sparse_gemm has no set training"),
         (["env", "all"], "env takes no words"),
         (["gemm", "--samples", "0"], "--samples 0: must be more than 0"),
+        (["gemm", "--samples", "-1"], "--samples -1: must be more than 0"),
         (["gemm", "--threads", "0"], "--threads 0: must be more than 0"),
         (["gemm", "--time-limit", "0.0"], "--time-limit 0.0: must be more than 0"),
         (
@@ -115,6 +116,18 @@ def test_help_of_an_operation_lists_its_keys() -> None:
     text = deepbench("gemm", "--help").stdout
     for part in ("trans_a", "one of n t", "default n", "required", "example: deepbench gemm m="):
         assert part in text
+
+
+@pytest.mark.parametrize(
+    ("op", "said"),
+    [
+        ("gemm", "sets: training inference-server inference-device; without keys: training\n"),
+        ("sparse_gemm", "sets: inference-server inference-device\n"),
+        ("memory", "without keys: each kind of access at sizes for each level"),
+    ],
+)
+def test_help_of_an_operation_says_what_it_runs_alone(op: str, said: str) -> None:
+    assert said in deepbench(op, "--help").stdout
 
 
 def test_version() -> None:

@@ -17,7 +17,10 @@ class Terminal(io.StringIO):
 @pytest.mark.parametrize(
     ("seconds", "text"),
     [
-        (0.04, "0.0 s"),
+        (0, "0.0 s"),
+        (0.001, "0.001 s"),
+        (0.04, "0.04 s"),
+        (0.096, "0.1 s"),
         (9.94, "9.9 s"),
         (9.96, "10 s"),
         (59.4, "59 s"),

@@ -237,6 +237,7 @@ def test_a_rank_that_cannot_begin(plugin: Path) -> None:
     (status, _, err), (other_status, _, _) = ranks.end()
     assert (status, other_status) == (2, 2)
     assert "rank 1: backend fake has no device here" in err
+    assert "rank 1: rank 1: " not in err
 
 
 @pytest.mark.parametrize("victim", [0, 1])

@@ -232,8 +232,7 @@ def test_a_hostile_suite_is_refused_where_it_stands(
     assert main(["run", str(path), "-o", str(tmp_path / "out.jsonl")]) == 2
     out, err = capsys.readouterr()
     assert out == ""
-    place = f"{path}: " if line.startswith("#") else f"{path}:1: "
-    assert err.startswith(f"deepbench: error: {place}")
+    assert err.startswith(f"deepbench: error: {path}:1: ")
     assert SUITE_LINES[line] in err
     assert err.count("\n") == 1
     assert not (tmp_path / "out.jsonl").exists()

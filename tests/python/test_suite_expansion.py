@@ -63,7 +63,7 @@ def test_a_default_is_blamed_for_its_own_value() -> None:
 
     header, own = "# default: precision=nonsense\n", "gemm m=1 precision=nonsense"
     for text, said in (
-        (f"{header}gemm m=1", "my.txt:2: '# default:' has precision=nonsense: must be one of"),
+        (f"{header}gemm m=1", "my.txt:1: '# default:' has precision=nonsense: must be one of"),
         (f"{header}{own}", "my.txt:2: precision=nonsense: must be one of"),
         (own, "my.txt:1: precision=nonsense: must be one of"),
     ):
@@ -72,10 +72,35 @@ def test_a_default_is_blamed_for_its_own_value() -> None:
         assert str(caught.value).startswith(said)
 
 
+def test_a_phase_that_no_line_gives_is_the_headers() -> None:
+    def parse_or_refuse(line: str, defaults: str) -> str:
+        if "phase=sideways" in f"{line} {defaults}":
+            raise ValueError("phase=sideways: must be one of fwd bwd")
+        return f"{line} {defaults}"
+
+    header, own = "# phases: fwd sideways\n", "conv w=1 phase=sideways"
+    for text, said in (
+        (f"\n{header}conv w=1", "my.txt:2: '# phases:' has phase=sideways: must be one of fwd bwd"),
+        (f"{header}{own}", "my.txt:2: phase=sideways: must be one of fwd bwd"),
+    ):
+        with pytest.raises(SuiteError) as caught:
+            suites.problems(suite_of(text), parse_or_refuse)
+        assert str(caught.value) == said
+
+
+@pytest.mark.parametrize("value", ["64K", "16,32", "1..64M"])
+def test_the_command_lines_numbers_are_not_a_files(value: str) -> None:
+    def refuse(line: str, defaults: str) -> str:
+        raise ValueError(f"m={value} is not an integer")
+
+    with pytest.raises(SuiteError, match=r"my.txt:1: .* is not an integer; in a file each problem"):
+        suites.problems(suite_of(f"gemm m={value}"), refuse)
+
+
 def test_a_misspelt_default_is_found() -> None:
     suite = suite_of("# default: precison=half\ngemm m=1")
     assert suites.problems(suite, parse)
     with pytest.raises(SuiteError) as caught:
         suites.problems(suite, parse, keys=["precision", "m"])
-    said = "my.txt: '# default:' names precison, which no operation has;"
+    said = "my.txt:1: '# default:' names precison, which no operation has;"
     assert str(caught.value).startswith(said)

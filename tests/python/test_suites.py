@@ -220,6 +220,7 @@ BROKEN: dict[str, tuple[str | bytes, str]] = {
     "empty application": ('gemm application=" "', "my.txt:1: the application is empty; "),
     "no value of application": ("gemm application=", "my.txt:1: the application is empty; "),
     "no problem": ('application="x"', "my.txt:1: an application without a problem; "),
+    "comment": ("gemm m=1 # x=1\n", "my.txt:1: a comment follows a problem; "),
     "late header": ("gemm m=1\n# phases: fwd", "my.txt:2: '# phases:' comes after a problem; "),
     "plural header": ("# defaults: a=b\ngemm", "my.txt:1: there is no header '# defaults:'; "),
     "singular header": ("# phase: fwd\ngemm", "my.txt:1: there is no header '# phase:'; "),

@@ -87,7 +87,7 @@ def test_row_options() -> None:
     ("arguments", "message"),
     [
         (["--samples", "many"], "--samples: samples=many is not an integer"),
-        (["--threads", "-1"], "--threads: .*at least 0"),
+        (["--threads", "-1"], "--threads -1: must be more than 0"),
         (["--power", "full"], "--power: .*steady or burst"),
         (["--inputs", "ones "], "--inputs: "),
         (["--hang-limit", "soon"], "--hang-limit 'soon': must be seconds"),
@@ -161,6 +161,7 @@ def test_operations_and_their_other_names() -> None:
         ("gemm", ["=1"], "has no key"),
         ("gemm", ["m=0..8"], "'0..8' must go up from 1 or more, as in 1..64M"),
         ("gemm", ["m=8..4"], "'8..4' must go up"),
+        ("gemm", ["m=64..100"], "'64..100' goes up by doublings, of which 100 is short"),
         ("gemm", ["m=99999999999G"], "is more than 9223372036854775807"),
         ("memory", ["half"], "'half' is neither a set nor KEY=VALUE"),
     ],

@@ -232,7 +232,7 @@ def _row_options(line: CommandLine) -> dict[str, str]:
         if value is None:
             continue
         options[key] = switch or value
-        if key in _POSITIVE and value.strip("+0.") == "":
+        if key in _POSITIVE and not _is_positive(value):
             raise UsageError(
                 f"{flag.name} {value}: must be more than 0; leave it out for the default"
             )
@@ -241,6 +241,14 @@ def _row_options(line: CommandLine) -> dict[str, str]:
         except ValueError as error:
             raise UsageError(f"{flag.name}: {error}") from None
     return options
+
+
+def _is_positive(value: str) -> bool:
+    """What is no number at all the core refuses, in its own words."""
+    try:
+        return float(value) > 0
+    except ValueError:
+        return True
 
 
 def _seconds(line: CommandLine, name: str) -> float | None:

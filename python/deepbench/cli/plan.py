@@ -7,11 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from deepbench.cli.errors import UsageError, shown, suggestion
 from deepbench.cli.options import RunOptions, quoted
 from deepbench.cli.precision_defaults import default_precision
 from deepbench.cli.selection import Parse, Selection, Wanted
-from deepbench.cli.words import constant_names
+from deepbench.cli.words import require_constant
 
 Json = Mapping[str, Any]
 
@@ -89,17 +88,9 @@ def quick(wanted: Sequence[Wanted]) -> list[Wanted]:
 
 def _check_constants(wanted: Sequence[Wanted], options: RunOptions) -> None:
     """Refuses constant operands that no operation of the run can have. Raises UsageError."""
-    ops = list(dict.fromkeys(one.problem.op for one in wanted))
-    known = constant_names(ops)
     given = options.rows.get("constant")
-    named = [("--constant", name) for name in (given.split(",") if given is not None else ())]
-    named += [("'# constant'", name) for one in wanted for name in one.constant]
-    for where, name in named:
-        if name not in known:
-            raise UsageError(
-                f"{where}: {' '.join(ops)} has no operand {shown(name)} that may be constant"
-                f"{suggestion(name, known)}; it has {' '.join(known) or 'none'}"
-            )
+    for name in given.split(",") if given is not None else ():
+        require_constant("--constant:", name, [one.problem.op for one in wanted])
 
 
 def hang_limit_s(row: PlannedRow, options: RunOptions) -> float:

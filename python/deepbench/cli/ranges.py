@@ -25,6 +25,8 @@ def numbers(word: str) -> list[str]:
     found = [least]
     while found[-1] * 2 <= most:
         found.append(found[-1] * 2)
+    if len(found) == 1 and least < most:
+        raise UsageError(f"{shown(word)} goes up by doublings, of which {most} is short")
     return [str(number) for number in found]
 
 

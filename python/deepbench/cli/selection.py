@@ -27,6 +27,7 @@ from deepbench.cli.words import (
     precision_name,
     precisions,
     problem_lines,
+    require_constant,
 )
 from deepbench.suites import Suite
 
@@ -79,6 +80,7 @@ class SuiteSource:
         for suite in self.suites:
             with refusing():
                 parsed = suites.problems(suite, parse, self.chosen, keys, joint)
+            _check_constants(suite, [problem.op for _, problem in parsed])
             for entry, problem in parsed:
                 place = (entry.source, entry.line)
                 wanted.append(Wanted(problem, entry.application, suite.constant, place))
@@ -95,6 +97,11 @@ class SuiteSource:
                 precision = wanted[0].problem.attributes.get("precision")
                 within = f" in {precision}" if precision else ""
                 raise UsageError(f"{key}={value}: no problem of these has it{within}")
+
+
+def _check_constants(suite: Suite, ops: Iterable[str]) -> None:
+    for name in suite.constant:
+        require_constant(f"{suite.places['constant', name]}: '# constant:'", name, ops)
 
 
 @dataclass(frozen=True)

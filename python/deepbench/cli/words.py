@@ -115,10 +115,15 @@ def default_values(key: str) -> set[str]:
     return {one.default for one in of if one.name == key and one.default is not None}
 
 
-def constant_names(ops: Iterable[str]) -> list[str]:
-    """The operands of these operations that may be constant in an application."""
-    names = [name for op in ops for name in operation(op).constants]
-    return list(dict.fromkeys(names))
+def require_constant(where: str, name: str, ops: Iterable[str]) -> None:
+    """Refuses an operand that none of these operations may have constant. Raises UsageError."""
+    ops = list(dict.fromkeys(ops))
+    known = list(dict.fromkeys(name for op in ops for name in operation(op).constants))
+    if name not in known:
+        raise UsageError(
+            f"{where} {' '.join(ops)} has no operand {shown(name)} that may be constant"
+            f"{suggestion(name, known)}; it has {' '.join(known) or 'none'}"
+        )
 
 
 def has_parameter(op: str, name: str) -> bool:

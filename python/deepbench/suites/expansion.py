@@ -5,15 +5,19 @@ The parser is handed in: the native Problem.parse, or whatever a test puts in it
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from types import MappingProxyType
-from typing import TypeVar
+from typing import NoReturn, TypeVar
 
 from .reader import Entry, Suite, fail
 
 T = TypeVar("T")
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
+# What the command line takes for numbers: 64K, 16,32, 1..64M.
+_SHORTHAND = re.compile(r"\w+=\d+[KMG]?((,|\.\.)\d+[KMG]?)* is not an integer")
+_ABOUT_NUMBERS = "in a file each problem has a line, its numbers written out"
 
 
 def problems(
@@ -41,17 +45,21 @@ def problems(
             of_line = _of_line(entry, suite, parse, chosen, joint_phases)
             parsed += [(entry, problem) for problem in of_line]
         except ValueError as error:
-            fail(entry.source, entry.line, _blamed(str(error), entry, suite, chosen))
+            _blame(str(error), entry, suite, chosen)
     return parsed
 
 
-def _blamed(what: str, entry: Entry, suite: Suite, chosen: Mapping[str, str]) -> str:
-    """What is wrong, and that the line does not say it itself where its header does."""
-    for key, value in suite.defaults.items():
-        on_the_line = any(word.startswith(f"{key}=") for word in entry.text.split())
-        if what.startswith(f"{key}={value}") and key not in chosen and not on_the_line:
-            return f"'# default:' has {what}"
-    return what
+def _blame(what: str, entry: Entry, suite: Suite, chosen: Mapping[str, str]) -> NoReturn:
+    """Fails at the line, or at the header where that says what is wrong."""
+    said = [("default", key, value) for key, value in suite.defaults.items()]
+    said += [("phases", "phase", phase) for phase in suite.phases]
+    for header, key, value in said:
+        if key in chosen or any(word.startswith(f"{key}=") for word in entry.text.split()):
+            continue
+        if what.startswith((f"{key}={value}:", f"{key}={value} ")):
+            place = suite.places[header, value if header == "phases" else key]
+            fail(place, None, f"'# {header}:' has {what}")
+    fail(entry.source, entry.line, what, _ABOUT_NUMBERS if _SHORTHAND.match(what) else "")
 
 
 def _of_line(
@@ -93,7 +101,7 @@ def _check_defaults(suite: Suite, keys: Collection[str]) -> None:
     for key in suite.defaults:
         if key not in keys:
             fail(
-                suite.entries[0].source,
+                suite.places["default", key],
                 None,
                 f"'# default:' names {key}, which no operation has",
                 f"keys are {', '.join(sorted(keys))}",

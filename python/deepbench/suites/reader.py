@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import NoReturn
@@ -50,6 +50,8 @@ class Suite:
     defaults: Mapping[str, str]  # "# default:", for keys that a line leaves open
     phases: tuple[str, ...]  # "# phases:", each line stands for a problem in each; may be empty
     constant: tuple[str, ...]  # "# constant:", operands that are constant in their application
+    # Where a header names a word: ("default", "precision") -> "my.txt:3".
+    places: Mapping[tuple[str, str], str] = field(default_factory=dict, compare=False)
 
 
 def read(path: str | os.PathLike[str]) -> Suite:
@@ -125,6 +127,7 @@ class _Reader:
         self._entries: list[Entry] = []
         self._defaults: dict[str, str] = {}
         self._names: dict[str, list[str]] = {"phases": [], "constant": []}
+        self._places: dict[tuple[str, str], str] = {}
 
     def read_line(self, number: int, line: str) -> None:
         self._line = number
@@ -153,6 +156,7 @@ class _Reader:
             defaults=MappingProxyType(dict(self._defaults)),
             phases=tuple(self._names["phases"]),
             constant=tuple(self._names["constant"]),
+            places=MappingProxyType(dict(self._places)),
         )
 
     def _read_problem(self, line: str) -> None:
@@ -160,7 +164,9 @@ class _Reader:
         application: str | None = None
         for token in self._tokens(line):
             key, equals, value = token.partition("=")
-            if key != "application" or not equals:
+            if token.startswith("#"):
+                self._fail("a comment follows a problem", "a comment has a line of its own")
+            elif key != "application" or not equals:
                 words.append(token)
             elif application is None:
                 application = self._unquoted(value)
@@ -204,6 +210,7 @@ class _Reader:
         if key in self._defaults:
             self._fail(f"the default of {key} is given twice", "a key has one default")
         self._defaults[key] = value
+        self._places["default", key] = f"{self._source}:{self._line}"
 
     def _read_name(self, keyword: str, word: str) -> None:
         names = self._names[keyword]
@@ -215,6 +222,7 @@ class _Reader:
         if word in names:
             self._fail(f"'# {keyword}:' names {word} twice", "name it once")
         names.append(word)
+        self._places[keyword, word] = f"{self._source}:{self._line}"
 
     def _tokens(self, line: str) -> list[str]:
         """The words of a line; white space inside double quotes does not end one."""

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -199,6 +200,14 @@ TEST_CASE("warnings: governor, load, hybrid cores, too many threads") {
   CHECK(text("hybrid").find("1 of 4") != std::string::npos);
   CHECK(text("threads").find("6 threads on 4 physical cores") != std::string::npos);
   CHECK(text("caches").empty());
+
+  Topology crowded = topology;
+  crowded.ranks_on_core = 3;
+  const auto of_crowded = warnings(crowded, 4, root);
+  CHECK(std::count_if(of_crowded.begin(), of_crowded.end(), [](const auto& one) {
+          return one.first == "ranks" && one.second.find("3 ranks take turns") == 0;
+        }) == 1);
+  CHECK(text("ranks").empty());
 
   folder.write("proc/loadavg", "6.50 3.00 1.00 1/812 4242");  // over, but nobody runs now
   for (int cpu = 0; cpu < 8; ++cpu)

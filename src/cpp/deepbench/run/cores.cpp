@@ -1,6 +1,7 @@
 // Dividing processors among ranks.
 #include "deepbench/run/cores.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 
@@ -75,6 +76,10 @@ std::vector<int> part_of(const std::vector<std::vector<int>>& cores, CoreShare s
   return part;
 }
 
+int most_on_a_core(size_t cores, CoreShare share) {
+  return cores == 0 ? 1 : std::max(1, int((size_t(share.count) + cores - 1) / cores));
+}
+
 void take_own_cores(Group& group) {
   const std::vector<int> processors = own_processors();
   std::string called = this_machine();
@@ -83,7 +88,9 @@ void take_own_cores(Group& group) {
   const CoreShare share = share_in(shares, group.rank());
   setenv("DEEPBENCH_LOCAL_RANKS", std::to_string(group.self().local_size).c_str(), 1);
   if (share.count == 1 || processors.empty()) return;
-  narrow_to(part_of(plugin::group_into_cores(processors), share));
+  const auto cores = plugin::group_into_cores(processors);
+  setenv("DEEPBENCH_RANKS_ON_CORE", std::to_string(most_on_a_core(cores.size(), share)).c_str(), 1);
+  narrow_to(part_of(cores, share));
   parallel_narrowed();
 }
 

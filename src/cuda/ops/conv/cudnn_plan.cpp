@@ -262,7 +262,8 @@ ConvPlan plan_conv(const Conv& conv, const std::string& layout, const plugin::Op
   return choose_first(conv, layouts, options, stream);
 }
 
-// Plans that are compiled at run time come late: each takes tenths of seconds to build.
+// Plans that are compiled at run time come late: each takes tenths of seconds to build. In the
+// other order of channels, which they bring into their own first, only exhaustive has them.
 std::vector<std::string> conv_candidates(const Conv& conv, const std::string& layout,
                                          const plugin::Options& options) {
   plugin::Options own_choice = options;
@@ -275,9 +276,13 @@ std::vector<std::string> conv_candidates(const Conv& conv, const std::string& la
   for (const ConvLayout& one : layouts) candidates.add_answered(one, 0, kPromising, false);
   for (const ConvLayout& one : layouts)
     candidates.add_answered(one, kPromising, kMostCandidates, false);
-  for (const ConvLayout& one : layouts) candidates.add_answered(one, 0, kMostCandidates, true);
-  if (candidates.is_exhaustive())
+  for (const ConvLayout& one : layouts)
+    if (one.channels_last == layouts.front().channels_last)
+      candidates.add_answered(one, 0, kMostCandidates, true);
+  if (candidates.is_exhaustive()) {
+    for (const ConvLayout& one : layouts) candidates.add_answered(one, 0, kMostCandidates, true);
     for (const ConvLayout& one : layouts) candidates.add_others(one);
+  }
   return candidates.ids();
 }
 
