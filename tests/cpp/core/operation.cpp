@@ -50,6 +50,7 @@ TEST_CASE("an operation without a reference says so") {
   const Problem problem = Problem::parse("memory bytes=4");
   CHECK_FALSE(Bare().has_reference());
   CHECK_FALSE(Bare().is_collective());
+  CHECK(Bare().is_limited_by_device(problem));
   CHECK_THROWS_WITH_AS(Bare().expect(problem, {}), "memory has no reference", RowFailure);
 }
 

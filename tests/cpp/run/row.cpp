@@ -311,6 +311,16 @@ TEST_CASE("a small copy is bound by latency") {
   CHECK(fake_row("", "memory kind=copy bytes=64", "verify=no").bound.by == "latency");
 }
 
+TEST_CASE("the ways between host and device have no ceilings") {
+  for (const char* kind : {"h2d", "d2h"}) {
+    const Result row =
+        fake_row("", std::string("memory bytes=1000000000 kind=") + kind, "verify=no");
+    REQUIRE_MESSAGE(row.status == Status::kOk, row.reason);
+    CHECK(row.bound.by.empty());
+    CHECK(row.bound.share_roofline == 0);
+  }
+}
+
 TEST_CASE("times that no device has are nonsense") {
   const Result row = fake_row("when m=64 time 1e-6", kProblem, "");
   CHECK(row.status == Status::kFailed);

@@ -62,6 +62,9 @@ class DEEPBENCH_API Operation {
   virtual Work work(const Problem& problem) const = 0;
   // Whether a call is one of several ranks together.
   virtual bool is_collective() const { return false; }
+  // Whether the device's own ceilings limit a call. What lies between ranks, or between device and
+  // host, no problem of one device shows.
+  virtual bool is_limited_by_device(const Problem&) const { return !is_collective(); }
   // What follows from the time of a call and the facts that the kernel told of itself.
   virtual std::vector<Metric> derived(const Problem& problem, const Attributes& facts,
                                       double median_ns) const;

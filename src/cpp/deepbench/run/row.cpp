@@ -84,8 +84,8 @@ void RowMaker::make() {
   if (options_.group && kept_) measure_calls();
   read_sensors();
   note_clocks();
-  // What limits a collective lies between the ranks, and no problem of one rank shows it.
-  if (options_.ceilings && !problem_.operation().is_collective()) hold_against_ceilings();
+  if (options_.ceilings && problem_.operation().is_limited_by_device(problem_))
+    hold_against_ceilings();
 }
 
 void RowMaker::measure_once() {

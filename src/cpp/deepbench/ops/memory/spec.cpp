@@ -25,6 +25,11 @@ class MemoryOperation final : public Operation {
     return {0, memory_problem(problem).traffic()};
   }
 
+  bool is_limited_by_device(const Problem& problem) const override {
+    const MemoryKind kind = memory_problem(problem).kind;
+    return kind != MemoryKind::kHostToDevice && kind != MemoryKind::kDeviceToHost;
+  }
+
   bool has_reference() const override { return true; }
   Expectation expect(const Problem& problem, const Conditions& conditions) const override {
     return expect_memory(memory_problem(problem), conditions);
