@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from deepbench.report import create
-from deepbench.report.outline import outline
+from deepbench.report.outline import Outlined, outline
 from example_rows import make_context
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "report"
@@ -19,8 +19,18 @@ GOLDEN = Path(__file__).parents[1] / "golden" / "report"
 
 def render(name: str, rows: Sequence[dict[str, Any]], context: dict[str, Any] | None = None) -> str:
     report = create(name)
-    problems = [(row["op"] or "?", row["attributes"] or {}, row["work"]["flops"]) for row in rows]
-    text = report.begin(context or make_context(rows=len(rows)), outline(problems))
+    context = context or make_context(rows=len(rows))
+    own = context["set"] is None
+    problems = [
+        Outlined(
+            row["op"] or "?",
+            row["attributes"] or {},
+            row["work"]["flops"],
+            row["application"] if own else None,
+        )
+        for row in rows
+    ]
+    text = report.begin(context, outline(problems))
     return text + "".join(report.row(row) for row in rows) + report.end()
 
 

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepbench.report import FORMATS, FormatError, create
-from deepbench.report.outline import outline
+from deepbench.report.outline import Outlined, outline
 from example_rows import make_context, make_gemm, make_memory, make_row, without_times
 from rendered import check_golden, render
 
@@ -133,9 +133,17 @@ def test_rows_without_a_time_say_why_and_no_more(regime: dict[str, Any], unsaid:
     assert "padded" not in text
 
 
+@pytest.mark.parametrize("name", ["table", "markdown"])
+def test_applications_of_own_problems_have_a_column(name: str) -> None:
+    long = "a | long name of a layer, longer than its column"
+    rows = [make_gemm(0, application="block 1"), make_gemm(1, application=long), make_gemm(2)]
+    check_golden(f"applications.{name}", render(name, rows, make_context(set=None)))
+    assert "block 1" not in render(name, rows)
+
+
 def test_table_shows_each_row_when_it_comes() -> None:
     report = create("table")
-    report.begin(make_context(), outline([("gemm", make_gemm()["attributes"], 1.0)]))
+    report.begin(make_context(), outline([Outlined("gemm", make_gemm()["attributes"], 1.0)]))
     assert report.row(make_gemm(0)).count("\n") == 2  # with the header
     assert report.row(make_gemm(1)).count("\n") == 1
 

@@ -16,7 +16,7 @@ from deepbench.progress import Screen
 from deepbench.refusal import one_line
 from deepbench.report import FORMATS, Report, create
 from deepbench.report.fields import get
-from deepbench.report.outline import outline
+from deepbench.report.outline import Outlined, outline
 from deepbench.results import Json, ResultFile, ResultWriter, thinned
 
 _FLAGS = (
@@ -90,7 +90,8 @@ def _print(screen: Screen, result: ResultFile, report: Report) -> None:
     rows = sorted(result.rows, key=lambda row: int(row["position"]))
     summary = Summary()
     summary.begin(result.context)
-    screen.report(report.begin(result.context, outline(_problem(row) for row in rows)))
+    own = result.context.get("set") is None
+    screen.report(report.begin(result.context, outline(_problem(row, own) for row in rows)))
     for row in rows:
         screen.report(report.row(row))
         summary.add(row)
@@ -103,5 +104,11 @@ def _print(screen: Screen, result: ResultFile, report: Report) -> None:
             screen.say(f"deepbench: {note}")
 
 
-def _problem(row: Json) -> tuple[str, Json, float | None]:
-    return row.get("op") or "?", row.get("attributes") or {}, (row.get("work") or {}).get("flops")
+def _problem(row: Json, own: bool) -> Outlined:
+    """`own`: of a suite of the user's, whose applications tell problems apart."""
+    return Outlined(
+        row.get("op") or "?",
+        row.get("attributes") or {},
+        (row.get("work") or {}).get("flops"),
+        row.get("application") if own else None,
+    )

@@ -21,7 +21,7 @@ from deepbench.progress import Estimate, Screen, Stopwatch, duration
 from deepbench.ranks import worker_command
 from deepbench.report import Report, create
 from deepbench.report.fields import get
-from deepbench.report.outline import Outline, outline
+from deepbench.report.outline import Outline, Outlined, outline
 from deepbench.results import ResultError, ResultFile, ResultWriter
 from deepbench.resuming import first_difference
 from deepbench.session import InProcess, RowSource, Session
@@ -77,7 +77,7 @@ class Sweep:
             return become(self._worker_command())
         # Mistakes show before anything is started.
         rows = plan(self._selection, self._options, None)
-        create(self._options.format).begin({}, _outline(rows))
+        create(self._options.format).begin({}, self._outline(rows))
         old = self._open_file()
         try:
             self._hello = self._source.start()
@@ -165,7 +165,7 @@ class Sweep:
         except schema.SchemaError as error:
             raise SessionError(f"{_NONSENSE}: {error}", 2) from None
         self._context = old.context if old else context
-        begun = self._report.begin(self._context, _outline(self._rows))
+        begun = self._report.begin(self._context, self._outline(self._rows))
         if old is not None:
             self._go_on_with(old, context)
         elif self._writer is not None:
@@ -197,6 +197,14 @@ class Sweep:
         self._done = {row["position"]: row for row in kept}
         said = f"deepbench: {old.path} has {len(old.rows)} of {len(self._rows)} rows"
         self._screen.say(said + (f"; {again} failed and will be measured again" if again else ""))
+
+    def _outline(self, rows: Sequence[PlannedRow]) -> Outline:
+        """Applications are shown of a user's own problems, which they tell apart."""
+        own = self._selection.set is None
+        return outline(
+            Outlined(row.op, row.attributes, row.flops, row.application if own else None)
+            for row in rows
+        )
 
     def _prepare_estimate(self) -> None:
         backend = (self._hello.get("backend") or {}).get("name") or ""
@@ -351,10 +359,6 @@ class Sweep:
         self._screen.say(f"deepbench: {kind}{text}{where}{again}")
         for complaint in summary.complaints:
             self._screen.say(f"deepbench: {complaint}")
-
-
-def _outline(rows: Sequence[PlannedRow]) -> Outline:
-    return outline((row.op, row.attributes, row.flops) for row in rows)
 
 
 def _threads(hello: Json) -> int:

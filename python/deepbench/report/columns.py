@@ -17,7 +17,7 @@ from deepbench.report.fields import (
     spread,
     time_ns,
 )
-from deepbench.report.outline import OpOutline, title, value_text
+from deepbench.report.outline import OpOutline, application_text, title, value_text
 
 Row = Mapping[str, Any]
 
@@ -26,6 +26,8 @@ Row = Mapping[str, Any]
 _WIDE = 0.05
 
 _MOST_SLOW = 4  # ranks that a remark names
+
+_APPLICATION = "application"
 
 # Of a row with a conversion; said in words.
 _CONVERSION_METRICS = ("call", "conversion", "call_and_conversion")
@@ -47,9 +49,13 @@ class Column:
         return text.ljust(self.width) if self.left else text.rjust(self.width)
 
 
-def attribute_columns(op: OpOutline) -> list[Column]:
-    """A column for every attribute of an operation."""
-    return [Column(title(name), width, _attribute(name)) for name, width in op.widths.items()]
+def problem_columns(op: OpOutline) -> list[Column]:
+    """The application, where it has a column, and every attribute of an operation."""
+    attributes = [Column(title(name), width, _attribute(name)) for name, width in op.widths.items()]
+    if not op.application:
+        return attributes
+    width = max(op.application, len(_APPLICATION))
+    return [Column(_APPLICATION, width, _application, left=True), *attributes]
 
 
 def measured_columns(op: OpOutline) -> list[Column]:
@@ -179,6 +185,10 @@ def _regime(row: Row) -> Iterator[str]:
         yield "larger than the cache"
     if get(row, "regime.power") == "steady":
         yield "steady power"
+
+
+def _application(row: Row) -> str:
+    return application_text(row.get("application"))
 
 
 def _attribute(name: str) -> Callable[[Row], str]:

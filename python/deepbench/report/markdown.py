@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from deepbench.fleet import Fleet
 from deepbench.report import Context, Row
-from deepbench.report.columns import Column, Remarks, attribute_columns, measured_columns
+from deepbench.report.columns import Column, Remarks, measured_columns, problem_columns
 from deepbench.report.fields import get
 from deepbench.report.outline import OpOutline, Outline
 
@@ -57,7 +57,7 @@ class Markdown:
         outline = self._outline.get(op, OpOutline({}, arithmetic=True))
         self._op = op
         self._columns = [
-            *attribute_columns(outline),
+            *problem_columns(outline),
             *measured_columns(outline),
             *(self._beside.columns(outline.arithmetic) if self._beside else ()),
             Column("remarks", 0, self._remarks.of, left=True),

@@ -8,11 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 Value = int | float | str
 Outline = Mapping[str, "OpOutline"]
 
+_WIDEST = 32  # of applications
 _TITLES = {"trans_a": "a_t", "trans_b": "b_t"}
+
+
+class Outlined(NamedTuple):
+    """What a problem has to say here."""
+
+    op: str
+    attributes: Mapping[str, Value]
+    flops: float | None
+    application: str | None = None  # where it is to be shown
 
 
 @dataclass(frozen=True)
@@ -21,24 +32,35 @@ class OpOutline:
 
     widths: Mapping[str, int]  # of each attribute's column, in the operation's order
     arithmetic: bool  # has FLOPs, so that TFLOP/s mean something
+    application: int = 0  # the width of its column; 0: it has none
 
 
-def outline(problems: Iterable[tuple[str, Mapping[str, Value], float | None]]) -> Outline:
-    """The outline of (operation, attributes, FLOPs) triples, operations in order of appearance."""
+def outline(problems: Iterable[Outlined]) -> Outline:
+    """The outline of these problems, operations in order of appearance."""
     widths: dict[str, dict[str, int]] = {}
     arithmetic: dict[str, bool] = {}
-    for op, attributes, flops in problems:
+    applications: dict[str, int] = {}
+    for op, attributes, flops, application in problems:
         columns = widths.setdefault(op, {})
         for name, value in attributes.items():
             needed = max(len(title(name)), len(value_text(value)))
             columns[name] = max(columns.get(name, 0), needed)
         arithmetic[op] = arithmetic.get(op, False) or bool(flops)
-    return {op: OpOutline(columns, arithmetic[op]) for op, columns in widths.items()}
+        applications[op] = max(applications.get(op, 0), len(application_text(application)))
+    return {
+        op: OpOutline(columns, arithmetic[op], applications[op]) for op, columns in widths.items()
+    }
 
 
 def title(attribute: str) -> str:
     """The name of an attribute's column."""
     return _TITLES.get(attribute, attribute)
+
+
+def application_text(application: str | None) -> str:
+    """An application as a column shows it: its beginning, where it is long."""
+    text = application or ""
+    return text if len(text) <= _WIDEST else text[: _WIDEST - 3] + "..."
 
 
 def value_text(value: Value | None) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from deepbench.fleet import Fleet
 from deepbench.report import Context, Row
-from deepbench.report.columns import Column, Remarks, attribute_columns, measured_columns
+from deepbench.report.columns import Column, Remarks, measured_columns, problem_columns
 from deepbench.report.fields import measured
 from deepbench.report.outline import OpOutline, Outline
 
@@ -67,7 +67,7 @@ class Table:
     def _start(self, op: str) -> str:
         outline = self._outline.get(op, OpOutline({}, arithmetic=True))
         self._op, self._headed = op, False
-        self._attributes = attribute_columns(outline)
+        self._attributes = problem_columns(outline)
         others = self._beside.columns(outline.arithmetic) if self._beside else []
         self._measured = [*measured_columns(outline), *others]
         return ""
