@@ -45,6 +45,18 @@ def test_a_page_holds_everything(mine: Path, tmp_path: Path) -> None:
     assert len(text) < 2_000_000
 
 
+@pytest.mark.parametrize("name", ["a.html", "a.svg", "a.xlsx"])
+def test_what_was_made_is_said_with_its_size(
+    mine: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    path = tmp_path / name
+    assert main(["report", str(mine), "-o", str(path)]) == 0
+    said = re.fullmatch(rf"deepbench: {re.escape(str(path))}: ([\d.]+) (MB|kB)", error(capsys))
+    assert said is not None
+    size = float(said[1]) * (1e6 if said[2] == "MB" else 1e3)
+    assert size == pytest.approx(path.stat().st_size, rel=0.1)
+
+
 def test_nothing_in_a_page_is_fetched_from_elsewhere(mine: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     assert main(["report", str(mine), "-o", str(page)]) == 0

@@ -60,7 +60,7 @@ def main(arguments: Sequence[str]) -> int:
         screen.report(made.decode())
     else:
         whole_file.write(Path(output), made, line.has("--overwrite"))
-        screen.say(f"deepbench: {output}: {len(made) / 1e6:.1f} MB")
+        _say_made(screen, output, len(made))
     return 0
 
 
@@ -69,9 +69,16 @@ def _workbook(line: CommandLine, path: Path) -> int:
 
     if len(line.words) != 1 or line.has("--against"):
         raise UsageError("a workbook is one result file's")
-    [file] = _opened(Screen(), line.words)
+    screen = Screen()
+    [file] = _opened(screen, line.words)
     write_workbook(file, path, overwrite=line.has("--overwrite"))
+    _say_made(screen, str(path), path.stat().st_size)
     return 0
+
+
+def _say_made(screen: Screen, name: str, size: int) -> None:
+    text = f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{max(1, round(size / 1e3))} kB"
+    screen.say(f"deepbench: {name}: {text}")
 
 
 def _format(line: CommandLine) -> str:
