@@ -145,7 +145,7 @@ class Screen:
 
 def duration(seconds: float) -> str:
     """As people say it: 0.04 s, 0.4 s, 12 s, 3 min 20 s, 1 h 5 min."""
-    if 0 < seconds < 0.095:
+    if 0.001 <= seconds < 0.095:
         return f"{seconds:.1g} s"
     if seconds < 9.95:
         return f"{seconds:.1f} s"

@@ -116,8 +116,8 @@ std::vector<std::pair<std::string, std::string>> warnings(const Topology& topolo
     found.emplace_back("threads", text);
   if (topology.ranks_on_core > 1)
     found.emplace_back("ranks", std::to_string(topology.ranks_on_core) +
-                                    " ranks take turns on a core and wait for each other: times "
-                                    "will be too long by far; use fewer --ranks");
+                                    " ranks take turns on a core: times will be too long by far; "
+                                    "one rank a core is the most");
   if (!topology.caches_known)
     found.emplace_back("caches", "the sizes of the caches are unknown; 32 MiB are assumed");
   return found;

@@ -114,7 +114,7 @@ int count_efficiency_cores(const Topology& topology, const SystemRoot& root) {
                            [&](int64_t capacity) { return capacity < highest; }));
 }
 
-int told_by_core(const char* variable) {
+int count_in_environment(const char* variable) {
   const char* text = std::getenv(variable);
   return text ? int(std::max(1L, std::strtol(text, nullptr, 10))) : 1;
 }
@@ -156,12 +156,12 @@ Topology read_topology(const std::vector<int>& affinity, const SystemRoot& root,
   return topology;
 }
 
-int ranks_of_machine() { return told_by_core("DEEPBENCH_LOCAL_RANKS"); }
+int ranks_of_machine() { return count_in_environment("DEEPBENCH_LOCAL_RANKS"); }
 
 const Topology& topology() {
   static const Topology ours = [] {
     Topology read = read_topology(read_affinity(), {}, ranks_of_machine());
-    read.ranks_on_core = told_by_core("DEEPBENCH_RANKS_ON_CORE");
+    read.ranks_on_core = count_in_environment("DEEPBENCH_RANKS_ON_CORE");
     return read;
   }();
   return ours;

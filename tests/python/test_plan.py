@@ -279,8 +279,16 @@ def test_files_run_in_order(tmp_path: Path) -> None:
 def test_constant_operands_of_a_file_exist(tmp_path: Path) -> None:
     suite = tmp_path / "one.txt"
     suite.write_text("# constant: a weights\ngemm m=1 n=2 k=3\n")
-    with pytest.raises(UsageError, match=r"one.txt:1: '# constant:' gemm has no operand"):
+    with pytest.raises(UsageError, match=r"one.txt:1: '# constant:' gemm has no operand 'weights'"):
         plan(select_files([str(suite)]), options(), None)
+
+
+def test_constant_operands_are_those_of_their_own_file(tmp_path: Path) -> None:
+    one, two = tmp_path / "one.txt", tmp_path / "two.txt"
+    one.write_text("gemm m=1 n=2 k=3\n")
+    two.write_text("# constant: a\nmemory kind=copy bytes=4096\n")
+    with pytest.raises(UsageError, match=r"two.txt:1: '# constant:' memory has no operand 'a'"):
+        plan(select_files([str(one), str(two)]), options(), None)
 
 
 def test_files_take_a_precision(tmp_path: Path) -> None:

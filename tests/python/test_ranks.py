@@ -7,6 +7,7 @@ needs.
 
 from __future__ import annotations
 
+import os
 import signal
 from pathlib import Path
 
@@ -47,6 +48,20 @@ def test_ranks_that_it_starts_itself(tmp_path: Path) -> None:
     assert context["ranks"]["count"] == 2
     assert len(set(context["ranks"]["machines"])) == 1
     assert context["options"]["ranks"] == "2"
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="processes have no masks here")
+def test_more_ranks_than_cores_are_warned_of(tmp_path: Path) -> None:
+    file, mask = tmp_path / "rows.jsonl", os.sched_getaffinity(0)
+    words = ("gemm", "m=8", "n=8", "k=8", "float", "--ranks", "2", "-o", str(file), *QUICK)
+    os.sched_setaffinity(0, {min(mask)})
+    try:
+        done = deepbench(*words)
+    finally:
+        os.sched_setaffinity(0, mask)
+    assert done.returncode == 0, done.stderr
+    assert "warning: 2 ranks take turns on a core" in done.stderr
+    assert any("2 ranks take turns" in text for text in read(file).context["warnings"])
 
 
 def test_ranks_that_others_started_and_other_operations_beside(tmp_path: Path) -> None:

@@ -53,6 +53,7 @@ def mixed_rows() -> list[dict[str, Any]]:
     reduced["metrics"] = [
         {"name": "busbw", "value": 12.3456, "unit": "GB/s", "better": "higher"},
         {"name": "p50", "value": 534851.7, "unit": "ns", "better": "lower"},
+        {"name": "p90", "value": 99999.7, "unit": "ns", "better": "lower"},
         {"name": "p99", "value": None, "unit": "us", "better": "lower"},
     ]
     return [make_gemm(0), make_memory(1), reduced]

@@ -187,7 +187,10 @@ def test_a_whole_file(tmp_path: Path) -> None:
         Entry("gemm m=7", None, str(path), 12),
     )
     defaults = {"precision": "half", "layout": "nchw", "mode": "inference"}
-    assert suite == Suite("my model", entries, defaults, ("fwd", "bwd_data"), ("a", "b"))
+    assert suite == Suite("my model", entries, defaults, ("fwd", "bwd_data"), ("a", "b"), {})
+    assert (
+        suite.lines["phases", "bwd_data"] == WHOLE.splitlines().index("# phases: fwd bwd_data") + 1
+    )
 
 
 def test_bom_crlf_and_a_missing_last_newline_change_nothing() -> None:

@@ -4,6 +4,7 @@ run ends that does not end well."""
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,17 @@ def test_everything_is_in_its_place(tmp_path: Path) -> None:
     assert of_one_process == set(result.context)
     assert "\x1b" not in out + err
     assert "\r" not in out + err
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "seconds"), [("default", 1.5), ("best", 3.8), ("exhaustive", 38)]
+)
+def test_what_is_expected_of_three_small_rows(algorithm: str, seconds: float) -> None:
+    for words in ((), ("--time-limit", "2")):
+        _, _, err = run(Scripted(), *THREE, "--algorithm", algorithm, *words)
+        said = re.search(r"3 rows, about ([\d.]+) s", err)
+        assert said is not None
+        assert float(said[1]) == seconds
 
 
 def test_one_problem_says_which() -> None:

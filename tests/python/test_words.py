@@ -161,7 +161,7 @@ def test_operations_and_their_other_names() -> None:
         ("gemm", ["=1"], "has no key"),
         ("gemm", ["m=0..8"], "'0..8' must go up from 1 or more, as in 1..64M"),
         ("gemm", ["m=8..4"], "'8..4' must go up"),
-        ("gemm", ["m=64..100"], "'64..100' goes up by doublings, of which 100 is short"),
+        ("gemm", ["m=64..100"], "'64..100' has no doubling: write 64,100 or 64..128"),
         ("gemm", ["m=99999999999G"], "is more than 9223372036854775807"),
         ("memory", ["half"], "'half' is neither a set nor KEY=VALUE"),
     ],

@@ -232,7 +232,7 @@ def _row_options(line: CommandLine) -> dict[str, str]:
         if value is None:
             continue
         options[key] = switch or value
-        if key in _POSITIVE and not _is_positive(value):
+        if key in _POSITIVE and _is_zero_or_less(value):
             raise UsageError(
                 f"{flag.name} {value}: must be more than 0; leave it out for the default"
             )
@@ -243,12 +243,12 @@ def _row_options(line: CommandLine) -> dict[str, str]:
     return options
 
 
-def _is_positive(value: str) -> bool:
+def _is_zero_or_less(value: str) -> bool:
     """What is no number at all the core refuses, in its own words."""
     try:
-        return float(value) > 0
+        return float(value) <= 0
     except ValueError:
-        return True
+        return False
 
 
 def _seconds(line: CommandLine, name: str) -> float | None:

@@ -20,7 +20,7 @@ _HANG_LIMITS = 6.0  # times the time limit of a row, which may be measured twice
 _SLOWEST_FLOPS_PER_S = 2e9  # recurrent steps whose threads wait for others' work at each
 _SLOWEST_BYTES_PER_S = 1e8
 _SLOWEST_PLACES_PER_S = 1e8
-_LONGER = {"best": 4.0, "exhaustive": 100.0}
+_HANG_TIMES = {"best": 4.0, "exhaustive": 100.0}  # the default's
 _TIME_LIMIT_S = 10.0
 
 
@@ -100,7 +100,7 @@ def hang_limit_s(row: PlannedRow, options: RunOptions) -> float:
     if options.once:  # a simulator may need days for one call
         return float("inf")
     limit_s = float(options.rows.get("time_limit", 0)) or _TIME_LIMIT_S
-    longer = _LONGER.get(options.rows.get("algorithm", ""), 1.0)
+    longer = _HANG_TIMES.get(options.rows.get("algorithm", ""), 1.0)
     work_s = row.flops / _SLOWEST_FLOPS_PER_S + row.bytes / _SLOWEST_BYTES_PER_S
     work_s += _places(row) / _SLOWEST_PLACES_PER_S
     return longer * (_HANG_S + _HANG_LIMITS * limit_s + work_s)

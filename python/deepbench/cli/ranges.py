@@ -26,7 +26,9 @@ def numbers(word: str) -> list[str]:
     while found[-1] * 2 <= most:
         found.append(found[-1] * 2)
     if len(found) == 1 and least < most:
-        raise UsageError(f"{shown(word)} goes up by doublings, of which {most} is short")
+        raise UsageError(
+            f"{shown(word)} has no doubling: write {first},{last} or {first}..{2 * least}"
+        )
     return [str(number) for number in found]
 
 

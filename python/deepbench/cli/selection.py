@@ -101,7 +101,8 @@ class SuiteSource:
 
 def _check_constants(suite: Suite, ops: Iterable[str]) -> None:
     for name in suite.constant:
-        require_constant(f"{suite.places['constant', name]}: '# constant:'", name, ops)
+        place = f"{suite.source}:{suite.lines['constant', name]}"
+        require_constant(f"{place}: '# constant:'", name, ops)
 
 
 @dataclass(frozen=True)

@@ -66,12 +66,12 @@ def metric_text(row: Mapping[str, Any], without: Collection[str] = (), exact: bo
 
 
 def _figure(value: float, exact: bool) -> str:
-    """A count has no decimals; neither it nor what is a hundred thousand or more an exponent."""
+    """No exponent below 1e15; a count has no decimals."""
     if value == int(value) and abs(value) < 1e15:
         return str(int(value))
     if exact:
         return repr(value)
-    return f"{value:.0f}" if 1e5 <= abs(value) < 1e15 else f"{value:.5g}"
+    return f"{value:.0f}" if 1e4 <= abs(value) < 1e15 else f"{value:.5g}"
 
 
 def _digits(value: float | None, *steps: tuple[float, int]) -> str:

@@ -5,7 +5,6 @@ The parser is handed in: the native Problem.parse, or whatever a test puts in it
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from types import MappingProxyType
 from typing import NoReturn, TypeVar
@@ -15,9 +14,7 @@ from .reader import Entry, Suite, fail
 T = TypeVar("T")
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
-# What the command line takes for numbers: 64K, 16,32, 1..64M.
-_SHORTHAND = re.compile(r"\w+=\d+[KMG]?((,|\.\.)\d+[KMG]?)* is not an integer")
-_ABOUT_NUMBERS = "in a file each problem has a line, its numbers written out"
+_ABOUT_NUMBERS = "in a file numbers are written out, and each problem has a line"
 
 
 def problems(
@@ -50,16 +47,18 @@ def problems(
 
 
 def _blame(what: str, entry: Entry, suite: Suite, chosen: Mapping[str, str]) -> NoReturn:
-    """Fails at the line, or at the header where that says what is wrong."""
+    """Fails at the line, or at the header whose value it is that cannot be."""
+    right = _ABOUT_NUMBERS if "is not an integer" in what else ""
     said = [("default", key, value) for key, value in suite.defaults.items()]
     said += [("phases", "phase", phase) for phase in suite.phases]
     for header, key, value in said:
         if key in chosen or any(word.startswith(f"{key}=") for word in entry.text.split()):
             continue
-        if what.startswith((f"{key}={value}:", f"{key}={value} ")):
-            place = suite.places[header, value if header == "phases" else key]
-            fail(place, None, f"'# {header}:' has {what}")
-    fail(entry.source, entry.line, what, _ABOUT_NUMBERS if _SHORTHAND.match(what) else "")
+        if what.startswith((f"{key}={value}: ", f"{key}={value} is not ")):
+            op = entry.text.split(maxsplit=1)[0]
+            line = suite.lines[header, value if header == "phases" else key]
+            fail(suite.source, line, f"'# {header}:', for {op} in line {entry.line}: {what}", right)
+    fail(entry.source, entry.line, what, right)
 
 
 def _of_line(
@@ -101,8 +100,8 @@ def _check_defaults(suite: Suite, keys: Collection[str]) -> None:
     for key in suite.defaults:
         if key not in keys:
             fail(
-                suite.places["default", key],
-                None,
+                suite.source,
+                suite.lines["default", key],
                 f"'# default:' names {key}, which no operation has",
                 f"keys are {', '.join(sorted(keys))}",
             )

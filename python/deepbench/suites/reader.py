@@ -50,8 +50,13 @@ class Suite:
     defaults: Mapping[str, str]  # "# default:", for keys that a line leaves open
     phases: tuple[str, ...]  # "# phases:", each line stands for a problem in each; may be empty
     constant: tuple[str, ...]  # "# constant:", operands that are constant in their application
-    # Where a header names a word: ("default", "precision") -> "my.txt:3".
-    places: Mapping[tuple[str, str], str] = field(default_factory=dict, compare=False)
+    # Where a header names a word: ("default", "precision") -> 3.
+    lines: Mapping[tuple[str, str], int] = field(compare=False)
+
+    @property
+    def source(self) -> str:
+        """What errors call the file."""
+        return self.entries[0].source
 
 
 def read(path: str | os.PathLike[str]) -> Suite:
@@ -127,7 +132,7 @@ class _Reader:
         self._entries: list[Entry] = []
         self._defaults: dict[str, str] = {}
         self._names: dict[str, list[str]] = {"phases": [], "constant": []}
-        self._places: dict[tuple[str, str], str] = {}
+        self._lines: dict[tuple[str, str], int] = {}
 
     def read_line(self, number: int, line: str) -> None:
         self._line = number
@@ -156,7 +161,7 @@ class _Reader:
             defaults=MappingProxyType(dict(self._defaults)),
             phases=tuple(self._names["phases"]),
             constant=tuple(self._names["constant"]),
-            places=MappingProxyType(dict(self._places)),
+            lines=MappingProxyType(dict(self._lines)),
         )
 
     def _read_problem(self, line: str) -> None:
@@ -210,7 +215,7 @@ class _Reader:
         if key in self._defaults:
             self._fail(f"the default of {key} is given twice", "a key has one default")
         self._defaults[key] = value
-        self._places["default", key] = f"{self._source}:{self._line}"
+        self._lines["default", key] = self._line
 
     def _read_name(self, keyword: str, word: str) -> None:
         names = self._names[keyword]
@@ -222,7 +227,7 @@ class _Reader:
         if word in names:
             self._fail(f"'# {keyword}:' names {word} twice", "name it once")
         names.append(word)
-        self._places[keyword, word] = f"{self._source}:{self._line}"
+        self._lines[keyword, word] = self._line
 
     def _tokens(self, line: str) -> list[str]:
         """The words of a line; white space inside double quotes does not end one."""

@@ -146,8 +146,12 @@ TEST_CASE("gpu: conv: every candidate gives the result") {
       }
 }
 
-// Most of int8's engines are compiled at run time, which several threads do ahead. Under a limit
-// only those of the layout's own order of channels are.
+size_t count_of_layout(const std::vector<std::string>& ids, const std::string& layout) {
+  return size_t(std::count_if(ids.begin(), ids.end(),
+                              [&](const std::string& id) { return id.find(layout + ":") == 0; }));
+}
+
+// Most of int8's engines are compiled at run time, which several threads do ahead.
 TEST_CASE("gpu: conv: every candidate in int8 gives the result, in any order") {
   REQUIRE_GPU();
   for (const std::string layout : {"library", "nchw"}) {
@@ -161,12 +165,25 @@ TEST_CASE("gpu: conv: every candidate in int8 gives the result, in any order") {
   }
 }
 
+TEST_CASE("gpu: conv: only exhaustive compiles engines for the other order of channels") {
+  REQUIRE_GPU();
+  const std::string problem =
+      conv_text("w=9 h=11 c=32 n=2 k=40 s=3 r=3 pad_w=1 pad_h=1", "fwd", "int8");
+  const auto few = Asked("conv", problem, "library=cudnn limit=400").candidates();
+  const auto all = Asked("conv", problem, "library=cudnn").candidates();
+  CHECK(count_of_layout(few, "nchw") < count_of_layout(all, "nchw"));
+  CHECK(count_of_layout(few, "nhwc") > count_of_layout(few, "nchw"));
+}
+
 TEST_CASE("gpu: conv: none of float's engines rounds to TF32") {
   REQUIRE_GPU();
   // Rounded to TF32, inputs of 24 bits would be wrong by a hundred times the bound.
-  const std::string problem = conv_text("w=16 h=16 c=64 n=4 k=64 s=1 r=1", "fwd", "float");
-  for (const std::string& id : Asked("conv", problem, "library=cudnn limit=400").candidates())
-    CHECK(check_problem(problem, "library=cudnn candidate=" + id));
+  for (const std::string layout : {"library", "nhwc"}) {
+    const std::string problem =
+        conv_text("w=16 h=16 c=64 n=4 k=64 s=1 r=1", "fwd", "float", layout);
+    for (const std::string& id : Asked("conv", problem, "library=cudnn limit=400").candidates())
+      CHECK(check_problem(problem, "library=cudnn candidate=" + id));
+  }
 }
 
 TEST_CASE("gpu: conv: padding is said, and turned off by pad=0") {

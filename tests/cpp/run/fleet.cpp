@@ -272,9 +272,11 @@ TEST_CASE("ranks with the same processors divide their cores") {
   CHECK(part_of(cores, {0, 2}) == std::vector<int>{0, 4, 1, 5});
   CHECK(part_of(cores, {1, 2}) == std::vector<int>{2, 6, 3, 7});
   CHECK(part_of(cores, {2, 3}) == std::vector<int>{2, 6, 3, 7});
-  CHECK(most_on_a_core(4, {0, 4}) == 1);
-  CHECK(most_on_a_core(4, {0, 5}) == 2);
-  CHECK(most_on_a_core(4, {5, 8}) == 2);
+  CHECK(most_on_a_core(4, 3) == 1);
+  CHECK(most_on_a_core(4, 4) == 1);
+  CHECK(most_on_a_core(4, 5) == 2);
+  CHECK(most_on_a_core(4, 8) == 2);
+  CHECK(most_on_a_core(0, 8) == 1);                         // where cores are not known
   CHECK(part_of(cores, {5, 8}) == std::vector<int>{1, 5});  // more ranks than cores take turns
 }
 

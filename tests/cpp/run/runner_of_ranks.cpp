@@ -88,6 +88,17 @@ TEST_CASE("two ranks: a fleet's rows, a collective's, and an end for both") {
   CHECK(pair.end() == 0);
 }
 
+TEST_CASE("two ranks: a fleet's copies to the device are held against no ceilings") {
+  Pair pair("devices 2");
+  const std::string options = " bytes=100000000 ; ceilings=yes verify=no";
+  const Result within = pair.first().run("memory kind=copy" + options, 0);
+  CHECK(within.bound.by == "memory");
+  const Result between = pair.first().run("memory kind=h2d" + options, 1);
+  CHECK(between.status == Status::kOk);
+  CHECK(between.bound.by.empty());
+  CHECK(pair.end() == 0);
+}
+
 TEST_CASE("two ranks: they rest alike, though one has a higher clock") {
   const std::string script = "devices 2; time 1e6; host 1e6; mhz 1500;";
   for (const std::string higher : {"rank=1", "rank=0"}) {

@@ -1,7 +1,6 @@
 // Dividing processors among ranks.
 #include "deepbench/run/cores.hpp"
 
-#include <algorithm>
 #include <cstdlib>
 #include <map>
 
@@ -76,8 +75,8 @@ std::vector<int> part_of(const std::vector<std::vector<int>>& cores, CoreShare s
   return part;
 }
 
-int most_on_a_core(size_t cores, CoreShare share) {
-  return cores == 0 ? 1 : std::max(1, int((size_t(share.count) + cores - 1) / cores));
+int most_on_a_core(size_t cores, int ranks) {
+  return cores == 0 ? 1 : int((size_t(ranks) + cores - 1) / cores);
 }
 
 void take_own_cores(Group& group) {
@@ -89,7 +88,8 @@ void take_own_cores(Group& group) {
   setenv("DEEPBENCH_LOCAL_RANKS", std::to_string(group.self().local_size).c_str(), 1);
   if (share.count == 1 || processors.empty()) return;
   const auto cores = plugin::group_into_cores(processors);
-  setenv("DEEPBENCH_RANKS_ON_CORE", std::to_string(most_on_a_core(cores.size(), share)).c_str(), 1);
+  setenv("DEEPBENCH_RANKS_ON_CORE",
+         std::to_string(most_on_a_core(cores.size(), share.count)).c_str(), 1);
   narrow_to(part_of(cores, share));
   parallel_narrowed();
 }

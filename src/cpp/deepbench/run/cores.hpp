@@ -22,8 +22,8 @@ DEEPBENCH_API std::vector<CoreShare> shares_of(const std::vector<std::string>& p
 // are fewer than ranks.
 DEEPBENCH_API std::vector<int> part_of(const std::vector<std::vector<int>>& cores, CoreShare share);
 
-// How many ranks are on the core that has most of them.
-DEEPBENCH_API int most_on_a_core(size_t cores, CoreShare share);
+// How many of these ranks are on the core that has most of them.
+DEEPBENCH_API int most_on_a_core(size_t cores, int ranks);
 
 // Narrows this process to its part, before any backend has looked at its processors, and tells
 // backends by DEEPBENCH_LOCAL_RANKS how many share a container's quota, by DEEPBENCH_RANKS_ON_CORE

@@ -84,8 +84,7 @@ void RowMaker::make() {
   if (options_.group && kept_) measure_calls();
   read_sensors();
   note_clocks();
-  if (options_.ceilings && problem_.operation().is_limited_by_device(problem_))
-    hold_against_ceilings();
+  if (options_.ceilings) hold_against_ceilings();
 }
 
 void RowMaker::measure_once() {

@@ -77,6 +77,7 @@ void RowMaker::remeasure() {
 // If the row stands, the limit was too low; if it does not, neither of its figures is to be
 // trusted. Where the machine is too noisy to tell, the limit stays and the row says so.
 void RowMaker::hold_against_ceilings() {
+  if (!problem_.operation().is_limited_by_device(problem_)) return;
   compute_bound();
   if (!row_.bound.missing.empty())
     row_.notes.push_back("no roofline: " + row_.bound.missing + " could not be measured");
