@@ -9,6 +9,7 @@ found by the native module itself, and so is what the system's loader knows.
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from pathlib import Path
@@ -80,4 +81,17 @@ def _from_packages(warn: Callable[[str], object]) -> Iterator[str]:
         except Exception as error:  # whatever another package's code raises
             warn(f"the backend {entry.name!r} ({entry.value}) cannot be found: {error!r}")
             continue
-        yield path
+        unusable = _why_no_backend(Path(path))
+        if unusable:
+            warn(f"the backend {entry.name!r} ({entry.value}): {path}: {unusable}")
+        else:
+            yield path
+
+
+def _why_no_backend(place: Path) -> str:
+    """Why the native module would pass over a place; empty where it would not."""
+    if not place.exists():
+        return "no such file or folder"
+    if place.is_file() and not re.fullmatch(r"libdeepbench_.+\.so", place.name):
+        return "a backend's file must be called libdeepbench_NAME.so"
+    return ""

@@ -37,7 +37,7 @@
  *                          or a number; the message `null` makes last_error() return NULL
  *
  * Results. Outputs are really computed, on demand, so that verification is real.
- *   mutant none|last_k|tf32|half_accumulation|zero_tile|one_off|untouched|nan [batches]
+ *   mutant none|last_k|tf32|half_accumulation|zero_tile|one_off|untouched|nan|unpoisoned [batches]
  *                          wrong as it says; with `batches` only in batches of several calls
  *   in_place               C is replaced; restore() brings it back, but not with `restore broken`
  *   beta NUMBER            said of the kernel, as is:

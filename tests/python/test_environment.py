@@ -74,16 +74,39 @@ def entries(monkeypatch: pytest.MonkeyPatch, *values: str) -> None:
     monkeypatch.setattr("importlib.metadata.entry_points", entry_points)
 
 
-PLUGIN = Path("/opt/libdeepbench_other.so")
+PLUGIN = Path("libdeepbench_other.so")  # in the test's own folder
+MISNAMED = "other.so"
 
 
 def find_plugin() -> Path:
     return PLUGIN
 
 
-def test_backends_of_other_packages(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_backends_of_other_packages(own_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    PLUGIN.touch()
     entries(monkeypatch, f"{__name__}:find_plugin", f"{__name__}:PLUGIN")
-    assert libraries.plugin_paths() == [str(PLUGIN)]
+    warnings: list[str] = []
+    assert libraries.plugin_paths(warnings.append) == [str(PLUGIN)]
+    assert warnings == []
+
+
+def test_a_place_of_another_package_without_a_backend_is_a_warning(
+    own_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path(MISNAMED).touch()
+    entries(monkeypatch, f"{__name__}:PLUGIN", f"{__name__}:MISNAMED")
+    warnings: list[str] = []
+    assert libraries.plugin_paths(warnings.append) == []
+    assert [text.partition(": ")[2] for text in warnings] == [
+        "libdeepbench_other.so: no such file or folder",
+        "other.so: a backend's file must be called libdeepbench_NAME.so",
+    ]
 
 
 def test_broken_package_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:

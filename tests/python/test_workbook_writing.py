@@ -194,7 +194,9 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, 
 def test_report_and_import(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     mine, book = MEASURED / "gemm_training_half.jsonl", tmp_path / "b.xlsx"
     back = tmp_path / "back.jsonl"
-    assert run(capsys, "report", str(mine), "--format", "xlsx", "-o", str(book)) == (0, "", "")
+    status, out, err = run(capsys, "report", str(mine), "--format", "xlsx", "-o", str(book))
+    assert (status, out) == (0, "")
+    assert err == f"deepbench: {book}: {round(book.stat().st_size / 1e3)} kB\n"
     status, _, err = run(capsys, "import", str(book), "-o", str(back))
     assert (status, err) == (0, "deepbench: b.xlsx: NVIDIA H200: 160 rows\n")
     status, out, _ = run(capsys, "compare", str(mine), str(back))

@@ -24,6 +24,7 @@ _ROW_FLAGS: tuple[tuple[Flag, str, str], ...] = (
     (Flag("--samples", "take exactly so many samples", "N"), "samples", ""),
     (Flag("--time-limit", "seconds for measuring a row", "S"), "time_limit", ""),
     (Flag("--no-verify", "do not check results"), "verify", "no"),
+    (Flag("--no-ceilings", "do not measure what rows are held against"), "ceilings", "no"),
     (Flag("--no-pad", "never pad dimensions"), "pad", "no"),
     (Flag("--threads", "host threads", "N"), "threads", ""),
     (Flag("--seed", "of the inputs", "N"), "seed", ""),

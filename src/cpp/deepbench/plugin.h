@@ -108,9 +108,9 @@ typedef enum deepbench_launch {
   DEEPBENCH_LAUNCH_ISOLATED = 3 /* a span around each call, summed */
 } deepbench_launch;
 
-enum { /* deepbench_request.flags */
-       DEEPBENCH_REQUEST_MARKERS =
-           1, /* tell profilers and simulators where the calls begin and end */
+enum {                                /* deepbench_request.flags */
+       DEEPBENCH_REQUEST_MARKERS = 1, /* tell profilers and simulators where the calls begin and
+                                         end, by whatever they listen to (docs/simulators.md) */
        DEEPBENCH_REQUEST_SHUFFLE =
            2 /* of a kernel that emits `shuffles`: run first, outside all spans, what changes which
                 compute unit takes which part of the calls */
@@ -232,8 +232,10 @@ typedef struct deepbench_backend {
   deepbench_status (*memory_needed)(const deepbench_problem* problem, deepbench_values options,
                                     uint64_t* bytes);
 
-  /* optional. Emits TEXT values named "candidate", each an id for options.candidate; the
-   * library's own first choice is first. */
+  /* optional. Emits TEXT values named "candidate", each an id for options.candidate, a line of
+   * UTF-8 other than "default", "best" and "exhaustive"; the library's own first choice is first.
+   * supports refuses an id that the backend does not know as DEEPBENCH_INVALID: the core does not,
+   * since a library may take more ids than it lists. */
   deepbench_status (*candidates)(const deepbench_problem* problem, deepbench_values options,
                                  deepbench_sink sink);
 
@@ -285,7 +287,8 @@ typedef struct deepbench_backend {
   /* optional unless in_place. Brings operands that calls overwrite back to their first values. */
   deepbench_status (*restore)(deepbench_kernel* kernel);
 
-  /* Fills the outputs (of every copy) with the poison. In place: the same as restore. */
+  /* Fills the outputs (of every copy) with the poison, which the core checks. In place: the same as
+   * restore. */
   deepbench_status (*poison_outputs)(deepbench_kernel* kernel);
 
   /* Elements of the output that the last call wrote, as doubles. Indices count the elements of the

@@ -118,6 +118,13 @@ TEST_CASE("what messages show of a text is short, one line, and no torn characte
   CHECK(printable("\x80\x80\x80", 2) == "");
 }
 
+TEST_CASE("a line of a text keeps its words") {
+  CHECK(one_line("two\nlines\tof\x1b[2J it", 100) == "two lines of [2J it");
+  CHECK(one_line("a long text", 6) == "a long ...");
+  CHECK(one_line("d\xc3\xa9", 2) == "d ...");
+  CHECK(one_line("", 2) == "");
+}
+
 TEST_CASE("quoting is the inverse of reading") {
   CHECK(quoted("plain") == "plain");
   CHECK(quoted("") == "\"\"");

@@ -202,6 +202,21 @@ TEST_CASE("sizes must be sizes") {
   CHECK(device("temperature -40") == "ok");
 }
 
+TEST_CASE("variables of the environment have names") {
+  CHECK(fake_backend("emit environment GOOD 1").environment({}).text("GOOD") == "1");
+  CHECK(ending([&] { fake_backend("emit environment BAD=NAME 1").environment({}); }) ==
+        "failed | environment: the backend answered nonsense: 'BAD=NAME' is no variable's name");
+}
+
+TEST_CASE("reasons are a line of some length") {
+  const auto reason = [](const std::string& text) {
+    return ending([&] {
+      fake_backend("fail supports unsupported " + text).supports(Problem::parse(kProblem), {});
+    });
+  };
+  CHECK(reason("two\tparts") == "unsupported | two parts");
+}
+
 TEST_CASE("the memory that a row needs must be some") {
   const auto needed = [](const std::string& bytes) {
     return ending([&] {
@@ -219,12 +234,18 @@ TEST_CASE("candidates come in the backend's order") {
   CHECK(fake_backend("").candidates(problem, {}).empty());
   CHECK(fake_backend("candidates b a c").candidates(problem, {}) ==
         std::vector<std::string>{"b", "a", "c"});
+  CHECK(fake_backend("candidates b a b a c").candidates(problem, {}) ==
+        std::vector<std::string>{"b", "a", "c"});
 }
 
 TEST_CASE("optional slots that are NULL are done without") {
   const Backend backend = fake_backend("", "minimal");
   const Problem problem = Problem::parse("gemm m=7 n=5 k=9");
   CHECK(backend.candidates(problem, {}).empty());
+  Attributes options;
+  options.set("candidate", std::string("other"));
+  CHECK(ending([&] { backend.supports(problem, options); }) ==
+        "invalid | candidate 'other': backend minimal has none");
   CHECK(backend.environment({}).items().empty());
   CHECK(backend.observe(0).items().empty());
   CHECK(ending([&] { backend.join(nullptr); }) ==

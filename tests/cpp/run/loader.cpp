@@ -34,6 +34,8 @@ TEST_CASE("a broken plugin gives one clear line") {
            {"no_symbol", ": not a deepbench backend: it exports no deepbench_plugin()"},
            {"no_table", ": deepbench_plugin() returned no table"},
            {"null_slots", ": its table lacks a slot that every backend must have"},
+           {"bad_name", ": its name, 'my chip/../x', is not made of letters, digits and '_'"},
+           {"throwing", ": deepbench_plugin() threw an exception: the chip is out"},
        })
     CHECK(refusal(plugin_path(name)) == plugin_path(name) + reason);
 

@@ -8,6 +8,7 @@
 
 #include "../fake.hpp"
 #include "../json.hpp"
+#include "deepbench/run/json_writer.hpp"
 
 namespace deepbench {
 namespace {
@@ -183,12 +184,19 @@ TEST_CASE("whatever a plugin says is written as JSON") {
       kProblem));
   check_keys(row);
   REQUIRE(row["notes"].items.size() == 2);
-  CHECK(row["notes"].items[0].text == "quote \" backslash \\ tab\there \x01 \x7f");
+  CHECK(row["notes"].items[0].text == "quote \" backslash \\ tab here    ");
   CHECK(row["notes"].items[1].text ==
         "latin1 \xef\xbf\xbd utf8 \xc3\xa9 \xe2\x82\xac overlong \xef\xbf\xbd\xef\xbf\xbd");
   CHECK(row["algorithm"]["name"].text == "na\"me");
   CHECK(row["observed"]["big"].number == 1e300);
   CHECK(row["metrics"].items.at(0)["value"].is_null());
+}
+
+TEST_CASE("control characters are escaped") {
+  JsonWriter json;
+  json.begin_object().member("text", "tab\there \x01 \x7f\n").end_object();
+  CHECK(json.str().find("\\u0001") != std::string::npos);
+  CHECK(JsonReader::read(json.str())["text"].text == "tab\there \x01 \x7f\n");
 }
 
 TEST_CASE("host time of the stages is told, and none of it is negative") {

@@ -41,6 +41,26 @@ TEST_CASE("a problem that does not fit the memory is refused before it is prepar
 }
 
 // C's 10^8 rows are projected: three sums and a bound each, at a time.
+TEST_CASE("what is needed is said in a unit that shows it") {
+  const auto reason = [](const std::string& needed, const std::string& available) {
+    return fake_row("memory_needed " + needed + "; emit describe_device memory_available_bytes " +
+                        available,
+                    kProblem)
+        .reason;
+  };
+  CHECK(reason("3000000000", "2000000").find("needs 2.79 GiB of memory; 1.91 MiB are") == 0);
+  CHECK(reason("50000", "2000").find("needs 48.83 KiB of memory; 1.95 KiB are") == 0);
+}
+
+TEST_CASE("a kernel has some notes, not thousands") {
+  std::string script;
+  for (int i = 0; i < 30; ++i)
+    script += "emit describe_kernel note." + std::to_string(i) + " n" + std::to_string(i) + "; ";
+  const Result row = fake_row(script, kProblem);
+  REQUIRE(row.notes.size() == 21);
+  CHECK(row.notes.back() == "10 more notes of the backend");
+}
+
 TEST_CASE("what verification takes counts where it shares the memory") {
   const std::string problem = "gemm m=100000000 n=1 k=1";
   const std::string device =
@@ -65,7 +85,7 @@ TEST_CASE("what no memory holds is not blamed on the library") {
   const std::string problem = "gemm m=1024 n=1024 k=1024";  // 12 MiB, and C once more
   const Result row = fake_row(script + "5000000", problem);
   CHECK(row.status == Status::kOutOfMemory);
-  CHECK(row.reason == "its operands alone take 0.01 GiB of memory; 0 GiB are available");
+  CHECK(row.reason == "its operands alone take 8 MiB of memory; 4.77 MiB are available");
   CHECK(fake_row(script + "9000000", problem).reason == "no such kernel");
 }
 

@@ -88,6 +88,22 @@ TEST_CASE("two ranks: a fleet's rows, a collective's, and an end for both") {
   CHECK(pair.end() == 0);
 }
 
+TEST_CASE("two ranks: a backend without collectives has a fleet's rows, and no sums") {
+  for (const std::string without : {"", "when rank=1 "}) {
+    CAPTURE(without);
+    Pair pair("devices 2; time 1e6; " + without + "fail join unsupported no links here");
+    const Result own = pair.first().run(kGemm, 0);
+    CHECK(own.reason == "");
+    REQUIRE(own.fleet);
+    CHECK(own.fleet->places.size() == 2);
+    const Result sum = pair.first().run(kSum, 1);
+    CHECK(sum.status == Status::kUnsupported);
+    CHECK(sum.reason.find("no links here") != std::string::npos);
+    CHECK(pair.first().run(kGemm, 2).reason == "");
+    CHECK(pair.end() == 0);
+  }
+}
+
 TEST_CASE("two ranks: a fleet's copies to the device are held against no ceilings") {
   Pair pair("devices 2");
   const std::string options = " bytes=100000000 ; ceilings=yes verify=no";

@@ -124,6 +124,16 @@ TEST_CASE("a mutant that appears while timing is found after it; its times stay,
   }
 }
 
+TEST_CASE("a backend that does not poison its outputs is found") {
+  for (const std::string& problem :
+       {kSmall, kLarge + " precision=half", std::string("memory bytes=4096")}) {
+    const Result row = fake_row("mutant unpoisoned", problem);
+    CHECK(verdict(row) == "incorrect");
+    CHECK_MESSAGE(row.reason.find("only 0 hold the poison that was asked for") != std::string::npos,
+                  row.reason);
+  }
+}
+
 TEST_CASE("memory that is right passes, read, written and copied") {
   for (const std::string kind : {"read", "write", "copy", "h2d", "d2h"}) {
     CHECK(verdict(fake_row("", "memory bytes=4096 kind=" + kind)) == "ok");

@@ -74,7 +74,7 @@ static inline deepbench_status fake_poison_outputs(deepbench_kernel* handle) {
   if (kernel->plan.in_place) {
     if (!kernel->plan.restore_broken) kernel->calls = 0;
   } else {
-    kernel->poisoned = true;
+    kernel->poisoned = kernel->plan.mutant != kUnpoisoned;
   }
   return DEEPBENCH_OK;
 }

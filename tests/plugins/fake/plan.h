@@ -59,10 +59,12 @@ typedef enum Mutant {
   kZeroTile,
   kOneOff,
   kUntouched,
-  kNan
+  kNan,
+  kUnpoisoned
 } Mutant;
 static const char* const kMutantNames[] = {"none",      "last_k",  "tf32",      "half_accumulation",
-                                           "zero_tile", "one_off", "untouched", "nan"};
+                                           "zero_tile", "one_off", "untouched", "nan",
+                                           "unpoisoned"};
 
 typedef struct Fault {
   FaultKind kind;

@@ -93,16 +93,28 @@ class Scanner {
   size_t at_ = 0;
 };
 
+// Not cut in the middle of a character of several bytes.
+std::string_view beginning(std::string_view text, size_t most) {
+  size_t end = std::min(text.size(), most);
+  if (end < text.size())
+    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
+  return text.substr(0, end);
+}
+
 }  // namespace
 
 std::string printable(std::string_view text, size_t most) {
-  size_t end = std::min(text.size(), most);
-  if (end < text.size())  // not in the middle of a character of several bytes
-    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
-  std::string out(text.substr(0, end));
+  std::string out(beginning(text, most));
   for (char& c : out)
     if (is_control(c) || is_space(c)) c = c == ' ' ? ' ' : '?';
   return out;
+}
+
+std::string one_line(std::string_view text, size_t most) {
+  std::string out(beginning(text, most));
+  for (char& c : out)
+    if (is_control(c) || is_space(c)) c = ' ';
+  return out.size() < text.size() ? out + " ..." : out;
 }
 
 std::string to_text(const Value& value) {

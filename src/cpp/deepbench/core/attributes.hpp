@@ -21,6 +21,10 @@ DEEPBENCH_API std::string to_text(const Value& value);
 // For messages: at most `most` bytes of a text from outside, control characters as '?'.
 DEEPBENCH_API std::string printable(std::string_view text, size_t most = 40);
 
+// The same as a line of its own: control characters and ends of lines are spaces, and what is cut
+// off is told by "...".
+DEEPBENCH_API std::string one_line(std::string_view text, size_t most);
+
 class DEEPBENCH_API Attributes {
  public:
   using Item = std::pair<std::string, Value>;

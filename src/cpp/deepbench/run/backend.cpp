@@ -34,13 +34,7 @@ Status row_status(deepbench_status status) {
   return Status::kFailed;
 }
 
-// Reasons are one line, whatever the plugin wrote.
-std::string one_line(const char* text) {
-  std::string line = text && *text ? text : "no reason given";
-  for (char& c : line)
-    if (static_cast<unsigned char>(c) < 0x20) c = ' ';
-  return line;
-}
+constexpr size_t kLongestReason = 4000;  // bytes
 
 [[noreturn]] void nonsense(const char* slot, const std::string& what) {
   throw RowFailure(Status::kFailed, std::string(slot) + ": the backend answered nonsense: " + what);
@@ -65,10 +59,23 @@ void check_sizes(const Attributes& device) {
 
 void check_status(const deepbench_backend* table, deepbench_status status, const char* slot) {
   if (status == DEEPBENCH_OK) return;
-  const std::string reason = one_line(table->last_error());
+  const char* said = table->last_error();
+  const std::string reason = one_line(said && *said ? said : "no reason given", kLongestReason);
   // What is merely not supported needs no blame; anything else names the slot that failed.
   throw RowFailure(row_status(status),
                    status == DEEPBENCH_UNSUPPORTED ? reason : std::string(slot) + ": " + reason);
+}
+
+// Of a candidate's id that cannot be written on a command line nobody could make use, nor of one
+// that was named before. The library's own choice, the first, is not asked for by its id.
+std::vector<std::string> usable_ids(const std::vector<std::string>& given) {
+  std::vector<std::string> ids;
+  for (const std::string& id : given) {
+    const bool can_be_written = !id.empty() && one_line(id, id.size()) == id;
+    const bool is_known = std::find(ids.begin(), ids.end(), id) != ids.end();
+    if (ids.empty() || (can_be_written && !is_known)) ids.push_back(id);
+  }
+  return ids;
 }
 
 std::string launch_name(int32_t launch) {
@@ -265,10 +272,17 @@ Attributes Backend::environment(const Attributes& options) const {
   if (table_->environment)
     check_status(table_, table_->environment(ValuesView(options).get(), collector.sink()),
                  "environment");
+  for (const auto& [name, value] : collector.values().items())
+    if (name.empty() || name.find('=') != std::string::npos)
+      nonsense("environment", "'" + printable(name) + "' is no variable's name");
   return collector.values();
 }
 
 void Backend::supports(const Problem& problem, const Attributes& options) const {
+  const std::string candidate = options.text("candidate");
+  if (!table_->candidates && !candidate.empty())
+    throw RowFailure(Status::kInvalid,
+                     "candidate '" + printable(candidate) + "': backend " + name() + " has none");
   check_status(table_, table_->supports(ProblemView(problem).get(), ValuesView(options).get()),
                "supports");
 }
@@ -290,7 +304,7 @@ std::vector<std::string> Backend::candidates(const Problem& problem,
         table_,
         table_->candidates(ProblemView(problem).get(), ValuesView(options).get(), collector.sink()),
         "candidates");
-  return collector.repeated();
+  return usable_ids(collector.repeated());
 }
 
 Kernel Backend::prepare(const Problem& problem, const Attributes& options) const {

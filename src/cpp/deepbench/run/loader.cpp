@@ -95,6 +95,25 @@ bool complete(const deepbench_backend& table) {
          table.destroy;
 }
 
+// The name that rows carry: a word.
+bool is_name(std::string_view name) {
+  return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  });
+}
+
+// What a plugin's entry returns. One in C++ may throw.
+const deepbench_backend* table_of(deepbench_plugin_function entry, const std::string& path) {
+  const std::string threw = path + ": " DEEPBENCH_PLUGIN_SYMBOL "() threw ";
+  try {
+    return entry();
+  } catch (const std::exception& error) {
+    throw BackendUnavailable(threw + "an exception: " + one_line(error.what(), kShownPath));
+  } catch (...) {
+    throw BackendUnavailable(threw + "something that is no exception");
+  }
+}
+
 const deepbench_backend* open_table(const std::string& path) {
   const auto refuse = [&](const std::string& why) { throw BackendUnavailable(path + ": " + why); };
   std::error_code ignored;
@@ -104,7 +123,7 @@ const deepbench_backend* open_table(const std::string& path) {
   const auto entry =
       reinterpret_cast<deepbench_plugin_function>(dlsym(handle, DEEPBENCH_PLUGIN_SYMBOL));
   if (!entry) refuse("not a deepbench backend: it exports no " DEEPBENCH_PLUGIN_SYMBOL "()");
-  const deepbench_backend* table = entry();
+  const deepbench_backend* table = table_of(entry, path);
   if (!table) refuse(DEEPBENCH_PLUGIN_SYMBOL "() returned no table");
   if (table->abi_major != DEEPBENCH_ABI_MAJOR)
     refuse("built for version " + std::to_string(table->abi_major) +
@@ -114,6 +133,8 @@ const deepbench_backend* open_table(const std::string& path) {
     refuse("its table is too small: " + std::to_string(table->struct_size) + " bytes of " +
            std::to_string(kFirstTable));
   if (!complete(*table)) refuse("its table lacks a slot that every backend must have");
+  if (!is_name(table->name))
+    refuse("its name, '" + printable(table->name) + "', is not made of letters, digits and '_'");
   return widened(*table);
 }
 
@@ -204,6 +225,8 @@ Backend load_backend(const std::string& name, const std::vector<std::string>& pa
     list += " " + one.name;
   }
   for (const auto& warning : search_warnings()) list += "; " + warning;
+  std::error_code ignored;
+  if (fs::is_regular_file(name, ignored)) list += "; a file is named with a '/', as in ./" + name;
   throw BackendUnavailable("no backend is called '" + name + "'" + suggestion(name, names) +
                            "; there are " + list);
 }

@@ -32,7 +32,8 @@ void Collector::receive(void* context, const deepbench_value* value) {
     if (value->text) self.values_.set(name + ".unit", std::string(value->text));
   }
   if (value->kind == DEEPBENCH_TEXT && value->text) {
-    self.values_.set(name, std::string(value->text));
+    const std::string_view text = value->text;
+    self.values_.set(name, one_line(text, text.size()));
     self.repeated_.push_back(value->text);
   }
 }

@@ -19,26 +19,32 @@ namespace {
 constexpr double kOthersTime = 2;        // times the own choice's wall time, for trying others
 constexpr double kEnergySpanNs = 2.2e9;  // counters of energy are slow
 constexpr size_t kNamedCandidates = 12;  // in a message
+constexpr size_t kMostNotes = 20;        // of a kernel
+constexpr size_t kLongestNote = 4000;    // bytes
 
 // Without what was compiled: a second run on the machine has the same time for candidates.
 double spent_ns(const Stages& stages) {
   return stages.prepare_ns - stages.compiling_ns + stages.verify_ns + stages.measure_ns;
 }
 
-std::string gibibytes(double bytes) {
-  return to_text(std::round(bytes / (1 << 30) * 100) / 100) + " GiB";
+// In the largest unit of which there is a tenth.
+std::string amount(double bytes) {
+  const char* const units[] = {" GiB", " MiB", " KiB"};
+  double size = bytes / (1 << 30);
+  size_t unit = 0;
+  for (; unit < 2 && size < 0.1; ++unit) size *= 1024;
+  return to_text(std::round(size * 100) / 100) + units[unit];
 }
 
 // `what` for the call, and for its verification.
 void require_room(double call, double verification, double available, const std::string& what) {
   if (available <= 0 || call + verification <= available) return;
-  const std::string left = gibibytes(available) + " are available";
+  const std::string left = amount(available) + " are available";
   if (verification == 0)
-    throw RowFailure(Status::kOutOfMemory,
-                     "needs " + gibibytes(call) + " of " + what + "; " + left);
+    throw RowFailure(Status::kOutOfMemory, "needs " + amount(call) + " of " + what + "; " + left);
   throw RowFailure(Status::kOutOfMemory,
-                   "needs " + (call > 0 ? gibibytes(call) + " of " + what + " and " : "") +
-                       gibibytes(verification) + (call > 0 ? "" : " of " + what) +
+                   "needs " + (call > 0 ? amount(call) + " of " + what + " and " : "") +
+                       amount(verification) + (call > 0 ? "" : " of " + what) +
                        " to be verified; " + left + " (--no-verify measures without)");
 }
 
@@ -153,8 +159,8 @@ void RowMaker::require_size() const {
   const double least = row_.work.bytes / 2;  // no operand counts more than twice
   const double available = device_.real("memory_available_bytes", 0);
   if (available > 0 && least > available)
-    throw RowFailure(Status::kOutOfMemory, "its operands alone take " + gibibytes(least) +
-                                               " of memory; " + gibibytes(available) +
+    throw RowFailure(Status::kOutOfMemory, "its operands alone take " + amount(least) +
+                                               " of memory; " + amount(available) +
                                                " are available");
 }
 
@@ -321,8 +327,10 @@ void RowMaker::take(const Trial& trial) {
 
 void RowMaker::take_notes_and_metrics(const Attributes& facts) {
   const bool counts = row_.samples && row_.verification.state != Verification::State::kFailed;
+  size_t notes = 0;
   for (const auto& [name, value] : facts.items()) {
-    if (starts_with(name, "note.")) row_.notes.push_back(to_text(value));
+    if (starts_with(name, "note.") && ++notes <= kMostNotes)
+      row_.notes.push_back(one_line(to_text(value), kLongestNote));
     if (starts_with(name, "padded.")) row_.padded.set(name.substr(7), value);
     if (counts && starts_with(name, "metric.") && !facts.text(name + ".unit").empty()) {
       const std::string how = facts.text(name + ".unit");
@@ -331,6 +339,8 @@ void RowMaker::take_notes_and_metrics(const Attributes& facts) {
       row_.metrics.push_back({name.substr(7), how.substr(0, gap), better, facts.real(name)});
     }
   }
+  if (notes > kMostNotes)
+    row_.notes.push_back(std::to_string(notes - kMostNotes) + " more notes of the backend");
   if (counts) {
     for (Metric& metric : problem_.operation().derived(problem_, facts, row_.median_ns()))
       row_.metrics.push_back(std::move(metric));

@@ -193,13 +193,23 @@ void Runner::start() {
     apply_environment();
     facts_ = backend_.describe();
     device_ = backend_.describe_device(int(defaults_.device));
-    if (group_) backend_.join(group_);
+    if (group_) join();
     if (group_) places_ = places_of_all(*group_, own_place());
   } catch (const RowFailure& failure) {
     throw BackendUnavailable("backend " + backend_.name() + ": " + failure.what());
   }
   check_library(defaults_.library);
   check_threads(defaults_, device_);
+}
+
+// Rows of a fleet need no collectives.
+void Runner::join() {
+  try {
+    group_->together(Level::kStep, "join", [&] { backend_.join(group_); });
+  } catch (const RowFailure& failure) {
+    if (failure.status() != Status::kUnsupported) throw;
+    no_collectives_ = failure.what();
+  }
 }
 
 // A bus tells the devices of a machine apart where they have no number of their own.
@@ -283,7 +293,10 @@ Result Runner::run(std::string_view line, int64_t position) {
     if (options.position >= 0) row.position = options.position;
     const Problem problem = Problem::parse(text);
     if (!group_ || options.check) return make(problem, options, row);
-    if (problem.operation().is_collective()) return make_together(line, problem, options, row);
+    if (problem.operation().is_collective()) {
+      if (!no_collectives_.empty()) throw RowFailure(Status::kUnsupported, no_collectives_);
+      return make_together(line, problem, options, row);
+    }
     make_in_fleet(line, problem, options, row);
   });
   unannounced_ = nullptr;

@@ -61,6 +61,7 @@ class DEEPBENCH_API Runner {
 
  private:
   void start();
+  void join();
   void take_own_device(const std::string& options);
   RankPlace own_place() const;
   void apply_environment();
@@ -77,6 +78,7 @@ class DEEPBENCH_API Runner {
   std::shared_ptr<Group> group_;  // nullptr: alone
   RunOptions defaults_;
   std::string why_;
+  std::string no_collectives_;  // why the backend has none, of several ranks
   Backend backend_;
   int device_count_ = 0;
   Attributes environment_;

@@ -174,6 +174,7 @@ void Trial::measure(const MeasureOptions& how) {
     if (!armed_) {
       // The very batch that was timed, such as a graph of many calls; in place the calls add up.
       arm();
+      together(group_, "armed", [&] { verifier_->check_armed(*kernel_); });
       batch(kernel_->in_place() ? 1 : samples_->batch, launch_);
     }
     stages_.verify_ns += watch.lap_ns();

@@ -90,6 +90,14 @@ void Verifier::arm(Kernel& kernel) {
     kernel.poison_outputs();
 }
 
+void Verifier::check_armed(Kernel& kernel) {
+  if (kernel.in_place()) return;  // the operand is there again, as it may well be
+  const deepbench_scan scan = kernel.scan_output(expected_.outputs);
+  if (scan.untouched != scan.count)
+    fail("after timing: of " + std::to_string(scan.count) + " outputs only " +
+         std::to_string(scan.untouched) + " hold the poison that was asked for");
+}
+
 bool Verifier::fail(const std::string& reason) {
   result_.state = Verification::State::kFailed;
   result_.reason = reason;

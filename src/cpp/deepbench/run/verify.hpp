@@ -37,6 +37,10 @@ class DEEPBENCH_API Verifier {
   // Makes the outputs such that a call which writes nothing will be seen. Outside every span.
   static void arm(Kernel& kernel);
 
+  // Right after arm(), once a call was made: whether the poison is there, without which old results
+  // would pass. What is found is told by the next check().
+  void check_armed(Kernel& kernel);
+
   // Looks at the outputs of the calls made since arm(). `when` is "before timing" or so.
   // False, with the reason in result(), once anything was wrong.
   bool check(Kernel& kernel, const std::string& when);
