@@ -105,6 +105,22 @@ def test_no_arguments() -> None:
     assert done.stderr.startswith("usage: deepbench OP")
 
 
+def test_ceilings_can_be_left_out() -> None:
+    words = ("gemm", "m=8", "n=8", "k=8", "--backend", "cpu", "--samples", "3", "--format", "json")
+    (row,) = json.loads(deepbench(*words, "--no-ceilings").stdout)["rows"]
+    assert (row["status"], row["bound"]["share_roofline"]) == ("ok", None)
+
+
+def test_a_file_without_its_folder_is_no_backends_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("libdeepbench_x.so").touch()
+    done = deepbench("gemm", "m=8", "n=8", "k=8", "--backend", "libdeepbench_x.so")
+    assert done.returncode == 2
+    assert done.stderr.endswith("; a file is named with a '/', as in ./libdeepbench_x.so\n")
+
+
 @pytest.mark.parametrize("words", [[], ["gemm"], ["all"], ["run"], ["list"], ["env"], ["show"]])
 def test_help(words: Sequence[str]) -> None:
     done = deepbench(*words, "--help")

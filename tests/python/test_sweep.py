@@ -57,6 +57,12 @@ def test_what_is_expected_of_three_small_rows(algorithm: str, seconds: float) ->
         assert float(said[1]) == seconds
 
 
+def test_ceilings_can_be_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    assert run(Scripted(), *THREE, "--no-ceilings", "-o", str(path))[0] == 0
+    assert read(path).context["options"] == {"ceilings": "no"}
+
+
 def test_one_problem_says_which() -> None:
     _, _, err = run(Scripted(), "gemm", "m=64", "n=16", "k=64")
     assert err.startswith("deepbench: gemm m=64 n=16 k=64 trans_a=n trans_b=n precision=float on ")
