@@ -7,6 +7,8 @@
 
 #include <algorithm>
 
+#include "python_packages.hpp"
+
 namespace deepbench::cuda {
 namespace {
 
@@ -165,7 +167,7 @@ std::string Loader::cure(const Names& names) {
   const int major = driver().cuda_major ? std::min(driver().cuda_major, newest)
                     : major_            ? major_
                                         : newest;
-  return "pip install 'deepbench[cu" + std::to_string(major) + "]'";
+  return install_command(major, names.name);
 }
 
 std::string Loader::why_absent(const Names& names, const std::string& trouble) {

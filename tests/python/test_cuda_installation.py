@@ -69,7 +69,7 @@ def test_one_missing_library_is_one_reason_with_its_cure(tmp_path: Path, missing
         assert libraries[missing]["found_by"] != "DEEPBENCH_CUDA_LIBRARY_PATH"
         return
     assert libraries[missing]["reason"].startswith(FILES[missing])
-    assert "was not found; pip install 'deepbench[cu" in libraries[missing]["reason"]
+    assert "was not found; pip install " in libraries[missing]["reason"]
     for name in set(FILES) - {missing}:
         assert libraries[name].get("version"), (name, libraries[name])
 

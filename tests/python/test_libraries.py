@@ -102,7 +102,7 @@ def run(plugin: Path, script: str, *words: str) -> subprocess.CompletedProcess[s
 
 
 def test_auto_stops_at_a_device_whose_libraries_are_missing(cuda_that_is_not: Path) -> None:
-    cure = "cudart was not found: pip install 'deepbench[cu12]'"
+    cure = "cudart was not found: pip install nvidia-cuda-runtime-cu12"
     done = run(cuda_that_is_not, f"fail device_count unsupported {cure}")
     assert (done.returncode, done.stdout) == (2, "")
     assert (

@@ -14,6 +14,7 @@ import pytest
 
 import deepbench
 from deepbench import _core
+from deepbench.installation import DISTRIBUTION
 
 ROOT = Path(__file__).resolve().parents[2]
 # Native files lie beside _core, also where an editable install leaves the Python files in the tree.
@@ -81,7 +82,7 @@ def test_what_a_report_is_made_of_is_installed() -> None:
 
 
 def test_licences_are_installed() -> None:
-    files = importlib.metadata.files("deepbench") or []
+    files = importlib.metadata.files(DISTRIBUTION) or []
     assert {path.name for path in files if path.parts[0].endswith(".dist-info")} >= {
         "LICENSE",
         "NOTICE",
@@ -102,7 +103,7 @@ def test_eigen_is_compiled_in_with_its_licence() -> None:
 
 
 def test_versions_agree() -> None:
-    version = importlib.metadata.version("deepbench")
+    version = importlib.metadata.version(DISTRIBUTION)
     assert version == _core.version
     assert f'version = "{version}"' in (ROOT / "pyproject.toml").read_text()
     config = PACKAGE / "lib/cmake/deepbench/deepbenchConfigVersion.cmake"

@@ -39,7 +39,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def collect() -> dict[str, Any]:
     """Everything that env prints."""
-    from deepbench import _core, environment, libraries
+    from deepbench import _core, environment, installation, libraries
 
     warnings: list[str] = []
     paths = libraries.plugin_paths(warnings.append)
@@ -57,7 +57,7 @@ def collect() -> dict[str, Any]:
         "deepbench_run": str(package / "bin" / "deepbench_run"),
         "host": host,
         "backends": backends,
-        "warnings": [*warnings, *environment.host_warnings(host)],
+        "warnings": [*warnings, *installation.warnings(), *environment.host_warnings(host)],
     }
 
 

@@ -9,6 +9,7 @@ from deepbench import whole_file
 from deepbench.cli.errors import UsageError, shown
 from deepbench.cli.flags import HELP, CommandLine, Flag, help_lines, parse, whole_number
 from deepbench.cli.sources import identity, opened, require_other
+from deepbench.installation import install_command
 from deepbench.progress import Screen
 from deepbench.report.overview import CHARTS, FORMATS, content, render
 from deepbench.results import ResultFile
@@ -30,8 +31,10 @@ usage: deepbench report FILE... -o PAGE.html [--against NAMES]
        deepbench report FILE -o BOOK.xlsx
 
 One page that can be read offline: summaries, roofline, samples, default against best, hot against
-cold, others' figures, all rows, the circumstances. Charts need vl-convert: pip install
-'deepbench[report]'. Workbooks have the original's sheets: pip install 'deepbench[xlsx]'.
+cold, others' figures, all rows, the circumstances. Charts need vl-convert:
+    {charts}
+Workbooks have the original's sheets and need XlsxWriter:
+    {workbooks}
 """
 _ENDINGS = {".html": "html", ".htm": "html", ".md": "markdown", ".png": "png", ".svg": "svg",
             ".xlsx": "xlsx"}  # fmt: skip
@@ -40,7 +43,8 @@ _ENDINGS = {".html": "html", ".htm": "html", ".md": "markdown", ".png": "png", "
 def main(arguments: Sequence[str]) -> int:
     line = parse(arguments, _FLAGS)
     if line.has("--help"):
-        print("\n".join([_USAGE, *help_lines(_FLAGS)]))
+        usage = _USAGE.format(charts=install_command("report"), workbooks=install_command("xlsx"))
+        print("\n".join([usage, *help_lines(_FLAGS)]))
         return 0
     if not line.words:
         raise UsageError("report needs a result file: deepbench report FILE... -o PAGE.html")

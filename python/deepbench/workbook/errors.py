@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from deepbench.installation import install_command
 from deepbench.refusal import Refusal
 
 
@@ -20,5 +21,5 @@ def libraries_wanted() -> Iterator[None]:
     except ImportError as error:
         raise WorkbookError(
             f"writing workbooks takes the Python package {error.name or 'xlsxwriter'}, which is "
-            "not there; pip install 'deepbench[xlsx]', or XlsxWriter itself"
+            f"not there: {install_command('xlsx')}"
         ) from None

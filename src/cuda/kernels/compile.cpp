@@ -9,6 +9,7 @@
 #include "check.hpp"
 #include "deepbench/plugin.hpp"
 #include "libraries.hpp"
+#include "python_packages.hpp"
 
 namespace deepbench::cuda {
 namespace {
@@ -112,7 +113,7 @@ Target target_for(int device, const std::vector<int>& known) {
   const int oldest = known.empty() ? 0 : *std::min_element(known.begin(), known.end());
   plugin::unsupported("this device is sm_" + std::to_string(device) +
                       ", and NVRTC compiles for sm_" + std::to_string(oldest) +
-                      " and newer: use CUDA 12's libraries, pip install 'deepbench[cu12]'");
+                      " and newer: use CUDA 12's libraries, " + install_command(12));
 }
 
 Image compile(const Source& source, const std::string& expression, int device_architecture) {

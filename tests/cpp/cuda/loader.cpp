@@ -9,6 +9,7 @@
 #include <string>
 
 #include "installation.hpp"
+#include "python_packages.hpp"
 
 namespace deepbench::cuda_test {
 namespace {
@@ -61,7 +62,7 @@ TEST_CASE("nothing is installed: each says what it is and what cures it") {
     CHECK(report.path == "");
   }
   CHECK(by_name(loader)["cublaslt"].reason ==
-        "libcublasLt.so.13 was not found; pip install 'deepbench[cu13]'");
+        "libcublasLt.so.13 was not found; pip install 'cuda-toolkit[cublas]==13.*'");
   CHECK(has(by_name(loader)["driver"].reason, "libcuda.so.1"));
   CHECK(loader.mixed_majors().empty());
 }
@@ -80,7 +81,7 @@ TEST_CASE("libraries missing one by one are one reason each") {
         ++absent;
         INFO(report.reason);
         if (report.name == "cudart")  // of which major nothing is known then
-          CHECK(has(report.reason, "libcudart.so.13 was not found; pip install 'deepbench[cu13]'"));
+          CHECK(has(report.reason, "libcudart.so.13 was not found; " + cuda::install_command(13)));
         else
           CHECK(report.reason.rfind(missing + " was not found; pip install ", 0) == 0);
       }
@@ -114,10 +115,9 @@ TEST_CASE("a library that needs a newer driver says so, with the extra that fits
   installation.add_toolkit("lib", 13000);
   installation.add("driver/libcuda.so.1", 12040);
   Loader loader = installation.loader({"lib"}, {"driver"});
-  CHECK(
-      loader.get<nvidia::Cudart>().report.reason ==
-      installation.path("lib/libcudart.so.13") +
-          " needs a driver for CUDA 13, this one is for CUDA 12.4; pip install 'deepbench[cu12]'");
+  CHECK(loader.get<nvidia::Cudart>().report.reason ==
+        installation.path("lib/libcudart.so.13") +
+            " needs a driver for CUDA 13, this one is for CUDA 12.4; " + cuda::install_command(12));
 }
 
 TEST_CASE("the nearest run time decides the major of all others") {
@@ -174,7 +174,7 @@ TEST_CASE("cuDNN without one of its parts is not asked for anything") {
   const std::string reason = loader.get<nvidia::Cudnn>().report.reason;
   CHECK(reason.rfind(installation.path("lib/libcudnn.so.9") + " needs libcudnn_ops.so.9: ", 0) ==
         0);
-  CHECK(has(reason, "pip install 'deepbench[cu13]'"));
+  CHECK(has(reason, "; pip install nvidia-cudnn-cu13"));
 }
 
 TEST_CASE("NVRTC's built-ins are opened beside it, or it is not asked for anything") {
@@ -226,7 +226,8 @@ TEST_CASE("a library that is too old is named with its version and what it lacks
   Loader loader = installation.loader({"lib"});
   CHECK(loader.get<nvidia::CublasLt>().report.reason ==
         installation.path("lib/libcublasLt.so.12") +
-            " (12.1.7) is too old: it has no cublasLtMatmul; pip install 'deepbench[cu12]'");
+            " (12.1.7) is too old: it has no cublasLtMatmul; pip install "
+            "'cuda-toolkit[cublas]==12.*'");
 }
 
 TEST_CASE("so is a cuDNN that is too old") {
@@ -238,7 +239,7 @@ TEST_CASE("so is a cuDNN that is too old") {
   Loader loader = installation.loader({"lib"});
   CHECK(loader.get<nvidia::Cudnn>().report.reason ==
         installation.path("lib/libcudnn.so.9") +
-            " (9.28.7) is too old: it has no cudnnBackendExecute; pip install 'deepbench[cu12]'");
+            " (9.28.7) is too old: it has no cudnnBackendExecute; pip install nvidia-cudnn-cu12");
 }
 
 TEST_CASE("a broken file is named; a later place still serves") {

@@ -8,6 +8,7 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
+from deepbench.installation import install_command
 from deepbench.report import FormatError
 
 from .kept import kept
@@ -65,7 +66,6 @@ def _converter() -> ModuleType:
         import vl_convert
     except ImportError as error:
         raise FormatError(
-            f"charts need vl-convert ({error}): pip install 'deepbench[report]', or '--format "
-            "markdown'"
+            f"charts need vl-convert ({error}): {install_command('report')}, or '--format markdown'"
         ) from None
     return vl_convert

@@ -1,0 +1,120 @@
+"""The distribution's name, and that no text tells anyone to install another project's package."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from deepbench import installation
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDERS = (".ci", "benchmarks", "docs", "examples", "python", "results", "src", "tests", "tools")
+SUFFIXES = {"", ".c", ".cpp", ".cu", ".h", ".hpp", ".js", ".md", ".html", ".py", ".sh", ".toml"}
+THIS_FILE = Path(__file__).resolve()
+# Quotes and line ends between the parts of a string in source text do not hide a command.
+FOREIGN = re.compile(r"pip3?\W+install\b(?:[\s\"']+-\S+)*[\s\"'\\n]+deepbench\b(?!-kernels)")
+
+
+def texts() -> list[Path]:
+    inside = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*")]
+    files = [*ROOT.glob("*.md"), *ROOT.glob("*.toml"), *inside]
+    return [p for p in files if p.is_file() and p.suffix in SUFFIXES and p != THIS_FILE]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "pip install deepbench",
+        "pip install -U deepbench",
+        "pip install 'deepbench[report]'",
+        "take pip install \"\n            \"'deepbench[xlsx]', or",
+        "`pip install deepbench`",
+    ],
+)
+def test_a_text_that_installs_another_project_is_recognised(text: str) -> None:
+    assert FOREIGN.search(text)
+    assert not FOREIGN.search(text.replace("deepbench", "deepbench-kernels"))
+
+
+def test_no_text_installs_another_project() -> None:
+    files = texts()
+    assert len(files) > 800
+    wrong = [
+        f"{path.relative_to(ROOT)}: {match.group()}"
+        for path in files
+        for match in FOREIGN.finditer(path.read_text(encoding="utf-8", errors="replace"))
+    ]
+    assert not wrong, wrong
+
+
+def test_the_installed_distribution_has_this_name() -> None:
+    assert importlib.metadata.metadata(installation.DISTRIBUTION)["Name"] == "deepbench-kernels"
+
+
+def test_a_checkout_is_completed_by_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    assert installation.install_command("report") == "pip install '.[report]'"
+
+
+def test_elsewhere_the_packages_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert installation.install_command("report") == "pip install 'vl-convert-python>=1.9'"
+    assert installation.install_command("xlsx") == "pip install 'XlsxWriter>=3.1'"
+    assert installation.install_command("cu13").endswith("nvidia-cudnn-cu13 nvidia-nccl-cu13")
+
+
+def test_another_project_is_no_checkout(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "deepbench"\n')
+    monkeypatch.chdir(tmp_path)
+    assert "'.[" not in installation.install_command("report")
+    (tmp_path / "pyproject.toml").unlink()
+    (tmp_path / "pyproject.toml").mkdir()
+    assert "'.[" not in installation.install_command("report")
+
+
+def test_without_metadata_the_source_folder_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(installation, "DISTRIBUTION", "deepbench-that-is-absent")
+    monkeypatch.chdir(tmp_path)
+    assert installation.install_command("report") == (
+        "pip install '.[report]' in the source folder of deepbench-that-is-absent"
+    )
+
+
+def test_env_warns_of_a_distribution_of_the_other_name(tmp_path: Path) -> None:
+    def warnings(variables: dict[str, str]) -> list[str]:
+        done = subprocess.run(
+            [sys.executable, "-m", "deepbench", "env", "--format", "json"],
+            capture_output=True, text=True, timeout=120, check=True, cwd=tmp_path,
+            env={**os.environ, **variables},
+        )  # fmt: skip
+        return [text for text in json.loads(done.stdout)["warnings"] if "distribution" in text]
+
+    folder = tmp_path / "packages"
+    (folder / "deepbench-0.1.0.dist-info").mkdir(parents=True)
+    (folder / "deepbench-0.1.0.dist-info/METADATA").write_text(
+        "Metadata-Version: 2.1\nName: deepbench\nVersion: 0.1.0\n"
+    )
+    assert warnings({}) == []
+    (warning,) = warnings({"PYTHONPATH": str(folder)})
+    assert "'deepbench' 0.1.0 is installed beside deepbench-kernels" in warning
+    assert "pip uninstall deepbench" in warning
+
+
+def test_the_cuda_backend_names_the_packages_of_the_extras() -> None:
+    """python_packages.cpp repeats what the extras cu12 and cu13 list."""
+    source = (ROOT / "src/cuda/python_packages.cpp").read_text()
+    project = (ROOT / "pyproject.toml").read_text()
+    extras = set(re.findall(r"cuda-toolkit\[([a-z,]+)\]", project))
+    assert extras == set(re.findall(r'toolkit_parts\("([a-z,]+)"', source))
+    for name in re.findall(r'separate_package\("(\w+)"', source):
+        assert f'"nvidia-{name}-cu12"' in project
+        assert f'"nvidia-{name}-cu13"' in project
