@@ -1,5 +1,5 @@
 """The times of a table, one figure each, with what stands beside them. Cells are judged here: what
-is no dimension, no time, or out of range is left out and told with its sheet and cell."""
+is no dimension, no time, or out of range is left out and reported with its sheet and cell."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from deepbench.workbook.cells import Cell, CellError, number, whole
 from deepbench.workbook.headings import BACKWARD_ALONE
 from deepbench.workbook.reports import Reports
-from deepbench.workbook.sections import CELLS, Line, Section
+from deepbench.workbook.sections import RECURRENT_CELLS, Line, Section
 
 LONGEST_NS = 1e15  # as schema.json has it
 _LARGEST_RATE = 1e9  # TFLOPS
@@ -39,7 +39,7 @@ class Figure:
 
 
 def figures(section: Section, reports: Reports) -> Iterator[list[Figure]]:
-    """Every row's times. A row whose problem cannot be read is told and left out."""
+    """Every row's times. A row whose problem cannot be read is reported and left out."""
     if not section.of_kind("time"):
         if section.lines:
             reports.say(f"{section.sheet}!{section.row}", f"the table of {section.op} has no times")
@@ -93,7 +93,8 @@ def _dimension(name: str, cell: Cell) -> Value:
         return _word(cell, str(cell.value).strip().lower(), _TRANSPOSED, "N or T")
     if name == "cell":
         word = cell.text.lower().split(" ")[0].strip("()")
-        return _word(cell, word, {known: known for known in CELLS}, " ".join(CELLS))
+        known = dict(zip(RECURRENT_CELLS, RECURRENT_CELLS, strict=True))
+        return _word(cell, word, known, " ".join(RECURRENT_CELLS))
     if name == "sparsity":
         value = number(cell)
         if not 0 <= value < 1:
@@ -140,7 +141,7 @@ def _of_line(
 
 
 def _time(cell: Cell | None, unit: float, reports: Reports) -> float | None:
-    """Nanoseconds; None where there is no time, which is told unless the cell says so itself."""
+    """Nanoseconds; None where there is no time, which is reported unless the cell says so itself."""
     if cell is None or (isinstance(cell.value, str) and _says_nothing(cell)):
         return None
     try:

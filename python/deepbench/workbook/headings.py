@@ -80,6 +80,9 @@ _OTHERS = {
     "notes": ("notes", "note", "comment", "comments", "remarks"),
 }
 _OUTPUT_SIZES = {"p", "q"}  # of a conv; they follow from its dimensions
+_BRACKETS = re.compile(r"\([^()]*\)")
+_WORD = re.compile(r"[a-z0-9]+")
+_LONGEST_HEADING = 80
 _MOST_WORDS = 6  # of a heading over others; a sentence is none
 _OF_PHASES = ("conv", "rnn")
 DEFAULT_UNIT = 1e6
@@ -128,15 +131,17 @@ def meaning(op: str, heading: str, above: str = "") -> Meaning | None:
 def _names(heading: str) -> frozenset[str]:
     """What a heading may be called by: 'W (input)' is W, '# chips / cards' chips or cards, '# of
     Titan X cards' cards."""
-    bare = re.sub(r"\([^()]*\)", " ", heading)
-    said = [_words(text) for text in (heading, bare, *bare.split("/"))]
-    if "#" in bare or "number" in said[1]:
-        said.append(said[1][-1:])
+    if len(heading) > _LONGEST_HEADING:
+        return frozenset()
+    bare = _BRACKETS.sub(" ", heading)
+    said = [_words(text) for text in {heading, bare, *bare.split("/")}]
+    if "#" in bare or "number" in bare.lower():
+        said.append(_words(bare)[-1:])
     return frozenset("".join(word for word in words if word not in _FILLERS) for words in said)
 
 
 def _words(heading: str) -> tuple[str, ...]:
-    return tuple(map(_spelled, re.findall(r"[a-z0-9]+", heading.lower())))
+    return tuple(map(_spelled, _WORD.findall(heading.lower())))
 
 
 def _figure(op: str, words: Sequence[str]) -> Meaning | None:
@@ -203,4 +208,4 @@ _SLIPS = {slip: word for word in sorted(_SPELLED, reverse=True) if len(word) >= 
 def _spelled(word: str) -> str:
     if word in _SPELLED or not _SHORTEST <= len(word) <= _LONGEST:
         return word
-    return next((_SLIPS[slip] for slip in _without_one(word) if slip in _SLIPS), word)
+    return next(filter(None, map(_SLIPS.get, _without_one(word))), word)

@@ -16,7 +16,7 @@ from deepbench.workbook.headings import OPTIONAL, Meaning, meaning, op_of
 
 Columns = Mapping[int, Meaning]
 
-CELLS = ("vanilla", "lstm", "gru")
+RECURRENT_CELLS = ("vanilla", "lstm", "gru")
 _FEWEST_HEADINGS = 4  # of a table: two dimensions, a time and something more
 _MOST_TITLES = 50  # texts before a table that may say what it is
 
@@ -37,7 +37,7 @@ class Section:
     op: str
     row: int  # of its headings
     columns: Columns
-    titles: tuple[str, ...]  # texts between the table before and this one
+    titles: tuple[str, ...]  # texts after the table before, and those before the headings
     lines: tuple[Line, ...]
     cell: str | None  # recurrent, as the nearest title names it
 
@@ -94,7 +94,8 @@ def split(sheet: Sheet) -> Split:
         op = op_of([cell.text for cell in texts])
         if op is not None:
             columns = _columns(op, cells, above if number - 1 in sheet.rows else {})
-            titles += [cell.text for cell in texts if cell.column not in columns]
+            first = _first_dimension(columns)
+            titles += [cell.text for cell in texts if cell.column < first]
             last = _Open(op, number, columns, tuple(titles))
             tables.append(last)
             titles = []
@@ -124,7 +125,7 @@ def _closed(sheet: str, table: _Open) -> Section:
 
 def _cell(title: str) -> str | None:
     """The recurrent cell that a title names, if it names one."""
-    named = {word for word in re.findall("[a-z]+", title.lower()) if word in CELLS}
+    named = {word for word in re.findall("[a-z]+", title.lower()) if word in RECURRENT_CELLS}
     return named.pop() if len(named) == 1 else None
 
 
@@ -156,10 +157,14 @@ def _columns(op: str, cells: Mapping[int, Cell], above: Mapping[int, Cell]) -> C
         if what is not None and (what.kind, what.name) not in taken:
             taken.add((what.kind, what.name))
             found[column] = what
-    before = min(column for column, what in found.items() if what.kind == "dimension") - 1
+    before = _first_dimension(found) - 1
     if before not in cells and ("application", "") not in taken:
         found[before] = Meaning("application")
     return found
+
+
+def _first_dimension(columns: Columns) -> int:
+    return min(column for column, what in columns.items() if what.kind == "dimension")
 
 
 class _Over:
