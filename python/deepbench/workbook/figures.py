@@ -141,7 +141,7 @@ def _of_line(
 
 
 def _time(cell: Cell | None, unit: float, reports: Reports) -> float | None:
-    """Nanoseconds; None where there is no time, which is reported unless the cell says so itself."""
+    """Nanoseconds; None where there is no time: reported unless the cell says so itself."""
     if cell is None or (isinstance(cell.value, str) and _says_nothing(cell)):
         return None
     try:
