@@ -111,7 +111,7 @@ def test_a_time_that_was_changed_is_told(tmp_path: Path) -> None:
 
 
 def test_rows_that_are_none(tmp_path: Path) -> None:
-    """In the sheet that is read back: left out and told, each with its cell."""
+    """In the sheet that is read back: left out and reported, each with its cell."""
     path = tmp_path / "a.xlsx"
     write_workbook(result(*(make_gemm(m=m) for m in range(1, 8))), path)
     book = openpyxl.load_workbook(path)
@@ -128,7 +128,7 @@ def test_rows_that_are_none(tmp_path: Path) -> None:
     assert [row["attributes"]["m"] for row in imported.rows] == [5]
     told = "\n".join(imported.reports)
     for what in ("!BH1: is a column 'Mood' that is not ours", "2: holds -1, which is no time",
-                 "3: holds 0, which is no time", "Rows!4: status is \"splendid\"",
+                 "1 more like it: Q3", "Rows!4: status is \"splendid\"",
                  "5: holds 0.5, which is no dimension", "Rows!7: regime.cache is \"warm\"",
                  "Rows!8: has a position that another row has"):  # fmt: skip
         assert what in told, told

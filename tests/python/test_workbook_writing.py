@@ -198,7 +198,8 @@ def test_report_and_import(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert (status, out) == (0, "")
     assert err == f"deepbench: {book}: {round(book.stat().st_size / 1e3)} kB\n"
     status, _, err = run(capsys, "import", str(book), "-o", str(back))
-    assert (status, err) == (0, "deepbench: b.xlsx: NVIDIA H200: 160 rows\n")
+    said = "NVIDIA H200: 160 figures read; 160 rows; 0 cells left out"
+    assert (status, err) == (0, f"deepbench: b.xlsx: {said}\n")
     status, out, _ = run(capsys, "compare", str(mine), str(back))
     assert status == 0
     assert "160 rows compared: 160 same" in out

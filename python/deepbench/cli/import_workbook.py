@@ -60,13 +60,23 @@ def _say(screen: Screen, book: Path, imported: Imported, everything: bool) -> No
     shown = imported.reports if everything else imported.reports[:_MOST_LINES]
     for report in shown:
         screen.say(one_line(f"deepbench: warning: {report}"))
-    left = len(imported.reports) - len(shown) + imported.more
-    if left:
+    if left := len(imported.reports) - len(shown):
         screen.say(f"deepbench: warning: {left} more, which are in the file too; --all says them")
     device = (imported.context.get("device") or {}).get("name") or "an unnamed device"
-    facts = [f"{len(imported.rows)} rows"]
+    screen.say(one_line(f"deepbench: {book.name}: {device}: {_summary(imported)}"))
+
+
+def _summary(imported: Imported) -> str:
+    """What became of the figures of the workbook."""
+    rows = f"{len(imported.rows)} rows"
     if imported.doubted:
-        facts.append(f"{imported.doubted} of them inconsistent")
+        rows += f" ({imported.doubted} inconsistent)"
+    facts = [f"{len(imported.rows) + imported.sums} figures read", rows]
+    if imported.sums:
+        facts.append(f"{imported.sums} sums over phases left out as derived")
+    reasons = ", ".join(f"{reason}: {count}" for reason, count in imported.left_out.items())
+    cells = f"{sum(imported.left_out.values())} cells left out"
+    facts.append(f"{cells} ({reasons})" if reasons else cells)
     if imported.recognised:
         facts.append(f"the original's {imported.recognised}")
-    screen.say(one_line(f"deepbench: {book.name}: {device}: {', '.join(facts)}"))
+    return "; ".join(facts)

@@ -24,7 +24,12 @@ Value = str | int | float | bool | None
 
 
 class CellError(ValueError):
-    """What is wrong with a cell, to be said after its place."""
+    """What is wrong with a cell, to be said after its place: what it holds, and the reason why that
+    cannot be read, which is the same for all cells of the kind."""
+
+    def __init__(self, reason: str, content: str | None = None) -> None:
+        super().__init__(reason if content is None else f"holds {content}, which {reason}")
+        self.reason = reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,13 +104,15 @@ def number(cell: Cell) -> float:
     """The finite number in a cell. Raises CellError."""
     value = cell.value
     if cell.uncomputed:
-        raise CellError("is a formula that was saved without its value; open and save the workbook")
+        raise CellError(
+            "is a formula that was saved without its value (open and save the workbook)"
+        )
     if isinstance(value, str) and _NUMBER.fullmatch(value[:400]):
         value = float(value[:400])
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise CellError(f"holds {cell.text!r}, which is no number")
+        raise CellError("is no number", repr(cell.text))
     if (isinstance(value, int) and abs(value) > _LARGEST) or not math.isfinite(value):
-        raise CellError("holds a number that is out of range")
+        raise CellError("is out of range", "a number")
     return float(value)
 
 
@@ -113,5 +120,5 @@ def whole(cell: Cell) -> int:
     """The whole number of a dimension. Raises CellError."""
     value = number(cell)
     if not value.is_integer() or not 0 <= value < 2**53:
-        raise CellError(f"holds {cell.text}, which is no dimension")
+        raise CellError("is no dimension", cell.text)
     return int(value)

@@ -22,10 +22,8 @@ class Judgement:
     doubt: str | None = None
 
 
-def judge(figure: Figure, line: Sequence[Figure], place: Place, flops: float | None) -> Judgement:
-    """Of one figure; `line` has all of its row, `flops` are those of a call by our formulas."""
-    if phase_of(figure) == "total":
-        return _total(figure, line)
+def judge(figure: Figure, place: Place, flops: float | None) -> Judgement:
+    """Of one figure; `flops` are those of a call by our formulas."""
     judged = _rated(figure, flops)
     if judged.doubt:
         return judged
@@ -34,17 +32,19 @@ def judge(figure: Figure, line: Sequence[Figure], place: Place, flops: float | N
     return judged
 
 
-def _total(figure: Figure, line: Sequence[Figure]) -> Judgement:
-    parts = [one.time_ns for one in line if phase_of(one) not in ("total", "dense")]
-    if not parts or _near(sum(parts), figure.time_ns, len(parts) * _ROUNDED_NS):
-        return Judgement("no_rate")
-    note = f"total {figure.time_ns / 1e6:g} ms is not the sum of its phases {sum(parts) / 1e6:g} ms"
-    return Judgement("MISMATCH_TOTAL", note, f"MISMATCH_TOTAL: {note}")
+def wrong_sum(figure: Figure, line: Sequence[Figure]) -> str | None:
+    """What is wrong with a sum over the phases of its row; None if nothing is."""
+    parts = [one.time_ns for one in line if phase_of(one) != "total"]
+    if not parts:
+        return f"is a total of {figure.time_ns / 1e6:g} ms without its phases"
+    if _near(sum(parts), figure.time_ns, len(parts) * _ROUNDED_NS):
+        return None
+    return f"total {figure.time_ns / 1e6:g} ms is not the sum of its phases {sum(parts) / 1e6:g} ms"
 
 
 def _misprint(figure: Figure, meant: Mapping[str, object], judged: Judgement) -> Judgement:
     [(name, right)] = meant.items()
-    text = f"{right:g}" if isinstance(right, float) else str(right)
+    text = f"{right:.15g}" if isinstance(right, float) else str(right)
     printed = figure.dimensions[name]
     note = f"{name}={printed} in the sheet, {name}={text} in the original's set"
     status = "DIMS_1530" if printed == 1530 else judged.status

@@ -1,5 +1,5 @@
 """The times of a table, one figure each, with what stands beside them. Cells are judged here: what
-is no dimension, no time, or out of range is left out and told with its sheet and cell."""
+is no dimension, no time, or out of range is left out and reported with its sheet and cell."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from dataclasses import dataclass
 
 from deepbench.workbook.cells import Cell, CellError, number, whole
 from deepbench.workbook.headings import BACKWARD_ALONE
-from deepbench.workbook.sections import Line, Section
+from deepbench.workbook.reports import Reports
+from deepbench.workbook.sections import RECURRENT_CELLS, Line, Section
 
 LONGEST_NS = 1e15  # as schema.json has it
 _LARGEST_RATE = 1e9  # TFLOPS
-_CELLS = ("vanilla", "lstm", "gru")
 _TRANSPOSED = {"n": "n", "t": "t", "0": "n", "1": "t", "0.0": "n", "1.0": "t",
                "false": "n", "true": "t"}  # fmt: skip
 # What stands where nothing was measured.
-_NOTHING = {"", "n/a", "na", "-", "--", "not supported", "none", "x"}
+_NOTHING = {"", "n/a", "na", "-", "--", "not supported", "none", "x", "n.a.", "tbd"}
 
 Value = int | float | str
 
@@ -34,30 +34,15 @@ class Figure:
     time_ns: float
     tflops: float | None
     texts: Mapping[str, str]  # application, algorithm, precision, notes
-    numbers: Mapping[str, float]  # bandwidth_gbs, stddev_ms, speedup, p, q
+    numbers: Mapping[str, float]  # bandwidth_gbs, stddev_ms, speedup
     padded: bool | None
 
 
-class Reports:
-    """Lines about cells, in their order; not without end."""
-
-    MOST = 10_000
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-        self.count = 0
-
-    def say(self, place: str, what: str) -> None:
-        self.count += 1
-        if self.count <= self.MOST:
-            self.lines.append(f"{place}: {what}")
-
-
 def figures(section: Section, reports: Reports) -> Iterator[list[Figure]]:
-    """Every row's times. A row whose problem cannot be read is told and left out."""
-    missing = [name for name in ("time",) if not section.of_kind(name)]
-    if missing:
-        reports.say(f"{section.sheet}!{section.row}", f"the table of {section.op} has no times")
+    """Every row's times. A row whose problem cannot be read is reported and left out."""
+    if not section.of_kind("time"):
+        if section.lines:
+            reports.say(f"{section.sheet}!{section.row}", f"the table of {section.op} has no times")
         return
     carried: Mapping[str, Value] = {}
     for line in section.lines:
@@ -74,21 +59,28 @@ def figures(section: Section, reports: Reports) -> Iterator[list[Figure]]:
 def _dimensions(
     section: Section, line: Line, before: Mapping[str, Value], reports: Reports
 ) -> dict[str, Value]:
-    """The problem of a row, as it is printed. Raises CellError after telling."""
+    """The problem of a row, as it is printed. Raises CellError after reporting it."""
     found: dict[str, Value] = {"trans_a": "n", "trans_b": "n"} if _is_product(section.op) else {}
+    if section.op == "rnn" and section.cell:
+        found["cell"] = section.cell
     for name, column in section.dimensions.items():
         cell = line.cells.get(column)
         if cell is None and section.op == "all_reduce" and name == "elements" and name in before:
             found[name] = before[name]  # printed once for all numbers of ranks
             continue
         if cell is None or (cell.blank and not cell.uncomputed):
-            reports.say(f"{section.sheet}!{line.number}", f"has no {name}; the row was left out")
-            raise CellError
+            missing = CellError(f"has no {name}")
+            reports.leave_out(f"{section.sheet}!{line.number}", missing, "the row")
+            raise missing
         try:
             found[name] = _dimension(name, cell)
         except CellError as error:
-            reports.say(cell.place, f"{error}; the row was left out")
+            reports.leave_out(cell.place, error, "the row")
             raise
+    if section.op == "rnn" and "cell" not in found:
+        missing = CellError("names no recurrent cell, nor does the table's title")
+        reports.leave_out(f"{section.sheet}!{line.number}", missing, "the row")
+        raise missing
     return found
 
 
@@ -101,11 +93,12 @@ def _dimension(name: str, cell: Cell) -> Value:
         return _word(cell, str(cell.value).strip().lower(), _TRANSPOSED, "N or T")
     if name == "cell":
         word = cell.text.lower().split(" ")[0].strip("()")
-        return _word(cell, word, {known: known for known in _CELLS}, " ".join(_CELLS))
+        known = dict(zip(RECURRENT_CELLS, RECURRENT_CELLS, strict=True))
+        return _word(cell, word, known, " ".join(RECURRENT_CELLS))
     if name == "sparsity":
         value = number(cell)
         if not 0 <= value < 1:
-            raise CellError(f"holds {cell.text}, which is no share of zeros below 1")
+            raise CellError("is no share of zeros below 1", cell.text)
         return value
     return whole(cell)
 
@@ -114,7 +107,7 @@ def _word(cell: Cell, word: str, known: Mapping[str, str], right: str) -> str:
     if cell.uncomputed:
         number(cell)
     if word not in known:
-        raise CellError(f"holds {cell.text!r}, not one of {right}")
+        raise CellError(f"is not one of {right}", repr(cell.text))
     return known[word]
 
 
@@ -148,16 +141,15 @@ def _of_line(
 
 
 def _time(cell: Cell | None, unit: float, reports: Reports) -> float | None:
-    """Nanoseconds; None where there is no time, which is told unless the cell says so itself."""
+    """Nanoseconds; None where there is no time: reported unless the cell says so itself."""
     if cell is None or (isinstance(cell.value, str) and _says_nothing(cell)):
         return None
     try:
-        value = round(number(cell) * unit, 3)
+        value = float(f"{number(cell) * unit:.15g}")  # 0.142 ms is 142000 ns
+        if not 0 < value <= LONGEST_NS:
+            raise CellError("is no time", cell.text)
     except CellError as error:
-        reports.say(cell.place, f"{error}; the time was left out")
-        return None
-    if not 0 < value <= LONGEST_NS:
-        reports.say(cell.place, f"holds {cell.text}, which is no time; it was left out")
+        reports.leave_out(cell.place, error, "the time")
         return None
     return value
 
@@ -174,9 +166,9 @@ def _rate(section: Section, line: Line, column: int | None, reports: Reports) ->
     try:
         value = number(cell) * section.columns[column].unit
         if not 0 <= value <= _LARGEST_RATE:
-            raise CellError(f"holds {cell.text}, which is no rate")
+            raise CellError("is no rate", cell.text)
     except CellError as error:
-        reports.say(cell.place, f"{error}; the rate was left out")
+        reports.leave_out(cell.place, error, "the rate")
         return None
     return value
 
@@ -193,18 +185,16 @@ def _numbers(section: Section, line: Line, reports: Reports) -> Iterator[tuple[s
     """What stands beside times and is no text; nothing that cannot be read."""
     names = {"bandwidth": "bandwidth_gbs", "stddev": "stddev_ms", "speedup": "speedup"}
     wanted = [(names[kind], column) for kind in names for column in section.of_kind(kind).values()]
-    wanted += list(section.of_kind("output").items())
     for name, column in wanted:
         cell = line.cells.get(column)
         if cell is None or (isinstance(cell.value, str) and _says_nothing(cell)):
             continue
         try:
             value = number(cell)
+            if not 0 <= value <= LONGEST_NS:
+                raise CellError("is out of range", cell.text)
         except CellError as error:
-            reports.say(cell.place, f"{error}; it was left out")
-            continue
-        if not 0 <= value <= LONGEST_NS:
-            reports.say(cell.place, f"holds {cell.text}, which is out of range; it was left out")
+            reports.leave_out(cell.place, error)
             continue
         yield name, value * (section.columns[column].unit / 1e6 if name == "stddev_ms" else 1.0)
 

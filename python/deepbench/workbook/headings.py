@@ -7,11 +7,12 @@ them: a heading is taken apart into words, and the words decide.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
-# Headings of dimensions, without spaces and punctuation. Operations are tried in this order: what
-# has sparsity is no plain product.
+# Headings of dimensions: their letters and digits, without what stands in brackets and without the
+# words of _FILLERS. Operations are tried in this order: what has sparsity is no plain product.
 _MATRICES = {
     "m": ("m",),
     "n": ("n",),
@@ -27,28 +28,32 @@ DIMENSIONS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "h": ("h", "height", "inputh", "inputheight", "imageheight"),
         "c": ("c", "channels", "inputchannels", "inchannels"),
         "n": ("n", "batch", "batchsize", "minibatch"),
-        "k": ("k", "filters", "offilters", "numberoffilters", "outputchannels"),
+        "k": ("k", "filters", "outputchannels"),
         "s": ("s", "fw", "filterw", "filterwidth", "kernelw", "kernelwidth"),
         "r": ("r", "fh", "filterh", "filterheight", "kernelh", "kernelheight"),
-        "pad_w": ("padw", "paddingw", "wpad", "padwidth", "paddingwidth", "horizontalpadding"),
-        "pad_h": ("padh", "paddingh", "hpad", "padheight", "paddingheight", "verticalpadding"),
-        "stride_w": ("stridew", "wstride", "stridewidth", "horizontalstride"),
-        "stride_h": ("strideh", "hstride", "strideheight", "verticalstride"),
+        "pad_w": ("padw", "paddingw", "wpad", "padwidth", "paddingwidth", "horizontalpad",
+                  "horizontalpadding"),
+        "pad_h": ("padh", "paddingh", "hpad", "padheight", "paddingheight", "verticalpad",
+                  "verticalpadding"),
+        "stride_w": ("stridew", "wstride", "stridewidth", "horizontalstride",
+                     "stridehorizontal"),
+        "stride_h": ("strideh", "hstride", "strideheight", "verticalstride", "stridevertical"),
     },
     "rnn": {
-        "hidden": ("hidden", "hiddenunits", "hiddensize", "hiddenlayersize", "hiddenlayer"),
+        "hidden": ("hidden", "hiddenunits", "hiddensize", "hiddenlayersize", "hiddenlayer", "h",
+                   "input", "inputsize"),
         "batch": ("batch", "batchsize", "n", "minibatch", "minibatchsize"),
         "timesteps": ("timesteps", "t", "timestep", "sequencelength"),
         "cell": ("cell", "recurrenttype", "type", "rnntype", "celltype", "layertype", "kernel"),
     },
     "all_reduce": {
-        "elements": ("elements", "floats", "offloats", "sizeoffloats", "size", "numberoffloats"),
-        "ranks": ("ranks", "numranks", "numberofranks", "processors", "ofprocessors",
-                  "numberofprocessors", "gpus", "ofgpus", "numberofgpus", "nodes",
-                  "ofnodes", "numberofnodes", "devices"),
+        "elements": ("elements", "floats", "sizefloats", "size", "messagesize"),
+        "ranks": ("ranks", "processors", "processes", "gpus", "nodes", "devices", "chips", "cards",
+                  "acceleratorcards", "accelerators", "servers"),
     },
 }  # fmt: skip
-OPTIONAL = ("trans_a", "trans_b")  # n where there is no column
+_FILLERS = {"of", "number", "num", "no", "the"}
+OPTIONAL = ("trans_a", "trans_b", "cell")  # n where there is no column; the cell of the title
 
 _TIMES = {"time", "times", "latency", "results", "result"}
 _UNITS = {
@@ -57,26 +62,29 @@ _UNITS = {
     **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), 1e9),
     **dict.fromkeys(("ns", "nsec", "nanosecond", "nanoseconds"), 1.0),
 }
-_RATES = {
-    **dict.fromkeys(("tflops", "tflop", "teraflops", "teraflop", "tops", "terops"), 1.0),
-    **dict.fromkeys(("gflops", "gflop", "gigaflops", "gigaflop", "gops", "gigaops"), 1e-3),
-}
+_RATE = re.compile(r"(tera|t|giga|g)flops?$|^(tera|t|giga|g)(er)?ops?$")  # also 'sparseteraflops'
+_RATE_UNITS = {"t": 1.0, "g": 1e-3}
 _FORWARD = {"fwd", "forward"}
-_BACKWARD = {"bwd", "backward", "back", "gradient"}
+_BACKWARD = {"bwd", "backward", "back", "gradient", "wrt"}
 _OF_DATA = {"input", "inputs", "data", "image", "images"}
 _OF_WEIGHTS = {"weight", "weights", "filter", "filters", "param", "params", "parameter",
                "parameters"}  # fmt: skip
 _OTHERS = {
-    "application": ("application", "applications"),
+    "application": ("application", "applications", "source"),
     "algorithm": ("algo", "algorithm", "algorithms", "implementation", "library"),
     "precision": ("precision",),
     "padded": ("padded", "padding", "pad"),
     "speedup": ("speedup",),
-    "bandwidth": ("bandwidth", "gb"),
+    "bandwidth": ("bandwidth", "gb", "gbs", "gbps", "gigabytes"),
     "stddev": ("stddev", "stdev", "std", "deviation"),
     "notes": ("notes", "note", "comment", "comments", "remarks"),
 }
-_OUTPUT_SIZES = {"p": "p", "q": "q"}  # of a conv
+_OUTPUT_SIZES = {"p", "q"}  # of a conv; they follow from its dimensions
+_BRACKETS = re.compile(r"\([^()]*\)")
+_WORD = re.compile(r"[a-z0-9]+")
+_LONGEST_HEADING = 80
+_MOST_WORDS = 6  # of a heading over others; a sentence is none
+_OF_PHASES = ("conv", "rnn")
 DEFAULT_UNIT = 1e6
 BACKWARD_ALONE = "backward"  # the phase of a column that does not say which gradient
 
@@ -92,7 +100,7 @@ class Meaning:
 
 def op_of(headings: Sequence[str]) -> str | None:
     """The operation whose dimensions these headings name, all of them; None if there is none."""
-    found = {squeezed(heading) for heading in headings}
+    found = set().union(*map(_names, headings))
     for op, names in DIMENSIONS.items():
         if all(found.intersection(said) for name, said in names.items() if name not in OPTIONAL):
             return op
@@ -102,39 +110,48 @@ def op_of(headings: Sequence[str]) -> str | None:
 def meaning(op: str, heading: str, above: str = "") -> Meaning | None:
     """What a column of an operation holds; `above` is the heading over this one, which may name
     the phase. None: nothing that is known."""
-    plain = squeezed(heading)
+    names = _names(heading)
     for name, said in DIMENSIONS[op].items():
-        if plain in said:
+        if names.intersection(said):
             return Meaning("dimension", name)
-    if op == "conv" and plain in _OUTPUT_SIZES:
-        return Meaning("output", _OUTPUT_SIZES[plain])
-    words = _words(heading)
+    if op == "conv" and names & _OUTPUT_SIZES:
+        return Meaning("output", heading)
+    words, over = _words(heading), _words(above)
+    over = over if len(over) <= _MOST_WORDS else ()
     found = _figure(op, words)
     if found and not found.name:
-        return Meaning(found.kind, _phase(op, _words(above)), found.unit)
+        return Meaning(found.kind, _phase(op, (*over, *words)), found.unit)
     found = found or _other(words)
-    if found is None and _phase(op, words):
-        found = _figure(op, [*_words(above), *words])
+    if found is None and (phase := _phase(op, words)):
+        return _figure(op, (*over, *words)) or Meaning("time", phase, DEFAULT_UNIT)
     return found
 
 
-def squeezed(heading: str) -> str:
-    """A heading's letters and digits."""
-    return "".join(_words(heading))
+@lru_cache(maxsize=1 << 12)
+def _names(heading: str) -> frozenset[str]:
+    """What a heading may be called by: 'W (input)' is W, '# chips / cards' chips or cards, '# of
+    Titan X cards' cards."""
+    if len(heading) > _LONGEST_HEADING:
+        return frozenset()
+    bare = _BRACKETS.sub(" ", heading)
+    said = [_words(text) for text in {heading, bare, *bare.split("/")}]
+    if "#" in bare or "number" in bare.lower():
+        said.append(_words(bare)[-1:])
+    return frozenset("".join(word for word in words if word not in _FILLERS) for words in said)
 
 
-def _words(heading: str) -> list[str]:
-    return re.findall(r"[a-z0-9]+", heading.lower())
+def _words(heading: str) -> tuple[str, ...]:
+    return tuple(map(_spelled, _WORD.findall(heading.lower())))
 
 
 def _figure(op: str, words: Sequence[str]) -> Meaning | None:
     """A time or a rate."""
     phase = _phase(op, words)
-    rate = next((_RATES[word] for word in words if word in _RATES), None)
-    if rate is not None:
-        return Meaning("rate", phase, rate)
     if any(word in _OTHERS["speedup"] + _OTHERS["bandwidth"] for word in words):
         return None
+    for word in words:
+        if rate := _RATE.search(word):
+            return Meaning("rate", phase, _RATE_UNITS[(rate[1] or rate[2])[0]])
     unit = next((_UNITS[word] for word in words if word in _UNITS), None)
     if any(word in _OTHERS["stddev"] for word in words):
         return Meaning("stddev", "", unit or DEFAULT_UNIT)
@@ -145,7 +162,7 @@ def _figure(op: str, words: Sequence[str]) -> Meaning | None:
 
 def _phase(op: str, words: Sequence[str]) -> str:
     said = set(words)
-    if "total" in said:
+    if op in _OF_PHASES and "total" in said:
         return "total"
     if op == "sparse_gemm":
         return "dense" if "dense" in said else ""
@@ -165,3 +182,30 @@ def _other(words: Sequence[str]) -> Meaning | None:
         if any(word in said for word in words):
             return Meaning(kind)
     return None
+
+
+# ---- spelling ---------------------------------------------------------------------------------
+
+# The original's headings have slips of the pen ('Fitler width', 'BWD PARMS'): a word that is one
+# letter off one that is known is that one, if it is long enough.
+_SHORTEST, _LONGEST = 5, 12
+_SPELLED = {*_TIMES, *_UNITS, *_FORWARD, *_BACKWARD, *_OF_DATA, *_OF_WEIGHTS, "total", "dense",
+            "transpose", "horizontal", "vertical", "stride", "output",
+            *(name for names in DIMENSIONS.values() for one in names.values() for name in one),
+            *(word for words in _OTHERS.values() for word in words)}  # fmt: skip
+
+
+def _without_one(word: str) -> Iterator[str]:
+    yield word
+    for place in range(len(word)):
+        yield word[:place] + word[place + 1 :]
+
+
+_SLIPS = {slip: word for word in sorted(_SPELLED, reverse=True) if len(word) >= _SHORTEST
+          for slip in _without_one(word)}  # fmt: skip
+
+
+def _spelled(word: str) -> str:
+    if word in _SPELLED or not _SHORTEST <= len(word) <= _LONGEST:
+        return word
+    return next(filter(None, map(_SLIPS.get, _without_one(word))), word)

@@ -6,6 +6,7 @@ a time that stands where it was published, and as it was, is that figure.
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -20,6 +21,9 @@ Key = tuple[str, int, str, str]  # sheet, row, operation, phase
 _FEWEST = 20  # figures that can tell a workbook
 _SHARE = 0.9  # of a workbook's figures that must be as published
 _PHASES = {"bwd_params": "bwd_weights"}
+# Published times have ten digits and are whole picoseconds, those of workbooks have more digits.
+_SHARE_OF_TIME, _PICOSECOND = 1e-9, 1e-3
+OTHER_TIME = "differs from what was published"  # the kind of a remark
 
 
 class Known:
@@ -48,7 +52,7 @@ class Known:
         workbooks = _published()
         agreeing: Counter[str] = Counter()
         for name, rows in workbooks.items():
-            agreeing[name] = sum(key in wanted and wanted[key] == row["statistics"]["mean_ns"]
+            agreeing[name] = sum(key in wanted and _same(wanted[key], row["statistics"]["mean_ns"])
                                  for key, row in rows.items())  # fmt: skip
         [(best, count)] = agreeing.most_common(1)
         if count >= _SHARE * len(figures):
@@ -68,10 +72,14 @@ def published_row(row: Json) -> Json | None:
 
 def with_time(facts: Json, then_ns: float, time_ns: float) -> dict[str, Any]:
     """What is known of a published figure where this time stands; in doubt where it is another."""
-    if time_ns == then_ns:
+    if _same(time_ns, then_ns):
         return dict(facts)
     note = f"{time_ns / 1e6:g} ms here, {then_ns / 1e6:g} ms as published"
     return {**facts, "note": note, "doubt": facts.get("doubt") or note}
+
+
+def _same(one: float, other: float) -> bool:
+    return math.isclose(one, other, rel_tol=_SHARE_OF_TIME, abs_tol=_PICOSECOND)
 
 
 @cache

@@ -11,8 +11,9 @@ from deepbench import _core, schema
 from deepbench.report.fields import get
 from deepbench.workbook import specs
 from deepbench.workbook.cells import Book, Cell, CellError, Sheet, number, whole
-from deepbench.workbook.figures import LONGEST_NS, Reports
-from deepbench.workbook.known import published_row, with_time
+from deepbench.workbook.figures import LONGEST_NS
+from deepbench.workbook.known import OTHER_TIME, published_row, with_time
+from deepbench.workbook.reports import Reports
 
 Json = dict[str, Any]
 Value = int | float | str
@@ -117,9 +118,10 @@ def rows_of(book: Book, sheet: Sheet, reports: Reports) -> tuple[Json, list[Json
         if isinstance(cell.value, str) and cell.value in known:
             columns[place] = known[cell.value]
         else:
-            reports.say(cell.place, f"is a column {cell.text!r} that is not ours; it was left out")
+            said = f"is a column {cell.text!r} that is not ours"
+            reports.leave_out(cell.place, "is a column that is not ours", said=said)
     if sheet.beyond:
-        reports.say(sheet.beyond, "and what lies beyond was left out: no result file is so large")
+        reports.leave_out(sheet.beyond, "lies beyond any result file", "what follows")
     rows: list[Json] = []
     seen: set[int] = set()
     for line, cells in sheet.rows.items():
@@ -127,7 +129,7 @@ def rows_of(book: Book, sheet: Sheet, reports: Reports) -> tuple[Json, list[Json
         if row is None:
             continue
         if row["position"] in seen:
-            reports.say(f"{sheet.name}!{line}", "has a position that another row has; left out")
+            reports.leave_out(f"{sheet.name}!{line}", "has a position that another row has")
             continue
         seen.add(row["position"])
         rows.append(row)
@@ -145,7 +147,7 @@ def _row(
         try:
             _put(row, column, _value(column, cell))
         except CellError as error:
-            reports.say(cell.place, f"{error}; the row was left out")
+            reports.leave_out(cell.place, error, "the row")
             return None
     if row["problem"] is not None:
         row["attributes"] = _attributes(row)
@@ -153,7 +155,8 @@ def _row(
         schema.check_row(row)
         schema.check_sense(row)
     except schema.SchemaError as error:
-        reports.say(place, f"{error}; the row was left out")
+        said = str(error)
+        reports.leave_out(place, f"has a wrong {said.split()[0]}", "the row", said=said)
         return None
     if _changed(row):
         reports.say(place, "has a time that its rate does not follow from; what followed from the "
@@ -173,7 +176,7 @@ def _compare_with_published(row: Json, place: str, reports: Reports) -> None:
         return
     facts = with_time(row["regime"]["published"], then["statistics"]["mean_ns"], time_ns)
     row["regime"]["published"] = facts
-    reports.say(place, f"inconsistent: {facts['note']}")
+    reports.say(place, f"inconsistent: {facts['note']}", OTHER_TIME)
 
 
 def _changed(row: Json) -> bool:
@@ -198,11 +201,11 @@ def _value(column: Column, cell: Cell) -> Value | dict[str, Value]:
         return whole(cell)
     value = number(cell)
     if column.kind == "time" and not 0 <= value <= LONGEST_NS:
-        raise CellError(f"holds {cell.text}, which is no time")
+        raise CellError("is no time", cell.text)
     if column.path in ("statistics.median_ns", "statistics.mean_ns") and not value > 0:
-        raise CellError(f"holds {cell.text}, which is no time")
+        raise CellError("is no time", cell.text)
     if not 0 <= value <= 1e30:
-        raise CellError(f"holds {cell.text}, which is out of range")
+        raise CellError("is out of range", cell.text)
     return value
 
 

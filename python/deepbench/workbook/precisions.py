@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from deepbench.workbook.figures import Figure, Reports
+from deepbench.workbook.figures import Figure
+from deepbench.workbook.reports import Reports
 from deepbench.workbook.sections import Section
 
 # In this order: 'half in, 32-bit add' is half, 'int8 mul, 32-bit accumulate' is int8.
@@ -58,7 +59,8 @@ class Precisions:
         if text and (found := named(text)):
             return found
         if text:
-            self._reports.say(figure.place, f"stands beside a precision that is unknown, {text!r}")
+            said = f"stands beside a precision that is unknown, {text!r}"
+            self._reports.say(figure.place, said, "unknown precision")
         return self._usual or self._title or self._top
 
     def _by_sheet(self, section: Section) -> str | None:

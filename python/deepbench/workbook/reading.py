@@ -11,20 +11,22 @@ from typing import Any
 from deepbench import _core, schema
 from deepbench.refusal import one_line
 from deepbench.workbook import ours
-from deepbench.workbook.cells import Book, Sheet
-from deepbench.workbook.checking import judge
+from deepbench.workbook.cells import Book, CellError, Sheet
+from deepbench.workbook.checking import judge, wrong_sum
 from deepbench.workbook.contents import load
 from deepbench.workbook.errors import WorkbookError
-from deepbench.workbook.figures import Figure, Reports, figures, phase_of
-from deepbench.workbook.known import Known, with_time
+from deepbench.workbook.figures import Figure, figures, phase_of
+from deepbench.workbook.known import OTHER_TIME, Known, with_time
 from deepbench.workbook.places import Place, Table, set_of
 from deepbench.workbook.precisions import Precisions
+from deepbench.workbook.reports import Reports
 from deepbench.workbook.rows import attributes, problem, published, row, with_rates
 from deepbench.workbook.sections import Section, Split, split
 
 Json = dict[str, Any]
 
 _MOST_ROWS = 50_000
+_MOST_NAMES = 6  # headings of a table that is not known
 _FOOTNOTE = (
     "published: times of a workbook, measured by its maker's rules and not verified; rates are"
     " recomputed by our formulas; rows marked inconsistent count in no mean"
@@ -38,8 +40,9 @@ class Imported:
 
     context: Json
     rows: tuple[Json, ...]
-    reports: tuple[str, ...]  # a line each, with sheet and cell
-    more: int  # reports beyond those
+    reports: tuple[str, ...]  # a line for each kind of remark, with sheets and cells
+    sums: int  # times that are sums over phases, and no rows
+    left_out: Mapping[str, int]  # cells that were left out, by reason
     recognised: str | None  # the original's workbook that it is
     doubted: int
 
@@ -54,7 +57,7 @@ def read_workbook(path: Path) -> Imported:
     reports = Reports()
     for sheet in book.sheets:
         if sheet.beyond:
-            reports.say(sheet.beyond, "and what lies beyond was left out: no table is so large")
+            reports.leave_out(sheet.beyond, "lies beyond any table", "what follows")
     tables = [one for sheet in book.sheets for one in _tables(sheet, reports)]
     if not tables:
         names = ", ".join(sheet.name for sheet in book.sheets[:10])
@@ -80,14 +83,23 @@ class _Read:
 
 def _tables(sheet: Sheet, reports: Reports) -> Iterator[_Read]:
     parts: Split = split(sheet)
+    if _is_specs(sheet) and not parts.sections:
+        return
     for section in parts.sections:
         top = parts.sections[0].titles
         yield _Read(section, top, tuple(figures(section, reports)))
-    for cell in parts.unknown:
-        what = "begins a row that looks like the headings of a table, of no operation that is known"
-        reports.say(cell.place, what)
+    for one in parts.unknown:
+        begin, *_ = one.headings
+        names = ", ".join(cell.text for cell in one.headings[:_MOST_NAMES])
+        said = f"begins a table of no operation that is known ({names})"
+        why = "is in a table of no operation that is known"
+        reports.leave_out(begin.place, why, f"all {one.numbers} numbers", one.numbers, said)
     for cell in parts.stray if parts.sections else ():
-        reports.say(cell.place, f"holds {cell.text!r}, which belongs to no table; it was left out")
+        error = CellError("belongs to no table", repr(cell.text))
+        reports.leave_out(cell.place, error)
+    for cell in parts.unheaded:
+        error = CellError("stands under no heading that is known", repr(cell.text))
+        reports.leave_out(cell.place, error)
 
 
 def _imported(book: Book, tables: Sequence[_Read], reports: Reports) -> Imported:
@@ -113,8 +125,9 @@ def _imported(book: Book, tables: Sequence[_Read], reports: Reports) -> Imported
     return Imported(
         context,
         tuple(rows),
-        tuple(reports.lines),
-        max(0, reports.count - len(reports.lines)),
+        reports.lines,
+        reports.sums,
+        reports.reasons,
         known.workbook,
         sum(doubt is not None for doubt in doubts),
     )
@@ -142,28 +155,40 @@ def _rows(
     for line in table.lines:
         place = places.place(line[0].dimensions)
         for figure in line:
+            if phase_of(figure) == "total":
+                reports.sums += 1
+                if wrong := wrong_sum(figure, line):
+                    reports.say(figure.place, wrong, "a sum over phases")
+                continue
             published_row = known.row(figure)
             if published_row is not None:
                 yield _as_published(figure, published_row, reports)
                 continue
             precision = precisions.of(figure)
             if precision is None:
-                reports.say(figure.place, "nothing says in which precision; it was left out")
+                reports.leave_out(figure.place, "is in a precision that nothing names")
                 continue
             try:
-                made = _row(book, figure, line, place, precision, training, device)
+                made = _row(book, figure, place, precision, training, device)
             except _core.InvalidProblem as error:
-                reports.say(figure.place, f"{one_line(str(error))}; it was left out")
+                said = one_line(str(error))
+                reports.leave_out(figure.place, "is of a problem that makes no sense", said=said)
                 continue
-            if doubt := made["regime"]["published"]["doubt"]:
-                reports.say(figure.place, f"inconsistent: {doubt}")
+            _doubt(made, figure, reports)
             yield made
+
+
+def _doubt(row: Json, figure: Figure, reports: Reports) -> None:
+    """Says why a row is in doubt, once for all of a status."""
+    if doubt := row["regime"]["published"]["doubt"]:
+        status, colon, _ = doubt.partition(": ")
+        kind = OTHER_TIME if "as published" in doubt else status if colon else doubt
+        reports.say(figure.place, f"inconsistent: {doubt}", kind)
 
 
 def _row(
     book: Book,
     figure: Figure,
-    line: Sequence[Figure],
     place: Place,
     precision: str,
     training: bool,
@@ -171,7 +196,7 @@ def _row(
 ) -> Json:
     values = attributes(figure, precision, training)
     parsed = problem(figure, values)
-    judged = judge(figure, line, place, parsed.flops if parsed else None)
+    judged = judge(figure, place, parsed.flops if parsed else None)
     said = figure.texts.get("precision", precision)
     facts = published(figure, one_line(book.path.name), place, judged, said)
     made = row(figure, values, parsed, device, facts)
@@ -183,20 +208,24 @@ def _as_published(figure: Figure, known: Mapping[str, Any], reports: Reports) ->
     """The published row, with the time that stands in this file."""
     then_ns = known["statistics"]["mean_ns"]
     facts = with_time(known["regime"]["published"], then_ns, figure.time_ns)
-    if facts["doubt"]:
-        reports.say(figure.place, f"inconsistent: {facts['doubt']}")
     regime = {**known["regime"], "published": facts}
-    return {**known, "regime": regime, "statistics": {"mean_ns": figure.time_ns}}
+    row = {**known, "regime": regime, "statistics": {"mean_ns": figure.time_ns}}
+    _doubt(row, figure, reports)
+    return row
 
 
 # ---- the context ------------------------------------------------------------------------------
+
+
+def _is_specs(sheet: Sheet) -> bool:
+    return "spec" in sheet.name.lower()
 
 
 def _specs(book: Book) -> dict[str, str]:
     """Keys and values of the sheets that are called so."""
     found: dict[str, str] = {}
     for sheet in book.sheets:
-        if "spec" not in sheet.name.lower():
+        if not _is_specs(sheet):
             continue
         for cells in sheet.rows.values():
             texts = [cell.text for cell in cells.values() if not cell.blank]
@@ -240,5 +269,4 @@ def _ours(book: Book, sheet: Sheet) -> Imported:
                             f"{_first(reports)}")  # fmt: skip
     context["warnings"] = [*(context.get("warnings") or ()), *reports.lines]
     schema.check_context(context)
-    more = max(0, reports.count - len(reports.lines))
-    return Imported(context, tuple(rows), tuple(reports.lines), more, None, 0)
+    return Imported(context, tuple(rows), reports.lines, 0, reports.reasons, None, 0)

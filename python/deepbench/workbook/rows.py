@@ -12,8 +12,6 @@ from deepbench.workbook.places import Place
 
 Json = dict[str, Any]
 
-_WITHOUT_PROBLEM = ("total", "dense")  # phases: sums over others, and the product beside
-
 
 def attributes(figure: Figure, precision: str, training: bool) -> dict[str, Value]:
     """The problem as it is printed."""
@@ -27,7 +25,7 @@ def attributes(figure: Figure, precision: str, training: bool) -> dict[str, Valu
 
 def problem(figure: Figure, values: Mapping[str, Value]) -> _core.Problem | None:
     """None for what no problem of ours describes. Raises InvalidProblem for what makes no sense."""
-    if figure.op == "all_reduce" or phase_of(figure) in _WITHOUT_PROBLEM:
+    if figure.op == "all_reduce" or phase_of(figure) == "dense":
         return None
     words = [f"{name}={value}" for name, value in values.items()]
     return _core.Problem.parse(" ".join([figure.op, *words]))
@@ -89,7 +87,7 @@ def published(figure: Figure, workbook: str, place: Place, judged: Judgement, sa
     facts |= {name: figure.numbers[name] for name in kept if name in figure.numbers}
     if figure.padded is not None:
         facts["padded"] = figure.padded
-    if "algorithm" in figure.texts and phase_of(figure) not in ("bwd_data", "bwd_filter", "total"):
+    if "algorithm" in figure.texts and phase_of(figure) not in ("bwd_data", "bwd_filter"):
         facts["algorithm"] = figure.texts["algorithm"]
     if figure.op == "sparse_gemm":
         dense = phase_of(figure) == "dense"

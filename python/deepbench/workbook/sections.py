@@ -1,13 +1,14 @@
 """The tables of a sheet: where each begins, what its columns hold, which rows are its own.
 
 A table begins with the row that names all dimensions of an operation and ends where the next one
-begins. Numbers that belong to no table are told, so that nothing is left out in silence.
+begins. Numbers that belong to no table are listed, so that nothing is left out in silence.
 """
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from deepbench.workbook.cells import Cell, Sheet
@@ -15,6 +16,7 @@ from deepbench.workbook.headings import OPTIONAL, Meaning, meaning, op_of
 
 Columns = Mapping[int, Meaning]
 
+RECURRENT_CELLS = ("vanilla", "lstm", "gru")
 _FEWEST_HEADINGS = 4  # of a table: two dimensions, a time and something more
 _MOST_TITLES = 50  # texts before a table that may say what it is
 
@@ -35,16 +37,13 @@ class Section:
     op: str
     row: int  # of its headings
     columns: Columns
-    titles: tuple[str, ...]  # texts between the table before and this one
+    titles: tuple[str, ...]  # texts after the table before, and those before the headings
     lines: tuple[Line, ...]
+    cell: str | None  # recurrent, as the nearest title names it
 
     def of_kind(self, kind: str) -> dict[str, int]:
-        """Columns of a kind by name; the first of a name counts."""
-        found: dict[str, int] = {}
-        for column, what in self.columns.items():
-            if what.kind == kind:
-                found.setdefault(what.name, column)
-        return found
+        """Columns of a kind by name."""
+        return {what.name: column for column, what in self.columns.items() if what.kind == kind}
 
     @property
     def dimensions(self) -> dict[str, int]:
@@ -62,47 +61,72 @@ class _Open:
     lines: list[Line] = field(default_factory=list)
 
 
+@dataclass
+class Unknown:
+    """A table of no operation that is known."""
+
+    headings: tuple[Cell, ...]
+    numbers: int = 0
+
+
 @dataclass(frozen=True)
 class Split:
     """A sheet as tables."""
 
     sections: tuple[Section, ...]
     stray: tuple[Cell, ...]  # numbers outside of any table
-    unknown: tuple[Cell, ...]  # first cells of rows that look like headings of other tables
+    unheaded: tuple[Cell, ...]  # numbers in rows of tables, under no heading that is known
+    unknown: tuple[Unknown, ...]
 
 
 def split(sheet: Sheet) -> Split:
     """The tables of a sheet, and what is in none."""
-    opened: list[_Open] = []
+    tables: list[_Open] = []
+    unknown: list[Unknown] = []
     stray: list[Cell] = []
-    unknown: list[Cell] = []
+    unheaded: list[Cell] = []
     titles: list[str] = []
-    inside = False
+    last: _Open | Unknown | None = None  # the table that a row may belong to
     above: Mapping[int, Cell] = {}
     for number, cells in sheet.rows.items():
-        op = op_of([cell.text for cell in cells.values() if isinstance(cell.value, str)])
+        texts = [cell for cell in cells.values() if isinstance(cell.value, str)]
+        numbers = [cell for cell in cells.values() if cell.numeric or cell.uncomputed]
+        op = op_of([cell.text for cell in texts])
         if op is not None:
-            columns = _columns(op, cells, above)
-            opened.append(_Open(op, number, columns, tuple(titles)))
-            titles, inside = [], True
-        elif inside and opened[-1].lines and _like_headings(cells):
-            unknown.append(next(iter(cells.values())))
-            inside = False
-        elif inside and _is_line(opened[-1], cells):
-            opened[-1].lines.append(Line(number, cells))
-            stray += _outside(opened[-1].columns, cells)
+            columns = _columns(op, cells, above if number - 1 in sheet.rows else {})
+            first = _first_dimension(columns)
+            titles += [cell.text for cell in texts if cell.column < first]
+            last = _Open(op, number, columns, tuple(titles))
+            tables.append(last)
+            titles = []
+        elif _like_headings(cells) and not (isinstance(last, _Open) and not last.lines):
+            last = Unknown(tuple(texts))
+            unknown.append(last)
+        elif isinstance(last, Unknown) and numbers:
+            last.numbers += len(numbers)
+        elif isinstance(last, _Open) and _is_line(last, cells):
+            last.lines.append(Line(number, cells))
+            unheaded += [cell for cell in numbers if cell.column not in last.columns]
             titles = []
         else:
-            titles += [cell.text for cell in cells.values() if isinstance(cell.value, str)]
-            titles = titles[-_MOST_TITLES:]
-            stray += [cell for cell in cells.values() if cell.numeric or cell.uncomputed]
+            titles = [*titles, *(cell.text for cell in texts)][-_MOST_TITLES:]
+            stray += numbers
         above = cells
-    sections = tuple(_closed(sheet.name, one) for one in opened)
-    return Split(sections, tuple(stray), tuple(unknown))
+    sections = tuple(_closed(sheet.name, one) for one in tables)
+    filled = tuple(one for one in unknown if one.numbers)
+    return Split(sections, tuple(stray), tuple(unheaded), filled)
 
 
 def _closed(sheet: str, table: _Open) -> Section:
-    return Section(sheet, table.op, table.row, table.columns, table.titles, tuple(table.lines))
+    titles, lines = table.titles, tuple(table.lines)
+    cell = next(filter(None, map(_cell, reversed(titles))), None)
+    return Section(sheet, table.op, table.row, table.columns, titles, lines, cell)
+
+
+def _cell(title: str) -> str | None:
+    """The recurrent cell that a title names, if it names one."""
+    named = {word for word in re.findall("[a-z]+", title.lower()) if word in RECURRENT_CELLS}
+    return named.pop() if len(named) == 1 else None
 
 
 def _is_line(table: _Open, cells: Mapping[int, Cell]) -> bool:
@@ -122,27 +146,25 @@ def _like_headings(cells: Mapping[int, Cell]) -> bool:
     return len(texts) >= _FEWEST_HEADINGS and len(texts) == len(cells)
 
 
-def _outside(columns: Columns, cells: Mapping[int, Cell]) -> Iterator[Cell]:
-    """Numbers in a table's row under no heading that is known."""
-    for column, cell in cells.items():
-        if column not in columns and (cell.numeric or cell.uncomputed):
-            yield cell
-
-
 def _columns(op: str, cells: Mapping[int, Cell], above: Mapping[int, Cell]) -> Columns:
+    """What the columns hold; of two that hold the same the first counts. A column that has no
+    heading and stands before the dimensions names the applications."""
     found: dict[int, Meaning] = {}
-    taken: set[str] = set()
+    taken: set[tuple[str, str]] = set()
     over = _Over(above)
     for column, cell in cells.items():
-        if not isinstance(cell.value, str):
-            continue
-        what = meaning(op, cell.text, over.column(column))
-        if what is None or (what.kind == "dimension" and what.name in taken):
-            continue
-        if what.kind == "dimension":
-            taken.add(what.name)
-        found[column] = what
+        what = meaning(op, cell.text, over.column(column)) if isinstance(cell.value, str) else None
+        if what is not None and (what.kind, what.name) not in taken:
+            taken.add((what.kind, what.name))
+            found[column] = what
+    before = _first_dimension(found) - 1
+    if before not in cells and ("application", "") not in taken:
+        found[before] = Meaning("application")
     return found
+
+
+def _first_dimension(columns: Columns) -> int:
+    return min(column for column, what in columns.items() if what.kind == "dimension")
 
 
 class _Over:

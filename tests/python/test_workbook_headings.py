@@ -1,0 +1,179 @@
+"""What the headings of a workbook's tables say, and what is said about a table's cells."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+import pytest
+
+from deepbench.workbook import Imported, read_workbook
+from deepbench.workbook.headings import meaning, op_of
+from deepbench.workbook.reports import Reports
+
+CONV = ["W", "H", "C", "N", "K", "S", "R", "pad_w", "pad_h", "Horizontal stride", "Vertical stride"]
+SIZES = [7, 7, 512, 16, 512, 3, 3, 1, 1, 1, 1]
+
+
+def imported(path: Path, *rows: Sequence[Any], sheet: str = "Results - FP32") -> Imported:
+    """What is read of a workbook with these rows."""
+    book = openpyxl.Workbook()
+    book.active.title = sheet
+    for row in rows:
+        book.active.append(row)
+    book.save(path / "a.xlsx")
+    return read_workbook(path / "a.xlsx")
+
+
+# ---- headings ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("headings", "op"), [
+    ("W (input - time)|H (input)|C (channels)|N (batch size)|K  (number of filters)|"
+     "S (filter width)|R (filter height)|pad_w|pad_h|Horizontal Stride|Vertical Stride", "conv"),
+    ("W|H|C|N|K |S (Fitler width)|R (Filter height)|pad_w|pad_h|Horizontal stride|Vertical stride",
+     "conv"),
+    ("Width|Height|Chanels|Batch|# of filters|Filter w|Filter h|Pad w|Pad h|Stride (horizontal)|"
+     "Stride (vertical)", "conv"),
+    ("Hidden units|N|Timesteps", "rnn"), ("Input|N|Time steps", "rnn"),
+    ("Hiden units|Batch size|Timesteps (T)", "rnn"),
+    ("Size # floats|# chips / accelerator cards", "all_reduce"),
+    ("Size # floats|# nodes (1 process per node)", "all_reduce"),
+    ("Size (# of floats)|Number of Processors", "all_reduce"),
+    ("# floats|# of Titan X GPUs", "all_reduce"),
+    ("M|N|K|A Transpose|B Transpose|Sparsity", "sparse_gemm"), ("M|N|K", "gemm"),
+    ("Size|Window|Step|Time", None), ("Hidden units|N", None), ("Model|N|K", None),
+])  # fmt: skip
+def test_operations(headings: str, op: str | None) -> None:
+    assert op_of(headings.split("|")) == op
+
+
+@pytest.mark.parametrize(("op", "heading", "kind", "name", "unit"), [
+    ("conv", "Forward", "time", "fwd", 1e6), ("conv", "Forward (usec)", "time", "fwd", 1e3),
+    ("conv", "wrt Inputs (msec)", "time", "bwd_data", 1e6),
+    ("conv", "wrt Parameters (msec)", "time", "bwd_filter", 1e6),
+    ("conv", "Total Time (msec)", "time", "total", 1e6),
+    ("conv", "BWD PARMS TERAFLOPS", "rate", "bwd_filter", 1.0),
+    ("conv", "FWD GIGAFLOPS", "rate", "fwd", 1e-3), ("conv", "P", "output", "P", 1.0),
+    ("conv", "Forward Algorithm", "algorithm", "", 1.0),
+    ("conv", "Padded Kernels", "padded", "", 1.0),
+    ("rnn", "Time Forward (msec) ", "time", "fwd", 1e6),
+    ("rnn", "Time Backward (msec)", "time", "backward", 1e6),
+    ("rnn", "Time Backwards wrt weights (msec)", "time", "bwd_weights", 1e6),
+    ("rnn", "TERAFLOPS BWD Params", "rate", "bwd_weights", 1.0),
+    ("rnn", "Total Time", "time", "total", 1e6), ("rnn", "Source", "application", "", 1.0),
+    ("sparse_gemm", "SparseTERAFLOPS", "rate", "", 1.0),
+    ("sparse_gemm", "Dense Time (msec)", "time", "dense", 1e6),
+    ("sparse_gemm", "Speedup wrt dense", "speedup", "", 1.0),
+    ("gemm", "Total time (ms)", "time", "", 1e6),
+    ("all_reduce", "Mean All Reduce Time (msec)", "time", "", 1e6),
+    ("all_reduce", "Gigabytes/sec", "bandwidth", "", 1.0),
+    ("all_reduce", "Std Dev All Reduce Time (msec)", "stddev", "", 1e6),
+])  # fmt: skip
+def test_columns(op: str, heading: str, kind: str, name: str, unit: float) -> None:
+    found = meaning(op, heading)
+    assert found is not None
+    assert (found.kind, found.name, found.unit) == (kind, name, unit)
+
+
+@pytest.mark.parametrize("heading", ["Recurrent Layers - LSTM", "Notches", "Samples", "x" * 200])
+def test_headings_that_are_not_known(heading: str) -> None:
+    assert meaning("rnn", heading) is None
+
+
+# ---- tables --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("inside", [True, False])
+def test_the_title_names_the_recurrent_cell(tmp_path: Path, inside: bool) -> None:
+    """In the row of the headings or above them, of each table its own."""
+    headings = ["Hidden units", "N", "Timesteps", "Time Forward (msec)"]
+    rows: list[list[Any]] = []
+    for cell in ("Vanilla", "LSTM", "GRU"):
+        title = f"Recurrent Layers - {cell}"
+        rows += [[title, *headings]] if inside else [[title], [None, *headings]]
+        rows += [[], [None, 512, 16, 25, 1.5]]
+    found = imported(tmp_path, *rows)
+    assert [row["attributes"]["cell"] for row in found.rows] == ["vanilla", "lstm", "gru"]
+    assert not found.reports
+
+
+def test_a_recurrent_cell_that_nothing_names(tmp_path: Path) -> None:
+    found = imported(tmp_path, ["M", "N", "K", "Time (ms)"], [64, 64, 64, 1.0], ["LSTM and GRU"],
+                     ["Hidden units", "N", "Timesteps", "Time (ms)"], [512, 16, 25, 1.5],
+                     [512, 32, 25, 1.5])  # fmt: skip
+    assert [row["op"] for row in found.rows] == ["gemm"]
+    assert found.reports == (
+        "Results - FP32!5: names no recurrent cell, nor does the table's title; the row was left "
+        "out; 1 more like it: 6",
+    )
+
+
+def test_a_footnote_above_a_table_is_no_heading(tmp_path: Path) -> None:
+    note = "* = The backward pass wrt inputs is excluded for the input layers of a network"
+    headings = ["Hidden units", "N", "Timesteps", "Time (ms)"]
+    rows = (["LSTM"], [note], headings, [512, 16, 25, 1.5])
+    assert imported(tmp_path, *rows).rows[0]["attributes"]["phase"] == "fwd"
+
+
+def test_applications_without_a_heading(tmp_path: Path) -> None:
+    rows = ([None, "M", "N", "K", "Time (ms)"], ["Mine", 3, 5, 7, 1.0], [None, 3, 5, 9, 1.0])
+    assert [row["application"] for row in imported(tmp_path, *rows).rows] == ["Mine", None]
+
+
+# ---- sums over phases ----------------------------------------------------------------------------
+
+
+def test_sums_over_phases_are_checked_and_left_out(tmp_path: Path) -> None:
+    headings = [*CONV, "Forward (ms)", "wrt Inputs (ms)", "wrt Parameters (ms)", "Total Time (ms)"]
+    rows = [[*SIZES, 0.5, 0.25, 0.25, 1.0], [*SIZES, 0.5, 0.25, 0.25, 0.5],
+            [*SIZES, 0.5, "N/A*", 0.25, 0.75], [*SIZES, 0.5, 0.25, 0.25, 0.75],
+            [*SIZES, None, None, None, 0.75]]  # fmt: skip
+    found = imported(tmp_path, headings, *rows)
+    assert (len(found.rows), found.sums) == (3 + 3 + 2 + 3, 5)
+    assert {row["attributes"]["phase"] for row in found.rows} == {"fwd", "bwd_data", "bwd_filter"}
+    assert not found.doubted
+    assert found.reports == (
+        "Results - FP32!O3: total 0.5 ms is not the sum of its phases 1 ms; 2 more like it: O5:O6",
+    )
+
+
+def test_two_columns_of_the_same(tmp_path: Path) -> None:
+    """The first counts, the other is no title of it, and that it was left out is said."""
+    rows = (["Float"], ["M", "N", "K", "Time (ms)", "FP16 time (ms)"], [64, 64, 64, 1.0, 2.0])
+    found = imported(tmp_path, *rows, sheet="Times")
+    assert [row["statistics"]["mean_ns"] for row in found.rows] == [1e6]
+    assert found.rows[0]["attributes"]["precision"] == "float"
+    assert found.left_out == {"stands under no heading that is known": 1}
+    assert found.reports[0].startswith("Times!E3: holds '2', which stands under no")
+
+
+# ---- reports -------------------------------------------------------------------------------------
+
+
+def test_remarks_of_a_kind_are_one_line() -> None:
+    reports = Reports()
+    for place in ("A!B3", "A!C3", "A!B4", "A!B5", "A!B9", "Other!B1", "Other!B2"):
+        reports.leave_out(place, "is no time", said=f"holds {place}, which is no time")
+    reports.say("A!7", "has no times")
+    assert reports.lines == (
+        "A!B3: holds A!B3, which is no time; it was left out; 6 more like it: C3, B4:B5, B9, "
+        "Other!B1:B2",
+        "A!7: has no times",
+    )
+    assert reports.reasons == {"is no time": 7}
+
+
+def test_a_line_and_their_number_are_bounded() -> None:
+    reports = Reports()
+    for row in range(1, 60_001, 2):
+        reports.leave_out(f"A!B{row}", "is no time")
+    [line] = reports.lines
+    assert line.endswith(", ...")
+    assert "29999 more like it: B3, B5, " in line
+    assert len(line) < 400
+    for number in range(2_000):
+        reports.say("A!B1", f"is strange in the way {number}")
+    assert len(reports.lines) <= 501
