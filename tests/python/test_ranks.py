@@ -137,9 +137,13 @@ def test_strangers_end_nothing() -> None:
     words = ("all_reduce", "elements=3000", *QUICK)
     ranks.start(0, *words, **secret)
     with _connected(ranks.port):  # who says nothing
-        for version, guess in (("0.0.1", ""), ("0.0.1", "a guess"), (_core.version, "a guess")):
+        for protocol, version, guess in (
+            ("deepbench rank 1", "0.0.1", ""),
+            ("deepbench rank 1", _core.version, "a guess"),
+            ("deepbench rank 2", "0.0.1", "a guess"),
+        ):
             with _connected(ranks.port) as stranger:
-                stranger.sendall(_greeting(version, guess))
+                stranger.sendall(_greeting(protocol, version, guess))
                 assert stranger.recv(1000) == b""
         ranks.start(1, *words, **secret)
         (status, out, err), (other_status, _, other_err) = ranks.end()
@@ -156,9 +160,9 @@ def _connected(port: int) -> socket.socket:
             _wait()
 
 
-def _greeting(version: str, secret: str) -> bytes:
+def _greeting(protocol: str, version: str, secret: str) -> bytes:
     """What a rank says first, with its length before it, for another command."""
-    texts = ("deepbench rank 1", version, secret, "a host", "another command")
+    texts = (protocol, version, secret, "a host", "another command")
     fields = b"".join(struct.pack("=Q", len(text)) + text.encode() for text in texts)
     message = fields + struct.pack("=qq", 1, 2)
     return struct.pack("=Q", len(message)) + message
