@@ -4,8 +4,8 @@ The command line is `python -m deepbench`. For embedding, the native module's cl
 from here; it is loaded on first use, and no driver before a Runner exists.
 """
 
-from __future__ import annotations
-
+# There is no import here, not even of __future__: `python -m deepbench` runs this file first, while
+# Python still looks for modules in the working directory.
 TYPE_CHECKING = False  # typing's, whose import would be most of the time that this one takes
 if TYPE_CHECKING:
     from deepbench._core import (

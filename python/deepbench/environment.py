@@ -13,6 +13,8 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime, timezone
 from pathlib import Path
 
+from deepbench.redaction import without_secrets
+
 # Variables that change which code runs, how fast, or what it computes.
 _PREFIXES = (
     "DEEPBENCH_", "OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "ONEDNN_", "DNNL_", "BLIS_",
@@ -34,12 +36,14 @@ def timestamp() -> str:
 
 
 def relevant_variables(variables: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """The variables of the environment that a result may depend on, by name."""
-    return {
-        name: value
-        for name, value in sorted(variables.items())
-        if name.startswith(_PREFIXES) or name in _NAMES
-    }
+    """The variables of the environment that a result may depend on, by name; no secrets."""
+    return without_secrets(
+        {
+            name: value
+            for name, value in sorted(variables.items())
+            if name.startswith(_PREFIXES) or name in _NAMES
+        }
+    )
 
 
 def host_context() -> dict[str, object]:

@@ -45,12 +45,13 @@ def tell_where(backend: str, variables: MutableMapping[str, str] = os.environ) -
 def cuda_folders(python_path: list[str], variables: Mapping[str, str]) -> list[Path]:
     """Folders with libraries of CUDA, in order: NVIDIA's Python packages of either layout
     (nvidia/cu13/lib, nvidia/cublas/lib) wherever Python imports from, then conda's. The backend
-    itself looks beside itself, where the system's loader looks, and in toolkits.
+    itself looks beside itself, where the system's loader looks, and in toolkits. An empty entry of
+    Python's path is the working directory, where nobody installs packages.
 
     cuda.pathfinder knows these places too, but finds a library by loading it, one at a time, and
     takes the newest whatever the driver is; the backend wants to choose among all of them.
     """
-    places = [folder for entry in python_path for folder in _package_folders(entry)]
+    places = [folder for entry in python_path if entry for folder in _package_folders(entry)]
     if variables.get("CONDA_PREFIX"):
         places.append(Path(variables["CONDA_PREFIX"], "lib"))
     found = (place for place in places if ":" not in str(place) and _has_library(place))
@@ -59,7 +60,7 @@ def cuda_folders(python_path: list[str], variables: Mapping[str, str]) -> list[P
 
 def _package_folders(entry: str) -> list[Path]:
     try:
-        return sorted(Path(entry or os.curdir).absolute().glob("nvidia/*/lib"))
+        return sorted(Path(entry).absolute().glob("nvidia/*/lib"))
     except (OSError, ValueError):
         return []
 
@@ -89,7 +90,9 @@ def _from_packages(warn: Callable[[str], object]) -> Iterator[str]:
 
 
 def _why_no_backend(place: Path) -> str:
-    """Why the native module would pass over a place; empty where it would not."""
+    """Why a place is not for the native module to look at; empty where it is."""
+    if not place.is_absolute():
+        return "the path is relative; it would be looked for in the working directory"
     if not place.exists():
         return "no such file or folder"
     if place.is_file() and not re.fullmatch(r"libdeepbench_.+\.so", place.name):

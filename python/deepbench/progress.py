@@ -1,6 +1,6 @@
 """The screen of a running sweep: rows on standard output, a progress line below them on a
-terminal, and how long it will still take. With environment.py and worker.py the only place in
-Python that reads a clock, and never for a result."""
+terminal, and how long it will still take. With environment.py the only place in Python that reads a
+clock, and never for a result."""
 
 from __future__ import annotations
 

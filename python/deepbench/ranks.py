@@ -12,11 +12,17 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from deepbench._core import Group
 
+# A worker is started by the path of this file. With -m, Python would put the working directory
+# first on its path and import its own runpy from there before the worker's first line (Python 3.10
+# has no -P against it). For a path it puts the file's folder first, which holds nothing but the
+# worker, and which the worker takes off the path in its first line.
+_WORKER = Path(__file__).absolute().with_name("worker") / "__main__.py"
 _LOST = 3  # exit status
 _LAST_WORDS_S = 2.0  # for a row that ends by itself
 _REFUSED_S = 2.0  # for rank 0 to say itself why it has refused a rank
@@ -29,7 +35,15 @@ def worker_command(
     what all ranks, however started, must have been asked for."""
     words = [] if ranks is None else ["--ranks", str(ranks)]
     words += ["--command", command] if command else []
-    return [sys.executable, "-m", "deepbench.worker", *words, backend, *options]
+    return [*_interpreter(), str(_WORKER), *words, backend, *options]
+
+
+def _interpreter() -> list[str]:
+    """Python as this process runs it: what is kept off its path is kept off a worker's."""
+    if sys.flags.isolated:
+        return [sys.executable, "-I"]
+    environment = ["-E"] if sys.flags.ignore_environment else []
+    return [sys.executable, *environment, *(["-s"] if sys.flags.no_user_site else [])]
 
 
 def descriptors_for_ranks(variables: Mapping[str, str]) -> list[int]:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from deepbench import claim, schema, strict_json
+from deepbench.redaction import redacted_context
 from deepbench.refusal import Refusal, one_line
 
 Json = Mapping[str, Any]
@@ -146,7 +147,7 @@ def _context(path: Path, line: bytes, whole: bool) -> Json:
         schema.check_context(value)
     except schema.SchemaError as error:
         raise ResultError(f"{path}:1: {error}") from None
-    return value
+    return redacted_context(value)
 
 
 def _row(path: Path, number: int, line: bytes, may_be_torn: bool) -> Json | None:

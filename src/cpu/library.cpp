@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "binding.hpp"
+#include "deepbench/backend/python_environment.hpp"
 #include "system_files.hpp"
 #include "topology.hpp"
 
@@ -47,9 +48,11 @@ std::vector<std::string> library_folders() {
   if (const char* path = std::getenv("DEEPBENCH_CPU_LIBRARY_PATH"))
     for (const std::string& folder : split(path, ':'))
       if (!folder.empty()) folders.push_back(folder);
-  const std::string own = own_folder();  // .../lib/python3.X/site-packages/deepbench
-  for (const char* relative : {"", "/../scipy_openblas32/lib", "/../../.."})
-    folders.push_back(own + relative);
+  const std::string own = own_folder();
+  folders.push_back(own);
+  folders.push_back(own + "/../scipy_openblas32/lib");
+  if (const std::string libraries = plugin::environment_libraries(own); !libraries.empty())
+    folders.push_back(libraries);
   return folders;
 }
 

@@ -15,6 +15,8 @@
 #include <cstdlib>
 #include <memory>
 
+#include "deepbench/backend/python_environment.hpp"
+
 namespace deepbench::cuda {
 namespace {
 
@@ -80,15 +82,15 @@ void add_named_by_user(std::vector<Location>& locations) {
   }
 }
 
-// .../lib/python3.X/site-packages/deepbench is our folder; wheels are beside it, conda's packages
-// in .../lib.
+// NVIDIA's wheels are beside our folder, conda's packages in the environment's folder of libraries.
 void add_beside_backend(std::vector<Location>& locations) {
   constexpr char kFoundBy[] = "beside the backend";
   const std::string own = own_folder();
   add(locations, own, kFoundBy);
   for (const std::string& folder : matching(own + "/../nvidia/*/lib"))
     add(locations, folder, kFoundBy);
-  add(locations, own + "/../../..", kFoundBy);
+  if (const std::string libraries = plugin::environment_libraries(own); !libraries.empty())
+    add(locations, libraries, kFoundBy);
 }
 
 void add_toolkit(std::vector<Location>& locations) {

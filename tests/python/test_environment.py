@@ -58,6 +58,11 @@ def test_relevant_variables() -> None:
     assert found == {"LD_PRELOAD": "x", "OMP_NUM_THREADS": "2"}
 
 
+def test_secrets_are_redacted() -> None:
+    found = environment.relevant_variables({"DEEPBENCH_RANKS_SECRET": "s3cret", "MASTER_ADDR": "a"})
+    assert found == {"DEEPBENCH_RANKS_SECRET": "(redacted)", "MASTER_ADDR": "a"}
+
+
 def test_variables_that_change_arithmetic_are_warned_of() -> None:
     context = {"environment": {"NVIDIA_TF32_OVERRIDE": "1", "OMP_NUM_THREADS": "2"}}
     (warning,) = environment.host_warnings(context)
@@ -74,8 +79,8 @@ def entries(monkeypatch: pytest.MonkeyPatch, *values: str) -> None:
     monkeypatch.setattr("importlib.metadata.entry_points", entry_points)
 
 
-PLUGIN = Path("libdeepbench_other.so")  # in the test's own folder
-MISNAMED = "other.so"
+PLUGIN = Path("libdeepbench_other.so")  # a test puts both into its own folder
+MISNAMED = Path("other.so")
 
 
 def find_plugin() -> Path:
@@ -84,7 +89,8 @@ def find_plugin() -> Path:
 
 @pytest.fixture
 def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
+    for name, file in (("PLUGIN", PLUGIN), ("MISNAMED", MISNAMED)):
+        monkeypatch.setattr(sys.modules[__name__], name, tmp_path / file)
     return tmp_path
 
 
@@ -96,6 +102,17 @@ def test_backends_of_other_packages(own_folder: Path, monkeypatch: pytest.Monkey
     assert warnings == []
 
 
+def test_a_relative_path_of_another_package_is_not_looked_for_in_the_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    PLUGIN.touch()
+    entries(monkeypatch, f"{__name__}:PLUGIN")
+    warnings: list[str] = []
+    assert libraries.plugin_paths(warnings.append) == []
+    assert "libdeepbench_other.so: the path is relative" in warnings[0]
+
+
 def test_a_place_of_another_package_without_a_backend_is_a_warning(
     own_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -104,8 +121,8 @@ def test_a_place_of_another_package_without_a_backend_is_a_warning(
     warnings: list[str] = []
     assert libraries.plugin_paths(warnings.append) == []
     assert [text.partition(": ")[2] for text in warnings] == [
-        "libdeepbench_other.so: no such file or folder",
-        "other.so: a backend's file must be called libdeepbench_NAME.so",
+        f"{PLUGIN}: no such file or folder",
+        f"{MISNAMED}: a backend's file must be called libdeepbench_NAME.so",
     ]
 
 
@@ -120,7 +137,7 @@ def test_broken_package_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_import_is_light() -> None:
     """Importing deepbench, and its command line, loads none of the slow packages."""
     code = (
-        "import sys, deepbench, deepbench.cli, deepbench.worker;"
+        "import sys, deepbench, deepbench.cli, deepbench.worker.protocol;"
         "print([name for name in ('numpy', 'rich', 'argparse', 'deepbench._core')"
         " if name in sys.modules])"
     )

@@ -171,7 +171,8 @@ def followers_of(starter: int) -> list[int]:
             variables = (entry / "environ").read_bytes().split(b"\0")
         except OSError:
             continue
-        if b"deepbench.worker" not in words or not _descends(int(entry.name), starter):
+        is_worker = any(word.endswith(b"/deepbench/worker/__main__.py") for word in words)
+        if not is_worker or not _descends(int(entry.name), starter):
             continue
         if b"OMPI_COMM_WORLD_RANK=1" in variables or b"PMI_RANK=1" in variables:
             found.append(int(entry.name))

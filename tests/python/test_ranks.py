@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
+import struct
 from pathlib import Path
 
 import pytest
@@ -125,6 +127,45 @@ def test_another_version() -> None:
     [(status, _, err)] = ranks.end()
     assert status == 2
     assert reason in err
+
+
+def test_strangers_end_nothing() -> None:
+    """Whoever does not know the secret, of whatever version, is told nothing."""
+    from deepbench import _core
+
+    ranks, secret = Started(2), {"DEEPBENCH_RANKS_SECRET": "the ranks' own"}
+    words = ("all_reduce", "elements=3000", *QUICK)
+    ranks.start(0, *words, **secret)
+    with _connected(ranks.port):  # who says nothing
+        for protocol, version, guess in (
+            ("deepbench rank 1", "0.0.1", ""),
+            ("deepbench rank 1", _core.version, "a guess"),
+            ("deepbench rank 2", "0.0.1", "a guess"),
+        ):
+            with _connected(ranks.port) as stranger:
+                stranger.sendall(_greeting(protocol, version, guess))
+                assert stranger.recv(1000) == b""
+        ranks.start(1, *words, **secret)
+        (status, out, err), (other_status, _, other_err) = ranks.end()
+    assert (status, other_status) == (0, 0), err + other_err
+    assert "yes" in out  # verified
+
+
+def _connected(port: int) -> socket.socket:
+    """A connection to rank 0, once it listens."""
+    while True:
+        try:
+            return socket.create_connection(("127.0.0.1", port), timeout=LIMIT_S)
+        except ConnectionRefusedError:
+            _wait()
+
+
+def _greeting(protocol: str, version: str, secret: str) -> bytes:
+    """What a rank says first, with its length before it, for another command."""
+    texts = (protocol, version, secret, "a host", "another command")
+    fields = b"".join(struct.pack("=Q", len(text)) + text.encode() for text in texts)
+    message = fields + struct.pack("=qq", 1, 2)
+    return struct.pack("=Q", len(message)) + message
 
 
 def test_a_rank_that_is_late_is_waited_for() -> None:

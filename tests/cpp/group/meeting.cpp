@@ -2,9 +2,14 @@
 #include "deepbench/group/meeting.hpp"
 
 #include <doctest/doctest.h>
+#include <sys/socket.h>
 
 #include <array>
+#include <cerrno>
+#include <random>
+#include <vector>
 
+#include "deepbench/group/message.hpp"
 #include "met.hpp"
 
 namespace deepbench {
@@ -96,18 +101,72 @@ TEST_CASE("rank 0 that is not there is named, too") {
   CHECK(refusal.find("within 0.2 s") != std::string::npos);
 }
 
-TEST_CASE("strangers are nobody") {
+TEST_CASE("a rank with another secret is a stranger: it is told nothing and ends nothing") {
   const Both both = meet(1, 2, kTerms, "another secret", 0.5);
   CHECK(both.first.refusal.find("rank 1 of 2 did not come") == 0);
-  CHECK(both.second.refusal != "");
+  CHECK(both.second.refusal.find("closed the connection") != std::string::npos);
 }
 
-TEST_CASE("talk that is none of ours does not disturb the meeting") {
-  Meeting first(place_of(0, 2, 0), kTerms);
+TEST_CASE("another version is refused only to who knows the secret") {
+  const Both both = meet(1, 2, {"0.9", "all_reduce half"}, "", 0.5);
+  CHECK(both.first.refusal.find("rank 1 of 2 did not come") == 0);
+  CHECK(both.second.refusal.find("closed the connection") != std::string::npos);
+}
+
+// ---- strangers ----------------------------------------------------------------------------------
+
+// A greeting as every version begins one: magic, version, secret; then host, command, rank, size.
+std::string greeting(const std::string& magic, const std::string& version,
+                     const std::string& secret, const std::string& command = kTerms.command,
+                     int64_t rank = 1, int64_t size = 2) {
+  Packer packer;
+  packer.text(magic).text(version).text(secret).text("a host").text(command);
+  return packer.number(rank).number(size).bytes();
+}
+
+std::string framed(const std::string& message) {
+  const uint64_t size = message.size();
+  return std::string(reinterpret_cast<const char*>(&size), sizeof size) + message;
+}
+
+// A connection over which these bytes are sent, whatever they are.
+Socket stranger_at(int port, const std::string& bytes) {
   Deadline deadline(20);
-  const Socket silent = Socket::connect("127.0.0.1", first.port(), deadline);
-  const Socket rude = Socket::connect("127.0.0.1", first.port(), deadline);
-  rude.send("GET / HTTP/1.1", deadline);
+  Socket socket = Socket::connect("127.0.0.1", port, deadline);
+  size_t sent = 0;
+  while (sent < bytes.size()) {  // rank 0 may hang up in the middle of it
+    const ssize_t got =
+        send(socket.descriptor(), bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);
+    if (got < 0 && errno == EAGAIN) continue;
+    if (got <= 0) break;
+    sent += size_t(got);
+  }
+  return socket;
+}
+
+// What rank 0 says to a stranger until it hangs up: "" where it says nothing.
+std::string answer_to(const Socket& stranger) {
+  std::string answer;
+  while (stranger.is_readable(20000)) {
+    char byte = 0;
+    if (recv(stranger.descriptor(), &byte, 1, 0) <= 0) return answer;
+    answer += byte;
+  }
+  return "it did not hang up";
+}
+
+std::string random_bytes(size_t count) {
+  std::mt19937 engine(7);
+  std::string bytes(count, '\0');
+  for (char& byte : bytes) byte = static_cast<char>(engine());
+  return bytes;
+}
+
+// Strangers come first, then the rank that is waited for.
+void check_they_end_nothing(const std::vector<std::string>& packets) {
+  Meeting first(place_of(0, 2, 0), kTerms);
+  std::vector<Socket> strangers;
+  for (const std::string& packet : packets) strangers.push_back(stranger_at(first.port(), packet));
   Arrival second;
   std::thread thread([&] {
     Meeting meeting(place_of(1, 2, first.port()), kTerms);
@@ -115,7 +174,75 @@ TEST_CASE("talk that is none of ours does not disturb the meeting") {
   });
   CHECK(arrive(first).refusal == "");
   thread.join();
-  CHECK(second.group->rank() == 1);
+  CHECK(second.refusal == "");
+  for (const Socket& stranger : strangers) CHECK(answer_to(stranger) == "");
+}
+
+TEST_CASE("a stranger's packet ends nothing and gets no answer, whatever is in it") {
+  const std::string magic = "deepbench rank 1";
+  for (const std::string& packet : {
+           std::string(),  // silence
+           std::string("\0", 1),
+           std::string("GET / HTTP/1.1\r\n\r\n"),
+           random_bytes(7),
+           random_bytes(100000),
+           std::string(8, '\0'),    // a message of no bytes
+           std::string(8, '\xff'),  // a message that never ends
+           framed(random_bytes(5000)),
+           framed(greeting(magic, "1.0", "")),
+           framed(greeting(magic, "1.0", "secre")),
+           framed(greeting(magic, "1.0", "secret\n")),
+           framed(greeting(magic, "1.0", std::string("secret\0", 7))),
+           framed(greeting(magic, "1.0", std::string("\0\0\0\0\0\0", 6))),
+           framed(greeting(magic, "0.9", "")),  // another version
+           framed(greeting(magic, "0.9", "guess", "another command", 7, 9)),
+           framed(greeting("deepbench rank 2", "2.0", "guess")),
+           framed(greeting("deepbench rank 1 and more", "1.0", "guess")),
+           framed(greeting("deepbench", "1.0", "secret")),
+           framed(Packer().text(magic).text("0.9").bytes()),  // no secret, as no version greets
+           framed(greeting(magic, "1.0", "secret")).substr(0, 40),  // half a greeting
+           framed(greeting(magic, "1.0", "secret").substr(0, 50)),  // all of half a greeting
+       }) {
+    CAPTURE(packet);
+    check_they_end_nothing({packet});
+  }
+}
+
+TEST_CASE("a crowd of silent strangers holds up no rank") {
+  // One after the other they would have five seconds each, of the thirty that rank 0 waits.
+  check_they_end_nothing(std::vector<std::string>(40, ""));
+}
+
+TEST_CASE("strangers that take every place at the door hold up no rank") {
+  check_they_end_nothing(std::vector<std::string>(300, "half"));
+}
+
+TEST_CASE("a rank of another version that knows the secret is told why it is refused") {
+  for (const std::string magic : {"deepbench rank 1", "deepbench rank 2"}) {
+    Meeting first(place_of(0, 2, 0), kTerms);
+    const Socket other = stranger_at(first.port(), framed(greeting(magic, "0.9", "secret")));
+    const std::string reason =
+        "a rank runs deepbench 0.9, rank 0 runs 1.0: all ranks must run the same";
+    CHECK(arrive(first).refusal == reason);
+    { const Meeting closed = std::move(first); }
+    CHECK(answer_to(other) == framed(Packer().text(reason).bytes()));
+  }
+}
+
+TEST_CASE("without a secret, rank 0 alone says what it was asked for") {
+  Placement place = place_of(0, 2, 0);
+  place.secret.clear();
+  Meeting first(place, kTerms);
+  const Socket other =
+      stranger_at(first.port(), framed(greeting("deepbench rank 1", "1.0", "", "gemm")));
+  CHECK(arrive(first).refusal ==
+        "rank 1 was asked for 'gemm', rank 0 for 'all_reduce half': all ranks must be asked for "
+        "the same");
+  { const Meeting closed = std::move(first); }
+  const std::string answer =
+      "rank 1 was asked for 'gemm', rank 0 for another command: all ranks must be asked for the "
+      "same";
+  CHECK(answer_to(other) == framed(Packer().text(answer).bytes()));
 }
 
 TEST_CASE("a port that is taken is said with the variable that names another") {

@@ -8,14 +8,17 @@
 #include <algorithm>
 #include <fstream>
 #include <map>
+#include <optional>
 
 #include "deepbench/core/attributes.hpp"
 #include "deepbench/core/status.hpp"
+#include "deepbench/group/arrivals.hpp"
 #include "deepbench/group/message.hpp"
 
 namespace deepbench {
 
-// The first thing that a rank says. Later versions must keep the first two fields.
+// The first thing that a rank says. Every version keeps the first three fields, so that a rank of
+// another version can prove itself and be told why it is refused.
 struct Greeting {
   std::string magic, version, secret, host, command;
   int64_t rank = 0, size = 0;
@@ -26,7 +29,7 @@ namespace {
 constexpr std::string_view kMagic = "deepbench rank 1";
 constexpr uint64_t kLongestGreeting = 1 << 20;
 constexpr int kKnockAgainMs = 50;  // between attempts
-constexpr double kGreetingS = 5;   // to say it, once connected
+constexpr double kRefusalS = 5;    // for ranks to take it
 constexpr double kAnswerS = 10;    // for the answer to arrive, after the last rank has come
 constexpr size_t kShownCommand = 300;
 constexpr rlim_t kOtherDescriptors = 512;  // of libraries
@@ -46,13 +49,34 @@ Greeting read_greeting(const std::string& text) {
   Greeting greeting;
   greeting.magic = unpacker.text();
   greeting.version = unpacker.text();
-  if (greeting.magic != kMagic) return greeting;
   greeting.secret = unpacker.text();
+  if (greeting.magic != kMagic) return greeting;
   greeting.host = unpacker.text();
   greeting.command = unpacker.text();
   greeting.rank = unpacker.number<int64_t>();
   greeting.size = unpacker.number<int64_t>();
   return greeting;
+}
+
+// Looks at every character, so that the time it takes does not tell how many were right.
+bool is_same_secret(const std::string& ours, const std::string& theirs) {
+  unsigned difference = ours.size() == theirs.size() ? 0 : 1;
+  for (size_t i = 0; i < theirs.size(); ++i)
+    difference |= static_cast<unsigned char>(theirs[i] ^ ours.c_str()[std::min(i, ours.size())]);
+  return difference == 0;
+}
+
+// The greeting of a rank of ours, whatever its version. Nothing for a stranger, who does not know
+// the secret or says nothing sensible.
+std::optional<Greeting> greeting_of_rank(const std::string& message, const std::string& secret) {
+  constexpr std::string_view kAnyVersion = kMagic.substr(0, kMagic.size() - 1);
+  try {
+    Greeting greeting = read_greeting(message);
+    if (greeting.magic.compare(0, kAnyVersion.size(), kAnyVersion) != 0) return std::nullopt;
+    if (is_same_secret(secret, greeting.secret)) return greeting;
+  } catch (const ConnectionError&) {
+  }
+  return std::nullopt;
 }
 
 bool is_loopback(const std::string& address) {
@@ -148,9 +172,9 @@ std::string Meeting::missing() const {
   return (count == 1 ? "rank " : "ranks ") + names + " of " + std::to_string(place_.size);
 }
 
-void Meeting::refuse(const std::string& reason) {
-  const std::string text = Packer().text(reason).bytes();
-  Deadline deadline(kGreetingS);
+void Meeting::refuse(const std::string& reason, const std::string& answer) {
+  const std::string text = Packer().text(answer).bytes();
+  Deadline deadline(kRefusalS);
   for (const Socket& rank : ranks_) {
     if (!rank.is_open()) continue;
     try {
@@ -161,8 +185,8 @@ void Meeting::refuse(const std::string& reason) {
   throw BackendUnavailable(reason);
 }
 
-// Why a rank cannot be one of ours; empty if it can.
-std::string Meeting::objection(const Greeting& greeting) const {
+// Why a rank cannot be one of ours; empty if it can. `our_command`: what it says of rank 0's.
+std::string Meeting::objection(const Greeting& greeting, const std::string& our_command) const {
   const std::string who = "rank " + std::to_string(greeting.rank);
   if (greeting.magic != kMagic || greeting.version != terms_.version)
     return "a rank runs deepbench " + printable(greeting.version) + ", rank 0 runs " +
@@ -175,43 +199,40 @@ std::string Meeting::objection(const Greeting& greeting) const {
   if (ranks_[size_t(greeting.rank)].is_open()) return "two processes say that they are " + who;
   if (greeting.command != terms_.command)
     return who + " was asked for '" + printable(greeting.command, kShownCommand) +
-           "', rank 0 for '" + printable(terms_.command, kShownCommand) +
-           "': all ranks must be asked for the same";
+           "', rank 0 for " + our_command + ": all ranks must be asked for the same";
   return "";
 }
 
-// Whoever says nothing sensible, or does not know the secret, is nobody.
-void Meeting::receive_one(const Socket& listening, Deadline& deadline) {
-  Socket socket = listening.accept(deadline);
-  if (!socket.is_open()) return;
-  Greeting greeting;
-  try {
-    Deadline greeting_deadline(std::min(kGreetingS, deadline.left_s()));
-    greeting = read_greeting(socket.receive(kLongestGreeting, greeting_deadline));
-  } catch (const ConnectionError&) {
-    return;
-  }
-  if (greeting.magic.compare(0, 14, kMagic.substr(0, 14)) != 0) return;
-  if (greeting.magic == kMagic && greeting.secret != place_.secret) return;
-  const std::string wrong = objection(greeting);
+// A stranger's connection ends without a word, and ends nothing else. Without a secret nobody can
+// be told from a rank: then the answer keeps rank 0's command to itself, since whoever knows that
+// one can join.
+void Meeting::receive_one(Arrivals& arrivals, Deadline& deadline) {
+  std::optional<Arrival> arrival = arrivals.next(deadline);
+  if (!arrival) return;
+  const std::optional<Greeting> greeting = greeting_of_rank(arrival->message, place_.secret);
+  if (!greeting) return;
+  const std::string our_command = "'" + printable(terms_.command, kShownCommand) + "'";
+  const std::string wrong = objection(*greeting, our_command);
+  const std::string answer =
+      place_.secret.empty() ? objection(*greeting, "another command") : wrong;
   if (wrong.empty()) {
-    hosts_[size_t(greeting.rank)] = greeting.host;
-    ranks_[size_t(greeting.rank)] = std::move(socket);
+    hosts_[size_t(greeting->rank)] = greeting->host;
+    ranks_[size_t(greeting->rank)] = std::move(arrival->socket);
     return;
   }
-  ranks_.push_back(std::move(socket));  // it is told too
-  refuse(wrong);
+  ranks_.push_back(std::move(arrival->socket));  // it gets the answer too
+  refuse(wrong, answer);
 }
 
 std::shared_ptr<Group> Meeting::receive_all() {
-  const Socket listening = std::move(listener_);  // nobody is to knock later
+  Arrivals arrivals(std::move(listener_), kLongestGreeting);  // the port closes with it
   hosts_[0] = this_machine();
   Deadline deadline(place_.limit_s);
   const auto there = [](const Socket& rank) { return rank.is_open(); };
   while (!std::all_of(ranks_.begin() + 1, ranks_.end(), there)) {
     if (deadline.left_s() == 0)
       refuse(missing() + " did not come to " + at(place_) + " within " + seconds(place_.limit_s));
-    receive_one(listening, deadline);
+    receive_one(arrivals, deadline);
   }
   std::vector<Member> members = members_of(hosts_, ranks_);
   const std::string welcome = welcome_text(members);

@@ -37,9 +37,11 @@ class DEEPBENCH_API Meeting {
  private:
   std::shared_ptr<Group> receive_all();
   std::shared_ptr<Group> come();
-  void receive_one(const Socket& listening, Deadline& deadline);
-  std::string objection(const struct Greeting& greeting) const;
-  [[noreturn]] void refuse(const std::string& reason);
+  void receive_one(class Arrivals& arrivals, Deadline& deadline);
+  std::string objection(const struct Greeting& greeting, const std::string& our_command) const;
+  // Gives all that came the answer, and throws the reason.
+  [[noreturn]] void refuse(const std::string& reason, const std::string& answer);
+  [[noreturn]] void refuse(const std::string& reason) { refuse(reason, reason); }
   std::string missing() const;
 
   Placement place_;

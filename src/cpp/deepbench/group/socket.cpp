@@ -159,16 +159,16 @@ Socket Socket::connect(const std::string& address, int port, Deadline& deadline)
   }
 }
 
-Socket Socket::accept(Deadline& deadline) const {
-  while (wait_for(descriptor_, POLLIN, deadline)) {
-    Socket socket(::accept(descriptor_, nullptr, nullptr));
-    if (!socket.is_open()) continue;  // gone again
-    fcntl(socket.descriptor(), F_SETFD, FD_CLOEXEC);
-    fcntl(socket.descriptor(), F_SETFL, O_NONBLOCK);
-    prepare_connection(socket.descriptor());
+Socket Socket::accept(bool* none_free) const {
+  Socket socket(::accept(descriptor_, nullptr, nullptr));
+  if (!socket.is_open()) {
+    *none_free = errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
     return socket;
   }
-  return Socket();
+  fcntl(socket.descriptor(), F_SETFD, FD_CLOEXEC);
+  fcntl(socket.descriptor(), F_SETFL, O_NONBLOCK);
+  prepare_connection(socket.descriptor());
+  return socket;
 }
 
 void Socket::send_bytes(const char* data, size_t count, Deadline& deadline) const {
@@ -213,6 +213,27 @@ std::string Socket::receive(uint64_t most, Deadline& deadline) const {
   std::string message(size, '\0');
   receive_bytes(message.data(), size, deadline);
   return message;
+}
+
+bool Socket::receive_part(uint64_t most, std::string* part) const {
+  for (;;) {
+    uint64_t size = 0;
+    if (part->size() >= sizeof size) std::memcpy(&size, part->data(), sizeof size);
+    if (size > most) throw ConnectionError("sent what is no message of ours");
+    if (part->size() >= sizeof size && part->size() - sizeof size == size) break;
+    char bytes[1 << 14];
+    const uint64_t missing = sizeof size + size - part->size();
+    const ssize_t got = ::recv(descriptor_, bytes, std::min<uint64_t>(missing, sizeof bytes), 0);
+    if (got > 0) {
+      part->append(bytes, static_cast<size_t>(got));
+    } else if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+      return false;
+    } else if (got == 0 || errno != EINTR) {
+      throw ConnectionError("closed the connection");
+    }
+  }
+  part->erase(0, sizeof(uint64_t));
+  return true;
 }
 
 bool Socket::is_readable(int limit_ms) const {

@@ -44,12 +44,15 @@ class DEEPBENCH_API Socket {
   static Socket listen(const std::string& address, int port);
   // Tries again until somebody listens there.
   static Socket connect(const std::string& address, int port, Deadline& deadline);
-  // A closed socket where nobody came in time.
-  Socket accept(Deadline& deadline) const;
+  // Waits for nobody: a closed socket where nobody has come, or no descriptor is free.
+  Socket accept(bool* none_free) const;
 
   void send(std::string_view message, Deadline& deadline) const;
   // Refuses a message of more than `most` bytes before anything is taken for it.
   std::string receive(uint64_t most, Deadline& deadline) const;
+  // Adds to `part` what has come of a message, and waits for nothing; true once `part` is the whole
+  // message. Memory is taken for what has come, not for what is announced.
+  bool receive_part(uint64_t most, std::string* part) const;
   // Whether receive() would find something, or the end, within the limit.
   bool is_readable(int limit_ms) const;
   // The first `count` bytes of what is to be received, left there; false if there are not so many.

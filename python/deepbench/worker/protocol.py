@@ -15,7 +15,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from deepbench import ranks
 from deepbench.ranks import Wanted
@@ -174,7 +174,8 @@ def _warn(text: str) -> None:
     print(f"deepbench: warning: {text}", file=sys.stderr)
 
 
-if __name__ == "__main__":
+def run() -> NoReturn:
+    """The whole life of the process."""
     try:
         status = main()
         if status == _DEVICE_LOST:  # what libraries do at the end might wait for it for ever

@@ -1,0 +1,21 @@
+// Where the libraries of a Python environment are, by the place of a package in it.
+#include "deepbench/backend/python_environment.hpp"
+
+#include <doctest/doctest.h>
+
+namespace deepbench::plugin {
+namespace {
+
+TEST_CASE("libraries are looked for three folders up only from a folder of installed packages") {
+  CHECK(environment_libraries("/env/lib/python3.12/site-packages/deepbench") == "/env/lib");
+  CHECK(environment_libraries("/usr/lib/python3/dist-packages/deepbench") == "/usr/lib");
+  CHECK(environment_libraries("/site-packages/deepbench") == "");
+  for (const char* elsewhere :
+       {"/tmp/work/libraries/deepbench", "/tmp/tree/python/deepbench", "/deepbench", "deepbench",
+        "site-packages/deepbench", ".", "", "/tmp/site-packages/more/deepbench",
+        "/tmp/my-site-packages/deepbench"})
+    CHECK(environment_libraries(elsewhere) == "");
+}
+
+}  // namespace
+}  // namespace deepbench::plugin
