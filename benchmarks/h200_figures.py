@@ -21,8 +21,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from deepbench.algorithm_choice import choice_of
 from sweeping import Sweep, load, median_us
+
+from deepbench.algorithm_choice import choice_of
 
 GOAL_S = {
     "gemm_training_half": 15,

@@ -15,6 +15,7 @@ from typing import Any
 class AlgorithmChoice:
     """The member `algorithm` of a row, with None where the row does not say."""
 
+    library: str = ""  # without its version
     mode: str | None = None  # default, best, exhaustive, or the id that was asked for
     name: str | None = None  # what the library calls it
     candidate: str | None = None  # its id; None: the library's own choice
@@ -31,8 +32,10 @@ class AlgorithmChoice:
 
     @property
     def id(self) -> str | None:
-        """The candidate's id, also of a default whose id is known."""
-        return self.candidate or (self.default_candidate if self.is_default else None)
+        """The candidate's id, also of a default whose id is known. Where several libraries compete
+        it begins with the library's name, which a row of one library alone leaves out."""
+        found = self.candidate or (self.default_candidate if self.is_default else None)
+        return found.removeprefix(f"{self.library}:") if found and self.library else found
 
 
 def choice_of(row: Mapping[str, Any], clean: Callable[[object], str] = str) -> AlgorithmChoice:
@@ -46,6 +49,7 @@ def choice_of(row: Mapping[str, Any], clean: Callable[[object], str] = str) -> A
         return None if value is None else clean(value)
 
     return AlgorithmChoice(
+        library=clean(row.get("library") or "").partition(" ")[0],
         mode=text("mode"),
         name=text("name"),
         candidate=text("candidate"),

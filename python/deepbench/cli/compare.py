@@ -40,7 +40,7 @@ def main(arguments: Sequence[str]) -> int:
     _refuse_twice(line.words)
     screen = Screen()
     comparison = compare([_side(screen, word) for word in line.words], rules)
-    screen.report(render(comparison, line.get("--format") or "table"))
+    screen.report(render(comparison, line.get("--format") or "table", screen.report_width()))
     return 1 if comparison.regressions else 0
 
 

@@ -88,11 +88,12 @@ class Entry:
 class Side:
     """A file or a reference."""
 
-    name: str  # as it was asked for
+    name: str  # as it was asked for: a path, or a processor's name
     about: str  # device, libraries, when
     entries: tuple[Entry, ...]
     published: bool = False
     footnotes: tuple[str, ...] = field(default=())
+    device: str | None = None
 
 
 def of_file(result: ResultFile) -> Side:
@@ -102,7 +103,9 @@ def of_file(result: ResultFile) -> Side:
     entries = tuple(entry(row, given) for row in rows)
     published = bool(entries) and all(one.published for one in entries)
     notes = footnotes(result.context) if any(one.published for one in entries) else ()
-    return Side(plain(str(result.path)), _about(result.context), entries, published, notes)
+    device = _text(_part(result.context, "device").get("name"))
+    about = _about(result.context)
+    return Side(plain(str(result.path)), about, entries, published, notes, device)
 
 
 def inputs(context: Json) -> str:
