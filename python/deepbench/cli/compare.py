@@ -22,8 +22,8 @@ _FLAGS = (
 _USAGE = """\
 usage: deepbench compare A B [C...] [options]
 
-Result files, or published figures ('deepbench list references'), the first of which the others are
-compared with: ratios of times, B's over A's.
+Compares result files, or published figures ('deepbench list references'), with the first of them.
+The first line says which is faster and by what factor; B/A is B's time over A's.
 Exit status 1: something got slower beyond the noise, or broke.
 """
 
