@@ -169,6 +169,18 @@ def test_what_all_rows_have_alike_is_said_once() -> None:
     assert not any("best" in line for line in lines if not line.startswith("all: "))
 
 
+def test_published_rows_have_no_column_of_verdicts() -> None:
+    figures = published(side(*(figure(i) for i in range(3))))
+    text = render(comparison(side(*rows(3)), side(*rows(3)), figures), "table")
+    assert "all: C: published, without a verdict" in text
+    [titles] = [line for line in text.splitlines() if "C us" in line]
+    assert titles.count("verdict") == 1
+    mixed = side(figure(0), *rows(3)[1:])
+    text = render(comparison(side(*rows(3)), mixed), "table")
+    assert "without a verdict" not in text
+    assert "published" in text
+
+
 def wide_rows(factor: float) -> list[dict[str, Any]]:
     """Of an operation with as many attributes as a convolution's that differ, and remarks."""
     names = ("w", "h", "c", "n", "k", "s", "r", "pad_w", "pad_h", "stride_w", "stride_h")
@@ -196,6 +208,15 @@ def test_lines_fit_the_screen(width: int) -> None:
     assert {"10.000", "5.000", "0.500"} <= set(row)
     assert ("95 %" in text.replace("\n", " ")) == ("95 %" in full)
     assert "clock" in text
+
+
+def test_means_of_several_files_fit_a_narrow_screen() -> None:
+    names = ("Character Language Modelling", "Machine Translation")
+    sides = [named(side(*(timed(i, ns, application=names[i % 2]) for i in range(4))), f"{ns}.jsonl")
+             for ns in (1e5, 2e5, 5e4)]  # fmt: skip
+    text = render(comparison(*sides), "table", 80)
+    assert "C/A Character Language Modelling" in " ".join(text.split())
+    assert max(map(len, text[text.index("applications:") :].splitlines())) <= 80
 
 
 # ---- what best chose ---------------------------------------------------------------------------

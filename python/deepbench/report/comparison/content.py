@@ -146,7 +146,8 @@ def _group_table(
         rows.append(Row(tuple(cells[place] for place in shown), _tone(group)))
     columns = [name for name, wanted in table.items() if wanted]
     words = frozenset(columns.index(name) for name in columns if name in ("", what, "verdict"))
-    return [Section(heading, (), tuple(columns), words, tuple(rows))]
+    optional = tuple(columns.index(name) for name in ("95 %",) if name in columns)
+    return [Section(heading, (), tuple(columns), words, tuple(rows), optional=optional)]
 
 
 def _group_cells(name: str, group: Group) -> list[str]:

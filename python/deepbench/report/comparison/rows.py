@@ -59,8 +59,9 @@ def _row_table(
 
     columns = [_Cell(title(name), _attribute(name)) for name in names]
     columns.append(_Cell("A us", lambda entry, found: microseconds(entry.time_ns)))
+    published = [index for index in sides if _all_published(entries, partners, index)]
     for index in sides:
-        columns += _side_columns(index)
+        columns += _side_columns(index)[: -1 if index in published else None]
     if any(entry.flops for entry in entries):
         columns += [_rate_column(index) for index in (0, *sides)]
     columns.append(_Cell("remarks", remarks_of, words=True))
@@ -76,15 +77,22 @@ def _row_table(
     places = range(len(columns))
     optional = [place for place in places if columns[place].dispensable]
     optional.sort(key=lambda place: -columns[place].dispensable)
+    verdicts = [f"{letter(index)}: published, without a verdict" for index in published]
     return Section(
         f"{op}: rows",
-        tuple(f"all: {text}" for text in (*shared, *always)),
+        tuple(f"all: {text}" for text in (*shared, *verdicts, *always)),
         tuple(column.title for column in columns),
         frozenset(place for place in places if columns[place].words),
         tuple(rows),
         wraps=columns[-1].title == "remarks",
         optional=tuple(optional),
     )
+
+
+def _all_published(entries: Sequence[Entry], partners: Partners, index: int) -> bool:
+    """Whether no row of a side has another verdict."""
+    rows = [partners[id(entry)].get(index) for entry in entries]
+    return {row.verdict for row in rows if row is not None} == {"published"}
 
 
 def _attribute(name: str) -> Callable[[Entry, Mapping[int, Compared]], str]:

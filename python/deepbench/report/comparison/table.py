@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from .section import Section
 
 _INDENT = 4
+_SHORT = 4  # letters of titles that stay in one line
 
 
 def render_table(sections: Sequence[Section], width: int | None = None) -> str:
@@ -33,7 +34,8 @@ class _Layout:
     stacked: bool = False  # titles in several lines
 
     def title(self, text: str) -> list[str]:
-        return text.replace("_", "_ ").split(" ") if self.stacked else [text]
+        split = self.stacked and len(text) > _SHORT
+        return text.replace("_", "_ ").split(" ") if split else [text]
 
     def widths(self, section: Section) -> list[int]:
         return [
