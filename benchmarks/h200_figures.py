@@ -23,6 +23,8 @@ from typing import Any
 
 from sweeping import Sweep, load, median_us
 
+from deepbench.algorithm_choice import choice_of
+
 GOAL_S = {
     "gemm_training_half": 15,
     "gemm_training_float": 30,
@@ -98,7 +100,7 @@ def best(runs: Runs) -> Iterator[str]:
         turns = mean(row["algorithm"].get("gain") or 1.0 for row in rows)
         call = mean(row["algorithm"]["default_ns"] / median_ns(row) for row in rows)
         both = mean(row["algorithm"]["default_ns"] / with_conversion_ns(row) for row in rows)
-        changed = sum(row["algorithm"]["name"] != row["algorithm"]["default_name"] for row in rows)
+        changed = sum(not choice_of(row).is_default for row in rows)
         line = f"{name:26} in turns {turns:.3f}, call {call:.3f}, with conversion {both:.3f}, "
         slower = sum(median_ns(row) > row["algorithm"]["default_ns"] for row in rows)
         line += f"{changed} not the default, {slower} of {len(rows)} slower"

@@ -114,6 +114,10 @@ class Screen:
             os.dup2(nowhere.fileno(), self._out.fileno())  # what is still in its buffer too
         self._out = nowhere
 
+    def report_width(self) -> int | None:
+        """Columns of the terminal that the report goes to; None where it goes elsewhere."""
+        return _columns(self._out) if self._out.isatty() else None
+
     def say(self, text: str) -> None:
         """A line for the person at the screen; what libraries say passes here too."""
         self.clear()
@@ -124,7 +128,7 @@ class Screen:
         """Replaces the progress line; nothing where standard error is no terminal."""
         if not self._live or (self._drawn and self._drawn.elapsed_s() < _LINE_S):
             return
-        text = one_line(text)[: max(0, self._columns() - 1)]
+        text = one_line(text)[: max(0, _columns(self._err) - 1)]
         self._err.write("\r" + text + " " * max(0, self._shown - len(text)))
         self._err.flush()
         self._shown, self._drawn = len(text), Stopwatch()
@@ -136,11 +140,12 @@ class Screen:
             self._err.flush()
             self._shown, self._drawn = 0, None
 
-    def _columns(self) -> int:
-        try:
-            return os.get_terminal_size(self._err.fileno()).columns or 80
-        except (OSError, ValueError):
-            return 80
+
+def _columns(stream: TextIO) -> int:
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or 80
+    except (OSError, ValueError):
+        return 80
 
 
 def duration(seconds: float) -> str:

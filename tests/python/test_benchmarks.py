@@ -58,6 +58,16 @@ def test_best_against_default(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert "against gemm_inference_int8: 3.000; 3.0 times its wall time (goal 4)" in text
 
 
+def test_choices_are_counted_by_id(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Two layouts of one implementation have one name."""
+    rows = [timed(0, 1e5), timed(1, 1e5)]
+    for row, candidate in zip(rows, ("nhwc:own", None), strict=True):
+        row["algorithm"] |= {"default_ns": 2e5, "default_name": "own", "name": "own",
+                             "candidate": candidate}  # fmt: skip
+    table(tmp_path, "conv_inference_half_best", *rows)
+    assert " 1 not the default, 0 of 2 slower" in figures(tmp_path, "best", capsys)
+
+
 def test_a_choice_that_is_slower_is_counted(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

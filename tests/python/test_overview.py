@@ -125,6 +125,21 @@ def test_default_against_best_is_the_gain_of_the_row() -> None:
     assert cells(section, "largest") == ["2.000"]
 
 
+def test_what_best_chose_is_counted_and_named_by_its_id() -> None:
+    """oneDNN calls an implementation alike in two layouts."""
+    rows = [chosen(timed(i, 50_000.0), 2.0) for i in range(4)]
+    for row, candidate in zip(rows, ("nhwc:own", "nhwc:own", "nchw:own", None), strict=True):
+        row["algorithm"] |= {"name": "own", "candidate": candidate}
+    content = content_of(rows)
+    [section] = content.tables("algorithms")
+    assert cells(section, "other algorithm") == ["3"]
+    assert cells(section, "chosen most often") == ["nhwc:own (2 of 3)"]
+    document = data.document(content.files, [], [], [])
+    texts = document["texts"]["algorithm"]
+    said = [texts["values"][place] for place in texts["index"]]
+    assert said == ["nhwc:own", "nhwc:own", "nchw:own", "own"]
+
+
 def test_a_gain_that_a_conversion_buys_is_told_with_it() -> None:
     row = chosen(timed(0, 50_000.0), 4.0)
     row["conversion"] = {"operand": "a", "ns": 50_000.0, "constant": True}

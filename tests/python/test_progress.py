@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import io
+import os
+import struct
+import termios
 
 import pytest
 
@@ -12,6 +16,18 @@ from deepbench.progress import Deadline, Estimate, Screen, duration
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True
+
+
+def test_a_report_is_as_wide_as_its_terminal_alone() -> None:
+    assert Screen(io.StringIO(), io.StringIO()).report_width() is None
+    master, terminal = os.openpty()
+    try:
+        fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 93, 0, 0))
+        with open(terminal, "w", closefd=False) as out:
+            assert Screen(out, io.StringIO()).report_width() == 93
+    finally:
+        os.close(master)
+        os.close(terminal)
 
 
 @pytest.mark.parametrize(

@@ -162,6 +162,13 @@ def test_csv_reads_back() -> None:
     assert text.count("\r\n") == len(rows) + 1
 
 
+def test_csv_tells_candidates_of_one_name_apart() -> None:
+    row = make_gemm()
+    row["algorithm"] |= {"name": "own", "default_name": "own", "candidate": "nhwc:own"}
+    [line] = csv.DictReader(io.StringIO(render("csv", [row]), newline=""))
+    assert line["algorithm"] == "nhwc:own"
+
+
 def test_csv_columns_depend_on_the_operations_alone() -> None:
     def header(rows: list[dict[str, Any]]) -> str:
         return render("csv", rows).split("\r\n", 1)[0]

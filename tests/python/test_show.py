@@ -91,7 +91,9 @@ def test_best_is_held_against_the_default() -> None:
     assert Remarks().of(row) == "best: quick (1.25 x default)"
     row["algorithm"]["name"] = "own"  # of two layouts
     assert Remarks().of(row) == "best: own (1.25 x default)"
-    row["algorithm"]["gain"] = None
+    row["algorithm"]["candidate"] = "nhwc:own"
+    assert Remarks().of(row) == "best: nhwc:own (1.25 x default)"
+    row["algorithm"] |= {"gain": None, "candidate": None}
     assert Remarks().of(row) == "best: own (the default)"
 
 

@@ -22,8 +22,8 @@ _FLAGS = (
 _USAGE = """\
 usage: deepbench compare A B [C...] [options]
 
-Result files, or published figures ('deepbench list references'), the first of which the others are
-compared with: ratios of times, B's over A's.
+Compares result files, or published figures ('deepbench list references'), with the first of them.
+The first line says which is faster and by what factor; B/A is B's time over A's.
 Exit status 1: something got slower beyond the noise, or broke.
 """
 
@@ -40,7 +40,7 @@ def main(arguments: Sequence[str]) -> int:
     _refuse_twice(line.words)
     screen = Screen()
     comparison = compare([_side(screen, word) for word in line.words], rules)
-    screen.report(render(comparison, line.get("--format") or "table"))
+    screen.report(render(comparison, line.get("--format") or "table", screen.report_width()))
     return 1 if comparison.regressions else 0
 
 

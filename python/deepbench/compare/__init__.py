@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from .comparison import Against, Comparison, Rules, compare
 from .groups import Group
+from .headline import Headline, headline
 from .matching import NothingInCommon, Unmatched
 from .ratios import Ratio
 from .regimes import ACROSS, differences
@@ -22,6 +23,7 @@ __all__ = [
     "Comparison",
     "Entry",
     "Group",
+    "Headline",
     "NothingInCommon",
     "Ratio",
     "Rules",
@@ -29,5 +31,6 @@ __all__ = [
     "Unmatched",
     "compare",
     "differences",
+    "headline",
     "of_file",
 ]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection, Hashable, Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 
-from .regimes import described, differences, kind, problems
+from .regimes import described, differences, problems, value
 from .sides import TYPES, Entry, Side
 
 _EXAMPLES = 4  # rows of one problem that are looked at
+_PRECISION = "precision"
 
 
 class Reasons:
@@ -23,29 +24,19 @@ class Reasons:
                     self._by_problem[problem].append(other)
 
     def alone(self, entry: Entry) -> str:
-        """Why a row has no partner on the other side."""
-        same = self._same(entry)
+        """What the other side has instead of a partner for this row."""
+        same = list(self.same(entry))
         for other in same:
             words = differences(entry, other, self._across)
             if words:
-                return f"{described(other, words)} there"
-        return "fewer rows of this problem there" if same else "not there"
+                told = _words(words, self._across)
+                return f"the same problem, but {described(other, words)} ({told})"
+        return "fewer rows of this problem" if same else "no row of this problem"
 
-    def differing(self, entries: Iterable[Entry]) -> tuple[Entry, Entry, list[str]] | None:
-        """The first row whose problem the other side has in another regime only."""
-        for entry in entries:
-            for other in self._same(entry):
-                words = differences(entry, other, self._across)
-                if words:
-                    return entry, other, words
-        return None
-
-    def _same(self, entry: Entry) -> list[Entry]:
-        return [
-            other
-            for problem in problems(entry, self._across)
-            for other in self._by_problem.get(problem, ())
-        ]
+    def same(self, entry: Entry) -> Iterator[Entry]:
+        """Rows of the other side with the same problem, in whatever regime."""
+        for problem in problems(entry, self._across):
+            yield from self._by_problem.get(problem, ())
 
 
 def nothing_in_common(first: Side, second: Side, across: Collection[str]) -> str:
@@ -53,44 +44,68 @@ def nothing_in_common(first: Side, second: Side, across: Collection[str]) -> str
     for side in (first, second):
         if not side.entries:
             return f"{side.name} has no rows: there is nothing to compare"
-    differing = Reasons(second.entries, across).differing(first.entries)
-    if differing:
-        a, b, words = differing
-        return (
-            f"{first.name} and {second.name} were measured in other regimes: {described(a, words)} "
-            f"there, {described(b, words)} here; {_told(words, across)}"
-        )
     sides = f"{first.name} and {second.name}"
-    loose = {problem for entry in first.entries for problem in problems(entry, ("precision",))}
-    if any(problem in loose for entry in second.entries
-           for problem in problems(entry, ("precision",))):  # fmt: skip
-        types = _types(first, second)
-        return f"{sides} have other precisions: {types}; {_told(['precision'], across)}"
+    needed = _needed(first, second, across)
+    if needed:
+        a, b, words = needed
+        how = f"{_kinds(words)}: {_pair(a, b, words)}"
+        return f"{sides} were measured in {how}; {_told(words, across)}"
     ops = [list(dict.fromkeys(entry.op for entry in side.entries)) for side in (first, second)]
-    for words in (["dimensions"], ["precision", "dimensions"]):
-        if not set(words) <= set(across) and _kinds(first, across, words) & _kinds(
-            second, across, words
-        ):
-            return f"{sides} have no problem in common; {_told(words, across)}, row by row"
-    return f"{sides} have nothing in common: {' '.join(ops[0])} there, {' '.join(ops[1])} here"
+    if set(ops[0]) & set(ops[1]):
+        return (
+            f"{sides} have no problem in common: compare needs rows of the same problems, such as "
+            "two runs of one set"
+        )
+    return (
+        f"{sides} have no operation in common: {' '.join(ops[0])} in the first, "
+        f"{' '.join(ops[1])} in the second"
+    )
 
 
-def _kinds(side: Side, across: Collection[str], words: Sequence[str]) -> set[Hashable]:
-    return {kind(entry, [*across, *words]) for entry in side.entries}
+def _needed(
+    first: Side, second: Side, across: Collection[str]
+) -> tuple[Entry, Entry, tuple[str, ...]] | None:
+    """The words of --across that let most rows be compared, and the first two rows they help."""
+    there = Reasons(second.entries, {*across, _PRECISION})
+    counts: Counter[tuple[str, ...]] = Counter()
+    examples: dict[tuple[str, ...], tuple[Entry, Entry]] = {}
+    for entry in first.entries:
+        for other in there.same(entry):
+            words = tuple(_differences(entry, other, across))
+            counts[words] += bool(words)
+            examples.setdefault(words, (entry, other))
+    if not any(counts.values()):
+        return None
+    words = min(counts, key=lambda words: (-counts[words], len(words)))
+    return (*examples[words], words)
 
 
-def _types(first: Side, second: Side) -> str:
-    """The types of operands in which two sides differ: 'precision float there, half here'."""
-    pairs = {name: (_values(first, name), _values(second, name)) for name in TYPES}
-    return ", ".join(f"{name} {one} there, {other} here"
-                     for name, (one, other) in pairs.items() if one != other)  # fmt: skip
+def _differences(a: Entry, b: Entry, across: Collection[str]) -> Iterator[str]:
+    if not set(problems(a, across)) & set(problems(b, across)):
+        yield _PRECISION
+    yield from differences(a, b, across)
+
+
+def _kinds(words: Sequence[str]) -> str:
+    regimes = [word for word in words if word != _PRECISION]
+    kinds = [*(["precisions"] if _PRECISION in words else []), *(["regimes"] if regimes else [])]
+    return "other " + " and ".join(kinds)
+
+
+def _pair(a: Entry, b: Entry, words: Sequence[str]) -> str:
+    """'cache is hot in the first, cold by flush in the second'."""
+    parts: list[tuple[str, object, object]] = []
+    if _PRECISION in words:
+        types = [(name, a.attributes.get(name), b.attributes.get(name)) for name in TYPES]
+        parts += [(name, x or "none", y or "none") for name, x, y in types if x != y]
+    parts += [(word, value(a, word), value(b, word)) for word in words if word != _PRECISION]
+    return ", ".join(f"{word} is {x} in the first, {y} in the second" for word, x, y in parts)
 
 
 def _told(words: Sequence[str], across: Collection[str]) -> str:
-    return f"--across {','.join(dict.fromkeys([*across, *words]))} compares them all the same"
+    return f"{_words(words, across)} compares them"
 
 
-def _values(side: Side, attribute: str) -> str:
-    found = (entry.attributes.get(attribute) for entry in side.entries)
-    values = dict.fromkeys(str(value) for value in found if value is not None)
-    return " ".join(list(values)[:_EXAMPLES]) or "none"
+def _words(words: Sequence[str], across: Collection[str]) -> str:
+    """The option as it is to be given, with what was given before."""
+    return f"--across {','.join(dict.fromkeys([*across, *words]))}"

@@ -89,4 +89,9 @@ def differences(a: Entry, b: Entry, across: Collection[str] = ()) -> list[str]:
 
 def described(entry: Entry, words: Sequence[str]) -> str:
     """'cache is cold by rotation, power is burst'."""
-    return ", ".join(f"{word} is {_REGIME[word](entry)}" for word in words)
+    return ", ".join(f"{word} is {value(entry, word)}" for word in words)
+
+
+def value(entry: Entry, word: str) -> object:
+    """What a row's regime is in the sense of a word of ACROSS."""
+    return _REGIME[word](entry)

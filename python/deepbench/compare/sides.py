@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from deepbench.algorithm_choice import AlgorithmChoice, choice_of
 from deepbench.results import ResultFile
 
 Json = Mapping[str, Any]
@@ -54,7 +55,7 @@ class Entry:
     backend: str | None
     device: str | None
     library: str | None
-    algorithm: str | None  # how it was chosen
+    choice: AlgorithmChoice
     cache: str | None
     power: str | None
     launch: str | None
@@ -66,6 +67,11 @@ class Entry:
     ranks: int | None = None  # of a collective
     doubt: str | None = None  # why a published figure counts in no mean
     meant: Mapping[str, Value] = field(default_factory=dict)  # in place of misprints
+
+    @property
+    def algorithm(self) -> str | None:
+        """How the algorithm was chosen."""
+        return self.choice.mode
 
     @property
     def tflops(self) -> float | None:
@@ -82,11 +88,12 @@ class Entry:
 class Side:
     """A file or a reference."""
 
-    name: str  # as it was asked for
+    name: str  # as it was asked for: a path, or a processor's name
     about: str  # device, libraries, when
     entries: tuple[Entry, ...]
     published: bool = False
     footnotes: tuple[str, ...] = field(default=())
+    device: str | None = None
 
 
 def of_file(result: ResultFile) -> Side:
@@ -96,7 +103,9 @@ def of_file(result: ResultFile) -> Side:
     entries = tuple(entry(row, given) for row in rows)
     published = bool(entries) and all(one.published for one in entries)
     notes = footnotes(result.context) if any(one.published for one in entries) else ()
-    return Side(plain(str(result.path)), _about(result.context), entries, published, notes)
+    device = _text(_part(result.context, "device").get("name"))
+    about = _about(result.context)
+    return Side(plain(str(result.path)), about, entries, published, notes, device)
 
 
 def inputs(context: Json) -> str:
@@ -139,7 +148,7 @@ def entry(row: Json, inputs: str = "uniform") -> Entry:
         backend=_text(row.get("backend")),
         device=_text(_part(row, "device").get("name")),
         library=_text(row.get("library")),
-        algorithm=_text(_part(row, "algorithm").get("mode")),
+        choice=choice_of(row, plain),
         cache=_cache(regime),
         power=regime.get("power"),
         launch=regime.get("launch"),

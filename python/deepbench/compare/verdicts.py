@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+
+from deepbench.algorithm_choice import same_algorithm
 
 from .ratios import Interval, Ratio, ratio
 from .regimes import differences
-from .sides import Entry
+from .sides import Entry, Value
 
 FASTER, SLOWER, NOISE, UNKNOWN, PUBLISHED, DOUBTED = (
     "faster", "slower", "noise", "unknown", "published", "doubted",
@@ -60,6 +62,20 @@ class Compared:
         """Wrong or lost before, right now."""
         ours = not (self.base.published or self.other.published)
         return ours and self.base.status not in ("ok", "unsupported") and self.other.status == "ok"
+
+    @property
+    def other_attributes(self) -> Mapping[str, Value]:
+        """Attributes of the other row that differ from the base's."""
+        base, other = self.base.attributes, self.other.attributes
+        return {name: value for name, value in other.items() if base.get(name) != value}
+
+    @property
+    def same_algorithm(self) -> bool | None:
+        """Whether one library ran the same algorithm for one problem; None where that cannot be
+        told."""
+        base, other = self.base.choice, self.other.choice
+        alike = base.library == other.library and not self.other_attributes
+        return same_algorithm(base, other) if alike else None
 
     @property
     def clock_change(self) -> float | None:

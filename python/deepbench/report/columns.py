@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from deepbench.algorithm_choice import choice_of
 from deepbench.fleet import ranks_that_count
 from deepbench.report.fields import (
     get,
@@ -129,7 +130,7 @@ def _remarks(row: Row) -> Iterator[str]:
         yield "noisy"
     mode = get(row, "algorithm.mode")
     if mode not in (None, "default") and get(row, "statistics"):
-        yield f"{mode}: {get(row, 'algorithm.name') or 'unnamed'}{_against_default(row)}"
+        yield f"{mode}: {choice_of(row).text or 'unnamed'}{_against_default(row)}"
     padded = get(row, "padding.dimensions")
     if padded:
         yield "padded to " + " ".join(f"{name}={value:g}" for name, value in padded.items())

@@ -9,6 +9,7 @@ import io
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from deepbench.algorithm_choice import choice_of
 from deepbench.report import Context, Row
 from deepbench.report.fields import get, metric_text
 from deepbench.report.outline import Outline
@@ -86,7 +87,7 @@ class Csv:
     def row(self, row: Row) -> str:
         attributes: Mapping[str, Any] = row.get("attributes") or {}
         return _line([
-            *(_text(get(row, path)) for path in _PATHS.values()),
+            *(_text(_value(row, name)) for name in _PATHS),
             _inert(metric_text(row, exact=True)),
             _inert("; ".join(row.get("notes") or ())),
             *(_text(attributes.get(name)) for name in self._attributes),
@@ -94,6 +95,11 @@ class Csv:
 
     def end(self) -> str:
         return ""
+
+
+def _value(row: Row, column: str) -> object:
+    """Of two candidates that the library calls alike, the id tells which it was."""
+    return choice_of(row).text if column == "algorithm" else get(row, _PATHS[column])
 
 
 def _column(attribute: str) -> str:

@@ -38,6 +38,18 @@ TEST_CASE("the fastest candidate wins, and both times are on the row") {
   CHECK(row.verification.state == Verification::State::kPassed);
 }
 
+TEST_CASE("the id of the library's own choice is on the row, whoever wins") {
+  const std::string script = "candidates own other; time 1000; when candidate=other time ";
+  for (const std::string ns : {"500", "2000"}) {
+    const Result row = fake_row(script + ns, kProblem, kExhaustive);
+    CHECK(row.algorithm.default_candidate == "own");
+    CHECK(row.to_json().find("\"default_candidate\": \"own\"") != std::string::npos);
+  }
+  CHECK(fake_row("time 1000", kProblem, kExhaustive).algorithm.default_candidate == "");
+  const Result plain = fake_row("candidates own other; time 1000", kProblem, "ceilings=no");
+  CHECK(plain.to_json().find("\"default_candidate\": null") != std::string::npos);
+}
+
 TEST_CASE("a switch needs more than 2 %") {
   const std::string script = "candidates own other; time 1000; when candidate=other time ";
   CHECK(fake_row(script + "985", kProblem, kExhaustive).algorithm.name == "naive:own");

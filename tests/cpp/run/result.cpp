@@ -37,7 +37,7 @@ void check_keys(const Json& row) {
   }
   CHECK(row["type"].text == "row");
   for (const char* key : {"mode", "name", "candidates", "workspace_bytes", "planning_ns",
-                          "default_ns", "default_name", "gain"})
+                          "default_ns", "default_name", "default_candidate", "gain"})
     CHECK(row["algorithm"].has(key));
   for (const char* key :
        {"cache", "cold", "copies", "resident", "launch", "timer", "power", "threads"})

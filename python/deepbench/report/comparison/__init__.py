@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from deepbench.compare import Comparison
 
+_LONG = (
+    40  # lines of a table from which on its headline is out of sight, so that its end repeats it
+)
 FORMATS = ("table", "json", "markdown", "html")
 
 
-def render(comparison: Comparison, name: str) -> str:
-    """The comparison in the format called `name`, one of FORMATS."""
+def render(comparison: Comparison, name: str, width: int | None = None) -> str:
+    """The comparison in the format called `name`, one of FORMATS; a table no wider than `width`,
+    where one is given."""
     if name == "json":
         from .json import render_json
 
         return render_json(comparison)
-    from .content import sections
+    from .content import regression_line, sections
 
     if name == "markdown":
         from .markdown import render_markdown
@@ -23,6 +27,12 @@ def render(comparison: Comparison, name: str) -> str:
         from .html import render_html
 
         return render_html(sections(comparison))
+    from .headline import headlines
+    from .section import Section
     from .table import render_table
 
-    return render_table(sections(comparison))
+    text = render_table(sections(comparison), width)
+    if text.count("\n") < _LONG:
+        return text
+    end = Section("", (regression_line(comparison),), lead=tuple(headlines(comparison)))
+    return text + "\n" + render_table([end], width)

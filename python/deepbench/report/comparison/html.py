@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from .content import Row, Section
+from .section import Row, Section
 
 _HEAD = """\
 <!DOCTYPE html>
@@ -26,6 +26,8 @@ td { font-variant-numeric: tabular-nums; white-space: nowrap; }
 .long { white-space: normal; min-width: 16em; }
 .faster { background: #e2f4e2; }
 .slower { background: #fae0dc; }
+.lead { font-size: 1.4em; font-weight: 600; margin: 0.6em 0; }
+.note { margin: 0.3em 0; }
 </style>
 </head>
 <body>
@@ -36,15 +38,15 @@ _FOOT = "</body>\n</html>\n"
 
 
 def render_html(sections: Sequence[Section]) -> str:
-    """What it comes to is on top of a page."""
-    ordered = [*sections[-1:], *sections[:-1]]
-    return _HEAD + "".join("".join(section_parts(section)) for section in ordered) + _FOOT
+    return _HEAD + "".join("".join(section_parts(section)) for section in sections) + _FOOT
 
 
 def section_parts(section: Section, heading: str = "h2", kind: str = "") -> Iterator[str]:
     """The section with a heading of that level; `kind` is the class of its table."""
     if section.heading:
         yield f"<{heading}>{escape(section.heading)}</{heading}>\n"
+    for text in section.lead:
+        yield f'<p class="lead">{escape(text)}</p>\n'
     for text in section.lines:
         yield f'<p class="note">{escape(text)}</p>\n'
     if section.columns:

@@ -5,8 +5,19 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from deepbench.compare import Against, Compared, Comparison, Entry, Group, Ratio, Side, Unmatched
+from deepbench.compare import (
+    Against,
+    Compared,
+    Comparison,
+    Entry,
+    Group,
+    Ratio,
+    Side,
+    Unmatched,
+    headline,
+)
 
+from .headline import headlines
 from .words import letter
 
 
@@ -19,7 +30,9 @@ def render_json(comparison: Comparison) -> str:
         "noise": rules.noise,
         "fail_over": rules.fail_over,
         "any_clock": rules.any_clock,
-        "against": [_against(one, i) for i, one in enumerate(comparison.others, start=1)],
+        "against": [
+            _against(comparison, one, i) for i, one in enumerate(comparison.others, start=1)
+        ],
         "regressions": comparison.regressions,
     }
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
@@ -36,15 +49,31 @@ def _side(side: Side, index: int) -> dict[str, Any]:
     }
 
 
-def _against(against: Against, index: int) -> dict[str, Any]:
+def _against(comparison: Comparison, against: Against, index: int) -> dict[str, Any]:
     return {
         "side": _side(against.side, index),
+        "headline": _headline(comparison, index),
         "mean": None if against.whole is None else _group(against.whole),
         "families": [_group(group) for group in against.families],
         "applications": [_group(group) for group in against.applications],
         "rows": [_row(row) for row in against.rows],
         "only_in_base": [_unmatched(row) for row in against.missing],
         "not_in_base": [_unmatched(row) for row in against.extra],
+    }
+
+
+def _headline(comparison: Comparison, index: int) -> dict[str, Any]:
+    found = headline(comparison.others[index - 1], comparison.rules.floor)
+    return {
+        "text": headlines(comparison)[index - 1],
+        "faster": None if found.faster is None else letter(found.faster and index),
+        "factor": found.factor,
+        "low": found.low,
+        "high": found.high,
+        "rows": found.rows,
+        "left_out": found.left_out,
+        "verdict": found.verdict,
+        "across": list(found.across),
     }
 
 
@@ -59,6 +88,7 @@ def _row(row: Compared) -> dict[str, Any]:
         **_ratio(row.ratio),
         "noise": row.noise,
         "verdict": row.verdict,
+        "same_algorithm": row.same_algorithm,
         "same_by_clock": row.by_clock,
         "mended": row.mended,
         "broken": row.broken,
@@ -77,6 +107,8 @@ def _entry(entry: Entry) -> dict[str, Any]:
         "device": entry.device,
         "library": entry.library,
         "algorithm": entry.algorithm,
+        "algorithm_name": entry.choice.text,
+        "candidate": entry.choice.candidate,
         "published": entry.published,
         "doubt": entry.doubt,
     }

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from deepbench.report.markdown import escaped, line
 
-from .content import Section
+from .section import Section
 
 
 def render_markdown(sections: Sequence[Section]) -> str:
@@ -14,10 +14,14 @@ def render_markdown(sections: Sequence[Section]) -> str:
 
 
 def _parts(section: Section) -> Iterator[str]:
-    yield f"## {escaped(section.heading)}\n\n"
+    if section.heading:
+        yield f"## {escaped(section.heading)}\n\n"
+    for text in section.lead:
+        yield f"**{escaped(text)}**\n\n"
     for text in section.lines:
         yield f"- {escaped(text)}\n"
     if section.columns:
+        yield "\n" if section.lines else ""  # a table that follows a list is none without it
         yield line(map(escaped, section.columns))
         yield line(":--" if i in section.left else "--:" for i in range(len(section.columns)))
         for row in section.rows:

@@ -6,38 +6,60 @@ import math
 from collections.abc import Iterator
 
 from deepbench.compare import Compared, Entry, differences
-from deepbench.compare.regimes import HOT, hot_beside_cold
+from deepbench.compare.regimes import HOT, hot_beside_cold, value
 from deepbench.report.fields import microseconds
+from deepbench.report.outline import value_text
 
 _CLOCKS = 0.01  # a change of the device's clock that is worth a word
 
 
-def remarks(row: Compared) -> Iterator[str]:
-    """Empty for ordinary rows."""
+def remarks(row: Compared, letter: str = "B") -> Iterator[str]:
+    """Empty for ordinary rows. `letter` is what the other side is called; the first is A."""
     base, other = row.base, row.other
     if row.broken:
-        yield f"{other.status}: {other.reason or 'no reason given'}"
+        yield f"{letter}: {other.status}: {other.reason or 'no reason given'}"
     elif row.ratio is None:
-        untimed, whose = (other, "") if other.time_ns is None else (base, "A: ")
-        yield f"{whose}{untimed.status}: {untimed.reason or 'no time'}"
+        untimed, whose = (other, letter) if other.time_ns is None else (base, "A")
+        yield f"{whose}: {untimed.status}: {untimed.reason or 'no time'}"
     if base.doubt or other.doubt:
         yield f"left out: {other.doubt or base.doubt}"
     if hot_beside_cold(base, other):
         yield HOT
-    words = differences(base, other)
-    if words:
-        yield "another " + " and ".join(words)
+    for word in differences(base, other):
+        yield f"{word} {value(other, word)} against {value(base, word)}"
     if base.problem != other.problem and not other.published and not base.published:
-        yield f"against {other.problem}"
+        yield f"{letter}: {_different(row)}"
     if base.algorithm != other.algorithm and base.algorithm and other.algorithm:
         yield f"{other.algorithm} against {base.algorithm}"
+    yield from _algorithms(row, letter)
     change = row.clock_change
     if change is not None and abs(change) > _CLOCKS:
         yield f"clock {100 * math.expm1(change):+.1f} %"
     yield from _conversion("A", base)
-    yield from _conversion("other", other)
+    yield from _conversion(letter, other)
+
+
+def _different(row: Compared) -> str:
+    """The attributes in which the other problem differs, or all of it."""
+    named = [f"{name}={value_text(text)}" for name, text in row.other_attributes.items()]
+    return " ".join(named) or row.other.problem
+
+
+def _algorithms(row: Compared, letter: str) -> Iterator[str]:
+    """What one library ran where it differs: where one of both is the default, the other one."""
+    if row.same_algorithm is not False:
+        return
+    base, other = row.base.choice, row.other.choice
+    if base.is_default != other.is_default:
+        name, one = (letter, other) if base.is_default else ("A", base)
+        yield f"{name}: algorithm {one.text or one.id}"
+        return
+    names = [one.text or "unnamed" for one in (other, base)]
+    if names[0] == names[1]:
+        names = [one.id or "the default" for one in (other, base)]
+    yield f"algorithm {' against '.join(names)}"
 
 
 def _conversion(name: str, entry: Entry) -> Iterator[str]:
     if entry.conversion_ns is not None:
-        yield f"{name}: {microseconds(entry.conversion_ns)} us of conversion beside it"
+        yield f"{name}: {microseconds(entry.conversion_ns)} us of conversion outside the time"

@@ -1,28 +1,93 @@
-"""A comparison on the screen: fixed width, what it comes to at the end."""
+"""A comparison on the screen: fixed width, no wider than the screen where that can be."""
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from .content import Section
+from .section import Section
+
+_INDENT = 4
+_SHORT = 4  # letters of titles that stay in one line
 
 
-def render_table(sections: Sequence[Section]) -> str:
-    return "\n".join(_text(section) for section in sections)
+def render_table(sections: Sequence[Section], width: int | None = None) -> str:
+    """`width` is that of the screen; None: lines may have any length."""
+    return "\n".join(_text(section, width) for section in sections)
 
 
-def _text(section: Section) -> str:
-    lines = [*([f"{section.heading}:"] if section.heading else []), *section.lines]
+def _text(section: Section, width: int | None) -> str:
+    lines = [*section.lead, *([f"{section.heading}:"] if section.heading else []), *section.lines]
+    lines = [part for line in lines for part in _wrapped(line, width, 0)]
     if section.columns:
-        lines += _aligned(section)
+        lines += _aligned(section, width)
     return "".join(line.rstrip() + "\n" for line in lines)
 
 
-def _aligned(section: Section) -> Iterator[str]:
-    texts = [section.columns, *(row.cells for row in section.rows)]
-    widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
-    for cells in texts:
-        yield "  ".join(
-            cell.ljust(width) if index in section.left else cell.rjust(width)
-            for index, (cell, width) in enumerate(zip(cells, widths, strict=True))
-        )
+@dataclass(frozen=True)
+class _Layout:
+    """How a table is drawn."""
+
+    shown: tuple[int, ...]  # columns
+    gap: str = "  "
+    stacked: bool = False  # titles in several lines
+
+    def title(self, text: str) -> list[str]:
+        split = self.stacked and len(text) > _SHORT
+        return text.replace("_", "_ ").split(" ") if split else [text]
+
+    def widths(self, section: Section) -> list[int]:
+        return [
+            max(*map(len, self.title(section.columns[place])),
+                *(len(row.cells[place]) for row in section.rows), 0)
+            for place in self.shown
+        ]  # fmt: skip
+
+    def total(self, section: Section) -> int:
+        """Of a line, without words that may go on below it."""
+        widths = self.widths(section)[: -1 if section.wraps else None]
+        return sum(widths) + len(self.gap) * (len(widths) - 1)
+
+
+def _layout(section: Section, width: int | None) -> _Layout:
+    """The first that fits: without ever more of the optional columns, then the same with narrow
+    columns; where none fits, the narrowest."""
+    shown = list(range(len(section.columns)))
+    choices = [tuple(shown)]
+    for place in section.optional:
+        shown.remove(place)
+        choices.append(tuple(shown))
+    layouts = [_Layout(choice) for choice in choices]
+    if width is None:
+        return layouts[0]
+    layouts += [_Layout(choice, " ", stacked=True) for choice in choices]
+    return next((one for one in layouts if one.total(section) <= width), layouts[-1])
+
+
+def _aligned(section: Section, width: int | None) -> Iterator[str]:
+    layout = _layout(section, width)
+    widths = layout.widths(section)
+    titles = [layout.title(section.columns[place]) for place in layout.shown]
+    height = max(map(len, titles))
+    heads = zip(*([""] * (height - len(title)) + title for title in titles), strict=True)
+    lines = [[row.cells[place] for place in layout.shown] for row in section.rows]
+    for cells in (*heads, *lines):
+        aligned = [
+            cell.ljust(wide) if place in section.left else cell.rjust(wide)
+            for place, cell, wide in zip(layout.shown, cells, widths, strict=True)
+        ]
+        line = layout.gap.join(aligned).rstrip()
+        if width is None or len(line) <= width or not section.wraps or not cells[-1]:
+            yield line
+        else:
+            yield layout.gap.join(aligned[:-1]).rstrip()
+            yield from _wrapped(" " * _INDENT + cells[-1], width, _INDENT)
+
+
+def _wrapped(line: str, width: int | None, indent: int) -> list[str]:
+    if width is None or len(line) <= width:
+        return [line]
+    inner = max(width, 2 * _INDENT)
+    return textwrap.wrap(line, inner, subsequent_indent=" " * (indent or 2), break_long_words=False,
+                         break_on_hyphens=False)  # fmt: skip

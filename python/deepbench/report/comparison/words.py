@@ -30,6 +30,13 @@ def ratio_cells(ratio: Ratio | None) -> tuple[str, str]:
     return number(ratio.value), f"{number(ratio.low)} to {number(ratio.high)}"
 
 
+def times(factor: float) -> str:
+    """How many times faster: 1.087, 48.5, 485, 4850."""
+    if factor < 10:
+        return f"{factor:.3f}"
+    return f"{factor:.1f}" if factor < 100 else f"{float(f'{factor:.3g}'):.0f}"
+
+
 def number(value: float) -> str:
     """Four digits or so: 0.0123, 0.981, 1.250, 12.35, 1234."""
     if value < 0.1:

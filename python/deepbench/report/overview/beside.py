@@ -3,6 +3,7 @@ or another machine make."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 from deepbench.compare.ratios import Ratio, mean
@@ -23,7 +24,7 @@ def algorithm_section(files: Sequence[Run], pairs: Sequence[Pair]) -> Section | 
         for key, group in _grouped(files, pairs, _file_family_regime).items()
     ]
     columns = ("file", "family", "regime", "rows", "other algorithm", "mean gain", "where changed",
-               "with conversion", "largest")  # fmt: skip
+               "with conversion", "largest", "chosen most often")  # fmt: skip
     lines = (
         "The gain is the time of the library's own choice over that of the algorithm found, as "
         "both were measured in turns for the same row; 1 where the choice stands.",
@@ -34,7 +35,7 @@ def algorithm_section(files: Sequence[Run], pairs: Sequence[Pair]) -> Section | 
             else []
         ),
     )  # fmt: skip
-    return Section("Default against best", lines, columns, frozenset((0, 1, 2)), tuple(rows))
+    return Section("Default against best", lines, columns, frozenset((0, 1, 2, 9)), tuple(rows))
 
 
 def _algorithm_cells(group: Sequence[Pair]) -> list[str]:
@@ -47,7 +48,16 @@ def _algorithm_cells(group: Sequence[Pair]) -> list[str]:
         number(mean(switched).value) if switched else "-",
         number(mean(converted).value) if any(map(_conversion_ns, group)) else "-",
         number(max(pair.ratio.value for pair in group)),
+        _most_often(group),
     ]
+
+
+def _most_often(group: Sequence[Pair]) -> str:
+    """By id, as the library may call several candidates alike."""
+    choices = [pair.shown.entry.choice for pair in group if pair.changed]
+    counts = Counter(choice.id or choice.text or "unnamed" for choice in choices)
+    [(name, count)] = counts.most_common(1) or [("-", 0)]
+    return f"{name} ({count} of {len(choices)})" if count else name
 
 
 def _gain_with_conversion(pair: Pair) -> Ratio:

@@ -36,7 +36,7 @@ _TEXTS: dict[str, Callable[[Shown], object]] = {
     "mode": lambda shown: shown.entry.algorithm,
     "device": lambda shown: shown.entry.device,
     "library": lambda shown: shown.entry.library,
-    "algorithm": lambda shown: get(shown.row, "algorithm.name"),
+    "algorithm": lambda shown: shown.entry.choice.text,
     "status": lambda shown: "inconsistent" if shown.entry.doubt else shown.entry.status,
     "reason": lambda shown: shown.entry.doubt or shown.entry.reason,
     "bound": lambda shown: get(shown.row, "bound.by"),

@@ -48,9 +48,10 @@ def _algorithm(shown: Shown) -> Iterator[Pair]:
     default_ns, time_ns = get(shown.row, "algorithm.default_ns"), shown.entry.time_ns
     if not shown.good or not time_ns or not default_ns or shown.entry.algorithm == "default":
         return
-    names = [get(shown.row, f"algorithm.{name}") for name in ("name", "default_name")]
     gain = get(shown.row, "algorithm.gain") or default_ns / time_ns
-    yield Pair(shown, time_ns, default_ns, Ratio(gain, None), changed=names[0] != names[1])
+    yield Pair(
+        shown, time_ns, default_ns, Ratio(gain, None), changed=not shown.entry.choice.is_default
+    )
 
 
 def caches(files: Sequence[Run]) -> list[Pair]:

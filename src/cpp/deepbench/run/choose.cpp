@@ -80,7 +80,10 @@ class Chooser {
       if (failure.status() == Status::kDeviceLost) throw;
       choice_.notes.push_back(failure.what());
     }
-    if (!ids.empty()) ids.erase(ids.begin());
+    if (!ids.empty()) {
+      choice_.own = ids.front();
+      ids.erase(ids.begin());
+    }
     const auto is_wrong = [&](const std::string& id) {
       return std::find(wrong_.begin(), wrong_.end(), id) != wrong_.end();
     };

@@ -20,6 +20,7 @@ struct Faster {
 
 struct Choice {
   std::vector<Faster> faster;  // the fastest first
+  std::string own;             // the id of the library's own choice; "": not known
   int64_t tried = 0;
   std::vector<std::string> notes;  // candidates that could not be tried, and why
 };

@@ -35,6 +35,7 @@ void write_algorithm(JsonWriter& json, const Algorithm& algorithm) {
   known(json, "planning_ns", algorithm.planning_ns);
   known(json, "default_ns", algorithm.default_ns);
   json.member_or_null("default_name", algorithm.default_name);
+  json.member_or_null("default_candidate", algorithm.default_candidate);
   known(json, "gain", algorithm.gain);
   json.end_object();
 }

@@ -25,8 +25,9 @@ struct Algorithm {
   // With best: what the library's own choice took.
   double default_ns = 0;
   std::string default_name;
-  std::string candidate;  // the id whose figures the row has; "": the library's own choice
-  double gain = 0;        // over the default, both measured in turns; 0: the default was kept
+  std::string default_candidate;  // its id; "": not asked for
+  std::string candidate;          // the id whose figures the row has; "": the library's own choice
+  double gain = 0;  // over the default, both measured in turns; 0: the default was kept
 };
 
 struct Regime {

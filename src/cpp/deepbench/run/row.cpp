@@ -224,6 +224,7 @@ void RowMaker::measure_best() {
   const double own_ns = spent_ns(own.stages);
   const double own_cost_ns = cost_ns(own.median_ns(), kept_->facts(), options_);
   std::vector<std::string> notes, wrong;
+  std::string own_id;
   int64_t tried = 1;
   for (bool found = false, more = true; !found && more;) {
     double budget_ns = 0;
@@ -237,6 +238,7 @@ void RowMaker::measure_best() {
     if (wrong.empty()) {
       tried = std::max(tried, choice.tried);
       notes = choice.notes;
+      own_id = choice.own;
     }
     const size_t wrong_before = wrong.size();
     found = measure_first_right(choice.faster, own, own_cost_ns, wrong, notes);
@@ -245,6 +247,7 @@ void RowMaker::measure_best() {
   row_.algorithm.candidates = tried;
   row_.algorithm.default_ns = own.median_ns();
   row_.algorithm.default_name = own.algorithm.name;
+  row_.algorithm.default_candidate = own_id;
   row_.notes.insert(row_.notes.end(), notes.begin(), notes.end());
 }
 

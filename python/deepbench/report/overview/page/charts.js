@@ -17,6 +17,7 @@ const besides = (pair) => rows[pair.id].conversion === null ? ''
   : `a conversion of ${microseconds(rows[pair.id].conversion)} µs is not in the time`;
 const RATIO_LINES = {
   algorithms: (pair) => [
+    rows[pair.id].algorithm ? `algorithm ${rows[pair.id].algorithm}` : '',
     `default ${microseconds(pair.other)} µs, ${ratioText(pair.ratio)} times ours`, besides(pair),
   ].filter(Boolean),
   caches: (pair) => [`cold ${microseconds(pair.other)} µs, ${ratioText(pair.ratio)} times hot`],

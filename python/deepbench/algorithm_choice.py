@@ -1,0 +1,82 @@
+"""Which algorithm a row's figures are of, and whether it is the library's own choice.
+
+A library may call two candidates alike: oneDNN names an implementation, whatever the layout. Where
+the names of the winner and of the default coincide, only the candidate's id tells them apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class AlgorithmChoice:
+    """The member `algorithm` of a row, with None where the row does not say."""
+
+    library: str = ""  # without its version
+    mode: str | None = None  # default, best, exhaustive, or the id that was asked for
+    name: str | None = None  # what the library calls it
+    candidate: str | None = None  # its id; None: the library's own choice
+    default_name: str | None = None
+    default_candidate: str | None = None
+    is_default: bool = True  # the library's own choice
+
+    @property
+    def text(self) -> str | None:
+        """The library's name, or the candidate's id where the default has the same name."""
+        if self.candidate and self.name in (None, self.default_name):
+            return self.candidate
+        return self.name
+
+    @property
+    def id(self) -> str | None:
+        """The candidate's id, also of a default whose id is known. Where several libraries compete
+        it begins with the library's name, which a row of one library alone leaves out."""
+        found = self.candidate or (self.default_candidate if self.is_default else None)
+        return found.removeprefix(f"{self.library}:") if found and self.library else found
+
+
+def choice_of(row: Mapping[str, Any], clean: Callable[[object], str] = str) -> AlgorithmChoice:
+    """The choice of a row. `clean` makes a text of a file safe to print."""
+    algorithm = row.get("algorithm")
+    if not isinstance(algorithm, Mapping):
+        return AlgorithmChoice()
+
+    def text(name: str) -> str | None:
+        value = algorithm.get(name)
+        return None if value is None else clean(value)
+
+    return AlgorithmChoice(
+        library=clean(row.get("library") or "").partition(" ")[0],
+        mode=text("mode"),
+        name=text("name"),
+        candidate=text("candidate"),
+        default_name=text("default_name"),
+        default_candidate=text("default_candidate"),
+        is_default=_is_default(algorithm),
+    )
+
+
+def same_algorithm(a: AlgorithmChoice, b: AlgorithmChoice) -> bool | None:
+    """Whether two rows of one library ran the same algorithm; None where they do not tell."""
+    if a.id and b.id:
+        return a.id == b.id
+    if None in (a.name, b.name):
+        return None
+    if a.name != b.name:
+        return False
+    named = next((one for one in (a, b) if one.candidate), None)  # the other has no id
+    if named is None:
+        return True
+    return False if named.name == named.default_name else None
+
+
+def _is_default(algorithm: Mapping[str, Any]) -> bool:
+    """By the id. Rows without that member tell by the name, and by a gain over the default."""
+    if "candidate" in algorithm:
+        return algorithm["candidate"] is None
+    name, default_name = algorithm.get("name"), algorithm.get("default_name")
+    gain = algorithm.get("gain")
+    return default_name in (None, name) and not (isinstance(gain, (int, float)) and gain > 1)

@@ -1,0 +1,56 @@
+"""What a comparison of two sides comes to: which of them is faster, and by what factor."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from .comparison import Against
+from .regimes import differences
+from .sides import TYPES
+from .verdicts import NOISE, PUBLISHED, UNKNOWN
+
+
+@dataclass(frozen=True)
+class Headline:
+    """The geometric mean of all rows, as the factor by which one side is faster."""
+
+    faster: int | None  # 0: the first side, 1: the other one; None: no difference that is known
+    factor: float | None  # None where neither is faster
+    low: float | None  # 95 % limits of the factor
+    high: float | None
+    rows: int  # 0: no row has a time on both sides
+    left_out: int
+    verdict: str  # the other side's: faster, slower, noise, unknown or published
+    across: tuple[str, ...]  # in what the rows of a pair differ
+
+
+def headline(against: Against, floor: float) -> Headline:
+    """`floor` is how far from 1 a mean must be where nothing tells how sure it is."""
+    group = against.whole
+    across = _across(against)
+    if group is None:
+        return Headline(None, None, None, None, 0, 0, UNKNOWN, across)
+    ratio = group.ratio
+    small = abs(math.log(ratio.value)) <= math.log1p(floor)
+    counts = (group.rows, group.left_out, group.verdict, across)
+    if group.verdict == NOISE or (group.verdict in (UNKNOWN, PUBLISHED) and small):
+        return Headline(None, None, None, None, *counts)
+    if ratio.value > 1:
+        return Headline(0, ratio.value, ratio.low, ratio.high, *counts)
+    low, high = (None if one is None else 1 / one for one in (ratio.high, ratio.low))
+    return Headline(1, 1 / ratio.value, low, high, *counts)
+
+
+def _across(against: Against) -> tuple[str, ...]:
+    """The words of --across that were needed for any pair."""
+    words: dict[str, None] = {}
+    for row in against.rows:
+        words.update(dict.fromkeys(differences(row.base, row.other)))
+        if row.base.published or row.other.published:
+            continue
+        different = row.other_attributes
+        types = [name for name in different if name in TYPES]
+        words.update({"precision": None} if types else {})
+        words.update({"dimensions": None} if len(different) > len(types) else {})
+    return tuple(words)

@@ -1,0 +1,86 @@
+"""The headline of a comparison in words: 'NVIDIA Tesla V100 is 48.5 times faster than ...'."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from deepbench.compare import Against, Comparison, Headline, Side, headline
+from deepbench.compare.regimes import HOT, hot_beside_cold
+from deepbench.report.fields import percent
+
+from .words import letter, times
+
+_LONGEST_NAME = 40  # letters
+
+
+def headlines(comparison: Comparison) -> list[str]:
+    """A sentence for each side that is compared with the first."""
+    base, *names = _names([comparison.base, *(against.side for against in comparison.others)])
+    return [
+        _headline(comparison, against, base, name, f"{letter(index)}/A")
+        for index, (against, name) in enumerate(zip(comparison.others, names, strict=True), start=1)
+    ]
+
+
+def _headline(
+    comparison: Comparison, against: Against, base: str, other: str, quotient: str
+) -> str:
+    found = headline(against, comparison.rules.floor)
+    if against.whole is None:
+        return f"{other} and {base} have no row with a time on both sides"
+    rows, ratio = _rows(comparison, against, found), against.whole.ratio
+    if found.faster is None or found.factor is None:
+        mean = [f"{quotient} {times(ratio.value)}", rows, *_interval(ratio.low, ratio.high, found)]
+        basis = "; ".join([*mean, *_reservations(against, found)])
+        beyond = _beyond(comparison, against, found)
+        return f"{other} and {base} do not differ beyond {beyond} ({basis})"
+    winner, loser = (base, other) if found.faster == 0 else (other, base)
+    basis = "; ".join(
+        [rows, *_interval(found.low, found.high, found), *_reservations(against, found)]
+    )
+    return f"{winner} is {times(found.factor)} times faster than {loser} ({basis})"
+
+
+def _beyond(comparison: Comparison, against: Against, found: Headline) -> str:
+    if found.verdict != "noise":
+        return f"{percent(comparison.rules.floor)} %"
+    return "noise at equal clocks" if any(row.by_clock for row in against.rows) else "noise"
+
+
+def _rows(comparison: Comparison, against: Against, found: Headline) -> str:
+    """'geometric mean of 17 rows of gemm half'; 'of 17 of 20 rows' where some have no partner."""
+    of = f" of {len(comparison.base.entries)}" if against.missing else ""
+    family = f" of {against.families[0].name}" if len(against.families) == 1 else ""
+    rows = f"{found.rows}{of} row{'s' if found.rows > 1 or of else ''}{family}"
+    return f"geometric mean of {rows}" if found.rows > 1 else rows
+
+
+def _interval(low: float | None, high: float | None, found: Headline) -> Iterator[str]:
+    if low is not None and high is not None:
+        yield f"95 % interval {times(low)} to {times(high)}"
+    elif found.verdict == "published":
+        yield "published figures have no interval"
+    else:
+        yield "no interval, so that it may be noise"
+
+
+def _reservations(against: Against, found: Headline) -> Iterator[str]:
+    cold = sum(hot_beside_cold(row.base, row.other) for row in against.rows)
+    if cold:
+        yield f"{HOT}, and {cold} rows are cold"
+    if found.left_out:
+        yield f"{found.left_out} more left out"
+    if found.across:
+        yield f"across {', '.join(found.across)}"
+
+
+def _names(sides: Sequence[Side]) -> list[str]:
+    """Devices where they tell the sides apart, else files, else letters."""
+    for names in ([side.device or "" for side in sides], [_file(side) for side in sides]):
+        if len(set(names)) == len(names) and all(0 < len(name) <= _LONGEST_NAME for name in names):
+            return names
+    return [letter(index) for index in range(len(sides))]
+
+
+def _file(side: Side) -> str:
+    return side.name if side.published else side.name.rpartition("/")[2]

@@ -1,0 +1,221 @@
+"""The tables of a comparison: rows by operation, those that changed, those without a partner.
+
+What all rows of a table have in common (attributes, remarks) is said once above it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from deepbench.compare import Against, Compared, Comparison, Entry, Unmatched
+from deepbench.report.fields import microseconds, rate
+from deepbench.report.outline import title, value_text
+
+from .remarks import remarks
+from .section import Row, Section
+from .words import letter, ratio_cells, verdict_word
+
+MOST_CHANGED = 10
+_MOST_MISSING = 10  # of each reason
+
+Partners = Mapping[int, Mapping[int, Compared]]  # by the id of a row of A, then by side
+
+
+def row_tables(comparison: Comparison) -> list[Section]:
+    """A table for each operation: rows of A that have a partner on any side."""
+    partners: dict[int, dict[int, Compared]] = {}
+    for index, against in enumerate(comparison.others, start=1):
+        for row in against.rows:
+            partners.setdefault(id(row.base), {})[index] = row
+    by_op: dict[str, list[Entry]] = {}
+    for entry in comparison.base.entries:
+        if id(entry) in partners:
+            by_op.setdefault(entry.op, []).append(entry)
+    sides = range(1, len(comparison.others) + 1)
+    return [_row_table(op, entries, partners, sides) for op, entries in by_op.items()]
+
+
+@dataclass(frozen=True)
+class _Cell:
+    """A column of a table of rows: `text` makes its cell of a row of A and its partners."""
+
+    title: str
+    text: Callable[[Entry, Mapping[int, Compared]], str]
+    words: bool = False
+    dispensable: int = 0  # the higher, the sooner a narrow screen loses it
+
+
+def _row_table(
+    op: str, entries: Sequence[Entry], partners: Partners, sides: Sequence[int]
+) -> Section:
+    shared, names = _shared(entries)
+    said = {id(entry): _remarks(partners[id(entry)], sides) for entry in entries}
+    every = list(said.values())
+    always = [text for text in every[0] if all(text in texts for texts in every)]
+
+    def remarks_of(entry: Entry, found: Mapping[int, Compared]) -> str:
+        return "; ".join(text for text in said[id(entry)] if text not in always)
+
+    columns = [_Cell(title(name), _attribute(name)) for name in names]
+    columns.append(_Cell("A us", lambda entry, found: microseconds(entry.time_ns)))
+    published = [index for index in sides if _all_published(entries, partners, index)]
+    for index in sides:
+        columns += _side_columns(index)[: -1 if index in published else None]
+    if any(entry.flops for entry in entries):
+        columns += [_rate_column(index) for index in (0, *sides)]
+    columns.append(_Cell("remarks", remarks_of, words=True))
+    cells = [[column.text(entry, partners[id(entry)]) for entry in entries] for column in columns]
+    empty = {"95 %": "-", "remarks": ""}
+    shown = [place for place, column in enumerate(columns)
+             if set(cells[place]) != {empty.get(column.title)}]  # fmt: skip
+    columns, cells = [columns[place] for place in shown], [cells[place] for place in shown]
+    rows = [
+        Row(row, _tone(partners[id(entry)].values()))
+        for entry, row in zip(entries, zip(*cells, strict=True), strict=True)
+    ]
+    places = range(len(columns))
+    optional = [place for place in places if columns[place].dispensable]
+    optional.sort(key=lambda place: -columns[place].dispensable)
+    verdicts = [f"{letter(index)}: published, without a verdict" for index in published]
+    return Section(
+        f"{op}: rows",
+        tuple(f"all: {text}" for text in (*shared, *verdicts, *always)),
+        tuple(column.title for column in columns),
+        frozenset(place for place in places if columns[place].words),
+        tuple(rows),
+        wraps=columns[-1].title == "remarks",
+        optional=tuple(optional),
+    )
+
+
+def _all_published(entries: Sequence[Entry], partners: Partners, index: int) -> bool:
+    """Whether no row of a side has another verdict."""
+    rows = [partners[id(entry)].get(index) for entry in entries]
+    return {row.verdict for row in rows if row is not None} == {"published"}
+
+
+def _attribute(name: str) -> Callable[[Entry, Mapping[int, Compared]], str]:
+    return lambda entry, found: value_text(entry.attributes.get(name))
+
+
+def _side_columns(index: int) -> list[_Cell]:
+    """Time, ratio, interval and verdict of a side that is compared with A."""
+
+    def of(text: Callable[[Compared], str], missing: str = "-") -> Callable[..., str]:
+        return lambda entry, found: text(found[index]) if index in found else missing
+
+    name = letter(index)
+    return [
+        _Cell(f"{name} us", of(lambda row: microseconds(row.other.time_ns))),
+        _Cell(f"{name}/A", of(lambda row: ratio_cells(row.ratio)[0])),
+        _Cell("95 %", of(lambda row: ratio_cells(row.ratio)[1]), dispensable=1),
+        _Cell("verdict", of(lambda row: verdict_word(row.verdict), "missing"), words=True),
+    ]
+
+
+def _rate_column(index: int) -> _Cell:
+    def text(entry: Entry, found: Mapping[int, Compared]) -> str:
+        if not index:
+            return rate(entry.tflops)
+        return rate(found[index].other.tflops if index in found else None)
+
+    return _Cell(f"{letter(index)} TFLOP/s", text, dispensable=2)
+
+
+def _shared(entries: Sequence[Entry]) -> tuple[list[str], list[str]]:
+    """The attributes that several rows have alike, in one text, and the names of the others."""
+    names = list(dict.fromkeys(name for entry in entries for name in entry.attributes))
+    if len(entries) < 2:
+        return [], names
+    values = {name: {value_text(entry.attributes.get(name)) for entry in entries} for name in names}
+    alike = [f"{name}={next(iter(values[name]))}" for name in names if len(values[name]) == 1]
+    return [" ".join(alike)] if alike else [], [name for name in names if len(values[name]) > 1]
+
+
+def _remarks(found: Mapping[int, Compared], sides: Sequence[int]) -> list[str]:
+    """Those of all sides, each with the letter that it is about where there are several."""
+    texts = []
+    for index, row in found.items():
+        name = letter(index)
+        for text in remarks(row, name):
+            told = len(sides) == 1 or text.startswith((f"{name}: ", "A: "))
+            texts.append(text if told else f"{name}: {text}")
+    return list(dict.fromkeys(texts))
+
+
+def _tone(rows: Iterable[Compared]) -> str:
+    tones = ["slower" if row.broken else row.verdict for row in rows]
+    return next((word for word in ("slower", "faster") if word in tones), "")
+
+
+def change_tables(comparison: Comparison, index: int) -> list[Section]:
+    """The rows that changed most in either direction, and those that broke."""
+    against, name = comparison.others[index - 1], letter(index)
+    found = []
+    for verdict in ("slower", "faster"):
+        changed = against.changed(verdict)
+        if changed and len(against.rows) > MOST_CHANGED:  # else the rows themselves say so
+            shown = changed[:MOST_CHANGED]
+            rest = f", the first {len(shown)} of {len(changed)}" if changed != shown else ""
+            problems = _short_problems(against)
+            rows = [Row((*ratio_cells(row.ratio), problems[id(row)]), verdict) for row in shown]
+            columns = (f"{name}/A", "95 %", "problem")
+            heading = f"{verdict} in {name}{rest}"
+            words = frozenset((2,))
+            found.append(Section(heading, (), columns, words, tuple(rows), wraps=True))
+    if against.broken:
+        broken = against.broken
+        lines = [
+            f"{row.base.problem}: {row.other.status}: {row.other.reason or 'no reason given'}"
+            for row in broken[:MOST_CHANGED]
+        ]
+        if len(broken) > len(lines):
+            lines.append(f"and {len(broken) - len(lines)} more")
+        found.append(Section(f"broken in {name}", tuple(lines)))
+    return found
+
+
+def _short_problems(against: Against) -> dict[int, str]:
+    """By the id of a row: its problem without what all rows of its operation have alike."""
+    by_op: dict[str, list[Compared]] = {}
+    for row in against.rows:
+        by_op.setdefault(row.base.op, []).append(row)
+    texts = {}
+    for op, rows in by_op.items():
+        names = _shared([row.base for row in rows])[1]
+        for row in rows:
+            attributes = row.base.attributes
+            words = [
+                f"{name}={value_text(attributes[name])}" for name in names if name in attributes
+            ]
+            texts[id(row)] = " ".join([op, *words]) if attributes else row.base.problem
+    return texts
+
+
+def missing_tables(comparison: Comparison, index: int) -> list[Section]:
+    """Rows of either side that have no partner, and why."""
+    against, name = comparison.others[index - 1], letter(index)
+    found = []
+    if against.missing:
+        lines = _listed(against.missing, name)
+        found.append(Section(f"rows of A without a partner in {name}", tuple(lines)))
+    if against.extra:
+        if against.side.published:  # it has sets that nobody asked for
+            lines = iter([f"{len(against.extra)} more published rows"])
+        else:
+            lines = _listed(against.extra, "A")
+        found.append(Section(f"rows of {name} without a partner in A", tuple(lines)))
+    return found
+
+
+def _listed(rows: Sequence[Unmatched], there: str) -> Iterator[str]:
+    """`there` is the letter of the side that lacks them."""
+    by_reason: dict[str, list[Unmatched]] = {}
+    for row in rows:
+        by_reason.setdefault(row.reason, []).append(row)
+    for reason, same in by_reason.items():
+        for row in same[:_MOST_MISSING]:
+            yield f"{row.entry.problem}: {there} has {reason}"
+        if len(same) > _MOST_MISSING:
+            yield f"and {len(same) - _MOST_MISSING} more: {there} has {reason}"
