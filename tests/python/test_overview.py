@@ -178,6 +178,11 @@ def test_the_headline_of_one_row_and_of_none() -> None:
     assert text.endswith(": 0 of 0 rows are ok. No row has a share of the roofline.")
 
 
+def test_families_that_are_alike_have_no_best_one() -> None:
+    rows = [shared_roofline(0.5), shared_roofline(0.5, 1, precision="half")]
+    assert "Each of 2 families reaches 50.0 %." in content_of(rows).headline[0]
+
+
 def test_every_device_has_a_headline_of_its_own() -> None:
     files = []
     for name in "abcdef":

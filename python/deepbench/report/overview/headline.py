@@ -101,6 +101,9 @@ def _families(shares: Sequence[tuple[Shown, float]]) -> Iterator[str]:
             yield f"All are of {means[0][1]}, from {share(min(parts))} to {share(max(parts))} %."
         return
     (least, worst), (most, best) = means[0], means[-1]
+    if share(least) == share(most):
+        yield f"Each of {len(means)} families reaches {share(most)} %."
+        return
     yield (
         f"Best of {len(means)} families is {best} with {share(most)} %, "
         f"worst is {worst} with {share(least)} %."
