@@ -34,11 +34,10 @@ def microseconds(nanoseconds: float | None) -> str:
 
 
 def rate(value: float | None) -> str:
-    """TFLOP/s or GB/s, three digits at least: 5.24e-05, 0.00123, 0.0123, 12.345, 783.20. The page's
-    numbers.js writes the same."""
-    if value is not None and 0 < abs(value) < 0.01:
-        return f"{value:.2e}" if abs(value) < 0.001 else f"{value:.5f}"
-    return _digits(value, (10, 4), (100, 3), (1_000, 2))
+    """TFLOP/s, TOP/s or GB/s, at least three digits: 5.24e-05, 0.00123, 0.0123, 12.345, 783.20."""
+    if value is not None and 0 < abs(value) < 0.001:
+        return f"{value:.2e}"
+    return _digits(value, (0.00995, 5), (10, 4), (100, 3), (1_000, 2))
 
 
 def percent(share: float | None, digits: int = 1) -> str:

@@ -12,8 +12,8 @@ const percent = (part) => (part === null || part === undefined ? '-' : (100 * pa
 
 function rate(value) {
   const size = Math.abs(value ?? 0);
-  if (size > 0 && size < 0.01) return size < 0.001 ? exponential(value, 2) : value.toFixed(5);
-  return digits(value, [10, 4], [100, 3], [1000, 2]);
+  if (size > 0 && size < 0.001) return exponential(value, 2);
+  return digits(value, [0.00995, 5], [10, 4], [100, 3], [1000, 2]);
 }
 
 function share(part) {
