@@ -105,6 +105,16 @@ class Browser:
         )
         return self.run(poll)
 
+    def prefer(self, scheme: str) -> None:
+        """As a system set to these colours: 'light' or 'dark'."""
+        preferred = {"name": "prefers-color-scheme", "value": scheme}
+        self._send("Emulation.setEmulatedMedia", features=[preferred])
+
+    def resize(self, width: int, height: int = 900) -> None:
+        self._size = width, height
+        self._send("Emulation.setDeviceMetricsOverride", width=width, height=height,
+                   deviceScaleFactor=1, mobile=False)  # fmt: skip
+
     def move(self, x: float, y: float) -> None:
         self._send("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
 

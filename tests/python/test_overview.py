@@ -112,6 +112,93 @@ def test_many_samples_are_thinned_evenly() -> None:
     assert document["numbers"]["n"][0] == 100  # what the statistics are of
 
 
+def test_a_brief_name_has_what_differs_and_is_not_at_its_default() -> None:
+    rows = [
+        make_row("gemm", {"m": 1, "n": 2, "trans_a": "n", "precision": "float"}, 0, 1.0),
+        make_row("gemm", {"m": 3, "n": 2, "trans_a": "t", "precision": "half"}, 1, 1.0),
+        make_row("memory", {"kind": "copy", "bytes": 8}, 2, 1.0),
+        make_row("of_a_plugin", {"size": 8}, 3, 1.0),
+    ]
+    document = data.document(content_of(rows).files, [], [], [])
+    assert named(document, "brief") == [
+        "gemm m=1 precision=float",
+        "gemm m=3 trans_a=t precision=half",
+        "memory kind=copy bytes=8",
+        "of_a_plugin size=8",
+    ]
+    assert document["shared"] == ["gemm n=2"]
+    assert document["hides_defaults"]
+    assert list(document["attributes"]) == ["m", "trans_a"]
+
+
+def test_problems_that_differ_in_a_default_alone_say_it() -> None:
+    rows = [make_row("gemm", {"m": 1, "trans_a": one}, i, 1.0) for i, one in enumerate("nt")]
+    document = data.document(content_of(rows).files, [], [], [])
+    assert named(document, "brief") == ["gemm trans_a=n", "gemm trans_a=t"]
+    assert not document["hides_defaults"]
+
+
+def named(document: dict[str, Any], name: str) -> list[str]:
+    column = document["texts"][name]
+    return [column["values"][place] for place in column["index"]]
+
+
+# ---- the headline ------------------------------------------------------------------------------
+
+
+def shared_roofline(share: float | None, position: int = 0, **changes: Any) -> dict[str, Any]:
+    row = timed(position, **changes)
+    row["bound"]["share_roofline"] = share
+    return row
+
+
+def test_the_headline_says_what_ran_and_how_near_the_roofline_it_came() -> None:
+    rows = [
+        shared_roofline(0.25),
+        shared_roofline(0.81, 1, precision="half"),
+        shared_roofline(1.2, 2),  # its ceiling is too low
+        regime(shared_roofline(0.5, 3), cache="cold", cold="rotation"),
+        {**timed(4), "status": "incorrect", "reason": "off by one", "rates": None},
+    ]
+    assert content_of(rows).headline == [
+        "Example CPU, 2 threads: 4 of 5 rows are ok (1 incorrect). In the regime 'hot, default', 2 "
+        "rows reach 45.0 % of the roofline in the geometric mean. Best of 2 families is gemm half "
+        "with 81.0 %, worst is gemm float with 25.0 %. 1 row of other regimes is in the summary "
+        "below. 1 row above its ceiling is in no mean."
+    ]
+    families = tables(rows)["By family"]
+    assert cells(families, "mean % of roofline") == ["25.0", "81.0", "50.0"]
+
+
+def test_the_headline_of_one_row_and_of_none() -> None:
+    [text] = content_of([shared_roofline(0.00012)]).headline
+    assert text.endswith("the only row is ok. In the regime 'hot, default', 1 row reaches 0.012 % "
+                         "of the roofline.")  # fmt: skip
+    [text] = content_of([]).headline
+    assert text.endswith(": 0 of 0 rows are ok. No row has a share of the roofline.")
+
+
+def test_families_that_are_alike_have_no_best_one() -> None:
+    rows = [shared_roofline(0.5), shared_roofline(0.5, 1, precision="half")]
+    assert "Each of 2 families reaches 50.0 %." in content_of(rows).headline[0]
+
+
+def test_every_device_has_a_headline_of_its_own() -> None:
+    files = []
+    for name in "abcdef":
+        context = make_context(rows=1, device={"index": 0, "name": name})
+        files.append(parsed(Path("mine.jsonl"), text_of([timed(0)], context).encode()))
+    said = overview.content(files, [], "0.1.0").headline
+    assert [text[:1] for text in said[:4]] == ["a", "b", "c", "d"]
+    assert said[4:] == ["2 more devices are in the summary below."]
+
+
+def test_the_headline_counts_rows_that_are_not_in_the_file() -> None:
+    text = text_of([timed(0)], make_context(rows=5))
+    [said] = overview.content([parsed(Path("mine.jsonl"), text.encode())], [], "0.1.0").headline
+    assert "1 of 5 rows is ok (4 not in the file)" in said
+
+
 # ---- pairs -------------------------------------------------------------------------------------
 
 

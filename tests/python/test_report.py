@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepbench.report import FORMATS, FormatError, create
+from deepbench.report.fields import rate, share
 from deepbench.report.outline import Outlined, outline
 from example_rows import make_context, make_gemm, make_memory, make_row, without_times
 from rendered import check_golden, render
@@ -132,6 +133,29 @@ def test_rows_without_a_time_say_why_and_no_more(regime: dict[str, Any], unsaid:
     assert "  out_of_memory: needs 9 GiB\n" in text
     assert unsaid not in text
     assert "padded" not in text
+
+
+@pytest.mark.parametrize("value", [5.2367e-05, 0.0012345, 0.012345])
+def test_small_rates_and_shares_keep_their_digits(value: float) -> None:
+    row = make_gemm()
+    row["rates"]["tflops"] = value
+    row["bound"].update(share_arithmetic=value, share_roofline=value)
+    for name in ("table", "markdown"):
+        text = render(name, [row])
+        cells = text.splitlines()[-1].replace("|", " ").split()
+        place = cells.index("arithmetic")
+        rate, *shares = map(float, cells[place - 3 : place])
+        assert rate == pytest.approx(value, rel=0.005)
+        assert shares == pytest.approx([100 * value] * 2, rel=0.05)
+    [read] = csv.DictReader(io.StringIO(render("csv", [row]), newline=""))
+    assert float(read["tflops"]) == value
+    assert float(read["share_roofline"]) == value
+
+
+@given(st.floats(1e-12, 1e12))
+def test_no_rate_is_rounded_away(value: float) -> None:
+    assert float(rate(value)) == pytest.approx(value, rel=0.006)
+    assert float(share(value)) == pytest.approx(100 * value, rel=0.06)
 
 
 @pytest.mark.parametrize("name", ["table", "markdown"])

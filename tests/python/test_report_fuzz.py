@@ -28,7 +28,7 @@ FORMS = ("html", "markdown", *(f"svg {name}" for name in ("roofline", "caches", 
 TAGS = {
     "html", "head", "meta", "title", "style", "body", "header", "main", "nav", "section", "div",
     "h1", "h2", "h3", "p", "a", "ul", "li", "dl", "dt", "dd", "table", "thead", "tbody", "tr",
-    "th", "td", "span", "details", "summary", "noscript", "script", "button",
+    "th", "td", "span", "details", "summary", "noscript", "script", "button", "label", "input",
 }  # fmt: skip
 MARKUP = st.sampled_from(["<img src=x onerror=a>", "</script><b>", "--><i>", "{{vega}}", "]]>"])
 

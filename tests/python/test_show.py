@@ -117,6 +117,19 @@ def test_rows_above_their_ceiling_are_in_no_mean() -> None:
     )
 
 
+def test_a_small_mean_keeps_its_digits() -> None:
+    summary = Summary()
+    row = make_gemm()
+    row["bound"] = {**row["bound"], "share_roofline": 0.00012}
+    summary.add(row)
+    assert summary.line(None, 1) == "1 row: 1 ok; geometric mean 0.012 % of the roofline"
+
+
+def test_small_published_rates_keep_their_digits(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list", "references", "iPhone 6"]) == 0
+    assert "  6.29e-04  " in capsys.readouterr().out
+
+
 def test_a_conversion_is_said_with_the_sum() -> None:
     """The time column is the call alone."""
     row = make_gemm()

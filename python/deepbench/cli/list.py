@@ -159,4 +159,6 @@ def _rendered(titles: Sequence[str], rows: Sequence[tuple[Cell, ...]], name: str
 
 
 def _cell(value: Cell) -> str:
-    return f"{value:.4f}" if isinstance(value, float) else str(value)
+    if not isinstance(value, float):
+        return str(value)
+    return f"{value:.2e}" if 0 < abs(value) < 0.001 else f"{value:.4f}"

@@ -8,11 +8,10 @@ from typing import Any
 
 from deepbench.fleet import Fleet
 from deepbench.progress import duration
-from deepbench.report.fields import get
+from deepbench.report.fields import ABOVE_CEILING, get, share
 
 _GOOD = ("ok", "unsupported")
 _MOST_COMPLAINTS = 8
-_ABOVE = 1.05  # times a ceiling that the row shows to be too low
 
 
 class Summary:
@@ -41,10 +40,10 @@ class Summary:
         self._fleet.add(row)
         status = row["status"]
         self._counts[status] = self._counts.get(status, 0) + 1
-        share = get(row, "bound.share_roofline")
-        if status == "ok" and share:
-            self._above += share > _ABOVE
-            self._logarithms += [math.log(share)] if share <= _ABOVE else []
+        part = get(row, "bound.share_roofline")
+        if status == "ok" and part:
+            self._above += part > ABOVE_CEILING
+            self._logarithms += [math.log(part)] if part <= ABOVE_CEILING else []
 
     @property
     def complaints(self) -> list[str]:
@@ -62,7 +61,7 @@ class Summary:
         parts = [f"{rows}: {counts}" if counts else rows]
         if self._logarithms:
             mean = math.exp(sum(self._logarithms) / len(self._logarithms))
-            parts.append(f"geometric mean {100 * mean:.1f} % of the roofline")
+            parts.append(f"geometric mean {share(mean)} % of the roofline")
         if self._above:
             parts.append(f"{self._above} above their ceiling, in no mean")
         if seconds is not None:

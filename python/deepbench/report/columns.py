@@ -15,6 +15,7 @@ from deepbench.report.fields import (
     microseconds,
     percent,
     rate,
+    share,
     spread,
     time_ns,
 )
@@ -67,11 +68,11 @@ def measured_columns(op: OpOutline) -> list[Column]:
     ]
     arithmetic = [
         Column("TFLOP/s", 8, lambda row: rate(get(row, "rates.tflops"))),
-        Column("%ceiling", 8, lambda row: percent(get(row, "bound.share_arithmetic"))),
+        Column("%ceiling", 8, lambda row: share(get(row, "bound.share_arithmetic"))),
     ]
     moved = [Column("GB/s", 8, lambda row: rate(get(row, "rates.gbps")))]
     limits = [
-        Column("%roofline", 9, lambda row: percent(get(row, "bound.share_roofline"))),
+        Column("%roofline", 9, lambda row: share(get(row, "bound.share_roofline"))),
         Column("bound by", 10, lambda row: get(row, "bound.by") or "-", left=True),
         Column("verified", 8, verified, left=True),
     ]

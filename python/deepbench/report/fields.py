@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
+ABOVE_CEILING = 1.05  # a share of the roofline from which on the ceiling is too low
+
 
 def get(row: Mapping[str, Any], path: str) -> Any:
     """The value at 'statistics.median_ns' or the like; None where any part is absent or null."""
@@ -32,15 +34,25 @@ def microseconds(nanoseconds: float | None) -> str:
 
 
 def rate(value: float | None) -> str:
-    """TFLOP/s or GB/s: 5.24e-05, 0.0123, 12.345, 783.2."""
+    """TFLOP/s, TOP/s or GB/s, at least three digits: 5.24e-05, 0.00123, 0.0123, 12.345, 783.20."""
     if value is not None and 0 < abs(value) < 0.001:
         return f"{value:.2e}"
-    return _digits(value, (10, 4), (100, 3), (1_000, 2))
+    return _digits(value, (0.00995, 5), (10, 4), (100, 3), (1_000, 2))
 
 
 def percent(share: float | None, digits: int = 1) -> str:
     """A fraction of 1 as per cent."""
     return "-" if share is None else f"{100 * share:.{digits}f}"
+
+
+def share(value: float | None) -> str:
+    """A share of a ceiling in per cent, two digits at least: 1.2e-05, 0.0023, 0.47, 22.6. One
+    decimal would make zero of what a small problem reaches."""
+    if value is None or value == 0:
+        return percent(value)
+    if abs(100 * value) < 0.0001:
+        return f"{100 * value:.1e}"
+    return _digits(100 * value, (0.001, 5), (0.01, 4), (0.1, 3), (1, 2))
 
 
 def spread(row: Mapping[str, Any]) -> float | None:

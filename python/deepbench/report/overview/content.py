@@ -13,7 +13,7 @@ from deepbench.report.comparison.content import Section
 from deepbench.report.fields import get
 from deepbench.results import ResultFile
 
-from . import beside, facts, summary
+from . import beside, facts, headline, summary
 from .ceilings import Axes, Ceiling, axes, ceilings, point
 from .pairs import Against, Pair, against, algorithms, caches
 from .runs import Run, all_rows, runs
@@ -71,6 +71,10 @@ class Content:
         )
         when = begun[:1] if begun[:1] == begun[-1:] else [f"{begun[0]} to {begun[-1]}"]
         return " · ".join([", ".join(ops), *when])
+
+    @property
+    def headline(self) -> list[str]:
+        return headline.headline(self.files)
 
     @property
     def tiles(self) -> list[tuple[str, str, bool]]:

@@ -11,6 +11,7 @@ from deepbench.compare.sides import plain
 from deepbench.report.columns import plain_remarks
 from deepbench.report.fields import get, spread
 
+from .attributes import Brief, colourable
 from .pairs import Against, Pair
 from .runs import Run, Shown, regimes
 
@@ -113,11 +114,17 @@ def document(
     """Everything but the charts."""
     rows = [shown for run in files for shown in run.rows]
     most = max(_FEWEST_SAMPLES, min(_MOST_SAMPLES, _ALL_SAMPLES // max(1, len(rows))))
+    brief = Brief(rows)
+    texts = {name: [of(shown) for shown in rows] for name, of in _TEXTS.items()}
+    texts["brief"] = [brief.name(shown) for shown in rows]
     return {
         "count": len(rows),
         "files": [{"letter": run.letter, "name": run.name, "device": run.device} for run in files],
         "regimes": regimes(rows),
-        "texts": {name: _indexed([of(shown) for shown in rows]) for name, of in _TEXTS.items()},
+        "texts": {name: _indexed(values) for name, values in texts.items()},
+        "attributes": {name: _indexed(values) for name, values in colourable(rows).items()},
+        "shared": brief.notes(),
+        "hides_defaults": brief.hides_defaults,
         "numbers": {name: [_number(of(shown)) for shown in rows] for name, of in _NUMBERS.items()},
         "samples": [_samples(shown, most) for shown in rows],
         "pairs": {

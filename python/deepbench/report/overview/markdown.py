@@ -13,7 +13,8 @@ from .content import Content
 
 def render_report(content: Content) -> str:
     sections = list(_sections(content))
-    return f"# {escaped(content.title)}\n\n{escaped(content.about)}\n\n{render_markdown(sections)}"
+    opening = [f"# {content.title}", content.about, *content.headline]
+    return "\n\n".join([*map(escaped, opening), render_markdown(sections)])
 
 
 def _sections(content: Content) -> Iterator[Section]:

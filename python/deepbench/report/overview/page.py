@@ -24,7 +24,10 @@ from .facts import environment
 from .roof import lines
 
 _FOLDER = Path(__file__).with_name("page")
-_SCRIPTS = ("store", "filters", "tooltip", "charts", "detail", "table", "main")
+_SCRIPTS = (
+    "theme", "numbers", "store", "filters", "tooltip", "charts", "detail", "table", "main",
+)  # fmt: skip
+_CHOSEN_DARK, _NOTHING_CHOSEN = ':root[data-theme="dark"]', ":root:not([data-theme])"
 _LONGEST_OPEN = 24  # rows of a table that is not folded
 _TITLES = {
     "roofline": "Roofline",
@@ -46,7 +49,8 @@ def render_page(content: Content) -> str:
         "version": escape(content.version),
         "title": escape(content.title),
         "about": escape(content.about),
-        "style": _asset("page.css"),
+        "headline": "".join(_headline(content)),
+        "style": _style(),
         "licences": escape(_asset("vega_licences.txt")),
         "tiles": "".join(_tiles(content)),
         "links": "".join(_links(content)),
@@ -61,6 +65,16 @@ def render_page(content: Content) -> str:
 
 def _asset(name: str) -> str:
     return (_FOLDER / name).read_text(encoding="utf-8")
+
+
+def _style() -> str:
+    """Dark where the reader chooses it, and where the system prefers it, even without scripts."""
+    dark = _asset("dark.css")
+    preferred = dark.replace(_CHOSEN_DARK, _NOTHING_CHOSEN)
+    return (
+        f"{_asset('page.css')}@media screen {{\n{dark}}}\n"
+        f"@media screen and (prefers-color-scheme: dark) {{\n{preferred}}}\n"
+    )
 
 
 def _script() -> str:
@@ -95,6 +109,11 @@ def _data(content: Content) -> dict[str, object]:
 
 
 # ---- parts of the page -------------------------------------------------------------------------
+
+
+def _headline(content: Content) -> Iterator[str]:
+    for text in content.headline:
+        yield f'<p class="headline">{escape(text)}</p>\n'
 
 
 def _tiles(content: Content) -> Iterator[str]:

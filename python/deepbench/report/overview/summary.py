@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from deepbench.fleet import Fleet
 from deepbench.report.comparison.content import Row, Section
-from deepbench.report.fields import get, percent, rate
+from deepbench.report.fields import ABOVE_CEILING, get, rate, share
 from deepbench.report.fleet import fleet_section
 
 from .runs import Run, Shown, all_rows
@@ -61,7 +61,10 @@ def applications(files: Sequence[Run]) -> Section:
     )
 
 
-_MEANS = "Means are geometric, over the rows that are ok. A line is of one file and one regime."
+_MEANS = (
+    "Means are geometric, over the rows that are ok and not above their ceiling. A line is of one "
+    "file and one regime."
+)
 
 
 def fleets(files: Sequence[Run]) -> list[Section]:
@@ -119,6 +122,13 @@ def geometric_mean(values: Iterable[float]) -> float | None:
     return math.exp(math.fsum(logarithms) / len(logarithms)) if logarithms else None
 
 
+def counted_share(shown: Shown) -> float | None:
+    """The row's share of the roofline as means count it; None where it shows the ceiling to be too
+    low."""
+    part = shown.share
+    return part if part and part <= ABOVE_CEILING else None
+
+
 def _grouped(files: Sequence[Run], key: Callable[[Shown], Key]) -> dict[Key, list[Shown]]:
     groups: dict[Key, list[Shown]] = {}
     for shown in all_rows(files):
@@ -128,7 +138,7 @@ def _grouped(files: Sequence[Run], key: Callable[[Shown], Key]) -> dict[Key, lis
 
 def _family_cells(rows: Sequence[Shown]) -> Cells:
     good = [shown for shown in rows if shown.good]
-    shares = [shown.share for shown in good if shown.share]
+    shares = [part for shown in good if (part := counted_share(shown))]
     libraries = Counter(shown.entry.library for shown in rows if shown.entry.library)
     bounds = Counter(get(shown.row, "bound.by") for shown in good)
     stops = Counter(get(shown.row, "statistics.stop") for shown in good)
@@ -141,8 +151,8 @@ def _family_cells(rows: Sequence[Shown]) -> Cells:
         str(len(rows)),
         str(len(good)),
         best,
-        percent(geometric_mean(shares)),
-        percent(min(shares, default=None)),
+        share(geometric_mean(shares)),
+        share(min(shares, default=None)),
         _counts(bounds, ()),
         _counts(stops, ("converged",)),
     )
@@ -158,7 +168,7 @@ def _application_cells(rows: Sequence[Shown]) -> Cells:
         str(len(good)),
         f"{total_ns / 1e6:.4g}" if good else "-",
         rate_text(tflops, gbps),
-        percent(geometric_mean([shown.share for shown in good if shown.share])),
+        share(geometric_mean(part for shown in good if (part := counted_share(shown)))),
     )
 
 

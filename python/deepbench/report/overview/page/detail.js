@@ -80,7 +80,7 @@ function factsOf(row) {
     ['rate', row.tflops !== null ? `${rate(row.tflops)} TFLOP/s` : null],
     ['bytes per time', row.gbps !== null ? `${rate(row.gbps)} GB/s` : null],
     ['roofline', row.roofline === null ? null
-      : `${percent(row.roofline)} %, bound by ${row.bound}${row.level ? `, data in ${LEVELS[row.level] || row.level}` : ''}`],
+      : `${share(row.roofline)} %, bound by ${row.bound}${row.level ? `, data in ${LEVELS[row.level] || row.level}` : ''}`],
     ['verification', row.verified && `${row.verified}${row.worst === null ? '' : `, worst error ${percent(row.worst)} % of its bound`}`],
     ['observed', row.observed],
     ['file', `${row.file}: ${report.files[row.run].name}, row ${row.position}`],

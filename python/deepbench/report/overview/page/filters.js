@@ -4,14 +4,22 @@ const FACETS = [
   ['cache', 'cache'], ['mode', 'algorithm'], ['library', 'library'], ['bound', 'bound by'],
   ['stop', 'stop'], ['status', 'status'], ['device', 'device'], ['file', 'file'],
 ];
-const COLOURS = ['op', 'precision', 'library', 'regime', 'family', 'application', 'bound', 'device', 'file'];
+// What colours can stand for: a row's field, and what the reader calls it. Attributes follow.
+const COLOURS = [
+  ['op', 'operation'], ['precision', 'precision'], ['library', 'library'], ['regime', 'regime'],
+  ['application', 'application'], ['bound', 'bound by'], ['family', 'family'], ['device', 'device'],
+  ['file', 'file'], ...Object.keys(report.attributes).map((name) => [`${name}=`, name]),
+].filter(([name]) => tellsApart(name));
+const KEYED = ['roofline', 'caches', 'algorithms'];  // charts whose colours mean what the bar says
+const MOST_KEYS = 12;  // colours repeat from there on
 
-const filters = {chosen: new Map(), search: '', colour: firstColour()};
+const filters = {chosen: new Map(), search: '', colour: COLOURS.length ? COLOURS[0][0] : 'op'};
 
-function firstColour() {
-  const telling = ['op', 'precision', 'library', 'regime'];
+// Whether the points of the plots differ in it; what is not plotted has no colour.
+function tellsApart(name) {
   const plotted = rows.filter((row) => row.good && row.flops);
-  return telling.find((name) => unique(plotted.map((row) => row[name])).length > 1) || 'op';
+  const some = plotted.length ? plotted : rows.filter((row) => row.good);
+  return unique(some.map((row) => row[name])).length > 1;
 }
 
 function visible() {
@@ -29,7 +37,7 @@ function buildFilters(changed) {
     changed();
   });
   bar.append(search, ...FACETS.map(([name, title]) => facet(name, title, changed)).filter(Boolean));
-  bar.append(colourChoice(changed), reset(search, changed));
+  bar.append(colourChoice(changed), reset(search, changed), element('div', {id: 'key'}));
   bar.hidden = false;
   document.addEventListener('click', (event) => {
     for (const open of bar.querySelectorAll('details[open]')) {
@@ -50,6 +58,10 @@ function facet(name, title, changed) {
     box.classList.toggle('used', chosen.size > 0);
     summary.textContent = chosen.size ? `${title}: ${[...chosen].join(', ').slice(0, 40)}` : title;
   };
+  box.addEventListener('toggle', () => {
+    box.classList.remove('ends');
+    box.classList.toggle('ends', box.lastChild.getBoundingClientRect().right > document.body.clientWidth);
+  });
   for (const value of values) {
     const input = element('input', {type: 'checkbox', value});
     input.addEventListener('change', () => {
@@ -64,15 +76,42 @@ function facet(name, title, changed) {
 }
 
 function colourChoice(changed) {
-  const names = COLOURS.filter((name) => unique(rows.map((row) => row[name])).length > 1);
   const select = element('select', {ariaLabel: 'colour by'},
-    ...names.map((name) => element('option', {value: name, selected: name === filters.colour}, name)));
+    ...COLOURS.map(([name, title]) => element('option', {value: name, selected: name === filters.colour}, title)));
   select.id = 'colour';
   select.addEventListener('change', () => {
     filters.colour = select.value;
     changed();
   });
-  return element('label', {className: 'colour', hidden: names.length === 0}, 'colour ', select);
+  return element('label', {className: 'colour', hidden: COLOURS.length === 0}, 'colour by ', select);
+}
+
+// What each colour means, beside the choice: read from the first chart that has these colours.
+async function showKey() {
+  const place = document.getElementById('key');
+  const name = KEYED.find((one) => views[one]);
+  if (!name || COLOURS.length === 0) {
+    place.replaceChildren();
+    return;
+  }
+  const view = await views[name].runAsync();
+  const colourOf = view.scale('color');
+  const values = legends(name).colours_here;
+  const keys = values.slice(0, MOST_KEYS).map((value) => {
+    const dot = element('i', {});
+    dot.style.background = colourOf(value);
+    return element('span', {}, dot, value);
+  });
+  const more = values.length - keys.length;
+  place.replaceChildren(...keys, ...(more > 0 ? [`and ${more} more, whose colours repeat`] : []));
+}
+
+// A chart that is drawn anew, in other colours, brings its key with it.
+function followChart() {
+  const name = KEYED.find((one) => views[one]);
+  if (!name) return;
+  new MutationObserver(showKey).observe(document.getElementById(`chart-${name}`), {childList: true});
+  showKey();
 }
 
 function reset(search, changed) {

@@ -4,6 +4,7 @@ function changed() {
   const shown = visible();
   showCharts(shown);
   showTable(shown);
+  showKey();
 }
 
 const tell = (name) => {
@@ -19,6 +20,7 @@ async function start() {
   const sampled = rows.some((row) => row.samples.length);
   const [first, ...others] = Object.keys(report.charts).filter((name) => name !== 'distribution' || sampled);
   if (first) await buildChart(first);
+  followChart();
   buildTable();
   showTable(rows);
   if (telling) choose(telling.id);

@@ -1,37 +1,40 @@
 // The table of all rows: sorted by a click on a heading, filtered by the bar, built as far as it is
 // looked at. It scrolls in a box of its own, under its headings.
 const STEP = 200;  // lines that are added at a time
-const LONG = 100;  // letters from which on a cell has several lines
+const LONG = 32;  // letters from which on a cell has several lines
 const VERIFIED = {passed: 'yes', failed: 'NO', skipped: 'skipped'};
 
 const COLUMNS = [
-  {title: 'file', of: (row) => row.file, left: true, hidden: report.files.length < 2},
-  {title: 'row', of: (row) => row.position},
-  {title: 'problem', of: (row) => row.problem, left: true},
+  ...(report.files.length > 1 ? [{title: 'file', of: (row) => row.file, left: true}] : []),
+  {title: 'row', of: (row) => row.position, always: true},
+  {title: 'problem', of: (row) => (table.full ? row.problem : row.brief), left: true, always: true},
   {title: 'regime', of: (row) => row.regime, left: true},
-  {title: 'time (µs)', of: (row) => row.time, text: microseconds},
+  {title: 'time (µs)', of: (row) => row.time, text: microseconds, always: true},
   {title: '±%', of: (row) => row.spread, text: percent},
   {title: 'TFLOP/s', of: (row) => row.tflops, text: rate},
   {title: 'GB/s', of: (row) => row.gbps, text: rate},
-  {title: '% ceiling', of: (row) => row.ceiling, text: percent},
-  {title: '% roofline', of: (row) => row.roofline, text: percent},
+  {title: '% ceiling', of: (row) => row.ceiling, text: share},
+  {title: '% roofline', of: (row) => row.roofline, text: share},
   {title: 'bound by', of: (row) => row.bound, left: true},
   {title: 'verified', of: (row) => VERIFIED[row.verified] || '-', left: true},
+  {title: 'remarks', of: (row) => row.remarks || null, left: true, always: rows.some((row) => row.remarks)},
   {title: 'application', of: (row) => row.application, left: true},
   {title: 'library', of: (row) => row.library, left: true},
-  {title: 'remarks', of: (row) => row.remarks, left: true},
-].filter((column) => !column.hidden);
+];
+// Words that are the same in every row stand above the table; a column of nothing tells nothing.
+const hiddenColumns = COLUMNS.filter((column) => !column.always && sameEverywhere(column));
 
-const table = {sorted: null, down: false, rows: [], built: 0};
+const table = {sorted: null, down: false, rows: [], built: 0, full: false};
+const shownColumns = () => (table.full ? COLUMNS : COLUMNS.filter((one) => !hiddenColumns.includes(one)));
+
+function sameEverywhere(column) {
+  if (rows.length < 2) return false;
+  const first = column.of(rows[0]);
+  return (column.left || first === null) && rows.every((row) => column.of(row) === first);
+}
 
 function buildTable() {
-  const head = element('tr', {}, ...COLUMNS.map((column, index) => {
-    const button = element('button', {type: 'button', textContent: column.title});
-    const cell = element('th', {className: column.left ? 'words' : '', scope: 'col'}, button);
-    cell.addEventListener('click', () => sortBy(index));
-    return cell;
-  }));
-  document.querySelector('#table thead').append(head);
+  buildHead();
   const body = document.querySelector('#table tbody');
   const pick = (event) => {
     const line = event.target.closest('tr');
@@ -43,20 +46,56 @@ function buildTable() {
   body.addEventListener('keydown', (event) => event.key === 'Enter' && pick(event));
   const more = document.getElementById('more');
   new IntersectionObserver((seen) => seen.some((one) => one.isIntersecting) && addLines()).observe(more);
+  buildSwitch();
 }
 
-function sortBy(index) {
-  table.down = table.sorted === index ? !table.down : false;
-  table.sorted = index;
-  document.querySelectorAll('#table th').forEach((cell, place) => {
-    if (place === index) cell.setAttribute('aria-sort', table.down ? 'descending' : 'ascending');
-    else cell.removeAttribute('aria-sort');
+function buildHead() {
+  document.querySelector('#table thead').replaceChildren(element('tr', {}, ...shownColumns().map((column) => {
+    const button = element('button', {type: 'button', textContent: column.title});
+    const cell = element('th', {className: column.left ? 'words' : '', scope: 'col'}, button);
+    cell.addEventListener('click', () => sortBy(column));
+    cell.column = column;
+    return cell;
+  })));
+  markSorted();
+}
+
+// What the table leaves out because every row says the same, and the switch that brings it back.
+function buildSwitch() {
+  const columns = hiddenColumns.filter((column) => ![null, '-', ''].includes(column.of(rows[0])));
+  const same = [...report.shared, ...columns.map((column) => `${column.title}: ${column.of(rows[0])}`)];
+  const brief = rows.some((row) => row.brief !== row.problem);
+  if (!brief && hiddenColumns.length === 0) return;
+  document.getElementById('same').textContent = [
+    same.length ? `The same in every row: ${same.join('; ')}.` : '',
+    report.hides_defaults ? 'Attributes at their defaults are left out.' : '',
+  ].filter(Boolean).join(' ');
+  const place = document.getElementById('switch');
+  place.hidden = false;
+  place.querySelector('input').addEventListener('change', (event) => {
+    table.full = event.target.checked;
+    document.getElementById('same').hidden = table.full;
+    buildHead();
+    showTable(table.rows);
   });
+}
+
+function sortBy(column) {
+  table.down = table.sorted === column ? !table.down : false;
+  table.sorted = column;
+  markSorted();
   showTable(table.rows);
 }
 
+function markSorted() {
+  for (const cell of document.querySelectorAll('#table th')) {
+    if (cell.column === table.sorted) cell.setAttribute('aria-sort', table.down ? 'descending' : 'ascending');
+    else cell.removeAttribute('aria-sort');
+  }
+}
+
 function showTable(shown) {
-  table.rows = table.sorted === null ? shown : ordered(shown, COLUMNS[table.sorted].of, table.down);
+  table.rows = table.sorted === null ? shown : ordered(shown, table.sorted.of, table.down);
   table.built = 0;
   document.querySelector('#table tbody').replaceChildren();
   document.getElementById('count').textContent = `${shown.length} of ${rows.length} rows.`;
@@ -89,7 +128,7 @@ function cellText(column, value) {
 }
 
 function line(row) {
-  const made = element('tr', {}, ...COLUMNS.map((column) => {
+  const made = element('tr', {}, ...shownColumns().map((column) => {
     const value = column.of(row);
     const text = cellText(column, value);
     const kind = column.left ? (text.length > LONG ? 'words long' : 'words') : '';

@@ -26,7 +26,7 @@ function rowLines(row) {
   const speed = row.tflops !== null ? `${rate(row.tflops)} TFLOP/s` : `${rate(row.gbps)} GB/s`;
   return [
     `${microseconds(row.time)} µs ±${percent(row.spread)} %, ${speed}`,
-    row.roofline === null ? '' : `${percent(row.roofline)} % of the roofline, bound by ${row.bound}`,
+    row.roofline === null ? '' : `${share(row.roofline)} % of the roofline, bound by ${row.bound}`,
     [row.regime, row.library, row.application].filter(Boolean).join(' · '),
     report.files.length > 1 ? `file ${row.file}, row ${row.position}` : `row ${row.position}`,
     row.remarks || '',

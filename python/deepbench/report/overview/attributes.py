@@ -1,0 +1,82 @@
+"""Which attributes tell the rows of an operation apart. The table of all rows names a problem by
+these alone: an attribute that all rows share, or that stands at its default, says nothing there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from deepbench import _core
+from deepbench.report.outline import value_text
+
+from .runs import Shown
+
+# Shown at their defaults too: rows are told apart by them in every other table.
+_NAMING = ("precision", "phase", "kind", "mode")
+_MOST_VALUES = 12  # of an attribute that colours may stand for: as many as the charts have
+
+Texts = Mapping[str, str]
+
+
+def shared(rows: Sequence[Shown]) -> dict[str, dict[str, str]]:
+    """By operation the attributes that are the same in all of its rows, where others differ."""
+    problems: dict[str, list[Texts]] = {}
+    for shown in rows:
+        problems.setdefault(shown.entry.op, []).append(_texts(shown))
+    found = {}
+    for op, every in problems.items():
+        same = dict(set(every[0].items()).intersection(*(one.items() for one in every)))
+        if any(len(one) > len(same) for one in every):
+            found[op] = {name: text for name, text in every[0].items() if name in same}
+    return found
+
+
+class Brief:
+    """Short names of problems."""
+
+    def __init__(self, rows: Sequence[Shown]) -> None:
+        self.hides_defaults = False  # in any name that was asked for
+        self._shared = shared(rows)
+        self._defaults = {
+            operation.name: {
+                parameter.name: parameter.default
+                for parameter in operation.parameters
+                if parameter.default is not None and parameter.name not in _NAMING
+            }
+            for operation in _core.operations()
+        }
+
+    def name(self, shown: Shown) -> str:
+        """'gemm m=1760 n=16 k=1760', of which the rest is shared or at its default."""
+        op, texts = shown.entry.op, _texts(shown)
+        if not texts:
+            return shown.entry.problem
+        hidden = self._shared.get(op, {})
+        differing = {name: text for name, text in texts.items() if name not in hidden}
+        defaults = self._defaults.get(op, {})
+        telling = {name: text for name, text in differing.items() if defaults.get(name) != text}
+        self.hides_defaults |= bool(telling) and telling != differing
+        return " ".join([op, *_words(telling or differing)])
+
+    def notes(self) -> list[str]:
+        """What the names leave out because all rows share it, by operation."""
+        return [" ".join([op, *_words(texts)]) for op, texts in self._shared.items() if texts]
+
+
+def colourable(rows: Sequence[Shown]) -> dict[str, list[str | None]]:
+    """By attribute its text in every row; those with more than one value, and not too many."""
+    every = [_texts(shown) for shown in rows]
+    names = dict.fromkeys(name for texts in every for name in texts if name not in _NAMING)
+    columns = {name: [texts.get(name) for texts in every] for name in names}
+    return {
+        name: column
+        for name, column in columns.items()
+        if 1 < len({text for text in column if text is not None}) <= _MOST_VALUES
+    }
+
+
+def _texts(shown: Shown) -> Texts:
+    return {name: value_text(value) for name, value in shown.entry.attributes.items()}
+
+
+def _words(texts: Texts) -> list[str]:
+    return [f"{name}={text}" for name, text in texts.items()]

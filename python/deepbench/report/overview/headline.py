@@ -1,0 +1,118 @@
+"""What a reader wants to know first, in sentences: which machine, how many rows are ok, how near
+they come to the roofline, and which families come nearest and least near."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from deepbench.compare.sides import plain
+from deepbench.report.fields import get, share
+
+from .runs import Run, Shown
+from .summary import counted_share, geometric_mean
+
+_MOST_DEVICES = 4  # with sentences of their own
+_BAD_FIRST = ("incorrect", "failed")
+
+
+def headline(files: Sequence[Run]) -> list[str]:
+    """A paragraph for each device; those after the first few share one."""
+    by_device: dict[str, list[Run]] = {}
+    for run in files:
+        by_device.setdefault(_machine(run), []).append(run)
+    paragraphs = [
+        " ".join(_sentences(machine, runs))
+        for machine, runs in list(by_device.items())[:_MOST_DEVICES]
+    ]
+    more = len(by_device) - _MOST_DEVICES
+    if more > 0:
+        paragraphs.append(f"{more} more devices are in the summary below.")
+    return paragraphs
+
+
+def _machine(run: Run) -> str:
+    """'NVIDIA H200', 'AMD EPYC, 2 threads', '8 ranks of NVIDIA H200'."""
+    context = run.result.context
+    ranks, threads = get(context, "ranks.count"), context.get("threads")
+    if isinstance(ranks, int) and ranks > 1:
+        return f"{ranks} ranks of {run.device}"
+    return f"{run.device}, {plain(threads)} threads" if threads else run.device
+
+
+def _sentences(machine: str, runs: Sequence[Run]) -> Iterator[str]:
+    rows = [shown for run in runs for shown in run.rows]
+    yield f"{machine}: {_statuses(runs, rows)}."
+    above = sum(bool(shown.share) and counted_share(shown) is None for shown in rows)
+    shares = [(shown, part) for shown in rows if (part := counted_share(shown))]
+    if shares:
+        yield from _shares(shares)
+    elif not above:
+        yield "No row has a share of the roofline."
+    if above:
+        its = "its" if above == 1 else "their"
+        yield f"{_rows(above)} above {its} ceiling {_are(above)} in no mean."
+
+
+def _shares(shares: Sequence[tuple[Shown, float]]) -> Iterator[str]:
+    """Of the regime that most rows have; a mean over several would say nothing."""
+    regimes = Counter(shown.regime for shown, _ in shares)
+    regime, count = regimes.most_common(1)[0]
+    inside = [(shown, part) for shown, part in shares if shown.regime == regime]
+    mean = share(geometric_mean(part for _, part in inside))
+    reach = "row reaches" if count == 1 else "rows reach"
+    many = " in the geometric mean" if count > 1 else ""
+    yield f"In the regime '{regime}', {count} {reach} {mean} % of the roofline{many}."
+    yield from _families(inside)
+    others = sum(regimes.values()) - count
+    if others:
+        yield f"{_rows(others)} of other regimes {_are(others)} in the summary below."
+
+
+def _statuses(runs: Sequence[Run], rows: Sequence[Shown]) -> str:
+    """'157 of 160 rows are ok (2 incorrect, 1 unsupported)'."""
+    good = sum(shown.good for shown in rows)
+    planned = max(len(rows), sum(int(run.result.context["rows"]) for run in runs))
+    statuses = Counter(
+        "inconsistent" if shown.entry.doubt else shown.entry.status
+        for shown in rows
+        if not shown.good
+    )
+    statuses["not in the file"] = planned - len(rows)
+    names = sorted(statuses, key=lambda name: (name not in _BAD_FIRST, -statuses[name]))
+    counts = [f"{statuses[name]} {name.replace('_', ' ')}" for name in names if statuses[name]]
+    if planned and good == planned:
+        return "the only row is ok" if planned == 1 else f"all {planned} rows are ok"
+    rest = f" ({', '.join(counts)})" if counts else ""
+    return f"{good} of {_rows(planned)} {_are(good)} ok{rest}"
+
+
+def _families(shares: Sequence[tuple[Shown, float]]) -> Iterator[str]:
+    """The best and the worst, by their geometric means."""
+    families: dict[str, list[float]] = {}
+    for shown, part in shares:
+        families.setdefault(shown.family, []).append(part)
+    means = sorted(
+        (mean, name) for name, parts in families.items() if (mean := geometric_mean(parts))
+    )
+    if len(means) == 1:
+        if len(shares) > 1:
+            parts = families[means[0][1]]
+            yield f"All are of {means[0][1]}, from {share(min(parts))} to {share(max(parts))} %."
+        return
+    (least, worst), (most, best) = means[0], means[-1]
+    if share(least) == share(most):
+        yield f"Each of {len(means)} families reaches {share(most)} %."
+        return
+    yield (
+        f"Best of {len(means)} families is {best} with {share(most)} %, "
+        f"worst is {worst} with {share(least)} %."
+    )
+
+
+def _rows(count: int) -> str:
+    return f"{count} row{'' if count == 1 else 's'}"
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"

@@ -1,0 +1,248 @@
+"""What a reader sees of the report's page: brief names and remarks in the table, colours that say
+what they mean, light and dark, numbers with their digits, and nothing wider than the window."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from browser import Browser, chromium
+from compared_rows import timed
+from deepbench.cli import main
+from deepbench.report.fields import microseconds, percent, rate, share
+from deepbench.report.overview import page as page_parts
+from reported_files import hostile_context, hostile_rows, make_rows, sampled, write
+
+pytest.importorskip("vl_convert", reason="the extra 'report' is not installed")
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.usefixtures("own_cache"),
+    pytest.mark.skipif(chromium() is None, reason="chromium is not installed"),
+]
+
+NUMBERS = Path(page_parts.__file__).with_name("page") / "numbers.js"
+TITLES = "[...document.querySelectorAll('#table th')].map((one) => one.textContent)"
+GROUND = "getComputedStyle(document.body).backgroundColor"
+DARK, LIGHT = "rgb(18, 23, 29)", "rgb(244, 246, 248)"
+LINES = "[...document.querySelectorAll('#table tbody tr')]"
+KEYS = "[...document.querySelectorAll('#key span')].map((one) => one.textContent)"
+
+# Elements that reach out of the window, but for what scrolls in a box of its own.
+TOO_WIDE = """[...document.querySelectorAll('body *')].filter((one) => {
+  if (!one.checkVisibility() || one.closest('svg svg, svg g')) return false;
+  const box = one.getBoundingClientRect();
+  if (box.left > -1 && box.right < document.documentElement.clientWidth + 1) return false;
+  for (let above = one.parentElement; above; above = above.parentElement) {
+    if (getComputedStyle(above).overflowX === 'auto') return false;
+  }
+  return true;
+}).map((one) => `${one.tagName} ${one.id}`)"""
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    with Browser(tmp_path_factory.mktemp("profile"), width=1400) as opened:
+        yield opened
+
+
+@pytest.fixture(autouse=True)
+def ordinary(browser: Browser) -> None:
+    browser.resize(1400)
+    browser.prefer("light")
+
+
+def show(
+    browser: Browser,
+    folder: Path,
+    rows: list[dict[str, Any]],
+    context: dict[str, Any] | None = None,
+) -> None:
+    file, page = write(folder / "mine.jsonl", rows, context), folder / "page.html"
+    assert main(["report", str(file), "-o", str(page), "--overwrite"]) == 0
+    browser.problems.clear()
+    browser.open(page)
+    browser.wait_for("document.documentElement.dataset.complete")
+
+
+def text_of(browser: Browser, selector: str) -> str:
+    return str(browser.run(f"document.querySelector({selector!r}).innerText"))
+
+
+# ---- numbers -----------------------------------------------------------------------------------
+
+
+def test_the_page_writes_numbers_as_the_command_line_does(browser: Browser, tmp_path: Path) -> None:
+    chance = random.Random(0)
+    values = [sign * 10 ** chance.uniform(-9, 6) for sign in (1, 1, 1, -1) for _ in range(300)]
+    values += [0.0, 5.24e-05, 0.00123456, 0.9e-4, 1e-7, 2.5e12]
+    browser.open(write(tmp_path / "nothing.html", []))
+    script = NUMBERS.read_text(encoding="utf-8")
+    seen = browser.run(
+        f"(() => {{{script}; return {json.dumps([*values, None])}.map((value) => "
+        "[rate(value), share(value), microseconds(value), percent(value)]);})()"
+    )
+    for value, texts in zip([*values, None], seen, strict=True):
+        assert texts == [rate(value), share(value), microseconds(value), percent(value)], value
+
+
+def test_a_small_rate_keeps_its_digits_on_the_page(browser: Browser, tmp_path: Path) -> None:
+    rows = [sampled(timed(0)), timed(1, n=5)]
+    for row, tflops in zip(rows, (5.24e-05, 0.00123456), strict=True):
+        row["rates"]["tflops"] = tflops
+        row["bound"].update(share_roofline=tflops, share_arithmetic=tflops)
+    show(browser, tmp_path, rows)
+    table = text_of(browser, "#table tbody")
+    assert "5.24e-05\t" in table
+    assert "0.00123\t" in table
+    assert "\t0.0052\t" in table  # per cent of the ceiling
+    assert "5.24e-05 TFLOP/s" in text_of(browser, "#facts")
+
+
+# ---- the table of all rows ---------------------------------------------------------------------
+
+
+def test_the_table_leaves_out_what_all_rows_share_until_asked(
+    browser: Browser, tmp_path: Path
+) -> None:
+    rows = [timed(0), timed(1, m=64), {**timed(2, m=128), "notes": ["beta is 0"]}]
+    rows[1]["statistics"]["stop"] = "noisy"
+    show(browser, tmp_path, rows)
+    names = f"{LINES}.map((one) => one.children[1].textContent)"
+    assert browser.run(names) == ["gemm m=1760", "gemm m=64", "gemm m=128"]
+    assert {"verified", "regime", "library", "file"}.isdisjoint(browser.run(TITLES))
+    same = text_of(browser, "#same")
+    for text in ("n=16", "precision=float", "regime: hot, default", "verified: yes"):
+        assert text in same
+    assert "noisy" in text_of(browser, "#table tbody")
+    browser.run("document.querySelector('#switch input').click()")
+    assert browser.run(names) == [row["problem"] for row in rows]
+    assert {"verified", "regime", "library", "remarks"} <= set(browser.run(TITLES))
+    assert not browser.run("document.getElementById('same').checkVisibility()")
+    assert browser.problems == []
+
+
+def test_remarks_are_in_sight_in_a_wide_window(browser: Browser, tmp_path: Path) -> None:
+    show(browser, tmp_path, make_rows())
+    place = browser.run(f"{TITLES}.indexOf('remarks')")
+    edge = "getBoundingClientRect().right"
+    remarks = browser.run(f"document.querySelectorAll('#table th')[{place}].{edge}")
+    assert remarks <= browser.run(f"document.querySelector('.box').{edge}") + 1
+
+
+def test_one_row_alone_keeps_its_attributes(browser: Browser, tmp_path: Path) -> None:
+    show(browser, tmp_path, [sampled(timed(0))])
+    assert "gemm m=1760 n=16 k=1760" in text_of(browser, "#table tbody")
+    assert browser.problems == []
+
+
+# ---- colours -----------------------------------------------------------------------------------
+
+
+def test_colours_say_what_they_mean_where_there_is_one_operation(
+    browser: Browser, tmp_path: Path
+) -> None:
+    rows = [
+        {
+            **timed(place, m=64, n=2 ** (3 + place)),
+            "application": "Speech" if place % 2 else "Vision",
+        }
+        for place in range(4)
+    ]
+    show(browser, tmp_path, rows)
+    chosen = "document.getElementById('colour').selectedOptions[0].textContent"
+    assert browser.run(chosen) == "application"
+    browser.wait_for(f"{KEYS}.join() === 'Speech,Vision'")
+    # As the points are, so is the key.
+    dots = "[...document.querySelectorAll('#key i')].map((one) => one.style.backgroundColor)"
+    assert len(set(browser.run(dots))) == 2
+    # Attributes that differ can be chosen as well.
+    options = "[...document.querySelectorAll('#colour option')].map((one) => one.textContent)"
+    assert browser.run(options) == ["application", "n"]
+    browser.run(
+        "(() => {const box = document.getElementById('colour');"
+        "box.value = 'n='; box.dispatchEvent(new Event('change'));})()"
+    )
+    browser.wait_for(f"{KEYS}.join() === '8,16,32,64'")
+    assert browser.problems == []
+
+
+def test_colours_are_not_offered_where_nothing_differs(browser: Browser, tmp_path: Path) -> None:
+    show(browser, tmp_path, [sampled(timed(0))])
+    assert not browser.run("document.getElementById('colour').checkVisibility()")
+    assert browser.run(KEYS) == []
+
+
+# ---- light and dark ----------------------------------------------------------------------------
+
+
+def test_the_page_is_as_dark_as_the_system_until_the_reader_chooses(
+    browser: Browser, tmp_path: Path
+) -> None:
+    theme = "document.documentElement.dataset.theme"
+    browser.prefer("dark")
+    show(browser, tmp_path, make_rows())
+    assert (browser.run(theme), browser.run(GROUND)) == ("dark", DARK)
+    browser.run(f"delete {theme}")  # as without scripts
+    assert browser.run(GROUND) == DARK
+    browser.run("document.getElementById('theme').click()")
+    assert (browser.run(theme), browser.run(GROUND)) == ("light", LIGHT)
+    browser.run("document.getElementById('theme').click()")
+    assert (browser.run(theme), browser.run(GROUND)) == ("dark", DARK)
+    browser.prefer("light")
+    assert browser.run(theme) == "dark"  # chosen
+    assert browser.problems == []
+
+
+def test_the_page_follows_a_system_that_changes(browser: Browser, tmp_path: Path) -> None:
+    show(browser, tmp_path, [timed(0)])
+    assert browser.run(GROUND) == LIGHT
+    browser.prefer("dark")
+    browser.wait_for("document.documentElement.dataset.theme === 'dark'")
+    assert browser.run(GROUND) == DARK
+
+
+# ---- widths ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("width", [400, 1400])
+@pytest.mark.parametrize("kind", ["ordinary", "hostile", "long", "one"])
+def test_nothing_is_wider_than_the_window(
+    browser: Browser, tmp_path: Path, width: int, kind: str
+) -> None:
+    word = "x" * 280
+    long = {**timed(0, 100_000.0, application=word), "notes": [word], "library": word}
+    rows = {
+        "ordinary": make_rows(),
+        "hostile": hostile_rows(),
+        "long": [long, timed(1, n=7)],
+        "one": [sampled(timed(0))],
+    }[kind]
+    browser.resize(width)
+    show(browser, tmp_path, rows, hostile_context() if kind == "hostile" else None)
+    browser.run("document.querySelectorAll('section details').forEach((one) => {one.open = true;})")
+    scrolls = "document.documentElement.scrollWidth"
+    assert browser.run(scrolls) <= width
+    assert browser.run(TOO_WIDE) == []
+    for place in range(browser.run("document.querySelectorAll('.facet').length")):
+        facet = f"document.querySelectorAll('.facet')[{place}]"
+        browser.run(f"{facet}.open = true")
+        browser.wait_for(
+            f"new Promise((done) => {facet}.offsetWidth && setTimeout(done, 30, true))"
+        )
+        assert browser.run(scrolls) <= width
+        assert browser.run(TOO_WIDE) == []
+        browser.run(f"{facet}.open = false")
+
+
+def test_a_wide_table_scrolls_in_a_box_of_its_own(browser: Browser, tmp_path: Path) -> None:
+    browser.resize(400)
+    show(browser, tmp_path, make_rows())
+    inside = "[...document.querySelectorAll('table')].every((one) => one.closest('.wide, .box'))"
+    assert browser.run(inside)
+    box = "document.querySelector('.box')"
+    assert browser.run(f"{box}.scrollWidth - {box}.clientWidth") > 100
