@@ -128,7 +128,7 @@ def test_a_brief_name_has_what_differs_and_is_not_at_its_default() -> None:
     ]
     assert document["shared"] == ["gemm n=2"]
     assert document["hides_defaults"]
-    assert list(document["attributes"]) == ["m", "trans_a"]
+    assert list(document["colourable"]) == ["m", "trans_a"]
 
 
 def test_problems_that_differ_in_a_default_alone_say_it() -> None:

@@ -122,7 +122,7 @@ def document(
         "files": [{"letter": run.letter, "name": run.name, "device": run.device} for run in files],
         "regimes": regimes(rows),
         "texts": {name: _indexed(values) for name, values in texts.items()},
-        "attributes": {name: _indexed(values) for name, values in colourable(rows).items()},
+        "colourable": {name: _indexed(values) for name, values in colourable(rows).items()},
         "shared": brief.notes(),
         "hides_defaults": brief.hides_defaults,
         "numbers": {name: [_number(of(shown)) for shown in rows] for name, of in _NUMBERS.items()},

@@ -8,7 +8,7 @@ const FACETS = [
 const COLOURS = [
   ['op', 'operation'], ['precision', 'precision'], ['library', 'library'], ['regime', 'regime'],
   ['application', 'application'], ['bound', 'bound by'], ['family', 'family'], ['device', 'device'],
-  ['file', 'file'], ...Object.keys(report.attributes).map((name) => [`${name}=`, name]),
+  ['file', 'file'], ...Object.keys(report.colourable).map((name) => [`${name}=`, name]),
 ].filter(([name]) => tellsApart(name));
 const KEYED = ['roofline', 'caches', 'algorithms'];  // charts whose colours mean what the bar says
 const MOST_KEYS = 12;  // colours repeat from there on

@@ -8,7 +8,7 @@ function decoded(id) {
     row[name] = index[id] < 0 ? null : values[index[id]];
   }
   for (const [name, values] of Object.entries(report.numbers)) row[name] = values[id];
-  for (const [name, {values, index}] of Object.entries(report.attributes)) {
+  for (const [name, {values, index}] of Object.entries(report.colourable)) {
     row[`${name}=`] = index[id] < 0 ? null : values[index[id]];  // no other field ends like this
   }
   row.file = report.files[row.run].letter;
