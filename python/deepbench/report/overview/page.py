@@ -22,9 +22,10 @@ from .content import Content
 from .data import document, script_text
 from .facts import environment
 from .roof import lines
+from .sweep_data import sweep_document
 
 _FOLDER = Path(__file__).with_name("page")
-_SCRIPTS = ("store", "filters", "tooltip", "charts", "detail", "table", "main")
+_SCRIPTS = ("store", "filters", "tooltip", "charts", "sweep", "detail", "table", "main")
 _LONGEST_OPEN = 24  # rows of a table that is not folded
 _TITLES = {
     "roofline": "Roofline",
@@ -33,6 +34,7 @@ _TITLES = {
     "algorithms": "Default against best",
     "caches": "Hot against cold",
     "against": "Against others",
+    "sweep": "Any metric against any attribute",
 }
 
 
@@ -88,6 +90,7 @@ def _data(content: Content) -> dict[str, object]:
     room = content.axes
     return {
         **document(content.files, content.algorithms, content.caches, content.against),
+        **sweep_document(content.files, content.sweep),
         "charts": specs,
         "ceilings": lines(content.ceilings, room) if room else [],
         "limits": content.limits,
@@ -105,7 +108,7 @@ def _tiles(content: Content) -> Iterator[str]:
 
 def _links(content: Content) -> Iterator[str]:
     places = [("summary", "Summary")]
-    for name in content.charts:
+    for name in _shown_charts(content):
         anchor = "row" if name == "distribution" else name
         places.append((anchor, _TITLES[anchor]))
     places += [("rows", "All rows"), ("environment", "Environment and warnings")]
@@ -113,10 +116,27 @@ def _links(content: Content) -> Iterator[str]:
         yield f'<a href="#{anchor}">{escape(title)}</a>\n'
 
 
+def _shown_charts(content: Content) -> list[str]:
+    """Of a sweep, its own chart comes first."""
+    if content.sweep is None:
+        return content.charts
+    return ["sweep", *content.charts] if content.sweep.is_sweep else [*content.charts, "sweep"]
+
+
+def _sweep(content: Content) -> str:
+    """Open for a sweep, else for who asks."""
+    inner = _asset("sweep.html").replace("{{title}}", escape(_TITLES["sweep"]))
+    if content.sweep is not None and not content.sweep.is_sweep:
+        summary = "<summary>Choose a metric and an attribute</summary>"
+        inner = f'<details id="sweep-fold">\n{summary}\n{inner}</details>\n'
+    title = f"<h2>{_TITLES['sweep']}</h2>"
+    return f'<section id="sweep" class="scripted">\n{title}\n{inner}</section>\n'
+
+
 def _charts(content: Content) -> Iterator[str]:
-    for name in content.charts:
-        if name == "distribution":
-            yield _asset("row.html")
+    for name in _shown_charts(content):
+        if name in ("distribution", "sweep"):
+            yield _sweep(content) if name == "sweep" else _asset("row.html")
             continue
         notes = "".join(f'<p class="note">{escape(text)}</p>\n' for text in content.notes(name))
         label = f'role="figure" aria-label="{_TITLES[name]}"'

@@ -33,15 +33,20 @@ const DRAWING = {
   renderer: rows.length > MANY ? 'canvas' : 'svg',
 };
 
-async function buildChart(name) {
-  const place = document.getElementById(`chart-${name}`);
-  const {view} = await drawChart(place, filled(name, place), DRAWING);
-  views[name] = view;
+// Draws a chart whose points can be clicked.
+async function drawn(place, spec) {
+  const {view} = await drawChart(place, spec, DRAWING);
   view.addEventListener('click', (_, item) => {
     if (!item || !item.datum || item.datum.id === undefined) return;
     choose(item.datum.id);
     reveal();
   });
+  return view;
+}
+
+async function buildChart(name) {
+  const place = document.getElementById(`chart-${name}`);
+  views[name] = await drawn(place, filled(name, place));
   // The filters or the choice may have changed since it was begun.
   if (name === 'distribution') showSamples(rows[chosenId]);
   else show(name, visible());
@@ -50,16 +55,19 @@ async function buildChart(name) {
 // The chart with its first data, so that it is laid out once.
 function filled(name, place) {
   const spec = report.charts[name];
-  const put = (set, values) => Object.assign(spec.data.find((one) => one.name === set) || {}, {values});
+  const put = (set, values) => putInto(spec, set, values);
   const tell = (signal, value) => Object.assign(spec.signals.find((one) => one.name === signal) || {}, {value});
   if (name === 'distribution') {
     const some = rows.find((row) => row.good && row.samples.length) || rows[0];
-    put('samples', samplesOf(some));
-    put('marks', marksOf(some));
+    for (const [set, values] of Object.entries(sampleData(some))) put(set, values);
+    for (const [signal, value] of Object.entries(samplesWidths(place))) tell(signal, value);
     return spec;
   }
+  const values = valuesOf(name, rows);
   spec.width = place.clientWidth;
-  put('rows', valuesOf(name, rows));
+  tell('outer_width', place.clientWidth);
+  put('rows', values);
+  put('corners', corners(name, values));
   put('chosen', ring(name, chosenId));
   put('ceilings', report.ceilings);
   put('limits', name === 'caches' ? report.limits : []);
@@ -67,17 +75,47 @@ function filled(name, place) {
   return spec;
 }
 
+const putInto = (spec, set, values) => {
+  for (const one of spec.data) {
+    if (one.name === set) one.values = values;
+  }
+};
+
 function fitCharts() {
   for (const [name, view] of Object.entries(views)) {
     const place = document.getElementById(`chart-${name}`);
-    if (name !== 'distribution' && place.clientWidth) view.width(place.clientWidth).runAsync();
+    if (!place.clientWidth) continue;
+    if (name === 'distribution') {
+      for (const [signal, value] of Object.entries(samplesWidths(place))) view.signal(signal, value);
+      view.runAsync();
+    } else view.width(place.clientWidth).signal('outer_width', place.clientWidth).runAsync();
   }
+  fitSweep();
+}
+
+// Two invisible points keep logarithmic axes from having no length, or next to none.
+const NARROWEST = 1.5;
+function corners(name, values) {
+  if (!values.length) return [];
+  const heights = values.flatMap((value) => [value.y, value.low ?? value.y, value.high ?? value.y]);
+  const [xs, ys] = [endsOf(values.map((value) => value.x)),
+    endsOf(RATIO_X[name] ? [...heights, 1] : heights)];
+  return [0, 1].map((end) => ({x: xs[end], y: ys[end]}));
+}
+
+function endsOf(values) {
+  const low = values.reduce((a, b) => Math.min(a, b));
+  const high = values.reduce((a, b) => Math.max(a, b));
+  if (low <= 0 || high >= NARROWEST * low) return [low, high];
+  const middle = Math.sqrt(low) * Math.sqrt(high);
+  return [middle / Math.sqrt(NARROWEST), middle * Math.sqrt(NARROWEST)];
 }
 
 function showCharts(shown) {
   for (const name of Object.keys(views)) {
     if (name !== 'distribution') show(name, shown);
   }
+  showSweep(shown);
 }
 
 function show(name, shown) {
@@ -88,6 +126,7 @@ function show(name, shown) {
   const view = views[name];
   for (const [signal, value] of Object.entries(legends(name))) view.signal(signal, value);
   if (name === 'roofline') view.data('ceilings', linesOver(values));
+  if (name !== 'roofline') view.data('corners', corners(name, values));
   view.data('rows', values).data('chosen', ring(name, chosenId)).runAsync();
 }
 
@@ -145,12 +184,12 @@ function ratios(name, shown) {
   }));
 }
 
-
 // A ring around the row in every chart that shows it.
 function ringAround(id) {
   for (const [name, view] of Object.entries(views)) {
     if (name !== 'distribution') view.data('chosen', ring(name, id)).runAsync();
   }
+  ringSweep(id);
 }
 
 function ring(name, id) {
