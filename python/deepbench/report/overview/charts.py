@@ -1,6 +1,6 @@
 """The charts as Vega-Lite specifications: charts/*.json, and what depends on the report put in.
 Rows come in as named data sets later: in the page from its scripts, in an image from image.py.
-Every colour stands in charts/theme.json, so that a page can replace the theme."""
+Every colour stands in charts/theme.json or, for dark pages, in charts/dark.json."""
 
 from __future__ import annotations
 
@@ -90,6 +90,18 @@ def _ends(values: Sequence[float]) -> tuple[float, float]:
     return middle / math.sqrt(_NARROWEST), middle * math.sqrt(_NARROWEST)
 
 
+def themes() -> dict[str, Spec]:
+    """What a page draws with: light, and dark in those colours that differ."""
+    light, dark = _read("theme"), _read("theme")
+    for part, changes in _read("dark").items():
+        for name, value in changes.items():
+            if isinstance(value, dict):
+                dark[part][name].update(value)
+            else:
+                dark[part][name] = value
+    return {"light": light, "dark": dark}
+
+
 def _finish(spec: Spec, width: int) -> None:
     spec["width"] = width
     spec["autosize"] = {"type": "fit-x", "contains": "padding"}
@@ -103,7 +115,8 @@ def _finish(spec: Spec, width: int) -> None:
     spec.setdefault("params", []).append({"name": "outer_width", "value": width})
     for legend in _legends(spec):
         legend["columns"] = {"expr": "max(1, floor(outer_width / 270))"}
-        legend["labelLimit"] = {"expr": "max(120, min(300, outer_width - 110))"}
+        beside = 80 if legend.get("title") else 30
+        legend["labelLimit"] = {"expr": f"max(120, min(300, outer_width - {beside}))"}
 
 
 def _legends(spec: Spec) -> Iterator[Spec]:

@@ -163,10 +163,9 @@ def _sweep(content: Content, name: str) -> Spec:
         raise FormatError(f"--chart: no row has both {metric.name} and {attribute.name}")
     xs = [point.x for point in found]
     ys = [y for point in found for y in (point.low, point.y, point.high) if y is not None]
-    scales = {"x": scale_of(xs), "y": scale_of(ys)}
-    spec = sweep_chart(
-        (attribute.title, scales["x"]), (metric.title, scales["y"]), _WIDTH, ticks_of(xs)
-    )
+    ticks = ticks_of(xs)
+    x = attribute.title, "log" if ticks else scale_of(xs)
+    spec = sweep_chart(x, (metric.title, scale_of(ys)), _WIDTH, ticks)
     skipped = sum(not is_verified(point.shown) for point in found)
     about = [" · ".join([*held_fixed(found, attribute), *content.dates])]
     if skipped:

@@ -17,7 +17,7 @@ from deepbench.report.comparison.content import Section
 from deepbench.report.comparison.html import section_parts
 
 from . import vega
-from .charts import chart
+from .charts import chart, themes
 from .content import Content
 from .data import document, script_text
 from .facts import environment
@@ -86,12 +86,14 @@ def _data(content: Content) -> dict[str, object]:
     specs = {}
     for name in content.charts:
         spec = vega.compiled(chart(name, content.axes))
+        spec.pop("config", None)  # the theme, which all charts share
         specs[name] = vega.with_fixed_legends(spec)
     room = content.axes
     return {
         **document(content.files, content.algorithms, content.caches, content.against),
         **sweep_document(content.files, content.sweep),
         "charts": specs,
+        "themes": {name: vega.compiled_theme(config) for name, config in themes().items()},
         "ceilings": lines(content.ceilings, room) if room else [],
         "limits": content.limits,
     }

@@ -86,12 +86,10 @@ def against(files: Sequence[Run], others: Sequence[ResultFile]) -> list[Against]
 
 
 def _label(side: Side, other: ResultFile) -> str:
-    """A reference is called like its processor; a result file names it."""
-    name = plain(side.name)
-    if side.published:
-        return name
+    """A reference is called like its processor; a result file is not."""
+    name = plain(side.name).rpartition("/")[2]
     device = plain(get(other.context, "device.name") or "unknown device")
-    return f"{device} ({name.rpartition('/')[2]})"
+    return name if name == device else f"{device} ({name})"
 
 
 def _against(run: Run, side: Side, label: str) -> Against:

@@ -259,7 +259,8 @@ def ticks_of(values: Sequence[Value]) -> list[float] | None:
     """The values of a sweep themselves where they are few and far enough apart on a logarithmic
     axis to be its ticks."""
     known = sorted({float(value) for value in values if isinstance(value, (int, float))})
-    if not 3 <= len(known) <= _MOST_TICKS or known[0] <= 0:
+    numbers = all(map(_is_number, values))
+    if not numbers or not 3 <= len(known) <= _MOST_TICKS or known[0] <= 0:
         return None
     apart = all(b >= _STEP * a for a, b in pairwise(known))
     return known if apart else None

@@ -21,7 +21,6 @@ def sweep_document(files: Sequence[Run], sweep: Sweep | None) -> dict[str, Any]:
     if sweep is None:
         return {}
     rows = list(all_rows(files))
-    base = _compiled("log", "log")
     axes = {
         "x": {kind: _axis(_compiled(kind, "log"), "x") for kind in _KINDS["x"]},
         "y": {kind: _axis(_compiled("log", kind), "y") for kind in _KINDS["y"]},
@@ -34,17 +33,17 @@ def sweep_document(files: Sequence[Run], sweep: Sweep | None) -> dict[str, Any]:
             "attribute": sweep.attribute.name,
             "own": [one.name for one in sweep.attributes if one.is_own],
             "derived": _derived(rows, sweep),
-            "chart": base,
+            "charts": {"numbers": _without_config("log"), "words": _without_config("point")},
             "axes": axes,
-        },
-        "attributes": {
-            one.name: _indexed([value_of(shown, one.name) for shown in rows])
-            for one in sweep.attributes
-        },
-        "metrics": {
-            one.name: [_value(one.of, shown) for shown in rows]
-            for one in sweep.metrics
-            if any(one.name in own_metrics(shown) for shown in rows)
+            "values": {
+                one.name: _indexed([value_of(shown, one.name) for shown in rows])
+                for one in sweep.attributes
+            },
+            "heights": {
+                one.name: [_value(one.of, shown) for shown in rows]
+                for one in sweep.metrics
+                if any(one.name in own_metrics(shown) for shown in rows)
+            },
         },
     }
 
@@ -84,6 +83,13 @@ def _indexed(values: Sequence[object]) -> dict[str, Any]:
 def _compiled(x: str, y: str) -> Spec:
     ticks = (1.0, 2.0, 4.0) if x == "ticks" else None
     return vega.compiled(sweep_chart((_TITLE, "log" if ticks else x), (_TITLE, y), ticks=ticks))
+
+
+def _without_config(x: str) -> Spec:
+    """The chart for attributes that are numbers, or that are not: the page has the config."""
+    spec = _compiled(x, "log")
+    spec.pop("config", None)
+    return spec
 
 
 def _axis(spec: Spec, channel: str) -> Spec:

@@ -17,6 +17,7 @@ Spec = dict[str, Any]
 
 # Vega's own name is bound to nothing in the bundles of vl-convert 1.9; Vega-Embed's is in all.
 _EXPOSED = "window.drawChart = vegaEmbed;"
+_RING = "ring"  # the style of the mark around the chosen row
 _SCALE = 2.5  # pixels of an image for one of the page
 
 
@@ -35,9 +36,18 @@ def compiled(spec: Spec) -> Spec:
     styles: Mapping[str, Spec] = vega.get("config", {}).get("style", {})
     for mark in _marks(vega):
         _leave_to_style(mark, styles)
+        if _RING in mark.get("style", []):
+            mark["interactive"] = False  # the pointer finds the point within
     for legend in _legends(vega):
         _leave_to_theme(legend)
     return vega
+
+
+def compiled_theme(config: Spec) -> Spec:
+    """A Vega-Lite config as Vega's."""
+    chart = compiled({"data": {"values": []}, "mark": "point", "config": config})
+    theme: Spec = chart.get("config", {})
+    return theme
 
 
 def _marks(group: Spec) -> Iterator[Spec]:

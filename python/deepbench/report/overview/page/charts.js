@@ -33,20 +33,28 @@ const DRAWING = {
   renderer: rows.length > MANY ? 'canvas' : 'svg',
 };
 
-// Draws a chart whose points can be clicked.
-async function drawn(place, spec) {
-  const {view} = await drawChart(place, spec, DRAWING);
+const themeOfCharts = () => report.themes[document.documentElement.dataset.theme === 'dark' ? 'dark' : 'light'];
+
+// Draws a chart whose points can be clicked, in the page's colours. What was there stays until it is
+// complete; whoever waits for a change of the place then finds the view that `use` has taken.
+async function redrawn(place, spec, use) {
+  const inner = element('div', {});
+  const {view} = await drawChart(inner, {...spec, config: themeOfCharts()}, DRAWING);
   view.addEventListener('click', (_, item) => {
     if (!item || !item.datum || item.datum.id === undefined) return;
     choose(item.datum.id);
     reveal();
   });
-  return view;
+  use(view);
+  place.replaceChildren(inner);
 }
 
 async function buildChart(name) {
   const place = document.getElementById(`chart-${name}`);
-  views[name] = await drawn(place, filled(name, place));
+  await redrawn(place, filled(name, place), (view) => {
+    if (views[name]) views[name].finalize();
+    views[name] = view;
+  });
   // The filters or the choice may have changed since it was begun.
   if (name === 'distribution') showSamples(rows[chosenId]);
   else show(name, visible());
@@ -54,11 +62,11 @@ async function buildChart(name) {
 
 // The chart with its first data, so that it is laid out once.
 function filled(name, place) {
-  const spec = report.charts[name];
+  const spec = structuredClone(report.charts[name]);
   const put = (set, values) => putInto(spec, set, values);
   const tell = (signal, value) => Object.assign(spec.signals.find((one) => one.name === signal) || {}, {value});
   if (name === 'distribution') {
-    const some = rows.find((row) => row.good && row.samples.length) || rows[0];
+    const some = rows[chosenId];
     for (const [set, values] of Object.entries(sampleData(some))) put(set, values);
     for (const [signal, value] of Object.entries(samplesWidths(place))) tell(signal, value);
     return spec;
@@ -74,6 +82,14 @@ function filled(name, place) {
   for (const [signal, value] of Object.entries(legends(name))) tell(signal, value);
   return spec;
 }
+
+// Charts are as light or dark as the page.
+async function repaint() {
+  for (const name of Object.keys(views)) await buildChart(name);
+  await showSweep(visible());
+}
+new MutationObserver(repaint).observe(document.documentElement,
+  {attributes: true, attributeFilter: ['data-theme']});
 
 const putInto = (spec, set, values) => {
   for (const one of spec.data) {

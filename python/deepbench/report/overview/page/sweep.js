@@ -64,8 +64,10 @@ async function drawSweep(shown) {
   document.getElementById('sweep-note').textContent = fixedText(points);
   place.classList.toggle('none', points.length === 0);
   if (points.length === 0) return;
-  if (sweeping.view) sweeping.view.finalize();
-  sweeping.view = await drawn(place, sweepSpec(points, place.clientWidth));
+  await redrawn(place, sweepSpec(points, place.clientWidth), (view) => {
+    if (sweeping.view) sweeping.view.finalize();
+    sweeping.view = view;
+  });
 }
 
 function fitSweep() {
@@ -82,12 +84,12 @@ function sweepRing(id) {
 }
 
 function sweepSpec(points, width) {
-  const {chart, axes} = report.sweep;
+  const {charts, axes} = report.sweep;
   const xs = points.map((point) => point.x);
   const heights = points.flatMap((point) => [point.low, point.y, point.high]).filter((y) => y !== null);
-  const x = scaleOf(xs);
-  const ticks = x === 'log' ? ticksOf(xs) : null;
-  const spec = structuredClone(chart);
+  const ticks = ticksOf(xs);
+  const x = ticks ? 'log' : scaleOf(xs);
+  const spec = structuredClone(x === 'point' ? charts.words : charts.numbers);
   const parts = structuredClone({x: axes.x[ticks ? 'ticks' : x], y: axes.y[scaleOf(heights)]});
   const colour = spec.scales.find((one) => one.name === 'color');
   colour.domain = [...new Set(points.map((point) => point.series))];
@@ -115,6 +117,7 @@ function scaleOf(values) {
 }
 
 function ticksOf(values) {
+  if (values.some((value) => typeof value !== 'number' || value <= 0)) return null;
   const known = [...new Set(values)].sort((a, b) => a - b);
   const few = known.length >= 3 && known.length <= MOST_TICKS;
   return few && known.every((value, place) => place === 0 || value >= APART * known[place - 1]) ? known : null;
@@ -123,7 +126,7 @@ function ticksOf(values) {
 // ---- points and series -------------------------------------------------------------------------
 
 function attributeOf(row, name) {
-  const {values, index} = report.attributes[name];
+  const {values, index} = report.sweep.values[name];
   const place = index === null ? 0 : index[row.id];
   return place < 0 ? null : values[place];
 }
@@ -133,7 +136,7 @@ const valueText = (value) => value === null ? 'none'
 
 function sweepPoints(shown, metric, attribute) {
   const height = Object.hasOwn(METRICS, metric.name) ? METRICS[metric.name]
-    : (row) => report.metrics[metric.name][row.id];
+    : (row) => report.sweep.heights[metric.name][row.id];
   const found = shown.filter((row) => row.good).map((row) => ({
     row, x: attributeOf(row, attribute.name), y: height(row),
   })).filter(({x, y}) => x !== null && y !== null);
