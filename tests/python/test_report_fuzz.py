@@ -24,7 +24,8 @@ ROWS: list[dict[str, Any]] = [
     chosen(sampled(timed(3)), 2.0),
     regime(timed(4, m=1763), cache="cold", cold="rotation"),
 ]
-FORMS = ("html", "markdown", *(f"svg {name}" for name in ("roofline", "caches", "distribution")))
+CHARTS = ("roofline", "caches", "distribution", "against", "tflops/m", "time/bytes")
+FORMS = ("html", "markdown", *(f"svg {name}" for name in CHARTS))
 TAGS = {
     "html", "head", "meta", "title", "style", "body", "header", "main", "nav", "section", "div",
     "h1", "h2", "h3", "p", "a", "ul", "li", "dl", "dt", "dd", "table", "thead", "tbody", "tr",

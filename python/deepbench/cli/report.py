@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from deepbench import whole_file
-from deepbench.cli.errors import UsageError, shown
+from deepbench.cli.errors import UsageError, shown, suggestion
 from deepbench.cli.flags import HELP, CommandLine, Flag, help_lines, parse, whole_number
 from deepbench.cli.sources import identity, opened, require_other
 from deepbench.installation import install_command
@@ -19,7 +19,8 @@ _FLAGS = (
     Flag("--format", "html, markdown, png, svg or xlsx; else what the file's name ends in", "WORD",
          choices=(*FORMATS, "xlsx")),
     Flag("--against", "others beside, with commas: references or result files", "NAMES"),
-    Flag("--chart", "of an image: " + " ".join(CHARTS), "WORD", choices=CHARTS),
+    Flag("--chart", f"of an image: {' '.join(CHARTS)}, or METRIC/ATTRIBUTE: tflops/n",
+         "WORD"),
     Flag("--row", "of a distribution: the row at this place of the first file", "N"),
     Flag("--overwrite", "replace the file that -o names"),
     HELP,
@@ -99,7 +100,18 @@ def _format(line: CommandLine) -> str:
         raise UsageError("report needs -o FILE; only --format markdown can be printed")
     if line.has("--chart") and name not in ("png", "svg"):
         raise UsageError("--chart is for --format png and svg; a page has all charts")
+    _check_chart(line.get("--chart") or CHARTS[0])
     return name or "html"
+
+
+def _check_chart(word: str) -> None:
+    """Metrics and attributes are those of the files, which are yet to be read."""
+    if word not in CHARTS and "/" not in word:
+        near = suggestion(word, CHARTS)
+        raise UsageError(
+            f"--chart {shown(word)}: must be one of {' '.join(CHARTS)}, or METRIC/ATTRIBUTE such "
+            f"as tflops/n{near}"
+        )
 
 
 def _row(line: CommandLine, name: str) -> int | None:

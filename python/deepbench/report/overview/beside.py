@@ -119,7 +119,7 @@ def _against(name: str, every: Sequence[Against]) -> Section:
     words = frozenset((0, 1, 2))
     about = every[0].side.about
     lines = [*([about] if about not in ("", name) else []), *lines]
-    return Section(f"Against {name}", tuple(lines), columns, words, tuple(rows))
+    return Section(f"Against {every[0].label}", tuple(lines), columns, words, tuple(rows))
 
 
 def _told_apart(run: Run, pair: Pair) -> Key:

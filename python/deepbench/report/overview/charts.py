@@ -1,11 +1,13 @@
 """The charts as Vega-Lite specifications: charts/*.json, and what depends on the report put in.
-Rows come in as named data sets later: in the page from its scripts, in an image from image.py."""
+Rows come in as named data sets later: in the page from its scripts, in an image from image.py.
+Every colour stands in charts/theme.json or, for dark pages, in charts/dark.json."""
 
 from __future__ import annotations
 
 import copy
 import json
 import math
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,9 +16,17 @@ from .ceilings import Axes
 
 _FOLDER = Path(__file__).with_name("charts")
 HEIGHT = 460  # pixels of a roofline's plot
+_NARROWEST = 1.5  # of an axis: its end over its beginning, at least
 
 Spec = dict[str, Any]
 
+# Powers of two, large ones in short: 64 Ki, 16 Mi.
+_KI, _MI = 1 << 10, 1 << 20
+_BINARY = (
+    f"domain('x')[1] >= {_KI << 6} && datum.value >= {_KI} && datum.value % {_KI} == 0"
+    f" ? datum.value % {_MI} == 0 ? format(datum.value / {_MI}, ',~r') + ' Mi'"
+    f" : format(datum.value / {_KI}, ',~r') + ' Ki' : format(datum.value, ',~r')"
+)
 # What the axes of the three charts of ratios mean.
 _RATIOS = {
     "algorithms": ("time of a call (µs)", "default time / time"),
@@ -33,13 +43,107 @@ def chart(name: str, room: Axes | None = None, width: int = 900) -> Spec:
     if name in _RATIOS:
         _title_axes(spec, *_RATIOS[name])
     if name == "caches":
-        spec["encoding"]["x"]["axis"]["format"] = "~s"
+        spec["encoding"]["x"]["axis"] = {"format": "~s"}
     if name == "roofline" and room is not None:
         _fit(spec, room)
     if name != "distribution":
-        spec["width"] = width
-        spec["autosize"] = {"type": "fit-x", "contains": "padding"}
+        _finish(spec, width)
     return spec
+
+
+def sweep_chart(
+    x: tuple[str, str], y: tuple[str, str], width: int = 900, ticks: Sequence[float] | None = None
+) -> Spec:
+    """A metric against an attribute: of each axis its title and its scale, `log`, `linear` or
+    `point` for an attribute that is no number. `ticks` replace those of a logarithmic x axis."""
+    spec = _read("sweep")
+    spec["config"] = _read("theme")
+    for channel, (title, scale) in (("x", x), ("y", y)):
+        encoding = spec["encoding"][channel]
+        encoding["title"] = title
+        encoding["scale"]["type"] = scale
+        if scale == "linear":
+            encoding["scale"]["zero"] = channel == "y"
+            encoding["axis"] = {"format": ",~r", "tickCount": 6}
+        if scale == "point":
+            encoding.update(type="ordinal", sort=None, scale={"padding": 0.5})
+            encoding["axis"] = {"labelAngle": 0, "labelLimit": 110}
+    _finish(spec, width)
+    if x[1] == "log" and ticks:
+        spec["encoding"]["x"]["axis"] = {"values": list(ticks), "labelExpr": _BINARY}
+    return spec
+
+
+def corners(xs: Sequence[float], ys: Sequence[float]) -> list[dict[str, float]]:
+    """Two invisible points that keep logarithmic axes from having no length, or next to none."""
+    if not xs:
+        return []
+    pairs = zip(_ends(xs), _ends(ys), strict=True)
+    return [{"x": x, "y": y} for x, y in pairs]
+
+
+def _ends(values: Sequence[float]) -> tuple[float, float]:
+    low, high = min(values), max(values)
+    if low <= 0 or high >= _NARROWEST * low:
+        return low, high
+    middle = math.sqrt(low) * math.sqrt(high)
+    return middle / math.sqrt(_NARROWEST), middle * math.sqrt(_NARROWEST)
+
+
+def themes() -> dict[str, Spec]:
+    """What a page draws with: light, and dark in those colours that differ."""
+    light, dark = _read("theme"), _read("theme")
+    for part, changes in _read("dark").items():
+        for name, value in changes.items():
+            if isinstance(value, dict):
+                dark[part][name].update(value)
+            else:
+                dark[part][name] = value
+    return {"light": light, "dark": dark}
+
+
+def _finish(spec: Spec, width: int) -> None:
+    spec["width"] = width
+    spec["autosize"] = {"type": "fit-x", "contains": "padding"}
+    for channel in ("x", "y"):
+        encoding = spec["encoding"][channel]
+        if encoding["scale"].get("type") == "log":
+            axis = encoding.setdefault("axis", {})
+            axis["labelExpr"] = _log_labels(channel, axis.pop("format", ",~r"))
+            axis["tickCount"] = 8
+    # Not the plot's own width, which changes as all is laid out: what that adds would be cut off.
+    spec.setdefault("params", []).append({"name": "outer_width", "value": width})
+    for legend in _legends(spec):
+        legend["columns"] = {"expr": "max(1, floor(outer_width / 270))"}
+        beside = 80 if legend.get("title") else 30
+        legend["labelLimit"] = {"expr": f"max(120, min(300, outer_width - {beside}))"}
+
+
+def _legends(spec: Spec) -> Iterator[Spec]:
+    for layer in spec["layer"]:
+        for encoding in layer.get("encoding", {}).values():
+            if encoding and "legend" in encoding:
+                yield encoding["legend"]
+
+
+def _log_labels(channel: str, form: str) -> str:
+    """Labels of a logarithmic axis, at least three whatever its range: powers of ten where three of
+    them are in the range, else 1, 2, 5 times these, else every tick."""
+    low, high = (f"domain('{channel}')[{end}]" for end in (0, 1))
+
+    def count(digit: int) -> str:
+        above, below = (f"log({end} / {digit}) / LN10" for end in (high, low))
+        return f"(floor({above} + 1e-9) - ceil({below} - 1e-9) + 1)"
+
+    def is_step(digit: int) -> str:
+        exponent = f"log(datum.value / {digit}) / LN10"
+        return f"abs({exponent} - round({exponent})) < 1e-6"
+
+    steps = (1, 2, 5)
+    some = " + ".join(count(digit) for digit in steps)
+    one_of = " || ".join(is_step(digit) for digit in steps)
+    labelled = f"({count(1)} >= 3 ? {is_step(1)} : {some} >= 3 ? ({one_of}) : true)"
+    return f"{labelled} ? format(datum.value, '{form}') : ''"
 
 
 def _title_axes(spec: Spec, x: str, y: str) -> None:

@@ -17,6 +17,7 @@ from . import beside, facts, headline, summary
 from .ceilings import Axes, Ceiling, axes, ceilings, point
 from .pairs import Against, Pair, against, algorithms, caches
 from .runs import Run, all_rows, runs
+from .sweep import Sweep, sweep
 
 _MIB = 1 << 20
 _NOTES = {
@@ -55,6 +56,10 @@ class Content:
         found = [place for shown in all_rows(self.files) if (place := point(shown))]
         return axes(found, self.ceilings)
 
+    @cached_property
+    def sweep(self) -> Sweep | None:
+        return sweep(self.files)
+
     @property
     def title(self) -> str:
         devices = dict.fromkeys(run.device for run in self.files)
@@ -64,13 +69,17 @@ class Content:
     def about(self) -> str:
         """Operations, and when."""
         ops = dict.fromkeys(shown.entry.op for shown in all_rows(self.files))
+        return " · ".join([", ".join(ops), *self.dates])
+
+    @property
+    def dates(self) -> list[str]:
+        """When the files were begun: a day, or the first and the last."""
         begun = sorted(
             plain(run.result.context["started"])[:10]
             for run in self.files
             if run.result.context.get("started")
         )
-        when = begun[:1] if begun[:1] == begun[-1:] else [f"{begun[0]} to {begun[-1]}"]
-        return " · ".join([", ".join(ops), *when])
+        return begun[:1] if begun[:1] == begun[-1:] else [f"{begun[0]} to {begun[-1]}"]
 
     @property
     def headline(self) -> list[str]:
@@ -154,9 +163,17 @@ class Content:
     def warnings(self) -> list[str]:
         return facts.warnings(self.files)
 
+    @property
+    def others_named(self) -> list[str]:
+        """The processors of the chart `against`, of result files with the file's name."""
+        return list(dict.fromkeys(one.label for one in self.against if one.pairs))
+
     def notes(self, chart: str) -> list[str]:
         """What a reader of the chart must know."""
         notes = [_NOTES[chart]] if chart in _NOTES else []
+        if chart == "against":
+            named = ", ".join(self.others_named)
+            notes.append(f"Their time over ours, row by row; they are {named}.")
         if chart == "roofline":
             every = list(all_rows(self.files))
             plotted = sum(point(one) is not None for one in every)

@@ -12,6 +12,7 @@ from deepbench.report.columns import plain_remarks
 from deepbench.report.fields import get, spread
 
 from .attributes import Brief, colourable
+from .outliers import outliers
 from .pairs import Against, Pair
 from .runs import Run, Shown, regimes
 
@@ -127,10 +128,11 @@ def document(
         "hides_defaults": brief.hides_defaults,
         "numbers": {name: [_number(of(shown)) for shown in rows] for name, of in _NUMBERS.items()},
         "samples": [_samples(shown, most) for shown in rows],
+        "outliers": {shown.id: far for shown in rows if (far := _outliers(shown))},
         "pairs": {
             "algorithms": [_pair(pair) for pair in algorithms],
             "caches": [_pair(pair) for pair in caches],
-            "against": [_named(pair, one.side.name) for one in others for pair in one.pairs],
+            "against": [_named(pair, one.label) for one in others for pair in one.pairs],
         },
     }
 
@@ -166,8 +168,14 @@ def _samples(shown: Shown, most: int) -> list[int | float]:
     return [float(f"{value / 1e3:.{_SAMPLE_DIGITS}g}") for value in samples]
 
 
+def _outliers(shown: Shown) -> dict[str, Any]:
+    """The scale for a row's samples, where any is outside."""
+    far = outliers([ns / 1e3 for ns in shown.row.get("samples_ns") or ()])
+    return {"low": far.low, "high": far.high, "texts": list(far.texts)} if far.texts else {}
+
+
 def _named(pair: Pair, side: str) -> dict[str, Value]:
-    return {**_pair(pair), "side": plain(side)}
+    return {**_pair(pair), "side": side}
 
 
 def _pair(pair: Pair) -> dict[str, Value]:

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from deepbench.compare.sides import plain
 from deepbench.report import FormatError
 from deepbench.report.fields import get
 
 from . import vega
 from .ceilings import point
-from .charts import Spec, chart
+from .charts import Spec, chart, corners, sweep_chart
 from .content import Content
+from .outliers import Outliers, outliers
 from .pairs import Pair
 from .roof import lines
 from .runs import Shown, all_rows, regimes
+from .sweep import Point, chosen, held_fixed, is_verified, points, scale_of, ticks_of
 
 _WIDTH = 860
+_TITLE_LETTER, _SUBTITLE_LETTER = 8.2, 6.3  # pixels of a letter, about
+_DISTRIBUTION_WIDTH = 600
 _COLOURS: tuple[Callable[[Shown], str | None], ...] = (
     lambda shown: shown.entry.op,
     lambda shown: None if (name := shown.entry.attributes.get("precision")) is None else str(name),
@@ -31,6 +35,8 @@ Value = dict[str, Any]
 
 def render_image(content: Content, kind: str, name: str, row: int | None) -> bytes:
     """The chart as png or svg. Raises FormatError where the files have nothing to show in it."""
+    if "/" in name:
+        return _drawn(_sweep(content, name), kind)
     if name not in content.charts:
         there = " ".join(content.charts)
         raise FormatError(
@@ -39,15 +45,31 @@ def render_image(content: Content, kind: str, name: str, row: int | None) -> byt
             else "no row is ok: there is nothing for a chart"
         )
     spec = chart(name, content.axes, _WIDTH)
-    spec["background"] = "#ffffff"
-    spec["padding"] = 14
     if name == "distribution":
         _distribution(spec, _chosen(content, row))
     else:
-        spec["title"] = {"text": content.title, "subtitle": content.about}
+        sides = content.others_named if name == "against" else []
+        against = f" against {', '.join(sides)}" if sides else ""
+        spec["title"] = _title(content.title + against, [content.about], _WIDTH)
         spec["datasets"] = _datasets(content, name)
         _order_shapes(spec, regimes(all_rows(content.files)))
+    return _drawn(spec, kind)
+
+
+def _drawn(spec: Spec, kind: str) -> bytes:
+    spec["background"] = "#ffffff"
+    spec["padding"] = 14
     return (vega.png if kind == "png" else vega.svg)(spec)
+
+
+def _title(text: str, about: Sequence[str], width: int) -> Spec:
+    """A title whose lines are no longer than the chart is wide."""
+    below = [line for part in about for line in _wrapped(part, width / _SUBTITLE_LETTER)]
+    return {"text": _wrapped(text, width / _TITLE_LETTER), "subtitle": below}
+
+
+def _wrapped(text: str, letters: float) -> list[str]:
+    return textwrap.wrap(text, int(letters)) or [""]
 
 
 def _order_shapes(spec: Spec, names: Sequence[str]) -> None:
@@ -57,17 +79,26 @@ def _order_shapes(spec: Spec, names: Sequence[str]) -> None:
         shape = layer["encoding"].get("shape") if "encoding" in layer else None
         if shape:
             shape["scale"] = {"domain": list(names)}
-            shape["legend"]["values"] = [name for name in names if name in plotted]
+            if "legend" in shape:
+                shape["legend"]["values"] = [name for name in names if name in plotted]
 
 
 def _datasets(content: Content, name: str) -> dict[str, list[Value]]:
     room = content.axes
+    rows = _rows(content, name)
+    heights = [row.get(end) or row["y"] for row in rows for end in ("low", "y", "high")]
     return {
-        "rows": _rows(content, name),
+        "rows": rows,
         "chosen": [],
+        "corners": corners([row["x"] for row in rows], [*heights, *_base(name)]),
         "ceilings": list(lines(content.ceilings, room)) if room and name == "roofline" else [],
         "limits": list(content.limits) if name == "caches" else [],
     }
+
+
+def _base(name: str) -> list[float]:
+    """Ratios are held against 1, which their charts always show."""
+    return [] if name in ("roofline", "bandwidth") else [1.0]
 
 
 def _rows(content: Content, name: str) -> list[Value]:
@@ -99,7 +130,7 @@ def _rows(content: Content, name: str) -> list[Value]:
 def _pairs(content: Content, name: str) -> Iterator[tuple[Pair, str]]:
     """Those of a chart, each with whose rows it is held against, where these are others'."""
     if name == "against":
-        yield from ((pair, plain(one.side.name)) for one in content.against for pair in one.pairs)
+        yield from ((pair, one.label) for one in content.against for pair in one.pairs)
         return
     for pair in content.algorithms if name == "algorithms" else content.caches:
         if name == "algorithms" or pair.shown.entry.bytes:
@@ -120,6 +151,49 @@ def _telling(rows: Iterable[Shown]) -> Callable[[Shown], str | None]:
 
 def _marking(shown: Shown, colour: Callable[[Shown], str | None]) -> Value:
     return {"colour": colour(shown) or _NONE, "regime": shown.regime}
+
+
+# ---- a metric against an attribute -------------------------------------------------------------
+
+
+def _sweep(content: Content, name: str) -> Spec:
+    metric, attribute = chosen(content.sweep, name)
+    found = points(content.files, all_rows(content.files), metric, attribute)
+    if not found:
+        raise FormatError(f"--chart: no row has both {metric.name} and {attribute.name}")
+    xs = [point.x for point in found]
+    ys = [y for point in found for y in (point.low, point.y, point.high) if y is not None]
+    ticks = ticks_of(xs)
+    x = attribute.title, "log" if ticks else scale_of(xs)
+    spec = sweep_chart(x, (metric.title, scale_of(ys)), _WIDTH, ticks)
+    skipped = sum(not is_verified(point.shown) for point in found)
+    about = [" · ".join([*held_fixed(found, attribute), *content.dates])]
+    if skipped:
+        about.append(f"hollow: {skipped} of {len(found)} rows are not verified")
+    spec["title"] = _title(content.title, about, _WIDTH)
+    names = list(dict.fromkeys(point.series.label for point in found))
+    for layer in spec["layer"]:
+        if "color" in layer.get("encoding", {}):
+            layer["encoding"]["color"]["scale"] = {"domain": names}
+    numbers = [x for x in xs if isinstance(x, (int, float))]
+    spec["datasets"] = {
+        "rows": [_value(point) for point in found],
+        "chosen": [],
+        "corners": corners(numbers, ys) if len(numbers) == len(xs) else [],
+    }
+    return spec
+
+
+def _value(point: Point) -> Value:
+    return {
+        "x": point.x,
+        "y": point.y,
+        "low": point.low,
+        "high": point.high,
+        "series": point.series.label,
+        "joined": point.series.joined,
+        "hollow": not is_verified(point.shown),
+    }
 
 
 # ---- the samples of a row ----------------------------------------------------------------------
@@ -145,17 +219,32 @@ def _chosen(content: Content, position: int | None) -> Shown:
 
 
 def _distribution(spec: Spec, shown: Shown) -> None:
-    samples = shown.row.get("samples_ns") or ()
+    samples = [ns / 1e3 for ns in shown.row.get("samples_ns") or ()]
+    far = outliers(samples)
     ends = [get(shown.row, f"statistics.{name}_ns") for name in ("low", "high")]
     median = get(shown.row, "statistics.median_ns")
-    marks = [{"y": ns / 1e3, "main": False} for ns in ends if ns is not None]
+    marks: list[Value] = [{"y": ns / 1e3, "main": False} for ns in ends if ns is not None]
     if median is not None:
         marks.append({"y": median / 1e3, "main": True, "label": "median"})
-    spec["title"] = {
-        "text": shown.entry.problem,
-        "subtitle": f"{shown.entry.device}, {shown.entry.library}: {shown.regime}",
-    }
+    about = f"{shown.entry.device}, {shown.entry.library}: {shown.regime}"
+    spec["title"] = _title(shown.entry.problem, [about], _DISTRIBUTION_WIDTH)
     spec["datasets"] = {
-        "samples": [{"x": index + 1, "y": ns / 1e3} for index, ns in enumerate(samples)],
-        "marks": marks,
+        **_samples(samples, far),
+        "marks": [one for one in marks if far.shows(one["y"])],
+    }
+
+
+def _samples(samples: Sequence[float], far: Outliers) -> dict[str, list[Value]]:
+    """Those within the scale, and at its edge those outside."""
+    numbered = [{"x": index + 1, "y": y} for index, y in enumerate(samples)]
+    return {
+        "samples": [one for one in numbered if far.shows(one["y"])],
+        "outside": [
+            {"x": one["x"], "above": one["y"] > far.high}
+            for one in numbered
+            if not far.shows(one["y"])
+        ],
+        "outside_count": [
+            {"label": text, "place": place} for place, text in enumerate(reversed(far.texts))
+        ],
     }

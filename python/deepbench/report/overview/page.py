@@ -17,15 +17,16 @@ from deepbench.report.comparison.content import Section
 from deepbench.report.comparison.html import section_parts
 
 from . import vega
-from .charts import chart
+from .charts import chart, themes
 from .content import Content
 from .data import document, script_text
 from .facts import environment
 from .roof import lines
+from .sweep_data import sweep_document
 
 _FOLDER = Path(__file__).with_name("page")
 _SCRIPTS = (
-    "theme", "numbers", "store", "filters", "tooltip", "charts", "detail", "table", "main",
+    "theme", "numbers", "store", "filters", "tooltip", "charts", "sweep", "detail", "table", "main",
 )  # fmt: skip
 _CHOSEN_DARK, _NOTHING_CHOSEN = ':root[data-theme="dark"]', ":root:not([data-theme])"
 _LONGEST_OPEN = 24  # rows of a table that is not folded
@@ -36,6 +37,7 @@ _TITLES = {
     "algorithms": "Default against best",
     "caches": "Hot against cold",
     "against": "Against others",
+    "sweep": "Any metric against any attribute",
 }
 
 
@@ -98,11 +100,14 @@ def _data(content: Content) -> dict[str, object]:
     specs = {}
     for name in content.charts:
         spec = vega.compiled(chart(name, content.axes))
+        spec.pop("config", None)  # the theme, which all charts share
         specs[name] = vega.with_fixed_legends(spec)
     room = content.axes
     return {
         **document(content.files, content.algorithms, content.caches, content.against),
+        **sweep_document(content.files, content.sweep),
         "charts": specs,
+        "themes": {name: vega.compiled_theme(config) for name, config in themes().items()},
         "ceilings": lines(content.ceilings, room) if room else [],
         "limits": content.limits,
     }
@@ -124,7 +129,7 @@ def _tiles(content: Content) -> Iterator[str]:
 
 def _links(content: Content) -> Iterator[str]:
     places = [("summary", "Summary")]
-    for name in content.charts:
+    for name in _shown_charts(content):
         anchor = "row" if name == "distribution" else name
         places.append((anchor, _TITLES[anchor]))
     places += [("rows", "All rows"), ("environment", "Environment and warnings")]
@@ -132,10 +137,27 @@ def _links(content: Content) -> Iterator[str]:
         yield f'<a href="#{anchor}">{escape(title)}</a>\n'
 
 
+def _shown_charts(content: Content) -> list[str]:
+    """Of a sweep, its own chart comes first."""
+    if content.sweep is None:
+        return content.charts
+    return ["sweep", *content.charts] if content.sweep.is_sweep else [*content.charts, "sweep"]
+
+
+def _sweep(content: Content) -> str:
+    """Open for a sweep, else for who asks."""
+    inner = _asset("sweep.html").replace("{{title}}", escape(_TITLES["sweep"]))
+    if content.sweep is not None and not content.sweep.is_sweep:
+        summary = "<summary>Choose a metric and an attribute</summary>"
+        inner = f'<details id="sweep-fold">\n{summary}\n{inner}</details>\n'
+    title = f"<h2>{_TITLES['sweep']}</h2>"
+    return f'<section id="sweep" class="scripted">\n{title}\n{inner}</section>\n'
+
+
 def _charts(content: Content) -> Iterator[str]:
-    for name in content.charts:
-        if name == "distribution":
-            yield _asset("row.html")
+    for name in _shown_charts(content):
+        if name in ("distribution", "sweep"):
+            yield _sweep(content) if name == "sweep" else _asset("row.html")
             continue
         notes = "".join(f'<p class="note">{escape(text)}</p>\n' for text in content.notes(name))
         label = f'role="figure" aria-label="{_TITLES[name]}"'

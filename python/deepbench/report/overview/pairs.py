@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from deepbench.compare import Entry, NothingInCommon, Rules, Side, compare, of_file
 from deepbench.compare.ratios import Ratio, ratio
 from deepbench.compare.regimes import hot_beside_cold, kind
+from deepbench.compare.sides import plain
 from deepbench.report.fields import get
 from deepbench.results import ResultFile
 
@@ -35,6 +36,7 @@ class Against:
 
     run: Run
     side: Side
+    label: str  # the processor, of a result file with the file's name
     pairs: tuple[Pair, ...]
     nothing: str | None  # why there are no pairs
 
@@ -80,21 +82,30 @@ def _all_but_cache(entry: Entry) -> Hashable:
 
 def against(files: Sequence[Run], others: Sequence[ResultFile]) -> list[Against]:
     """Every file against every other one."""
-    sides = [of_file(other) for other in others]
-    return [_against(run, side) for run in files for side in sides]
+    sides = [(side, _label(side, other)) for other in others for side in [of_file(other)]]
+    return [_against(run, side, label) for run in files for side, label in sides]
 
 
-def _against(run: Run, side: Side) -> Against:
+def _label(side: Side, other: ResultFile) -> str:
+    """A reference is called like its processor; a result file is not."""
+    name = plain(side.name).rpartition("/")[2]
+    device = plain(get(other.context, "device.name") or "unknown device")
+    return name if name == device else f"{device} ({name})"
+
+
+def _against(run: Run, side: Side, label: str) -> Against:
     by_entry = {id(shown.entry): shown for shown in run.rows}
     ours = {kind(shown.entry, ()) for shown in run.rows}
     alike = tuple(entry for entry in side.entries if kind(entry, ()) in ours)
     side = replace(side, entries=alike)  # the rest only takes time
     if not alike:
-        return Against(run, side, (), "no row of the same operation, phase and precision")
+        return Against(run, side, label, (), "no row of the same operation, phase and precision")
     try:
         compared = compare([run.side, side], Rules()).others[0].rows
     except NothingInCommon:
-        return Against(run, side, (), "no problem in common in a regime that can be compared")
+        return Against(
+            run, side, label, (), "no problem in common in a regime that can be compared"
+        )
     pairs = [
         Pair(
             by_entry[id(row.base)],
@@ -107,4 +118,5 @@ def _against(run: Run, side: Side) -> Against:
         for row in compared
         if row.ratio is not None and row.base.time_ns and row.other.time_ns
     ]
-    return Against(run, side, tuple(pairs), None if pairs else "no row of both has a time")
+    nothing = None if pairs else "no row of both has a time"
+    return Against(run, side, label, tuple(pairs), nothing)

@@ -10,8 +10,7 @@ from .charts import HEIGHT
 
 Value = str | float | bool
 
-_WIDTH = 880  # pixels of a plot, about
-_LABEL_WIDTH, _LABEL_HEIGHT = 165.0, 13.0  # pixels of a label
+_LETTER_WIDTH, _LABEL_HEIGHT = 5.9, 13.0  # pixels of a label, about
 
 
 def lines(ceilings: Sequence[Ceiling], room: Axes) -> list[dict[str, Value]]:
@@ -23,7 +22,7 @@ def lines(ceilings: Sequence[Ceiling], room: Axes) -> list[dict[str, Value]]:
         label = f"{ceiling.label}, {ceiling.device}" if several else ceiling.label
         own = _parallel(ceiling, ceilings)
         ends = line(ceiling, ceilings, room)
-        if not ceiling.arithmetic and (_short(ends, room) or _crowded(ceiling, own, room)):
+        if not ceiling.arithmetic and _crowded(ceiling, own, room):
             label = ""  # the pointer tells it
         for place, (x, y) in enumerate(ends):
             points.append({
@@ -37,7 +36,9 @@ def lines(ceilings: Sequence[Ceiling], room: Axes) -> list[dict[str, Value]]:
                 "label": "" if place else label,
                 "rise": rises.get(index, 0.0),
                 "under": len(own) > 1 and ceiling is own[0],
-                "inside": _pixels_from_left(x, room) < _LABEL_WIDTH,
+                # The chart, which knows its width, finds out whether the label has room.
+                "length": _LETTER_WIDTH * len(label) + 10,
+                "until": ends[-1][0],
             })  # fmt: skip
     return points
 
@@ -60,12 +61,6 @@ def _parallel(ceiling: Ceiling, ceilings: Sequence[Ceiling]) -> list[Ceiling]:
     return sorted(alike, key=lambda one: one.highest)
 
 
-def _short(ends: Sequence[tuple[float, float]], room: Axes) -> bool:
-    """Whether a line is shorter than its label."""
-    places = [_pixels_from_left(x, room) for x, _ in ends]
-    return not places or places[-1] - places[0] < _LABEL_WIDTH
-
-
 def _crowded(ceiling: Ceiling, parallel: Sequence[Ceiling], room: Axes) -> bool:
     """Whether the label of a rising line would lie on the next line above. That of the lowest is
     below it and in nobody's way."""
@@ -76,7 +71,3 @@ def _crowded(ceiling: Ceiling, parallel: Sequence[Ceiling], room: Axes) -> bool:
 
 def _decade(room: Axes) -> float:
     return HEIGHT / math.log10(room.y[1] / room.y[0])
-
-
-def _pixels_from_left(x: float, room: Axes) -> float:
-    return _WIDTH * math.log(x / room.x[0]) / math.log(room.x[1] / room.x[0])

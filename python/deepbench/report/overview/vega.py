@@ -4,6 +4,7 @@ vl-convert, an extra of the package."""
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping
 from functools import cache
 from types import ModuleType
 from typing import Any
@@ -17,6 +18,7 @@ Spec = dict[str, Any]
 
 # Vega's own name is bound to nothing in the bundles of vl-convert 1.9; Vega-Embed's is in all.
 _EXPOSED = "window.drawChart = vegaEmbed;"
+_RING = "ring"  # the style of the mark around the chosen row
 _SCALE = 2.5  # pixels of an image for one of the page
 
 
@@ -30,9 +32,55 @@ def runtime() -> str:
 
 
 def compiled(spec: Spec) -> Spec:
-    """A Vega-Lite chart as Vega."""
+    """A Vega-Lite chart as Vega, whose colours all stand in its config."""
     vega: Spec = _converter().vegalite_to_vega(spec)
+    styles: Mapping[str, Spec] = vega.get("config", {}).get("style", {})
+    for mark in _marks(vega):
+        _leave_to_style(mark, styles)
+        if _RING in mark.get("style", []):
+            mark["interactive"] = False  # the pointer finds the point within
+    for legend in _legends(vega):
+        _leave_to_theme(legend)
     return vega
+
+
+def compiled_theme(config: Spec) -> Spec:
+    """A Vega-Lite config as Vega's."""
+    chart = compiled({"data": {"values": []}, "mark": "point", "config": config})
+    theme: Spec = chart.get("config", {})
+    return theme
+
+
+def _marks(group: Spec) -> Iterator[Spec]:
+    for mark in group.get("marks", []):
+        yield mark
+        yield from _marks(mark)
+
+
+def _legends(group: Spec) -> Iterator[Spec]:
+    yield from group.get("legends", [])
+    for mark in group.get("marks", []):
+        yield from _legends(mark)
+
+
+def _leave_to_style(mark: Spec, styles: Mapping[str, Spec]) -> None:
+    """Vega-Lite writes a default colour into every mark, where no style of the config can change
+    it."""
+    own = mark.get("style", [])
+    names = [own] if isinstance(own, str) else own
+    drawn = mark.get("encode", {}).get("update", {})
+    for channel in ("fill", "stroke"):
+        styled = any(channel in styles.get(name, {}) for name in names)
+        if styled and "value" in drawn.get(channel, {}):
+            del drawn[channel]
+
+
+def _leave_to_theme(legend: Spec) -> None:
+    """The symbols of a legend of shapes have the theme's colour."""
+    drawn = legend.get("encode", {}).get("symbols", {}).get("update", {})
+    for channel in ("fill", "stroke"):
+        if drawn.get(channel, {}).get("value") not in (None, "transparent"):
+            del drawn[channel]
 
 
 def with_fixed_legends(spec: Spec) -> Spec:
@@ -52,12 +100,12 @@ def with_fixed_legends(spec: Spec) -> Spec:
 
 def png(spec: Spec) -> bytes:
     """A Vega-Lite chart with its data as an image for print."""
-    image: bytes = _converter().vegalite_to_png(json.dumps(spec), scale=_SCALE)
+    image: bytes = _converter().vega_to_png(json.dumps(compiled(spec)), scale=_SCALE)
     return image
 
 
 def svg(spec: Spec) -> bytes:
-    image: str = _converter().vegalite_to_svg(json.dumps(spec))
+    image: str = _converter().vega_to_svg(json.dumps(compiled(spec)))
     return image.encode()
 
 

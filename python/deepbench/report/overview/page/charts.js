@@ -34,14 +34,27 @@ const DRAWING = {
   renderer: rows.length > MANY ? 'canvas' : 'svg',
 };
 
-async function buildChart(name) {
-  const place = document.getElementById(`chart-${name}`);
-  const {view} = await drawChart(place, filled(name, place), DRAWING);
-  views[name] = view;
+const themeOfCharts = () => report.themes[document.documentElement.dataset.theme === 'dark' ? 'dark' : 'light'];
+
+// Draws a chart whose points can be clicked, in the page's colours. What was there stays until it is
+// complete; whoever waits for a change of the place then finds the view that `use` has taken.
+async function redrawn(place, spec, use) {
+  const inner = element('div', {});
+  const {view} = await drawChart(inner, {...spec, config: themeOfCharts()}, DRAWING);
   view.addEventListener('click', (_, item) => {
     if (!item || !item.datum || item.datum.id === undefined) return;
     choose(item.datum.id);
     reveal();
+  });
+  use(view);
+  place.replaceChildren(inner);
+}
+
+async function buildChart(name) {
+  const place = document.getElementById(`chart-${name}`);
+  await redrawn(place, filled(name, place), (view) => {
+    if (views[name]) views[name].finalize();
+    views[name] = view;
   });
   // The filters or the choice may have changed since it was begun.
   if (name === 'distribution') showSamples(rows[chosenId]);
@@ -50,17 +63,20 @@ async function buildChart(name) {
 
 // The chart with its first data, so that it is laid out once.
 function filled(name, place) {
-  const spec = report.charts[name];
-  const put = (set, values) => Object.assign(spec.data.find((one) => one.name === set) || {}, {values});
+  const spec = structuredClone(report.charts[name]);
+  const put = (set, values) => putInto(spec, set, values);
   const tell = (signal, value) => Object.assign(spec.signals.find((one) => one.name === signal) || {}, {value});
   if (name === 'distribution') {
-    const some = rows.find((row) => row.good && row.samples.length) || rows[0];
-    put('samples', samplesOf(some));
-    put('marks', marksOf(some));
+    const some = rows[chosenId];
+    for (const [set, values] of Object.entries(sampleData(some))) put(set, values);
+    for (const [signal, value] of Object.entries(samplesWidths(place))) tell(signal, value);
     return spec;
   }
+  const values = valuesOf(name, rows);
   spec.width = place.clientWidth;
-  put('rows', valuesOf(name, rows));
+  tell('outer_width', place.clientWidth);
+  put('rows', values);
+  put('corners', corners(name, values));
   put('chosen', ring(name, chosenId));
   put('ceilings', report.ceilings);
   put('limits', name === 'caches' ? report.limits : []);
@@ -68,17 +84,55 @@ function filled(name, place) {
   return spec;
 }
 
+// Charts are as light or dark as the page.
+async function repaint() {
+  for (const name of Object.keys(views)) await buildChart(name);
+  await showSweep(visible());
+}
+new MutationObserver(repaint).observe(document.documentElement,
+  {attributes: true, attributeFilter: ['data-theme']});
+
+const putInto = (spec, set, values) => {
+  for (const one of spec.data) {
+    if (one.name === set) one.values = values;
+  }
+};
+
 function fitCharts() {
   for (const [name, view] of Object.entries(views)) {
     const place = document.getElementById(`chart-${name}`);
-    if (name !== 'distribution' && place.clientWidth) view.width(place.clientWidth).runAsync();
+    if (!place.clientWidth) continue;
+    if (name === 'distribution') {
+      for (const [signal, value] of Object.entries(samplesWidths(place))) view.signal(signal, value);
+      view.runAsync();
+    } else view.width(place.clientWidth).signal('outer_width', place.clientWidth).runAsync();
   }
+  fitSweep();
+}
+
+// Two invisible points keep logarithmic axes from having no length, or next to none.
+const NARROWEST = 1.5;
+function corners(name, values) {
+  if (!values.length) return [];
+  const heights = values.flatMap((value) => [value.y, value.low ?? value.y, value.high ?? value.y]);
+  const [xs, ys] = [endsOf(values.map((value) => value.x)),
+    endsOf(RATIO_X[name] ? [...heights, 1] : heights)];
+  return [0, 1].map((end) => ({x: xs[end], y: ys[end]}));
+}
+
+function endsOf(values) {
+  const low = values.reduce((a, b) => Math.min(a, b));
+  const high = values.reduce((a, b) => Math.max(a, b));
+  if (low <= 0 || high >= NARROWEST * low) return [low, high];
+  const middle = Math.sqrt(low) * Math.sqrt(high);
+  return [middle / Math.sqrt(NARROWEST), middle * Math.sqrt(NARROWEST)];
 }
 
 function showCharts(shown) {
   for (const name of Object.keys(views)) {
     if (name !== 'distribution') show(name, shown);
   }
+  showSweep(shown);
 }
 
 function show(name, shown) {
@@ -89,6 +143,7 @@ function show(name, shown) {
   const view = views[name];
   for (const [signal, value] of Object.entries(legends(name))) view.signal(signal, value);
   if (name === 'roofline') view.data('ceilings', linesOver(values));
+  if (name !== 'roofline') view.data('corners', corners(name, values));
   view.data('rows', values).data('chosen', ring(name, chosenId)).runAsync();
 }
 
@@ -146,12 +201,12 @@ function ratios(name, shown) {
   }));
 }
 
-
 // A ring around the row in every chart that shows it.
 function ringAround(id) {
   for (const [name, view] of Object.entries(views)) {
     if (name !== 'distribution') view.data('chosen', ring(name, id)).runAsync();
   }
+  ringSweep(id);
 }
 
 function ring(name, id) {

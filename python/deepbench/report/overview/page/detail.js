@@ -38,12 +38,29 @@ function showSamples(row) {
   if (!view) return;
   document.getElementById('chart-distribution').hidden = row.samples.length === 0;
   if (row.samples.length === 0) return;
-  view.data('samples', samplesOf(row)).data('marks', marksOf(row));
+  for (const [set, values] of Object.entries(sampleData(row))) view.data(set, values);
   view.resize().runAsync();  // labels may be wider
 }
 
-function samplesOf(row) {
-  return row.samples.map((y, index) => ({x: index + 1, y, tip: `sample ${index + 1}: ${y} µs`}));
+// The widths of the samples' plot and of that of how they are distributed.
+function samplesWidths(place) {
+  const beside = place.clientWidth < 420 ? 60 : 120;
+  return {concat_0_width: Math.max(110, Math.min(430, place.clientWidth - beside - 95)), concat_1_width: beside};
+}
+
+// Samples far from all others stand at the edge of a scale that they would stretch.
+const outliersOf = (row) => report.outliers[row.id] || {low: -Infinity, high: Infinity, texts: []};
+
+function sampleData(row) {
+  const {low, high, texts} = outliersOf(row);
+  const shows = ({y}) => low <= y && y <= high;
+  const all = row.samples.map((y, index) => ({x: index + 1, y, tip: `sample ${index + 1}: ${y} µs`}));
+  return {
+    samples: all.filter(shows),
+    outside: all.filter((one) => !shows(one)).map(({x, y, tip}) => ({x, tip, above: y > high})),
+    outside_count: texts.toReversed().map((label, place) => ({label, place})),
+    marks: marksOf(row).filter(shows),
+  };
 }
 
 function marksOf(row) {
@@ -58,7 +75,9 @@ function samplesNote(row) {
   const batch = row.batch > 1 ? `, each the mean of ${row.batch} calls in one span` : '';
   const some = row.n !== null && row.n > row.samples.length
     ? `${row.samples.length} samples, evenly chosen from ${row.n}` : `${row.samples.length} samples`;
-  return `${some}${batch}. Solid line: median; dashed: its 95 % interval. Figures are of all samples.`;
+  const {texts} = outliersOf(row);
+  const outside = texts.length ? ` Triangles at the edge: ${texts.join(', ')}.` : '';
+  return `${some}${batch}. Solid line: median; dashed: its 95 % interval.${outside} Figures are of all samples.`;
 }
 
 function factsOf(row) {

@@ -25,6 +25,7 @@ async function start() {
   showTable(rows);
   if (telling) choose(telling.id);
   tell('ready');
+  await buildSweep();
   for (const name of others) {
     await pause();  // for whoever clicks already
     await buildChart(name);

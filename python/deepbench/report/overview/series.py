@@ -1,0 +1,124 @@
+"""How the points of a chart of a metric against an attribute fall into series: few combinations of
+what differs besides the attribute are a line each; of many the colour tells the most telling part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from .runs import Run, Shown
+
+_MOST_LINES = 8
+_MOST_COLOURS = 12  # that the theme has
+
+Value = int | float | str
+Keys = Mapping[str, str]  # what tells a row apart from others, by name
+
+
+@dataclass(frozen=True)
+class Series:
+    """What points have in common besides the fixed rest."""
+
+    label: str
+    joined: bool  # by a line
+
+
+def series_of(
+    files: Sequence[Run], places: Sequence[tuple[Shown, Value]], attribute: str, is_number: bool
+) -> list[Series]:
+    """The series of each row, which stands with its value of the attribute."""
+    keys = _complete([_keys(files, shown) for shown, _ in places])
+    names = [name for name in _differing(keys) if name != f"{attribute}="]
+    if "file" in names and len({(one["file"], one["library"]) for one in keys}) == len(
+        {one["file"] for one in keys}
+    ):
+        names = [name for name in names if name != "library"]  # the file says it
+    if is_number:
+        names = _without_what_goes_along(places, keys, names)
+    labels = [_label(one, names) for one in keys]
+    if len(set(labels)) <= _MOST_LINES:
+        alone = places[0][0].family if places else ""
+        return [Series(label or alone, is_number) for label in labels]
+    telling = _most_telling(keys, names)
+    return [Series(_label(one, telling) or "all rows", False) for one in keys]
+
+
+def value_text(value: Value | None) -> str:
+    if value is None:
+        return "none"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _keys(files: Sequence[Run], shown: Shown) -> Keys:
+    """The names of attributes end in '=', so that they are nobody else's."""
+    entry, run = shown.entry, files[shown.run]
+    keys = {
+        "file": f"{run.letter} {run.name}",
+        "op": entry.op,
+        "device": entry.device or "none",
+        "library": entry.library or "none",
+        "regime": shown.regime,
+    }
+    return keys | {f"{name}=": value_text(value) for name, value in entry.attributes.items()}
+
+
+def _complete(keys: Sequence[Keys]) -> list[Keys]:
+    names = dict.fromkeys(name for one in keys for name in one)
+    return [{name: one.get(name, "none") for name in names} for one in keys]
+
+
+def _differing(keys: Sequence[Keys]) -> list[str]:
+    return [name for name in (keys[0] if keys else ()) if len({one[name] for one in keys}) > 1]
+
+
+def _without_what_goes_along(
+    places: Sequence[tuple[Shown, Value]], keys: Sequence[Keys], names: Sequence[str]
+) -> list[str]:
+    """Without attributes that grow or fall with the one that is plotted, and so tell nothing apart:
+    elements with bytes, m with n in a sweep of squares."""
+    numbers = {name: values for name in names if (values := _numbers(places, name))}
+    groups = [tuple(one[name] for name in names if name not in numbers) for one in keys]
+    xs = [float(x) for _, x in places]
+    return [
+        name for name in names if name not in numbers or not _goes_along(xs, numbers[name], groups)
+    ]
+
+
+def _numbers(places: Sequence[tuple[Shown, Value]], key: str) -> list[float] | None:
+    """The values of an attribute where all of them are numbers."""
+    if key[-1] != "=":
+        return None
+    values = [shown.entry.attributes.get(key[:-1]) for shown, _ in places]
+    numbers = [float(value) for value in values if isinstance(value, (int, float))]
+    return numbers if len(numbers) == len(values) else None
+
+
+def _goes_along(
+    xs: Sequence[float], others: Sequence[float], groups: Sequence[tuple[str, ...]]
+) -> bool:
+    pairs: dict[tuple[str, ...], set[tuple[float, float]]] = {}
+    for x, other, group in zip(xs, others, groups, strict=True):
+        pairs.setdefault(group, set()).add((x, other))
+    return all(_is_monotonic(sorted(some)) for some in pairs.values())
+
+
+def _is_monotonic(pairs: Sequence[tuple[float, float]]) -> bool:
+    steps = [(b[0] - a[0], b[1] - a[1]) for a, b in pairwise(pairs)]
+    grows = all(dx > 0 and dy > 0 for dx, dy in steps)
+    return grows or all(dx > 0 and dy < 0 for dx, dy in steps)
+
+
+def _label(keys: Keys, names: Sequence[str]) -> str:
+    """'A mine.jsonl, k=64'."""
+    return ", ".join(f"{name}{keys[name]}" if name[-1] == "=" else keys[name] for name in names)
+
+
+def _most_telling(keys: Sequence[Keys], names: Sequence[str]) -> list[str]:
+    """Files are told apart before anything else, then what has the fewest values."""
+    if "file" in names:
+        return ["file"]
+    counts = {name: len({one[name] for one in keys}) for name in names}
+    fewest = min(counts, key=lambda name: counts[name])
+    return [fewest] if counts[fewest] <= _MOST_COLOURS else []

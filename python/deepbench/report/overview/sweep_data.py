@@ -1,0 +1,99 @@
+"""What the page's chart of a metric against an attribute is made of: every attribute and metric by
+row, and the parts of the chart for the kinds of axes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from . import vega
+from .charts import sweep_chart
+from .runs import Run, Shown, all_rows
+from .sweep import Attribute, Metric, Sweep, own_metrics, value_of
+from .vega import Spec
+
+_KINDS = {"x": ("log", "ticks", "linear", "point"), "y": ("log", "linear")}
+_TITLE = "title"  # in the place of one that the page's script writes
+
+
+def sweep_document(files: Sequence[Run], sweep: Sweep | None) -> dict[str, Any]:
+    """Nothing where there is nothing to plot."""
+    if sweep is None:
+        return {}
+    rows = list(all_rows(files))
+    axes = {
+        "x": {kind: _axis(_compiled(kind, "log"), "x") for kind in _KINDS["x"]},
+        "y": {kind: _axis(_compiled("log", kind), "y") for kind in _KINDS["y"]},
+    }
+    return {
+        "sweep": {
+            "metrics": [_metric(metric) for metric in sweep.metrics],
+            "attributes": [_attribute(attribute) for attribute in sweep.attributes],
+            "metric": sweep.metric.name,
+            "attribute": sweep.attribute.name,
+            "own": [one.name for one in sweep.attributes if one.is_own],
+            "derived": _derived(rows, sweep),
+            "charts": {"numbers": _without_config("log"), "words": _without_config("point")},
+            "axes": axes,
+            "values": {
+                one.name: _indexed([value_of(shown, one.name) for shown in rows])
+                for one in sweep.attributes
+            },
+            "heights": {
+                one.name: [_value(one.of, shown) for shown in rows]
+                for one in sweep.metrics
+                if any(one.name in own_metrics(shown) for shown in rows)
+            },
+        },
+    }
+
+
+def _metric(metric: Metric) -> dict[str, Any]:
+    return {"name": metric.name, "title": metric.title, "falls": metric.falls}
+
+
+def _attribute(attribute: Attribute) -> dict[str, Any]:
+    return {"name": attribute.name, "title": attribute.title, "is_number": attribute.is_number}
+
+
+def _value(of: Callable[[Shown], float | None], shown: Shown) -> float | None:
+    value = of(shown)
+    return None if value is None else float(f"{value:.9g}")
+
+
+def _derived(rows: Sequence[Shown], sweep: Sweep) -> dict[str, list[str]]:
+    """The operations whose bytes and FLOPs of a call are no attributes of theirs."""
+    return {
+        name: list(
+            dict.fromkeys(shown.entry.op for shown in rows if name not in shown.entry.attributes)
+        )
+        for name in ("bytes", "flops")
+        if any(one.name == name and one.is_own for one in sweep.attributes)
+    }
+
+
+def _indexed(values: Sequence[object]) -> dict[str, Any]:
+    """Every value once, and by row which; no list of places where all rows have the same."""
+    places: dict[object, int] = {}
+    index = [-1 if value is None else places.setdefault(value, len(places)) for value in values]
+    same = len(places) == 1 and -1 not in index
+    return {"values": list(places), "index": None if same else index}
+
+
+def _compiled(x: str, y: str) -> Spec:
+    ticks = (1.0, 2.0, 4.0) if x == "ticks" else None
+    return vega.compiled(sweep_chart((_TITLE, "log" if ticks else x), (_TITLE, y), ticks=ticks))
+
+
+def _without_config(x: str) -> Spec:
+    """The chart for attributes that are numbers, or that are not: the page has the config."""
+    spec = _compiled(x, "log")
+    spec.pop("config", None)
+    return spec
+
+
+def _axis(spec: Spec, channel: str) -> Spec:
+    """What depends on the kind of an axis: its scale, and the axes that show it."""
+    scale = next((one for one in spec.get("scales", []) if one["name"] == channel), None)
+    axes = [one for one in spec.get("axes", []) if one["scale"] == channel]
+    return {"scale": scale, "axes": axes}

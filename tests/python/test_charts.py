@@ -1,0 +1,227 @@
+"""Charts as images: labels of axes, names, samples far from the others, colours of the theme."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from compared_rows import figure, timed
+from deepbench.cli import main
+from deepbench.report.overview import vega
+from deepbench.report.overview.ceilings import Axes
+from deepbench.report.overview.charts import NAMES, Spec, chart, corners, sweep_chart, themes
+from deepbench.report.overview.outliers import Outliers, outliers
+from reported_files import sampled, write
+
+pytest.importorskip("vl_convert", reason="the extra 'report' is not installed")
+
+pytestmark = pytest.mark.usefixtures("own_cache")
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def labels(svg: bytes | str) -> list[list[str]]:
+    """The labels of each axis that can be seen."""
+    root = ElementTree.fromstring(svg)
+    groups = [one for one in root.iter(f"{SVG}g") if "role-axis-label" in one.get("class", "")]
+    return [
+        [text.text for text in group if text.text and text.get("opacity") != "0"]
+        for group in groups
+    ]
+
+
+def texts(svg: bytes | str) -> str:
+    return " ".join(lines(svg))
+
+
+def lines(svg: bytes | str) -> list[str]:
+    tags = (f"{SVG}text", f"{SVG}tspan")
+    return [one.text for one in ElementTree.fromstring(svg).iter() if one.tag in tags and one.text]
+
+
+# ---- logarithmic axes --------------------------------------------------------------------------
+
+RANGES = [
+    (1.0, 1.0), (1.0, 1.02), (0.37, 0.38), (2.1, 4.9), (9.5, 29.0), (30.0, 130.0), (11.0, 99.0),
+    (40.0, 990.0), (95.0, 1050.0), (1.1, 980.0), (3.0, 3000.0), (1e-4, 2e-4), (1e-4, 1e5),
+    (1e-9, 1e9), (999_999.0, 1_000_001.0),
+]  # fmt: skip
+
+
+def filled(name: str, low: float, high: float) -> Spec:
+    """A chart with two rows at these ends of both axes."""
+    rows = [{"x": end, "y": end, "low": end, "high": end, "colour": "a", "series": "a",
+             "regime": "hot", "joined": True} for end in (low, high)]  # fmt: skip
+    ends = (low / 1.3, high * 1.3)
+    if name == "sweep":
+        spec = sweep_chart(("n", "log"), ("TFLOP/s", "log"))
+    else:
+        spec = chart(name, Axes(ends, ends))
+    heights = [low, high, *([1.0] if name in ("algorithms", "caches", "against") else [])]
+    spec["datasets"] = {
+        "rows": rows, "chosen": [], "limits": [], "ceilings": [],
+        "corners": corners([low, high], heights),
+    }  # fmt: skip
+    return spec
+
+
+@pytest.mark.parametrize("name", ["roofline", "bandwidth", "against", "sweep"])
+@pytest.mark.parametrize(("low", "high"), RANGES)
+def test_an_axis_has_three_labels_whatever_its_range(name: str, low: float, high: float) -> None:
+    spec = filled(name, low, high)
+    spec["width"] = 320  # where labels have the least room
+    for axis in labels(vega.svg(spec)):
+        assert len(axis) >= 3
+        assert len(set(axis)) == len(axis)
+
+
+def test_labels_are_round() -> None:
+    x, _ = labels(vega.svg(filled("sweep", 40.0, 990.0)))
+    assert x == ["50", "100", "200", "500", "1,000"]
+    x, _ = labels(vega.svg(filled("sweep", 3.0, 30000.0)))
+    assert x == ["10", "100", "1,000", "10,000"]
+
+
+def test_ticks_of_a_sweep_are_its_values() -> None:
+    spec = sweep_chart(("bytes", "log"), ("GB/s", "log"), 900, [512.0, 65536.0, 3145728.0])
+    spec["datasets"] = filled("sweep", 512.0, 3145728.0)["datasets"]
+    assert labels(vega.svg(spec))[0] == ["512", "64 Ki", "3 Mi"]
+
+
+# ---- whose times -------------------------------------------------------------------------------
+
+
+def test_a_chart_against_others_names_them(tmp_path: Path) -> None:
+    mine = write(tmp_path / "mine.jsonl", [timed(0), timed(1)])
+    theirs = write(tmp_path / "theirs.jsonl", [timed(0, 2e5), timed(1, 3e5)])
+    published = write(tmp_path / "others.jsonl", [figure(0), figure(1)])
+    image = tmp_path / "x.svg"
+    words = ["report", str(mine), "--chart", "against", "-o", str(image), "--overwrite"]
+    assert main([*words, "--against", str(theirs)]) == 0
+    title = "Example CPU against Example CPU (theirs.jsonl)"
+    assert title in texts(image.read_bytes())
+    assert main([*words, "--against", f"{theirs},{published}"]) == 0
+    found = texts(image.read_bytes())
+    for name in ("Example CPU (theirs.jsonl)", "others.jsonl"):
+        assert found.count(name) >= 2  # in the title, and beside its colour
+    assert str(tmp_path) not in found
+
+
+def test_a_reference_is_named_in_the_chart(tmp_path: Path) -> None:
+    mine, image = tmp_path / "mine.jsonl", tmp_path / "x.svg"
+    write(mine, [timed(0, m=1760, n=16, precision="float")])
+    row = json.loads(mine.read_text().splitlines()[1])
+    row["attributes"] |= {"m": 1760, "n": 16, "k": 1760, "trans_a": "n", "trans_b": "n"}
+    write(mine, [row])
+    words = ["report", str(mine), "--chart", "against", "--against", "v100", "-o", str(image)]
+    assert main(words) == 0
+    assert "Example CPU against NVIDIA Tesla V100" in texts(image.read_bytes())
+
+
+def test_doubtful_figures_are_rings(tmp_path: Path) -> None:
+    theirs = [figure(0), figure(1)]
+    theirs[1]["regime"]["published"]["doubt"] = "a misprint"
+    mine, others = tmp_path / "mine.jsonl", write(tmp_path / "theirs.jsonl", theirs)
+    write(mine, [timed(0), timed(1)])
+    image = tmp_path / "x.svg"
+    words = ["--chart", "against", "--against", str(others), "-o", str(image)]
+    assert main(["report", str(mine), *words]) == 0
+    colour = themes()["light"]["range"]["category"][0]
+    root = ElementTree.fromstring(image.read_bytes())
+    groups = [
+        one for one in root.iter(f"{SVG}g") if "mark-symbol role-mark" in one.get("class", "")
+    ]
+    marks = [mark.attrib for group in groups for mark in group]
+    assert [mark.get("fill") for mark in marks if mark.get("stroke") != colour] == [colour]
+    assert [mark.get("fill") for mark in marks if mark.get("stroke") == colour] == [None]
+
+
+# ---- titles and legends ------------------------------------------------------------------------
+
+
+def test_long_titles_are_wrapped(tmp_path: Path) -> None:
+    problem = "conv " + " ".join(f"attribute_{place}=1" for place in range(20))
+    file = write(tmp_path / "mine.jsonl", [sampled({**timed(0), "problem": problem})])
+    image = tmp_path / "x.svg"
+    assert main(["report", str(file), "--chart", "distribution", "-o", str(image)]) == 0
+    words = {word for word in texts(image.read_bytes()).split() if word.startswith("attribute")}
+    assert len(words) == 20
+    assert max(map(len, lines(image.read_bytes()))) < 80
+
+
+# ---- samples far from the others ---------------------------------------------------------------
+
+USUAL = [100.0 + 0.1 * (place % 9) for place in range(60)]
+
+
+def test_a_sample_far_away_does_not_stretch_the_scale() -> None:
+    far = outliers([*USUAL, 900.0])
+    assert far.texts == ("1 sample above the scale: 900.000 µs",) or far.texts == (
+        "1 sample above the scale: 900.00 µs",
+    )
+    assert far.high < 110
+    assert all(map(far.shows, USUAL))
+    both = outliers([*USUAL, 900.0, 950.0, 3.0])
+    assert [text.split(":")[0] for text in both.texts] == [
+        "2 samples above the scale", "1 sample below the scale"
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "samples",
+    [
+        [], [5.0], [5.0, 500.0, 6.0], USUAL, [100.0] * 50,
+        [float(place) for place in range(100)],
+        [*USUAL, 101.6],  # outside, but near
+        [100.0] * 40 + [200.0] * 20,  # two states, not one and outliers
+    ],
+)  # fmt: skip
+def test_ordinary_samples_are_all_shown(samples: list[float]) -> None:
+    assert outliers(samples) == Outliers()
+
+
+def test_samples_that_are_one_value_have_outliers_too() -> None:
+    assert outliers([100.0] * 50 + [300.0]).texts == ("1 sample above the scale: 300.00 µs",)
+
+
+def test_an_image_of_samples_says_what_is_outside(tmp_path: Path) -> None:
+    row = sampled(timed(0))
+    row["samples_ns"][7] = 9e6
+    file, image = write(tmp_path / "mine.jsonl", [row]), tmp_path / "x.svg"
+    assert main(["report", str(file), "--chart", "distribution", "-o", str(image)]) == 0
+    assert "1 sample above the scale: 9000.00 µs" in texts(image.read_bytes())
+    times = [float(text.replace(",", "")) for text in labels(image.read_bytes())[1]]
+    assert all(90 < time < 110 for time in times)
+
+
+# ---- colours -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [*NAMES, "sweep"])
+def test_colours_stand_in_the_theme_alone(name: str) -> None:
+    spec = sweep_chart(("n", "log"), ("s", "log")) if name == "sweep" else chart(name)
+    compiled = vega.compiled(spec)
+    config = json.dumps(compiled.pop("config"))
+    colour = r'"(#[0-9a-fA-F]{3,8}|black|white|gr[ae]y)"'
+    assert re.search(colour, config)
+    assert re.findall(colour, json.dumps(compiled)) == []
+
+
+def test_the_dark_theme_replaces_every_colour() -> None:
+    def colours(theme: Any, path: str = "") -> dict[str, str]:
+        if isinstance(theme, dict):
+            parts = [colours(value, f"{path}/{name}") for name, value in theme.items()]
+        elif isinstance(theme, list):
+            parts = [colours(value, f"{path}/{place}") for place, value in enumerate(theme)]
+        else:
+            return {path: theme} if str(theme).startswith("#") else {}
+        return {key: value for part in parts for key, value in part.items()}
+
+    light, dark = (colours(themes()[name]) for name in ("light", "dark"))
+    assert light.keys() == dark.keys()
+    assert [path for path in light if light[path] == dark[path]] == []

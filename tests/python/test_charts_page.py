@@ -1,0 +1,220 @@
+"""The charts of a page in a real browser: metrics against attributes by two drop-downs, samples
+without their outliers' scale, nothing cut off in narrow windows, and the page's colours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from browser import Browser, chromium
+from compared_rows import regime, timed
+from deepbench.cli import main
+from deepbench.report.overview import sweep
+from deepbench.report.overview.runs import all_rows
+from example_rows import make_memory
+from reported_files import content_of, make_rows, sampled, write
+from test_sweep_chart import Rows, all_reduce, scattered, swept, with_k
+
+pytest.importorskip("vl_convert", reason="the extra 'report' is not installed")
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.usefixtures("own_cache"),
+    pytest.mark.skipif(chromium() is None, reason="chromium is not installed"),
+]
+
+COMPLETE = "document.documentElement.dataset.complete"
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    with Browser(tmp_path_factory.mktemp("profile")) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def narrow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    with Browser(tmp_path_factory.mktemp("profile"), 400) as opened:
+        yield opened
+
+
+def show(browser: Browser, folder: Path, *files: Rows, words: tuple[str, ...] = ()) -> None:
+    paths = [str(write(folder / f"mine{place}.jsonl", rows)) for place, rows in enumerate(files)]
+    page = folder / "page.html"
+    assert main(["report", *paths, "-o", str(page), *words]) == 0
+    browser.problems.clear()
+    browser.open(page)
+    browser.wait_for(COMPLETE)
+
+
+def texts(browser: Browser, selector: str) -> list[str]:
+    found = f"[...document.querySelectorAll({selector!r})].map((one) => one.textContent)"
+    return [str(text) for text in browser.run(found)]
+
+
+def choose(browser: Browser, metric: str, attribute: str) -> None:
+    """The chart is complete when its axes have the titles of both."""
+    for what, name in (("metric", metric), ("attribute", attribute)):
+        browser.run(
+            f"(() => {{const select = document.getElementById('sweep-{what}');"
+            f"select.value = {name!r}; select.dispatchEvent(new Event('change'));}})()"
+        )
+
+
+TITLES = "#chart-sweep .role-axis-title text"
+SERIES = "#chart-sweep .role-legend-label text"
+POINTS = "document.querySelectorAll('#chart-sweep .mark-symbol.role-mark > path').length"
+
+
+def wait_for_titles(browser: Browser, x: str, y: str) -> None:
+    found = f"[...document.querySelectorAll({TITLES!r})].map((one) => one.textContent).join('|')"
+    browser.wait_for(f"{found} === {f'{x}|{y}'!r}")
+
+
+# ---- metrics against attributes ----------------------------------------------------------------
+
+
+def test_a_sweep_begins_with_its_chart(browser: Browser, tmp_path: Path) -> None:
+    show(browser, tmp_path, [*with_k(swept(), 64), *with_k(swept(first=4), 128)])
+    places = browser.run("[...document.querySelectorAll('main section')].map((one) => one.id)")
+    assert places.index("sweep") < places.index("roofline")
+    wait_for_titles(browser, "n", "TFLOP/s")
+    assert texts(browser, SERIES) == ["k=64", "k=128"]
+    assert browser.run(POINTS) == 8 + 1  # and the ring around the chosen one
+    assert browser.problems == []
+
+
+def test_other_files_offer_it(browser: Browser, tmp_path: Path) -> None:
+    show(browser, tmp_path, scattered())
+    assert texts(browser, TITLES) == []
+    browser.run("document.getElementById('sweep-fold').open = true")
+    wait_for_titles(browser, "n", "TFLOP/s")
+    assert browser.problems == []
+
+
+def test_both_axes_can_be_chosen(browser: Browser, tmp_path: Path) -> None:
+    rows = [*swept(), *swept(first=4, precision="half")]
+    show(browser, tmp_path, rows)
+    choose(browser, "time", "bytes")
+    wait_for_titles(browser, "bytes of a call", "time of a call (µs)")
+    choose(browser, "share_roofline", "precision")
+    wait_for_titles(browser, "precision", "% of the roofline")
+    assert "half" in texts(browser, "#chart-sweep .role-axis-label text")
+    choose(browser, "tflops", "n")
+    wait_for_titles(browser, "n", "TFLOP/s")
+    where = browser.run(
+        "(() => {const mark = document.querySelector('#chart-sweep .mark-symbol.role-mark > path');"
+        "mark.scrollIntoView({block: 'center', behavior: 'instant'});"
+        "const box = mark.getBoundingClientRect();"
+        "return [box.x + box.width / 2, box.y + box.height / 2];})()"
+    )
+    browser.move(*where)
+    text = browser.wait_for("!document.getElementById('tooltip').hidden && "
+                            "document.getElementById('tooltip').innerText")  # fmt: skip
+    assert "TFLOP/s: " in text
+    assert browser.problems == []
+
+
+def test_filters_hold_for_the_chart(browser: Browser, tmp_path: Path) -> None:
+    show(browser, tmp_path, [*swept(), *swept(first=4, precision="half")])
+    assert texts(browser, SERIES) == ["precision=float", "precision=half"]
+    browser.run("document.querySelector('[data-facet=precision] input[value=half]').click()")
+    browser.wait_for(f"document.querySelectorAll({SERIES!r}).length === 1")
+    assert texts(browser, SERIES) == ["gemm half"]
+    note = "document.getElementById('sweep-note').textContent"
+    assert "precision=half" in browser.run(note)
+    assert browser.problems == []
+
+
+MIXED: list[Rows] = [
+    [all_reduce(place, 1 << place, precision)
+     for precision, first in (("float", 0), ("half", 12)) for place in range(first, first + 12)],
+    [*swept(), make_memory(90), *(regime(row, cache="cold", cold="flush") for row in
+                                  swept(first=4))],
+    [timed(place, m=16 << place, n=16 << place) for place in range(8)],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("files", [*([rows] for rows in MIXED), MIXED, [make_rows(), make_rows()]])
+def test_series_are_those_of_an_image(browser: Browser, tmp_path: Path, files: list[Rows]) -> None:
+    """The page forms them anew, of what its filters leave."""
+    show(browser, tmp_path, *files)
+    browser.run("(document.getElementById('sweep-fold') || {}).open = true")
+    made = content_of(*files)
+    assert made.sweep is not None
+    for attribute in made.sweep.attributes:
+        for metric in made.sweep.metrics[:2]:
+            points = sweep.points(made.files, all_rows(made.files), metric, attribute)
+            if not points:
+                continue
+            choose(browser, metric.name, attribute.name)
+            wait_for_titles(browser, attribute.title, metric.title)
+            expected = list(dict.fromkeys(point.series.label for point in points))
+            assert texts(browser, SERIES) == expected, (metric.name, attribute.name)
+            ring = "document.querySelectorAll('#chart-sweep .layer_5_marks > path').length"
+            assert browser.run(f"{POINTS} - {ring}") == len(points)
+    assert browser.problems == []
+
+
+# ---- samples -----------------------------------------------------------------------------------
+
+
+def test_samples_far_away_are_counted(browser: Browser, tmp_path: Path) -> None:
+    row = sampled(timed(0))
+    row["samples_ns"][7] = 9e6
+    show(browser, tmp_path, [row])
+    said = "1 sample above the scale: 9000.00 µs"
+    assert said in texts(browser, "#chart-distribution text")
+    assert said in browser.run("document.getElementById('samples-note').textContent")
+    labels = texts(browser, "#chart-distribution .role-axis-label text")
+    assert "100" in labels
+    assert not any(text.replace(",", "").startswith("9000") for text in labels)
+
+
+# ---- room and colours --------------------------------------------------------------------------
+
+CUT_OFF = """(() => [...document.querySelectorAll('.chart svg')].flatMap((svg) => {
+  const room = svg.getBoundingClientRect();
+  return [...svg.querySelectorAll('text')].filter((text) => {
+    const box = text.getBoundingClientRect();
+    const seen = text.textContent && getComputedStyle(text).opacity !== '0';
+    return seen && box.width && (box.left < room.left - 1 || box.right > room.right + 1
+      || box.top < room.top - 1 || box.bottom > room.bottom + 1);
+  }).map((text) => `${svg.closest('.chart').id}: ${text.textContent}`);
+}))()"""
+SHORTENED = """[...document.querySelectorAll('.chart svg text')].map((one) => one.textContent)
+  .filter((text) => text.includes('\N{HORIZONTAL ELLIPSIS}'))"""
+
+
+@pytest.mark.parametrize("width", [400, 1360])
+def test_no_label_is_cut_off(browser: Browser, narrow: Browser, tmp_path: Path, width: int) -> None:
+    used = narrow if width == 400 else browser
+    library = "a library of a long name 12.34.56"
+    rows: list[dict[str, Any]] = [
+        {**row, "library": library} if place % 2 else row for place, row in enumerate(make_rows())
+    ]
+    rows[0]["samples_ns"][7] = 9e6
+    show(used, tmp_path, rows, swept(), words=("--against", "v100"))
+    used.run("(document.getElementById('sweep-fold') || {}).open = true")
+    used.wait_for(f"document.querySelectorAll({TITLES!r}).length")
+    assert used.run(CUT_OFF) == []
+    assert used.run(SHORTENED) == []
+    widths = (
+        "[...document.querySelectorAll('.chart')].map((one) => one.scrollWidth - one.clientWidth)"
+    )
+    assert max(used.run(widths)) <= 1
+
+
+def test_charts_are_as_dark_as_the_page(browser: Browser, tmp_path: Path) -> None:
+    show(browser, tmp_path, [sampled(row) for row in swept()])
+    fills = ("[...document.querySelectorAll('.chart .role-axis-label text')]"
+             ".map((one) => one.getAttribute('fill'))")  # fmt: skip
+    light = set(browser.run(fills))
+    browser.run("document.documentElement.dataset.theme = 'dark'")
+    browser.wait_for(f"{fills}.every((fill) => !{list(light)!r}.includes(fill))")
+    assert browser.run(POINTS) == 4 + 1
+    browser.run("document.documentElement.dataset.theme = 'light'")
+    browser.wait_for(f"{fills}.every((fill) => {list(light)!r}.includes(fill))")
+    assert browser.problems == []

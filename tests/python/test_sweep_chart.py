@@ -1,0 +1,289 @@
+"""A chart of any metric against any attribute: which there are, which rows it shows, and how they
+fall into series."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from compared_rows import figure, regime, timed
+from deepbench.cli import main
+from deepbench.report import FormatError
+from deepbench.report.overview import sweep
+from deepbench.report.overview.runs import all_rows
+from deepbench.report.overview.sweep import Point
+from example_rows import make_memory, make_row, without_times
+from reported_files import HOSTILE, content_of, hostile_context, hostile_rows, write
+
+Rows = list[dict[str, Any]]
+SIZES = (16, 32, 64, 128)
+
+
+def swept(sizes: tuple[int, ...] = SIZES, first: int = 0, **changes: Any) -> Rows:
+    """Rows that differ in n."""
+    return [timed(first + place, 1e5 * size, m=512, n=size, **changes)
+            for place, size in enumerate(sizes)]  # fmt: skip
+
+
+def with_k(rows: Rows, k: int) -> Rows:
+    return [{**row, "attributes": {**row["attributes"], "k": k}} for row in rows]
+
+
+def scattered() -> Rows:
+    """Rows that differ in two attributes at once."""
+    return [timed(place, m=100 + 7 * (place * 5 % 11), n=16 + place * 7 % 13)
+            for place in range(20)]  # fmt: skip
+
+
+def all_reduce(position: int, elements: int, precision: str = "float") -> dict[str, Any]:
+    row = make_row("all_reduce", {"elements": elements, "precision": precision}, position, 0.0)
+    size = elements * (4 if precision == "float" else 2)
+    row["work"] = {"flops": 0, "bytes": size}
+    row["rates"] = {"tflops": None, "gbps": size / 1e5}
+    row["metrics"] = [{"name": "busbw", "value": size / 5e4, "unit": "GB/s", "better": "higher"}]
+    return row
+
+
+def points(name: str, *files: Rows) -> list[Point]:
+    made = content_of(*files)
+    metric, attribute = sweep.chosen(made.sweep, name)
+    return sweep.points(made.files, all_rows(made.files), metric, attribute)
+
+
+def labels(found: list[Point]) -> list[str]:
+    return list(dict.fromkeys(point.series.label for point in found))
+
+
+# ---- what is plotted ---------------------------------------------------------------------------
+
+
+def test_points_are_the_files_figures_with_their_intervals() -> None:
+    rows = swept()
+    for name, of in (("tflops", "rates.tflops"), ("gbps", "rates.gbps")):
+        part, key = of.split(".")
+        found = points(f"{name}/n", rows)
+        assert [point.x for point in found] == list(SIZES)
+        assert [point.y for point in found] == [row[part][key] for row in rows]
+        # A rate is lowest where the time is highest.
+        assert [(point.low, point.high) for point in found] == [
+            (pytest.approx(point.y / 1.002), pytest.approx(point.y / 0.998)) for point in found
+        ]
+    times = points("time/n", rows)
+    assert [point.y for point in times] == [100.0 * size for size in SIZES]
+    assert (times[0].low, times[0].high) == (pytest.approx(1600 * 0.998), pytest.approx(1603.2))
+
+
+def test_shares_are_in_per_cent() -> None:
+    rows = swept()
+    for row in rows:
+        row["bound"].update(share_roofline=0.5, share_arithmetic=0.25)
+    assert {point.y for point in points("share_roofline/n", rows)} == {50.0}
+    assert {point.y for point in points("share_arithmetic/n", rows)} == {25.0}
+
+
+def test_rows_that_are_not_ok_are_left_out() -> None:
+    rows = swept()
+    rows[1].update(status="incorrect", reason="off by one", rates=None)
+    rows[2] = without_times(rows[2], "failed", "lost")
+    assert [point.x for point in points("time/n", rows)] == [16, 128]
+
+
+def test_rows_that_were_not_verified_are_told_apart() -> None:
+    rows = swept()
+    rows[0]["verification"] = {**rows[0]["verification"], "status": "skipped"}
+    verified = [sweep.is_verified(point.shown) for point in points("time/n", rows)]
+    assert verified == [False, True, True, True]
+
+
+def test_published_figures_have_no_interval() -> None:
+    assert [point.low for point in points("time/n", [figure(0, n=16), figure(1, n=32)])] == [
+        None, None
+    ]  # fmt: skip
+
+
+def test_bytes_are_an_attribute_of_every_problem() -> None:
+    """Of a copy its own, of others those of a call."""
+    rows = [all_reduce(0, 1024), make_memory(1)]
+    assert [point.x for point in points("time/bytes", rows)] == [4096, 1 << 20]
+
+
+def test_metrics_of_an_operation_have_their_unit() -> None:
+    made = content_of([all_reduce(0, 1024)]).sweep
+    assert made is not None
+    metric, _ = sweep.chosen(made, "busbw/elements")
+    assert metric.title == "busbw (GB/s)"
+    assert [point.y for point in points("busbw/elements", [all_reduce(0, 1024)])] == [4096 / 5e4]
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        (
+            "speed/n",
+            "no metric 'speed'; there are time tflops gbps share_arithmetic share_roofline",
+        ),
+        (
+            "tflops/q",
+            "no row has an attribute 'q'; there are m n k trans_a trans_b precision bytes",
+        ),
+        ("tflops/", "no row has an attribute ''"),
+        ("/", "no metric ''"),
+    ],
+)
+def test_a_wrong_name_is_told_the_right_ones(name: str, message: str) -> None:
+    with pytest.raises(FormatError, match=message) as raised:
+        points(name, swept())
+    assert "\n" not in str(raised.value)
+
+
+def test_nothing_good_is_no_chart() -> None:
+    with pytest.raises(FormatError, match="no row is ok"):
+        points("time/n", [without_times(timed(0), "failed", "lost")])
+    assert content_of([]).sweep is None
+
+
+# ---- series ------------------------------------------------------------------------------------
+
+
+def test_a_plain_sweep_is_one_line() -> None:
+    found = points("tflops/n", swept())
+    assert labels(found) == ["gemm float"]
+    assert all(point.series.joined for point in found)
+
+
+def test_every_combination_of_what_else_differs_is_a_line() -> None:
+    rows = [*with_k(swept(), 64), *with_k(swept(first=4, precision="half"), 128)]
+    rows += with_k(swept(first=8, precision="half"), 64)
+    assert labels(points("tflops/n", rows)) == [
+        "k=64, precision=float", "k=128, precision=half", "k=64, precision=half"
+    ]  # fmt: skip
+
+
+def test_regimes_and_files_are_lines_of_their_own() -> None:
+    cold = [regime(row, cache="cold", cold="rotation") for row in swept(first=4)]
+    assert labels(points("tflops/n", [*swept(), *cold])) == [
+        "hot, default", "cold by rotation, default"
+    ]  # fmt: skip
+    other = [{**row, "library": "mkl 2024"} for row in swept()]
+    assert labels(points("tflops/n", swept(), other)) == ["A mine0.jsonl", "B mine1.jsonl"]
+
+
+def test_of_many_combinations_the_fewest_values_have_colours() -> None:
+    rows = [row for place, k in enumerate(range(10, 20))
+            for row in with_k(swept((16, 32), first=4 * place), k)]  # fmt: skip
+    rows += [{**row, "position": 100 + row["position"],
+              "attributes": {**row["attributes"], "trans_a": "t"}} for row in rows]  # fmt: skip
+    found = points("tflops/n", rows)
+    assert labels(found) == ["trans_a=n", "trans_a=t"]
+    assert not any(point.series.joined for point in found)
+    assert labels(points("tflops/n", rows, rows)) == ["A mine0.jsonl", "B mine1.jsonl"]
+
+
+def test_what_grows_along_tells_nothing_apart() -> None:
+    """Elements with bytes, m with n in a sweep of squares; but not k, which repeats."""
+    reduced = [all_reduce(place, 1 << place) for place in range(12)]
+    assert labels(points("time/bytes", reduced)) == ["all_reduce float"]
+    both = [*reduced, *(all_reduce(12 + place, 1 << place, "half") for place in range(12))]
+    assert labels(points("time/bytes", both)) == ["precision=float", "precision=half"]
+    squares = [timed(place, m=16 << place, n=16 << place) for place in range(10)]
+    assert labels(points("time/n", squares)) == ["gemm float"]
+
+
+def test_words_are_no_line() -> None:
+    rows = [*swept((16,)), *swept((16,), first=1, precision="half")]
+    found = points("tflops/precision", rows)
+    assert [(point.x, point.series.joined) for point in found] == [
+        ("float", False),
+        ("half", False),
+    ]
+
+
+# ---- what a page shows first -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("rows", "metric", "attribute", "is_sweep"),
+    [
+        (swept(), "tflops", "n", True),
+        ([*with_k(swept(), 64), *with_k(swept(first=4), 128)], "tflops", "n", True),
+        ([all_reduce(place, 1 << place) for place in range(5)], "busbw", "elements", True),
+        (swept((16,)), "tflops", "m", False),
+        (swept((16, 32)), "tflops", "n", False),
+        (scattered(), "tflops", "n", False),
+    ],
+)  # fmt: skip
+def test_a_sweep_is_recognized(rows: Rows, metric: str, attribute: str, is_sweep: bool) -> None:
+    made = content_of(rows).sweep
+    assert made is not None
+    assert (made.metric.name, made.attribute.name) == (metric, attribute)
+    assert made.is_sweep is is_sweep
+
+
+# ---- axes --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("values", "scale"),
+    [([1, 9], "linear"), ([1, 10], "log"), ([0, 100], "linear"), ([-1, 100], "linear"),
+     ([5], "linear"), (["half", "float"], "point")],
+)  # fmt: skip
+def test_axes_are_logarithmic_from_a_decade_on(values: list[Any], scale: str) -> None:
+    assert sweep.scale_of(values) == scale
+
+
+def test_values_of_a_sweep_are_ticks_where_they_have_room() -> None:
+    assert sweep.ticks_of([64, 16, 32, 16]) == [16, 32, 64]
+    assert sweep.ticks_of([100, 110, 120, 2000]) is None  # too close
+    assert sweep.ticks_of([1 << place for place in range(13)]) is None  # too many
+    assert sweep.ticks_of([16, 32]) is None  # an axis has three labels
+
+
+# ---- the command -------------------------------------------------------------------------------
+
+
+def test_a_chart_names_what_is_fixed(tmp_path: Path, own_cache: None) -> None:
+    pytest.importorskip("vl_convert")
+    file, image = write(tmp_path / "mine.jsonl", swept()), tmp_path / "x.svg"
+    assert main(["report", str(file), "--chart", "tflops/n", "-o", str(image)]) == 0
+    text = image.read_text(encoding="utf-8")
+    assert "gemm m=512 k=1760 trans_a=n trans_b=t precision=float · hot, default" in text
+    for label in (">TFLOP/s<", ">n<", ">16<", ">128<"):
+        assert label in text
+    png = tmp_path / "x.png"
+    assert main(["report", str(file), "--chart", "tflops/n", "-o", str(png)]) == 0
+    assert png.read_bytes().startswith(b"\x89PNG")
+
+
+def test_mistakes_are_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], own_cache: None
+) -> None:
+    file = write(tmp_path / "mine.jsonl", swept())
+    for chart, message in (("speed", "or METRIC/ATTRIBUTE such as tflops/n"),
+                           ("tflops/q", "there are m n k"), ("x/n", "there are time")):  # fmt: skip
+        words = ["report", str(file), "--chart", chart, "-o", str(tmp_path / "x.svg")]
+        assert main(words) == 2
+        [line] = capsys.readouterr().err.splitlines()
+        assert message in line
+    assert not (tmp_path / "x.svg").exists()
+
+
+def test_names_of_strangers_are_only_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], own_cache: None
+) -> None:
+    pytest.importorskip("vl_convert")
+    file, image = tmp_path / "theirs.jsonl", tmp_path / "x.svg"
+    write(file, hostile_rows(), hostile_context())
+    many = hostile_rows()
+    many[0]["attributes"] |= {f"a{place}\x1b[2J": place for place in range(500)}
+    other = write(tmp_path / "many.jsonl", many, hostile_context())
+    assert main(["report", str(other), "--chart", "time/x", "-o", str(image)]) == 2
+    line = capsys.readouterr().err
+    assert "\x1b" not in line
+    assert len(line) < 2000
+    for name in ("time/m", "time/precision", f"time/{HOSTILE.replace(chr(0x2028), chr(0xFFFD))}"):
+        assert main(["report", str(file), "--chart", name, "-o", str(image), "--overwrite"]) == 0
+        text = image.read_text(encoding="utf-8")
+        assert "<script" not in text
+        assert "<img" not in text
