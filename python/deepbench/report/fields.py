@@ -119,6 +119,8 @@ def _value(metric: Mapping[str, Any], like_ns: float | None) -> str:
         return "-"
     if unit in _METRIC_TIMES:
         return time_text(value * _METRIC_TIMES[unit], like_ns)
+    if unit == "GFLOP/s":  # as the row's own rate
+        value, unit = value / 1e3, work_unit(None)
     if unit == "%":
         number = f"{value:.3g}"
     else:
@@ -132,7 +134,7 @@ def _figure(value: float, exact: bool) -> str:
         return str(int(value))
     if exact:
         return repr(value)
-    return f"{value:.0f}" if 1e4 <= abs(value) < 1e15 else f"{value:.5g}"
+    return f"{value:.0f}" if 1e4 <= abs(value) < 1e15 else f"{value:.4g}"
 
 
 def _digits(value: float | None, *steps: tuple[float, int]) -> str:
