@@ -11,7 +11,7 @@ import time
 from collections.abc import Sequence
 from typing import TextIO
 
-from deepbench.refusal import one_line, whole_lines
+from deepbench.refusal import one_line, whole_lines, writable
 
 _LINE_S = 0.2  # between two drawings of the progress line
 
@@ -104,7 +104,7 @@ class Screen:
         be a stranger's: nothing of it steers the terminal."""
         if text:
             self.clear()
-            self._out.write(whole_lines(text))
+            self._out.write(writable(whole_lines(text), self._out.encoding))
             self._out.flush()
 
     def drop_report(self) -> None:
@@ -121,7 +121,8 @@ class Screen:
     def say(self, text: str) -> None:
         """A line for the person at the screen; what libraries say passes here too."""
         self.clear()
-        self._err.write(whole_lines(text.expandtabs().replace("\r", "")) + "\n")
+        line = whole_lines(text.expandtabs().replace("\r", ""))
+        self._err.write(writable(line, self._err.encoding) + "\n")
         self._err.flush()
 
     def progress(self, text: str) -> None:

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+_SIGNS = (
+    (" \N{PLUS-MINUS SIGN}%", "+-%"),
+    ("\N{PLUS-MINUS SIGN}", "+-"),
+    ("\N{MICRO SIGN}", "u"),
+)
+
 
 class Refusal(Exception):
     """What was wrong, where, and what would be right. `exit_status`: 2 for bad usage or input
@@ -24,6 +30,17 @@ def whole_lines(text: str) -> str:
     return "\n".join(
         _seen(line.removesuffix("\r")) + end for line, end in zip(lines, ends, strict=True)
     )
+
+
+def writable(text: str, encoding: str | None) -> str:
+    """The text with the signs of the report that the encoding lacks written in ASCII, as wide as
+    they are where they stand in a table's title. An unknown encoding takes all."""
+    try:
+        text.encode(encoding or "utf-8")
+    except UnicodeEncodeError:
+        for sign, ascii_text in _SIGNS:
+            text = text.replace(sign, ascii_text)
+    return text
 
 
 def _seen(line: str) -> str:

@@ -111,7 +111,10 @@ class Session:
             )
             self._say(f"deepbench: warning: {note}; rows are held against none from here on")
         else:
-            note = f"above its ceiling, and a second measurement ended the worker: {loss.reason}"
+            note = (
+                "above the measured ceiling; the first measurement is kept, since a second one "
+                f"ended the worker: {loss.reason}"
+            )
         return json.dumps({**measured, "notes": [*(measured.get("notes") or ()), note]})
 
     def _answer(self, line: str, limit_s: float) -> str | Loss:

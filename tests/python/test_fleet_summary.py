@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from deepbench.fleet import Fleet
-from deepbench.report.columns import plain_remarks
 from deepbench.report.fleet import fleet_section
+from deepbench.report.remarks import plain_remarks
 
 
 def ranks(medians: list[float | None], slow: dict[int, float], **more: Any) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from deepbench import _core, references
 from deepbench.cli import main
 from deepbench.compare import Rules, compare, of_file
 from deepbench.report.beside import Beside
+from deepbench.report.outline import OpOutline
 from deepbench.results import ResultFile, read
 from example_rows import make_context, make_gemm, make_row
 
@@ -252,8 +253,8 @@ def test_against_adds_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         row = next(line for line in lines if line[:2] == ["1760", "16"])
         other = next(line for line in lines if line[:2] == ["5", "16"])
         assert status == 0
-        assert "Tesla V100 us" in out
-        assert row[-4:-1] == ["20.000", "2e-05", "4.9562"]
+        assert "Tesla V100 time" in out
+        assert row[-5:-1] == ["20.00", "\N{MICRO SIGN}s", "2e-05", "4.9562"]
         assert other[-3:] == ["-", "-", "-"]
         assert "zeros" in out
     status, _, err = run(capsys, "show", mine, "--against", "v100", "--format", "csv")
@@ -303,7 +304,7 @@ def test_against_says_that_figures_are_hot(
 def test_titles_of_columns_tell_the_processor(
     name: str, title: str, loaded: dict[str, ResultFile]
 ) -> None:
-    assert Beside(of_file(loaded[name])).columns(False)[0].title == f"{title} us"
+    assert Beside(of_file(loaded[name])).columns(OpOutline({}, False))[0].title == f"{title} time"
 
 
 def test_rows_are_compared_with_figures_of_their_application(

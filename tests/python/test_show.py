@@ -11,7 +11,7 @@ import pytest
 from deepbench import references
 from deepbench.cli import main
 from deepbench.cli.summary import Summary
-from deepbench.report.columns import Remarks
+from deepbench.report.remarks import Remarks
 from deepbench.results import read, thinned
 from example_rows import make_context, make_gemm
 
@@ -139,9 +139,14 @@ def test_a_conversion_is_said_with_the_sum() -> None:
         {"name": "conversion", "value": 23_456.0, "unit": "ns", "better": "lower"},
         {"name": "call_and_conversion", "value": 123_456.0, "unit": "ns", "better": "lower"},
     ]
-    assert Remarks().of(row) == "a converted beforehand in 23.456 us, 123.46 us with it"
+    assert (
+        Remarks().of(row)
+        == "a converted beforehand in 23.46 \N{MICRO SIGN}s, 123.5 \N{MICRO SIGN}s with it"
+    )
     row["conversion"]["constant"] = False
-    assert Remarks().of(row) == "a converted in 23.456 us, 123.46 us with it"
+    assert (
+        Remarks().of(row) == "a converted in 23.46 \N{MICRO SIGN}s, 123.5 \N{MICRO SIGN}s with it"
+    )
 
 
 def test_nothing_of_a_strangers_file_steers_the_terminal(
@@ -179,7 +184,7 @@ def test_columns_without_a_partner_say_so(
     other = write(tmp_path / "gemm_training_half_best.jsonl", half)
     assert main(["show", str(ours), "--against", str(other)]) == 0
     out = capsys.readouterr().out
-    assert "..ning_half_best us" in out
+    assert "..ning_half_best time" in out
     assert "..ning_half_best has none of these problems in one precision and regime" in out
     assert (
         main(["show", str(ours), "--against", str(write(tmp_path / "b.jsonl", make_gemm()))]) == 0

@@ -8,14 +8,14 @@ from typing import Any
 from deepbench.compare import Entry, Side, differences
 from deepbench.compare.regimes import HOT, hot_beside_cold, problems
 from deepbench.compare.sides import entry, inputs
-from deepbench.report.columns import Column
+from deepbench.report.columns import Column, rate_column
 from deepbench.report.comparison.words import number
-from deepbench.report.fields import microseconds, rate
+from deepbench.report.fields import TIME_WIDTH, time_cell, time_ns
+from deepbench.report.outline import OpOutline
 
 Row = Mapping[str, Any]
 
 _LONGEST_NAME, _SHORTEST_NAME = 16, 3  # letters
-_WIDTH = 11
 
 
 class Beside:
@@ -37,13 +37,13 @@ class Beside:
         """What the rows of the report have in common is in their context."""
         self._inputs = inputs(context)
 
-    def columns(self, arithmetic: bool) -> list[Column]:
+    def columns(self, op: OpOutline) -> list[Column]:
         """Their time, how many times ours it is, and where there are FLOPs their rate."""
-        time, ratio, rates = (f"{self._name}{what}" for what in (" us", "/this", " TFLOP/s"))
+        time, ratio = f"{self._name} time", f"{self._name}/this"
         return [
-            Column(time, max(_WIDTH, len(time)), self._time),
+            Column(time, max(TIME_WIDTH, len(time)), self._time),
             Column(ratio, len(ratio), self._ratio),
-            *([Column(rates, len(rates), self._rate)] if arithmetic else []),
+            *([rate_column(op, self._tflops, f"{self._name} ")] if op.arithmetic else []),
         ]
 
     def lines(self) -> list[str]:
@@ -63,7 +63,8 @@ class Beside:
             return "-"
         if other.doubt:
             self._doubts[other.doubt] = None
-        return microseconds(other.time_ns) + ("?" if other.doubt else "")
+        cell = time_cell(other.time_ns, like_ns=time_ns(row))
+        return cell + ("?" if other.doubt else "")
 
     def _ratio(self, row: Row) -> str:
         other, ours = self._other(row), self._entry(row)
@@ -72,9 +73,9 @@ class Beside:
         self._cold += hot_beside_cold(ours, other)
         return number(other.time_ns / ours.time_ns)
 
-    def _rate(self, row: Row) -> str:
+    def _tflops(self, row: Row) -> float | None:
         other = self._other(row)
-        return rate(None if other is None else other.tflops)
+        return None if other is None else other.tflops
 
     def _other(self, row: Row) -> Entry | None:
         """The first of the same problem and regime, of the same application where there is one."""

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping
 from typing import Any
 
 ABOVE_CEILING = 1.05  # a share of the roofline from which on the ceiling is too low
+_TIME_UNITS = {"s": 1e9, "ms": 1e6, "\N{MICRO SIGN}s": 1e3, "ns": 1.0}  # in nanoseconds
+_UNIT_WIDTH = max(map(len, _TIME_UNITS))
+_METRIC_TIMES = {**_TIME_UNITS, "us": 1e3}
+TIME_WIDTH = len("394.5") + 1 + _UNIT_WIDTH  # of a time's cell
 
 
 def get(row: Mapping[str, Any], path: str) -> Any:
@@ -26,6 +31,45 @@ def time_ns(row: Mapping[str, Any]) -> float | None:
 def measured(row: Mapping[str, Any]) -> bool:
     """Whether the row has a time, trusted or not."""
     return time_ns(row) is not None
+
+
+def time_text(nanoseconds: float | None, like_ns: float | None = None) -> str:
+    """A time with its unit, four digits: '394.5 µs', '98.23 ms', '2.453 s'. In the unit
+    of `like_ns`, the time of the same row, where that leaves digits to read."""
+    if nanoseconds is None:
+        return "-"
+    unit = _unit(nanoseconds)
+    if like_ns is not None:
+        shared = _unit(like_ns)
+        if 0.01 <= nanoseconds / _TIME_UNITS[shared] < 1e5:
+            unit = shared
+    return f"{_four_digits(nanoseconds / _TIME_UNITS[unit])} {unit}"
+
+
+def time_cell(nanoseconds: float | None, like_ns: float | None = None) -> str:
+    """The same for a column: numbers and units stand below one another."""
+    number, _, unit = time_text(nanoseconds, like_ns).partition(" ")
+    return f"{number} {unit:{_UNIT_WIDTH}}" if unit else number.ljust(_UNIT_WIDTH + 2)
+
+
+def _unit(nanoseconds: float) -> str:
+    """The largest in which the time, rounded as it is shown, is 1 or more."""
+    shown = abs(float(f"{nanoseconds:.4g}"))
+    return next((unit for unit, size in _TIME_UNITS.items() if shown >= size), "ns")
+
+
+def _four_digits(value: float) -> str:
+    """Four significant digits, at most four decimals: 2.453, 98.23, 1235, 0.0123."""
+    shown = float(f"{value:.4g}")
+    if shown and not 1e-4 <= abs(shown) < 1e15:  # no machine's, but a file may hold it
+        return f"{value:.3e}"
+    exponent = math.floor(math.log10(abs(shown))) if shown else 0
+    return f"{value:.{min(max(3 - exponent, 0), 4)}f}"
+
+
+def work_unit(precision: object) -> str:
+    """The unit of a rate of arithmetic in this precision."""
+    return "TOP/s" if str(precision).startswith("int") else "TFLOP/s"
 
 
 def microseconds(nanoseconds: float | None) -> str:
@@ -65,16 +109,34 @@ def spread(row: Mapping[str, Any]) -> float | None:
 
 
 def metric_text(row: Mapping[str, Any], without: Collection[str] = (), exact: bool = False) -> str:
-    """The operation's own figures, blindly: 'busbw=12.1 GB/s, dense=451 us'. `exact`: for programs,
-    with all of their digits."""
-    texts = []
-    for metric in row.get("metrics") or ():
-        if metric.get("name") in without:
-            continue
-        value, unit = metric.get("value"), metric.get("unit")
-        number = "-" if value is None else _figure(value, exact)
-        texts.append(f"{metric.get('name')}={number}{' ' + unit if unit else ''}")
-    return ", ".join(texts)
+    """The operation's own figures, blindly: 'busbw=12.1 GB/s, dense=451.2 µs'. Times
+    are in the unit of the row's. `exact`: for programs, in their own units with all digits."""
+    return ", ".join(
+        f"{metric.get('name')}={_exact_value(metric) if exact else _value(metric, time_ns(row))}"
+        for metric in row.get("metrics") or ()
+        if metric.get("name") not in without
+    )
+
+
+def _exact_value(metric: Mapping[str, Any]) -> str:
+    value, unit = metric.get("value"), metric.get("unit")
+    number = "-" if value is None else _figure(value, exact=True)
+    return f"{number} {unit}" if unit else number
+
+
+def _value(metric: Mapping[str, Any], like_ns: float | None) -> str:
+    value, unit = metric.get("value"), metric.get("unit")
+    if value is None:
+        return "-"
+    if unit in _METRIC_TIMES:
+        return time_text(value * _METRIC_TIMES[unit], like_ns)
+    if unit == "GFLOP/s":  # as the row's own rate
+        value, unit = value / 1e3, work_unit(None)
+    if unit == "%":
+        number = f"{value:.3g}"
+    else:
+        number = rate(value) if str(unit).endswith("/s") else _figure(value, exact=False)
+    return f"{number} {unit}" if unit else number
 
 
 def _figure(value: float, exact: bool) -> str:
@@ -83,7 +145,7 @@ def _figure(value: float, exact: bool) -> str:
         return str(int(value))
     if exact:
         return repr(value)
-    return f"{value:.0f}" if 1e4 <= abs(value) < 1e15 else f"{value:.5g}"
+    return f"{value:.0f}" if 1e4 <= abs(value) < 1e15 else f"{value:.4g}"
 
 
 def _digits(value: float | None, *steps: tuple[float, int]) -> str:

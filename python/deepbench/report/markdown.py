@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from deepbench.fleet import Fleet
 from deepbench.report import Context, Row
-from deepbench.report.columns import Column, Remarks, measured_columns, problem_columns
+from deepbench.report.columns import Column, measured_columns, problem_columns
 from deepbench.report.fields import get
 from deepbench.report.outline import OpOutline, Outline
+from deepbench.report.remarks import Remarks
 
 if TYPE_CHECKING:
     from deepbench.report.beside import Beside
@@ -59,7 +60,7 @@ class Markdown:
         self._columns = [
             *problem_columns(outline),
             *measured_columns(outline),
-            *(self._beside.columns(outline.arithmetic) if self._beside else ()),
+            *(self._beside.columns(outline) if self._beside else ()),
             Column("remarks", 0, self._remarks.of, left=True),
         ]
         rules = [

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from deepbench.report.fields import work_unit
+
 Value = int | float | str
 Outline = Mapping[str, "OpOutline"]
 
@@ -33,6 +35,7 @@ class OpOutline:
     widths: Mapping[str, int]  # of each attribute's column, in the operation's order
     arithmetic: bool  # has FLOPs, so that TFLOP/s mean something
     application: int = 0  # the width of its column; 0: it has none
+    work_units: frozenset[str] = frozenset()  # in which its rates of arithmetic are shown
 
 
 def outline(problems: Iterable[Outlined]) -> Outline:
@@ -40,6 +43,7 @@ def outline(problems: Iterable[Outlined]) -> Outline:
     widths: dict[str, dict[str, int]] = {}
     arithmetic: dict[str, bool] = {}
     applications: dict[str, int] = {}
+    units: dict[str, set[str]] = {}
     for op, attributes, flops, application in problems:
         columns = widths.setdefault(op, {})
         for name, value in attributes.items():
@@ -47,8 +51,10 @@ def outline(problems: Iterable[Outlined]) -> Outline:
             columns[name] = max(columns.get(name, 0), needed)
         arithmetic[op] = arithmetic.get(op, False) or bool(flops)
         applications[op] = max(applications.get(op, 0), len(application_text(application)))
+        units.setdefault(op, set()).add(work_unit(attributes.get("precision")))
     return {
-        op: OpOutline(columns, arithmetic[op], applications[op]) for op, columns in widths.items()
+        op: OpOutline(columns, arithmetic[op], applications[op], frozenset(units[op]))
+        for op, columns in widths.items()
     }
 
 

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from deepbench.fleet import Fleet
 from deepbench.report import Context, Row
-from deepbench.report.columns import Column, Remarks, measured_columns, problem_columns
+from deepbench.report.columns import Column, measured_columns, problem_columns
 from deepbench.report.fields import measured
 from deepbench.report.outline import OpOutline, Outline
+from deepbench.report.remarks import Remarks
 
 _GAP = "  "
 
@@ -68,7 +69,7 @@ class Table:
         outline = self._outline.get(op, OpOutline({}, arithmetic=True))
         self._op, self._headed = op, False
         self._attributes = problem_columns(outline)
-        others = self._beside.columns(outline.arithmetic) if self._beside else []
+        others = self._beside.columns(outline) if self._beside else []
         self._measured = [*measured_columns(outline), *others]
         return ""
 

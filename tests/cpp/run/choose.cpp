@@ -90,7 +90,8 @@ TEST_CASE("what is faster in turns only is not the best") {
   CHECK(row.algorithm.candidate == "");
   CHECK(row.algorithm.gain == 0);
   CHECK(row.median_ns() == 1000);
-  CHECK(has_note(row, "candidate quick was faster in turns, but took 1.1 us against 1 us"));
+  CHECK(has_note(
+      row, "candidate quick was faster in turns, but took 1.100 \u00b5s against 1.000 \u00b5s"));
   CHECK(fake_row(script + "900", kProblem, kExhaustive).algorithm.name == "naive:quick");
 }
 
@@ -183,6 +184,36 @@ TEST_CASE("a candidate that cannot be prepared or fails is left out and named") 
   CHECK(has_note(row, "candidate absent left out: prepare: needs 9 GiB of workspace"));
   CHECK(has_note(row, "candidate breaking left out: time_batch: it broke"));
   CHECK(row.algorithm.candidates == 4);
+}
+
+TEST_CASE("candidates that are left out for one reason are one note") {
+  const Result row = fake_row(
+      "candidates own a b c d e f other; time 1000;"
+      "when candidate=a fail prepare out_of_memory needs 9 GiB;"
+      "when candidate=b fail prepare out_of_memory needs 10.5 GiB;"
+      "when candidate=c fail prepare out_of_memory needs 9 GiB;"
+      "when candidate=d fail prepare out_of_memory needs 9 GiB;"
+      "when candidate=e fail prepare out_of_memory needs 9 GiB;"
+      "when candidate=f fail time_batch failed it broke;"
+      "when candidate=other fail time_batch failed it stopped",
+      kProblem, kExhaustive);
+  CHECK(row.status == Status::kOk);
+  CHECK(
+      row.notes ==
+      std::vector<std::string>{
+          "5 candidates left out (a, b, c, d and 1 more), the first of them: prepare: needs 9 GiB",
+          "candidate f left out: time_batch: it broke",
+          "1 more candidate left out, for other reasons"});
+}
+
+TEST_CASE("results that are wrong alike are one note") {
+  const Result row = fake_row(
+      "candidates own wrong worse; time 1000; when candidate=wrong time 300;"
+      "when candidate=wrong mutant last_k; when candidate=worse time 310;"
+      "when candidate=worse mutant last_k",
+      kProblem, kExhaustive);
+  REQUIRE(row.notes.size() == 1);
+  CHECK(row.notes[0].find("2 candidates left out (wrong, worse)") == 0);
 }
 
 TEST_CASE("a device that is lost by a candidate is lost") {

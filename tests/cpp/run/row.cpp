@@ -228,7 +228,10 @@ TEST_CASE("a row steadily above its ceiling raises the ceiling") {
   CHECK(row.median_ns() == 200);
   CHECK(row.bound.share_roofline == Approx(1));
   CHECK(row.bound.flops_per_s == Approx(524288 / 200e-9));
-  CHECK(has_note(row, "above the measured ceiling"));
+  CHECK(row.notes == std::vector<std::string>{
+                         "measured twice, 200.0 ns, then 200.0 ns: steadily above the measured "
+                         "ceiling, which is raised to this row; the second, which the first "
+                         "confirms, is kept"});
 }
 
 TEST_CASE("a row at most 5 % above its ceiling is left alone") {
@@ -246,8 +249,8 @@ TEST_CASE("a row above its ceiling that does not repeat is mistrusted") {
       fake_row("when m=64 attempt=0 time 200; when m=64 attempt=1 time 300", kProblem, "");
   CHECK(row.status == Status::kMistrusted);
   CHECK(row.reason ==
-        "above its ceiling, and a second measurement differs: 0.2 us, then 0.3 us; other work on "
-        "the machine does that");
+        "measured twice, 200.0 ns, then 300.0 ns: above the measured ceiling, and the two differ; "
+        "the second is kept, without rates; other work on the machine does that");
   CHECK(row.samples);
   CHECK_FALSE(row.has_rates());
 }
@@ -258,7 +261,10 @@ TEST_CASE("a row that was above its ceiling once is measured again") {
   CHECK(row.status == Status::kOk);
   CHECK(row.median_ns() == 2000);
   CHECK(row.bound.share_roofline < 1);
-  CHECK(has_note(row, "a first measurement, 0.2 us, was above the ceiling; this is the second"));
+  CHECK(row.notes ==
+        std::vector<std::string>{
+            "measured twice, 0.2000 \u00b5s, then 2.000 \u00b5s: the first was above the "
+            "measured ceiling; the second, which is not, is kept"});
 }
 
 TEST_CASE("a ceiling that was measured too low is measured again") {
@@ -306,12 +312,15 @@ TEST_CASE("a ceiling that cannot be measured a second time is what it was") {
   const Result row = fake_row("when m=256 time 1000;when m=1024 attempt=1 fail time_batch failed x",
                               "gemm m=256 n=256 k=256", "");
   CHECK(row.bound.missing == "");
-  CHECK(has_note(row, "was raised to this row"));
+  CHECK(has_note(row, "is raised to this row"));
 }
 
 TEST_CASE("few samples are too few to tell what is off, not noisy") {
   const Result row = fake_row("when m=64 time 200", kProblem, "samples=3");
-  CHECK(has_note(row, "above the measured ceiling, and measured too briefly to tell which is off"));
+  CHECK(row.notes == std::vector<std::string>{
+                         "measured twice, 200.0 ns, then 200.0 ns: above the measured ceiling, "
+                         "with too few samples to tell which is off; the second, after which the "
+                         "ceiling was measured again, is kept"});
 }
 
 TEST_CASE("a row above its ceiling keeps its energy") {
@@ -351,7 +360,7 @@ TEST_CASE("a ceiling that cannot be measured is not invented from a row above an
   const Result row = fake_row("when op=memory fail supports unsupported no; when m=256 time 20000",
                               "gemm m=256 n=256 k=256", "");
   CHECK(row.status == Status::kOk);
-  CHECK(has_note(row, "was raised to this row"));
+  CHECK(has_note(row, "is raised to this row"));
   CHECK(row.bound.bytes_per_s == 0);
 }
 

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from deepbench.compare.sides import plain
-from deepbench.report.columns import plain_remarks
 from deepbench.report.fields import get, spread
+from deepbench.report.remarks import plain_remarks
 
 from .attributes import Brief, colourable
 from .outliers import outliers

@@ -9,6 +9,7 @@ from typing import Any
 from deepbench.compare.sides import plain
 from deepbench.report.comparison.content import Row, Section
 from deepbench.report.fields import get
+from deepbench.report.notes import Notes
 
 from .runs import Run
 
@@ -90,8 +91,10 @@ def _row_warnings(run: Run) -> Iterator[tuple[str, str]]:
     skipped = sum(get(shown.row, "verification.status") == "skipped" for shown in measured)
     if skipped:
         yield "rows that were not verified", f"{skipped} of {len(measured)}"
-    notes = Counter(plain(note) for shown in run.rows for note in shown.row.get("notes") or ())
-    for note, count in notes.most_common():
+    notes = Notes()
+    for shown in run.rows:
+        notes.numbers(plain(note) for note in shown.row.get("notes") or ())
+    for note, count in notes.by_rows():
         yield note, f"{count} of {len(run.rows)}"
 
 

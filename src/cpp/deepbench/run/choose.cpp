@@ -9,6 +9,7 @@
 #include "deepbench/core/stopwatch.hpp"
 #include "deepbench/group/group.hpp"
 #include "deepbench/measure/statistics.hpp"
+#include "deepbench/run/left_out.hpp"
 #include "deepbench/run/trial.hpp"
 
 namespace deepbench {
@@ -23,7 +24,6 @@ constexpr double kNear = 1.5;     // times the leader: worth another look
 constexpr double kFarOff = 4;     // times the leader: not worth samples,
 constexpr double kCostly = 1e6;   // where each is so long, in nanoseconds
 constexpr size_t kFinalists = 4;  // prepared at the same time
-constexpr int kNamedLeftOut = 2;  // candidates whose reason is a note
 constexpr double kSwitch = 0.98;  // a switch needs more than 2 %
 
 struct Contender {
@@ -61,8 +61,9 @@ class Chooser {
       }
       spend([&] { heat(id); });
     }
-    note_left_out();
+    left_out_.add_notes_to(choice_.notes);
     if (contenders_.size() > 1) final();
+    left_out_of_final_.add_notes_to(choice_.notes);
     return std::move(choice_);
   }
 
@@ -114,8 +115,7 @@ class Chooser {
       contenders_.push_back({id, cost_ns(call_ns, trial.facts(), options_)});
     } catch (const RowFailure& failure) {
       if (failure.status() == Status::kDeviceLost) throw;
-      if (left_out_++ < kNamedLeftOut)
-        choice_.notes.push_back("candidate " + id + " left out: " + failure.what());
+      left_out_.add(id, failure.what());
     }
     ++choice_.tried;
   }
@@ -124,11 +124,6 @@ class Chooser {
     double leader = std::numeric_limits<double>::infinity();
     for (const auto& one : contenders_) leader = std::min(leader, one.cost);
     return std::max(kCostly, kFarOff * leader);
-  }
-
-  void note_left_out() {
-    if (left_out_ > kNamedLeftOut)
-      choice_.notes.push_back(std::to_string(left_out_ - kNamedLeftOut) + " more left out");
   }
 
   std::vector<Contender> finalists() {
@@ -157,8 +152,7 @@ class Chooser {
       return true;
     } catch (const RowFailure& failure) {
       if (failure.status() == Status::kDeviceLost) throw;
-      choice_.notes.push_back("candidate " + (one.id.empty() ? "of the library's choice" : one.id) +
-                              " left out of the final: " + failure.what());
+      left_out_of_final_.add(one.id, failure.what());
       return false;
     }
   }
@@ -223,7 +217,7 @@ class Chooser {
   const std::vector<std::string>& wrong_;
   Stages& stages_;
   double spent_ns_ = 0;
-  int left_out_ = 0;
+  LeftOut left_out_{"left out"}, left_out_of_final_{"left out of the final"};
   std::vector<Contender> contenders_;
   Choice choice_;
 };

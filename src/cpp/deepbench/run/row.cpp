@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <utility>
 
 #include "deepbench/core/host_memory.hpp"
@@ -12,6 +11,7 @@
 #include "deepbench/group/group.hpp"
 #include "deepbench/run/choose.hpp"
 #include "deepbench/run/ranks.hpp"
+#include "deepbench/run/time_text.hpp"
 
 namespace deepbench {
 namespace {
@@ -53,12 +53,6 @@ bool starts_with(const std::string& text, std::string_view prefix) {
 }
 
 }  // namespace
-
-std::string microseconds(double ns) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.4g us", ns / 1e3);
-  return text;
-}
 
 RowMaker::RowMaker(const Backend& backend, const Attributes& device, const Problem& problem,
                    const RunOptions& options, Ceilings& ceilings, std::unique_ptr<Trial>& kept,
@@ -223,8 +217,9 @@ void RowMaker::measure_best() {
   const Result own = row_;
   const double own_ns = spent_ns(own.stages);
   const double own_cost_ns = cost_ns(own.median_ns(), kept_->facts(), options_);
-  std::vector<std::string> notes, wrong;
+  std::vector<std::string> notes;
   std::string own_id;
+  LeftOut wrong("left out");
   int64_t tried = 1;
   for (bool found = false, more = true; !found && more;) {
     double budget_ns = 0;
@@ -234,16 +229,17 @@ void RowMaker::measure_best() {
       if (budget_ns <= 0) break;
     }
     const Choice choice =
-        choose(backend_, problem_, options_, how_.min_span_ns, budget_ns, wrong, row_.stages);
-    if (wrong.empty()) {
+        choose(backend_, problem_, options_, how_.min_span_ns, budget_ns, wrong.ids(), row_.stages);
+    if (wrong.ids().empty()) {
       tried = std::max(tried, choice.tried);
       notes = choice.notes;
       own_id = choice.own;
     }
-    const size_t wrong_before = wrong.size();
+    const size_t wrong_before = wrong.ids().size();
     found = measure_first_right(choice.faster, own, own_cost_ns, wrong, notes);
-    more = wrong.size() > wrong_before;
+    more = wrong.ids().size() > wrong_before;
   }
+  wrong.add_notes_to(notes);
   row_.algorithm.candidates = tried;
   row_.algorithm.default_ns = own.median_ns();
   row_.algorithm.default_name = own.algorithm.name;
@@ -253,15 +249,14 @@ void RowMaker::measure_best() {
 
 // Measures the first candidate that passes; where none does, the row keeps the library's own.
 bool RowMaker::measure_first_right(const std::vector<Faster>& candidates, const Result& own,
-                                   double own_cost_ns, std::vector<std::string>& wrong,
+                                   double own_cost_ns, LeftOut& wrong,
                                    std::vector<std::string>& notes) {
   for (const auto& [candidate, gain] : candidates) {
     try {
       measure(candidate);
     } catch (const RowFailure& failure) {
       if (failure.status() == Status::kDeviceLost) throw;
-      notes.push_back("candidate " + candidate + " left out: " + failure.what());
-      wrong.push_back(candidate);
+      wrong.add(candidate, failure.what());
       continue;
     }
     row_.algorithm.gain = gain;
@@ -280,8 +275,8 @@ bool RowMaker::holds_against_own(const std::string& candidate, double own_cost_n
                                   cost_ns(row_.median_ns(), kept_->facts(), options_));
   const double own_ns = of_first_rank(options_.group, "hold against own", own_cost_ns);
   if (ns <= own_ns) return true;
-  notes.push_back("candidate " + candidate + " was faster in turns, but took " + microseconds(ns) +
-                  " against " + microseconds(own_ns) +
+  notes.push_back("candidate " + candidate + " was faster in turns, but took " +
+                  time_text(ns, own_ns) + " against " + time_text(own_ns, own_ns) +
                   " where each was measured in full: the library's own choice is kept");
   return false;
 }

@@ -10,6 +10,7 @@
 #include "deepbench/run/ceilings.hpp"
 #include "deepbench/run/choose.hpp"
 #include "deepbench/run/fleet.hpp"
+#include "deepbench/run/left_out.hpp"
 #include "deepbench/run/options.hpp"
 #include "deepbench/run/result.hpp"
 #include "deepbench/run/trial.hpp"
@@ -36,8 +37,7 @@ class RowMaker {
   void measure(const std::string& candidate);
   void measure_best();
   bool measure_first_right(const std::vector<Faster>& candidates, const Result& own,
-                           double own_cost_ns, std::vector<std::string>& wrong,
-                           std::vector<std::string>& notes);
+                           double own_cost_ns, LeftOut& wrong, std::vector<std::string>& notes);
   bool holds_against_own(const std::string& candidate, double own_cost_ns,
                          std::vector<std::string>& notes);
   void keep_own(const Result& own, std::vector<std::string>& notes);
@@ -71,7 +71,5 @@ class RowMaker {
   MeasureOptions how_;
   std::vector<std::string> standing_notes_;  // on what was asked, on sensors: no kernel's
 };
-
-std::string microseconds(double ns);  // for notes and reasons
 
 }  // namespace deepbench

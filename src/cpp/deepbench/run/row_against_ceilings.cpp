@@ -5,6 +5,7 @@
 #include "deepbench/core/stopwatch.hpp"
 #include "deepbench/measure/statistics.hpp"
 #include "deepbench/run/row.hpp"
+#include "deepbench/run/time_text.hpp"
 
 namespace deepbench {
 namespace {
@@ -32,6 +33,13 @@ bool is_sharp(const Samples& samples) {
 // Whether only more samples are wanting.
 bool is_brief(const Samples& samples) {
   return samples.stop == Stop::kTooFew && is_narrow(samples);
+}
+
+// The begin of a note on a row that was measured again; the second time is the row's.
+std::string both_times(const Samples& before, const Samples& after) {
+  const double first_ns = median(before.per_call_ns), second_ns = median(after.per_call_ns);
+  return "measured twice, " + time_text(first_ns, second_ns) + ", then " +
+         time_text(second_ns, second_ns) + ": ";
 }
 
 }  // namespace
@@ -86,27 +94,34 @@ void RowMaker::hold_against_ceilings() {
   forget_exceeded();
   if (!options_.fleet) remeasure();  // a fleet has measured it many times
   compute_bound();
-  const double first_ns = median(before.per_call_ns);
   const bool repeats = agree(before, *row_.samples);
+  const std::string twice = options_.fleet ? "" : both_times(before, *row_.samples);
+  const std::string second =
+      options_.fleet ? "" : "; the second, after which the ceiling was measured again, is kept";
   if (row_.bound.share_roofline <= kAboveCeiling) {
     if (!repeats)
-      row_.notes.push_back("a first measurement, " + microseconds(first_ns) +
-                           ", was above the ceiling; this is the second");
+      row_.notes.push_back(twice +
+                           "the first was above the measured ceiling; the second, which is not, is "
+                           "kept");
     return;
   }
 
   if (is_brief(before) && is_brief(*row_.samples)) {
     row_.notes.push_back(
-        "above the measured ceiling, and measured too briefly to tell which is off");
+        twice + "above the measured ceiling, with too few samples to tell which is off" + second);
   } else if (!is_sharp(before) || !is_sharp(*row_.samples)) {
-    row_.notes.push_back("above the measured ceiling, on a machine too noisy to tell which is off");
+    row_.notes.push_back(
+        twice + "above the measured ceiling, on a machine too noisy to tell which is off" + second);
   } else if (repeats) {
     raise_ceilings();
+    row_.notes.push_back(twice +
+                         "steadily above the measured ceiling, which is raised to this row" +
+                         (options_.fleet ? "" : "; the second, which the first confirms, is kept"));
   } else {
-    throw RowFailure(
-        Status::kMistrusted,
-        "above its ceiling, and a second measurement differs: " + microseconds(first_ns) +
-            ", then " + microseconds(row_.median_ns()) + "; other work on the machine does that");
+    throw RowFailure(Status::kMistrusted,
+                     twice +
+                         "above the measured ceiling, and the two differ; the second is kept, "
+                         "without rates; other work on the machine does that");
   }
 }
 
@@ -128,7 +143,6 @@ void RowMaker::raise_ceilings() {
     ceilings_.raise_arithmetic(problem_.text("precision"), row_.work.flops / t * 1e9);
   if (is_above_bandwidth()) ceilings_.raise_bandwidth(level(), row_.work.bytes / t * 1e9);
   compute_bound();
-  row_.notes.push_back("steadily above the measured ceiling, which was raised to this row");
 }
 
 MemoryLevel RowMaker::level() const { return ceilings_.level_of(row_.work.bytes, options_.cold); }

@@ -1,0 +1,93 @@
+"""Notes of many rows as one list: notes that differ in numbers and names alone become one line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+_AROUND = "(),;:."  # a word's, which belongs to the sentence
+_NAME = re.compile(r"\d|\w[:=_]\w")  # somewhere in a word that may differ: cudnn:eng47_k2=2
+_NUMBER = re.compile(r"\d{1,15}(\.\d{1,15})?")
+_MOST_NAMES = 3  # of those that differ in one place
+
+
+@dataclass
+class _Alike:
+    """One sentence with places for what differs."""
+
+    parts: tuple[str, ...]  # the text before, between and after the places
+    values: list[dict[str, None]]  # what stood in each place, in order of appearance
+    texts: set[str] = field(default_factory=set)
+    rows: int = 0
+
+    def text(self) -> str:
+        *before, last = self.parts
+        filled = [
+            part + _together(list(found)) for part, found in zip(before, self.values, strict=True)
+        ]
+        alike = f" ({len(self.texts)} alike)" if len(self.texts) > 1 else ""
+        return "".join([*filled, last, alike])
+
+
+class Notes:
+    """Numbers stand for notes, 1 for the first that is seen."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[tuple[str, ...], int] = {}
+        self._notes: list[_Alike] = []
+
+    def numbers(self, notes: Iterable[str]) -> list[int]:
+        """The numbers of one row's notes, each once."""
+        found = list(dict.fromkeys(map(self._number, notes)))
+        for number in found:
+            self._notes[number - 1].rows += 1
+        return found
+
+    def texts(self) -> list[str]:
+        """What the numbers stand for, in their order."""
+        return [note.text() for note in self._notes]
+
+    def by_rows(self) -> list[tuple[str, int]]:
+        """The texts with the number of rows that have them, the commonest first."""
+        ordered = sorted(self._notes, key=lambda note: -note.rows)
+        return [(note.text(), note.rows) for note in ordered]
+
+    def _number(self, note: str) -> int:
+        parts, values = _taken_apart(note)
+        number = self._numbers.setdefault(parts, len(self._numbers) + 1)
+        if number > len(self._notes):
+            self._notes.append(_Alike(parts, [{} for _ in values]))
+        alike = self._notes[number - 1]
+        alike.texts.add(note)
+        for found, value in zip(alike.values, values, strict=True):
+            found[value] = None
+        return number
+
+
+def _taken_apart(note: str) -> tuple[tuple[str, ...], list[str]]:
+    """The text around the words that may differ, and these words."""
+    parts, values = [""], list[str]()
+    for position, word in enumerate(note.split(" ")):
+        parts[-1] += " " if position else ""
+        core = word.strip(_AROUND)
+        if not _NAME.search(core):
+            parts[-1] += word
+            continue
+        before, _, after = word.partition(core)
+        parts[-1] += before
+        parts.append(after)
+        values.append(core)
+    return tuple(parts), values
+
+
+def _together(values: Sequence[str]) -> str:
+    """'8', '1 to 16', 'a or b', 'a, b or 3 others'."""
+    if len(values) == 1:
+        return values[0]
+    if all(_NUMBER.fullmatch(value) for value in values):
+        return f"{min(values, key=float)} to {max(values, key=float)}"
+    shown = list(values[:_MOST_NAMES])
+    if len(values) > _MOST_NAMES:
+        shown[-1] = f"{len(values) - _MOST_NAMES + 1} others"
+    return f"{', '.join(shown[:-1])} or {shown[-1]}"

@@ -1,0 +1,169 @@
+"""Remarks and notes: docs/remarks.md explains each that the code can print, and notes that are
+alike are one."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deepbench import schema
+from deepbench.report.notes import Notes
+from deepbench.report.remarks import REMARKS, STATUSES, Remarks, plain_remarks
+from deepbench.results import read
+from example_rows import make_gemm, without_times
+from rendered import render
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = " ".join((ROOT / "docs" / "remarks.md").read_text(encoding="utf-8").split())
+
+
+def changed(part: str, **values: Any) -> dict[str, Any]:
+    row = make_gemm()
+    row[part] = {**(row[part] or {}), **values}
+    return row
+
+
+FLEET = {"count": 4, "spread": 0.12, "outliers": [{"rank": 3, "off": 0.08}]}
+EXAMPLES = {
+    **{
+        f"{word}: REASON": without_times(make_gemm(), word, "because")
+        for word in ("unsupported", "invalid", "out_of_memory", "device_lost", "failed")
+    },
+    **{
+        f"{word}: REASON": make_gemm(status=word, reason="because", rates=None)
+        for word in ("incorrect", "mistrusted")
+    },
+    "cold by MEANS": changed("regime", cache="cold", cold="rotation"),
+    "larger than the cache": changed("regime", resident=False),
+    "steady power": changed("regime", power="steady"),
+    "N ranks within X %": {**make_gemm(), "ranks": {**FLEET, "outliers": []}},
+    "rank N X % slow": {**make_gemm(), "ranks": FLEET},
+    "inconsistent: REASON": changed("regime", published={"doubt": "its rate is another one"}),
+    "means of N batches": changed("statistics", fold=12),
+    "one call": changed("verification", reason="one call only"),
+    "noisy": changed("statistics", high_ns=150_000.0),
+    "time limit": changed("statistics", stop="time_limit"),
+    "throttled": changed("statistics", stop="throttled"),
+    "too few": changed("statistics", stop="too_few"),
+    "MODE: ALGORITHM": changed("algorithm", mode="best", name="tile 3", default_ns=2e5, gain=2.0),
+    "padded to DIMENSIONS": changed("padding", dimensions={"m": 1768}),
+    "OPERAND converted in TIME, TIME with it": changed(
+        "conversion", operand="a", ns=5e3, constant=True
+    ),
+    "NAME=VALUE": {**make_gemm(), "metrics": [{"name": "busbw", "value": 9.5, "unit": "GB/s"}]},
+}
+
+
+def has_form(form: str, text: str) -> bool:
+    """Words in capitals stand for anything; 'beforehand' may follow 'converted'."""
+    words = re.escape(form).replace("converted", "converted( beforehand)?")
+    return re.fullmatch(re.sub(r"\b[A-Z]+\b", ".+", words), text) is not None
+
+
+def listed(headings: str) -> list[str]:
+    """The first cells of the tables of remarks."""
+    text = (ROOT / "docs" / "remarks.md").read_text(encoding="utf-8")
+    return re.findall(r"^\| `([^`]+)` \|", text.partition(headings)[0], re.M)
+
+
+def test_the_page_lists_every_remark_in_the_order_in_which_they_are_printed() -> None:
+    assert listed("## Notes") == [remark.form for remark in REMARKS]
+
+
+def test_every_word_of_the_schema_that_becomes_a_remark_has_one() -> None:
+    row = schema.document()["$defs"]["row"]["properties"]
+    statuses = set(row["status"]["enum"]) - {"ok"}
+    assert {remark.form.partition(":")[0] for remark in STATUSES} == statuses
+    stops = set(row["statistics"]["properties"]["stop"]["enum"]) - {"converged", None}
+    assert stops <= {remark.form.replace(" ", "_") for remark in REMARKS}
+
+
+@pytest.mark.parametrize("remark", REMARKS, ids=lambda remark: remark.form)
+def test_each_remark_is_said_of_its_row_as_its_form_says(remark: Any) -> None:
+    said = plain_remarks(EXAMPLES[remark.form]).split("; ")
+    assert any(has_form(remark.form, text) for text in said), said
+    assert plain_remarks(make_gemm()) == ""
+
+
+def test_remarks_of_real_runs_have_their_forms() -> None:
+    seen = set()
+    for file in sorted((ROOT / "results").rglob("*.jsonl"))[::3]:
+        for row in read(file).rows:
+            for remark in REMARKS:
+                text = remark.of(row)
+                if text:
+                    seen.add(remark.form)
+                    assert has_form(remark.form, text), f"{file.name}: {text}"
+    assert {"noisy", "larger than the cache", "MODE: ALGORITHM", "NAME=VALUE"} <= seen
+
+
+SINKS = re.compile(r'sink\.text\("note\.\w+",(.*?)\);', re.S)
+PUSHED = re.compile(r"notes_?\.push_back\((.*?)\);\n", re.S)
+
+
+def literals(expression: str) -> list[str]:
+    """The texts of a C++ expression, those that the compiler joins as one."""
+    joined = re.sub(r'"\s*\n\s*"', "", expression)
+    return [found.strip(" :;,()") for found in re.findall(r'"((?:[^"\\]|\\.)*)"', joined)]
+
+
+def note_texts() -> dict[str, str]:
+    """Of every place in the sources that writes a note the longest of its texts."""
+    found = {}
+    for path in sorted((ROOT / "src").rglob("*.cpp")):
+        text = path.read_text(encoding="utf-8")
+        for expression in [*SINKS.findall(text), *PUSHED.findall(text)]:
+            for part in literals(expression):
+                if part.count(" ") >= 2:
+                    found[part] = f"{path.relative_to(ROOT)}"
+    return found
+
+
+def test_the_page_has_every_note_that_the_sources_write() -> None:
+    found = note_texts()
+    assert len(found) > 30  # the expressions above still find them
+    missing = {text: place for text, place in found.items() if text not in PAGE}
+    assert not missing
+
+
+def test_notes_that_differ_in_numbers_are_one_with_their_range() -> None:
+    notes = Notes()
+    rows = ["64 blocks of 512 threads; sent", "96 blocks of 512 threads; sent", "8 blocks", "x: y"]
+    assert [notes.numbers([note]) for note in rows] == [[1], [1], [2], [3]]
+    assert notes.texts() == [
+        "64 to 96 blocks of 512 threads; sent (2 alike)", "8 blocks", "x: y",
+    ]  # fmt: skip
+
+
+def test_notes_that_differ_in_names_are_one_with_the_names() -> None:
+    notes = Notes()
+    for name in ("nhwc:eng63_k25=1", "nhwc:eng58_k25=0", "own", "cudnn:static", "a_b", "c=d"):
+        notes.numbers([f"candidate {name} left out: it broke"])
+    assert notes.texts() == [
+        "candidate nhwc:eng63_k25=1, nhwc:eng58_k25=0 or 3 others left out: it broke (5 alike)",
+        "candidate own left out: it broke",
+    ]
+
+
+def test_alike_notes_of_one_row_are_one_number() -> None:
+    row = make_gemm(notes=[f"rank {i} was late" for i in range(6)])
+    text = render("table", [row])
+    assert text.splitlines()[1].endswith("  [1]")
+    assert text.splitlines()[2:] == ["[1] rank 0 to 5 was late (6 alike)"]
+
+
+def test_notes_are_counted_by_rows() -> None:
+    notes = Notes()
+    for found in (["a"], ["b 1", "b 2"], ["b 3"]):
+        notes.numbers(found)
+    assert notes.by_rows() == [("b 1 to 3 (3 alike)", 2), ("a", 1)]
+
+
+def test_a_note_alone_stays_as_it_is() -> None:
+    note = " two  spaces, (1.5 GiB) a:b; C = 0: end. "
+    remarks = Remarks()
+    assert remarks.of(make_gemm(notes=[note, note])) == "[1]"
+    assert remarks.lines() == [f"[1] {note}"]
