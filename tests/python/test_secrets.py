@@ -82,8 +82,9 @@ def test_compare_does_not_print_it(old_file: Path, tmp_path: Path, form: str) ->
 
 @pytest.mark.parametrize("form", ["html", "markdown", "xlsx"])
 def test_reports_do_not_hold_it(old_file: Path, tmp_path: Path, form: str) -> None:
-    if form == "xlsx":
-        pytest.importorskip("xlsxwriter")
+    needed = {"html": "vl_convert", "xlsx": "xlsxwriter"}
+    if form in needed:
+        pytest.importorskip(needed[form])
     page = tmp_path / "page"
     deepbench("report", str(old_file), "-o", str(page), "--format", form)
     if form == "xlsx":
