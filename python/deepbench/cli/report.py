@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
 from deepbench import whole_file
 from deepbench.cli.errors import UsageError, shown
 from deepbench.cli.flags import HELP, CommandLine, Flag, help_lines, parse, whole_number
+from deepbench.cli.output_names import printing
 from deepbench.cli.sources import identity, opened, require_other
 from deepbench.progress import Screen
-from deepbench.report.overview import CHARTS, FORMATS, content, render
+from deepbench.report.overview import CHARTS, FORMATS, IMAGES, content, render
 from deepbench.results import ResultFile
 
 _FLAGS = (
     Flag("--output", "the file to write; markdown is printed without", "FILE", short="-o"),
-    Flag("--format", "html, markdown, png, svg or xlsx; else what the file's name ends in", "WORD",
-         choices=(*FORMATS, "xlsx")),
+    Flag("--format", "html, markdown, png, svg, pdf or xlsx; else what the file's name ends in",
+         "WORD", choices=(*FORMATS, "xlsx")),
     Flag("--against", "others beside, with commas: references or result files", "NAMES"),
     Flag("--chart", "of an image: " + " ".join(CHARTS), "WORD", choices=CHARTS),
     Flag("--row", "of a distribution: the row at this place of the first file", "N"),
@@ -27,6 +29,7 @@ _USAGE = """\
 usage: deepbench report FILE... -o PAGE.html [--against NAMES]
        deepbench report FILE... --format markdown
        deepbench report FILE... -o CHART.svg [--chart WORD]
+       deepbench report FILE... -o CHART.pdf --chart WORD
        deepbench report FILE -o BOOK.xlsx
 
 One page that can be read offline: summaries, roofline, samples, default against best, hot against
@@ -34,7 +37,7 @@ cold, others' figures, all rows, the circumstances. Charts need vl-convert: pip 
 'deepbench[report]'. Workbooks have the original's sheets: pip install 'deepbench[xlsx]'.
 """
 _ENDINGS = {".html": "html", ".htm": "html", ".md": "markdown", ".png": "png", ".svg": "svg",
-            ".xlsx": "xlsx"}  # fmt: skip
+            ".pdf": "pdf", ".xlsx": "xlsx"}  # fmt: skip
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -90,19 +93,49 @@ def _format(line: CommandLine) -> str:
     if name is None and output is not None:
         name = _ENDINGS.get(Path(output).suffix.lower())
         if name is None:
-            raise UsageError(f"-o {shown(output)}: give --format, one of {' '.join(FORMATS)} xlsx")
+            raise UsageError(_no_format(line, output))
     if output is None and name != "markdown":
-        raise UsageError("report needs -o FILE; only --format markdown can be printed")
-    if line.has("--chart") and name not in ("png", "svg"):
-        raise UsageError("--chart is for --format png and svg; a page has all charts")
+        raise UsageError(
+            f"report needs -o FILE, as in -o {_renamed(line, '.html')}; only --format markdown can "
+            "be printed"
+        )
+    if name == "pdf" and not line.has("--chart"):
+        raise UsageError(_no_pdf_page(line, output or ""))
+    if line.has("--chart") and name not in IMAGES:
+        raise UsageError(f"--chart is for --format {' '.join(IMAGES)}; a page has all charts")
     return name or "html"
+
+
+def _no_format(line: CommandLine, output: str) -> str:
+    """What to do instead of an output whose name no format of a report has."""
+    printed = printing(line.words[0], output)
+    if printed is not None:
+        return f"-o {shown(output)}: no report has this format; write {printed}"
+    formats = " ".join((*FORMATS, "xlsx"))
+    return f"-o {shown(output)}: give --format, one of {formats}, or a name such as " + _renamed(
+        line, ".html"
+    )
+
+
+def _no_pdf_page(line: CommandLine, output: str) -> str:
+    files, page = shlex.join(line.words), shlex.quote(_renamed(line, ".html"))
+    return (
+        f"a PDF has one chart: deepbench report {files} --chart roofline -o {shlex.quote(output)}; "
+        f"the whole page is printed to PDF by a browser: deepbench report {files} -o {page}"
+    )
+
+
+def _renamed(line: CommandLine, suffix: str) -> str:
+    """A name for an output: that of the output that was asked for, else of the first file."""
+    name = Path(line.get("--output") or line.words[0]).name or "page"
+    return str(Path(name).with_suffix(suffix))
 
 
 def _row(line: CommandLine, name: str) -> int | None:
     text = line.get("--row")
     if text is None:
         return None
-    if name not in ("png", "svg") or line.get("--chart") != "distribution":
+    if name not in IMAGES or line.get("--chart") != "distribution":
         raise UsageError("--row is for an image of --chart distribution")
     position = whole_number(text)
     if position is None:

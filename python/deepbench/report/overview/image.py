@@ -30,7 +30,7 @@ Value = dict[str, Any]
 
 
 def render_image(content: Content, kind: str, name: str, row: int | None) -> bytes:
-    """The chart as png or svg. Raises FormatError where the files have nothing to show in it."""
+    """The chart as one of IMAGES. Raises FormatError where the files have nothing for it."""
     if name not in content.charts:
         there = " ".join(content.charts)
         raise FormatError(
@@ -47,7 +47,7 @@ def render_image(content: Content, kind: str, name: str, row: int | None) -> byt
         spec["title"] = {"text": content.title, "subtitle": content.about}
         spec["datasets"] = _datasets(content, name)
         _order_shapes(spec, regimes(all_rows(content.files)))
-    return (vega.png if kind == "png" else vega.svg)(spec)
+    return {"png": vega.png, "svg": vega.svg, "pdf": vega.pdf}[kind](spec)
 
 
 def _order_shapes(spec: Spec, names: Sequence[str]) -> None:
