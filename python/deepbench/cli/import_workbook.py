@@ -38,13 +38,13 @@ def main(arguments: Sequence[str]) -> int:
         print("\n".join([_USAGE, *help_lines(_FLAGS)]))
         return 0
     output = line.get("--output")
+    require_other(output, line.words)
     if len(line.words) == 1:
         _refuse_result_file(line.words[0])
     require_result_name(output, ["import", *arguments])
     if len(line.words) != 1 or output is None:
         raise UsageError("import needs a workbook and an output: deepbench import BOOK -o FILE")
     book, path = Path(line.words[0]), Path(output)
-    require_other(output, line.words)
     from deepbench.workbook import read_workbook
 
     imported = read_workbook(book)
