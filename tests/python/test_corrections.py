@@ -45,6 +45,11 @@ def answer(capsys: pytest.CaptureFixture[str], *words: str) -> str:
         ("gemm m==64 n=64 k=64", "m==64", "gemm m=64 n=64 k=64"),
         ("gemm 'm=[16,32]' n=64 k=64", "m=[16,32]", "gemm m=16,32 n=64 k=64"),
         ("gemm 64x32x16 half", "64x32x16", "gemm m=64 n=32 k=16 half"),
+        ("gemm '(64,32,16)'", "(64,32,16)", "gemm m=64 n=32 k=16"),
+        ("gemm shape=64x32x16", "shape=64x32x16", "gemm m=64 n=32 k=16"),
+        ("gemm --set training quick", "--set", "gemm training --quick"),
+        ("gemm inference cold", "cold", "gemm inference --cache cold"),
+        ("gemm half cpu x.jsonl", "cpu", "gemm half --backend cpu -o x.jsonl"),
         ("gemm 64,32,16", "64,32,16", "gemm m=64 n=32 k=16"),
         ("gemm 64 32 1K", "64", "gemm m=64 n=32 k=1K"),
         ("gemm transA=t m=1 n=1 k=1", "transA=t", "gemm trans_a=t m=1 n=1 k=1"),
@@ -92,6 +97,14 @@ def test_nearly_right(
          "backend's: --backend NAME --device 1"),
         ("gemm --device one", "--device 'one': must be a number, from 0; the kind of device is the "
          "backend's: --backend NAME --device 0"),
+        ("gemm --device 0,1", "--device '0,1': is one device; several are --devices 0,1"),
+        ("gemm -output x.jsonl", "there is no option '-output' here (did you mean '--output'?); "
+         "--help lists what there is"),
+        ("gemm m=64 n=64 k=64 =", "'=' has no key before '='"),
+        ("show .", "'.': is a folder; name a result file in it"),
+        ("--quick gemm half", "an operation or a command comes first, not '--quick' (did you mean "
+         "'deepbench gemm --quick half'?)"),
+        ("--fast", "an operation or a command comes first, not '--fast'; see --help"),
         ("gemm --backend CPU", "--backend 'CPU': no backend is called so; write --backend cpu"),
         ("gemm --workspace lots", "--workspace: workspace=lots is not an integer, as in 33554432, "
          "32M or 32MiB"),
@@ -133,6 +146,10 @@ def test_what_is_wrong_is_said_with_the_cure(
         ("fp16 gemm --quick", "deepbench gemm fp16 --quick"),
         ("benchmark gemm m=1", "deepbench gemm m=1"),
         ("GEMM", "gemm"),
+        ("m=64 n=64 k=64", "deepbench gemm m=64 n=64 k=64"),
+        ("hidden=8 batch=1", "deepbench rnn hidden=8 batch=1"),
+        ("mine.jsonl --format csv", "deepbench show mine.jsonl --format csv"),
+        ("mine.txt", "deepbench run mine.txt"),
         ("matmul", "gemm"),
         ("lstm", "rnn cell=lstm"),
         ("diff a b", "compare"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from deepbench.cli.errors import UsageError, shown, suggestion
 
@@ -21,6 +22,8 @@ _CALLED_ELSEWHERE = {
     "html": "report", "export": "report", "convert": "import", "info": "env", "devices": "env",
     "libraries": "env", "backends": "env", "doctor": "env", "references": "list references",
 }  # fmt: skip
+
+_TAKES = {".jsonl": "show", ".txt": "run", ".xlsx": "import"}  # a file of such a name
 
 _USAGE = """\
 usage: deepbench OP [SET] [PRECISION] [KEY=VALUE ...] [options]
@@ -106,7 +109,8 @@ def _operation(first: str, rest: Sequence[str]) -> int:
     if op is not None:
         return ops.main(op, rest)
     if first.startswith("-"):
-        raise UsageError(f"an operation or a command comes first, not {shown(first)}; see --help")
+        right = _meant(first, rest) or "; see --help"
+        raise UsageError(f"an operation or a command comes first, not {shown(first)}{right}")
     names = words.operation_names()
     meant = _meant(first, rest) or suggestion(first, [*names, *_COMMANDS])
     raise UsageError(
@@ -117,13 +121,28 @@ def _operation(first: str, rest: Sequence[str]) -> int:
 
 def _meant(first: str, rest: Sequence[str]) -> str:
     """What a first word means that is another program's, or not the first of ours."""
+    whole = _whole_command(first, rest)
+    if whole is not None:
+        return f" (did you mean {shlex.join(['deepbench', *whole])!r}?)"
+    meant = _CALLED_ELSEWHERE.get(first.lower())
+    return f" (did you mean {meant!r}?)" if meant else ""
+
+
+def _whole_command(first: str, rest: Sequence[str]) -> list[str] | None:
+    """The command with its operation in the first place, or the command that takes a file."""
     from deepbench import suites
     from deepbench.cli import words
 
-    line = next((word for word in rest if words.operation_name(word) is not None), None)
-    if line is not None and not line.startswith("-"):
-        others = [word for word in rest if word != line]
-        kept = [first] if suites.set_name(first) or words.precision_name(words.ALL, first) else []
-        return f" (did you mean {shown(shlex.join(['deepbench', line, *kept, *others]))}?)"
-    meant = _CALLED_ELSEWHERE.get(first.lower())
-    return f" (did you mean {meant!r}?)" if meant else ""
+    op = next((word for word in rest if words.operation_name(word) is not None), None)
+    if op is not None:
+        others = [word for word in rest if word != op]
+        known = suites.set_name(first) or words.precision_name(words.ALL, first)
+        return [op, *([first] if known or first.startswith("-") else []), *others]
+    keys = {word.partition("=")[0] for word in (first, *rest) if "=" in word}
+    if "=" in first and not first.startswith("-"):
+        of = [
+            one.name for one in words.operations() if keys <= {key.name for key in one.parameters}
+        ]
+        return [of[0], first, *rest] if of else None
+    command = _TAKES.get(Path(first).suffix.lower())
+    return [command, first, *rest] if command else None

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from deepbench import suites
 from deepbench.cli import words
 from deepbench.cli.errors import UsageError, shown
-from deepbench.cli.flags import Flag, parse
+from deepbench.cli.flags import Flag, called_elsewhere, parse
 
 _ASSIGNMENT = re.compile(r"([A-Za-z_][\w-]*)[=:](.+)", re.DOTALL)
 _BETWEEN = re.compile(r"[,;\s]+(?=[A-Za-z_]\w*\s*[=:])")
@@ -69,9 +69,10 @@ class _Corrector:
                     self.right.append(rest.pop(0))
             elif argument.startswith("-"):
                 self._option(argument, name.lstrip("-"), value, rest)
-            elif (sizes := self._leading_sizes([argument, *rest])) is not None:
-                taken = 1 if len(_BETWEEN_SIZES.split(argument)) > 1 else len(self._sizes)
-                del rest[: taken - 1]
+            elif (sizes := self._sizes_in(argument)) is not None:
+                self._replace(argument, *sizes)
+            elif (sizes := self._named([argument, *rest[: len(self._sizes) - 1]])) is not None:
+                del rest[: len(self._sizes) - 1]
                 self._replace(argument, *sizes)
             else:
                 self._word(argument)
@@ -85,6 +86,8 @@ class _Corrector:
         key = self._key(name)
         if key is not None and (value or (rest and not rest[0].startswith("-"))):
             self._replace(argument, f"{key}={value or rest.pop(0)}")
+        elif name in ("set", "suite") and (value or rest):
+            self._replace(argument, value or rest.pop(0))
         elif not value and (self._is_word(name) or self._is_word(name.lower())):
             self._replace(argument, name.lower())
         else:
@@ -94,12 +97,25 @@ class _Corrector:
         if self._is_word(word):
             self.right.append(word)
             return
+        if (option := self._option_for(word)) is not None:
+            self._replace(word, *option)
+            return
         parts = [part.rstrip(",;") for part in _BETWEEN.split(word)]
         right = [part for one in parts for part in self._assignments(one)]
         if right == [word]:
             self.right.append(word)
         else:
             self._replace(word, *right)
+
+    def _option_for(self, word: str) -> list[str] | None:
+        """The option that a bare word is meant as: 'quick', 'cold', 'cpu', or a result file."""
+        if word.endswith(".jsonl"):
+            return ["-o", word]
+        flag = self._flags.get(f"--{word.lower()}")
+        if flag is not None:
+            return None if flag.metavar else [flag.name]
+        name, _, value = called_elsewhere(word, self._flags).partition(" ")
+        return [name, value] if value and value == value.lower() else None
 
     def _assignments(self, word: str) -> list[str]:
         """One word as KEY=VALUE, or as it is."""
@@ -136,10 +152,14 @@ class _Corrector:
         of = [key.name for key in self.keys.values() if word.lower() in key.choices]
         return f"{of[0]}={word.lower()}" if len(of) == 1 and of != ["precision"] else word
 
-    def _leading_sizes(self, arguments: Sequence[str]) -> list[str] | None:
-        """64x64x64, or 64 64 64, as the operation's sizes in their order."""
-        several = _BETWEEN_SIZES.split(arguments[0])
-        values = several if len(several) > 1 else list(arguments[: len(self._sizes)])
+    def _sizes_in(self, word: str) -> list[str] | None:
+        """64x64x64, (64,64,64) or shape=64x64x64 as the operation's sizes in their order."""
+        name, _, value = word.rpartition("=")
+        values = _BETWEEN_SIZES.split(value.strip("()[]"))
+        return self._named(values) if len(values) > 1 and self._key(name) is None else None
+
+    def _named(self, values: Sequence[str]) -> list[str] | None:
+        """Values for all of the operation's sizes as KEY=VALUE, or None."""
         if self._op == words.ALL or len(values) != len(self._sizes):
             return None
         if not all(_SIZE.fullmatch(value) for value in values):
@@ -155,7 +175,8 @@ def _joined(arguments: Sequence[str]) -> list[str]:
     joined: list[str] = []
     for argument in arguments:
         begun = joined[-1] if joined else "-"
-        continues = argument.startswith("=") or (begun[-1:] in ("=", ":") and "=" not in argument)
+        ends_open = begun[-1:] in ("=", ":") and "=" not in argument
+        continues = ends_open or (argument.startswith("=") and "=" not in begun)
         if continues and not begun.startswith("-"):
             joined[-1] += f" {argument}"
         else:

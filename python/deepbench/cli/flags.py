@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from deepbench.cli.errors import UsageError, shown, suggestion
@@ -85,7 +85,8 @@ def _split(argument: str, known: dict[str, Flag]) -> tuple[Flag, str | None]:
     name, equals, value = argument.partition("=")
     if name in known:
         return known[name], value if equals else None
-    if not argument.startswith("--") and argument[:2] in known:
+    is_short = not argument.startswith("--") and f"-{name}" not in known  # -output is no -o utput
+    if is_short and argument[:2] in known:
         return known[argument[:2]], argument[2:]
     if name in ("-o", "--output", "--out") and "--format" in known and "--output" not in known:
         raise UsageError(f"there is no option {shown(name)} here: '> FILE' keeps what is printed")
@@ -97,8 +98,7 @@ def _split(argument: str, known: dict[str, Flag]) -> tuple[Flag, str | None]:
 def _meant(name: str, known: dict[str, Flag]) -> str:
     """The option that is close to an unknown one, in meaning or in letters."""
     bare = name.lstrip("-").replace("_", "-").lower()
-    elsewhere = _CALLED_ELSEWHERE.get(bare, "")
-    if elsewhere and _exists(elsewhere, known):
+    if elsewhere := called_elsewhere(bare, known):
         return f" (did you mean '{elsewhere}'?)"
     options = [flag for flag in known if flag.startswith("--")]
     longer = [option for option in options if len(bare) > 1 and option.startswith(f"--{bare}")]
@@ -107,13 +107,12 @@ def _meant(name: str, known: dict[str, Flag]) -> str:
     return suggestion(bare, [option[2:] for option in options]).replace("mean '", "mean '--")
 
 
-def _exists(option: str, known: dict[str, Flag]) -> bool:
-    """Whether an option and, where it has choices, its value are known here."""
+def called_elsewhere(word: str, known: Mapping[str, Flag]) -> str:
+    """The option, with its value, that other programs call `word`; '' where there is none here."""
+    option = _CALLED_ELSEWHERE.get(word.lower(), "")
     name, _, value = option.partition(" ")
-    if name not in known:
-        return False
-    choices = known[name].choices
-    return not choices or value in choices
+    choices = known[name].choices if name in known else ("",)
+    return option if not choices or value in choices else ""
 
 
 def _value(flag: Flag, value: str | None, rest: list[str]) -> str:

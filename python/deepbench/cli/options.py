@@ -253,6 +253,8 @@ def _row_options(line: CommandLine) -> dict[str, str]:
 
 def _require_device_number(text: str) -> None:
     """Refuses a device as other programs name it: cuda:1."""
+    if "," in text:
+        raise UsageError(f"--device {shown(text)}: is one device; several are --devices {text}")
     kind, _, number = text.lower().rpartition(":")
     if kind == "" and not number.isdigit() and number.isalpha():
         kind, number = number, "0"

@@ -95,12 +95,13 @@ def _format(line: CommandLine) -> str:
         if name is None:
             raise UsageError(_no_format(line, output))
     if output is None and name != "markdown":
+        suffix = ".svg" if line.has("--chart") else ".html"
         raise UsageError(
-            f"report needs -o FILE, as in -o {_renamed(line, '.html')}; only --format markdown can "
+            f"report needs -o FILE, as in -o {_renamed(line, suffix)}; only --format markdown can "
             "be printed"
         )
     if name == "pdf" and not line.has("--chart"):
-        raise UsageError(_no_pdf_page(line, output or ""))
+        raise UsageError(_no_pdf_page(line))
     if line.has("--chart") and name not in IMAGES:
         raise UsageError(f"--chart is for --format {' '.join(IMAGES)}; a page has all charts")
     return name or "html"
@@ -117,18 +118,19 @@ def _no_format(line: CommandLine, output: str) -> str:
     )
 
 
-def _no_pdf_page(line: CommandLine, output: str) -> str:
-    files, page = shlex.join(line.words), shlex.quote(_renamed(line, ".html"))
+def _no_pdf_page(line: CommandLine) -> str:
+    files = shlex.join(line.words)
+    chart, page = (shlex.quote(_renamed(line, suffix)) for suffix in (".pdf", ".html"))
     return (
-        f"a PDF has one chart: deepbench report {files} --chart roofline -o {shlex.quote(output)}; "
+        f"a PDF has one chart: deepbench report {files} --chart roofline -o {chart}; "
         f"the whole page is printed to PDF by a browser: deepbench report {files} -o {page}"
     )
 
 
 def _renamed(line: CommandLine, suffix: str) -> str:
     """A name for an output: that of the output that was asked for, else of the first file."""
-    name = Path(line.get("--output") or line.words[0]).name or "page"
-    return str(Path(name).with_suffix(suffix))
+    named = Path(line.get("--output") or Path(line.words[0]).name)
+    return str(named.with_suffix(suffix) if named.name else f"page{suffix}")
 
 
 def _row(line: CommandLine, name: str) -> int | None:

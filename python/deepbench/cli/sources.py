@@ -26,6 +26,8 @@ def opened(word: str) -> ResultFile:
     if _is_file(word) or _is_path(word):
         _refuse_workbook(word)
         return read(Path(word))
+    if Path(word).is_dir():
+        raise UsageError(f"{shown(word)}: is a folder; name a result file in it")
     near = suggestion(word, [one.name for one in references.available()])
     raise UsageError(
         f"{shown(word)}: there is no such file and no such reference{near}; 'deepbench list "
