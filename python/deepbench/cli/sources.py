@@ -26,7 +26,7 @@ def opened(word: str) -> ResultFile:
     if _is_file(word) or _is_path(word):
         _refuse_workbook(word)
         return read(Path(word))
-    if Path(word).is_dir():
+    if _is_folder(word):
         raise UsageError(f"{shown(word)}: is a folder; name a result file in it")
     near = suggestion(word, [one.name for one in references.available()])
     raise UsageError(
@@ -83,6 +83,13 @@ def file_begins_with(word: str, beginning: bytes) -> bool:
 def _is_file(word: str) -> bool:
     try:
         return Path(word).exists() and not Path(word).is_dir()
+    except (OSError, ValueError):
+        return False
+
+
+def _is_folder(word: str) -> bool:
+    try:
+        return Path(word).is_dir()
     except (OSError, ValueError):
         return False
 
