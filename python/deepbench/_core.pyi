@@ -26,6 +26,15 @@ class Parameter:
     @property
     def choices(self) -> list[str]: ...
     @property
+    def aliases(self) -> list[tuple[str, str]]:
+        """Other spellings of choices, in lower case, each with its choice."""
+    @property
+    def minimum(self) -> int | float | None:
+        """Least value of a number; None for a choice."""
+    @property
+    def maximum(self) -> int | float | None:
+        """Largest value of a number; None where only its type limits it, and for a choice."""
+    @property
     def help(self) -> str: ...
 
 @final

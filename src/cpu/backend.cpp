@@ -8,6 +8,7 @@
 #include "device.hpp"
 #include "environment.hpp"
 #include "implementation.hpp"
+#include "isa.hpp"
 #include "topology.hpp"
 
 namespace deepbench::cpu {
@@ -72,7 +73,30 @@ class CpuBackend final : public plugin::RoutedBackend {
   plugin::Choice choice(const plugin::Problem& problem,
                         const plugin::Options& options) const override {
     require_device(options.device);
+    try {
+      return route(problem, options);
+    } catch (const plugin::Error& error) {
+      if (error.status() != DEEPBENCH_UNSUPPORTED) throw;
+      plugin::unsupported(error.what() + precisions_instead(problem, options));
+    }
+  }
+
+  static plugin::Choice route(const plugin::Problem& problem, const plugin::Options& options) {
     return {"cpu", kRoutes, problem, options};
+  }
+
+  // Of those that this processor has instructions for. What an int8 problem lacks is seldom its
+  // precision, and it has attributes that no other precision has.
+  static std::string precisions_instead(const plugin::Problem& problem,
+                                        const plugin::Options& options) {
+    const std::string precision = problem.text("precision");
+    if (precision == "int8" || precision == "float") return "";
+    std::vector<const char*> others;
+    if (isa().avx512_bf16 || isa().amx_bf16) others.push_back("bfloat16");
+    if (isa().avx512_fp16) others.push_back("half");
+    others.push_back("float");
+    return plugin::working_precisions(problem, others,
+                                      [&](const plugin::Problem& other) { route(other, options); });
   }
 };
 

@@ -71,13 +71,13 @@ def test_nothing_in_a_page_is_fetched_from_elsewhere(mine: Path, tmp_path: Path)
     assert "unsafe-eval" not in policy[1]
 
 
-@pytest.mark.parametrize("ending", ["png", "svg"])
+@pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
 @pytest.mark.parametrize("chart", ["roofline", "bandwidth", "distribution", "algorithms", "caches"])
 def test_images_of_every_chart(mine: Path, tmp_path: Path, ending: str, chart: str) -> None:
     image = tmp_path / f"image.{ending}"
     assert main(["report", str(mine), "-o", str(image), "--chart", chart]) == 0
     data = image.read_bytes()
-    assert data.startswith(b"\x89PNG" if ending == "png" else b"<svg")
+    assert data.startswith({"png": b"\x89PNG", "svg": b"<svg", "pdf": b"%PDF-"}[ending])
     if ending == "svg" and chart == "roofline":
         assert b"arithmetic intensity" in data
         assert data.count(b'stroke-width="0.5"') >= 14  # as many rows are good and have FLOPs
@@ -147,7 +147,16 @@ def test_markdown_needs_no_extra(
     [
         ([], "report needs a result file"),
         (["FILE"], "report needs -o FILE"),
-        (["FILE", "-o", "page.pdf"], "give --format"),
+        (
+            ["FILE", "-o", "page.pdf"],
+            "error: a PDF has one chart: deepbench report FILE --chart roofline -o page.pdf; the "
+            "whole page is printed to PDF by a browser: deepbench report FILE -o page.html",
+        ),
+        (
+            ["FILE", "-o", "page.docx"],
+            "one of html markdown png svg pdf xlsx, or a name such as page.html",
+        ),
+        (["FILE", "-o", "x.csv"], "write deepbench show FILE --format csv > x.csv"),
         (["FILE", "-o", "page.html", "--chart", "roofline"], "--chart is for"),
         (["FILE", "-o", "x.svg", "--row", "1"], "--row is for"),
         (["FILE", "-o", "x.svg", "--chart", "distribution", "--row", "x"], "must be a row's"),
@@ -170,7 +179,7 @@ def test_mistakes(
     monkeypatch.chdir(mine.parent)
     before = mine.read_bytes()
     assert main(["report", *(str(mine) if word == "FILE" else word for word in words)]) == 2
-    assert message in error(capsys)
+    assert message in error(capsys).replace(str(mine), "FILE")
     assert [path.name for path in mine.parent.iterdir()] == [mine.name]
     assert mine.read_bytes() == before
 

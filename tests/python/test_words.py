@@ -131,12 +131,24 @@ def test_quoted_text_survives_the_native_parser(text: str) -> None:
         (["device", "fp32"], "inference_device", "float"),
         (["bf16"], None, "bfloat16"),
         (["e4m3", "training"], "training", "fp8_e4m3"),
+        (["float32"], None, "float"),
+        (["FP16"], None, "half"),
+        (["float16"], None, "half"),
+        (["BF16"], None, "bfloat16"),
+        (["fp8"], None, "fp8_e4m3"),
+        (["float8_e4m3fn"], None, "fp8_e4m3"),
+        (["float8_e5m2"], None, "fp8_e5m2"),
         ([], None, None),
     ],
 )
 def test_sets_and_precisions(words: list[str], set_name: str | None, precision: str | None) -> None:
     parsed = parse_words("gemm", words)
     assert (parsed.set, parsed.precision, parsed.values) == (set_name, precision, {})
+
+
+def test_a_precision_has_its_own_name_wherever_it_is_given() -> None:
+    words = parse_words("gemm", ["m=1", "precision=FP16,fp8,float32"])
+    assert words.values["precision"] == ["half", "fp8_e4m3", "float"]
 
 
 def test_operations_and_their_other_names() -> None:
@@ -164,6 +176,16 @@ def test_operations_and_their_other_names() -> None:
         ("gemm", ["m=64..100"], "'64..100' has no doubling: write 64,100 or 64..128"),
         ("gemm", ["m=99999999999G"], "is more than 9223372036854775807"),
         ("memory", ["half"], "'half' is neither a set nor KEY=VALUE"),
+        ("gemm", ["m=1...4"], "'1...4' is no range: LEAST..MOST is every doubling, as in 16..128"),
+        ("gemm", ["m=1..x"], "'1..x' is no range"),
+        ("gemm", ["m=1:64"], "'1:64' is no number: write 1,64 for these two, or 1..64 for every"),
+        ("gemm", ["m=1-64"], "'1-64' is no number"),
+        ("gemm", ["m=1,024"], "'m=1,024': 024 begins with 0; a number has no comma, m=1024, and"),
+        ("memory", ["bytes=64MB"], "write 64M or 64MiB, which is 64 x 1048576$"),
+        ("gemm", ["double"], "^there is no precision 'double'; there are float tf32 half bfloat16"),
+        ("gemm", ["uint8"], "^there is no precision 'uint8'"),
+        ("gemm", ["conv"], "^two operations, gemm and conv: give one; 'all' runs every"),
+        ("gemm", ["half", "float", "m=1"], "or precision=half,float beside the keys of a problem$"),
     ],
 )
 def test_wrong_words(op: str, words: list[str], message: str) -> None:
@@ -180,9 +202,9 @@ def test_wrong_words(op: str, words: list[str], message: str) -> None:
         ("2K,1G", ["2048", "1073741824"]),
         ("64K..128K", ["65536", "131072"]),
         ("08", ["08"]),  # the core's to judge, like all that is no such number
-        ("1...4", ["1...4"]),
-        ("1..x", ["1..x"]),
-        ("4m", ["4m"]),
+        ("4m,2k", ["4194304", "2048"]),
+        ("64MiB,1KiB", ["67108864", "1024"]),
+        ("1KiB..4KiB", ["1024", "2048", "4096"]),
     ],
 )
 def test_doublings_and_units(word: str, values: list[str]) -> None:

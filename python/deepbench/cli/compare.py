@@ -34,7 +34,10 @@ def main(arguments: Sequence[str]) -> int:
         print("\n".join([_USAGE, *help_lines(_FLAGS)]))
         return 0
     if len(line.words) < 2:
-        raise UsageError("compare needs two result files or more: deepbench compare A B [C...]")
+        raise UsageError(
+            "compare needs two result files or more: deepbench compare A B [C...]; "
+            "published figures count as one, by a name that 'deepbench list references' has"
+        )
     rules = Rules(_across(line), _share(line, "--noise"), _share(line, "--fail-over") or 0.0,
                   line.has("--any-clock"))  # fmt: skip
     _refuse_twice(line.words)

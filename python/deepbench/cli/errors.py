@@ -19,7 +19,9 @@ def suggestion(word: str, choices: Iterable[str]) -> str:
     """The choice that a misspelt word is closest to, as ' (did you mean ...?)'; or nothing."""
     from difflib import get_close_matches
 
-    matches = get_close_matches(word, list(choices), n=1)
+    known = list(choices)
+    lower = word.lower()
+    matches = [one for one in known if one == lower] or get_close_matches(lower, known, n=1)
     return f" (did you mean {matches[0]!r}?)" if matches else ""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from deepbench.cli.errors import UsageError, shown, suggestion
@@ -40,6 +40,23 @@ class CommandLine:
 
 HELP = Flag("--help", "this text", short="-h")
 
+# What other programs call an option, as ours write it.
+_CALLED_ELSEWHERE = {
+    "best": "--algorithm best", "exhaustive": "--algorithm exhaustive",
+    "hot": "--cache hot", "cold": "--cache cold", "steady": "--power steady",
+    "cpu": "--backend cpu", "gpu": "--backend cuda", "cuda": "--backend cuda",
+    "gpus": "--devices N", "ngpus": "--devices N", "np": "--ranks N", "nproc": "--ranks N",
+    "csv": "--format csv", "json": "--format json", "markdown": "--format markdown",
+    "html": "--format html", "png": "--format png", "svg": "--format svg",
+    "iterations": "--samples N", "iters": "--samples N", "iter": "--samples N",
+    "repeat": "--samples N", "repetitions": "--samples N", "runs": "--samples N",
+    "timeout": "--time-limit S", "max-time": "--time-limit S", "jobs": "--threads N",
+    "j": "--threads N", "baseline": "--against NAME", "debug": "--in-process",
+    "file": "--output FILE", "force": "--overwrite", "f": "--overwrite",
+    "continue": "--resume", "no-check": "--no-verify", "skip-verify": "--no-verify",
+}  # fmt: skip
+_OF_REPORTS = ("html", "png", "svg", "xlsx")
+
 
 def parse(arguments: Sequence[str], flags: Sequence[Flag]) -> CommandLine:
     """Splits words from options. Raises UsageError for an option that is not one of `flags`, is
@@ -68,10 +85,34 @@ def _split(argument: str, known: dict[str, Flag]) -> tuple[Flag, str | None]:
     name, equals, value = argument.partition("=")
     if name in known:
         return known[name], value if equals else None
-    if not argument.startswith("--") and argument[:2] in known:
+    is_short = not argument.startswith("--") and f"-{name}" not in known  # -output is no -o utput
+    if is_short and argument[:2] in known:
         return known[argument[:2]], argument[2:]
-    near = suggestion(name, known)
-    raise UsageError(f"there is no option {shown(name)} here{near}; --help lists what there is")
+    if name in ("-o", "--output", "--out") and "--format" in known and "--output" not in known:
+        raise UsageError(f"there is no option {shown(name)} here: '> FILE' keeps what is printed")
+    raise UsageError(
+        f"there is no option {shown(name)} here{_meant(name, known)}; --help lists what there is"
+    )
+
+
+def _meant(name: str, known: dict[str, Flag]) -> str:
+    """The option that is close to an unknown one, in meaning or in letters."""
+    bare = name.lstrip("-").replace("_", "-").lower()
+    if elsewhere := called_elsewhere(bare, known):
+        return f" (did you mean '{elsewhere}'?)"
+    options = [flag for flag in known if flag.startswith("--")]
+    longer = [option for option in options if len(bare) > 1 and option.startswith(f"--{bare}")]
+    if len(longer) == 1:
+        return f" (did you mean {longer[0]!r}?)"
+    return suggestion(bare, [option[2:] for option in options]).replace("mean '", "mean '--")
+
+
+def called_elsewhere(word: str, known: Mapping[str, Flag]) -> str:
+    """The option, with its value, that other programs call `word`; '' where there is none here."""
+    option = _CALLED_ELSEWHERE.get(word.lower(), "")
+    name, _, value = option.partition(" ")
+    choices = known[name].choices if name in known else ("",)
+    return option if not choices or value in choices else ""
 
 
 def _value(flag: Flag, value: str | None, rest: list[str]) -> str:
@@ -87,6 +128,8 @@ def _value(flag: Flag, value: str | None, rest: list[str]) -> str:
         raise UsageError(f"{flag.name} needs a value: {flag.usage}")
     if flag.choices and value not in flag.choices:
         near = suggestion(value, flag.choices)
+        if flag.name == "--format" and value.lower() in _OF_REPORTS:
+            near = f"; 'deepbench report FILE -o NAME.{value.lower()}' makes such a file"
         raise UsageError(
             f"{flag.name} {shown(value)}: must be one of {' '.join(flag.choices)}{near}"
         )

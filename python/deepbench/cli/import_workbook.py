@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deepbench.cli.errors import UsageError
+from deepbench.cli.errors import UsageError, shown
 from deepbench.cli.flags import HELP, Flag, help_lines, parse
-from deepbench.cli.sources import require_other
+from deepbench.cli.output_names import require_result_name
+from deepbench.cli.sources import file_begins_with, require_other
 from deepbench.progress import Screen
 from deepbench.refusal import one_line
 from deepbench.results import ResultWriter
@@ -36,16 +38,30 @@ def main(arguments: Sequence[str]) -> int:
         print("\n".join([_USAGE, *help_lines(_FLAGS)]))
         return 0
     output = line.get("--output")
+    require_other(output, line.words)
+    if len(line.words) == 1:
+        _refuse_result_file(line.words[0])
+    require_result_name(output, ["import", *arguments])
     if len(line.words) != 1 or output is None:
         raise UsageError("import needs a workbook and an output: deepbench import BOOK -o FILE")
     book, path = Path(line.words[0]), Path(output)
-    require_other(output, line.words)
     from deepbench.workbook import read_workbook
 
     imported = read_workbook(book)
     _write(imported, path, line.has("--overwrite"))
     _say(Screen(), book, imported, line.has("--all"))
     return 0
+
+
+def _refuse_result_file(name: str) -> None:
+    """Says what to do with a file that needs no import."""
+    if file_begins_with(name, b'{"type":'):
+        quoted = shlex.quote(name)
+        raise UsageError(
+            f"{shown(name)} is a result file already: deepbench show {quoted}, deepbench report "
+            f"{quoted} -o {shlex.quote(str(Path(name).with_suffix('.html').name))}, or deepbench "
+            f"compare {quoted} OTHER"
+        )
 
 
 def _write(imported: Imported, path: Path, overwrite: bool) -> None:

@@ -10,7 +10,7 @@ from deepbench import _core, suites
 from deepbench.cli.errors import UsageError, shown, suggestion
 from deepbench.cli.flags import HELP, Flag, help_lines, parse
 from deepbench.cli.selection import SuiteSource, original, refusing
-from deepbench.cli.words import operation_name, operation_names, precisions
+from deepbench.cli.words import ALL, operation_name, operation_names, precision_name, precisions
 
 _FLAGS = (
     Flag("--corrected", "sets without the original's misprints"),
@@ -25,6 +25,16 @@ Without OP, how many problems each set has; with OP, or 'all', every one of them
 FLOPs and bytes are the useful work of one call, bytes in PRECISION (float).
 References are the figures that the original published; with NAME, every row of one with its source.
 """
+
+_BY_ENV = "'deepbench env' has the backends with their devices and libraries"
+_ELSEWHERE = {
+    "backends": _BY_ENV, "devices": _BY_ENV, "libraries": _BY_ENV,
+    "memory": "memory has no sets; 'deepbench memory --help' has what it runs",
+    "precisions": "'deepbench OP --help' has the precisions of an operation",
+    "algorithms": "a wrong --algorithm of a problem is answered with all that it has",
+    "sets": "'deepbench list' alone has the sets",
+    "operations": "'deepbench --help' has the operations", "ops": "'deepbench --help' has them",
+}  # fmt: skip
 
 Cell = str | int | float
 Table = tuple[tuple[str, ...], list[tuple[Cell, ...]]]
@@ -73,12 +83,17 @@ def _words(words: Sequence[str]) -> tuple[str | None, str | None, str]:
             set_name = suites.set_name(word)
         elif op is None and word != "memory" and operation_name(word) is not None:
             op = operation_name(word)
-        elif precision is None and word in precisions("all"):
-            precision = word
+        elif precision is None and precision_name(ALL, word) is not None:
+            precision = precision_name(ALL, word)
         else:
             names = [name for name in operation_names() if name != "memory"]
-            known = [*names, *suites.SETS, *precisions("all")]
-            if word in known or suites.set_name(word) is not None:
+            if word in _ELSEWHERE:
+                raise UsageError(
+                    f"{shown(word)} is no set, operation with sets, or precision: "
+                    f"{_ELSEWHERE[word]}"
+                )
+            known = [*names, *suites.SETS, *precisions(ALL)]
+            if word in known or suites.set_name(word) or precision_name(ALL, word):
                 raise UsageError(f"{shown(word)} is one too many: give one operation, one set and "
                                  "one precision")  # fmt: skip
             raise UsageError(

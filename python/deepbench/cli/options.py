@@ -6,14 +6,15 @@ import math
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from deepbench.cli.errors import UsageError
+from deepbench.cli.errors import UsageError, shown
 from deepbench.cli.flags import HELP, CommandLine, Flag, whole_number
+from deepbench.cli.ranges import byte_count
 from deepbench.cli.sources import require_other
 from deepbench.report import FORMATS
 
 # Flags that become options of rows (docs/results.md): flag, key, value of a switch.
 _ROW_FLAGS: tuple[tuple[Flag, str, str], ...] = (
-    (Flag("--device", "which device of the backend", "N"), "device", ""),
+    (Flag("--device", "which device of the backend, from 0", "N"), "device", ""),
     (Flag("--library", "which vendor library ('env' lists them)", "NAME"), "library", ""),
     (
         Flag("--algorithm", "default, best, exhaustive, or a candidate's id", "WORD"),
@@ -39,7 +40,7 @@ _ROW_FLAGS: tuple[tuple[Flag, str, str], ...] = (
         "cores",
         "",
     ),
-    (Flag("--workspace", "limit of a library's workspace", "BYTES"), "workspace", ""),
+    (Flag("--workspace", "limit of a library's workspace, as in 32M", "BYTES"), "workspace", ""),
     (Flag("--energy", "measure energy too, where the device can"), "energy", "yes"),
     (
         Flag("--once", "one call between markers, for simulators and profilers"),
@@ -54,7 +55,8 @@ _DEVICES = Flag("--devices", "a rank on each of so many devices, or of these (0,
 _QUICK = Flag("--quick", "every tenth problem, at least one of each application; 2 s for a row")
 _CORRECTED = Flag("--corrected", "sets without the original's misprints")
 _BACKEND = Flag("--backend", "auto (default), cpu, cuda, a name or a plugin's path", "NAME")
-_OUTPUT = Flag("--output", "keep every row in this file (JSON lines)", "FILE", short="-o")
+_OUTPUT = Flag("--output", "keep every row in this file (JSON lines, NAME.jsonl)", "FILE",
+               short="-o")  # fmt: skip
 _RESUME = Flag("--resume", "go on with the file that -o names")
 _RETRY = Flag("--retry", "with --resume: rows that failed are measured again")
 _OVERWRITE = Flag("--overwrite", "replace the file that -o names")
@@ -157,7 +159,7 @@ def run_options(line: CommandLine) -> RunOptions:
     output, against = line.get("--output"), line.get("--against")
     require_other(output, [] if against is None else [against])
     return RunOptions(
-        backend=line.get("--backend") or "auto",
+        backend=_backend(line),
         rows=_row_options(line) | devices,
         caches=("hot", "cold") if cache == "both" else (cache,),
         quick=line.has("--quick"),
@@ -232,6 +234,10 @@ def _row_options(line: CommandLine) -> dict[str, str]:
         value = line.get(flag.name)
         if value is None:
             continue
+        if key == "workspace":
+            value = byte_count(value)
+        if key == "device":
+            _require_device_number(value)
         options[key] = switch or value
         if key in _POSITIVE and _is_zero_or_less(value):
             raise UsageError(
@@ -240,8 +246,47 @@ def _row_options(line: CommandLine) -> dict[str, str]:
         try:
             _core.check_options(f"{key}={quoted(options[key])}")
         except ValueError as error:
-            raise UsageError(f"{flag.name}: {error}") from None
+            right = ", as in 33554432, 32M or 32MiB" if key == "workspace" else ""
+            raise UsageError(f"{flag.name}: {error}{right}") from None
     return options
+
+
+def _require_device_number(text: str) -> None:
+    """Refuses a device as other programs name it: cuda:1."""
+    if "," in text:
+        raise UsageError(f"--device {shown(text)}: is one device; several are --devices {text}")
+    kind, _, number = text.lower().rpartition(":")
+    if kind == "" and not number.isdigit() and number.isalpha():
+        kind, number = number, "0"
+    if kind:
+        number = number if number.isdigit() else "0"
+        backend = _backend_meant(kind) or "NAME"
+        raise UsageError(
+            f"--device {shown(text)}: must be a number, from 0; "
+            f"the kind of device is the backend's: --backend {backend} --device {number}"
+        )
+
+
+def _backend_meant(word: str) -> str | None:
+    """The backend that a word from elsewhere means."""
+    lower = word.lower()
+    if lower in ("gpu", "gpus", "nvidia", "cuda"):
+        return "cuda"
+    return "cpu" if lower in ("cpu", "host", "x86") else None
+
+
+def _backend(line: CommandLine) -> str:
+    """What --backend names. A backend of another package may have any name. Raises UsageError."""
+    name = line.get("--backend") or "auto"
+    meant = _backend_meant(name)
+    if meant in (None, name):
+        return name
+    from deepbench import _core, libraries
+
+    known = [found for found, _ in _core.backends(libraries.plugin_paths())]
+    if name in known or meant not in known:
+        return name
+    raise UsageError(f"--backend {shown(name)}: no backend is called so; write --backend {meant}")
 
 
 def _is_zero_or_less(value: str) -> bool:

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
 from deepbench import whole_file
 from deepbench.cli.errors import UsageError, shown, suggestion
 from deepbench.cli.flags import HELP, CommandLine, Flag, help_lines, parse, whole_number
+from deepbench.cli.output_names import printing
 from deepbench.cli.sources import identity, opened, require_other
 from deepbench.installation import install_command
 from deepbench.progress import Screen
-from deepbench.report.overview import CHARTS, FORMATS, content, render
+from deepbench.report.overview import CHARTS, FORMATS, IMAGES, content, render
 from deepbench.results import ResultFile
 
 _FLAGS = (
     Flag("--output", "the file to write; markdown is printed without", "FILE", short="-o"),
-    Flag("--format", "html, markdown, png, svg or xlsx; else what the file's name ends in", "WORD",
-         choices=(*FORMATS, "xlsx")),
+    Flag("--format", "html, markdown, png, svg, pdf or xlsx; else what the file's name ends in",
+         "WORD", choices=(*FORMATS, "xlsx")),
     Flag("--against", "others beside, with commas: references or result files", "NAMES"),
     Flag("--chart", f"of an image: {' '.join(CHARTS)}, or METRIC/ATTRIBUTE: tflops/n",
          "WORD"),
@@ -29,6 +31,7 @@ _USAGE = """\
 usage: deepbench report FILE... -o PAGE.html [--against NAMES]
        deepbench report FILE... --format markdown
        deepbench report FILE... -o CHART.svg [--chart WORD]
+       deepbench report FILE... -o CHART.pdf --chart WORD
        deepbench report FILE -o BOOK.xlsx
 
 One page that can be read offline: summaries, roofline, samples, default against best, hot against
@@ -38,7 +41,7 @@ Workbooks have the original's sheets and need XlsxWriter:
     {workbooks}
 """
 _ENDINGS = {".html": "html", ".htm": "html", ".md": "markdown", ".png": "png", ".svg": "svg",
-            ".xlsx": "xlsx"}  # fmt: skip
+            ".pdf": "pdf", ".xlsx": "xlsx"}  # fmt: skip
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -95,13 +98,45 @@ def _format(line: CommandLine) -> str:
     if name is None and output is not None:
         name = _ENDINGS.get(Path(output).suffix.lower())
         if name is None:
-            raise UsageError(f"-o {shown(output)}: give --format, one of {' '.join(FORMATS)} xlsx")
+            raise UsageError(_no_format(line, output))
     if output is None and name != "markdown":
-        raise UsageError("report needs -o FILE; only --format markdown can be printed")
-    if line.has("--chart") and name not in ("png", "svg"):
-        raise UsageError("--chart is for --format png and svg; a page has all charts")
+        suffix = ".svg" if line.has("--chart") else ".html"
+        raise UsageError(
+            f"report needs -o FILE, as in -o {_renamed(line, suffix)}; only --format markdown can "
+            "be printed"
+        )
+    if name == "pdf" and not line.has("--chart"):
+        raise UsageError(_no_pdf_page(line))
+    if line.has("--chart") and name not in IMAGES:
+        raise UsageError(f"--chart is for --format {' '.join(IMAGES)}; a page has all charts")
     _check_chart(line.get("--chart") or CHARTS[0])
     return name or "html"
+
+
+def _no_format(line: CommandLine, output: str) -> str:
+    """What to do instead of an output whose name no format of a report has."""
+    printed = printing(line.words[0], output)
+    if printed is not None:
+        return f"-o {shown(output)}: no report has this format; write {printed}"
+    formats = " ".join((*FORMATS, "xlsx"))
+    return f"-o {shown(output)}: give --format, one of {formats}, or a name such as " + _renamed(
+        line, ".html"
+    )
+
+
+def _no_pdf_page(line: CommandLine) -> str:
+    files = shlex.join(line.words)
+    chart, page = (shlex.quote(_renamed(line, suffix)) for suffix in (".pdf", ".html"))
+    return (
+        f"a PDF has one chart: deepbench report {files} --chart roofline -o {chart}; "
+        f"the whole page is printed to PDF by a browser: deepbench report {files} -o {page}"
+    )
+
+
+def _renamed(line: CommandLine, suffix: str) -> str:
+    """A name for an output: that of the output that was asked for, else of the first file."""
+    named = Path(line.get("--output") or Path(line.words[0]).name)
+    return str(named.with_suffix(suffix) if named.name else f"page{suffix}")
 
 
 def _check_chart(word: str) -> None:
@@ -118,7 +153,7 @@ def _row(line: CommandLine, name: str) -> int | None:
     text = line.get("--row")
     if text is None:
         return None
-    if name not in ("png", "svg") or line.get("--chart") != "distribution":
+    if name not in IMAGES or line.get("--chart") != "distribution":
         raise UsageError("--row is for an image of --chart distribution")
     position = whole_number(text)
     if position is None:

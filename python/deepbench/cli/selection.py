@@ -7,6 +7,7 @@ rows of them.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from deepbench.cli.words import (
     choices_of,
     default_values,
     operation,
+    operation_name,
     operations,
     parameter_names,
     parse_words,
@@ -178,6 +180,11 @@ def select_files(words: Sequence[str]) -> Selection:
     paths = [word for word in words if word not in asked]
     if not paths:
         raise UsageError("run needs a suite file: deepbench run SUITE_FILE... [PRECISION]")
+    if operation_name(paths[0]) is not None and not Path(paths[0]).exists():
+        raise UsageError(
+            f"{shown(paths[0])} is an operation, and run takes files of problems; write "
+            f"{shlex.join(['deepbench', *words])}"
+        )
     for word in paths:
         if "=" in word and not Path(word).exists():
             raise UsageError(f"{shown(word)}: run takes files and a precision; what a problem is "

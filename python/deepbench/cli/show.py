@@ -9,6 +9,7 @@ from pathlib import Path
 from deepbench.cli.context import where
 from deepbench.cli.errors import UsageError, shown
 from deepbench.cli.flags import HELP, CommandLine, Flag, help_lines, parse, whole_number
+from deepbench.cli.output_names import made_from, require_result_name
 from deepbench.cli.sources import beside, opened
 from deepbench.cli.summary import Summary
 from deepbench.compare.sides import footnotes
@@ -39,7 +40,9 @@ def main(arguments: Sequence[str]) -> int:
         print("\n".join([_USAGE, *help_lines(_FLAGS)]))
         return 0
     if len(line.words) != 1:
-        raise UsageError("show needs one result file: deepbench show FILE")
+        raise UsageError(
+            "show needs one result file: deepbench show FILE; 'deepbench compare' takes several"
+        )
     most = _most_samples(line)
     result = opened(line.words[0])
     screen = Screen()
@@ -57,7 +60,10 @@ def main(arguments: Sequence[str]) -> int:
 
 def _most_samples(line: CommandLine) -> int | None:
     """How many raw samples a row of a new file may have; None where none is to be written."""
-    text = line.get("--thin")
+    text, output = line.get("--thin"), line.get("--output")
+    if output is not None and text is None and (made := made_from(line.words[0], output)):
+        raise UsageError(f"show prints, and -o is for --thin; write {made.removeprefix(' && ')}")
+    require_result_name(output, ["show", *line.words, "--thin", text or "N", "-o", output or ""])
     if (text is None) != (line.get("--output") is None) or (line.has("--overwrite") and not text):
         raise UsageError("--thin N and -o FILE go together: deepbench show FILE --thin N -o OTHER")
     if text is None:

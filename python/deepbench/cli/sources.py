@@ -3,6 +3,7 @@ of a processor."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +15,8 @@ from deepbench.results import ResultFile, read
 if TYPE_CHECKING:
     from deepbench.report.beside import Beside
 
+_ZIP = b"PK\x03\x04"  # as workbooks begin
+
 
 def opened(word: str) -> ResultFile:
     """The rows that a word means; a file wins over a reference of its name. Raises Refusal."""
@@ -21,12 +24,22 @@ def opened(word: str) -> ResultFile:
     if reference is not None:
         return references.load(reference)
     if _is_file(word) or _is_path(word):
+        _refuse_workbook(word)
         return read(Path(word))
+    if _is_folder(word):
+        raise UsageError(f"{shown(word)}: is a folder; name a result file in it")
     near = suggestion(word, [one.name for one in references.available()])
     raise UsageError(
         f"{shown(word)}: there is no such file and no such reference{near}; 'deepbench list "
         "references' has the names"
     )
+
+
+def _refuse_workbook(word: str) -> None:
+    """Says how a workbook becomes a result file."""
+    if file_begins_with(word, _ZIP):
+        made = f"deepbench import {shlex.quote(word)} -o {shlex.quote(Path(word).stem + '.jsonl')}"
+        raise UsageError(f"{shown(word)} is no result file; a workbook becomes one by {made}")
 
 
 def beside(word: str | None) -> Beside | None:
@@ -55,9 +68,28 @@ def identity(word: str) -> object:
     return facts.st_dev, facts.st_ino
 
 
+def file_begins_with(word: str, beginning: bytes) -> bool:
+    """Whether a word names a regular file that begins so."""
+    try:
+        path = Path(word)
+        if not path.is_file():  # a pipe would be waited for
+            return False
+        with path.open("rb") as file:
+            return file.read(len(beginning)) == beginning
+    except (OSError, ValueError):
+        return False  # which reading it reports
+
+
 def _is_file(word: str) -> bool:
     try:
         return Path(word).exists() and not Path(word).is_dir()
+    except (OSError, ValueError):
+        return False
+
+
+def _is_folder(word: str) -> bool:
+    try:
+        return Path(word).is_dir()
     except (OSError, ValueError):
         return False
 

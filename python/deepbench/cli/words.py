@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import product
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 ALL = "all"
 _ALIASES = {"sparse": "sparse_gemm", "sparse-gemm": "sparse_gemm",
             "allreduce": "all_reduce", "all-reduce": "all_reduce"}  # fmt: skip
+_TYPE = re.compile(r"double|(u?int|i|u|fp|float|f|bf|bfloat)\d+\w*")  # as types are called
 _SET_WORDS = ("training", "train", "inference", "inference-server", "inference-device", "device")
 
 
@@ -60,6 +62,8 @@ def parse_words(op: str, words: Sequence[str]) -> Words:
     for word in words:
         if "=" in word:
             key, items = _key_values(word)
+            if key == "precision":
+                items = [precision_name(op, item) or item for item in items]
             if key in values:
                 raise UsageError(f"{key} is given twice")
             values[key] = items
@@ -69,7 +73,9 @@ def parse_words(op: str, words: Sequence[str]) -> Words:
             set_word = word
         elif (found := precision_name(op, word)) is not None:
             if precision is not None:
-                raise UsageError(f"two precisions, {precision} and {found}: give one")
+                both = f"precision={precision},{found}"
+                also = "" if precision == found else f", or {both} beside the keys of a problem"
+                raise UsageError(f"two precisions, {precision} and {found}: give one{also}")
             precision = found
         else:
             raise UsageError(_unknown(op, word))
@@ -132,27 +138,21 @@ def has_parameter(op: str, name: str) -> bool:
 
 
 def precision_name(op: str, word: str) -> str | None:
-    """The precision that a word means to an operation: aliases are the native parser's."""
-    from deepbench import _core
-
-    if word in precisions(op):
-        return word
-    if not word.isalnum():
-        return None
-    for operation in operations():
-        if op in (ALL, operation.name) and has_parameter(operation.name, "precision"):
-            try:
-                problem = _core.Problem.parse(_without_precision(operation), f"precision={word}")
-            except ValueError:
-                continue
-            return str(problem.attributes["precision"])
+    """The precision that a word means to an operation ('all': to any): its name or an alias."""
+    for known in operations():
+        if op in (ALL, known.name) and (found := canonical_choice(known.name, "precision", word)):
+            return found
     return None
 
 
-def _without_precision(operation: Operation) -> str:
-    """The operation's example, its precision left open."""
-    words = operation.example.split()
-    return " ".join(word for word in words if not word.startswith(("precision=", "b_type=")))
+def canonical_choice(op: str, key: str, word: str) -> str | None:
+    """The choice that a word means as the value of an operation's key, as the native parser reads
+    it: in capitals too, or by an alias."""
+    lower = word.lower()
+    for parameter in operation(op).parameters:
+        if parameter.name == key:
+            return lower if lower in parameter.choices else dict(parameter.aliases).get(lower)
+    return None
 
 
 def _key_values(word: str) -> tuple[str, list[str]]:
@@ -166,13 +166,23 @@ def _key_values(word: str) -> tuple[str, list[str]]:
     items = value.split(",")
     if not all(items):
         raise UsageError(f"{shown(word)} has an empty value; write {key}=VALUE or {key}=A,B")
+    for item in items[1:]:
+        if item.isdigit() and item.startswith("0") and len(item) > 1:
+            raise UsageError(
+                f"{shown(word)}: {item} begins with 0; a number has no comma, "
+                f"{key}={''.join(items)}, and a list has its numbers as they are, {key}=16,32"
+            )
     return key, [number for item in items for number in numbers(item)]
 
 
 def _unknown(op: str, word: str) -> str:
     keys = [] if op == ALL else [f"{p.name}=" for p in operation(op).parameters]
     near = suggestion(word, [*_SET_WORDS, *precisions(op), *keys])
+    if precisions(op) and _TYPE.fullmatch(word.lower()):
+        return f"there is no precision {shown(word)}; there are {' '.join(precisions(op))}"
     wanted = "a set, a precision" if precisions(op) else "a set"
     if word.startswith("-"):
         return f"there is no option {shown(word)}"
+    if op != ALL and operation_name(word) not in (None, op):
+        return f"two operations, {op} and {word}: give one; 'all' runs every operation of a set"
     return f"{shown(word)} is neither {wanted} nor KEY=VALUE{near}; '{op} --help' lists them"

@@ -62,6 +62,7 @@ class Values {
     const deepbench_value* value = find(name);
     return value && value->kind == DEEPBENCH_TEXT ? value->text : std::string(fallback);
   }
+  deepbench_values raw() const { return values_; }
 
  private:
   const deepbench_value* find(std::string_view name) const {
@@ -87,6 +88,7 @@ class Problem {
   std::string text(std::string_view name, std::string_view fallback = "") const {
     return values_.text(name, fallback);
   }
+  const Values& values() const { return values_; }
 
  private:
   std::string op_;

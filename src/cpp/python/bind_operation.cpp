@@ -28,6 +28,13 @@ py::object fallback(const Parameter& parameter) {
   return py::str(parameter.fallback);
 }
 
+// An integer's or a real's bound; None for a choice, and where nothing but the type limits it.
+py::object bound(const Parameter& parameter, double value) {
+  if (parameter.kind == ParameterKind::kChoice || value == Parameter().maximum) return py::none();
+  if (parameter.kind == ParameterKind::kReal) return py::float_(value);
+  return py::int_(static_cast<int64_t>(value));
+}
+
 }  // namespace
 
 void bind_operation(py::module_& module) {
@@ -36,6 +43,14 @@ void bind_operation(py::module_& module) {
       .def_property_readonly("kind", kind_name, "'integer', 'real' or 'choice'.")
       .def_property_readonly("default", fallback, "As text; None where it is required.")
       .def_readonly("choices", &Parameter::choices)
+      .def_readonly("aliases", &Parameter::aliases,
+                    "Other spellings of choices, each with its choice.")
+      .def_property_readonly(
+          "minimum", [](const Parameter& p) { return bound(p, p.minimum); },
+          "Least value of a number; None for a choice.")
+      .def_property_readonly(
+          "maximum", [](const Parameter& p) { return bound(p, p.maximum); },
+          "Largest value of a number; None where only its type limits it, and for a choice.")
       .def_readonly("help", &Parameter::help);
   py::class_<Operation>(module, "Operation", "An operation and its parameters.")
       .def_property_readonly("name", &Operation::name)

@@ -25,6 +25,7 @@ constexpr int kBadUsage = 2, kDeviceLost = 3;
 
 constexpr const char* kUsage =
     "usage: deepbench_run BACKEND [key=value ...] < problems > rows\n"
+    "       deepbench_run --help | --version\n"
     "\n"
     "  BACKEND    auto, a name such as cpu, or the path of a plugin\n"
     "  key=value  options of every row: cache=cold algorithm=best samples=20 ...\n"
@@ -100,6 +101,10 @@ int main(int argc, char** argv) {
   const std::string first = argc < 2 ? "" : argv[1];
   if (first == "-h" || first == "--help") {
     std::cout << kUsage;
+    return 0;
+  }
+  if (first == "-V" || first == "--version") {
+    std::cout << "deepbench_run " << deepbench::version() << std::endl;
     return 0;
   }
   if (first.empty()) {

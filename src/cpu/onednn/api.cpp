@@ -13,9 +13,11 @@ Api& Api::instance() {
 }
 
 Api::Api()
-    : library_({"libdnnl.so.3"},
-               "install deepbench where the wheel onednn-devel-cpu-gomp exists (Linux x86-64), or "
-               "name the folder of libdnnl.so.3 in DEEPBENCH_CPU_LIBRARY_PATH") {
+    : library_(
+          {"libdnnl.so.3", "libdnnl.so.3.6"},  // the second is Debian's
+          "install deepbench where the wheel onednn-devel-cpu-gomp exists (Linux x86-64; Debian "
+          "13: apt install libdnnl3.6), or name the folder of libdnnl.so.3 in "
+          "DEEPBENCH_CPU_LIBRARY_PATH") {
   if (library_.loaded()) bind_functions();
   if (library_.loaded()) start();
 }

@@ -171,5 +171,28 @@ TEST_CASE("routes: a candidate that no library knows is invalid") {
   CHECK(chosen("first-one", "third").rfind("2 library=third", 0) == 0);
 }
 
+TEST_CASE("routes: the precisions that work instead of one that is unsupported") {
+  const testing::NamedValues values("m=1 precision=half trans_a=n");
+  const Problem problem({"gemm", values.get()});
+  std::vector<std::string> asked;
+  const auto working = [&](const Ids& works) {
+    asked.clear();
+    return working_precisions(problem, {"bfloat16", "half", "float"}, [&](const Problem& other) {
+      const std::string precision = other.text("precision");
+      asked.push_back(precision + " " + std::to_string(other.integer("m")) + other.text("trans_a"));
+      if (std::find(works.begin(), works.end(), precision) == works.end())
+        unsupported("no " + precision);
+    });
+  };
+  CHECK(working({"bfloat16", "float"}) == "; bfloat16 and float work here");
+  CHECK(asked == Ids{"bfloat16 1n", "float 1n"});
+  CHECK(working({"float", "half"}) == "; float works here");
+  CHECK(working({}) == "");
+  CHECK(problem.text("precision") == "half");
+  const testing::NamedValues bytes("bytes=8");
+  CHECK(working_precisions(Problem({"memory", bytes.get()}), {"float"}, [](const Problem&) {}) ==
+        "");
+}
+
 }  // namespace
 }  // namespace deepbench::plugin

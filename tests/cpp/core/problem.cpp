@@ -48,12 +48,12 @@ TEST_CASE("a problem prints every parameter in the operation's order") {
 
 TEST_CASE("every precision has its name and its aliases") {
   const std::vector<std::pair<std::string, std::string>> names = {
-      {"float", "float fp32 f32 single"},
-      {"tf32", "tf32"},
-      {"half", "half fp16 f16 float16"},
-      {"bfloat16", "bfloat16 bf16"},
-      {"fp8_e4m3", "fp8_e4m3 e4m3 fp8"},
-      {"fp8_e5m2", "fp8_e5m2 e5m2"},
+      {"float", "float fp32 f32 float32 single FP32 Float32"},
+      {"tf32", "tf32 TF32"},
+      {"half", "half fp16 f16 float16 FP16"},
+      {"bfloat16", "bfloat16 bf16 BF16 BFloat16"},
+      {"fp8_e4m3", "fp8_e4m3 fp8 float8 e4m3 e4m3fn float8_e4m3fn FP8"},
+      {"fp8_e5m2", "fp8_e5m2 e5m2 float8_e5m2"},
       {"int8", "int8 i8 s8"}};
   for (const auto& [name, words] : names) {
     for (size_t begin = 0; begin < words.size();) {
@@ -63,6 +63,12 @@ TEST_CASE("every precision has its name and its aliases") {
       begin = end + 1;
     }
   }
+}
+
+TEST_CASE("a choice may be written in capitals") {
+  CHECK(canonical("gemm m=1 n=2 k=3 trans_a=T", "precision=FP16") ==
+        "gemm m=1 n=2 k=3 trans_a=t trans_b=n precision=half");
+  CHECK(Problem::parse("rnn cell=LSTM hidden=8 batch=2 timesteps=3").text("cell") == "lstm");
 }
 
 TEST_CASE("defaults serve what the line leaves open, and only that") {
@@ -108,6 +114,12 @@ TEST_CASE("what is wrong with a problem is named in one line") {
       {"gemm m=1 n=1 k=1 trans_c=t",
        "gemm has no parameter 'trans_c' (did you mean 'trans_a'?); it has m n k trans_a trans_b "
        "precision b_type"},
+      {"gemm M=1 n=1 k=1",
+       "gemm has no parameter 'M' (did you mean 'm'?); it has m n k trans_a trans_b precision "
+       "b_type"},
+      {"GEMM m=1 n=1 k=1",
+       "no operation is called 'GEMM' (did you mean 'gemm'?); there are gemm conv rnn sparse_gemm "
+       "all_reduce memory"},
       {"gemm m=0 n=1 k=1", "m=0: must be at least 1"},
       {"gemm m=-5 n=1 k=1", "m=-5: must be at least 1"},
       {"gemm m=1.5 n=1 k=1", "m=1.5 is not an integer"},
@@ -142,6 +154,16 @@ TEST_CASE("what is wrong with a problem is named in one line") {
       {"rnn cell=lstm hidden=8 batch=2 timesteps=3 mode=inference phase=bwd_data",
        "mode=inference has no phase but fwd"},
       {"sparse_gemm m=8 n=1 k=4 sparsity=1", "sparsity=1: must be at most 0.9999999997671694"},
+      {"sparse_gemm m=8 n=1 k=4 sparsity=95",
+       "sparsity=95: must be at most 0.9999999997671694; 95 % is sparsity=0.95"},
+      {"sparse_gemm m=8 n=1 k=4 sparsity=99.9",
+       "sparsity=99.9: must be at most 0.9999999997671694; 99.9 % is sparsity=0.999"},
+      {"sparse_gemm m=8 n=1 k=4 sparsity=95%",
+       "sparsity=95% is not a number; 95 % is sparsity=0.95"},
+      {"sparse_gemm m=8 n=1 k=4 sparsity=0.5%",
+       "sparsity=0.5% is not a number; 0.5 % is sparsity=0.005"},
+      {"sparse_gemm m=8 n=1 k=4 sparsity=100", "sparsity=100: must be at most 0.9999999997671694"},
+      {"gemm m=95% n=1 k=1", "m=95% is not an integer"},
       {"sparse_gemm m=8 n=1 k=4 sparsity=-0.1", "sparsity=-0.1: must be at least 0"},
       {"sparse_gemm m=8 n=1 k=4 sparsity=nan", "sparsity=nan is not a number"},
       {"sparse_gemm m=8 n=1 k=4",

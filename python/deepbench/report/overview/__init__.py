@@ -6,9 +6,10 @@ from __future__ import annotations
 
 from .content import Content, content
 
-__all__ = ["CHARTS", "FORMATS", "Content", "content", "render"]
+__all__ = ["CHARTS", "FORMATS", "IMAGES", "Content", "content", "render"]
 
-FORMATS = ("html", "markdown", "png", "svg")
+IMAGES = ("png", "svg", "pdf")  # of one chart
+FORMATS = ("html", "markdown", *IMAGES)
 CHARTS = ("roofline", "bandwidth", "distribution", "algorithms", "caches", "against")
 
 

@@ -34,7 +34,7 @@ Value = dict[str, Any]
 
 
 def render_image(content: Content, kind: str, name: str, row: int | None) -> bytes:
-    """The chart as png or svg. Raises FormatError where the files have nothing to show in it."""
+    """The chart as one of IMAGES. Raises FormatError where the files have nothing for it."""
     if "/" in name:
         return _drawn(_sweep(content, name), kind)
     if name not in content.charts:
@@ -59,7 +59,7 @@ def render_image(content: Content, kind: str, name: str, row: int | None) -> byt
 def _drawn(spec: Spec, kind: str) -> bytes:
     spec["background"] = "#ffffff"
     spec["padding"] = 14
-    return (vega.png if kind == "png" else vega.svg)(spec)
+    return {"png": vega.png, "svg": vega.svg, "pdf": vega.pdf}[kind](spec)
 
 
 def _title(text: str, about: Sequence[str], width: int) -> Spec:

@@ -109,6 +109,12 @@ def svg(spec: Spec) -> bytes:
     return image.encode()
 
 
+def pdf(spec: Spec) -> bytes:
+    """One page of the chart's size, its text as text."""
+    document: bytes = _converter().vegalite_to_pdf(json.dumps(spec))
+    return document
+
+
 def _converter() -> ModuleType:
     try:
         import vl_convert

@@ -224,6 +224,31 @@ class RoutedBackend : public Backend {
   virtual Choice choice(const Problem& problem, const Options& options) const = 0;
 };
 
+// For the reason of a problem that is unsupported in its precision: those of `precisions` in which
+// it is supported, as "; bfloat16 and float work here"; or nothing. `supports` throws Error where a
+// problem is not supported.
+template <class Supports>
+std::string working_precisions(const Problem& problem, const std::vector<const char*>& precisions,
+                               Supports supports) {
+  const deepbench_values given = problem.values().raw();
+  std::vector<deepbench_value> items(given.items, given.items + given.count);
+  const auto precision = std::find_if(items.begin(), items.end(), [](const auto& item) {
+    return std::string_view(item.name) == "precision";
+  });
+  if (precision == items.end()) return "";
+  std::string names;
+  size_t count = 0;
+  for (const char* name : precisions) {
+    if (problem.text("precision") == name) continue;
+    precision->text = name;
+    const Problem other({problem.op().c_str(), {items.data(), items.size()}});
+    if (!if_possible([&] { return supports(other), true; })) continue;
+    names += (count ? " and " : "") + std::string(name);
+    ++count;
+  }
+  return count ? "; " + names + (count > 1 ? " work" : " works") + " here" : "";
+}
+
 // The candidate that was asked for is none of this library's.
 [[noreturn]] inline void unknown_candidate(const std::string& library,
                                            const std::string& candidate) {

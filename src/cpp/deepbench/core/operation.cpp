@@ -59,15 +59,28 @@ const Operation& find_operation(std::string_view name) {
 Parameter precision_parameter(const std::string& fallback) {
   Parameter parameter{"precision", ParameterKind::kChoice,
                       "of the operands: tf32 is float storage with 11-bit products", fallback};
-  for (const auto& info : kPrecisions) parameter.choices.emplace_back(info.name);
+  for (const auto& info : kPrecisions) {
+    parameter.choices.emplace_back(info.name);
+    for (const auto alias : info.aliases)
+      if (!alias.empty()) parameter.aliases.emplace_back(alias, info.name);
+  }
   return parameter;
 }
 
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return lower;
+}
+
 std::string suggestion(std::string_view word, const std::vector<std::string>& words) {
+  const std::string lower = lower_case(word);
   const std::string* best = nullptr;
   size_t shortest = 3;  // further off than two edits is another word
   for (const auto& candidate : words) {
-    const size_t distance = edit_distance(word, candidate);
+    if (candidate == lower) return " (did you mean '" + candidate + "'?)";
+    const size_t distance = edit_distance(lower, candidate);
     if (distance < shortest && distance < candidate.size()) best = &candidate, shortest = distance;
   }
   return best ? " (did you mean '" + *best + "'?)" : "";

@@ -6,6 +6,7 @@
 #include <limits>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "deepbench/core/expectation.hpp"
@@ -28,6 +29,11 @@ struct Parameter {
   std::string only_where{}, only_value{};
   // At its default it is no part of the problem: absent, and not printed.
   bool silent_at_default = false;
+  // Other spellings of a choice, in lower case, each with the choice: {"fp16", "half"}.
+  std::vector<std::pair<std::string, std::string>> aliases{};
+
+  // Whether it is a part of a whole, which people also write as a percentage.
+  bool is_share() const { return kind == ParameterKind::kReal && minimum >= 0 && maximum <= 1; }
 };
 
 // Useful work: floating-point (or integer) operations, and the bytes that must move if every
@@ -89,6 +95,9 @@ DEEPBENCH_API const Operation& find_operation(std::string_view name);
 
 // Precision names and aliases as a parameter's choices; parse stores the canonical name.
 DEEPBENCH_API Parameter precision_parameter(const std::string& fallback);
+
+// The text with ASCII capitals replaced.
+DEEPBENCH_API std::string lower_case(std::string_view text);
 
 // The word of `words` that is closest to a misspelt one, as " (did you mean 'x'?)"; or nothing.
 DEEPBENCH_API std::string suggestion(std::string_view word, const std::vector<std::string>& words);

@@ -2,11 +2,11 @@
 #include "deepbench/core/problem.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "deepbench/core/operation.hpp"
 #include "deepbench/core/status.hpp"
-#include "deepbench/ops/precision.hpp"
 
 namespace deepbench {
 namespace {
@@ -25,28 +25,56 @@ std::string joined(const std::vector<std::string>& words) {
   return out;
 }
 
-// Canonical name of a choice; precisions have aliases.
+// Canonical name of a choice, which may be written in capitals or by an alias: precision=FP16.
 std::string canonical_choice(const Parameter& parameter, const std::string& text) {
-  if (std::find(parameter.choices.begin(), parameter.choices.end(), text) !=
-      parameter.choices.end())
-    return text;
-  const PrecisionInfo* info = parameter.name == "precision" ? find_precision(text) : nullptr;
-  if (info) return std::string(info->name);
+  const std::string word = lower_case(text);
+  for (const auto& choice : parameter.choices)
+    if (choice == word) return choice;
+  for (const auto& [alias, choice] : parameter.aliases)
+    if (alias == word) return choice;
   throw InvalidProblem(parameter.name + "=" + printable(text) + ": must be one of " +
-                       joined(parameter.choices) + suggestion(text, parameter.choices));
+                       joined(parameter.choices) + suggestion(word, parameter.choices));
+}
+
+// How a share is written where `text` looks like a percentage, as "; 95 % is sparsity=0.95"; or
+// nothing. Without the sign a number up to 1 is no percentage.
+std::string share_of_percentage(const Parameter& parameter, std::string text) {
+  const bool has_sign = !text.empty() && text.back() == '%';
+  if (has_sign) text.pop_back();
+  double percentage = 0;
+  try {
+    percentage = parse_real(parameter.name, text);
+  } catch (const InvalidProblem&) {
+    return "";
+  }
+  if (!parameter.is_share() || percentage > 100 * parameter.maximum) return "";
+  if (percentage < 100 * parameter.minimum || (!has_sign && percentage <= 1)) return "";
+  // Rounded, so that 99.9 / 100 is 0.999.
+  const double share = std::round(percentage * 1e10) / 1e12;
+  return "; " + to_text(Value(percentage)) + " % is " + parameter.name + "=" +
+         to_text(Value(share));
+}
+
+double parse_real_or_share(const Parameter& parameter, const std::string& text) {
+  try {
+    return parse_real(parameter.name, text);
+  } catch (const InvalidProblem& error) {
+    throw InvalidProblem(error.what() + share_of_percentage(parameter, text));
+  }
 }
 
 Value parse_value(const Parameter& parameter, const std::string& text) {
   if (parameter.kind == ParameterKind::kChoice) return canonical_choice(parameter, text);
   const bool whole = parameter.kind == ParameterKind::kInteger;
-  const Value value =
-      whole ? Value(parse_integer(parameter.name, text)) : Value(parse_real(parameter.name, text));
+  const Value value = whole ? Value(parse_integer(parameter.name, text))
+                            : Value(parse_real_or_share(parameter, text));
   const double size = whole ? double(std::get<int64_t>(value)) : std::get<double>(value);
   if (size < parameter.minimum || size > parameter.maximum) {
     const double bound = size < parameter.minimum ? parameter.minimum : parameter.maximum;
     const Value limit = whole ? Value(int64_t(bound)) : Value(bound);
     throw InvalidProblem(parameter.name + "=" + printable(text) + ": must be at " +
-                         (size < parameter.minimum ? "least " : "most ") + to_text(limit));
+                         (size < parameter.minimum ? "least " : "most ") + to_text(limit) +
+                         share_of_percentage(parameter, text));
   }
   return value;
 }

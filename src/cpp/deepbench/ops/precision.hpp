@@ -20,12 +20,12 @@ inline constexpr double kIntegerRounding = 0.5;
 struct PrecisionInfo {
   Precision precision;
   std::string_view name;
-  std::array<std::string_view, 3> aliases;
-  deepbench_type a, b;     // operands
-  deepbench_type c;        // result
-  double input_roundoff;   // of the product's inputs once inside the unit; 0: none
-  double output_roundoff;  // of storing the result; 0: exact
-  double sum_roundoff;     // of the accumulator; 0: exact
+  std::array<std::string_view, 5> aliases;  // other usual spellings, in lower case
+  deepbench_type a, b;                      // operands
+  deepbench_type c;                         // result
+  double input_roundoff;                    // of the product's inputs once inside the unit; 0: none
+  double output_roundoff;                   // of storing the result; 0: exact
+  double sum_roundoff;                      // of the accumulator; 0: exact
 
   // Of storing the result, however small it is.
   constexpr double smallest_rounding() const {
@@ -43,7 +43,7 @@ inline constexpr double kRoundoffBfloat16 = 1.0 / (1 << 8);
 inline constexpr std::array<PrecisionInfo, 7> kPrecisions = {{
     {Precision::kFloat,
      "float",
-     {"fp32", "f32", "single"},
+     {"fp32", "f32", "float32", "single"},
      DEEPBENCH_F32,
      DEEPBENCH_F32,
      DEEPBENCH_F32,
@@ -79,7 +79,7 @@ inline constexpr std::array<PrecisionInfo, 7> kPrecisions = {{
      kRoundoffFloat},
     {Precision::kFp8E4m3,
      "fp8_e4m3",
-     {"e4m3", "fp8"},
+     {"fp8", "float8", "e4m3", "e4m3fn", "float8_e4m3fn"},
      DEEPBENCH_E4M3,
      DEEPBENCH_E4M3,
      DEEPBENCH_BF16,
@@ -88,7 +88,7 @@ inline constexpr std::array<PrecisionInfo, 7> kPrecisions = {{
      kRoundoffFloat},
     {Precision::kFp8E5m2,
      "fp8_e5m2",
-     {"e5m2"},
+     {"e5m2", "float8_e5m2"},
      DEEPBENCH_E5M2,
      DEEPBENCH_E4M3,
      DEEPBENCH_BF16,

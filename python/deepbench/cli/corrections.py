@@ -1,0 +1,184 @@
+"""Words of a problem that are nearly right: 'M=64', '--m 64', 'm = 64', 'm=64,n=64', '64x64x64' or
+a bare 'lstm', and the command as it is to be written. Nothing of this is accepted: what a command
+means must not depend on a guess."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Sequence
+
+from deepbench import suites
+from deepbench.cli import words
+from deepbench.cli.errors import UsageError, shown
+from deepbench.cli.flags import Flag, called_elsewhere, parse
+
+_ASSIGNMENT = re.compile(r"([A-Za-z_][\w-]*)[=:](.+)", re.DOTALL)
+_BETWEEN = re.compile(r"[,;\s]+(?=[A-Za-z_]\w*\s*[=:])")
+_SIZE = re.compile(r"\d+[KMG]?", re.IGNORECASE)
+_BETWEEN_SIZES = re.compile(r"[xX*,]")
+_CALLED_ELSEWHERE = {
+    "dtype": "precision", "type": "precision", "datatype": "precision", "data_type": "precision",
+    "hidden_size": "hidden", "batch_size": "batch", "seq": "timesteps", "seq_len": "timesteps",
+    "steps": "timesteps", "transpose_a": "trans_a", "transpose_b": "trans_b", "count": "elements",
+}  # fmt: skip
+
+
+def corrected(op: str, arguments: Sequence[str], flags: Sequence[Flag]) -> UsageError | None:
+    """The error that shows the right form of a command, or None where its words are as they should
+    be, or still make no sense when they are put right."""
+    found = _Corrector(op, flags)
+    joined = _joined(arguments)
+    changed = [word for word in joined if word not in arguments]
+    found.wrong = changed[0] if changed else ""
+    found.read([word.replace(" ", "") if word in changed else word for word in joined])
+    if not found.wrong:
+        return None
+    try:
+        line = parse(found.right, flags)
+        words.parse_words(op, line.words)
+    except UsageError:
+        return None
+    command = shlex.join(["deepbench", op, *found.right])
+    return UsageError(f"{shown(found.wrong)} is not understood; write {command}")
+
+
+class _Corrector:
+    """Goes through a command's arguments and writes them anew."""
+
+    def __init__(self, op: str, flags: Sequence[Flag]) -> None:
+        parameters = [
+            key for known in words.operations() if op in (words.ALL, known.name)
+            for key in known.parameters if op != words.ALL or key.kind == "choice"
+        ]  # fmt: skip
+        self._op = op
+        self._flags = {name: flag for flag in flags for name in (flag.name, flag.short) if name}
+        self.keys = {key.name: key for key in parameters}
+        self._sizes = [key.name for key in parameters if key.kind == "integer" and not key.default]
+        self.right: list[str] = []
+        self.wrong = ""  # the first that is not as it should be
+
+    def read(self, arguments: Sequence[str]) -> None:
+        rest = list(arguments)
+        while rest:
+            argument = rest.pop(0)
+            name, equals, value = argument.partition("=")
+            if name in self._flags:
+                self.right.append(argument)
+                if self._flags[name].metavar and not equals and rest:
+                    self.right.append(rest.pop(0))
+            elif argument.startswith("-"):
+                self._option(argument, name.lstrip("-"), value, rest)
+            elif (sizes := self._sizes_in(argument)) is not None:
+                self._replace(argument, *sizes)
+            elif (sizes := self._named([argument, *rest[: len(self._sizes) - 1]])) is not None:
+                del rest[: len(self._sizes) - 1]
+                self._replace(argument, *sizes)
+            else:
+                self._word(argument)
+
+    def _replace(self, wrong: str, *right: str) -> None:
+        self.wrong = self.wrong or wrong
+        self.right += right
+
+    def _option(self, argument: str, name: str, value: str, rest: list[str]) -> None:
+        """What is no option: '--m 64', '--half', '--training'."""
+        key = self._key(name)
+        if key is not None and (value or (rest and not rest[0].startswith("-"))):
+            self._replace(argument, f"{key}={value or rest.pop(0)}")
+        elif name in ("set", "suite") and (value or rest):
+            self._replace(argument, value or rest.pop(0))
+        elif not value and (self._is_word(name) or self._is_word(name.lower())):
+            self._replace(argument, name.lower())
+        else:
+            self.right.append(argument)
+
+    def _word(self, word: str) -> None:
+        if self._is_word(word):
+            self.right.append(word)
+            return
+        if (option := self._option_for(word)) is not None:
+            self._replace(word, *option)
+            return
+        parts = [part.rstrip(",;") for part in _BETWEEN.split(word)]
+        right = [part for one in parts for part in self._assignments(one)]
+        if right == [word]:
+            self.right.append(word)
+        else:
+            self._replace(word, *right)
+
+    def _option_for(self, word: str) -> list[str] | None:
+        """The option that a bare word is meant as: 'quick', 'cold', 'cpu', or a result file."""
+        if word.endswith(".jsonl"):
+            return ["-o", word]
+        flag = self._flags.get(f"--{word.lower()}")
+        if flag is not None:
+            return None if flag.metavar else [flag.name]
+        name, _, value = called_elsewhere(word, self._flags).partition(" ")
+        return [name, value] if value and value == value.lower() else None
+
+    def _assignments(self, word: str) -> list[str]:
+        """One word as KEY=VALUE, or as it is."""
+        assignment = _ASSIGNMENT.fullmatch(word)
+        if assignment is None:
+            return [self._choice(word)]
+        name, value = assignment.groups()
+        both = [f"{name.lower()}_{side}" for side in ("w", "h")]  # pad=1 of conv
+        if all(key in self.keys for key in both):
+            return [f"{key}={value}" for key in both]
+        key = self._key(name)
+        if key is None:
+            return [word]
+        *more, last = value.lstrip("=").split("=")  # m=n=k=64
+        equal = [self._key(name) for name in more]
+        if None in equal:
+            return [word]
+        last = last.strip("[]()")
+        return [f"{name}={last}" for name in (key, *equal)]
+
+    def _key(self, name: str) -> str | None:
+        """The key that a name means: M is m, transA and trans-a are trans_a."""
+        lower = name.lower().replace("-", "_")
+        lower = _CALLED_ELSEWHERE.get(lower, lower)
+        if lower in self.keys:
+            return lower
+        plain = {key.replace("_", ""): key for key in self.keys}
+        return plain.get(lower.replace("_", ""))
+
+    def _choice(self, word: str) -> str:
+        """A bare value that only one key can have, as in cell=lstm, or precisions in a list."""
+        if "," in word and all(words.precision_name(self._op, one) for one in word.split(",")):
+            return f"precision={word}"
+        of = [key.name for key in self.keys.values() if word.lower() in key.choices]
+        return f"{of[0]}={word.lower()}" if len(of) == 1 and of != ["precision"] else word
+
+    def _sizes_in(self, word: str) -> list[str] | None:
+        """64x64x64, (64,64,64) or shape=64x64x64 as the operation's sizes in their order."""
+        name, _, value = word.rpartition("=")
+        values = _BETWEEN_SIZES.split(value.strip("()[]"))
+        return self._named(values) if len(values) > 1 and self._key(name) is None else None
+
+    def _named(self, values: Sequence[str]) -> list[str] | None:
+        """Values for all of the operation's sizes as KEY=VALUE, or None."""
+        if self._op == words.ALL or len(values) != len(self._sizes):
+            return None
+        if not all(_SIZE.fullmatch(value) for value in values):
+            return None
+        return [f"{key}={value}" for key, value in zip(self._sizes, values, strict=True)]
+
+    def _is_word(self, word: str) -> bool:
+        return bool(suites.set_name(word) or words.precision_name(self._op, word))
+
+
+def _joined(arguments: Sequence[str]) -> list[str]:
+    """The arguments with 'm = 64', 'm= 64' and 'm =64' as one word each."""
+    joined: list[str] = []
+    for argument in arguments:
+        begun = joined[-1] if joined else "-"
+        ends_open = begun[-1:] in ("=", ":") and "=" not in argument
+        continues = ends_open or (argument.startswith("=") and "=" not in begun)
+        if continues and not begun.startswith("-"):
+            joined[-1] += f" {argument}"
+        else:
+            joined.append(argument)
+    return joined
