@@ -54,6 +54,7 @@ COMMANDS = (
     "all inference --quick",
     "all training --quick --time-limit 0.5",
 )
+OF_HOST = ("load", "cpus", "cpus_allowed")
 STAGES = ("prepare", "verify", "measure", "other")  # of the host's time, ceilings apart
 OF_OURS = ("--backend", "-o")  # where the options that this program adds begin
 OF_DEVICE = ("name", "row_limit_ns", "min_total_ns", "last_level_cache_bytes")
@@ -103,13 +104,13 @@ def recording(path: Path) -> dict[str, Any]:
         "threads": context["threads"],
         "ranks": {"count": context["ranks"]["count"]} if context.get("ranks") else None,
         "options": context["options"],
-        "load": context["host"]["load"],
+        "host": {key: context["host"].get(key) for key in OF_HOST},
         "rows": [recorded_row(row) for row in rows],
     }
 
 
 def recorded_row(row: dict[str, Any]) -> list[Any]:
-    stages = row["stages_ns"]
+    stages = row["stages_ns"] or dict.fromkeys((*STAGES, "ceilings"), 0)  # of lost rows
     seconds = sum(stages[stage] or 0 for stage in STAGES) / 1e9
     ceilings = (stages["ceilings"] or 0) / 1e9
     cold = (row["regime"] or {}).get("cache") == "cold"

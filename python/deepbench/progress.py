@@ -110,10 +110,7 @@ def duration(seconds: float) -> str:
 
 
 def rough_duration(seconds: float) -> str:
-    """Of an estimate, whose last digits would be noise: 3 s, 35 s, 1 min 20 s, 9 min, 4 h 40 min."""
-    for below, step in ((10, 1), (60, 5), (120, 10), (3600, 60), (36_000, 600)):
-        if seconds < below:
-            break
-    else:
-        step = 3600
+    """Of an estimate, whose last digits would be noise: 3 s, 35 s, 1 min 20 s, 4 h 40 min."""
+    steps = {10: 1, 60: 5, 120: 10, 3600: 60, 36_000: 600}  # below so many seconds
+    step = next((step for below, step in steps.items() if seconds < below), 3600)
     return duration(max(step, round(seconds / step) * step)).replace(".0 s", " s")

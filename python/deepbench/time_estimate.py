@@ -58,7 +58,7 @@ _CUDA = Speeds(
     ceiling_s=0.3,
 )
 _HOST_THREAD = Speeds(
-    flops_per_s={"gemm": 5e10, "conv": 3e10, "rnn": 1.5e10, "sparse_gemm": 5e9},
+    flops_per_s={"gemm": 5e10, "conv": 3e10, "rnn": 1.5e10, "sparse_gemm": 2e9},
     bytes_per_s=2.5e9,
     calls=8.0,
     verifying_s_per_byte=1e-9,
@@ -85,6 +85,7 @@ class Expectation:
 
     speeds: Speeds = _HOST_THREAD
     threads: int = 1  # that reach `speeds` each
+    crowding: float = 1.0  # by how much other work on the host is taken to slow rows down
     ranks: int = 0
     limit_s: float = 10.0
     settling_s: float = 0.4  # what a row with the shortest calls takes
@@ -94,10 +95,10 @@ class Expectation:
     levels: tuple[tuple[float, str], ...] = ()  # caches by their bytes
 
     @classmethod
-    def of(cls, hello: Json, options: Mapping[str, str]) -> Expectation:
-        """From what the backend says of itself and the options of every row."""
-        device = hello.get("device") or {}
-        on_gpu = (hello.get("backend") or {}).get("name") == "cuda"
+    def of(cls, context: Json, options: Mapping[str, str]) -> Expectation:
+        """From what the backend and the host say of themselves, and the options of every row."""
+        device = context.get("device") or {}
+        on_gpu = (context.get("backend") or {}).get("name") == "cuda"
         speeds = _CUDA if on_gpu else _HOST_THREAD
         limit_s = float(options.get("time_limit", 0)) or _number(device, "row_limit_ns") / 1e9
         limit_s = limit_s or speeds.limit_s
@@ -107,8 +108,9 @@ class Expectation:
         settling_s += _ENERGY_S if options.get("energy") == "yes" else 0.0
         return cls(
             speeds=speeds,
-            threads=1 if on_gpu else max(1, int(_number(hello, "threads"))),
-            ranks=int(_number(hello.get("ranks") or {}, "count")) or _devices(options),
+            threads=1 if on_gpu else max(1, int(_number(context, "threads"))),
+            crowding=1.0 if on_gpu else _crowding(context.get("host") or {}),
+            ranks=int(_number(context.get("ranks") or {}, "count")) or _devices(options),
             limit_s=limit_s,
             settling_s=settling_s,
             verify=options.get("verify") != "no",
@@ -117,13 +119,18 @@ class Expectation:
             levels=tuple(_levels(device)),
         )
 
-    def row_s(self, work: Work) -> float:
-        """Of a row, ceilings apart."""
+    def row_s(self, work: Work, slower: float = 1.0) -> float:
+        """Of a row, ceilings apart, where calls are slower than expected. The time limit holds
+        whatever they take."""
         if work.op == _COLLECTIVE and self.ranks == 0:
             return 0.0  # unsupported: there is no other rank
+        slower *= self.crowding
         call_s = self._call_s(work)
-        calls_s = max(min(self.limit_s, self.speeds.calls * call_s), _FEWEST_CALLS * call_s)
-        return self.times_default * (self.settling_s + calls_s) + self._verifying_s(work)
+        least_s = _FEWEST_CALLS * call_s
+        calls_s = max(min(self.limit_s, self.speeds.calls * call_s), least_s)
+        most_s = self.settling_s + self.limit_s + slower * least_s
+        measuring_s = min(slower * (self.settling_s + calls_s), most_s)
+        return self.times_default * measuring_s + slower * self._verifying_s(work)
 
     def ceilings_of(self, work: Work) -> set[str]:
         """The ceilings that a row is held against."""
@@ -132,12 +139,16 @@ class Expectation:
         arithmetic = {f"arithmetic {work.precision}"} if work.flops else set()
         return arithmetic | {f"bandwidth {self._level(work)}"}
 
+    @property
+    def ceiling_s(self) -> float:
+        return self.speeds.ceiling_s * self.crowding
+
     def _call_s(self, work: Work) -> float:
         speeds = self.speeds
         return (speeds.arithmetic_s(work) + work.bytes / speeds.bytes_per_s) / self.threads
 
     def _verifying_s(self, work: Work) -> float:
-        if work.op == _COLLECTIVE:  # its ranks' host memory is what it waits for
+        if work.op == _COLLECTIVE:  # the ranks share the host that checks what they have
             s_per_byte = self.speeds.reducing_s_per_byte * self.ranks
         else:
             s_per_byte = self.speeds.verifying_s_per_byte
@@ -157,21 +168,25 @@ class Expectation:
 class Estimate:
     """The time left of a sweep with these rows, in their order.
 
-    The expected time of a row is multiplied by the mean ratio of measured to expected time over
-    finished rows, in which a row counts half for each doubling by which its expected time differs.
-    Three such means build on one another: over all rows, beginning as if one row had taken the
-    expected time; over rows of the operation, beginning as if one had shown the first mean; over
-    those of its precision too, beginning as if one had shown the second.
+    Rows to come are taken to be slower than expected by the mean ratio of measured to expected time
+    over finished rows, in which a row counts half for each doubling by which its expected time
+    differs. Three such means build on one another: over all rows, beginning as if two rows had
+    taken the expected time; over rows of the operation, beginning as if one had shown the first
+    mean; over those of its precision too, beginning as if one had shown the second.
     """
 
+    _BEGIN_AS_IF = (2.0, 1.0, 1.0)  # rows
     _MOST = 30.0  # a higher ratio says more about a mishap than about the rows to come
-    _FIRST_COUNTS = 0.2  # an operation's first row loads its library too
-    _LEAST_LEFT = 0.05  # times what it has taken, of a row that takes longer than expected
+    _FIRST_COUNTS = 0.1  # an operation's first row loads its library too
+    _AS_LONG_AGAIN = 0.5  # a row that takes longer than expected is taken to need so much more
 
     def __init__(self, rows: Sequence[Work], expectation: Expectation) -> None:
+        self._rows, self._expectation = list(rows), expectation
         self._kinds = [_Kind.of(work, expectation.row_s(work)) for work in rows]
-        self._new_ceilings = _first_met([expectation.ceilings_of(work) for work in rows])
-        self._ceiling_s = _Mean(1.0, expectation.speeds.ceiling_s)
+        ceilings = [expectation.ceilings_of(work) for work in rows]
+        self._has_ceilings, self._new_ceilings = [*map(bool, ceilings)], _first_met(ceilings)
+        self._ceiling_s = _Mean(1.0, expectation.ceiling_s)
+        self._again_s = _Mean(1.0, 0.0)  # of a row that is above ceilings which are known
         self._ratios: dict[_Kind, _Mean] = {}  # of finished rows
         self._operations: set[str] = set()  # theirs
         self._next = 0
@@ -181,48 +196,58 @@ class Estimate:
         """The next row has taken so long, its ceilings included. One that could not be run says
         nothing about other operations."""
         kind = self._kinds[self._next]
-        self._ceiling_s.add(ceilings_s, self._new_ceilings[self._next])
-        if kind.expected_s > 0:
+        if self._new_ceilings[self._next]:
+            self._ceiling_s.add(ceilings_s, self._new_ceilings[self._next])
+        elif self._has_ceilings[self._next]:
+            self._again_s.add(ceilings_s, 1.0)
+        expected_s = self._expectation.row_s(self._rows[self._next])
+        if expected_s > 0:
             weight = 1.0 if kind.op in self._operations else self._FIRST_COUNTS
             self._operations.add(kind.op)
-            ratio = min(self._MOST, max(0.0, seconds - ceilings_s) / kind.expected_s)
+            ratio = min(self._MOST, max(0.0, seconds - ceilings_s) / expected_s)
             self._ratios.setdefault(replace(kind, ran=ran), _Mean()).add(ratio * weight, weight)
         self._next += 1
         self._look_ahead()
 
     def left_s(self, into_row_s: float = 0.0) -> float:
         """For all rows that are still to come, the next of which has been under way so long."""
-        if self._next == len(self._kinds):
+        if self._next == len(self._rows):
             return 0.0
-        this_s = max(self._this_row_s - into_row_s, self._LEAST_LEFT * into_row_s)
+        this_s = max(self._this_row_s - into_row_s, self._AS_LONG_AGAIN * into_row_s)
         return this_s + self._later_rows_s
 
     def _look_ahead(self) -> None:
         """Once for each row: a sweep asks for the time left five times a second."""
-        ratio = {kind: self._ratio(kind) for kind in set(self._kinds[self._next :])}
-        to_come = zip(self._kinds[self._next :], self._new_ceilings[self._next :], strict=True)
-        ceiling_s = self._ceiling_s.value
-        left = [kind.expected_s * ratio[kind] + new * ceiling_s for kind, new in to_come]
+        slower = {kind: self._ratio(kind) for kind in set(self._kinds[self._next :])}
+        left = []
+        for index in range(self._next, len(self._rows)):
+            row_s = self._expectation.row_s(self._rows[index], slower[self._kinds[index]])
+            if self._new_ceilings[index]:
+                row_s += self._new_ceilings[index] * self._ceiling_s.value
+            elif self._has_ceilings[index]:
+                row_s += self._again_s.value
+            left.append(row_s)
         self._this_row_s, self._later_rows_s = sum(left[:1]), sum(left[1:])
 
     def _ratio(self, kind: _Kind) -> float:
         ratio = 1.0
-        for likeness in (_ANY, _SAME_OPERATION, _SAME_PRECISION):
-            mean = _Mean(1.0, ratio)
+        for likeness, rows in zip(_LIKENESSES, self._BEGIN_AS_IF, strict=True):
+            mean = _Mean(rows, rows * ratio)
             for other, seen in self._ratios.items():
                 if other.likeness(kind) >= likeness:
-                    nearness = 0.5 ** abs(other.octave - kind.octave)
+                    nearness = math.pow(0.5, abs(other.octave - kind.octave))
                     mean.add(nearness * seen.total, nearness * seen.weight)
             ratio = mean.value
         return ratio
 
 
-_UNLIKE, _ANY, _SAME_OPERATION, _SAME_PRECISION = range(4)
+_UNLIKE, *_LIKENESSES = range(4)
+_ANY, _SAME_OPERATION, _SAME_PRECISION = _LIKENESSES
 
 
 @dataclass(frozen=True)
 class _Kind:
-    """Rows that are expected to take the same time, but for a quarter of an octave."""
+    """Rows of an operation and precision that are expected to take about the same time."""
 
     op: str
     precision: str
@@ -231,12 +256,8 @@ class _Kind:
 
     @staticmethod
     def of(work: Work, expected_s: float) -> _Kind:
-        octave = round(2 * math.log2(expected_s)) / 2 if expected_s > 0 else -math.inf
+        octave = round(2 * math.log2(expected_s)) / 2 if expected_s > 0 else 0.0
         return _Kind(work.op, work.precision, octave)
-
-    @property
-    def expected_s(self) -> float:
-        return math.pow(2.0, self.octave)
 
     def likeness(self, other: _Kind) -> int:
         if self.op == other.op and self.precision == other.precision:
@@ -268,6 +289,13 @@ def _first_met(sets: Sequence[set[str]]) -> list[int]:
         counts.append(len(one - met))
         met |= one
     return counts
+
+
+def _crowding(host: Json) -> float:
+    """Rows that wait for all their threads suffer from other work, though less than by its share;
+    the root of it was seen on two cores with 1 to 16 other threads."""
+    cpus = _number(host, "cpus_allowed") or _number(host, "cpus") or 1.0
+    return math.sqrt(1.0 + _number(host, "load") / cpus)
 
 
 def _devices(options: Mapping[str, str]) -> int:

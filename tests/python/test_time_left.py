@@ -6,16 +6,22 @@ moments from the third row on, ten in each row, at which more than five seconds 
 
 from __future__ import annotations
 
+import io
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from deepbench import _core
+from deepbench import _core, progress
 from deepbench.time_estimate import Estimate, Expectation, Work
+from deepbench.worker_process import Loss
+from scripted_run import Run as ScriptedRun
+from scripted_run import Scripted, unsupported
 
 ROOT = Path(__file__).resolve().parents[2]
 CPU_RUNS = ROOT / "tests/data/row_times_cpu.jsonl"
@@ -24,7 +30,7 @@ STAGES = ("prepare", "verify", "measure", "other", "ceilings")
 
 FIRST_ROW, LEAST_LEFT_S, FACTOR = 2, 5.0, 2.0
 WANTED_OF_BACKEND = 0.90
-WANTED_OF_RUN = 0.50
+WANTED_OF_RUN, MOST_RUNS = 0.70, 0.80  # on a crowded host rows hit their limit by chance
 
 
 @dataclass(frozen=True)
@@ -49,7 +55,7 @@ class RecordedRow:
 @dataclass(frozen=True)
 class Run:
     name: str
-    facts: Mapping[str, Any]  # of the backend's hello
+    context: Mapping[str, Any]  # what an expectation reads
     options: Mapping[str, str]
     rows: list[RecordedRow]
 
@@ -86,7 +92,7 @@ def cuda_runs() -> Iterator[Run]:
 
 def announced(run: Run) -> Iterator[tuple[float, float]]:
     """What is announced, and the truth, of each moment that counts."""
-    estimate = Estimate([row.work for row in run.rows], Expectation.of(run.facts, run.options))
+    estimate = Estimate([row.work for row in run.rows], Expectation.of(run.context, run.options))
     left_s = sum(row.seconds for row in run.rows)
     for index, row in enumerate(run.rows):
         for tenth in range(10):
@@ -112,9 +118,10 @@ def test_announced_time_left_of_recorded_runs(runs: Any) -> None:
     )
     well, moments = (sum(column) for column in zip(*counted.values(), strict=True))
     print(f"{report}\n{100 * well / moments:5.1f} % of {moments}")
-    assert len(counted) >= 10 and moments >= 1000, "too few recordings to tell"
+    assert min(len(counted), moments / 100) >= 10, "too few recordings to tell"
     assert well >= WANTED_OF_BACKEND * moments, report
-    assert min(well / moments for well, moments in counted.values()) >= WANTED_OF_RUN, report
+    fair = [well >= WANTED_OF_RUN * moments for well, moments in counted.values()]
+    assert sum(fair) >= MOST_RUNS * len(fair), report
 
 
 GPU = {"backend": {"name": "cuda"}, "device": {"last_level_cache_bytes": 60 << 20}}
@@ -125,7 +132,7 @@ HOST = {
 }
 
 
-def gemm(flops: float, precision: str = "float", bytes: float = 1e6) -> Work:  # noqa: A002
+def gemm(flops: float, precision: str = "float", bytes: float = 1e6) -> Work:
     return Work("gemm", precision, flops, bytes)
 
 
@@ -151,7 +158,7 @@ def test_ceilings_to_come_are_expected_at_what_they_took() -> None:
     ahead_s = with_ceilings.left_s() - without.left_s()
     assert 20.0 < ahead_s < 40.0
     # While half's is measured in the third row it is not counted against what follows.
-    assert with_ceilings.left_s(10.0) == pytest.approx(with_ceilings.left_s() - 10.0)
+    assert with_ceilings.left_s(8.0) == pytest.approx(with_ceilings.left_s() - 8.0)
 
 
 def test_a_cold_row_meets_another_memory_level() -> None:
@@ -207,6 +214,76 @@ def test_a_row_that_takes_longer_than_expected_is_never_over() -> None:
 
 @pytest.mark.parametrize("nonsense", [None, "two", True, -1, 0, float("inf"), float("nan")])
 def test_what_a_plugin_says_cannot_break_the_estimate(nonsense: object) -> None:
-    device = {key: nonsense for key in ("row_limit_ns", "min_total_ns", "last_level_cache_bytes")}
+    facts = ("row_limit_ns", "min_total_ns", "last_level_cache_bytes")
+    device = dict.fromkeys(facts, nonsense)
     hello = {"device": device, "threads": nonsense, "ranks": {"count": nonsense}}
     assert 0 < Estimate([gemm(1e9)], Expectation.of(hello, {})).left_s() < 100
+
+
+class Timed(Scripted):
+    """Rows that take so long, by a clock of their own, of which so long for ceilings."""
+
+    def __init__(self, seconds: Mapping[int, float], ceilings_s: Mapping[int, float]) -> None:
+        super().__init__()
+        self.now_s = 0.0
+        self.seconds, self.ceilings_s = seconds, ceilings_s
+
+    def run(self, line: str, position: int, limit_s: float) -> str | Loss:
+        answer = super().run(line, position, limit_s)
+        if " check=yes" in line or isinstance(answer, Loss):
+            return answer
+        self.now_s += self.seconds.get(position, 1.0)
+        row = json.loads(answer)
+        row["stages_ns"]["ceilings"] = int(self.ceilings_s.get(position, 0.0) * 1e9)
+        return json.dumps(row)
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def shown_times(source: Timed, monkeypatch: pytest.MonkeyPatch, *arguments: str) -> dict[int, str]:
+    """What the progress line says at each row's begin."""
+    clock = SimpleNamespace(monotonic=lambda: source.now_s)
+    monkeypatch.setattr(progress, "time", clock)
+    err = Terminal()
+    ScriptedRun(source, *arguments, err=err).end()
+    shown = re.findall(r"row (\d+) of \d+, about ([^:]*) left:", err.getvalue())
+    return {int(row): left for row, left in shown}
+
+
+TWENTY = ("gemm", "m=64", "k=64", "n=" + ",".join(str(n) for n in range(16, 36)))
+
+
+def test_progress_line_of_rows_whose_first_measures_ceilings(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The first row's FLOPs are few and its time is long."""
+    shown = shown_times(Timed({0: 31.0}, {0: 30.0}), monkeypatch, *TWENTY)
+    assert len(shown) == 20
+    assert re.fullmatch(r"(9|1\d|2\d|30|35) s", shown[3])  # 18 are to come, of 1 s each
+    assert re.fullmatch(r"([5-9]|1\d|20) s", shown[11])
+    assert shown[20] in ("1 s", "2 s")
+
+
+def test_progress_line_passes_over_rows_that_are_unsupported(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    source = Timed(dict.fromkeys(range(2, 20), 0.0), {})
+    source.answers = dict.fromkeys(range(2, 20), unsupported)
+    shown = shown_times(source, monkeypatch, *TWENTY)
+    assert shown[3] != shown[20] == "1 s"
+
+
+def test_progress_line_of_a_resumed_run_counts_rows_to_come(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = (*TWENTY, "-o", str(tmp_path / "rows.jsonl"))
+    source = Timed({}, {})
+    source.answers = {15: KeyboardInterrupt()}
+    with pytest.raises(KeyboardInterrupt):
+        shown_times(source, monkeypatch, *words)
+    shown = shown_times(Timed({}, {}), monkeypatch, *words, "--resume")
+    assert list(shown) == [16, 17, 18, 19, 20]
+    assert shown[19] in ("1 s", "2 s", "3 s")  # two are to come, of 1 s each

@@ -165,7 +165,7 @@ class Sweep:
         elif self._writer is not None:
             self._writer.write_context(context)
         to_measure = [row.work for row in self._rows if row.position not in self._done]
-        self._estimate = Estimate(to_measure, Expectation.of(self._hello, self._options.rows))
+        self._estimate = Estimate(to_measure, Expectation.of(context, self._options.rows))
         self._greeted = True
         if self._can_run:
             for warning in context["warnings"]:
