@@ -70,9 +70,14 @@ class Screen:
         self._err.write(whole_lines(text.expandtabs().replace("\r", "")) + "\n")
         self._err.flush()
 
+    @property
+    def is_due(self) -> bool:
+        """Whether a progress line would be drawn: not too soon, and on a terminal alone."""
+        return self._live and not (self._drawn and self._drawn.elapsed_s() < _LINE_S)
+
     def progress(self, text: str) -> None:
-        """Replaces the progress line; nothing where standard error is no terminal."""
-        if not self._live or (self._drawn and self._drawn.elapsed_s() < _LINE_S):
+        """Replaces the progress line where it is due."""
+        if not self.is_due:
             return
         text = one_line(text)[: max(0, self._columns() - 1)]
         self._err.write("\r" + text + " " * max(0, self._shown - len(text)))

@@ -190,7 +190,7 @@ class Estimate:
         self._ratios: dict[_Kind, _Mean] = {}  # of finished rows
         self._operations: set[str] = set()  # theirs
         self._next = 0
-        self._look_ahead()
+        self._ahead: tuple[float, float] | None = None  # of the next row, of those after it
 
     def finished(self, seconds: float, ceilings_s: float = 0.0, ran: bool = True) -> None:
         """The next row has taken so long, its ceilings included. One that could not be run says
@@ -207,17 +207,17 @@ class Estimate:
             ratio = min(self._MOST, max(0.0, seconds - ceilings_s) / expected_s)
             self._ratios.setdefault(replace(kind, ran=ran), _Mean()).add(ratio * weight, weight)
         self._next += 1
-        self._look_ahead()
+        self._ahead = None
 
     def left_s(self, into_row_s: float = 0.0) -> float:
         """For all rows that are still to come, the next of which has been under way so long."""
         if self._next == len(self._rows):
             return 0.0
-        this_s = max(self._this_row_s - into_row_s, self._AS_LONG_AGAIN * into_row_s)
-        return this_s + self._later_rows_s
+        this_s, later_s = self._ahead = self._ahead or self._look_ahead()
+        return max(this_s - into_row_s, self._AS_LONG_AGAIN * into_row_s) + later_s
 
-    def _look_ahead(self) -> None:
-        """Once for each row: a sweep asks for the time left five times a second."""
+    def _look_ahead(self) -> tuple[float, float]:
+        """Milliseconds for a whole set: done once between two rows, and only when asked."""
         slower = {kind: self._ratio(kind) for kind in set(self._kinds[self._next :])}
         left = []
         for index in range(self._next, len(self._rows)):
@@ -227,7 +227,7 @@ class Estimate:
             elif self._has_ceilings[index]:
                 row_s += self._again_s.value
             left.append(row_s)
-        self._this_row_s, self._later_rows_s = sum(left[:1]), sum(left[1:])
+        return left[0], sum(left[1:])
 
     def _ratio(self, kind: _Kind) -> float:
         ratio = 1.0

@@ -58,6 +58,7 @@ def test_report_and_talk_go_apart() -> None:
     screen = Screen(out, err)
     screen.report("a row\n")
     screen.say("a word")
+    assert not screen.is_due
     screen.progress("row 1 of 2")  # no terminal: nothing
     screen.clear()
     assert out.getvalue() == "a row\n"
@@ -67,7 +68,9 @@ def test_report_and_talk_go_apart() -> None:
 def test_progress_line_is_replaced_and_removed() -> None:
     out, err = Terminal(), Terminal()
     screen = Screen(out, err)
+    assert screen.is_due
     screen.progress("row 1 of 2")
+    assert not screen.is_due
     screen.progress("too soon to be drawn again")
     assert err.getvalue() == "\rrow 1 of 2"
     screen.report("a row\n")

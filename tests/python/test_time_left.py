@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -110,7 +110,9 @@ def share_within(run: Run) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize("runs", [cpu_runs, cuda_runs])
-def test_announced_time_left_of_recorded_runs(runs: Any) -> None:
+def test_announced_time_left_of_recorded_runs(runs: Callable[[], Iterator[Run]]) -> None:
+    if runs is cuda_runs and not CUDA_RUNS:
+        pytest.skip("a source distribution has no results")
     shares = {run.name: share_within(run) for run in runs()}
     counted = {name: share for name, share in shares.items() if share[1]}
     report = "\n".join(

@@ -312,7 +312,7 @@ class Sweep:
                 self._greeted = True
                 self._screen.say("deepbench: waiting for the backend")
             return
-        if self._now is not None:
+        if self._now is not None and self._screen.is_due:
             left = rough_duration(self._estimate.left_s(self._row_clock.elapsed_s()))
             count = f"row {len(self._done) + 1} of {len(self._rows)}"
             self._screen.progress(f"{count}, about {left} left: {self._now.problem}")
