@@ -6,7 +6,8 @@ runs every command below (an hour on two busy cores), keeps the result files in 
 that are there already, and writes tests/data/row_times_cpu.jsonl: a line for each run with its
 command, what the backend said of itself as far as an estimate depends on it, and of each row the
 problem, its seconds, the seconds of ceilings, and its status. A run that was stopped is kept as far
-as it came. tests/python/test_time_left.py replays them.
+as it came, and rows that cost their worker are left out. tests/python/test_time_left.py replays
+what is there.
 """
 
 from __future__ import annotations
@@ -105,12 +106,17 @@ def recording(path: Path) -> dict[str, Any]:
         "ranks": {"count": context["ranks"]["count"]} if context.get("ranks") else None,
         "options": context["options"],
         "host": {key: context["host"].get(key) for key in OF_HOST},
-        "rows": [recorded_row(row) for row in rows],
+        "rows": [recorded_row(row) for row in rows if is_known(row)],
     }
 
 
+def is_known(row: dict[str, Any]) -> bool:
+    """How long a row took that cost its worker stands nowhere."""
+    return row["stages_ns"] is not None or row["status"] == "unsupported"
+
+
 def recorded_row(row: dict[str, Any]) -> list[Any]:
-    stages = row["stages_ns"] or dict.fromkeys((*STAGES, "ceilings"), 0)  # of lost rows
+    stages = row["stages_ns"] or dict.fromkeys((*STAGES, "ceilings"), 0)
     seconds = sum(stages[stage] or 0 for stage in STAGES) / 1e9
     ceilings = (stages["ceilings"] or 0) / 1e9
     cold = (row["regime"] or {}).get("cache") == "cold"
