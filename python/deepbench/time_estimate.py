@@ -178,7 +178,7 @@ class Estimate:
     _BEGIN_AS_IF = (2.0, 1.0, 1.0)  # rows
     _MOST = 30.0  # a higher ratio says more about a mishap than about the rows to come
     _FIRST_COUNTS = 0.1  # an operation's first row loads its library too
-    _AS_LONG_AGAIN = 0.5  # a row that takes longer than expected is taken to need so much more
+    _AS_LONG_AGAIN = 1.0  # as it has taken: needed by a row that takes longer than expected
 
     def __init__(self, rows: Sequence[Work], expectation: Expectation) -> None:
         self._rows, self._expectation = list(rows), expectation

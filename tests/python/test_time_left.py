@@ -30,7 +30,7 @@ STAGES = ("prepare", "verify", "measure", "other", "ceilings")
 
 FIRST_ROW, LEAST_LEFT_S, FACTOR = 2, 5.0, 2.0
 WANTED_OF_BACKEND = 0.90
-WANTED_OF_RUN, MOST_RUNS = 0.70, 0.80  # on a crowded host rows hit their limit by chance
+WANTED_OF_RUN = 0.70
 
 
 @dataclass(frozen=True)
@@ -109,8 +109,12 @@ def share_within(run: Run) -> tuple[int, int]:
     return sum(moments), len(moments)
 
 
-@pytest.mark.parametrize("runs", [cpu_runs, cuda_runs])
-def test_announced_time_left_of_recorded_runs(runs: Callable[[], Iterator[Run]]) -> None:
+# The CPU's were recorded with ten other threads on two cores: in some runs single rows took twenty
+# times as long as others like them.
+@pytest.mark.parametrize(("runs", "fair_runs"), [(cpu_runs, 0.75), (cuda_runs, 1.0)])
+def test_announced_time_left_of_recorded_runs(
+    runs: Callable[[], Iterator[Run]], fair_runs: float
+) -> None:
     if runs is cuda_runs and not CUDA_RUNS:
         pytest.skip("a source distribution has no results")
     shares = {run.name: share_within(run) for run in runs()}
@@ -123,7 +127,7 @@ def test_announced_time_left_of_recorded_runs(runs: Callable[[], Iterator[Run]])
     assert min(len(counted), moments / 100) >= 10, "too few recordings to tell"
     assert well >= WANTED_OF_BACKEND * moments, report
     fair = [well >= WANTED_OF_RUN * moments for well, moments in counted.values()]
-    assert sum(fair) >= MOST_RUNS * len(fair), report
+    assert sum(fair) >= fair_runs * len(fair), report
 
 
 GPU = {"backend": {"name": "cuda"}, "device": {"last_level_cache_bytes": 60 << 20}}
@@ -160,7 +164,7 @@ def test_ceilings_to_come_are_expected_at_what_they_took() -> None:
     ahead_s = with_ceilings.left_s() - without.left_s()
     assert 20.0 < ahead_s < 40.0
     # While half's is measured in the third row it is not counted against what follows.
-    assert with_ceilings.left_s(8.0) == pytest.approx(with_ceilings.left_s() - 8.0)
+    assert with_ceilings.left_s(6.0) == pytest.approx(with_ceilings.left_s() - 6.0)
 
 
 def test_a_cold_row_meets_another_memory_level() -> None:
