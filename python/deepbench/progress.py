@@ -1,6 +1,6 @@
 """The screen of a running sweep: rows on standard output, a progress line below them on a
-terminal, and how long it will still take. With environment.py the only place in Python that reads a
-clock, and never for a result."""
+terminal, and the clocks of both. With environment.py the only place in Python that reads a clock,
+and never for a result."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import contextlib
 import os
 import sys
 import time
-from collections.abc import Sequence
 from typing import TextIO
 
 from deepbench.refusal import one_line, whole_lines, writable
@@ -35,55 +34,6 @@ class Deadline:
     def remaining_s(self) -> float:
         """0 once it has passed."""
         return max(0.0, self._end - time.monotonic())
-
-
-class Estimate:
-    """Time left of a sweep whose rows have these FLOPs.
-
-    A row is taken to need a fixed time and a time in proportion to its FLOPs, of which `cap_s` is
-    the most for calls that are made often. Before two rows are known both are guesses: `row_s`,
-    for settling, sampling and verifying a small row, and what comes from `guess_flops_per_s`.
-    """
-
-    _CALLS = 5  # of a large row: warm-up, samples, verification
-    _LEAST_CALLS = 3  # of one whose time is over after the first
-
-    def __init__(
-        self,
-        flops: Sequence[float],
-        guess_flops_per_s: float,
-        cap_s: float,
-        row_s: float = 0.5,
-    ) -> None:
-        self._flops = list(flops)
-        self._row_s = row_s
-        self._cap_s = cap_s
-        self._guess = self._CALLS / guess_flops_per_s
-        self._done: list[tuple[float, float]] = []  # FLOPs, seconds
-        self._next = 0
-
-    def finished(self, seconds: float) -> None:
-        """The next row has taken so long."""
-        self._done.append((self._flops[self._next], seconds))
-        self._next += 1
-
-    def left_s(self, into_row_s: float = 0.0) -> float:
-        """For all rows that are still to come, the next of which has been under way so long."""
-        fixed, slope = self._model()
-        each = [fixed + self._calls_s(slope * value) for value in self._flops[self._next :]]
-        return max(0.0, each[0] - into_row_s) + sum(each[1:]) if each else 0.0
-
-    def _calls_s(self, all_s: float) -> float:
-        return max(min(self._cap_s, all_s), all_s * self._LEAST_CALLS / self._CALLS)
-
-    def _model(self) -> tuple[float, float]:
-        if len(self._done) < 2:
-            return self._row_s, self._guess
-        seconds = sorted(duration for _, duration in self._done)
-        fixed = seconds[len(seconds) // 4]
-        beyond = sum(max(0.0, duration - fixed) for _, duration in self._done)
-        work = sum(value for value, _ in self._done)
-        return fixed, (beyond / work if work else 0.0)
 
 
 class Screen:
@@ -125,9 +75,14 @@ class Screen:
         self._err.write(writable(line, self._err.encoding) + "\n")
         self._err.flush()
 
+    @property
+    def is_due(self) -> bool:
+        """Whether a progress line would be drawn: not too soon, and on a terminal alone."""
+        return self._live and not (self._drawn and self._drawn.elapsed_s() < _LINE_S)
+
     def progress(self, text: str) -> None:
-        """Replaces the progress line; nothing where standard error is no terminal."""
-        if not self._live or (self._drawn and self._drawn.elapsed_s() < _LINE_S):
+        """Replaces the progress line where it is due."""
+        if not self.is_due:
             return
         text = one_line(text)[: max(0, _columns(self._err) - 1)]
         self._err.write("\r" + text + " " * max(0, self._shown - len(text)))
@@ -163,3 +118,10 @@ def duration(seconds: float) -> str:
         return f"{minutes} min {rest} s" if rest else f"{minutes} min"
     hours, rest = divmod(whole // 60, 60)
     return f"{hours} h {rest} min" if rest else f"{hours} h"
+
+
+def rough_duration(seconds: float) -> str:
+    """Of an estimate, whose last digits would be noise: 3 s, 35 s, 1 min 20 s, 4 h 40 min."""
+    steps = {10: 1, 60: 5, 120: 10, 3600: 60, 36_000: 600}  # below so many seconds
+    step = next((step for below, step in steps.items() if seconds < below), 3600)
+    return duration(max(step, round(seconds / step) * step)).replace(".0 s", " s")

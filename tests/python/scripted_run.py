@@ -63,10 +63,10 @@ class Scripted:
 class Run:
     """One command, run to its end."""
 
-    def __init__(self, source: Scripted, *arguments: str) -> None:
+    def __init__(self, source: Scripted, *arguments: str, err: io.StringIO | None = None) -> None:
         op, *rest = arguments
         self.source = source
-        self.out, self.err = io.StringIO(), io.StringIO()
+        self.out, self.err = io.StringIO(), err or io.StringIO()
         line = flags.parse(rest, FLAGS)
         options = run_options(line)
         selection = select(op, line.words, options.corrected)

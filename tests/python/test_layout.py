@@ -254,6 +254,7 @@ LAYERS = {
     "schema": {"cli", "report", "session", "worker", "suites", "_core"},
     "suites": {"cli", "report", "session", "worker", "results", "_core"},
     "progress": {"cli", "report", "session", "worker", "results", "suites", "_core"},
+    "time_estimate": {"cli", "report", "session", "worker", "results", "suites", "_core"},
     "environment": {"cli", "report", "session", "worker", "results", "suites", "_core"},
     "libraries": {"cli", "report", "session", "worker", "results", "suites", "_core"},
 }

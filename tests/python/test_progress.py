@@ -10,7 +10,7 @@ import termios
 
 import pytest
 
-from deepbench.progress import Deadline, Estimate, Screen, duration
+from deepbench.progress import Deadline, Screen, duration, rough_duration
 
 
 class Terminal(io.StringIO):
@@ -51,11 +51,30 @@ def test_duration(seconds: float, text: str) -> None:
     assert duration(seconds) == text
 
 
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0, "1 s"),
+        (3.4, "3 s"),
+        (9.6, "10 s"),
+        (58.9, "1 min"),
+        (78, "1 min 20 s"),
+        (596, "10 min"),
+        (3599, "1 h"),
+        (16_860, "4 h 40 min"),
+        (90_000, "25 h"),
+    ],
+)
+def test_an_estimate_is_rounded(seconds: float, text: str) -> None:
+    assert rough_duration(seconds) == text
+
+
 def test_report_and_talk_go_apart() -> None:
     out, err = io.StringIO(), io.StringIO()
     screen = Screen(out, err)
     screen.report("a row\n")
     screen.say("a word")
+    assert not screen.is_due
     screen.progress("row 1 of 2")  # no terminal: nothing
     screen.clear()
     assert out.getvalue() == "a row\n"
@@ -65,7 +84,9 @@ def test_report_and_talk_go_apart() -> None:
 def test_progress_line_is_replaced_and_removed() -> None:
     out, err = Terminal(), Terminal()
     screen = Screen(out, err)
+    assert screen.is_due
     screen.progress("row 1 of 2")
+    assert not screen.is_due
     screen.progress("too soon to be drawn again")
     assert err.getvalue() == "\rrow 1 of 2"
     screen.report("a row\n")
@@ -81,34 +102,6 @@ def test_progress_line_fits_the_terminal() -> None:
     err = Terminal()
     Screen(Terminal(), err).progress("x" * 500)
     assert len(err.getvalue()) == 80  # of 80 columns the last stays free
-
-
-def test_first_estimate_is_a_guess() -> None:
-    estimate = Estimate([1e9] * 10, guess_flops_per_s=1e10, cap_s=10)
-    assert estimate.left_s() == pytest.approx(10 * (0.5 + 0.5))
-
-
-def test_estimate_learns_from_rows() -> None:
-    estimate = Estimate([1e9, 3e9, 1e9, 3e9], guess_flops_per_s=1e15, cap_s=100)
-    estimate.finished(2.0)
-    estimate.finished(4.0)
-    assert 4.0 <= estimate.left_s() <= 8.0
-    assert estimate.left_s(into_row_s=1.0) == pytest.approx(estimate.left_s() - 1.0)
-    estimate.finished(2.0)
-    estimate.finished(4.0)
-    assert estimate.left_s() == 0.0
-
-
-def test_large_rows_are_capped_but_for_calls_that_take_longer() -> None:
-    assert Estimate([2.4e9], 1e9, cap_s=10).left_s() == pytest.approx(0.5 + 10)
-    assert Estimate([1e11], 1e9, cap_s=10).left_s() == pytest.approx(0.5 + 3 * 100)
-
-
-def test_rows_without_flops_are_estimated_too() -> None:
-    estimate = Estimate([0.0] * 4, guess_flops_per_s=1e9, cap_s=10)
-    estimate.finished(1.0)
-    estimate.finished(1.0)
-    assert estimate.left_s() == pytest.approx(2.0)
 
 
 def test_deadline_passes() -> None:

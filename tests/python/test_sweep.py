@@ -46,15 +46,15 @@ def test_everything_is_in_its_place(tmp_path: Path) -> None:
     assert "\r" not in out + err
 
 
-@pytest.mark.parametrize(
-    ("algorithm", "seconds"), [("default", 1.5), ("best", 3.8), ("exhaustive", 38)]
-)
-def test_what_is_expected_of_three_small_rows(algorithm: str, seconds: float) -> None:
-    for words in ((), ("--time-limit", "2")):
-        _, _, err = run(Scripted(), *THREE, "--algorithm", algorithm, *words)
-        said = re.search(r"3 rows, about ([\d.]+) s", err)
+def test_the_first_line_says_how_long_it_will_take() -> None:
+    """In seconds that depend on the machine's load; more where more candidates are measured."""
+    expected_s = []
+    for algorithm in ("default", "exhaustive"):
+        _, _, err = run(Scripted(), *THREE, "--algorithm", algorithm, "--no-ceilings")
+        said = re.search(r"3 rows, about (\d+) s", err)
         assert said is not None
-        assert float(said[1]) == seconds
+        expected_s.append(int(said[1]))
+    assert expected_s[0] < expected_s[1]
 
 
 def test_ceilings_can_be_left_out(tmp_path: Path) -> None:

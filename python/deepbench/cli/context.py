@@ -10,7 +10,7 @@ from deepbench.cli.options import RunOptions
 from deepbench.cli.plan import PlannedRow, digest
 from deepbench.cli.selection import Selection
 from deepbench.environment import host_context, host_warnings, timestamp
-from deepbench.progress import duration
+from deepbench.progress import rough_duration
 
 Json = Mapping[str, Any]
 
@@ -55,7 +55,7 @@ def first_line(
     count = "1 row" if len(rows) == 1 else f"{len(rows)} rows"
     text = f"deepbench: {_title(selection, rows)} on {where(context, options, rows)}: {count}"
     if len(rows) > 1:
-        text += f", about {duration(left_s)}"
+        text += f", about {rough_duration(left_s)}"
     if selection.many and not options.quick and left_s > _LONG_S:
         text += "; try --quick"
     return text

@@ -11,6 +11,7 @@ from deepbench.cli.options import RunOptions, quoted
 from deepbench.cli.precision_defaults import default_precision
 from deepbench.cli.selection import Parse, Selection, Wanted
 from deepbench.cli.words import require_constant
+from deepbench.time_estimate import Work
 
 Json = Mapping[str, Any]
 
@@ -43,6 +44,13 @@ class PlannedRow:
         application = f" application={quoted(self.application)}" if self.application else ""
         options = f"{self.options} position={self.position}".lstrip()
         return f"{self.problem}{application} ; {options}"
+
+    @property
+    def work(self) -> Work:
+        """What its time is estimated from."""
+        precision = str(self.attributes.get("precision", ""))
+        cold = "cache=cold" in self.options.split()
+        return Work(self.op, precision, self.flops, self.bytes, cold)
 
 
 def plan(selection: Selection, options: RunOptions, hello: Json | None) -> list[PlannedRow]:

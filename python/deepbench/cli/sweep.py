@@ -17,7 +17,7 @@ from deepbench.cli.sources import beside
 from deepbench.cli.started import become, launched, placement
 from deepbench.cli.summary import Summary
 from deepbench.lost_rows import failed_row
-from deepbench.progress import Estimate, Screen, Stopwatch, duration
+from deepbench.progress import Screen, Stopwatch, rough_duration
 from deepbench.ranks import worker_command
 from deepbench.report import Report, create
 from deepbench.report.fields import get
@@ -25,18 +25,12 @@ from deepbench.report.outline import Outline, Outlined, outline
 from deepbench.results import ResultError, ResultFile, ResultWriter
 from deepbench.resuming import first_difference
 from deepbench.session import InProcess, RowSource, Session
+from deepbench.time_estimate import Estimate, Expectation
 from deepbench.worker_process import Loss, SessionError
 
 Json = Mapping[str, Any]
 
 _PATIENCE_S = 0.8  # without a word on the screen
-_GUESS_FLOPS_PER_S = {"cuda": 3e14}  # for the first estimate of the time
-_GUESS_PER_THREAD = 1e11
-_CAP_S = {"cuda": 8.0}
-_CAP_OTHERWISE_S = 15.0
-_ROW_S = {"cuda": 0.1}
-_ROW_OTHERWISE_S = 0.5
-_TIMES_DEFAULT = {"best": 2.5, "exhaustive": 25.0}  # as seen on an H200
 _NONSENSE = "the backend answered nonsense"
 _RETRIED = ("failed", "out_of_memory", "device_lost")  # for what may be another way next time
 
@@ -63,7 +57,7 @@ class Sweep:
         self._done: dict[int, Json] = {}  # rows by position
         self._writer: ResultWriter | None = None
         self._report: Report = create(options.format, beside(options.against))
-        self._estimate = Estimate([], 1.0, 1.0)
+        self._estimate = Estimate([], Expectation())
         self._rows: list[PlannedRow] = []
         self._last: dict[str, int] = {}  # the position of each operation's last row
         self._now: PlannedRow | None = None
@@ -170,7 +164,8 @@ class Sweep:
             self._go_on_with(old, context)
         elif self._writer is not None:
             self._writer.write_context(context)
-        self._prepare_estimate()
+        to_measure = [row.work for row in self._rows if row.position not in self._done]
+        self._estimate = Estimate(to_measure, Expectation.of(context, self._options.rows))
         self._greeted = True
         if self._can_run:
             for warning in context["warnings"]:
@@ -206,16 +201,6 @@ class Sweep:
             for row in rows
         )
 
-    def _prepare_estimate(self) -> None:
-        backend = (self._hello.get("backend") or {}).get("name") or ""
-        guess = _GUESS_FLOPS_PER_S.get(backend, _GUESS_PER_THREAD * _threads(self._hello))
-        flops = [row.flops for row in self._rows if row.position not in self._done]
-        limit = float(self._options.rows.get("time_limit", 0)) * 1.5
-        cap_s = limit or _CAP_S.get(backend, _CAP_OTHERWISE_S)
-        row_s = _ROW_S.get(backend, _ROW_OTHERWISE_S)
-        times = _TIMES_DEFAULT.get(self._options.rows.get("algorithm", ""), 1.0)
-        self._estimate = Estimate(flops, guess / times, cap_s * times, row_s * times)
-
     # ---- rows ---------------------------------------------------------------------------------
 
     def _run_rows(self) -> int:
@@ -247,8 +232,9 @@ class Sweep:
         row: Json = json.loads(answer)
         self._done[planned.position] = row
         self._now = None
-        ceilings_ns = get(row, "stages_ns.ceilings") or 0  # once for many rows
-        self._estimate.finished(max(0.0, clock.elapsed_s() - ceilings_ns / 1e9))
+        ceilings_s = (get(row, "stages_ns.ceilings") or 0) / 1e9
+        ran = row["status"] not in ("unsupported", "invalid")
+        self._estimate.finished(clock.elapsed_s(), ceilings_s, ran)
         return row
 
     def _answer(self, planned: PlannedRow) -> str:
@@ -326,8 +312,8 @@ class Sweep:
                 self._greeted = True
                 self._screen.say("deepbench: waiting for the backend")
             return
-        if self._now is not None:
-            left = duration(self._estimate.left_s(self._row_clock.elapsed_s()))
+        if self._now is not None and self._screen.is_due:
+            left = rough_duration(self._estimate.left_s(self._row_clock.elapsed_s()))
             count = f"row {len(self._done) + 1} of {len(self._rows)}"
             self._screen.progress(f"{count}, about {left} left: {self._now.problem}")
 
@@ -359,8 +345,3 @@ class Sweep:
         self._screen.say(f"deepbench: {kind}{text}{where}{again}")
         for complaint in summary.complaints:
             self._screen.say(f"deepbench: {complaint}")
-
-
-def _threads(hello: Json) -> int:
-    threads = hello.get("threads")
-    return threads if isinstance(threads, int) and threads > 0 else 1
