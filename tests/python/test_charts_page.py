@@ -207,6 +207,22 @@ def test_no_label_is_cut_off(browser: Browser, narrow: Browser, tmp_path: Path, 
     assert max(used.run(widths)) <= 1
 
 
+@pytest.mark.parametrize("ending", ["html", "svg"])
+def test_long_names_of_many_files_fit(browser: Browser, tmp_path: Path, ending: str) -> None:
+    files = [str(write(tmp_path / f"a_result_file_with_quite_a_long_name_{place}.jsonl", swept()))
+             for place in range(5)]  # fmt: skip
+    out = tmp_path / f"x.{ending}"
+    words = ["--chart", "tflops/n"] if ending == "svg" else []
+    assert main(["report", *files, *words, "-o", str(out)]) == 0
+    browser.open(out)
+    if ending == "html":
+        browser.wait_for(COMPLETE)
+    room = CUT_OFF.replace("'.chart svg'", "'svg'").replace("svg.closest('.chart').id", "''")
+    labels = f"[...document.querySelectorAll({'.role-legend-label text'!r})].length"
+    assert browser.run(labels) >= 5
+    assert browser.run(room) == []
+
+
 def test_charts_are_as_dark_as_the_page(browser: Browser, tmp_path: Path) -> None:
     show(browser, tmp_path, [sampled(row) for row in swept()])
     fills = ("[...document.querySelectorAll('.chart .role-axis-label text')]"

@@ -7,7 +7,7 @@ from __future__ import annotations
 import copy
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from .ceilings import Axes
 
 _FOLDER = Path(__file__).with_name("charts")
 HEIGHT = 460  # pixels of a roofline's plot
+_LONGEST_LABEL, _LETTER, _SYMBOL = 300, 7.0, 40.0  # pixels in a legend
 _NARROWEST = 1.5  # of an axis: its end over its beginning, at least
 
 Spec = dict[str, Any]
@@ -74,6 +75,12 @@ def sweep_chart(
     return spec
 
 
+def label_width(labels: Iterable[str]) -> float:
+    """Pixels of a legend's column with its symbol. As many columns as fit are drawn."""
+    longest = max(map(len, labels), default=0)
+    return _SYMBOL + min(_LONGEST_LABEL, _LETTER * longest)
+
+
 def corners(xs: Sequence[float], ys: Sequence[float]) -> list[dict[str, float]]:
     """Two invisible points that keep logarithmic axes from having no length, or next to none."""
     if not xs:
@@ -112,11 +119,15 @@ def _finish(spec: Spec, width: int) -> None:
             axis["labelExpr"] = _log_labels(channel, axis.pop("format", ",~r"))
             axis["tickCount"] = 8
     # Not the plot's own width, which changes as all is laid out: what that adds would be cut off.
-    spec.setdefault("params", []).append({"name": "outer_width", "value": width})
+    spec.setdefault("params", []).extend(
+        {"name": name, "value": value}
+        for name, value in (("outer_width", width), ("label_width", label_width([])))
+    )
     for legend in _legends(spec):
-        legend["columns"] = {"expr": "max(1, floor(outer_width / 270))"}
+        legend["columns"] = {"expr": "max(1, floor(outer_width / label_width))"}
         beside = 80 if legend.get("title") else 30
-        legend["labelLimit"] = {"expr": f"max(120, min(300, outer_width - {beside}))"}
+        most = f"max(120, min({_LONGEST_LABEL}, outer_width - {beside}))"
+        legend["labelLimit"] = {"expr": most}
 
 
 def _legends(spec: Spec) -> Iterator[Spec]:

@@ -173,7 +173,7 @@ class Content:
         notes = [_NOTES[chart]] if chart in _NOTES else []
         if chart == "against":
             named = ", ".join(self.others_named)
-            notes.append(f"Their time over ours, row by row; they are {named}.")
+            notes.append(f"Their time over ours, row by row, against {named}.")
         if chart == "roofline":
             every = list(all_rows(self.files))
             plotted = sum(point(one) is not None for one in every)

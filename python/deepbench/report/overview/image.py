@@ -11,7 +11,7 @@ from deepbench.report.fields import get
 
 from . import vega
 from .ceilings import point
-from .charts import Spec, chart, corners, sweep_chart
+from .charts import Spec, chart, corners, label_width, sweep_chart
 from .content import Content
 from .outliers import Outliers, outliers
 from .pairs import Pair
@@ -57,6 +57,13 @@ def render_image(content: Content, kind: str, name: str, row: int | None) -> byt
 
 
 def _drawn(spec: Spec, kind: str) -> bytes:
+    rows = spec["datasets"].get("rows", ())
+    labels = {
+        str(row[name]) for row in rows for name in ("colour", "regime", "series") if name in row
+    }
+    for parameter in spec.get("params", ()):
+        if parameter["name"] == "label_width":
+            parameter["value"] = label_width(labels)
     spec["background"] = "#ffffff"
     spec["padding"] = 14
     return {"png": vega.png, "svg": vega.svg, "pdf": vega.pdf}[kind](spec)

@@ -174,8 +174,12 @@ function legends(name) {
   return {
     colours: colours(plotted), colours_here: colours(members),
     regimes: report.regimes, regimes_here: report.regimes.filter((regime) => here.has(regime)),
+    label_width: labelWidth([...colours(members), ...here]),
   };
 }
+
+// Pixels of a legend's column with its symbol, as charts.py has them.
+const labelWidth = (labels) => 40 + Math.min(300, 7 * Math.max(0, ...labels.map((label) => label.length)));
 
 // Several others in one chart are told apart by colour before anything else.
 const sidesOf = (name) => name === 'against' ? unique(report.pairs.against.map((pair) => pair.side)) : [];

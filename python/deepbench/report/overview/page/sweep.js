@@ -100,7 +100,8 @@ function sweepSpec(points, width) {
     if (axis.title) axis.title = sweeping[axis.scale === 'x' ? 'attribute' : 'metric'].title;
   }
   spec.width = width;
-  Object.assign(spec.signals.find((one) => one.name === 'outer_width'), {value: width});
+  const signals = {outer_width: width, label_width: labelWidth(colour.domain)};
+  for (const one of spec.signals) if (one.name in signals) one.value = signals[one.name];
   putInto(spec, 'rows', points);
   const [left, right] = x === 'point' ? [] : endsOf(xs);
   const [bottom, top] = endsOf(heights);
