@@ -198,7 +198,7 @@ def test_show_and_compare_take_what_was_imported(
     assert read(mine).rows
     status, out, _ = run(capsys, "show", str(mine))
     assert status == 0
-    assert "999.00" in out
+    assert "999.0 µs" in out
     assert "inconsistent: DIMS_1530" in out
     status, out, _ = run(capsys, "show", str(mine), "--format", "legacy")
     assert status == 0
