@@ -11,7 +11,7 @@ TEST_CASE("libraries are looked for three folders up only from a folder of insta
   CHECK(environment_libraries("/usr/lib/python3/dist-packages/deepbench") == "/usr/lib");
   CHECK(environment_libraries("/site-packages/deepbench") == "");
   for (const char* elsewhere :
-       {"/tmp/work/libraries/deepbench", "/tmp/tree/python/deepbench", "/deepbench", "deepbench",
+       {"/tmp/build/libraries/deepbench", "/tmp/tree/python/deepbench", "/deepbench", "deepbench",
         "site-packages/deepbench", ".", "", "/tmp/site-packages/more/deepbench",
         "/tmp/my-site-packages/deepbench"})
     CHECK(environment_libraries(elsewhere) == "");
