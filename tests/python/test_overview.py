@@ -65,7 +65,7 @@ def test_applications_have_the_time_of_one_call_each() -> None:
     rows = [timed(0, 1e6, application="a"), timed(1, 2e6, application="a"), timed(2, 4e6)]
     applications = tables(rows)["By application"]
     assert cells(applications, "application") == ["a", "none"]
-    assert cells(applications, "time of all (ms)") == ["3", "4"]
+    assert cells(applications, "time of all") == ["3.000 ms", "4.000 ms"]
 
 
 def test_rows_that_are_not_ok_are_listed_and_not_plotted() -> None:
