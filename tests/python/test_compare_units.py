@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
 from compared_rows import figure, side, timed
-from deepbench.compare import Comparison, Rules, Side, compare
+from deepbench.compare import Comparison, Rules, Side, compare, of_file
 from deepbench.report.comparison import render
+from deepbench.results import read
 
+H200 = Path(__file__).parents[2] / "results" / "h200"
 MICRO = "\N{MICRO SIGN}s"
 
 
@@ -74,3 +77,14 @@ def test_json_has_nanoseconds() -> None:
     row = found["against"][0]["rows"][0]
     assert row["base"]["time_ns"] == 2.4e9
     assert row["other"]["time_ns"] == 9.8e8
+
+
+@pytest.mark.parametrize(("width", "both"), [(80, False), (120, True)])
+def test_a_table_of_convolutions_fits_the_screen(width: int, both: bool) -> None:
+    sides = [of_file(read(H200 / f"conv_inference_{name}.jsonl")) for name in ("half", "int8")]
+    text = render(compared(*sides, across=("precision",)), "table", width)
+    lines = text.splitlines()
+    assert max(map(len, lines)) <= width
+    titles = next(line for line in lines if "verdict" in line and " w " in line)
+    assert ("B time" in titles) == both
+    assert "B/A" in titles

@@ -373,9 +373,10 @@ def test_what_is_missing_is_said() -> None:
 
 
 def test_what_was_observed_has_its_unit() -> None:
-    row = {**timed(0), "observed": {"power_w": 404.134, "throttle": "power cap", "samples": 3}}
+    facts = {"power_w": 404.134, "throttle": "power cap", "samples": 3, "rest_ns": 500_000}
+    row = {**timed(0), "observed": facts}
     texts = data.document(content_of([row]).files, [], [], [])["texts"]["observed"]["values"]
-    assert texts == ["power 404.13 W, throttle power cap, samples 3"]
+    assert texts == ["power 404.13 W, throttle power cap, samples 3, rest 500.0 µs"]
 
 
 def test_script_text_holds_nothing_that_ends_it() -> None:

@@ -46,6 +46,7 @@ class _Cell:
     text: Callable[[Entry, Mapping[int, Compared]], str]
     words: bool = False
     dispensable: int = 0  # the higher, the sooner a narrow screen loses it
+    implied: bool = False  # whether it follows from other columns
 
 
 def _row_table(
@@ -92,6 +93,7 @@ def _row_table(
         tuple(rows),
         wraps=columns[-1].title == "remarks",
         optional=tuple(optional),
+        implied=tuple(place for place in places if columns[place].implied),
     )
 
 
@@ -113,7 +115,7 @@ def _side_columns(index: int) -> list[_Cell]:
 
     name = letter(index)
     return [
-        _Cell(f"{name} time", of(_other_time, _NO_TIME)),
+        _Cell(f"{name} time", of(_other_time, _NO_TIME), implied=True),  # A's time and the ratio
         _Cell(f"{name}/A", of(lambda row: ratio_cells(row.ratio)[0])),
         _Cell("95 %", of(lambda row: ratio_cells(row.ratio)[1]), dispensable=1),
         _Cell("verdict", of(lambda row: verdict_word(row.verdict), "missing"), words=True),
