@@ -161,9 +161,7 @@ USUAL = [100.0 + 0.1 * (place % 9) for place in range(60)]
 
 def test_a_sample_far_away_does_not_stretch_the_scale() -> None:
     far = outliers([*USUAL, 900.0])
-    assert far.texts == ("1 sample above the scale: 900.000 µs",) or far.texts == (
-        "1 sample above the scale: 900.00 µs",
-    )
+    assert far.texts == ("1 sample above the scale: 900.0 µs",)
     assert far.high < 110
     assert all(map(far.shows, USUAL))
     both = outliers([*USUAL, 900.0, 950.0, 3.0])
@@ -186,7 +184,7 @@ def test_ordinary_samples_are_all_shown(samples: list[float]) -> None:
 
 
 def test_samples_that_are_one_value_have_outliers_too() -> None:
-    assert outliers([100.0] * 50 + [300.0]).texts == ("1 sample above the scale: 300.00 µs",)
+    assert outliers([100.0] * 50 + [300.0]).texts == ("1 sample above the scale: 300.0 µs",)
 
 
 def test_an_image_of_samples_says_what_is_outside(tmp_path: Path) -> None:
@@ -194,8 +192,8 @@ def test_an_image_of_samples_says_what_is_outside(tmp_path: Path) -> None:
     row["samples_ns"][7] = 9e6
     file, image = write(tmp_path / "mine.jsonl", [row]), tmp_path / "x.svg"
     assert main(["report", str(file), "--chart", "distribution", "-o", str(image)]) == 0
-    assert "1 sample above the scale: 9000.00 µs" in texts(image.read_bytes())
-    times = [float(text.replace(",", "")) for text in labels(image.read_bytes())[1]]
+    assert "1 sample above the scale: 9000 µs" in texts(image.read_bytes())
+    times = [float(text.removesuffix(" µs")) for text in labels(image.read_bytes())[1]]
     assert all(90 < time < 110 for time in times)
 
 

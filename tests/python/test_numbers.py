@@ -15,10 +15,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from compared_rows import timed
 from deepbench.progress import Screen
 from deepbench.report.fields import metric_text, rate, time_cell, time_text
+from deepbench.report.overview.charts import chart
 from example_rows import make_context, make_gemm
 from rendered import render
+from reported_files import content_of
 
 MICRO = "\N{MICRO SIGN}s"
 
@@ -81,6 +84,32 @@ def test_integer_work_is_counted_in_operations() -> None:
     assert "  0.9912 TOP/s    " in lines[1]
     assert "  0.9912 TFLOP/s  " in lines[2]
     assert len({line.index(" 79.3") for line in lines[1:]}) == 1
+
+
+@pytest.mark.parametrize(
+    ("precisions", "unit"),
+    [
+        (("int8", "int8"), "TOP/s"),
+        (("half", "float"), "TFLOP/s"),
+        (("int8", "half"), "TFLOP/s or TOP/s"),
+    ],
+)
+def test_summaries_and_axes_count_operations_of_integers(
+    precisions: tuple[str, str], unit: str
+) -> None:
+    rows = [timed(place, precision=one, application="a") for place, one in enumerate(precisions)]
+    made = content_of(rows)
+    units = ["TOP/s" if one == "int8" else "TFLOP/s" for one in precisions]
+    for heading, column in (("By family", "best rate"), ("By application", "mean rate")):
+        [section] = [one for one in made.summary if one.heading == heading]
+        place = section.columns.index(column)
+        rates = [row.cells[place].split()[1] for row in section.rows]
+        assert sorted(rates) == sorted(dict.fromkeys(units) if len(rates) < 2 else units)
+    assert {one.label.split()[-1] for one in made.ceilings if one.arithmetic} == set(units)
+    assert made.work_title == unit
+    assert made.sweep is not None
+    assert made.sweep.metric.title == unit
+    assert chart("roofline", made.axes, work=unit)["encoding"]["y"]["title"] == unit
 
 
 def test_every_time_of_a_row_has_its_unit() -> None:

@@ -65,7 +65,7 @@ def test_applications_have_the_time_of_one_call_each() -> None:
     rows = [timed(0, 1e6, application="a"), timed(1, 2e6, application="a"), timed(2, 4e6)]
     applications = tables(rows)["By application"]
     assert cells(applications, "application") == ["a", "none"]
-    assert cells(applications, "time of all (ms)") == ["3", "4"]
+    assert cells(applications, "time of all") == ["3.000 ms", "4.000 ms"]
 
 
 def test_rows_that_are_not_ok_are_listed_and_not_plotted() -> None:
@@ -373,9 +373,10 @@ def test_what_is_missing_is_said() -> None:
 
 
 def test_what_was_observed_has_its_unit() -> None:
-    row = {**timed(0), "observed": {"power_w": 404.134, "throttle": "power cap", "samples": 3}}
+    facts = {"power_w": 404.134, "throttle": "power cap", "samples": 3, "rest_ns": 500_000}
+    row = {**timed(0), "observed": facts}
     texts = data.document(content_of([row]).files, [], [], [])["texts"]["observed"]["values"]
-    assert texts == ["power 404.13 W, throttle power cap, samples 3"]
+    assert texts == ["power 404.13 W, throttle power cap, samples 3, rest 500.0 µs"]
 
 
 def test_script_text_holds_nothing_that_ends_it() -> None:

@@ -14,7 +14,7 @@ import pytest
 from browser import Browser, chromium
 from compared_rows import timed
 from deepbench.cli import main
-from deepbench.report.fields import microseconds, percent, rate, share
+from deepbench.report.fields import percent, rate, share, time_text, work_unit
 from deepbench.report.overview import page as page_parts
 from reported_files import hostile_context, hostile_rows, make_rows, sampled, write
 
@@ -76,18 +76,69 @@ def text_of(browser: Browser, selector: str) -> str:
 # ---- numbers -----------------------------------------------------------------------------------
 
 
+LIKE = [None, 2.4e9, 1_360_000.0, 5_000.0, 0.3]
+PRECISIONS = ["float", "half", "int8", None]
+
+
+def written(value: float | None) -> list[str]:
+    """A value as every kind of number, and as a time beside others."""
+    return [rate(value), share(value), percent(value), *(time_text(value, ns) for ns in LIKE)]
+
+
 def test_the_page_writes_numbers_as_the_command_line_does(browser: Browser, tmp_path: Path) -> None:
     chance = random.Random(0)
     values = [sign * 10 ** chance.uniform(-9, 6) for sign in (1, 1, 1, -1) for _ in range(300)]
-    values += [0.0, 5.24e-05, 0.00123456, 0.9e-4, 1e-7, 2.5e12]
+    values += [0.0, 5.24e-05, 0.00123456, 0.9e-4, 1e-7, 2.5e12, 0.125, 12.375, 0.0625, -0.5]
+    values += [394_250.0, 394_350.0, 1_234_500.0, 999_950.0, 999_960.0, 1e3, 1e6, 1e9, 1e12]
     browser.open(write(tmp_path / "nothing.html", []))
     script = NUMBERS.read_text(encoding="utf-8")
-    seen = browser.run(
-        f"(() => {{{script}; return {json.dumps([*values, None])}.map((value) => "
-        "[rate(value), share(value), microseconds(value), percent(value)]);})()"
+    numbers = (
+        "[rate(value), share(value), percent(value), ...LIKE.map((ns) => timeText(value, ns))]"
     )
-    for value, texts in zip([*values, None], seen, strict=True):
-        assert texts == [rate(value), share(value), microseconds(value), percent(value)], value
+    seen = browser.run(
+        f"(() => {{{script}; const LIKE = {json.dumps(LIKE)}; "
+        f"return {json.dumps([*values, None])}.map((value) => {numbers});}})()"
+    )
+    for value, found in zip([*values, None], seen, strict=True):
+        assert found == written(value), value
+    assert browser.run(f"(() => {{{script}; return timeText(1e28);}})()") == time_text(1e28)
+    units = browser.run(f"(() => {{{script}; return {json.dumps(PRECISIONS)}.map(workUnit);}})()")
+    assert units == [work_unit(precision) for precision in PRECISIONS]
+
+
+def integers(place: int, time_ns: float) -> dict[str, Any]:
+    return sampled(timed(place, time_ns, precision="int8"))
+
+
+def test_every_time_of_a_row_is_in_one_unit(browser: Browser, tmp_path: Path) -> None:
+    slow = sampled(timed(0, 2.4534328e9))
+    slow["samples_ns"] = [2.4534328e9 + 1e6 * place for place in range(12)]
+    slow["host_ns"] = 98_232_400.0
+    show(browser, tmp_path, [slow, timed(1, 52_361.0)])
+    assert {"2.453 s", "52.36 \N{MICRO SIGN}s"} <= set(text_of(browser, "#table tbody").split("\t"))
+    facts = text_of(browser, "#facts")
+    assert "2.453 s" in facts
+    assert "2.449 to 2.458 s" in facts
+    assert "host time per call\t0.0982 s" in facts
+    labels = "[...document.querySelectorAll('#chart-distribution .role-axis-label text')]"
+    seen = browser.run(f"{labels}.map((one) => one.textContent)")
+    assert any(text.endswith(" s") for text in seen)
+    assert not any("\N{MICRO SIGN}s" in text or "," in text for text in seen)
+    assert browser.problems == []
+
+
+def test_rates_of_integers_are_operations_on_the_page(browser: Browser, tmp_path: Path) -> None:
+    show(browser, tmp_path, [integers(0, 100_000.0), integers(1, 200_000.0)])
+    assert "TOP/s" in browser.run(TITLES)
+    drawn = "[...document.querySelectorAll('#chart-roofline text')].map((one) => one.textContent)"
+    assert "TOP/s" in browser.run(drawn)
+    for selector in ("#summary", "#facts", "#chart-roofline"):
+        assert "TFLOP/s" not in browser.run(f"document.querySelector({selector!r}).textContent")
+    show(browser, tmp_path, [integers(0, 100_000.0), sampled(timed(1))])
+    assert "rate" in browser.run(TITLES)
+    cells = text_of(browser, "#table tbody").split("\t")
+    assert sum(cell.endswith(" TOP/s") for cell in cells) == 1
+    assert sum(cell.endswith(" TFLOP/s") for cell in cells) == 1
 
 
 def test_a_small_rate_keeps_its_digits_on_the_page(browser: Browser, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from browser import Browser, chromium
 from compared_rows import timed
 from deepbench.cli import main
-from deepbench.report.fields import microseconds, rate, share
+from deepbench.report.fields import rate, share, time_text
 from example_rows import without_times
 from reported_files import hostile_context, hostile_rows, make_rows, write
 
@@ -100,7 +100,7 @@ def test_the_table_has_the_numbers_of_the_file(opened: Browser) -> None:
     opened.run("document.querySelector('#switch input').click()")
     assert column(opened, "problem") == [row["problem"] for row in rows]
     statistics = [row["statistics"] or {} for row in rows]
-    assert column(opened, "time (µs)") == [microseconds(one.get("median_ns")) for one in statistics]
+    assert column(opened, "time") == [time_text(one.get("median_ns")) for one in statistics]
     rates = [(row["rates"] or {}).get("tflops") for row in rows]
     assert column(opened, "TFLOP/s") == [rate(one) for one in rates]
     shares = [(row["bound"] or {}).get("share_roofline") if row["status"] == "ok" else None
@@ -110,14 +110,19 @@ def test_the_table_has_the_numbers_of_the_file(opened: Browser) -> None:
     assert bad == 2  # incorrect and failed; what is unsupported is no fault
 
 
+def time_ns(text: str) -> float:
+    number, unit = text.split()
+    return float(number) * {"s": 1e9, "ms": 1e6, "\N{MICRO SIGN}s": 1e3, "ns": 1.0}[unit]
+
+
 def test_the_table_sorts_both_ways(opened: Browser) -> None:
-    times = [float(text) for text in column(opened, "time (µs)") if text != "-"]
+    times = [time_ns(text) for text in column(opened, "time") if text != "-"]
     head = "#table th:nth-child(4)"  # row, problem, regime, time
-    assert opened.run(f"document.querySelector({head!r}).textContent") == "time (µs)"
+    assert opened.run(f"document.querySelector({head!r}).textContent") == "time"
     for down in (False, True):
         opened.click(*place(opened, f"{head} button"))
-        seen = column(opened, "time (µs)")
-        assert [float(text) for text in seen if text != "-"] == sorted(times, reverse=down)
+        seen = column(opened, "time")
+        assert [time_ns(text) for text in seen if text != "-"] == sorted(times, reverse=down)
         assert seen[-2:] == ["-", "-"]  # what has no time is last
 
 
@@ -164,6 +169,23 @@ def test_the_pointer_finds_a_row_and_a_click_chooses_it(opened: Browser) -> None
     opened.click(*where)
     title = opened.wait_for("document.getElementById('chosen-title').textContent")
     assert title in text
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_row_without_an_interval_has_no_sign_of_one(
+    browser: Browser, tmp_path: Path, known: bool
+) -> None:
+    row = timed(0, 2.4534328e9)
+    if not known:
+        row["statistics"].update(n=1, error=None, low_ns=None, high_ns=None)
+    file, page = write(tmp_path / "mine.jsonl", [row]), tmp_path / "page.html"
+    assert main(["report", str(file), "-o", str(page)]) == 0
+    show(browser, page)
+    browser.move(*place(browser, "#chart-roofline .mark-symbol.role-mark > path"))
+    text = browser.wait_for("!document.getElementById('tooltip').hidden && "
+                            "document.getElementById('tooltip').innerText")  # fmt: skip
+    spread = " \N{PLUS-MINUS SIGN}0.2 %" if known else ""
+    assert f"2.453 s{spread}, 0.9912 TFLOP/s" in text
 
 
 def test_a_line_of_the_table_shows_its_samples(opened: Browser) -> None:

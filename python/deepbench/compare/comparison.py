@@ -39,6 +39,7 @@ class Against:
     families: tuple[Group, ...]
     applications: tuple[Group, ...]
     whole: Group | None
+    derived: int  # sums over phases without a partner, while their phases have one
 
     def changed(self, verdict: str) -> list[Compared]:
         """Rows that got faster or slower, the most changed first."""
@@ -82,6 +83,7 @@ def _against(base: Side, side: Side, rules: Rules) -> Against:
         tuple(families(rows, rules.floor)),
         tuple(applications(rows, rules.floor)),
         whole(rows, rules.floor),
+        matching.derived,
     )
 
 

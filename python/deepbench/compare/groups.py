@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from .ratios import Ratio, mean
-from .sides import Entry
+from .sides import TOTAL, Entry
 from .verdicts import FASTER, PUBLISHED, SLOWER, Compared, decide, strictness
 
 NO_APPLICATION = "none"
@@ -48,7 +48,7 @@ def whole(compared: Sequence[Compared], floor: float) -> Group | None:
 
 def _parts(compared: Sequence[Compared]) -> list[Compared]:
     """Without the sums over phases that were published beside these."""
-    return [one for one in compared if one.base.phase != "total"]
+    return [one for one in compared if one.base.phase != TOTAL]
 
 
 def family(base: Entry, other: Entry) -> str:

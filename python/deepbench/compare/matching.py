@@ -7,7 +7,7 @@ regimes. Closest relatives are paired first, and rows of equal rank in their ord
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Hashable, Iterable
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice, takewhile
 
@@ -15,7 +15,7 @@ from deepbench.refusal import Refusal
 
 from .reasons import Reasons, nothing_in_common
 from .regimes import differences, kind, problems, regime, warmth
-from .sides import Entry, Side
+from .sides import TOTAL, Entry, Side
 
 Keys = Callable[[Entry, Collection[str]], Iterable[Hashable]]
 
@@ -41,6 +41,7 @@ class Matching:
     pairs: tuple[tuple[Entry, Entry], ...]  # in the order of the first side
     only_first: tuple[Unmatched, ...]
     only_second: tuple[Unmatched, ...]
+    derived: int  # sums over phases without a partner, while their phases have one
 
 
 def match(first: Side, second: Side, across: Collection[str] = ()) -> Matching:
@@ -52,13 +53,34 @@ def match(first: Side, second: Side, across: Collection[str] = ()) -> Matching:
         pairing.join(relation)
     if not pairing.partners:
         raise NothingInCommon(nothing_in_common(first, second, across))
-    alone = [e for index, e in enumerate(first.entries) if index not in pairing.partners]
+    pairs = tuple((first.entries[i], pairing.partners[i]) for i in sorted(pairing.partners))
+    compared = [entry for pair in pairs for entry in pair if entry.phase not in (None, TOTAL)]
+    lonely = [e for index, e in enumerate(first.entries) if index not in pairing.partners]
+    alone, left = (_without_sums(some, compared) for some in (lonely, pairing.left.values()))
     there, here = Reasons(second.entries, across), Reasons(first.entries, across)
     return Matching(
-        tuple((first.entries[i], pairing.partners[i]) for i in sorted(pairing.partners)),
+        pairs,
         tuple(Unmatched(entry, there.alone(entry)) for entry in alone),
-        tuple(Unmatched(entry, here.alone(entry)) for entry in pairing.left.values()),
+        tuple(Unmatched(entry, here.alone(entry)) for entry in left),
+        len(lonely) - len(alone) + len(pairing.left) - len(left),
     )
+
+
+def _without_sums(entries: Iterable[Entry], phases: Sequence[Entry]) -> list[Entry]:
+    """Without published figures that only add up phases that are compared one by one. A sum has
+    fewer attributes than the phases have: those that its sheet names."""
+    known: dict[tuple[str, ...], set[Hashable]] = {}
+
+    def values(entry: Entry, names: tuple[str, ...]) -> Hashable:
+        return entry.op, tuple(entry.attributes.get(name) for name in names)
+
+    def is_sum(entry: Entry) -> bool:
+        names = tuple(name for name in entry.attributes if name != "phase")
+        if names not in known:
+            known[names] = {values(phase, names) for phase in phases}
+        return values(entry, names) in known[names]
+
+    return [e for e in entries if not (e.published and e.phase == TOTAL and is_sum(e))]
 
 
 class _Pairing:

@@ -19,6 +19,7 @@ Value = int | float | str
 
 _LONGEST_TEXT = 300
 _SMALLEST = 1e-9  # of times and work: quotients of what is left can be computed with
+TOTAL = "total"  # the phase of a published sum over phases
 # Attributes that say in which types a problem is computed; but for the first only int8 has any.
 OPERAND_TYPES = ("b_type", "x_type")
 TYPES = ("precision", *OPERAND_TYPES, "y_type")

@@ -72,11 +72,6 @@ def work_unit(precision: object) -> str:
     return "TOP/s" if str(precision).startswith("int") else "TFLOP/s"
 
 
-def microseconds(nanoseconds: float | None) -> str:
-    """At least four digits: 3.217, 451.32, 10234.5."""
-    return _digits(None if nanoseconds is None else nanoseconds / 1e3, (100, 3), (10_000, 2))
-
-
 def rate(value: float | None) -> str:
     """TFLOP/s, TOP/s or GB/s, at least three digits: 5.24e-05, 0.00123, 0.0123, 12.345, 783.20."""
     if value is not None and 0 < abs(value) < 0.001:

@@ -92,6 +92,9 @@ def _counts(name: str, against: Against) -> str:
     for what, rows in (("only in A", against.missing), (f"only in {name}", against.extra)):
         if rows:
             parts.append(f"{len(rows)} {what}")
+    if against.derived:
+        sums = f"{against.derived} sum{'s' if against.derived > 1 else ''}"
+        parts.append(f"{sums} over phases left out as derived")
     return "; ".join(parts)
 
 

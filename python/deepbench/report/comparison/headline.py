@@ -49,7 +49,7 @@ def _beyond(comparison: Comparison, against: Against, found: Headline) -> str:
 
 def _rows(comparison: Comparison, against: Against, found: Headline) -> str:
     """'geometric mean of 17 rows of gemm half'; 'of 17 of 20 rows' where some have no partner."""
-    of = f" of {len(comparison.base.entries)}" if against.missing else ""
+    of = f" of {len(against.rows) + len(against.missing)}" if against.missing else ""
     family = f" of {against.families[0].name}" if len(against.families) == 1 else ""
     rows = f"{found.rows}{of} row{'s' if found.rows > 1 or of else ''}{family}"
     return f"geometric mean of {rows}" if found.rows > 1 else rows

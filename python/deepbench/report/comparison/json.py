@@ -59,6 +59,7 @@ def _against(comparison: Comparison, against: Against, index: int) -> dict[str, 
         "rows": [_row(row) for row in against.rows],
         "only_in_base": [_unmatched(row) for row in against.missing],
         "not_in_base": [_unmatched(row) for row in against.extra],
+        "sums_left_out": against.derived,
     }
 
 

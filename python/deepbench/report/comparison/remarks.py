@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from deepbench.compare import Compared, Entry, differences
 from deepbench.compare.regimes import HOT, hot_beside_cold, value
-from deepbench.report.fields import microseconds
+from deepbench.report.fields import time_text
 from deepbench.report.outline import value_text
 
 _CLOCKS = 0.01  # a change of the device's clock that is worth a word
@@ -35,8 +35,8 @@ def remarks(row: Compared, letter: str = "B") -> Iterator[str]:
     change = row.clock_change
     if change is not None and abs(change) > _CLOCKS:
         yield f"clock {100 * math.expm1(change):+.1f} %"
-    yield from _conversion("A", base)
-    yield from _conversion(letter, other)
+    yield from _conversion("A", base, base.time_ns)
+    yield from _conversion(letter, other, base.time_ns)
 
 
 def _different(row: Compared) -> str:
@@ -60,6 +60,7 @@ def _algorithms(row: Compared, letter: str) -> Iterator[str]:
     yield f"algorithm {' against '.join(names)}"
 
 
-def _conversion(name: str, entry: Entry) -> Iterator[str]:
+def _conversion(name: str, entry: Entry, like_ns: float | None) -> Iterator[str]:
+    """In the unit of the row's times, which is that of A."""
     if entry.conversion_ns is not None:
-        yield f"{name}: {microseconds(entry.conversion_ns)} us of conversion outside the time"
+        yield f"{name}: {time_text(entry.conversion_ns, like_ns)} of conversion outside the time"

@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from deepbench.compare import Against, Compared, Comparison, Entry, Unmatched
-from deepbench.report.fields import microseconds, rate
-from deepbench.report.outline import title, value_text
+from deepbench.report.columns import rate_column
+from deepbench.report.fields import get, time_cell, work_unit
+from deepbench.report.outline import OpOutline, title, value_text
 
 from .remarks import remarks
 from .section import Row, Section
@@ -18,6 +19,7 @@ from .words import letter, ratio_cells, verdict_word
 
 MOST_CHANGED = 10
 _MOST_MISSING = 10  # of each reason
+_NO_TIME = time_cell(None)
 
 Partners = Mapping[int, Mapping[int, Compared]]  # by the id of a row of A, then by side
 
@@ -44,6 +46,7 @@ class _Cell:
     text: Callable[[Entry, Mapping[int, Compared]], str]
     words: bool = False
     dispensable: int = 0  # the higher, the sooner a narrow screen loses it
+    implied: bool = False  # whether it follows from other columns
 
 
 def _row_table(
@@ -58,12 +61,16 @@ def _row_table(
         return "; ".join(text for text in said[id(entry)] if text not in always)
 
     columns = [_Cell(title(name), _attribute(name)) for name in names]
-    columns.append(_Cell("A us", lambda entry, found: microseconds(entry.time_ns)))
+    columns.append(_Cell("A time", lambda entry, found: time_cell(entry.time_ns)))
     published = [index for index in sides if _all_published(entries, partners, index)]
     for index in sides:
         columns += _side_columns(index)[: -1 if index in published else None]
     if any(entry.flops for entry in entries):
-        columns += [_rate_column(index) for index in (0, *sides)]
+        columns.append(_rate_column("A", entries, lambda entry, found: entry))
+        for index in sides:
+            others = [found[index].other for entry in entries
+                      if index in (found := partners[id(entry)])]  # fmt: skip
+            columns.append(_rate_column(letter(index), others, _other(index)))
     columns.append(_Cell("remarks", remarks_of, words=True))
     cells = [[column.text(entry, partners[id(entry)]) for entry in entries] for column in columns]
     empty = {"95 %": "-", "remarks": ""}
@@ -86,6 +93,7 @@ def _row_table(
         tuple(rows),
         wraps=columns[-1].title == "remarks",
         optional=tuple(optional),
+        implied=tuple(place for place in places if columns[place].implied),
     )
 
 
@@ -107,20 +115,38 @@ def _side_columns(index: int) -> list[_Cell]:
 
     name = letter(index)
     return [
-        _Cell(f"{name} us", of(lambda row: microseconds(row.other.time_ns))),
+        _Cell(f"{name} time", of(_other_time, _NO_TIME), implied=True),  # A's time and the ratio
         _Cell(f"{name}/A", of(lambda row: ratio_cells(row.ratio)[0])),
         _Cell("95 %", of(lambda row: ratio_cells(row.ratio)[1]), dispensable=1),
         _Cell("verdict", of(lambda row: verdict_word(row.verdict), "missing"), words=True),
     ]
 
 
-def _rate_column(index: int) -> _Cell:
-    def text(entry: Entry, found: Mapping[int, Compared]) -> str:
-        if not index:
-            return rate(entry.tflops)
-        return rate(found[index].other.tflops if index in found else None)
+def _other_time(row: Compared) -> str:
+    """In the unit of A's time, so that the two can be read against each other."""
+    return time_cell(row.other.time_ns, like_ns=row.base.time_ns)
 
-    return _Cell(f"{letter(index)} TFLOP/s", text, dispensable=2)
+
+def _other(index: int) -> Callable[[Entry, Mapping[int, Compared]], Entry | None]:
+    return lambda entry, found: found[index].other if index in found else None
+
+
+def _rate_column(
+    name: str,
+    entries: Iterable[Entry],
+    of: Callable[[Entry, Mapping[int, Compared]], Entry | None],
+) -> _Cell:
+    """The rates of one side, whose rows of this operation are `entries`."""
+    units = frozenset(work_unit(entry.attributes.get("precision")) for entry in entries)
+    column = rate_column(
+        OpOutline({}, True, work_units=units), lambda row: get(row, "tflops"), f"{name} "
+    )
+
+    def text(entry: Entry, found: Mapping[int, Compared]) -> str:
+        one = of(entry, found)
+        return column.text({"attributes": one.attributes, "tflops": one.tflops} if one else {})
+
+    return _Cell(column.title, text, dispensable=2)
 
 
 def _shared(entries: Sequence[Entry]) -> tuple[list[str], list[str]]:

@@ -25,3 +25,4 @@ class Section:
     lead: tuple[str, ...] = ()  # lines before all others, which stand out
     wraps: bool = False  # whether the last column may go on below its row
     optional: tuple[int, ...] = ()  # columns that a narrow screen loses, the first of them first
+    implied: tuple[int, ...] = ()  # columns that follow from others: lost where nothing else helps

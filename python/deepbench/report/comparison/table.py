@@ -52,7 +52,7 @@ class _Layout:
 
 def _layout(section: Section, width: int | None) -> _Layout:
     """The first that fits: without ever more of the optional columns, then the same with narrow
-    columns; where none fits, the narrowest."""
+    columns, then without what other columns imply; where none fits, the narrowest."""
     shown = list(range(len(section.columns)))
     choices = [tuple(shown)]
     for place in section.optional:
@@ -61,6 +61,7 @@ def _layout(section: Section, width: int | None) -> _Layout:
     layouts = [_Layout(choice) for choice in choices]
     if width is None:
         return layouts[0]
+    choices.append(tuple(place for place in choices[-1] if place not in section.implied))
     layouts += [_Layout(choice, " ", stacked=True) for choice in choices]
     return next((one for one in layouts if one.total(section) <= width), layouts[-1])
 

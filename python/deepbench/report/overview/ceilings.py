@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from deepbench.report.fields import get, rate
+from deepbench.report.fields import get, rate, work_unit
 
 from .runs import Run, Shown, all_rows
 
@@ -19,7 +19,7 @@ _LABELS = 2.4  # the same above the highest line: labels of several may be stack
 
 @dataclass(frozen=True)
 class Ceiling:
-    """One limit: TFLOP/s of a precision, or GB/s of a level."""
+    """One limit: TFLOP/s or TOP/s of a precision, or GB/s of a level."""
 
     device: str
     name: str  # a precision or a level
@@ -48,7 +48,8 @@ class Axes:
 
 
 def rate_of(ceiling: Ceiling) -> str:
-    return f"{rate(ceiling.highest)} {'TFLOP/s' if ceiling.arithmetic else 'GB/s'}"
+    unit = work_unit(ceiling.name) if ceiling.arithmetic else "GB/s"
+    return f"{rate(ceiling.highest)} {unit}"
 
 
 def ceilings(files: Sequence[Run]) -> list[Ceiling]:

@@ -12,6 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from deepbench.report.fields import work_unit
+
 from .ceilings import Axes
 
 _FOLDER = Path(__file__).with_name("charts")
@@ -28,6 +30,14 @@ _BINARY = (
     f" ? datum.value % {_MI} == 0 ? format(datum.value / {_MI}, ',~r') + ' Mi'"
     f" : format(datum.value / {_KI}, ',~r') + ' Ki' : format(datum.value, ',~r')"
 )
+# Samples, in microseconds, in the unit of the highest of them.
+_TIMES = (
+    "".join(
+        f"domain('y')[1] >= {size} ? format(datum.value / {size}, ',~r') + ' {unit}' : "
+        for unit, size in (("s", 1e6), ("ms", 1e3), ("\N{MICRO SIGN}s", 1))
+    )
+    + "format(datum.value * 1e3, ',~r') + ' ns'"
+)
 # What the axes of the three charts of ratios mean.
 _RATIOS = {
     "algorithms": ("time of a call (µs)", "default time / time"),
@@ -37,8 +47,10 @@ _RATIOS = {
 NAMES = ("roofline", "bandwidth", "distribution", *_RATIOS)
 
 
-def chart(name: str, room: Axes | None = None, width: int = 900) -> Spec:
-    """The chart called `name`, one of NAMES; a roofline needs its axes."""
+def chart(
+    name: str, room: Axes | None = None, width: int = 900, work: str = work_unit(None)
+) -> Spec:
+    """The chart called `name`, one of NAMES; a roofline needs its axes and what it counts."""
     spec = _read("ratio" if name in _RATIOS else name)
     spec["config"] = _read("theme")
     if name in _RATIOS:
@@ -47,7 +59,10 @@ def chart(name: str, room: Axes | None = None, width: int = 900) -> Spec:
         spec["encoding"]["x"]["axis"] = {"format": "~s"}
     if name == "roofline" and room is not None:
         _fit(spec, room)
-    if name != "distribution":
+        spec["encoding"]["y"]["title"] = work
+    if name == "distribution":
+        spec["hconcat"][0]["layer"][1]["encoding"]["y"]["axis"]["labelExpr"] = _TIMES
+    else:
         _finish(spec, width)
     return spec
 

@@ -16,7 +16,7 @@ from deepbench.results import ResultFile
 from . import beside, facts, headline, summary
 from .ceilings import Axes, Ceiling, axes, ceilings, point
 from .pairs import Against, Pair, against, algorithms, caches
-from .runs import Run, all_rows, runs
+from .runs import Run, all_rows, runs, work_title
 from .sweep import Sweep, sweep
 
 _MIB = 1 << 20
@@ -55,6 +55,11 @@ class Content:
     def axes(self) -> Axes | None:
         found = [place for shown in all_rows(self.files) if (place := point(shown))]
         return axes(found, self.ceilings)
+
+    @cached_property
+    def work_title(self) -> str:
+        """Of the roofline's axis of rates."""
+        return work_title(shown for shown in all_rows(self.files) if point(shown))
 
     @cached_property
     def sweep(self) -> Sweep | None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from deepbench.compare.sides import plain
-from deepbench.report.fields import get, spread
+from deepbench.report.fields import get, spread, time_text
 from deepbench.report.remarks import plain_remarks
 
 from .attributes import Brief, colourable
@@ -68,6 +68,8 @@ def _quantity(name: str, value: float | str) -> str:
     """'power 404.13 W'."""
     *words, last = name.split("_")
     unit = _UNITS.get(last) if words else None
+    if unit == "ns" and not isinstance(value, str):
+        return f"{' '.join(words)} {time_text(value)}"
     text = f"{value:.5g}" if isinstance(value, float) else str(value)
     return f"{' '.join(words)} {text} {unit}" if unit else f"{name.replace('_', ' ')} {text}"
 

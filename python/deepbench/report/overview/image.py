@@ -44,7 +44,7 @@ def render_image(content: Content, kind: str, name: str, row: int | None) -> byt
             if there not in ("", "distribution")
             else "no row is ok: there is nothing for a chart"
         )
-    spec = chart(name, content.axes, _WIDTH)
+    spec = chart(name, content.axes, _WIDTH, content.work_title)
     if name == "distribution":
         _distribution(spec, _chosen(content, row))
     else:

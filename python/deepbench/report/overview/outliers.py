@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from deepbench.report.fields import microseconds
+from deepbench.report.fields import time_text
 
 _FENCE = 3.0  # interquartile ranges beyond a quartile
 _MOST = 0.1  # of the samples that may be left out at either end
@@ -42,12 +42,13 @@ def outliers(samples: Sequence[float]) -> Outliers:
         return Outliers()
     below = [value for value in known if value < low]
     above = [value for value in known if value > high]
-    texts = [_text(some, where) for some, where in ((above, "above"), (below, "below")) if some]
+    sides = ((above, "above"), (below, "below"))
+    texts = [_text(some, where, median) for some, where in sides if some]
     return Outliers(low, high, tuple(texts))
 
 
-def _text(values: Sequence[float], where: str) -> str:
-    """'2 samples above the scale: 12.3 to 45.6 µs'."""
-    ends = list(dict.fromkeys(microseconds(1e3 * value) for value in (values[0], values[-1])))
+def _text(values: Sequence[float], where: str, median: float) -> str:
+    """'2 samples above the scale: 12.30 µs to 45.60 µs', in the unit of the median."""
+    ends = dict.fromkeys(time_text(1e3 * value, 1e3 * median) for value in (values[0], values[-1]))
     count = f"{len(values)} sample{'s' if len(values) > 1 else ''}"
-    return f"{count} {where} the scale: {' to '.join(ends)} µs"
+    return f"{count} {where} the scale: {' to '.join(ends)}"

@@ -99,7 +99,7 @@ def _policy(*scripts: str) -> str:
 def _data(content: Content) -> dict[str, object]:
     specs = {}
     for name in content.charts:
-        spec = vega.compiled(chart(name, content.axes))
+        spec = vega.compiled(chart(name, content.axes, work=content.work_title))
         spec.pop("config", None)  # the theme, which all charts share
         specs[name] = vega.with_fixed_legends(spec)
     room = content.axes

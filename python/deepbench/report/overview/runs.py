@@ -12,7 +12,7 @@ from deepbench.compare import Entry, Side, of_file
 from deepbench.compare.groups import family
 from deepbench.compare.sides import plain
 from deepbench.report.comparison.words import letter
-from deepbench.report.fields import get
+from deepbench.report.fields import get, work_unit
 from deepbench.results import ResultFile
 
 Json = Mapping[str, Any]
@@ -122,3 +122,10 @@ def regimes(rows: Iterable[Shown]) -> list[str]:
     """Every regime of good rows: hot before cold, the library's own choice before others."""
     found = {shown.regime for shown in rows if shown.good}
     return sorted(found, key=lambda name: (not name.startswith("hot"), "default" not in name, name))
+
+
+def work_title(rows: Iterable[Shown]) -> str:
+    """Of an axis of rates: 'TOP/s' where all rows are of integers, 'TFLOP/s or TOP/s' where some
+    are."""
+    units = {work_unit(shown.entry.attributes.get("precision")) for shown in rows if shown.tflops}
+    return " or ".join(sorted(units)) or work_unit(None)

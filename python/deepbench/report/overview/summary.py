@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from deepbench.fleet import Fleet
 from deepbench.report.comparison.content import Row, Section
-from deepbench.report.fields import ABOVE_CEILING, get, rate, share
+from deepbench.report.fields import ABOVE_CEILING, get, rate, share, time_cell, work_unit
 from deepbench.report.fleet import fleet_section
 
 from .runs import Run, Shown, all_rows
@@ -20,10 +20,10 @@ Key = tuple[str | int, ...]
 Cells = tuple[str, ...]
 
 
-def rate_text(tflops: float | None, gbps: float | None) -> str:
+def rate_text(precision: object, tflops: float | None, gbps: float | None) -> str:
     """A rate with its unit: rows with FLOPs have the one, others the other."""
     if tflops is not None:
-        return f"{rate(tflops)} TFLOP/s"
+        return f"{rate(tflops)} {work_unit(precision)}"
     return f"{rate(gbps)} GB/s" if gbps is not None else "-"
 
 
@@ -44,7 +44,7 @@ def families(files: Sequence[Run]) -> Section:
 
 def applications(files: Sequence[Run]) -> Section:
     """By what the problems are from."""
-    columns = ("application", "family", "regime", "rows", "ok", "time of all (ms)", "mean rate",
+    columns = ("application", "family", "regime", "rows", "ok", "time of all", "mean rate",
                "mean % of roofline")  # fmt: skip
     groups = _grouped(
         files,
@@ -143,6 +143,7 @@ def _family_cells(rows: Sequence[Shown]) -> Cells:
     bounds = Counter(get(shown.row, "bound.by") for shown in good)
     stops = Counter(get(shown.row, "statistics.stop") for shown in good)
     best = rate_text(
+        _precision(rows),
         max((shown.tflops for shown in good if shown.tflops), default=None),
         max((shown.gbps for shown in good if shown.gbps), default=None),
     )
@@ -166,10 +167,15 @@ def _application_cells(rows: Sequence[Shown]) -> Cells:
     return (
         str(len(rows)),
         str(len(good)),
-        f"{total_ns / 1e6:.4g}" if good else "-",
-        rate_text(tflops, gbps),
+        time_cell(total_ns if good else None),
+        rate_text(_precision(rows), tflops, gbps),
         share(geometric_mean(part for shown in good if (part := counted_share(shown)))),
     )
+
+
+def _precision(rows: Sequence[Shown]) -> object:
+    """That of a family, which all of its rows have."""
+    return rows[0].entry.attributes.get("precision")
 
 
 def _counts(counter: Counter[str | None], without: Sequence[str]) -> str:

@@ -4,14 +4,14 @@ does the same with the rows that pass the page's filters."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from deepbench.compare.sides import plain
 from deepbench.report import FormatError
 from deepbench.report.fields import get
 
-from .runs import Run, Shown, all_rows
+from .runs import Run, Shown, all_rows, work_title
 from .series import Series, Value, series_of, value_text
 
 _FEWEST_VALUES = 3  # of the attribute of a sweep, and of points in a line on average
@@ -140,7 +140,11 @@ def _percent(share: float | None) -> float | None:
 
 def _metrics(rows: Sequence[Shown]) -> tuple[Metric, ...]:
     """Those that any row has: the columns of every row, then what its operation adds."""
-    fixed = [metric for metric in _FIXED if any(metric.of(shown) is not None for shown in rows)]
+    fixed = [
+        replace(metric, title=work_title(rows)) if metric.name == "tflops" else metric
+        for metric in _FIXED
+        if any(metric.of(shown) is not None for shown in rows)
+    ]
     taken = {metric.name for metric in _FIXED}
     units: dict[str, str] = {}
     for shown in rows:

@@ -14,15 +14,15 @@ const RATIO_X = {
   against: (pair) => pair.time / 1e3,
 };
 const besides = (pair) => rows[pair.id].conversion === null ? ''
-  : `a conversion of ${microseconds(rows[pair.id].conversion)} µs is not in the time`;
+  : `a conversion of ${timeText(rows[pair.id].conversion, pair.time)} is not in the time`;
 const RATIO_LINES = {
   algorithms: (pair) => [
     rows[pair.id].algorithm ? `algorithm ${rows[pair.id].algorithm}` : '',
-    `default ${microseconds(pair.other)} µs, ${ratioText(pair.ratio)} times ours`, besides(pair),
+    `default ${timeText(pair.other, pair.time)}, ${ratioText(pair.ratio)} times ours`, besides(pair),
   ].filter(Boolean),
-  caches: (pair) => [`cold ${microseconds(pair.other)} µs, ${ratioText(pair.ratio)} times hot`],
+  caches: (pair) => [`cold ${timeText(pair.other, pair.time)}, ${ratioText(pair.ratio)} times hot`],
   against: (pair) => [
-    `${pair.side}: ${microseconds(pair.other)} µs, ${ratioText(pair.ratio)} times ours`,
+    `${pair.side}: ${timeText(pair.other, pair.time)}, ${ratioText(pair.ratio)} times ours`,
     pair.doubt ? `left out of means: ${pair.doubt}` : '',
     pair.cold ? 'ours is cold, theirs hot in the caches' : '', besides(pair),
   ].filter(Boolean),

@@ -54,7 +54,7 @@ const outliersOf = (row) => report.outliers[row.id] || {low: -Infinity, high: In
 function sampleData(row) {
   const {low, high, texts} = outliersOf(row);
   const shows = ({y}) => low <= y && y <= high;
-  const all = row.samples.map((y, index) => ({x: index + 1, y, tip: `sample ${index + 1}: ${y} µs`}));
+  const all = row.samples.map((y, index) => ({x: index + 1, y, tip: `sample ${index + 1}: ${timeText(1e3 * y, row.time)}`}));
   return {
     samples: all.filter(shows),
     outside: all.filter((one) => !shows(one)).map(({x, y, tip}) => ({x, tip, above: y > high})),
@@ -81,22 +81,23 @@ function samplesNote(row) {
 }
 
 function factsOf(row) {
-  const us = (ns) => (ns === null ? null : `${microseconds(ns)} µs`);
+  const time = (ns) => (ns === null ? null : timeText(ns, row.time));
+  const times = (first, second, joint) => (first === null ? null : timesText(first, second, row.time, joint));
   const facts = [
     ['status', row.status === 'ok' ? 'ok' : `${row.status.replaceAll('_', ' ')}: ${row.reason || 'no reason given'}`],
     ['application', row.application], ['device', row.device],
     ['library', row.library], ['algorithm', row.algorithm], ['regime', row.regime],
     ['launch, timer', [row.launch, row.timer].filter(Boolean).join(', ')],
-    [row.regime === 'published' ? 'time (published mean)' : 'median', us(row.time)],
-    ['95 % of the median', row.low === null ? null : `${microseconds(row.low)} to ${microseconds(row.high)} µs`],
-    ['quartiles', row.q1 === null ? null : `${microseconds(row.q1)}, ${microseconds(row.q3)} µs`],
-    ['least, most', row.min === null ? null : `${microseconds(row.min)}, ${microseconds(row.max)} µs`],
-    ['p99', us(row.p99)], ['mean', row.regime === 'published' ? null : us(row.mean)],
-    ['first call', us(row.first)], ['host time per call', us(row.host)],
-    ['default algorithm', row.mode === 'default' ? null : us(row.default)],
-    ['conversion beside it', us(row.conversion)],
+    [row.regime === 'published' ? 'time (published mean)' : 'median', time(row.time)],
+    ['95 % of the median', times(row.low, row.high)],
+    ['quartiles', times(row.q1, row.q3, ', ')],
+    ['least, most', times(row.min, row.max, ', ')],
+    ['p99', time(row.p99)], ['mean', row.regime === 'published' ? null : time(row.mean)],
+    ['first call', time(row.first)], ['host time per call', time(row.host)],
+    ['default algorithm', row.mode === 'default' ? null : time(row.default)],
+    ['conversion beside it', time(row.conversion)],
     ['stopped', row.stop && row.stop.replaceAll('_', ' ')],
-    ['rate', row.tflops !== null ? `${rate(row.tflops)} TFLOP/s` : null],
+    ['rate', row.tflops !== null ? `${rate(row.tflops)} ${workUnit(row.precision)}` : null],
     ['bytes per time', row.gbps !== null ? `${rate(row.gbps)} GB/s` : null],
     ['roofline', row.roofline === null ? null
       : `${share(row.roofline)} %, bound by ${row.bound}${row.level ? `, data in ${LEVELS[row.level] || row.level}` : ''}`],

@@ -145,8 +145,14 @@ function sweepPoints(shown, metric, attribute) {
   return found.map(({row, x, y}, place) => ({
     id: row.id, x: attribute.is_number ? x : valueText(x), y, ...intervalOf(row, metric, y),
     series: labels[place], joined, hollow: row.verified === 'skipped',
-    lines: [`${metric.title}: ${Number(y.toPrecision(5))}`],
+    lines: [metricLine(row, metric, y)],
   }));
+}
+
+function metricLine(row, metric, y) {
+  if (metric.name === 'time') return `time of a call: ${timeText(row.time)}`;
+  const title = metric.name === 'tflops' ? workUnit(row.precision) : metric.title;
+  return `${title}: ${Number(y.toPrecision(5))}`;
 }
 
 // The 95 % interval of the median, in the metric's unit.

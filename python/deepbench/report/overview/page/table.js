@@ -4,14 +4,20 @@ const STEP = 200;  // lines that are added at a time
 const LONG = 32;  // letters from which on a cell has several lines
 const VERIFIED = {passed: 'yes', failed: 'NO', skipped: 'skipped'};
 
+// A rate of arithmetic has its unit in the title, or where rows have several units, in each cell.
+const workUnits = unique(rows.filter((row) => row.tflops !== null).map((row) => workUnit(row.precision)));
+const WORK = workUnits.length > 1
+  ? {title: 'rate', text: (value, row) => `${rate(value)} ${workUnit(row.precision)}`}
+  : {title: workUnits[0] || workUnit(null), text: rate};
+
 const COLUMNS = [
   ...(report.files.length > 1 ? [{title: 'file', of: (row) => row.file, left: true}] : []),
   {title: 'row', of: (row) => row.position, always: true},
   {title: 'problem', of: (row) => (table.full ? row.problem : row.brief), left: true, always: true},
   {title: 'regime', of: (row) => row.regime, left: true},
-  {title: 'time (µs)', of: (row) => row.time, text: microseconds, always: true},
+  {title: 'time', of: (row) => row.time, text: (ns) => timeText(ns), always: true},
   {title: '±%', of: (row) => row.spread, text: percent},
-  {title: 'TFLOP/s', of: (row) => row.tflops, text: rate},
+  {...WORK, of: (row) => row.tflops},
   {title: 'GB/s', of: (row) => row.gbps, text: rate},
   {title: '% ceiling', of: (row) => row.ceiling, text: share},
   {title: '% roofline', of: (row) => row.roofline, text: share},
@@ -122,15 +128,15 @@ function addLines() {
     ? `${table.rows.length - table.built} more rows follow as you scroll` : '';
 }
 
-function cellText(column, value) {
+function cellText(column, row) {
+  const value = column.of(row);
   if (value === null || value === '') return column.left ? '' : '-';
-  return column.text ? column.text(value) : String(value);
+  return column.text ? column.text(value, row) : String(value);
 }
 
 function line(row) {
   const made = element('tr', {}, ...shownColumns().map((column) => {
-    const value = column.of(row);
-    const text = cellText(column, value);
+    const text = cellText(column, row);
     const kind = column.left ? (text.length > LONG ? 'words long' : 'words') : '';
     return element('td', {className: kind, textContent: text});
   }));

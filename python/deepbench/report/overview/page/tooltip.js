@@ -23,12 +23,17 @@ function tooltipLines(datum) {
 }
 
 function rowLines(row) {
-  const speed = row.tflops !== null ? `${rate(row.tflops)} TFLOP/s` : `${rate(row.gbps)} GB/s`;
+  const spread = row.spread === null ? '' : ` ±${percent(row.spread)} %`;
   return [
-    `${microseconds(row.time)} µs ±${percent(row.spread)} %, ${speed}`,
+    [`${timeText(row.time)}${spread}`, speedOf(row)].filter(Boolean).join(', '),
     row.roofline === null ? '' : `${share(row.roofline)} % of the roofline, bound by ${row.bound}`,
     [row.regime, row.library, row.application].filter(Boolean).join(' · '),
     report.files.length > 1 ? `file ${row.file}, row ${row.position}` : `row ${row.position}`,
     row.remarks || '',
   ].filter(Boolean);
+}
+
+function speedOf(row) {
+  if (row.tflops !== null) return `${rate(row.tflops)} ${workUnit(row.precision)}`;
+  return row.gbps === null ? '' : `${rate(row.gbps)} GB/s`;
 }

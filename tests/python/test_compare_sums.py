@@ -1,0 +1,84 @@
+"""Published sums over phases, which one side has and the other does not."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import original_workbooks
+from compared_rows import figure, side
+from deepbench.cli import main
+from deepbench.compare import Against, Rules, Side, compare
+from deepbench.compare.headline import headline
+from deepbench.report.comparison import render
+
+PHASES = ("fwd", "bwd_data", "bwd_filter")
+SIZES = {"w": 700, "h": 161, "c": 1, "precision": "float"}
+DEFAULTS = {"groups": 1, "layout": "library"}
+
+
+def conv(position: int, phase: str, n: int = 4) -> dict[str, Any]:
+    """A sum has no attributes but those that its sheet names."""
+    more = {} if phase == "total" else DEFAULTS
+    attributes = {**SIZES, "n": n, **more, "phase": phase}
+    problem = " ".join(["conv", *(f"{name}={value}" for name, value in attributes.items())])
+    return {**figure(position), "op": "conv", "problem": problem, "attributes": attributes}
+
+
+def convs(*phases: str, n: int = 4) -> list[dict[str, Any]]:
+    return [conv(place, phase, n) for place, phase in enumerate(phases)]
+
+
+def against(a: Side, b: Side) -> Against:
+    return compare([a, b], Rules()).others[0]
+
+
+def test_sums_of_phases_that_are_compared_are_left_out_and_counted() -> None:
+    whole, phases = side(*convs(*PHASES, "total")), side(*convs(*PHASES))
+    for a, b in ((whole, phases), (phases, whole)):
+        found = against(a, b)
+        assert (found.missing, found.extra, found.derived) == ((), (), 1)
+        text = render(compare([a, b], Rules()), "table")
+        assert "; 1 sum over phases left out as derived" in text
+        assert "only in" not in text
+        assert "geometric mean of 3 rows;" in text
+        assert headline(found, 0.03).rows == 3
+
+
+def test_sums_that_both_sides_have_are_compared() -> None:
+    whole = side(*convs(*PHASES, "total"))
+    found = against(whole, whole)
+    assert (len(found.rows), found.derived) == (4, 0)
+
+
+def test_a_sum_without_its_phases_has_no_partner() -> None:
+    other = side(*convs(*PHASES), *convs("total", n=8))
+    found = against(other, side(*convs(*PHASES)))
+    assert [row.entry.attributes["n"] for row in found.missing] == [8]
+    assert found.derived == 0
+
+
+def test_a_row_of_ours_is_no_published_sum() -> None:
+    own = conv(3, "total")
+    own["regime"] = {"cache": "hot"}
+    own["statistics"] = {"median_ns": 5e4}
+    found = against(side(*convs(*PHASES), own), side(*convs(*PHASES)))
+    assert len(found.missing) == 1
+    assert found.derived == 0
+
+
+def test_a_workbook_is_held_against_its_own_reference(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    workbook = "results/train/DeepBench_NV_V100.xlsx"
+    book, file = tmp_path / "book.xlsx", tmp_path / "v100.jsonl"
+    original_workbooks.write(workbook, book)
+    assert main(["import", str(book), "-o", str(file)]) == 0
+    capsys.readouterr()
+    assert main(["compare", "NVIDIA Tesla V100", str(file), "--format", "json"]) == 0
+    [found] = json.loads(capsys.readouterr().out)["against"]
+    assert (found["only_in_base"], found["not_in_base"]) == ([], [])
+    assert found["sums_left_out"] == 294
