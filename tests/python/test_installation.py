@@ -34,7 +34,7 @@ def texts() -> list[Path]:
         "pip install NAME",
         "pip install -U NAME",
         "pip install 'NAME[report]'",
-        'take pip install "\n            "\'NAME[xlsx]\', or',
+        "take pip install \"\n            \"'NAME[xlsx]', or",
         "`pip install NAME`",
     ],
 )
