@@ -9,32 +9,19 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator
-from pathlib import Path
 
 DISTRIBUTION = "deepbench-kernels"
 _MODULE_NAME = "deepbench"  # also the distribution's former name, and another project's on PyPI
-_MOST_BYTES = 1 << 20  # of a pyproject.toml that is looked at
 
 
 def install_command(extra: str) -> str:
-    """The command that installs what `extra` of pyproject.toml lists. In a checkout that is the
-    extra itself; elsewhere it is the packages, since `.[extra]` means nothing there."""
-    if is_checkout(Path.cwd()):
-        return f"pip install '.[{extra}]'"
+    """The command that installs the packages which `extra` of pyproject.toml lists. It names them:
+    `.[extra]` would build deepbench anew, replace an editable installation, and in a stranger's
+    folder run what its pyproject.toml says."""
     packages = _packages_of(extra)
     if packages:
         return "pip install " + " ".join(map(shlex.quote, packages))
     return f"pip install '.[{extra}]' in the source folder of {DISTRIBUTION}"
-
-
-def is_checkout(folder: Path) -> bool:
-    """Whether `folder` holds the sources of this distribution."""
-    try:
-        with (folder / "pyproject.toml").open("rb") as file:
-            text = file.read(_MOST_BYTES)
-    except OSError:
-        return False
-    return re.search(rb'^name = "' + DISTRIBUTION.encode() + rb'"', text, re.M) is not None
 
 
 def warnings() -> Iterator[str]:

@@ -67,6 +67,15 @@ def answer(capsys: pytest.CaptureFixture[str], *words: str) -> str:
         ("all_reduce 1M", "1M", "all_reduce elements=1M"),
         ("memory copy", "copy", "memory kind=copy"),
         ("all PHASE=fwd", "PHASE=fwd", "all phase=fwd"),
+        ("gemm m=64 n=64 k=64 cache=cold", "cache=cold", "gemm m=64 n=64 k=64 --cache cold"),
+        ("gemm samples=5 time_limit=2 half", "samples=5",
+         "gemm --samples 5 --time-limit 2 half"),
+        ("gemm set=inference output=x.jsonl", "set=inference", "gemm inference --output x.jsonl"),
+        ("gemm m 64 n 16,32 k 64 precision FP16", "m",
+         "gemm m=64 n=16,32 k=64 precision=FP16"),
+        ("gemm trans_a T m=1 n=1 k=1", "trans_a", "gemm trans_a=T m=1 n=1 k=1"),
+        ("gemm '[64, 32, 16]'", "[64, 32, 16]", "gemm m=64 n=32 k=16"),
+        ("gemm [64, 32, 16]", "[64,", "gemm m=64 n=32 k=16"),
     ],
 )  # fmt: skip
 def test_nearly_right(
@@ -86,6 +95,12 @@ def test_nearly_right(
          "n precision=float"),
         ("gemm m= n=64 k=64", "'m=' has an empty value; write m=VALUE or m=A,B"),
         ("gemm m=foo=64 n=1 k=1", "m=foo=64 is not an integer"),
+        ("rnn lstm", "cell: the problems of training/rnn have their own; leave it out"),
+        ("gemm fp16,bf16", "precision=half,bfloat16: a set takes one precision at a time"),
+        ("gemm m n k", "'m' is neither a set, a precision nor KEY=VALUE (did you mean 'm='?); "
+         "'gemm --help' lists them"),
+        ("gemm quick=yes", "gemm has no parameter 'quick'; it has m n k trans_a trans_b precision "
+         "b_type"),
         ("all M=64", "'all' runs sets, not one problem; name the operation of M"),
         ("sparse m=8 n=8 k=8 sparsity=95",
          "sparsity=95: must be at most 0.9999999997671694; 95 % is sparsity=0.95"),
@@ -179,6 +194,7 @@ def test_first_words_of_others(capsys: pytest.CaptureFixture[str], line: str, me
         ("x.svg", "-o x.jsonl && deepbench report x.jsonl --chart roofline -o x.svg"),
         ("x.pdf", "-o x.jsonl && deepbench report x.jsonl --chart roofline -o x.pdf"),
         ("x.jsonl.gz", "-o x.jsonl && gzip x.jsonl"),
+        ("x.csv.gz", "-o x.jsonl && gzip x.jsonl"),
         ("x.parquet", "-o x.jsonl"),
         ("my x.csv", "-o 'my x.jsonl' && deepbench show 'my x.jsonl' --format csv > 'my x.csv'"),
     ],

@@ -58,25 +58,16 @@ def test_the_installed_distribution_has_this_name() -> None:
     assert importlib.metadata.metadata(installation.DISTRIBUTION)["Name"] == "deepbench-kernels"
 
 
-def test_a_checkout_is_completed_by_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-    assert installation.install_command("report") == "pip install '.[report]'"
-
-
-def test_elsewhere_the_packages_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["deepbench", "deepbench-kernels"])
+def test_the_packages_are_named_whatever_folder_one_stands_in(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str
+) -> None:
+    """'.[report]' would run what a stranger's pyproject.toml says."""
+    (tmp_path / "pyproject.toml").write_text(f'[project]\nname = "{name}"\n')
     monkeypatch.chdir(tmp_path)
     assert installation.install_command("report") == "pip install 'vl-convert-python>=1.9'"
     assert installation.install_command("xlsx") == "pip install 'XlsxWriter>=3.1'"
     assert installation.install_command("cu13").endswith("nvidia-cudnn-cu13 nvidia-nccl-cu13")
-
-
-def test_another_project_is_no_checkout(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    (tmp_path / "pyproject.toml").write_text('[project]\nname = "deepbench"\n')
-    monkeypatch.chdir(tmp_path)
-    assert "'.[" not in installation.install_command("report")
-    (tmp_path / "pyproject.toml").unlink()
-    (tmp_path / "pyproject.toml").mkdir()
-    assert "'.[" not in installation.install_command("report")
 
 
 def test_without_metadata_the_source_folder_is_named(

@@ -151,6 +151,31 @@ def test_strangers_end_nothing() -> None:
     assert "yes" in out  # verified
 
 
+def test_a_rank_with_another_secret_is_told_the_cure() -> None:
+    ranks, words = Started(2), ("all_reduce", "elements=3", *QUICK)
+    for rank, secret in enumerate(("one", "another")):
+        given = {"DEEPBENCH_RANKS_SECRET": secret, "DEEPBENCH_RANKS_LIMIT": "6"}
+        ranks.start(rank, *words, **given)
+    (_, _, first), (_, _, other) = ranks.end()
+    assert "did not come" in first
+    assert "DEEPBENCH_RANKS_SECRET must be the same on all ranks" in other
+
+
+@pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="there is no /proc here")
+@pytest.mark.parametrize("address", ["127.0.0.1", "localhost"])
+def test_nobody_else_can_come_where_all_ranks_are_on_this_machine(address: str) -> None:
+    from deepbench import _core
+
+    meeting = _core.Meeting(_core.Placement(0, 2, address, 0, "a secret", 1), "a command")
+    files = [path for path in (Path("/proc/net/tcp"), Path("/proc/net/tcp6")) if path.exists()]
+    lines = [line.split() for path in files for line in path.read_text().splitlines()[1:]]
+    places = [line[1] for line in lines if line[3] == "0A"]  # who listens, as ADDRESS:PORT
+    ours = [place for place in places if place.endswith(f":{meeting.port:04X}")]
+    loopback = {"0100007F", "00000000000000000000000001000000"}
+    assert ours
+    assert {place.partition(":")[0] for place in ours} <= loopback
+
+
 def _connected(port: int) -> socket.socket:
     """A connection to rank 0, once it listens."""
     while True:

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from deepbench.environment import relevant_variables
+from deepbench.redaction import without_secrets
 from deepbench.results import read
 from example_rows import make_context, make_gemm
 from started_ranks import LIMIT_S, QUICK, environment
@@ -51,6 +53,19 @@ def test_a_run_does_not_write_it(tmp_path: Path) -> None:
     said = deepbench(*words, "--format", "json", **{VARIABLE: SECRET})
     assert SECRET not in said
     assert "(redacted)" in said
+
+
+@pytest.mark.parametrize(
+    "name", ["NVIDIA_API_KEY", "MASTER_TOKEN", "FI_OPX_PASSWORD", "CUDA_APIKEY", "ccl_secret_1"]
+)
+def test_other_secrets_of_the_environment_are_left_out(name: str) -> None:
+    assert relevant_variables({name: SECRET, "PATH": "/"}).get(name, "(redacted)") == "(redacted)"
+    assert without_secrets({name: SECRET, "empty": ""}) == {name: "(redacted)", "empty": ""}
+
+
+@pytest.mark.parametrize("name", ["NCCL_IB_PKEY", "UCX_KEYVAL_CACHE", "OMPI_MCA_keyboard"])
+def test_variables_that_are_no_secrets_are_kept(name: str) -> None:
+    assert relevant_variables({name: "1"}) == {name: "1"}
 
 
 @pytest.mark.parametrize("form", ["text", "json"])

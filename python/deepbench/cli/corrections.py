@@ -1,6 +1,6 @@
-"""Words of a problem that are nearly right: 'M=64', '--m 64', 'm = 64', 'm=64,n=64', '64x64x64' or
-a bare 'lstm', and the command as it is to be written. Nothing of this is accepted: what a command
-means must not depend on a guess."""
+"""Words of a problem that are nearly right: 'M=64', '--m 64', 'm 64', 'm = 64', 'm=64,n=64',
+'64x64x64', 'cache=cold' or a bare 'lstm', and the command as it is to be written. Nothing of this
+is accepted: what a command means must not depend on a guess."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ from deepbench import suites
 from deepbench.cli import words
 from deepbench.cli.errors import UsageError, shown
 from deepbench.cli.flags import Flag, called_elsewhere, parse
+from deepbench.cli.selection import select
 
 _ASSIGNMENT = re.compile(r"([A-Za-z_][\w-]*)[=:](.+)", re.DOTALL)
 _BETWEEN = re.compile(r"[,;\s]+(?=[A-Za-z_]\w*\s*[=:])")
 _SIZE = re.compile(r"\d+[KMG]?", re.IGNORECASE)
-_BETWEEN_SIZES = re.compile(r"[xX*,]")
+_BETWEEN_SIZES = re.compile(r"\s*[xX*,\s]\s*")
+_AROUND_SIZES = "()[],"
 _CALLED_ELSEWHERE = {
     "dtype": "precision", "type": "precision", "datatype": "precision", "data_type": "precision",
     "hidden_size": "hidden", "batch_size": "batch", "seq": "timesteps", "seq_len": "timesteps",
@@ -25,8 +27,8 @@ _CALLED_ELSEWHERE = {
 
 
 def corrected(op: str, arguments: Sequence[str], flags: Sequence[Flag]) -> UsageError | None:
-    """The error that shows the right form of a command, or None where its words are as they should
-    be, or still make no sense when they are put right."""
+    """The error that shows the right form of a command, or the one that this form would get. None
+    where the words are as they should be, or still make no sense when they are put right."""
     found = _Corrector(op, flags)
     joined = _joined(arguments)
     changed = [word for word in joined if word not in arguments]
@@ -39,6 +41,10 @@ def corrected(op: str, arguments: Sequence[str], flags: Sequence[Flag]) -> Usage
         words.parse_words(op, line.words)
     except UsageError:
         return None
+    try:
+        select(op, line.words, line.has("--corrected"))
+    except UsageError as error:
+        return error
     command = shlex.join(["deepbench", op, *found.right])
     return UsageError(f"{shown(found.wrong)} is not understood; write {command}")
 
@@ -71,9 +77,11 @@ class _Corrector:
                 self._option(argument, name.lstrip("-"), value, rest)
             elif (sizes := self._sizes_in(argument)) is not None:
                 self._replace(argument, *sizes)
-            elif (sizes := self._named([argument, *rest[: len(self._sizes) - 1]])) is not None:
+            elif (sizes := self._listed([argument, *rest[: len(self._sizes) - 1]])) is not None:
                 del rest[: len(self._sizes) - 1]
                 self._replace(argument, *sizes)
+            elif rest and (key := self._key(argument)) and self._can_be(key, rest[0]):
+                self._replace(argument, f"{key}={rest.pop(0)}")
             else:
                 self._word(argument)
 
@@ -108,7 +116,14 @@ class _Corrector:
             self._replace(word, *right)
 
     def _option_for(self, word: str) -> list[str] | None:
-        """The option that a bare word is meant as: 'quick', 'cold', 'cpu', or a result file."""
+        """The option that a word is meant as: 'quick', 'cold', 'cpu', 'cache=cold', a result file;
+        for 'set=training' the set."""
+        name, _, value = word.partition("=")
+        if value and self._key(name) is None:
+            option = self._flags.get(f"--{name.lower().replace('_', '-')}")
+            if option is not None and option.metavar:
+                return [option.name, value]
+            return [value] if name in ("set", "suite") and suites.set_name(value) else None
         if word.endswith(".jsonl"):
             return ["-o", word]
         flag = self._flags.get(f"--{word.lower()}")
@@ -155,8 +170,20 @@ class _Corrector:
     def _sizes_in(self, word: str) -> list[str] | None:
         """64x64x64, (64,64,64) or shape=64x64x64 as the operation's sizes in their order."""
         name, _, value = word.rpartition("=")
-        values = _BETWEEN_SIZES.split(value.strip("()[]"))
+        values = _BETWEEN_SIZES.split(value.strip(_AROUND_SIZES))
         return self._named(values) if len(values) > 1 and self._key(name) is None else None
+
+    def _listed(self, words_of_sizes: Sequence[str]) -> list[str] | None:
+        """Sizes that are words of their own: '64 64 64', or '[64, 64, 64]' without quotes."""
+        return self._named([word.strip(_AROUND_SIZES) for word in words_of_sizes])
+
+    def _can_be(self, key: str, value: str) -> bool:
+        """Whether a word is a value of the key that stands before it: 'm 64', 'trans_a t'."""
+        if key == "precision":
+            return words.precision_name(self._op, value) is not None
+        if self.keys[key].choices:
+            return value.lower() in self.keys[key].choices
+        return value[:1].isdigit() and "=" not in value
 
     def _named(self, values: Sequence[str]) -> list[str] | None:
         """Values for all of the operation's sizes as KEY=VALUE, or None."""

@@ -27,6 +27,8 @@ def require_result_name(output: str | None, command: Sequence[str], resumes: boo
     rows = str(Path(output).with_suffix(".jsonl"))
     if Path(output).suffix.lower() in _COMPRESSED:
         rows = output[: -len(Path(output).suffix)]
+        if made_from(rows, rows) is not None:  # out.csv.gz
+            rows = str(Path(rows).with_suffix(".jsonl"))
     made = made_from(rows, output)
     if made is None:
         return

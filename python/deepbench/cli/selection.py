@@ -245,7 +245,9 @@ def _require_open(keys: Collection[str], read: Sequence[Suite]) -> None:
     for suite in read:
         for key in keys:
             if any(f" {key}=" in entry.text for entry in suite.entries):
-                raise UsageError(f"{key}: the problems of {suite.name} have their own")
+                raise UsageError(
+                    f"{key}: the problems of {suite.name} have their own; leave it out"
+                )
 
 
 def original(set_name: str, op: str, corrected: bool) -> Suite:

@@ -63,7 +63,8 @@ class Summary:
             mean = math.exp(sum(self._logarithms) / len(self._logarithms))
             parts.append(f"geometric mean {share(mean)} % of the roofline")
         if self._above:
-            parts.append(f"{self._above} above their ceiling, in no mean")
+            its = "its" if self._above == 1 else "their"
+            parts.append(f"{self._above} above {its} ceiling, in no mean")
         if seconds is not None:
             parts.append(duration(seconds))
         return "; ".join(parts)

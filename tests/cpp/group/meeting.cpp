@@ -105,6 +105,7 @@ TEST_CASE("a rank with another secret is a stranger: it is told nothing and ends
   const Both both = meet(1, 2, kTerms, "another secret", 0.5);
   CHECK(both.first.refusal.find("rank 1 of 2 did not come") == 0);
   CHECK(both.second.refusal.find("closed the connection") != std::string::npos);
+  CHECK(both.second.refusal.find("DEEPBENCH_RANKS_SECRET must be the same") != std::string::npos);
 }
 
 TEST_CASE("another version is refused only to who knows the secret") {

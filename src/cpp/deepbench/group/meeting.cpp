@@ -80,7 +80,7 @@ std::optional<Greeting> greeting_of_rank(const std::string& message, const std::
 }
 
 bool is_loopback(const std::string& address) {
-  return address.compare(0, 4, "127.") == 0 || address == "::1";
+  return address.compare(0, 4, "127.") == 0 || address == "::1" || address == "localhost";
 }
 
 // The others' addresses as rank 0 sees them, and its own as they see it. Those that came over the
@@ -253,9 +253,11 @@ std::shared_ptr<Group> Meeting::come() {
   Deadline deadline(place_.limit_s);
   std::string answer;
   Socket socket;
+  std::string cure;
   for (std::string reason; answer.empty();) {
     try {
       socket = Socket::connect(place_.address, place_.port, deadline);
+      cure = "; DEEPBENCH_RANKS_SECRET must be the same on all ranks";
       Deadline patience(place_.limit_s + kAnswerS);
       socket.send(greeting_text(place_, terms_), patience);
       answer = socket.receive(kLongestGreeting * 16, patience);
@@ -264,7 +266,8 @@ std::shared_ptr<Group> Meeting::come() {
       poll(nullptr, 0, kKnockAgainMs);
       if (deadline.left_s() == 0)
         throw BackendUnavailable("rank " + std::to_string(place_.rank) + ": rank 0 at " +
-                                 at(place_) + " " + reason + ", within " + seconds(place_.limit_s));
+                                 at(place_) + " " + reason + ", within " + seconds(place_.limit_s) +
+                                 cure);
     }
   }
   Unpacker unpacker(answer);
