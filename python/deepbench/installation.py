@@ -6,18 +6,24 @@ no message may tell anyone to install `deepbench` or one of its extras from ther
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 DISTRIBUTION = "deepbench-kernels"
 _MODULE_NAME = "deepbench"  # also the distribution's former name, and another project's on PyPI
 
 
 def install_command(extra: str) -> str:
-    """The command that installs the packages which `extra` of pyproject.toml lists. It names them:
-    `.[extra]` would build deepbench anew, replace an editable installation, and in a stranger's
-    folder run what its pyproject.toml says."""
+    """The command that installs what `extra` of pyproject.toml lists. In the checkout that this
+    package was installed from it is the extra itself; elsewhere it names the packages, since
+    `.[extra]` means nothing there or, in a stranger's folder, runs what that folder holds."""
+    folder, editable = _source()
+    if folder is not None and folder == _working_directory():
+        return f"pip install {'-e ' if editable else ''}'.[{extra}]'"
     packages = _packages_of(extra)
     if packages:
         return "pip install " + " ".join(map(shlex.quote, packages))
@@ -38,6 +44,27 @@ def warnings() -> Iterator[str]:
         f"folder {_MODULE_NAME}: run 'pip uninstall {_MODULE_NAME}', then install "
         f"{DISTRIBUTION} again"
     )
+
+
+def _source() -> tuple[Path | None, bool]:
+    """The folder that the package was installed from, as pip recorded it, and whether it is an
+    editable installation; None for a wheel."""
+    from importlib import metadata
+
+    try:
+        record = json.loads(metadata.distribution(DISTRIBUTION).read_text("direct_url.json") or "")
+        url = urlsplit(record["url"])
+        editable = bool(record["dir_info"].get("editable"))
+    except (metadata.PackageNotFoundError, ValueError, KeyError, TypeError, AttributeError):
+        return None, False
+    return (Path(unquote(url.path)).resolve() if url.scheme == "file" else None), editable
+
+
+def _working_directory() -> Path | None:
+    try:
+        return Path.cwd().resolve()
+    except OSError:
+        return None  # it was removed
 
 
 def _packages_of(extra: str) -> list[str]:

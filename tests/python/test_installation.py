@@ -58,12 +58,51 @@ def test_the_installed_distribution_has_this_name() -> None:
     assert importlib.metadata.metadata(installation.DISTRIBUTION)["Name"] == "deepbench-kernels"
 
 
-@pytest.mark.parametrize("name", ["deepbench", "deepbench-kernels"])
-def test_the_packages_are_named_whatever_folder_one_stands_in(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str
+class Installed:
+    """A distribution that was installed from a folder, as pip records it."""
+
+    def __init__(self, record: object) -> None:
+        self._record = record
+        self.requires = importlib.metadata.requires(installation.DISTRIBUTION)
+
+    def read_text(self, name: str) -> str | None:
+        assert name == "direct_url.json"
+        return None if self._record is None else json.dumps(self._record)
+
+
+def installed_from(monkeypatch: pytest.MonkeyPatch, record: object) -> None:
+    installed = Installed(record)
+    monkeypatch.setattr(importlib.metadata, "distribution", lambda name: installed)
+
+
+@pytest.mark.parametrize(
+    ("information", "command"),
+    [({}, "pip install '.[report]'"), ({"editable": True}, "pip install -e '.[report]'")],
+)
+def test_the_checkout_that_was_installed_is_completed_by_its_extra(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, information: object, command: str
 ) -> None:
-    """'.[report]' would run what a stranger's pyproject.toml says."""
-    (tmp_path / "pyproject.toml").write_text(f'[project]\nname = "{name}"\n')
+    folder = tmp_path / "a checkout"
+    folder.mkdir()
+    installed_from(monkeypatch, {"url": folder.as_uri(), "dir_info": information})
+    monkeypatch.chdir(folder)
+    assert installation.install_command("report") == command
+    monkeypatch.chdir(tmp_path)
+    assert installation.install_command("report") == "pip install 'vl-convert-python>=1.9'"
+
+
+@pytest.mark.parametrize(
+    "record",
+    [None, [], {}, {"url": 1, "dir_info": {}}, {"url": "https://example.org", "dir_info": {}},
+     {"url": "file:///deepbench.whl", "archive_info": {}}],
+)  # fmt: skip
+def test_elsewhere_the_packages_are_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, record: object
+) -> None:
+    """A stranger's folder is no checkout, whatever its pyproject.toml says: '.[report]' would run
+    what the folder holds."""
+    installed_from(monkeypatch, record)
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "deepbench-kernels"\n')
     monkeypatch.chdir(tmp_path)
     assert installation.install_command("report") == "pip install 'vl-convert-python>=1.9'"
     assert installation.install_command("xlsx") == "pip install 'XlsxWriter>=3.1'"
