@@ -31,6 +31,8 @@ _FOOTNOTE = (
     "published: times of a workbook, measured by its maker's rules and not verified; rates are"
     " recomputed by our formulas; rows marked inconsistent count in no mean"
 )
+_NO_PRECISION = "is in a precision that nothing names"
+_NAME_PRECISION = f"{_NO_PRECISION} (name its sheet such as 'Results - FP32')"
 _DEVICES = ("gpu model", "accelerator", "device", "processor", "cpu model", "cpu")
 
 
@@ -57,7 +59,7 @@ def read_workbook(path: Path) -> Imported:
     reports = Reports()
     for sheet in book.sheets:
         if sheet.beyond:
-            reports.leave_out(sheet.beyond, "lies beyond any table", "what follows")
+            reports.leave_out(sheet.beyond, "lies beyond any table", "what follows was")
     tables = [one for sheet in book.sheets for one in _tables(sheet, reports)]
     if not tables:
         names = ", ".join(sheet.name for sheet in book.sheets[:10])
@@ -93,9 +95,11 @@ def _tables(sheet: Sheet, reports: Reports) -> Iterator[_Read]:
         names = ", ".join(cell.text for cell in one.headings[:_MOST_NAMES])
         said = f"begins a table of no operation that is known ({names})"
         why = "is in a table of no operation that is known"
-        reports.leave_out(begin.place, why, f"all {one.numbers} numbers", one.numbers, said)
-    for cell in parts.stray if parts.sections else ():
-        error = CellError("belongs to no table", repr(cell.text))
+        reports.leave_out(begin.place, why, f"all {one.numbers} numbers were", one.numbers, said)
+    has_table = bool(parts.sections)
+    no_table = "belongs to no table" if has_table else "is in a sheet without a table that is known"
+    for cell in parts.stray:
+        error = CellError(no_table, repr(cell.text))
         reports.leave_out(cell.place, error)
     for cell in parts.unheaded:
         error = CellError("stands under no heading that is known", repr(cell.text))
@@ -166,7 +170,7 @@ def _rows(
                 continue
             precision = precisions.of(figure)
             if precision is None:
-                reports.leave_out(figure.place, "is in a precision that nothing names")
+                reports.leave_out(figure.place, _NO_PRECISION, said=_NAME_PRECISION)
                 continue
             try:
                 made = _row(book, figure, place, precision, training, device)
