@@ -148,6 +148,7 @@ def _names(heading: str) -> frozenset[str]:
     return frozenset("".join(word for word in words if word not in _FILLERS) for words in said)
 
 
+@lru_cache(maxsize=1 << 14)
 def _words(heading: str) -> tuple[str, ...]:
     text = _PER_UNIT.sub(" ", heading.lower().translate(_MICRO))
     return tuple(map(_spelled, _WORD.findall(text)))
@@ -218,6 +219,7 @@ _SLIPS = {slip: word for word in sorted(_SPELLED, reverse=True) if len(word) >= 
           for slip in _without_one(word)}  # fmt: skip
 
 
+@lru_cache(maxsize=1 << 16)
 def _spelled(word: str) -> str:
     if word in _SPELLED or not _SHORTEST <= len(word) <= _LONGEST:
         return word

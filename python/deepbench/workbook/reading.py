@@ -21,7 +21,7 @@ from deepbench.workbook.places import Place, Table, set_of
 from deepbench.workbook.precisions import Precisions
 from deepbench.workbook.reports import Reports
 from deepbench.workbook.rows import attributes, problem, published, row, with_rates
-from deepbench.workbook.sections import Section, Split, split
+from deepbench.workbook.sections import MOST_TABLES, Section, Split, split
 
 Json = dict[str, Any]
 
@@ -60,7 +60,11 @@ def read_workbook(path: Path) -> Imported:
     for sheet in book.sheets:
         if sheet.beyond:
             reports.leave_out(sheet.beyond, "lies beyond any table", "what follows was")
-    tables = [one for sheet in book.sheets for one in _tables(sheet, reports)]
+    tables: list[_Read] = []
+    for sheet in book.sheets:
+        tables += _tables(sheet, reports)
+        if len(tables) > MOST_TABLES:
+            raise WorkbookError(f"{path}: has more than {MOST_TABLES} tables; no workbook has")
     if not tables:
         names = ", ".join(sheet.name for sheet in book.sheets[:10])
         raise WorkbookError(

@@ -18,6 +18,7 @@ Columns = Mapping[int, Meaning]
 
 RECURRENT_CELLS = ("vanilla", "lstm", "gru")
 _FEWEST_HEADINGS = 4  # of a table: two dimensions, a time and something more
+MOST_TABLES = 500  # of a workbook that is read; the original's have fewer than 20
 _MOST_TITLES = 50  # texts before a table that may say what it is
 
 
@@ -91,6 +92,8 @@ def split(sheet: Sheet) -> Split:
     last: _Open | Unknown | None = None  # the table that a row may belong to
     above: Mapping[int, Cell] = {}
     for number, cells in sheet.rows.items():
+        if len(tables) > MOST_TABLES:
+            break  # the workbook is refused
         texts = [cell for cell in cells.values() if cell.is_words]
         numbers = [cell for cell in cells.values() if cell.numeric or cell.uncomputed]
         op = op_of([cell.text for cell in texts])
