@@ -192,9 +192,9 @@ class Estimate:
         self._next = 0
         self._ahead: tuple[float, float] | None = None  # of the next row, of those after it
 
-    def finished(self, seconds: float, ceilings_s: float = 0.0, ran: bool = True) -> None:
-        """The next row has taken so long, its ceilings included. One that could not be run says
-        nothing about other operations."""
+    def finished(self, seconds: float, ceilings_s: float = 0.0, has_time: bool = True) -> None:
+        """The next row has taken so long, its ceilings included. A row without a time (unsupported,
+        crashed, given up) says nothing about other operations."""
         kind = self._kinds[self._next]
         if self._new_ceilings[self._next]:
             self._ceiling_s.add(ceilings_s, self._new_ceilings[self._next])
@@ -205,7 +205,8 @@ class Estimate:
             weight = 1.0 if kind.op in self._operations else self._FIRST_COUNTS
             self._operations.add(kind.op)
             ratio = min(self._MOST, max(0.0, seconds - ceilings_s) / expected_s)
-            self._ratios.setdefault(replace(kind, ran=ran), _Mean()).add(ratio * weight, weight)
+            seen = self._ratios.setdefault(replace(kind, has_time=has_time), _Mean())
+            seen.add(ratio * weight, weight)
         self._next += 1
         self._ahead = None
 
@@ -252,7 +253,7 @@ class _Kind:
     op: str
     precision: str
     octave: float
-    ran: bool = True
+    has_time: bool = True
 
     @staticmethod
     def of(work: Work, expected_s: float) -> _Kind:
@@ -262,7 +263,7 @@ class _Kind:
     def likeness(self, other: _Kind) -> int:
         if self.op == other.op and self.precision == other.precision:
             return _SAME_PRECISION
-        if not self.ran:
+        if not self.has_time:
             return _UNLIKE
         return _SAME_OPERATION if self.op == other.op else _ANY
 

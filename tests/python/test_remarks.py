@@ -138,6 +138,30 @@ def test_notes_that_differ_in_numbers_are_one_with_their_range() -> None:
     ]  # fmt: skip
 
 
+def test_times_in_several_units_are_one_range() -> None:
+    notes = Notes()
+    for took in ("1.2 ms", "394.5 \N{MICRO SIGN}s", "98.23 ms", "7 ms"):
+        notes.numbers([f"measured twice, {took}, then 3 s: kept"])
+    notes.numbers(["8 samples"])
+    notes.numbers(["9 samples"])
+    assert notes.texts() == [
+        "measured twice, 394.5 \N{MICRO SIGN}s to 98.23 ms, then 3 s: kept (4 alike)",
+        "8 to 9 samples (2 alike)",
+    ]
+    one_unit = Notes()
+    for took in ("28.6 ms", "3.5 ms"):
+        one_unit.numbers([f"took {took} each"])
+    assert one_unit.texts() == ["took 3.5 to 28.6 ms each (2 alike)"]
+
+
+def test_notes_of_a_row_that_the_table_holds_back_are_explained() -> None:
+    """A single unsupported row is printed at the end of its group."""
+    row = {**without_times(make_gemm(), "unsupported", "because"), "notes": ["sums are in float"]}
+    lines = render("table", [row]).splitlines()
+    assert lines[-2].endswith("unsupported: because; [1]")
+    assert lines[-1] == "[1] sums are in float"
+
+
 def test_notes_that_differ_in_names_are_one_with_the_names() -> None:
     notes = Notes()
     for name in ("nhwc:eng63_k25=1", "nhwc:eng58_k25=0", "own", "cudnn:static", "a_b", "c=d"):

@@ -21,7 +21,7 @@ from deepbench import _core, progress
 from deepbench.time_estimate import Estimate, Expectation, Work
 from deepbench.worker_process import Loss
 from scripted_run import Run as ScriptedRun
-from scripted_run import Scripted, unsupported
+from scripted_run import Scripted, lost, unsupported
 
 ROOT = Path(__file__).resolve().parents[2]
 CPU_RUNS = ROOT / "tests/data/row_times_cpu.jsonl"
@@ -48,8 +48,8 @@ class RecordedRow:
         return Work(problem.op, precision, problem.flops, problem.bytes, self.cold)
 
     @property
-    def ran(self) -> bool:
-        return self.status not in ("unsupported", "invalid")
+    def has_time(self) -> bool:
+        return self.status in ("ok", "incorrect", "mistrusted")
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def announced(run: Run) -> Iterator[tuple[float, float]]:
             into_row_s = row.seconds * tenth / 10
             if index >= FIRST_ROW and left_s - into_row_s > LEAST_LEFT_S:
                 yield estimate.left_s(into_row_s), left_s - into_row_s
-        estimate.finished(row.seconds, row.ceilings_s, row.ran)
+        estimate.finished(row.seconds, row.ceilings_s, row.has_time)
         left_s -= row.seconds
 
 
@@ -196,7 +196,7 @@ def test_unsupported_rows_cost_nothing_and_say_nothing_of_other_operations() -> 
     expectation = Expectation.of(HOST, {"ceilings": "no"})
     estimate = Estimate([conv] * 40 + [gemm(1e9)], expectation)
     for _ in range(20):
-        estimate.finished(0.001, ran=False)
+        estimate.finished(0.001, has_time=False)
     gemm_s = expectation.row_s(gemm(1e9))
     assert gemm_s * 0.9 < estimate.left_s() < gemm_s * 1.1 + 20 * 0.1
 
@@ -281,6 +281,18 @@ def test_progress_line_passes_over_rows_that_are_unsupported(
     source.answers = dict.fromkeys(range(2, 20), unsupported)
     shown = shown_times(source, monkeypatch, *TWENTY)
     assert shown[3] != shown[20] == "1 s"
+
+
+def test_rows_that_are_given_up_say_nothing_about_other_operations(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """After three crashes the other products end at once, without having run."""
+    products, second_conv = range(13), 15
+    given_up, unable = (Timed(dict.fromkeys(range(3, 13), 0.0), {}) for _ in range(2))
+    given_up.answers = dict.fromkeys(range(3), lost)
+    unable.answers = dict.fromkeys(products, unsupported)
+    expected = shown_times(unable, monkeypatch, "all", "device")[second_conv]
+    assert shown_times(given_up, monkeypatch, "all", "device")[second_conv] == expected
 
 
 def test_progress_line_of_a_resumed_run_counts_rows_to_come(

@@ -9,7 +9,7 @@ from typing import Any
 import openpyxl
 import pytest
 
-from deepbench.workbook import Imported, read_workbook
+from deepbench.workbook import Imported, WorkbookError, read_workbook
 from deepbench.workbook.headings import meaning, op_of
 from deepbench.workbook.reports import Reports
 
@@ -71,6 +71,10 @@ def test_operations(headings: str, op: str | None) -> None:
     ("all_reduce", "Mean All Reduce Time (msec)", "time", "", 1e6),
     ("all_reduce", "Gigabytes/sec", "bandwidth", "", 1.0),
     ("all_reduce", "Std Dev All Reduce Time (msec)", "stddev", "", 1e6),
+    ("gemm", "Time (\N{MICRO SIGN}s)", "time", "", 1e3),
+    ("gemm", "Time (\N{GREEK SMALL LETTER MU}sec)", "time", "", 1e3),
+    ("gemm", "GFLOP/s", "rate", "", 1e-3), ("gemm", "ms per call", "time", "", 1e6),
+    ("conv", "Forward + backward (ms)", "time", "total", 1e6),
 ])  # fmt: skip
 def test_columns(op: str, heading: str, kind: str, name: str, unit: float) -> None:
     found = meaning(op, heading)
@@ -81,6 +85,15 @@ def test_columns(op: str, heading: str, kind: str, name: str, unit: float) -> No
 @pytest.mark.parametrize("heading", ["Recurrent Layers - LSTM", "Notches", "Samples", "x" * 200])
 def test_headings_that_are_not_known(heading: str) -> None:
     assert meaning("rnn", heading) is None
+
+
+@pytest.mark.parametrize("heading", [
+    "Images/s", "Throughput (samples per second)", "MB/s", "Bandwidth (MB/s)", "Time (cycles)",
+    "Time (minutes)", "Compile time (s)", "Max time (ms)", "Size (bytes)", "Message size (MB)",
+])  # fmt: skip
+def test_headings_of_other_figures_and_units(heading: str) -> None:
+    """They are no time in milliseconds, no size in numbers, no bandwidth in GB/s."""
+    assert meaning("all_reduce", heading) is None
 
 
 # ---- tables --------------------------------------------------------------------------------------
@@ -148,6 +161,58 @@ def test_two_columns_of_the_same(tmp_path: Path) -> None:
     assert found.rows[0]["attributes"]["precision"] == "float"
     assert found.left_out == {"stands under no heading that is known": 1}
     assert found.reports[0].startswith("Times!E3: holds '2', which stands under no")
+
+
+def test_the_heading_of_the_time_names_the_precision(tmp_path: Path) -> None:
+    rows = (["Float"], ["M", "N", "K", "FP16 time (ms)"], [64, 64, 64, 1.0])
+    assert imported(tmp_path, *rows).rows[0]["attributes"]["precision"] == "half"
+
+
+def test_the_phase_of_a_heading_counts_more_than_the_one_above(tmp_path: Path) -> None:
+    above = [None] * len(CONV) + ["Forward and backward (usec)"]
+    rows = (above, [*CONV, "Forward", "wrt Inputs"], [*SIZES, 500, 250])
+    found = imported(tmp_path, *rows).rows
+    assert [row["attributes"]["phase"] for row in found] == ["fwd", "bwd_data"]
+    assert [row["statistics"]["mean_ns"] for row in found] == [5e5, 2.5e5]
+
+
+# ---- nothing is left out in silence --------------------------------------------------------------
+
+
+def test_numbers_that_were_entered_as_text_are_read(tmp_path: Path) -> None:
+    rows = [["M", "N", "K", "Time (ms)"], ["64", "64", "64", "1.5"], ["64", "32", "64", 2.5]]
+    found = imported(tmp_path, *rows)
+    assert [row["statistics"]["mean_ns"] for row in found.rows] == [1.5e6, 2.5e6]
+    assert not found.reports
+
+
+def test_every_time_of_a_row_that_is_left_out_counts(tmp_path: Path) -> None:
+    rows = [[*CONV, "Forward", "wrt Inputs"], [*SIZES, 1, 2], [None, *SIZES[1:], 3, 4]]
+    found = imported(tmp_path, *rows)
+    assert found.left_out == {"has no w": 2}
+    assert found.reports == ("Results - FP32!3: has no w; the row with its 2 times was left out",)
+
+
+def test_numbers_of_a_sheet_without_a_table_are_reported(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    book.active.title = "Results - FP32"
+    for row in (["M", "N", "K", "Time (ms)"], [64, 64, 64, 1.5]):
+        book.active.append(row)
+    other = book.create_sheet("All-Reduce")
+    for row in (["Size (KB)", "Time (ms)"], [64, 0.1], [128, 0.2]):
+        other.append(row)
+    specs = book.create_sheet("Specs")
+    specs.append(["Clock", 1380])
+    book.save(tmp_path / "two.xlsx")
+    found = read_workbook(tmp_path / "two.xlsx")
+    assert len(found.rows) == 1
+    assert found.left_out == {"is in a sheet without a table that is known": 4}
+
+
+def test_a_precision_that_nothing_names_says_where_to_name_it(tmp_path: Path) -> None:
+    rows = [["M", "N", "K", "Time (ms)"], [64, 64, 64, 1.5]]
+    with pytest.raises(WorkbookError, match=r"nothing names \(name its sheet such as 'Results - F"):
+        imported(tmp_path, *rows, sheet="Times")
 
 
 # ---- reports -------------------------------------------------------------------------------------

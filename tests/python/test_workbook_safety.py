@@ -10,6 +10,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+import xlsxwriter
 
 from deepbench.workbook import WorkbookError, contents, markup, read_workbook
 from deepbench.workbook.cells import LAST_ROW
@@ -83,6 +84,22 @@ def test_xml_that_is_none(tmp_path: Path) -> None:
     assert "sheet1.xml: is no good XML" in refusal(path)
     path.write_bytes(packed({**parts(), SHEET: b'<?xml version="1.0" encoding="x-evil"?><a/>'}))
     assert "sheet1.xml: is no good XML" in refusal(path)
+
+
+# ---- tables without end --------------------------------------------------------------------------
+
+
+def test_more_tables_than_any_workbook_has_are_refused(tmp_path: Path) -> None:
+    """Each row of headings costs as much as a hundred rows of figures."""
+    path = tmp_path / "a.xlsx"
+    book = xlsxwriter.Workbook(path)
+    for name in ("FP32", "FP16"):
+        sheet = book.add_worksheet(name)
+        for row in range(0, 600, 2):
+            sheet.write_row(row, 0, ["M", "N", "K", "Time (ms)"])
+            sheet.write_row(row + 1, 0, [64, 64, 64, 1.5])
+    book.close()
+    assert "has more than 500 tables" in refusal(path)
 
 
 # ---- ZIPs that swell -----------------------------------------------------------------------------

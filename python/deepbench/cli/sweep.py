@@ -20,7 +20,7 @@ from deepbench.lost_rows import failed_row
 from deepbench.progress import Screen, Stopwatch, rough_duration
 from deepbench.ranks import worker_command
 from deepbench.report import Report, create
-from deepbench.report.fields import get
+from deepbench.report.fields import get, measured
 from deepbench.report.outline import Outline, Outlined, outline
 from deepbench.results import ResultError, ResultFile, ResultWriter
 from deepbench.resuming import first_difference
@@ -233,8 +233,7 @@ class Sweep:
         self._done[planned.position] = row
         self._now = None
         ceilings_s = (get(row, "stages_ns.ceilings") or 0) / 1e9
-        ran = row["status"] not in ("unsupported", "invalid")
-        self._estimate.finished(clock.elapsed_s(), ceilings_s, ran)
+        self._estimate.finished(clock.elapsed_s(), ceilings_s, has_time=measured(row))
         return row
 
     def _answer(self, planned: PlannedRow) -> str:

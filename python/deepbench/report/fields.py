@@ -9,7 +9,7 @@ from typing import Any
 ABOVE_CEILING = 1.05  # a share of the roofline from which on the ceiling is too low
 _TIME_UNITS = {"s": 1e9, "ms": 1e6, "\N{MICRO SIGN}s": 1e3, "ns": 1.0}  # in nanoseconds
 _UNIT_WIDTH = max(map(len, _TIME_UNITS))
-_METRIC_TIMES = {**_TIME_UNITS, "us": 1e3}
+TIMES_NS = {**_TIME_UNITS, "us": 1e3}
 TIME_WIDTH = len("394.5") + 1 + _UNIT_WIDTH  # of a time's cell
 
 
@@ -123,8 +123,8 @@ def _value(metric: Mapping[str, Any], like_ns: float | None) -> str:
     value, unit = metric.get("value"), metric.get("unit")
     if value is None:
         return "-"
-    if unit in _METRIC_TIMES:
-        return time_text(value * _METRIC_TIMES[unit], like_ns)
+    if unit in TIMES_NS:
+        return time_text(value * TIMES_NS[unit], like_ns)
     if unit == "GFLOP/s":  # as the row's own rate
         value, unit = value / 1e3, work_unit(None)
     if unit == "%":

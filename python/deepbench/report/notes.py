@@ -6,9 +6,13 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from deepbench.report.fields import TIMES_NS
+
 _AROUND = "(),;:."  # a word's, which belongs to the sentence
 _NAME = re.compile(r"\d|\w[:=_]\w")  # somewhere in a word that may differ: cudnn:eng47_k2=2
-_NUMBER = re.compile(r"\d{1,15}(\.\d{1,15})?")
+_UNIT = "|".join(TIMES_NS)
+_SPACE = re.compile(rf"(?<!\d) | (?!(?:{_UNIT})(?!\w))")  # not the one in '98.23 ms'
+_NUMBER = re.compile(rf"(\d{{1,15}}(?:\.\d{{1,15}})?)(?: ({_UNIT}))?")
 _MOST_NAMES = 3  # of those that differ in one place
 
 
@@ -68,7 +72,7 @@ class Notes:
 def _taken_apart(note: str) -> tuple[tuple[str, ...], list[str]]:
     """The text around the words that may differ, and these words."""
     parts, values = [""], list[str]()
-    for position, word in enumerate(note.split(" ")):
+    for position, word in enumerate(_SPACE.split(note)):
         parts[-1] += " " if position else ""
         core = word.strip(_AROUND)
         if not _NAME.search(core):
@@ -82,12 +86,18 @@ def _taken_apart(note: str) -> tuple[tuple[str, ...], list[str]]:
 
 
 def _together(values: Sequence[str]) -> str:
-    """'8', '1 to 16', 'a or b', 'a, b or 3 others'."""
+    """'8', '1 to 16', '394.5 µs to 1.2 ms', 'a or b', 'a, b or 3 others'."""
     if len(values) == 1:
         return values[0]
-    if all(_NUMBER.fullmatch(value) for value in values):
-        return f"{min(values, key=float)} to {max(values, key=float)}"
+    numbers = [found for value in values if (found := _NUMBER.fullmatch(value))]
+    if len(numbers) == len(values) and len({found[2] is None for found in numbers}) == 1:
+        least, most = min(numbers, key=_in_one_unit), max(numbers, key=_in_one_unit)
+        return f"{least[1] if least[2] == most[2] else least[0]} to {most[0]}"
     shown = list(values[:_MOST_NAMES])
     if len(values) > _MOST_NAMES:
         shown[-1] = f"{len(values) - _MOST_NAMES + 1} others"
     return f"{', '.join(shown[:-1])} or {shown[-1]}"
+
+
+def _in_one_unit(number: re.Match[str]) -> float:
+    return float(number[1]) * TIMES_NS.get(number[2], 1.0)

@@ -53,8 +53,9 @@ class Table:
         return text + self._lines_of([*self._taken(), row])
 
     def end(self) -> str:
+        rows = self._release()  # which may have notes of their own
         lines = [*self._remarks.lines(), *(self._beside.lines() if self._beside else ())]
-        return self._release() + "".join(line + "\n" for line in lines) + self._of_ranks()
+        return rows + "".join(line + "\n" for line in lines) + self._of_ranks()
 
     def _of_ranks(self) -> str:
         if not self._fleet.rows:

@@ -62,7 +62,15 @@ class Cell:
 
     @property
     def numeric(self) -> bool:
+        """Whether it holds a number; one that was entered as text is one, too."""
+        if isinstance(self.value, str):
+            return _NUMBER.fullmatch(self.value[:_LONGEST]) is not None
         return isinstance(self.value, (int, float)) and not isinstance(self.value, bool)
+
+    @property
+    def is_words(self) -> bool:
+        """Whether it holds a text that is no number."""
+        return isinstance(self.value, str) and not self.numeric
 
 
 @dataclass(frozen=True)

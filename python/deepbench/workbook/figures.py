@@ -36,6 +36,7 @@ class Figure:
     texts: Mapping[str, str]  # application, algorithm, precision, notes
     numbers: Mapping[str, float]  # bandwidth_gbs, stddev_ms, speedup
     padded: bool | None
+    heading: str  # of the column of the time
 
 
 def figures(section: Section, reports: Reports) -> Iterator[list[Figure]]:
@@ -70,18 +71,29 @@ def _dimensions(
             continue
         if cell is None or (cell.blank and not cell.uncomputed):
             missing = CellError(f"has no {name}")
-            reports.leave_out(f"{section.sheet}!{line.number}", missing, "the row")
+            _leave_out_row(section, line, missing, reports)
             raise missing
         try:
             found[name] = _dimension(name, cell)
         except CellError as error:
-            reports.leave_out(cell.place, error, "the row")
+            _leave_out_row(section, line, error, reports, cell.place)
             raise
     if section.op == "rnn" and "cell" not in found:
         missing = CellError("names no recurrent cell, nor does the table's title")
-        reports.leave_out(f"{section.sheet}!{line.number}", missing, "the row")
+        _leave_out_row(section, line, missing, reports)
         raise missing
     return found
+
+
+def _leave_out_row(
+    section: Section, line: Line, why: CellError, reports: Reports, place: str = ""
+) -> None:
+    """Counts every time of the row."""
+    columns = section.of_kind("time").values()
+    times = sum(column in line.cells and line.cells[column].numeric for column in columns)
+    what = f"the row with its {times} times was" if times > 1 else "the row was"
+    place = place or f"{section.sheet}!{line.number}"
+    reports.leave_out(place, why, what, max(1, times))
 
 
 def _is_product(op: str) -> bool:
@@ -137,6 +149,7 @@ def _of_line(
             texts=texts,
             numbers=numbers,
             padded=_padded(section, line),
+            heading=section.headings.get(column, ""),
         )
 
 
@@ -149,7 +162,7 @@ def _time(cell: Cell | None, unit: float, reports: Reports) -> float | None:
         if not 0 < value <= LONGEST_NS:
             raise CellError("is no time", cell.text)
     except CellError as error:
-        reports.leave_out(cell.place, error, "the time")
+        reports.leave_out(cell.place, error, "the time was")
         return None
     return value
 
@@ -168,7 +181,7 @@ def _rate(section: Section, line: Line, column: int | None, reports: Reports) ->
         if not 0 <= value <= _LARGEST_RATE:
             raise CellError("is no rate", cell.text)
     except CellError as error:
-        reports.leave_out(cell.place, error, "the rate")
+        reports.leave_out(cell.place, error, "the rate was")
         return None
     return value
 

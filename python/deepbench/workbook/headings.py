@@ -79,9 +79,16 @@ _OTHERS = {
     "stddev": ("stddev", "stdev", "std", "deviation"),
     "notes": ("notes", "note", "comment", "comments", "remarks"),
 }
+# Words of columns that hold no mean time of a call, or hold it in a unit that is not read.
+_OTHER_TIMES = {"compile", "compilation", "setup", "warmup", "min", "minimum", "max", "maximum",
+                "minutes", "hours", "cycles", "clocks", "ticks", "ps"}  # fmt: skip
+_OTHER_BANDWIDTHS = {"mb", "mbs", "mbps", "kb", "kbs", "gbit", "gbits"}
+_BYTES = {"byte", "bytes", "kb", "mb", "gb", "kib", "mib", "gib"}  # no dimension counts them
 _OUTPUT_SIZES = {"p", "q"}  # of a conv; they follow from its dimensions
 _BRACKETS = re.compile(r"\([^()]*\)")
 _WORD = re.compile(r"[a-z0-9]+")
+_PER_UNIT = re.compile(rf"(/|\bper\b)\s*({'|'.join(_UNITS)})\b")  # 'images/s' is no time
+_MICRO = str.maketrans({"\N{MICRO SIGN}": "u", "\N{GREEK SMALL LETTER MU}": "u"})
 _LONGEST_HEADING = 80
 _MOST_WORDS = 6  # of a heading over others; a sentence is none
 _OF_PHASES = ("conv", "rnn")
@@ -123,7 +130,8 @@ def meaning(op: str, heading: str, above: str = "") -> Meaning | None:
         return Meaning(found.kind, _phase(op, (*over, *words)), found.unit)
     found = found or _other(words)
     if found is None and (phase := _phase(op, words)):
-        return _figure(op, (*over, *words)) or Meaning("time", phase, DEFAULT_UNIT)
+        figure = _figure(op, (*over, *words)) or Meaning("time", "", DEFAULT_UNIT)
+        return Meaning(figure.kind, phase, figure.unit)
     return found
 
 
@@ -131,7 +139,7 @@ def meaning(op: str, heading: str, above: str = "") -> Meaning | None:
 def _names(heading: str) -> frozenset[str]:
     """What a heading may be called by: 'W (input)' is W, '# chips / cards' chips or cards, '# of
     Titan X cards' cards."""
-    if len(heading) > _LONGEST_HEADING:
+    if len(heading) > _LONGEST_HEADING or _BYTES.intersection(_words(heading)):
         return frozenset()
     bare = _BRACKETS.sub(" ", heading)
     said = [_words(text) for text in {heading, bare, *bare.split("/")}]
@@ -140,8 +148,10 @@ def _names(heading: str) -> frozenset[str]:
     return frozenset("".join(word for word in words if word not in _FILLERS) for words in said)
 
 
+@lru_cache(maxsize=1 << 14)
 def _words(heading: str) -> tuple[str, ...]:
-    return tuple(map(_spelled, _WORD.findall(heading.lower())))
+    text = _PER_UNIT.sub(" ", heading.lower().translate(_MICRO))
+    return tuple(map(_spelled, _WORD.findall(text)))
 
 
 def _figure(op: str, words: Sequence[str]) -> Meaning | None:
@@ -152,6 +162,8 @@ def _figure(op: str, words: Sequence[str]) -> Meaning | None:
     for word in words:
         if rate := _RATE.search(word):
             return Meaning("rate", phase, _RATE_UNITS[(rate[1] or rate[2])[0]])
+    if _OTHER_TIMES.intersection(words):
+        return None
     unit = next((_UNITS[word] for word in words if word in _UNITS), None)
     if any(word in _OTHERS["stddev"] for word in words):
         return Meaning("stddev", "", unit or DEFAULT_UNIT)
@@ -162,7 +174,7 @@ def _figure(op: str, words: Sequence[str]) -> Meaning | None:
 
 def _phase(op: str, words: Sequence[str]) -> str:
     said = set(words)
-    if op in _OF_PHASES and "total" in said:
+    if op in _OF_PHASES and ("total" in said or (said & _FORWARD and said & _BACKWARD)):
         return "total"
     if op == "sparse_gemm":
         return "dense" if "dense" in said else ""
@@ -179,6 +191,8 @@ def _phase(op: str, words: Sequence[str]) -> str:
 
 def _other(words: Sequence[str]) -> Meaning | None:
     for kind, said in _OTHERS.items():
+        if kind == "bandwidth" and _OTHER_BANDWIDTHS.intersection(words):
+            continue
         if any(word in said for word in words):
             return Meaning(kind)
     return None
@@ -205,6 +219,7 @@ _SLIPS = {slip: word for word in sorted(_SPELLED, reverse=True) if len(word) >= 
           for slip in _without_one(word)}  # fmt: skip
 
 
+@lru_cache(maxsize=1 << 16)
 def _spelled(word: str) -> str:
     if word in _SPELLED or not _SHORTEST <= len(word) <= _LONGEST:
         return word

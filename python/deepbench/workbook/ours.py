@@ -121,7 +121,7 @@ def rows_of(book: Book, sheet: Sheet, reports: Reports) -> tuple[Json, list[Json
             said = f"is a column {cell.text!r} that is not ours"
             reports.leave_out(cell.place, "is a column that is not ours", said=said)
     if sheet.beyond:
-        reports.leave_out(sheet.beyond, "lies beyond any result file", "what follows")
+        reports.leave_out(sheet.beyond, "lies beyond any result file", "what follows was")
     rows: list[Json] = []
     seen: set[int] = set()
     for line, cells in sheet.rows.items():
@@ -147,7 +147,7 @@ def _row(
         try:
             _put(row, column, _value(column, cell))
         except CellError as error:
-            reports.leave_out(cell.place, error, "the row")
+            reports.leave_out(cell.place, error, "the row was")
             return None
     if row["problem"] is not None:
         row["attributes"] = _attributes(row)
@@ -156,7 +156,7 @@ def _row(
         schema.check_sense(row)
     except schema.SchemaError as error:
         said = str(error)
-        reports.leave_out(place, f"has a wrong {said.split()[0]}", "the row", said=said)
+        reports.leave_out(place, f"has a wrong {said.split()[0]}", "the row was", said=said)
         return None
     if _changed(row):
         reports.say(place, "has a time that its rate does not follow from; what followed from the "

@@ -1,4 +1,5 @@
-"""In which precision the times of a table were taken: its column, its sheet's name, its title."""
+"""In which precision the times of a table were taken: a column of precisions, the heading over the
+time, the sheet's name, the title."""
 
 from __future__ import annotations
 
@@ -61,7 +62,7 @@ class Precisions:
         if text:
             said = f"stands beside a precision that is unknown, {text!r}"
             self._reports.say(figure.place, said, "unknown precision")
-        return self._usual or self._title or self._top
+        return named(figure.heading) or self._usual or self._title or self._top
 
     def _by_sheet(self, section: Section) -> str | None:
         return _OF_SHEETS.get(section.sheet.strip().lower(), {}).get(section.op)

@@ -21,7 +21,7 @@ from deepbench.workbook.places import Place, Table, set_of
 from deepbench.workbook.precisions import Precisions
 from deepbench.workbook.reports import Reports
 from deepbench.workbook.rows import attributes, problem, published, row, with_rates
-from deepbench.workbook.sections import Section, Split, split
+from deepbench.workbook.sections import MOST_TABLES, Section, Split, split
 
 Json = dict[str, Any]
 
@@ -31,6 +31,8 @@ _FOOTNOTE = (
     "published: times of a workbook, measured by its maker's rules and not verified; rates are"
     " recomputed by our formulas; rows marked inconsistent count in no mean"
 )
+_NO_PRECISION = "is in a precision that nothing names"
+_NAME_PRECISION = f"{_NO_PRECISION} (name its sheet such as 'Results - FP32')"
 _DEVICES = ("gpu model", "accelerator", "device", "processor", "cpu model", "cpu")
 
 
@@ -57,8 +59,12 @@ def read_workbook(path: Path) -> Imported:
     reports = Reports()
     for sheet in book.sheets:
         if sheet.beyond:
-            reports.leave_out(sheet.beyond, "lies beyond any table", "what follows")
-    tables = [one for sheet in book.sheets for one in _tables(sheet, reports)]
+            reports.leave_out(sheet.beyond, "lies beyond any table", "what follows was")
+    tables: list[_Read] = []
+    for sheet in book.sheets:
+        tables += _tables(sheet, reports)
+        if len(tables) > MOST_TABLES:
+            raise WorkbookError(f"{path}: has more than {MOST_TABLES} tables; no workbook has")
     if not tables:
         names = ", ".join(sheet.name for sheet in book.sheets[:10])
         raise WorkbookError(
@@ -93,9 +99,11 @@ def _tables(sheet: Sheet, reports: Reports) -> Iterator[_Read]:
         names = ", ".join(cell.text for cell in one.headings[:_MOST_NAMES])
         said = f"begins a table of no operation that is known ({names})"
         why = "is in a table of no operation that is known"
-        reports.leave_out(begin.place, why, f"all {one.numbers} numbers", one.numbers, said)
-    for cell in parts.stray if parts.sections else ():
-        error = CellError("belongs to no table", repr(cell.text))
+        reports.leave_out(begin.place, why, f"all {one.numbers} numbers were", one.numbers, said)
+    has_table = bool(parts.sections)
+    no_table = "belongs to no table" if has_table else "is in a sheet without a table that is known"
+    for cell in parts.stray:
+        error = CellError(no_table, repr(cell.text))
         reports.leave_out(cell.place, error)
     for cell in parts.unheaded:
         error = CellError("stands under no heading that is known", repr(cell.text))
@@ -166,7 +174,7 @@ def _rows(
                 continue
             precision = precisions.of(figure)
             if precision is None:
-                reports.leave_out(figure.place, "is in a precision that nothing names")
+                reports.leave_out(figure.place, _NO_PRECISION, said=_NAME_PRECISION)
                 continue
             try:
                 made = _row(book, figure, place, precision, training, device)

@@ -43,12 +43,12 @@ class Reports:
         self._add(place, _Kind(what, False), kind or what, 1)
 
     def leave_out(
-        self, place: str, why: CellError | str, what: str = "it", cells: int = 1, said: str = ""
+        self, place: str, why: CellError | str, what: str = "it was", cells: int = 1, said: str = ""
     ) -> None:
-        """`what` was left out, or so many cells from there on; `said` is the reason with values
-        that others of its kind do not share."""
+        """`what` is the subject and verb of "left out", of so many cells; `said` is the reason with
+        values that others of its kind do not share."""
         reason = why.reason if isinstance(why, CellError) else why
-        line = f"{said or why}; {what} {'was' if cells == 1 else 'were'} left out"
+        line = f"{said or why}; {what} left out"
         self._add(place, _Kind(line, True), reason, cells)
 
     def _add(self, place: str, new: _Kind, key: str, cells: int) -> None:

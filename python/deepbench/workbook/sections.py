@@ -18,6 +18,7 @@ Columns = Mapping[int, Meaning]
 
 RECURRENT_CELLS = ("vanilla", "lstm", "gru")
 _FEWEST_HEADINGS = 4  # of a table: two dimensions, a time and something more
+MOST_TABLES = 500  # of a workbook that is read; the original's have fewer than 20
 _MOST_TITLES = 50  # texts before a table that may say what it is
 
 
@@ -40,6 +41,7 @@ class Section:
     titles: tuple[str, ...]  # texts after the table before, and those before the headings
     lines: tuple[Line, ...]
     cell: str | None  # recurrent, as the nearest title names it
+    headings: Mapping[int, str]  # of the columns that are known
 
     def of_kind(self, kind: str) -> dict[str, int]:
         """Columns of a kind by name."""
@@ -58,6 +60,7 @@ class _Open:
     row: int
     columns: Columns
     titles: tuple[str, ...]
+    headings: Mapping[int, str]
     lines: list[Line] = field(default_factory=list)
 
 
@@ -89,14 +92,17 @@ def split(sheet: Sheet) -> Split:
     last: _Open | Unknown | None = None  # the table that a row may belong to
     above: Mapping[int, Cell] = {}
     for number, cells in sheet.rows.items():
-        texts = [cell for cell in cells.values() if isinstance(cell.value, str)]
+        if len(tables) > MOST_TABLES:
+            break  # the workbook is refused
+        texts = [cell for cell in cells.values() if cell.is_words]
         numbers = [cell for cell in cells.values() if cell.numeric or cell.uncomputed]
         op = op_of([cell.text for cell in texts])
         if op is not None:
             columns = _columns(op, cells, above if number - 1 in sheet.rows else {})
             first = _first_dimension(columns)
             titles += [cell.text for cell in texts if cell.column < first]
-            last = _Open(op, number, columns, tuple(titles))
+            headings = {column: cells[column].text for column in columns if column in cells}
+            last = _Open(op, number, columns, tuple(titles), headings)
             tables.append(last)
             titles = []
         elif _like_headings(cells) and not (isinstance(last, _Open) and not last.lines):
@@ -120,7 +126,7 @@ def split(sheet: Sheet) -> Split:
 def _closed(sheet: str, table: _Open) -> Section:
     titles, lines = table.titles, tuple(table.lines)
     cell = next(filter(None, map(_cell, reversed(titles))), None)
-    return Section(sheet, table.op, table.row, table.columns, titles, lines, cell)
+    return Section(sheet, table.op, table.row, table.columns, titles, lines, cell, table.headings)
 
 
 def _cell(title: str) -> str | None:
@@ -142,7 +148,7 @@ def _is_line(table: _Open, cells: Mapping[int, Cell]) -> bool:
 def _like_headings(cells: Mapping[int, Cell]) -> bool:
     """Whether a row may be the headings of a table that is not known: what follows is not to be
     taken for rows of the table before."""
-    texts = [cell for cell in cells.values() if isinstance(cell.value, str) and not cell.blank]
+    texts = [cell for cell in cells.values() if cell.is_words and not cell.blank]
     return len(texts) >= _FEWEST_HEADINGS and len(texts) == len(cells)
 
 
