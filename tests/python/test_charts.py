@@ -112,6 +112,14 @@ def test_a_chart_against_others_names_them(tmp_path: Path) -> None:
     assert str(tmp_path) not in found
 
 
+def test_a_chart_against_nobody_is_told_how_to_name_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mine = write(tmp_path / "mine.jsonl", [timed(0), timed(1)])
+    assert main(["report", str(mine), "--chart", "against", "-o", str(tmp_path / "x.svg")]) == 2
+    assert "here: name others by --against; there is for" in capsys.readouterr().err
+
+
 def test_a_reference_is_named_in_the_chart(tmp_path: Path) -> None:
     mine, image = tmp_path / "mine.jsonl", tmp_path / "x.svg"
     write(mine, [timed(0, m=1760, n=16, precision="float")])
@@ -137,6 +145,7 @@ def test_doubtful_figures_are_rings(tmp_path: Path) -> None:
         one for one in root.iter(f"{SVG}g") if "mark-symbol role-mark" in one.get("class", "")
     ]
     marks = [mark.attrib for group in groups for mark in group]
+    assert "hollow: 1 of 2 figures are inconsistent" in texts(image.read_bytes())
     assert [mark.get("fill") for mark in marks if mark.get("stroke") != colour] == [colour]
     assert [mark.get("fill") for mark in marks if mark.get("stroke") == colour] == [None]
 

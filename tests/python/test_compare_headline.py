@@ -181,6 +181,13 @@ def test_published_rows_have_no_column_of_verdicts() -> None:
     assert "published" in text
 
 
+def test_regressions_are_not_spoken_of_against_published_figures_alone() -> None:
+    figures = published(side(*(figure(i) for i in range(3))))
+    assert "regressions" not in render(comparison(side(*rows(3)), figures), "table")
+    both = comparison(side(*rows(3)), side(*rows(3)), figures)
+    assert "no regressions" in render(both, "table")
+
+
 def wide_rows(factor: float) -> list[dict[str, Any]]:
     """Of an operation with as many attributes as a convolution's that differ, and remarks."""
     names = ("w", "h", "c", "n", "k", "s", "r", "pad_w", "pad_h", "stride_w", "stride_h")

@@ -129,6 +129,7 @@ def test_a_brief_name_has_what_differs_and_is_not_at_its_default() -> None:
     assert document["shared"] == ["gemm n=2"]
     assert document["hides_defaults"]
     assert list(document["colourable"]) == ["m", "trans_a"]
+    assert document["colourable"]["m"]["values"] == ["m=1", "m=3"]  # a bare number says nothing
 
 
 def test_problems_that_differ_in_a_default_alone_say_it() -> None:
@@ -176,6 +177,14 @@ def test_the_headline_of_one_row_and_of_none() -> None:
                          "of the roofline.")  # fmt: skip
     [text] = content_of([]).headline
     assert text.endswith(": 0 of 0 rows are ok. No row has a share of the roofline.")
+
+
+def test_the_headline_without_a_roofline_names_the_highest_rate() -> None:
+    rows = [shared_roofline(None), shared_roofline(None, 1, m=3)]
+    for row, gbps in zip(rows, (25.0, 12.5), strict=True):
+        row["rates"] = {"tflops": None, "gbps": gbps}
+    [text] = content_of(rows).headline
+    assert f"The highest rate is 25.000 GB/s, of {rows[0]['problem']}." in text
 
 
 def test_families_that_are_alike_have_no_best_one() -> None:

@@ -218,7 +218,7 @@ def test_colours_say_what_they_mean_where_there_is_one_operation(
         "(() => {const box = document.getElementById('colour');"
         "box.value = 'n='; box.dispatchEvent(new Event('change'));})()"
     )
-    browser.wait_for(f"{KEYS}.join() === '8,16,32,64'")
+    browser.wait_for(f"{KEYS}.join() === 'n=8,n=16,n=32,n=64'")
     assert browser.problems == []
 
 

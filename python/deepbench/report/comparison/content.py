@@ -51,9 +51,12 @@ def summary(comparison: Comparison) -> Iterator[str]:
     """What it comes to, one line for each side, then what counts as a regression."""
     for index, against in enumerate(comparison.others, start=1):
         yield f"{letter(index)} against A: {_counts(letter(index), against)}"
-    if any(row.verdict in _JUDGED for against in comparison.others for row in against.rows):
+    verdicts = {row.verdict for against in comparison.others for row in against.rows}
+    if verdicts & set(_JUDGED):
         yield _noise_line(comparison)
-    yield regression_line(comparison)
+    # Against published figures alone nothing can regress.
+    if comparison.regressions or not verdicts <= {"published", "doubted"}:
+        yield regression_line(comparison)
 
 
 def regression_line(comparison: Comparison) -> str:

@@ -63,10 +63,14 @@ class Brief:
 
 
 def colourable(rows: Sequence[Shown]) -> dict[str, list[str | None]]:
-    """By attribute its text in every row; those with more than one value, and not too many."""
+    """By attribute 'n=16' in every row, as legends name it; those with more than one value, and
+    not too many."""
     every = [_texts(shown) for shown in rows]
     names = dict.fromkeys(name for texts in every for name in texts if name not in _NAMING)
-    columns = {name: [texts.get(name) for texts in every] for name in names}
+    columns = {
+        name: [f"{name}={texts[name]}" if name in texts else None for texts in every]
+        for name in names
+    }
     return {
         name: column
         for name, column in columns.items()

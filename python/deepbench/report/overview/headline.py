@@ -10,7 +10,7 @@ from deepbench.compare.sides import plain
 from deepbench.report.fields import get, share
 
 from .runs import Run, Shown
-from .summary import counted_share, geometric_mean
+from .summary import counted_share, geometric_mean, rate_text
 
 _MOST_DEVICES = 4  # with sentences of their own
 _BAD_FIRST = ("incorrect", "failed")
@@ -48,10 +48,19 @@ def _sentences(machine: str, runs: Sequence[Run]) -> Iterator[str]:
     if shares:
         yield from _shares(shares)
     elif not above:
+        yield from _fastest(rows)
         yield "No row has a share of the roofline."
     if above:
         its = "its" if above == 1 else "their"
         yield f"{_rows(above)} above {its} ceiling {_are(above)} in no mean."
+
+
+def _fastest(rows: Sequence[Shown]) -> Iterator[str]:
+    """What all-reduce between devices, which no roofline bounds, is asked for first."""
+    rates = [(shown.gbps, shown) for shown in rows if shown.good and shown.gbps]
+    if rates:
+        gbps, shown = max(rates, key=lambda one: one[0])
+        yield f"The highest rate is {rate_text(None, None, gbps)}, of {shown.entry.problem}."
 
 
 def _shares(shares: Sequence[tuple[Shown, float]]) -> Iterator[str]:

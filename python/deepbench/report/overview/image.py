@@ -39,8 +39,9 @@ def render_image(content: Content, kind: str, name: str, row: int | None) -> byt
         return _drawn(_sweep(content, name), kind)
     if name not in content.charts:
         there = " ".join(content.charts)
+        cure = ": name others by --against" if name == "against" and not content.against else ""
         raise FormatError(
-            f"there is nothing for a chart {name} here; there is for {there}"
+            f"there is nothing for a chart {name} here{cure}; there is for {there}"
             if there not in ("", "distribution")
             else "no row is ok: there is nothing for a chart"
         )
@@ -50,10 +51,17 @@ def render_image(content: Content, kind: str, name: str, row: int | None) -> byt
     else:
         sides = content.others_named if name == "against" else []
         against = f" against {', '.join(sides)}" if sides else ""
-        spec["title"] = _title(content.title + against, [content.about], _WIDTH)
         spec["datasets"] = _datasets(content, name)
+        about = [content.about, *_hollow(spec["datasets"]["rows"])]
+        spec["title"] = _title(content.title + against, about, _WIDTH)
         _order_shapes(spec, regimes(all_rows(content.files)))
     return _drawn(spec, kind)
+
+
+def _hollow(rows: Sequence[Value]) -> Iterator[str]:
+    count = sum(bool(row.get("doubt")) for row in rows)
+    if count:
+        yield f"hollow: {count} of {len(rows)} figures are inconsistent"
 
 
 def _drawn(spec: Spec, kind: str) -> bytes:
