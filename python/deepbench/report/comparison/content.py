@@ -121,7 +121,7 @@ def _legend(comparison: Comparison) -> Iterator[str]:
     for index, side in enumerate(sides):
         about = "published figures" if side.about in ("", side.name) else side.about
         yield f"{letter(index)} = {side.name} ({about})"
-    yield "B/A is the time of B over the time of A: less than 1 is faster than A"
+    yield "B/A is the time of B over the time of A: below 1, B is faster"
 
 
 def _group_table(

@@ -131,7 +131,7 @@ def _finish(spec: Spec, width: int) -> None:
         encoding = spec["encoding"][channel]
         if encoding["scale"].get("type") == "log":
             axis = encoding.setdefault("axis", {})
-            axis["labelExpr"] = _log_labels(channel, axis.pop("format", ",~r"))
+            axis["labelExpr"] = _log_labels(channel, axis.pop("format", None))
             axis["tickCount"] = 8
     # Not the plot's own width, which changes as all is laid out: what that adds would be cut off.
     spec.setdefault("params", []).extend(
@@ -152,9 +152,10 @@ def _legends(spec: Spec) -> Iterator[Spec]:
                 yield encoding["legend"]
 
 
-def _log_labels(channel: str, form: str) -> str:
+def _log_labels(channel: str, form: str | None) -> str:
     """Labels of a logarithmic axis, at least three whatever its range: powers of ten where three of
-    them are in the range, else 1, 2, 5 times these, else every tick."""
+    them are in the range, else 1, 2, 5 times these, else every tick. Without a form of their own
+    large numbers are short, 1M, so that labels do not touch on a narrow screen."""
     low, high = (f"domain('{channel}')[{end}]" for end in (0, 1))
 
     def count(digit: int) -> str:
@@ -169,7 +170,8 @@ def _log_labels(channel: str, form: str) -> str:
     some = " + ".join(count(digit) for digit in steps)
     one_of = " || ".join(is_step(digit) for digit in steps)
     labelled = f"({count(1)} >= 3 ? {is_step(1)} : {some} >= 3 ? ({one_of}) : true)"
-    return f"{labelled} ? format(datum.value, '{form}') : ''"
+    shown = f"'{form}'" if form else "datum.value >= 1e4 ? '~s' : ',~r'"
+    return f"{labelled} ? format(datum.value, {shown}) : ''"
 
 
 def _title_axes(spec: Spec, x: str, y: str) -> None:

@@ -101,7 +101,7 @@ function factsOf(row) {
     ['bytes per time', row.gbps !== null ? `${rate(row.gbps)} GB/s` : null],
     ['roofline', row.roofline === null ? null
       : `${share(row.roofline)} %, bound by ${row.bound}${row.level ? `, data in ${LEVELS[row.level] || row.level}` : ''}`],
-    ['verification', row.verified && `${row.verified}${row.worst === null ? '' : `, worst error ${percent(row.worst)} % of its bound`}`],
+    ['verification', row.verified && `${row.verified}${row.worst === null || row.verified === 'skipped' ? '' : `, worst error ${percent(row.worst)} % of its bound`}`],
     ['observed', row.observed],
     ['file', `${row.file}: ${report.files[row.run].name}, row ${row.position}`],
     ['remarks', row.remarks], ['notes', row.notes],
