@@ -84,7 +84,9 @@ def test_labels_are_round() -> None:
     x, _ = labels(vega.svg(filled("sweep", 40.0, 990.0)))
     assert x == ["50", "100", "200", "500", "1,000"]
     x, _ = labels(vega.svg(filled("sweep", 3.0, 30000.0)))
-    assert x == ["10", "100", "1,000", "10k"]
+    assert x == ["10", "100", "1,000", "10,000"]
+    x, _ = labels(vega.svg(filled("sweep", 3.0, 3e6)))
+    assert x == ["10", "100", "1k", "10k", "100k", "1M"]
 
 
 def test_ticks_of_a_sweep_are_its_values() -> None:

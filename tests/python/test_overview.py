@@ -163,9 +163,9 @@ def test_the_headline_says_what_ran_and_how_near_the_roofline_it_came() -> None:
     ]
     assert content_of(rows).headline == [
         "Example CPU, 2 threads: 4 of 5 rows are ok (1 incorrect). In the regime 'hot, default', 2 "
-        "rows reach 45.0 % of the roofline in the geometric mean. Best of 2 families is gemm half "
-        "with 81.0 %, worst is gemm float with 25.0 %. 1 row of other regimes is in the summary "
-        "below. 1 row above its ceiling is in no mean."
+        "rows reach 45.0 % of the roofline in the geometric mean. The best of 2 families, gemm "
+        "half, reaches 81.0 %, the worst, gemm float, 25.0 %. 1 row of other regimes is in the "
+        "summary below. 1 row above its ceiling is in no mean."
     ]
     families = tables(rows)["By family"]
     assert cells(families, "mean % of roofline") == ["25.0", "81.0", "50.0"]

@@ -155,7 +155,8 @@ def _legends(spec: Spec) -> Iterator[Spec]:
 def _log_labels(channel: str, form: str | None) -> str:
     """Labels of a logarithmic axis, at least three whatever its range: powers of ten where three of
     them are in the range, else 1, 2, 5 times these, else every tick. Without a form of their own
-    large numbers are short, 1M, so that labels do not touch on a narrow screen."""
+    the numbers of an axis that goes far are short, 1M, so that they do not touch on a narrow
+    screen."""
     low, high = (f"domain('{channel}')[{end}]" for end in (0, 1))
 
     def count(digit: int) -> str:
@@ -170,7 +171,8 @@ def _log_labels(channel: str, form: str | None) -> str:
     some = " + ".join(count(digit) for digit in steps)
     one_of = " || ".join(is_step(digit) for digit in steps)
     labelled = f"({count(1)} >= 3 ? {is_step(1)} : {some} >= 3 ? ({one_of}) : true)"
-    shown = f"'{form}'" if form else "datum.value >= 1e4 ? '~s' : ',~r'"
+    is_short = f"{high} >= 1e5 && datum.value >= 1e3"
+    shown = f"'{form}'" if form else f"{is_short} ? '~s' : ',~r'"
     return f"{labelled} ? format(datum.value, {shown}) : ''"
 
 

@@ -114,8 +114,8 @@ def _families(shares: Sequence[tuple[Shown, float]]) -> Iterator[str]:
         yield f"Each of {len(means)} families reaches {share(most)} %."
         return
     yield (
-        f"Best of {len(means)} families is {best} with {share(most)} %, "
-        f"worst is {worst} with {share(least)} %."
+        f"The best of {len(means)} families, {best}, reaches {share(most)} %, "
+        f"the worst, {worst}, {share(least)} %."
     )
 
 
