@@ -132,11 +132,6 @@ def require_constant(where: str, name: str, ops: Iterable[str]) -> None:
         )
 
 
-def has_parameter(op: str, name: str) -> bool:
-    """Whether an operation has a parameter of that name."""
-    return any(parameter.name == name for parameter in operation(op).parameters)
-
-
 def precision_name(op: str, word: str) -> str | None:
     """The precision that a word means to an operation ('all': to any): its name or an alias."""
     for known in operations():

@@ -42,7 +42,6 @@ class Precisions:
     """Of a section; what contradicts itself is told once."""
 
     def __init__(self, section: Section, top: tuple[str, ...], reports: Reports) -> None:
-        self._sheet = section.sheet
         self._reports = reports
         self._title = _of_titles(section.titles)
         self._usual = named(section.sheet) or self._by_sheet(section)
