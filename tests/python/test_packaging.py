@@ -139,12 +139,6 @@ def test_a_backend_shows_its_table_and_the_markers_of_regions(name: str, markers
     assert shown == {"deepbench_plugin", *markers}
 
 
-def test_what_the_native_build_may_cost_is_written_where_costs_are() -> None:
-    limit = re.search(r"^readonly native_cpu_seconds=(\d+)", (ROOT / ".ci/run").read_text(), re.M)
-    assert limit is not None
-    assert f"{limit[1]} CPU-seconds" in (ROOT / "docs/performance.md").read_text()
-
-
 @pytest.mark.slow
 def test_a_cpp_program_finds_the_package_and_runs_a_gemm(tmp_path: Path) -> None:
     cmake = needs("cmake")
