@@ -17,7 +17,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from sweeping import median_us, sweep
+from sweep_runner import median_us, sweep
 
 _SQUARE = "w=28 h=28 c=128 n=8 k=128 s=3 r=3 pad_w=1 pad_h=1"
 

@@ -101,7 +101,7 @@ def chosen(words: list[str]) -> tuple[tuple[str, ...], list[str]]:
 def runner(options: list[str]) -> Any:
     from deepbench import _core, libraries
 
-    libraries.tell_where("cuda")
+    libraries.export_library_path("cuda")
     return _core.Runner("cuda", " ".join(["ceilings=no", *options]), libraries.plugin_paths())
 
 

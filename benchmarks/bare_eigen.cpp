@@ -30,7 +30,7 @@ struct Problem {
 };
 
 Problem parse(int count, char** words) {
-  bare::Values values = bare::values_of(count, words);
+  bare::Values values = bare::parse_values(count, words);
   Problem problem;
   problem.m = std::atoll(values["m"].c_str());
   problem.n = std::atoll(values["n"].c_str());
@@ -51,7 +51,7 @@ float number(uint64_t& seed) { return float(int32_t(next(seed) >> 32)) * 0x1p-31
 
 template <class T>
 T* array(size_t elements) {
-  return static_cast<T*>(bare::large_pages(elements * sizeof(T)));
+  return static_cast<T*>(bare::allocate_large_pages(elements * sizeof(T)));
 }
 
 float* dense(size_t elements, uint64_t seed) {

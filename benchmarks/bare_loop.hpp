@@ -18,7 +18,7 @@ namespace bare {
 
 using Values = std::map<std::string, std::string>;
 
-inline Values values_of(int count, char** words) {
+inline Values parse_values(int count, char** words) {
   Values values;
   for (int i = 1; i < count; ++i) {
     const std::string word = words[i];
@@ -38,7 +38,7 @@ inline void bind_threads(char** words) {
 }
 
 // As the CPU backend's buffers have.
-inline void* large_pages(size_t bytes) {
+inline void* allocate_large_pages(size_t bytes) {
   constexpr size_t kPage = size_t{2} << 20;
   bytes = (bytes + kPage) / kPage * kPage;
   void* data = std::aligned_alloc(kPage, bytes);

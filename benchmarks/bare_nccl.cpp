@@ -22,8 +22,8 @@
 #include <vector>
 
 #include "buffer.hpp"
-#include "check.hpp"
 #include "graph.hpp"
+#include "status_check.hpp"
 #include "stream.hpp"
 
 namespace {
@@ -31,7 +31,7 @@ namespace {
 using namespace deepbench::cuda;
 using Clock = std::chrono::steady_clock;
 
-constexpr int kMostDevices = 16, kCalls = 20, kManyCalls = 200, kWarmUp = 5;
+constexpr int kMaxDevices = 16, kCalls = 20, kManyCalls = 200, kWarmUp = 5;
 constexpr double kShortUs = 100;   // 20 calls of that are long beside their launch
 constexpr unsigned kLimitS = 300;  // for all of it
 
@@ -39,7 +39,7 @@ constexpr unsigned kLimitS = 300;  // for all of it
 struct Shared {
   std::atomic<int> arrived{0};
   deepbench::nvidia::ncclUniqueId id;
-  double us[kMostDevices];
+  double us[kMaxDevices];
 };
 
 class Rank {
@@ -47,12 +47,13 @@ class Rank {
   Rank(Shared& shared, int rank, int ranks)
       : shared_(shared), rank_(rank), ranks_(ranks), stream_(Stream::of(rank)) {
     if (rank == 0) CUDA_CHECK(nccl().ncclGetUniqueId(&shared.id));
-    meet();
+    barrier();
     CUDA_CHECK(nccl().ncclCommInitRank(&communicator_, ranks, shared.id, rank));
   }
 
   void run(int cycles, uint64_t elements) {
-    const Buffer from(4 * elements, Origin::kOwn), to(4 * elements, Origin::kOwn);
+    const Buffer from(4 * elements, AllocationKind::kDedicated),
+        to(4 * elements, AllocationKind::kDedicated);
     const auto calls = [&](int count) {
       for (int i = 0; i < count; ++i)
         CUDA_CHECK(nccl().ncclAllReduce(from.data(), to.data(), elements,
@@ -74,16 +75,16 @@ class Rank {
   }
 
  private:
-  void meet() {
-    ++meetings_;
+  void barrier() {
+    ++barriers_;
     shared_.arrived.fetch_add(1);
-    while (shared_.arrived.load() < meetings_ * ranks_) sched_yield();
+    while (shared_.arrived.load() < barriers_ * ranks_) sched_yield();
   }
 
   double median_us(int cycles, int count, const std::function<void()>& enqueue) {
     std::vector<double> means;
     for (int cycle = -1; cycle < cycles; ++cycle) {  // the first is for warming up
-      meet();
+      barrier();
       const auto begin = Clock::now();
       enqueue();
       while (cudart().cudaStreamQuery(stream_.get()) == deepbench::nvidia::cudaErrorNotReady) {
@@ -91,11 +92,11 @@ class Rank {
       stream_.synchronize();
       const std::chrono::duration<double, std::micro> taken = Clock::now() - begin;
       shared_.us[rank_] = taken.count() / count;
-      meet();
+      barrier();
       double sum = 0;
       for (int rank = 0; rank < ranks_; ++rank) sum += shared_.us[rank];
       if (cycle >= 0) means.push_back(sum / ranks_);
-      meet();
+      barrier();
     }
     std::sort(means.begin(), means.end());
     return means[means.size() / 2];
@@ -103,7 +104,7 @@ class Rank {
 
   Shared& shared_;
   const int rank_, ranks_;
-  int meetings_ = 0;
+  int barriers_ = 0;
   Stream& stream_;
   deepbench::nvidia::ncclComm_t communicator_ = nullptr;
 };
@@ -112,8 +113,8 @@ int run(Shared& shared, int rank, int ranks, int cycles, char** elements) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   alarm(kLimitS);
   try {
-    Rank mine(shared, rank, ranks);
-    for (; *elements; ++elements) mine.run(cycles, std::strtoull(*elements, nullptr, 10));
+    Rank worker(shared, rank, ranks);
+    for (; *elements; ++elements) worker.run(cycles, std::strtoull(*elements, nullptr, 10));
     return 0;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "rank %d: %s\n", rank, error.what());
@@ -123,8 +124,8 @@ int run(Shared& shared, int rank, int ranks, int cycles, char** elements) {
 
 // Of processes by rank: 0 once all have ended well. The others of one that does not are ended at
 // once, since they wait for it within NCCL.
-int end_of(std::vector<pid_t> processes, bool are_all) {
-  bool good = are_all;
+int wait_for_all(std::vector<pid_t> processes, bool all_started) {
+  bool good = all_started;
   for (size_t left = processes.size(); left > 0; --left) {
     if (!good)
       for (const pid_t process : processes)
@@ -145,7 +146,7 @@ int end_of(std::vector<pid_t> processes, bool are_all) {
 
 int main(int argc, char** argv) {
   const int ranks = argc > 3 ? std::atoi(argv[1]) : 0, cycles = argc > 3 ? std::atoi(argv[2]) : 0;
-  if (ranks < 1 || ranks > kMostDevices || cycles < 1) {
+  if (ranks < 1 || ranks > kMaxDevices || cycles < 1) {
     std::fprintf(stderr, "usage: bare_nccl DEVICES CYCLES ELEMENTS...\n");
     return 2;
   }
@@ -163,6 +164,6 @@ int main(int argc, char** argv) {
     }
     processes.push_back(process);
   }
-  const bool are_all = int(processes.size()) == ranks;
-  return end_of(std::move(processes), are_all);
+  const bool all_started = int(processes.size()) == ranks;
+  return wait_for_all(std::move(processes), all_started);
 }

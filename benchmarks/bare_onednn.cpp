@@ -34,7 +34,7 @@ struct Problem {
 };
 
 Problem parse(int count, char** words) {
-  bare::Values values = bare::values_of(count, words);
+  bare::Values values = bare::parse_values(count, words);
   Problem problem;
   problem.m = std::atoll(values["m"].c_str());
   problem.n = std::atoll(values["n"].c_str());
@@ -66,7 +66,7 @@ size_t size_of(dnnl_data_type_t type) {
 
 // Large pages, and full-mantissa numbers in [-1, 1]; [-64, 63] for int8.
 void* operand(int64_t elements, dnnl_data_type_t type, uint64_t seed) {
-  void* data = bare::large_pages(size_t(elements) * size_of(type));
+  void* data = bare::allocate_large_pages(size_t(elements) * size_of(type));
   for (int64_t i = 0; i < elements; ++i) {
     seed = seed * 6364136223846793005u + 1442695040888963407u;
     const float value = float(int32_t(seed >> 32)) * 0x1p-31f;

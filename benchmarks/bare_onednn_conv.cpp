@@ -52,7 +52,7 @@ struct Problem {
 
 Problem parse(int count, char** words) {
   Problem problem;
-  problem.values = bare::values_of(count, words);
+  problem.values = bare::parse_values(count, words);
   if (problem.flops() <= 0) {
     std::fprintf(stderr, "usage: bare_onednn_conv w=W h=H c=C n=N k=K s=S r=R [phase=...] ...\n");
     std::exit(2);
@@ -63,7 +63,7 @@ Problem parse(int count, char** words) {
 // Large pages, and full-mantissa numbers in [-1, 1]; [-64, 63] or [0, 127] for 8 bits. In whatever
 // order the library stores them.
 void* operand(size_t bytes, dnnl_data_type_t type, uint64_t seed) {
-  void* data = bare::large_pages(bytes);
+  void* data = bare::allocate_large_pages(bytes);
   const size_t size = type == dnnl_f32 || type == dnnl_s32 ? 4 : type == dnnl_bf16 ? 2 : 1;
   for (size_t i = 0; i < bytes / size; ++i) {
     seed = seed * 6364136223846793005u + 1442695040888963407u;
@@ -115,7 +115,7 @@ dnnl_primitive_desc_t describe(const Problem& p, dnnl_engine_t engine) {
   const auto w = any({get("k"), get("c"), get("r"), get("s")}, types.w);
   const auto y = any({get("n"), get("k"), p.p(), p.q()}, types.y);
   const dnnl_dims_t strides = {p.integer("stride_h", 1), p.integer("stride_w", 1)};
-  const dnnl_dims_t gaps = {0, 0}, padding = {get("pad_h"), get("pad_w")};
+  const dnnl_dims_t dilations = {0, 0}, padding = {get("pad_h"), get("pad_w")};
   dnnl_primitive_attr_t attributes = nullptr;
   CHECK(dnnl_primitive_attr_create(&attributes));
   CHECK(dnnl_primitive_attr_set_scratchpad_mode(attributes, dnnl_scratchpad_mode_user));
@@ -125,14 +125,15 @@ dnnl_primitive_desc_t describe(const Problem& p, dnnl_engine_t engine) {
   dnnl_primitive_desc_t made = nullptr;
   if (phase == "fwd")
     CHECK(dnnl_convolution_forward_primitive_desc_create(&made, engine, dnnl_forward_training,
-                                                         algorithm, x, w, nullptr, y, strides, gaps,
-                                                         padding, padding, attributes));
+                                                         algorithm, x, w, nullptr, y, strides,
+                                                         dilations, padding, padding, attributes));
   else if (phase == "bwd_data")
-    CHECK(dnnl_convolution_backward_data_primitive_desc_create(
-        &made, engine, algorithm, x, w, y, strides, gaps, padding, padding, nullptr, attributes));
+    CHECK(dnnl_convolution_backward_data_primitive_desc_create(&made, engine, algorithm, x, w, y,
+                                                               strides, dilations, padding, padding,
+                                                               nullptr, attributes));
   else
     CHECK(dnnl_convolution_backward_weights_primitive_desc_create(
-        &made, engine, algorithm, x, w, nullptr, y, strides, gaps, padding, padding, nullptr,
+        &made, engine, algorithm, x, w, nullptr, y, strides, dilations, padding, padding, nullptr,
         attributes));
   return made;
 }

@@ -46,7 +46,7 @@ struct Layer {
 };
 
 Layer parse(int count, char** words) {
-  bare::Values values = bare::values_of(count, words);
+  bare::Values values = bare::parse_values(count, words);
   Layer layer;
   const auto text = [&](const char* name, std::string& into) {
     if (values.count(name)) into = values[name];
@@ -67,7 +67,7 @@ Layer parse(int count, char** words) {
 
 // Large pages, and full-mantissa numbers in [-scale, scale].
 void* operand(size_t bytes, dnnl_data_type_t type, float scale) {
-  void* data = bare::large_pages(bytes);
+  void* data = bare::allocate_large_pages(bytes);
   static uint64_t seed = 1;
   for (size_t i = 0; i < bytes / (type == dnnl_bf16 ? 2 : 4); ++i) {
     seed = seed * 6364136223846793005u + 1442695040888963407u;
@@ -200,16 +200,16 @@ void reorder(dnnl_engine_t engine, dnnl_memory_t from, Description from_descript
   made.call();
 }
 
-Memory operand_of(const Layer& layer, dnnl_engine_t engine, int argument, Description wanted) {
-  const size_t bytes = dnnl_memory_desc_get_size(wanted);
+Memory operand_of(const Layer& layer, dnnl_engine_t engine, int argument, Description required) {
+  const size_t bytes = dnnl_memory_desc_get_size(required);
   const bool is_u = argument == DNNL_ARG_WEIGHTS_ITER, is_wx = argument == DNNL_ARG_WEIGHTS_LAYER;
   const bool is_zero = argument == DNNL_ARG_DIFF_DST_ITER || argument == DNNL_ARG_DIFF_DST_ITER_C;
   const float scale = is_zero ? 0 : is_u ? float(1 / std::sqrt(double(layer.hidden))) : 0.5f;
-  Memory made = {nullptr, wanted};
+  Memory made = {nullptr, required};
   dnnl_data_type_t type = dnnl_f32;
   if (argument != DNNL_ARG_WORKSPACE && argument != DNNL_ARG_SCRATCHPAD)
-    CHECK(dnnl_memory_desc_query(wanted, dnnl_query_data_type, &type));
-  CHECK(dnnl_memory_create(&made.memory, wanted, engine, operand(bytes, type, scale)));
+    CHECK(dnnl_memory_desc_query(required, dnnl_query_data_type, &type));
+  CHECK(dnnl_memory_create(&made.memory, required, engine, operand(bytes, type, scale)));
   if (is_u || is_wx) {
     const Description plain =
         describe({1, 1, is_u ? layer.hidden : layer.inputs, layer.gates(), layer.hidden},
@@ -217,7 +217,7 @@ Memory operand_of(const Layer& layer, dnnl_engine_t engine, int argument, Descri
     dnnl_memory_t source = nullptr;
     CHECK(dnnl_memory_create(&source, plain, engine,
                              operand(dnnl_memory_desc_get_size(plain), layer.type(), scale)));
-    reorder(engine, source, plain, made.memory, wanted);
+    reorder(engine, source, plain, made.memory, required);
   }
   return made;
 }
@@ -230,12 +230,12 @@ Primitive bind(const Layer& layer, dnnl_engine_t engine, dnnl_primitive_desc_t d
   CHECK(dnnl_stream_create(&made.stream, engine, dnnl_stream_default_flags));
   CHECK(dnnl_primitive_create(&made.primitive, description));
   const auto add = [&](int argument) {
-    const Description wanted =
+    const Description required =
         dnnl_primitive_desc_query_md(description, dnnl_query_exec_arg_md, argument);
-    if (!wanted || dnnl_memory_desc_get_size(wanted) == 0) return;
+    if (!required || dnnl_memory_desc_get_size(required) == 0) return;
     Memory& memory = memories[argument];
-    if (!memory.memory || !dnnl_memory_desc_equal(memory.description, wanted))
-      memory = operand_of(layer, engine, argument, wanted);
+    if (!memory.memory || !dnnl_memory_desc_equal(memory.description, required))
+      memory = operand_of(layer, engine, argument, required);
     made.arguments.push_back({argument, memory.memory});
   };
   for (const int argument : kForwardArguments) add(argument);

@@ -60,7 +60,7 @@ double median(Rates rates) {
   return *middle;
 }
 
-void tell(const char* name, const Rates& rates) {
+void print_drift(const char* name, const Rates& rates) {
   std::printf("%-22s", name);
   Rates medians;
   const size_t each = rates.size() / kWindows;
@@ -76,17 +76,18 @@ void tell(const char* name, const Rates& rates) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const double wanted = argc > 1 ? std::atof(argv[1]) : 100;
+  const double duration_s = argc > 1 ? std::atof(argv[1]) : 100;
   const std::vector<float> cached(kCacheFloats, 1), large(kMemoryFloats, 1);
   Rates clock, cache, memory;
   const auto begin = Clock::now();
-  while (clock.size() < kWindows || Clock::now() - begin < std::chrono::duration<double>(wanted)) {
+  while (clock.size() < kWindows ||
+         Clock::now() - begin < std::chrono::duration<double>(duration_s)) {
     clock.push_back(multiplications_per_ns());
     cache.push_back(gb_per_s(cached, kReadings));
     memory.push_back(gb_per_s(large, 1));
     std::this_thread::sleep_for(kPause);
   }
-  tell("multiplications per ns", clock);
-  tell("cache, 1 MB, GB/s", cache);
-  tell("memory, 64 MB, GB/s", memory);
+  print_drift("multiplications per ns", clock);
+  print_drift("cache, 1 MB, GB/s", cache);
+  print_drift("memory, 64 MB, GB/s", memory);
 }

@@ -21,7 +21,7 @@ double now_ns() {
   return std::chrono::duration<double, std::nano>(now).count();
 }
 
-class Nothing final : public deepbench::plugin::Kernel {
+class EmptyKernel final : public deepbench::plugin::Kernel {
  public:
   void describe(Sink& sink) const override { sink.text("library", "nothing"); }
   void time_batch(const deepbench_request& request, deepbench_batch& batch) override {
@@ -40,7 +40,7 @@ class Nothing final : public deepbench::plugin::Kernel {
   void project_output(uint64_t, uint64_t, double*) override {}
 };
 
-class NothingBackend final : public deepbench::plugin::Backend {
+class EmptyBackend final : public deepbench::plugin::Backend {
  public:
   void describe(Sink&) override {}
   int32_t device_count() override { return 1; }
@@ -48,7 +48,7 @@ class NothingBackend final : public deepbench::plugin::Backend {
   void supports(const Problem&, const Options&) override {}
   uint64_t memory_needed(const Problem&, const Options&) override { return 0; }
   std::unique_ptr<deepbench::plugin::Kernel> prepare(const Problem&, const Options&) override {
-    return std::make_unique<Nothing>();
+    return std::make_unique<EmptyKernel>();
   }
 };
 
@@ -56,7 +56,7 @@ class NothingBackend final : public deepbench::plugin::Backend {
 
 int main() {
   constexpr int kRounds = 1001, kBatches = 100;
-  const deepbench::Backend backend(deepbench::plugin::table<NothingBackend>("nothing"), "");
+  const deepbench::Backend backend(deepbench::plugin::table<EmptyBackend>("nothing"), "");
   const auto problem = deepbench::Problem::parse("gemm m=1 n=1 k=1");
   deepbench::Kernel kernel = backend.prepare(problem, {});
   std::vector<double> per_batch_ns;

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from sweeping import Sweep, load, median_us
+from sweep_runner import Sweep, load, median_us
 
 from deepbench.algorithm_choice import choice_of
 
@@ -97,7 +97,7 @@ def best(runs: Runs) -> Iterator[str]:
         if not rows:
             yield f"{name:26} has no row with both times"
             continue
-        turns = mean(row["algorithm"].get("gain") or 1.0 for row in rows)
+        turns = mean(row["algorithm"].get("speedup") or 1.0 for row in rows)
         call = mean(row["algorithm"]["default_ns"] / median_ns(row) for row in rows)
         both = mean(row["algorithm"]["default_ns"] / with_conversion_ns(row) for row in rows)
         changed = sum(not choice_of(row).is_default for row in rows)

@@ -17,7 +17,7 @@ import sys
 import time
 from pathlib import Path
 
-from sweeping import load
+from sweep_runner import load
 
 TRAINING, INFERENCE = ("gemm", "training"), ("gemm", "inference")
 SPARSE = ("sparse_gemm", "inference")

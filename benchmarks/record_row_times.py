@@ -6,7 +6,7 @@ runs every command below (an hour on two busy cores), keeps the result files in 
 that are there already, and writes tests/data/row_times_cpu.jsonl: a line for each run with its
 command, what the backend said of itself as far as an estimate depends on it, and of each row the
 problem, its seconds, the seconds of ceilings, and its status. A run that was stopped is kept as far
-as it came, and rows that cost their worker are left out. tests/python/test_time_left.py replays
+as it came, and rows that cost their worker are left out. tests/python/test_time_estimate.py replays
 what is there.
 """
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 
-from sweeping import median_us, sweep
+from sweep_runner import median_us, sweep
 
 RUNS = 3
 NEAR = 0.03

@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from sweeping import Sweep, median_us, sweep
+from sweep_runner import Sweep, median_us, sweep
 
 STEPS = 50
 TRAINING = (

@@ -107,7 +107,7 @@ def context(name: str, rows: Sequence[Json], specs: Sequence[Line]) -> Json:
     maker = name.split()[0]
     return {
         "type": "context",
-        "schema": 1,
+        "schema": 2,
         "command": None,
         "started": None,
         "set": None,
@@ -129,7 +129,7 @@ class Headers:
 
     def attributes(self, line: Line) -> dict[str, str]:
         """Dimensions of the problem at the line's place; none where it has no place."""
-        place = line["index"] or _guessed_place(line["note"])
+        place = line["index"] or _guessed_field(line["note"])
         key = (line["set"], line["op"])
         if not place or key not in suites.available():
             return {}
@@ -139,7 +139,7 @@ class Headers:
         return self._read[key][int(place)]
 
 
-def _guessed_place(note: str) -> str:
+def _guessed_field(note: str) -> str:
     found = re.search(r"probably header index (\d+)", note)
     return found.group(1) if found else ""
 
@@ -220,7 +220,7 @@ def published(line: Line, meant: Json, doubtful: set[tuple[str, str, str]]) -> J
         values["padded"] = line["padded"] == "1"
     if line["algorithm"]:
         values["algorithm"] = line["algorithm"]
-    return values | ({"meant": meant} if meant else {})
+    return values | ({"intended_attributes": meant} if meant else {})
 
 
 def _reason(line: Line) -> str:

@@ -79,18 +79,18 @@ class Problem:
     def __hash__(self) -> int: ...
 
 @final
-class Placement:
+class LaunchEnvironment:
     """Which rank of how many this process is."""
 
     def __init__(
-        self, rank: int, size: int, address: str, port: int, secret: str = "", limit_s: float = 60
+        self, rank: int, size: int, address: str, port: int, secret: str = "", timeout_s: float = 60
     ) -> None: ...
     @property
     def rank(self) -> int: ...
     @property
     def size(self) -> int: ...
     @property
-    def started_by(self) -> str: ...
+    def launcher(self) -> str: ...
 
 @final
 class Group:
@@ -100,29 +100,29 @@ class Group:
     def rank(self) -> int: ...
     @property
     def size(self) -> int: ...
-    def wait_for_loss(self) -> str:
+    def wait_for_disconnect(self) -> str:
         """Blocks until a rank is gone and this one is stuck in a row with it: why. At the end of
         the group ''."""
     def end(self) -> None:
-        """Tells the others that there is no more, and wait_for_loss() that this is the end."""
+        """Tells the other ranks, and wait_for_disconnect(), that this is the end."""
 
 @final
-class Meeting:
+class Rendezvous:
     """Where ranks find one another."""
 
-    def __init__(self, place: Placement, command: str, version: str = ...) -> None:
+    def __init__(self, environment: LaunchEnvironment, command: str, version: str = ...) -> None:
         """Rank 0 listens from here on. `command` and `version` must be the same on all ranks."""
     @property
     def port(self) -> int: ...
     def wait(self) -> Group:
         """The group, once all ranks are there. Raises BackendError, on all of them."""
 
-def placement() -> Placement | None:
+def launch_environment() -> LaunchEnvironment | None:
     """As the variables of torchrun, srun or mpirun say; None for a process alone. Raises
     BackendError for variables that make no sense."""
 
-def ranks_limit() -> float:
-    """Seconds that all ranks have to come, DEEPBENCH_RANKS_LIMIT or the default."""
+def rendezvous_timeout_s() -> float:
+    """Seconds that all ranks have to come, DEEPBENCH_RENDEZVOUS_TIMEOUT or the default."""
 
 @final
 class Runner:
@@ -137,14 +137,14 @@ class Runner:
     ) -> None:
         """`backend` is 'auto', a name, or a plugin's path; `options` are key=value words for
         every row. Raises BackendError, or ValueError for an option."""
-    def follow(self) -> None:
+    def follow_rank_zero(self) -> None:
         """For the ranks beside 0: makes the rows that rank 0 runs, until it has no more. Raises
         RuntimeError when a rank is lost."""
     def hello(self) -> str:
         """The JSON line that says what answered."""
     def run(self, line: str, position: int) -> str:
         """The JSON row of 'PROBLEM' or 'PROBLEM ; OPTIONS'. Never raises for a bad problem."""
-    def before_ceilings(self, call: Callable[[str, str], None]) -> None:
+    def on_ceiling(self, call: Callable[[str, str], None]) -> None:
         """Has `call(problem, row)` called before each problem of a ceiling; `row`, the first time
         in a row, is what has been measured, as JSON. After each both are empty."""
     def release(self) -> None:

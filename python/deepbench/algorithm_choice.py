@@ -74,9 +74,9 @@ def same_algorithm(a: AlgorithmChoice, b: AlgorithmChoice) -> bool | None:
 
 
 def _is_default(algorithm: Mapping[str, Any]) -> bool:
-    """By the id. Rows without that member tell by the name, and by a gain over the default."""
+    """By the id. Rows without that member tell by the name, and by a speedup over the default."""
     if "candidate" in algorithm:
         return algorithm["candidate"] is None
     name, default_name = algorithm.get("name"), algorithm.get("default_name")
-    gain = algorithm.get("gain")
-    return default_name in (None, name) and not (isinstance(gain, (int, float)) and gain > 1)
+    speedup = algorithm.get("speedup")
+    return default_name in (None, name) and not (isinstance(speedup, (int, float)) and speedup > 1)

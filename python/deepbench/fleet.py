@@ -12,16 +12,16 @@ from typing import Any
 
 Json = Mapping[str, Any]
 
-_OFTEN = 0.1  # slow in this share of its rows: no longer chance
+_FLAGGED_SHARE = 0.1  # slow in this share of its rows: no longer chance
 
 
-def ranks_that_count(ranks: Json) -> set[int]:
+def counted_ranks(ranks: Json) -> set[int]:
     """Those of a row's ranks that have a time, whose own row is ok, and that ran what most did."""
-    statuses, apart = ranks.get("status") or (), ranks.get("apart") or ()
+    statuses, mismatched = ranks.get("status") or (), ranks.get("mismatched") or ()
     return {
         rank
         for rank, median in enumerate(ranks.get("median_ns") or ())
-        if median and rank not in apart and (rank >= len(statuses) or statuses[rank] == "ok")
+        if median and rank not in mismatched and (rank >= len(statuses) or statuses[rank] == "ok")
     }
 
 
@@ -44,7 +44,7 @@ class RankSummary:
 
     @property
     def flagged(self) -> bool:
-        return self.failed > 0 or self.slow > _OFTEN * self.rows
+        return self.failed > 0 or self.slow > _FLAGGED_SHARE * self.rows
 
     @property
     def place(self) -> str:
@@ -54,7 +54,7 @@ class RankSummary:
         return f"rank {self.rank}" + (f" ({known})" if known else "")
 
     @property
-    def complaint(self) -> str:
+    def finding(self) -> str:
         """'rank 13 (node4, device 5) is 8.1 % slow on 41 of 57 rows'."""
         said = []
         if self.slow:
@@ -66,7 +66,7 @@ class RankSummary:
 
 
 @dataclass
-class _Found:
+class _RankRecord:
     """What has been seen of one rank."""
 
     logarithms: list[float] = field(default_factory=list)
@@ -76,12 +76,12 @@ class _Found:
     worst: tuple[float, str] | None = None
 
 
-class Fleet:
+class FleetSummary:
     """Collects rows as they come."""
 
     def __init__(self) -> None:
         self.rows = 0  # that ranks made each on its own device
-        self._found: dict[int, _Found] = {}
+        self._found: dict[int, _RankRecord] = {}
         self._context: Json = {}
 
     def begin(self, context: Json) -> None:
@@ -98,14 +98,14 @@ class Fleet:
                 self._of(rank).failed += status != "ok"
         self._add_times(ranks, str(row.get("problem") or "an unnamed problem"))
         for outlier in ranks.get("outliers") or ():
-            off, rank = outlier.get("off") or 0.0, outlier.get("rank")
-            if rank is not None and off > 0:
-                self._of(rank).slow.append(off)
+            deviation, rank = outlier.get("deviation") or 0.0, outlier.get("rank")
+            if rank is not None and deviation > 0:
+                self._of(rank).slow.append(deviation)
             elif rank is not None:
                 self._of(rank).quick += 1
 
     def _add_times(self, ranks: Json, problem: str) -> None:
-        middle, counting = ranks.get("middle_ns"), ranks_that_count(ranks)
+        middle, counting = ranks.get("middle_ns"), counted_ranks(ranks)
         for rank, median in enumerate(ranks.get("median_ns") or ()):
             found = self._of(rank)
             if not middle or rank not in counting:
@@ -117,8 +117,8 @@ class Fleet:
             if found.worst is None or ratio > found.worst[0]:
                 found.worst = (ratio, problem)
 
-    def _of(self, rank: int) -> _Found:
-        return self._found.setdefault(rank, _Found())
+    def _of(self, rank: int) -> _RankRecord:
+        return self._found.setdefault(rank, _RankRecord())
 
     def ranks(self) -> list[RankSummary]:
         """All of them, by number."""
@@ -129,18 +129,18 @@ class Fleet:
             for rank in sorted(self._found)
         ]
 
-    def complaints(self) -> list[str]:
+    def findings(self) -> list[str]:
         """A line for each rank that is out of line, the slowest first."""
         flagged = [one for one in self.ranks() if one.flagged]
-        return [one.complaint for one in sorted(flagged, key=order)]
+        return [one.finding for one in sorted(flagged, key=slowest_first)]
 
 
-def order(one: RankSummary) -> tuple[bool, bool, float, int]:
+def slowest_first(one: RankSummary) -> tuple[bool, bool, float, int]:
     """Sorts ranks: who failed first, then who is flagged, then the slowest."""
     return not one.failed, not one.flagged, -(one.mean or 0.0), one.rank
 
 
-def _summary(rank: int, found: _Found, host: object, device: object) -> RankSummary:
+def _summary(rank: int, found: _RankRecord, host: object, device: object) -> RankSummary:
     facts: Json = device if isinstance(device, Mapping) else {}
     count = len(found.logarithms)
     slow = sorted(found.slow)

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from pathlib import Path
 
-GROUP = "deepbench.backends"
+ENTRY_POINT_GROUP = "deepbench.backends"
 CUDA_LIBRARY_PATH = "DEEPBENCH_CUDA_LIBRARY_PATH"
 
 _CUDA_PLUGIN = "libdeepbench_cuda.so"
@@ -23,22 +23,22 @@ _CUDA_LIBRARIES = tuple(
     f"lib{name}.so."
     for name in ("cudart", "nvrtc", "nvJitLink", "cublasLt", "cublas", "cudnn", "cusparse", "nccl")
 )
-_OWN_PACKAGES = Path(__file__).parents[1]  # what lies there the backend finds by itself
+_SITE_PACKAGES = Path(__file__).parents[1]  # what lies there the backend finds by itself
 
 
 def plugin_paths(warn: Callable[[str], object] = lambda text: None) -> list[str]:
     """Plugins to give to the native module, which looks at them first."""
-    return list(dict.fromkeys(_from_packages(warn)))
+    return list(dict.fromkeys(_entry_point_plugins(warn)))
 
 
-def tell_where(backend: str, variables: MutableMapping[str, str] = os.environ) -> None:
+def export_library_path(backend: str, variables: MutableMapping[str, str] = os.environ) -> None:
     """Puts into the environment of this process what `backend` must know of places that only
     Python knows. Before it is loaded; what the user has set stays."""
     may_be_cuda = backend in ("auto", "cuda") or Path(backend).name == _CUDA_PLUGIN
     if not may_be_cuda or CUDA_LIBRARY_PATH in variables:
         return
     folders = cuda_folders(sys.path, variables)
-    if not all(folder.is_relative_to(_OWN_PACKAGES) for folder in folders):
+    if not all(folder.is_relative_to(_SITE_PACKAGES) for folder in folders):
         variables[CUDA_LIBRARY_PATH] = ":".join(map(str, folders))
 
 
@@ -72,24 +72,24 @@ def _has_library(folder: Path) -> bool:
         return False
 
 
-def _from_packages(warn: Callable[[str], object]) -> Iterator[str]:
+def _entry_point_plugins(warn: Callable[[str], object]) -> Iterator[str]:
     from importlib.metadata import entry_points  # 20 ms
 
-    for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
+    for entry in sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda entry: entry.name):
         try:
             found = entry.load()
             path = os.fspath(found() if callable(found) else found)
         except Exception as error:  # whatever another package's code raises
             warn(f"the backend {entry.name!r} ({entry.value}) cannot be found: {error!r}")
             continue
-        unusable = _why_no_backend(Path(path))
+        unusable = _reason_to_skip(Path(path))
         if unusable:
             warn(f"the backend {entry.name!r} ({entry.value}): {path}: {unusable}")
         else:
             yield path
 
 
-def _why_no_backend(place: Path) -> str:
+def _reason_to_skip(place: Path) -> str:
     """Why a place is not for the native module to look at; empty where it is."""
     if not place.is_absolute():
         return "the path is relative; it would be looked for in the working directory"

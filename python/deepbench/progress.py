@@ -10,9 +10,9 @@ import sys
 import time
 from typing import TextIO
 
-from deepbench.refusal import one_line, whole_lines, writable
+from deepbench.errors import encodable, printable_line, printable_lines
 
-_LINE_S = 0.2  # between two drawings of the progress line
+_REDRAW_INTERVAL_S = 0.2  # between two drawings of the progress line
 
 
 class Stopwatch:
@@ -45,16 +45,16 @@ class Screen:
     def __init__(self, out: TextIO | None = None, err: TextIO | None = None) -> None:
         self._out = out or sys.stdout
         self._err = err or sys.stderr
-        self._live = self._err.isatty()
-        self._shown = 0  # characters of the progress line that stands there
-        self._drawn: Stopwatch | None = None
+        self._is_terminal = self._err.isatty()
+        self._drawn_width = 0  # characters of the progress line that stands there
+        self._since_drawn: Stopwatch | None = None
 
     def report(self, text: str) -> None:
         """Part of the report: complete lines, on standard output at once. Names and notes in it may
         be a stranger's: nothing of it steers the terminal."""
         if text:
             self.clear()
-            self._out.write(writable(whole_lines(text), self._out.encoding))
+            self._out.write(encodable(printable_lines(text), self._out.encoding))
             self._out.flush()
 
     def drop_report(self) -> None:
@@ -71,30 +71,32 @@ class Screen:
     def say(self, text: str) -> None:
         """A line for the person at the screen; what libraries say passes here too."""
         self.clear()
-        line = whole_lines(text.expandtabs().replace("\r", ""))
-        self._err.write(writable(line, self._err.encoding) + "\n")
+        line = printable_lines(text.expandtabs().replace("\r", ""))
+        self._err.write(encodable(line, self._err.encoding) + "\n")
         self._err.flush()
 
     @property
     def is_due(self) -> bool:
         """Whether a progress line would be drawn: not too soon, and on a terminal alone."""
-        return self._live and not (self._drawn and self._drawn.elapsed_s() < _LINE_S)
+        return self._is_terminal and not (
+            self._since_drawn and self._since_drawn.elapsed_s() < _REDRAW_INTERVAL_S
+        )
 
     def progress(self, text: str) -> None:
         """Replaces the progress line where it is due."""
         if not self.is_due:
             return
-        text = one_line(text)[: max(0, _columns(self._err) - 1)]
-        self._err.write("\r" + text + " " * max(0, self._shown - len(text)))
+        text = printable_line(text)[: max(0, _columns(self._err) - 1)]
+        self._err.write("\r" + text + " " * max(0, self._drawn_width - len(text)))
         self._err.flush()
-        self._shown, self._drawn = len(text), Stopwatch()
+        self._drawn_width, self._since_drawn = len(text), Stopwatch()
 
     def clear(self) -> None:
         """Removes the progress line, so that something else may be written there."""
-        if self._shown:
-            self._err.write("\r" + " " * self._shown + "\r")
+        if self._drawn_width:
+            self._err.write("\r" + " " * self._drawn_width + "\r")
             self._err.flush()
-            self._shown, self._drawn = 0, None
+            self._drawn_width, self._since_drawn = 0, None
 
 
 def _columns(stream: TextIO) -> int:

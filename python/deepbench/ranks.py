@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 # has no -P against it). For a path it puts the file's folder first, which holds nothing but the
 # worker, and which the worker takes off the path in its first line.
 _WORKER = Path(__file__).absolute().with_name("worker") / "__main__.py"
-_LOST = 3  # exit status
-_LAST_WORDS_S = 2.0  # for a row that ends by itself
-_REFUSED_S = 2.0  # for rank 0 to say itself why it has refused a rank
+_RANK_LOST_STATUS = 3  # exit status
+_FINAL_ROW_S = 2.0  # for a row that ends by itself
+_REFUSAL_MESSAGE_S = 2.0  # for rank 0 to say itself why it has refused a rank
 
 
 def worker_command(
@@ -46,7 +46,7 @@ def _interpreter() -> list[str]:
     return [sys.executable, *environment, *(["-s"] if sys.flags.no_user_site else [])]
 
 
-def descriptors_for_ranks(variables: Mapping[str, str]) -> list[int]:
+def inherited_descriptors(variables: Mapping[str, str]) -> list[int]:
     """What mpirun has opened for its ranks: by it MPI, in the worker, asks who it is."""
     text = variables.get("PMI_FD", "")
     try:
@@ -57,42 +57,44 @@ def descriptors_for_ranks(variables: Mapping[str, str]) -> list[int]:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class RankRequest:
     """What a worker was asked for: so many ranks of its own, or whatever its variables say."""
 
-    own: int | None
+    spawn_count: int | None
     command: str  # what all ranks must have been asked for alike
 
 
-def refused(message: str) -> bool:
+def report_refusal(message: str) -> bool:
     """Says why a rank beside 0 cannot begin: its output is nobody's protocol. False for rank 0."""
     from deepbench import _core
 
     try:
-        place = _core.placement()
+        environment = _core.launch_environment()
     except RuntimeError:
         return False
-    if place is None or place.rank == 0:
+    if environment is None or environment.rank == 0:
         return False
-    said = f"rank {place.rank}: "
+    said = f"rank {environment.rank}: "
     _say(said + message.removeprefix(said))  # what one rank is refused all of them hear
     return True
 
 
-def join(wanted: Wanted, followers: Sequence[str]) -> Group | None:
+def join(request: RankRequest, followers: Sequence[str]) -> Group | None:
     """The group that this process is a rank of; None alone. `followers` is the command line of the
     ranks that rank 0 starts itself. Raises RuntimeError."""
     from deepbench import _core
 
-    place = _core.placement()
-    if wanted.own is None:
-        return None if place is None else _core.Meeting(place, wanted.command).wait()
-    if place is not None:
-        raise RuntimeError(
-            f"--ranks {wanted.own}: this process is already rank {place.rank} of {place.size}, "
-            f"started by {place.started_by}"
+    environment = _core.launch_environment()
+    if request.spawn_count is None:
+        return (
+            None if environment is None else _core.Rendezvous(environment, request.command).wait()
         )
-    return _start(wanted.own, wanted.command, followers)
+    if environment is not None:
+        raise RuntimeError(
+            f"--ranks {request.spawn_count}: this process is already rank {environment.rank} of "
+            f"{environment.size}, started by {environment.launcher}"
+        )
+    return _start(request.spawn_count, request.command, followers)
 
 
 def _start(size: int, command: str, followers: Sequence[str]) -> Group:
@@ -102,34 +104,38 @@ def _start(size: int, command: str, followers: Sequence[str]) -> Group:
 
     secret = token_hex(16)  # others on this machine could come to the port as well
     here = "127.0.0.1"
-    place = _core.Placement(0, size, here, 0, secret, _core.ranks_limit())
-    meeting = _core.Meeting(place, command)
+    environment = _core.LaunchEnvironment(0, size, here, 0, secret, _core.rendezvous_timeout_s())
+    rendezvous = _core.Rendezvous(environment, command)
     variables = {
         **os.environ,
         "WORLD_SIZE": str(size),
         "LOCAL_WORLD_SIZE": str(size),
         "MASTER_ADDR": here,
-        "DEEPBENCH_MASTER_PORT": str(meeting.port),
+        "DEEPBENCH_MASTER_PORT": str(rendezvous.port),
         "DEEPBENCH_RANKS_SECRET": secret,
     }
-    met = threading.Event()
+    joined = threading.Event()
     for rank in range(1, size):
         process = subprocess.Popen(
             followers, env={**variables, "RANK": str(rank)}, stdin=subprocess.DEVNULL
         )
-        threading.Thread(target=_watch_start, args=(rank, process, met), daemon=True).start()
-    group = meeting.wait()
-    met.set()
+        threading.Thread(
+            target=_watch_spawned_rank, args=(rank, process, joined), daemon=True
+        ).start()
+    group = rendezvous.wait()
+    joined.set()
     return group
 
 
-def _watch_start(rank: int, process: subprocess.Popen[bytes], met: threading.Event) -> None:
+def _watch_spawned_rank(
+    rank: int, process: subprocess.Popen[bytes], joined: threading.Event
+) -> None:
     """Ends this process when a rank ends before it has come: it would be waited for in vain. Of one
     that ends later the connections tell; here is said of what."""
     status = process.wait()
     how = f"exit status {status}" if status >= 0 else _signal_name(-status)
-    if not met.wait(_REFUSED_S):
-        _end(f"rank {rank} ended with {how} before it came")
+    if not joined.wait(_REFUSAL_MESSAGE_S):
+        _exit_process(f"rank {rank} ended with {how} before it came")
     if status != 0:
         _say(f"rank {rank} ended with {how}")
 
@@ -142,12 +148,12 @@ def _signal_name(number: int) -> str:
 
 
 @contextlib.contextmanager
-def watched(group: Group | None) -> Iterator[None]:
+def exit_on_rank_loss(group: Group | None) -> Iterator[None]:
     """Meanwhile this process ends when a rank is gone and it waits for it in a library."""
     if group is None:
         yield
         return
-    watcher = threading.Thread(target=_watch, args=(group,), daemon=True)
+    watcher = threading.Thread(target=_wait_for_loss, args=(group,), daemon=True)
     watcher.start()
     try:
         yield
@@ -156,16 +162,16 @@ def watched(group: Group | None) -> Iterator[None]:
         watcher.join()
 
 
-def _watch(group: Group) -> None:
-    reason = group.wait_for_loss()
+def _wait_for_loss(group: Group) -> None:
+    reason = group.wait_for_disconnect()
     if reason:
-        threading.Event().wait(_LAST_WORDS_S)
-        _end(reason)
+        threading.Event().wait(_FINAL_ROW_S)
+        _exit_process(reason)
 
 
-def _end(reason: str) -> None:
+def _exit_process(reason: str) -> None:
     _say(reason)
-    os._exit(_LOST)
+    os._exit(_RANK_LOST_STATUS)
 
 
 def _say(text: str) -> None:

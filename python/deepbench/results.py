@@ -2,7 +2,7 @@
 
 A row reaches the file as soon as it is finished. A killed run leaves at most its last line torn,
 which reading drops with a warning and resuming cuts off. A file has one writer at a time, see
-claim.py.
+file_lock.py.
 """
 
 from __future__ import annotations
@@ -17,22 +17,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from deepbench import claim, schema, strict_json
+from deepbench import file_lock, schema, strict_json
+from deepbench.errors import UserError, printable_line
 from deepbench.redaction import redacted_context
-from deepbench.refusal import Refusal, one_line
+from deepbench.schema_upgrade import upgrade_row
 
 Json = Mapping[str, Any]
 
-_LARGEST = 1 << 30  # bytes: fifty thousand rows of a thousand samples each
-_HOW = "a result file is written by deepbench with -o"
-_BEGINNING = b'{"type": "context"'
-_GZIP = b"\x1f\x8b"
+_MAX_FILE_BYTES = 1 << 30  # bytes: fifty thousand rows of a thousand samples each
+_HOW_TO_MAKE_ONE = "a result file is written by deepbench with -o"
+_CONTEXT_PREFIX = b'{"type": "context"'
+_GZIP_MAGIC = b"\x1f\x8b"
 _CURE = "--resume goes on with it, --overwrite replaces it"
-_MOST_NAMES = 256  # of attributes; all operations together have some forty
-_TRIES = 10  # to open a file that others make and remove
+_MAX_ATTRIBUTE_NAMES = 256  # of attributes; all operations together have some forty
+_OPEN_ATTEMPTS = 10  # to open a file that others make and remove
 
 
-class ResultError(Refusal):
+class ResultError(UserError):
     """A result file that cannot be read or written. One line: which file, what, what is right."""
 
 
@@ -45,19 +46,19 @@ class ResultFile:
     rows: tuple[Json, ...]  # by position
     size: int  # bytes up to the end of the last whole line
     torn: bool  # a last line that was cut short has been left out
-    ends: bool = True  # the last whole line has its newline
+    ends_with_newline: bool = True  # the last whole line has its newline
 
     @property
     def warning(self) -> str | None:
         if not self.torn:
             return None
-        return one_line(f"{self.path}: its last line is cut short and was left out")
+        return printable_line(f"{self.path}: its last line is cut short and was left out")
 
 
 def read(path: Path) -> ResultFile:
     """The content of a result file. Raises ResultError, whatever is wrong with it."""
     try:
-        data = _content(path)
+        data = _read_path(path)
     except OSError as error:
         raise ResultError(f"{path}: {_reason(error)}") from None
     except ValueError as error:  # NUL in the name
@@ -65,23 +66,25 @@ def read(path: Path) -> ResultFile:
     return parsed(path, data)
 
 
-def _content(path: Path) -> bytes:
-    with open(path, "rb", opener=_without_waiting) as file:
-        return _all_of(path, file)
+def _read_path(path: Path) -> bytes:
+    with open(path, "rb", opener=_open_nonblocking) as file:
+        return _read_regular_file(path, file)
 
 
-def _all_of(path: Path, file: BinaryIO) -> bytes:
+def _read_regular_file(path: Path, file: BinaryIO) -> bytes:
     """All bytes of a regular file: what has no end, or waits for a writer, is refused."""
     facts = os.fstat(file.fileno())
     if not stat.S_ISREG(facts.st_mode):
-        raise ResultError(f"{path}: is no regular file; {_HOW}")
-    data = file.read(_LARGEST + 1) if facts.st_size <= _LARGEST else b""
-    if max(facts.st_size, len(data)) > _LARGEST:
-        raise ResultError(f"{path}: is larger than {_LARGEST >> 20} MiB, as no result file is")
+        raise ResultError(f"{path}: is no regular file; {_HOW_TO_MAKE_ONE}")
+    data = file.read(_MAX_FILE_BYTES + 1) if facts.st_size <= _MAX_FILE_BYTES else b""
+    if max(facts.st_size, len(data)) > _MAX_FILE_BYTES:
+        raise ResultError(
+            f"{path}: is larger than {_MAX_FILE_BYTES >> 20} MiB, as no result file is"
+        )
     return data
 
 
-def _without_waiting(path: str, flags: int) -> int:
+def _open_nonblocking(path: str, flags: int) -> int:
     """Opens a named pipe at once, too, whether or not anybody writes to it."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
@@ -89,28 +92,29 @@ def _without_waiting(path: str, flags: int) -> int:
 def parsed(path: Path, data: bytes) -> ResultFile:
     """The content of a result file that was read before; `path` is what errors call it."""
     if not data.strip():
-        raise ResultError(f"{path}: is empty; {_HOW}")
-    if data.startswith(_GZIP):
+        raise ResultError(f"{path}: is empty; {_HOW_TO_MAKE_ONE}")
+    if data.startswith(_GZIP_MAGIC):
         raise ResultError(f"{path}: is compressed; unpack it first")
     lines = io.BytesIO(data)  # which does not copy them
     first = lines.readline()
-    size, torn, ends = len(first), False, first.endswith(b"\n")
-    context = _context(path, first, whole=ends)
+    size, torn, ends_with_newline = len(first), False, first.endswith(b"\n")
+    context = _context(path, first, whole=ends_with_newline)
     rows: list[Json] = []
     for number, line in enumerate(lines, start=2):
         last = size + len(line) == len(data)
-        row = _row(path, number, line, may_be_torn=last and not line.endswith(b"\n"))
+        may_be_torn = last and not line.endswith(b"\n")
+        row = _row(path, number, line, context["schema"], may_be_torn)
         if row is None and line.strip():
             torn = True
             break
         if row is not None:
             rows.append(row)
-            ends = line.endswith(b"\n")
+            ends_with_newline = line.endswith(b"\n")
         size += len(line)
-    _refuse_twice(path, rows)
-    _refuse_names(path, rows)
+    _refuse_duplicate_positions(path, rows)
+    _refuse_too_many_attributes(path, rows)
     rows.sort(key=lambda row: int(row["position"]))  # one measured again stands behind the others
-    return ResultFile(path, context, tuple(rows), size, torn, ends)
+    return ResultFile(path, context, tuple(rows), size, torn, ends_with_newline)
 
 
 def thinned(row: Json, most: int) -> Json:
@@ -133,10 +137,10 @@ def _context(path: Path, line: bytes, whole: bool) -> Json:
         value = None
     except strict_json.JsonError as error:
         if not line.lstrip().startswith(b"{"):
-            raise ResultError(f"{path}: is not a result file; {_HOW}") from None
+            raise ResultError(f"{path}: is not a result file; {_HOW_TO_MAKE_ONE}") from None
         raise ResultError(f"{path}:1: {error}") from None
     if not isinstance(value, dict) or value.get("type") != "context":
-        raise ResultError(f"{path}: is not a result file; {_HOW}")
+        raise ResultError(f"{path}: is not a result file; {_HOW_TO_MAKE_ONE}")
     version = value.get("schema")
     if isinstance(version, int) and version > schema.VERSION:
         raise ResultError(
@@ -150,14 +154,18 @@ def _context(path: Path, line: bytes, whole: bool) -> Json:
     return redacted_context(value)
 
 
-def _row(path: Path, number: int, line: bytes, may_be_torn: bool) -> Json | None:
+def _row(
+    path: Path, number: int, line: bytes, version: object, may_be_torn: bool
+) -> Json | None:
     """The row in a line; None if the line is blank, or torn where that may be."""
     if not line.strip():
         return None
     try:
         value: Any = strict_json.parsed(line)
+        if isinstance(value, dict):
+            value = upgrade_row(value, version)
         schema.check_row(value)
-        schema.check_sense(value)
+        schema.check_consistency(value)
     except strict_json.NotJson as error:
         if may_be_torn:
             return None
@@ -167,17 +175,17 @@ def _row(path: Path, number: int, line: bytes, may_be_torn: bool) -> Json | None
     return value if isinstance(value, dict) else None
 
 
-def _refuse_names(path: Path, rows: list[Json]) -> None:
+def _refuse_too_many_attributes(path: Path, rows: list[Json]) -> None:
     """Each would be a column of a table."""
     names = {name for row in rows for name in row["attributes"] or ()}
-    if len(names) > _MOST_NAMES:
+    if len(names) > _MAX_ATTRIBUTE_NAMES:
         raise ResultError(
-            f"{path}: has {len(names)} names of attributes, more than {_MOST_NAMES}, as no "
-            "result file has"
+            f"{path}: has {len(names)} names of attributes; a result file has at most "
+            f"{_MAX_ATTRIBUTE_NAMES}"
         )
 
 
-def _refuse_twice(path: Path, rows: list[Json]) -> None:
+def _refuse_duplicate_positions(path: Path, rows: list[Json]) -> None:
     seen: set[int] = set()
     for row in rows:
         if row["position"] in seen:
@@ -206,32 +214,34 @@ class ResultWriter:
         keeps = not (path.exists() and not path.is_file())  # a device or a pipe has nothing to lose
         if existed and keeps and not overwrite:
             raise ResultError(
-                claim.in_use(path) if claim.is_claimed(path) else f"{path}: exists; {cure}"
+                file_lock.locked_message(path)
+                if file_lock.is_locked(path)
+                else f"{path}: exists; {cure}"
             )
         flags = os.O_WRONLY | os.O_CREAT | (os.O_EXCL if keeps and not overwrite else 0)
-        return cls(path, _claimed(path, flags), 0, created=not existed)
+        return cls(path, _open_locked(path, flags), 0, created=not existed)
 
     @classmethod
-    def resuming(cls, path: Path) -> tuple[ResultWriter, ResultFile | None]:
-        """A file to go on with, as it is until go_on(), and what it holds: None where it is to be
-        begun, for there was none, or its writer ended before the first line was whole."""
+    def for_resuming(cls, path: Path) -> tuple[ResultWriter, ResultFile | None]:
+        """Opens a file to continue, which stays as it is until continue_from(), and reads it. The
+        content is None where there is no file yet, or its context line is incomplete."""
         existed = os.path.lexists(path)
-        descriptor = _claimed(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NONBLOCK", 0))
+        descriptor = _open_locked(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NONBLOCK", 0))
         try:
             with os.fdopen(os.dup(descriptor), "rb") as file:
-                data = _all_of(path, file)
-            old = None if _holds_nothing(data) else parsed(path, data)
+                data = _read_regular_file(path, file)
+            old = None if _is_only_torn_context(data) else parsed(path, data)
         except BaseException:
             os.close(descriptor)
             raise
         return cls(path, descriptor, old.size if old else 0, created=not existed), old
 
-    def go_on(self, old: ResultFile) -> None:
+    def continue_from(self, old: ResultFile) -> None:
         """Cuts off what follows the last whole line."""
         assert self._size == old.size
-        self._cut()
+        self._truncate()
         self._wrote = True
-        if not old.ends:
+        if not old.ends_with_newline:
             self._write(b"\n")
 
     def replace(self, context: Json, rows: Iterable[Json]) -> None:
@@ -241,16 +251,16 @@ class ResultWriter:
             self._write_all(context, rows)
             return
         place = self.path.resolve()
-        beside = place.with_name(f".{place.name}.new")
-        beside.unlink(missing_ok=True)  # of one that was killed; nobody else has ours
+        new_path = place.with_name(f".{place.name}.new")
+        new_path.unlink(missing_ok=True)  # of one that was killed; nobody else has ours
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
-        writer = ResultWriter(self.path, _claimed(beside, flags), 0, created=False)
+        writer = ResultWriter(self.path, _open_locked(new_path, flags), 0, created=False)
         try:
             writer._write_all(context, rows)
             os.fchmod(writer._descriptor, stat.S_IMODE(os.fstat(self._descriptor).st_mode))
-            beside.replace(place)
+            new_path.replace(place)
         except BaseException as error:
-            beside.unlink(missing_ok=True)
+            new_path.unlink(missing_ok=True)
             os.close(writer._descriptor)
             if isinstance(error, OSError):
                 raise ResultError(f"{self.path}: {_reason(error)}") from None
@@ -265,13 +275,13 @@ class ResultWriter:
             self._write_line(json.dumps(row, ensure_ascii=False))
 
     def write_context(self, context: Json) -> None:
-        self._cut()
+        self._truncate()
         self._write_line(json.dumps(context, ensure_ascii=False))
 
     def write_line(self, line: str) -> None:
         """Writes one line; on failure the file is cut back to its whole lines. Raises ResultError
         also where it is no longer the file that was begun."""
-        self._refuse_another(line)
+        self._require_same_file(line)
         self._write_line(line)
 
     def _write_line(self, line: str) -> None:
@@ -281,7 +291,7 @@ class ResultWriter:
         """Closes the file; one that was made here and got not even its first line is removed."""
         if self._descriptor < 0:
             return
-        self._refuse_another()
+        self._require_same_file()
         descriptor, self._descriptor = self._descriptor, -1
         if self._created and self._size == 0:  # before anybody else can claim it
             self.path.unlink(missing_ok=True)
@@ -290,36 +300,36 @@ class ResultWriter:
         except OSError as error:  # what a network's file system says of earlier writes
             raise ResultError(f"{self.path}: {_reason(error)}", 1) from None
 
-    def _refuse_another(self, line: str = "") -> None:
+    def _require_same_file(self, line: str = "") -> None:
         """Raises ResultError where others removed the file, put another in its place or changed it:
         its rows, and the line that was to follow, would be lost without a word."""
         if not self._regular or not self._wrote or self._descriptor < 0:
             return
-        there = claim.still_at(self.path, self._descriptor)
+        there = file_lock.is_still_at(self.path, self._descriptor)
         if there and os.fstat(self._descriptor).st_size == self._size:
             return
-        kept = self._rescued(line)
+        kept = self._rescue(line)
         os.close(self._descriptor)
         self._descriptor = -1
         happened = "was changed" if there else "was removed, or another put in its place,"
         saved = f"what was written is in {kept}" if kept else "what was written is lost"
         raise ResultError(f"{self.path}: {happened} while it was written; {saved}", 1)
 
-    def _rescued(self, line: str) -> Path | None:
+    def _rescue(self, line: str) -> Path | None:
         """Where the lines that were written are now, if they could be read once more."""
         try:
             data = Path(f"/proc/self/fd/{self._descriptor}").read_bytes()[: self._size]
             if len(data) < self._size or b"\0" in data:
                 return None
-            place = self._free_place()
+            place = self._unused_rescue_path()
             with place.open("xb") as file:
                 file.write(data + (line.encode("utf-8", errors="replace") + b"\n" if line else b""))
         except OSError:
             return None
         return place
 
-    def _free_place(self) -> Path:
-        names = (f"{self.path.name}.rescued{number or ''}" for number in range(_TRIES))
+    def _unused_rescue_path(self) -> Path:
+        names = (f"{self.path.name}.rescued{number or ''}" for number in range(_OPEN_ATTEMPTS))
         places = [self.path.with_name(name) for name in names]
         return next((place for place in places if not os.path.lexists(place)), places[-1])
 
@@ -329,50 +339,52 @@ class ResultWriter:
             while done < len(data):
                 done += os.write(self._descriptor, data[done:])
         except OSError as error:
-            self._cut(forgiving=True)
+            self._truncate(ignore_errors=True)
             raise ResultError(f"{self.path}: {_reason(error)}") from None
         except BaseException:  # Ctrl-C: the file ends with a whole line
-            self._cut(forgiving=True)
+            self._truncate(ignore_errors=True)
             raise
         self._size += len(data)
         self._wrote = True
 
-    def _cut(self, forgiving: bool = False) -> None:
+    def _truncate(self, ignore_errors: bool = False) -> None:
         if not self._regular:
             return
         try:
             os.ftruncate(self._descriptor, self._size)
             os.lseek(self._descriptor, self._size, os.SEEK_SET)
         except OSError as error:
-            if not forgiving:
+            if not ignore_errors:
                 raise ResultError(f"{self.path}: {_reason(error)}") from None
 
 
-def _holds_nothing(data: bytes) -> bool:
+def _is_only_torn_context(data: bytes) -> bool:
     """Whether a writer of ours ended before its first line was whole."""
-    return b"\n" not in data and (_BEGINNING.startswith(data) or data.startswith(_BEGINNING))
+    return b"\n" not in data and (
+        _CONTEXT_PREFIX.startswith(data) or data.startswith(_CONTEXT_PREFIX)
+    )
 
 
-def _claimed(path: Path, flags: int) -> int:
+def _open_locked(path: Path, flags: int) -> int:
     """Opens a file that nobody else writes. What is no regular file may have many writers."""
-    for _ in range(_TRIES):
-        descriptor = _opened(path, flags)
+    for _ in range(_OPEN_ATTEMPTS):
+        descriptor = _open_descriptor(path, flags)
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             return descriptor
-        if not claim.claimed(descriptor):
+        if not file_lock.try_lock(descriptor):
             os.close(descriptor)
-            raise ResultError(claim.in_use(path))
-        if claim.still_at(path, descriptor):
+            raise ResultError(file_lock.locked_message(path))
+        if file_lock.is_still_at(path, descriptor):
             return descriptor
         os.close(descriptor)
     raise ResultError(f"{path}: is made and removed by others; name another file")
 
 
-def _opened(path: Path, flags: int) -> int:
+def _open_descriptor(path: Path, flags: int) -> int:
     try:
         return os.open(path, flags | getattr(os, "O_CLOEXEC", 0), 0o666)
     except FileExistsError:
-        raise ResultError(claim.in_use(path)) from None  # since just now
+        raise ResultError(file_lock.locked_message(path)) from None  # since just now
     except OSError as error:
         if error.errno == errno.ENOENT and not path.parent.is_dir():
             raise ResultError(f"{path}: there is no folder {str(path.parent)!r}; make it") from None

@@ -13,9 +13,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from deepbench import schema_quick
+from deepbench import schema_fast_path
 
-VERSION = 1
+VERSION = 2
 
 Schema = Mapping[str, Any]
 
@@ -45,22 +45,22 @@ def document() -> Schema:
 
 def check_context(value: object) -> None:
     """Raises SchemaError unless `value` is a context."""
-    if not _quick("context")(value):
+    if not _fast_check("context")(value):
         _check(value, {"$ref": "#/$defs/context"}, "")
 
 
 def check_row(value: object) -> None:
     """Raises SchemaError unless `value` is a row."""
-    if not _quick("row")(value):
+    if not _fast_check("row")(value):
         _check(value, {"$ref": "#/$defs/row"}, "")
 
 
-def check_sense(row: Mapping[str, Any]) -> None:
+def check_consistency(row: Mapping[str, Any]) -> None:
     """Raises SchemaError where a row that is one contradicts itself: what is shown of it would be a
     time that nobody measured."""
     for name, value in (row.get("attributes") or {}).items():
         if isinstance(value, (int, float)) and value < 0:
-            raise SchemaError(f"attributes.{name} is {_brief(value)}, less than 0")
+            raise SchemaError(f"attributes.{name} is {_shortened_json(value)}, less than 0")
     statistics = row.get("statistics") or {}
     published = (row.get("regime") or {}).get("published")
     if row["status"] == "ok" and not published and not (statistics.get("median_ns") or 0) > 0:
@@ -71,9 +71,9 @@ def check_sense(row: Mapping[str, Any]) -> None:
 
 
 @cache
-def _quick(name: str) -> Callable[[object], bool]:
+def _fast_check(name: str) -> Callable[[object], bool]:
     definitions: Schema = document()["$defs"]
-    return schema_quick.compiled(definitions[name], definitions)
+    return schema_fast_path.compiled(definitions[name], definitions)
 
 
 def _check(value: object, schema: Schema, where: str) -> None:
@@ -89,54 +89,60 @@ def _check_ref(value: object, target: str, where: str, schema: Schema) -> None:
 def _check_type(value: object, types: str | list[str], where: str, schema: Schema) -> None:
     names = [types] if isinstance(types, str) else types
     if not any(_TYPES[name](value) for name in names):
-        raise SchemaError(f"{_place(where)} is {_brief(value)}, not {' or '.join(names)}")
+        raise SchemaError(
+            f"{_path_text(where)} is {_shortened_json(value)}, not {' or '.join(names)}"
+        )
     if isinstance(value, float) or (isinstance(value, int) and "maximum" not in schema):
-        _check_free(value, where)
+        _check_limits(value, where)
     if isinstance(value, dict) and "additionalProperties" not in schema:
         named = schema.get("properties", {})
         for name, item in value.items():
             if name not in named:
-                _check_free(item, f"{where}.{name}")
+                _check_limits(item, f"{where}.{name}")
     if isinstance(value, list) and "items" not in schema:
-        _check_free(value, where)
+        _check_limits(value, where)
 
 
-def _check_free(value: object, where: str) -> None:
+def _check_limits(value: object, where: str) -> None:
     """What the schema leaves open is kept and written again, and must allow that."""
     if isinstance(value, float) and not math.isfinite(value):
-        raise SchemaError(f"{_place(where)} is not a finite number")
-    if not schema_quick.is_free(value):
+        raise SchemaError(f"{_path_text(where)} is not a finite number")
+    if not schema_fast_path.is_within_limits(value):
         if isinstance(value, (int, float)):
-            raise SchemaError(f"{_place(where)} is {_brief(value)}, which is out of range")
+            raise SchemaError(
+                f"{_path_text(where)} is {_shortened_json(value)}, which is out of range"
+            )
         within = "a value within it is out of range or nested too deeply"
-        raise SchemaError(f"{_place(where)}: {within}")
+        raise SchemaError(f"{_path_text(where)}: {within}")
 
 
 def _check_const(value: object, right: object, where: str, schema: Schema) -> None:
     if value != right:
-        raise SchemaError(f"{_place(where)} is {_brief(value)}, not {_brief(right)}")
+        raise SchemaError(
+            f"{_path_text(where)} is {_shortened_json(value)}, not {_shortened_json(right)}"
+        )
 
 
 def _check_enum(value: object, choices: list[object], where: str, schema: Schema) -> None:
     if value not in choices or isinstance(value, bool):
-        words = " ".join(map(_brief, choices))
-        raise SchemaError(f"{_place(where)} is {_brief(value)}, not one of {words}")
+        words = " ".join(map(_shortened_json, choices))
+        raise SchemaError(f"{_path_text(where)} is {_shortened_json(value)}, not one of {words}")
 
 
 def _check_minimum(value: object, minimum: float, where: str, schema: Schema) -> None:
     if isinstance(value, (int, float)) and value < minimum:
-        raise SchemaError(f"{_place(where)} is {_brief(value)}, less than {minimum}")
+        raise SchemaError(f"{_path_text(where)} is {_shortened_json(value)}, less than {minimum}")
 
 
 def _check_maximum(value: object, maximum: float, where: str, schema: Schema) -> None:
     if isinstance(value, (int, float)) and value > maximum:
-        raise SchemaError(f"{_place(where)} is {_brief(value)}, more than {maximum:g}")
+        raise SchemaError(f"{_path_text(where)} is {_shortened_json(value)}, more than {maximum:g}")
 
 
 def _check_required(value: object, names: list[str], where: str, schema: Schema) -> None:
     for name in names:
         if isinstance(value, dict) and name not in value:
-            raise SchemaError(f"{_place(where)} has no {name!r}")
+            raise SchemaError(f"{_path_text(where)} has no {name!r}")
 
 
 def _check_properties(
@@ -173,11 +179,11 @@ _KEYWORDS: Mapping[str, Callable[[object, Any, str, Schema], None]] = {
 }
 
 
-def _place(where: str) -> str:
+def _path_text(where: str) -> str:
     return where.removeprefix(".")[:80] or "the line"
 
 
-def _brief(value: object) -> str:
+def _shortened_json(value: object) -> str:
     if value is None:
         return "null"
     try:

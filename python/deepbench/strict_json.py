@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-LONGEST = 16 << 20  # bytes of a line; a row of a thousand samples has twenty thousand
-_SHOWN = 40
+MAX_LINE_BYTES = 16 << 20  # bytes of a line; a row of a thousand samples has twenty thousand
+_MAX_KEY_SHOWN = 40
 
 
 class JsonError(ValueError):
@@ -24,8 +24,8 @@ class NotJson(JsonError):
 
 def parsed(line: bytes) -> object:
     """The value in a line. Raises JsonError."""
-    if len(line) > LONGEST:
-        raise JsonError(f"the line has {len(line):,} bytes; at most {LONGEST:,} are read")
+    if len(line) > MAX_LINE_BYTES:
+        raise JsonError(f"the line has {len(line):,} bytes; at most {MAX_LINE_BYTES:,} are read")
     try:
         value: object = _DECODER.decode(line.decode("utf-8"))
     except JsonError:
@@ -35,7 +35,7 @@ def parsed(line: bytes) -> object:
     except ValueError:
         raise NotJson("is not JSON; deepbench writes one JSON object a line") from None
     if b"\\u" in line:  # the one way to write either
-        for text in _texts(value):
+        for text in _strings(value):
             _check_text(text)
     return value
 
@@ -45,14 +45,14 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(value) != len(pairs):
         counts = Counter(name for name, _ in pairs)
         twice = next(name for name, count in counts.items() if count > 1)
-        raise JsonError(f"the key {json.dumps(twice[:_SHOWN])} is there twice")
+        raise JsonError(f"the key {json.dumps(twice[:_MAX_KEY_SHOWN])} is there twice")
     return value
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_object)
 
 
-def _texts(value: object) -> Iterator[str]:
+def _strings(value: object) -> Iterator[str]:
     """Every text in a value, names of keys included."""
     waiting = [value]
     while waiting:

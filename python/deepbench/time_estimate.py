@@ -16,8 +16,8 @@ from typing import Any
 Json = Mapping[str, Any]
 
 _COLLECTIVE = "all_reduce"
-_TIMES_DEFAULT = {"best": 2.5, "exhaustive": 25.0}  # as seen on an H200
-_FEWEST_CALLS = 2.5  # of a row whose time limit is over after the first
+_SELECTION_FACTOR = {"best": 2.5, "exhaustive": 25.0}  # as seen on an H200
+_MIN_CALLS = 2.5  # of a row whose time limit is over after the first
 _STEADY_S, _ENERGY_S = 3.0, 2.2  # what these options add to a row
 _SPANS_S = 0.02  # all spans of a row together, where the device does not say
 
@@ -29,8 +29,8 @@ class Speeds:
     flops_per_s: Mapping[str, float]  # of an operation, or of one in a precision
     bytes_per_s: float
     calls: float  # of a row with long calls
-    verifying_s_per_byte: float
-    reducing_s_per_byte: float  # a collective's verification, for each rank
+    verification_s_per_byte: float
+    collective_verification_s_per_byte: float  # a collective's verification, for each rank
     limit_s: float
     ceiling_s: float
 
@@ -52,17 +52,17 @@ _CUDA = Speeds(
     },
     bytes_per_s=2e12,
     calls=20.0,
-    verifying_s_per_byte=3e-11,
-    reducing_s_per_byte=3e-9,
+    verification_s_per_byte=3e-11,
+    collective_verification_s_per_byte=3e-9,
     limit_s=5.0,
     ceiling_s=0.3,
 )
-_HOST_THREAD = Speeds(
+_CPU_THREAD = Speeds(
     flops_per_s={"gemm": 5e10, "conv": 3e10, "rnn": 1.5e10, "sparse_gemm": 2e9},
     bytes_per_s=2.5e9,
     calls=8.0,
-    verifying_s_per_byte=1e-9,
-    reducing_s_per_byte=1e-8,
+    verification_s_per_byte=1e-9,
+    collective_verification_s_per_byte=1e-8,
     limit_s=10.0,
     ceiling_s=1.0,
 )
@@ -83,15 +83,15 @@ class Work:
 class Expectation:
     """The time of rows as it is expected before any is measured."""
 
-    speeds: Speeds = _HOST_THREAD
+    speeds: Speeds = _CPU_THREAD
     threads: int = 1  # that reach `speeds` each
-    crowding: float = 1.0  # by how much other work on the host is taken to slow rows down
+    contention: float = 1.0  # by how much other work on the host is taken to slow rows down
     ranks: int = 0
     limit_s: float = 10.0
-    settling_s: float = 0.4  # what a row with the shortest calls takes
+    warm_up_s: float = 0.4  # what a row with the shortest calls takes
     verify: bool = True
     ceilings: bool = True
-    times_default: float = 1.0
+    selection_factor: float = 1.0
     levels: tuple[tuple[float, str], ...] = ()  # caches by their bytes
 
     @classmethod
@@ -99,23 +99,23 @@ class Expectation:
         """From what the backend and the host say of themselves, and the options of every row."""
         device = context.get("device") or {}
         on_gpu = (context.get("backend") or {}).get("name") == "cuda"
-        speeds = _CUDA if on_gpu else _HOST_THREAD
+        speeds = _CUDA if on_gpu else _CPU_THREAD
         limit_s = float(options.get("time_limit", 0)) or _number(device, "row_limit_ns") / 1e9
         limit_s = limit_s or speeds.limit_s
         spans_s = _number(device, "min_total_ns") / 1e9 or _SPANS_S
-        settling_s = min(2.0 * spans_s + _SPANS_S, 1.5 * limit_s)
-        settling_s += _STEADY_S if options.get("power") == "steady" else 0.0
-        settling_s += _ENERGY_S if options.get("energy") == "yes" else 0.0
+        warm_up_s = min(2.0 * spans_s + _SPANS_S, 1.5 * limit_s)
+        warm_up_s += _STEADY_S if options.get("power") == "steady" else 0.0
+        warm_up_s += _ENERGY_S if options.get("energy") == "yes" else 0.0
         return cls(
             speeds=speeds,
             threads=1 if on_gpu else max(1, int(_number(context, "threads"))),
-            crowding=1.0 if on_gpu else _crowding(context.get("host") or {}),
+            contention=1.0 if on_gpu else _contention(context.get("host") or {}),
             ranks=int(_number(context.get("ranks") or {}, "count")) or _devices(options),
             limit_s=limit_s,
-            settling_s=settling_s,
+            warm_up_s=warm_up_s,
             verify=options.get("verify") != "no",
             ceilings=options.get("ceilings") != "no",
-            times_default=_TIMES_DEFAULT.get(options.get("algorithm", ""), 1.0),
+            selection_factor=_SELECTION_FACTOR.get(options.get("algorithm", ""), 1.0),
             levels=tuple(_levels(device)),
         )
 
@@ -124,13 +124,13 @@ class Expectation:
         whatever they take."""
         if work.op == _COLLECTIVE and self.ranks == 0:
             return 0.0  # unsupported: there is no other rank
-        slower *= self.crowding
+        slower *= self.contention
         call_s = self._call_s(work)
-        least_s = _FEWEST_CALLS * call_s
+        least_s = _MIN_CALLS * call_s
         calls_s = max(min(self.limit_s, self.speeds.calls * call_s), least_s)
-        most_s = self.settling_s + self.limit_s + slower * least_s
-        measuring_s = min(slower * (self.settling_s + calls_s), most_s)
-        return self.times_default * measuring_s + slower * self._verifying_s(work)
+        most_s = self.warm_up_s + self.limit_s + slower * least_s
+        measuring_s = min(slower * (self.warm_up_s + calls_s), most_s)
+        return self.selection_factor * measuring_s + slower * self._verifying_s(work)
 
     def ceilings_of(self, work: Work) -> set[str]:
         """The ceilings that a row is held against."""
@@ -141,7 +141,7 @@ class Expectation:
 
     @property
     def ceiling_s(self) -> float:
-        return self.speeds.ceiling_s * self.crowding
+        return self.speeds.ceiling_s * self.contention
 
     def _call_s(self, work: Work) -> float:
         speeds = self.speeds
@@ -149,9 +149,9 @@ class Expectation:
 
     def _verifying_s(self, work: Work) -> float:
         if work.op == _COLLECTIVE:  # the ranks share the host that checks what they have
-            s_per_byte = self.speeds.reducing_s_per_byte * self.ranks
+            s_per_byte = self.speeds.collective_verification_s_per_byte * self.ranks
         else:
-            s_per_byte = self.speeds.verifying_s_per_byte
+            s_per_byte = self.speeds.verification_s_per_byte
         return work.bytes * s_per_byte if self.verify else 0.0
 
     def _level(self, work: Work) -> str:
@@ -175,22 +175,27 @@ class Estimate:
     mean; over those of its precision too, beginning as if one had shown the second.
     """
 
-    _BEGIN_AS_IF = (2.0, 1.0, 1.0)  # rows
-    _MOST = 30.0  # a higher ratio says more about a mishap than about the rows to come
-    _FIRST_COUNTS = 0.1  # an operation's first row loads its library too
-    _AS_LONG_AGAIN = 1.0  # as it has taken: needed by a row that takes longer than expected
+    _PRIOR_ROWS = (2.0, 1.0, 1.0)  # rows
+    _MAX_RATIO = 30.0  # a higher ratio says more about a mishap than about the rows to come
+    _FIRST_ROW_WEIGHT = 0.1  # an operation's first row loads its library too
+    _OVERRUN_FACTOR = 1.0  # as it has taken: needed by a row that takes longer than expected
 
     def __init__(self, rows: Sequence[Work], expectation: Expectation) -> None:
         self._rows, self._expectation = list(rows), expectation
-        self._kinds = [_Kind.of(work, expectation.row_s(work)) for work in rows]
+        self._kinds = [_RowClass.of(work, expectation.row_s(work)) for work in rows]
         ceilings = [expectation.ceilings_of(work) for work in rows]
-        self._has_ceilings, self._new_ceilings = [*map(bool, ceilings)], _first_met(ceilings)
+        self._has_ceilings, self._new_ceilings = (
+            [*map(bool, ceilings)],
+            _count_first_occurrences(ceilings),
+        )
         self._ceiling_s = _Mean(1.0, expectation.ceiling_s)
-        self._again_s = _Mean(1.0, 0.0)  # of a row that is above ceilings which are known
-        self._ratios: dict[_Kind, _Mean] = {}  # of finished rows
+        self._remeasure_s = _Mean(1.0, 0.0)  # of a row that is above ceilings which are known
+        self._ratios: dict[_RowClass, _Mean] = {}  # of finished rows
         self._operations: set[str] = set()  # theirs
         self._next = 0
-        self._ahead: tuple[float, float] | None = None  # of the next row, of those after it
+        self._cached_remaining: tuple[float, float] | None = (
+            None  # of the next row, of those after it
+        )
 
     def finished(self, seconds: float, ceilings_s: float = 0.0, has_time: bool = True) -> None:
         """The next row has taken so long, its ceilings included. A row without a time (unsupported,
@@ -199,25 +204,27 @@ class Estimate:
         if self._new_ceilings[self._next]:
             self._ceiling_s.add(ceilings_s, self._new_ceilings[self._next])
         elif self._has_ceilings[self._next]:
-            self._again_s.add(ceilings_s, 1.0)
+            self._remeasure_s.add(ceilings_s, 1.0)
         expected_s = self._expectation.row_s(self._rows[self._next])
         if expected_s > 0:
-            weight = 1.0 if kind.op in self._operations else self._FIRST_COUNTS
+            weight = 1.0 if kind.op in self._operations else self._FIRST_ROW_WEIGHT
             self._operations.add(kind.op)
-            ratio = min(self._MOST, max(0.0, seconds - ceilings_s) / expected_s)
+            ratio = min(self._MAX_RATIO, max(0.0, seconds - ceilings_s) / expected_s)
             seen = self._ratios.setdefault(replace(kind, has_time=has_time), _Mean())
             seen.add(ratio * weight, weight)
         self._next += 1
-        self._ahead = None
+        self._cached_remaining = None
 
-    def left_s(self, into_row_s: float = 0.0) -> float:
+    def remaining_s(self, into_row_s: float = 0.0) -> float:
         """For all rows that are still to come, the next of which has been under way so long."""
         if self._next == len(self._rows):
             return 0.0
-        this_s, later_s = self._ahead = self._ahead or self._look_ahead()
-        return max(this_s - into_row_s, self._AS_LONG_AGAIN * into_row_s) + later_s
+        this_s, later_s = self._cached_remaining = (
+            self._cached_remaining or self._predict_remaining()
+        )
+        return max(this_s - into_row_s, self._OVERRUN_FACTOR * into_row_s) + later_s
 
-    def _look_ahead(self) -> tuple[float, float]:
+    def _predict_remaining(self) -> tuple[float, float]:
         """Milliseconds for a whole set: done once between two rows, and only when asked."""
         slower = {kind: self._ratio(kind) for kind in set(self._kinds[self._next :])}
         left = []
@@ -226,13 +233,13 @@ class Estimate:
             if self._new_ceilings[index]:
                 row_s += self._new_ceilings[index] * self._ceiling_s.value
             elif self._has_ceilings[index]:
-                row_s += self._again_s.value
+                row_s += self._remeasure_s.value
             left.append(row_s)
         return left[0], sum(left[1:])
 
-    def _ratio(self, kind: _Kind) -> float:
+    def _ratio(self, kind: _RowClass) -> float:
         ratio = 1.0
-        for likeness, rows in zip(_LIKENESSES, self._BEGIN_AS_IF, strict=True):
+        for likeness, rows in zip(_LIKENESSES, self._PRIOR_ROWS, strict=True):
             mean = _Mean(rows, rows * ratio)
             for other, seen in self._ratios.items():
                 if other.likeness(kind) >= likeness:
@@ -247,7 +254,7 @@ _ANY, _SAME_OPERATION, _SAME_PRECISION = _LIKENESSES
 
 
 @dataclass(frozen=True)
-class _Kind:
+class _RowClass:
     """Rows of an operation and precision that are expected to take about the same time."""
 
     op: str
@@ -256,11 +263,11 @@ class _Kind:
     has_time: bool = True
 
     @staticmethod
-    def of(work: Work, expected_s: float) -> _Kind:
+    def of(work: Work, expected_s: float) -> _RowClass:
         octave = round(2 * math.log2(expected_s)) / 2 if expected_s > 0 else 0.0
-        return _Kind(work.op, work.precision, octave)
+        return _RowClass(work.op, work.precision, octave)
 
-    def likeness(self, other: _Kind) -> int:
+    def likeness(self, other: _RowClass) -> int:
         if self.op == other.op and self.precision == other.precision:
             return _SAME_PRECISION
         if not self.has_time:
@@ -282,17 +289,17 @@ class _Mean:
         return self.total / self.weight
 
 
-def _first_met(sets: Sequence[set[str]]) -> list[int]:
+def _count_first_occurrences(sets: Sequence[set[str]]) -> list[int]:
     """How many elements of each set are in none before it."""
-    met: set[str] = set()
+    seen: set[str] = set()
     counts = []
     for one in sets:
-        counts.append(len(one - met))
-        met |= one
+        counts.append(len(one - seen))
+        seen |= one
     return counts
 
 
-def _crowding(host: Json) -> float:
+def _contention(host: Json) -> float:
     """Rows that wait for all their threads suffer from other work, though less than by its share;
     the root of it was seen on two cores with 1 to 16 other threads."""
     cpus = _number(host, "cpus_allowed") or _number(host, "cpus") or 1.0

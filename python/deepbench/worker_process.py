@@ -13,27 +13,27 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import IO, Any, Literal
 
+from deepbench.errors import UserError
 from deepbench.progress import Deadline, duration
-from deepbench.ranks import descriptors_for_ranks
-from deepbench.refusal import Refusal
-from deepbench.strict_json import LONGEST
+from deepbench.ranks import inherited_descriptors
+from deepbench.strict_json import MAX_LINE_BYTES
 
 _DEVICE_LOST = 3  # a worker's exit status
-_OURS = "deepbench: "  # begins what ranks.py says
+_MESSAGE_PREFIX = "deepbench: "  # begins what ranks.py says
 _TICK_S = 0.25
 _CEILING = '{"type": "ceiling"'
-_END_S = 5.0  # for a worker to end by itself once its input is closed
+_EXIT_TIMEOUT_S = 5.0  # for a worker to end by itself once its input is closed
 
 Json = Mapping[str, Any]
 Cause = Literal["crashed", "hung", "killed"]
 
 
-class SessionError(Refusal):
+class SessionError(UserError):
     """No worker can be had. One line."""
 
 
 @dataclass(frozen=True)
-class Loss:
+class WorkerFailure:
     """A row that its worker could not finish."""
 
     status: str
@@ -45,7 +45,7 @@ class Loss:
 
 
 @contextlib.contextmanager
-def _ctrl_c_waits() -> Iterator[None]:
+def _sigint_blocked() -> Iterator[None]:
     """Holds Ctrl-C back, also from what is started meanwhile: a terminal sends it to both, and a
     worker that has not come so far as to ignore it would end with a traceback."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
@@ -68,11 +68,11 @@ class WorkerProcess:
         self._say, self._tick = say, tick
         try:
             # Started from the main thread: the worker asks to die with the thread that made it.
-            with _ctrl_c_waits():
+            with _sigint_blocked():
                 self._process = subprocess.Popen(
                     command,
                     env=variables,
-                    pass_fds=descriptors_for_ranks(variables),
+                    pass_fds=inherited_descriptors(variables),
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.PIPE,
@@ -83,7 +83,7 @@ class WorkerProcess:
         # A row that was cut short by its worker's end is no row.
         self._output = _Lines(self._process.stdout, keep_torn=False)
         self._errors = _Lines(self._process.stderr, keep_torn=True)
-        self._last_words: deque[str] = deque(maxlen=1)
+        self._last_stderr_line: deque[str] = deque(maxlen=1)
         self._pipes = selectors.DefaultSelector()
         self._pipes.register(self._output.descriptor, selectors.EVENT_READ, self._output)
         self._pipes.register(self._errors.descriptor, selectors.EVENT_READ, self._errors)
@@ -98,31 +98,33 @@ class WorkerProcess:
         except BrokenPipeError:
             pass  # it has died; read_line finds out of what
 
-    def ask(self, line: str, limit_s: float) -> str | Loss:
+    def ask(self, line: str, limit_s: float) -> str | WorkerFailure:
         """The answer to a line. Before it the worker says that it begins."""
         self.write_line(line)
         text = self.read_line(limit_s)
-        if isinstance(text, Loss):
+        if isinstance(text, WorkerFailure):
             return replace(text, begun=False)
         if as_object(text).get("type") == "begin":
             text = self._row(limit_s)
         return text
 
-    def _row(self, limit_s: float) -> str | Loss:
+    def _row(self, limit_s: float) -> str | WorkerFailure:
         """The row; ceilings that are measured for it have the time of a row each."""
         measured: Json | None = None
         ceiling = ""
         while True:
             text = self.read_line(limit_s, " (--hang-limit)")
-            if isinstance(text, Loss):
+            if isinstance(text, WorkerFailure):
                 return replace(text, measured=measured, ceiling=ceiling)
             if not text.startswith(_CEILING):
-                return self._lost_by_ceiling(text, measured, ceiling) or text
+                return self._failure_in_ceiling(text, measured, ceiling) or text
             said = as_object(text)
             measured = said.get("row") or measured
             ceiling = said.get("problem") or ""
 
-    def _lost_by_ceiling(self, text: str, measured: Json | None, ceiling: str) -> Loss | None:
+    def _failure_in_ceiling(
+        self, text: str, measured: Json | None, ceiling: str
+    ) -> WorkerFailure | None:
         """A row that lost its device to a ceiling was measured before."""
         if measured is None or not ceiling:
             return None
@@ -130,21 +132,23 @@ class WorkerProcess:
         if row.get("status") != "device_lost":
             return None
         self.close()
-        return Loss("device_lost", str(row.get("reason")), measured=measured, ceiling=ceiling)
+        return WorkerFailure(
+            "device_lost", str(row.get("reason")), measured=measured, ceiling=ceiling
+        )
 
-    def read_line(self, limit_s: float, limit: str = "") -> str | Loss:
+    def read_line(self, limit_s: float, limit: str = "") -> str | WorkerFailure:
         """The next line, or why there is none; then the worker is gone."""
         deadline = Deadline(limit_s)
         while True:
             line = self._output.pop()
             if line is not None:
                 return line
-            if self._output.closed or self._output.size > LONGEST:
-                return self._death()
+            if self._output.closed or self._output.size > MAX_LINE_BYTES:
+                return self._failure_of_ended_worker()
             if deadline.remaining_s() == 0:
                 self.kill()
                 waited = f"no answer within {duration(limit_s)}{limit}"
-                return Loss("failed", f"{waited}: the worker was stopped", cause="hung")
+                return WorkerFailure("failed", f"{waited}: the worker was stopped", cause="hung")
             self._wait(min(_TICK_S, deadline.remaining_s()))
             self._tick()
 
@@ -153,13 +157,13 @@ class WorkerProcess:
         if stdin is not None:
             stdin.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(_END_S)
+            self._process.wait(_EXIT_TIMEOUT_S)
         self.kill()
 
     def kill(self) -> None:
         self._process.kill()
         self._process.wait()
-        self._read_last_words()
+        self._drain_stderr()
         self._pipes.close()
         for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
             if pipe is not None:
@@ -170,31 +174,33 @@ class WorkerProcess:
             lines: _Lines = key.data
             if not lines.read():
                 self._pipes.unregister(key.fd)
-        self._hear()
+        self._forward_stderr()
 
-    def _hear(self) -> None:
+    def _forward_stderr(self) -> None:
         """Passes on what the worker said on standard error."""
         while (line := self._errors.pop()) is not None:
             if line.strip():
-                self._last_words.append(line.strip())
+                self._last_stderr_line.append(line.strip())
                 self._say(line)
 
-    def _read_last_words(self) -> None:
+    def _drain_stderr(self) -> None:
         if not self._errors.closed:
             os.set_blocking(self._errors.descriptor, False)
             while self._errors.read():
                 pass
-        self._hear()
+        self._forward_stderr()
 
-    def _death(self) -> Loss:
+    def _failure_of_ended_worker(self) -> WorkerFailure:
         """Why the process that closed its output has ended."""
         try:
-            status = self._process.wait(_END_S)
+            status = self._process.wait(_EXIT_TIMEOUT_S)
         except subprocess.TimeoutExpired:
             self.kill()
-            return Loss("failed", "the worker closed its output: it was stopped")
+            return WorkerFailure("failed", "the worker closed its output: it was stopped")
         self.kill()
-        return _loss(status, self._last_words[-1] if self._last_words else "")
+        return _failure_of_exit_status(
+            status, self._last_stderr_line[-1] if self._last_stderr_line else ""
+        )
 
 
 class _Lines:
@@ -237,22 +243,24 @@ class _Lines:
         return self._whole.popleft().decode("utf-8", errors="replace") if self._whole else None
 
 
-def _loss(status: int, last_words: str) -> Loss:
-    if status == _DEVICE_LOST and last_words:  # it could not end the row: a library held it
-        return Loss("device_lost", shortened(last_words.removeprefix(_OURS)))
-    said = f" ({shortened(last_words)})" if last_words else ""
+def _failure_of_exit_status(status: int, last_stderr_line: str) -> WorkerFailure:
+    if status == _DEVICE_LOST and last_stderr_line:  # it could not end the row: a library held it
+        return WorkerFailure(
+            "device_lost", shortened(last_stderr_line.removeprefix(_MESSAGE_PREFIX))
+        )
+    said = f" ({shortened(last_stderr_line)})" if last_stderr_line else ""
     if status >= 0:
-        return Loss("failed", f"the worker ended with exit status {status}{said}")
+        return WorkerFailure("failed", f"the worker ended with exit status {status}{said}")
     number = -status
     if number == signal.SIGKILL:
         reason = f"killed (signal 9): probably out of memory{said}"
-        return Loss("out_of_memory", reason, cause="killed")
+        return WorkerFailure("out_of_memory", reason, cause="killed")
     try:
         name = signal.Signals(number).name
     except ValueError:
         name = f"signal {number}"
     what = "aborted" if number == signal.SIGABRT else "crashed"
-    return Loss("failed", f"the worker {what}: {name}{said}")
+    return WorkerFailure("failed", f"the worker {what}: {name}{said}")
 
 
 def as_object(text: str) -> Json:

@@ -70,8 +70,8 @@ class CpuBackend final : public plugin::RoutedBackend {
   void join(const deepbench_group& group) override { plugin::join_ranks(group); }
 
  private:
-  plugin::Choice choice(const plugin::Problem& problem,
-                        const plugin::Options& options) const override {
+  plugin::RouteSelection select_route(const plugin::Problem& problem,
+                                      const plugin::Options& options) const override {
     require_device(options.device);
     try {
       return route(problem, options);
@@ -81,7 +81,8 @@ class CpuBackend final : public plugin::RoutedBackend {
     }
   }
 
-  static plugin::Choice route(const plugin::Problem& problem, const plugin::Options& options) {
+  static plugin::RouteSelection route(const plugin::Problem& problem,
+                                      const plugin::Options& options) {
     return {"cpu", kRoutes, problem, options};
   }
 

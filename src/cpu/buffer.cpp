@@ -8,8 +8,8 @@
 #include <cstdio>
 #include <limits>
 
+#include "cgroup_limits.hpp"
 #include "deepbench/plugin.hpp"
-#include "limits.hpp"
 
 namespace deepbench::cpu {
 namespace {
@@ -17,7 +17,7 @@ namespace {
 // Operands that all begin with a large page fall into the same sets of the caches: each begins so
 // much farther into its own than the one before, up to some number.
 constexpr uint64_t kStaggerBytes = kPageBytes + kLineBytes, kStaggers = 32;
-constexpr uint64_t kMost = std::numeric_limits<uint64_t>::max() / 2;
+constexpr uint64_t kMax = std::numeric_limits<uint64_t>::max() / 2;
 
 uint64_t next_stagger() {
   static std::atomic<uint64_t> made{0};
@@ -34,7 +34,7 @@ std::byte* map_small(uint64_t bytes) {
 
 }  // namespace
 
-std::string readable_bytes(uint64_t bytes) {
+std::string format_bytes(uint64_t bytes) {
   constexpr const char* kUnits[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
   double value = double(bytes);
   size_t unit = 0;
@@ -44,35 +44,35 @@ std::string readable_bytes(uint64_t bytes) {
   return text;
 }
 
-Buffer::Buffer(uint64_t bytes, PageStore& store) : bytes_(bytes) {
+Buffer::Buffer(uint64_t bytes, PagePool& store) : bytes_(bytes) {
   if (bytes == 0) return;
   if (bytes >= kLargePageBytes) store_ = &store;
   const uint64_t stagger = store_ ? next_stagger() : 0;
-  const auto take = [&]() -> std::byte* {
-    if (bytes > kMost) return nullptr;
-    return store_ ? store.take(large_bytes(bytes + stagger)) : map_small(bytes);
+  const auto allocate = [&]() -> std::byte* {
+    if (bytes > kMax) return nullptr;
+    return store_ ? store.allocate(large_bytes(bytes + stagger)) : map_small(bytes);
   };
-  pages_ = take();
+  pages_ = allocate();
   if (!pages_) {
-    PageStore::of_references().clear();
-    pages_ = take();
+    PagePool::for_references().clear();
+    pages_ = allocate();
   }
   if (!pages_)
     throw plugin::Error(DEEPBENCH_OUT_OF_MEMORY,
-                        "the operating system refuses to allocate " + readable_bytes(bytes));
+                        "the operating system refuses to allocate " + format_bytes(bytes));
   data_ = pages_ + stagger;
 }
 
 Buffer::~Buffer() {
   if (!pages_) return;
   if (store_)
-    store_->give_back(pages_, large_bytes(bytes_ + uint64_t(data_ - pages_)));
+    store_->release(pages_, large_bytes(bytes_ + uint64_t(data_ - pages_)));
   else
     munmap(pages_, bytes_);
 }
 
 MemoryState available_memory() {
-  const auto idle = int64_t(PageStore::of_references().idle_bytes());
+  const auto idle = int64_t(PagePool::for_references().idle_bytes());
   MemoryState memory = read_memory();
   memory.available_bytes = std::min(memory.total_bytes, memory.available_bytes + idle);
   return memory;
@@ -81,13 +81,13 @@ MemoryState available_memory() {
 void require_memory(uint64_t bytes, const std::string& what) {
   // Others need some besides: the libraries, and verification.
   if (saturating_multiply(bytes, 2) > uint64_t(read_memory().available_bytes))
-    PageStore::of_references().clear();
+    PagePool::for_references().clear();
   const MemoryState memory = read_memory();
   if (memory.total_bytes == 0 || bytes <= uint64_t(memory.available_bytes)) return;
   throw plugin::Error(DEEPBENCH_OUT_OF_MEMORY,
-                      what + " needs " + readable_bytes(bytes) + " of host memory; " +
-                          readable_bytes(uint64_t(memory.available_bytes)) + " of " +
-                          readable_bytes(uint64_t(memory.total_bytes)) + " are available");
+                      what + " needs " + format_bytes(bytes) + " of host memory; " +
+                          format_bytes(uint64_t(memory.available_bytes)) + " of " +
+                          format_bytes(uint64_t(memory.total_bytes)) + " are available");
 }
 
 }  // namespace deepbench::cpu

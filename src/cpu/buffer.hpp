@@ -7,9 +7,9 @@
 #include <string>
 #include <utility>
 
-#include "deepbench/backend/sizes.hpp"
-#include "limits.hpp"
-#include "page_store.hpp"
+#include "cgroup_limits.hpp"
+#include "deepbench/backend/saturating_arithmetic.hpp"
+#include "page_pool.hpp"
 
 namespace deepbench::cpu {
 
@@ -21,14 +21,14 @@ inline uint64_t round_up(uint64_t value, uint64_t to) { return (value + to - 1) 
 using plugin::saturating_add;
 using plugin::saturating_multiply;
 
-std::string readable_bytes(uint64_t bytes);  // "12.3 GB", powers of 1000
+std::string format_bytes(uint64_t bytes);  // "12.3 GB", powers of 1000
 
 class Buffer {
  public:
   Buffer() = default;
   // Throws plugin::Error with DEEPBENCH_OUT_OF_MEMORY and the size. New pages are taken by whoever
   // touches them first, which should be the thread that will use them. `store` has large ones.
-  explicit Buffer(uint64_t bytes, PageStore& store = PageStore::none());
+  explicit Buffer(uint64_t bytes, PagePool& store = PagePool::uncached());
   ~Buffer();
   Buffer(Buffer&& other) noexcept { swap(other); }
   Buffer& operator=(Buffer&& other) noexcept {
@@ -48,7 +48,7 @@ class Buffer {
   std::byte* data_ = nullptr;
   uint64_t bytes_ = 0;
   std::byte* pages_ = nullptr;  // where data_ lies
-  PageStore* store_ = nullptr;  // whose pages they are, if they are large
+  PagePool* store_ = nullptr;   // whose pages they are, if they are large
 };
 
 // What can be had, with the pages that are kept for references: those are given up for it.

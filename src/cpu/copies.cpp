@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "limits.hpp"
+#include "cgroup_limits.hpp"
 #include "topology.hpp"
-#include "workers.hpp"
+#include "worker_pool.hpp"
 
 namespace deepbench::cpu {
 namespace {
@@ -26,16 +26,19 @@ static uint64_t stride_of(uint64_t bytes) {
   return round_up(bytes, bytes < kPageBytes ? kLineBytes : kPageBytes);
 }
 
-uint64_t Copies::needed(uint64_t bytes, uint64_t copies) {
+uint64_t Copies::needed_bytes(uint64_t bytes, uint64_t copies) {
   return bytes > (uint64_t{1} << 62) ? bytes : saturating_multiply(stride_of(bytes), copies);
 }
 
 Copies::Copies(uint64_t bytes, uint64_t copies)
-    : bytes_(bytes), count_(copies), stride_(stride_of(bytes)), buffer_(needed(bytes, copies)) {}
+    : bytes_(bytes),
+      count_(copies),
+      stride_(stride_of(bytes)),
+      buffer_(needed_bytes(bytes, copies)) {}
 
 void Copies::replicate() {
   for (uint64_t copy = 1; copy < count_; ++copy) {
-    host_workers().for_parts(bytes_, kCopyGrain, [&](uint64_t begin, uint64_t end, size_t) {
+    host_workers().parallel_for(bytes_, kCopyGrain, [&](uint64_t begin, uint64_t end, size_t) {
       std::memcpy(at(copy) + begin, at(0) + begin, end - begin);
     });
   }
@@ -43,7 +46,7 @@ void Copies::replicate() {
 
 void Copies::overwrite(const std::byte* from) {
   for (uint64_t copy = 0; copy < count_; ++copy) {
-    host_workers().for_parts(bytes_, kCopyGrain, [&](uint64_t begin, uint64_t end, size_t) {
+    host_workers().parallel_for(bytes_, kCopyGrain, [&](uint64_t begin, uint64_t end, size_t) {
       std::memcpy(at(copy) + begin, from + begin, end - begin);
     });
   }

@@ -24,7 +24,7 @@ class Copies {
   std::byte* at(uint64_t copy) const { return buffer_.data() + copy * stride_; }
   uint64_t bytes() const { return bytes_; }
   uint64_t count() const { return count_; }
-  static uint64_t needed(uint64_t bytes, uint64_t copies);
+  static uint64_t needed_bytes(uint64_t bytes, uint64_t copies);
 
   void replicate();                       // copy 0 into all others
   void overwrite(const std::byte* from);  // all of them

@@ -9,15 +9,15 @@
 #include <thread>
 
 #include "buffer.hpp"
+#include "cgroup_limits.hpp"
 #include "isa.hpp"
-#include "limits.hpp"
 
 namespace deepbench::cpu {
 namespace {
 
 // A CPU's speed drifts over tens of milliseconds with what else runs beside it: medians over 20 ms
 // differed by up to 12 % from run to run, over 200 ms by up to 6 (docs/performance_cpu.md).
-constexpr double kSpansNs = 200e6;
+constexpr double kMinTotalNs = 200e6;
 constexpr double kRowLimitNs = 10e9;
 
 struct Load {
@@ -34,18 +34,18 @@ Load read_load(const SystemRoot& root) {
 
 // The average still remembers what we ran ourselves a moment ago, so that others must be seen to
 // run now as well. One of the running threads is the one that reads.
-bool others_are_busy(const Topology& topology, const SystemRoot& root, double* average) {
+bool is_machine_busy(const Topology& topology, const SystemRoot& root, double* average) {
   constexpr double kShareOfMachine = 0.2;
-  constexpr int kLooks = 3;
+  constexpr int kReadings = 3;
   int seen = 0;
-  for (int look = 0; look < kLooks; ++look) {
+  for (int reading = 0; reading < kReadings; ++reading) {
     const Load load = read_load(root);
     *average = load.average;
     if (load.average < kShareOfMachine * topology.online_cpus) return false;
     seen += load.running > 1;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
-  return seen == kLooks;
+  return seen == kReadings;
 }
 
 std::string one_decimal(double value) {
@@ -98,12 +98,12 @@ std::string governor(const std::vector<int>& cpus, const SystemRoot& root) {
 std::vector<std::pair<std::string, std::string>> warnings(const Topology& topology, int threads,
                                                           const SystemRoot& root) {
   std::vector<std::pair<std::string, std::string>> found;
-  const std::string scaling = governor(topology.places(threads), root);
+  const std::string scaling = governor(topology.cpus_for_threads(threads), root);
   if (!scaling.empty() && scaling != "performance")
     found.emplace_back("governor", "the frequency governor is '" + scaling +
                                        "': clocks vary; cpupower frequency-set -g performance");
   double average = 0;
-  if (others_are_busy(topology, root, &average))
+  if (is_machine_busy(topology, root, &average))
     found.emplace_back("load", "other work runs on this machine (load average " +
                                    one_decimal(average) + " on " +
                                    std::to_string(topology.online_cpus) +
@@ -118,31 +118,31 @@ std::vector<std::pair<std::string, std::string>> warnings(const Topology& topolo
     found.emplace_back("ranks", std::to_string(topology.ranks_on_core) +
                                     " ranks take turns on a core: times will be too long by far; "
                                     "one rank a core is the most");
-  if (!topology.caches_known)
+  if (!topology.has_cache_sizes)
     found.emplace_back("caches", "the sizes of the caches are unknown; 32 MiB are assumed");
   return found;
 }
 
 void describe_processor(int threads, plugin::Sink& sink) {
-  const Topology& ours = topology();
+  const Topology& host = topology();
   const MemoryState memory = available_memory();
   sink.text("name", cpu_name());
   sink.integer("threads", threads);
-  sink.integer("cores", int64_t(ours.cores.size()));
-  sink.integer("hardware_threads", ours.hardware_threads());
-  if (ours.quota_cores > 0) sink.real("quota", ours.quota_cores);
-  sink.integer("last_level_cache_bytes", ours.last_level_bytes);
-  if (ours.l1_bytes > 0) sink.integer("cache.l1_bytes", ours.l1_bytes);
-  if (ours.l2_bytes > 0) sink.integer("cache.l2_bytes", ours.l2_bytes);
+  sink.integer("cores", int64_t(host.cores.size()));
+  sink.integer("hardware_threads", host.hardware_threads());
+  if (host.quota_cores > 0) sink.real("quota", host.quota_cores);
+  sink.integer("last_level_cache_bytes", host.last_level_bytes);
+  if (host.l1_bytes > 0) sink.integer("cache.l1_bytes", host.l1_bytes);
+  if (host.l2_bytes > 0) sink.integer("cache.l2_bytes", host.l2_bytes);
   sink.integer("memory_bytes", memory.total_bytes);
   sink.integer("memory_available_bytes", memory.available_bytes);
   sink.integer("shares_host_memory", 1);
-  sink.real("min_total_ns", kSpansNs);
+  sink.real("min_total_ns", kMinTotalNs);
   sink.real("row_limit_ns", kRowLimitNs);
   sink.text("isa", isa().text());
-  if (const std::string text = governor(ours.places(threads)); !text.empty())
+  if (const std::string text = governor(host.cpus_for_threads(threads)); !text.empty())
     sink.text("governor", text);
-  for (const auto& [name, text] : warnings(ours, threads)) sink.text("warning." + name, text);
+  for (const auto& [name, text] : warnings(host, threads)) sink.text("warning." + name, text);
   if (!openmp_is_bound())
     sink.text("warning.binding",
               "OMP_PROC_BIND is not set: threads may move between cores; set it before start");

@@ -21,7 +21,7 @@ std::vector<std::pair<std::string, std::string>> library_environment(int threads
                                                                      const Isa& isa) {
   // Oversubscription is the user's wish; a place is still listed once.
   std::string places;
-  for (int cpu : topology.places(std::min(threads, topology.hardware_threads())))
+  for (int cpu : topology.cpus_for_threads(std::min(threads, topology.hardware_threads())))
     places += (places.empty() ? "{" : ",{") + std::to_string(cpu) + "}";
 
   const std::string count = std::to_string(threads);

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "deepbench/backend/routing.hpp"
-#include "library.hpp"
+#include "shared_library.hpp"
 
 namespace deepbench::cpu {
 

@@ -2,7 +2,7 @@
 // building: nothing to call it by.
 #include "deepbench/plugin.hpp"
 #include "implementation.hpp"
-#include "ops/sparse_gemm/dense.hpp"
+#include "ops/sparse_gemm/dense_baseline.hpp"
 
 namespace deepbench::cpu {
 namespace {
@@ -48,6 +48,6 @@ Implementation& onednn_sparse_gemm() {
   return *implementation;
 }
 
-DenseEngine onednn_dense_engine() { return {}; }
+DenseLibrary onednn_dense_library() { return {}; }
 
 }  // namespace deepbench::cpu

@@ -11,7 +11,7 @@
 #include "deepbench/plugin.hpp"
 #include "isa.hpp"
 #include "projection.hpp"
-#include "workers.hpp"
+#include "worker_pool.hpp"
 
 namespace deepbench::cpu {
 namespace {
@@ -105,7 +105,7 @@ void set_all(void* data, deepbench_type type, uint64_t count, uint64_t bits) {
   with_word(type, [&](auto* word) {
     using Word = std::remove_pointer_t<decltype(word)>;
     auto* out = static_cast<Word*>(data);
-    host_workers().for_parts(count, kGrain, [&](uint64_t begin, uint64_t end, size_t) {
+    host_workers().parallel_for(count, kGrain, [&](uint64_t begin, uint64_t end, size_t) {
       std::fill(out + begin, out + end, static_cast<Word>(bits));
     });
   });
@@ -185,7 +185,7 @@ void fill(void* data, deepbench_type type, uint64_t count, Inputs inputs, uint64
           uint32_t stream) {
   if (inputs != Inputs::kUniform)
     return set_all(data, type, count, inputs == Inputs::kOnes ? bits_of_one(type) : 0);
-  host_workers().for_parts(count, kGrain, [&](uint64_t begin, uint64_t end, size_t) {
+  host_workers().parallel_for(count, kGrain, [&](uint64_t begin, uint64_t end, size_t) {
     fill_range(data, type, Range{begin, end, seed, stream});
   });
 }
@@ -193,7 +193,7 @@ void fill(void* data, deepbench_type type, uint64_t count, Inputs inputs, uint64
 void fill_floats(float* data, deepbench_type type, uint64_t count, Inputs inputs, uint64_t seed,
                  uint32_t stream) {
   if (inputs != Inputs::kUniform) return fill(data, DEEPBENCH_F32, count, inputs, seed, stream);
-  host_workers().for_parts(count, kGrain, [&](uint64_t begin, uint64_t end, size_t) {
+  host_workers().parallel_for(count, kGrain, [&](uint64_t begin, uint64_t end, size_t) {
     const Range range{begin, end, seed, stream};
     if (type == DEEPBENCH_BF16) return fill_floats_of_bfloat16(data, range);
     fill_as(data, range,
@@ -212,7 +212,7 @@ deepbench_scan scan(const void* data, deepbench_type type, uint64_t count, const
     using Word = std::remove_pointer_t<decltype(word)>;
     const auto* words = static_cast<const Word*>(data);
     const auto* before = static_cast<const Word*>(restored);
-    host_workers().for_parts(count, kGrain, [&](uint64_t begin, uint64_t end, size_t worker) {
+    host_workers().parallel_for(count, kGrain, [&](uint64_t begin, uint64_t end, size_t worker) {
       parts[worker] = scan_words(words, before, begin, end, marks);
     });
   });

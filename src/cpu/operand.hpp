@@ -11,7 +11,7 @@
 namespace deepbench::cpu {
 
 using plugin::Inputs;
-using plugin::inputs_named;
+using plugin::parse_inputs;
 
 // data[i] = element i of operand `stream`, as `type` stores it.
 void fill(void* data, deepbench_type type, uint64_t count, Inputs inputs, uint64_t seed,

@@ -6,7 +6,7 @@
 
 #include "deepbench/fill.h"
 #include "deepbench/plugin.hpp"
-#include "workers.hpp"
+#include "worker_pool.hpp"
 
 namespace deepbench::cpu {
 
@@ -24,21 +24,21 @@ void project_blocks(uint64_t count, uint64_t rows, double* sums, Add add) {
                     std::to_string(rows) + " rows");
   constexpr uint64_t kRowGrain = 256, kElementGrain = 1 << 16;
   const uint64_t columns = count / rows;
-  Workers& workers = host_workers();
+  WorkerPool& workers = host_workers();
   for (uint64_t row = 0; row < rows; ++row) sums[row] = 0;
   if (rows >= kRowGrain * workers.size()) {
     const uint64_t grain = count <= kElementGrain ? rows : kRowGrain;
-    workers.for_parts(rows, grain, [&](uint64_t begin, uint64_t end, size_t) {
+    workers.parallel_for(rows, grain, [&](uint64_t begin, uint64_t end, size_t) {
       add(Block{begin, end, 0, columns}, sums);
     });
     return;
   }
   std::vector<std::vector<double>> partial(workers.size());
-  workers.for_parts(columns, 1 + kElementGrain / rows,
-                    [&](uint64_t begin, uint64_t end, size_t worker) {
-                      partial[worker].assign(rows, 0.0);
-                      add(Block{0, rows, begin, end}, partial[worker].data());
-                    });
+  workers.parallel_for(columns, 1 + kElementGrain / rows,
+                       [&](uint64_t begin, uint64_t end, size_t worker) {
+                         partial[worker].assign(rows, 0.0);
+                         add(Block{0, rows, begin, end}, partial[worker].data());
+                       });
   for (const auto& part : partial)
     for (size_t row = 0; row < part.size(); ++row) sums[row] += part[row];
 }

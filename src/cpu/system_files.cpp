@@ -45,14 +45,14 @@ std::vector<std::string> split(const std::string& text, char separator) {
 }
 
 std::vector<int> parse_cpu_list(const std::string& text) {
-  constexpr int kMostCpus = 1 << 20;  // a guard against nonsense, far above any machine
+  constexpr int kMaxCpus = 1 << 20;  // a guard against nonsense, far above any machine
   std::vector<int> cpus;
   for (const std::string& range : split(text, ',')) {
     int first = 0, last = 0;
     const int fields = std::sscanf(range.c_str(), "%d-%d", &first, &last);
     if (fields < 1 || first < 0) continue;
     if (fields == 1) last = first;
-    for (int cpu = first; cpu <= last && cpu < kMostCpus; ++cpu) cpus.push_back(cpu);
+    for (int cpu = first; cpu <= last && cpu < kMaxCpus; ++cpu) cpus.push_back(cpu);
   }
   return cpus;
 }

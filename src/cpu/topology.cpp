@@ -8,9 +8,9 @@
 #include <cstdlib>
 #include <utility>
 
-#include "binding.hpp"
-#include "deepbench/backend/cores.hpp"
-#include "limits.hpp"
+#include "affinity.hpp"
+#include "cgroup_limits.hpp"
+#include "deepbench/backend/physical_cores.hpp"
 
 namespace deepbench::cpu {
 namespace {
@@ -41,7 +41,7 @@ std::vector<Cache> read_caches(int cpu, const SystemRoot& root) {
 }
 
 // The C library asks the processor itself, which helps where sysfs lists no caches.
-std::vector<Cache> ask_library(int cpu, const SystemRoot& root) {
+std::vector<Cache> caches_from_sysconf(int cpu, const SystemRoot& root) {
   std::vector<Cache> caches;
   if (root.sys != SystemRoot().sys) return caches;  // a fixture stands for another machine
 #if defined(_SC_LEVEL1_DCACHE_SIZE)
@@ -58,14 +58,14 @@ std::vector<Cache> ask_library(int cpu, const SystemRoot& root) {
   return caches;
 }
 
-void measure_caches(const SystemRoot& root, Topology& topology) {
+void sum_cache_sizes(const SystemRoot& root, Topology& topology) {
   constexpr int kLevels = 5;  // 0 is none
   std::vector<Cache> counted;
   int64_t sums[kLevels] = {};
   int last = 0;
-  for (int cpu : topology.places(topology.default_threads())) {
+  for (int cpu : topology.cpus_for_threads(topology.default_threads())) {
     std::vector<Cache> caches = read_caches(cpu, root);
-    if (caches.empty()) caches = ask_library(cpu, root);
+    if (caches.empty()) caches = caches_from_sysconf(cpu, root);
     for (const Cache& cache : caches) {
       const auto same = [&](const Cache& other) {
         return other.level == cache.level && other.shared == cache.shared;
@@ -79,12 +79,12 @@ void measure_caches(const SystemRoot& root, Topology& topology) {
   }
   topology.l1_bytes = sums[1];
   topology.l2_bytes = sums[2];
-  topology.caches_known = last > 0;
+  topology.has_cache_sizes = last > 0;
   topology.last_level_bytes = last > 0 ? sums[last] : kAssumedLastLevel;
 }
 
 int count_memory_nodes(const Topology& topology, const SystemRoot& root) {
-  const std::vector<int> used = topology.places(topology.default_threads());
+  const std::vector<int> used = topology.cpus_for_threads(topology.default_threads());
   const std::string folder = root.sys + "/devices/system/node/";
   int nodes = 0;
   for (int node : parse_cpu_list(read_text(folder + "online").value_or(""))) {
@@ -134,7 +134,7 @@ int Topology::default_threads() const {
   return std::max(1, threads);
 }
 
-std::vector<int> Topology::places(int threads) const {
+std::vector<int> Topology::cpus_for_threads(int threads) const {
   std::vector<int> order;
   for (size_t sibling = 0; int(order.size()) < hardware_threads(); ++sibling)
     for (const auto& core : cores)
@@ -144,35 +144,36 @@ std::vector<int> Topology::places(int threads) const {
   return chosen;
 }
 
-Topology read_topology(const std::vector<int>& affinity, const SystemRoot& root, int sharing) {
+Topology read_topology(const std::vector<int>& affinity, const SystemRoot& root,
+                       int quota_sharers) {
   Topology topology;
-  topology.cores = plugin::group_into_cores(affinity, root.sys);
-  topology.quota_cores = read_limits(root).cores / sharing;
+  topology.cores = plugin::group_by_core(affinity, root.sys);
+  topology.quota_cores = read_cgroup_limits(root).cores / quota_sharers;
   const auto online = read_text(root.sys + "/devices/system/cpu/online");
   topology.online_cpus = int(online ? parse_cpu_list(*online).size() : affinity.size());
   topology.efficiency_cores = count_efficiency_cores(topology, root);
   topology.memory_nodes = count_memory_nodes(topology, root);
-  measure_caches(root, topology);
+  sum_cache_sizes(root, topology);
   return topology;
 }
 
-int ranks_of_machine() { return count_in_environment("DEEPBENCH_LOCAL_RANKS"); }
+int local_rank_count() { return count_in_environment("DEEPBENCH_RANKS_PER_MACHINE"); }
 
 const Topology& topology() {
-  static const Topology ours = [] {
-    Topology read = read_topology(read_affinity(), {}, ranks_of_machine());
-    read.ranks_on_core = count_in_environment("DEEPBENCH_RANKS_ON_CORE");
+  static const Topology host = [] {
+    Topology read = read_topology(read_affinity(), {}, local_rank_count());
+    read.ranks_on_core = count_in_environment("DEEPBENCH_RANKS_PER_CORE");
     return read;
   }();
-  return ours;
+  return host;
 }
 
 int thread_count(int64_t asked) {
-  constexpr int64_t kMostThreads = 1 << 16;
-  if (asked > 0) return int(std::min(asked, kMostThreads));
+  constexpr int64_t kMaxThreads = 1 << 16;
+  if (asked > 0) return int(std::min(asked, kMaxThreads));
   if (const char* text = std::getenv("OMP_NUM_THREADS")) {
     const long set = std::strtol(text, nullptr, 10);
-    if (set > 0) return int(std::min<int64_t>(set, kMostThreads));
+    if (set > 0) return int(std::min<int64_t>(set, kMaxThreads));
   }
   return topology().default_threads();
 }

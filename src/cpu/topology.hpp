@@ -20,23 +20,23 @@ struct Topology {
 
   // What the default threads' cores have together at each level, every shared cache once.
   int64_t l1_bytes = 0, l2_bytes = 0, last_level_bytes = 0;
-  bool caches_known = false;  // false: last_level_bytes is an assumption
+  bool has_cache_sizes = false;  // false: last_level_bytes is an assumption
 
   int hardware_threads() const;
   // One thread per physical core, within the quota, at least one.
   int default_threads() const;
   // The hardware thread for each of `threads` threads: first one on every core, then the cores'
   // second threads, and so on; when all are taken it begins again.
-  std::vector<int> places(int threads) const;
+  std::vector<int> cpus_for_threads(int threads) const;
 };
 
-// `sharing`: so many processes have the quota together.
+// `quota_sharers`: so many processes have the quota together.
 Topology read_topology(const std::vector<int>& affinity, const SystemRoot& root = {},
-                       int sharing = 1);
+                       int quota_sharers = 1);
 
 // How many ranks, this process among them, divide this machine's cores. One quota stops them all,
 // whichever of them used it up.
-int ranks_of_machine();
+int local_rank_count();
 
 // This process' topology as it was when it was first asked for: OpenMP's binding later narrows
 // the mask of the thread that calls it to one core.

@@ -45,8 +45,8 @@ void describe_library(const LibraryReport& library, plugin::Sink& sink) {
 
 // Options name routes; a library that can be called in two ways has two names, and some are our
 // own.
-std::vector<LibraryReport> further_names(const std::vector<LibraryReport>& reports) {
-  std::vector<LibraryReport> further;
+std::vector<LibraryReport> reports_of_other_routes(const std::vector<LibraryReport>& reports) {
+  std::vector<LibraryReport> others;
   for (const plugin::Route& route : kRoutes) {
     const auto is_it = [&](const LibraryReport& one) { return one.name == route.library; };
     if (!route.vendor || std::any_of(reports.begin(), reports.end(), is_it)) continue;
@@ -55,12 +55,12 @@ std::vector<LibraryReport> further_names(const std::vector<LibraryReport>& repor
       return one.path == facts.path && one.reason == facts.reason;
     });
     if (same != reports.end())
-      further.push_back(*same);
+      others.push_back(*same);
     else  // our own
-      further.push_back({"", facts.version, facts.path, "", facts.reason});
-    further.back().name = route.library;
+      others.push_back({"", facts.version, facts.path, "", facts.reason});
+    others.back().name = route.library;
   }
-  return further;
+  return others;
 }
 
 class CudaBackend final : public plugin::RoutedBackend {
@@ -68,9 +68,10 @@ class CudaBackend final : public plugin::RoutedBackend {
   void describe(plugin::Sink& sink) override {
     const std::vector<LibraryReport> reports = all_reports();
     for (const LibraryReport& library : reports) describe_library(library, sink);
-    for (const LibraryReport& library : further_names(reports)) describe_library(library, sink);
+    for (const LibraryReport& library : reports_of_other_routes(reports))
+      describe_library(library, sink);
     int number = 0;
-    for (const std::string& text : mixed_majors())
+    for (const std::string& text : mixed_major_warnings())
       sink.text("warning.libraries" + std::to_string(number++), text);
   }
 
@@ -84,8 +85,8 @@ class CudaBackend final : public plugin::RoutedBackend {
   void join(const deepbench_group& group) override { plugin::join_ranks(group); }
 
  private:
-  plugin::Choice choice(const plugin::Problem& problem,
-                        const plugin::Options& options) const override {
+  plugin::RouteSelection select_route(const plugin::Problem& problem,
+                                      const plugin::Options& options) const override {
     Stream::of(options.device);  // current from here on; throws for an index that is no device
     return {"cuda", kRoutes, problem, options};
   }

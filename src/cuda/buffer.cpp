@@ -5,9 +5,9 @@
 #include <limits>
 #include <new>
 
-#include "check.hpp"
 #include "device.hpp"
-#include "pool.hpp"
+#include "memory_pools.hpp"
+#include "status_check.hpp"
 #include "stream.hpp"
 
 namespace deepbench::cuda {
@@ -28,32 +28,33 @@ uint64_t round_to_pages(uint64_t bytes) {
 }
 
 // What the pool keeps may be in pieces that are too small: with them gone there may be room.
-template <class Take>
-nvidia::cudaError_t take_or_trim(int device, Take take) {
-  const nvidia::cudaError_t status = take();
+template <class Allocate>
+nvidia::cudaError_t allocate_or_trim(int device, Allocate allocate) {
+  const nvidia::cudaError_t status = allocate();
   if (status != nvidia::cudaErrorMemoryAllocation) return status;
   cudart().cudaGetLastError();  // not the next call's fault
   Stream::of(device).synchronize();
   trim_pool(device);
-  return take();
+  return allocate();
 }
 
 }  // namespace
 
-Buffer::Buffer(uint64_t bytes, Origin origin) : bytes_(bytes) {
+Buffer::Buffer(uint64_t bytes, AllocationKind kind) : bytes_(bytes) {
   if (bytes == 0) return;
   int device = 0;
   CUDA_CHECK(cudart().cudaGetDevice(&device));
   void* data = nullptr;
-  if (origin == Origin::kPool && device_facts(device).memory_pools) {
+  if (kind == AllocationKind::kPooled && device_facts(device).memory_pools) {
     stream_ = &Stream::of(device);
-    const auto take = [&] { return take_from_pool(&data, bytes, *stream_); };
-    CUDA_CHECK_STATUS(cudaMallocAsync, take_or_trim(device, take));
+    const auto allocate = [&] { return allocate_from_pools(&data, bytes, *stream_); };
+    CUDA_CHECK_STATUS(cudaMallocAsync, allocate_or_trim(device, allocate));
   } else {
     // Whoever is given access to it gets whole pages, on which nothing else should lie.
-    const uint64_t taken = origin == Origin::kOwn ? round_to_pages(bytes) : bytes;
-    const auto take = [&] { return cudart().cudaMalloc(&data, taken); };
-    CUDA_CHECK_STATUS(cudaMalloc, take_or_trim(device, take));
+    const uint64_t allocated_bytes =
+        kind == AllocationKind::kDedicated ? round_to_pages(bytes) : bytes;
+    const auto allocate = [&] { return cudart().cudaMalloc(&data, allocated_bytes); };
+    CUDA_CHECK_STATUS(cudaMalloc, allocate_or_trim(device, allocate));
   }
   data_ = static_cast<std::byte*>(data);
 }
@@ -86,11 +87,11 @@ HostBuffer::~HostBuffer() {
     cudart().cudaFreeHost(data_);
 }
 
-Copies::Copies(uint64_t bytes, uint64_t copies, Origin origin)
+Copies::Copies(uint64_t bytes, uint64_t copies, AllocationKind kind)
     : bytes_(bytes),
       count_(copies),
       stride_(stride_of(bytes)),
-      buffer_(needed(bytes, copies), origin) {}
+      buffer_(needed(bytes, copies), kind) {}
 
 uint64_t Copies::needed(uint64_t bytes, uint64_t copies) {
   if (bytes > kAll / 2 || copies == 0) return bytes;

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "deepbench/backend/sizes.hpp"
+#include "deepbench/backend/saturating_arithmetic.hpp"
 
 namespace deepbench::cuda {
 
@@ -17,13 +17,13 @@ using plugin::saturating_multiply;
 // Where memory comes from: the device's pool where there is one, in the order of the device's
 // stream, so that taking and giving back cost microseconds and do not wait; or an allocation of its
 // own, which other processes and devices can be given access to.
-enum class Origin { kPool, kOwn };
+enum class AllocationKind { kPooled, kDedicated };
 
 // Memory of the current device, aligned to 256 bytes at least; not initialised.
 class Buffer {
  public:
   Buffer() = default;
-  explicit Buffer(uint64_t bytes, Origin origin = Origin::kPool);
+  explicit Buffer(uint64_t bytes, AllocationKind kind = AllocationKind::kPooled);
   ~Buffer();
   Buffer(Buffer&& other) noexcept { swap(other); }
   Buffer& operator=(Buffer&& other) noexcept {
@@ -76,7 +76,7 @@ class HostBuffer {
 class Copies {
  public:
   Copies() = default;
-  Copies(uint64_t bytes, uint64_t copies, Origin origin = Origin::kPool);
+  Copies(uint64_t bytes, uint64_t copies, AllocationKind kind = AllocationKind::kPooled);
 
   std::byte* at(uint64_t copy) const { return buffer_.data() + copy * stride_; }
   uint64_t bytes() const { return bytes_; }

@@ -12,32 +12,32 @@ namespace deepbench::cuda {
 ClockStamps::ClockStamps(const Stream& stream)
     : function_(function("clock", "stamp", stream)),
       multiprocessors_(uint32_t(device_facts(stream.device()).multiprocessors)),
-      memory_(2 * multiprocessors_ * sizeof(Stamp), /*pageable=*/false) {}
+      memory_(2 * multiprocessors_ * sizeof(ClockStamp), /*pageable=*/false) {}
 
-Stamp* ClockStamps::stamps(int which) const {
-  return reinterpret_cast<Stamp*>(memory_.data()) + uint32_t(which) * multiprocessors_;
+ClockStamp* ClockStamps::stamps(int which) const {
+  return reinterpret_cast<ClockStamp*>(memory_.data()) + uint32_t(which) * multiprocessors_;
 }
 
 void ClockStamps::stamp(int which, nvidia::cudaStream_t stream) const {
-  Shape shape;
+  LaunchShape shape;
   shape.grid_x = multiprocessors_;
   function_.launch(shape, stream, static_cast<void*>(stamps(which)));
 }
 
 // Counters differ between multiprocessors: only stamps of the same one can be subtracted. Every
 // batch asks: a table by their numbers, rather than a map.
-double mhz_between(const Stamp* before, const Stamp* after, size_t count) {
-  constexpr uint32_t kMostNumbers = 1024;
+double median_mhz(const ClockStamp* before, const ClockStamp* after, size_t count) {
+  constexpr uint32_t kMaxNumbers = 1024;
   // The clock of nanoseconds ticks coarsely: over less than this its quotient means little.
   constexpr uint64_t kShortestNs = 50000;
-  std::array<const Stamp*, kMostNumbers> first = {};
-  for (const Stamp* stamp = before; stamp != before + count; ++stamp)
-    if (stamp->multiprocessor < kMostNumbers) first[stamp->multiprocessor] = stamp;
+  std::array<const ClockStamp*, kMaxNumbers> first = {};
+  for (const ClockStamp* stamp = before; stamp != before + count; ++stamp)
+    if (stamp->multiprocessor < kMaxNumbers) first[stamp->multiprocessor] = stamp;
   std::vector<double> found;
   found.reserve(count);
-  for (const Stamp* last = after; last != after + count; ++last) {
-    const Stamp* const stamp =
-        last->multiprocessor < kMostNumbers ? first[last->multiprocessor] : nullptr;
+  for (const ClockStamp* last = after; last != after + count; ++last) {
+    const ClockStamp* const stamp =
+        last->multiprocessor < kMaxNumbers ? first[last->multiprocessor] : nullptr;
     if (!stamp || last->nanoseconds < stamp->nanoseconds + kShortestNs) continue;
     const double nanoseconds = double(last->nanoseconds - stamp->nanoseconds);
     found.push_back(double(last->clock - stamp->clock) / nanoseconds * 1e3);

@@ -12,14 +12,14 @@
 namespace deepbench::cuda {
 
 // Written by kernels/clock.cu, which declares the same.
-struct Stamp {
+struct ClockStamp {
   uint64_t clock, nanoseconds;
   uint32_t multiprocessor, padding;
 };
 
 // The median clock over the multiprocessors that have stamped both times, each wherever it likes
 // among `count` stamps; 0 if it cannot be told: over a few microseconds it cannot.
-double mhz_between(const Stamp* before, const Stamp* after, size_t count);
+double median_mhz(const ClockStamp* before, const ClockStamp* after, size_t count);
 
 class ClockStamps {
  public:
@@ -28,11 +28,11 @@ class ClockStamps {
 
   void begin(nvidia::cudaStream_t stream) const { stamp(0, stream); }
   void end(nvidia::cudaStream_t stream) const { stamp(1, stream); }
-  // Once both are done: as mhz_between.
-  double mhz() const { return mhz_between(stamps(0), stamps(1), multiprocessors_); }
+  // Once both are done: as median_mhz.
+  double mhz() const { return median_mhz(stamps(0), stamps(1), multiprocessors_); }
 
  private:
-  Stamp* stamps(int which) const;
+  ClockStamp* stamps(int which) const;
   void stamp(int which, nvidia::cudaStream_t stream) const;
 
   const Function& function_;

@@ -6,10 +6,10 @@
 #include <mutex>
 #include <string>
 
-#include "check.hpp"
-#include "pool.hpp"
-#include "presence.hpp"
+#include "device_detection.hpp"
+#include "memory_pools.hpp"
 #include "sensors.hpp"
+#include "status_check.hpp"
 #include "stream.hpp"
 
 namespace deepbench::cuda {
@@ -21,7 +21,7 @@ constexpr double kEventResolutionNs = 500;  // documented for cudaEventElapsedTi
 // Two events in a graph are 2 to 3 us further apart than the calls between them are long (seen on
 // an H200): half a percent of such a span.
 constexpr double kMinSpanNs = 500e3;
-constexpr uint64_t kShareOfPool = 4;  // of the device's memory, that the pool may keep idle
+constexpr uint64_t kIdlePoolDivisor = 4;  // of the device's memory, that the pool may keep idle
 
 int attribute(cudaDeviceAttr which, int device) {
   int value = 0;
@@ -102,11 +102,11 @@ uint64_t memory_available(int device) {
   Stream::of(device).synchronize();  // what was given back in its order is back only then
   // What our own pool keeps is available to us, but not to libraries that allocate for themselves:
   // so it keeps a part only. Trimming takes milliseconds, too long for every row.
-  const uint64_t idle = idle_in_pool(device);
-  if (idle > device_facts(device).memory_bytes / kShareOfPool) trim_pool(device);
+  const uint64_t idle = idle_pool_bytes(device);
+  if (idle > device_facts(device).memory_bytes / kIdlePoolDivisor) trim_pool(device);
   uint64_t available = 0, total = 0;
   CUDA_CHECK(cudart().cudaMemGetInfo(&available, &total));
-  return available + idle_in_pool(device);
+  return available + idle_pool_bytes(device);
 }
 
 void describe_device(int device, plugin::Sink& sink) {

@@ -1,7 +1,7 @@
 // Events.
 #include "event.hpp"
 
-#include "check.hpp"
+#include "status_check.hpp"
 
 namespace deepbench::cuda {
 

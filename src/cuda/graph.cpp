@@ -1,8 +1,8 @@
 // Capturing and launching graphs.
 #include "graph.hpp"
 
-#include "check.hpp"
 #include "deepbench/plugin.hpp"
+#include "status_check.hpp"
 
 namespace deepbench::cuda {
 namespace {

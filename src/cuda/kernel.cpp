@@ -10,20 +10,21 @@ DeviceKernel::DeviceKernel(Stream& stream, const plugin::CopyPlan& plan)
       plan_(plan),
       timer_(std::make_unique<CallTimer>(
           stream, plan,
-          Calls{[this](uint64_t copy) { this->enqueue(copy); }, [this] { this->meet(); },
-                [this] { this->part(); }, [this] { this->wait(); }})) {}
+          TimedCalls{[this](uint64_t copy) { this->enqueue(copy); },
+                     [this] { this->enqueue_start_barrier(); },
+                     [this] { this->enqueue_end_barrier(); }, [this] { this->wait(); }})) {}
 
 DeviceKernel::~DeviceKernel() = default;
 
 void DeviceKernel::time_batch(const deepbench_request& request, deepbench_batch& batch) {
-  stream_.enter();
+  stream_.make_current();
   if (!can_be_captured()) timer_->forbid_capture();
   timer_->time(request, batch);
 }
 
 void DeviceKernel::wait() { stream_.synchronize(); }
 
-void DeviceKernel::end_timing() { timer_.reset(); }
+void DeviceKernel::release_graphs() { timer_.reset(); }
 
 uint64_t DeviceKernel::last_copy() const { return timer_->last_copy(); }
 

@@ -25,18 +25,19 @@ class DeviceKernel : public plugin::Kernel {
   // within a capture too: nothing here may allocate or synchronise.
   virtual void enqueue(uint64_t copy) = 0;
 
-  // Where other devices take part; within a capture too, all but wait(). meet(): what is given to
-  // the stream afterwards begins when all are here; part(): when all are done with what was before.
-  virtual void meet() {}
-  virtual void part() {}
+  // Where other devices take part; within a capture too, all but wait(). enqueue_start_barrier():
+  // what is given to the stream afterwards begins when all are here; enqueue_end_barrier(): when
+  // all are done with what was before.
+  virtual void enqueue_start_barrier() {}
+  virtual void enqueue_end_barrier() {}
   virtual void wait();  // for all that was given to the stream
   virtual bool can_be_captured() const { return true; }
 
   nvidia::cudaStream_t stream() const { return stream_.get(); }
-  const Stream& where() const { return stream_; }
+  const Stream& device_stream() const { return stream_; }
   const plugin::CopyPlan& plan() const { return plan_; }
   // Forgets the graphs, whose nodes point to operands: for whoever derives, before those go.
-  void end_timing();
+  void release_graphs();
 
   uint64_t last_copy() const;  // of the last call: what verification reads
 

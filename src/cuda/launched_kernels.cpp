@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "check.hpp"
+#include "status_check.hpp"
 
 namespace deepbench::cuda {
 namespace {
@@ -43,7 +43,7 @@ std::vector<std::string> launched_kernels(const Stream& stream,
   if (!cuda.cuGraphGetNodes || !cuda.cuGraphNodeGetType || !cuda.cuGraphKernelNodeGetParams_v2 ||
       !cuda.cuFuncGetName || !cuda.cuKernelGetName)
     return {};
-  stream.enter();
+  stream.make_current();
   // Kernels may be loaded during the call.
   CUDA_CHECK(cudart().cudaStreamBeginCapture(stream.get(), nvidia::cudaStreamCaptureModeRelaxed));
   bool captured = true;
@@ -62,7 +62,7 @@ std::vector<std::string> launched_kernels(const Stream& stream,
   return names;
 }
 
-bool any_contains(const std::vector<std::string>& names, const std::string& word) {
+bool any_name_contains(const std::vector<std::string>& names, const std::string& word) {
   return std::any_of(names.begin(), names.end(), [&](std::string name) {
     std::transform(name.begin(), name.end(), name.begin(),
                    [](unsigned char letter) { return char(std::tolower(letter)); });

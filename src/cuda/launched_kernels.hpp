@@ -15,6 +15,6 @@ std::vector<std::string> launched_kernels(const Stream& stream,
                                           const std::function<void()>& enqueue);
 
 // Whether one of the names contains the word, in small letters.
-bool any_contains(const std::vector<std::string>& names, const std::string& word);
+bool any_name_contains(const std::vector<std::string>& names, const std::string& word);
 
 }  // namespace deepbench::cuda

@@ -8,8 +8,8 @@ namespace deepbench::cuda {
 namespace {
 
 template <class Table>
-const Loaded<Table>& loaded() {
-  static const Loaded<Table>& entry = loader().get<Table>();
+const LoadedLibrary<Table>& loaded() {
+  static const LoadedLibrary<Table>& entry = loader().get<Table>();
   return entry;
 }
 
@@ -22,7 +22,7 @@ Loader& loader() {
 
 template <class Table>
 const Table& api() {
-  const Loaded<Table>& entry = loaded<Table>();
+  const LoadedLibrary<Table>& entry = loaded<Table>();
   if (!entry.report.usable()) plugin::unsupported(entry.report.reason);
   return entry.table;
 }
@@ -33,7 +33,7 @@ const LibraryReport& report() {
 }
 
 std::vector<LibraryReport> all_reports() { return loader().all_reports(); }
-std::vector<std::string> mixed_majors() { return loader().mixed_majors(); }
+std::vector<std::string> mixed_major_warnings() { return loader().mixed_major_warnings(); }
 
 // NOLINTNEXTLINE: two lines a library.
 #define DEFINE(Table)                  \

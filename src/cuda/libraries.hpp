@@ -43,7 +43,7 @@ const LibraryReport& report();
 std::vector<LibraryReport> all_reports();
 
 // One line for every pair of libraries that were made for different majors of CUDA.
-std::vector<std::string> mixed_majors();
+std::vector<std::string> mixed_major_warnings();
 
 inline const nvidia::Driver& driver() { return api<nvidia::Driver>(); }
 inline const nvidia::Cudart& cudart() { return api<nvidia::Cudart>(); }

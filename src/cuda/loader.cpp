@@ -2,7 +2,7 @@
 //
 // The driver says which majors it can run. cudart is taken from the first place that has one of
 // those, the newest there; all others are looked for in its major, and in another only where there
-// is none of it: that works as a rule, and mixed_majors() says so.
+// is none of it: that works as a rule, and mixed_major_warnings() says so.
 #include "loader.hpp"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ std::vector<Location> locations_for(const std::vector<Location>& all, int major)
 }
 
 // A copied stub has no folder that tells: all of its functions fail alike.
-std::string refuse_stub(const SharedLibrary& library) {
+std::string reject_stub(const SharedLibrary& library) {
   const auto version = reinterpret_cast<decltype(nvidia::Driver::cuDriverGetVersion)>(
       library.find("cuDriverGetVersion"));
   int ignored = 0;
@@ -34,7 +34,7 @@ std::string refuse_stub(const SharedLibrary& library) {
 
 // Parts that a library opens by itself when they are first called are opened here: beside it, as a
 // rule. What is open it finds by its name, wherever it would have looked.
-std::string refuse_without(const SharedLibrary& library, const std::vector<std::string>& parts) {
+std::string reject_without(const SharedLibrary& library, const std::vector<std::string>& parts) {
   const Location beside = {library.path().substr(0, library.path().rfind('/')), "", 0};
   for (const std::string& name : parts) {
     const std::string file = file_at(beside, name);
@@ -46,25 +46,25 @@ std::string refuse_without(const SharedLibrary& library, const std::vector<std::
 
 // cuDNN is a front, which ends the process where it cannot open a part: even when it is only asked
 // for its version.
-std::string refuse_cudnn_without_parts(const SharedLibrary& front) {
-  return refuse_without(front, {"libcudnn_graph.so.9", "libcudnn_ops.so.9", "libcudnn_cnn.so.9",
+std::string reject_cudnn_without_parts(const SharedLibrary& front) {
+  return reject_without(front, {"libcudnn_graph.so.9", "libcudnn_ops.so.9", "libcudnn_cnn.so.9",
                                 "libcudnn_adv.so.9"});
 }
 
 // NVRTC of CUDA 13.0's Python package has no run path: it does not look beside itself.
-std::string refuse_nvrtc_without_builtins(const SharedLibrary& nvrtc) {
+std::string reject_nvrtc_without_builtins(const SharedLibrary& nvrtc) {
   const auto version =
       reinterpret_cast<decltype(nvidia::Nvrtc::nvrtcVersion)>(nvrtc.find("nvrtcVersion"));
   int major = 0, minor = 0;
   if (!version || version(&major, &minor) != nvidia::NVRTC_SUCCESS) return "";
-  return refuse_without(
+  return reject_without(
       nvrtc, {"libnvrtc-builtins.so." + std::to_string(major) + "." + std::to_string(minor)});
 }
 
-std::string refuse_nothing(const SharedLibrary&) { return ""; }
+std::string reject_nothing(const SharedLibrary&) { return ""; }
 
-void* function_of(const SharedLibrary& library, const char* name, nvidia::Need need,
-                  std::string& missing) {
+void* find_function(const SharedLibrary& library, const char* name, nvidia::Need need,
+                    std::string& missing) {
   void* found = library.find(name);
   if (!found && need == nvidia::Need::kRequired && missing.empty()) missing = name;
   return found;
@@ -74,20 +74,20 @@ void* function_of(const SharedLibrary& library, const char* name, nvidia::Need n
 template <class Table>
 std::string fill(Table& table, const SharedLibrary& library) {
   std::string missing;
-  table.each([&](const char* name, auto& function, nvidia::Need need) {
+  table.for_each([&](const char* name, auto& function, nvidia::Need need) {
     function = reinterpret_cast<std::decay_t<decltype(function)>>(
-        function_of(library, name, need, missing));
+        find_function(library, name, need, missing));
   });
   return missing;
 }
 
 }  // namespace
 
-struct Names {
+struct LibraryFiles {
   const char* name;
   std::vector<std::string> files;  // "*" stands for CUDA's major
   enum Origin { kDriver, kToolkit } origin;
-  std::string (*refuse)(const SharedLibrary&) = refuse_nothing;
+  std::string (*reject)(const SharedLibrary&) = reject_nothing;
 
   std::vector<std::string> of_major(int major) const {
     std::vector<std::string> names = files;
@@ -95,39 +95,40 @@ struct Names {
       if (file.back() == '*') file.replace(file.size() - 1, 1, std::to_string(major));
     return names;
   }
-  bool tell_major() const { return files.front().back() == '*'; }  // if not, folders must
+  bool name_contains_major() const { return files.front().back() == '*'; }  // if not, folders must
 };
 
 namespace {
 
 template <class Table>
-const Names& names_of();
+const LibraryFiles& library_files();
 
 // NOLINTNEXTLINE: one line a library.
-#define NAMES(Table, ...)                     \
-  template <>                                 \
-  const Names& names_of<nvidia::Table>() {    \
-    static const Names names = {__VA_ARGS__}; \
-    return names;                             \
+#define LIBRARY_FILES(Table, ...)                      \
+  template <>                                          \
+  const LibraryFiles& library_files<nvidia::Table>() { \
+    static const LibraryFiles names = {__VA_ARGS__};   \
+    return names;                                      \
   }
-NAMES(Driver, "driver", {"libcuda.so.1"}, Names::kDriver, refuse_stub)
-NAMES(Cudart, "cudart", {"libcudart.so.*"}, Names::kToolkit)
-NAMES(Nvrtc, "nvrtc", {"libnvrtc.so.*"}, Names::kToolkit, refuse_nvrtc_without_builtins)
-NAMES(NvJitLink, "nvjitlink", {"libnvJitLink.so.*"}, Names::kToolkit)
-NAMES(CublasLt, "cublaslt", {"libcublasLt.so.*"}, Names::kToolkit)
-NAMES(Cublas, "cublas", {"libcublas.so.*"}, Names::kToolkit)
-NAMES(Cudnn, "cudnn", {"libcudnn.so.9"}, Names::kToolkit, refuse_cudnn_without_parts)
-NAMES(Cusparse, "cusparse", {"libcusparse.so.12"}, Names::kToolkit)
-NAMES(Nccl, "nccl", {"libnccl.so.2"}, Names::kToolkit)
-NAMES(Nvml, "nvml", {"libnvidia-ml.so.1"}, Names::kDriver, refuse_stub)
-NAMES(Nvtx, "nvtx", {"libnvtx3interop.so.1", "libnvToolsExt.so.1"}, Names::kToolkit)
-#undef NAMES
+LIBRARY_FILES(Driver, "driver", {"libcuda.so.1"}, LibraryFiles::kDriver, reject_stub)
+LIBRARY_FILES(Cudart, "cudart", {"libcudart.so.*"}, LibraryFiles::kToolkit)
+LIBRARY_FILES(Nvrtc, "nvrtc", {"libnvrtc.so.*"}, LibraryFiles::kToolkit,
+              reject_nvrtc_without_builtins)
+LIBRARY_FILES(NvJitLink, "nvjitlink", {"libnvJitLink.so.*"}, LibraryFiles::kToolkit)
+LIBRARY_FILES(CublasLt, "cublaslt", {"libcublasLt.so.*"}, LibraryFiles::kToolkit)
+LIBRARY_FILES(Cublas, "cublas", {"libcublas.so.*"}, LibraryFiles::kToolkit)
+LIBRARY_FILES(Cudnn, "cudnn", {"libcudnn.so.9"}, LibraryFiles::kToolkit, reject_cudnn_without_parts)
+LIBRARY_FILES(Cusparse, "cusparse", {"libcusparse.so.12"}, LibraryFiles::kToolkit)
+LIBRARY_FILES(Nccl, "nccl", {"libnccl.so.2"}, LibraryFiles::kToolkit)
+LIBRARY_FILES(Nvml, "nvml", {"libnvidia-ml.so.1"}, LibraryFiles::kDriver, reject_stub)
+LIBRARY_FILES(Nvtx, "nvtx", {"libnvtx3interop.so.1", "libnvToolsExt.so.1"}, LibraryFiles::kToolkit)
+#undef LIBRARY_FILES
 
 }  // namespace
 
 // ---- searching ----------------------------------------------------------------------------------
 
-const Identity& Loader::driver() { return get<nvidia::Driver>().identity; }
+const LibraryIdentity& Loader::driver() { return get<nvidia::Driver>().identity; }
 
 std::vector<int> Loader::usable_majors() {
   std::vector<int> majors;
@@ -137,31 +138,32 @@ std::vector<int> Loader::usable_majors() {
 }
 
 // cudart by places, so that one installation serves all; the others by majors.
-Found Loader::find(const Names& names) {
-  if (names.origin == Names::kDriver) return find_library(driver_, names.files, names.refuse);
+SearchResult Loader::find(const LibraryFiles& names) {
+  if (names.origin == LibraryFiles::kDriver)
+    return find_library(driver_, names.files, names.reject);
   std::vector<int> majors = usable_majors();
   if (major_ == 0) {
     std::vector<std::string> files;
     for (const int major : majors)
       for (const std::string& file : names.of_major(major)) files.push_back(file);
-    return find_library(toolkit_, files, names.refuse);
+    return find_library(toolkit_, files, names.reject);
   }
   std::stable_partition(majors.begin(), majors.end(), [&](int major) { return major == major_; });
-  Found found;
+  SearchResult found;
   for (const int major : majors) {
-    const std::string trouble = found.trouble;
-    const auto locations = names.tell_major() ? toolkit_ : locations_for(toolkit_, major);
-    found = find_library(locations, names.of_major(major), names.refuse);
+    const std::string error = found.failure;
+    const auto locations = names.name_contains_major() ? toolkit_ : locations_for(toolkit_, major);
+    found = find_library(locations, names.of_major(major), names.reject);
     if (found.library.loaded()) break;
-    if (!trouble.empty()) found.trouble = trouble;
+    if (!error.empty()) found.failure = error;
   }
   return found;
 }
 
 // ---- reasons ------------------------------------------------------------------------------------
 
-std::string Loader::cure(const Names& names) {
-  if (names.origin == Names::kDriver)
+std::string Loader::install_hint(const LibraryFiles& names) {
+  if (names.origin == LibraryFiles::kDriver)
     return "install NVIDIA's driver or, in a container, start it with the host's GPUs";
   const int newest = kMajors[0];
   const int major = driver().cuda_major ? std::min(driver().cuda_major, newest)
@@ -170,32 +172,32 @@ std::string Loader::cure(const Names& names) {
   return install_command(major, names.name);
 }
 
-std::string Loader::why_absent(const Names& names, const std::string& trouble) {
-  if (names.origin == Names::kDriver)
-    return (trouble.empty() ? names.files.front() + " was not found"
-                            : trouble + "; no other " + names.files.front() + " was found") +
-           "; " + cure(names);
+std::string Loader::absence_reason(const LibraryFiles& names, const std::string& error) {
+  if (names.origin == LibraryFiles::kDriver)
+    return (error.empty() ? names.files.front() + " was not found"
+                          : error + "; no other " + names.files.front() + " was found") +
+           "; " + install_hint(names);
   const std::vector<int> majors = usable_majors();
   if (majors.empty())
     return "the driver is for CUDA " + driver().version + ", too old for CUDA 12: update it";
-  if (!trouble.empty()) return trouble + "; " + cure(names);
+  if (!error.empty()) return error + "; " + install_hint(names);
   for (const int major : kMajors)
     for (const Location& location : toolkit_) {
       const std::string file = file_at(location, names.of_major(major).front());
       if (file.empty() || major <= majors.front()) continue;
       return file + " needs a driver for CUDA " + std::to_string(major) +
-             ", this one is for CUDA " + driver().version + "; " + cure(names);
+             ", this one is for CUDA " + driver().version + "; " + install_hint(names);
     }
   return names.of_major(major_ ? major_ : majors.front()).front() + " was not found; " +
-         cure(names);
+         install_hint(names);
 }
 
-LibraryReport Loader::report_on(const Names& names, const Found& found, const Identity& identity,
-                                const std::string& missing) {
+LibraryReport Loader::make_report(const LibraryFiles& names, const SearchResult& found,
+                                  const LibraryIdentity& identity, const std::string& missing) {
   LibraryReport report;
   report.name = names.name;
   if (!found.library.loaded()) {
-    report.reason = why_absent(names, found.trouble);
+    report.reason = absence_reason(names, found.failure);
     return report;
   }
   report.version = identity.version;
@@ -203,7 +205,7 @@ LibraryReport Loader::report_on(const Names& names, const Found& found, const Id
   report.found_by = found.found_by;
   if (!missing.empty())
     report.reason = report.path + (report.version.empty() ? "" : " (" + report.version + ")") +
-                    " is too old: it has no " + missing + "; " + cure(names);
+                    " is too old: it has no " + missing + "; " + install_hint(names);
   else if (!identity.reason.empty())
     report.reason = report.path + ": " + identity.reason;
   return report;
@@ -213,7 +215,7 @@ LibraryReport Loader::report_on(const Names& names, const Found& found, const Id
 
 // What a library looks for by name, when it is loaded or later, must be open by then.
 template <class Table>
-void Loader::open_needed() {
+void Loader::open_dependencies() {
   if constexpr (std::is_same_v<Table, nvidia::Cudart>) {
     get<nvidia::Driver>();  // before cudart opens whatever has that name
   } else if constexpr (std::is_same_v<Table, nvidia::CublasLt>) {
@@ -228,27 +230,27 @@ void Loader::open_needed() {
 }
 
 template <class Table>
-Loaded<Table> Loader::load() {
-  const Names& names = names_of<Table>();
-  if (names.origin != Names::kDriver && !std::is_same_v<Table, nvidia::Cudart>)
+LoadedLibrary<Table> Loader::load() {
+  const LibraryFiles& names = library_files<Table>();
+  if (names.origin != LibraryFiles::kDriver && !std::is_same_v<Table, nvidia::Cudart>)
     get<nvidia::Cudart>();  // the major
-  open_needed<Table>();
+  open_dependencies<Table>();
 
-  Loaded<Table> loaded;
-  const Found found = find(names);
+  LoadedLibrary<Table> loaded;
+  const SearchResult found = find(names);
   std::string missing;
   if (found.library.loaded()) {
     missing = fill(loaded.table, found.library);
     loaded.identity = identify(loaded.table, found.library.path());
   }
-  loaded.report = report_on(names, found, loaded.identity, missing);
+  loaded.report = make_report(names, found, loaded.identity, missing);
   return loaded;
 }
 
 template <class Table>
-const Loaded<Table>& Loader::get() {
+const LoadedLibrary<Table>& Loader::get() {
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
-  auto& loaded = std::get<std::optional<Loaded<Table>>>(loaded_);
+  auto& loaded = std::get<std::optional<LoadedLibrary<Table>>>(loaded_);
   if (!loaded) {
     loaded = load<Table>();
     if constexpr (std::is_same_v<Table, nvidia::Cudart>)
@@ -258,7 +260,7 @@ const Loaded<Table>& Loader::get() {
 }
 
 template <class Visit>
-void Loader::each(Visit visit) {
+void Loader::for_each(Visit visit) {
   const auto visit_all = [&](const auto&... loaded) {
     (visit(get<typename std::decay_t<decltype(loaded)>::value_type::Functions>()), ...);
   };
@@ -267,15 +269,15 @@ void Loader::each(Visit visit) {
 
 std::vector<LibraryReport> Loader::all_reports() {
   std::vector<LibraryReport> reports;
-  each([&](const auto& loaded) { reports.push_back(loaded.report); });
+  for_each([&](const auto& loaded) { reports.push_back(loaded.report); });
   return reports;
 }
 
-std::vector<std::string> Loader::mixed_majors() {
-  const Loaded<nvidia::Cudart>& runtime = get<nvidia::Cudart>();
+std::vector<std::string> Loader::mixed_major_warnings() {
+  const LoadedLibrary<nvidia::Cudart>& runtime = get<nvidia::Cudart>();
   std::vector<std::string> lines;
   if (!runtime.report.usable()) return lines;
-  each([&](const auto& loaded) {
+  for_each([&](const auto& loaded) {
     const LibraryReport& report = loaded.report;
     const int major = loaded.identity.cuda_major;
     if (report.name == "driver" || !report.usable() || major == 0 || major == major_) return;
@@ -287,16 +289,16 @@ std::vector<std::string> Loader::mixed_majors() {
   return lines;
 }
 
-template const Loaded<nvidia::Driver>& Loader::get();
-template const Loaded<nvidia::Cudart>& Loader::get();
-template const Loaded<nvidia::Nvrtc>& Loader::get();
-template const Loaded<nvidia::NvJitLink>& Loader::get();
-template const Loaded<nvidia::CublasLt>& Loader::get();
-template const Loaded<nvidia::Cublas>& Loader::get();
-template const Loaded<nvidia::Cudnn>& Loader::get();
-template const Loaded<nvidia::Cusparse>& Loader::get();
-template const Loaded<nvidia::Nccl>& Loader::get();
-template const Loaded<nvidia::Nvml>& Loader::get();
-template const Loaded<nvidia::Nvtx>& Loader::get();
+template const LoadedLibrary<nvidia::Driver>& Loader::get();
+template const LoadedLibrary<nvidia::Cudart>& Loader::get();
+template const LoadedLibrary<nvidia::Nvrtc>& Loader::get();
+template const LoadedLibrary<nvidia::NvJitLink>& Loader::get();
+template const LoadedLibrary<nvidia::CublasLt>& Loader::get();
+template const LoadedLibrary<nvidia::Cublas>& Loader::get();
+template const LoadedLibrary<nvidia::Cudnn>& Loader::get();
+template const LoadedLibrary<nvidia::Cusparse>& Loader::get();
+template const LoadedLibrary<nvidia::Nccl>& Loader::get();
+template const LoadedLibrary<nvidia::Nvml>& Loader::get();
+template const LoadedLibrary<nvidia::Nvtx>& Loader::get();
 
 }  // namespace deepbench::cuda

@@ -9,20 +9,20 @@
 #include <utility>
 #include <vector>
 
-#include "identity.hpp"
 #include "libraries.hpp"
-#include "library.hpp"
+#include "library_identity.hpp"
+#include "shared_library.hpp"
 
 namespace deepbench::cuda {
 
-struct Names;  // of one library's files
+struct LibraryFiles;  // of one library's files
 
 template <class Table>
-struct Loaded {
+struct LoadedLibrary {
   using Functions = Table;
   Table table;
   LibraryReport report;
-  Identity identity;
+  LibraryIdentity identity;
 };
 
 class Loader {
@@ -32,36 +32,37 @@ class Loader {
 
   // Opened on first use, after those that it needs. What is absent is a reason in the report.
   template <class Table>
-  const Loaded<Table>& get();
+  const LoadedLibrary<Table>& get();
 
   std::vector<LibraryReport> all_reports();
-  std::vector<std::string> mixed_majors();
+  std::vector<std::string> mixed_major_warnings();
 
  private:
   template <class Table>
-  void open_needed();
+  void open_dependencies();
   template <class Table>
-  Loaded<Table> load();
+  LoadedLibrary<Table> load();
   template <class Visit>
-  void each(Visit visit);  // every library, in the order of loading
+  void for_each(Visit visit);  // every library, in the order of loading
 
-  Found find(const Names& names);
-  LibraryReport report_on(const Names& names, const Found& found, const Identity& identity,
-                          const std::string& missing);
-  std::string why_absent(const Names& names, const std::string& trouble);
-  std::string cure(const Names& names);
-  const Identity& driver();
+  SearchResult find(const LibraryFiles& names);
+  LibraryReport make_report(const LibraryFiles& names, const SearchResult& found,
+                            const LibraryIdentity& identity, const std::string& missing);
+  std::string absence_reason(const LibraryFiles& names, const std::string& error);
+  std::string install_hint(const LibraryFiles& names);
+  const LibraryIdentity& driver();
   std::vector<int> usable_majors();
 
   std::recursive_mutex mutex_;
   std::vector<Location> toolkit_, driver_;
   int major_ = 0;  // of the run time that was found
-  std::tuple<std::optional<Loaded<nvidia::Driver>>, std::optional<Loaded<nvidia::Cudart>>,
-             std::optional<Loaded<nvidia::Nvrtc>>, std::optional<Loaded<nvidia::NvJitLink>>,
-             std::optional<Loaded<nvidia::CublasLt>>, std::optional<Loaded<nvidia::Cublas>>,
-             std::optional<Loaded<nvidia::Cudnn>>, std::optional<Loaded<nvidia::Cusparse>>,
-             std::optional<Loaded<nvidia::Nccl>>, std::optional<Loaded<nvidia::Nvml>>,
-             std::optional<Loaded<nvidia::Nvtx>>>
+  std::tuple<
+      std::optional<LoadedLibrary<nvidia::Driver>>, std::optional<LoadedLibrary<nvidia::Cudart>>,
+      std::optional<LoadedLibrary<nvidia::Nvrtc>>, std::optional<LoadedLibrary<nvidia::NvJitLink>>,
+      std::optional<LoadedLibrary<nvidia::CublasLt>>, std::optional<LoadedLibrary<nvidia::Cublas>>,
+      std::optional<LoadedLibrary<nvidia::Cudnn>>, std::optional<LoadedLibrary<nvidia::Cusparse>>,
+      std::optional<LoadedLibrary<nvidia::Nccl>>, std::optional<LoadedLibrary<nvidia::Nvml>>,
+      std::optional<LoadedLibrary<nvidia::Nvtx>>>
       loaded_;
 };
 

@@ -13,8 +13,8 @@
 #include "deepbench/plugin.hpp"
 #include "device.hpp"
 #include "kernels/jit.hpp"
-#include "kernels/walk.h"
-#include "operand_plan.hpp"
+#include "kernels/strided_layout.h"
+#include "operand_launch.hpp"
 
 namespace deepbench::cuda {
 namespace {
@@ -51,8 +51,8 @@ HostBuffer Scratch<HostBuffer>::make(uint64_t bytes) {
 }
 
 // All kernels of one device at once: none is loaded for the first time while a graph is captured.
-struct Toolbox {
-  explicit Toolbox(const Stream& stream)
+struct OperandKernels {
+  explicit OperandKernels(const Stream& stream)
       : fill(function("operand", "fill_elements", stream)),
         set(function("operand", "set_elements", stream)),
         scan(function("operand", "scan_elements", stream)),
@@ -72,13 +72,14 @@ struct Toolbox {
   Scratch<Buffer> device;
 };
 
-Toolbox& toolbox(const Stream& stream) {
+OperandKernels& operand_kernels(const Stream& stream) {
   static std::mutex mutex;
-  static auto* boxes = new std::map<int, std::unique_ptr<Toolbox>>();  // outlives the libraries
+  static auto* instances =
+      new std::map<int, std::unique_ptr<OperandKernels>>();  // outlives the libraries
   const std::lock_guard<std::mutex> lock(mutex);
-  std::unique_ptr<Toolbox>& box = (*boxes)[stream.device()];
-  if (!box) box = std::make_unique<Toolbox>(stream);
-  return *box;
+  std::unique_ptr<OperandKernels>& kernels = (*instances)[stream.device()];
+  if (!kernels) kernels = std::make_unique<OperandKernels>(stream);
+  return *kernels;
 }
 
 bool is_empty(const Matrix& matrix) { return matrix.elements() == 0; }
@@ -90,10 +91,10 @@ int32_t type_of(const Matrix& matrix) {
 }
 
 void set_all(const Matrix& matrix, uint64_t bits, const Stream& stream) {
-  const Toolbox& box = toolbox(stream);
-  const Walk walk = walk_of(matrix);
-  box.set.launch(shape_of(walk, box.multiprocessors), stream.get(), matrix.data, bytes_of(matrix),
-                 walk, bits);
+  const OperandKernels& kernels = operand_kernels(stream);
+  const StridedLayout layout = strided_layout_of(matrix);
+  kernels.set.launch(launch_shape_of(layout, kernels.multiprocessors), stream.get(), matrix.data,
+                     bytes_of(matrix), layout, bits);
 }
 
 }  // namespace
@@ -103,10 +104,10 @@ void fill(const Matrix& matrix, Inputs inputs, uint64_t seed, uint32_t operand,
   if (is_empty(matrix)) return;
   if (inputs != Inputs::kUniform)
     return set_all(matrix, inputs == Inputs::kOnes ? bits_of_one(matrix.type) : 0, stream);
-  const Toolbox& box = toolbox(stream);
-  const Walk walk = walk_of(matrix);
-  box.fill.launch(shape_of(walk, box.multiprocessors), stream.get(), matrix.data,
-                  int32_t(matrix.type), walk, seed, operand);
+  const OperandKernels& kernels = operand_kernels(stream);
+  const StridedLayout layout = strided_layout_of(matrix);
+  kernels.fill.launch(launch_shape_of(layout, kernels.multiprocessors), stream.get(), matrix.data,
+                      int32_t(matrix.type), layout, seed, operand);
 }
 
 void poison(const Matrix& matrix, const Stream& stream) {
@@ -116,15 +117,15 @@ void poison(const Matrix& matrix, const Stream& stream) {
 deepbench_scan scan(const Matrix& matrix, const void* restored, const Stream& stream) {
   deepbench_scan total = {sizeof(deepbench_scan), matrix.elements(), 0, 0};
   if (is_empty(matrix)) return total;
-  Toolbox& box = toolbox(stream);
-  const std::lock_guard<std::mutex> lock(box.mutex);
-  const Walk walk = walk_of(matrix);
-  const Shape shape = shape_of(walk, box.multiprocessors);
+  OperandKernels& kernels = operand_kernels(stream);
+  const std::lock_guard<std::mutex> lock(kernels.mutex);
+  const StridedLayout layout = strided_layout_of(matrix);
+  const LaunchShape shape = launch_shape_of(layout, kernels.multiprocessors);
   const uint64_t blocks = uint64_t(shape.grid_x) * shape.grid_y;
-  auto* const found = box.host.of<::Found>(blocks);
-  box.scan.launch(shape, stream.get(), static_cast<const void*>(matrix.data), restored,
-                  bytes_of(matrix), walk, poison_bits(matrix.type), non_finite_mask(matrix.type),
-                  found);
+  auto* const found = kernels.host.of<::ScanCounts>(blocks);
+  kernels.scan.launch(shape, stream.get(), static_cast<const void*>(matrix.data), restored,
+                      bytes_of(matrix), layout, poison_bits(matrix.type),
+                      non_finite_mask(matrix.type), found);
   stream.synchronize();
   for (uint64_t block = 0; block < blocks; ++block) {
     total.untouched += found[block].untouched;
@@ -135,15 +136,15 @@ deepbench_scan scan(const Matrix& matrix, const void* restored, const Stream& st
 
 void project(const Matrix& matrix, uint64_t rows, uint64_t seed, double* sums,
              const Stream& stream) {
-  Toolbox& box = toolbox(stream);
-  const std::lock_guard<std::mutex> lock(box.mutex);
-  const ProjectionPlan plan = plan_projection(matrix, rows, box.multiprocessors);
-  double* const found = box.host.of<double>(rows);
-  double* const partial = box.device.of<double>(plan.partial_bytes() / sizeof(double));
-  box.project.launch(plan.shape, stream.get(), static_cast<const void*>(matrix.data),
-                     type_of(matrix), plan.projection, seed, partial);
-  box.combine.launch(plan.combining, stream.get(), static_cast<const double*>(partial), rows,
-                     uint64_t(plan.shape.grid_y), plan.combining_row_threads, found);
+  OperandKernels& kernels = operand_kernels(stream);
+  const std::lock_guard<std::mutex> lock(kernels.mutex);
+  const ProjectionPlan plan = plan_projection(matrix, rows, kernels.multiprocessors);
+  double* const found = kernels.host.of<double>(rows);
+  double* const partial = kernels.device.of<double>(plan.partial_bytes() / sizeof(double));
+  kernels.project.launch(plan.shape, stream.get(), static_cast<const void*>(matrix.data),
+                         type_of(matrix), plan.projection, seed, partial);
+  kernels.combine.launch(plan.combine_shape, stream.get(), static_cast<const double*>(partial),
+                         rows, uint64_t(plan.shape.grid_y), plan.combine_row_threads, found);
   stream.synchronize();
   std::copy(found, found + rows, sums);
 }
@@ -156,27 +157,28 @@ void read(const Matrix& matrix, const uint64_t* indices, size_t count, double* v
       plugin::invalid("read_output: element " + std::to_string(indices[i]) + " of " +
                       std::to_string(elements));
   if (count == 0) return;
-  Toolbox& box = toolbox(stream);
-  const std::lock_guard<std::mutex> lock(box.mutex);
-  uint64_t* const wanted = box.host.of<uint64_t>(count);
-  double* const found = box.more_host.of<double>(count);
-  std::copy(indices, indices + count, wanted);
-  Shape shape;
+  OperandKernels& kernels = operand_kernels(stream);
+  const std::lock_guard<std::mutex> lock(kernels.mutex);
+  uint64_t* const requested = kernels.host.of<uint64_t>(count);
+  double* const found = kernels.more_host.of<double>(count);
+  std::copy(indices, indices + count, requested);
+  LaunchShape shape;
   shape.block_x = OPERAND_THREADS;
   shape.grid_x = uint32_t((count + OPERAND_THREADS - 1) / OPERAND_THREADS);
-  box.read.launch(shape, stream.get(), static_cast<const void*>(matrix.data), type_of(matrix),
-                  tensor_of(matrix), static_cast<const uint64_t*>(wanted), uint64_t(count), found);
+  kernels.read.launch(shape, stream.get(), static_cast<const void*>(matrix.data), type_of(matrix),
+                      tensor_of(matrix), static_cast<const uint64_t*>(requested), uint64_t(count),
+                      found);
   stream.synchronize();
   std::copy(found, found + count, values);
 }
 
 void transpose(const Matrix& from, const Matrix& to, const Stream& stream) {
-  const Shape shape = shape_of_transpose(from, to);
+  const LaunchShape shape = transpose_launch_shape(from, to);
   if (is_empty(from)) return;
-  const Toolbox& box = toolbox(stream);
-  const Function& kernel = size_of(from.type) == 1   ? box.transpose_bytes
-                           : size_of(from.type) == 2 ? box.transpose_halves
-                                                     : box.transpose_words;
+  const OperandKernels& kernels = operand_kernels(stream);
+  const Function& kernel = size_of(from.type) == 1   ? kernels.transpose_bytes
+                           : size_of(from.type) == 2 ? kernels.transpose_halves
+                                                     : kernels.transpose_words;
   kernel.launch(shape, stream.get(), static_cast<const void*>(from.data), to.data, from.rows,
                 from.columns, from.column_stride, to.column_stride);
 }

@@ -12,7 +12,7 @@
 namespace deepbench::cuda {
 
 using plugin::Inputs;
-using plugin::inputs_named;
+using plugin::parse_inputs;
 
 // A matrix as it lies in device memory. Element (i, j), i < rows, j < columns, is element
 // i + j*rows of the problem's operand (fill.h, output indices), and lies at

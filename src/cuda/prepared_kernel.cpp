@@ -35,36 +35,36 @@ void PreparedKernel::describe(plugin::Sink& sink) const {
 }
 
 void PreparedKernel::restore() {
-  where().enter();
+  device_stream().make_current();
   operands_->restore();
 }
 
 void PreparedKernel::poison_outputs() {
-  where().enter();
+  device_stream().make_current();
   operands_->poison();
 }
 
 void PreparedKernel::read_output(const uint64_t* indices, size_t count, double* values) {
-  where().enter();
+  device_stream().make_current();
   operands_->read(last_copy(), indices, count, values);
 }
 
 void PreparedKernel::scan_output(deepbench_scan& scan) {
-  where().enter();
+  device_stream().make_current();
   const size_t size = scan.struct_size;
   scan = operands_->scan(last_copy());
   scan.struct_size = size;
 }
 
 void PreparedKernel::project_output(uint64_t rows, uint64_t seed, double* sums) {
-  where().enter();
+  device_stream().make_current();
   operands_->project(last_copy(), rows, seed, sums);
 }
 
 deepbench_following PreparedKernel::follow(const plugin::Kernel& other) {
   const auto* const prepared = dynamic_cast<const PreparedKernel*>(&other);
   if (!prepared) return DEEPBENCH_ALONE;
-  where().enter();
+  device_stream().make_current();
   return call_->follow(*prepared->call_);
 }
 

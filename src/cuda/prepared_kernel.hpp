@@ -14,7 +14,7 @@
 namespace deepbench::cuda {
 
 // What the passes before a gradient left, in device memory.
-struct KeptPass {
+struct ForwardState {
   const void* states = nullptr;  // h(t) of every step; nullptr: there was no such pass
   // The gradients of x from there, where they tell more than h(t) on which side of an activation's
   // kink each unit was; otherwise nullptr.
@@ -31,13 +31,13 @@ class LibraryCall {
   virtual void enqueue(uint64_t copy) = 0;
 
   // Of a call in which other devices take part: as DeviceKernel's.
-  virtual void meet() {}
-  virtual void part() {}
+  virtual void enqueue_start_barrier() {}
+  virtual void enqueue_end_barrier() {}
   virtual void wait(const Stream& stream) { stream.synchronize(); }
   // Where that must be the same for all: a call that is tried, and fails, is not.
   virtual bool can_be_captured() const { return true; }
 
-  virtual KeptPass kept_pass() const { return {}; }
+  virtual ForwardState forward_state() const { return {}; }
 
   // Of a reference: starts from the other call's kept states, if they are those of a forward pass.
   virtual deepbench_following follow(const LibraryCall& other) {
@@ -87,7 +87,7 @@ class PreparedKernel final : public DeviceKernel {
   // ranks take part they are told at once, and nobody waits on a device for one that gave up.
   PreparedKernel(Stream& stream, const plugin::CopyPlan& plan, std::unique_ptr<Operands> operands,
                  const std::function<std::unique_ptr<LibraryCall>()>& make_call);
-  ~PreparedKernel() override { end_timing(); }
+  ~PreparedKernel() override { release_graphs(); }
 
   void describe(plugin::Sink& sink) const override;
   void restore() override;
@@ -99,9 +99,9 @@ class PreparedKernel final : public DeviceKernel {
 
  protected:
   void enqueue(uint64_t copy) override { call_->enqueue(copy); }
-  void meet() override { call_->meet(); }
-  void part() override { call_->part(); }
-  void wait() override { call_->wait(where()); }
+  void enqueue_start_barrier() override { call_->enqueue_start_barrier(); }
+  void enqueue_end_barrier() override { call_->enqueue_end_barrier(); }
+  void wait() override { call_->wait(device_stream()); }
   bool can_be_captured() const override { return call_->can_be_captured(); }
 
  private:
@@ -113,7 +113,7 @@ class PreparedKernel final : public DeviceKernel {
 plugin::CopyPlan plan_copies(uint64_t touched_bytes, const plugin::Options& options);
 
 using plugin::if_possible;
+using plugin::reject_candidate;
 using plugin::require_candidate;
-using plugin::unknown_candidate;
 
 }  // namespace deepbench::cuda

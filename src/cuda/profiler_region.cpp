@@ -1,7 +1,7 @@
 // Markers.
 #include "profiler_region.hpp"
 
-#include "check.hpp"
+#include "status_check.hpp"
 
 namespace deepbench::cuda {
 namespace {

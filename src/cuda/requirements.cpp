@@ -29,13 +29,13 @@ std::string capability_text(int capability) {
 
 }  // namespace
 
-void require_our_kernels(const std::string& op) {
+void require_built_in_kernels(const std::string& op) {
   if (const LibraryReport& nvrtc = report<nvidia::Nvrtc>(); !nvrtc.usable())
     plugin::unsupported(
         op + " needs our own kernels for its operands, and NVRTC to compile them: " + nvrtc.reason);
 }
 
-void require_units(const PrecisionInfo& precision, int device) {
+void require_precision_support(const PrecisionInfo& precision, int device) {
   const int capability = device_facts(device).architecture();
   const int needed = capability_needed(precision.precision);
   if (capability < needed)

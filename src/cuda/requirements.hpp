@@ -9,9 +9,9 @@ namespace deepbench::cuda {
 
 // Throws plugin::Error, unsupported, where our kernels, which make every operand, cannot be
 // compiled for want of NVRTC.
-void require_our_kernels(const std::string& op);
+void require_built_in_kernels(const std::string& op);
 
 // As above where the device has no units for the precision.
-void require_units(const PrecisionInfo& precision, int device);
+void require_precision_support(const PrecisionInfo& precision, int device);
 
 }  // namespace deepbench::cuda

@@ -7,8 +7,8 @@
 #include <string>
 #include <utility>
 
-#include "check.hpp"
 #include "device.hpp"
+#include "status_check.hpp"
 
 namespace deepbench::cuda {
 namespace {
@@ -34,7 +34,7 @@ nvmlDevice_t handle_of(int device) {
   return at != known.end() ? at->second : known[device] = find_device(device);
 }
 
-bool worked(nvidia::nvmlReturn_t status) { return status == nvidia::NVML_SUCCESS; }
+bool succeeded(nvidia::nvmlReturn_t status) { return status == nvidia::NVML_SUCCESS; }
 
 // 0 where it cannot be asked.
 unsigned long long slowdown_reasons(nvmlDevice_t handle) {
@@ -43,13 +43,13 @@ unsigned long long slowdown_reasons(nvmlDevice_t handle) {
   const auto ask = library.nvmlDeviceGetCurrentClocksEventReasons
                        ? library.nvmlDeviceGetCurrentClocksEventReasons
                        : library.nvmlDeviceGetCurrentClocksThrottleReasons;
-  return ask && worked(ask(handle, &reasons)) ? reasons : 0;
+  return ask && succeeded(ask(handle, &reasons)) ? reasons : 0;
 }
 
-constexpr unsigned long long kHot = nvidia::nvmlClocksEventReasonSwThermalSlowdown |
-                                    nvidia::nvmlClocksThrottleReasonHwSlowdown |
-                                    nvidia::nvmlClocksThrottleReasonHwThermalSlowdown |
-                                    nvidia::nvmlClocksThrottleReasonHwPowerBrakeSlowdown;
+constexpr unsigned long long kThrottlingReasons =
+    nvidia::nvmlClocksEventReasonSwThermalSlowdown | nvidia::nvmlClocksThrottleReasonHwSlowdown |
+    nvidia::nvmlClocksThrottleReasonHwThermalSlowdown |
+    nvidia::nvmlClocksThrottleReasonHwPowerBrakeSlowdown;
 
 std::string reasons_text(unsigned long long reasons) {
   static const std::array<std::pair<unsigned long long, const char*>, 5> names = {{
@@ -69,7 +69,7 @@ std::string reasons_text(unsigned long long reasons) {
 bool read_energy(nvmlDevice_t handle, double* joules) {
   const auto ask = nvml().nvmlDeviceGetTotalEnergyConsumption;
   unsigned long long millijoules = 0;
-  if (!ask || !worked(ask(handle, &millijoules))) return false;
+  if (!ask || !succeeded(ask(handle, &millijoules))) return false;
   *joules = double(millijoules) / 1e3;
   return true;
 }
@@ -77,38 +77,38 @@ bool read_energy(nvmlDevice_t handle, double* joules) {
 void emit_clock(nvmlDevice_t handle, nvidia::nvmlClockType_t which, const char* name,
                 plugin::Sink& sink) {
   unsigned int mhz = 0;
-  if (worked(nvml().nvmlDeviceGetClockInfo(handle, which, &mhz))) sink.integer(name, mhz);
+  if (succeeded(nvml().nvmlDeviceGetClockInfo(handle, which, &mhz))) sink.integer(name, mhz);
 }
 
-unsigned int most_clock(nvmlDevice_t handle, nvidia::nvmlClockType_t which) {
+unsigned int max_clock(nvmlDevice_t handle, nvidia::nvmlClockType_t which) {
   unsigned int mhz = 0;
-  return worked(nvml().nvmlDeviceGetMaxClockInfo(handle, which, &mhz)) ? mhz : 0;
+  return succeeded(nvml().nvmlDeviceGetMaxClockInfo(handle, which, &mhz)) ? mhz : 0;
 }
 
 // What a device keeps; every row describes its device, and NVML takes milliseconds for these.
-struct Constants {
-  unsigned int most_clock_mhz = 0, most_memory_clock_mhz = 0;  // 0: not told
+struct DeviceConstants {
+  unsigned int max_clock_mhz = 0, max_memory_clock_mhz = 0;  // 0: not told
   bool has_energy = false;
 };
 
-const Constants& constants_of(int device, nvmlDevice_t handle) {
+const DeviceConstants& constants_of(int device, nvmlDevice_t handle) {
   static std::mutex mutex;
-  static std::map<int, Constants> known;
+  static std::map<int, DeviceConstants> known;
   const std::lock_guard<std::mutex> lock(mutex);
   if (const auto at = known.find(device); at != known.end()) return at->second;
   double joules = 0;
-  return known[device] = {most_clock(handle, nvidia::NVML_CLOCK_SM),
-                          most_clock(handle, nvidia::NVML_CLOCK_MEM), read_energy(handle, &joules)};
+  return known[device] = {max_clock(handle, nvidia::NVML_CLOCK_SM),
+                          max_clock(handle, nvidia::NVML_CLOCK_MEM), read_energy(handle, &joules)};
 }
 
 void describe_modes(nvmlDevice_t handle, plugin::Sink& sink) {
   nvidia::nvmlEnableState_t now = {}, pending = {};
-  if (worked(nvml().nvmlDeviceGetEccMode(handle, &now, &pending)))
+  if (succeeded(nvml().nvmlDeviceGetEccMode(handle, &now, &pending)))
     sink.text("ecc", now == nvidia::NVML_FEATURE_ENABLED ? "on" : "off");
-  if (worked(nvml().nvmlDeviceGetPersistenceMode(handle, &now)))
+  if (succeeded(nvml().nvmlDeviceGetPersistenceMode(handle, &now)))
     sink.text("persistence", now == nvidia::NVML_FEATURE_ENABLED ? "on" : "off");
   unsigned int mig = 0, mig_pending = 0;
-  if (worked(nvml().nvmlDeviceGetMigMode(handle, &mig, &mig_pending))) {
+  if (succeeded(nvml().nvmlDeviceGetMigMode(handle, &mig, &mig_pending))) {
     sink.text("mig", mig ? "on" : "off");
     if (mig)
       sink.text("warning.mig",
@@ -123,8 +123,8 @@ void observe(int device, plugin::Sink& sink) {
   const nvmlDevice_t handle = handle_of(device);
   if (!handle) return;
   unsigned int value = 0;
-  if (worked(nvml().nvmlDeviceGetPowerUsage(handle, &value))) sink.real("power_w", value / 1e3);
-  if (worked(nvml().nvmlDeviceGetTemperature(handle, nvidia::NVML_TEMPERATURE_GPU, &value)))
+  if (succeeded(nvml().nvmlDeviceGetPowerUsage(handle, &value))) sink.real("power_w", value / 1e3);
+  if (succeeded(nvml().nvmlDeviceGetTemperature(handle, nvidia::NVML_TEMPERATURE_GPU, &value)))
     sink.integer("temperature_c", value);
   emit_clock(handle, nvidia::NVML_CLOCK_SM, "clock_mhz", sink);
   emit_clock(handle, nvidia::NVML_CLOCK_MEM, "memory_clock_mhz", sink);
@@ -145,7 +145,7 @@ uint32_t throttle_flags(int device) {
   if (!handle) return 0;
   const unsigned long long reasons = slowdown_reasons(handle);
   uint32_t flags = 0;
-  if (reasons & kHot) flags |= DEEPBENCH_BATCH_THROTTLED;
+  if (reasons & kThrottlingReasons) flags |= DEEPBENCH_BATCH_THROTTLED;
   if (reasons & nvidia::nvmlClocksEventReasonSwPowerCap) flags |= DEEPBENCH_BATCH_POWER_CAPPED;
   return flags;
 }
@@ -159,15 +159,15 @@ void describe_sensors(int device, plugin::Sink& sink) {
     return;
   }
   char version[96] = "";
-  if (worked(nvml().nvmlSystemGetDriverVersion(version, unsigned(sizeof version))))
+  if (succeeded(nvml().nvmlSystemGetDriverVersion(version, unsigned(sizeof version))))
     sink.text("driver", version);
   unsigned int milliwatts = 0;
-  if (worked(nvml().nvmlDeviceGetEnforcedPowerLimit(handle, &milliwatts)))
+  if (succeeded(nvml().nvmlDeviceGetEnforcedPowerLimit(handle, &milliwatts)))
     sink.real("power_limit_w", milliwatts / 1e3);
-  const Constants& constants = constants_of(device, handle);
-  if (constants.most_clock_mhz) sink.integer("most_clock_mhz", constants.most_clock_mhz);
-  if (constants.most_memory_clock_mhz)
-    sink.integer("most_memory_clock_mhz", constants.most_memory_clock_mhz);
+  const DeviceConstants& constants = constants_of(device, handle);
+  if (constants.max_clock_mhz) sink.integer("most_clock_mhz", constants.max_clock_mhz);
+  if (constants.max_memory_clock_mhz)
+    sink.integer("most_memory_clock_mhz", constants.max_memory_clock_mhz);
   if (constants.has_energy) sink.integer("energy", 1);
   describe_modes(handle, sink);
 }

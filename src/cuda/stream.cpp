@@ -5,9 +5,9 @@
 #include <memory>
 #include <mutex>
 
-#include "check.hpp"
 #include "device.hpp"
-#include "pool.hpp"
+#include "memory_pools.hpp"
+#include "status_check.hpp"
 
 namespace deepbench::cuda {
 
@@ -18,17 +18,17 @@ Stream& Stream::of(int device) {
   const std::lock_guard<std::mutex> lock(mutex);
   std::unique_ptr<Stream>& stream = streams[device];
   if (!stream) stream.reset(new Stream(device));
-  stream->enter();
+  stream->make_current();
   return *stream;
 }
 
 Stream::Stream(int device) : device_(device) {
-  enter();
+  make_current();
   CUDA_CHECK(cudart().cudaStreamCreateWithFlags(&stream_, nvidia::cudaStreamNonBlocking));
   make_pools(*this);
 }
 
-void Stream::enter() const { CUDA_CHECK(cudart().cudaSetDevice(device_)); }
+void Stream::make_current() const { CUDA_CHECK(cudart().cudaSetDevice(device_)); }
 
 void Stream::synchronize() const { CUDA_CHECK(cudart().cudaStreamSynchronize(stream_)); }
 

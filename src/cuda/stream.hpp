@@ -12,8 +12,8 @@ class Stream {
 
   nvidia::cudaStream_t get() const { return stream_; }
   int device() const { return device_; }
-  void enter() const;        // makes its device the calling thread's current one
-  void synchronize() const;  // throws plugin::Error for whatever the device met until then
+  void make_current() const;  // makes its device the calling thread's current one
+  void synchronize() const;   // throws plugin::Error for whatever the device met until then
 
  private:
   explicit Stream(int device);

@@ -6,21 +6,22 @@
 #include <chrono>
 #include <mutex>
 
-#include "check.hpp"
 #include "device.hpp"
 #include "profiler_region.hpp"
 #include "sensors.hpp"
+#include "status_check.hpp"
 
 namespace deepbench::cuda {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr uint64_t kMostGraphCalls = 4096;  // more are several graphs, each with its own span
-constexpr size_t kMostGraphs = 64;
-constexpr double kSpanNs = 500e3, kMostCalls = 1000;              // of time_calls
-constexpr uint32_t kShuffledBlocks = 16, kShuffledThreads = 256;  // blocks a multiprocessor
-constexpr std::chrono::milliseconds kThrottleEvery{5};  // asking NVML takes tens of microseconds
+constexpr uint64_t kMaxGraphCalls = 4096;  // more are several graphs, each with its own span
+constexpr size_t kMaxGraphs = 64;
+constexpr double kSpanNs = 500e3, kMaxCalls = 1000;                   // of time_calls
+constexpr uint32_t kPerturbingBlocks = 16, kPerturbingThreads = 256;  // blocks a multiprocessor
+constexpr std::chrono::milliseconds kThrottlePollInterval{
+    5};  // asking NVML takes tens of microseconds
 
 double elapsed_ns(Clock::time_point begin, Clock::time_point end) {
   return std::chrono::duration<double, std::nano>(end - begin).count();
@@ -34,14 +35,14 @@ uint32_t recent_throttle_flags(int device) {
   const std::lock_guard<std::mutex> lock(mutex);
   auto& [asked, flags] = known[device];
   const Clock::time_point now = Clock::now();
-  if ((flags & DEEPBENCH_BATCH_THROTTLED) || now - asked >= kThrottleEvery) {
+  if ((flags & DEEPBENCH_BATCH_THROTTLED) || now - asked >= kThrottlePollInterval) {
     flags = throttle_flags(device);
     asked = now;
   }
   return flags;
 }
 
-std::unique_ptr<ClockStamps> stamps_where_possible(const Stream& stream) {
+std::unique_ptr<ClockStamps> try_make_clock_stamps(const Stream& stream) {
   try {
     return std::make_unique<ClockStamps>(stream);
   } catch (const plugin::Error& error) {
@@ -52,14 +53,15 @@ std::unique_ptr<ClockStamps> stamps_where_possible(const Stream& stream) {
 
 }  // namespace
 
-CallTimer::CallTimer(Stream& stream, const plugin::CopyPlan& plan, Calls calls)
+CallTimer::CallTimer(Stream& stream, const plugin::CopyPlan& plan, TimedCalls calls)
     : stream_(stream),
       plan_(plan),
       calls_(std::move(calls)),
       rotation_(plan.copies),
-      flushed_(plan.flush_bytes),
-      stamps_(stamps_where_possible(stream)),
-      shuffle_(plan.shuffles ? &function("shuffle", "end_anyhow", stream) : nullptr) {}
+      flush_buffer_(plan.flush_bytes),
+      stamps_(try_make_clock_stamps(stream)),
+      perturbation_(plan.shuffles ? &function("perturb_scheduling", "perturb_scheduling", stream)
+                                  : nullptr) {}
 
 CallTimer::~CallTimer() = default;
 
@@ -70,13 +72,13 @@ void CallTimer::time(const deepbench_request& request, deepbench_batch& batch) {
   const bool isolated =
       request.launch == DEEPBENCH_LAUNCH_ISOLATED || plan_.regime == plugin::Regime::kFlush;
   const bool capture = can_capture_ && !marked && request.launch != DEEPBENCH_LAUNCH_STREAM;
-  const uint64_t most = marked || isolated ? 1 : kMostGraphCalls;
+  const uint64_t most = marked || isolated ? 1 : kMaxGraphCalls;
 
   flags_ = 0;
-  if (shuffle_ && (request.flags & DEEPBENCH_REQUEST_SHUFFLE)) shuffle();
+  if (perturbation_ && (request.flags & DEEPBENCH_REQUEST_SHUFFLE)) perturb_scheduling();
   for (uint64_t made = 0; made < request.count;) {
-    const Span span{rotation_.ahead(1), std::min(most, request.count - made)};
-    batch.elapsed_ns += marked ? time_marked() : time_span(span, capture);
+    const Span span{rotation_.copy_after(1), std::min(most, request.count - made)};
+    batch.elapsed_ns += marked ? time_with_markers() : time_span(span, capture);
     rotation_.advance(span.second);
     made += span.second;
   }
@@ -91,16 +93,16 @@ void CallTimer::time(const deepbench_request& request, deepbench_batch& batch) {
   batch.host_ns = elapsed_ns(entered, Clock::now());
 }
 
-void CallTimer::shuffle() {
-  Shape shape;
-  shape.grid_x = kShuffledBlocks * uint32_t(device_facts(stream_.device()).multiprocessors);
-  shape.block_x = kShuffledThreads;
-  shuffle_->launch(shape, stream_.get());
+void CallTimer::perturb_scheduling() {
+  LaunchShape shape;
+  shape.grid_x = kPerturbingBlocks * uint32_t(device_facts(stream_.device()).multiprocessors);
+  shape.block_x = kPerturbingThreads;
+  perturbation_->launch(shape, stream_.get());
 }
 
 // The sensors are asked while the device works, which takes no time of the batch.
 double CallTimer::time_span(Span span, bool capture) {
-  const Graph* graph = capture ? graph_of(span) : nullptr;
+  const Graph* graph = capture ? graph_for(span) : nullptr;
   if (graph)
     graph->launch(stream_.get());
   else
@@ -111,26 +113,27 @@ double CallTimer::time_span(Span span, bool capture) {
 }
 
 // One call, and nothing else on the device between the markers.
-double CallTimer::time_marked() {
-  const Span span{rotation_.ahead(1), 1};
+double CallTimer::time_with_markers() {
+  const Span span{rotation_.copy_after(1), 1};
   if (plan_.flush_bytes)
-    CUDA_CHECK(cudart().cudaMemsetAsync(flushed_.data(), 0, flushed_.bytes(), stream_.get()));
-  calls_.meet();
+    CUDA_CHECK(
+        cudart().cudaMemsetAsync(flush_buffer_.data(), 0, flush_buffer_.bytes(), stream_.get()));
+  calls_.enqueue_start_barrier();
   wait();
   {
     const ProfilerRegion region;
     begin_.record(stream_.get());
     enqueue_calls(span);
-    calls_.part();
+    calls_.enqueue_end_barrier();
     end_.record(stream_.get());
     wait();
   }
   return end_.elapsed_ns(begin_);
 }
 
-const Graph* CallTimer::graph_of(Span span) {
+const Graph* CallTimer::graph_for(Span span) {
   if (const auto at = graphs_.find(span); at != graphs_.end()) return at->second.get();
-  if (graphs_.size() >= kMostGraphs) graphs_.clear();
+  if (graphs_.size() >= kMaxGraphs) graphs_.clear();
   try {
     auto graph =
         std::make_unique<Graph>(stream_.get(), [&] { enqueue_span(span, /*capturing=*/true); });
@@ -144,12 +147,12 @@ const Graph* CallTimer::graph_of(Span span) {
 void CallTimer::enqueue_span(Span span, bool capturing) {
   const nvidia::cudaStream_t stream = stream_.get();
   if (plan_.flush_bytes)
-    CUDA_CHECK(cudart().cudaMemsetAsync(flushed_.data(), 0, flushed_.bytes(), stream));
+    CUDA_CHECK(cudart().cudaMemsetAsync(flush_buffer_.data(), 0, flush_buffer_.bytes(), stream));
   if (stamps_) stamps_->begin(stream);
-  calls_.meet();
+  calls_.enqueue_start_barrier();
   begin_.record(stream, capturing);
   enqueue_calls(span);
-  calls_.part();
+  calls_.enqueue_end_barrier();
   end_.record(stream, capturing);
   if (stamps_) stamps_->end(stream);
 }
@@ -176,7 +179,7 @@ double time_calls(Stream& stream, const Enqueue& enqueue, const plugin::CopyPlan
     return batch.elapsed_ns / double(count);
   };
   time(1);  // kernels are loaded when they are first called
-  const auto count = uint64_t(std::clamp(kSpanNs / time(1), 1.0, kMostCalls));
+  const auto count = uint64_t(std::clamp(kSpanNs / time(1), 1.0, kMaxCalls));
   std::array<double, 3> samples;
   for (double& sample : samples) sample = time(count);
   std::sort(samples.begin(), samples.end());

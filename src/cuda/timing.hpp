@@ -22,16 +22,18 @@ namespace deepbench::cuda {
 using Enqueue = std::function<void(uint64_t copy)>;
 
 // What is timed, and what goes with it where other devices take part. All but wait() is captured.
-struct Calls {
+struct TimedCalls {
   Enqueue enqueue;
-  std::function<void()> meet = [] {};  // before the first event: on, once all are here
-  std::function<void()> part = [] {};  // before the last event: on, once all are done
-  std::function<void()> wait = {};     // for all that was given to the stream; {}: synchronises
+  std::function<void()> enqueue_start_barrier = [] {
+  };  // before the first event: on, once all are here
+  std::function<void()> enqueue_end_barrier = [] {
+  };                                // before the last event: on, once all are done
+  std::function<void()> wait = {};  // for all that was given to the stream; {}: synchronises
 };
 
 class CallTimer {
  public:
-  CallTimer(Stream& stream, const plugin::CopyPlan& plan, Calls calls);
+  CallTimer(Stream& stream, const plugin::CopyPlan& plan, TimedCalls calls);
   ~CallTimer();
 
   void time(const deepbench_request& request, deepbench_batch& batch);
@@ -42,22 +44,22 @@ class CallTimer {
  private:
   using Span = std::pair<uint64_t, uint64_t>;  // the first copy, how many calls
 
-  void shuffle();
+  void perturb_scheduling();
   double time_span(Span span, bool capture);
-  double time_marked();
-  const Graph* graph_of(Span span);  // nullptr where capture fails
+  double time_with_markers();
+  const Graph* graph_for(Span span);  // nullptr where capture fails
   void enqueue_span(Span span, bool capturing);
   void enqueue_calls(Span span);
   void wait() const;
 
   Stream& stream_;
   plugin::CopyPlan plan_;
-  Calls calls_;
+  TimedCalls calls_;
   plugin::Rotation rotation_;
-  Buffer flushed_;
+  Buffer flush_buffer_;
   Event begin_, end_;
-  std::unique_ptr<ClockStamps> stamps_;  // none without NVRTC
-  const Function* shuffle_ = nullptr;    // of plans that ask for it
+  std::unique_ptr<ClockStamps> stamps_;     // none without NVRTC
+  const Function* perturbation_ = nullptr;  // of plans that ask for it
   std::map<Span, std::unique_ptr<Graph>> graphs_;
   bool can_capture_ = true;
   uint32_t flags_ = 0;  // of the batch

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "fake.hpp"
+#include "fake_backend.hpp"
 
 namespace {
 

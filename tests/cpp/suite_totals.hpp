@@ -7,22 +7,22 @@
 #include <string>
 
 #include "deepbench/core/operation.hpp"
-#include "places.hpp"
+#include "paths.hpp"
 
 namespace deepbench::testing {
 
-struct Totals {
+struct SuiteTotals {
   int problems = 0;
   Work work;
 };
 
-inline Totals suite_totals(const std::string& set, const std::string& op,
-                           const std::string& defaults = "") {
+inline SuiteTotals suite_totals(const std::string& set, const std::string& op,
+                                const std::string& defaults = "") {
   const std::string path =
       std::string(source_folder()) + "/python/deepbench/suites/" + set + "/" + op + ".txt";
   std::ifstream file(path);
   if (!file) throw std::runtime_error("cannot read " + path);
-  Totals totals;
+  SuiteTotals totals;
   for (std::string line; std::getline(file, line);) {
     if (line.empty() || line[0] == '#') continue;
     const Problem problem = Problem::parse(line, defaults);

@@ -5,11 +5,11 @@
 #include <string>
 
 #include "buffer.hpp"
-#include "check.hpp"
 #include "deepbench/plugin.hpp"
 #include "device.hpp"
 #include "kernel.hpp"
 #include "kernels/jit.hpp"
+#include "status_check.hpp"
 
 namespace deepbench::cuda {
 namespace {
@@ -35,7 +35,7 @@ class BrokenKernel final : public DeviceKernel {
       : DeviceKernel(stream, {}), fault_(fault), word_(sizeof(uint32_t)) {
     if (fault_ == "out_of_memory") huge_ = Buffer(uint64_t{1} << 50);
     const std::string name = fault_ == "no_capture" ? "healthy" : fault_;
-    function_ = &function_of("broken", kSource, name, stream);
+    function_ = &function_from_text("broken", kSource, name, stream);
     CUDA_CHECK(cudart().cudaMemsetAsync(word_.data(), 0, word_.bytes(), stream.get()));
   }
 

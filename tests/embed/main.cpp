@@ -13,7 +13,7 @@ int measure(const char* text) {
   const deepbench::Backend backend = deepbench::load_backend("cpu");
   deepbench::RunOptions options;
   options.apply("samples=10 threads=1");
-  const deepbench::Result row = deepbench::run(backend, problem, options);
+  const deepbench::Row row = deepbench::run(backend, problem, options);
   if (row.status != deepbench::Status::kOk) {
     std::printf("%s: %s\n", row.problem.c_str(), row.reason.c_str());
     return 1;

@@ -1,14 +1,15 @@
 // Instances of peer.cu's templates, as the host names them (peer_expression), for compile_all.sh.
 #include "peer.cu"
 
-template <class T, int kRanks, int kAtOnce>
+template <class T, int kRanks, int kVectorsInFlight>
 struct Instances {
-  const void* kernels[6] = {(const void*)one_shot<T, kRanks, (kAtOnce < 4 ? kAtOnce : 4)>,
-                            (const void*)one_shot_ll<T, kRanks>,
-                            (const void*)two_shot<T, kRanks, kAtOnce>,
-                            (const void*)two_shot_push<T, kRanks, kAtOnce>,
-                            (const void*)ring<T, kRanks, 8>,
-                            (const void*)meet_all<kRanks>};
+  const void* kernels[6] = {
+      (const void*)one_shot<T, kRanks, (kVectorsInFlight < 4 ? kVectorsInFlight : 4)>,
+      (const void*)one_shot_ll<T, kRanks>,
+      (const void*)two_shot<T, kRanks, kVectorsInFlight>,
+      (const void*)two_shot_push<T, kRanks, kVectorsInFlight>,
+      (const void*)ring<T, kRanks, 8>,
+      (const void*)barrier_kernel<kRanks>};
 };
 
 Instances<Float, 2, 8> two;

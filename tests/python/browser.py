@@ -18,7 +18,7 @@ _FLAGS = (
     "--disable-extensions", "--disable-background-networking", "--disable-component-update",
     "--hide-scrollbars", "--host-resolver-rules=MAP * ~NOTFOUND", "--remote-debugging-pipe",
 )  # fmt: skip
-_PATIENCE_S = 60.0
+_TIMEOUT_S = 60.0
 
 
 def chromium() -> str | None:
@@ -151,7 +151,7 @@ class Browser:
 
     def _read(self) -> None:
         """Takes in what the browser says next."""
-        ready, _, _ = select.select([self._from], [], [], _PATIENCE_S)
+        ready, _, _ = select.select([self._from], [], [], _TIMEOUT_S)
         assert ready, "the browser says nothing any more"
         data = os.read(self._from, 1 << 20)
         assert data, "the browser has ended"

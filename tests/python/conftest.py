@@ -34,7 +34,7 @@ def gpu_reason() -> str | None:
 
 
 @pytest.fixture(scope="session")
-def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def isolated_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Nothing is kept where the user's is."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DEEPBENCH_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))

@@ -25,7 +25,7 @@ def table(folder: Path, name: str, *rows: dict[str, Any]) -> None:
     (folder / f"{name}.jsonl").write_text(text)
 
 
-def timed(position: int, median_ns: float, **changes: Any) -> dict[str, Any]:
+def timed_gemm(position: int, median_ns: float, **changes: Any) -> dict[str, Any]:
     row = make_gemm(position, **changes)
     row["statistics"]["median_ns"] = median_ns
     row["stages_ns"] = {
@@ -44,11 +44,11 @@ def figures(folder: Path, section: str, capsys: pytest.CaptureFixture[str]) -> s
 
 
 def test_best_against_default(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    rows = [timed(0, 1e5), timed(1, 1e5)]
+    rows = [timed_gemm(0, 1e5), timed_gemm(1, 1e5)]
     for row in rows:
         row["algorithm"] |= {"default_ns": 4e5, "default_name": "own", "name": "quick"}
     rows[1]["conversion"] = {"operand": "a", "ns": 3e5, "constant": True}
-    table(tmp_path, "gemm_inference_int8", timed(0, 3e5), timed(1, 3e5))
+    table(tmp_path, "gemm_inference_int8", timed_gemm(0, 3e5), timed_gemm(1, 3e5))
     table(tmp_path, "gemm_inference_int8_best", *rows)
     (tmp_path / "wall_seconds.json").write_text(
         '{"gemm_inference_int8": 10, "gemm_inference_int8_best": 30}'
@@ -60,7 +60,7 @@ def test_best_against_default(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 
 def test_choices_are_counted_by_id(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Two layouts of one implementation have one name."""
-    rows = [timed(0, 1e5), timed(1, 1e5)]
+    rows = [timed_gemm(0, 1e5), timed_gemm(1, 1e5)]
     for row, candidate in zip(rows, ("nhwc:own", None), strict=True):
         row["algorithm"] |= {"default_ns": 2e5, "default_name": "own", "name": "own",
                              "candidate": candidate}  # fmt: skip
@@ -71,7 +71,7 @@ def test_choices_are_counted_by_id(tmp_path: Path, capsys: pytest.CaptureFixture
 def test_a_choice_that_is_slower_is_counted(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    rows = [timed(0, 1e5), timed(1, 1e5)]
+    rows = [timed_gemm(0, 1e5), timed_gemm(1, 1e5)]
     for row, default_ns in zip(rows, (0.99e5, 1e5), strict=True):
         row["algorithm"] |= {"default_ns": default_ns, "default_name": "own", "name": "own"}
     table(tmp_path, "conv_inference_half_best", *rows)
@@ -83,7 +83,7 @@ def test_sets_of_all_operations_together(
 ) -> None:
     names = [f"{op}_training_half" for op in ("gemm", "conv", "rnn")]
     for name in names:
-        table(tmp_path, name, timed(0, 1e5))
+        table(tmp_path, name, timed_gemm(0, 1e5))
     walls = tmp_path / "wall_seconds.json"
     walls.write_text(json.dumps(dict.fromkeys(names[:2], 10.5)))
     assert "goal 90" not in figures(tmp_path, "sets", capsys)
@@ -92,8 +92,16 @@ def test_sets_of_all_operations_together(
 
 
 def test_repeats_and_costs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    table(tmp_path, "gemm_training_half", timed(0, 5e3), timed(1, 1e5), timed(2, 1e5))
-    table(tmp_path, "gemm_training_half_2", timed(0, 9e3), timed(1, 1.005e5), timed(2, 1.1e5))
+    table(
+        tmp_path, "gemm_training_half", timed_gemm(0, 5e3), timed_gemm(1, 1e5), timed_gemm(2, 1e5)
+    )
+    table(
+        tmp_path,
+        "gemm_training_half_2",
+        timed_gemm(0, 9e3),
+        timed_gemm(1, 1.005e5),
+        timed_gemm(2, 1.1e5),
+    )
     text = figures(tmp_path, "repeat", capsys)
     assert "2 runs, 2 rows over 10 us: 50.0 % within 1 %" in text
     assert "largest 10.00 %" in text
@@ -101,8 +109,8 @@ def test_repeats_and_costs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
 
 
 def test_cold_against_hot(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    table(tmp_path, "gemm_training_half", timed(0, 1e4), timed(1, 1e5))
-    table(tmp_path, "gemm_training_half_cold", timed(0, 2e4), timed(1, 1e5))
+    table(tmp_path, "gemm_training_half", timed_gemm(0, 1e4), timed_gemm(1, 1e5))
+    table(tmp_path, "gemm_training_half_cold", timed_gemm(0, 2e4), timed_gemm(1, 1e5))
     text = figures(tmp_path, "cold", capsys)
     assert "x 2.000" in text
     assert "1 of 2 over 1.02" in text
@@ -110,11 +118,15 @@ def test_cold_against_hot(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
 
 def test_steps_of_layers() -> None:
     import rnn_steps  # type: ignore[import-not-found]
-    from sweeping import Sweep  # type: ignore[import-not-found]
+    from sweep_runner import Sweep  # type: ignore[import-not-found]
 
     from deepbench import _core
 
-    rows = [timed(0, 1e5), timed(1, 1e5, status="unsupported"), timed(3, 1e5, status="incorrect")]
+    rows = [
+        timed_gemm(0, 1e5),
+        timed_gemm(1, 1e5, status="unsupported"),
+        timed_gemm(3, 1e5, status="incorrect"),
+    ]
     assert rnn_steps.column(Sweep(1.0, {}, rows), 4, 50) == ["2.00", "-", "not run", "incorrect"]
     for cell, hidden, batch in (*rnn_steps.TRAINING, *rnn_steps.INFERENCE):
         line = f"rnn cell={cell} hidden={hidden} batch={batch} timesteps={rnn_steps.STEPS}"

@@ -10,17 +10,17 @@ from xml.etree import ElementTree
 
 import pytest
 
-from compared_rows import figure, timed
+from comparison_rows import make_published_row, timed_gemm
 from deepbench.cli import main
 from deepbench.report.overview import vega
 from deepbench.report.overview.ceilings import Axes
 from deepbench.report.overview.charts import NAMES, Spec, chart, corners, sweep_chart, themes
 from deepbench.report.overview.outliers import Outliers, outliers
-from reported_files import sampled, write
+from report_files import with_samples, write
 
 pytest.importorskip("vl_convert", reason="the extra 'report' is not installed")
 
-pytestmark = pytest.mark.usefixtures("own_cache")
+pytestmark = pytest.mark.usefixtures("isolated_cache")
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -99,9 +99,9 @@ def test_ticks_of_a_sweep_are_its_values() -> None:
 
 
 def test_a_chart_against_others_names_them(tmp_path: Path) -> None:
-    mine = write(tmp_path / "mine.jsonl", [timed(0), timed(1)])
-    theirs = write(tmp_path / "theirs.jsonl", [timed(0, 2e5), timed(1, 3e5)])
-    published = write(tmp_path / "others.jsonl", [figure(0), figure(1)])
+    mine = write(tmp_path / "mine.jsonl", [timed_gemm(0), timed_gemm(1)])
+    theirs = write(tmp_path / "theirs.jsonl", [timed_gemm(0, 2e5), timed_gemm(1, 3e5)])
+    published = write(tmp_path / "others.jsonl", [make_published_row(0), make_published_row(1)])
     image = tmp_path / "x.svg"
     words = ["report", str(mine), "--chart", "against", "-o", str(image), "--overwrite"]
     assert main([*words, "--against", str(theirs)]) == 0
@@ -117,14 +117,14 @@ def test_a_chart_against_others_names_them(tmp_path: Path) -> None:
 def test_a_chart_against_nobody_is_told_how_to_name_them(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    mine = write(tmp_path / "mine.jsonl", [timed(0), timed(1)])
+    mine = write(tmp_path / "mine.jsonl", [timed_gemm(0), timed_gemm(1)])
     assert main(["report", str(mine), "--chart", "against", "-o", str(tmp_path / "x.svg")]) == 2
     assert "here: name others by --against; there is for" in capsys.readouterr().err
 
 
 def test_a_reference_is_named_in_the_chart(tmp_path: Path) -> None:
     mine, image = tmp_path / "mine.jsonl", tmp_path / "x.svg"
-    write(mine, [timed(0, m=1760, n=16, precision="float")])
+    write(mine, [timed_gemm(0, m=1760, n=16, precision="float")])
     row = json.loads(mine.read_text().splitlines()[1])
     row["attributes"] |= {"m": 1760, "n": 16, "k": 1760, "trans_a": "n", "trans_b": "n"}
     write(mine, [row])
@@ -134,10 +134,10 @@ def test_a_reference_is_named_in_the_chart(tmp_path: Path) -> None:
 
 
 def test_doubtful_figures_are_rings(tmp_path: Path) -> None:
-    theirs = [figure(0), figure(1)]
+    theirs = [make_published_row(0), make_published_row(1)]
     theirs[1]["regime"]["published"]["doubt"] = "a misprint"
     mine, others = tmp_path / "mine.jsonl", write(tmp_path / "theirs.jsonl", theirs)
-    write(mine, [timed(0), timed(1)])
+    write(mine, [timed_gemm(0), timed_gemm(1)])
     image = tmp_path / "x.svg"
     words = ["--chart", "against", "--against", str(others), "-o", str(image)]
     assert main(["report", str(mine), *words]) == 0
@@ -157,7 +157,7 @@ def test_doubtful_figures_are_rings(tmp_path: Path) -> None:
 
 def test_long_titles_are_wrapped(tmp_path: Path) -> None:
     problem = "conv " + " ".join(f"attribute_{place}=1" for place in range(20))
-    file = write(tmp_path / "mine.jsonl", [sampled({**timed(0), "problem": problem})])
+    file = write(tmp_path / "mine.jsonl", [with_samples({**timed_gemm(0), "problem": problem})])
     image = tmp_path / "x.svg"
     assert main(["report", str(file), "--chart", "distribution", "-o", str(image)]) == 0
     words = {word for word in texts(image.read_bytes()).split() if word.startswith("attribute")}
@@ -199,7 +199,7 @@ def test_samples_that_are_one_value_have_outliers_too() -> None:
 
 
 def test_an_image_of_samples_says_what_is_outside(tmp_path: Path) -> None:
-    row = sampled(timed(0))
+    row = with_samples(timed_gemm(0))
     row["samples_ns"][7] = 9e6
     file, image = write(tmp_path / "mine.jsonl", [row]), tmp_path / "x.svg"
     assert main(["report", str(file), "--chart", "distribution", "-o", str(image)]) == 0

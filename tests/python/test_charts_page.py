@@ -10,18 +10,18 @@ from typing import Any
 import pytest
 
 from browser import Browser, chromium
-from compared_rows import regime, timed
+from comparison_rows import timed_gemm, with_regime
 from deepbench.cli import main
 from deepbench.report.overview import sweep
-from deepbench.report.overview.runs import all_rows
+from deepbench.report.overview.report_rows import all_rows
 from example_rows import make_memory
-from reported_files import content_of, make_rows, sampled, write
+from report_files import content_of, make_rows, with_samples, write
 from test_sweep_chart import Rows, all_reduce, scattered, swept, with_k
 
 pytest.importorskip("vl_convert", reason="the extra 'report' is not installed")
 pytestmark = [
     pytest.mark.browser,
-    pytest.mark.usefixtures("own_cache"),
+    pytest.mark.usefixtures("isolated_cache"),
     pytest.mark.skipif(chromium() is None, reason="chromium is not installed"),
 ]
 
@@ -131,9 +131,9 @@ def test_filters_hold_for_the_chart(browser: Browser, tmp_path: Path) -> None:
 MIXED: list[Rows] = [
     [all_reduce(place, 1 << place, precision)
      for precision, first in (("float", 0), ("half", 12)) for place in range(first, first + 12)],
-    [*swept(), make_memory(90), *(regime(row, cache="cold", cold="flush") for row in
+    [*swept(), make_memory(90), *(with_regime(row, cache="cold", cold="flush") for row in
                                   swept(first=4))],
-    [timed(place, m=16 << place, n=16 << place) for place in range(8)],
+    [timed_gemm(place, m=16 << place, n=16 << place) for place in range(8)],
 ]  # fmt: skip
 
 
@@ -162,7 +162,7 @@ def test_series_are_those_of_an_image(browser: Browser, tmp_path: Path, files: l
 
 
 def test_samples_far_away_are_counted(browser: Browser, tmp_path: Path) -> None:
-    row = sampled(timed(0))
+    row = with_samples(timed_gemm(0))
     row["samples_ns"][7] = 9e6
     show(browser, tmp_path, [row])
     said = "1 sample above the scale: 9000 µs"
@@ -224,7 +224,7 @@ def test_long_names_of_many_files_fit(browser: Browser, tmp_path: Path, ending: 
 
 
 def test_charts_are_as_dark_as_the_page(browser: Browser, tmp_path: Path) -> None:
-    show(browser, tmp_path, [sampled(row) for row in swept()])
+    show(browser, tmp_path, [with_samples(row) for row in swept()])
     fills = ("[...document.querySelectorAll('.chart .role-axis-label text')]"
              ".map((one) => one.getAttribute('fill'))")  # fmt: skip
     light = set(browser.run(fills))

@@ -193,7 +193,7 @@ def test_markdown_holds_no_html_and_no_links(
         ("median_ns", -1.0, "less than 0"),
         ("low_ns", 10**400, "statistics.low_ns"),
         ("n", 2**70, "statistics.n"),
-        ("error", float("inf"), "not a finite number"),
+        ("relative_standard_error", float("inf"), "not a finite number"),
         ("stdev_ns", float("nan"), "not a finite number"),
     ],
 )

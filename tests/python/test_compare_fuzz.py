@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from deepbench import references
 from deepbench.cli import main
 from example_rows import make_context, make_gemm, make_memory
-from nearly_right import examples, nearly, write
+from mutated_lines import examples, mutated, write
 
 PUBLISHED = references.load(references.available()[0]).rows[0]
 LINES: list[dict[str, Any]] = [
@@ -23,7 +23,7 @@ LINES: list[dict[str, Any]] = [
 ]
 
 
-@given(lines=nearly(LINES), form=st.sampled_from(["table", "json", "markdown", "html"]))
+@given(lines=mutated(LINES), form=st.sampled_from(["table", "json", "markdown", "html"]))
 @examples(150)
 def test_no_file_ends_in_a_traceback(
     lines: list[dict[str, Any]], form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from compared_rows import figure, regime, side, timed
+from comparison_rows import make_published_row, make_result_set, timed_gemm, with_regime
 from deepbench.cli import main
-from deepbench.compare import Comparison, Rules, Side, compare
+from deepbench.compare import Comparison, ResultSet, Rules, compare
 from deepbench.report.comparison import render
 from deepbench.report.comparison.headline import headlines
 from deepbench.report.comparison.remarks import remarks
@@ -21,19 +21,19 @@ from example_rows import make_context, make_row, without_times
 OURS, V100 = "Example CPU", "NVIDIA Tesla V100"
 
 
-def named(one: Side, name: str, device: str = OURS) -> Side:
+def named(one: ResultSet, name: str, device: str = OURS) -> ResultSet:
     return replace(one, name=f"results/{name}", about=f"{device}, cpu", device=device)
 
 
 def rows(count: int, time_ns: float = 100_000.0, **changes: Any) -> list[dict[str, Any]]:
-    return [timed(i, time_ns, **changes) for i in range(count)]
+    return [timed_gemm(i, time_ns, **changes) for i in range(count)]
 
 
-def comparison(*sides: Side, **rules: Any) -> Comparison:
+def comparison(*sides: ResultSet, **rules: Any) -> Comparison:
     return compare(sides, Rules(**rules))
 
 
-def published(one: Side) -> Side:
+def published(one: ResultSet) -> ResultSet:
     return replace(one, name=V100, about=V100, device=V100, published=True)
 
 
@@ -41,8 +41,10 @@ def published(one: Side) -> Side:
 
 
 def test_the_faster_device_is_named_with_its_factor_and_the_number_of_rows() -> None:
-    figures = published(side(*(figure(i, 100_000.0 / 48.5) for i in range(17))))
-    found = comparison(named(side(*rows(17)), "mine.jsonl"), figures)
+    figures = published(
+        make_result_set(*(make_published_row(i, 100_000.0 / 48.5) for i in range(17)))
+    )
+    found = comparison(named(make_result_set(*rows(17)), "mine.jsonl"), figures)
     [text] = headlines(found)
     assert text == (
         f"{V100} is 48.5 times faster than {OURS} (geometric mean of 17 rows of gemm float; "
@@ -52,7 +54,7 @@ def test_the_faster_device_is_named_with_its_factor_and_the_number_of_rows() -> 
 
 
 def test_files_of_one_device_are_named_by_file_and_the_faster_one_comes_first() -> None:
-    before, after = (named(side(*rows(3, ns)), name)
+    before, after = (named(make_result_set(*rows(3, ns)), name)
                      for ns, name in ((1e5, "before.jsonl"), (1.2e5, "after.jsonl")))  # fmt: skip
     pattern = (
         r"before\.jsonl is 1\.200 times faster than after\.jsonl \(geometric mean of 3 rows of "
@@ -66,7 +68,7 @@ def test_files_of_one_device_are_named_by_file_and_the_faster_one_comes_first() 
 
 
 def test_the_interval_of_the_factor_holds_it_whoever_is_faster() -> None:
-    slow, quick = side(*rows(3, 2e5)), side(*rows(3))
+    slow, quick = make_result_set(*rows(3, 2e5)), make_result_set(*rows(3))
     for sides, letter in (((slow, quick), "B"), ((quick, slow), "A")):
         found = json.loads(render(comparison(*sides), "json"))["against"][0]["headline"]
         assert found["faster"] == letter
@@ -76,18 +78,18 @@ def test_the_interval_of_the_factor_holds_it_whoever_is_faster() -> None:
 
 
 def test_no_difference_beyond_noise_is_said() -> None:
-    found = comparison(side(*rows(3)), side(*rows(3, 1.01e5)))
+    found = comparison(make_result_set(*rows(3)), make_result_set(*rows(3, 1.01e5)))
     assert headlines(found)[0].startswith(
         "B and A do not differ beyond noise (B/A 1.010; geometric"
     )
     clocks = [
         rows(3, ns, observed={"sm_clock_mhz": mhz}) for ns, mhz in ((1e5, 2000.0), (2e5, 1e3))
     ]
-    slowed = [side(*one) for one in clocks]
+    slowed = [make_result_set(*one) for one in clocks]
     assert " beyond noise at equal clocks (B/A 2.000" in headlines(comparison(*slowed))[0]
     assert headlines(comparison(*slowed, any_clock=True))[0].startswith("A is 2.000 times faster")
-    figures = published(side(*(figure(i, 1.01e5) for i in range(3))))
-    [text] = headlines(comparison(named(side(*rows(3)), "a.jsonl"), figures))
+    figures = published(make_result_set(*(make_published_row(i, 1.01e5) for i in range(3))))
+    [text] = headlines(comparison(named(make_result_set(*rows(3)), "a.jsonl"), figures))
     assert f"{V100} and {OURS} do not differ beyond 3.0 % (" in text
 
 
@@ -95,38 +97,43 @@ def test_what_a_headline_does_not_know_is_said() -> None:
     single = rows(2, 5e4)
     for row in single:
         row["statistics"]["n"] = 1
-    [text] = headlines(comparison(side(*rows(2)), side(*single)))
+    [text] = headlines(comparison(make_result_set(*rows(2)), make_result_set(*single)))
     assert "no interval, so that it may be noise" in text
-    mixed = side(*rows(2), figure(2))
-    assert "; 1 more left out" in headlines(comparison(side(*rows(3, 2e5)), mixed))[0]
-    assert "(1 of 3 rows of gemm" in headlines(comparison(side(*rows(3, 2e5)), side(timed(0))))[0]
-    lost = side(*(without_times(row, "failed", "it crashed") for row in rows(2)))
-    assert headlines(comparison(side(*rows(2)), lost)) == [
+    mixed = make_result_set(*rows(2), make_published_row(2))
+    assert "; 1 more left out" in headlines(comparison(make_result_set(*rows(3, 2e5)), mixed))[0]
+    assert (
+        "(1 of 3 rows of gemm"
+        in headlines(comparison(make_result_set(*rows(3, 2e5)), make_result_set(timed_gemm(0))))[0]
+    )
+    lost = make_result_set(*(without_times(row, "failed", "it crashed") for row in rows(2)))
+    assert headlines(comparison(make_result_set(*rows(2)), lost)) == [
         "B and A have no row with a time on both sides"
     ]
 
 
 def test_other_regimes_are_in_the_headline() -> None:
-    cold = [regime(row, cache="cold", cold="flush") for row in rows(2, 3e5)]
-    [text] = headlines(comparison(side(*rows(2)), side(*cold), across=("cache",)))
+    cold = [with_regime(row, cache="cold", cold="flush") for row in rows(2, 3e5)]
+    [text] = headlines(
+        comparison(make_result_set(*rows(2)), make_result_set(*cold), across=("cache",))
+    )
     assert text.endswith("; across cache)")
-    half = side(*rows(2, precision="half"))
+    half = make_result_set(*rows(2, precision="half"))
     assert (
         "; across precision)"
-        in headlines(comparison(side(*rows(2, 2e5)), half, across=("precision",)))[0]
+        in headlines(comparison(make_result_set(*rows(2, 2e5)), half, across=("precision",)))[0]
     )
-    larger = side(*(timed(i, 2e5, m=9 + i) for i in range(2)))
+    larger = make_result_set(*(timed_gemm(i, 2e5, m=9 + i) for i in range(2)))
     assert (
         "; across dimensions)"
-        in headlines(comparison(side(*rows(2)), larger, across=("dimensions",)))[0]
+        in headlines(comparison(make_result_set(*rows(2)), larger, across=("dimensions",)))[0]
     )
-    figures = published(side(*(figure(i) for i in range(2))))
-    [text] = headlines(comparison(side(*cold), figures))
+    figures = published(make_result_set(*(make_published_row(i) for i in range(2))))
+    [text] = headlines(comparison(make_result_set(*cold), figures))
     assert "published figures are hot in the caches, and 2 rows are cold" in text
 
 
 def test_several_files_have_a_headline_each() -> None:
-    sides = [named(side(*rows(2, ns)), f"{name}.jsonl")
+    sides = [named(make_result_set(*rows(2, ns)), f"{name}.jsonl")
              for name, ns in (("a", 1e5), ("b", 2e5), ("c", 5e4))]  # fmt: skip
     lines = render(comparison(*sides), "table").splitlines()
     assert lines[0].startswith("a.jsonl is 2.000 times faster than b.jsonl (")
@@ -139,7 +146,7 @@ def test_several_files_have_a_headline_each() -> None:
 @pytest.mark.parametrize("name", ["table", "markdown", "html"])
 def test_the_headline_is_first_then_the_sides_then_families_then_rows(name: str) -> None:
     mixed = [[*rows(2, ns), *rows(2, ns, precision="half")] for ns in (1e5, 2e5)]
-    found = comparison(*(named(side(*one), f"{i}.jsonl") for i, one in enumerate(mixed)))
+    found = comparison(*(named(make_result_set(*one), f"{i}.jsonl") for i, one in enumerate(mixed)))
     text = render(found, name)
     order = ["0.jsonl is 2.000 times faster", "A = results/0.jsonl", "B = results/1.jsonl",
              "families", "gemm float", "gemm half", "gemm: rows"]  # fmt: skip
@@ -148,14 +155,14 @@ def test_the_headline_is_first_then_the_sides_then_families_then_rows(name: str)
 
 
 def test_a_single_family_is_not_repeated() -> None:
-    text = render(comparison(side(*rows(3)), side(*rows(3, 2e5))), "table")
+    text = render(comparison(make_result_set(*rows(3)), make_result_set(*rows(3, 2e5))), "table")
     assert "3 rows of gemm float" in text
     assert "families" not in text
     assert "applications" not in text
 
 
 def test_a_long_table_ends_with_its_headline() -> None:
-    text = render(comparison(side(*rows(60)), side(*rows(60, 2e5))), "table")
+    text = render(comparison(make_result_set(*rows(60)), make_result_set(*rows(60, 2e5))), "table")
     assert text.count("A is 2.000 times faster than B (") == 2
     assert text.splitlines()[-1].startswith("regressions: ")
 
@@ -164,27 +171,31 @@ def test_what_all_rows_have_alike_is_said_once() -> None:
     best = rows(3)
     for row in best:
         row["algorithm"] = {**row["algorithm"], "mode": "best"}
-    lines = render(comparison(side(*rows(3)), side(*best)), "table").splitlines()
+    lines = render(
+        comparison(make_result_set(*rows(3)), make_result_set(*best)), "table"
+    ).splitlines()
     assert lines.count("all: best against default") == 1
     assert not any("best" in line for line in lines if not line.startswith("all: "))
 
 
 def test_published_rows_have_no_column_of_verdicts() -> None:
-    figures = published(side(*(figure(i) for i in range(3))))
-    text = render(comparison(side(*rows(3)), side(*rows(3)), figures), "table")
+    figures = published(make_result_set(*(make_published_row(i) for i in range(3))))
+    text = render(
+        comparison(make_result_set(*rows(3)), make_result_set(*rows(3)), figures), "table"
+    )
     assert "all: C: published, without a verdict" in text
     [titles] = [line for line in text.splitlines() if "C time" in line]
     assert titles.count("verdict") == 1
-    mixed = side(figure(0), *rows(3)[1:])
-    text = render(comparison(side(*rows(3)), mixed), "table")
+    mixed = make_result_set(make_published_row(0), *rows(3)[1:])
+    text = render(comparison(make_result_set(*rows(3)), mixed), "table")
     assert "without a verdict" not in text
     assert "published" in text
 
 
 def test_regressions_are_not_spoken_of_against_published_figures_alone() -> None:
-    figures = published(side(*(figure(i) for i in range(3))))
-    assert "regressions" not in render(comparison(side(*rows(3)), figures), "table")
-    both = comparison(side(*rows(3)), side(*rows(3)), figures)
+    figures = published(make_result_set(*(make_published_row(i) for i in range(3))))
+    assert "regressions" not in render(comparison(make_result_set(*rows(3)), figures), "table")
+    both = comparison(make_result_set(*rows(3)), make_result_set(*rows(3)), figures)
     assert "no regressions" in render(both, "table")
 
 
@@ -195,7 +206,7 @@ def wide_rows(factor: float) -> list[dict[str, Any]]:
     for i in range(12):
         attributes = dict.fromkeys(names, 1 + i % 2) | {"w": 700 + i, "c": 1024, "k": 2048 + i}
         row = make_row("conv", attributes, i, 1e9)
-        statistics = timed(0, 10_000.0 * factor)["statistics"]
+        statistics = timed_gemm(0, 10_000.0 * factor)["statistics"]
         observed = {"sm_clock_mhz": 1500.0 + 100 * i * factor}
         found.append({**row, "statistics": statistics, "observed": observed})
     return found
@@ -204,7 +215,8 @@ def wide_rows(factor: float) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("width", [80, 120])
 def test_lines_fit_the_screen(width: int) -> None:
     found = comparison(
-        named(side(*wide_rows(1)), "before.jsonl"), named(side(*wide_rows(0.5)), "after.jsonl")
+        named(make_result_set(*wide_rows(1)), "before.jsonl"),
+        named(make_result_set(*wide_rows(0.5)), "after.jsonl"),
     )
     full = render(found, "table")
     text = render(found, "table", width)
@@ -219,8 +231,13 @@ def test_lines_fit_the_screen(width: int) -> None:
 
 def test_means_of_several_files_fit_a_narrow_screen() -> None:
     names = ("Character Language Modelling", "Machine Translation")
-    sides = [named(side(*(timed(i, ns, application=names[i % 2]) for i in range(4))), f"{ns}.jsonl")
-             for ns in (1e5, 2e5, 5e4)]  # fmt: skip
+    sides = [
+        named(
+            make_result_set(*(timed_gemm(i, ns, application=names[i % 2]) for i in range(4))),
+            f"{ns}.jsonl",
+        )
+        for ns in (1e5, 2e5, 5e4)
+    ]
     text = render(comparison(*sides), "table", 80)
     assert "C/A Character Language Modelling" in " ".join(text.split())
     assert max(map(len, text[text.index("applications:") :].splitlines())) <= 80
@@ -240,9 +257,9 @@ def plain(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_the_winner_is_named_by_its_id_where_the_default_has_its_name() -> None:
-    defaults = side(*(plain(row) for row in rows(3)))
+    defaults = make_result_set(*(plain(row) for row in rows(3)))
     winners = ("nhwc:jit", "library:brgemm", None)
-    best = side(*(chosen(row, "brgemm" if "brgemm" in str(winner) else "jit", winner)
+    best = make_result_set(*(chosen(row, "brgemm" if "brgemm" in str(winner) else "jit", winner)
                   for row, winner in zip(rows(3), winners, strict=True)))  # fmt: skip
     found = comparison(defaults, best)
     said = [list(remarks(row)) for row in found.others[0].rows]
@@ -273,16 +290,24 @@ def test_choices_are_the_same_by_their_ids(
 ) -> None:
     sides = []
     for name, candidate, *default in (a, b):
-        row = chosen(timed(0), name, candidate, default_candidate=default[0] if default else None)
-        sides.append(side(row))
+        row = chosen(
+            timed_gemm(0), name, candidate, default_candidate=default[0] if default else None
+        )
+        sides.append(make_result_set(row))
     assert comparison(*sides).others[0].rows[0].same_algorithm is same
 
 
 def test_other_libraries_and_other_problems_have_no_algorithm_in_common() -> None:
-    one, other = chosen(timed(0), "jit", "a"), chosen(timed(0, library="mkl 1"), "jit", "b")
-    assert comparison(side(one), side(other)).others[0].rows[0].same_algorithm is None
-    half = chosen(timed(0, precision="half"), "jit", "b")
-    found = comparison(side(one), side(half), across=("precision",))
+    one, other = (
+        chosen(timed_gemm(0), "jit", "a"),
+        chosen(timed_gemm(0, library="mkl 1"), "jit", "b"),
+    )
+    assert (
+        comparison(make_result_set(one), make_result_set(other)).others[0].rows[0].same_algorithm
+        is None
+    )
+    half = chosen(timed_gemm(0, precision="half"), "jit", "b")
+    found = comparison(make_result_set(one), make_result_set(half), across=("precision",))
     assert found.others[0].rows[0].same_algorithm is None
 
 
@@ -302,18 +327,21 @@ def int8_rows(b_type: str) -> list[dict[str, Any]]:
     return found
 
 
-COLD = [regime(row, cache="cold", cold="flush") for row in rows(3)]
+COLD = [with_regime(row, cache="cold", cold="flush") for row in rows(3)]
 CASES: dict[str, tuple[list[dict[str, Any]], list[dict[str, Any]]]] = {
     "cache": (rows(3), COLD),
-    "cache, power": (rows(3), [regime(row, power="steady") for row in COLD]),
-    "launch": (rows(3), [regime(row, launch="graph") for row in rows(3)]),
-    "threads": (rows(3), [regime(row, threads=64) for row in rows(3)]),
-    "ranks": ([regime(row, ranks=2) for row in rows(3)], [regime(r, ranks=4) for r in rows(3)]),
+    "cache, power": (rows(3), [with_regime(row, power="steady") for row in COLD]),
+    "launch": (rows(3), [with_regime(row, launch="graph") for row in rows(3)]),
+    "threads": (rows(3), [with_regime(row, threads=64) for row in rows(3)]),
+    "ranks": (
+        [with_regime(row, ranks=2) for row in rows(3)],
+        [with_regime(r, ranks=4) for r in rows(3)],
+    ),
     "precision": (rows(3), rows(3, precision="half")),
     "precision, cache": (rows(3, precision="half"), COLD),
     "types of operands": (int8_rows("s8"), int8_rows("u8")),
     "types that one side lacks": (int8_rows("s8"), rows(3)),
-    "most rows": ([regime(timed(9), power="steady"), *rows(3)], [timed(9), *COLD]),
+    "most rows": ([with_regime(timed_gemm(9), power="steady"), *rows(3)], [timed_gemm(9), *COLD]),
 }
 
 
@@ -345,8 +373,8 @@ def test_inputs_that_differ_can_be_compared_as_advised(
 def test_following_the_advice_for_single_rows_works(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    a = write(tmp_path / "a.jsonl", [timed(8), *rows(3)])
-    b = write(tmp_path / "b.jsonl", [timed(8), *COLD])
+    a = write(tmp_path / "a.jsonl", [timed_gemm(8), *rows(3)])
+    b = write(tmp_path / "b.jsonl", [timed_gemm(8), *COLD])
     assert main(["compare", a, b]) == 0
     advice = re.search(r"B has the same problem, but cache is cold by flush \((--across) (\S+)\)",
                        capsys.readouterr().out)  # fmt: skip
@@ -374,7 +402,7 @@ def test_no_advice_for_files_without_a_common_problem(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     a = write(tmp_path / "a.jsonl", rows(2))
-    b = write(tmp_path / "b.jsonl", [timed(0, m=7), timed(1, m=8)])
+    b = write(tmp_path / "b.jsonl", [timed_gemm(0, m=7), timed_gemm(1, m=8)])
     memory = write(tmp_path / "c.jsonl", [make_row("memory", {"kind": "copy"}, 0, 0.0)])
     for other, said in ((b, "no problem in common"), (memory, "no operation in common")):
         assert main(["compare", a, other]) == 2

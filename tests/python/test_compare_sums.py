@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import original_workbooks
-from compared_rows import figure, side
+from comparison_rows import make_published_row, make_result_set
 from deepbench.cli import main
-from deepbench.compare import Against, Rules, Side, compare
+from deepbench.compare import PairwiseComparison, ResultSet, Rules, compare
 from deepbench.compare.headline import headline
 from deepbench.report.comparison import render
 
@@ -25,19 +25,24 @@ def conv(position: int, phase: str, n: int = 4) -> dict[str, Any]:
     more = {} if phase == "total" else DEFAULTS
     attributes = {**SIZES, "n": n, **more, "phase": phase}
     problem = " ".join(["conv", *(f"{name}={value}" for name, value in attributes.items())])
-    return {**figure(position), "op": "conv", "problem": problem, "attributes": attributes}
+    return {
+        **make_published_row(position),
+        "op": "conv",
+        "problem": problem,
+        "attributes": attributes,
+    }
 
 
 def convs(*phases: str, n: int = 4) -> list[dict[str, Any]]:
     return [conv(place, phase, n) for place, phase in enumerate(phases)]
 
 
-def against(a: Side, b: Side) -> Against:
+def against(a: ResultSet, b: ResultSet) -> PairwiseComparison:
     return compare([a, b], Rules()).others[0]
 
 
 def test_sums_of_phases_that_are_compared_are_left_out_and_counted() -> None:
-    whole, phases = side(*convs(*PHASES, "total")), side(*convs(*PHASES))
+    whole, phases = make_result_set(*convs(*PHASES, "total")), make_result_set(*convs(*PHASES))
     for a, b in ((whole, phases), (phases, whole)):
         found = against(a, b)
         assert (found.missing, found.extra, found.derived) == ((), (), 1)
@@ -49,14 +54,14 @@ def test_sums_of_phases_that_are_compared_are_left_out_and_counted() -> None:
 
 
 def test_sums_that_both_sides_have_are_compared() -> None:
-    whole = side(*convs(*PHASES, "total"))
+    whole = make_result_set(*convs(*PHASES, "total"))
     found = against(whole, whole)
     assert (len(found.rows), found.derived) == (4, 0)
 
 
 def test_a_sum_without_its_phases_has_no_partner() -> None:
-    other = side(*convs(*PHASES), *convs("total", n=8))
-    found = against(other, side(*convs(*PHASES)))
+    other = make_result_set(*convs(*PHASES), *convs("total", n=8))
+    found = against(other, make_result_set(*convs(*PHASES)))
     assert [row.entry.attributes["n"] for row in found.missing] == [8]
     assert found.derived == 0
 
@@ -65,7 +70,7 @@ def test_a_row_of_ours_is_no_published_sum() -> None:
     own = conv(3, "total")
     own["regime"] = {"cache": "hot"}
     own["statistics"] = {"median_ns": 5e4}
-    found = against(side(*convs(*PHASES), own), side(*convs(*PHASES)))
+    found = against(make_result_set(*convs(*PHASES), own), make_result_set(*convs(*PHASES)))
     assert len(found.missing) == 1
     assert found.derived == 0
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from compared_rows import figure, side, timed
-from deepbench.compare import Comparison, Rules, Side, compare, of_file
+from comparison_rows import make_published_row, make_result_set, timed_gemm
+from deepbench.compare import Comparison, ResultSet, Rules, compare, to_result_set
 from deepbench.report.comparison import render
 from deepbench.results import read
 
@@ -16,14 +16,16 @@ H200 = Path(__file__).parents[2] / "results" / "h200"
 MICRO = "\N{MICRO SIGN}s"
 
 
-def compared(*sides: Side, across: tuple[str, ...] = ()) -> Comparison:
+def compared(*sides: ResultSet, across: tuple[str, ...] = ()) -> Comparison:
     return compare(list(sides), Rules(across=across))
 
 
 @pytest.mark.parametrize("name", ["table", "markdown", "html"])
 def test_times_of_a_row_share_a_unit_that_scales(name: str) -> None:
-    a = side(timed(0, 2.4534328e9), timed(1, 98_232_400.0), timed(2, 52_361.0))
-    b = side(timed(0, 9.8e8), timed(1, 9.8e6), timed(2, 2_345_600.0))
+    a = make_result_set(
+        timed_gemm(0, 2.4534328e9), timed_gemm(1, 98_232_400.0), timed_gemm(2, 52_361.0)
+    )
+    b = make_result_set(timed_gemm(0, 9.8e8), timed_gemm(1, 9.8e6), timed_gemm(2, 2_345_600.0))
     text = render(compared(a, b), name)
     pairs = [("2.453 s", "0.9800 s"), ("98.23 ms", "9.800 ms"), (f"52.36 {MICRO}", f"2346 {MICRO}")]
     for ours, theirs in pairs:
@@ -34,7 +36,9 @@ def test_times_of_a_row_share_a_unit_that_scales(name: str) -> None:
 
 
 def test_times_of_a_table_stand_below_one_another() -> None:
-    a = side(timed(0, 2.4534328e9), timed(1, 98_232_400.0), timed(2, 52_361.0))
+    a = make_result_set(
+        timed_gemm(0, 2.4534328e9), timed_gemm(1, 98_232_400.0), timed_gemm(2, 52_361.0)
+    )
     text = render(compared(a, a), "table")
     numbers = ("2.453 s", "98.23 ms", "52.36 ")
     rows = [next(line for line in text.splitlines() if number in line) for number in numbers]
@@ -43,21 +47,21 @@ def test_times_of_a_table_stand_below_one_another() -> None:
 
 
 def test_a_conversion_is_in_the_unit_of_its_row() -> None:
-    a, b = timed(0, 2_000_000.0), timed(0, 1_500_000.0)
+    a, b = timed_gemm(0, 2_000_000.0), timed_gemm(0, 1_500_000.0)
     b["conversion"] = {"operand": "a", "ns": 300_000.0, "constant": False}
-    text = render(compared(side(a), side(b)), "markdown")
+    text = render(compared(make_result_set(a), make_result_set(b)), "markdown")
     assert "B: 0.3000 ms of conversion outside the time" in text
 
 
 def test_rates_of_integers_are_operations() -> None:
-    whole = side(*(timed(i, precision="int8") for i in range(2)))
+    whole = make_result_set(*(timed_gemm(i, precision="int8") for i in range(2)))
     text = render(compared(whole, whole), "table")
     assert "A TOP/s  B TOP/s" in text
     assert "TFLOP/s" not in text
-    half = side(*(timed(i, precision="half") for i in range(2)))
+    half = make_result_set(*(timed_gemm(i, precision="half") for i in range(2)))
     text = render(compared(half, whole, across=("precision",)), "table")
     assert "A TFLOP/s  B TOP/s" in text
-    mixed = side(timed(0, precision="int8"), timed(1, precision="half"))
+    mixed = make_result_set(timed_gemm(0, precision="int8"), timed_gemm(1, precision="half"))
     text = render(compared(mixed, mixed), "table")
     assert "A rate" in text
     [titles] = [line for line in text.splitlines() if "A rate" in line]
@@ -66,14 +70,21 @@ def test_rates_of_integers_are_operations() -> None:
 
 
 def test_a_row_without_a_partner_has_no_time() -> None:
-    a = side(timed(0), timed(1))
-    text = render(compared(a, a, side(timed(0))), "table")
+    a = make_result_set(timed_gemm(0), timed_gemm(1))
+    text = render(compared(a, a, make_result_set(timed_gemm(0))), "table")
     [row] = [line for line in text.splitlines() if " missing" in line]
     assert row.split().count("-") == 4  # time, ratio, interval, rate
 
 
 def test_json_has_nanoseconds() -> None:
-    found = json.loads(render(compared(side(timed(0, 2.4e9)), side(figure(0, 9.8e8))), "json"))
+    found = json.loads(
+        render(
+            compared(
+                make_result_set(timed_gemm(0, 2.4e9)), make_result_set(make_published_row(0, 9.8e8))
+            ),
+            "json",
+        )
+    )
     row = found["against"][0]["rows"][0]
     assert row["base"]["time_ns"] == 2.4e9
     assert row["other"]["time_ns"] == 9.8e8
@@ -81,7 +92,9 @@ def test_json_has_nanoseconds() -> None:
 
 @pytest.mark.parametrize(("width", "both"), [(80, False), (120, True)])
 def test_a_table_of_convolutions_fits_the_screen(width: int, both: bool) -> None:
-    sides = [of_file(read(H200 / f"conv_inference_{name}.jsonl")) for name in ("half", "int8")]
+    sides = [
+        to_result_set(read(H200 / f"conv_inference_{name}.jsonl")) for name in ("half", "int8")
+    ]
     text = render(compared(*sides, across=("precision",)), "table", width)
     lines = text.splitlines()
     assert max(map(len, lines)) <= width

@@ -62,7 +62,7 @@ def statuses(file: Path) -> list[str]:
 def test_every_fault_costs_its_row_alone(plugin: Path, tmp_path: Path) -> None:
     script = "\n".join(f"when m={m} {fault}" for m, (fault, _, _) in FAULTS.items())
     sizes = [9, *FAULTS, 99]
-    sizes.insert(6, 50)  # between the second crash and the third: see test_giving_up.py
+    sizes.insert(6, 50)  # between the second crash and the third: see test_restart_limit.py
     file = tmp_path / "rows.jsonl"
     done = sweep(plugin, file, script, ",".join(map(str, sizes)), "--hang-limit", "10")
     assert done.returncode == 1

@@ -15,7 +15,7 @@ import pytest
 
 from deepbench.results import read
 from fake_plugin import build_fake_backend
-from started_ranks import LIMIT_S, Started, deepbench, environment, rows_of
+from rank_processes import LIMIT_S, RankProcesses, deepbench, environment, rows_of
 
 ROWS = ("n=8", "k=40")
 
@@ -51,22 +51,22 @@ def test_the_slow_rank_is_found_and_named(plugin: Path, tmp_path: Path) -> None:
         assert row["status"] == "ok"
         assert row["statistics"]["median_ns"] == 2e6  # of the rank in the middle
         assert ranks["median_ns"] == [2e6, 2e6, 2.2e6, 2e6]
-        assert (ranks["count"], ranks["of"], ranks["slowest"]) == (4, 1, 2)
+        assert (ranks["count"], ranks["representative"], ranks["slowest"]) == (4, 1, 2)
         assert ranks["spread"] == pytest.approx(0.1)
-        assert ranks["limit"] == 0.03
+        assert ranks["outlier_threshold"] == 0.03
         assert ranks["clock_mhz"] == [1500] * 4
         assert ranks["temperature_c"] == [61] * 4
         assert ranks["power_w"] == [100] * 4
         [outlier] = ranks["outliers"]
         assert (outlier["rank"], outlier["device"]) == (2, 0)
         assert outlier["host"] == read(ran.file).context["ranks"]["machines"][2]
-        assert outlier["off"] == pytest.approx(0.1)
+        assert outlier["deviation"] == pytest.approx(0.1)
     assert len(read(ran.file).context["ranks"]["devices"]) == 4
     host = read(ran.file).context["ranks"]["machines"][2]
     said = f"deepbench: rank 2 ({host}, device 0) is 10.0 % slow on 3 of 3 rows"
     assert said in ran.done.stderr.splitlines()
     assert "4 ranks within 10.0 %; rank 2 10.0 % slow" in ran.done.stdout
-    assert all(row["ranks"]["apart"] is None for row in ran.rows)
+    assert all(row["ranks"]["mismatched"] is None for row in ran.rows)
     shown = deepbench("show", str(ran.file), "--format", "markdown")
     assert "## Fleet" in shown.stdout
     assert said in shown.stderr
@@ -141,14 +141,14 @@ def test_a_choice_is_rank_0s_for_all(plugin: Path, tmp_path: Path) -> None:
     [row] = ran.rows
     assert row["algorithm"]["mode"] == "exhaustive"
     assert row["algorithm"]["default_ns"] == 2e6
-    assert row["algorithm"]["gain"] == pytest.approx(2)
+    assert row["algorithm"]["speedup"] == pytest.approx(2)
     assert row["ranks"]["median_ns"] == [1e6, 2e6, 2e6]
     assert row["statistics"]["median_ns"] == 2e6
 
 
 def test_once_and_ranks_that_torchrun_started(plugin: Path, tmp_path: Path) -> None:
     file = tmp_path / "rows.jsonl"
-    ranks = Started(2)
+    ranks = RankProcesses(2)
     words = ("gemm", "m=9", *ROWS, "--backend", "fake", "--once", "-o", str(file))
     script = {"DEEPBENCH_BACKEND_PATH": str(plugin), "DEEPBENCH_FAKE_SCRIPT": "time 2e6"}
     for rank in (0, 1):
@@ -204,7 +204,7 @@ def test_a_row_of_ranks_is_held_against_ceilings_as_one_of_a_device_is(
 
 def test_a_killed_command_ends_the_fleet_with_its_name(plugin: Path, tmp_path: Path) -> None:
     """In a batch, which takes for ever on all of them."""
-    ranks, log = Started(2), tmp_path / "log"
+    ranks, log = RankProcesses(2), tmp_path / "log"
     words = ("gemm", "m=9", *ROWS, "--backend", "fake", "--hang-limit", "1000", "--no-verify")
     processes = [
         ranks.start(rank, *words, DEEPBENCH_BACKEND_PATH=str(plugin),

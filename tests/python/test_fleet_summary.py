@@ -7,19 +7,19 @@ from typing import Any
 
 import pytest
 
-from deepbench.fleet import Fleet
+from deepbench.fleet import FleetSummary
 from deepbench.report.fleet import fleet_section
 from deepbench.report.remarks import plain_remarks
 
 
 def ranks(medians: list[float | None], slow: dict[int, float], **more: Any) -> dict[str, Any]:
-    outliers = [{"rank": rank, "off": off} for rank, off in slow.items()]
+    outliers = [{"rank": rank, "deviation": off} for rank, off in slow.items()]
     return {"count": len(medians), "middle_ns": 100.0, "median_ns": medians,
             "outliers": outliers, "status": None, **more}  # fmt: skip
 
 
-def fleet(*rows: dict[str, Any], size: int = 4) -> Fleet:
-    made = Fleet()
+def fleet(*rows: dict[str, Any], size: int = 4) -> FleetSummary:
+    made = FleetSummary()
     devices = [{"index": rank % 2} for rank in range(size)]
     made.begin({"ranks": {"machines": [f"n{rank // 2}" for rank in range(size)],
                           "devices": devices}})  # fmt: skip
@@ -37,25 +37,25 @@ def test_means_and_worst_rows() -> None:
     assert third.worst == (pytest.approx(1.21), "gemm m=1")
     assert (third.slow, third.quick, third.flagged) == (2, 0, True)
     assert (last.slow, last.quick, last.flagged) == (0, 1, False)
-    assert made.complaints() == ["rank 2 (n1, device 0) is 21.0 % slow on 2 of 2 rows"]
+    assert made.findings() == ["rank 2 (n1, device 0) is 21.0 % slow on 2 of 2 rows"]
 
 
 def test_one_slow_row_of_many_is_chance() -> None:
     good = ranks([100, 100, 100, 100], {})
     made = fleet(ranks([100, 105, 100, 100], {1: 0.05}), *[good] * 9)
-    assert made.complaints() == []
+    assert made.findings() == []
 
 
 def test_a_rank_that_fails_what_others_can_is_flagged() -> None:
     both = ["unsupported"] * 4
     one = ["ok", "incorrect", "ok", "ok"]
     made = fleet(ranks([None] * 4, {}, status=both), ranks([100, 50, 100, 100], {}, status=one))
-    assert made.complaints() == ["rank 1 (n0, device 1) failed 1 row of others"]
+    assert made.findings() == ["rank 1 (n0, device 1) failed 1 row of others"]
     assert made.ranks()[1].rows == 0  # its time counts for nothing
 
 
 def test_a_rank_that_ran_another_algorithm_counts_for_nothing() -> None:
-    both = ranks([100, 100, 170, 100], {}, apart=[2])
+    both = ranks([100, 100, 170, 100], {}, mismatched=[2])
     made = fleet(both, ranks([100, 100, 110, 100], {2: 0.1}))
     third = made.ranks()[2]
     assert (third.rows, third.failed) == (1, 0)
@@ -65,7 +65,7 @@ def test_a_rank_that_ran_another_algorithm_counts_for_nothing() -> None:
 
 def test_a_row_says_of_how_many_ranks_its_spread_is() -> None:
     statuses = ["ok", "failed", "ok", "ok", "ok", "ok"]
-    one = ranks([100, 90, 170, 102, None, 104], {}, status=statuses, apart=[2], spread=0.04)
+    one = ranks([100, 90, 170, 102, None, 104], {}, status=statuses, mismatched=[2], spread=0.04)
     row = {"status": "ok", "statistics": {"median_ns": 100.0}, "ranks": one}
     assert "3 ranks within 4.0 %" in plain_remarks(row)
 
@@ -81,21 +81,21 @@ def test_of_a_thousand_the_slowest_are_shown() -> None:
 
 
 def test_rows_of_no_fleet_say_nothing() -> None:
-    made = Fleet()
+    made = FleetSummary()
     made.begin({})
     made.add({"problem": "gemm", "ranks": None})
     made.add({"problem": "gemm"})
-    assert (made.rows, made.complaints(), fleet_section(made)) == (0, [], None)
+    assert (made.rows, made.findings(), fleet_section(made)) == (0, [], None)
 
 
 def test_lists_that_do_not_fit_together() -> None:
-    made = Fleet()
+    made = FleetSummary()
     made.begin({"ranks": {"machines": None, "devices": [{}]}})
     made.add({"ranks": ranks([100, None], {5: 0.2}, status=["ok", "failed", "ok"])})
-    made.add({"ranks": {"outliers": [{"rank": None, "off": None}]}})
+    made.add({"ranks": {"outliers": [{"rank": None, "deviation": None}]}})
     made.add({"ranks": {"middle_ns": 1e15, "median_ns": [5e-324]}})  # no share that is a number
     assert [one.rank for one in made.ranks()] == [0, 1, 2, 5]
-    assert made.complaints() == [
+    assert made.findings() == [
         "rank 1 failed 1 row of others",
         "rank 5 is 20.0 % slow on 1 of 0 rows",
     ]

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from deepbench.results import read
-from started_ranks import QUICK, Started, deepbench, rows_of
+from rank_processes import QUICK, RankProcesses, deepbench, rows_of
 
 pytestmark = [pytest.mark.gpu, pytest.mark.slow]
 
@@ -99,7 +99,7 @@ def test_devices_in_an_order_of_ones_own_and_the_best_way(
 
 
 def test_ranks_that_others_started_take_their_own_device(tmp_path: Path, two_devices: None) -> None:
-    ranks = Started(2)
+    ranks = RankProcesses(2)
     file = tmp_path / "rows.jsonl"
     for rank in (0, 1):
         ranks.start(rank, "all_reduce", "elements=3000", "-o", str(file), *QUICK,
@@ -159,7 +159,7 @@ def test_a_rank_that_is_killed_ends_the_others(
     tmp_path: Path, two_devices: None, victim: int, after_s: float
 ) -> None:
     """While communicators are made, and within a sum: NCCL's kernels would wait for ever."""
-    ranks = Started(2)
+    ranks = RankProcesses(2)
     file = tmp_path / "rows.jsonl"
     words = ("all_reduce", "elements=64000000", "-o", str(file), "--samples", "100000",
              "--time-limit", "100", "--hang-limit", "1000")  # fmt: skip
@@ -217,7 +217,11 @@ def test_a_rank_that_fails_in_a_sum_brings_the_others_out(
     tmp_path: Path, two_devices: None, fails_at: int
 ) -> None:
     """It lives on, so that no connection closes while the other waits for it within NCCL."""
-    folder, file, ranks = failing_nccl(tmp_path, fails_at), tmp_path / "rows.jsonl", Started(2)
+    folder, file, ranks = (
+        failing_nccl(tmp_path, fails_at),
+        tmp_path / "rows.jsonl",
+        RankProcesses(2),
+    )
     words = ("all_reduce", "elements=1000", "--library", "nccl", "--hang-limit", "1000", "-o",
              str(file))  # fmt: skip
     begin = time.monotonic()

@@ -68,7 +68,7 @@ def test_auto_takes_the_gpu_and_verifies() -> None:
     (row,) = told["rows"]
     assert told["context"]["backend"]["name"] == row["backend"] == "cuda"
     assert (row["status"], row["verification"]["status"]) == ("ok", "passed")
-    assert (row["regime"]["launch"], row["regime"]["resident"]) == ("graph", True)
+    assert (row["regime"]["launch"], row["regime"]["fits_cache"]) == ("graph", True)
     assert row["library"].startswith("cublaslt ")
     assert row["algorithm"]["workspace_bytes"] <= 32 << 20
     assert row["bound"]["arithmetic_tflops"] > 1

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from deepbench.results import read
-from started_ranks import deepbench, rows_of
+from rank_processes import deepbench, rows_of
 from test_gpu_all_reduce import devices
 
 pytestmark = [pytest.mark.gpu, pytest.mark.slow]

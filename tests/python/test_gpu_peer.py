@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from started_ranks import QUICK, Started, deepbench
+from rank_processes import QUICK, RankProcesses, deepbench
 from test_gpu_all_reduce import devices
 
 pytestmark = [pytest.mark.gpu, pytest.mark.slow]
@@ -75,7 +75,7 @@ def test_two_ranks_on_one_device_are_refused() -> None:
 
 def test_a_rank_that_dies_in_a_sum_does_not_hang_the_others() -> None:
     long = ("elements=64000000", "--time-limit", "100", "--samples", "100000", "--no-verify")
-    ranks = Started(2)
+    ranks = RankProcesses(2)
     first, second = (ranks.start(rank, "all_reduce", *long, *PEER) for rank in (0, 1))
     time.sleep(8)
     assert (first.poll(), second.poll()) == (None, None)

@@ -93,7 +93,7 @@ MAY_INCLUDE = {
     "src/cpp/deepbench/ops": (r"deepbench/(core|ops)/.*", r"deepbench/fill\.h"),
     "src/cpp/deepbench/run": (
         r"deepbench/(core|group|measure|run)/.*",
-        r"deepbench/(plugin\.h|fill\.h|backend/cores\.hpp)",
+        r"deepbench/(plugin\.h|fill\.h|backend/physical_cores\.hpp)",
     ),
     "src/cpp/python": (r"deepbench/(core|group|run)/.*", r"bindings\.hpp"),
     "src/cpp/tools": (r"deepbench/(core|group|run)/.*", r"deepbench/deepbench\.hpp"),

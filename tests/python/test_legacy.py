@@ -8,7 +8,7 @@ import pytest
 
 from deepbench.report import FormatError
 from example_rows import make_context, make_gemm, make_memory, make_row, without_times
-from rendered import check_golden, render
+from golden_report import check_golden, render
 
 
 def cells(line: str, *widths: int) -> list[str]:
@@ -19,7 +19,7 @@ def cells(line: str, *widths: int) -> list[str]:
     ]
 
 
-def timed(row: dict[str, Any], nanoseconds: float) -> dict[str, Any]:
+def timed_gemm(row: dict[str, Any], nanoseconds: float) -> dict[str, Any]:
     return {**row, "statistics": {**row["statistics"], "median_ns": nanoseconds}}
 
 
@@ -32,7 +32,7 @@ def conv_rows(position: int, n: int = 8, precision: str = "float") -> list[dict[
         attributes = {**shape, "phase": phase, "layout": "library", "precision": precision}
         row = make_row("conv", attributes, position + index, 1e9)
         row["algorithm"] = {**row["algorithm"], "name": "jit:avx2"}
-        rows.append(timed(row, 100_900.0 * (index + 1)))
+        rows.append(timed_gemm(row, 100_900.0 * (index + 1)))
     return rows
 
 
@@ -41,7 +41,7 @@ def rnn_rows(phases: dict[str, float], position: int = 0) -> list[dict[str, Any]
     rows = []
     for index, (phase, time) in enumerate(phases.items()):
         attributes = {**shape, "phase": phase, "precision": "float"}
-        rows.append(timed(make_row("rnn", attributes, position + index, 1e9), time))
+        rows.append(timed_gemm(make_row("rnn", attributes, position + index, 1e9), time))
     return rows
 
 
@@ -98,7 +98,7 @@ def test_the_same_problem_twice_is_two_lines() -> None:
 
 def test_hot_and_cold_are_two_lines_though_they_take_turns() -> None:
     hot = conv_rows(0)
-    cold = [timed(row, 7e6) for row in conv_rows(3)]
+    cold = [timed_gemm(row, 7e6) for row in conv_rows(3)]
     for row in cold:
         row["regime"] = {**row["regime"], "cache": "cold"}
     rows = [row for pair in zip(hot, cold, strict=True) for row in pair]

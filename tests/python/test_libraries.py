@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from deepbench import libraries
-from deepbench.libraries import CUDA_LIBRARY_PATH, cuda_folders, tell_where
+from deepbench.libraries import CUDA_LIBRARY_PATH, cuda_folders, export_library_path
 from fake_plugin import build_fake_backend
 
 WAITING = "deepbench: waiting for the backend\n"  # where it takes long
@@ -56,9 +56,9 @@ def test_what_lies_beside_the_backend_needs_no_telling(
 ) -> None:
     library(tmp_path / "nvidia/cu13/lib", "libcudart.so.13")
     monkeypatch.setattr(sys, "path", [str(tmp_path)])
-    monkeypatch.setattr(libraries, "_OWN_PACKAGES", tmp_path)
+    monkeypatch.setattr(libraries, "_SITE_PACKAGES", tmp_path)
     variables: dict[str, str] = {}
-    tell_where("cuda", variables)
+    export_library_path("cuda", variables)
     assert variables == {}
 
 
@@ -73,14 +73,14 @@ def test_only_the_cuda_backend_is_told(
     folder = library(tmp_path / "nvidia/cu13/lib", "libcudart.so.13")
     monkeypatch.setattr(sys, "path", [str(tmp_path)])
     variables: dict[str, str] = {}
-    tell_where(backend, variables)
+    export_library_path(backend, variables)
     assert variables == ({CUDA_LIBRARY_PATH: str(folder)} if told else {})
 
 
 def test_what_the_user_has_set_stays() -> None:
     for value in ("/mine", ""):
         variables = {CUDA_LIBRARY_PATH: value}
-        tell_where("cuda", variables)
+        export_library_path("cuda", variables)
         assert variables == {CUDA_LIBRARY_PATH: value}
 
 

@@ -16,7 +16,7 @@ import pytest
 
 from deepbench.results import read
 from fake_plugin import build_fake_backend
-from started_ranks import Started, rows_of
+from rank_processes import RankProcesses, rows_of
 
 FIRST, SECOND = "10.213.77.1", "10.213.77.2"
 SILENCE_S = "4"  # after which a machine is gone
@@ -82,9 +82,9 @@ def plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build_fake_backend(tmp_path_factory.mktemp("plugins") / "libdeepbench_fake.so")
 
 
-def fleet(machines: Machines, size: int) -> Started:
+def fleet(machines: Machines, size: int) -> RankProcesses:
     """The first half of the ranks on the first machine."""
-    return Started(size, FIRST, lambda rank: machines.command(2 * rank // size))
+    return RankProcesses(size, FIRST, lambda rank: machines.command(2 * rank // size))
 
 
 def test_each_rank_knows_its_machine_and_takes_its_device(
@@ -138,7 +138,7 @@ def test_a_pulled_cable_ends_all_ranks_within_the_limit(
         for rank in (0, 1):
             ranks.start(
                 rank, *problem.split(), "--backend", "fake", "--hang-limit", "1000", "--no-verify",
-                DEEPBENCH_BACKEND_PATH=str(plugin), DEEPBENCH_RANKS_SILENCE=SILENCE_S,
+                DEEPBENCH_BACKEND_PATH=str(plugin), DEEPBENCH_CONNECTION_TIMEOUT=SILENCE_S,
                 DEEPBENCH_FAKE_SCRIPT=f"log {log}{rank}\n{script}",
             )  # fmt: skip
             started.append((ranks, Path(f"{log}{rank}")))
@@ -172,8 +172,10 @@ def test_a_short_outage_costs_nothing(machines: Machines, plugin: Path, tmp_path
 
 
 def test_a_machine_that_cannot_be_reached(machines: Machines) -> None:
-    ranks = Started(2, "10.213.78.1", lambda rank: machines.command(rank))
-    ranks.start(1, "all_reduce", "elements=3000", "--backend", "cpu", DEEPBENCH_RANKS_LIMIT="1")
+    ranks = RankProcesses(2, "10.213.78.1", lambda rank: machines.command(rank))
+    ranks.start(
+        1, "all_reduce", "elements=3000", "--backend", "cpu", DEEPBENCH_RENDEZVOUS_TIMEOUT="1"
+    )
     [(status, out, err)] = ranks.end()
     assert (status, out) == (2, "")
     assert "rank 1: rank 0 at 10.213.78.1:" in err

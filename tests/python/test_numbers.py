@@ -15,13 +15,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compared_rows import timed
+from comparison_rows import timed_gemm
 from deepbench.progress import Screen
 from deepbench.report.fields import metric_text, rate, time_cell, time_text
 from deepbench.report.overview.charts import chart
 from example_rows import make_context, make_gemm
-from rendered import render
-from reported_files import content_of
+from golden_report import render
+from report_files import content_of
 
 MICRO = "\N{MICRO SIGN}s"
 
@@ -97,7 +97,9 @@ def test_integer_work_is_counted_in_operations() -> None:
 def test_summaries_and_axes_count_operations_of_integers(
     precisions: tuple[str, str], unit: str
 ) -> None:
-    rows = [timed(place, precision=one, application="a") for place, one in enumerate(precisions)]
+    rows = [
+        timed_gemm(place, precision=one, application="a") for place, one in enumerate(precisions)
+    ]
     made = content_of(rows)
     units = ["TOP/s" if one == "int8" else "TFLOP/s" for one in precisions]
     for heading, column in (("By family", "best rate"), ("By application", "mean rate")):
@@ -142,7 +144,7 @@ def test_a_strangers_time_takes_no_room_without_bound() -> None:
 @pytest.mark.parametrize("name", ["table", "markdown"])
 def test_one_sample_has_no_sign_without_a_number(name: str) -> None:
     row = make_gemm(precision="half")
-    row["statistics"] |= {"n": 1, "error": None, "low_ns": None, "high_ns": None}
+    row["statistics"] |= {"n": 1, "relative_standard_error": None, "low_ns": None, "high_ns": None}
     text = render(name, [row])
     body = text[text.index("half") :]
     assert "\N{PLUS-MINUS SIGN}" not in body

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from compared_rows import figure, regime, timed
+from comparison_rows import make_published_row, timed_gemm, with_regime
 from deepbench.report import overview
 from deepbench.report.comparison.content import Section
-from deepbench.report.overview import ceilings, data, roof
+from deepbench.report.overview import ceilings, page_data, roofline_lines
 from deepbench.results import parsed
 from example_rows import make_context, make_row
-from reported_files import chosen, content_of, make_rows, sampled, text_of
+from report_files import content_of, make_rows, text_of, with_best_algorithm, with_samples
 
 
 def cells(section: Section, column: str) -> list[str]:
@@ -39,13 +39,13 @@ def test_a_line_of_the_summary_is_of_one_family_and_regime() -> None:
 
 
 def test_files_are_never_put_together() -> None:
-    families = tables([timed(0)], [timed(0)])["By family"]
+    families = tables([timed_gemm(0)], [timed_gemm(0)])["By family"]
     assert cells(families, "file") == ["A", "B"]
-    assert "file" not in tables([timed(0)])["By family"].columns
+    assert "file" not in tables([timed_gemm(0)])["By family"].columns
 
 
 def test_means_are_geometric_and_leave_out_what_is_not_ok() -> None:
-    rows = [timed(0), timed(1), timed(2)]
+    rows = [timed_gemm(0), timed_gemm(1), timed_gemm(2)]
     for row, share in zip(rows, (0.25, 1.0, 0.01), strict=True):
         row["bound"]["share_roofline"] = share
     rows[2].update(status="incorrect", reason="wrong", rates=None)
@@ -56,13 +56,17 @@ def test_means_are_geometric_and_leave_out_what_is_not_ok() -> None:
 
 
 def test_the_best_rate_is_that_of_the_file() -> None:
-    row = timed(0)
+    row = timed_gemm(0)
     row["rates"]["tflops"] = 123.456789
     assert cells(tables([row])["By family"], "best rate") == ["123.46 TFLOP/s"]
 
 
 def test_applications_have_the_time_of_one_call_each() -> None:
-    rows = [timed(0, 1e6, application="a"), timed(1, 2e6, application="a"), timed(2, 4e6)]
+    rows = [
+        timed_gemm(0, 1e6, application="a"),
+        timed_gemm(1, 2e6, application="a"),
+        timed_gemm(2, 4e6),
+    ]
     applications = tables(rows)["By application"]
     assert cells(applications, "application") == ["a", "none"]
     assert cells(applications, "time of all") == ["3.000 ms", "4.000 ms"]
@@ -70,10 +74,12 @@ def test_applications_have_the_time_of_one_call_each() -> None:
 
 def test_rows_that_are_not_ok_are_listed_and_not_plotted() -> None:
     content = content_of(make_rows())
-    assert content.not_good is not None
-    assert cells(content.not_good, "status") == ["incorrect", "failed", "unsupported"]
-    assert "off by one" in cells(content.not_good, "reason")
-    document = data.document(content.files, content.algorithms, content.caches, content.against)
+    assert content.not_ok is not None
+    assert cells(content.not_ok, "status") == ["incorrect", "failed", "unsupported"]
+    assert "off by one" in cells(content.not_ok, "reason")
+    document = page_data.page_data(
+        content.files, content.algorithms, content.caches, content.against
+    )
     for place, status in enumerate(document["texts"]["status"]["index"]):
         good = document["texts"]["status"]["values"][status] == "ok"
         assert document["numbers"]["good"][place] == good
@@ -83,14 +89,22 @@ def test_rows_that_are_not_ok_are_listed_and_not_plotted() -> None:
 
 
 def test_rows_that_fail_before_they_begin_count_for_the_regime_that_was_asked_for() -> None:
-    lost = {**timed(0), "regime": None, "statistics": None, "status": "failed", "reason": "lost"}
+    lost = {
+        **timed_gemm(0),
+        "regime": None,
+        "statistics": None,
+        "status": "failed",
+        "reason": "lost",
+    }
     assert cells(tables([lost])["By family"], "regime") == ["hot, default"]
 
 
 def test_numbers_of_the_page_are_those_of_the_file() -> None:
     rows = make_rows()
     content = content_of(rows)
-    document = data.document(content.files, content.algorithms, content.caches, content.against)
+    document = page_data.page_data(
+        content.files, content.algorithms, content.caches, content.against
+    )
     numbers = document["numbers"]
     for place, row in enumerate(rows):
         statistics = row["statistics"] or {}
@@ -103,9 +117,9 @@ def test_numbers_of_the_page_are_those_of_the_file() -> None:
 
 
 def test_many_samples_are_thinned_evenly() -> None:
-    rows = [sampled(timed(i), 1000) for i in range(400)]
+    rows = [with_samples(timed_gemm(i), 1000) for i in range(400)]
     content = content_of(rows)
-    document = data.document(content.files, [], [], [])
+    document = page_data.page_data(content.files, [], [], [])
     kept = document["samples"][0]
     assert len(kept) == 500
     assert kept[1] == pytest.approx(rows[0]["samples_ns"][2] / 1e3, rel=1e-5)
@@ -119,7 +133,7 @@ def test_a_brief_name_has_what_differs_and_is_not_at_its_default() -> None:
         make_row("memory", {"kind": "copy", "bytes": 8}, 2, 1.0),
         make_row("of_a_plugin", {"size": 8}, 3, 1.0),
     ]
-    document = data.document(content_of(rows).files, [], [], [])
+    document = page_data.page_data(content_of(rows).files, [], [], [])
     assert named(document, "brief") == [
         "gemm m=1 precision=float",
         "gemm m=3 trans_a=t precision=half",
@@ -134,7 +148,7 @@ def test_a_brief_name_has_what_differs_and_is_not_at_its_default() -> None:
 
 def test_problems_that_differ_in_a_default_alone_say_it() -> None:
     rows = [make_row("gemm", {"m": 1, "trans_a": one}, i, 1.0) for i, one in enumerate("nt")]
-    document = data.document(content_of(rows).files, [], [], [])
+    document = page_data.page_data(content_of(rows).files, [], [], [])
     assert named(document, "brief") == ["gemm trans_a=n", "gemm trans_a=t"]
     assert not document["hides_defaults"]
 
@@ -148,7 +162,7 @@ def named(document: dict[str, Any], name: str) -> list[str]:
 
 
 def shared_roofline(share: float | None, position: int = 0, **changes: Any) -> dict[str, Any]:
-    row = timed(position, **changes)
+    row = timed_gemm(position, **changes)
     row["bound"]["share_roofline"] = share
     return row
 
@@ -158,8 +172,8 @@ def test_the_headline_says_what_ran_and_how_near_the_roofline_it_came() -> None:
         shared_roofline(0.25),
         shared_roofline(0.81, 1, precision="half"),
         shared_roofline(1.2, 2),  # its ceiling is too low
-        regime(shared_roofline(0.5, 3), cache="cold", cold="rotation"),
-        {**timed(4), "status": "incorrect", "reason": "off by one", "rates": None},
+        with_regime(shared_roofline(0.5, 3), cache="cold", cold="rotation"),
+        {**timed_gemm(4), "status": "incorrect", "reason": "off by one", "rates": None},
     ]
     assert content_of(rows).headline == [
         "Example CPU, 2 threads: 4 of 5 rows are ok (1 incorrect). In the regime 'hot, default', 2 "
@@ -196,14 +210,14 @@ def test_every_device_has_a_headline_of_its_own() -> None:
     files = []
     for name in "abcdef":
         context = make_context(rows=1, device={"index": 0, "name": name})
-        files.append(parsed(Path("mine.jsonl"), text_of([timed(0)], context).encode()))
+        files.append(parsed(Path("mine.jsonl"), text_of([timed_gemm(0)], context).encode()))
     said = overview.content(files, [], "0.1.0").headline
     assert [text[:1] for text in said[:4]] == ["a", "b", "c", "d"]
     assert said[4:] == ["2 more devices are in the summary below."]
 
 
 def test_the_headline_counts_rows_that_are_not_in_the_file() -> None:
-    text = text_of([timed(0)], make_context(rows=5))
+    text = text_of([timed_gemm(0)], make_context(rows=5))
     [said] = overview.content([parsed(Path("mine.jsonl"), text.encode())], [], "0.1.0").headline
     assert "1 of 5 rows is ok (4 not in the file)" in said
 
@@ -223,21 +237,21 @@ def test_default_against_best_is_the_gain_of_the_row() -> None:
 
 def test_what_best_chose_is_counted_and_named_by_its_id() -> None:
     """oneDNN calls an implementation alike in two layouts."""
-    rows = [chosen(timed(i, 50_000.0), 2.0) for i in range(4)]
+    rows = [with_best_algorithm(timed_gemm(i, 50_000.0), 2.0) for i in range(4)]
     for row, candidate in zip(rows, ("nhwc:own", "nhwc:own", "nchw:own", None), strict=True):
         row["algorithm"] |= {"name": "own", "candidate": candidate}
     content = content_of(rows)
     [section] = content.tables("algorithms")
     assert cells(section, "other algorithm") == ["3"]
     assert cells(section, "chosen most often") == ["nhwc:own (2 of 3)"]
-    document = data.document(content.files, [], [], [])
+    document = page_data.page_data(content.files, [], [], [])
     texts = document["texts"]["algorithm"]
     said = [texts["values"][place] for place in texts["index"]]
     assert said == ["nhwc:own", "nhwc:own", "nchw:own", "own"]
 
 
 def test_a_gain_that_a_conversion_buys_is_told_with_it() -> None:
-    row = chosen(timed(0, 50_000.0), 4.0)
+    row = with_best_algorithm(timed_gemm(0, 50_000.0), 4.0)
     row["conversion"] = {"operand": "a", "ns": 50_000.0, "constant": True}
     [section] = content_of([row]).tables("algorithms")
     assert cells(section, "mean gain") == ["4.000"]
@@ -258,14 +272,14 @@ def test_hot_against_cold_pairs_what_differs_in_nothing_else() -> None:
     [{"library": "mkl 2024"}, {"device": {"index": 0, "name": "Other"}}, {"application": "x"}],
 )
 def test_other_setups_are_no_pair(changes: dict[str, Any]) -> None:
-    cold = {**regime(timed(1, m=1760), cache="cold", cold="rotation"), **changes}
-    assert content_of([timed(0), cold]).caches == []
+    cold = {**with_regime(timed_gemm(1, m=1760), cache="cold", cold="rotation"), **changes}
+    assert content_of([timed_gemm(0), cold]).caches == []
 
 
 def test_ours_against_published_figures() -> None:
-    theirs = [figure(0, 300_000.0), figure(1, 400_000.0)]
+    theirs = [make_published_row(0, 300_000.0), make_published_row(1, 400_000.0)]
     theirs[1]["regime"]["published"]["doubt"] = "a misprint"
-    content = content_of([timed(0, 100_000.0), timed(1, 100_000.0)], others=(theirs,))
+    content = content_of([timed_gemm(0, 100_000.0), timed_gemm(1, 100_000.0)], others=(theirs,))
     [one] = content.against
     assert [(pair.ratio.value, pair.doubt) for pair in one.pairs] == [
         (pytest.approx(3.0), None), (pytest.approx(4.0), "a misprint")
@@ -278,8 +292,8 @@ def test_ours_against_published_figures() -> None:
 
 
 def test_cold_rows_beside_published_figures_have_a_line_of_their_own() -> None:
-    cold = regime(timed(0), cache="cold", cold="rotation")
-    content = content_of([cold], others=([figure(0, 300_000.0)],))
+    cold = with_regime(timed_gemm(0), cache="cold", cold="rotation")
+    content = content_of([cold], others=([make_published_row(0, 300_000.0)],))
     [section] = content.tables("against")
     assert cells(section, "regime") == [
         "cold by rotation, default beside published figures that are hot"
@@ -288,14 +302,14 @@ def test_cold_rows_beside_published_figures_have_a_line_of_their_own() -> None:
 
 def test_what_has_nothing_in_common_says_so() -> None:
     other = make_row("conv", {"phase": "fwd", "precision": "half"}, 0, 1e9)
-    content = content_of([timed(0)], others=([other],))
+    content = content_of([timed_gemm(0)], others=([other],))
     [section] = content.tables("against")
     assert "A: no row of the same operation, phase and precision" in section.lines
     assert "against" not in content.charts
 
 
 def test_published_figures_alone_are_shown_as_published() -> None:
-    families = tables([figure(0, 300_000.0)])["By family"]
+    families = tables([make_published_row(0, 300_000.0)])["By family"]
     assert cells(families, "regime") == ["published"]
 
 
@@ -303,7 +317,7 @@ def test_published_figures_alone_are_shown_as_published() -> None:
 
 
 def test_ceilings_are_the_highest_of_several_runs_and_say_so() -> None:
-    rows = [timed(0), timed(1)]
+    rows = [timed_gemm(0), timed_gemm(1)]
     rows[1]["bound"]["arithmetic_tflops"] = 1.5
     found = {one.name: one for one in content_of(rows).ceilings}
     assert found["float"].highest == 1.5
@@ -312,7 +326,7 @@ def test_ceilings_are_the_highest_of_several_runs_and_say_so() -> None:
 
 
 def test_rows_without_a_precision_have_a_ceiling_as_well() -> None:
-    row = timed(0)
+    row = timed_gemm(0)
     del row["attributes"]["precision"]
     assert "arithmetic 1.2500 TFLOP/s" in {one.label for one in content_of([row]).ceilings}
 
@@ -321,9 +335,9 @@ def test_lines_meet_at_the_ridge_and_stay_within_the_axes() -> None:
     roof = ceilings.Ceiling("d", "float", True, 1.0, 1.0)
     slope = ceilings.Ceiling("d", "memory", False, 100.0, 100.0)
     room = ceilings.Axes((0.1, 1000.0), (0.001, 10.0))
-    (left, height), (right, _) = ceilings.line(roof, [roof, slope], room)
+    (left, height), (right, _) = ceilings.ceiling_ends(roof, [roof, slope], room)
     assert (left, height, right) == pytest.approx((10.0, 1.0, 1000.0))
-    (start, low), (end, high) = ceilings.line(slope, [roof, slope], room)
+    (start, low), (end, high) = ceilings.ceiling_ends(slope, [roof, slope], room)
     assert (start, low, end, high) == pytest.approx((0.1, 0.01, 10.0, 1.0))
 
 
@@ -331,7 +345,11 @@ def test_labels_of_close_lines_do_not_lie_on_each_other() -> None:
     lines = [ceilings.Ceiling("d", name, True, height, height)
              for name, height in (("a", 100.0), ("b", 101.0), ("c", 102.0))]  # fmt: skip
     room = ceilings.Axes((1.0, 1000.0), (0.1, 1000.0))
-    rises = {point["label"]: point["rise"] for point in roof.lines(lines, room) if point["label"]}
+    rises = {
+        point["label"]: point["rise"]
+        for point in roofline_lines.roofline_points(lines, room)
+        if point["label"]
+    }
     assert [round(float(rise or 0), 1) for rise in rises.values()] == [0.0, 12.5, 25.0]
 
 
@@ -339,11 +357,11 @@ def test_labels_of_lines_that_rise_close_to_each_other_are_left_to_the_pointer()
     lines = [ceilings.Ceiling("d", name, False, height, height)
              for name, height in (("memory", 100.0), ("llc", 101.0), ("l2", 102.0))]  # fmt: skip
     room = ceilings.Axes((0.1, 1000.0), (0.001, 10.0))
-    points = [point for point in roof.lines(lines, room) if point["label"]]
+    points = [point for point in roofline_lines.roofline_points(lines, room) if point["label"]]
     assert [(point["label"], point["under"]) for point in points] == [
         ("memory 100.00 GB/s", True), ("L2 cache 102.00 GB/s", False)
     ]  # fmt: skip
-    assert {point["tip"] for point in roof.lines(lines, room)} >= {
+    assert {point["tip"] for point in roofline_lines.roofline_points(lines, room)} >= {
         "d: last-level cache, measured 101.00 GB/s"
     }
 
@@ -351,7 +369,9 @@ def test_labels_of_lines_that_rise_close_to_each_other_are_left_to_the_pointer()
 def test_lines_of_several_devices_say_whose_they_are() -> None:
     lines = [ceilings.Ceiling(device, "float", True, 1.0, 1.0) for device in ("a", "b")]
     room = ceilings.Axes((0.1, 1000.0), (0.001, 10.0))
-    labels = [point["label"] for point in roof.lines(lines, room) if point["label"]]
+    labels = [
+        point["label"] for point in roofline_lines.roofline_points(lines, room) if point["label"]
+    ]
     assert labels == ["float 1.0000 TFLOP/s, a", "float 1.0000 TFLOP/s, b"]
 
 
@@ -365,9 +385,9 @@ def test_without_rows_there_is_no_chart() -> None:
 
 
 def test_warnings_name_files_and_rows() -> None:
-    noisy = timed(0)
+    noisy = timed_gemm(0)
     noisy["statistics"]["stop"] = "noisy"
-    noted = {**timed(0), "notes": ["weights are small"]}
+    noted = {**timed_gemm(0), "notes": ["weights are small"]}
     said = content_of([noisy], [noted]).warnings
     assert any(text.startswith("noisy: ") and text.endswith(" (A 1 of 1)") for text in said)
     assert "weights are small (B 1 of 1)" in said
@@ -383,12 +403,12 @@ def test_what_is_missing_is_said() -> None:
 
 def test_what_was_observed_has_its_unit() -> None:
     facts = {"power_w": 404.134, "throttle": "power cap", "samples": 3, "rest_ns": 500_000}
-    row = {**timed(0), "observed": facts}
-    texts = data.document(content_of([row]).files, [], [], [])["texts"]["observed"]["values"]
+    row = {**timed_gemm(0), "observed": facts}
+    texts = page_data.page_data(content_of([row]).files, [], [], [])["texts"]["observed"]["values"]
     assert texts == ["power 404.13 W, throttle power cap, samples 3, rest 500.0 µs"]
 
 
 def test_script_text_holds_nothing_that_ends_it() -> None:
-    text = data.script_text({"<a>": "</script><!--\u2028\u2029&"})
+    text = page_data.script_text({"<a>": "</script><!--\u2028\u2029&"})
     assert not set("<>&\u2028\u2029") & set(text)
     assert json.loads(text) == {"<a>": "</script><!--\u2028\u2029&"}

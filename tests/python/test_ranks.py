@@ -17,7 +17,7 @@ import pytest
 
 from deepbench.results import read
 from fake_plugin import build_fake_backend
-from started_ranks import LIMIT_S, QUICK, Started, both, deepbench, rows_of
+from rank_processes import LIMIT_S, QUICK, RankProcesses, both, deepbench, rows_of
 
 
 @pytest.fixture(autouse=True)
@@ -106,7 +106,7 @@ def test_variables_that_make_no_sense() -> None:
 
 
 def test_arguments_that_differ() -> None:
-    ranks = Started(2)
+    ranks = RankProcesses(2)
     ranks.start(0, "all_reduce", "elements=3000", "half")
     ranks.start(1, "all_reduce", "elements=3000", "float")
     first, second = ranks.end()
@@ -118,12 +118,12 @@ def test_arguments_that_differ() -> None:
 def test_another_version() -> None:
     from deepbench import _core
 
-    ranks = Started(2)
+    ranks = RankProcesses(2)
     ranks.start(0, "all_reduce", "elements=3000")
-    place = _core.Placement(1, 2, "127.0.0.1", ranks.port, limit_s=LIMIT_S)
+    environment = _core.LaunchEnvironment(1, 2, "127.0.0.1", ranks.port, timeout_s=LIMIT_S)
     reason = "a rank runs deepbench 0.0.1, rank 0 runs"
     with pytest.raises(_core.BackendError, match=reason):
-        _core.Meeting(place, "all_reduce elements=3000", version="0.0.1").wait()
+        _core.Rendezvous(environment, "all_reduce elements=3000", version="0.0.1").wait()
     [(status, _, err)] = ranks.end()
     assert status == 2
     assert reason in err
@@ -133,7 +133,7 @@ def test_strangers_end_nothing() -> None:
     """Whoever does not know the secret, of whatever version, is told nothing."""
     from deepbench import _core
 
-    ranks, secret = Started(2), {"DEEPBENCH_RANKS_SECRET": "the ranks' own"}
+    ranks, secret = RankProcesses(2), {"DEEPBENCH_RANKS_SECRET": "the ranks' own"}
     words = ("all_reduce", "elements=3000", *QUICK)
     ranks.start(0, *words, **secret)
     with _connected(ranks.port):  # who says nothing
@@ -152,9 +152,9 @@ def test_strangers_end_nothing() -> None:
 
 
 def test_a_rank_with_another_secret_is_told_the_cure() -> None:
-    ranks, words = Started(2), ("all_reduce", "elements=3", *QUICK)
+    ranks, words = RankProcesses(2), ("all_reduce", "elements=3", *QUICK)
     for rank, secret in enumerate(("one", "another")):
-        given = {"DEEPBENCH_RANKS_SECRET": secret, "DEEPBENCH_RANKS_LIMIT": "6"}
+        given = {"DEEPBENCH_RANKS_SECRET": secret, "DEEPBENCH_RENDEZVOUS_TIMEOUT": "6"}
         ranks.start(rank, *words, **given)
     (_, _, first), (_, _, other) = ranks.end()
     assert "did not come" in first
@@ -166,11 +166,13 @@ def test_a_rank_with_another_secret_is_told_the_cure() -> None:
 def test_nobody_else_can_come_where_all_ranks_are_on_this_machine(address: str) -> None:
     from deepbench import _core
 
-    meeting = _core.Meeting(_core.Placement(0, 2, address, 0, "a secret", 1), "a command")
+    rendezvous = _core.Rendezvous(
+        _core.LaunchEnvironment(0, 2, address, 0, "a secret", 1), "a command"
+    )
     files = [path for path in (Path("/proc/net/tcp"), Path("/proc/net/tcp6")) if path.exists()]
     lines = [line.split() for path in files for line in path.read_text().splitlines()[1:]]
     places = [line[1] for line in lines if line[3] == "0A"]  # who listens, as ADDRESS:PORT
-    ours = [place for place in places if place.endswith(f":{meeting.port:04X}")]
+    ours = [place for place in places if place.endswith(f":{rendezvous.port:04X}")]
     loopback = {"0100007F", "00000000000000000000000001000000"}
     assert ours
     assert {place.partition(":")[0] for place in ours} <= loopback
@@ -194,7 +196,7 @@ def _greeting(protocol: str, version: str, secret: str) -> bytes:
 
 
 def test_a_rank_that_is_late_is_waited_for() -> None:
-    ranks = Started(2)
+    ranks = RankProcesses(2)
     words = ("all_reduce", "elements=3000", *QUICK)
     ranks.start(0, *words)
     signal.sigtimedwait([], 3)
@@ -205,9 +207,9 @@ def test_a_rank_that_is_late_is_waited_for() -> None:
 
 
 def test_a_rank_that_does_not_come() -> None:
-    ranks = Started(3)
+    ranks = RankProcesses(3)
     for rank in (0, 2):
-        ranks.start(rank, "all_reduce", "elements=3000", DEEPBENCH_RANKS_LIMIT="3")
+        ranks.start(rank, "all_reduce", "elements=3000", DEEPBENCH_RENDEZVOUS_TIMEOUT="3")
     (status, _, err), (other_status, _, other_err) = ranks.end()
     assert status == 2
     assert "rank 1 of 3 did not come to 127.0.0.1:" in err
@@ -216,8 +218,8 @@ def test_a_rank_that_does_not_come() -> None:
 
 
 def test_rank_0_that_does_not_come() -> None:
-    ranks = Started(2)
-    ranks.start(1, "all_reduce", "elements=3000", DEEPBENCH_RANKS_LIMIT="1")
+    ranks = RankProcesses(2)
+    ranks.start(1, "all_reduce", "elements=3000", DEEPBENCH_RENDEZVOUS_TIMEOUT="1")
     [(status, out, err)] = ranks.end()
     assert (status, out) == (2, "")
     assert "rank 1: rank 0 at 127.0.0.1:" in err
@@ -311,7 +313,7 @@ def test_a_device_for_each_rank(plugin: Path, tmp_path: Path) -> None:
 
 
 def test_a_rank_that_cannot_begin(plugin: Path) -> None:
-    ranks = Started(2)
+    ranks = RankProcesses(2)
     words = ("all_reduce", "elements=1000", "--backend", "fake")
     ranks.start(0, *words, DEEPBENCH_BACKEND_PATH=str(plugin), DEEPBENCH_FAKE_SCRIPT="")
     ranks.start(1, *words, DEEPBENCH_BACKEND_PATH=str(plugin), DEEPBENCH_FAKE_SCRIPT="devices 0")
@@ -326,7 +328,7 @@ def test_a_command_that_is_killed_ends_the_others(
     plugin: Path, tmp_path: Path, victim: int
 ) -> None:
     """Within a library that waits for ever: nobody but the connections tells."""
-    ranks = Started(2)
+    ranks = RankProcesses(2)
     file = tmp_path / "rows.jsonl"
     words = ("all_reduce", "elements=1000", "--backend", "fake", "--hang-limit", "1000",
              "-o", str(file))  # fmt: skip

@@ -16,9 +16,9 @@ import pytest
 
 from deepbench import _core, references
 from deepbench.cli import main
-from deepbench.compare import Rules, compare, of_file
-from deepbench.report.beside import Beside
+from deepbench.compare import Rules, compare, to_result_set
 from deepbench.report.outline import OpOutline
+from deepbench.report.reference_columns import ReferenceColumns
 from deepbench.results import ResultFile, read
 from example_rows import make_context, make_gemm, make_row
 
@@ -103,7 +103,7 @@ def test_a_figure_by_hand(loaded: dict[str, ResultFile]) -> None:
         "Results - Mixed Precision",
         4,
     )
-    entry = of_file(loaded["NVIDIA T4"]).entries[row["position"]]
+    entry = to_result_set(loaded["NVIDIA T4"]).entries[row["position"]]
     assert entry.tflops == pytest.approx(2 * 5124 * 700 * 2048 / 0.999e-3 / 1e12)
 
 
@@ -216,32 +216,32 @@ def test_inconsistent_figures_are_shown_and_count_in_no_mean(loaded: dict[str, R
     for k in (1530, 1536):
         attributes = {"m": dims["m"], "n": dims["n"], "k": k, **dims}
         rows = [make_row("gemm", attributes, 0, 1.0), {**slow(precision="half"), "position": 1}]
-        mine = of_file(ResultFile(Path("mine"), make_context(), tuple(rows), 0, False))
-        against = compare([mine, of_file(loaded["NVIDIA Tesla V100"])], Rules()).others[0]
+        mine = to_result_set(ResultFile(Path("mine"), make_context(), tuple(rows), 0, False))
+        against = compare([mine, to_result_set(loaded["NVIDIA Tesla V100"])], Rules()).others[0]
         assert [row.verdict for row in against.rows] == ["doubted", "published"]
         assert against.rows[0].other.doubt == (
             "DIMS_1530: sheet k=1530, header k=1536; rate computed with 1530"
         )
-        assert against.whole is not None
-        assert (against.whole.rows, against.whole.left_out) == (1, 1)
+        assert against.overall is not None
+        assert (against.overall.rows, against.overall.left_out) == (1, 1)
 
 
 def test_operands_without_a_sign_match_what_tells_no_sign(loaded: dict[str, ResultFile]) -> None:
     attributes = {"m": 35, "n": 700, "k": 2048, "trans_a": "n", "trans_b": "n",
                   "precision": "int8", "b_type": "u8"}  # fmt: skip
     row = make_row("gemm", attributes, 0, 1.0)
-    mine = of_file(ResultFile(Path("mine"), make_context(), (row,), 0, False))
-    against = compare([mine, of_file(loaded["NVIDIA T4"])], Rules()).others[0]
+    mine = to_result_set(ResultFile(Path("mine"), make_context(), (row,), 0, False))
+    against = compare([mine, to_result_set(loaded["NVIDIA T4"])], Rules()).others[0]
     assert len(against.rows) == 1
 
 
 def test_sums_of_phases_are_in_no_mean_of_all(loaded: dict[str, ResultFile]) -> None:
-    sides = [of_file(loaded[f"NVIDIA Tesla {name}"]) for name in ("V100", "P100")]
+    sides = [to_result_set(loaded[f"NVIDIA Tesla {name}"]) for name in ("V100", "P100")]
     against = compare(sides, Rules()).others[0]
     totals = [row for row in against.rows if row.base.phase == "total"]
     assert totals
-    assert against.whole is not None
-    assert against.whole.rows + against.whole.left_out == len(against.rows) - len(totals)
+    assert against.overall is not None
+    assert against.overall.rows + against.overall.left_out == len(against.rows) - len(totals)
     assert any(group.name == "conv total half" for group in against.families)
 
 
@@ -304,14 +304,17 @@ def test_against_says_that_figures_are_hot(
 def test_titles_of_columns_tell_the_processor(
     name: str, title: str, loaded: dict[str, ResultFile]
 ) -> None:
-    assert Beside(of_file(loaded[name])).columns(OpOutline({}, False))[0].title == f"{title} time"
+    assert (
+        ReferenceColumns(to_result_set(loaded[name])).columns(OpOutline({}, False))[0].title
+        == f"{title} time"
+    )
 
 
 def test_rows_are_compared_with_figures_of_their_application(
     loaded: dict[str, ResultFile],
 ) -> None:
     """Layers that are of two applications stand in the workbooks twice, with two times."""
-    published = of_file(loaded["NVIDIA GTX 1080 Ti"])
+    published = to_result_set(loaded["NVIDIA GTX 1080 Ti"])
     rows: dict[tuple[str, str], Mapping[str, Any]] = {}
     for row in loaded["NVIDIA GTX 1080 Ti"].rows:
         if row["op"] == "conv" and row["problem"] and row["application"]:
@@ -323,7 +326,7 @@ def test_rows_are_compared_with_figures_of_their_application(
         if counts[row["problem"]] > 1
     ]
     assert ours
-    mine = of_file(ResultFile(Path("mine"), make_context(), tuple(ours), 0, False))
+    mine = to_result_set(ResultFile(Path("mine"), make_context(), tuple(ours), 0, False))
     against = compare([mine, published], Rules()).others[0]
     assert len(against.rows) == len(ours)
     assert all(row.base.application == row.other.application for row in against.rows)
@@ -388,7 +391,7 @@ def test_the_tool_makes_result_files(tool: ModuleType, tmp_path: Path) -> None:
         "time does not scale with batch",
     ]
     assert rows[0]["problem"] == "gemm m=1760 n=16 k=1760 trans_a=n trans_b=n precision=half"
-    assert facts(rows[1])["meant"] == {"k": 1760}
+    assert facts(rows[1])["intended_attributes"] == {"k": 1760}
     assert rows[2]["problem"] is None
     assert "phase=bwd_weights mode=training" in rows[3]["problem"]
     assert rows[4]["attributes"] == {"elements": 100_000, "ranks": 2, "precision": "half"}

@@ -14,7 +14,7 @@ from deepbench.report.notes import Notes
 from deepbench.report.remarks import REMARKS, STATUSES, Remarks, plain_remarks
 from deepbench.results import read
 from example_rows import make_gemm, without_times
-from rendered import render
+from golden_report import render
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = " ".join((ROOT / "docs" / "remarks.md").read_text(encoding="utf-8").split())
@@ -26,7 +26,7 @@ def changed(part: str, **values: Any) -> dict[str, Any]:
     return row
 
 
-FLEET = {"count": 4, "spread": 0.12, "outliers": [{"rank": 3, "off": 0.08}]}
+FLEET = {"count": 4, "spread": 0.12, "outliers": [{"rank": 3, "deviation": 0.08}]}
 EXAMPLES = {
     **{
         f"{word}: REASON": without_times(make_gemm(), word, "because")

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from deepbench.report import FORMATS, FormatError, create
 from deepbench.report.fields import rate, share
-from deepbench.report.outline import Outlined, outline
+from deepbench.report.outline import OutlineProblem, outline
 from example_rows import make_context, make_gemm, make_memory, make_row, without_times
-from rendered import check_golden, render
+from golden_report import check_golden, render
 
 
 def gemm_rows() -> list[dict[str, Any]]:
@@ -26,7 +26,7 @@ def gemm_rows() -> list[dict[str, Any]]:
     cold = make_gemm(2)
     cold["regime"] = {**cold["regime"], "cache": "cold", "cold": "rotation", "copies": 48}
     large = make_gemm(3, m=5124, n=9124)
-    large["regime"] = {**large["regime"], "resident": False, "power": "steady"}
+    large["regime"] = {**large["regime"], "fits_cache": False, "power": "steady"}
     large["statistics"] = {**large["statistics"], "median_ns": 12_345_678.9, "stop": "noisy"}
     best = make_gemm(4, notes=["beta is 0", "weights packed"], application="DeepSpeech")
     best["algorithm"] = {**best["algorithm"], "mode": "best", "name": "packed"}
@@ -87,7 +87,12 @@ def test_unsupported_rows_are_shown_where_others_are_not() -> None:
 @pytest.mark.parametrize("name", ["table", "markdown"])
 def test_one_sample_has_no_spread(name: str) -> None:
     row = make_gemm(precision="half")
-    row["statistics"] |= {"n": 1, "error": None, "low_ns": 100_000.0, "high_ns": 100_000.0}
+    row["statistics"] |= {
+        "n": 1,
+        "relative_standard_error": None,
+        "low_ns": 100_000.0,
+        "high_ns": 100_000.0,
+    }
     line = next(line for line in render(name, [row]).splitlines() if "half" in line)
     words = line.replace("|", " ").split()
     assert words[words.index("100.0") + 2] == "-"
@@ -111,7 +116,7 @@ def test_a_wide_interval_is_noisy_whatever_the_standard_error(
 
 def test_samples_that_are_means_of_batches_say_so() -> None:
     row = make_gemm()
-    row["statistics"]["fold"] = 12
+    row["statistics"]["batches_per_sample"] = 12
     assert render("table", [row]).splitlines()[1].partition(" yes ")[2].strip() == (
         "means of 12 batches"
     )
@@ -121,7 +126,7 @@ def test_samples_that_are_means_of_batches_say_so() -> None:
     ("regime", "unsaid"),
     [
         ({"cache": "cold", "cold": "rotation"}, "cold"),
-        ({"resident": False}, "larger than the cache"),
+        ({"fits_cache": False}, "larger than the cache"),
         ({"power": "steady"}, "steady power"),
     ],
 )
@@ -168,7 +173,7 @@ def test_applications_of_own_problems_have_a_column(name: str) -> None:
 
 def test_table_shows_each_row_when_it_comes() -> None:
     report = create("table")
-    report.begin(make_context(), outline([Outlined("gemm", make_gemm()["attributes"], 1.0)]))
+    report.begin(make_context(), outline([OutlineProblem("gemm", make_gemm()["attributes"], 1.0)]))
     assert report.row(make_gemm(0)).count("\n") == 2  # with the header
     assert report.row(make_gemm(1)).count("\n") == 1
 

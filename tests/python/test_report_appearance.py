@@ -12,16 +12,16 @@ from typing import Any
 import pytest
 
 from browser import Browser, chromium
-from compared_rows import timed
+from comparison_rows import timed_gemm
 from deepbench.cli import main
 from deepbench.report.fields import percent, rate, share, time_text, work_unit
 from deepbench.report.overview import page as page_parts
-from reported_files import hostile_context, hostile_rows, make_rows, sampled, write
+from report_files import hostile_context, hostile_rows, make_rows, with_samples, write
 
 pytest.importorskip("vl_convert", reason="the extra 'report' is not installed")
 pytestmark = [
     pytest.mark.browser,
-    pytest.mark.usefixtures("own_cache"),
+    pytest.mark.usefixtures("isolated_cache"),
     pytest.mark.skipif(chromium() is None, reason="chromium is not installed"),
 ]
 
@@ -107,14 +107,14 @@ def test_the_page_writes_numbers_as_the_command_line_does(browser: Browser, tmp_
 
 
 def integers(place: int, time_ns: float) -> dict[str, Any]:
-    return sampled(timed(place, time_ns, precision="int8"))
+    return with_samples(timed_gemm(place, time_ns, precision="int8"))
 
 
 def test_every_time_of_a_row_is_in_one_unit(browser: Browser, tmp_path: Path) -> None:
-    slow = sampled(timed(0, 2.4534328e9))
+    slow = with_samples(timed_gemm(0, 2.4534328e9))
     slow["samples_ns"] = [2.4534328e9 + 1e6 * place for place in range(12)]
     slow["host_ns"] = 98_232_400.0
-    show(browser, tmp_path, [slow, timed(1, 52_361.0)])
+    show(browser, tmp_path, [slow, timed_gemm(1, 52_361.0)])
     assert {"2.453 s", "52.36 \N{MICRO SIGN}s"} <= set(text_of(browser, "#table tbody").split("\t"))
     facts = text_of(browser, "#facts")
     assert "2.453 s" in facts
@@ -134,7 +134,7 @@ def test_rates_of_integers_are_operations_on_the_page(browser: Browser, tmp_path
     assert "TOP/s" in browser.run(drawn)
     for selector in ("#summary", "#facts", "#chart-roofline"):
         assert "TFLOP/s" not in browser.run(f"document.querySelector({selector!r}).textContent")
-    show(browser, tmp_path, [integers(0, 100_000.0), sampled(timed(1))])
+    show(browser, tmp_path, [integers(0, 100_000.0), with_samples(timed_gemm(1))])
     assert "rate" in browser.run(TITLES)
     cells = text_of(browser, "#table tbody").split("\t")
     assert sum(cell.endswith(" TOP/s") for cell in cells) == 1
@@ -142,7 +142,7 @@ def test_rates_of_integers_are_operations_on_the_page(browser: Browser, tmp_path
 
 
 def test_a_small_rate_keeps_its_digits_on_the_page(browser: Browser, tmp_path: Path) -> None:
-    rows = [sampled(timed(0)), timed(1, n=5)]
+    rows = [with_samples(timed_gemm(0)), timed_gemm(1, n=5)]
     for row, tflops in zip(rows, (5.24e-05, 0.00123456), strict=True):
         row["rates"]["tflops"] = tflops
         row["bound"].update(share_roofline=tflops, share_arithmetic=tflops)
@@ -160,7 +160,7 @@ def test_a_small_rate_keeps_its_digits_on_the_page(browser: Browser, tmp_path: P
 def test_the_table_leaves_out_what_all_rows_share_until_asked(
     browser: Browser, tmp_path: Path
 ) -> None:
-    rows = [timed(0), timed(1, m=64), {**timed(2, m=128), "notes": ["beta is 0"]}]
+    rows = [timed_gemm(0), timed_gemm(1, m=64), {**timed_gemm(2, m=128), "notes": ["beta is 0"]}]
     rows[1]["statistics"]["stop"] = "noisy"
     show(browser, tmp_path, rows)
     names = f"{LINES}.map((one) => one.children[1].textContent)"
@@ -186,7 +186,7 @@ def test_remarks_are_in_sight_in_a_wide_window(browser: Browser, tmp_path: Path)
 
 
 def test_one_row_alone_keeps_its_attributes(browser: Browser, tmp_path: Path) -> None:
-    show(browser, tmp_path, [sampled(timed(0))])
+    show(browser, tmp_path, [with_samples(timed_gemm(0))])
     assert "gemm m=1760 n=16 k=1760" in text_of(browser, "#table tbody")
     assert browser.problems == []
 
@@ -199,7 +199,7 @@ def test_colours_say_what_they_mean_where_there_is_one_operation(
 ) -> None:
     rows = [
         {
-            **timed(place, m=64, n=2 ** (3 + place)),
+            **timed_gemm(place, m=64, n=2 ** (3 + place)),
             "application": "Speech" if place % 2 else "Vision",
         }
         for place in range(4)
@@ -223,7 +223,7 @@ def test_colours_say_what_they_mean_where_there_is_one_operation(
 
 
 def test_colours_are_not_offered_where_nothing_differs(browser: Browser, tmp_path: Path) -> None:
-    show(browser, tmp_path, [sampled(timed(0))])
+    show(browser, tmp_path, [with_samples(timed_gemm(0))])
     assert not browser.run("document.getElementById('colour').checkVisibility()")
     assert browser.run(KEYS) == []
 
@@ -250,7 +250,7 @@ def test_the_page_is_as_dark_as_the_system_until_the_reader_chooses(
 
 
 def test_the_page_follows_a_system_that_changes(browser: Browser, tmp_path: Path) -> None:
-    show(browser, tmp_path, [timed(0)])
+    show(browser, tmp_path, [timed_gemm(0)])
     assert browser.run(GROUND) == LIGHT
     browser.prefer("dark")
     browser.wait_for("document.documentElement.dataset.theme === 'dark'")
@@ -266,12 +266,12 @@ def test_nothing_is_wider_than_the_window(
     browser: Browser, tmp_path: Path, width: int, kind: str
 ) -> None:
     word = "x" * 280
-    long = {**timed(0, 100_000.0, application=word), "notes": [word], "library": word}
+    long = {**timed_gemm(0, 100_000.0, application=word), "notes": [word], "library": word}
     rows = {
         "ordinary": make_rows(),
         "hostile": hostile_rows(),
-        "long": [long, timed(1, n=7)],
-        "one": [sampled(timed(0))],
+        "long": [long, timed_gemm(1, n=7)],
+        "one": [with_samples(timed_gemm(0))],
     }[kind]
     browser.resize(width)
     show(browser, tmp_path, rows, hostile_context() if kind == "hostile" else None)

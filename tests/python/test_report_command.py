@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from compared_rows import timed
+from comparison_rows import timed_gemm
 from deepbench.cli import main
 from deepbench.installation import install_command
 from example_rows import without_times
-from reported_files import HOSTILE, hostile_context, hostile_rows, make_rows, sampled, write
+from report_files import HOSTILE, hostile_context, hostile_rows, make_rows, with_samples, write
 
 charts = pytest.importorskip("vl_convert", reason="the extra 'report' is not installed")
 
-pytestmark = pytest.mark.usefixtures("own_cache")
+pytestmark = pytest.mark.usefixtures("isolated_cache")
 
 
 @pytest.fixture
@@ -196,7 +196,7 @@ def test_an_existing_file_is_replaced_only_when_told(
     assert page.read_text(encoding="utf-8").startswith("# ")
 
 
-@pytest.mark.parametrize("rows", [[], [without_times(timed(0), "failed", "lost")]])
+@pytest.mark.parametrize("rows", [[], [without_times(timed_gemm(0), "failed", "lost")]])
 def test_a_report_of_nothing_good(
     tmp_path: Path, rows: list[dict[str, object]], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -238,7 +238,9 @@ def test_texts_of_a_file_are_text_elsewhere(tmp_path: Path, format: str) -> None
 def test_names_in_a_file_choose_no_place(tmp_path: Path) -> None:
     """Nothing but the page appears, wherever the file says that it wants to be."""
     context = {**hostile_context(), "command": ["-o", "../../escaped.html"], "set": "../escaped"}
-    rows = [sampled({**timed(0), "problem": "/tmp/escaped.html", "library": "../escaped"})]
+    rows = [
+        with_samples({**timed_gemm(0), "problem": "/tmp/escaped.html", "library": "../escaped"})
+    ]
     inside = tmp_path / "a" / "b"
     inside.mkdir(parents=True)
     file = write(inside / "theirs.jsonl", rows, {**context, "rows": 1})

@@ -12,17 +12,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compared_rows import regime, timed
+from comparison_rows import timed_gemm, with_regime
 from deepbench.cli import main
 from deepbench.report.overview import vega
-from nearly_right import JSON, examples, nearly, write
-from reported_files import chosen, sampled
+from mutated_lines import JSON, examples, mutated, write
+from report_files import with_best_algorithm, with_samples
 from test_compare_fuzz import LINES
 
 ROWS: list[dict[str, Any]] = [
     *LINES,
-    chosen(sampled(timed(3)), 2.0),
-    regime(timed(4, m=1763), cache="cold", cold="rotation"),
+    with_best_algorithm(with_samples(timed_gemm(3)), 2.0),
+    with_regime(timed_gemm(4, m=1763), cache="cold", cold="rotation"),
 ]
 CHARTS = ("roofline", "caches", "distribution", "against", "tflops/m", "time/bytes")
 FORMS = ("html", "markdown", *(f"svg {name}" for name in CHARTS))
@@ -50,7 +50,7 @@ def no_vega(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vega, "svg", lambda spec: json.dumps(spec, allow_nan=False).encode())
 
 
-@given(lines=nearly(ROWS, JSON | MARKUP), form=st.sampled_from(FORMS))
+@given(lines=mutated(ROWS, JSON | MARKUP), form=st.sampled_from(FORMS))
 @examples(150)
 def test_no_file_ends_in_a_traceback(
     lines: list[dict[str, Any]], form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

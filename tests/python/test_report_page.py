@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 
 from browser import Browser, chromium
-from compared_rows import timed
+from comparison_rows import timed_gemm
 from deepbench.cli import main
 from deepbench.report.fields import rate, share, time_text
 from example_rows import without_times
-from reported_files import hostile_context, hostile_rows, make_rows, write
+from report_files import hostile_context, hostile_rows, make_rows, write
 
 pytest.importorskip("vl_convert", reason="the extra 'report' is not installed")
 pytestmark = [
     pytest.mark.browser,
-    pytest.mark.usefixtures("own_cache"),
+    pytest.mark.usefixtures("isolated_cache"),
     pytest.mark.skipif(chromium() is None, reason="chromium is not installed"),
 ]
 
@@ -144,7 +144,7 @@ def test_filters_hold_for_table_and_charts(opened: Browser) -> None:
 
 
 def test_ceilings_are_those_of_the_rows_shown(browser: Browser, tmp_path: Path) -> None:
-    rows = [timed(0), timed(1, precision="half")]
+    rows = [timed_gemm(0), timed_gemm(1, precision="half")]
     file, page = write(tmp_path / "two.jsonl", rows), tmp_path / "page.html"
     assert main(["report", str(file), "-o", str(page)]) == 0
     show(browser, page)
@@ -175,7 +175,7 @@ def test_the_pointer_finds_a_row_and_a_click_chooses_it(opened: Browser) -> None
 def test_a_row_without_an_interval_has_no_sign_of_one(
     browser: Browser, tmp_path: Path, known: bool
 ) -> None:
-    row = timed(0, 2.4534328e9)
+    row = timed_gemm(0, 2.4534328e9)
     if not known:
         row["statistics"].update(n=1, error=None, low_ns=None, high_ns=None)
     file, page = write(tmp_path / "mine.jsonl", [row]), tmp_path / "page.html"
@@ -219,7 +219,7 @@ def test_texts_of_strangers_do_nothing(browser: Browser, tmp_path: Path) -> None
     assert browser.requests == [page.resolve().as_uri()]
 
 
-@pytest.mark.parametrize("rows", [[], [without_times(timed(0), "failed", "lost")]])
+@pytest.mark.parametrize("rows", [[], [without_times(timed_gemm(0), "failed", "lost")]])
 def test_a_page_without_a_good_row_opens_as_well(
     browser: Browser, tmp_path: Path, rows: list[dict[str, object]]
 ) -> None:

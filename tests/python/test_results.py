@@ -15,9 +15,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from deepbench import results, schema
-from deepbench.lost_rows import failed_row
+from deepbench.failed_row import failed_row
 from deepbench.results import ResultError, ResultFile, ResultWriter, read
-from deepbench.resuming import first_difference
+from deepbench.resume_check import first_difference
 from example_rows import HELLO, make_context, make_gemm
 
 
@@ -145,9 +145,9 @@ def test_the_size_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     os.truncate(tmp_path / "sparse", (1 << 30) + 1)
     assert "is larger than 1024 MiB" in refusal(tmp_path / "sparse")
     path = write(tmp_path / "a.jsonl")
-    monkeypatch.setattr(results, "_LARGEST", path.stat().st_size)
+    monkeypatch.setattr(results, "_MAX_FILE_BYTES", path.stat().st_size)
     assert len(read(path).rows) == 2
-    monkeypatch.setattr(results, "_LARGEST", path.stat().st_size - 1)
+    monkeypatch.setattr(results, "_MAX_FILE_BYTES", path.stat().st_size - 1)
     assert "is larger than" in refusal(path)
 
 
@@ -284,9 +284,9 @@ def test_resuming_goes_on_after_the_last_whole_line(tmp_path: Path, cut: int) ->
     data = path.read_bytes()
     path.write_bytes(data[: len(data) - 1 if cut == 1 else len(data) + cut])
     kept = len(read(path).rows)
-    writer, old = ResultWriter.resuming(path)
+    writer, old = ResultWriter.for_resuming(path)
     assert old == read(path)
-    writer.go_on(old)
+    writer.continue_from(old)
     for position in range(kept, 3):
         writer.write_line(json.dumps(make_gemm(position)))
     writer.close()
@@ -297,7 +297,7 @@ def test_resuming_goes_on_after_the_last_whole_line(tmp_path: Path, cut: int) ->
 def test_resuming_what_its_writer_never_began_begins_it(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(content)
-    writer, old = ResultWriter.resuming(path)
+    writer, old = ResultWriter.for_resuming(path)
     assert old is None
     writer.write_context(make_context())
     writer.close()
@@ -310,14 +310,14 @@ def test_resuming_what_is_not_ours_leaves_it_alone(tmp_path: Path, content: byte
     path.write_bytes(content)
     for _ in range(2):  # the first attempt keeps nobody out
         with pytest.raises(ResultError, match=r"a\.jsonl"):
-            ResultWriter.resuming(path)
+            ResultWriter.for_resuming(path)
     assert path.read_bytes() == content
 
 
 def test_resuming_what_is_no_file(tmp_path: Path) -> None:
     for path in (Path("/dev/null"), tmp_path):
         with pytest.raises(ResultError, match=r"is no regular file|is a folder"):
-            ResultWriter.resuming(path)
+            ResultWriter.for_resuming(path)
 
 
 def test_rows_are_in_their_order_wherever_they_stand(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from deepbench.environment import relevant_variables
 from deepbench.redaction import without_secrets
 from deepbench.results import read
 from example_rows import make_context, make_gemm
-from started_ranks import LIMIT_S, QUICK, environment
+from rank_processes import LIMIT_S, QUICK, environment
 
 VARIABLE = "DEEPBENCH_RANKS_SECRET"
 SECRET = "4f1dd0c5a7"

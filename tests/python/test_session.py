@@ -13,19 +13,19 @@ from pathlib import Path
 import pytest
 
 from deepbench.ranks import worker_command
-from deepbench.session import InProcess, Session
-from deepbench.worker_process import Loss, SessionError
+from deepbench.session import InProcessRows, Session
+from deepbench.worker_process import SessionError, WorkerFailure
 
-STAND_IN = str(Path(__file__).with_name("stand_in_worker.py"))
+FAKE_WORKER = str(Path(__file__).with_name("fake_worker.py"))
 
 
 @contextmanager
 def session(
-    *arguments: str, said: list[str] | None = None, start_limit_s: float = 20
+    *arguments: str, said: list[str] | None = None, start_timeout_s: float = 20
 ) -> Iterator[Session]:
     heard = [] if said is None else said
     one = Session(
-        [sys.executable, STAND_IN, *arguments], say=heard.append, start_limit_s=start_limit_s
+        [sys.executable, FAKE_WORKER, *arguments], say=heard.append, start_timeout_s=start_timeout_s
     )
     try:
         yield one
@@ -33,11 +33,11 @@ def session(
         one.kill()
 
 
-def run(one: Session, word: str, position: int = 0, limit_s: float = 20) -> str | Loss:
+def run(one: Session, word: str, position: int = 0, limit_s: float = 20) -> str | WorkerFailure:
     return one.run(f"{word} ; position={position}", position, limit_s)
 
 
-def pid_of(answer: str | Loss) -> int:
+def pid_of(answer: str | WorkerFailure) -> int:
     assert isinstance(answer, str)
     return int(json.loads(answer)["pid"])
 
@@ -83,7 +83,7 @@ def test_lost_row_names_its_cause_and_the_next_one_runs(
 ) -> None:
     with session() as one:
         first = one.start()["pid"]
-        assert run(one, word) == Loss(status, reason)
+        assert run(one, word) == WorkerFailure(status, reason)
         second = pid_of(run(one, "ok", 1))
         assert second != first
         assert not is_alive(first)
@@ -92,7 +92,7 @@ def test_lost_row_names_its_cause_and_the_next_one_runs(
 def test_a_worker_that_was_killed_is_told_from_one_that_crashed() -> None:
     with session() as one:
         one.start()
-        assert run(one, "kill") == Loss(
+        assert run(one, "kill") == WorkerFailure(
             "out_of_memory", "killed (signal 9): probably out of memory", cause="killed"
         )
 
@@ -101,14 +101,14 @@ def test_row_of_another_place_is_none() -> None:
     with session() as one:
         one.start()
         answer = run(one, "misplaced", 4)
-        assert isinstance(answer, Loss)
+        assert isinstance(answer, WorkerFailure)
         assert "answered no row" in answer.reason
 
 
 def test_hang_ends_at_the_limit() -> None:
     with session() as one:
         pid = one.start()["pid"]
-        assert run(one, "hang", limit_s=3) == Loss(
+        assert run(one, "hang", limit_s=3) == WorkerFailure(
             "failed", "no answer within 3.0 s (--hang-limit): the worker was stopped", cause="hung"
         )
         assert not is_alive(pid)
@@ -135,7 +135,7 @@ def test_what_the_worker_says_is_passed_on() -> None:
 
 def test_waiting_is_not_silent() -> None:
     ticks: list[None] = []
-    one = Session([sys.executable, STAND_IN], tick=lambda: ticks.append(None))
+    one = Session([sys.executable, FAKE_WORKER], tick=lambda: ticks.append(None))
     one.start()
     run(one, "hang", limit_s=1)
     assert len(ticks) >= 3
@@ -153,7 +153,7 @@ def test_waiting_is_not_silent() -> None:
 def test_worker_that_does_not_start(arguments: tuple[str], message: str, status: int) -> None:
     limit_s = 0.5 if arguments == ("hang",) else 20
     with (
-        session(*arguments, start_limit_s=limit_s) as one,
+        session(*arguments, start_timeout_s=limit_s) as one,
         pytest.raises(SessionError, match=message) as caught,
     ):
         one.start()
@@ -211,7 +211,7 @@ def test_worker_that_begins_no_row_is_given_up() -> None:
     with session("useless") as one:
         one.start()
         answer = run(one, "ok")
-        assert isinstance(answer, Loss)
+        assert isinstance(answer, WorkerFailure)
         assert answer.reason == "the worker crashed: SIGSEGV"
 
 
@@ -244,4 +244,4 @@ def test_real_worker_refuses_bad_options() -> None:
 
 def test_in_process_says_the_same() -> None:
     with pytest.raises(SessionError, match="no backend is called 'cpuu'"):
-        InProcess("cpuu", []).start()
+        InProcessRows("cpuu", []).start()

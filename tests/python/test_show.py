@@ -86,14 +86,14 @@ def test_best_is_held_against_the_default() -> None:
         "name": "quick",
         "default_ns": 150_000.0,
         "default_name": "own",
-        "gain": 1.25,
+        "speedup": 1.25,
     }
     assert Remarks().of(row) == "best: quick (1.25 x default)"
     row["algorithm"]["name"] = "own"  # of two layouts
     assert Remarks().of(row) == "best: own (1.25 x default)"
     row["algorithm"]["candidate"] = "nhwc:own"
     assert Remarks().of(row) == "best: nhwc:own (1.25 x default)"
-    row["algorithm"] |= {"gain": None, "candidate": None}
+    row["algorithm"] |= {"speedup": None, "candidate": None}
     assert Remarks().of(row) == "best: own (the default)"
 
 

@@ -17,7 +17,7 @@ import pytest
 
 from deepbench.results import read
 from fake_plugin import build_fake_backend
-from waiting import until
+from polling import wait_until
 
 ROWS = 600
 FAULTS = (
@@ -85,7 +85,7 @@ class Sweep:
     def wait_for(self, place: int) -> None:
         """Until the row is in hand and those before it are in the file."""
         began = self._began(place)
-        until(lambda: began.exists() and "time_batch" in began.read_text())
+        wait_until(lambda: began.exists() and "time_batch" in began.read_text())
         assert len(read(self.file).rows) == place
 
     def kill_worker(self) -> None:
@@ -97,7 +97,7 @@ class Sweep:
         before, worker = self.file.read_bytes(), self._worker()
         self._process.kill()
         self._process.communicate()
-        until(lambda: not is_alive(worker))
+        wait_until(lambda: not is_alive(worker))
         assert self.file.read_bytes() == before
 
     def end(self) -> str:

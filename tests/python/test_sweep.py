@@ -17,14 +17,14 @@ from deepbench.report import FormatError
 from deepbench.results import ResultError, read
 from deepbench.worker_process import SessionError
 from example_rows import HELLO
-from scripted_run import THREE, Answer, Run, Scripted, lost, no_candidate, run, unsupported
+from scripted_sweep import THREE, Answer, Run, ScriptedRows, lost, no_candidate, run, unsupported
 
 # ---- a run that goes well ---------------------------------------------------------------------
 
 
 def test_everything_is_in_its_place(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
-    source = Scripted()
+    source = ScriptedRows()
     status, out, err = run(source, *THREE, "-o", str(path), "--samples", "5")
     assert status == 0
     assert source.ended == "closed"
@@ -50,7 +50,7 @@ def test_the_first_line_says_how_long_it_will_take() -> None:
     """In seconds that depend on the machine's load; more where more candidates are measured."""
     expected_s = []
     for algorithm in ("default", "exhaustive"):
-        _, _, err = run(Scripted(), *THREE, "--algorithm", algorithm, "--no-ceilings")
+        _, _, err = run(ScriptedRows(), *THREE, "--algorithm", algorithm, "--no-ceilings")
         said = re.search(r"3 rows, about (\d+) s", err)
         assert said is not None
         expected_s.append(int(said[1]))
@@ -59,12 +59,12 @@ def test_the_first_line_says_how_long_it_will_take() -> None:
 
 def test_ceilings_can_be_left_out(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
-    assert run(Scripted(), *THREE, "--no-ceilings", "-o", str(path))[0] == 0
+    assert run(ScriptedRows(), *THREE, "--no-ceilings", "-o", str(path))[0] == 0
     assert read(path).context["options"] == {"ceilings": "no"}
 
 
 def test_one_problem_says_which() -> None:
-    _, _, err = run(Scripted(), "gemm", "m=64", "n=16", "k=64")
+    _, _, err = run(ScriptedRows(), "gemm", "m=64", "n=16", "k=64")
     assert err.startswith("deepbench: gemm m=64 n=16 k=64 trans_a=n trans_b=n precision=float on ")
     assert "1 row\n" in err
 
@@ -73,26 +73,26 @@ def test_one_problem_says_which() -> None:
     "words", [("memory", "kind=copy", "bytes=4096"), ("all_reduce", "elements=9")]
 )
 def test_what_goes_through_no_library_names_none(words: tuple[str, ...]) -> None:
-    _, _, err = run(Scripted(), *words)
+    _, _, err = run(ScriptedRows(), *words)
     assert " on Example CPU (cpu, 2 threads): 1 row" in err
 
 
 def test_long_run_names_the_short_one() -> None:
-    _, _, err = run(Scripted(), "gemm", "--format", "json")
+    _, _, err = run(ScriptedRows(), "gemm", "--format", "json")
     assert err.splitlines()[0].endswith("; try --quick")
-    _, _, err = run(Scripted(), "gemm", "--quick", "--format", "json")
+    _, _, err = run(ScriptedRows(), "gemm", "--quick", "--format", "json")
     assert "--quick" not in err
 
 
 def test_backend_decides_the_precision() -> None:
-    source = Scripted()
+    source = ScriptedRows()
     source.hello = {**HELLO, "backend": {"name": "cuda"}}
     run(source, "gemm", "inference", "--quick")
     assert all("precision=int8" in line for line in source.lines)
 
 
 def test_warnings_are_said_and_kept(tmp_path: Path) -> None:
-    source = Scripted()
+    source = ScriptedRows()
     source.hello = {**HELLO, "warnings": ["the governor is powersave"]}
     _, out, err = run(source, *THREE, "-o", str(tmp_path / "a"))
     assert "deepbench: warning: the governor is powersave\n" in err
@@ -101,7 +101,7 @@ def test_warnings_are_said_and_kept(tmp_path: Path) -> None:
 
 
 def test_json_on_standard_output_is_json_alone() -> None:
-    _, out, _ = run(Scripted(), *THREE, "--format", "json")
+    _, out, _ = run(ScriptedRows(), *THREE, "--format", "json")
     assert len(json.loads(out)["rows"]) == 3
 
 
@@ -118,14 +118,14 @@ def test_json_on_standard_output_is_json_alone() -> None:
     ],
 )
 def test_exit_status(answers: dict[int, Answer], status: int, said: str) -> None:
-    ended, _, err = run(Scripted(answers), *THREE)
+    ended, _, err = run(ScriptedRows(answers), *THREE)
     assert ended == status
     assert said in err
 
 
 def test_lost_row_is_recorded_and_the_sweep_goes_on(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
-    _, out, _ = run(Scripted({1: lost}), *THREE, "-o", str(path))
+    _, out, _ = run(ScriptedRows({1: lost}), *THREE, "-o", str(path))
     row = read(path).rows[1]
     assert row["status"] == "failed"
     assert row["reason"] == "the worker crashed: SIGSEGV"
@@ -143,7 +143,7 @@ def test_lost_row_is_recorded_and_the_sweep_goes_on(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["table", "json"])
 def test_rows_so_far_are_kept(tmp_path: Path, error: BaseException, name: str) -> None:
     path = tmp_path / "a.jsonl"
-    one = Run(Scripted({2: error}), *THREE, "-o", str(path), "--format", name)
+    one = Run(ScriptedRows({2: error}), *THREE, "-o", str(path), "--format", name)
     with pytest.raises(type(error)):
         one.end()
     assert one.source.ended == "killed"
@@ -155,7 +155,7 @@ def test_rows_so_far_are_kept(tmp_path: Path, error: BaseException, name: str) -
 
 
 def test_a_run_that_ended_before_its_first_row_promises_none(tmp_path: Path) -> None:
-    one = Run(Scripted({0: KeyboardInterrupt()}), *THREE, "-o", str(tmp_path / "a.jsonl"))
+    one = Run(ScriptedRows({0: KeyboardInterrupt()}), *THREE, "-o", str(tmp_path / "a.jsonl"))
     with pytest.raises(KeyboardInterrupt):
         one.end()
     assert "interrupted, 0 of 3 rows; " in one.err.getvalue()
@@ -164,7 +164,7 @@ def test_a_run_that_ended_before_its_first_row_promises_none(tmp_path: Path) -> 
 
 
 def test_nobody_reads_the_report(monkeypatch: pytest.MonkeyPatch) -> None:
-    one = Run(Scripted(), *THREE)
+    one = Run(ScriptedRows(), *THREE)
     monkeypatch.setattr(one.out, "write", closed)
     with pytest.raises(BrokenPipeError):
         one.end()
@@ -177,7 +177,7 @@ def test_a_file_is_reader_enough(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     path = tmp_path / "a.jsonl"
-    one = Run(Scripted(), *THREE, "-o", str(path), "--format", name)
+    one = Run(ScriptedRows(), *THREE, "-o", str(path), "--format", name)
     monkeypatch.setattr(one.out, "write", closed)
     assert one.end() == 0
     assert one.source.ended == "closed"
@@ -196,7 +196,7 @@ NAMED = (*THREE, "--algorithm", "quik")
 
 
 def test_what_is_unsupported_as_a_whole_is_one_line() -> None:
-    status, out, err = run(Scripted(NONE), *THREE)
+    status, out, err = run(ScriptedRows(NONE), *THREE)
     assert status == 1
     assert out == "gemm: all 3 rows unsupported: not here; pip install it\n"
     assert err == ""
@@ -204,14 +204,14 @@ def test_what_is_unsupported_as_a_whole_is_one_line() -> None:
 
 def test_what_is_unsupported_as_a_whole_is_kept_all_the_same(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
-    status, _, err = run(Scripted(NONE), *THREE, "-o", str(path))
+    status, _, err = run(ScriptedRows(NONE), *THREE, "-o", str(path))
     assert status == 1
     assert err.startswith("deepbench: 3 rows: 3 unsupported; ")
     assert len(read(path).rows) == 3
 
 
 def test_one_row_that_can_run_is_enough_to_begin() -> None:
-    source = Scripted({0: unsupported})
+    source = ScriptedRows({0: unsupported})
     _, _, err = run(source, *THREE)
     assert err.startswith("deepbench: gemm float on ")
     assert source.checks == 2
@@ -220,7 +220,7 @@ def test_one_row_that_can_run_is_enough_to_begin() -> None:
 
 def test_candidate_that_no_row_has_is_bad_usage(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
-    source = Scripted({**NONE, 1: no_candidate})
+    source = ScriptedRows({**NONE, 1: no_candidate})
     with pytest.raises(UsageError, match="--algorithm 'quik': there is no candidate") as caught:
         run(source, *NAMED, "-o", str(path))
     assert caught.value.exit_status == 2
@@ -229,14 +229,14 @@ def test_candidate_that_no_row_has_is_bad_usage(tmp_path: Path) -> None:
 
 
 def test_candidate_that_some_rows_have_is_run() -> None:
-    status, out, err = run(Scripted({0: no_candidate, 2: no_candidate}), *NAMED)
+    status, out, err = run(ScriptedRows({0: no_candidate, 2: no_candidate}), *NAMED)
     assert status == 1
     assert "3 rows: 1 ok, 2 invalid" in err
     assert out.count("invalid: there is no candidate 'quik'") == 2
 
 
 def test_backend_that_cannot_be_had_leaves_no_file(tmp_path: Path) -> None:
-    class Refusing(Scripted):
+    class Refusing(ScriptedRows):
         def start(self) -> dict[str, Any]:
             raise SessionError("no device", 2)
 
@@ -253,7 +253,7 @@ def test_backend_that_cannot_be_had_leaves_no_file(tmp_path: Path) -> None:
     ],
 )
 def test_what_only_the_backend_can_refuse(arguments: Sequence[str], message: str) -> None:
-    one = Run(Scripted(), *arguments)
+    one = Run(ScriptedRows(), *arguments)
     with pytest.raises(Exception, match=message):
         one.end()
     assert one.source.ended == "killed"
@@ -261,7 +261,7 @@ def test_what_only_the_backend_can_refuse(arguments: Sequence[str], message: str
 
 
 def test_mistakes_show_before_anything_starts() -> None:
-    class Untouchable(Scripted):
+    class Untouchable(ScriptedRows):
         def start(self) -> dict[str, Any]:
             raise AssertionError
 
@@ -279,24 +279,24 @@ def test_mistakes_show_before_anything_starts() -> None:
 def test_resumed_run_is_as_if_it_had_not_ended(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     with pytest.raises(KeyboardInterrupt):
-        run(Scripted({1: KeyboardInterrupt()}), *THREE, "-o", str(path))
-    source = Scripted()
+        run(ScriptedRows({1: KeyboardInterrupt()}), *THREE, "-o", str(path))
+    source = ScriptedRows()
     status, out, err = run(source, *THREE, "-o", str(path), "--resume", "--format", "csv")
     assert status == 0
     assert len(source.lines) == 2
     assert out.count("\r\n") == 4
     assert "has 1 of 3 rows" in err
     assert [row["position"] for row in read(path).rows] == [0, 1, 2]
-    whole, _, _ = run(Scripted(), *THREE, "-o", str(path), "--resume")
+    whole, _, _ = run(ScriptedRows(), *THREE, "-o", str(path), "--resume")
     assert whole == 0
 
 
 def test_resuming_fills_holes_and_cuts_a_torn_line(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
-    run(Scripted(), *THREE, "-o", str(path))
+    run(ScriptedRows(), *THREE, "-o", str(path))
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(lines[0] + lines[2] + lines[3][:100])
-    source = Scripted()
+    source = ScriptedRows()
     _, _, err = run(source, *THREE, "-o", str(path), "--resume")
     assert "warning" in err
     assert [line[-1] for line in source.lines] == ["0", "2"]
@@ -305,18 +305,18 @@ def test_resuming_fills_holes_and_cuts_a_torn_line(tmp_path: Path) -> None:
 
 def test_resuming_another_run_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
-    run(Scripted(), *THREE, "-o", str(path))
+    run(ScriptedRows(), *THREE, "-o", str(path))
     before = path.read_bytes()
     for changed in (("gemm", "m=64", "n=16,32,49", "k=64"), (*THREE, "--samples", "3")):
         with pytest.raises(ResultError, match=r"--resume with another run: .*file is of: gemm"):
-            run(Scripted(), *changed, "-o", str(path), "--resume")
+            run(ScriptedRows(), *changed, "-o", str(path), "--resume")
     assert path.read_bytes() == before
 
 
 def test_what_failed_is_measured_again_if_asked(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
-    run(Scripted({0: lost, 2: unsupported}), *THREE, "-o", str(path))
-    source = Scripted()
+    run(ScriptedRows({0: lost, 2: unsupported}), *THREE, "-o", str(path))
+    source = ScriptedRows()
     status, _, _ = run(source, *THREE, "-o", str(path), "--resume")
     assert (status, source.lines) == (1, [])
     status, _, err = run(source, *THREE, "-o", str(path), "--resume", "--retry")
@@ -330,6 +330,6 @@ def test_what_failed_is_measured_again_if_asked(tmp_path: Path) -> None:
 
 
 def test_resuming_what_does_not_exist_begins_it(tmp_path: Path) -> None:
-    status, _, _ = run(Scripted(), *THREE, "-o", str(tmp_path / "a"), "--resume")
+    status, _, _ = run(ScriptedRows(), *THREE, "-o", str(tmp_path / "a"), "--resume")
     assert status == 0
     assert len(read(tmp_path / "a").rows) == 3

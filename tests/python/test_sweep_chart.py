@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from compared_rows import figure, regime, timed
+from comparison_rows import make_published_row, timed_gemm, with_regime
 from deepbench.cli import main
 from deepbench.report import FormatError
 from deepbench.report.overview import sweep
-from deepbench.report.overview.runs import all_rows
+from deepbench.report.overview.report_rows import all_rows
 from deepbench.report.overview.sweep import Point
 from example_rows import make_memory, make_row, without_times
-from reported_files import HOSTILE, content_of, hostile_context, hostile_rows, write
+from report_files import HOSTILE, content_of, hostile_context, hostile_rows, write
 
 Rows = list[dict[str, Any]]
 SIZES = (16, 32, 64, 128)
@@ -23,7 +23,7 @@ SIZES = (16, 32, 64, 128)
 
 def swept(sizes: tuple[int, ...] = SIZES, first: int = 0, **changes: Any) -> Rows:
     """Rows that differ in n."""
-    return [timed(first + place, 1e5 * size, m=512, n=size, **changes)
+    return [timed_gemm(first + place, 1e5 * size, m=512, n=size, **changes)
             for place, size in enumerate(sizes)]  # fmt: skip
 
 
@@ -33,7 +33,7 @@ def with_k(rows: Rows, k: int) -> Rows:
 
 def scattered() -> Rows:
     """Rows that differ in two attributes at once."""
-    return [timed(place, m=100 + 7 * (place * 5 % 11), n=16 + place * 7 % 13)
+    return [timed_gemm(place, m=100 + 7 * (place * 5 % 11), n=16 + place * 7 % 13)
             for place in range(20)]  # fmt: skip
 
 
@@ -93,14 +93,13 @@ def test_rows_that_are_not_ok_are_left_out() -> None:
 def test_rows_that_were_not_verified_are_told_apart() -> None:
     rows = swept()
     rows[0]["verification"] = {**rows[0]["verification"], "status": "skipped"}
-    verified = [sweep.is_verified(point.shown) for point in points("time/n", rows)]
+    verified = [sweep.is_verified(point.row) for point in points("time/n", rows)]
     assert verified == [False, True, True, True]
 
 
 def test_published_figures_have_no_interval() -> None:
-    assert [point.low for point in points("time/n", [figure(0, n=16), figure(1, n=32)])] == [
-        None, None
-    ]  # fmt: skip
+    rows = [make_published_row(0, n=16), make_published_row(1, n=32)]
+    assert [point.low for point in points("time/n", rows)] == [None, None]
 
 
 def test_bytes_are_an_attribute_of_every_problem() -> None:
@@ -140,7 +139,7 @@ def test_a_wrong_name_is_told_the_right_ones(name: str, message: str) -> None:
 
 def test_nothing_good_is_no_chart() -> None:
     with pytest.raises(FormatError, match="no row is ok"):
-        points("time/n", [without_times(timed(0), "failed", "lost")])
+        points("time/n", [without_times(timed_gemm(0), "failed", "lost")])
     assert content_of([]).sweep is None
 
 
@@ -162,7 +161,7 @@ def test_every_combination_of_what_else_differs_is_a_line() -> None:
 
 
 def test_regimes_and_files_are_lines_of_their_own() -> None:
-    cold = [regime(row, cache="cold", cold="rotation") for row in swept(first=4)]
+    cold = [with_regime(row, cache="cold", cold="rotation") for row in swept(first=4)]
     assert labels(points("tflops/n", [*swept(), *cold])) == [
         "hot, default", "cold by rotation, default"
     ]  # fmt: skip
@@ -187,7 +186,7 @@ def test_what_grows_along_tells_nothing_apart() -> None:
     assert labels(points("time/bytes", reduced)) == ["all_reduce float"]
     both = [*reduced, *(all_reduce(12 + place, 1 << place, "half") for place in range(12))]
     assert labels(points("time/bytes", both)) == ["precision=float", "precision=half"]
-    squares = [timed(place, m=16 << place, n=16 << place) for place in range(10)]
+    squares = [timed_gemm(place, m=16 << place, n=16 << place) for place in range(10)]
     assert labels(points("time/n", squares)) == ["gemm float"]
 
 
@@ -230,20 +229,20 @@ def test_a_sweep_is_recognized(rows: Rows, metric: str, attribute: str, is_sweep
      ([5], "linear"), (["half", "float"], "point")],
 )  # fmt: skip
 def test_axes_are_logarithmic_from_a_decade_on(values: list[Any], scale: str) -> None:
-    assert sweep.scale_of(values) == scale
+    assert sweep.axis_scale(values) == scale
 
 
 def test_values_of_a_sweep_are_ticks_where_they_have_room() -> None:
-    assert sweep.ticks_of([64, 16, 32, 16]) == [16, 32, 64]
-    assert sweep.ticks_of([100, 110, 120, 2000]) is None  # too close
-    assert sweep.ticks_of([1 << place for place in range(13)]) is None  # too many
-    assert sweep.ticks_of([16, 32]) is None  # an axis has three labels
+    assert sweep.axis_ticks([64, 16, 32, 16]) == [16, 32, 64]
+    assert sweep.axis_ticks([100, 110, 120, 2000]) is None  # too close
+    assert sweep.axis_ticks([1 << place for place in range(13)]) is None  # too many
+    assert sweep.axis_ticks([16, 32]) is None  # an axis has three labels
 
 
 # ---- the command -------------------------------------------------------------------------------
 
 
-def test_a_chart_names_what_is_fixed(tmp_path: Path, own_cache: None) -> None:
+def test_a_chart_names_what_is_fixed(tmp_path: Path, isolated_cache: None) -> None:
     pytest.importorskip("vl_convert")
     file, image = write(tmp_path / "mine.jsonl", swept()), tmp_path / "x.svg"
     assert main(["report", str(file), "--chart", "tflops/n", "-o", str(image)]) == 0
@@ -257,7 +256,7 @@ def test_a_chart_names_what_is_fixed(tmp_path: Path, own_cache: None) -> None:
 
 
 def test_mistakes_are_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], own_cache: None
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], isolated_cache: None
 ) -> None:
     file = write(tmp_path / "mine.jsonl", swept())
     for chart, message in (("speed", "or METRIC/ATTRIBUTE such as tflops/n"),
@@ -270,7 +269,7 @@ def test_mistakes_are_one_line(
 
 
 def test_names_of_strangers_are_only_shown(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], own_cache: None
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], isolated_cache: None
 ) -> None:
     pytest.importorskip("vl_convert")
     file, image = tmp_path / "theirs.jsonl", tmp_path / "x.svg"

@@ -10,8 +10,8 @@ import openpyxl
 import pytest
 
 from deepbench.workbook import Imported, WorkbookError, read_workbook
-from deepbench.workbook.headings import meaning, op_of
-from deepbench.workbook.reports import Reports
+from deepbench.workbook.cell_remarks import CellRemarks
+from deepbench.workbook.headings import column_meaning, op_of
 
 CONV = ["W", "H", "C", "N", "K", "S", "R", "pad_w", "pad_h", "Horizontal stride", "Vertical stride"]
 SIZES = [7, 7, 512, 16, 512, 3, 3, 1, 1, 1, 1]
@@ -77,14 +77,14 @@ def test_operations(headings: str, op: str | None) -> None:
     ("conv", "Forward + backward (ms)", "time", "total", 1e6),
 ])  # fmt: skip
 def test_columns(op: str, heading: str, kind: str, name: str, unit: float) -> None:
-    found = meaning(op, heading)
+    found = column_meaning(op, heading)
     assert found is not None
     assert (found.kind, found.name, found.unit) == (kind, name, unit)
 
 
 @pytest.mark.parametrize("heading", ["Recurrent Layers - LSTM", "Notches", "Samples", "x" * 200])
 def test_headings_that_are_not_known(heading: str) -> None:
-    assert meaning("rnn", heading) is None
+    assert column_meaning("rnn", heading) is None
 
 
 @pytest.mark.parametrize("heading", [
@@ -93,7 +93,7 @@ def test_headings_that_are_not_known(heading: str) -> None:
 ])  # fmt: skip
 def test_headings_of_other_figures_and_units(heading: str) -> None:
     """They are no time in milliseconds, no size in numbers, no bandwidth in GB/s."""
-    assert meaning("all_reduce", heading) is None
+    assert column_meaning("all_reduce", heading) is None
 
 
 # ---- tables --------------------------------------------------------------------------------------
@@ -110,7 +110,7 @@ def test_the_title_names_the_recurrent_cell(tmp_path: Path, inside: bool) -> Non
         rows += [[], [None, 512, 16, 25, 1.5]]
     found = imported(tmp_path, *rows)
     assert [row["attributes"]["cell"] for row in found.rows] == ["vanilla", "lstm", "gru"]
-    assert not found.reports
+    assert not found.remarks
 
 
 def test_a_recurrent_cell_that_nothing_names(tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ def test_a_recurrent_cell_that_nothing_names(tmp_path: Path) -> None:
                      ["Hidden units", "N", "Timesteps", "Time (ms)"], [512, 16, 25, 1.5],
                      [512, 32, 25, 1.5])  # fmt: skip
     assert [row["op"] for row in found.rows] == ["gemm"]
-    assert found.reports == (
+    assert found.remarks == (
         "Results - FP32!5: names no recurrent cell, nor does the table's title; the row was left "
         "out; 1 more like it: 6",
     )
@@ -148,7 +148,7 @@ def test_sums_over_phases_are_checked_and_left_out(tmp_path: Path) -> None:
     assert (len(found.rows), found.sums) == (3 + 3 + 2 + 3, 5)
     assert {row["attributes"]["phase"] for row in found.rows} == {"fwd", "bwd_data", "bwd_filter"}
     assert not found.doubted
-    assert found.reports == (
+    assert found.remarks == (
         "Results - FP32!O3: total 0.5 ms is not the sum of its phases 1 ms; 2 more like it: O5:O6",
     )
 
@@ -160,7 +160,7 @@ def test_two_columns_of_the_same(tmp_path: Path) -> None:
     assert [row["statistics"]["mean_ns"] for row in found.rows] == [1e6]
     assert found.rows[0]["attributes"]["precision"] == "float"
     assert found.left_out == {"stands under no heading that is known": 1}
-    assert found.reports[0].startswith("Times!E3: holds '2', which stands under no")
+    assert found.remarks[0].startswith("Times!E3: holds '2', which stands under no")
 
 
 def test_the_heading_of_the_time_names_the_precision(tmp_path: Path) -> None:
@@ -183,14 +183,14 @@ def test_numbers_that_were_entered_as_text_are_read(tmp_path: Path) -> None:
     rows = [["M", "N", "K", "Time (ms)"], ["64", "64", "64", "1.5"], ["64", "32", "64", 2.5]]
     found = imported(tmp_path, *rows)
     assert [row["statistics"]["mean_ns"] for row in found.rows] == [1.5e6, 2.5e6]
-    assert not found.reports
+    assert not found.remarks
 
 
 def test_every_time_of_a_row_that_is_left_out_counts(tmp_path: Path) -> None:
     rows = [[*CONV, "Forward", "wrt Inputs"], [*SIZES, 1, 2], [None, *SIZES[1:], 3, 4]]
     found = imported(tmp_path, *rows)
     assert found.left_out == {"has no w": 2}
-    assert found.reports == ("Results - FP32!3: has no w; the row with its 2 times was left out",)
+    assert found.remarks == ("Results - FP32!3: has no w; the row with its 2 times was left out",)
 
 
 def test_numbers_of_a_sheet_without_a_table_are_reported(tmp_path: Path) -> None:
@@ -219,26 +219,26 @@ def test_a_precision_that_nothing_names_says_where_to_name_it(tmp_path: Path) ->
 
 
 def test_remarks_of_a_kind_are_one_line() -> None:
-    reports = Reports()
+    remarks = CellRemarks()
     for place in ("A!B3", "A!C3", "A!B4", "A!B5", "A!B9", "Other!B1", "Other!B2"):
-        reports.leave_out(place, "is no time", said=f"holds {place}, which is no time")
-    reports.say("A!7", "has no times")
-    assert reports.lines == (
+        remarks.add_left_out(place, "is no time", said=f"holds {place}, which is no time")
+    remarks.add("A!7", "has no times")
+    assert remarks.lines == (
         "A!B3: holds A!B3, which is no time; it was left out; 6 more like it: C3, B4:B5, B9, "
         "Other!B1:B2",
         "A!7: has no times",
     )
-    assert reports.reasons == {"is no time": 7}
+    assert remarks.reasons == {"is no time": 7}
 
 
 def test_a_line_and_their_number_are_bounded() -> None:
-    reports = Reports()
+    remarks = CellRemarks()
     for row in range(1, 60_001, 2):
-        reports.leave_out(f"A!B{row}", "is no time")
-    [line] = reports.lines
+        remarks.add_left_out(f"A!B{row}", "is no time")
+    [line] = remarks.lines
     assert line.endswith(", ...")
     assert "29999 more like it: B3, B5, " in line
     assert len(line) < 400
     for number in range(2_000):
-        reports.say("A!B1", f"is strange in the way {number}")
-    assert len(reports.lines) <= 501
+        remarks.add("A!B1", f"is strange in the way {number}")
+    assert len(remarks.lines) <= 501

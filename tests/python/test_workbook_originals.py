@@ -12,7 +12,7 @@ import pytest
 
 from deepbench.cli import main
 from deepbench.results import read
-from deepbench.workbook import known, read_workbook
+from deepbench.workbook import published_match, read_workbook
 
 FOLDER = next((parent / "shared/data" for parent in Path(__file__).resolve().parents[3:]
                if (parent / "shared/data/workbooks").is_dir()), None)  # fmt: skip
@@ -106,7 +106,7 @@ def test_every_figure_is_read_and_nothing_else(
 ) -> None:
     """As the package's published figures know them, and by the headings alone."""
     if by_rule:
-        monkeypatch.setattr(known, "_FEWEST", 1 << 60)
+        monkeypatch.setattr(published_match, "_FEWEST", 1 << 60)
     imported = read_workbook(file_of(name))
     workbook = name.replace("inference_", "inference/", 1).replace("train_", "train/", 1)
     workbook = workbook.replace("device_", "device/", 1).replace("server_", "server/", 1)
@@ -132,12 +132,12 @@ def test_every_figure_is_read_and_nothing_else(
             value = {"0": "n", "1": "t"}[value] if what.startswith("trans") else value
             assert row["attributes"][what] == dimension(value), (place, what)
     assert imported.recognised == (None if by_rule else f"results/{workbook}.xlsx")
-    assert len(imported.reports) <= 6
+    assert len(imported.remarks) <= 6
 
 
 @pytest.mark.parametrize("name", REMARKS)
 def test_what_a_person_must_decide_is_a_handful(name: str) -> None:
-    remarks = read_workbook(file_of(name)).reports
+    remarks = read_workbook(file_of(name)).remarks
     assert len(remarks) == len(REMARKS[name])
     for remark, (place, what) in zip(remarks, REMARKS[name], strict=True):
         assert remark.startswith(f"{place}: ")

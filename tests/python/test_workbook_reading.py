@@ -15,7 +15,14 @@ import pytest
 import original_workbooks as originals
 from deepbench.cli import main
 from deepbench.results import read
-from deepbench.workbook import Imported, WorkbookError, contents, known, read_workbook, reading
+from deepbench.workbook import (
+    Imported,
+    WorkbookError,
+    published_match,
+    read_workbook,
+    reading,
+    xlsx_reader,
+)
 from deepbench.workbook.cells import Book
 
 Key = tuple[Any, ...]
@@ -66,7 +73,7 @@ def gemm(*lines: Sequence[Any], heading: Sequence[Any] = GEMM) -> Cells:
 
 
 def said(imported: Imported) -> str:
-    return "\n".join(imported.reports)
+    return "\n".join(imported.remarks)
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +83,7 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Book]:
     for name in originals.figures():
         path = tmp_path_factory.mktemp("books") / "book.xlsx"
         originals.write(name, path)
-        found[name] = contents.load(path)
+        found[name] = xlsx_reader.read_book(path)
     return found
 
 
@@ -88,7 +95,7 @@ def test_the_originals_are_recognised(
     loaded: Mapping[str, Book], monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     """Every figure, as it is in the package: problem, time, source, status, what is against it."""
-    monkeypatch.setattr(reading, "load", lambda path: loaded[name])
+    monkeypatch.setattr(reading, "read_book", lambda path: loaded[name])
     imported = read_workbook(Path(name))
     published = [row for row in originals.figures()[name] if not originals.is_sum(row)]
     sums = [row for row in originals.figures()[name] if originals.is_sum(row)]
@@ -105,7 +112,7 @@ def test_the_originals_are_recognised(
     assert sum(imported.left_out.values()) == len(strays) + nodes(published)
     kinds = {status_of(row) for row in published if facts(row)["doubt"]}
     wrong = any(facts(row)["status"] == "MISMATCH_TOTAL" for row in sums)
-    assert len(imported.reports) == len(kinds) + wrong + len(imported.left_out) <= 8
+    assert len(imported.remarks) == len(kinds) + wrong + len(imported.left_out) <= 8
     assert imported.context["specs"]
 
 
@@ -129,14 +136,14 @@ def test_their_layouts_are_read_by_rule(
 ) -> None:
     """Were they unknown, as another processor's are: the same problems, times, places in the sets,
     precisions, and every mistake that follows from a rule."""
-    monkeypatch.setattr(known, "_FEWEST", 1 << 60)
+    monkeypatch.setattr(published_match, "_FEWEST", 1 << 60)
     by_hand = 0
     for name in originals.figures():
         published = [row for row in originals.figures()[name] if not originals.is_sum(row)]
-        monkeypatch.setattr(reading, "load", lambda path: loaded[path.as_posix()])
+        monkeypatch.setattr(reading, "read_book", lambda path: loaded[path.as_posix()])
         imported = read_workbook(Path(name))
         assert imported.recognised is None
-        assert len(imported.reports) <= 6
+        assert len(imported.remarks) <= 6
         found = by_key(imported.rows)
         assert len(found) == len(imported.rows) == len(published)
         for row in published:
@@ -146,7 +153,7 @@ def test_their_layouts_are_read_by_rule(
             its, theirs = facts(got), facts(row)
             assert row["application"] in (None, got["application"])
             assert its.get("tflops") == pytest.approx(theirs.get("tflops"))
-            for what in ("set", "status", "meant"):
+            for what in ("set", "status", "intended_attributes"):
                 assert its.get(what) == theirs.get(what), (name, key(row))
             if theirs["doubt"] and any(words in theirs["doubt"] for words in BY_HAND):
                 by_hand += 1
@@ -245,7 +252,7 @@ def test_a_table_that_is_not_known_is_no_part_of_the_one_before(tmp_path: Path) 
              [56, 3, 2, 0.5], [28, 3, 2, 0.25], heading, [32, 32, 32, 0.125]]  # fmt: skip
     imported = read_workbook(book(tmp_path / "a.xlsx", lines))
     assert [row["attributes"]["m"] for row in imported.rows] == [64, 32]
-    [report] = imported.reports
+    [report] = imported.remarks
     assert report == ("Results - FP32!A5: begins a table of no operation that is known "
                       "(Size, Window, Step, Time); all 8 numbers were left out")  # fmt: skip
 

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 import xlsxwriter
 
-from deepbench.workbook import WorkbookError, contents, markup, read_workbook
+from deepbench.workbook import WorkbookError, read_workbook, xlsx_reader, xml_parts
 from deepbench.workbook.cells import LAST_ROW
-from workbook_parts import SHEET, changed, packed, parts, refusal
+from workbook_parts import SHEET, changed, packed, parts, refusal_message
 
 MIB = 1 << 20
 
@@ -32,7 +32,7 @@ def test_saved_values_count_and_formulas_do_not(tmp_path: Path) -> None:
     ):
         imported = read_workbook(changed(tmp_path / "a.xlsx", old, new))
         assert [row["statistics"]["mean_ns"] for row in imported.rows] == times
-        assert len(times) == 2 or imported.reports[0].startswith("Results - FP32!G4: ")
+        assert len(times) == 2 or imported.remarks[0].startswith("Results - FP32!G4: ")
 
 
 def test_macros_are_not_looked_at(tmp_path: Path) -> None:
@@ -49,11 +49,11 @@ def test_links_to_other_files_are_not_followed(
     relations = "xl/_rels/workbook.xml.rels"
     for target in ("../../../../etc/passwd", "/etc/passwd", "file:///etc/passwd"):
         path = changed(tmp_path / "a.xlsx", "worksheets/sheet1.xml", target, relations)
-        assert "has no table of results" in refusal(path)
+        assert "has no table of results" in refusal_message(path)
     inside = 'Target="worksheets/sheet1.xml"'
     external = f'TargetMode="External" {inside}'
     path = changed(tmp_path / "a.xlsx", inside, external, relations)
-    assert "has no table of results" in refusal(path)
+    assert "has no table of results" in refusal_message(path)
 
 
 # ---- XML that expands or reads files -------------------------------------------------------------
@@ -75,15 +75,15 @@ def test_document_types_are_refused(tmp_path: Path, part: str, declaration: str)
     for encoding in ("utf-8", "utf-16"):
         path = tmp_path / "a.xlsx"
         path.write_bytes(packed({**parts(), part: text.encode(encoding)}))
-        line = refusal(path)
+        line = refusal_message(path)
         assert f"{part}: declares a document type" in line
 
 
 def test_xml_that_is_none(tmp_path: Path) -> None:
     path = changed(tmp_path / "a.xlsx", "</sheetData>", "</sheetDate>")
-    assert "sheet1.xml: is no good XML" in refusal(path)
+    assert "sheet1.xml: is no good XML" in refusal_message(path)
     path.write_bytes(packed({**parts(), SHEET: b'<?xml version="1.0" encoding="x-evil"?><a/>'}))
-    assert "sheet1.xml: is no good XML" in refusal(path)
+    assert "sheet1.xml: is no good XML" in refusal_message(path)
 
 
 # ---- tables without end --------------------------------------------------------------------------
@@ -99,7 +99,7 @@ def test_more_tables_than_any_workbook_has_are_refused(tmp_path: Path) -> None:
             sheet.write_row(row, 0, ["M", "N", "K", "Time (ms)"])
             sheet.write_row(row + 1, 0, [64, 64, 64, 1.5])
     book.close()
-    assert "has more than 500 tables" in refusal(path)
+    assert "has more than 500 tables" in refusal_message(path)
 
 
 # ---- ZIPs that swell -----------------------------------------------------------------------------
@@ -122,7 +122,7 @@ def test_what_would_unpack_to_much_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.xlsx"
     path.write_bytes(packed({**parts(), "xl/media/image1.png": bytes(129 * MIB)}))
     assert path.stat().st_size < MIB
-    assert "would unpack to more than 128 MiB" in refusal(path)
+    assert "would unpack to more than 128 MiB" in refusal_message(path)
     assert traced(path) < 8 * MIB
 
 
@@ -139,13 +139,13 @@ def test_sizes_that_lie(tmp_path: Path) -> None:
     path = tmp_path / "a.xlsx"
     path.write_bytes(data)
     assert traced(path) < 8 * MIB
-    assert "no good XML" in refusal(path)
+    assert "no good XML" in refusal_message(path)
 
 
 def test_parts_beyond_number_or_twice(tmp_path: Path) -> None:
     path = tmp_path / "a.xlsx"
     path.write_bytes(packed({**parts(), **{f"xl/{i}.xml": b"" for i in range(1000)}}))
-    assert "parts that no spreadsheet program writes" in refusal(path)
+    assert "parts that no spreadsheet program writes" in refusal_message(path)
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         for name in parts():
@@ -153,13 +153,13 @@ def test_parts_beyond_number_or_twice(tmp_path: Path) -> None:
         with pytest.warns(UserWarning, match="Duplicate"):
             archive.writestr(SHEET, parts()[SHEET])
     path.write_bytes(buffer.getvalue())
-    assert "parts that no spreadsheet program writes" in refusal(path)
+    assert "parts that no spreadsheet program writes" in refusal_message(path)
 
 
 def test_cells_beyond_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(markup, "MOST_ELEMENTS", 1000)
+    monkeypatch.setattr(xml_parts, "MOST_ELEMENTS", 1000)
     path = changed(tmp_path / "a.xlsx", "</sheetData>", "<row/>" * 1000 + "</sheetData>")
-    assert "more than 1000 cells and other elements" in refusal(path)
+    assert "more than 1000 cells and other elements" in refusal_message(path)
 
 
 # ---- sheets that claim to be large ---------------------------------------------------------------
@@ -186,7 +186,7 @@ def test_cells_that_lie_far_out(tmp_path: Path, cell: str, place: str) -> None:
     path = changed(tmp_path / "a.xlsx", "</sheetData>", cell + "</sheetData>")
     imported = read_workbook(path)
     assert len(imported.rows) == 2
-    assert any(report.startswith(f"Results - FP32!{place}: ") for report in imported.reports)
+    assert any(report.startswith(f"Results - FP32!{place}: ") for report in imported.remarks)
 
 
 def test_rows_in_any_order_and_without_places(tmp_path: Path) -> None:
@@ -197,11 +197,11 @@ def test_rows_in_any_order_and_without_places(tmp_path: Path) -> None:
     path = tmp_path / "a.xlsx"
     for sheet in (turned, bare):
         path.write_bytes(packed({**parts(), SHEET: sheet.encode()}))
-        cells = contents.load(path).sheets[0].rows
+        cells = xlsx_reader.read_book(path).sheets[0].rows
         assert next(iter(cells[max(cells)].values())).value == 32
     twice = text.replace("</sheetData>", '<row><c r="G4"><v>9</v></c></row></sheetData>')
     path.write_bytes(packed({**parts(), SHEET: twice.encode()}))
-    assert "Results - FP32!G4: stands in the workbook twice" in refusal(path)
+    assert "Results - FP32!G4: stands in the workbook twice" in refusal_message(path)
 
 
 # ---- numbers -------------------------------------------------------------------------------------
@@ -214,7 +214,7 @@ def test_times_out_of_range(tmp_path: Path, text: str) -> None:
     path = changed(tmp_path / "a.xlsx", "<v>1.5</v>", f"<v>{text}</v>")
     imported = read_workbook(path)
     assert [row["attributes"]["m"] for row in imported.rows] == [32]
-    [report] = imported.reports
+    [report] = imported.remarks
     assert report.startswith("Results - FP32!G4: holds ")
     assert len(report) < 400
 
@@ -225,4 +225,4 @@ def test_texts_that_are_not_there(tmp_path: Path) -> None:
         assert good
         bad = f'<c r="D4" t="s"><v>{number}</v>'
         path = changed(tmp_path / "a.xlsx", good[0], bad)
-        assert "D4: names a text that is not in the workbook" in refusal(path)
+        assert "D4: names a text that is not in the workbook" in refusal_message(path)

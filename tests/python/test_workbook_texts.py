@@ -17,12 +17,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from deepbench.cli import main
+from deepbench.errors import printable_line
 from deepbench.installation import install_command
-from deepbench.refusal import one_line
 from deepbench.results import ResultFile, read
-from deepbench.workbook import WorkbookError, contents, read_workbook, write_workbook
+from deepbench.workbook import WorkbookError, read_workbook, write_workbook, xlsx_reader
 from example_rows import make_context, make_gemm
-from workbook_parts import SHEET, changed, packed, parts, refusal
+from workbook_parts import SHEET, changed, packed, parts, refusal_message
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
@@ -84,10 +84,10 @@ def test_texts_are_written_as_texts(tmp_path: Path, text: str) -> None:
             if cell.data_type == "f":
                 assert re.fullmatch(r"=[\d.e+*()/^C-Z]+", str(cell.value)), cell.value
             assert cell.hyperlink is None
-            if cell.value == one_line(text):
+            if cell.value == printable_line(text):
                 seen += 1
                 assert cell.data_type == "s"
-                risky = one_line(text)[0] in "=+-@" or text[0] in "\t\r"
+                risky = printable_line(text)[0] in "=+-@" or text[0] in "\t\r"
                 assert cell.quotePrefix == risky
                 assert cell.number_format == ("@" if risky else "General")
     assert seen >= 8
@@ -153,7 +153,7 @@ def test_files_of_other_kinds(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 
 def test_a_workbook_without_tables(tmp_path: Path) -> None:
     path = changed(tmp_path / "a.xlsx", "<t>M</t>", "<t>Rows</t>", "xl/sharedStrings.xml")
-    line = refusal(path)
+    line = refusal_message(path)
     assert "none of its sheets (Results - FP32) has headings such as M N K Time (msec)" in line
 
 
@@ -238,7 +238,7 @@ def test_how_texts_are_pronounced_is_none_of_them(tmp_path: Path) -> None:
     name = "xl/sharedStrings.xml"
     spoken = "<si><r><t>Float </t></r><rPh><t>flout</t></rPh><r><t>here</t></r></si>"
     path = changed(tmp_path / "a.xlsx", "<si><t>Precision: float</t></si>", spoken, name)
-    assert contents.load(path).sheets[0].rows[1][1].value == "Float here"
+    assert xlsx_reader.read_book(path).sheets[0].rows[1][1].value == "Float here"
 
 
 def test_names_with_prefixes(tmp_path: Path) -> None:
@@ -269,7 +269,7 @@ def test_cells_are_those_that_another_reader_sees(tmp_path: Path) -> None:
     result = ResultFile(Path("r"), make_context(rows=1), (row,), 0, False)
     write_workbook(result, tmp_path / "a.xlsx")
     theirs = openpyxl.load_workbook(tmp_path / "a.xlsx", data_only=True)
-    for sheet in contents.load(tmp_path / "a.xlsx").sheets:
+    for sheet in xlsx_reader.read_book(tmp_path / "a.xlsx").sheets:
         expected = {(cell.row, cell.column): cell.value
                     for cells in theirs[sheet.name].iter_rows() for cell in cells
                     if cell.value is not None}  # fmt: skip

@@ -16,7 +16,7 @@ from deepbench.cli import main
 from deepbench.results import read
 from deepbench.workbook import WorkbookError, read_workbook, write_workbook, writing
 from example_rows import make_gemm, make_memory, without_times
-from workbook_files import families, result
+from workbook_results import families, result
 
 MEASURED = Path(__file__).parents[2] / "results/h200"
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from fake_plugin import build_fake_backend
-from started_ranks import LIMIT_S, QUICK, environment
+from rank_processes import LIMIT_S, QUICK, environment
 
 GEMM = ("gemm", "m=8", "n=8", "k=8", *QUICK)
 RANKS = ("all_reduce", "elements=100", "--backend", "cpu", "--ranks", "2", *QUICK)
@@ -153,9 +153,9 @@ def test_a_worker_that_is_started_by_hand_runs_nothing_of_it(hostile: Hostile) -
 
 
 def test_ranks_that_others_started_run_nothing_of_it(hostile: Hostile, script: str) -> None:
-    from started_ranks import Started
+    from rank_processes import RankProcesses
 
-    ranks = Started(2)
+    ranks = RankProcesses(2)
     words = [word for word in RANKS if word not in ("--ranks", "2")]
     place = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(ranks.port)}
     processes = [

@@ -49,7 +49,7 @@ def changed(path: Path, old: str, new: str, part: str = SHEET) -> Path:
     return path
 
 
-def refusal(path: Path) -> str:
+def refusal_message(path: Path) -> str:
     """The line that a workbook is refused with."""
     with pytest.raises(WorkbookError) as caught:
         read_workbook(path)

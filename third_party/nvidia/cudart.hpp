@@ -3,7 +3,7 @@
 // cudaGraphAddDependencies and the like, cudaMemAdvise, cudaMemPrefetchAsync, cudaMemcpyBatchAsync.
 #pragma once
 
-#include "table.hpp"
+#include "function_table.hpp"
 
 namespace deepbench::nvidia {
 

@@ -6,7 +6,7 @@
 #include "cudnn_convolution.hpp"
 #include "cudnn_graph.hpp"
 #include "cudnn_rnn.hpp"
-#include "properties.hpp"
+#include "library_types.hpp"
 
 namespace deepbench::nvidia {
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "cudart.hpp"
-#include "properties.hpp"
+#include "library_types.hpp"
 
 namespace deepbench::nvidia {
 

@@ -2,7 +2,7 @@
 // The run time of the same process owns the contexts.
 #pragma once
 
-#include "table.hpp"
+#include "function_table.hpp"
 
 namespace deepbench::nvidia {
 

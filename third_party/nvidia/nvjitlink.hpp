@@ -2,7 +2,7 @@
 // which, and before CUDA 12.3 it does not tell.
 #pragma once
 
-#include "table.hpp"
+#include "function_table.hpp"
 
 namespace deepbench::nvidia {
 

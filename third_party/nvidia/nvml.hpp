@@ -1,7 +1,7 @@
 // What we call of NVML, the driver's libnvidia-ml.so.1: sensors and settings of a device.
 #pragma once
 
-#include "table.hpp"
+#include "function_table.hpp"
 
 namespace deepbench::nvidia {
 

@@ -1,7 +1,7 @@
 // What we call of NVRTC, the compiler at run time, libnvrtc.so.12 and .13.
 #pragma once
 
-#include "table.hpp"
+#include "function_table.hpp"
 
 namespace deepbench::nvidia {
 

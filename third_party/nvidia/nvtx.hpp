@@ -2,7 +2,7 @@
 // libnvToolsExt.so.1; without either there are no names, and nothing else is lost.
 #pragma once
 
-#include "table.hpp"
+#include "function_table.hpp"
 
 namespace deepbench::nvidia {
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from types import FrameType
 
 from deepbench.cli.errors import Terminated
-from deepbench.refusal import Refusal, one_line
+from deepbench.errors import UserError, printable_line
 
 __all__ = ["main"]
 
@@ -19,8 +19,7 @@ _LONGEST = 2000  # letters of an error
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit status."""
-    # Not list(...): here that is the subcommand's module, once it has run.
-    words = [*(sys.argv[1:] if arguments is None else arguments)]
+    words = list(sys.argv[1:] if arguments is None else arguments)
     if not _open_streams():
         return _refuse("standard output is closed; '> /dev/null' is how to have none", 2)
     for number in (signal.SIGTERM, signal.SIGHUP):
@@ -33,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         status = _run(words)
         sys.stdout.flush()
         return status
-    except Refusal as error:
+    except UserError as error:
         return _refuse(str(error), error.exit_status)
     except KeyboardInterrupt:
         return 130
@@ -65,7 +64,7 @@ def _check_text(words: Sequence[str]) -> None:
         try:
             word.encode()
         except UnicodeEncodeError:
-            raise Refusal(f"{word!a} is not UTF-8 text", 2) from None
+            raise UserError(f"{word!a} is not UTF-8 text", 2) from None
 
 
 def _run(words: list[str]) -> int:
@@ -79,11 +78,11 @@ def _run(words: list[str]) -> int:
         if "_core" not in str(error):
             raise
         why = f"the native module cannot be loaded: {error}; 'pip install .' makes it"
-        raise Refusal(why) from None
+        raise UserError(why) from None
 
 
 def _refuse(message: str, status: int) -> int:
-    line = one_line(message)  # which may quote a stranger's file
+    line = printable_line(message)  # which may quote a stranger's file
     line = line if len(line) <= _LONGEST else line[: _LONGEST - 3] + "..."
     print(f"deepbench: error: {line}", file=sys.stderr)
     return status

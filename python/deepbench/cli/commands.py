@@ -12,7 +12,7 @@ from deepbench.cli.errors import UsageError, shown, suggestion
 _COMMANDS = ("run", "list", "env", "show", "compare", "report", "import", "model")
 
 # Words of other programs, and a cell for its operation, as ours are called.
-_CALLED_ELSEWHERE = {
+_SYNONYMS = {
     "matmul": "gemm", "mm": "gemm", "sgemm": "gemm", "hgemm": "gemm", "igemm": "gemm",
     "dense": "gemm", "linear": "gemm", "conv2d": "conv", "conv3d": "conv", "convolution": "conv",
     "spmm": "sparse_gemm", "spmv": "sparse_gemm", "lstm": "rnn cell=lstm", "gru": "rnn cell=gru",
@@ -23,7 +23,7 @@ _CALLED_ELSEWHERE = {
     "libraries": "env", "backends": "env", "doctor": "env", "references": "list references",
 }  # fmt: skip
 
-_TAKES = {".jsonl": "show", ".txt": "run", ".xlsx": "import"}  # a file of such a name
+_COMMAND_OF_SUFFIX = {".jsonl": "show", ".txt": "run", ".xlsx": "import"}  # a file of such a name
 
 _USAGE = """\
 usage: deepbench OP [SET] [PRECISION] [KEY=VALUE ...] [options]
@@ -46,7 +46,7 @@ usage: deepbench OP [SET] [PRECISION] [KEY=VALUE ...] [options]
 
 
 def run(words: Sequence[str]) -> int:
-    """Runs the subcommand that the first word names. Raises Refusal."""
+    """Runs the subcommand that the first word names. Raises UserError."""
     if not words:
         sys.stderr.write(_USAGE)
         return 2
@@ -72,7 +72,7 @@ def _subcommand(first: str, rest: Sequence[str]) -> int:
 
         return run_command.main(rest)
     if first == "list":
-        from deepbench.cli import list as list_command
+        from deepbench.cli import list_command
 
         return list_command.main(rest)
     if first == "env":
@@ -103,46 +103,50 @@ def _subcommand(first: str, rest: Sequence[str]) -> int:
 
 
 def _operation(first: str, rest: Sequence[str]) -> int:
-    from deepbench.cli import ops, words
+    from deepbench.cli import ops, problem_arguments
 
-    op = words.operation_name(first)
+    op = problem_arguments.operation_name(first)
     if op is not None:
         return ops.main(op, rest)
     if first.startswith("-"):
-        right = _meant(first, rest) or "; see --help"
+        right = _did_you_mean(first, rest) or "; see --help"
         raise UsageError(f"an operation or a command comes first, not {shown(first)}{right}")
-    names = words.operation_names()
-    meant = _meant(first, rest) or suggestion(first, [*names, *_COMMANDS])
+    names = problem_arguments.operation_names()
+    meant = _did_you_mean(first, rest) or suggestion(first, [*names, *_COMMANDS])
     raise UsageError(
         f"there is no operation or command {shown(first)}{meant}; "
         f"there are {' '.join(names)} and {' '.join(_COMMANDS)}"
     )
 
 
-def _meant(first: str, rest: Sequence[str]) -> str:
+def _did_you_mean(first: str, rest: Sequence[str]) -> str:
     """What a first word means that is another program's, or not the first of ours."""
     whole = _whole_command(first, rest)
     if whole is not None:
         return f" (did you mean {shlex.join(['deepbench', *whole])!r}?)"
-    meant = _CALLED_ELSEWHERE.get(first.lower())
+    meant = _SYNONYMS.get(first.lower())
     return f" (did you mean {meant!r}?)" if meant else ""
 
 
 def _whole_command(first: str, rest: Sequence[str]) -> list[str] | None:
     """The command with its operation in the first place, or the command that takes a file."""
     from deepbench import suites
-    from deepbench.cli import words
+    from deepbench.cli import problem_arguments
 
-    op = next((word for word in rest if words.operation_name(word) is not None), None)
+    op = next((word for word in rest if problem_arguments.operation_name(word) is not None), None)
     if op is not None:
         others = [word for word in rest if word != op]
-        known = suites.set_name(first) or words.precision_name(words.ALL, first)
+        known = suites.set_name(first) or problem_arguments.precision_name(
+            problem_arguments.ALL, first
+        )
         return [op, *([first] if known or first.startswith("-") else []), *others]
     keys = {word.partition("=")[0] for word in (first, *rest) if "=" in word}
     if "=" in first and not first.startswith("-"):
         of = [
-            one.name for one in words.operations() if keys <= {key.name for key in one.parameters}
+            one.name
+            for one in problem_arguments.operations()
+            if keys <= {key.name for key in one.parameters}
         ]
         return [of[0], first, *rest] if of else None
-    command = _TAKES.get(Path(first).suffix.lower())
+    command = _COMMAND_OF_SUFFIX.get(Path(first).suffix.lower())
     return [command, first, *rest] if command else None

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from deepbench.cli.errors import UsageError, shown, suggestion
 from deepbench.cli.flags import HELP, CommandLine, Flag, help_lines, parse
-from deepbench.cli.sources import identity, opened
-from deepbench.compare import ACROSS, Rules, Side, compare, of_file
+from deepbench.cli.result_lookup import open_results, source_identity
+from deepbench.compare import ACROSS, ResultSet, Rules, compare, to_result_set
 from deepbench.progress import Screen
 from deepbench.report.comparison import FORMATS, render
 
@@ -47,17 +47,17 @@ def main(arguments: Sequence[str]) -> int:
     return 1 if comparison.regressions else 0
 
 
-def _side(screen: Screen, word: str) -> Side:
-    result = opened(word)
+def _side(screen: Screen, word: str) -> ResultSet:
+    result = open_results(word)
     if result.warning:
         screen.say(f"deepbench: warning: {result.warning}")
-    return of_file(result)
+    return to_result_set(result)
 
 
 def _refuse_twice(words: Sequence[str]) -> None:
     seen: dict[object, str] = {}
     for word in words:
-        one = identity(word)
+        one = source_identity(word)
         if one is not None and one in seen:
             raise UsageError(f"{shown(word)} and {shown(seen[one])} are the same")
         seen[one] = word

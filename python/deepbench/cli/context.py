@@ -15,7 +15,11 @@ from deepbench.progress import rough_duration
 Json = Mapping[str, Any]
 
 _LONG_S = 100.0  # from here on --quick is worth a word
-_OF_THEIR_OWN = {"memory", "all_reduce", "sparse_gemm"}  # not through a backend's first library
+_OPS_WITHOUT_DEFAULT_LIBRARY = {
+    "memory",
+    "all_reduce",
+    "sparse_gemm",
+}  # not through a backend's first library
 _MOST_NAMED = 3
 
 
@@ -49,19 +53,19 @@ def first_line(
     selection: Selection,
     options: RunOptions,
     rows: Sequence[PlannedRow],
-    left_s: float,
+    remaining_s: float,
 ) -> str:
     """What runs, on what, how long it will take."""
     count = "1 row" if len(rows) == 1 else f"{len(rows)} rows"
-    text = f"deepbench: {_title(selection, rows)} on {where(context, options, rows)}: {count}"
+    text = f"deepbench: {_title(selection, rows)} on {device_text(context, options, rows)}: {count}"
     if len(rows) > 1:
-        text += f", about {rough_duration(left_s)}"
-    if selection.many and not options.quick and left_s > _LONG_S:
+        text += f", about {rough_duration(remaining_s)}"
+    if selection.many and not options.quick and remaining_s > _LONG_S:
         text += "; try --quick"
     return text
 
 
-def where(
+def device_text(
     context: Json,
     options: RunOptions | None = None,
     rows: Sequence[PlannedRow] = (),
@@ -100,7 +104,7 @@ def _library(context: Json, options: RunOptions | None, ops: Collection[str]) ->
     cuda = (libraries.get("cudart") or {}).get("version")
     if cuda and wanted is None:  # each operation has its own library there
         return f"CUDA {cuda}"
-    if wanted is None and not _OF_THEIR_OWN.isdisjoint(ops):
+    if wanted is None and not _OPS_WITHOUT_DEFAULT_LIBRARY.isdisjoint(ops):
         return None
     for name, facts in libraries.items():
         if facts.get("version") and wanted in (None, name):

@@ -18,7 +18,7 @@ _FLAGS = (
     HELP,
 )
 
-_PATIENCE_S = 30.0  # for one backend to describe itself
+_DESCRIBE_TIMEOUT_S = 30.0  # for one backend to describe itself
 
 Json = Mapping[str, Any]
 
@@ -67,7 +67,7 @@ def _inspected(path: str) -> dict[str, Any]:
     from deepbench.session import Session
     from deepbench.worker_process import SessionError
 
-    session = Session(worker_command("--inspect", (path,)), start_limit_s=_PATIENCE_S)
+    session = Session(worker_command("--inspect", (path,)), start_timeout_s=_DESCRIBE_TIMEOUT_S)
     try:
         facts = dict(session.start())
         reason = (facts.get("backend") or {}).get("reason")

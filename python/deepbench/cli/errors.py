@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from deepbench.refusal import Refusal
+from deepbench.errors import UserError
 
 
-class UsageError(Refusal):
+class UsageError(UserError):
     """A command that makes no sense: exit status 2."""
 
 

@@ -41,7 +41,7 @@ class CommandLine:
 HELP = Flag("--help", "this text", short="-h")
 
 # What other programs call an option, as ours write it.
-_CALLED_ELSEWHERE = {
+_SYNONYMS = {
     "best": "--algorithm best", "exhaustive": "--algorithm exhaustive",
     "hot": "--cache hot", "cold": "--cache cold", "steady": "--power steady",
     "cpu": "--backend cpu", "gpu": "--backend cuda", "cuda": "--backend cuda",
@@ -91,14 +91,15 @@ def _split(argument: str, known: dict[str, Flag]) -> tuple[Flag, str | None]:
     if name in ("-o", "--output", "--out") and "--format" in known and "--output" not in known:
         raise UsageError(f"there is no option {shown(name)} here: '> FILE' keeps what is printed")
     raise UsageError(
-        f"there is no option {shown(name)} here{_meant(name, known)}; --help lists what there is"
+        f"there is no option {shown(name)} here{_did_you_mean(name, known)}; "
+        "--help lists the options"
     )
 
 
-def _meant(name: str, known: dict[str, Flag]) -> str:
+def _did_you_mean(name: str, known: dict[str, Flag]) -> str:
     """The option that is close to an unknown one, in meaning or in letters."""
     bare = name.lstrip("-").replace("_", "-").lower()
-    if elsewhere := called_elsewhere(bare, known):
+    if elsewhere := synonym_of(bare, known):
         return f" (did you mean '{elsewhere}'?)"
     options = [flag for flag in known if flag.startswith("--")]
     longer = [option for option in options if len(bare) > 1 and option.startswith(f"--{bare}")]
@@ -107,9 +108,9 @@ def _meant(name: str, known: dict[str, Flag]) -> str:
     return suggestion(bare, [option[2:] for option in options]).replace("mean '", "mean '--")
 
 
-def called_elsewhere(word: str, known: Mapping[str, Flag]) -> str:
+def synonym_of(word: str, known: Mapping[str, Flag]) -> str:
     """The option, with its value, that other programs call `word`; '' where there is none here."""
-    option = _CALLED_ELSEWHERE.get(word.lower(), "")
+    option = _SYNONYMS.get(word.lower(), "")
     name, _, value = option.partition(" ")
     choices = known[name].choices if name in known else ("",)
     return option if not choices or value in choices else ""

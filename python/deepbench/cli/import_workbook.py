@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from deepbench.cli.errors import UsageError, shown
 from deepbench.cli.flags import HELP, Flag, help_lines, parse
 from deepbench.cli.output_names import require_result_name
-from deepbench.cli.sources import file_begins_with, require_other
+from deepbench.cli.result_lookup import file_begins_with, require_distinct_output
+from deepbench.errors import printable_line
 from deepbench.progress import Screen
-from deepbench.refusal import one_line
 from deepbench.results import ResultWriter
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def main(arguments: Sequence[str]) -> int:
         print("\n".join([_USAGE, *help_lines(_FLAGS)]))
         return 0
     output = line.get("--output")
-    require_other(output, line.words)
+    require_distinct_output(output, line.words)
     if len(line.words) == 1:
         _refuse_result_file(line.words[0])
     require_result_name(output, ["import", *arguments])
@@ -73,13 +73,13 @@ def _write(imported: Imported, path: Path, overwrite: bool) -> None:
 
 
 def _say(screen: Screen, book: Path, imported: Imported, everything: bool) -> None:
-    shown = imported.reports if everything else imported.reports[:_MOST_LINES]
+    shown = imported.remarks if everything else imported.remarks[:_MOST_LINES]
     for report in shown:
-        screen.say(one_line(f"deepbench: warning: {report}"))
-    if left := len(imported.reports) - len(shown):
+        screen.say(printable_line(f"deepbench: warning: {report}"))
+    if left := len(imported.remarks) - len(shown):
         screen.say(f"deepbench: warning: {left} more, which are in the file too; --all says them")
     device = (imported.context.get("device") or {}).get("name") or "an unnamed device"
-    screen.say(one_line(f"deepbench: {book.name}: {device}: {_summary(imported)}"))
+    screen.say(printable_line(f"deepbench: {book.name}: {device}: {_summary(imported)}"))
 
 
 def _summary(imported: Imported) -> str:

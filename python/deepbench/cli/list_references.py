@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from deepbench import references
 from deepbench.cli.errors import UsageError, shown, suggestion
-from deepbench.compare.sides import Side, of_file
+from deepbench.compare.result_set import ResultSet, to_result_set
 from deepbench.results import ResultFile
 
 Cell = str | int | float
@@ -15,7 +15,7 @@ Table = tuple[tuple[str, ...], list[tuple[Cell, ...]]]
 
 
 def table(words: Sequence[str]) -> tuple[Table, tuple[str, ...]]:
-    """Titles and rows, and what is to be known of the figures. Raises Refusal."""
+    """Titles and rows, and what is to be known of the figures. Raises UserError."""
     if not words:
         return _all(), ()
     name = " ".join(words)
@@ -24,7 +24,7 @@ def table(words: Sequence[str]) -> tuple[Table, tuple[str, ...]]:
         near = suggestion(name, [one.name for one in references.available()])
         raise UsageError(f"there is no reference {shown(name)}{near}; 'list references' has them")
     result = references.load(reference)
-    side = of_file(result)
+    side = to_result_set(result)
     return _one(result, side), side.footnotes
 
 
@@ -43,7 +43,7 @@ def _all() -> Table:
     ]
 
 
-def _one(result: ResultFile, side: Side) -> Table:
+def _one(result: ResultFile, side: ResultSet) -> Table:
     titles = ("problem", "application", "us", "TFLOP/s", "published", "status", "source")
     rows: list[tuple[Cell, ...]] = []
     for row, entry in zip(result.rows, side.entries, strict=True):

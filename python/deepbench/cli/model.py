@@ -8,9 +8,9 @@ from pathlib import Path
 
 from deepbench.cli.errors import UsageError, shown
 from deepbench.cli.flags import HELP, CommandLine, Flag, help_lines, parse, whole_number
-from deepbench.cost_model import Error, Fit, Point, algorithm_of, fit, groups
+from deepbench.collective_model import Fit, Point, PredictionError, algorithm_of, fit, groups
+from deepbench.errors import printable_line
 from deepbench.progress import Screen
-from deepbench.refusal import one_line
 from deepbench.results import read
 
 _FLAGS = (
@@ -36,7 +36,7 @@ def main(arguments: Sequence[str]) -> int:
     screen = Screen()
     for (library, algorithm, precision), points in found.items():
         fitted = fit(algorithm_of(library, algorithm), points)
-        title = one_line(f"{library} {algorithm}, {precision}")
+        title = printable_line(f"{library} {algorithm}, {precision}")
         screen.report("\n".join(_lines(title, fitted, points, ranks)) + "\n")
     return 0
 
@@ -63,11 +63,12 @@ def _lines(
     if large := model.large:
         more = f"{large.extra_ns / 1e3:.3g} us more, {_speed(large.ns_per_byte)}"
         yield f"  from {large.least:.0f} B on: {more}"
-    yield f"  of every second size of {fitted.points} rows, on the others: {_off(fitted.of_sizes)}"
+    error = _error_text(fitted.size_error)
+    yield f"  of every second size of {fitted.points} rows, on the others: {error}"
     measured = sorted({point.ranks for point in points})
-    if fitted.of_ranks:
+    if fitted.rank_error:
         fewer = ", ".join(map(str, measured[:-1]))
-        yield f"  of {fewer} ranks alone, on {measured[-1]}: {_off(fitted.of_ranks)}"
+        yield f"  of {fewer} ranks alone, on {measured[-1]}: {_error_text(fitted.rank_error)}"
     yield "  time (us)  " + "".join(f"{f'{n} ranks':>14}" for n in [*measured, *ranks])
     for size in sorted({point.bytes for point in points}):
         times = (model.time_ns(n, size) / 1e3 for n in [*measured, *ranks])
@@ -78,5 +79,5 @@ def _speed(ns_per_byte: float) -> str:
     return f"{1 / ns_per_byte:.3g} GB/s a rank" if ns_per_byte else "no limit seen"
 
 
-def _off(error: Error) -> str:
+def _error_text(error: PredictionError) -> str:
     return f"off by {error.median:.0%} (median), {error.largest:.0%} (largest)"

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from deepbench import suites
-from deepbench.cli.corrections import corrected
+from deepbench.cli.command_suggestion import suggest_command
 from deepbench.cli.errors import UsageError
 from deepbench.cli.flags import help_lines, parse
 from deepbench.cli.options import FLAGS, run_options
 from deepbench.cli.output_names import require_result_name
+from deepbench.cli.problem_arguments import ALL, operation, parse_problem_arguments, problem_lines
 from deepbench.cli.selection import select
 from deepbench.cli.sweep import Sweep
-from deepbench.cli.words import ALL, operation, parse_words, problem_lines
 
 if TYPE_CHECKING:
     from deepbench._core import Parameter
@@ -27,7 +27,7 @@ def main(op: str, arguments: Sequence[str]) -> int:
     try:
         return _main(op, arguments)
     except UsageError as error:
-        raise corrected(op, arguments, FLAGS) or error from None
+        raise suggest_command(op, arguments, FLAGS) or error from None
 
 
 def _main(op: str, arguments: Sequence[str]) -> int:
@@ -67,8 +67,8 @@ def _keys(op: str) -> list[str]:
         default = parameter.default
         facts.append("required" if default is None else f"default {default}")
         lines.append(f"  {parameter.name:<{width}}  {'; '.join(fact for fact in facts if fact)}")
-        lines += [f"  {'':<{width}}  also {text}" for text in _also(parameter)]
-    return [*lines, "", *_several(op), "", f"example: deepbench {described.example}"]
+        lines += [f"  {'':<{width}}  also {text}" for text in _alias_lines(parameter)]
+    return [*lines, "", *_sweep_lines(op), "", f"example: deepbench {described.example}"]
 
 
 def _values(parameter: Parameter) -> str:
@@ -83,7 +83,7 @@ def _values(parameter: Parameter) -> str:
     return f"{parameter.minimum} to {most}"
 
 
-def _also(parameter: Parameter) -> list[str]:
+def _alias_lines(parameter: Parameter) -> list[str]:
     """Other spellings of a key's choices: "fp16 f16 float16 for half"."""
     found: dict[str, list[str]] = {}
     for alias, choice in parameter.aliases:
@@ -102,10 +102,10 @@ def sweep_example(op: str) -> tuple[str, int]:
     if listed != doubled:
         changed[listed] = f"{listed},{2 * _size(listed)}"
     several = [changed.get(word, word) for word in words]
-    return " ".join(several), len(problem_lines(op, parse_words(op, several)))
+    return " ".join(several), len(problem_lines(op, parse_problem_arguments(op, several)))
 
 
-def _several(op: str) -> list[str]:
+def _sweep_lines(op: str) -> list[str]:
     example, count = sweep_example(op)
     return [
         "several problems: a list, n=16,32, stands for each of its values, and a range, n=16..128,",

@@ -9,7 +9,7 @@ from pathlib import Path
 from deepbench.cli.errors import UsageError, shown
 from deepbench.cli.flags import HELP, CommandLine, Flag, whole_number
 from deepbench.cli.ranges import byte_count
-from deepbench.cli.sources import require_other
+from deepbench.cli.result_lookup import require_distinct_output
 from deepbench.report import FORMATS
 
 # Flags that become options of rows (docs/results.md): flag, key, value of a switch.
@@ -80,7 +80,7 @@ _POSITIVE = frozenset({"samples", "time_limit", "threads"})
 
 _QUICK_LIMIT_S = "2"
 _MOST_RANKS = 1024
-_OF_ONE_PROCESS = ("nccl_single",)  # libraries whose one process has all devices
+_SINGLE_PROCESS_LIBRARIES = ("nccl_single",)  # libraries whose one process has all devices
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class RunOptions:
     @property
     def processes(self) -> int | None:
         """How many ranks we start ourselves, where nobody else has."""
-        in_one = not self.devices or self.rows.get("library") in _OF_ONE_PROCESS
+        in_one = not self.devices or self.rows.get("library") in _SINGLE_PROCESS_LIBRARIES
         return self.ranks if in_one else self.devices
 
     @property
@@ -157,7 +157,7 @@ def run_options(line: CommandLine) -> RunOptions:
     devices = _devices(line)
     cache = line.get("--cache") or "hot"
     output, against = line.get("--output"), line.get("--against")
-    require_other(output, [] if against is None else [against])
+    require_distinct_output(output, [] if against is None else [against])
     return RunOptions(
         backend=_backend(line),
         rows=_row_options(line) | devices,
@@ -214,7 +214,7 @@ def _devices(line: CommandLine) -> dict[str, str]:
     for other in ("--device", "--ranks"):
         if line.has(other):
             raise UsageError(f"--devices and {other} exclude each other")
-    if line.has("--in-process") and line.get("--library") not in _OF_ONE_PROCESS:
+    if line.has("--in-process") and line.get("--library") not in _SINGLE_PROCESS_LIBRARIES:
         raise UsageError("--devices and --in-process exclude each other: ranks are processes")
     return {"devices": text if words[1:] else ",".join(map(str, range(int(text))))}
 
@@ -260,14 +260,14 @@ def _require_device_number(text: str) -> None:
         kind, number = number, "0"
     if kind:
         number = number if number.isdigit() else "0"
-        backend = _backend_meant(kind) or "NAME"
+        backend = _backend_synonym(kind) or "NAME"
         raise UsageError(
             f"--device {shown(text)}: must be a number, from 0; "
             f"the kind of device is the backend's: --backend {backend} --device {number}"
         )
 
 
-def _backend_meant(word: str) -> str | None:
+def _backend_synonym(word: str) -> str | None:
     """The backend that a word from elsewhere means."""
     lower = word.lower()
     if lower in ("gpu", "gpus", "nvidia", "cuda"):
@@ -278,7 +278,7 @@ def _backend_meant(word: str) -> str | None:
 def _backend(line: CommandLine) -> str:
     """What --backend names. A backend of another package may have any name. Raises UsageError."""
     name = line.get("--backend") or "auto"
-    meant = _backend_meant(name)
+    meant = _backend_synonym(name)
     if meant in (None, name):
         return name
     from deepbench import _core, libraries

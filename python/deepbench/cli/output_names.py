@@ -27,16 +27,16 @@ def require_result_name(output: str | None, command: Sequence[str], resumes: boo
     rows = str(Path(output).with_suffix(".jsonl"))
     if Path(output).suffix.lower() in _COMPRESSED:
         rows = output[: -len(Path(output).suffix)]
-        if made_from(rows, rows) is not None:  # out.csv.gz
+        if conversion_command(rows, rows) is not None:  # out.csv.gz
             rows = str(Path(rows).with_suffix(".jsonl"))
-    made = made_from(rows, output)
+    made = conversion_command(rows, output)
     if made is None:
         return
     first = shlex.join(["deepbench", *_with_output(command, output, rows)])
     raise UsageError(f"-o {shown(output)}: rows are kept as JSON lines; write {first}{made}")
 
 
-def made_from(rows: str, output: str) -> str | None:
+def conversion_command(rows: str, output: str) -> str | None:
     """How to go on for a file of that name once the result file `rows` is there; None where any
     result file may have the name."""
     suffix = Path(output).suffix.lower()
@@ -45,7 +45,7 @@ def made_from(rows: str, output: str) -> str | None:
         return f" && {_COMPRESSED[suffix]} {file}"
     if suffix in _UNKNOWN:
         return ""
-    command = printing(rows, output)
+    command = print_command(rows, output)
     if suffix in _REPORTED:
         command = f"deepbench report {file} -o {quoted}"
     if suffix in _DRAWN:
@@ -53,7 +53,7 @@ def made_from(rows: str, output: str) -> str | None:
     return f" && {command}" if command else None
 
 
-def printing(rows: str, output: str) -> str | None:
+def print_command(rows: str, output: str) -> str | None:
     """The command that prints a result file into a file of that name, if 'show' has its format."""
     name = _PRINTED.get(Path(output).suffix.lower())
     if name is None:

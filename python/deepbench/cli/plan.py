@@ -9,19 +9,21 @@ from typing import Any
 
 from deepbench.cli.options import RunOptions, quoted
 from deepbench.cli.precision_defaults import default_precision
-from deepbench.cli.selection import Parse, Selection, Wanted
-from deepbench.cli.words import require_constant
+from deepbench.cli.problem_arguments import require_constant
+from deepbench.cli.selection import Parse, SelectedProblem, Selection
 from deepbench.time_estimate import Work
 
 Json = Mapping[str, Any]
 
-_EVERY = 10  # --quick
-_HANG_S = 30.0  # loading libraries, preparing, verifying and measuring ceilings on small problems
+_QUICK_STRIDE = 10  # --quick
+_HANG_BASE_S = (
+    30.0  # loading libraries, preparing, verifying and measuring ceilings on small problems
+)
 _HANG_LIMITS = 6.0  # times the time limit of a row, which may be measured twice
 _SLOWEST_FLOPS_PER_S = 2e9  # recurrent steps whose threads wait for others' work at each
 _SLOWEST_BYTES_PER_S = 1e8
-_SLOWEST_PLACES_PER_S = 1e8
-_HANG_TIMES = {"best": 4.0, "exhaustive": 100.0}  # the default's
+_SLOWEST_ELEMENTS_PER_S = 1e8
+_SELECTION_FACTOR = {"best": 4.0, "exhaustive": 100.0}  # the default's
 _TIME_LIMIT_S = 10.0
 
 
@@ -57,11 +59,11 @@ def plan(selection: Selection, options: RunOptions, hello: Json | None) -> list[
     """Every row in order. Before the backend has answered (`hello` is None) it serves to find
     mistakes: default precisions are provisional then. Raises UsageError."""
     backend = ((hello or {}).get("backend") or {}).get("name") or ""
-    wanted = list(selection.source.problems(parser(backend, selection.set), hello))
-    _check_constants(wanted, options)
+    selected = list(selection.source.problems(parser(backend, selection.set), hello))
+    _check_constants(selected, options)
     if options.quick and selection.many:
-        wanted = quick(wanted)
-    variants = ((problem, cache) for problem in wanted for cache in options.caches)
+        selected = quick(selected)
+    variants = ((problem, cache) for problem in selected for cache in options.caches)
     return [_row(position, *variant) for position, variant in enumerate(variants)]
 
 
@@ -78,14 +80,14 @@ def parser(backend: str, set_name: str | None) -> Parse:
     return parse
 
 
-def quick(wanted: Sequence[Wanted]) -> list[Wanted]:
+def quick(selected: Sequence[SelectedProblem]) -> list[SelectedProblem]:
     """Every tenth problem, and the first of each application that would be missing. All phases of
     a problem stay together."""
-    groups: dict[object, list[Wanted]] = {}
-    for index, problem in enumerate(wanted):
+    groups: dict[object, list[SelectedProblem]] = {}
+    for index, problem in enumerate(selected):
         groups.setdefault(index if problem.group is None else problem.group, []).append(problem)
     problems = list(groups.values())
-    chosen = set(range(0, len(problems), _EVERY))
+    chosen = set(range(0, len(problems), _QUICK_STRIDE))
     seen = {_family(problems[index][0]) for index in chosen}
     for index, problem_group in enumerate(problems):
         if _family(problem_group[0]) not in seen:
@@ -94,11 +96,11 @@ def quick(wanted: Sequence[Wanted]) -> list[Wanted]:
     return [problem for index in sorted(chosen) for problem in problems[index]]
 
 
-def _check_constants(wanted: Sequence[Wanted], options: RunOptions) -> None:
+def _check_constants(selected: Sequence[SelectedProblem], options: RunOptions) -> None:
     """Refuses constant operands that no operation of the run can have. Raises UsageError."""
     given = options.rows.get("constant")
     for name in given.split(",") if given is not None else ():
-        require_constant("--constant:", name, [one.problem.op for one in wanted])
+        require_constant("--constant:", name, [one.problem.op for one in selected])
 
 
 def hang_limit_s(row: PlannedRow, options: RunOptions) -> float:
@@ -108,13 +110,13 @@ def hang_limit_s(row: PlannedRow, options: RunOptions) -> float:
     if options.once:  # a simulator may need days for one call
         return float("inf")
     limit_s = float(options.rows.get("time_limit", 0)) or _TIME_LIMIT_S
-    longer = _HANG_TIMES.get(options.rows.get("algorithm", ""), 1.0)
+    longer = _SELECTION_FACTOR.get(options.rows.get("algorithm", ""), 1.0)
     work_s = row.flops / _SLOWEST_FLOPS_PER_S + row.bytes / _SLOWEST_BYTES_PER_S
-    work_s += _places(row) / _SLOWEST_PLACES_PER_S
-    return longer * (_HANG_S + _HANG_LIMITS * limit_s + work_s)
+    work_s += _matrix_elements(row) / _SLOWEST_ELEMENTS_PER_S
+    return longer * (_HANG_BASE_S + _HANG_LIMITS * limit_s + work_s)
 
 
-def _places(row: PlannedRow) -> float:
+def _matrix_elements(row: PlannedRow) -> float:
     """Of a sparse matrix: all are gone through when it is made and when it is verified."""
     if row.op != "sparse_gemm":
         return 0.0
@@ -129,26 +131,26 @@ def digest(rows: Sequence[PlannedRow]) -> str:
     return sha256(json.dumps(lines).encode()).hexdigest()
 
 
-def _row(position: int, wanted: Wanted, cache: str) -> PlannedRow:
-    problem = wanted.problem
+def _row(position: int, selected: SelectedProblem, cache: str) -> PlannedRow:
+    problem = selected.problem
     return PlannedRow(
         position=position,
         problem=str(problem),
         op=problem.op,
         attributes=problem.attributes,
-        application=wanted.application,
+        application=selected.application,
         flops=problem.flops,
         bytes=problem.bytes,
-        options=" ".join(_options(wanted, cache)),
+        options=" ".join(_options(selected, cache)),
     )
 
 
-def _options(wanted: Wanted, cache: str) -> Iterator[str]:
+def _options(selected: SelectedProblem, cache: str) -> Iterator[str]:
     if cache != "hot":
         yield f"cache={cache}"
-    if wanted.constant:
-        yield f"constant={','.join(wanted.constant)}"
+    if selected.constant:
+        yield f"constant={','.join(selected.constant)}"
 
 
-def _family(wanted: Wanted) -> tuple[str, str | None]:
-    return wanted.problem.op, wanted.application
+def _family(selected: SelectedProblem) -> tuple[str, str | None]:
+    return selected.problem.op, selected.application

@@ -6,11 +6,11 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from deepbench import whole_file
+from deepbench import atomic_write
 from deepbench.cli.errors import UsageError, shown, suggestion
 from deepbench.cli.flags import HELP, CommandLine, Flag, help_lines, parse, whole_number
-from deepbench.cli.output_names import printing
-from deepbench.cli.sources import identity, opened, require_other
+from deepbench.cli.output_names import print_command
+from deepbench.cli.result_lookup import open_results, require_distinct_output, source_identity
 from deepbench.installation import install_command
 from deepbench.progress import Screen
 from deepbench.report.overview import CHARTS, FORMATS, IMAGES, content, render
@@ -55,19 +55,19 @@ def main(arguments: Sequence[str]) -> int:
     name = _format(line)
     row = _row(line, name)
     output = line.get("--output")
-    require_other(output, [*line.words, *_names(line.get("--against"))])
+    require_distinct_output(output, [*line.words, *_names(line.get("--against"))])
     if name == "xlsx":
         return _workbook(line, Path(output or ""))
     if output is not None:
-        whole_file.check(Path(output), line.has("--overwrite"))
+        atomic_write.check(Path(output), line.has("--overwrite"))
     screen = Screen()
-    files = _opened(screen, line.words)
-    others = _opened(screen, _names(line.get("--against")))
+    files = _open_all(screen, line.words)
+    others = _open_all(screen, _names(line.get("--against")))
     made = render(content(files, others, _version()), name, line.get("--chart") or "roofline", row)
     if output is None:
         screen.report(made.decode())
     else:
-        whole_file.write(Path(output), made, line.has("--overwrite"))
+        atomic_write.write(Path(output), made, line.has("--overwrite"))
         _say_made(screen, output, len(made))
     return 0
 
@@ -78,7 +78,7 @@ def _workbook(line: CommandLine, path: Path) -> int:
     if len(line.words) != 1 or line.has("--against"):
         raise UsageError("a workbook is one result file's")
     screen = Screen()
-    [file] = _opened(screen, line.words)
+    [file] = _open_all(screen, line.words)
     write_workbook(file, path, overwrite=line.has("--overwrite"))
     _say_made(screen, str(path), path.stat().st_size)
     return 0
@@ -115,7 +115,7 @@ def _format(line: CommandLine) -> str:
 
 def _no_format(line: CommandLine, output: str) -> str:
     """What to do instead of an output whose name no format of a report has."""
-    printed = printing(line.words[0], output)
+    printed = print_command(line.words[0], output)
     if printed is not None:
         return f"-o {shown(output)}: no report has this format; write {printed}"
     formats = " ".join((*FORMATS, "xlsx"))
@@ -166,12 +166,12 @@ def _names(text: str | None) -> list[str]:
     return [name for name in names if name]
 
 
-def _opened(screen: Screen, words: Sequence[str]) -> list[ResultFile]:
+def _open_all(screen: Screen, words: Sequence[str]) -> list[ResultFile]:
     seen: dict[object, str] = {}
     files = []
     for word in words:
-        file = opened(word)
-        one = identity(word)
+        file = open_results(word)
+        one = source_identity(word)
         if one in seen:
             raise UsageError(f"{shown(word)} and {shown(seen[one])} are the same")
         seen[one] = word

@@ -8,8 +8,8 @@ from deepbench.cli.errors import UsageError
 from deepbench.cli.flags import help_lines, parse
 from deepbench.cli.options import FLAGS, run_options
 from deepbench.cli.output_names import require_result_name
+from deepbench.cli.result_lookup import require_distinct_output
 from deepbench.cli.selection import select_files
-from deepbench.cli.sources import require_other
 from deepbench.cli.sweep import Sweep
 
 _HELP = """\
@@ -29,6 +29,6 @@ def main(arguments: Sequence[str]) -> int:
     if not line.words:
         raise UsageError("run needs a suite file: deepbench run SUITE_FILE...")
     require_result_name(line.get("--output"), ["run", *arguments], line.has("--resume"))
-    require_other(line.get("--output"), line.words)
+    require_distinct_output(line.get("--output"), line.words)
     options = run_options(line)
     return Sweep(select_files(line.words), options, ["run", *arguments]).run()

@@ -1,8 +1,7 @@
-"""What a command line asks to be run: suites, problems that were written out, or the memory sweep.
+"""Selects the problems that a command line asks for: suites, written problems, or the memory sweep.
 
-A Source yields problems; what only the backend knows comes from outside: the default precision
-with the parser, the sizes of the caches and the phases of one call with the hello. plan.py makes
-rows of them.
+A ProblemSource yields problems. Facts of the backend are passed in: the default precision with the
+parser, the cache sizes and the phases of a call with the hello message. plan.py makes rows of them.
 """
 
 from __future__ import annotations
@@ -16,16 +15,16 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from deepbench import suites
 from deepbench.cli.errors import UsageError, shown
-from deepbench.cli.words import (
+from deepbench.cli.problem_arguments import (
     ALL,
-    Words,
+    ProblemArguments,
     choices_of,
     default_values,
     operation,
     operation_name,
     operations,
     parameter_names,
-    parse_words,
+    parse_problem_arguments,
     precision_name,
     precisions,
     problem_lines,
@@ -41,7 +40,7 @@ Parse = Callable[[str, str], "Problem"]  # a line, and key=value words for what 
 
 
 @dataclass(frozen=True)
-class Wanted:
+class SelectedProblem:
     """One problem to run."""
 
     problem: Problem
@@ -50,10 +49,10 @@ class Wanted:
     group: tuple[str, int] | None = None  # the suite's line, which may stand for several phases
 
 
-class Source(Protocol):
+class ProblemSource(Protocol):
     """Where problems come from."""
 
-    def problems(self, parse: Parse, hello: Json | None) -> Iterator[Wanted]:
+    def problems(self, parse: Parse, hello: Json | None) -> Iterator[SelectedProblem]:
         """The problems in order. `hello` is the backend's, None before it has answered. Raises
         UsageError for a problem that makes no sense."""
 
@@ -64,7 +63,7 @@ class Selection:
 
     title: str  # "gemm training"
     set: str | None
-    source: Source
+    source: ProblemSource
     many: bool  # a set, of which --quick is a part
 
 
@@ -75,28 +74,28 @@ class SuiteSource:
     suites: Sequence[Suite]
     chosen: Mapping[str, str]  # wins over the suites' defaults; ignored by operations without it
 
-    def problems(self, parse: Parse, hello: Json | None) -> Iterator[Wanted]:
+    def problems(self, parse: Parse, hello: Json | None) -> Iterator[SelectedProblem]:
         keys = parameter_names()
         joint = ((hello or {}).get("backend") or {}).get("joint_phases") or {}
-        wanted: list[Wanted] = []
+        selected: list[SelectedProblem] = []
         for suite in self.suites:
-            with refusing():
+            with suite_errors_as_usage_errors():
                 parsed = suites.problems(suite, parse, self.chosen, keys, joint)
             _check_constants(suite, [problem.op for _, problem in parsed])
             for entry, problem in parsed:
                 place = (entry.source, entry.line)
-                wanted.append(Wanted(problem, entry.application, suite.constant, place))
+                selected.append(SelectedProblem(problem, entry.application, suite.constant, place))
         if hello or "precision" in self.chosen:  # else the precision is not known yet
-            self._require_taken(wanted)
-        yield from wanted
+            self._require_used(selected)
+        yield from selected
 
-    def _require_taken(self, wanted: Sequence[Wanted]) -> None:
+    def _require_used(self, selected: Sequence[SelectedProblem]) -> None:
         """A key may be one of some precisions alone: of x_type=u8 floats would have nothing."""
         for key, value in self.chosen.items():
             if value in default_values(key):  # which may not be shown
                 continue
-            if not any(key in one.problem.attributes for one in wanted):
-                precision = wanted[0].problem.attributes.get("precision")
+            if not any(key in one.problem.attributes for one in selected):
+                precision = selected[0].problem.attributes.get("precision")
                 within = f" in {precision}" if precision else ""
                 raise UsageError(f"{key}={value}: no problem of these has it{within}")
 
@@ -113,13 +112,13 @@ class LineSource:
 
     lines: Sequence[str]
 
-    def problems(self, parse: Parse, hello: Json | None) -> Iterator[Wanted]:
+    def problems(self, parse: Parse, hello: Json | None) -> Iterator[SelectedProblem]:
         for line in self.lines:
             try:
                 problem = parse(line, "")
             except ValueError as error:
                 raise UsageError(str(error)) from None
-            yield Wanted(problem, problem.metadata.get("application"))
+            yield SelectedProblem(problem, problem.metadata.get("application"))
 
 
 @dataclass(frozen=True)
@@ -128,7 +127,7 @@ class MemorySweep:
 
     kinds: Sequence[str] | None  # None: all that the device has
 
-    def problems(self, parse: Parse, hello: Json | None) -> Iterator[Wanted]:
+    def problems(self, parse: Parse, hello: Json | None) -> Iterator[SelectedProblem]:
         device = (hello or {}).get("device") or {}
         lines = [
             f"memory kind={kind} bytes={size}"
@@ -154,7 +153,7 @@ def sweep_sizes(device: Json) -> list[int]:
 
 def select(op: str, line_words: Sequence[str], corrected: bool) -> Selection:
     """What 'OP words...' asks for. Raises UsageError."""
-    words = parse_words(op, line_words)
+    words = parse_problem_arguments(op, line_words)
     dimensions = [key for key in words.values if key not in _selectors(op)]
     if words.set is not None and op != "memory":
         _ops_of(op, words.set)
@@ -189,14 +188,14 @@ def select_files(words: Sequence[str]) -> Selection:
         if "=" in word and not Path(word).exists():
             raise UsageError(f"{shown(word)}: run takes files and a precision; what a problem is "
                              "stands in its file")  # fmt: skip
-    with refusing():
+    with suite_errors_as_usage_errors():
         read = [suites.read(path) for path in paths]
     title = " ".join(suite.name for suite in read)
     chosen = {"precision": str(precision_name(ALL, asked[0]))} if asked else {}
     return Selection(title, None, SuiteSource(read, chosen), many=True)
 
 
-def _select_set(op: str, words: Words, corrected: bool) -> Selection:
+def _select_set(op: str, words: ProblemArguments, corrected: bool) -> Selection:
     set_name = words.set or "training"
     ops = _ops_of(op, set_name)
     chosen = {} if words.precision is None else {"precision": words.precision}
@@ -205,9 +204,9 @@ def _select_set(op: str, words: Words, corrected: bool) -> Selection:
             raise UsageError(f"{key}={','.join(items)}: a set takes one {key} at a time")
         chosen[key] = items[0]
     _require_choices(op, ops, chosen)
-    with refusing():
-        read = [original(set_name, name, corrected) for name in ops]
-    _require_open(chosen, read)
+    with suite_errors_as_usage_errors():
+        read = [original_suite(set_name, name, corrected) for name in ops]
+    _require_not_in_suite(chosen, read)
     said = [f"{key}={value}" for key, value in chosen.items() if key != "precision"]
     title = " ".join([op, _word(set_name), *said])
     return Selection(title, set_name, SuiteSource(read, chosen), many=True)
@@ -240,7 +239,7 @@ def _list(words: Iterable[str]) -> str:
     return " ".join(words)
 
 
-def _require_open(keys: Collection[str], read: Sequence[Suite]) -> None:
+def _require_not_in_suite(keys: Collection[str], read: Sequence[Suite]) -> None:
     """What a set's lines say themselves wins over the command line: no key may be lost so."""
     for suite in read:
         for key in keys:
@@ -250,7 +249,7 @@ def _require_open(keys: Collection[str], read: Sequence[Suite]) -> None:
                 )
 
 
-def original(set_name: str, op: str, corrected: bool) -> Suite:
+def original_suite(set_name: str, op: str, corrected: bool) -> Suite:
     """The original's set; with `corrected`, without its misprints where it has any."""
     if corrected:
         try:
@@ -260,7 +259,7 @@ def original(set_name: str, op: str, corrected: bool) -> Suite:
     return suites.builtin(set_name, op)
 
 
-def _select_memory(words: Words) -> Selection:
+def _select_memory(words: ProblemArguments) -> Selection:
     if words.set is not None:
         raise UsageError("memory has no sets: 'memory' alone runs a sweep over kinds and sizes")
     if set(words.values) - {"kind"}:
@@ -280,7 +279,7 @@ def _selectors(op: str) -> set[str]:
 
 
 @contextmanager
-def refusing() -> Iterator[None]:
+def suite_errors_as_usage_errors() -> Iterator[None]:
     """What is wrong with a suite is bad usage."""
     try:
         yield

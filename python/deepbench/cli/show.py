@@ -6,18 +6,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from deepbench.cli.context import where
+from deepbench import schema
+from deepbench.cli.context import device_text
 from deepbench.cli.errors import UsageError, shown
 from deepbench.cli.flags import HELP, CommandLine, Flag, help_lines, parse, whole_number
-from deepbench.cli.output_names import made_from, require_result_name
-from deepbench.cli.sources import beside, opened
+from deepbench.cli.output_names import conversion_command, require_result_name
+from deepbench.cli.result_lookup import open_results, reference_columns
 from deepbench.cli.summary import Summary
-from deepbench.compare.sides import footnotes
+from deepbench.compare.result_set import footnotes
+from deepbench.errors import printable_line
 from deepbench.progress import Screen
-from deepbench.refusal import one_line
 from deepbench.report import FORMATS, Report, create
 from deepbench.report.fields import get
-from deepbench.report.outline import Outlined, outline
+from deepbench.report.outline import OutlineProblem, outline
 from deepbench.results import Json, ResultFile, ResultWriter, thinned
 
 _FLAGS = (
@@ -44,14 +45,14 @@ def main(arguments: Sequence[str]) -> int:
             "show needs one result file: deepbench show FILE; 'deepbench compare' takes several"
         )
     most = _most_samples(line)
-    result = opened(line.words[0])
+    result = open_results(line.words[0])
     screen = Screen()
     if result.warning:
         screen.say(f"deepbench: warning: {result.warning}")
     if most is not None:
         _write(result, Path(line.get("--output") or ""), line.has("--overwrite"), most)
         return 0
-    others = beside(line.get("--against"))
+    others = reference_columns(line.get("--against"))
     _say_context(screen, result)
     report = create(line.get("--format") or "table", others)
     _print(screen, result, report)
@@ -61,7 +62,7 @@ def main(arguments: Sequence[str]) -> int:
 def _most_samples(line: CommandLine) -> int | None:
     """How many raw samples a row of a new file may have; None where none is to be written."""
     text, output = line.get("--thin"), line.get("--output")
-    if output is not None and text is None and (made := made_from(line.words[0], output)):
+    if output is not None and text is None and (made := conversion_command(line.words[0], output)):
         raise UsageError(f"show prints, and -o is for --thin; write {made.removeprefix(' && ')}")
     require_result_name(output, ["show", *line.words, "--thin", text or "N", "-o", output or ""])
     if (text is None) != (line.get("--output") is None) or (line.has("--overwrite") and not text):
@@ -79,7 +80,8 @@ def _most_samples(line: CommandLine) -> int | None:
 def _write(result: ResultFile, path: Path, overwrite: bool, most: int) -> None:
     writer = ResultWriter.new(path, overwrite=overwrite, cure="--overwrite replaces it")
     try:  # the file may be the one that was read
-        writer.replace(result.context, (thinned(row, most) for row in result.rows))
+        context = {**result.context, "schema": schema.VERSION}
+        writer.replace(context, (thinned(row, most) for row in result.rows))
     finally:
         writer.close()
 
@@ -88,8 +90,8 @@ def _say_context(screen: Screen, result: ResultFile) -> None:
     command = " ".join(result.context.get("command") or ())
     started = result.context.get("started") or "an unknown time"
     used = {str(row["library"]) for row in result.rows if row.get("library")}
-    said = f"{command or 'an unknown command'}, {started}, {where(result.context, used=used)}"
-    screen.say(f"deepbench: {one_line(said)}")
+    said = f"{command or 'an unknown command'}, {started}, {device_text(result.context, used=used)}"
+    screen.say(f"deepbench: {printable_line(said)}")
 
 
 def _print(screen: Screen, result: ResultFile, report: Report) -> None:
@@ -103,16 +105,16 @@ def _print(screen: Screen, result: ResultFile, report: Report) -> None:
         summary.add(row)
     screen.report(report.end())
     screen.say(f"deepbench: {summary.line(None, int(result.context['rows']))}")
-    for complaint in summary.complaints:
-        screen.say(f"deepbench: {one_line(complaint)}")
+    for finding in summary.findings:
+        screen.say(f"deepbench: {printable_line(finding)}")
     if any(get(row, "regime.published") for row in rows):
         for note in footnotes(result.context):
             screen.say(f"deepbench: {note}")
 
 
-def _problem(row: Json, own: bool) -> Outlined:
+def _problem(row: Json, own: bool) -> OutlineProblem:
     """`own`: of a suite of the user's, whose applications tell problems apart."""
-    return Outlined(
+    return OutlineProblem(
         row.get("op") or "?",
         row.get("attributes") or {},
         (row.get("work") or {}).get("flops"),

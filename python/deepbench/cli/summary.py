@@ -6,12 +6,12 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from deepbench.fleet import Fleet
+from deepbench.fleet import FleetSummary
 from deepbench.progress import duration
 from deepbench.report.fields import ABOVE_CEILING, get, share
 
 _GOOD = ("ok", "unsupported")
-_MOST_COMPLAINTS = 8
+_MAX_FINDINGS = 8
 
 
 class Summary:
@@ -21,7 +21,7 @@ class Summary:
         self._counts: dict[str, int] = {}
         self._logarithms: list[float] = []  # of shares of the roofline
         self._above = 0
-        self._fleet = Fleet()
+        self._fleet = FleetSummary()
 
     @property
     def rows(self) -> int:
@@ -46,11 +46,11 @@ class Summary:
             self._logarithms += [math.log(part)] if part <= ABOVE_CEILING else []
 
     @property
-    def complaints(self) -> list[str]:
+    def findings(self) -> list[str]:
         """Of ranks that are out of line: one line each for the first few."""
-        every = self._fleet.complaints()
-        more = [f"{len(every) - _MOST_COMPLAINTS} more ranks are out of line"]
-        return every[:_MOST_COMPLAINTS] + (more if len(every) > _MOST_COMPLAINTS else [])
+        every = self._fleet.findings()
+        more = [f"{len(every) - _MAX_FINDINGS} more ranks are out of line"]
+        return every[:_MAX_FINDINGS] + (more if len(every) > _MAX_FINDINGS else [])
 
     def line(self, seconds: float | None, planned: int) -> str:
         """'160 rows: 158 ok, 2 unsupported; geometric mean 83 % of the roofline; 7 min 31 s'."""

@@ -9,29 +9,29 @@ from typing import Any
 from deepbench import schema, strict_json
 from deepbench.cli.context import build_context, first_line
 from deepbench.cli.errors import UsageError, shown
-from deepbench.cli.giving_up import GivingUp, Libraries
+from deepbench.cli.launcher import exec_worker, launch_environment, plan_launch
 from deepbench.cli.options import RunOptions, quoted
 from deepbench.cli.plan import PlannedRow, hang_limit_s, plan
+from deepbench.cli.restart_limit import Libraries, RestartLimit
+from deepbench.cli.result_lookup import reference_columns
 from deepbench.cli.selection import Selection
-from deepbench.cli.sources import beside
-from deepbench.cli.started import become, launched, placement
 from deepbench.cli.summary import Summary
-from deepbench.lost_rows import failed_row
+from deepbench.failed_row import failed_row
 from deepbench.progress import Screen, Stopwatch, rough_duration
 from deepbench.ranks import worker_command
 from deepbench.report import Report, create
 from deepbench.report.fields import get, measured
-from deepbench.report.outline import Outline, Outlined, outline
+from deepbench.report.outline import Outline, OutlineProblem, outline
 from deepbench.results import ResultError, ResultFile, ResultWriter
-from deepbench.resuming import first_difference
-from deepbench.session import InProcess, RowSource, Session
+from deepbench.resume_check import first_difference
+from deepbench.session import InProcessRows, RowSource, Session
 from deepbench.time_estimate import Estimate, Expectation
-from deepbench.worker_process import Loss, SessionError
+from deepbench.worker_process import SessionError, WorkerFailure
 
 Json = Mapping[str, Any]
 
-_PATIENCE_S = 0.8  # without a word on the screen
-_NONSENSE = "the backend answered nonsense"
+_SILENT_START_S = 0.8  # without a word on the screen
+_INVALID_ANSWER = "the backend answered nonsense"
 _RETRIED = ("failed", "out_of_memory", "device_lost")  # for what may be another way next time
 
 
@@ -48,27 +48,27 @@ class Sweep:
     ) -> None:
         self._selection, self._options, self._command = selection, options, list(command)
         self._screen = screen or Screen()
-        self._place = placement()
+        self._environment = launch_environment()
         self._source = source or self._row_source()
         self._clock = self._row_clock = Stopwatch()
-        self._greeted = False
+        self._announced = False
         self._hello: Json = {}
         self._context: Json = {}
-        self._done: dict[int, Json] = {}  # rows by position
+        self._rows_by_position: dict[int, Json] = {}  # rows by position
         self._writer: ResultWriter | None = None
-        self._report: Report = create(options.format, beside(options.against))
+        self._report: Report = create(options.format, reference_columns(options.against))
         self._estimate = Estimate([], Expectation())
         self._rows: list[PlannedRow] = []
-        self._last: dict[str, int] = {}  # the position of each operation's last row
-        self._now: PlannedRow | None = None
+        self._last_position: dict[str, int] = {}  # the position of each operation's last row
+        self._current_row: PlannedRow | None = None
         self._can_run = True  # any row, as far as is known
-        self._giving_up = GivingUp(self._libraries)
+        self._restart_limit = RestartLimit(self._libraries)
 
     def run(self) -> int:
         """Runs everything and returns the exit status. Whatever ends it early, what was measured
-        is kept, the report is closed, and the worker is gone. Raises Refusal."""
-        if self._place is not None and self._place.rank > 0:
-            return become(self._worker_command())
+        is kept, the report is closed, and the worker is gone. Raises UserError."""
+        if self._environment is not None and self._environment.rank > 0:
+            return exec_worker(self._worker_command())
         # Mistakes show before anything is started.
         rows = plan(self._selection, self._options, None)
         create(self._options.format).begin({}, self._outline(rows))
@@ -76,11 +76,11 @@ class Sweep:
         try:
             self._hello = self._source.start()
             self._rows = plan(self._selection, self._options, self._hello)
-            self._last = {row.op: row.position for row in self._rows}
-            self._check_abilities()
+            self._last_position = {row.op: row.position for row in self._rows}
+            self._check_energy()
             if old is None:
                 self._can_run = self._check_rows()
-            self._begin(old)
+            self._begin_output(old)
             status = self._run_rows()
             self._source.close()
         except BaseException:
@@ -96,36 +96,40 @@ class Sweep:
 
     def _row_source(self) -> RowSource:
         if self._options.in_process:
-            if self._place is not None:
-                raise UsageError(f"--in-process: not as one of {self._place.size} ranks")
-            return InProcess(self._options.backend, self._options.worker_words(), self._screen.say)
-        launch = launched(self._options, self._place)
+            if self._environment is not None:
+                raise UsageError(f"--in-process: not as one of {self._environment.size} ranks")
+            return InProcessRows(
+                self._options.backend, self._options.worker_words(), self._screen.say
+            )
+        launch = plan_launch(self._options, self._environment)
         return Session(
-            [*launch.prefix, *self._worker_command(launch.own_ranks)],
+            [*launch.prefix, *self._worker_command(launch.spawn_count)],
             say=self._screen.say,
             tick=self._tick,
-            can_restart=self._place is None,
+            can_restart=self._environment is None,
             variables=launch.variables,
         )
 
-    def _worker_command(self, own_ranks: int | None = None) -> list[str]:
-        several = self._options.processes is not None or self._place is not None
+    def _worker_command(self, spawn_count: int | None = None) -> list[str]:
+        several = self._options.processes is not None or self._environment is not None
         asked = " ".join(self._command) if several else ""
-        return worker_command(self._options.backend, self._options.worker_words(), own_ranks, asked)
+        return worker_command(
+            self._options.backend, self._options.worker_words(), spawn_count, asked
+        )
 
     def _open_file(self) -> ResultFile | None:
         path = self._options.output
         if path is None:
             return None
         if self._options.resume:
-            self._writer, old = ResultWriter.resuming(path)
+            self._writer, old = ResultWriter.for_resuming(path)
             if old and old.warning:
                 self._screen.say(f"deepbench: warning: {old.warning}")
             return old
         self._writer = ResultWriter.new(path, overwrite=self._options.overwrite)
         return None
 
-    def _check_abilities(self) -> None:
+    def _check_energy(self) -> None:
         device = self._hello.get("device") or {}
         if self._options.energy and not device.get("energy"):
             name = (self._hello.get("backend") or {}).get("name")
@@ -140,7 +144,7 @@ class Sweep:
         for planned in self._rows:
             limit_s = hang_limit_s(planned, self._options)
             answer = self._source.run(f"{planned.line} check=yes", planned.position, limit_s)
-            row: Json = {} if isinstance(answer, Loss) else json.loads(answer)
+            row: Json = {} if isinstance(answer, WorkerFailure) else json.loads(answer)
             if row.get("status") not in ("unsupported", "invalid"):
                 return True
             if row["status"] == "invalid":
@@ -149,7 +153,7 @@ class Sweep:
             raise UsageError(f"--algorithm {shown(self._options.candidate)}: {mistake}")
         return not self._rows
 
-    def _begin(self, old: ResultFile | None) -> None:
+    def _begin_output(self, old: ResultFile | None) -> None:
         """Writes or compares the context, begins the report, says what is going to happen."""
         context = build_context(
             self._hello, self._selection.set, self._options, self._rows, self._command
@@ -157,24 +161,24 @@ class Sweep:
         try:
             schema.check_context(context)
         except schema.SchemaError as error:
-            raise SessionError(f"{_NONSENSE}: {error}", 2) from None
+            raise SessionError(f"{_INVALID_ANSWER}: {error}", 2) from None
         self._context = old.context if old else context
         begun = self._report.begin(self._context, self._outline(self._rows))
         if old is not None:
-            self._go_on_with(old, context)
+            self._resume(old, context)
         elif self._writer is not None:
             self._writer.write_context(context)
-        to_measure = [row.work for row in self._rows if row.position not in self._done]
+        to_measure = [row.work for row in self._rows if row.position not in self._rows_by_position]
         self._estimate = Estimate(to_measure, Expectation.of(context, self._options.rows))
-        self._greeted = True
+        self._announced = True
         if self._can_run:
             for warning in context["warnings"]:
                 self._screen.say(f"deepbench: warning: {warning}")
-            left = self._estimate.left_s()
+            left = self._estimate.remaining_s()
             self._screen.say(first_line(context, self._selection, self._options, self._rows, left))
         self._show(begun)
 
-    def _go_on_with(self, old: ResultFile, context: Json) -> None:
+    def _resume(self, old: ResultFile, context: Json) -> None:
         difference = first_difference(old, context, [row.problem for row in self._rows])
         if difference:
             command = " ".join(old.context.get("command") or ["an unknown command"])
@@ -188,8 +192,8 @@ class Sweep:
         if again:
             self._writer.replace(old.context, kept)
         else:
-            self._writer.go_on(old)
-        self._done = {row["position"]: row for row in kept}
+            self._writer.continue_from(old)
+        self._rows_by_position = {row["position"]: row for row in kept}
         said = f"deepbench: {old.path} has {len(old.rows)} of {len(self._rows)} rows"
         self._screen.say(said + (f"; {again} failed and will be measured again" if again else ""))
 
@@ -197,7 +201,7 @@ class Sweep:
         """Applications are shown of a user's own problems, which they tell apart."""
         own = self._selection.set is None
         return outline(
-            Outlined(row.op, row.attributes, row.flops, row.application if own else None)
+            OutlineProblem(row.op, row.attributes, row.flops, row.application if own else None)
             for row in rows
         )
 
@@ -208,49 +212,49 @@ class Sweep:
         summary.begin(self._context)
         try:
             for planned in self._rows:
-                row = self._done.get(planned.position)
+                row = self._rows_by_position.get(planned.position)
                 if row is None:
                     row = self._measure(planned)
-                self._take_into_account(planned, row)
+                self._update_restart_limit(planned, row)
                 summary.add(row)
                 self._show(self._report.row(row))
         except BaseException as error:
-            self._end_report(forgiving=True)
-            self._say_end(summary, interrupted=not isinstance(error, Exception))
+            self._end_report(ignore_errors=True)
+            self._say_summary(summary, interrupted=not isinstance(error, Exception))
             raise
         self._end_report()
-        self._say_end(summary)
+        self._say_summary(summary)
         return summary.exit_status
 
     def _measure(self, planned: PlannedRow) -> Json:
         self._row_clock = clock = Stopwatch()
-        self._now = planned
+        self._current_row = planned
         self._tick()
         answer = self._answer(planned)
         if self._writer is not None:
-            self._keep(answer)
+            self._write_row(answer)
         row: Json = json.loads(answer)
-        self._done[planned.position] = row
-        self._now = None
+        self._rows_by_position[planned.position] = row
+        self._current_row = None
         ceilings_s = (get(row, "stages_ns.ceilings") or 0) / 1e9
         self._estimate.finished(clock.elapsed_s(), ceilings_s, has_time=measured(row))
         return row
 
     def _answer(self, planned: PlannedRow) -> str:
         """The row as text, whatever becomes of its worker."""
-        reason = self._giving_up.reason_against(planned)
+        reason = self._restart_limit.skip_reason(planned)
         if reason is not None:
-            return self._lost_row(planned, "failed", reason, "spared")
+            return self._failed_row(planned, "failed", reason, "skipped")
         limit_s = hang_limit_s(planned, self._options)
         answer = self._source.run(planned.line, planned.position, limit_s)
-        if isinstance(answer, Loss):
-            return self._lost_row(planned, answer.status, answer.reason, answer.cause)
+        if isinstance(answer, WorkerFailure):
+            return self._failed_row(planned, answer.status, answer.reason, answer.cause)
         try:  # one line that no reader takes would cost the whole file
             row: Any = strict_json.parsed(answer.encode())
             schema.check_row(row)
-            schema.check_sense(row)
+            schema.check_consistency(row)
         except ValueError as error:
-            return self._lost_row(planned, "failed", f"{_NONSENSE}: {error}")
+            return self._failed_row(planned, "failed", f"{_INVALID_ANSWER}: {error}")
         return answer
 
     def _libraries(self, planned: PlannedRow) -> Libraries:
@@ -264,30 +268,30 @@ class Sweep:
             words = f" library={quoted(name)}" if name else ""
             line = f"{planned.line} check=yes{words}"
             answer = self._source.run(line, planned.position, limit_s)
-            if isinstance(answer, Loss):
+            if isinstance(answer, WorkerFailure):
                 return None
             if json.loads(answer).get("status") not in ("unsupported", "invalid"):
                 able.add(name)
         return frozenset(able)
 
-    def _take_into_account(self, planned: PlannedRow, row: Json) -> None:
-        if planned.position == self._last[planned.op]:
+    def _update_restart_limit(self, planned: PlannedRow, row: Json) -> None:
+        if planned.position == self._last_position[planned.op]:
             return  # there is nothing left to give up
-        given_up = self._giving_up.after(planned, row)
+        given_up = self._restart_limit.record(planned, row)
         if given_up:
             self._screen.say(
                 f"deepbench: warning: {given_up} is given up after three crashes in a row: its "
                 "other rows are not run; another --library or --algorithm may do them"
             )
 
-    def _keep(self, line: str) -> None:
+    def _write_row(self, line: str) -> None:
         assert self._writer is not None
         try:
             self._writer.write_line(line)
         except ResultError as error:
             raise ResultError(str(error), exit_status=1) from None
 
-    def _lost_row(
+    def _failed_row(
         self, planned: PlannedRow, status: str, reason: str, worker: str | None = None
     ) -> str:
         row = failed_row(
@@ -306,21 +310,21 @@ class Sweep:
 
     def _tick(self) -> None:
         """Called while waiting: keeps the screen alive."""
-        if not self._greeted:
-            if self._clock.elapsed_s() > _PATIENCE_S:
-                self._greeted = True
+        if not self._announced:
+            if self._clock.elapsed_s() > _SILENT_START_S:
+                self._announced = True
                 self._screen.say("deepbench: waiting for the backend")
             return
-        if self._now is not None and self._screen.is_due:
-            left = rough_duration(self._estimate.left_s(self._row_clock.elapsed_s()))
-            count = f"row {len(self._done) + 1} of {len(self._rows)}"
-            self._screen.progress(f"{count}, about {left} left: {self._now.problem}")
+        if self._current_row is not None and self._screen.is_due:
+            left = rough_duration(self._estimate.remaining_s(self._row_clock.elapsed_s()))
+            count = f"row {len(self._rows_by_position) + 1} of {len(self._rows)}"
+            self._screen.progress(f"{count}, about {left} left: {self._current_row.problem}")
 
-    def _end_report(self, forgiving: bool = False) -> None:
+    def _end_report(self, ignore_errors: bool = False) -> None:
         try:
             self._show(self._report.end())
         except OSError:
-            if not forgiving:
+            if not ignore_errors:
                 raise
 
     def _show(self, text: str) -> None:
@@ -333,7 +337,7 @@ class Sweep:
                 raise
             self._screen.drop_report()
 
-    def _say_end(self, summary: Summary, interrupted: bool = False) -> None:
+    def _say_summary(self, summary: Summary, interrupted: bool = False) -> None:
         path = self._options.output
         if not self._can_run and path is None and self._options.format == "table":
             return  # the table says it in one line
@@ -342,5 +346,5 @@ class Sweep:
         again = "; --resume goes on" if path and summary.rows < len(self._rows) else ""
         kind = "interrupted, " if interrupted else ""
         self._screen.say(f"deepbench: {kind}{text}{where}{again}")
-        for complaint in summary.complaints:
-            self._screen.say(f"deepbench: {complaint}")
+        for finding in summary.findings:
+            self._screen.say(f"deepbench: {finding}")

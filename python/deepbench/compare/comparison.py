@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .groups import NO_APPLICATION, Group, applications, families, whole
+from .groups import NO_APPLICATION, Group, applications, families, overall
 from .matching import Unmatched, match
-from .sides import Side
-from .verdicts import FLOOR, SLOWER, Compared, judge
+from .result_set import ResultSet
+from .verdicts import NOISE_FLOOR, SLOWER, ComparedRow, judge
 
 _REST = "what has no application"
 
@@ -25,30 +25,30 @@ class Rules:
     @property
     def floor(self) -> float:
         """How far from 1 a ratio must at least be."""
-        return FLOOR if self.noise is None else self.noise
+        return NOISE_FLOOR if self.noise is None else self.noise
 
 
 @dataclass(frozen=True)
-class Against:
+class PairwiseComparison:
     """The first side against one of the others."""
 
-    side: Side
-    rows: tuple[Compared, ...]  # in the order of the first side
+    result_set: ResultSet
+    rows: tuple[ComparedRow, ...]  # in the order of the first side
     missing: tuple[Unmatched, ...]  # rows of the first side that this one has not
     extra: tuple[Unmatched, ...]  # rows of this side that the first has not
     families: tuple[Group, ...]
     applications: tuple[Group, ...]
-    whole: Group | None
+    overall: Group | None
     derived: int  # sums over phases without a partner, while their phases have one
 
-    def changed(self, verdict: str) -> list[Compared]:
+    def changed(self, verdict: str) -> list[ComparedRow]:
         """Rows that got faster or slower, the most changed first."""
         rows = [row for row in self.rows if row.verdict == verdict and row.ratio is not None]
         rows.sort(key=lambda row: row.ratio.value if row.ratio else 1.0, reverse=verdict == SLOWER)
         return rows
 
     @property
-    def broken(self) -> list[Compared]:
+    def broken(self) -> list[ComparedRow]:
         return [row for row in self.rows if row.broken]
 
 
@@ -56,8 +56,8 @@ class Against:
 class Comparison:
     """All sides; the first is what the others are compared with."""
 
-    base: Side
-    others: tuple[Against, ...]
+    base: ResultSet
+    others: tuple[PairwiseComparison, ...]
     rules: Rules
 
     @property
@@ -66,28 +66,30 @@ class Comparison:
         return [text for against in self.others for text in _regressions(against, self.rules)]
 
 
-def compare(sides: Sequence[Side], rules: Rules) -> Comparison:
+def compare(result_sets: Sequence[ResultSet], rules: Rules) -> Comparison:
     """Compares the first side with each of the others. Raises NothingInCommon."""
-    base = sides[0]
-    return Comparison(base, tuple(_against(base, side, rules) for side in sides[1:]), rules)
+    base = result_sets[0]
+    return Comparison(
+        base, tuple(_against(base, result_set, rules) for result_set in result_sets[1:]), rules
+    )
 
 
-def _against(base: Side, side: Side, rules: Rules) -> Against:
-    matching = match(base, side, rules.across)
+def _against(base: ResultSet, result_set: ResultSet, rules: Rules) -> PairwiseComparison:
+    matching = match(base, result_set, rules.across)
     rows = judge(matching.pairs, rules.noise, rules.any_clock)
-    return Against(
-        side,
+    return PairwiseComparison(
+        result_set,
         tuple(rows),
         matching.only_first,
         matching.only_second,
         tuple(families(rows, rules.floor)),
         tuple(applications(rows, rules.floor)),
-        whole(rows, rules.floor),
+        overall(rows, rules.floor),
         matching.derived,
     )
 
 
-def _regressions(against: Against, rules: Rules) -> list[str]:
+def _regressions(against: PairwiseComparison, rules: Rules) -> list[str]:
     """Rows, means and rows that broke; published figures have no such verdict."""
     most = 1 + rules.fail_over
     slower = [row for row in against.changed(SLOWER) if row.ratio and row.ratio.value > most]
@@ -100,11 +102,11 @@ def _regressions(against: Against, rules: Rules) -> list[str]:
     return texts + [f"{row.base.problem} is {row.other.status}" for row in against.broken]
 
 
-def _means(against: Against) -> list[tuple[str, Group]]:
+def _means(against: PairwiseComparison) -> list[tuple[str, Group]]:
     """Every mean that has a verdict, by what it is of."""
     named = [(group.name, group) for group in against.families]
     named += [
         (f"application {group.name}" if group.name != NO_APPLICATION else _REST, group)
         for group in against.applications
     ]
-    return [*named, *([("all together", against.whole)] if against.whole else [])]
+    return [*named, *([("all together", against.overall)] if against.overall else [])]

@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from .ratios import Ratio, mean
-from .sides import TOTAL, Entry
-from .verdicts import FASTER, PUBLISHED, SLOWER, Compared, decide, strictness
+from .ratios import Ratio, geometric_mean
+from .result_set import TOTAL, Entry
+from .verdicts import FASTER, PUBLISHED, SLOWER, ComparedRow, decide, sidak_factor
 
 NO_APPLICATION = "none"
 
@@ -26,27 +26,27 @@ class Group:
     verdict: str
 
 
-def families(compared: Sequence[Compared], floor: float) -> list[Group]:
+def families(compared: Sequence[ComparedRow], floor: float) -> list[Group]:
     """By operation, phase and precision. `floor` is how far from 1 a mean must at least be."""
     return _grouped(compared, floor, lambda one: family(one.base, one.other))
 
 
-def applications(compared: Sequence[Compared], floor: float) -> list[Group]:
+def applications(compared: Sequence[ComparedRow], floor: float) -> list[Group]:
     """By what the problems are from, as the first side has it."""
 
-    def name(one: Compared) -> str:
+    def name(one: ComparedRow) -> str:
         return one.base.application or one.other.application or NO_APPLICATION
 
-    return _grouped(_parts(compared), floor, name)
+    return _grouped(_without_sums(compared), floor, name)
 
 
-def whole(compared: Sequence[Compared], floor: float) -> Group | None:
+def overall(compared: Sequence[ComparedRow], floor: float) -> Group | None:
     """All rows; None where no ratio counts."""
-    groups = _grouped(_parts(compared), floor, lambda one: "all")
+    groups = _grouped(_without_sums(compared), floor, lambda one: "all")
     return groups[0] if groups else None
 
 
-def _parts(compared: Sequence[Compared]) -> list[Compared]:
+def _without_sums(compared: Sequence[ComparedRow]) -> list[ComparedRow]:
     """Without the sums over phases that were published beside these."""
     return [one for one in compared if one.base.phase != TOTAL]
 
@@ -60,9 +60,9 @@ def family(base: Entry, other: Entry) -> str:
 
 
 def _grouped(
-    compared: Iterable[Compared], floor: float, name: Callable[[Compared], str]
+    compared: Iterable[ComparedRow], floor: float, name: Callable[[ComparedRow], str]
 ) -> list[Group]:
-    groups: dict[str, list[Compared]] = {}
+    groups: dict[str, list[ComparedRow]] = {}
     for one in compared:
         if one.ratio is not None:
             groups.setdefault(name(one), []).append(one)
@@ -70,9 +70,9 @@ def _grouped(
     return [_group(key, rows, floor, len(counted)) for key, rows in counted.items()]
 
 
-def _group(name: str, rows: Sequence[Compared], floor: float, groups: int) -> Group:
-    counted = _alike(rows)
-    ratio = mean([row.ratio for row in counted if row.ratio is not None])
+def _group(name: str, rows: Sequence[ComparedRow], floor: float, groups: int) -> Group:
+    counted = _rows_in_mean(rows)
+    ratio = geometric_mean([row.ratio for row in counted if row.ratio is not None])
     verdicts = [row.verdict for row in counted]
     published = all(verdict == PUBLISHED for verdict in verdicts)
     return Group(
@@ -86,17 +86,17 @@ def _group(name: str, rows: Sequence[Compared], floor: float, groups: int) -> Gr
     )
 
 
-def _alike(rows: Sequence[Compared]) -> list[Compared]:
+def _rows_in_mean(rows: Sequence[ComparedRow]) -> list[ComparedRow]:
     """The rows that a mean is of: those that tell how sure they are, so that it has an interval and
     a verdict; without any, our own rows; without any of these either, published figures."""
     counted = [row for row in rows if row.counts]
-    own = [row for row in counted if row.verdict != PUBLISHED]
-    sure = [row for row in own if row.ratio is not None and row.ratio.interval is not None]
-    return sure or own or counted
+    measured = [row for row in counted if row.verdict != PUBLISHED]
+    sure = [row for row in measured if row.ratio is not None and row.ratio.interval is not None]
+    return sure or measured or counted
 
 
-def _verdict(counted: Sequence[Compared], ratio: Ratio, floor: float, groups: int) -> str:
+def _verdict(counted: Sequence[ComparedRow], ratio: Ratio, floor: float, groups: int) -> str:
     """Rows that drift apart do so less in their mean; what moves all of them alike stays."""
     drift = math.sqrt(math.fsum(row.noise**2 for row in counted)) / len(counted)
     clocks = math.fsum(row.clocks for row in counted) / len(counted)
-    return decide(ratio, max(floor, drift), strictness(groups), clocks)
+    return decide(ratio, max(floor, drift), sidak_factor(groups), clocks)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from .comparison import Against
+from .comparison import PairwiseComparison
 from .regimes import differences
-from .sides import TYPES
+from .result_set import TYPE_ATTRIBUTES
 from .verdicts import NOISE, PUBLISHED, UNKNOWN
 
 
@@ -25,9 +25,9 @@ class Headline:
     across: tuple[str, ...]  # in what the rows of a pair differ
 
 
-def headline(against: Against, floor: float) -> Headline:
+def headline(against: PairwiseComparison, floor: float) -> Headline:
     """`floor` is how far from 1 a mean must be where nothing tells how sure it is."""
-    group = against.whole
+    group = against.overall
     across = _across(against)
     if group is None:
         return Headline(None, None, None, None, 0, 0, UNKNOWN, across)
@@ -42,7 +42,7 @@ def headline(against: Against, floor: float) -> Headline:
     return Headline(1, 1 / ratio.value, low, high, *counts)
 
 
-def _across(against: Against) -> tuple[str, ...]:
+def _across(against: PairwiseComparison) -> tuple[str, ...]:
     """The words of --across that were needed for any pair."""
     words: dict[str, None] = {}
     for row in against.rows:
@@ -50,7 +50,7 @@ def _across(against: Against) -> tuple[str, ...]:
         if row.base.published or row.other.published:
             continue
         different = row.other_attributes
-        types = [name for name in different if name in TYPES]
+        types = [name for name in different if name in TYPE_ATTRIBUTES]
         words.update({"precision": None} if types else {})
         words.update({"dimensions": None} if len(different) > len(types) else {})
     return tuple(words)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from .sides import Entry
+from .result_set import Entry
 
 _FEW = 6  # below, the range of all samples covers the median less often than 95 %
 # Student's 97.5 % quantiles by degrees of freedom.
@@ -55,10 +55,12 @@ def ratio(base: Entry, other: Entry) -> Ratio | None:
     """other's time / base's time; None where one of them has none."""
     if not base.time_ns or not other.time_ns:
         return None
-    return Ratio(other.time_ns / base.time_ns, _difference(median(other), median(base)))
+    return Ratio(
+        other.time_ns / base.time_ns, _difference(median_interval(other), median_interval(base))
+    )
 
 
-def mean(ratios: list[Ratio]) -> Ratio:
+def geometric_mean(ratios: list[Ratio]) -> Ratio:
     """The geometric mean of independent ratios; without an interval where one has none."""
     n = len(ratios)
     value = math.exp(math.fsum(math.log(one.value) for one in ratios) / n)
@@ -70,7 +72,7 @@ def mean(ratios: list[Ratio]) -> Ratio:
     return Ratio(value, Interval(below, above))
 
 
-def median(entry: Entry) -> Interval | None:
+def median_interval(entry: Entry) -> Interval | None:
     """The interval of a row's own median, as distances of logarithms."""
     spread, time_ns = entry.spread, entry.time_ns
     if spread is None or not time_ns or spread.n < 2:

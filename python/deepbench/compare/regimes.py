@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 
-from .sides import OPERAND_TYPES, TYPES, Entry, Value
+from .result_set import OPERAND_TYPES, TYPE_ATTRIBUTES, Entry, Value
 
 # What rows may be told to differ in. Launch and threads count on one device alone: between
 # devices and backends they differ by nature.
@@ -21,12 +21,14 @@ _REGIME: dict[str, Callable[[Entry], object]] = {
 }
 _OF_ONE_DEVICE = ("launch", "threads")
 
-HOT = "published figures are hot in the caches"  # what must be known where a row is cold
+PUBLISHED_IS_HOT = (
+    "published figures are hot in the caches"  # what must be known where a row is cold
+)
 
 ACROSS = (*_REGIME, "precision", "dimensions")
 
 
-def problems(entry: Entry, across: Collection[str]) -> list[Hashable]:
+def problem_keys(entry: Entry, across: Collection[str]) -> list[Hashable]:
     """What a row's problem is called when partners are sought. Of a published figure with a
     misprint: as it was printed, and as it was meant."""
     named = [entry.attributes]
@@ -45,7 +47,7 @@ def problems(entry: Entry, across: Collection[str]) -> list[Hashable]:
 def _problem(entry: Entry, attributes: Mapping[str, Value], across: Collection[str]) -> Hashable:
     if not attributes:
         return entry.op, entry.problem
-    dropped = TYPES if "precision" in across else ()
+    dropped = TYPE_ATTRIBUTES if "precision" in across else ()
     return entry.op, frozenset(item for item in attributes.items() if item[0] not in dropped)
 
 
@@ -54,13 +56,13 @@ def regime(entry: Entry) -> Hashable:
     return tuple(of(entry) for of in _REGIME.values())
 
 
-def hot_beside_cold(a: Entry, b: Entry) -> bool:
+def compares_hot_with_cold(a: Entry, b: Entry) -> bool:
     """Whether a published figure, hot as all of them are, stands beside a row that is cold."""
     hot, cold = (a, b) if a.published else (b, a)
-    return hot.published and not cold.published and warmth(cold) == "cold" != warmth(hot)
+    return hot.published and not cold.published and cache_state(cold) == "cold" != cache_state(hot)
 
 
-def warmth(entry: Entry) -> str | None:
+def cache_state(entry: Entry) -> str | None:
     """hot or cold, however it was made cold."""
     return entry.cache and entry.cache.split(" ")[0]
 
@@ -76,22 +78,22 @@ def differences(a: Entry, b: Entry, across: Collection[str] = ()) -> list[str]:
     figures are a regime of their own: a footnote says so, and nothing is refused."""
     if a.published or b.published:
         return []
-    together = a.backend == b.backend and a.device == b.device
+    same_device = a.backend == b.backend and a.device == b.device
     return [
         word
         for word, of in _REGIME.items()
         if word not in across
-        and (together or word not in _OF_ONE_DEVICE)
+        and (same_device or word not in _OF_ONE_DEVICE)
         and None not in (of(a), of(b))
         and of(a) != of(b)
     ]
 
 
-def described(entry: Entry, words: Sequence[str]) -> str:
+def describe_regime(entry: Entry, words: Sequence[str]) -> str:
     """'cache is cold by rotation, power is burst'."""
-    return ", ".join(f"{word} is {value(entry, word)}" for word in words)
+    return ", ".join(f"{word} is {regime_value(entry, word)}" for word in words)
 
 
-def value(entry: Entry, word: str) -> object:
+def regime_value(entry: Entry, word: str) -> object:
     """What a row's regime is in the sense of a word of ACROSS."""
     return _REGIME[word](entry)

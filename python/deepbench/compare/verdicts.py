@@ -16,14 +16,14 @@ from deepbench.algorithm_choice import same_algorithm
 
 from .ratios import Interval, Ratio, ratio
 from .regimes import differences
-from .sides import Entry, Value
+from .result_set import Entry, Value
 
 FASTER, SLOWER, NOISE, UNKNOWN, PUBLISHED, DOUBTED = (
     "faster", "slower", "noise", "unknown", "published", "doubted",
 )  # fmt: skip
 
 # Medians of repeated runs lie within 3 % of each other on a quiet machine: docs/performance_cpu.md.
-FLOOR = 0.03
+NOISE_FLOOR = 0.03
 _FALSE_CALLS = 0.05  # the chance of one or more among all rows of which nothing changed
 _FEWEST = 10  # rows, from which on the drift between two runs can be told
 _MAD_TO_SIGMA = 1.4826
@@ -34,7 +34,7 @@ _TWO_SIDED = 1.96  # the quantile that intervals were made with
 
 
 @dataclass(frozen=True)
-class Compared:
+class ComparedRow:
     """Two rows that belong together."""
 
     base: Entry
@@ -43,7 +43,7 @@ class Compared:
     noise: float  # how far from 1 a ratio must be, as a share
     verdict: str
     clocks: float = 0.0  # by how much the logarithm of the ratio would change at equal clocks
-    by_clock: bool = False  # no change only because the clocks differed
+    explained_by_clock: bool = False  # no change only because the clocks differed
 
     @property
     def counts(self) -> bool:
@@ -58,7 +58,7 @@ class Compared:
         return good and self.other.status not in ("ok", "unsupported")
 
     @property
-    def mended(self) -> bool:
+    def fixed(self) -> bool:
         """Wrong or lost before, right now."""
         ours = not (self.base.published or self.other.published)
         return ours and self.base.status not in ("ok", "unsupported") and self.other.status == "ok"
@@ -88,16 +88,16 @@ class Compared:
 
 def judge(
     pairs: Sequence[tuple[Entry, Entry]], noise: float | None, any_clock: bool = False
-) -> list[Compared]:
+) -> list[ComparedRow]:
     """Verdicts on all rows. `noise` is the share that was asked for; None: 3 %, or more where runs
     of one setup lie further apart. `any_clock`: other clocks explain nothing."""
-    factor = strictness(len(pairs))
-    drift = {} if noise is not None else _drifts(pairs, factor)
-    floor = FLOOR if noise is None else noise
+    factor = sidak_factor(len(pairs))
+    drift = {} if noise is not None else _drift_by_family(pairs, factor)
+    floor = NOISE_FLOOR if noise is None else noise
     judged = []
     for base, other in pairs:
         own = max(floor, drift.get(_family(base), 0.0) if _repeats(base, other) else 0.0)
-        one = Compared(base, other, ratio(base, other), own, UNKNOWN)
+        one = ComparedRow(base, other, ratio(base, other), own, UNKNOWN)
         judged.append(_judge(one, factor, 0.0 if any_clock else one.clock_change or 0.0))
     return judged
 
@@ -117,15 +117,15 @@ def decide(one: Ratio, noise: float, factor: float, clocks: float = 0.0) -> str:
     return NOISE
 
 
-def strictness(count: int) -> float:
+def sidak_factor(count: int) -> float:
     """By how much intervals must be wider than 95 % so that `count` of them, of rows that did not
     change, all hold with the probability with which one should (Sidak)."""
     share = -math.expm1(math.log1p(-_FALSE_CALLS) / max(count, 1))
     return statistics.NormalDist().inv_cdf(1 - share / 2) / _TWO_SIDED
 
 
-def _judge(one: Compared, factor: float, clocks: float) -> Compared:
-    by_clock = False
+def _judge(one: ComparedRow, factor: float, clocks: float) -> ComparedRow:
+    explained_by_clock = False
     if one.base.doubt or one.other.doubt:
         verdict = DOUBTED
     elif one.base.published or one.other.published:
@@ -134,8 +134,8 @@ def _judge(one: Compared, factor: float, clocks: float) -> Compared:
         verdict = UNKNOWN
     else:
         verdict = decide(one.ratio, one.noise, factor, clocks)
-        by_clock = verdict == NOISE and decide(one.ratio, one.noise, factor) != NOISE
-    return replace(one, verdict=verdict, clocks=clocks, by_clock=by_clock)
+        explained_by_clock = verdict == NOISE and decide(one.ratio, one.noise, factor) != NOISE
+    return replace(one, verdict=verdict, clocks=clocks, explained_by_clock=explained_by_clock)
 
 
 def _limits(center: float, wide: Interval, clocks: float) -> tuple[float, float]:
@@ -155,7 +155,7 @@ def _repeats(base: Entry, other: Entry) -> bool:
     return setup(base) == setup(other) and not differences(base, other)
 
 
-def _drifts(pairs: Sequence[tuple[Entry, Entry]], factor: float) -> dict[object, float]:
+def _drift_by_family(pairs: Sequence[tuple[Entry, Entry]], factor: float) -> dict[object, float]:
     """How far apart two runs of the same setup lie, by family, at the level of all verdicts: the
     spread of their ratios around the family's middle, which a minority of changed rows, or a change
     of all of them alike, does not move."""

@@ -16,16 +16,16 @@ from pathlib import Path
 from typing import Any
 
 from deepbench import results
-from deepbench.refusal import Refusal
+from deepbench.errors import UserError
 
 _FOLDER = Path(__file__).parent
-_LARGEST = 16 << 20  # bytes that a file may have when it is unpacked
+_MAX_FILE_BYTES = 16 << 20  # bytes that a file may have when it is unpacked
 _FEWEST_LETTERS = 2  # that can mean a processor
 _TUPLES = ("sets", "precisions", "workbooks")
 _GZIP = 31  # zlib's word for a gzip header
 
 
-class UnknownReference(Refusal):
+class UnknownReference(UserError):
     """A reference that there is not, or that is damaged. One line."""
 
 
@@ -79,7 +79,7 @@ def load(reference: Reference) -> results.ResultFile:
         packed = (_FOLDER / reference.file).read_bytes()
     except OSError as error:
         raise UnknownReference(f"{reference.file}: {error.strerror}; reinstall deepbench") from None
-    data = unpacked(packed, min(reference.bytes, _LARGEST))
+    data = unpacked(packed, min(reference.bytes, _MAX_FILE_BYTES))
     if data is None or hashlib.sha256(data).hexdigest() != reference.sha256:
         raise UnknownReference(f"{reference.file} is damaged; reinstall deepbench")
     return results.parsed(Path(reference.name), data)

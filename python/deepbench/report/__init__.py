@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
-from deepbench.refusal import Refusal
+from deepbench.errors import UserError
 from deepbench.report.outline import Outline
 
 if TYPE_CHECKING:
-    from deepbench.report.beside import Beside
+    from deepbench.report.reference_columns import ReferenceColumns
 
 Row = Mapping[str, Any]
 Context = Mapping[str, Any]
 
 FORMATS = ("table", "legacy", "json", "csv", "markdown")
-WITH_OTHERS = ("table", "markdown")  # formats that can show other rows beside theirs
+FORMATS_WITH_REFERENCE = ("table", "markdown")  # formats that can show other rows beside theirs
 
 
-class FormatError(Refusal):
+class FormatError(UserError):
     """Rows that a format has no form for. One line."""
 
 
@@ -35,16 +35,16 @@ class Report(Protocol):
         """After the last row, also of a run that was interrupted."""
 
 
-def create(name: str, beside: Beside | None = None) -> Report:
-    """The format called `name`, one of FORMATS, with the columns of `beside` where it has columns
-    for people. Only its own file is imported. Raises FormatError."""
-    if beside is not None and name not in WITH_OTHERS:
-        have = " and ".join(WITH_OTHERS)
+def create(name: str, reference: ReferenceColumns | None = None) -> Report:
+    """Returns the format called `name`, one of FORMATS. A format for people adds the columns of
+    `reference`. Only the module of that format is imported. Raises FormatError."""
+    if reference is not None and name not in FORMATS_WITH_REFERENCE:
+        have = " and ".join(FORMATS_WITH_REFERENCE)
         raise FormatError(f"--format {name} has no place for other rows; {have} have")
     if name == "table":
         from deepbench.report.table import Table
 
-        return Table(beside)
+        return Table(reference)
     if name == "legacy":
         from deepbench.report.legacy import Legacy
 
@@ -60,5 +60,5 @@ def create(name: str, beside: Beside | None = None) -> Report:
     if name == "markdown":
         from deepbench.report.markdown import Markdown
 
-        return Markdown(beside)
+        return Markdown(reference)
     raise FormatError(f"there is no format {name!r}; there are {' '.join(FORMATS)}")

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from deepbench.fleet import Fleet, RankSummary, order
-from deepbench.report.comparison.content import Row, Section
+from deepbench.fleet import FleetSummary, RankSummary, slowest_first
+from deepbench.report.comparison.content import Section, TableRow
 
 _MOST = 16  # ranks that are named one by one, but for those that are out of line
 
 
-def fleet_section(fleet: Fleet) -> Section | None:
+def fleet_section(fleet: FleetSummary) -> Section | None:
     """None where no row was made by several ranks, each on its own device."""
     ranks = fleet.ranks()
     if not ranks:
         return None
     flagged = sum(one.flagged for one in ranks)
-    ordered = sorted(ranks, key=order)
+    ordered = sorted(ranks, key=slowest_first)
     shown, others = ordered[: max(_MOST, flagged)], ordered[max(_MOST, flagged) :]
     lines = [
         f"{len(ranks)} ranks, {fleet.rows} rows; a rank's time over the ranks' median, geometric "
@@ -23,7 +23,7 @@ def fleet_section(fleet: Fleet) -> Section | None:
     ]
     columns = ("rank", "host", "device", "name", "rows", "mean", "slow in", "quick in", "failed",
                "worst", "of")  # fmt: skip
-    rows = [Row(_cells(one), "slower" if one.flagged else "") for one in shown]
+    rows = [TableRow(_cells(one), "slower" if one.flagged else "") for one in shown]
     return Section("Fleet", tuple(lines), columns, frozenset({1, 3, 10}), tuple(rows))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from deepbench.fleet import Fleet
+from deepbench.fleet import FleetSummary
 from deepbench.report import Context, Row
 from deepbench.report.columns import Column, measured_columns, problem_columns
 from deepbench.report.fields import get
@@ -13,25 +13,25 @@ from deepbench.report.outline import OpOutline, Outline
 from deepbench.report.remarks import Remarks
 
 if TYPE_CHECKING:
-    from deepbench.report.beside import Beside
+    from deepbench.report.reference_columns import ReferenceColumns
 
 
 class Markdown:
     """Cells are padded to the outline's widths, so that the text reads well unrendered too."""
 
-    def __init__(self, beside: Beside | None = None) -> None:
-        self._beside = beside
+    def __init__(self, reference: ReferenceColumns | None = None) -> None:
+        self._reference = reference
         self._outline: Outline = {}
         self._op: str | None = None
         self._columns: list[Column] = []
         self._remarks = Remarks()
-        self._fleet = Fleet()
+        self._fleet = FleetSummary()
 
     def begin(self, context: Context, outline: Outline) -> str:
         self._outline = outline
         self._fleet.begin(context)
-        if self._beside:
-            self._beside.begin(context)
+        if self._reference:
+            self._reference.begin(context)
         return escaped(caption(context)) + "\n"
 
     def row(self, row: Row) -> str:
@@ -41,11 +41,11 @@ class Markdown:
         return text + line([escaped(column.cell(row)) for column in self._columns])
 
     def end(self) -> str:
-        lines = [*self._remarks.lines(), *(self._beside.lines() if self._beside else ())]
+        lines = [*self._remarks.lines(), *(self._reference.lines() if self._reference else ())]
         notes = "\n" + "  \n".join(map(escaped, lines)) + "\n" if lines else ""
-        return notes + self._of_ranks()
+        return notes + self._fleet_section()
 
-    def _of_ranks(self) -> str:
+    def _fleet_section(self) -> str:
         if not self._fleet.rows:
             return ""
         from deepbench.report.comparison.markdown import render_markdown
@@ -60,7 +60,7 @@ class Markdown:
         self._columns = [
             *problem_columns(outline),
             *measured_columns(outline),
-            *(self._beside.columns(outline) if self._beside else ()),
+            *(self._reference.columns(outline) if self._reference else ()),
             Column("remarks", 0, self._remarks.of, left=True),
         ]
         rules = [

@@ -17,7 +17,7 @@ _MOST_NAMES = 3  # of those that differ in one place
 
 
 @dataclass
-class _Alike:
+class _NoteTemplate:
     """One sentence with places for what differs."""
 
     parts: tuple[str, ...]  # the text before, between and after the places
@@ -28,7 +28,8 @@ class _Alike:
     def text(self) -> str:
         *before, last = self.parts
         filled = [
-            part + _together(list(found)) for part, found in zip(before, self.values, strict=True)
+            part + _merged_values(list(found))
+            for part, found in zip(before, self.values, strict=True)
         ]
         alike = f" ({len(self.texts)} alike)" if len(self.texts) > 1 else ""
         return "".join([*filled, last, alike])
@@ -39,7 +40,7 @@ class Notes:
 
     def __init__(self) -> None:
         self._numbers: dict[tuple[str, ...], int] = {}
-        self._notes: list[_Alike] = []
+        self._notes: list[_NoteTemplate] = []
 
     def numbers(self, notes: Iterable[str]) -> list[int]:
         """The numbers of one row's notes, each once."""
@@ -58,10 +59,10 @@ class Notes:
         return [(note.text(), note.rows) for note in ordered]
 
     def _number(self, note: str) -> int:
-        parts, values = _taken_apart(note)
+        parts, values = _split_note(note)
         number = self._numbers.setdefault(parts, len(self._numbers) + 1)
         if number > len(self._notes):
-            self._notes.append(_Alike(parts, [{} for _ in values]))
+            self._notes.append(_NoteTemplate(parts, [{} for _ in values]))
         alike = self._notes[number - 1]
         alike.texts.add(note)
         for found, value in zip(alike.values, values, strict=True):
@@ -69,7 +70,7 @@ class Notes:
         return number
 
 
-def _taken_apart(note: str) -> tuple[tuple[str, ...], list[str]]:
+def _split_note(note: str) -> tuple[tuple[str, ...], list[str]]:
     """The text around the words that may differ, and these words."""
     parts, values = [""], list[str]()
     for position, word in enumerate(_SPACE.split(note)):
@@ -85,7 +86,7 @@ def _taken_apart(note: str) -> tuple[tuple[str, ...], list[str]]:
     return tuple(parts), values
 
 
-def _together(values: Sequence[str]) -> str:
+def _merged_values(values: Sequence[str]) -> str:
     """'8', '1 to 16', '394.5 µs to 1.2 ms', 'a or b', 'a, b or 3 others'."""
     if len(values) == 1:
         return values[0]

@@ -19,7 +19,7 @@ _WIDEST = 32  # of applications
 _TITLES = {"trans_a": "a_t", "trans_b": "b_t"}
 
 
-class Outlined(NamedTuple):
+class OutlineProblem(NamedTuple):
     """What a problem has to say here."""
 
     op: str
@@ -38,7 +38,7 @@ class OpOutline:
     work_units: frozenset[str] = frozenset()  # in which its rates of arithmetic are shown
 
 
-def outline(problems: Iterable[Outlined]) -> Outline:
+def outline(problems: Iterable[OutlineProblem]) -> Outline:
     """The outline of these problems, operations in order of appearance."""
     widths: dict[str, dict[str, int]] = {}
     arithmetic: dict[str, bool] = {}

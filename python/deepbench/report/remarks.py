@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from deepbench.algorithm_choice import choice_of
-from deepbench.fleet import ranks_that_count
+from deepbench.fleet import counted_ranks
 from deepbench.report.fields import (
     get,
     measured,
@@ -86,7 +86,7 @@ def _cold(row: Row) -> str | None:
 
 
 def _larger_than_the_cache(row: Row) -> str | None:
-    if get(row, "regime.cache") == "cold" or get(row, "regime.resident") is not False:
+    if get(row, "regime.cache") == "cold" or get(row, "regime.fits_cache") is not False:
         return None
     return "larger than the cache"
 
@@ -98,7 +98,7 @@ def _steady_power(row: Row) -> str | None:
 def _ranks(row: Row) -> str | None:
     """Of a row that several ranks made, each on its own device."""
     ranks = row.get("ranks") or {}
-    count = len(ranks_that_count(ranks)) or ranks.get("count")
+    count = len(counted_ranks(ranks)) or ranks.get("count")
     spread_of_ranks = ranks.get("spread")
     if not count or spread_of_ranks is None:
         return None
@@ -108,8 +108,8 @@ def _ranks(row: Row) -> str | None:
 def _slow_ranks(row: Row) -> str | None:
     if _ranks(row) is None:
         return None
-    slow = [one for one in get(row, "ranks.outliers") or () if (one.get("off") or 0) > 0]
-    named = [f"rank {one['rank']} {percent(one['off'])} % slow" for one in slow[:_MOST_SLOW]]
+    slow = [one for one in get(row, "ranks.outliers") or () if (one.get("deviation") or 0) > 0]
+    named = [f"rank {one['rank']} {percent(one['deviation'])} % slow" for one in slow[:_MOST_SLOW]]
     more = [f"and {len(slow) - _MOST_SLOW} more slow"] if len(slow) > _MOST_SLOW else []
     return ", ".join([*named, *more]) or None
 
@@ -120,7 +120,7 @@ def _doubt(row: Row) -> str | None:
 
 
 def _fold(row: Row) -> str | None:
-    fold = get(row, "statistics.fold")
+    fold = get(row, "statistics.batches_per_sample")
     return f"means of {fold} batches" if fold else None
 
 
@@ -154,7 +154,7 @@ def _against_default(row: Row) -> str:
     default_ns, median_ns = get(row, "algorithm.default_ns"), get(row, "statistics.median_ns")
     if not default_ns or not median_ns:
         return ""
-    gain = get(row, "algorithm.gain")  # measured in turns
+    gain = get(row, "algorithm.speedup")  # measured in turns
     return f" ({gain:.2f} x default)" if gain else " (the default)"
 
 

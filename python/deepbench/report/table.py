@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deepbench.fleet import Fleet
+from deepbench.fleet import FleetSummary
 from deepbench.report import Context, Row
 from deepbench.report.columns import Column, measured_columns, problem_columns
 from deepbench.report.fields import measured
@@ -15,15 +15,15 @@ _GAP = "  "
 
 
 if TYPE_CHECKING:
-    from deepbench.report.beside import Beside
+    from deepbench.report.reference_columns import ReferenceColumns
 
 
 class Table:
     """Rows of one operation share a header. A group whose rows are all unsupported for the same
     reason becomes one line, so such rows are held back until another kind of row comes."""
 
-    def __init__(self, beside: Beside | None = None) -> None:
-        self._beside = beside
+    def __init__(self, reference: ReferenceColumns | None = None) -> None:
+        self._reference = reference
         self._outline: Outline = {}
         self._op: str | None = None
         self._headed = False
@@ -32,13 +32,13 @@ class Table:
         self._measured: list[Column] = []
         self._held: list[Row] = []
         self._remarks = Remarks()
-        self._fleet = Fleet()
+        self._fleet = FleetSummary()
 
     def begin(self, context: Context, outline: Outline) -> str:
         self._outline = outline
         self._fleet.begin(context)
-        if self._beside:
-            self._beside.begin(context)
+        if self._reference:
+            self._reference.begin(context)
         return ""
 
     def row(self, row: Row) -> str:
@@ -50,14 +50,14 @@ class Table:
         if row["status"] == "unsupported" and not self._headed and self._same_reason(row):
             self._held.append(row)
             return text
-        return text + self._lines_of([*self._taken(), row])
+        return text + self._lines_of([*self._take_held(), row])
 
     def end(self) -> str:
         rows = self._release()  # which may have notes of their own
-        lines = [*self._remarks.lines(), *(self._beside.lines() if self._beside else ())]
-        return rows + "".join(line + "\n" for line in lines) + self._of_ranks()
+        lines = [*self._remarks.lines(), *(self._reference.lines() if self._reference else ())]
+        return rows + "".join(line + "\n" for line in lines) + self._fleet_section()
 
-    def _of_ranks(self) -> str:
+    def _fleet_section(self) -> str:
         if not self._fleet.rows:
             return ""
         from deepbench.report.comparison.table import render_table
@@ -70,20 +70,20 @@ class Table:
         outline = self._outline.get(op, OpOutline({}, arithmetic=True))
         self._op, self._headed = op, False
         self._attributes = problem_columns(outline)
-        others = self._beside.columns(outline) if self._beside else []
+        others = self._reference.columns(outline) if self._reference else []
         self._measured = [*measured_columns(outline), *others]
         return ""
 
     def _same_reason(self, row: Row) -> bool:
         return not self._held or self._held[0].get("reason") == row.get("reason")
 
-    def _taken(self) -> list[Row]:
+    def _take_held(self) -> list[Row]:
         held, self._held = self._held, []
         return held
 
     def _release(self) -> str:
         """Says what was held back when its group is over."""
-        held = self._taken()
+        held = self._take_held()
         if len(held) < 2:
             return self._lines_of(held)
         self._lines += 1

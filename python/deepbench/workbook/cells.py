@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from deepbench.refusal import one_line
+from deepbench.errors import printable_line
 
 LAST_ROW = 20_000  # of a sheet that is read; the original's have fewer than 400
 LAST_COLUMN = 100
@@ -43,9 +43,9 @@ class Cell:
     formula: bool = False
 
     @property
-    def place(self) -> str:
+    def address(self) -> str:
         """'Results FP32!N52'."""
-        return f"{self.sheet}!{letters(self.column)}{self.row}"
+        return f"{self.sheet}!{column_letters(self.column)}{self.row}"
 
     @property
     def uncomputed(self) -> bool:
@@ -79,7 +79,7 @@ class Sheet:
 
     name: str
     rows: Mapping[int, Mapping[int, Cell]]  # by row and column, both from 1; no blank cells
-    beyond: str | None  # the first cell that was left out because it lies too far out
+    first_outside: str | None  # the first cell that was left out because it lies too far out
 
 
 @dataclass(frozen=True)
@@ -95,11 +95,11 @@ def cleaned(value: object) -> str:
     """A value of somebody's file as part of a line."""
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) > _LARGEST:
         return "a number of many digits"
-    text = one_line(str(value)[: 4 * _LONGEST])
+    text = printable_line(str(value)[: 4 * _LONGEST])
     return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
 
 
-def letters(column: int) -> str:
+def column_letters(column: int) -> str:
     """A column's letters: 1 is A, 27 is AA."""
     text = ""
     while column:
@@ -124,7 +124,7 @@ def number(cell: Cell) -> float:
     return float(value)
 
 
-def whole(cell: Cell) -> int:
+def whole_number(cell: Cell) -> int:
     """The whole number of a dimension. Raises CellError."""
     value = number(cell)
     if not value.is_integer() or not 0 <= value < 2**53:

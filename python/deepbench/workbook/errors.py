@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from deepbench.errors import UserError
 from deepbench.installation import install_command
-from deepbench.refusal import Refusal
 
 
-class WorkbookError(Refusal):
+class WorkbookError(UserError):
     """A workbook that cannot be read or written. One line."""
 
 
 @contextmanager
-def libraries_wanted() -> Iterator[None]:
+def xlsx_package_required() -> Iterator[None]:
     """Around the import of the extra `xlsx`: its absence is a line with the cure."""
     try:
         yield

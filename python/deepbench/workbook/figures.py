@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from deepbench.workbook.cells import Cell, CellError, number, whole
-from deepbench.workbook.headings import BACKWARD_ALONE
-from deepbench.workbook.reports import Reports
-from deepbench.workbook.sections import RECURRENT_CELLS, Line, Section
+from deepbench.workbook.cell_remarks import CellRemarks
+from deepbench.workbook.cells import Cell, CellError, number, whole_number
+from deepbench.workbook.headings import BACKWARD_UNSPECIFIED
+from deepbench.workbook.sheet_tables import RECURRENT_CELLS, Line, SheetTable
 
 LONGEST_NS = 1e15  # as schema.json has it
 _LARGEST_RATE = 1e9  # TFLOPS
@@ -25,7 +25,7 @@ Value = int | float | str
 class Figure:
     """A time that stands in a workbook."""
 
-    place: str  # 'Results FP32!N52'
+    address: str  # 'Results FP32!N52'
     sheet: str
     row: int
     op: str
@@ -39,26 +39,26 @@ class Figure:
     heading: str  # of the column of the time
 
 
-def figures(section: Section, reports: Reports) -> Iterator[list[Figure]]:
+def figures(section: SheetTable, remarks: CellRemarks) -> Iterator[list[Figure]]:
     """Every row's times. A row whose problem cannot be read is reported and left out."""
-    if not section.of_kind("time"):
+    if not section.columns_of_kind("time"):
         if section.lines:
-            reports.say(f"{section.sheet}!{section.row}", f"the table of {section.op} has no times")
+            remarks.add(f"{section.sheet}!{section.row}", f"the table of {section.op} has no times")
         return
     carried: Mapping[str, Value] = {}
     for line in section.lines:
         try:
-            dimensions = _dimensions(section, line, carried, reports)
+            dimensions = _dimensions(section, line, carried, remarks)
         except CellError:
             continue
         carried = dimensions
-        found = list(_of_line(section, line, dimensions, reports))
+        found = list(_of_line(section, line, dimensions, remarks))
         if found:
             yield found
 
 
 def _dimensions(
-    section: Section, line: Line, before: Mapping[str, Value], reports: Reports
+    section: SheetTable, line: Line, before: Mapping[str, Value], remarks: CellRemarks
 ) -> dict[str, Value]:
     """The problem of a row, as it is printed. Raises CellError after reporting it."""
     found: dict[str, Value] = {"trans_a": "n", "trans_b": "n"} if _is_product(section.op) else {}
@@ -71,29 +71,29 @@ def _dimensions(
             continue
         if cell is None or (cell.blank and not cell.uncomputed):
             missing = CellError(f"has no {name}")
-            _leave_out_row(section, line, missing, reports)
+            _leave_out_row(section, line, missing, remarks)
             raise missing
         try:
             found[name] = _dimension(name, cell)
         except CellError as error:
-            _leave_out_row(section, line, error, reports, cell.place)
+            _leave_out_row(section, line, error, remarks, cell.address)
             raise
     if section.op == "rnn" and "cell" not in found:
         missing = CellError("names no recurrent cell, nor does the table's title")
-        _leave_out_row(section, line, missing, reports)
+        _leave_out_row(section, line, missing, remarks)
         raise missing
     return found
 
 
 def _leave_out_row(
-    section: Section, line: Line, why: CellError, reports: Reports, place: str = ""
+    section: SheetTable, line: Line, why: CellError, remarks: CellRemarks, address: str = ""
 ) -> None:
     """Counts every time of the row."""
-    columns = section.of_kind("time").values()
+    columns = section.columns_of_kind("time").values()
     times = sum(column in line.cells and line.cells[column].numeric for column in columns)
     what = f"the row with its {times} times was" if times > 1 else "the row was"
-    place = place or f"{section.sheet}!{line.number}"
-    reports.leave_out(place, why, what, max(1, times))
+    address = address or f"{section.sheet}!{line.number}"
+    remarks.add_left_out(address, why, what, max(1, times))
 
 
 def _is_product(op: str) -> bool:
@@ -112,7 +112,7 @@ def _dimension(name: str, cell: Cell) -> Value:
         if not 0 <= value < 1:
             raise CellError("is no share of zeros below 1", cell.text)
         return value
-    return whole(cell)
+    return whole_number(cell)
 
 
 def _word(cell: Cell, word: str, known: Mapping[str, str], right: str) -> str:
@@ -124,28 +124,28 @@ def _word(cell: Cell, word: str, known: Mapping[str, str], right: str) -> str:
 
 
 def _of_line(
-    section: Section, line: Line, dimensions: Mapping[str, Value], reports: Reports
+    section: SheetTable, line: Line, dimensions: Mapping[str, Value], remarks: CellRemarks
 ) -> Iterator[Figure]:
-    rates = section.of_kind("rate")
+    rates = section.columns_of_kind("rate")
     texts = dict(_texts(section, line))
-    numbers = dict(_numbers(section, line, reports))
-    for phase, column in section.of_kind("time").items():
+    numbers = dict(_numbers(section, line, remarks))
+    for phase, column in section.columns_of_kind("time").items():
         unit = section.columns[column].unit
-        time_ns = _time(line.cells.get(column), unit, reports)
+        time_ns = _time(line.cells.get(column), unit, remarks)
         if time_ns is None:
             continue
         rate = rates.get(phase)
-        if rate is None and len(section.of_kind("time")) == 1 and len(rates) == 1:
+        if rate is None and len(section.columns_of_kind("time")) == 1 and len(rates) == 1:
             rate = next(iter(rates.values()))
         yield Figure(
-            place=line.cells[column].place,
+            address=line.cells[column].address,
             sheet=section.sheet,
             row=line.number,
             op=section.op,
             dimensions=dimensions,
             phase=phase,
             time_ns=time_ns,
-            tflops=_rate(section, line, rate, reports),
+            tflops=_rate(section, line, rate, remarks),
             texts=texts,
             numbers=numbers,
             padded=_padded(section, line),
@@ -153,7 +153,7 @@ def _of_line(
         )
 
 
-def _time(cell: Cell | None, unit: float, reports: Reports) -> float | None:
+def _time(cell: Cell | None, unit: float, remarks: CellRemarks) -> float | None:
     """Nanoseconds; None where there is no time: reported unless the cell says so itself."""
     if cell is None or (isinstance(cell.value, str) and _says_nothing(cell)):
         return None
@@ -162,7 +162,7 @@ def _time(cell: Cell | None, unit: float, reports: Reports) -> float | None:
         if not 0 < value <= LONGEST_NS:
             raise CellError("is no time", cell.text)
     except CellError as error:
-        reports.leave_out(cell.place, error, "the time was")
+        remarks.add_left_out(cell.address, error, "the time was")
         return None
     return value
 
@@ -171,7 +171,9 @@ def _says_nothing(cell: Cell) -> bool:
     return cell.text.strip().rstrip("*").lower() in _NOTHING
 
 
-def _rate(section: Section, line: Line, column: int | None, reports: Reports) -> float | None:
+def _rate(
+    section: SheetTable, line: Line, column: int | None, remarks: CellRemarks
+) -> float | None:
     """TFLOPS. A rate that cannot be read costs nothing: rates are computed from times anyway."""
     cell = line.cells.get(column) if column is not None else None
     if column is None or cell is None or (isinstance(cell.value, str) and _says_nothing(cell)):
@@ -181,23 +183,25 @@ def _rate(section: Section, line: Line, column: int | None, reports: Reports) ->
         if not 0 <= value <= _LARGEST_RATE:
             raise CellError("is no rate", cell.text)
     except CellError as error:
-        reports.leave_out(cell.place, error, "the rate was")
+        remarks.add_left_out(cell.address, error, "the rate was")
         return None
     return value
 
 
-def _texts(section: Section, line: Line) -> Iterator[tuple[str, str]]:
+def _texts(section: SheetTable, line: Line) -> Iterator[tuple[str, str]]:
     for kind in ("application", "algorithm", "precision", "notes"):
-        for column in section.of_kind(kind).values():
+        for column in section.columns_of_kind(kind).values():
             cell = line.cells.get(column)
             if cell is not None and isinstance(cell.value, str) and not cell.blank:
                 yield kind, cell.text.strip()
 
 
-def _numbers(section: Section, line: Line, reports: Reports) -> Iterator[tuple[str, float]]:
+def _numbers(section: SheetTable, line: Line, remarks: CellRemarks) -> Iterator[tuple[str, float]]:
     """What stands beside times and is no text; nothing that cannot be read."""
     names = {"bandwidth": "bandwidth_gbs", "stddev": "stddev_ms", "speedup": "speedup"}
-    wanted = [(names[kind], column) for kind in names for column in section.of_kind(kind).values()]
+    wanted = [
+        (names[kind], column) for kind in names for column in section.columns_of_kind(kind).values()
+    ]
     for name, column in wanted:
         cell = line.cells.get(column)
         if cell is None or (isinstance(cell.value, str) and _says_nothing(cell)):
@@ -207,13 +211,13 @@ def _numbers(section: Section, line: Line, reports: Reports) -> Iterator[tuple[s
             if not 0 <= value <= LONGEST_NS:
                 raise CellError("is out of range", cell.text)
         except CellError as error:
-            reports.leave_out(cell.place, error)
+            remarks.add_left_out(cell.address, error)
             continue
         yield name, value * (section.columns[column].unit / 1e6 if name == "stddev_ms" else 1.0)
 
 
-def _padded(section: Section, line: Line) -> bool | None:
-    for column in section.of_kind("padded").values():
+def _padded(section: SheetTable, line: Line) -> bool | None:
+    for column in section.columns_of_kind("padded").values():
         cell = line.cells.get(column)
         if cell is not None:
             return cell.text.strip().lower() in ("1", "1.0", "yes", "y", "true", "padded")
@@ -223,6 +227,6 @@ def _padded(section: Section, line: Line) -> bool | None:
 def phase_of(figure: Figure) -> str:
     """The phase by our names: a backward pass that does not say more is the data gradient, which
     is what the original's programs timed."""
-    if figure.phase in ("", BACKWARD_ALONE):
+    if figure.phase in ("", BACKWARD_UNSPECIFIED):
         return "bwd_data" if figure.phase else "fwd"
     return figure.phase

@@ -93,11 +93,11 @@ _LONGEST_HEADING = 80
 _MOST_WORDS = 6  # of a heading over others; a sentence is none
 _OF_PHASES = ("conv", "rnn")
 DEFAULT_UNIT = 1e6
-BACKWARD_ALONE = "backward"  # the phase of a column that does not say which gradient
+BACKWARD_UNSPECIFIED = "backward"  # the phase of a column that does not say which gradient
 
 
 @dataclass(frozen=True)
-class Meaning:
+class ColumnMeaning:
     """What a column holds."""
 
     kind: str  # 'dimension', 'time', 'rate', 'output', or a key of _OTHERS
@@ -114,24 +114,24 @@ def op_of(headings: Sequence[str]) -> str | None:
     return None
 
 
-def meaning(op: str, heading: str, above: str = "") -> Meaning | None:
+def column_meaning(op: str, heading: str, above: str = "") -> ColumnMeaning | None:
     """What a column of an operation holds; `above` is the heading over this one, which may name
     the phase. None: nothing that is known."""
     names = _names(heading)
     for name, said in DIMENSIONS[op].items():
         if names.intersection(said):
-            return Meaning("dimension", name)
+            return ColumnMeaning("dimension", name)
     if op == "conv" and names & _OUTPUT_SIZES:
-        return Meaning("output", heading)
+        return ColumnMeaning("output", heading)
     words, over = _words(heading), _words(above)
     over = over if len(over) <= _MOST_WORDS else ()
     found = _figure(op, words)
     if found and not found.name:
-        return Meaning(found.kind, _phase(op, (*over, *words)), found.unit)
+        return ColumnMeaning(found.kind, _phase(op, (*over, *words)), found.unit)
     found = found or _other(words)
     if found is None and (phase := _phase(op, words)):
-        figure = _figure(op, (*over, *words)) or Meaning("time", "", DEFAULT_UNIT)
-        return Meaning(figure.kind, phase, figure.unit)
+        figure = _figure(op, (*over, *words)) or ColumnMeaning("time", "", DEFAULT_UNIT)
+        return ColumnMeaning(figure.kind, phase, figure.unit)
     return found
 
 
@@ -154,21 +154,21 @@ def _words(heading: str) -> tuple[str, ...]:
     return tuple(map(_spelled, _WORD.findall(text)))
 
 
-def _figure(op: str, words: Sequence[str]) -> Meaning | None:
+def _figure(op: str, words: Sequence[str]) -> ColumnMeaning | None:
     """A time or a rate."""
     phase = _phase(op, words)
     if any(word in _OTHERS["speedup"] + _OTHERS["bandwidth"] for word in words):
         return None
     for word in words:
         if rate := _RATE.search(word):
-            return Meaning("rate", phase, _RATE_UNITS[(rate[1] or rate[2])[0]])
+            return ColumnMeaning("rate", phase, _RATE_UNITS[(rate[1] or rate[2])[0]])
     if _OTHER_TIMES.intersection(words):
         return None
     unit = next((_UNITS[word] for word in words if word in _UNITS), None)
     if any(word in _OTHERS["stddev"] for word in words):
-        return Meaning("stddev", "", unit or DEFAULT_UNIT)
+        return ColumnMeaning("stddev", "", unit or DEFAULT_UNIT)
     if unit is not None or _TIMES.intersection(words):
-        return Meaning("time", phase, unit or DEFAULT_UNIT)
+        return ColumnMeaning("time", phase, unit or DEFAULT_UNIT)
     return None
 
 
@@ -186,15 +186,15 @@ def _phase(op: str, words: Sequence[str]) -> str:
         return "bwd_filter" if op == "conv" else "bwd_weights"
     if said & _OF_DATA:
         return "bwd_data"
-    return "bwd" if "both" in said else BACKWARD_ALONE
+    return "bwd" if "both" in said else BACKWARD_UNSPECIFIED
 
 
-def _other(words: Sequence[str]) -> Meaning | None:
+def _other(words: Sequence[str]) -> ColumnMeaning | None:
     for kind, said in _OTHERS.items():
         if kind == "bandwidth" and _OTHER_BANDWIDTHS.intersection(words):
             continue
         if any(word in said for word in words):
-            return Meaning(kind)
+            return ColumnMeaning(kind)
     return None
 
 

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from deepbench.report.fields import get, time_ns
-from deepbench.workbook.cells import letters
+from deepbench.workbook.cells import column_letters
 
 Row = Mapping[str, Any]
 Phases = Mapping[str, Row]  # the rows of one problem, by phase
 
-FIRST = 3  # the column of the first dimension; the title stands before it
+FIRST_COLUMN = 3  # the column of the first dimension; the title stands before it
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ _CELLS = {"vanilla": "Vanilla", "lstm": "LSTM", "gru": "GRU"}
 _SMALLEST_NS = 1e-9  # of times: they can be divided by
 _RATE = "({work})/({time}/1000)/10^12"
 # Attributes that have no column while they are the ordinary ones: with others the work is a number.
-_OWN = ("precision", "phase", "mode")
+_WITHOUT_COLUMN = ("precision", "phase", "mode")
 
 
 def family(op: str, attributes: Mapping[str, Any]) -> Family:
@@ -115,7 +115,7 @@ def columns(op: str, shape: Family, lines: Sequence[Phases]) -> list[Column]:
         found.append(_text("Application", "application"))
     shown = [name for _, name in shape.dimensions]
     extra = {name: None for line in lines for name, value in _attributes(line).items()
-             if name not in shown and name not in _OWN}  # fmt: skip
+             if name not in shown and name not in _WITHOUT_COLUMN}  # fmt: skip
     found += [Column(name, name, _dimension(name)) for name in extra]
     return [*found, _text("Cache", "regime.cache"),
             *(_algorithm(phase, name) for phase, name in phases),
@@ -264,4 +264,4 @@ def _status(line: Phases, cells: Mapping[str, str]) -> Content:
 
 def cells(found: Sequence[Column], row: int) -> dict[str, str]:
     """The name of each column's cell in a row of the sheet, by its key."""
-    return {one.key: f"{letters(FIRST + i)}{row}" for i, one in enumerate(found)}
+    return {one.key: f"{column_letters(FIRST_COLUMN + i)}{row}" for i, one in enumerate(found)}

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from deepbench.refusal import one_line
+from deepbench.errors import printable_line
 from deepbench.workbook.errors import WorkbookError
 
 _LARGEST_FILE = 64 << 20  # bytes, packed
@@ -50,17 +50,17 @@ class Package:
                 while piece := part.read(_CHUNK):
                     pieces.append(piece)
         except _DAMAGES as error:
-            raise damaged(self.path, error) from None
+            raise damaged_error(self.path, error) from None
         return b"".join(pieces)
 
 
-def damaged(path: Path, error: object) -> WorkbookError:
+def damaged_error(path: Path, error: object) -> WorkbookError:
     """What is said of a file that is no good workbook."""
-    why = one_line(str(error))[:200]
+    why = printable_line(str(error))[:200]
     return WorkbookError(f"{path}: is no .xlsx workbook, or is cut short: {why}; {_RIGHT}")
 
 
-def opened(path: Path) -> Package:
+def open_package(path: Path) -> Package:
     """The file's directory. Raises WorkbookError unless it is that of a workbook."""
     data = _content(path)
     if data.startswith(_OLE):
@@ -70,7 +70,7 @@ def opened(path: Path) -> Package:
     try:
         archive = zipfile.ZipFile(io.BytesIO(data))
     except _DAMAGES as error:
-        raise damaged(path, error) from None
+        raise damaged_error(path, error) from None
     infos = archive.infolist()
     parts = {info.filename: info for info in infos}
     if "[Content_Types].xml" not in parts:

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import re
 
+from deepbench.workbook.cell_remarks import CellRemarks
 from deepbench.workbook.figures import Figure
-from deepbench.workbook.reports import Reports
-from deepbench.workbook.sections import Section
+from deepbench.workbook.sheet_tables import SheetTable
 
 # In this order: 'half in, 32-bit add' is half, 'int8 mul, 32-bit accumulate' is int8.
 _WORDS = (
@@ -30,7 +30,7 @@ _OF_SHEETS = {
 }  # fmt: skip
 
 
-def named(text: str) -> str | None:
+def precision_named(text: str) -> str | None:
     """The precision that a text names first, by the order above; None where it names none."""
     for name, pattern in _KNOWN:
         if pattern.search(text):
@@ -41,14 +41,14 @@ def named(text: str) -> str | None:
 class Precisions:
     """Of a section; what contradicts itself is told once."""
 
-    def __init__(self, section: Section, top: tuple[str, ...], reports: Reports) -> None:
-        self._reports = reports
+    def __init__(self, section: SheetTable, top: tuple[str, ...], remarks: CellRemarks) -> None:
+        self._remarks = remarks
         self._title = _of_titles(section.titles)
-        self._usual = named(section.sheet) or self._by_sheet(section)
+        self._usual = precision_named(section.sheet) or self._by_sheet(section)
         self._top = _of_titles(top)
-        by_name = named(section.sheet)
+        by_name = precision_named(section.sheet)
         if by_name and self._title and by_name != self._title:
-            reports.say(
+            remarks.add(
                 f"{section.sheet}!{section.row}",
                 f"the title of the table says {self._title}, the sheet's name {by_name}; "
                 f"it was read as {by_name}",
@@ -56,18 +56,18 @@ class Precisions:
 
     def of(self, figure: Figure) -> str | None:
         text = figure.texts.get("precision")
-        if text and (found := named(text)):
+        if text and (found := precision_named(text)):
             return found
         if text:
             said = f"stands beside a precision that is unknown, {text!r}"
-            self._reports.say(figure.place, said, "unknown precision")
-        return named(figure.heading) or self._usual or self._title or self._top
+            self._remarks.add(figure.address, said, "unknown precision")
+        return precision_named(figure.heading) or self._usual or self._title or self._top
 
-    def _by_sheet(self, section: Section) -> str | None:
+    def _by_sheet(self, section: SheetTable) -> str | None:
         return _OF_SHEETS.get(section.sheet.strip().lower(), {}).get(section.op)
 
 
 def _of_titles(titles: tuple[str, ...]) -> str | None:
     """What titles name, if they name one."""
-    found = {precision for text in titles if (precision := named(text))}
+    found = {precision for text in titles if (precision := precision_named(text))}
     return found.pop() if len(found) == 1 else None

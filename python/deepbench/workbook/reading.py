@@ -9,19 +9,19 @@ from pathlib import Path
 from typing import Any
 
 from deepbench import _core, schema
-from deepbench.refusal import one_line
-from deepbench.workbook import ours
+from deepbench.errors import printable_line
+from deepbench.workbook import native_sheet
+from deepbench.workbook.cell_remarks import CellRemarks
 from deepbench.workbook.cells import Book, CellError, Sheet
-from deepbench.workbook.checking import judge, wrong_sum
-from deepbench.workbook.contents import load
+from deepbench.workbook.consistency import check_figure, sum_error
 from deepbench.workbook.errors import WorkbookError
 from deepbench.workbook.figures import Figure, figures, phase_of
-from deepbench.workbook.known import OTHER_TIME, Known, with_time
-from deepbench.workbook.places import Place, Table, set_of
 from deepbench.workbook.precisions import Precisions
-from deepbench.workbook.reports import Reports
+from deepbench.workbook.published_match import OTHER_TIME, PublishedMatch, with_time
 from deepbench.workbook.rows import attributes, problem, published, row, with_rates
-from deepbench.workbook.sections import MOST_TABLES, Section, Split, split
+from deepbench.workbook.sheet_tables import MOST_TABLES, SheetTable, SheetTables, find_tables
+from deepbench.workbook.suite_alignment import SuiteAlignment, SuitePosition, set_of
+from deepbench.workbook.xlsx_reader import read_book
 
 Json = dict[str, Any]
 
@@ -42,7 +42,7 @@ class Imported:
 
     context: Json
     rows: tuple[Json, ...]
-    reports: tuple[str, ...]  # a line for each kind of remark, with sheets and cells
+    remarks: tuple[str, ...]  # a line for each kind of remark, with sheets and cells
     sums: int  # times that are sums over phases, and no rows
     left_out: Mapping[str, int]  # cells that were left out, by reason
     recognised: str | None  # the original's workbook that it is
@@ -52,17 +52,17 @@ class Imported:
 def read_workbook(path: Path) -> Imported:
     """The rows of a workbook: the original's in any of its layouts, or ours. Raises
     WorkbookError."""
-    book = load(path)
-    written = ours.sheet_of(book)
+    book = read_book(path)
+    written = native_sheet.sheet_of(book)
     if written is not None:
-        return _ours(book, written)
-    reports = Reports()
+        return _read_native(book, written)
+    remarks = CellRemarks()
     for sheet in book.sheets:
-        if sheet.beyond:
-            reports.leave_out(sheet.beyond, "lies beyond any table", "what follows was")
-    tables: list[_Read] = []
+        if sheet.first_outside:
+            remarks.add_left_out(sheet.first_outside, "lies beyond any table", "what follows was")
+    tables: list[_TableFigures] = []
     for sheet in book.sheets:
-        tables += _tables(sheet, reports)
+        tables += _tables(sheet, remarks)
         if len(tables) > MOST_TABLES:
             raise WorkbookError(f"{path}: has more than {MOST_TABLES} tables; no workbook has")
     if not tables:
@@ -71,14 +71,14 @@ def read_workbook(path: Path) -> Imported:
             f"{path}: has no table of results: none of its sheets ({names}) has headings such as "
             "M N K Time (msec)"
         )
-    return _imported(book, tables, reports)
+    return _imported(book, tables, remarks)
 
 
 @dataclass(frozen=True)
-class _Read:
+class _TableFigures:
     """A table with its figures, row by row."""
 
-    section: Section
+    section: SheetTable
     top: tuple[str, ...]  # titles of the sheet's first table
     lines: tuple[Sequence[Figure], ...]
 
@@ -87,65 +87,69 @@ class _Read:
         return any(phase_of(one).startswith("bwd") for line in self.lines for one in line)
 
 
-def _tables(sheet: Sheet, reports: Reports) -> Iterator[_Read]:
-    parts: Split = split(sheet)
+def _tables(sheet: Sheet, remarks: CellRemarks) -> Iterator[_TableFigures]:
+    parts: SheetTables = find_tables(sheet)
     if _is_specs(sheet) and not parts.sections:
         return
     for section in parts.sections:
         top = parts.sections[0].titles
-        yield _Read(section, top, tuple(figures(section, reports)))
+        yield _TableFigures(section, top, tuple(figures(section, remarks)))
     for one in parts.unknown:
         begin, *_ = one.headings
         names = ", ".join(cell.text for cell in one.headings[:_MOST_NAMES])
         said = f"begins a table of no operation that is known ({names})"
         why = "is in a table of no operation that is known"
-        reports.leave_out(begin.place, why, f"all {one.numbers} numbers were", one.numbers, said)
+        remarks.add_left_out(
+            begin.address, why, f"all {one.numbers} numbers were", one.numbers, said
+        )
     has_table = bool(parts.sections)
     no_table = "belongs to no table" if has_table else "is in a sheet without a table that is known"
     for cell in parts.stray:
         error = CellError(no_table, repr(cell.text))
-        reports.leave_out(cell.place, error)
+        remarks.add_left_out(cell.address, error)
     for cell in parts.unheaded:
         error = CellError("stands under no heading that is known", repr(cell.text))
-        reports.leave_out(cell.place, error)
+        remarks.add_left_out(cell.address, error)
 
 
-def _imported(book: Book, tables: Sequence[_Read], reports: Reports) -> Imported:
+def _imported(book: Book, tables: Sequence[_TableFigures], remarks: CellRemarks) -> Imported:
     every = [one for table in tables for line in table.lines for one in line]
     if len(every) > _MOST_ROWS:
         raise WorkbookError(f"{book.path}: has more than {_MOST_ROWS} times; no workbook has")
-    known = Known(every)
+    known = PublishedMatch(every)
     specs = _specs(book)
-    device = known.processor or _device(specs) or one_line(book.path.stem)
+    device = known.processor or _device(specs) or printable_line(book.path.stem)
     rows: list[Json] = []
     sets = _sets(tables)
     for table in tables:
-        places = Table(table.section.op, sets[table.section.sheet])
-        rows += _rows(book, table, places, known, device, reports)
+        alignment = SuiteAlignment(table.section.op, sets[table.section.sheet])
+        rows += _rows(book, table, alignment, known, device, remarks)
     if not rows:
-        raise WorkbookError(f"{book.path}: its tables hold no time to be read{_first(reports)}")
+        raise WorkbookError(
+            f"{book.path}: its tables hold no time to be read{_first_remark(remarks)}"
+        )
     for position, one in enumerate(map(with_rates, rows)):
         one["position"] = position
         schema.check_row(one)
     doubts = [one["regime"]["published"]["doubt"] for one in rows]
-    context = _context(book, rows, specs, device, reports)
+    context = _context(book, rows, specs, device, remarks)
     schema.check_context(context)
     return Imported(
         context,
         tuple(rows),
-        reports.lines,
-        reports.sums,
-        reports.reasons,
+        remarks.lines,
+        remarks.sums,
+        remarks.reasons,
         known.workbook,
         sum(doubt is not None for doubt in doubts),
     )
 
 
-def _first(reports: Reports) -> str:
-    return f"; {reports.lines[0]}" if reports.lines else ""
+def _first_remark(remarks: CellRemarks) -> str:
+    return f"; {remarks.lines[0]}" if remarks.lines else ""
 
 
-def _sets(tables: Sequence[_Read]) -> dict[str, str | None]:
+def _sets(tables: Sequence[_TableFigures]) -> dict[str, str | None]:
     """The set of each sheet, by its name."""
     found: dict[str, str | None] = {}
     for sheet in dict.fromkeys(table.section.sheet for table in tables):
@@ -156,69 +160,76 @@ def _sets(tables: Sequence[_Read]) -> dict[str, str | None]:
 
 
 def _rows(
-    book: Book, table: _Read, places: Table, known: Known, device: str, reports: Reports
+    book: Book,
+    table: _TableFigures,
+    alignment: SuiteAlignment,
+    known: PublishedMatch,
+    device: str,
+    remarks: CellRemarks,
 ) -> Iterator[Json]:
-    precisions = Precisions(table.section, table.top, reports)
-    training = places.set == "training" or table.training
+    precisions = Precisions(table.section, table.top, remarks)
+    training = alignment.set == "training" or table.training
     for line in table.lines:
-        place = places.place(line[0].dimensions)
+        position = alignment.align(line[0].dimensions)
         for figure in line:
             if phase_of(figure) == "total":
-                reports.sums += 1
-                if wrong := wrong_sum(figure, line):
-                    reports.say(figure.place, wrong, "a sum over phases")
+                remarks.sums += 1
+                if wrong := sum_error(figure, line):
+                    remarks.add(figure.address, wrong, "a sum over phases")
                 continue
             published_row = known.row(figure)
             if published_row is not None:
-                yield _as_published(figure, published_row, reports)
+                yield _as_published(figure, published_row, remarks)
                 continue
             precision = precisions.of(figure)
             if precision is None:
-                reports.leave_out(figure.place, _NO_PRECISION, said=_NAME_PRECISION)
+                remarks.add_left_out(figure.address, _NO_PRECISION, said=_NAME_PRECISION)
                 continue
             try:
-                made = _row(book, figure, place, precision, training, device)
+                made = _row(book, figure, position, precision, training, device)
             except _core.InvalidProblem as error:
-                said = one_line(str(error))
-                reports.leave_out(figure.place, "is of a problem that makes no sense", said=said)
+                said = printable_line(str(error))
+                remarks.add_left_out(
+                    figure.address, "is of a problem that makes no sense", said=said
+                )
                 continue
-            _doubt(made, figure, reports)
+            _doubt(made, figure, remarks)
             yield made
 
 
-def _doubt(row: Json, figure: Figure, reports: Reports) -> None:
+def _doubt(row: Json, figure: Figure, remarks: CellRemarks) -> None:
     """Says why a row is in doubt, once for all of a status."""
     if doubt := row["regime"]["published"]["doubt"]:
         status, colon, _ = doubt.partition(": ")
         kind = OTHER_TIME if "as published" in doubt else status if colon else doubt
-        reports.say(figure.place, f"inconsistent: {doubt}", kind)
+        remarks.add(figure.address, f"inconsistent: {doubt}", kind)
 
 
 def _row(
     book: Book,
     figure: Figure,
-    place: Place,
+    position: SuitePosition,
     precision: str,
     training: bool,
     device: str,
 ) -> Json:
     values = attributes(figure, precision, training)
     parsed = problem(figure, values)
-    judged = judge(figure, place, parsed.flops if parsed else None)
+    consistency = check_figure(figure, position, parsed.flops if parsed else None)
     said = figure.texts.get("precision", precision)
-    facts = published(figure, one_line(book.path.name), place, judged, said)
+    facts = published(figure, printable_line(book.path.name), position, consistency, said)
     made = row(figure, values, parsed, device, facts)
-    made["application"] = made["application"] or place.application
+    made["application"] = made["application"] or position.application
     return made
 
 
-def _as_published(figure: Figure, known: Mapping[str, Any], reports: Reports) -> Json:
+def _as_published(figure: Figure, known: Mapping[str, Any], remarks: CellRemarks) -> Json:
     """The published row, with the time that stands in this file."""
     then_ns = known["statistics"]["mean_ns"]
     facts = with_time(known["regime"]["published"], then_ns, figure.time_ns)
     regime = {**known["regime"], "published": facts}
     row = {**known, "regime": regime, "statistics": {"mean_ns": figure.time_ns}}
-    _doubt(row, figure, reports)
+    _doubt(row, figure, remarks)
     return row
 
 
@@ -248,7 +259,7 @@ def _device(specs: Mapping[str, str]) -> str | None:
 
 
 def _context(
-    book: Book, rows: Sequence[Json], specs: Mapping[str, str], device: str, reports: Reports
+    book: Book, rows: Sequence[Json], specs: Mapping[str, str], device: str, remarks: CellRemarks
 ) -> Json:
     sets = Counter(one["regime"]["published"]["set"] for one in rows)
     return {
@@ -264,17 +275,17 @@ def _context(
         "options": {},
         "footnotes": [_FOOTNOTE],
         "specs": dict(specs),
-        "workbook": one_line(book.path.name),
-        "warnings": [*book.remarks, *reports.lines],
+        "workbook": printable_line(book.path.name),
+        "warnings": [*book.remarks, *remarks.lines],
     }
 
 
-def _ours(book: Book, sheet: Sheet) -> Imported:
-    reports = Reports()
-    context, rows = ours.rows_of(book, sheet, reports)
+def _read_native(book: Book, sheet: Sheet) -> Imported:
+    remarks = CellRemarks()
+    context, rows = native_sheet.rows_of(book, sheet, remarks)
     if not rows:
         raise WorkbookError(f"{book.path}: {sheet.name} holds no row that can be read"
-                            f"{_first(reports)}")  # fmt: skip
-    context["warnings"] = [*(context.get("warnings") or ()), *reports.lines]
+                            f"{_first_remark(remarks)}")  # fmt: skip
+    context["warnings"] = [*(context.get("warnings") or ()), *remarks.lines]
     schema.check_context(context)
-    return Imported(context, tuple(rows), reports.lines, 0, reports.reasons, None, 0)
+    return Imported(context, tuple(rows), remarks.lines, 0, remarks.reasons, None, 0)

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from deepbench import _core
-from deepbench.workbook.checking import Judgement
+from deepbench.workbook.consistency import Consistency
 from deepbench.workbook.figures import Figure, Value, phase_of
-from deepbench.workbook.places import Place
+from deepbench.workbook.suite_alignment import SuitePosition
 
 Json = dict[str, Any]
 
@@ -66,19 +66,21 @@ def with_rates(row: Json) -> Json:
     return row
 
 
-def published(figure: Figure, workbook: str, place: Place, judged: Judgement, said: str) -> Json:
+def published(
+    figure: Figure, workbook: str, position: SuitePosition, consistency: Consistency, said: str
+) -> Json:
     """Where the figure stands, what stood there, and what is to be thought of it. `said` is the
     precision in the workbook's words."""
     facts: Json = {
         "workbook": workbook,
         "sheet": figure.sheet,
         "row": figure.row,
-        "set": place.set,
-        "index": place.index,
+        "set": position.set,
+        "index": position.index,
         "phase": phase_of(figure),
-        "status": judged.status,
-        "note": judged.note,
-        "doubt": judged.doubt,
+        "status": consistency.status,
+        "note": consistency.note,
+        "doubt": consistency.doubt,
         "precision": said,
     }
     if figure.tflops is not None:
@@ -92,8 +94,10 @@ def published(figure: Figure, workbook: str, place: Place, judged: Judgement, sa
     if figure.op == "sparse_gemm":
         dense = phase_of(figure) == "dense"
         facts |= {"phase": "fwd", "algorithm": "dense baseline" if dense else "sparse (CSR)"}
-    if place.meant:
-        facts["meant"] = {name: _whole(value) for name, value in place.meant.items()}
+    if position.meant:
+        facts["intended_attributes"] = {
+            name: _whole(value) for name, value in position.meant.items()
+        }
     return facts
 
 

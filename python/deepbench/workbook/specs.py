@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from deepbench import schema
-from deepbench.refusal import one_line
+from deepbench.errors import printable_line
 from deepbench.workbook.cells import Book
 
 Json = dict[str, Any]
@@ -68,7 +68,7 @@ def context(book: Book, rows: int) -> Json:
         "host": dict(_group(found, "Host")),
         "specs": dict(_group(found, "Spec")),
         "footnotes": [text for _, text in _group(found, "Footnote")],
-        "workbook": one_line(book.path.name),
+        "workbook": printable_line(book.path.name),
     }
 
 

@@ -8,14 +8,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from deepbench import whole_file
-from deepbench.refusal import one_line
+from deepbench import atomic_write
+from deepbench.errors import printable_line
 from deepbench.report.fields import get
 from deepbench.results import ResultFile
-from deepbench.workbook import ours, specs
-from deepbench.workbook.errors import WorkbookError, libraries_wanted
-from deepbench.workbook.layout import FIRST, Content, Formula, Phases, cells, columns, family
-from deepbench.workbook.sizes import Sizes
+from deepbench.workbook import native_sheet, specs
+from deepbench.workbook.column_sizes import ColumnSizes
+from deepbench.workbook.errors import WorkbookError, xlsx_package_required
+from deepbench.workbook.layout import FIRST_COLUMN, Content, Formula, Phases, cells, columns, family
 
 Row = Mapping[str, Any]
 
@@ -32,9 +32,9 @@ _CREATED = "2000-01-01T00:00:00"  # so that the same rows give the same bytes
 
 
 def write_workbook(result: ResultFile, path: Path, overwrite: bool = False) -> None:
-    """Writes the workbook. Raises Refusal."""
-    whole_file.check(path, overwrite)
-    whole_file.write(path, _content(result), overwrite)
+    """Writes the workbook. Raises UserError."""
+    atomic_write.check(path, overwrite)
+    atomic_write.write(path, _content(result), overwrite)
 
 
 def _content(result: ResultFile) -> bytes:
@@ -44,12 +44,12 @@ def _content(result: ResultFile) -> bytes:
         )
     import numpy
 
-    with libraries_wanted():
+    with xlsx_package_required():
         import xlsxwriter
     buffer = io.BytesIO()
     book = xlsxwriter.Workbook(buffer, {"in_memory": True, "strings_to_formulas": False,
                                         "strings_to_urls": False})  # fmt: skip
-    writer = _Book(book)
+    writer = _BookWriter(book)
     rows = sorted(result.rows, key=lambda row: int(row["position"]))
     writer.specs(result.context)
     for name, chosen in _by_precision(rows).items():
@@ -72,7 +72,7 @@ def _by_precision(rows: Iterable[Row]) -> dict[str, list[Row]]:
     return found
 
 
-class _Book:
+class _BookWriter:
     """A workbook that is being written. Texts of a result file are a stranger's: they become
     texts, never formulas, links or names of sheets."""
 
@@ -99,7 +99,7 @@ class _Book:
     def results(self, name: str, rows: Sequence[Row], context: Row) -> None:
         sheet = self._book.add_worksheet(name)
         sheet.set_column(1, 1, 24)
-        sizes = Sizes(*_WIDTHS["Results"])
+        sizes = ColumnSizes(*_WIDTHS["Results"])
         device = (context.get("device") or {}).get("name") or "an unnamed device"
         self._text(sheet, 0, 1, f"Results: {device}", "title")
         precision = (rows[0].get("attributes") or {}).get("precision")
@@ -111,35 +111,37 @@ class _Book:
             line = self._table(sheet, sizes, line, op, chosen) + 2
         sizes.set(sheet)
 
-    def _table(self, sheet: Any, sizes: Sizes, line: int, op: str, rows: Sequence[Row]) -> int:
+    def _table(
+        self, sheet: Any, sizes: ColumnSizes, line: int, op: str, rows: Sequence[Row]
+    ) -> int:
         """Writes a table from a line on, and returns the line after it."""
         lines = _lines(rows)
         shape = family(op, rows[0].get("attributes") or {})
         found = columns(op, shape, lines)
         self._text(sheet, line, 1, shape.title, "title")
         for i, column in enumerate(found):
-            self._text(sheet, line, FIRST - 1 + i, column.title, "heading")
-            sizes.heading(line, FIRST - 1 + i, column.title)
+            self._text(sheet, line, FIRST_COLUMN - 1 + i, column.title, "heading")
+            sizes.heading(line, FIRST_COLUMN - 1 + i, column.title)
         for number, phases in enumerate(lines, start=line + 1):
             places = cells(found, number + 1)
             for i, column in enumerate(found):
                 content = column.content(phases, places)
-                self._put(sheet, number, FIRST - 1 + i, content, "msec" in column.title)
+                self._put(sheet, number, FIRST_COLUMN - 1 + i, content, "msec" in column.title)
                 if content is not None and column.key != "status":  # which may run on
                     value = content.value if isinstance(content, Formula) else content
-                    sizes.content(FIRST - 1 + i, value)
+                    sizes.content(FIRST_COLUMN - 1 + i, value)
         return line + 1 + len(lines)
 
     def rows(self, rows: Sequence[Row]) -> None:
         """Every row, with the columns that any row has."""
-        sheet = self._book.add_worksheet(ours.SHEET)
+        sheet = self._book.add_worksheet(native_sheet.SHEET)
         sheet.freeze_panes(1, 0)
         used = [
             column
-            for column in ours.COLUMNS
+            for column in native_sheet.COLUMNS
             if column.always or any(get(row, column.path) is not None for row in rows)
         ]
-        sizes = Sizes(*_WIDTHS["Rows"])
+        sizes = ColumnSizes(*_WIDTHS["Rows"])
         for i, column in enumerate(used):
             self._text(sheet, 0, i, column.title, "heading")
             sizes.heading(0, i, column.title)
@@ -168,7 +170,7 @@ class _Book:
     def _text(self, sheet: Any, line: int, column: int, content: str, style: str = "") -> None:
         """Writes a text as a text. What a program could take for a formula when somebody edits or
         exports the cell is marked as none."""
-        text = one_line(content)[:_LONGEST]
+        text = printable_line(content)[:_LONGEST]
         risky = content.startswith(_STARTS_FORMULA) or text.startswith(_STARTS_FORMULA)
         sheet.write_string(line, column, text, self._texts[style, risky])
 

@@ -9,7 +9,7 @@ if __name__ == "__main__" and not (sys.flags.isolated or getattr(sys.flags, "saf
     del sys.path[0]
 
 
-def _import_own_package() -> None:
+def _import_parents_package() -> None:
     """Imports the deepbench that this file belongs to, which is the parent's: the parent may have
     found it where this process does not look."""
     from importlib.util import find_spec, module_from_spec, spec_from_file_location
@@ -28,7 +28,7 @@ def _import_own_package() -> None:
 
 
 if __name__ == "__main__":
-    _import_own_package()
+    _import_parents_package()
     from deepbench.worker.protocol import run
 
     run()

@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NoReturn
 
 from deepbench import ranks
-from deepbench.ranks import Wanted
+from deepbench.ranks import RankRequest
 
 if TYPE_CHECKING:
     from deepbench._core import Runner
@@ -33,45 +33,45 @@ _USAGE = (
 
 def main(arguments: Sequence[str] | None = None) -> int:
     arguments = sys.argv[1:] if arguments is None else arguments
-    write = _private_output()
+    write = _reserve_stdout()
     if not arguments:
         return _refuse(write, _USAGE)
-    _live_no_longer_than_the_parent()
-    _be_the_one_that_dies_of_memory()
+    _die_with_parent()
+    _prefer_as_oom_victim()
     if arguments[0] == "--inspect":
         return _inspect(" ".join(arguments[1:]), write)
     try:
-        wanted, rest = _wanted(list(arguments))
+        request, rest = _parse_rank_request(list(arguments))
     except (ValueError, IndexError):
         return _refuse(write, _USAGE)
-    return _serve(wanted, rest, write)
+    return _serve(request, rest, write)
 
 
-def _wanted(arguments: list[str]) -> tuple[Wanted, list[str]]:
+def _parse_rank_request(arguments: list[str]) -> tuple[RankRequest, list[str]]:
     """The ranks that are asked for, and the words that are left. Raises ValueError, IndexError."""
-    own: int | None = None
+    spawn_count: int | None = None
     command = ""
     while arguments[0].startswith("--"):
         flag, value, *arguments = arguments
         if flag not in ("--ranks", "--command"):
             raise ValueError(flag)
-        own, command = (int(value), command) if flag == "--ranks" else (own, value)
-    return Wanted(own, command), arguments
+        spawn_count, command = (int(value), command) if flag == "--ranks" else (spawn_count, value)
+    return RankRequest(spawn_count, command), arguments
 
 
-def _serve(wanted: Wanted, words: Sequence[str], write: Callable[[str], None]) -> int:
+def _serve(request: RankRequest, words: Sequence[str], write: Callable[[str], None]) -> int:
     from deepbench import libraries
 
     backend, options = words[0], " ".join(words[1:])
-    libraries.tell_where(backend)
-    followers = ranks.worker_command(backend, words[1:], command=wanted.command)
+    libraries.export_library_path(backend)
+    followers = ranks.worker_command(backend, words[1:], command=request.command)
     try:
         from deepbench import _core
 
-        group = ranks.join(wanted, followers)
+        group = ranks.join(request, followers)
     except (RuntimeError, ImportError) as error:
         return _refuse_rank(write, str(error))
-    with ranks.watched(group):
+    with ranks.exit_on_rank_loss(group):
         try:
             runner = _core.Runner(backend, options, libraries.plugin_paths(_warn), group)
         except (RuntimeError, ValueError) as error:
@@ -81,7 +81,7 @@ def _serve(wanted: Wanted, words: Sequence[str], write: Callable[[str], None]) -
 
 def _answer(runner: Runner, write: Callable[[str], None]) -> int:
     write(runner.hello())
-    runner.before_ceilings(lambda problem, row: write(_ceiling(problem, row)))
+    runner.on_ceiling(lambda problem, row: write(_ceiling_message(problem, row)))
     position = 0
     for line in sys.stdin.buffer:
         text = line.decode("utf-8", errors="replace").strip()
@@ -96,7 +96,7 @@ def _answer(runner: Runner, write: Callable[[str], None]) -> int:
     return 0
 
 
-def _ceiling(problem: str, row: str) -> str:
+def _ceiling_message(problem: str, row: str) -> str:
     """What is said before a ceiling is measured, which may end this process, and after it."""
     return (
         f'{{"type": "ceiling", "problem": {json.dumps(problem or None)}, "row": {row or "null"}}}'
@@ -105,7 +105,7 @@ def _ceiling(problem: str, row: str) -> str:
 
 def _follow(runner: Runner) -> int:
     try:
-        runner.follow()
+        runner.follow_rank_zero()
     except RuntimeError as error:
         _warn(str(error))
         return _DEVICE_LOST
@@ -115,12 +115,12 @@ def _follow(runner: Runner) -> int:
 def _inspect(backend: str, write: Callable[[str], None]) -> int:
     from deepbench import _core, libraries
 
-    libraries.tell_where(backend)
+    libraries.export_library_path(backend)
     write(_core.inspect(backend, libraries.plugin_paths(_warn)))
     return 0
 
 
-def _private_output() -> Callable[[str], None]:
+def _reserve_stdout() -> Callable[[str], None]:
     """Keeps standard output for the protocol alone: what libraries print there goes to standard
     error (ONEDNN_VERBOSE, MKL_VERBOSE and the like)."""
     sys.stdout.flush()
@@ -135,7 +135,7 @@ def _private_output() -> Callable[[str], None]:
     return write
 
 
-def _live_no_longer_than_the_parent() -> None:
+def _die_with_parent() -> None:
     """Ctrl-C is the parent's: it keeps what was measured and ends this process. If the parent
     dies, so does this one, even within a long row (Linux); elsewhere when its input closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -152,7 +152,7 @@ def _live_no_longer_than_the_parent() -> None:
         os._exit(1)
 
 
-def _be_the_one_that_dies_of_memory() -> None:
+def _prefer_as_oom_victim() -> None:
     """When memory runs out this process should go, not the one that owns the result file."""
     try:
         with open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:  # noqa: PTH123
@@ -167,7 +167,7 @@ def _refuse(write: Callable[[str], None], message: str) -> int:
 
 
 def _refuse_rank(write: Callable[[str], None], message: str) -> int:
-    return 2 if ranks.refused(message) else _refuse(write, message)
+    return 2 if ranks.report_refusal(message) else _refuse(write, message)
 
 
 def _warn(text: str) -> None:

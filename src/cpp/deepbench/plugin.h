@@ -218,7 +218,8 @@ typedef struct deepbench_backend {
    * How to measure on it, where the defaults do not suit (real): timer_resolution_ns (1);
    * min_span_ns, of one batch, so that what timing adds does not count (200,000); min_total_ns, of
    * all batches, so that drifts of the device average out (20,000,000); row_limit_ns (5e9).
-   * most_clock_mhz: where batches tell a lower clock they are rested before (measure/rest.hpp). */
+   * most_clock_mhz: where batches tell a lower clock they are rested before
+   * (measure/rest_policy.hpp). */
   deepbench_status (*describe_device)(int32_t device, deepbench_sink sink);
 
   /* optional. Environment variables that must be set before this backend's libraries are loaded,

@@ -116,7 +116,7 @@ struct Options {
   explicit Options(deepbench_values raw) {
     Values values(raw);
     device = static_cast<int32_t>(values.integer("device", device));
-    devices = numbers_in(values.text("devices"));
+    devices = parse_device_list(values.text("devices"));
     library = values.text("library");
     candidate = values.text("candidate");
     cold = values.text("cache") == "cold";
@@ -132,7 +132,7 @@ struct Options {
   }
 
   // "0,2"; the core lets nothing else pass.
-  static std::vector<int> numbers_in(const std::string& list) {
+  static std::vector<int> parse_device_list(const std::string& list) {
     std::vector<int> numbers;
     for (size_t begin = 0; begin < list.size(); begin = list.find(',', begin) + 1) {
       numbers.push_back(std::stoi(list.substr(begin)));

@@ -23,9 +23,9 @@ std::string kind_name(const Parameter& parameter) {
   return "choice";
 }
 
-py::object fallback(const Parameter& parameter) {
-  if (parameter.fallback.empty()) return py::none();
-  return py::str(parameter.fallback);
+py::object default_text(const Parameter& parameter) {
+  if (parameter.default_text.empty()) return py::none();
+  return py::str(parameter.default_text);
 }
 
 // An integer's or a real's bound; None for a choice, and where nothing but the type limits it.
@@ -41,7 +41,7 @@ void bind_operation(py::module_& module) {
   py::class_<Parameter>(module, "Parameter", "One parameter of an operation.")
       .def_readonly("name", &Parameter::name)
       .def_property_readonly("kind", kind_name, "'integer', 'real' or 'choice'.")
-      .def_property_readonly("default", fallback, "As text; None where it is required.")
+      .def_property_readonly("default", default_text, "As text; None where it is required.")
       .def_readonly("choices", &Parameter::choices)
       .def_readonly("aliases", &Parameter::aliases,
                     "Other spellings of choices, each with its choice.")
@@ -58,7 +58,7 @@ void bind_operation(py::module_& module) {
       .def_property_readonly("example", &Operation::example)
       .def_property_readonly("group_by", &Operation::group_by,
                              "The attribute whose rows a report folds into one, or ''.")
-      .def_property_readonly("constants", &Operation::constants,
+      .def_property_readonly("constants", &Operation::constant_operands,
                              "The operands that may be constant, as in constant=a.")
       .def_property_readonly("parameters", &Operation::parameters);
   module.def("operations", &deepbench::operations, py::return_value_policy::reference,

@@ -20,7 +20,7 @@ void bind_runner(py::module_& module) {
            py::arg("group") = nullptr, py::call_guard<py::gil_scoped_release>(),
            "`backend` is 'auto', a name or a path; `options` key=value text, every row's defaults. "
            "Raises BackendError, or InvalidProblem for an option.")
-      .def("follow", &Runner::follow, py::call_guard<py::gil_scoped_release>(),
+      .def("follow_rank_zero", &Runner::follow_rank_zero, py::call_guard<py::gil_scoped_release>(),
            "For the ranks beside 0: makes the rows that rank 0 runs, until it has no more. Raises "
            "RuntimeError when a rank is lost.")
       .def("hello", &Runner::hello, "The first line of the protocol of rows, as JSON.")
@@ -32,7 +32,7 @@ void bind_runner(py::module_& module) {
           py::arg("line"), py::arg("position"), py::call_guard<py::gil_scoped_release>(),
           "One row as JSON, from 'problem ; options'. Never raises for a bad problem.")
       .def(
-          "before_ceilings", &Runner::before_ceilings, py::arg("call"),
+          "on_ceiling", &Runner::on_ceiling, py::arg("call"),
           "call(problem, row) before each problem of a ceiling; `row`, the first time in a row, is "
           "what has been measured, as JSON.")
       .def("release", &Runner::release, py::call_guard<py::gil_scoped_release>(),

@@ -14,8 +14,8 @@
 #include <thread>
 
 #include "deepbench/core/status.hpp"
-#include "deepbench/group/meeting.hpp"
-#include "deepbench/group/placement.hpp"
+#include "deepbench/group/launch_environment.hpp"
+#include "deepbench/group/rendezvous.hpp"
 #include "deepbench/run/json_writer.hpp"
 #include "deepbench/run/runner.hpp"
 
@@ -50,9 +50,9 @@ bool is_problem(const std::string& line) {
 
 // The group that this process is started as a rank of, if any.
 std::shared_ptr<deepbench::Group> joined(const std::string& command) {
-  const std::optional<deepbench::Placement> place = deepbench::placement();
+  const std::optional<deepbench::LaunchEnvironment> place = deepbench::launch_environment();
   if (!place) return nullptr;
-  return deepbench::Meeting(*place, {deepbench::version(), command}).wait();
+  return deepbench::Rendezvous(*place, {deepbench::version(), command}).wait();
 }
 
 // Ends this process where it waits in a library for a rank that is gone.
@@ -69,7 +69,7 @@ class EndWith {
 
  private:
   static void watch(deepbench::Group& group) {
-    const std::string reason = group.wait_for_loss();
+    const std::string reason = group.wait_for_disconnect();
     if (reason.empty()) return;
     sleep(2);  // for a row that ends by itself
     std::cerr << "deepbench_run: error: " << reason << std::endl;
@@ -84,7 +84,7 @@ int run_lines(deepbench::Runner& runner) {
   int64_t position = 0, ok = 0, bad = 0;
   for (std::string line; std::getline(std::cin, line);) {
     if (!is_problem(line)) continue;
-    const deepbench::Result row = runner.run(line, position++);
+    const deepbench::Row row = runner.run(line, position++);
     std::cout << row.to_json() << std::endl;
     runner.release();  // the other ranks have, and may wait for it on their devices
     ok += row.status == deepbench::Status::kOk;
@@ -118,7 +118,7 @@ int main(int argc, char** argv) {
     const EndWith end(group.get());
     deepbench::Runner runner(argv[1], options, {}, group);
     if (group && group->rank() > 0) {
-      runner.follow();
+      runner.follow_rank_zero();
       return 0;
     }
     std::cout << runner.hello() << std::endl;

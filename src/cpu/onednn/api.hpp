@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "library.hpp"
+#include "shared_library.hpp"
 
 namespace deepbench::cpu::onednn {
 
@@ -67,7 +67,7 @@ class Api {
  public:
   static Api& instance();
 
-  const Library& library() const { return library_; }
+  const SharedLibrary& library() const { return library_; }
   const std::string& version() const { return version_text_; }
   dnnl_engine_t engine() const { return engine_; }
   dnnl_stream_t stream() const { return stream_; }
@@ -91,7 +91,7 @@ class Api {
   void bind_functions();
   void start();
 
-  Library library_;
+  SharedLibrary library_;
   std::string version_text_;
   dnnl_engine_t engine_ = nullptr;
   dnnl_stream_t stream_ = nullptr;

@@ -9,7 +9,7 @@ namespace deepbench::cpu::onednn {
 class OnednnImplementation : public Implementation {
  public:
   LibraryFacts library() final {
-    const Library& library = Api::instance().library();
+    const SharedLibrary& library = Api::instance().library();
     if (!library.loaded()) return {"", "", library.reason()};
     return {Api::instance().version(), library.path(), ""};
   }

@@ -6,17 +6,17 @@
 namespace deepbench::cpu::onednn {
 namespace {
 
-constexpr double kLongestReorders = 300e6;  // ns, after which one more tells nothing
-constexpr double kMostReferenceFlops = 1e9;
+constexpr double kMaxReorderNs = 300e6;  // ns, after which one more tells nothing
+constexpr double kMaxReferenceFlops = 1e9;
 
 }  // namespace
 
-std::string Call::error_text(int status) const {
+std::string OnednnCall::error_text(int status) const {
   return std::string("oneDNN: ") + status_text(static_cast<dnnl_status_t>(status));
 }
 
-void Call::describe_library(const std::string& algorithm, uint64_t workspace,
-                            plugin::Sink& sink) const {
+void OnednnCall::describe_library(const std::string& algorithm, uint64_t workspace,
+                                  plugin::Sink& sink) const {
   sink.text("library", "onednn " + Api::instance().version());
   sink.text("algorithm", algorithm);
   sink.integer("workspace_bytes", int64_t(workspace));
@@ -24,7 +24,7 @@ void Call::describe_library(const std::string& algorithm, uint64_t workspace,
 
 PrimitiveCall::PrimitiveCall(const_dnnl_primitive_desc_t description, uint64_t copies,
                              int64_t workspace_limit, int threads)
-    : Call(threads),
+    : OnednnCall(threads),
       description_(description),
       scratchpad_bytes_(onednn::scratchpad_bytes(description)),
       scratchpad_(scratchpad_bytes_),
@@ -81,13 +81,13 @@ uint64_t scratchpad_bytes(const_dnnl_primitive_desc_t description) {
       api.primitive_desc_query_md_f(description, dnnl_query_scratchpad_md, 0));
 }
 
-bool go_to(dnnl_primitive_desc_t description, const std::string& name) {
+bool advance_to(dnnl_primitive_desc_t description, const std::string& name) {
   while (implementation_name(description) != name)
     if (Api::instance().primitive_desc_next_impl_f(description) != dnnl_success) return false;
   return true;
 }
 
-std::vector<std::string> other_implementations(dnnl_primitive_desc_t description) {
+std::vector<std::string> alternative_implementations(dnnl_primitive_desc_t description) {
   std::vector<std::string> names = {implementation_name(description)};
   while (Api::instance().primitive_desc_next_impl_f(description) == dnnl_success) {
     const std::string name = implementation_name(description);
@@ -102,12 +102,12 @@ bool is_reference(const std::string& implementation) {
          implementation.compare(0, 10, "simple:ref") == 0;
 }
 
-bool is_hopeless(const std::string& implementation, double flops) {
-  return is_reference(implementation) && flops > kMostReferenceFlops;
+bool is_too_slow(const std::string& implementation, double flops) {
+  return is_reference(implementation) && flops > kMaxReferenceFlops;
 }
 
-void refuse_hopeless(const std::string& implementation, double flops) {
-  if (is_hopeless(implementation, flops))
+void reject_too_slow(const std::string& implementation, double flops) {
+  if (is_too_slow(implementation, flops))
     plugin::unsupported("oneDNN " + Api::instance().version() +
                         " has only its reference implementation (" + implementation +
                         ") for this, which would take seconds a call or more");
@@ -119,7 +119,7 @@ bool is_saturating(const std::string& implementation) {
   return isa == "avx512_core" || isa == "avx2" || isa == "avx" || isa == "sse41";
 }
 
-void refuse_saturating(const std::string& implementation) {
+void reject_saturating(const std::string& implementation) {
   if (is_saturating(implementation))
     plugin::unsupported("oneDNN " + Api::instance().version() + "'s " + implementation +
                         " adds products of 8-bit integers in 16 bits, which do not hold them; this "
@@ -147,7 +147,7 @@ double reorder(const_dnnl_memory_desc_t from_description, void* from,
     api.check(api.stream_wait_f(api.stream()), "reordering");
     took.push_back(elapsed_ns(begin, Clock::now()));
     total += took.back();
-  } while (int(took.size()) < times && total < kLongestReorders);
+  } while (int(took.size()) < times && total < kMaxReorderNs);
   const auto middle = took.begin() + int64_t(took.size() / 2);
   std::nth_element(took.begin(), middle, took.end());
   return *middle;

@@ -9,16 +9,16 @@
 #include "buffer.hpp"
 #include "deepbench/ops/precision.hpp"
 #include "deepbench/plugin.hpp"
-#include "kernel.hpp"
 #include "onednn/api.hpp"
+#include "prepared_kernel.hpp"
 
 namespace deepbench::cpu::onednn {
 
 // What all of oneDNN's calls have in common.
-class Call : public LibraryCall {
+class OnednnCall : public LibraryCall {
  public:
-  explicit Call(int threads) : threads_(threads) {}
-  void enter() override { Api::instance().use_threads(threads_); }
+  explicit OnednnCall(int threads) : threads_(threads) {}
+  void begin_batch() override { Api::instance().use_threads(threads_); }
   std::string error_text(int status) const override;
 
  protected:
@@ -28,7 +28,7 @@ class Call : public LibraryCall {
   int threads_;
 };
 
-class PrimitiveCall : public Call {
+class PrimitiveCall : public OnednnCall {
  public:
   // Creates the primitive, which takes its time, and its scratchpad. The description's owner must
   // live as long as the call.
@@ -64,23 +64,23 @@ uint64_t scratchpad_bytes(const_dnnl_primitive_desc_t description);
 
 // Goes on in the library's list to the implementation of this name, if there is one. Not by number:
 // what oneDNN has in its cache the list has once more.
-bool go_to(dnnl_primitive_desc_t description, const std::string& name);
+bool advance_to(dnnl_primitive_desc_t description, const std::string& name);
 // Those behind the library's own choice, each once; the list is at its end then.
-std::vector<std::string> other_implementations(dnnl_primitive_desc_t description);
+std::vector<std::string> alternative_implementations(dnnl_primitive_desc_t description);
 
 // Whether it is oneDNN's plain loops. Recurrent layers' is no such: "ref" joins matrix products.
 bool is_reference(const std::string& implementation);
 // Whether it is those, of some 10^8 multiplications a second, for so much work that it is no
 // answer, only a way to lose an hour.
-bool is_hopeless(const std::string& implementation, double flops);
+bool is_too_slow(const std::string& implementation, double flops);
 // Throws plugin::Error, unsupported, if so.
-void refuse_hopeless(const std::string& implementation, double flops);
+void reject_too_slow(const std::string& implementation, double flops);
 
 // Whether it is for processors without VNNI, where this one has it: such implementations add
 // products of 8-bit integers in pairs of 16 bits, which do not hold those of all values.
 bool is_saturating(const std::string& implementation);
 // Throws plugin::Error, unsupported, if so.
-void refuse_saturating(const std::string& implementation);
+void reject_saturating(const std::string& implementation);
 
 // Reorders data at `from` into `to`, up to `times` times; the median of what that took, in ns: the
 // first also touches fresh pages. `attributes` may name scales.

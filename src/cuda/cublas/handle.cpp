@@ -4,7 +4,7 @@
 #include <map>
 #include <mutex>
 
-#include "check.hpp"
+#include "status_check.hpp"
 
 namespace deepbench::cuda {
 
@@ -14,7 +14,7 @@ nvidia::cublasHandle_t cublas_handle(const Stream& stream) {
   const std::lock_guard<std::mutex> lock(mutex);
   nvidia::cublasHandle_t& known = handles[stream.device()];
   if (!known) {
-    stream.enter();
+    stream.make_current();
     nvidia::cublasHandle_t made = nullptr;
     CUDA_CHECK(cublas().cublasCreate_v2(&made));
     CUDA_CHECK(cublas().cublasSetStream_v2(made, stream.get()));

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "check.hpp"
 #include "libraries.hpp"
+#include "status_check.hpp"
 
 namespace deepbench::cuda {
 

@@ -5,7 +5,7 @@
 #include <mutex>
 #include <utility>
 
-#include "check.hpp"
+#include "status_check.hpp"
 
 namespace deepbench::cuda {
 
@@ -16,7 +16,7 @@ nvidia::cudnnHandle_t cudnn_handle(const Stream& stream, size_t worker) {
   const std::lock_guard<std::mutex> lock(mutex);
   nvidia::cudnnHandle_t& known = handles[{stream.device(), worker}];
   if (!known) {
-    stream.enter();
+    stream.make_current();
     nvidia::cudnnHandle_t made = nullptr;
     CUDA_CHECK(cudnn().cudnnCreate(&made));
     CUDA_CHECK(cudnn().cudnnSetStream(made, stream.get()));

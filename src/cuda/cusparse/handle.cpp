@@ -4,7 +4,7 @@
 #include <map>
 #include <mutex>
 
-#include "check.hpp"
+#include "status_check.hpp"
 
 namespace deepbench::cuda {
 
@@ -15,7 +15,7 @@ nvidia::cusparseHandle_t cusparse_handle(const Stream& stream) {
   const std::lock_guard<std::mutex> lock(mutex);
   nvidia::cusparseHandle_t& known = handles[stream.device()];
   if (!known) {
-    stream.enter();
+    stream.make_current();
     nvidia::cusparseHandle_t made = nullptr;
     CUDA_CHECK(cusparse().cusparseCreate(&made));
     CUDA_CHECK(cusparse().cusparseSetStream(made, stream.get()));

@@ -2,15 +2,15 @@
 // frequency between them. One block for each multiprocessor; which one it ran on is in the stamp.
 namespace {
 
-struct Stamp {  // as in clock_stamps.hpp
+struct ClockStamp {  // as in clock_stamps.hpp
   unsigned long long clock, nanoseconds;
   unsigned multiprocessor, padding;
 };
 
 }  // namespace
 
-extern "C" __global__ void stamp(Stamp* stamps) {
-  Stamp now;
+extern "C" __global__ void stamp(ClockStamp* stamps) {
+  ClockStamp now;
   asm volatile("mov.u32 %0, %%smid;" : "=r"(now.multiprocessor));
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now.nanoseconds));
   asm volatile("mov.u64 %0, %%clock64;" : "=l"(now.clock));

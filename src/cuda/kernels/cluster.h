@@ -5,15 +5,15 @@
 #include "fill.h"
 
 /* Says that this block has begun; before another's memory is written, all are waited for. */
-__device__ inline void begin_cluster() {
+__device__ inline void cluster_announce() {
   asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
 }
-__device__ inline void wait_for_cluster() {
+__device__ inline void cluster_wait() {
   asm volatile("barrier.cluster.wait.aligned;" ::: "memory");
 }
 
 /* What a block stored before, all see after. */
-__device__ inline void meet_cluster() {
+__device__ inline void cluster_barrier() {
   asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
   asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
 }

@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <array>
 
-#include "check.hpp"
 #include "deepbench/plugin.hpp"
 #include "libraries.hpp"
 #include "python_packages.hpp"
+#include "status_check.hpp"
 
 namespace deepbench::cuda {
 namespace {
@@ -50,8 +50,8 @@ class Program {
   }
 
   std::string code(const Target& target) {
-    return target.machine_code ? taken(nvrtc().nvrtcGetCUBINSize, nvrtc().nvrtcGetCUBIN)
-                               : taken(nvrtc().nvrtcGetPTXSize, nvrtc().nvrtcGetPTX);
+    return target.machine_code ? fetch(nvrtc().nvrtcGetCUBINSize, nvrtc().nvrtcGetCUBIN)
+                               : fetch(nvrtc().nvrtcGetPTXSize, nvrtc().nvrtcGetPTX);
   }
 
   std::string lowered(const std::string& expression) {
@@ -64,7 +64,7 @@ class Program {
   using Size = nvidia::nvrtcResult (*)(nvidia::nvrtcProgram, size_t*);
   using Get = nvidia::nvrtcResult (*)(nvidia::nvrtcProgram, char*);
 
-  std::string taken(Size size, Get get) {
+  std::string fetch(Size size, Get get) {
     size_t bytes = 0;
     CUDA_CHECK(size(program_, &bytes));
     std::string text(bytes, '\0');
@@ -74,7 +74,7 @@ class Program {
 
   // On one line, as every message is.
   std::string log() {
-    const std::string text = taken(nvrtc().nvrtcGetProgramLogSize, nvrtc().nvrtcGetProgramLog);
+    const std::string text = fetch(nvrtc().nvrtcGetProgramLogSize, nvrtc().nvrtcGetProgramLog);
     std::string line;
     for (const char c : text) {
       if (c == '\0') break;

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/cache.hpp"
+#include "kernels/kernel_cache.hpp"
 #include "kernels/sources.hpp"
 
 namespace deepbench::cuda {

@@ -2,12 +2,12 @@
 // places and values, and clearing the others of a dense matrix. A block takes one line at a time,
 // each of its threads a contiguous share, so that indices ascend within a line.
 #include "element.h"
-#include "pattern.h"
+#include "sparsity_pattern.h"
 
 namespace {
 
 __device__ inline bool is_nonzero(const NonzeroRule& rule, uint64_t index) {
-  return uint32_t(deepbench_bits(rule.seed, rule.stream, index) >> 32) >= rule.least;
+  return uint32_t(deepbench_bits(rule.seed, rule.stream, index) >> 32) >= rule.threshold;
 }
 
 struct Share {
@@ -29,17 +29,17 @@ __device__ inline uint32_t count_share(const NonzeroRule& rule, const Lines& lin
 }
 
 // What the threads before this one have in all.
-__device__ uint32_t sum_before(uint32_t thread, uint32_t own) {
+__device__ uint32_t exclusive_sum(uint32_t thread, uint32_t count) {
   __shared__ uint32_t sums[OPERAND_THREADS];
   __syncthreads();  // the last line's sums are read
-  sums[thread] = own;
-  for (uint32_t apart = 1; apart < OPERAND_THREADS; apart *= 2) {
+  sums[thread] = count;
+  for (uint32_t distance = 1; distance < OPERAND_THREADS; distance *= 2) {
     __syncthreads();
-    const uint32_t other = thread >= apart ? sums[thread - apart] : 0;
+    const uint32_t other = thread >= distance ? sums[thread - distance] : 0;
     __syncthreads();
     sums[thread] += other;
   }
-  return sums[thread] - own;
+  return sums[thread] - count;
 }
 
 }  // namespace
@@ -60,17 +60,17 @@ extern "C" __global__ void write_nonzeros(Lines lines, NonzeroRule rule, const i
   const uint32_t thread = thread_of_block();
   for (uint64_t line = blockIdx.x; line < lines.count; line += gridDim.x) {
     const Share share = share_of(thread, lines.length);
-    uint64_t place =
-        uint64_t(offsets[line]) + sum_before(thread, count_share(rule, lines, line, share));
+    uint64_t offset =
+        uint64_t(offsets[line]) + exclusive_sum(thread, count_share(rule, lines, line, share));
     with_element(type, [&](auto element) {
       using E = decltype(element);
       auto* const out = static_cast<typename E::Word*>(values);
       for (uint64_t at = share.begin; at < share.end; ++at) {
         const uint64_t index = line * lines.line_step + at * lines.step;
         if (!is_nonzero(rule, index)) continue;
-        indices[place] = int32_t(at);
-        out[place] = E::stored(rule.seed, operand, index);
-        ++place;
+        indices[offset] = int32_t(at);
+        out[offset] = E::stored(rule.seed, operand, index);
+        ++offset;
       }
     });
   }

@@ -4,7 +4,7 @@
 #define DEEPBENCH_CUDA_KERNELS_ELEMENT_H_
 
 #include "fill.h"
-#include "walk.h"
+#include "strided_layout.h"
 
 namespace {
 
@@ -149,33 +149,33 @@ __device__ void with_word(uint32_t bytes, Body body) {
   }
 }
 
-// Adds up what the block's threads have: of threads that are `apart` threads apart, `members` in
+// Adds up what the block's threads have: of threads that are `stride` threads apart, `members` in
 // number (a power of two), the first (member 0) is left with the sum. Always in the same order.
 template <int kValues, class Value>
 __device__ void sum_over_block(Value (&values)[kValues], uint32_t member, uint32_t members,
-                               uint32_t apart) {
+                               uint32_t stride) {
   __shared__ Value shared[kValues][OPERAND_THREADS];
   const uint32_t thread = thread_of_block();
   for (int i = 0; i < kValues; ++i) shared[i][thread] = values[i];
   __syncthreads();
   for (uint32_t half = members / 2; half > 0; half /= 2) {
     if (member < half)
-      for (int i = 0; i < kValues; ++i) shared[i][thread] += shared[i][thread + half * apart];
+      for (int i = 0; i < kValues; ++i) shared[i][thread] += shared[i][thread + half * stride];
     __syncthreads();
   }
   for (int i = 0; i < kValues; ++i) values[i] = shared[i][thread];
 }
 
-__device__ __noinline__ double value_at(const void* data, int32_t type, uint64_t place) {
+__device__ __noinline__ double value_at(const void* data, int32_t type, uint64_t offset) {
   double value = 0;
   with_element(type, [&](auto element) {
     using E = decltype(element);
-    value = E::value(static_cast<const typename E::Word*>(data)[place]);
+    value = E::value(static_cast<const typename E::Word*>(data)[offset]);
   });
   return value;
 }
 
-__device__ inline uint64_t place_in(const Tensor& tensor, uint64_t index) {
+__device__ inline uint64_t offset_in(const Tensor& tensor, uint64_t index) {
   const uint64_t line = index / tensor.rows, plane = line / tensor.columns;
   return index % tensor.rows * tensor.row_stride + line % tensor.columns * tensor.column_stride +
          plane * tensor.plane_stride;

@@ -8,12 +8,12 @@
 #include <optional>
 #include <tuple>
 
-#include "check.hpp"
 #include "device.hpp"
-#include "kernels/cache.hpp"
 #include "kernels/compile.hpp"
+#include "kernels/kernel_cache.hpp"
 #include "kernels/sources.hpp"
 #include "libraries.hpp"
+#include "status_check.hpp"
 
 namespace deepbench::cuda {
 namespace {
@@ -24,10 +24,10 @@ double ns_since(Clock::time_point begin) {
   return std::chrono::duration<double, std::nano>(Clock::now() - begin).count();
 }
 
-constexpr uint32_t kSharedBytesUnasked = 48 << 10;  // that any kernel may have
+constexpr uint32_t kDefaultSharedBytes = 48 << 10;  // that any kernel may have
 
 // An extern "C" kernel is called by its own name; everything else is an expression.
-bool is_plain(const std::string& expression) {
+bool is_identifier(const std::string& expression) {
   return expression.find_first_not_of(
              "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") ==
          std::string::npos;
@@ -79,8 +79,8 @@ class Functions {
     const std::lock_guard<std::mutex> lock(mutex_);
     std::unique_ptr<Function>& function = functions_[{stream.device(), name, expression}];
     if (function) return *function;
-    stream.enter();
-    const std::string instance = is_plain(expression) ? "" : expression;
+    stream.make_current();
+    const std::string instance = is_identifier(expression) ? "" : expression;
     const auto module_key = std::make_tuple(stream.device(), name, instance);
     auto at = modules_.find(module_key);
     if (at == modules_.end())
@@ -102,9 +102,9 @@ class Functions {
   std::map<Key, std::unique_ptr<Function>> functions_;
 };
 
-void Function::launch_with(const Shape& shape, nvidia::cudaStream_t stream,
+void Function::launch_with(const LaunchShape& shape, nvidia::cudaStream_t stream,
                            void** arguments) const {
-  if (shape.shared_bytes > kSharedBytesUnasked)
+  if (shape.shared_bytes > kDefaultSharedBytes)
     CUDA_CHECK(driver().cuFuncSetAttribute(function_,
                                            nvidia::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                                            int(shape.shared_bytes)));
@@ -132,8 +132,8 @@ void PlannedFunction::describe(plugin::Sink& sink) const {
   if (compiling_ns > 0) sink.real("compiling_ns", compiling_ns);
 }
 
-const Function& function_of(const std::string& name, const std::string& source,
-                            const std::string& expression, const Stream& stream) {
+const Function& function_from_text(const std::string& name, const std::string& source,
+                                   const std::string& expression, const Stream& stream) {
   double compiling_ns = 0;
   return Functions::instance().get(
       name + "\n" + source, expression, stream, [&] { return source_of_text(name, source); },

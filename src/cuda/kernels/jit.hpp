@@ -11,7 +11,7 @@
 
 namespace deepbench::cuda {
 
-struct Shape {
+struct LaunchShape {
   uint32_t grid_x = 1, grid_y = 1, grid_z = 1;
   uint32_t block_x = 1, block_y = 1, block_z = 1;
   uint32_t shared_bytes = 0;
@@ -22,7 +22,7 @@ class Function {
  public:
   // Arguments must have exactly the parameters' types.
   template <class... Arguments>
-  void launch(const Shape& shape, nvidia::cudaStream_t stream, Arguments... arguments) const {
+  void launch(const LaunchShape& shape, nvidia::cudaStream_t stream, Arguments... arguments) const {
     void* pointers[] = {&arguments...};
     launch_with(shape, stream, pointers);
   }
@@ -30,7 +30,7 @@ class Function {
 
  private:
   friend class Functions;
-  void launch_with(const Shape& shape, nvidia::cudaStream_t stream, void** arguments) const;
+  void launch_with(const LaunchShape& shape, nvidia::cudaStream_t stream, void** arguments) const;
   nvidia::CUfunction function_ = nullptr;
   std::string name_;
 };
@@ -52,7 +52,7 @@ PlannedFunction planned_function(const std::string& file, const std::string& exp
                                  const Stream& stream);
 
 // As function() from a source text instead of a file; `name` is for messages. For tests.
-const Function& function_of(const std::string& name, const std::string& source,
-                            const std::string& expression, const Stream& stream);
+const Function& function_from_text(const std::string& name, const std::string& source,
+                                   const std::string& expression, const Stream& stream);
 
 }  // namespace deepbench::cuda

@@ -5,7 +5,7 @@
 
 namespace {
 
-constexpr int kAtOnce = 8;  // accesses of one thread
+constexpr int kVectorsInFlight = 8;  // accesses of one thread
 
 // The block's part of the buffer, in vectors of four words; the words left over are the last
 // block's.
@@ -25,32 +25,35 @@ __device__ Part part_of_block(uint64_t words) {
   return part;
 }
 
-// body(k, vector) for k = 0 .. kAtOnce-1, kAtOnce vectors at a time; `after` when those are done.
+// body(k, vector) for k = 0 .. kVectorsInFlight-1, kVectorsInFlight vectors at a time; `after` when
+// those are done.
 template <class Body, class After>
 __device__ void for_vectors(const Part& part, Body body, After after) {
   uint64_t at = part.begin + threadIdx.x;
-  for (; at + (kAtOnce - 1) * blockDim.x < part.end; at += kAtOnce * blockDim.x) {
+  for (; at + (kVectorsInFlight - 1) * blockDim.x < part.end; at += kVectorsInFlight * blockDim.x) {
 #pragma unroll
-    for (int k = 0; k < kAtOnce; ++k) body(k, at + k * blockDim.x);
+    for (int k = 0; k < kVectorsInFlight; ++k) body(k, at + k * blockDim.x);
 #pragma unroll
-    for (int k = 0; k < kAtOnce; ++k) after(k, at + k * blockDim.x);
+    for (int k = 0; k < kVectorsInFlight; ++k) after(k, at + k * blockDim.x);
   }
 #pragma unroll
-  for (int k = 0; k < kAtOnce; ++k)
+  for (int k = 0; k < kVectorsInFlight; ++k)
     if (at + k * blockDim.x < part.end) body(k, at + k * blockDim.x);
 #pragma unroll
-  for (int k = 0; k < kAtOnce; ++k)
+  for (int k = 0; k < kVectorsInFlight; ++k)
     if (at + k * blockDim.x < part.end) after(k, at + k * blockDim.x);
 }
 
 __device__ uint32_t xor_over_block(uint32_t value) {
   __shared__ uint32_t of_warp[32];
-  for (int apart = 16; apart > 0; apart /= 2) value ^= __shfl_xor_sync(0xffffffffu, value, apart);
+  for (int distance = 16; distance > 0; distance /= 2)
+    value ^= __shfl_xor_sync(0xffffffffu, value, distance);
   if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = value;
   __syncthreads();
   value = threadIdx.x < blockDim.x / 32 ? of_warp[threadIdx.x] : 0;
   __syncthreads();
-  for (int apart = 16; apart > 0; apart /= 2) value ^= __shfl_xor_sync(0xffffffffu, value, apart);
+  for (int distance = 16; distance > 0; distance /= 2)
+    value ^= __shfl_xor_sync(0xffffffffu, value, distance);
   return value;
 }
 
@@ -62,7 +65,7 @@ extern "C" __global__ void __launch_bounds__(512)
     read_words(const uint32_t* words, uint64_t count, uint32_t* partial) {
   const Part part = part_of_block(count);
   const auto* const in = reinterpret_cast<const uint4*>(words);
-  uint4 vectors[kAtOnce], total = {0, 0, 0, 0};
+  uint4 vectors[kVectorsInFlight], total = {0, 0, 0, 0};
   for_vectors(
       part, [&](int k, uint64_t at) { vectors[k] = __ldcg(in + at); },
       [&](int k, uint64_t) {
@@ -92,7 +95,7 @@ extern "C" __global__ void __launch_bounds__(512)
   const Part part = part_of_block(count);
   const auto* const in = reinterpret_cast<const uint4*>(from);
   auto* const out = reinterpret_cast<uint4*>(to);
-  uint4 vectors[kAtOnce];
+  uint4 vectors[kVectorsInFlight];
   for_vectors(
       part, [&](int k, uint64_t at) { vectors[k] = __ldcg(in + at); },
       [&](int k, uint64_t at) { out[at] = vectors[k]; });

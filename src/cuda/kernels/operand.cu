@@ -1,57 +1,62 @@
 // Whole operands on the device: filling by fill.h, one bit pattern everywhere, looking at every
-// element, reading some. Operands come in any strides; operand.cpp says how to walk over them.
+// element, reading some. Operands come in any strides; operand.cpp computes the layout of the
+// launch.
 #include "element.h"
 
 namespace {
 
-// body(place in memory, index of the operand) for this thread's elements.
+// body(offset in memory, index of the operand) for this thread's elements.
 template <class Body>
-__device__ void for_each(const Walk& walk, Body body) {
+__device__ void for_each(const StridedLayout& layout, Body body) {
   const uint64_t across = uint64_t(gridDim.x) * blockDim.x;
   const uint64_t down = uint64_t(gridDim.y) * blockDim.y;
-  const uint64_t lines = walk.slow * walk.far;
+  const uint64_t lines = layout.middle * layout.outer;
   for (uint64_t line = uint64_t(blockIdx.y) * blockDim.y + threadIdx.y; line < lines;
        line += down) {
-    const uint64_t z = walk.far == 1 ? 0 : line / walk.slow, y = line - z * walk.slow;
-    const uint64_t place = y * walk.slow_stride + z * walk.far_stride;
-    const uint64_t index = y * walk.slow_step + z * walk.far_step;
-    for (uint64_t x = uint64_t(blockIdx.x) * blockDim.x + threadIdx.x; x < walk.fast; x += across)
-      body(x * walk.fast_stride + place, x * walk.fast_step + index);
+    const uint64_t z = layout.outer == 1 ? 0 : line / layout.middle, y = line - z * layout.middle;
+    const uint64_t offset = y * layout.middle_stride + z * layout.outer_stride;
+    const uint64_t index = y * layout.middle_step + z * layout.outer_step;
+    for (uint64_t x = uint64_t(blockIdx.x) * blockDim.x + threadIdx.x; x < layout.inner;
+         x += across)
+      body(x * layout.inner_stride + offset, x * layout.inner_step + index);
   }
 }
 
 }  // namespace
 
-extern "C" __global__ void fill_elements(void* data, int32_t type, Walk walk, uint64_t seed,
-                                         uint32_t operand) {
+extern "C" __global__ void fill_elements(void* data, int32_t type, StridedLayout layout,
+                                         uint64_t seed, uint32_t operand) {
   with_element(type, [&](auto element) {
     using E = decltype(element);
     auto* const out = static_cast<typename E::Word*>(data);
-    for_each(walk,
-             [&](uint64_t place, uint64_t index) { out[place] = E::stored(seed, operand, index); });
+    for_each(layout, [&](uint64_t offset, uint64_t index) {
+      out[offset] = E::stored(seed, operand, index);
+    });
   });
 }
 
-extern "C" __global__ void set_elements(void* data, uint32_t bytes, Walk walk, uint64_t bits) {
+extern "C" __global__ void set_elements(void* data, uint32_t bytes, StridedLayout layout,
+                                        uint64_t bits) {
   with_word(bytes, [&](auto word) {
     using Word = decltype(word);
     auto* const out = static_cast<Word*>(data);
-    for_each(walk, [&](uint64_t place, uint64_t) { out[place] = Word(bits); });
+    for_each(layout, [&](uint64_t offset, uint64_t) { out[offset] = Word(bits); });
   });
 }
 
 // An element is untouched if it is the poison, or, where there is `restored`, what lies there at
-// the same place; it is not finite if all bits of the mask, unless that is 0, are set.
+// the same offset; it is not finite if all bits of the mask, unless that is 0, are set.
 extern "C" __global__ void scan_elements(const void* data, const void* restored, uint32_t bytes,
-                                         Walk walk, uint64_t poison, uint64_t mask, Found* found) {
+                                         StridedLayout layout, uint64_t poison, uint64_t mask,
+                                         ScanCounts* found) {
   uint64_t counts[2] = {0, 0};
   with_word(bytes, [&](auto zero) {
     using Word = decltype(zero);
     const auto* const words = static_cast<const Word*>(data);
     const auto* const before = static_cast<const Word*>(restored);
-    for_each(walk, [&](uint64_t place, uint64_t) {
-      const Word word = words[place];
-      const bool same = word == (before ? before[place] : Word(poison));
+    for_each(layout, [&](uint64_t offset, uint64_t) {
+      const Word word = words[offset];
+      const bool same = word == (before ? before[offset] : Word(poison));
       counts[0] += same;
       counts[1] += mask != 0 && (word & Word(mask)) == Word(mask) && !same;
     });
@@ -59,11 +64,11 @@ extern "C" __global__ void scan_elements(const void* data, const void* restored,
   const uint32_t thread = thread_of_block();
   sum_over_block(counts, thread, OPERAND_THREADS, 1);
   if (thread == 0)
-    found[blockIdx.x + uint64_t(blockIdx.y) * gridDim.x] = Found{counts[0], counts[1]};
+    found[blockIdx.x + uint64_t(blockIdx.y) * gridDim.x] = ScanCounts{counts[0], counts[1]};
 }
 
 extern "C" __global__ void read_elements(const void* data, int32_t type, Tensor tensor,
                                          const uint64_t* indices, uint64_t count, double* values) {
   const uint64_t x = uint64_t(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (x < count) values[x] = value_at(data, type, place_in(tensor, indices[x]));
+  if (x < count) values[x] = value_at(data, type, offset_in(tensor, indices[x]));
 }

@@ -1,14 +1,14 @@
 // Sums over ranks whose devices reach one another's memory. A call is one kernel on every rank, all
 // with the same grid; nothing is asked of the host, so that calls can follow one another in a
 // graph. A rank that does not come is missed: its call and those after it end without a sum.
-#include "peer.h"
+#include "peer_primitives.h"
 
 // Where part of a slice comes from: the ranks in turn, beginning with this one.
 template <int kRanks>
-struct Turn {
+struct RankRotation {
   uint4* of[kRanks];
 
-  __device__ Turn(const PeerPlaces& places, uint32_t first) {
+  __device__ RankRotation(const PeerAddresses& places, uint32_t first) {
 #pragma unroll
     for (int i = 0; i < kRanks; ++i) {
       const uint32_t rank = first + i < kRanks ? first + i : first + i - kRanks;
@@ -29,7 +29,8 @@ __device__ uint4 sum_of(const uint4 (&v)[kRanks][kCount], int k) {
 
 // The end of both two-shots: sums go to every rank.
 template <class T, int kRanks, int kCount>
-__device__ void store_sums(const uint4 (&v)[kRanks][kCount], const Turn<kRanks>& to, uint64_t at) {
+__device__ void store_sums(const uint4 (&v)[kRanks][kCount], const RankRotation<kRanks>& to,
+                           uint64_t at) {
 #pragma unroll
   for (int k = 0; k < kCount; ++k) {
     const uint4 out = sum_of<T>(v, k);
@@ -39,27 +40,27 @@ __device__ void store_sums(const uint4 (&v)[kRanks][kCount], const Turn<kRanks>&
 }
 
 template <class T, int kRanks>
-__device__ void store_sum_of_rest(const uint4 (&v)[kRanks][1], const Turn<kRanks>& to,
+__device__ void store_sum_of_tail(const uint4 (&v)[kRanks][1], const RankRotation<kRanks>& to,
                                   const Extent<T>& extent) {
   const uint4 out = sum_of<T>(v, 0);
 #pragma unroll
-  for (int i = 0; i < kRanks; ++i) store_rest(to.of[i] + extent.vectors, extent.rest, out);
+  for (int i = 0; i < kRanks; ++i) store_tail(to.of[i] + extent.vectors, extent.tail, out);
 }
 
 // Every rank reads what all have to add and makes all sums itself, in the order of ranks: the same
 // bits everywhere. What it adds the others read from `staged`, of which there are two by turns: a
 // rank that is a call ahead overwrites nothing that is still read, and nobody waits at the end.
 // `half_vectors` is the size of one of the two.
-template <class T, int kRanks, int kAtOnce>
+template <class T, int kRanks, int kVectorsInFlight>
 __global__ void __launch_bounds__(PEER_THREADS, 1)
-    one_shot(const __grid_constant__ Peers peers, const __grid_constant__ PeerPlaces staged,
+    one_shot(const __grid_constant__ Peers peers, const __grid_constant__ PeerAddresses staged,
              uint64_t half_vectors, const uint4* mine, uint4* result, uint64_t elements) {
   uint32_t step;
   if (!begin_call(peers, &step)) return;
   const Extent<T> extent(elements);
   const uint64_t skipped = step % 2 * half_vectors;
   uint4* const out = static_cast<uint4*>(staged.of[peers.rank]) + skipped;
-  walk<kAtOnce>(0, extent.vectors, [&](uint64_t at, auto count) {
+  for_each_vector<kVectorsInFlight>(0, extent.vectors, [&](uint64_t at, auto count) {
     constexpr int n = decltype(count)::value;
     uint4 v[n];
 #pragma unroll
@@ -67,11 +68,11 @@ __global__ void __launch_bounds__(PEER_THREADS, 1)
 #pragma unroll
     for (int k = 0; k < n; ++k) out[at + k * blockDim.x] = v[k];
   });
-  if (is_last() && extent.rest) out[extent.vectors] = load_rest(mine + extent.vectors, extent.rest);
+  if (is_last() && extent.tail) out[extent.vectors] = load_tail(mine + extent.vectors, extent.tail);
 
-  if (!meet<kRanks>(peers, step + 1)) return;
-  const Turn<kRanks> from(staged, 0);
-  walk<kAtOnce>(0, extent.vectors, [&](uint64_t at, auto count) {
+  if (!rank_barrier<kRanks>(peers, step + 1)) return;
+  const RankRotation<kRanks> from(staged, 0);
+  for_each_vector<kVectorsInFlight>(0, extent.vectors, [&](uint64_t at, auto count) {
     constexpr int n = decltype(count)::value;
     uint4 v[kRanks][n];
 #pragma unroll
@@ -81,11 +82,11 @@ __global__ void __launch_bounds__(PEER_THREADS, 1)
 #pragma unroll
     for (int k = 0; k < n; ++k) result[at + k * blockDim.x] = sum_of<T>(v, k);
   });
-  if (is_last() && extent.rest) {
+  if (is_last() && extent.tail) {
     VectorSum<T> sum;
     sum.start(load(from.of[0] + skipped + extent.vectors));
     for (int i = 1; i < kRanks; ++i) sum.add(load(from.of[i] + skipped + extent.vectors));
-    store_rest(result + extent.vectors, extent.rest, sum.finish());
+    store_tail(result + extent.vectors, extent.tail, sum.finish());
   }
   end_call(peers, step + 1);
 }
@@ -95,38 +96,38 @@ __global__ void __launch_bounds__(PEER_THREADS, 1)
 // turns for each rank, of `units` pairs: 64 bits of numbers each.
 template <class T, int kRanks>
 __global__ void __launch_bounds__(PEER_THREADS, 1)
-    one_shot_ll(const __grid_constant__ Peers peers, const __grid_constant__ PeerPlaces inbox,
+    one_shot_ll(const __grid_constant__ Peers peers, const __grid_constant__ PeerAddresses inbox,
                 uint64_t units, const uint2* mine, uint2* result, uint64_t elements) {
   uint32_t step;
   if (!begin_call(peers, &step)) return;
   const uint32_t call = step + 1;
   const uint64_t flag = uint64_t(call) << 32, skipped = call % 2 * kRanks * units;
   const uint64_t whole = elements / (2 * T::kPerWord);
-  const uint32_t rest = uint32_t(elements % (2 * T::kPerWord)) * 2 / T::kPerWord;
+  const uint32_t tail = uint32_t(elements % (2 * T::kPerWord)) * 2 / T::kPerWord;
   const uint64_t first = uint64_t(blockIdx.x) * blockDim.x + threadIdx.x;
   const Pair* const arrived = static_cast<const Pair*>(inbox.of[peers.rank]) + skipped;
-  bool all_came = true;
-  for (uint64_t at = first; at < units && all_came; at += uint64_t(gridDim.x) * blockDim.x) {
-    uint32_t own[2];
+  bool all_arrived = true;
+  for (uint64_t at = first; at < units && all_arrived; at += uint64_t(gridDim.x) * blockDim.x) {
+    uint32_t added_words[2];
     if (at < whole) {
       const uint2 words = mine[at];
-      own[0] = words.x, own[1] = words.y;
+      added_words[0] = words.x, added_words[1] = words.y;
     } else {
-      load_rest<2>(mine + at, rest, own);
+      load_tail<2>(mine + at, tail, added_words);
     }
 #pragma unroll
     for (int i = 1; i < kRanks; ++i) {
       const uint32_t rank = (peers.rank + i) % kRanks;
       store_pair(static_cast<Pair*>(inbox.of[rank]) + skipped + peers.rank * units + at,
-                 {own[0] | flag, own[1] | flag});
+                 {added_words[0] | flag, added_words[1] | flag});
     }
     Sum<T, 2> sum;
 #pragma unroll
     for (int rank = 0; rank < kRanks; ++rank) {
-      uint32_t words[2] = {own[0], own[1]};
+      uint32_t words[2] = {added_words[0], added_words[1]};
       if (rank != int(peers.rank)) {
         Pair pair;
-        all_came &= wait_for(peers, rank, [&] {
+        all_arrived &= wait_until(peers, rank, [&] {
           pair = load_pair(arrived + rank * units + at);
           return uint32_t(pair.first >> 32) == call && uint32_t(pair.second >> 32) == call;
         });
@@ -137,15 +138,15 @@ __global__ void __launch_bounds__(PEER_THREADS, 1)
       else
         sum.add(words);
     }
-    if (!all_came) break;
+    if (!all_arrived) break;
     uint32_t words[2];
     sum.finish(words);
     if (at < whole)
       result[at] = {words[0], words[1]};
     else
-      store_rest<2>(result + at, rest, words);
+      store_tail<2>(result + at, tail, words);
   }
-  if (__syncthreads_or(!all_came)) return;
+  if (__syncthreads_or(!all_arrived)) return;
   end_call(peers, call);
 }
 
@@ -153,16 +154,16 @@ __global__ void __launch_bounds__(PEER_THREADS, 1)
 // them into all ranks' results: nothing is stored in between.
 // No element is touched by two ranks, so that results may replace what is added. Sums begin with
 // the rank that makes them.
-template <class T, int kRanks, int kAtOnce>
+template <class T, int kRanks, int kVectorsInFlight>
 __global__ void __launch_bounds__(PEER_THREADS, 1)
-    two_shot(const __grid_constant__ Peers peers, const __grid_constant__ PeerPlaces added,
-             const __grid_constant__ PeerPlaces results, uint64_t elements) {
+    two_shot(const __grid_constant__ Peers peers, const __grid_constant__ PeerAddresses added,
+             const __grid_constant__ PeerAddresses results, uint64_t elements) {
   uint32_t step;
-  if (!begin_call(peers, &step) || !meet<kRanks>(peers, step + 1)) return;
+  if (!begin_call(peers, &step) || !rank_barrier<kRanks>(peers, step + 1)) return;
   const Extent<T> extent(elements);
-  const Turn<kRanks> from(added, peers.rank), to(results, peers.rank);
+  const RankRotation<kRanks> from(added, peers.rank), to(results, peers.rank);
   const Part slice = part_of(extent.vectors, peers.rank, kRanks);
-  walk<kAtOnce>(slice.begin, slice.end, [&](uint64_t at, auto count) {
+  for_each_vector<kVectorsInFlight>(slice.begin, slice.end, [&](uint64_t at, auto count) {
     constexpr int n = decltype(count)::value;
     uint4 v[kRanks][n];
 #pragma unroll
@@ -171,13 +172,13 @@ __global__ void __launch_bounds__(PEER_THREADS, 1)
       for (int i = 0; i < kRanks; ++i) v[i][k] = load(from.of[i] + at + k * blockDim.x);
     store_sums<T>(v, to, at);
   });
-  if (peers.rank + 1 == kRanks && is_last() && extent.rest) {
+  if (peers.rank + 1 == kRanks && is_last() && extent.tail) {
     uint4 v[kRanks][1];
 #pragma unroll
-    for (int i = 0; i < kRanks; ++i) v[i][0] = load_rest(from.of[i] + extent.vectors, extent.rest);
-    store_sum_of_rest<T>(v, to, extent);
+    for (int i = 0; i < kRanks; ++i) v[i][0] = load_tail(from.of[i] + extent.vectors, extent.tail);
+    store_sum_of_tail<T>(v, to, extent);
   }
-  if (!meet<kRanks>(peers, step + 2)) return;
+  if (!rank_barrier<kRanks>(peers, step + 2)) return;
   end_call(peers, step + 2);
 }
 
@@ -185,10 +186,10 @@ __global__ void __launch_bounds__(PEER_THREADS, 1)
 // rank first sends every other the part that is the other's to sum. `inbox` has `room` vectors for
 // each rank: a slice, and what is no whole vector; so many that every rank's begin at a whole line
 // of memory, since writing parts of lines is slow. A block sends what the same block sums.
-template <class T, int kRanks, int kAtOnce>
+template <class T, int kRanks, int kVectorsInFlight>
 __global__ void __launch_bounds__(PEER_THREADS, 1)
-    two_shot_push(const __grid_constant__ Peers peers, const __grid_constant__ PeerPlaces inbox,
-                  uint64_t room, const uint4* mine, const __grid_constant__ PeerPlaces results,
+    two_shot_push(const __grid_constant__ Peers peers, const __grid_constant__ PeerAddresses inbox,
+                  uint64_t room, const uint4* mine, const __grid_constant__ PeerAddresses results,
                   uint64_t elements) {
   uint32_t step;
   if (!begin_call(peers, &step)) return;
@@ -198,7 +199,7 @@ __global__ void __launch_bounds__(PEER_THREADS, 1)
     const uint32_t rank = (peers.rank + i) % kRanks;
     const Part slice = part_of(extent.vectors, rank, kRanks);
     uint4* const out = static_cast<uint4*>(inbox.of[rank]) + peers.rank * room;
-    walk<kAtOnce>(slice.begin, slice.end, [&](uint64_t at, auto count) {
+    for_each_vector<kVectorsInFlight>(slice.begin, slice.end, [&](uint64_t at, auto count) {
       constexpr int n = decltype(count)::value;
       uint4 v[n];
 #pragma unroll
@@ -206,18 +207,18 @@ __global__ void __launch_bounds__(PEER_THREADS, 1)
 #pragma unroll
       for (int k = 0; k < n; ++k) out[at - slice.begin + k * blockDim.x] = v[k];
     });
-    if (rank + 1 == kRanks && is_last() && extent.rest)
-      out[room - 1] = load_rest(mine + extent.vectors, extent.rest);
+    if (rank + 1 == kRanks && is_last() && extent.tail)
+      out[room - 1] = load_tail(mine + extent.vectors, extent.tail);
   }
-  if (!meet<kRanks>(peers, step + 1)) return;
+  if (!rank_barrier<kRanks>(peers, step + 1)) return;
 
-  const Turn<kRanks> to(results, peers.rank);
+  const RankRotation<kRanks> to(results, peers.rank);
   const Part slice = part_of(extent.vectors, peers.rank, kRanks);
   const uint4* in[kRanks];  // from the other ranks in turn
 #pragma unroll
   for (int i = 1; i < kRanks; ++i)
     in[i] = static_cast<uint4*>(inbox.of[peers.rank]) + (peers.rank + i) % kRanks * room;
-  walk<kAtOnce>(slice.begin, slice.end, [&](uint64_t at, auto count) {
+  for_each_vector<kVectorsInFlight>(slice.begin, slice.end, [&](uint64_t at, auto count) {
     constexpr int n = decltype(count)::value;
     uint4 v[kRanks][n];
 #pragma unroll
@@ -228,24 +229,24 @@ __global__ void __launch_bounds__(PEER_THREADS, 1)
     }
     store_sums<T>(v, to, at);
   });
-  if (peers.rank + 1 == kRanks && is_last() && extent.rest) {
+  if (peers.rank + 1 == kRanks && is_last() && extent.tail) {
     uint4 v[kRanks][1];
-    v[0][0] = load_rest(mine + extent.vectors, extent.rest);
+    v[0][0] = load_tail(mine + extent.vectors, extent.tail);
 #pragma unroll
     for (int i = 1; i < kRanks; ++i) v[i][0] = load(in[i] + room - 1);
-    store_sum_of_rest<T>(v, to, extent);
+    store_sum_of_tail<T>(v, to, extent);
   }
-  if (!meet<kRanks>(peers, step + 2)) return;
+  if (!rank_barrier<kRanks>(peers, step + 2)) return;
   end_call(peers, step + 2);
 }
 
 // Scatter-reduce, then all-gather: each rank writes to its right neighbour alone. Sums under way
 // lie in `passed`, as large as the operand; they are rounded after each addition. That a step has
 // been taken all round is how a rank knows that what it overwrites has been read.
-template <class T, int kRanks, int kAtOnce>
+template <class T, int kRanks, int kVectorsInFlight>
 __global__ void __launch_bounds__(PEER_THREADS, 1)
-    ring(const __grid_constant__ Peers peers, const __grid_constant__ PeerPlaces passed,
-         const uint4* mine, const __grid_constant__ PeerPlaces results, uint64_t elements) {
+    ring(const __grid_constant__ Peers peers, const __grid_constant__ PeerAddresses passed,
+         const uint4* mine, const __grid_constant__ PeerAddresses results, uint64_t elements) {
   uint32_t step;
   if (!begin_call(peers, &step)) return;
   const Extent<T> extent(elements);
@@ -256,13 +257,13 @@ __global__ void __launch_bounds__(PEER_THREADS, 1)
   uint4* const result = static_cast<uint4*>(results.of[rank]);
   uint4* const right_result = static_cast<uint4*>(results.of[right]);
   for (uint32_t turn = 0; turn < 2 * kRanks - 2; ++turn) {
-    if (turn > 0 && __syncthreads_or(threadIdx.x == 0 && !flag_comes(peers, left, step + turn)))
+    if (turn > 0 && __syncthreads_or(threadIdx.x == 0 && !wait_for_flag(peers, left, step + turn)))
       return;
     const uint32_t part = (rank + 2 * kRanks - turn) % kRanks;
     const Part slice = part_of(extent.vectors, part, kRanks);
     const bool adds = turn > 0 && turn < kRanks, is_sum = turn + 1 >= kRanks;
     const uint4* const from = turn < kRanks ? mine : result;
-    walk<kAtOnce>(slice.begin, slice.end, [&](uint64_t at, auto count) {
+    for_each_vector<kVectorsInFlight>(slice.begin, slice.end, [&](uint64_t at, auto count) {
       constexpr int n = decltype(count)::value;
       uint4 v[n], w[n];
 #pragma unroll
@@ -287,8 +288,8 @@ __global__ void __launch_bounds__(PEER_THREADS, 1)
         right_result[at + k * blockDim.x] = v[k];
       }
     });
-    if (part + 1 == kRanks && is_last() && extent.rest) {
-      uint4 v = load_rest(from + extent.vectors, extent.rest);
+    if (part + 1 == kRanks && is_last() && extent.tail) {
+      uint4 v = load_tail(from + extent.vectors, extent.tail);
       if (adds) {
         VectorSum<T> sum;
         sum.start(load(arrived + extent.vectors));
@@ -296,20 +297,21 @@ __global__ void __launch_bounds__(PEER_THREADS, 1)
         v = sum.finish();
       }
       if (!is_sum) next[extent.vectors] = v;
-      if (is_sum && adds) store_rest(result + extent.vectors, extent.rest, v);
-      if (is_sum) store_rest(right_result + extent.vectors, extent.rest, v);
+      if (is_sum && adds) store_tail(result + extent.vectors, extent.tail, v);
+      if (is_sum) store_tail(right_result + extent.vectors, extent.tail, v);
     }
     __syncthreads();
-    if (threadIdx.x == 0) tell(peers, right, step + turn + 1);
+    if (threadIdx.x == 0) signal(peers, right, step + turn + 1);
   }
-  if (__syncthreads_or(threadIdx.x == 0 && !flag_comes(peers, left, step + 2 * kRanks - 2))) return;
+  if (__syncthreads_or(threadIdx.x == 0 && !wait_for_flag(peers, left, step + 2 * kRanks - 2)))
+    return;
   end_call(peers, step + 2 * kRanks - 2);
 }
 
 // Ends on no rank before it has begun on all.
 template <int kRanks>
-__global__ void meet_all(const __grid_constant__ Peers peers) {
+__global__ void barrier_kernel(const __grid_constant__ Peers peers) {
   uint32_t step;
-  if (!begin_call(peers, &step) || !meet<kRanks>(peers, step + 1)) return;
+  if (!begin_call(peers, &step) || !rank_barrier<kRanks>(peers, step + 1)) return;
   end_call(peers, step + 1);
 }

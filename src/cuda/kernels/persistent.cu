@@ -3,7 +3,7 @@
 // them by h(t - 1) on tensor cores with sums in float, and hands its units of h(t) to all other
 // blocks. All blocks must be on the device at the same time. Nothing is asked of the host between
 // calls.
-#include "handed.h"
+#include "inter_block_mailbox.h"
 #include "persistent.h"
 #include "tensor_core.h"
 
@@ -44,16 +44,19 @@ struct Layer {
   using T = Narrow<kType>;
   static constexpr uint32_t kGates = kCell == CELL_LSTM ? 4 : kCell == CELL_GRU ? 3 : 1;
   static constexpr PersistentShape kShape = {kGates, kHidden, kUnits};
-  static constexpr uint32_t kRows = persistent_rows(kShape), kColumns = persistent_columns(kShape);
-  static constexpr uint32_t kFull = persistent_full(kShape), kThin = persistent_thin(kShape);
-  static constexpr uint32_t kInRegisters = persistent_in_registers(kShape);
-  static constexpr uint32_t kSlice = PERSISTENT_TILE * kColumns;  // elements of h of one warp
+  static constexpr uint32_t kRows = persistent_rows(kShape),
+                            kColumnTiles = persistent_column_tiles(kShape);
+  static constexpr uint32_t kFullRowTiles = persistent_full_row_tiles(kShape),
+                            kPartialRows = persistent_partial_rows(kShape);
+  static constexpr uint32_t kRegisterTiles = persistent_register_tiles(kShape);
+  static constexpr uint32_t kSlice = PERSISTENT_TILE * kColumnTiles;  // elements of h of one warp
   static constexpr uint32_t kPitch = persistent_pitch(kShape);
-  static constexpr uint32_t kTall = kFull + (kThin > 0);
-  static constexpr uint32_t kTurns = (kSlice / 4 + 31) / 32;
-  static constexpr uint32_t kLoads = kInRegisters > 32 ? 4 : 8;  // as registers permit
-  static constexpr uint32_t kFitting = kTurns > kLoads / 2 ? 1 : kLoads / kTurns;
-  static constexpr uint32_t kAtOnce = kFitting < kBatch ? kFitting : kBatch;  // sequences
+  static constexpr uint32_t kRowTiles = kFullRowTiles + (kPartialRows > 0);
+  static constexpr uint32_t kRounds = (kSlice / 4 + 31) / 32;
+  static constexpr uint32_t kLoads = kRegisterTiles > 32 ? 4 : 8;  // as registers permit
+  static constexpr uint32_t kFitting = kRounds > kLoads / 2 ? 1 : kLoads / kRounds;
+  static constexpr uint32_t kSequencesInFlight =
+      kFitting < kBatch ? kFitting : kBatch;  // sequences
 
   const PersistentLayer& layer;
   unsigned char* const shared;
@@ -71,39 +74,40 @@ struct Layer {
     return *reinterpret_cast<const uint2*>(layer.u + line * kHidden + at);
   }
   __device__ uint4 tile(uint32_t number) const {
-    const uint32_t row = number % kFull * PERSISTENT_TILE + lane / 4;
-    const uint32_t column = first_column + number / kFull * PERSISTENT_TILE;
+    const uint32_t row = number % kFullRowTiles * PERSISTENT_TILE + lane / 4;
+    const uint32_t column = first_column + number / kFullRowTiles * PERSISTENT_TILE;
     const uint2 upper = weights(row, column), lower = weights(row + 8, column);
     return {upper.x, lower.x, upper.y, lower.y};
   }
   __device__ uint4* shared_tile(uint32_t number) const {
-    const uint32_t own = warp * persistent_shared_tiles(kShape) + number - kInRegisters;
-    return reinterpret_cast<uint4*>(shared) + own * 32 + lane;
+    const uint32_t index = warp * persistent_shared_tiles(kShape) + number - kRegisterTiles;
+    return reinterpret_cast<uint4*>(shared) + index * 32 + lane;
   }
-  __device__ uint2* thin_tile(uint32_t column) const {
-    auto* const all = reinterpret_cast<uint2*>(shared + persistent_thin_at(kShape));
-    return all + (warp * kColumns + column) * 4 * kThin + lane;
+  __device__ uint2* partial_tile(uint32_t column) const {
+    auto* const all = reinterpret_cast<uint2*>(shared + persistent_partial_offset(kShape));
+    return all + (warp * kColumnTiles + column) * 4 * kPartialRows + lane;
   }
-  __device__ bool has_thin_row() const { return lane < 4 * kThin; }
+  __device__ bool has_partial_row() const { return lane < 4 * kPartialRows; }
 
-  __device__ void keep_weights(uint4* kept) const {
+  __device__ void load_weights(uint4* register_tiles) const {
 #pragma unroll
-    for (uint32_t i = 0; i < kInRegisters; ++i) kept[i] = tile(i);
-    for (uint32_t i = kInRegisters; i < kFull * kColumns; ++i) *shared_tile(i) = tile(i);
-    if constexpr (kThin > 0) keep_thin();
+    for (uint32_t i = 0; i < kRegisterTiles; ++i) register_tiles[i] = tile(i);
+    for (uint32_t i = kRegisterTiles; i < kFullRowTiles * kColumnTiles; ++i)
+      *shared_tile(i) = tile(i);
+    if constexpr (kPartialRows > 0) load_partial_tiles();
   }
-  __device__ void keep_thin() const {
-    if (!has_thin_row()) return;
-    for (uint32_t column = 0; column < kColumns; ++column)
-      *thin_tile(column) =
-          weights(kFull * PERSISTENT_TILE + lane / 4, first_column + column * PERSISTENT_TILE);
+  __device__ void load_partial_tiles() const {
+    if (!has_partial_row()) return;
+    for (uint32_t column = 0; column < kColumnTiles; ++column)
+      *partial_tile(column) = weights(kFullRowTiles * PERSISTENT_TILE + lane / 4,
+                                      first_column + column * PERSISTENT_TILE);
   }
 
   // ---- h(t - 1) ---------------------------------------------------------------------------------
 
   // A warp's part of it, of all sequences.
   __device__ unsigned char* states() const {
-    return shared + persistent_states_at(kShape) + warp * kBatch * kPitch;
+    return shared + persistent_states_offset(kShape) + warp * kBatch * kPitch;
   }
   // Where the warp's part has four elements of this thread: a warp takes 32 fours at a time.
   __device__ uint32_t element(uint32_t turn) const { return (turn * 32 + lane) * 4; }
@@ -114,68 +118,69 @@ struct Layer {
     return reinterpret_cast<uint2*>(states() + n * kPitch + 2 * element(turn));
   }
 
-  __device__ void take_first_states() const {
+  __device__ void load_initial_states() const {
     for (uint32_t n = 0; n < kBatch; ++n)
-      for (uint32_t turn = 0; turn < kTurns; ++turn)
+      for (uint32_t turn = 0; turn < kRounds; ++turn)
         if (has(turn, n))
           *state(turn, n) = *reinterpret_cast<const uint2*>(layer.h0 + n * kHidden + first_column +
                                                             element(turn));
   }
 
-  __device__ uint64_t* handed(uint32_t step, uint32_t n, uint32_t unit) const {
-    return layer.handed + ((step % 2 * kBatch + n) * kHidden + unit) / 2;
+  __device__ uint64_t* mailbox(uint32_t step, uint32_t n, uint32_t unit) const {
+    return layer.mailbox + ((step % 2 * kBatch + n) * kHidden + unit) / 2;
   }
 
-  // Of kAtOnce sequences at a time: their loads are on their way together, again and again until
-  // all have arrived. They never do where a block is not on the device: then an error is better
-  // than to wait for ever.
-  __device__ void take_states(uint32_t step) const {
-    for (uint32_t first = 0; first < kBatch; first += kAtOnce) {
-      const uint64_t* const from = handed(step, first, first_column + element(0));
-      uint4 v[kAtOnce][kTurns];
-      bool misses;
-      uint32_t turns = 0;
+  // Of kSequencesInFlight sequences at a time: their loads are on their way together, again and
+  // again until all have arrived. They never do where a block is not on the device: then an error
+  // is better than to wait for ever.
+  __device__ void receive_states(uint32_t step) const {
+    for (uint32_t first = 0; first < kBatch; first += kSequencesInFlight) {
+      const uint64_t* const from = mailbox(step, first, first_column + element(0));
+      uint4 v[kSequencesInFlight][kRounds];
+      bool is_incomplete;
+      uint32_t polls = 0;
       do {
-        if (++turns == PERSISTENT_PATIENCE) __trap();
-        misses = false;
+        if (++polls == PERSISTENT_MAX_POLLS) __trap();
+        is_incomplete = false;
 #pragma unroll
-        for (uint32_t n = 0; n < kAtOnce; ++n)
+        for (uint32_t n = 0; n < kSequencesInFlight; ++n)
 #pragma unroll
-          for (uint32_t turn = 0; turn < kTurns; ++turn)
+          for (uint32_t turn = 0; turn < kRounds; ++turn)
             if (has(turn, first + n))
-              v[n][turn] = load_handed(from + (n * kHidden + turn * 128) / 2);
+              v[n][turn] = load_mailbox(from + (n * kHidden + turn * 128) / 2);
 #pragma unroll
-        for (uint32_t n = 0; n < kAtOnce; ++n)
+        for (uint32_t n = 0; n < kSequencesInFlight; ++n)
 #pragma unroll
-          for (uint32_t turn = 0; turn < kTurns; ++turn)
-            misses |= has(turn, first + n) && (v[n][turn].y != step || v[n][turn].w != step);
-      } while (misses);
+          for (uint32_t turn = 0; turn < kRounds; ++turn)
+            is_incomplete |= has(turn, first + n) && (v[n][turn].y != step || v[n][turn].w != step);
+      } while (is_incomplete);
 #pragma unroll
-      for (uint32_t n = 0; n < kAtOnce; ++n)
+      for (uint32_t n = 0; n < kSequencesInFlight; ++n)
 #pragma unroll
-        for (uint32_t turn = 0; turn < kTurns; ++turn)
+        for (uint32_t turn = 0; turn < kRounds; ++turn)
           if (has(turn, first + n)) *state(turn, first + n) = {v[n][turn].x, v[n][turn].z};
     }
   }
 
   // ---- a step -----------------------------------------------------------------------------------
 
-  __device__ void multiply(const uint4* kept, float (&sums)[kTall][4]) const {
+  __device__ void multiply(const uint4* register_tiles, float (&sums)[kRowTiles][4]) const {
     const uint32_t n = lane / 4;
     const unsigned char* const mine = states() + n * kPitch + lane % 4 * 8;
 #pragma unroll
-    for (uint32_t column = 0; column < kColumns; ++column) {
+    for (uint32_t column = 0; column < kColumnTiles; ++column) {
       uint2 h = {0, 0};
       if (n < kBatch && first_column + column * PERSISTENT_TILE < kHidden)
         h = *reinterpret_cast<const uint2*>(mine + column * 2 * PERSISTENT_TILE);
 #pragma unroll
-      for (uint32_t i = 0; i < kFull; ++i) {
-        const uint32_t number = column * kFull + i;
-        T::multiply(sums[i], number < kInRegisters ? kept[number] : *shared_tile(number), h);
+      for (uint32_t i = 0; i < kFullRowTiles; ++i) {
+        const uint32_t number = column * kFullRowTiles + i;
+        T::multiply(sums[i],
+                    number < kRegisterTiles ? register_tiles[number] : *shared_tile(number), h);
       }
-      if constexpr (kThin > 0) {
-        const uint2 thin = has_thin_row() ? *thin_tile(column) : uint2{0, 0};
-        T::multiply(sums[kTall - 1], {thin.x, 0, thin.y, 0}, h);
+      if constexpr (kPartialRows > 0) {
+        const uint2 partial = has_partial_row() ? *partial_tile(column) : uint2{0, 0};
+        T::multiply(sums[kRowTiles - 1], {partial.x, 0, partial.y, 0}, h);
       }
     }
   }
@@ -183,12 +188,12 @@ struct Layer {
   // [turn][warp][row][n]: up to four sequences no two threads of a warp meet in a bank where it is
   // stored.
   __device__ float& part(uint32_t step, uint32_t of_warp, uint32_t row, uint32_t n) const {
-    auto* const all = reinterpret_cast<float*>(shared + persistent_sums_at(kShape, kBatch));
+    auto* const all = reinterpret_cast<float*>(shared + persistent_sums_offset(kShape, kBatch));
     return all[((step % 2 * PERSISTENT_WARPS + of_warp) * kRows + row) * kBatch + n];
   }
-  __device__ void store_sums(uint32_t step, const float (&sums)[kTall][4]) const {
+  __device__ void store_sums(uint32_t step, const float (&sums)[kRowTiles][4]) const {
 #pragma unroll
-    for (uint32_t i = 0; i < kTall; ++i)
+    for (uint32_t i = 0; i < kRowTiles; ++i)
 #pragma unroll
       for (uint32_t k = 0; k < 4; ++k) {
         const uint32_t row = i * PERSISTENT_TILE + lane / 4 + k / 2 * 8, n = lane % 4 * 2 + k % 2;
@@ -217,9 +222,9 @@ struct Layer {
 
   __device__ void run() const {
     const uint32_t before = *layer.steps;
-    uint4 kept[kInRegisters > 0 ? kInRegisters : 1];
-    keep_weights(kept);
-    take_first_states();
+    uint4 register_tiles[kRegisterTiles > 0 ? kRegisterTiles : 1];
+    load_weights(register_tiles);
+    load_initial_states();
 
     // Threads of whole warps, two of them to a pair of units whose elements are joined, and pairs
     // of all sequences side by side: no two threads meet in a bank where parts are added up.
@@ -235,10 +240,10 @@ struct Layer {
       const uint32_t step = before + t;
       const uint64_t at = (uint64_t(t) * kBatch + n) * kHidden + unit;
       const float x = writes ? T::wide(layer.x[at]) : 0;
-      if (t > 0) take_states(step - 1);
+      if (t > 0) receive_states(step - 1);
       __syncwarp();
-      float sums[kTall][4] = {};
-      multiply(kept, sums);
+      float sums[kRowTiles][4] = {};
+      multiply(register_tiles, sums);
       store_sums(step, sums);
       __syncthreads();
       if (!has_units) continue;
@@ -248,7 +253,7 @@ struct Layer {
       state.h = T::wide(h);
       const uint32_t pair = h | __shfl_down_sync(0xffffffff, uint32_t(h), 1) << 16;
       if (!writes || within % 2 == 1) continue;
-      if (t + 1 < layer.timesteps) hand_on(handed(step, n, unit), pair, step);
+      if (t + 1 < layer.timesteps) store_mailbox(mailbox(step, n, unit), pair, step);
       *reinterpret_cast<uint32_t*>(layer.y + at) = pair;
     }
     end_call(before);

@@ -7,10 +7,10 @@
 
 #define PERSISTENT_WARPS 8
 #define PERSISTENT_THREADS (32 * PERSISTENT_WARPS)
-#define PERSISTENT_MOST_BATCH 8        /* columns of one product of the tensor cores */
-#define PERSISTENT_MOST_REGISTERS 44   /* tiles of weights that a warp keeps in its registers */
-#define PERSISTENT_PATIENCE (1u << 24) /* looks for a state: some ten seconds */
-#define PERSISTENT_TILE 16             /* rows and columns of a tile of weights */
+#define PERSISTENT_MAX_BATCH 8          /* columns of one product of the tensor cores */
+#define PERSISTENT_MAX_REGISTERS 44     /* tiles of weights that a warp keeps in its registers */
+#define PERSISTENT_MAX_POLLS (1u << 24) /* looks for a state: some ten seconds */
+#define PERSISTENT_TILE 16              /* rows and columns of a tile of weights */
 #define PERSISTENT_TILE_BYTES 512
 
 /* All elements are 16 bits wide. */
@@ -23,7 +23,7 @@ typedef struct PersistentLayer {
   uint16_t* y;        /* [t][n][unit] */
   /* How blocks hand on h(t): two elements and the number of their step, which arrive together.
    * [step % 2][n][unit / 2] */
-  uint64_t* handed;
+  uint64_t* mailbox;
   uint32_t* steps; /* of all calls so far: no two steps have the same number */
   uint32_t timesteps;
 } PersistentLayer;
@@ -41,51 +41,51 @@ typedef struct PersistentShape {
 
 PERSISTENT_INLINE uint32_t persistent_rows(PersistentShape s) { return s.gates * s.units; }
 /* Tiles side by side, of one warp. */
-PERSISTENT_INLINE uint32_t persistent_columns(PersistentShape s) {
+PERSISTENT_INLINE uint32_t persistent_column_tiles(PersistentShape s) {
   return (s.hidden / PERSISTENT_TILE + PERSISTENT_WARPS - 1) / PERSISTENT_WARPS;
 }
 /* Tiles on top of one another, but for the last where that has eight rows or fewer. */
-PERSISTENT_INLINE uint32_t persistent_full(PersistentShape s) {
+PERSISTENT_INLINE uint32_t persistent_full_row_tiles(PersistentShape s) {
   return persistent_rows(s) < PERSISTENT_TILE
              ? 1
              : (persistent_rows(s) + PERSISTENT_TILE / 2 - 1) / PERSISTENT_TILE;
 }
 /* Rows of that last one: 0 where there is none. */
-PERSISTENT_INLINE uint32_t persistent_thin(PersistentShape s) {
-  return persistent_rows(s) > PERSISTENT_TILE * persistent_full(s)
-             ? persistent_rows(s) - PERSISTENT_TILE * persistent_full(s)
+PERSISTENT_INLINE uint32_t persistent_partial_rows(PersistentShape s) {
+  return persistent_rows(s) > PERSISTENT_TILE * persistent_full_row_tiles(s)
+             ? persistent_rows(s) - PERSISTENT_TILE * persistent_full_row_tiles(s)
              : 0;
 }
 PERSISTENT_INLINE uint32_t persistent_tiles(PersistentShape s) {
-  return persistent_full(s) * persistent_columns(s);
+  return persistent_full_row_tiles(s) * persistent_column_tiles(s);
 }
 /* Tiles of a warp that its registers hold, and those that shared memory does. */
-PERSISTENT_INLINE uint32_t persistent_in_registers(PersistentShape s) {
-  return persistent_tiles(s) < PERSISTENT_MOST_REGISTERS ? persistent_tiles(s)
-                                                         : PERSISTENT_MOST_REGISTERS;
+PERSISTENT_INLINE uint32_t persistent_register_tiles(PersistentShape s) {
+  return persistent_tiles(s) < PERSISTENT_MAX_REGISTERS ? persistent_tiles(s)
+                                                        : PERSISTENT_MAX_REGISTERS;
 }
 PERSISTENT_INLINE uint32_t persistent_shared_tiles(PersistentShape s) {
-  return persistent_tiles(s) - persistent_in_registers(s);
+  return persistent_tiles(s) - persistent_register_tiles(s);
 }
 
 /* Bytes of a warp's part of h(t - 1) of one sequence: neighbours lie in other banks. */
 PERSISTENT_INLINE uint32_t persistent_pitch(PersistentShape s) {
-  return 2 * PERSISTENT_TILE * (persistent_columns(s) | 1);
+  return 2 * PERSISTENT_TILE * (persistent_column_tiles(s) | 1);
 }
 
 /* Shared memory: tiles, what the last tiles have, states, and parts of sums twice by turns. */
-PERSISTENT_INLINE uint32_t persistent_thin_at(PersistentShape s) {
+PERSISTENT_INLINE uint32_t persistent_partial_offset(PersistentShape s) {
   return PERSISTENT_WARPS * PERSISTENT_TILE_BYTES * persistent_shared_tiles(s);
 }
-PERSISTENT_INLINE uint32_t persistent_states_at(PersistentShape s) {
-  return persistent_thin_at(s) +
-         PERSISTENT_WARPS * 2 * PERSISTENT_TILE * persistent_thin(s) * persistent_columns(s);
+PERSISTENT_INLINE uint32_t persistent_states_offset(PersistentShape s) {
+  return persistent_partial_offset(s) + PERSISTENT_WARPS * 2 * PERSISTENT_TILE *
+                                            persistent_partial_rows(s) * persistent_column_tiles(s);
 }
-PERSISTENT_INLINE uint32_t persistent_sums_at(PersistentShape s, uint32_t batch) {
-  return persistent_states_at(s) + PERSISTENT_WARPS * batch * persistent_pitch(s);
+PERSISTENT_INLINE uint32_t persistent_sums_offset(PersistentShape s, uint32_t batch) {
+  return persistent_states_offset(s) + PERSISTENT_WARPS * batch * persistent_pitch(s);
 }
 PERSISTENT_INLINE uint32_t persistent_shared_bytes(PersistentShape s, uint32_t batch) {
-  return persistent_sums_at(s, batch) +
+  return persistent_sums_offset(s, batch) +
          2 * PERSISTENT_WARPS * persistent_rows(s) * batch * (uint32_t)sizeof(float);
 }
 

@@ -14,12 +14,14 @@ struct Share {
 __device__ Share share_of_thread(const Projection& p) {
   Share share;
   share.column_threads = OPERAND_THREADS / p.row_threads;
-  const uint32_t near = threadIdx.x % (p.columns_are_near ? share.column_threads : p.row_threads);
-  const uint32_t far = threadIdx.x / (p.columns_are_near ? share.column_threads : p.row_threads);
+  const uint32_t near_thread =
+      threadIdx.x % (p.columns_are_near ? share.column_threads : p.row_threads);
+  const uint32_t far_thread =
+      threadIdx.x / (p.columns_are_near ? share.column_threads : p.row_threads);
   const uint64_t first_column = blockIdx.y * p.columns_of_block;
-  share.row =
-      uint64_t(blockIdx.x) * p.row_threads * PROJECTION_ROWS + (p.columns_are_near ? far : near);
-  share.column = first_column + (p.columns_are_near ? near : far);
+  share.row = uint64_t(blockIdx.x) * p.row_threads * PROJECTION_ROWS +
+              (p.columns_are_near ? far_thread : near_thread);
+  share.column = first_column + (p.columns_are_near ? near_thread : far_thread);
   share.last_column = first_column + p.columns_of_block;
   if (share.last_column > p.columns) share.last_column = p.columns;
   return share;
@@ -51,7 +53,7 @@ template <class E>
 __device__ void project_as(const void* data, const Projection& p, const Share& share, uint64_t seed,
                            double* sums) {
   const auto* const words = static_cast<const typename E::Word*>(data);
-  add_columns(p, share, seed, sums, [&](uint64_t place) { return E::value(words[place]); });
+  add_columns(p, share, seed, sums, [&](uint64_t offset) { return E::value(words[offset]); });
 }
 
 // Of any type, and where the rows are not the operand's own.
@@ -66,7 +68,7 @@ __device__ __noinline__ void project_any(const void* data, int32_t type, const P
     for (int i = 0; i < PROJECTION_ROWS; ++i) {
       const uint64_t row = share.row + uint64_t(i) * p.row_threads;
       if (row >= p.rows) break;
-      sums[i] += weight * value_at(data, type, place_in(tensor, row + column * p.rows));
+      sums[i] += weight * value_at(data, type, offset_in(tensor, row + column * p.rows));
     }
   }
 }

@@ -10,7 +10,7 @@
 #include <stdint.h>
 #endif
 
-#define POSITIVE_NOTHING 1e-300 /* added to a sum it changes nothing */
+#define TINY_POSITIVE 1e-300 /* added to a sum it changes nothing */
 
 typedef enum RecurrentCell { CELL_VANILLA, CELL_LSTM, CELL_GRU } RecurrentCell;
 
@@ -21,7 +21,7 @@ typedef struct RecurrentStep {
   /* [n][gate][unit]: in comes the recurrent product, then the gates' values; the way back leaves
    * the gradients of the products in their place. */
   double* gates;
-  double* aside; /* [n][unit]; gru: the candidate's product with b' */
+  double* candidate_product; /* [n][unit]; gru: the candidate's product with b' */
   const double *h_before, *c_before;
   double *h, *c;
 } RecurrentStep;
@@ -37,7 +37,7 @@ typedef struct RecurrentGradient {
  * how many are far off. */
 typedef struct RecurrentErrors {
   double error, state;
-  uint64_t far;
+  uint64_t outliers;
 } RecurrentErrors;
 
 #endif /* DEEPBENCH_CUDA_KERNELS_RECURRENCE_H_ */

@@ -25,40 +25,40 @@ struct Unit {
   __device__ Unit(const RecurrentStep& of, uint64_t number, uint64_t gate_count)
       : step(of), n(number / of.hidden), i(number % of.hidden), gates(gate_count) {}
 
-  __device__ uint64_t place() const { return n * step.hidden + i; }
+  __device__ uint64_t index() const { return n * step.hidden + i; }
   __device__ double& gate(uint64_t g) const {
     return step.gates[(n * gates + g) * step.hidden + i];
   }
   __device__ double bias(uint64_t g) const { return step.b[g * step.hidden + i]; }
-  __device__ double input(uint64_t g) const { return bias(g) + step.x[place()]; }
+  __device__ double input(uint64_t g) const { return bias(g) + step.x[index()]; }
   __device__ double sum(uint64_t g) const { return input(g) + gate(g); }
 };
 
 __device__ void vanilla_forward(const Unit& u) {
   const double sum = u.sum(0);
-  u.step.h[u.place()] = sum > 0 ? sum : 0;
+  u.step.h[u.index()] = sum > 0 ? sum : 0;
 }
 
 __device__ void lstm_forward(const Unit& u) {
   const double i = sigmoid(u.sum(0)), f = sigmoid(u.sum(1));
   const double candidate = tanh(u.sum(2)), o = sigmoid(u.sum(3));
   u.gate(0) = i, u.gate(1) = f, u.gate(2) = candidate, u.gate(3) = o;
-  const double c = f * u.step.c_before[u.place()] + i * candidate;
-  u.step.c[u.place()] = c;
-  u.step.h[u.place()] = o * tanh(c);
+  const double c = f * u.step.c_before[u.index()] + i * candidate;
+  u.step.c[u.index()] = c;
+  u.step.h[u.index()] = o * tanh(c);
 }
 
 __device__ void gru_forward(const Unit& u) {
   const double update = sigmoid(u.sum(0)), reset = sigmoid(u.sum(1));
   const double inner = u.gate(2) + u.bias(3);
   const double candidate = tanh(u.input(2) + reset * inner);
-  u.step.aside[u.place()] = inner;
+  u.step.candidate_product[u.index()] = inner;
   u.gate(0) = update, u.gate(1) = reset, u.gate(2) = candidate;
-  u.step.h[u.place()] = update * u.step.h_before[u.place()] + (1 - update) * candidate;
+  u.step.h[u.index()] = update * u.step.h_before[u.index()] + (1 - update) * candidate;
 }
 
 __device__ void vanilla_backward(const Unit& u, const RecurrentGradient& g) {
-  const uint64_t at = u.place();
+  const uint64_t at = u.index();
   const double dz = u.step.h[at] > 0 ? g.dh[at] + g.dy[at] : 0;
   u.gate(0) = dz;
   g.dh[at] = 0;
@@ -66,7 +66,7 @@ __device__ void vanilla_backward(const Unit& u, const RecurrentGradient& g) {
 }
 
 __device__ void lstm_backward(const Unit& u, const RecurrentGradient& g) {
-  const uint64_t at = u.place();
+  const uint64_t at = u.index();
   const double i = u.gate(0), f = u.gate(1), candidate = u.gate(2), o = u.gate(3);
   const double dh = g.dh[at] + g.dy[at], tanh_c = tanh(u.step.c[at]);
   const double dc = g.dc[at] + dh * o * (1 - tanh_c * tanh_c);
@@ -80,12 +80,12 @@ __device__ void lstm_backward(const Unit& u, const RecurrentGradient& g) {
 }
 
 __device__ void gru_backward(const Unit& u, const RecurrentGradient& g) {
-  const uint64_t at = u.place();
+  const uint64_t at = u.index();
   const double update = u.gate(0), reset = u.gate(1), candidate = u.gate(2);
   const double dh = g.dh[at] + g.dy[at];
   const double d_update = dh * (u.step.h_before[at] - candidate) * update * (1 - update);
   const double d_candidate = dh * (1 - update) * (1 - candidate * candidate);
-  const double d_reset = d_candidate * u.step.aside[at] * reset * (1 - reset);
+  const double d_reset = d_candidate * u.step.candidate_product[at] * reset * (1 - reset);
   u.gate(0) = d_update, u.gate(1) = d_reset, u.gate(2) = d_candidate * reset;
   g.dx[at] = d_update + d_reset + d_candidate;
   g.dh[at] = dh * update;
@@ -117,13 +117,14 @@ extern "C" __global__ void widen_elements(const void* data, int32_t type, uint64
 
 // What each block finds: how many of its states are further than that from what they should be, and
 // squares, summed.
-extern "C" __global__ void compare_states(const double* kept, const double* right, uint64_t count,
-                                          double tolerance, RecurrentErrors* found) {
+extern "C" __global__ void compare_states(const double* stored, const double* expected,
+                                          uint64_t count, double tolerance,
+                                          RecurrentErrors* found) {
   double sums[3] = {0, 0, 0};
   for (uint64_t i = first_of_thread(); i < count; i += all_threads()) {
-    const double error = fabs(kept[i] - right[i]);
+    const double error = fabs(stored[i] - expected[i]);
     sums[0] += error * error;
-    sums[1] += right[i] * right[i];
+    sums[1] += expected[i] * expected[i];
     sums[2] += !(error <= tolerance);  // a NaN is near nothing
   }
   const uint32_t thread = thread_of_block();
@@ -133,12 +134,13 @@ extern "C" __global__ void compare_states(const double* kept, const double* righ
 
 // A unit whose sum is zero up to rounding, and whose gradient a library did not take for zero, gets
 // an h that is positive and adds nothing. From the recurrent products on; dz are the gradients.
-extern "C" __global__ void take_sides(RecurrentStep step, const double* dz, double tolerance) {
+extern "C" __global__ void match_relu_slopes(RecurrentStep step, const double* dz,
+                                             double tolerance) {
   const uint64_t number = first_of_thread();
   if (number >= step.batch * step.hidden) return;
   const Unit unit(step, number, 1);
-  double& h = step.h[unit.place()];
-  if (h == 0 && dz[unit.place()] != 0 && fabs(unit.sum(0)) <= tolerance) h = POSITIVE_NOTHING;
+  double& h = step.h[unit.index()];
+  if (h == 0 && dz[unit.index()] != 0 && fabs(unit.sum(0)) <= tolerance) h = TINY_POSITIVE;
 }
 
 // From the recurrent products on.

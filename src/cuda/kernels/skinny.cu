@@ -2,7 +2,7 @@
 // gives it, and everything else is kept out of its way. kLanes neighbouring threads are a group;
 // it takes kRows rows, of which each of its threads reads every kLanes-th vector, kDepth of them
 // at once. A row's k is contiguous, and so is a column's of B.
-#include "loads.h"
+#include "cached_loads.h"
 #include "skinny.h"
 
 namespace few_columns {
@@ -46,16 +46,16 @@ struct Lane {
     uint4 of_a[kDepth][kRows], of_b[kDepth][kColumns];
 #pragma unroll
     for (int i = 0; i < kDepth; ++i) {
-      const uint32_t from = place<kWhole>(at + uint32_t(i * kLanes), end);
+      const uint32_t from = clamped<kWhole>(at + uint32_t(i * kLanes), end);
 #pragma unroll
-      for (int row = 0; row < kRows; ++row) of_a[i][row] = load_once(a[row] + from);
+      for (int row = 0; row < kRows; ++row) of_a[i][row] = load_uncached(a[row] + from);
     }
 #pragma unroll
     for (int i = 0; i < kDepth; ++i) {
-      const uint32_t from = place<kWhole>(at + uint32_t(i * kLanes), end);
+      const uint32_t from = clamped<kWhole>(at + uint32_t(i * kLanes), end);
 #pragma unroll
       for (int j = 0; j < kColumns; ++j) {
-        of_b[i][j] = load_for_many(b + (uint64_t(j) * column + from));
+        of_b[i][j] = load_cached(b + (uint64_t(j) * column + from));
         if (!kWhole && at + uint32_t(i * kLanes) >= end) of_b[i][j] = {0, 0, 0, 0};
       }
     }
@@ -71,7 +71,7 @@ struct Lane {
   }
 
   template <bool kWhole>
-  static __device__ uint32_t place(uint32_t at, uint32_t end) {
+  static __device__ uint32_t clamped(uint32_t at, uint32_t end) {
     return kWhole || at < end ? at : end - 1;
   }
 
@@ -90,18 +90,20 @@ struct Lane {
 // How kValues values of kLanes threads are added up: as long as a thread's values come in halves,
 // two threads share them, so that few are left to the last steps.
 template <int kValues, int kLanes>
-struct Shared {
+struct GroupSum {
   static constexpr bool kHalves = kLanes > 1 && kValues % 2 == 0;
-  using Next = Shared<kHalves ? kValues / 2 : kValues, kHalves ? kLanes / 2 : 1>;
-  static constexpr int kLeft = Next::kLeft;                       // values of a thread, in the end
-  static constexpr int kAlike = kHalves ? Next::kAlike : kLanes;  // threads with the same ones
+  using Next = GroupSum<kHalves ? kValues / 2 : kValues, kHalves ? kLanes / 2 : 1>;
+  static constexpr int kValuesPerThread = Next::kValuesPerThread;  // values of a thread, in the end
+  static constexpr int kThreadsPerValue =
+      kHalves ? Next::kThreadsPerValue : kLanes;  // threads with the same ones
 };
 template <int kValues>
-struct Shared<kValues, 1> {
-  static constexpr int kLeft = kValues, kAlike = 1;
+struct GroupSum<kValues, 1> {
+  static constexpr int kValuesPerThread = kValues, kThreadsPerValue = 1;
 };
 
-// Afterwards a thread has the sums of values lane / kAlike * kLeft and the kLeft - 1 behind it.
+// Afterwards a thread has the sums of values lane / kThreadsPerValue * kValuesPerThread and the
+// kValuesPerThread - 1 behind it.
 template <int kValues, int kLanes>
 __device__ void sum_over_group(uint32_t* values, uint32_t lane) {
   if constexpr (kLanes > 1) {
@@ -145,8 +147,8 @@ __device__ void finish(const SkinnyProduct& product, uint32_t first_row, uint32_
   for (uint32_t i = threadIdx.x; i < rows * kColumns; i += blockDim.x) {
     const uint32_t row = first_row + i % rows;
     if (row >= product.m) continue;
-    const uint64_t place = uint64_t(i / rows) * product.m + row;
-    d[place] = c[place] + atomicExch(product.sums + place, 0u);
+    const uint64_t offset = uint64_t(i / rows) * product.m + row;
+    d[offset] = c[offset] + atomicExch(product.sums + offset, 0u);
   }
 }
 
@@ -156,7 +158,7 @@ template <int kColumns, int kRows, int kDepth, int kLanes, bool kSplit>
 __global__ void __launch_bounds__(SKINNY_THREADS, 1) skinny(SkinnyProduct product) {
   using namespace few_columns;
   constexpr int kValues = kColumns * kRows;
-  using Sums = Shared<kValues, kLanes>;
+  using Sums = GroupSum<kValues, kLanes>;
   const uint32_t lane = threadIdx.x % kLanes, rows = blockDim.x / kLanes * kRows;
   const uint32_t first_row = blockIdx.x * rows;
   const uint32_t row = first_row + threadIdx.x / kLanes * kRows;
@@ -168,37 +170,37 @@ __global__ void __launch_bounds__(SKINNY_THREADS, 1) skinny(SkinnyProduct produc
   Lane<kColumns, kRows, kDepth, kLanes> mine;
 #pragma unroll
   for (int i = 0; i < kRows; ++i) {
-    const uint32_t there = row + i < product.m ? row + i : product.m - 1;  // read, not written
-    mine.a[i] = static_cast<const uint4*>(product.a) + uint64_t(there) * product.vectors;
+    const uint32_t source_row = row + i < product.m ? row + i : product.m - 1;  // read, not written
+    mine.a[i] = static_cast<const uint4*>(product.a) + uint64_t(source_row) * product.vectors;
   }
   mine.b = static_cast<const uint4*>(product.b);
   mine.column = product.vectors;
 
   // Where the thread's sums go: value v is of row v % kRows and column v / kRows.
-  const uint32_t first = lane / Sums::kAlike * Sums::kLeft;
-  const bool writes = lane % Sums::kAlike == 0;
-  uint64_t places[Sums::kLeft];
-  bool is_mine[Sums::kLeft];
-  uint32_t before[Sums::kLeft];
+  const uint32_t first = lane / Sums::kThreadsPerValue * Sums::kValuesPerThread;
+  const bool writes = lane % Sums::kThreadsPerValue == 0;
+  uint64_t offsets[Sums::kValuesPerThread];
+  bool is_mine[Sums::kValuesPerThread];
+  uint32_t before[Sums::kValuesPerThread];
 #pragma unroll
-  for (int i = 0; i < Sums::kLeft; ++i) {
+  for (int i = 0; i < Sums::kValuesPerThread; ++i) {
     const uint32_t to = row + (first + i) % kRows;
-    places[i] = uint64_t((first + i) / kRows) * product.m + to;
+    offsets[i] = uint64_t((first + i) / kRows) * product.m + to;
     is_mine[i] = writes && to < product.m;
     before[i] = 0;  // C is on its way while A is
-    if (!kSplit && is_mine[i]) before[i] = static_cast<const uint32_t*>(product.c)[places[i]];
+    if (!kSplit && is_mine[i]) before[i] = static_cast<const uint32_t*>(product.c)[offsets[i]];
   }
 
   mine.multiply_all(begin, end, lane);
   sum_over_group<kValues, kLanes>(mine.sums, lane);
 
 #pragma unroll
-  for (int i = 0; i < Sums::kLeft; ++i) {
+  for (int i = 0; i < Sums::kValuesPerThread; ++i) {
     if (!is_mine[i]) continue;
     if (kSplit)
-      atomicAdd(product.sums + places[i], mine.sums[i]);
+      atomicAdd(product.sums + offsets[i], mine.sums[i]);
     else
-      static_cast<uint32_t*>(product.d)[places[i]] = before[i] + mine.sums[i];
+      static_cast<uint32_t*>(product.d)[offsets[i]] = before[i] + mine.sums[i];
   }
   if (kSplit && is_last_part(product.arrivals)) finish<kColumns>(product, first_row, rows);
 }

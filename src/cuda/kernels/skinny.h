@@ -9,7 +9,7 @@
 #include <stdint.h>
 #endif
 
-enum { SKINNY_MOST_COLUMNS = 8, SKINNY_THREADS = 512, SKINNY_VECTOR = 16 };
+enum { SKINNY_MAX_COLUMNS = 8, SKINNY_THREADS = 512, SKINNY_VECTOR = 16 };
 
 /* D = A B + C. Rows of A and columns of B are `vectors` vectors of SKINNY_VECTOR numbers, one after
  * the other; C and D are m high. Block (x, y) takes the rows of block x and, of each, the

@@ -2,8 +2,8 @@
 // a product takes as long as A is on its way, and as it takes to begin and to end. So a warp asks
 // for as much as its registers hold before it multiplies anything, and whatever waits is waited for
 // together: operands, C, the other blocks.
+#include "cached_loads.h"
 #include "cluster.h"
-#include "loads.h"
 #include "skinny_mma.h"
 #include "tensor_core.h"
 
@@ -26,7 +26,7 @@ struct Slice<true, kRows> {  // k is contiguous
     const uint16_t* const from = product.a + uint64_t(row) * product.k + k;
 #pragma unroll
     for (uint32_t i = 0; i < 2 * kRows; ++i)
-      rows[i] = load_once(reinterpret_cast<const uint4*>(from + uint64_t(i) * product.k));
+      rows[i] = load_uncached(reinterpret_cast<const uint4*>(from + uint64_t(i) * product.k));
   }
 
   // Of the first four numbers of k, or the last.
@@ -45,7 +45,7 @@ struct Slice<false, 2> {  // rows are
     const uint16_t* const from = product.a + uint64_t(k) * product.m + row;
 #pragma unroll
     for (uint32_t i = 0; i < 8; ++i)
-      numbers[i] = load_once(reinterpret_cast<const uint2*>(from + uint64_t(i) * product.m));
+      numbers[i] = load_uncached(reinterpret_cast<const uint2*>(from + uint64_t(i) * product.m));
   }
 
   __device__ uint32_t rows_of(uint32_t number, uint32_t i) const {
@@ -69,8 +69,9 @@ struct Block {
   using T = Narrow<kType>;
   static constexpr SkinnyMmaShape kShape = {kColumns, kRows, kWarps, kSplit};
   static constexpr uint32_t kTiles = skinny_mma_tiles(kShape), kParts = skinny_mma_parts(kShape);
-  static constexpr uint32_t kOwn = skinny_mma_own(kShape);
-  static constexpr uint32_t kTurns = (kOwn + kWarps - 1) / kWarps;  // of a warp's own tiles
+  static constexpr uint32_t kTilesPerBlock = skinny_mma_tiles_per_block(kShape);
+  static constexpr uint32_t kRounds =
+      (kTilesPerBlock + kWarps - 1) / kWarps;  // of a warp's own tiles
 
   const SkinnyMmaProduct& product;
   float4* const parts;  // [own tile][part][lane]
@@ -93,7 +94,7 @@ struct Block {
 #pragma unroll
     for (uint32_t i = 0; i < kColumns; ++i) {
       const uint32_t column = min(i * 8 + lane / 4, product.n - 1);
-      step.b[i] = load_for_many(
+      step.b[i] = load_cached(
           reinterpret_cast<const uint4*>(product.b + uint64_t(column) * product.k + at));
     }
   }
@@ -127,18 +128,18 @@ struct Block {
 
   // ---- results ----------------------------------------------------------------------------------
 
-  __device__ float4* place(uint32_t own, uint32_t of_part) const {
-    return parts + (own * kParts + of_part) * 32 + lane;
+  __device__ float4* partial_sum(uint32_t local_tile, uint32_t of_part) const {
+    return parts + (local_tile * kParts + of_part) * 32 + lane;
   }
   // Tiles are dealt out to the cluster's blocks.
-  __device__ void hand_on(const float (&sums)[kRows][kColumns][4]) const {
+  __device__ void distribute_tiles(const float (&sums)[kRows][kColumns][4]) const {
 #pragma unroll
     for (uint32_t j = 0; j < kRows; ++j)
 #pragma unroll
       for (uint32_t i = 0; i < kColumns; ++i) {
         const uint32_t tile = j * kColumns + i;
         const float(&v)[4] = sums[j][i];
-        float4* const to = place(tile / kSplit, part);
+        float4* const to = partial_sum(tile / kSplit, part);
         if constexpr (kSplit > 1)
           store_at(tile % kSplit, to, v);
         else
@@ -148,8 +149,8 @@ struct Block {
 
   // The warp's own tile of a turn, and the two neighbouring rows of two columns that are this
   // thread's of it.
-  __device__ uint32_t own_of(uint32_t turn) const { return turn * kWarps + warp; }
-  __device__ uint32_t tile_of(uint32_t turn) const { return own_of(turn) * kSplit + rank; }
+  __device__ uint32_t local_tile_of(uint32_t turn) const { return turn * kWarps + warp; }
+  __device__ uint32_t tile_of(uint32_t turn) const { return local_tile_of(turn) * kSplit + rank; }
   __device__ uint32_t column_of(uint32_t turn, uint32_t which) const {
     return tile_of(turn) % kColumns * 8 + lane % 4 * 2 + which;
   }
@@ -157,23 +158,23 @@ struct Block {
     return uint64_t(column_of(turn, which)) * product.m + row + tile_of(turn) / kColumns * 2;
   }
   __device__ bool has(uint32_t turn, uint32_t which) const {
-    return own_of(turn) < kOwn && tile_of(turn) < kTiles && row < product.m &&
+    return local_tile_of(turn) < kTilesPerBlock && tile_of(turn) < kTiles && row < product.m &&
            column_of(turn, which) < product.n;
   }
 
-  __device__ void load_c(uint32_t (&c)[kTurns][2]) const {
+  __device__ void load_c(uint32_t (&c)[kRounds][2]) const {
 #pragma unroll
-    for (uint32_t turn = 0; turn < kTurns; ++turn)
+    for (uint32_t turn = 0; turn < kRounds; ++turn)
 #pragma unroll
       for (uint32_t i = 0; i < 2; ++i)
         if (has(turn, i))
           c[turn][i] = *reinterpret_cast<const uint32_t*>(product.c + index_of(turn, i));
   }
-  __device__ float4 sum_of(uint32_t own) const {
+  __device__ float4 sum_of(uint32_t local_tile) const {
     float4 sum = {0, 0, 0, 0};
 #pragma unroll
     for (uint32_t i = 0; i < kParts; ++i) {
-      const float4 v = *place(own, i);
+      const float4 v = *partial_sum(local_tile, i);
       sum.x += v.x, sum.y += v.y, sum.z += v.z, sum.w += v.w;
     }
     return sum;
@@ -183,26 +184,26 @@ struct Block {
     const uint32_t second = T::narrow(lower + T::wide(uint16_t(c >> 16)));
     *reinterpret_cast<uint32_t*>(product.d + index) = first | second << 16;
   }
-  __device__ void finish(const uint32_t (&c)[kTurns][2]) const {
+  __device__ void finish(const uint32_t (&c)[kRounds][2]) const {
 #pragma unroll
-    for (uint32_t turn = 0; turn < kTurns; ++turn) {
+    for (uint32_t turn = 0; turn < kRounds; ++turn) {
       if (!has(turn, 0)) continue;
-      const float4 sum = sum_of(own_of(turn));
+      const float4 sum = sum_of(local_tile_of(turn));
       store(index_of(turn, 0), c[turn][0], sum.x, sum.z);
       if (has(turn, 1)) store(index_of(turn, 1), c[turn][1], sum.y, sum.w);
     }
   }
 
   __device__ void run() const {
-    if constexpr (kSplit > 1) begin_cluster();
-    uint32_t c[kTurns][2] = {};
+    if constexpr (kSplit > 1) cluster_announce();
+    uint32_t c[kRounds][2] = {};
     load_c(c);
     float sums[kRows][kColumns][4] = {};
     multiply_part(sums);
-    if constexpr (kSplit > 1) wait_for_cluster();
-    hand_on(sums);
+    if constexpr (kSplit > 1) cluster_wait();
+    distribute_tiles(sums);
     if constexpr (kSplit > 1)
-      meet_cluster();
+      cluster_barrier();
     else
       __syncthreads();
     finish(c);

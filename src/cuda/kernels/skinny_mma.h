@@ -9,7 +9,7 @@
 #include <stdint.h>
 #endif
 
-#define SKINNY_MMA_MOST_COLUMNS 32
+#define SKINNY_MMA_MAX_COLUMNS 32
 #define SKINNY_MMA_STEP 32 /* numbers of k that a warp multiplies at once */
 #define SKINNY_MMA_DEPTH 3 /* steps that a warp has under way: more were no faster */
 #define SKINNY_MMA_GRAIN 8 /* m and k are multiples of it */
@@ -43,13 +43,13 @@ typedef struct SkinnyMmaShape {
 SKINNY_MMA_INLINE uint32_t skinny_mma_tiles(SkinnyMmaShape s) { return s.rows * s.columns; }
 SKINNY_MMA_INLINE uint32_t skinny_mma_parts(SkinnyMmaShape s) { return s.warps * s.split; }
 /* Tiles whose parts a block adds up. */
-SKINNY_MMA_INLINE uint32_t skinny_mma_own(SkinnyMmaShape s) {
+SKINNY_MMA_INLINE uint32_t skinny_mma_tiles_per_block(SkinnyMmaShape s) {
   return (skinny_mma_tiles(s) + s.split - 1) / s.split;
 }
 /* For their parts. */
 SKINNY_MMA_INLINE uint32_t skinny_mma_shared_bytes(SkinnyMmaShape s) {
-  return skinny_mma_own(s) * skinny_mma_parts(s) * SKINNY_MMA_TILE_ROWS * SKINNY_MMA_TILE_COLUMNS *
-         (uint32_t)sizeof(float);
+  return skinny_mma_tiles_per_block(s) * skinny_mma_parts(s) * SKINNY_MMA_TILE_ROWS *
+         SKINNY_MMA_TILE_COLUMNS * (uint32_t)sizeof(float);
 }
 
 #endif /* DEEPBENCH_CUDA_KERNELS_SKINNY_MMA_H_ */

@@ -24,7 +24,7 @@ std::string text_of(const std::filesystem::path& path) {
 }
 
 // The name in a line such as `#include "fill.h"`; empty in any other.
-std::string included_by(const std::string& line) {
+std::string included_header(const std::string& line) {
   const size_t open = line.find('"'), close = line.rfind('"');
   std::string directive = line.substr(0, open);
   directive.erase(std::remove(directive.begin(), directive.end(), ' '), directive.end());
@@ -35,7 +35,7 @@ void add_headers(const std::string& text, const std::filesystem::path& folder,
                  std::vector<Header>* headers) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
-    const std::string name = included_by(line.substr(0, line.find("/*")));
+    const std::string name = included_header(line.substr(0, line.find("/*")));
     const auto is_known = [&](const Header& header) { return header.name == name; };
     if (name.empty() || std::any_of(headers->begin(), headers->end(), is_known)) continue;
     const std::string header = text_of(folder / name);

@@ -1,24 +1,24 @@
 // Transposing a matrix of elements of one, two or four bytes, near the speed of memory.
-#include "walk.h"
+#include "strided_layout.h"
 
 namespace {
 
 // A tile is TRANSPOSE_WORDS words of 4 bytes wide and as many elements high as it is wide: threads
 // read and write whole words, and turn squares of kPerWord x kPerWord elements in registers.
 template <class Element>
-struct Turned {
+struct TransposeTile {
   static constexpr uint32_t kPerWord = 4 / sizeof(Element);
   static constexpr uint32_t kTile = TRANSPOSE_WORDS * kPerWord;
 };
 
 // Element j of words[i] becomes element i of words[j].
-__device__ void turn(uint32_t (&)[1]) {}
-__device__ void turn(uint32_t (&words)[2]) {
+__device__ void transpose_words_in_registers(uint32_t (&)[1]) {}
+__device__ void transpose_words_in_registers(uint32_t (&words)[2]) {
   const uint32_t low = __byte_perm(words[0], words[1], 0x5410);
   words[1] = __byte_perm(words[0], words[1], 0x7632);
   words[0] = low;
 }
-__device__ void turn(uint32_t (&words)[4]) {
+__device__ void transpose_words_in_registers(uint32_t (&words)[4]) {
   const uint32_t low01 = __byte_perm(words[0], words[1], 0x5140);
   const uint32_t high01 = __byte_perm(words[0], words[1], 0x7362);
   const uint32_t low23 = __byte_perm(words[2], words[3], 0x5140);
@@ -32,7 +32,7 @@ __device__ void turn(uint32_t (&words)[4]) {
 // The elements of a column from `row` on, as many of one word as there are.
 template <class Element>
 __device__ uint32_t load_word(const Element* column, uint64_t row, uint64_t rows, bool aligned) {
-  constexpr uint32_t kPerWord = Turned<Element>::kPerWord;
+  constexpr uint32_t kPerWord = TransposeTile<Element>::kPerWord;
   if (aligned && row + kPerWord <= rows) return *reinterpret_cast<const uint32_t*>(column + row);
   uint32_t word = 0;
   for (uint32_t i = 0; i < kPerWord; ++i)
@@ -43,7 +43,7 @@ __device__ uint32_t load_word(const Element* column, uint64_t row, uint64_t rows
 template <class Element>
 __device__ void store_word(Element* column, uint64_t row, uint64_t rows, bool aligned,
                            uint32_t word) {
-  constexpr uint32_t kPerWord = Turned<Element>::kPerWord;
+  constexpr uint32_t kPerWord = TransposeTile<Element>::kPerWord;
   if (aligned && row + kPerWord <= rows) {
     *reinterpret_cast<uint32_t*>(column + row) = word;
     return;
@@ -61,7 +61,8 @@ __device__ bool is_aligned(const void* data, uint64_t stride_bytes) {
 template <class Element>
 __device__ void transpose(const Element* from, Element* to, uint64_t rows, uint64_t columns,
                           uint64_t from_stride, uint64_t to_stride) {
-  constexpr uint32_t kPerWord = Turned<Element>::kPerWord, kTile = Turned<Element>::kTile;
+  constexpr uint32_t kPerWord = TransposeTile<Element>::kPerWord,
+                     kTile = TransposeTile<Element>::kTile;
   __shared__ uint32_t tile[kTile][TRANSPOSE_WORDS];
   const uint32_t x = threadIdx.x;
   const uint64_t tiles_down = (rows + kTile - 1) / kTile;
@@ -81,7 +82,7 @@ __device__ void transpose(const Element* from, Element* to, uint64_t rows, uint6
                                               rows, aligned_from)
                                   : 0;
     }
-    turn(words);
+    transpose_words_in_registers(words);
 #pragma unroll
     for (uint32_t i = 0; i < kPerWord; ++i) tile[x * kPerWord + i][y ^ x] = words[i];
   }

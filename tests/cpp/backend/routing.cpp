@@ -19,7 +19,7 @@ class Library : public Implementation {
   void supports(const Problem&, const Options& options) override {
     const std::string& id = options.candidate;
     if (id.empty()) return;
-    if (id.rfind(name_ + "-", 0) != 0) unknown_candidate(name_, id);
+    if (id.rfind(name_ + "-", 0) != 0) reject_candidate(name_, id);
     if (id == name_ + "-refused") unsupported(name_ + " refuses");
   }
   uint64_t memory_needed(const Problem&, const Options&) override { return 0; }
@@ -105,7 +105,7 @@ std::string chosen_of(const Routes& routes, const std::string& candidate,
   Options options;
   options.candidate = candidate, options.library = library;
   try {
-    const Choice choice("fake", routes, Problem(raw), options);
+    const RouteSelection choice("fake", routes, Problem(raw), options);
     return "ok";
   } catch (const Error& error) {
     return std::to_string(error.status()) + " " + error.what();
@@ -125,7 +125,7 @@ Ids candidates_of(const Routes& routes, const std::string& library = "") {
   Options options;
   options.library = library;
   const Problem problem(raw);
-  return Choice("fake", routes, problem, options).candidates();
+  return RouteSelection("fake", routes, problem, options).candidates();
 }
 
 TEST_CASE("routes: candidates of libraries that compete come in turns, the others' not at all") {

@@ -8,19 +8,19 @@
 #include <vector>
 
 #include "deepbench/core/sums.hpp"
-#include "vector_units.hpp"
+#include "simd_levels.hpp"
 
 namespace deepbench {
 namespace {
 
-using testing::for_each_vector_unit;
+using testing::for_each_simd_level;
 
 TEST_CASE("sums of a pair of runs") {
-  const Inputs inputs(4, "uniform");
+  const InputGenerator inputs(4, "uniform");
   for (int64_t count : {0, 1, 15, 16, 17, 1000}) {
     std::vector<float> a(static_cast<size_t>(count)), b(a.size());
-    inputs.run(DEEPBENCH_S8, 0, 0, 1, count, a.data());
-    inputs.run(DEEPBENCH_U8, 1, 0, 1, count, b.data());
+    inputs.fill(DEEPBENCH_S8, 0, 0, 1, count, a.data());
+    inputs.fill(DEEPBENCH_U8, 1, 0, 1, count, b.data());
     const std::vector<double> weights(b.begin(), b.end());
     double products = 0, squared_products = 0, squares = 0;  // of integers: exact in any order
     for (size_t i = 0; i < a.size(); ++i) {
@@ -28,7 +28,7 @@ TEST_CASE("sums of a pair of runs") {
       products += product, squared_products += product * product;
       squares += double(a[i]) * double(a[i]);
     }
-    for_each_vector_unit([&] {
+    for_each_simd_level([&] {
       CHECK(dot_sums(a.data(), b.data(), count).products == products);
       CHECK(dot_sums(a.data(), b.data(), count).squares == squared_products);
       CHECK(weighted_sums(a.data(), weights.data(), count).products == products);
@@ -39,18 +39,18 @@ TEST_CASE("sums of a pair of runs") {
 
 TEST_CASE("sums have one order on every vector unit") {
   std::vector<float> a(1003), b(1003);
-  const Inputs inputs(5, "uniform");
-  inputs.run(DEEPBENCH_F32, 0, 0, 1, 1003, a.data());
-  inputs.run(DEEPBENCH_F32, 1, 0, 1, 1003, b.data());
+  const InputGenerator inputs(5, "uniform");
+  inputs.fill(DEEPBENCH_F32, 0, 0, 1, 1003, a.data());
+  inputs.fill(DEEPBENCH_F32, 1, 0, 1, 1003, b.data());
   const std::vector<double> thirds(1003, 1.0 / 3);
   std::vector<double> firsts;
-  for_each_vector_unit([&] {
+  for_each_simd_level([&] {
     const DotSums dots = dot_sums(a.data(), b.data(), 1003);
     const DotSums weighted = weighted_sums(a.data(), thirds.data(), 1003);
     std::vector<double> all = {dots.products, dots.squares, weighted.products, weighted.squares};
     const GeneratedMatrix matrix = {inputs, DEEPBENCH_F32, 2, 1003, 37};
     for (bool transposed : {false, true}) {
-      const MatrixSums sums = times_vector(matrix, transposed, thirds);
+      const MatrixSums sums = multiply_by_vector(matrix, transposed, thirds);
       all.insert(all.end(), sums.sums.begin(), sums.sums.end());
       all.insert(all.end(), sums.squares.begin(), sums.squares.end());
     }
@@ -63,7 +63,7 @@ TEST_CASE("a generated matrix times a vector, of every shape, is the plain sum")
   struct Shape {
     int64_t rows, columns;
   };
-  const Inputs inputs(6, "uniform");
+  const InputGenerator inputs(6, "uniform");
   for (const Shape& shape : {Shape{1, 1}, Shape{1, 70000}, Shape{70000, 1}, Shape{3, 5},
                              Shape{513, 300}, Shape{300, 513}, Shape{5, 20001}, Shape{20001, 7}}) {
     const GeneratedMatrix matrix = {inputs, DEEPBENCH_S8, 3, shape.rows, shape.columns};
@@ -83,7 +83,7 @@ TEST_CASE("a generated matrix times a vector, of every shape, is the plain sum")
       CAPTURE(shape.rows);
       CAPTURE(shape.columns);
       CAPTURE(transposed);
-      const MatrixSums got = times_vector(matrix, transposed, x);
+      const MatrixSums got = multiply_by_vector(matrix, transposed, x);
       CHECK(got.sums == sums);
       CHECK(got.squares == squares);
     }
@@ -92,8 +92,8 @@ TEST_CASE("a generated matrix times a vector, of every shape, is the plain sum")
 
 TEST_CASE("products of a matrix of which only a pattern counts") {
   constexpr uint64_t kSeed = 9;
-  const Inputs inputs(kSeed, "uniform");
-  const Pattern pattern = {kSeed, 3, 0xc0000000u};
+  const InputGenerator inputs(kSeed, "uniform");
+  const SparsityPattern pattern = {kSeed, 3, 0xc0000000u};
   const GeneratedMatrix matrix = {inputs, DEEPBENCH_S8, 0, 1030, 40, &pattern};
   for (bool transposed : {false, true}) {
     const std::vector<double> x(transposed ? 1030 : 40, 3.0);
@@ -102,15 +102,15 @@ TEST_CASE("products of a matrix of which only a pattern counts") {
     for (uint64_t row = 0; row < 1030; ++row)
       for (uint64_t column = 0; column < 40; ++column) {
         const uint64_t index = row + column * 1030;
-        if (deepbench_bits(kSeed, 3, index) >> 32 < pattern.least) continue;
+        if (deepbench_bits(kSeed, 3, index) >> 32 < pattern.threshold) continue;
         const double value = deepbench_element(DEEPBENCH_S8, kSeed, 0, index);
         sums[transposed ? column : row] += 3 * value;
         squares[transposed ? column : row] += value * value;
         ++counted;
       }
     CHECK(counted == doctest::Approx(10300).epsilon(0.05));
-    for_each_vector_unit([&] {
-      const MatrixSums got = times_vector(matrix, transposed, x);
+    for_each_simd_level([&] {
+      const MatrixSums got = multiply_by_vector(matrix, transposed, x);
       CHECK(got.sums == sums);
       CHECK(got.squares == squares);
     });

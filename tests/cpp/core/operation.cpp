@@ -25,7 +25,7 @@ TEST_CASE("every operation describes itself") {
       CHECK_FALSE(parameter.help.empty());
       CHECK(operation->find(parameter.name) == &parameter);
       CHECK((parameter.kind == ParameterKind::kChoice) == !parameter.choices.empty());
-      if (!parameter.only_where.empty()) CHECK(operation->find(parameter.only_where));
+      if (!parameter.condition_name.empty()) CHECK(operation->find(parameter.condition_name));
     }
     CHECK(operation->find("no_such_parameter") == nullptr);
   }
@@ -51,7 +51,7 @@ TEST_CASE("an operation without a reference says so") {
   CHECK_FALSE(Bare().has_reference());
   CHECK_FALSE(Bare().is_collective());
   CHECK(Bare().is_limited_by_device(problem));
-  CHECK_THROWS_WITH_AS(Bare().expect(problem, {}), "memory has no reference", RowFailure);
+  CHECK_THROWS_WITH_AS(Bare().expected_output(problem, {}), "memory has no reference", RowFailure);
 }
 
 TEST_CASE("suggestions are near and not everything") {

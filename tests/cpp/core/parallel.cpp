@@ -11,12 +11,12 @@ namespace deepbench {
 namespace {
 
 TEST_CASE("every index is visited once, each part on its own") {
-  CHECK(parallel_width() >= 1);
-  CHECK(parallel_width() <= 16);
+  CHECK(parallel_threads() >= 1);
+  CHECK(parallel_threads() <= 16);
   for (int64_t count : {0, 1, 2, 7, 1000}) {
     for (int64_t smallest : {0, 1, 3, 5000}) {
       std::vector<std::atomic<int>> visits(static_cast<size_t>(count));
-      std::vector<std::atomic<int>> parts(static_cast<size_t>(parallel_width()));
+      std::vector<std::atomic<int>> parts(static_cast<size_t>(parallel_threads()));
       parallel_for(count, smallest, [&](int64_t begin, int64_t end, int part) {
         ++parts[static_cast<size_t>(part)];
         for (int64_t i = begin; i < end; ++i) ++visits[static_cast<size_t>(i)];

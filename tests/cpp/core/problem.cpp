@@ -208,8 +208,8 @@ std::string random_value(const Parameter& parameter, std::mt19937& random) {
 std::string random_line(const Operation& operation, std::mt19937& random) {
   std::vector<std::string> words;
   for (const auto& parameter : operation.parameters()) {
-    const bool optional = !parameter.fallback.empty();
-    if (!parameter.only_where.empty() || (optional && random() % 2)) continue;
+    const bool optional = !parameter.default_text.empty();
+    if (!parameter.condition_name.empty() || (optional && random() % 2)) continue;
     words.push_back(parameter.name + "=" + random_value(parameter, random));
   }
   if (random() % 2) words.push_back("application=\"x \\\"y\\\" ; z\"");

@@ -9,19 +9,19 @@
 
 #include "deepbench/ops/precision.hpp"
 #include "harness.hpp"
+#include "ops/all_reduce/elementwise_add.hpp"
 #include "ops/all_reduce/operands.hpp"
-#include "ops/all_reduce/ring.hpp"
-#include "ops/all_reduce/shared.hpp"
-#include "ops/all_reduce/sockets.hpp"
-#include "ops/all_reduce/sum.hpp"
+#include "ops/all_reduce/ring_algorithm.hpp"
+#include "ops/all_reduce/shared_memory_transport.hpp"
+#include "ops/all_reduce/socket_transport.hpp"
 
 namespace deepbench::cpu {
 namespace {
 
-using Ring = std::vector<std::unique_ptr<Neighbours>>;
+using Ring = std::vector<std::unique_ptr<RingTransport>>;
 
-std::unique_ptr<Neighbours> shared(int rank, int size, Connection right, Connection left,
-                                   double silence_s) {
+std::unique_ptr<RingTransport> shared(int rank, int size, Connection right, Connection left,
+                                      double timeout_s) {
   const auto name = [](int reader) {
     return "/deepbench-test-" + std::to_string(getpid()) + "-" + std::to_string(reader);
   };
@@ -30,27 +30,27 @@ std::unique_ptr<Neighbours> shared(int rank, int size, Connection right, Connect
     writers.clear();
     for (int one = 0; one < size; ++one) writers.push_back(Channel::create(name((one + 1) % size)));
   }
-  return std::make_unique<SharedNeighbours>(std::move(writers[size_t(rank)]),
-                                            Channel::open(name(rank)), std::move(right),
-                                            std::move(left), silence_s);
+  return std::make_unique<SharedMemoryTransport>(std::move(writers[size_t(rank)]),
+                                                 Channel::open(name(rank)), std::move(right),
+                                                 std::move(left), timeout_s);
 }
 
-Ring ring_of(int size, bool by_memory, double silence_s = 60) {
+Ring ring_of(int size, bool by_memory, double timeout_s = 60) {
   std::vector<Connection> rights, lefts(static_cast<size_t>(size));
   for (int rank = 0; rank < size; ++rank) {
-    std::array<int, 2> ends{};
-    REQUIRE(socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()) == 0);
-    rights.emplace_back(ends[0]);
-    lefts[size_t((rank + 1) % size)] = Connection(ends[1]);
+    std::array<int, 2> descriptors{};
+    REQUIRE(socketpair(AF_UNIX, SOCK_STREAM, 0, descriptors.data()) == 0);
+    rights.emplace_back(descriptors[0]);
+    lefts[size_t((rank + 1) % size)] = Connection(descriptors[1]);
   }
   Ring ring;
   for (int rank = 0; rank < size; ++rank) {
     Connection right = std::move(rights[size_t(rank)]), left = std::move(lefts[size_t(rank)]);
     if (by_memory)
-      ring.push_back(shared(rank, size, std::move(right), std::move(left), silence_s));
+      ring.push_back(shared(rank, size, std::move(right), std::move(left), timeout_s));
     else
       ring.push_back(
-          std::make_unique<SocketNeighbours>(std::move(right), std::move(left), silence_s));
+          std::make_unique<SocketTransport>(std::move(right), std::move(left), timeout_s));
   }
   return ring;
 }
@@ -88,14 +88,14 @@ TEST_CASE("the ring sums exactly, on every rank, in place and out of place") {
       Ring ring = ring_of(ranks, type != DEEPBENCH_F16);
       for (const uint64_t elements : {1u, 33u, 4097u, 300001u, 1500001u}) {
         if (elements > 300001 && (type != DEEPBENCH_F32 || ranks != 2)) continue;  // time
-        Values mine = summands(ranks, type, elements), result = mine;
+        Values input = summands(ranks, type, elements), result = input;
         for (auto& bytes : result) std::fill(bytes.begin(), bytes.end(), std::byte{0xee});
         on_ranks(ranks, [&](int rank) {
           const auto at = size_t(rank);
-          const Place place = {rank, ranks};
-          meet(*ring[at], place);
-          ring_all_reduce(*ring[at], place, type, mine[at].data(), result[at].data(), elements);
-          ring_all_reduce(*ring[at], place, type, mine[at].data(), mine[at].data(), elements);
+          const RingPosition position = {rank, ranks};
+          barrier(*ring[at], position);
+          ring_all_reduce(*ring[at], position, type, input[at].data(), result[at].data(), elements);
+          ring_all_reduce(*ring[at], position, type, input[at].data(), input[at].data(), elements);
         });
         uint64_t wrong = 0;
         for (uint64_t i = 0; i < elements; ++i) {
@@ -108,7 +108,7 @@ TEST_CASE("the ring sums exactly, on every rank, in place and out of place") {
         CAPTURE(ranks);
         CAPTURE(elements);
         CHECK(wrong == 0);
-        CHECK(result == mine);
+        CHECK(result == input);
       }
     }
   }
@@ -118,16 +118,16 @@ TEST_CASE("sums that round have the same bits on every rank, call after call") {
   constexpr int kRanks = 3;
   constexpr uint64_t kElements = 5000;
   Ring ring = ring_of(kRanks, true);
-  Values mine(kRanks, std::vector<std::byte>(4 * kElements));
+  Values input(kRanks, std::vector<std::byte>(4 * kElements));
   for (int rank = 0; rank < kRanks; ++rank)
     for (uint64_t i = 0; i < kElements; ++i)
-      store(DEEPBENCH_F32, mine[size_t(rank)].data(), i, deepbench_uniform(3, uint32_t(rank), i));
-  Values first = mine;
+      store(DEEPBENCH_F32, input[size_t(rank)].data(), i, deepbench_uniform(3, uint32_t(rank), i));
+  Values first = input;
   for (int call = 0; call < 3; ++call) {
-    Values result = mine;
+    Values result = input;
     on_ranks(kRanks, [&](int rank) {
       const auto at = size_t(rank);
-      ring_all_reduce(*ring[at], {rank, kRanks}, DEEPBENCH_F32, mine[at].data(), result[at].data(),
+      ring_all_reduce(*ring[at], {rank, kRanks}, DEEPBENCH_F32, input[at].data(), result[at].data(),
                       kElements);
     });
     if (call == 0) first = result;
@@ -136,14 +136,14 @@ TEST_CASE("sums that round have the same bits on every rank, call after call") {
 }
 
 TEST_CASE("a neighbour that is gone or silent is lost") {
-  for (const int way : {0, 1, 2, 3}) {
-    const bool gone = way % 2 == 0;
-    Ring ring = ring_of(2, way / 2 == 1, 0.1);
+  for (const int variant : {0, 1, 2, 3}) {
+    const bool gone = variant % 2 == 0;
+    Ring ring = ring_of(2, variant / 2 == 1, 0.1);
     if (gone) ring[1].reset();
-    std::vector<float> mine(100);
-    auto* const bytes = reinterpret_cast<std::byte*>(mine.data());
+    std::vector<float> input(100);
+    auto* const bytes = reinterpret_cast<std::byte*>(input.data());
     try {
-      ring_all_reduce(*ring[0], {0, 2}, DEEPBENCH_F32, bytes, bytes, mine.size());
+      ring_all_reduce(*ring[0], {0, 2}, DEEPBENCH_F32, bytes, bytes, input.size());
       FAIL("it ended");
     } catch (const plugin::Error& error) {
       CHECK(error.status() == DEEPBENCH_DEVICE_LOST);
@@ -161,11 +161,11 @@ TEST_CASE("a sum is given up at once when a rank has failed, who is not gone") {
   plugin::join_ranks(told);
   for (const bool in_memory : {true, false}) {
     Ring ring = ring_of(2, in_memory, 30);
-    std::vector<float> mine(100);
-    auto* const bytes = reinterpret_cast<std::byte*>(mine.data());
+    std::vector<float> input(100);
+    auto* const bytes = reinterpret_cast<std::byte*>(input.data());
     std::string said;
     try {
-      ring_all_reduce(*ring[0], {0, 2}, DEEPBENCH_F32, bytes, bytes, mine.size());
+      ring_all_reduce(*ring[0], {0, 2}, DEEPBENCH_F32, bytes, bytes, input.size());
     } catch (const plugin::Error& error) {
       said = error.what();
     }
@@ -199,9 +199,9 @@ TEST_CASE("half and bfloat16 round to the nearest, ties to even, and overflow") 
 }
 
 TEST_CASE("sums in place stay in range as long as is said") {
-  CHECK(sums_in_range(DEEPBENCH_F32, 2) == 104);
-  CHECK(sums_in_range(DEEPBENCH_F16, 2) == 5);
-  CHECK(sums_in_range(DEEPBENCH_BF16, 4) == 60);
+  CHECK(sums_before_overflow(DEEPBENCH_F32, 2) == 104);
+  CHECK(sums_before_overflow(DEEPBENCH_F16, 2) == 5);
+  CHECK(sums_before_overflow(DEEPBENCH_BF16, 4) == 60);
 }
 
 TEST_CASE("one process alone is told how to be several") {

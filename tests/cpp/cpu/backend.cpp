@@ -54,7 +54,7 @@ TEST_CASE("the environment names the threads") {
   REQUIRE(backend().environment(options.get(), variables.sink()) == DEEPBENCH_OK);
   CHECK(variables.text("OMP_NUM_THREADS") == "1");
   CHECK(variables.text("OMP_PLACES") ==
-        "{" + std::to_string(cpu::topology().places(1).front()) + "}");
+        "{" + std::to_string(cpu::topology().cpus_for_threads(1).front()) + "}");
 }
 
 TEST_CASE("a group of an older core has no places on machines") {
@@ -65,7 +65,7 @@ TEST_CASE("a group of an older core has no places on machines") {
   CHECK(ranks.local_rank() == 1);
   CHECK(ranks.local_size() == 3);
   CHECK(ranks.address() == "127.0.0.1");
-  CHECK_FALSE(ranks.lost());
+  CHECK_FALSE(ranks.must_abort());
   CHECK(ranks.right() == 2);
   CHECK(ranks.left() == 0);
 }

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "../ops/conv_naive.hpp"
 #include "../ops/conv_text.hpp"
+#include "../ops/naive_conv.hpp"
 #include "harness.hpp"
 #include "topology.hpp"
 
@@ -36,7 +36,7 @@ size_t count_wrong(const Conv& conv, const Emitted& facts, const std::vector<dou
   for (size_t i = 0; i < values.size(); ++i) {
     const double bound = roundoff * std::sqrt(squares[i] + values[i] * values[i]) +
                          conv.precision.output_roundoff * std::abs(values[i]) +
-                         conv.precision.smallest_rounding();
+                         conv.precision.absolute_roundoff();
     const double value = conv.saturates() ? testing::saturated(conv, values[i]) : values[i];
     wrong += !(std::abs(got[i] - value) <= 1.01 * bound);
   }
@@ -84,7 +84,7 @@ void check_kernel(const std::string& problem, const std::string& options) {
 
 void check_every_candidate(const std::string& problem) {
   CAPTURE(problem);
-  const Answer answer = supports("conv", problem, "library=onednn");
+  const SupportResult answer = supports("conv", problem, "library=onednn");
   if (answer.status != DEEPBENCH_OK) {
     CHECK(answer.status == DEEPBENCH_UNSUPPORTED);
     CHECK(answer.error.size() > 10);
@@ -96,7 +96,7 @@ void check_every_candidate(const std::string& problem) {
 }
 
 TEST_CASE("conv: every phase, precision, layout and candidate") {
-  if (!installed("onednn")) return;
+  if (!is_installed("onednn")) return;
   for (const char* phase : kConvPhases)
     for (const char* precision : kConvPrecisions)
       for (const char* layout : kConvLayouts)
@@ -119,7 +119,7 @@ constexpr const char* kConvShapes[] = {
 };
 
 TEST_CASE("conv: odd shapes in every phase") {
-  if (!installed("onednn")) return;
+  if (!is_installed("onednn")) return;
   for (const char* shape : kConvShapes)
     for (const char* phase : kConvPhases)
       for (const char* layout : kConvLayouts)
@@ -131,7 +131,7 @@ TEST_CASE("conv: odd shapes in every phase") {
 }
 
 TEST_CASE("conv: candidates begin with the problem's own layout, each different") {
-  if (!installed("onednn")) return;
+  if (!is_installed("onednn")) return;
   const std::string shape = "w=14 h=14 c=32 n=2 k=32 s=3 r=3 pad_w=1 pad_h=1";
   for (const char* layout : kConvLayouts) {
     const auto ids = candidates("conv", conv_text(shape, "fwd", "float", layout));
@@ -146,7 +146,7 @@ TEST_CASE("conv: candidates begin with the problem's own layout, each different"
 }
 
 TEST_CASE("conv: what is stored otherwise is said") {
-  if (!installed("onednn")) return;
+  if (!is_installed("onednn")) return;
   const std::string shape = "w=14 h=14 c=32 n=2 k=32 s=3 r=3 pad_w=1 pad_h=1";
   const auto facts = [&](const char* phase, const char* layout) {
     return Kernel("conv", conv_text(shape, phase, "float", layout)).describe();
@@ -161,7 +161,7 @@ TEST_CASE("conv: what is stored otherwise is said") {
 }
 
 TEST_CASE("conv: oneDNN's reference is said while it is short, and refused beyond") {
-  if (!installed("onednn")) return;
+  if (!is_installed("onednn")) return;
   const std::string small = "w=8 h=8 c=4 n=1 k=4 s=3 r=3";
   const Emitted facts = Kernel("conv", conv_text(small, "fwd", "int8", "nchw")).describe();
   REQUIRE(facts.text("algorithm").find("ref:any") != std::string::npos);
@@ -170,13 +170,13 @@ TEST_CASE("conv: oneDNN's reference is said while it is short, and refused beyon
   CHECK_FALSE(Kernel("conv", conv_text(small, "fwd", "float")).describe().has("note.reference"));
   // 2 * 28^2 * 9 * 64 * 128 = 0.12 * 10^9 operations.
   const std::string large_shape = "w=28 h=28 c=64 n=1 k=128 s=3 r=3 pad_w=1 pad_h=1";
-  const Answer large = supports("conv", conv_text(large_shape, "fwd", "int8", "nchw"));
+  const SupportResult large = supports("conv", conv_text(large_shape, "fwd", "int8", "nchw"));
   CHECK(large.status == DEEPBENCH_UNSUPPORTED);
   CHECK(large.error.find("which would take seconds a call or more") != std::string::npos);
 }
 
 TEST_CASE("conv: oneDNN's limits come as its own words") {
-  if (!installed("onednn")) return;
+  if (!is_installed("onednn")) return;
   const std::string shape = "w=14 h=14 c=32 n=2 k=32 s=3 r=3";
   const auto reason = [&](const char* phase, const char* precision) {
     return supports("conv", conv_text(shape, phase, precision)).error;
@@ -192,7 +192,7 @@ TEST_CASE("conv: oneDNN's limits come as its own words") {
 }
 
 TEST_CASE("conv cold: every copy is called, and each gives the result") {
-  if (!installed("onednn")) return;
+  if (!is_installed("onednn")) return;
   for (const char* phase : kConvPhases) {
     const std::string problem = conv_text("w=56 h=56 c=64 n=2 k=64 s=3 r=3 pad_w=1", phase);
     Kernel kernel("conv", problem, "library=onednn seed=5 cache=cold");
@@ -217,7 +217,7 @@ TEST_CASE("conv cold: every copy is called, and each gives the result") {
 }
 
 TEST_CASE("conv cold where copies do not suffice: flushed, each call on its own") {
-  if (!installed("onednn")) return;
+  if (!is_installed("onednn")) return;
   const std::string problem = conv_text("w=9 h=8 c=8 n=2 k=8 s=3 r=3");
   Kernel kernel("conv", problem, "library=onednn seed=5 cache=cold copies=4");
   const Emitted facts = kernel.describe();
@@ -229,12 +229,12 @@ TEST_CASE("conv cold where copies do not suffice: flushed, each call on its own"
 }
 
 TEST_CASE("conv: what makes no sense is invalid, what is too large has no memory") {
-  if (!installed("onednn")) return;
+  if (!is_installed("onednn")) return;
   const std::string problem = conv_text("w=9 h=8 c=8 n=2 k=8 s=3 r=3");
   for (const std::string id : {"nosuch", "library:", "library:0", "library:x", "library:77",
                                "nhwc:-1", "library:100", "wino:1", "nchw:1x", ":1"}) {
     CAPTURE(id);
-    const Answer answer = supports("conv", problem, "candidate=" + id);
+    const SupportResult answer = supports("conv", problem, "candidate=" + id);
     CHECK(answer.status == DEEPBENCH_INVALID);
     CHECK(answer.error.find("has no candidate") != std::string::npos);
   }

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "topology.hpp"
-#include "workers.hpp"
+#include "worker_pool.hpp"
 
 namespace deepbench::cpu {
 namespace {
@@ -57,7 +57,7 @@ TEST_CASE("where copies do not suffice the caches are flushed") {
 TEST_CASE("hot calls of operands about as large as the cache are to be shuffled") {
   const auto shuffles = [](uint64_t bytes, const plugin::Options& options = {}) {
     const CopyPlan plan = plan_copies(bytes, options, kCache, kMemory);
-    return plugin::shuffling_where_near(plan, bytes, kCache).shuffles;
+    return plugin::shuffle_near_cache_size(plan, bytes, kCache).shuffles;
   };
   CHECK_FALSE(shuffles(kCache / 3 - 1));
   CHECK(shuffles(kCache / 3));
@@ -70,8 +70,8 @@ TEST_CASE("the rotation goes on across batches") {
   Rotation rotation(3);
   CHECK(rotation.next() == 0);
   CHECK(rotation.next() == 1);
-  CHECK(rotation.ahead(1) == 2);
-  CHECK(rotation.ahead(2) == 0);
+  CHECK(rotation.copy_after(1) == 2);
+  CHECK(rotation.copy_after(2) == 0);
   rotation.advance(2);
   CHECK(rotation.last() == 0);
   CHECK(rotation.touched(2) == 2);
@@ -80,7 +80,7 @@ TEST_CASE("the rotation goes on across batches") {
 
 TEST_CASE("copies are alike, aligned and restored together") {
   Copies copies(5001, 4);
-  CHECK(copies.needed(5001, 4) == 4 * 8192);
+  CHECK(copies.needed_bytes(5001, 4) == 4 * 8192);
   for (uint64_t i = 0; i < 4; ++i) CHECK(reinterpret_cast<uintptr_t>(copies.at(i)) % 4096 == 0);
   std::memset(copies.at(0), 7, 5001);
   copies.replicate();
@@ -118,8 +118,8 @@ TEST_CASE("sizes saturate instead of wrapping around") {
   CHECK(saturating_multiply(uint64_t{1} << 40, uint64_t{1} << 40) == UINT64_MAX);
   CHECK(saturating_add(UINT64_MAX, 1) == UINT64_MAX);
   CHECK(saturating_multiply(3, 5) == 15);
-  CHECK(readable_bytes(999) == "999 B");
-  CHECK(readable_bytes(12'300'000'000) == "12.3 GB");
+  CHECK(format_bytes(999) == "999 B");
+  CHECK(format_bytes(12'300'000'000) == "12.3 GB");
 }
 
 TEST_CASE("parts are contiguous, disjoint and complete") {
@@ -137,9 +137,9 @@ TEST_CASE("parts are contiguous, disjoint and complete") {
 }
 
 TEST_CASE("workers run every part once and hand errors on") {
-  Workers workers(topology().places(3));
+  WorkerPool workers(topology().cpus_for_threads(3));
   std::vector<std::atomic<int>> seen(10000);
-  workers.for_parts(10000, 64, [&](uint64_t begin, uint64_t end, size_t) {
+  workers.parallel_for(10000, 64, [&](uint64_t begin, uint64_t end, size_t) {
     for (uint64_t i = begin; i < end; ++i) ++seen[i];
   });
   int wrong = 0;
@@ -155,7 +155,7 @@ TEST_CASE("workers run every part once and hand errors on") {
 }
 
 TEST_CASE("a barrier lets nobody through before all have come") {
-  Workers workers(topology().places(2));
+  WorkerPool workers(topology().cpus_for_threads(2));
   Barrier barrier(2);
   std::atomic<int> arrived{0}, early{0};
   workers.run([&](size_t) {

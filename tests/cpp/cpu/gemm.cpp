@@ -61,7 +61,7 @@ void check_every_candidate(const std::string& library, const Dimensions& dimensi
   const std::string problem = gemm_text(dimensions, trans_a, trans_b, kind.precision, kind.b_type);
   const Gemm gemm = gemm_of(dimensions, trans_a, trans_b, kind.precision, kind.b_type);
   CAPTURE(problem);
-  const Answer answer = supports("gemm", problem, option(library));
+  const SupportResult answer = supports("gemm", problem, option(library));
   if (answer.status != DEEPBENCH_OK) {
     CHECK(answer.status == DEEPBENCH_UNSUPPORTED);
     CHECK(answer.error.size() > 10);
@@ -82,7 +82,7 @@ void check_every_candidate(const std::string& library, const Dimensions& dimensi
 
 TEST_CASE("every precision, transposition and candidate of every library") {
   for (const char* library : kLibraries) {
-    if (!installed(library)) continue;
+    if (!is_installed(library)) continue;
     for (const Kind& kind : kKinds)
       for (const int transposition : {0, 1, 2, 3})
         check_every_candidate(library, {65, 33, 129}, kind, (transposition & 1) != 0,
@@ -92,7 +92,7 @@ TEST_CASE("every precision, transposition and candidate of every library") {
 
 TEST_CASE("odd sizes, vectors and single elements") {
   for (const char* library : kLibraries) {
-    if (!installed(library)) continue;
+    if (!is_installed(library)) continue;
     for (const Kind& kind : {kKinds[0], kKinds[1], kKinds[3], kKinds[4]})
       for (const Dimensions& dimensions :
            {Dimensions{1, 1, 1}, Dimensions{513, 77, 101}, Dimensions{300, 1, 257},
@@ -103,14 +103,14 @@ TEST_CASE("odd sizes, vectors and single elements") {
 }
 
 TEST_CASE("513 x 77 x 1001 in full, through the backend's own choice of library") {
-  if (!installed("onednn") && !installed("openblas") && !installed("mkl")) return;
+  if (!is_installed("onednn") && !is_installed("openblas") && !is_installed("mkl")) return;
   const Dimensions dimensions = {513, 77, 1001};
   check_candidate(gemm_of(dimensions, false, false, "float"),
                   gemm_text(dimensions, false, false, "float"), "seed=5");
 }
 
 TEST_CASE("float is the usual first case: oneDNN reports the processor's limits for the rest") {
-  if (!installed("onednn")) return;
+  if (!is_installed("onednn")) return;
   const Dimensions d = {32, 32, 32};
   const auto reason = [&](const char* precision) {
     return supports("gemm", gemm_text(d, false, false, precision), option("onednn")).error;
@@ -125,7 +125,7 @@ TEST_CASE("float is the usual first case: oneDNN reports the processor's limits 
 
 TEST_CASE("BLAS libraries say why they do not do a precision") {
   const Dimensions d = {32, 32, 32};
-  if (installed("openblas")) {
+  if (is_installed("openblas")) {
     CHECK(supports("gemm", gemm_text(d, false, false, "bfloat16"), option("openblas"))
               .error.find("float results") != std::string::npos);
     CHECK(supports("gemm", gemm_text(d, false, false, "int8"), option("openblas")).status ==
@@ -134,7 +134,7 @@ TEST_CASE("BLAS libraries say why they do not do a precision") {
                    option("openblas"))
               .error.find("32-bit") != std::string::npos);
   }
-  if (installed("mkl")) {
+  if (is_installed("mkl")) {
     CHECK(supports("gemm", gemm_text(d, false, false, "int8", "s8"), option("mkl"))
               .error.find("b_type=u8") != std::string::npos);
     CHECK(supports("gemm", gemm_text(d, false, false, "fp8_e4m3"), option("mkl"))
@@ -144,7 +144,7 @@ TEST_CASE("BLAS libraries say why they do not do a precision") {
 
 TEST_CASE("in place: calls add up, restore brings C back") {
   for (const char* library : kLibraries) {
-    if (!installed(library)) continue;
+    if (!is_installed(library)) continue;
     const Dimensions d = {50, 40, 30};
     Kernel kernel("gemm", gemm_text(d, true, false, "float"), option(library));
     const Emitted facts = kernel.describe();
@@ -162,19 +162,19 @@ TEST_CASE("in place: calls add up, restore brings C back") {
 TEST_CASE("in place: how often C must be restored depends on its range") {
   cpu::GemmStorage storage;
   storage.gemm = gemm_of({100, 100, 2500}, false, false, "float");
-  CHECK(storage.calls_in_range(cpu::Inputs::kUniform) == 1 << 20);
+  CHECK(storage.calls_before_overflow(cpu::Inputs::kUniform) == 1 << 20);
   storage.gemm = gemm_of({100, 100, 2500}, false, false, "half");
-  CHECK(storage.calls_in_range(cpu::Inputs::kUniform) == 65504 / 100 - 1);
-  CHECK(storage.calls_in_range(cpu::Inputs::kOnes) == 65504 / 2500 - 1);
+  CHECK(storage.calls_before_overflow(cpu::Inputs::kUniform) == 65504 / 100 - 1);
+  CHECK(storage.calls_before_overflow(cpu::Inputs::kOnes) == 65504 / 2500 - 1);
   storage.gemm = gemm_of({100, 100, 1 << 20}, false, false, "half");
-  CHECK(storage.calls_in_range(cpu::Inputs::kOnes) == 1);
+  CHECK(storage.calls_before_overflow(cpu::Inputs::kOnes) == 1);
   storage.gemm = gemm_of({100, 100, 2500}, false, false, "int8", "u8");
-  CHECK(storage.calls_in_range(cpu::Inputs::kUniform) > 100);
-  CHECK(storage.calls_in_range(cpu::Inputs::kUniform) < 10000);
+  CHECK(storage.calls_before_overflow(cpu::Inputs::kUniform) > 100);
+  CHECK(storage.calls_before_overflow(cpu::Inputs::kUniform) < 10000);
 }
 
 TEST_CASE("a separate result leaves C alone") {
-  if (!installed("onednn")) return;
+  if (!is_installed("onednn")) return;
   const Dimensions d = {50, 40, 30};
   Kernel kernel("gemm", gemm_text(d, false, true, "float"),
                 option("onednn", "candidate=matmul:add"));
@@ -188,7 +188,7 @@ TEST_CASE("a separate result leaves C alone") {
 }
 
 TEST_CASE("int8 has no C to add, and says so") {
-  if (!installed("onednn")) return;
+  if (!is_installed("onednn")) return;
   Kernel kernel("gemm", gemm_text({20, 10, 30}, false, false, "int8"), option("onednn"));
   const Emitted facts = kernel.describe();
   CHECK(facts.number("beta") == 0);
@@ -200,7 +200,7 @@ TEST_CASE("int8 has no C to add, and says so") {
 TEST_CASE("cold: every copy is called, and each gives the result") {
   const auto cache = uint64_t(cpu::topology().last_level_bytes);
   for (const char* library : kLibraries) {
-    if (!installed(library)) continue;
+    if (!is_installed(library)) continue;
     const Dimensions d = {512, 64, 512};
     const uint64_t bytes = 4 * (512 * 512 + 512 * 64 + 512 * 64);
     const std::string problem = gemm_text(d, false, false, "float");
@@ -234,7 +234,7 @@ TEST_CASE("cold: every copy is called, and each gives the result") {
 
 TEST_CASE("cold where copies do not suffice: flushed, each call on its own") {
   for (const char* library : kLibraries) {
-    if (!installed(library)) continue;
+    if (!is_installed(library)) continue;
     Kernel kernel("gemm", gemm_text({8, 8, 8}, false, false, "float"),
                   option(library, "cache=cold copies=4"));
     const Emitted facts = kernel.describe();
@@ -251,7 +251,7 @@ TEST_CASE("cold where copies do not suffice: flushed, each call on its own") {
 }
 
 TEST_CASE("launches: as asked where it can be") {
-  if (!installed("onednn")) return;
+  if (!is_installed("onednn")) return;
   Kernel kernel("gemm", gemm_text({64, 64, 64}, false, false, "float"), option("onednn"));
   CHECK(kernel.run(2, DEEPBENCH_LAUNCH_ISOLATED).launch == DEEPBENCH_LAUNCH_ISOLATED);
   CHECK(kernel.run(2, DEEPBENCH_LAUNCH_GRAPH).launch == DEEPBENCH_LAUNCH_STREAM);
@@ -260,7 +260,7 @@ TEST_CASE("launches: as asked where it can be") {
 
 TEST_CASE("the number of threads is the caller's") {
   for (const char* library : kLibraries) {
-    if (!installed(library)) continue;
+    if (!is_installed(library)) continue;
     Kernel one("gemm", gemm_text({64, 64, 64}, false, false, "float"),
                option(library, "threads=1"));
     CHECK(one.describe().text("threads") == "1");
@@ -272,7 +272,7 @@ TEST_CASE("the number of threads is the caller's") {
 }
 
 TEST_CASE("inputs of zeros and ones") {
-  if (!installed("onednn")) return;
+  if (!is_installed("onednn")) return;
   Kernel ones("gemm", gemm_text({16, 8, 10}, false, false, "float"),
               option("onednn", "inputs=ones"));
   ones.run(1);
@@ -287,7 +287,7 @@ TEST_CASE("what makes no sense is invalid, what is too large has no memory") {
   CHECK(supports("gemm", problem, "library=threads").status == DEEPBENCH_UNSUPPORTED);
   CHECK(supports("all_reduce", "elements=3 precision=float").status == DEEPBENCH_UNSUPPORTED);
   for (const char* library : kLibraries) {
-    if (!installed(library)) {
+    if (!is_installed(library)) {
       CHECK(supports("gemm", problem, option(library)).status == DEEPBENCH_UNSUPPORTED);
       continue;
     }
@@ -306,7 +306,7 @@ TEST_CASE("what makes no sense is invalid, what is too large has no memory") {
 }
 
 TEST_CASE("slots refuse nonsense without harm") {
-  if (!installed("onednn")) return;
+  if (!is_installed("onednn")) return;
   Kernel kernel("gemm", gemm_text({4, 4, 4}, false, false, "float"), option("onednn"));
   const deepbench_request none = {sizeof none, 0, 0, 0};
   deepbench_batch batch = {};

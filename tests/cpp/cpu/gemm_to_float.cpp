@@ -16,8 +16,8 @@ constexpr const char* kPrecisions[] = {"bfloat16", "half"};
 constexpr const char* kOptions = "library=mkl seed=5";
 
 // MKL is there, and new enough for it.
-bool possible(const char* precision) {
-  return installed("mkl") &&
+bool is_precision_supported(const char* precision) {
+  return is_installed("mkl") &&
          supports("gemm", gemm_text({8, 8, 8}, false, false, precision), kOptions).status ==
              DEEPBENCH_OK;
 }
@@ -32,7 +32,7 @@ NaiveGemm exact(const Dimensions& d, bool trans_a, bool trans_b, const char* pre
 
 TEST_CASE("16 bits to float: every transposition, odd sizes, vectors, in float's precision") {
   for (const char* precision : kPrecisions) {
-    if (!possible(precision)) continue;
+    if (!is_precision_supported(precision)) continue;
     for (const Dimensions& d :
          {Dimensions{65, 33, 129}, Dimensions{513, 77, 101}, Dimensions{300, 1, 257},
           Dimensions{1, 300, 64}, Dimensions{7, 5, 1}, Dimensions{1, 1, 1}, Dimensions{3, 2, 4099}})
@@ -58,7 +58,7 @@ TEST_CASE("16 bits to float: every transposition, odd sizes, vectors, in float's
 
 TEST_CASE("16 bits to float: C begins with the precision's numbers, and the row says what it is") {
   for (const char* precision : kPrecisions) {
-    if (!possible(precision)) continue;
+    if (!is_precision_supported(precision)) continue;
     const Dimensions d = {50, 40, 30};
     Kernel kernel("gemm", gemm_text(d, true, false, precision), kOptions);
     const Emitted facts = kernel.describe();
@@ -80,7 +80,7 @@ TEST_CASE("16 bits to float: C begins with the precision's numbers, and the row 
 TEST_CASE("16 bits to float: cold, every copy is called, and each gives the result") {
   const auto cache = uint64_t(cpu::topology().last_level_bytes);
   for (const char* precision : kPrecisions) {
-    if (!possible(precision)) continue;
+    if (!is_precision_supported(precision)) continue;
     const Dimensions d = {512, 64, 512};
     const uint64_t c_bytes = 4 * 512 * 64, bytes = 2 * (512 * 512 + 512 * 64) + c_bytes;
     const std::string problem = gemm_text(d, false, false, precision);
@@ -117,10 +117,10 @@ TEST_CASE("16 bits to float: C takes a float's memory and range") {
   cpu::GemmStorage storage;
   storage.gemm = gemm_of({100, 30, 20}, false, false, "half");
   CHECK(storage.c_bytes() == 2 * 3000);
-  CHECK(storage.calls_in_range(cpu::Inputs::kOnes) == 65504 / 20 - 1);
+  CHECK(storage.calls_before_overflow(cpu::Inputs::kOnes) == 65504 / 20 - 1);
   storage.float_c = true;
   CHECK(storage.c_bytes() == 4 * 3000);
-  CHECK(storage.calls_in_range(cpu::Inputs::kOnes) == 1 << 20);
+  CHECK(storage.calls_before_overflow(cpu::Inputs::kOnes) == 1 << 20);
 }
 
 }  // namespace

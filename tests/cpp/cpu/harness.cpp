@@ -6,7 +6,7 @@
 #include <fstream>
 #include <numeric>
 
-#include "../places.hpp"
+#include "../paths.hpp"
 
 namespace deepbench::cpu_test {
 namespace {
@@ -28,13 +28,14 @@ const Environment environment;
 
 }  // namespace
 
-bool installed(const std::string& library) {
+bool is_installed(const std::string& library) {
   Emitted facts;
   REQUIRE(backend().describe(facts.sink()) == DEEPBENCH_OK);
   return facts.has("library." + library + ".version");
 }
 
-Answer supports(const std::string& op, const std::string& problem, const std::string& options) {
+SupportResult supports(const std::string& op, const std::string& problem,
+                       const std::string& options) {
   const NamedValues attributes(problem), named(options);
   const deepbench_problem raw = {op.c_str(), attributes.get()};
   const deepbench_status status = backend().supports(&raw, named.get());
@@ -122,18 +123,18 @@ std::vector<double> Kernel::project(uint64_t rows, uint64_t seed) const {
   return sums;
 }
 
-Folder::Folder() {
+TemporaryFolder::TemporaryFolder() {
   std::string pattern = (std::filesystem::temp_directory_path() / "deepbench.XXXXXX").string();
   REQUIRE(mkdtemp(pattern.data()) != nullptr);
   path_ = pattern;
 }
 
-Folder::~Folder() {
+TemporaryFolder::~TemporaryFolder() {
   std::error_code ignored;
   std::filesystem::remove_all(path_, ignored);
 }
 
-void Folder::write(const std::string& file, const std::string& text) const {
+void TemporaryFolder::write(const std::string& file, const std::string& text) const {
   const std::filesystem::path at = std::filesystem::path(path_) / file;
   std::filesystem::create_directories(at.parent_path());
   std::ofstream(at) << text << "\n";

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "../named_values.hpp"
-#include "../variable.hpp"
+#include "../scoped_environment_variable.hpp"
 #include "deepbench/plugin.h"
 
 extern "C" const deepbench_backend* deepbench_plugin();
@@ -17,18 +17,19 @@ namespace deepbench::cpu_test {
 
 using testing::Emitted;
 using testing::NamedValues;
-using testing::Variable;
+using testing::ScopedEnvironmentVariable;
 
 inline const deepbench_backend& backend() { return *deepbench_plugin(); }
 
-bool installed(const std::string& library);
+bool is_installed(const std::string& library);
 
-struct Answer {
+struct SupportResult {
   deepbench_status status;
   std::string error;
 };
 
-Answer supports(const std::string& op, const std::string& problem, const std::string& options = "");
+SupportResult supports(const std::string& op, const std::string& problem,
+                       const std::string& options = "");
 uint64_t memory_needed(const std::string& op, const std::string& problem,
                        const std::string& options = "");
 std::vector<std::string> candidates(const std::string& op, const std::string& problem,
@@ -57,12 +58,12 @@ class Kernel {
 };
 
 // A folder of fixture files, removed at the end.
-class Folder {
+class TemporaryFolder {
  public:
-  Folder();
-  ~Folder();
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
+  TemporaryFolder();
+  ~TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
 
   const std::string& path() const { return path_; }
   void write(const std::string& file, const std::string& text) const;  // folders are made

@@ -68,7 +68,8 @@ std::vector<int8_t> operand(int64_t count, Range range, Pattern pattern, bool is
 }
 
 // Executes the plan on these operands, packing A where it asks for that.
-std::vector<int32_t> multiply(const Plan& plan, std::vector<int8_t>& a, std::vector<int8_t>& b) {
+std::vector<int32_t> multiply(const GemmPlan& plan, std::vector<int8_t>& a,
+                              std::vector<int8_t>& b) {
   const Api& api = Api::instance();
   const Gemm& gemm = plan.storage.gemm;
   std::vector<int32_t> c(static_cast<size_t>(gemm.m * gemm.n), -1);
@@ -121,7 +122,7 @@ uint64_t count_wrong(const Gemm& gemm, const std::vector<int8_t>& a, const std::
 }
 
 void check_extremes(const Gemm& gemm, const std::string& candidate) {
-  const Plan plan = plan_gemm(gemm, candidate);
+  const GemmPlan plan = plan_gemm(gemm, candidate);
   for (const Pattern pattern : kPatterns) {
     auto a = operand(gemm.m * gemm.k, range_of(plan.storage.a_type), pattern, true);
     auto b = operand(gemm.k * gemm.n, range_of(gemm.b_type), pattern, false);
@@ -173,7 +174,7 @@ TEST_CASE("implementations whose sums saturate count where A has its full range"
       CHECK(is_saturating(name));
     for (const char* name : {"brg:avx512_core_vnni", "brg:avx512_core_amx", "gemm:jit", "ref:any"})
       CHECK_FALSE(is_saturating(name));
-    CHECK_THROWS_AS(refuse_saturating("brg:avx512_core"), plugin::Error);
+    CHECK_THROWS_AS(reject_saturating("brg:avx512_core"), plugin::Error);
   }
   const Isa isa(dnnl_cpu_isa_avx512_core);
   CHECK_FALSE(is_saturating("brg:avx512_core"));

@@ -65,7 +65,7 @@ TEST_CASE("zeros and ones") {
     fill(data.data(), type, 1000, Inputs::kZeros, 42, 0);
     CHECK(element(data.data(), type, 999) == 0);
   }
-  CHECK_THROWS_AS(inputs_named("random"), plugin::Error);
+  CHECK_THROWS_AS(parse_inputs("random"), plugin::Error);
 }
 
 TEST_CASE("poison is found where it is, in every type") {

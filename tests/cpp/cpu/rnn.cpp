@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "../ops/naive_int8_rnn.hpp"
 #include "../ops/naive_rnn.hpp"
-#include "../ops/rnn_int8.hpp"
 #include "deepbench/plugin.hpp"
 #include "harness.hpp"
 #include "rnn_layers.hpp"
@@ -65,7 +65,7 @@ void check_every_candidate(const std::string& cell, const LayerSizes& sizes,
 }
 
 TEST_CASE("rnn: every cell, phase, mode and candidate of oneDNN") {
-  if (!installed("onednn")) return;
+  if (!is_installed("onednn")) return;
   for (const char* cell : kCells)
     for (const LayerSizes& sizes : {kSmall, LayerSizes{64, 16, 3}, LayerSizes{33, 1, 4},
                                     LayerSizes{1, 1, 1}, LayerSizes{130, 2, 2}}) {
@@ -76,7 +76,7 @@ TEST_CASE("rnn: every cell, phase, mode and candidate of oneDNN") {
 }
 
 TEST_CASE("rnn: layers large enough for packed weights and gradients with gaps") {
-  if (!installed("onednn")) return;
+  if (!is_installed("onednn")) return;
   const LayerSizes sizes = {256, 8, 2};
   for (const char* cell : kCells) {
     check_every_candidate(cell, sizes, "fwd", "inference");
@@ -111,7 +111,7 @@ TEST_CASE("rnn: what is compared here tells cells from nearly the same") {
 
 TEST_CASE("rnn: a projection is that of the outputs in their order") {
   for (const std::string library : {"onednn", "reference"}) {
-    if (library == "onednn" && !installed("onednn")) continue;
+    if (library == "onednn" && !is_installed("onednn")) continue;
     for (const char* phase : {"fwd", "bwd"}) {
       const Rnn rnn = rnn_of("lstm", {64, 3, 64}, phase);
       Kernel kernel("rnn", rnn_text("lstm", {64, 3, 64}, phase), "library=" + library);
@@ -129,7 +129,7 @@ TEST_CASE("rnn: a projection is that of the outputs in their order") {
 }
 
 TEST_CASE("rnn: what a row must know is said") {
-  if (!installed("onednn")) return;
+  if (!is_installed("onednn")) return;
   const Emitted forward =
       Kernel("rnn", rnn_text("lstm", {256, 4, 2}, "fwd", "inference")).describe();
   CHECK(forward.text("library").find("onednn 3") == 0);
@@ -156,7 +156,7 @@ TEST_CASE("rnn: what a row must know is said") {
 }
 
 TEST_CASE("rnn: cold copies all give the result") {
-  if (!installed("onednn")) return;
+  if (!is_installed("onednn")) return;
   const LayerSizes sizes = {256, 4, 2};
   for (const char* cell : {"lstm", "gru"})
     for (const char* phase : {"fwd", "bwd"}) {
@@ -185,7 +185,7 @@ TEST_CASE("rnn: cold copies all give the result") {
 // the outputs themselves. Where rounding may go either way there are a few.
 uint64_t count_other_integers(const Rnn& rnn, const Emitted& facts, const std::vector<double>& got,
                               const std::string& mutant = "") {
-  testing::Int8Rnn naive(rnn, facts.text("fill.u") == "s7" ? DEEPBENCH_S7 : DEEPBENCH_S8, 5);
+  testing::NaiveInt8Rnn naive(rnn, facts.text("fill.u") == "s7" ? DEEPBENCH_S7 : DEEPBENCH_S8, 5);
   naive.given = got;
   naive.mutant = mutant;
   const std::vector<float> expected = naive.forward();
@@ -198,7 +198,7 @@ uint64_t count_other_integers(const Rnn& rnn, const Emitted& facts, const std::v
 }
 
 TEST_CASE("rnn: a candidate's id is only the one that is listed") {
-  if (!installed("onednn")) return;
+  if (!is_installed("onednn")) return;
   for (const char* cell : kCells) {
     const std::string problem = rnn_text(cell, kSmall);
     CAPTURE(cell);
@@ -210,14 +210,14 @@ TEST_CASE("rnn: a candidate's id is only the one that is listed") {
 }
 
 TEST_CASE("rnn: 8-bit layers of oneDNN, hot and cold, and what it has none of") {
-  if (!installed("onednn")) return;
+  if (!is_installed("onednn")) return;
   for (const std::string cell : {"vanilla", "lstm", "gru", "gru_reset_before"})
     for (const LayerSizes& sizes :
          {kSmall, LayerSizes{1, 1, 1}, LayerSizes{33, 1, 4}, LayerSizes{256, 8, 5}}) {
       CAPTURE(cell);
       CAPTURE(sizes.hidden);
       const std::string problem = rnn_text(cell, sizes, "fwd", "inference", "int8");
-      const Answer answer = supports("rnn", problem);
+      const SupportResult answer = supports("rnn", problem);
       CHECK((cell == "lstm" ? answer.status == DEEPBENCH_OK
                             : answer.status == DEEPBENCH_OK ||
                                   answer.error.find("in int8 for this") != std::string::npos));
@@ -242,7 +242,7 @@ TEST_CASE("rnn: 8-bit layers of oneDNN, hot and cold, and what it has none of") 
 }
 
 TEST_CASE("rnn: what is compared here tells layers in integers from nearly the same") {
-  if (!installed("onednn")) return;
+  if (!is_installed("onednn")) return;
   const LayerSizes sizes = {256, 4, 4};
   const Rnn rnn = rnn_of("lstm", sizes, "fwd", "int8");
   Kernel kernel("rnn", rnn_text("lstm", sizes, "fwd", "inference", "int8"), "seed=5");
@@ -259,7 +259,7 @@ TEST_CASE("rnn: inputs of zeros leave what biases of zero leave") {
   Kernel zeros("rnn", rnn_text("lstm", kSmall), "inputs=zeros library=reference");
   zeros.run(1);
   for (const double h : zeros.read(24 * 3 * 5)) CHECK(h == 0);
-  if (!installed("onednn")) return;
+  if (!is_installed("onednn")) return;
   Kernel integers("rnn", rnn_text("lstm", kSmall, "fwd", "inference", "int8"), "inputs=zeros");
   integers.run(1);
   for (const double h : integers.read(24 * 3 * 5)) CHECK(h == 0);
@@ -267,12 +267,12 @@ TEST_CASE("rnn: inputs of zeros leave what biases of zero leave") {
 
 TEST_CASE("rnn: what is refused, and why") {
   const auto refused = [](const std::string& problem, const std::string& options) {
-    const Answer answer = supports("rnn", problem, options);
+    const SupportResult answer = supports("rnn", problem, options);
     CHECK(answer.status == DEEPBENCH_UNSUPPORTED);
     return answer.error;
   };
   // The reference is nobody's first choice, even where it is the only one that could.
-  if (installed("onednn")) {
+  if (is_installed("onednn")) {
     for (const char* phase : {"bwd_data", "bwd_weights"})
       CHECK(refused(rnn_text("lstm", kSmall, phase), "").find("phase=bwd") != std::string::npos);
     CHECK(Kernel("rnn", rnn_text("gru", kSmall)).describe().text("library") != "reference");
@@ -280,7 +280,7 @@ TEST_CASE("rnn: what is refused, and why") {
           std::string::npos);
     CHECK(refused(rnn_text("lstm", kSmall, "fwd", "training", "int8"), "").find("inference") !=
           std::string::npos);
-    const Answer half = supports("rnn", rnn_text("gru", kSmall, "fwd", "training", "half"));
+    const SupportResult half = supports("rnn", rnn_text("gru", kSmall, "fwd", "training", "half"));
     CHECK((half.status == DEEPBENCH_OK || half.error.find("unimplemented") != std::string::npos));
     for (const char* id : {"nosuch", "rnn:77", "rnn:0", "rnn:1x", "rnn:training", "matmul"})
       CHECK(supports("rnn", rnn_text("gru", kSmall), std::string("candidate=") + id).status ==
@@ -296,7 +296,7 @@ TEST_CASE("rnn: what is refused, and why") {
 
 TEST_CASE("rnn: what is too large has no memory") {
   for (const std::string library : {"onednn", "reference"}) {
-    if (library == "onednn" && !installed("onednn")) continue;
+    if (library == "onednn" && !is_installed("onednn")) continue;
     const NamedValues attributes(rnn_text("vanilla", {64, 1 << 20, 1 << 20}));
     const NamedValues options("library=" + library);
     const deepbench_problem huge = {"rnn", attributes.get()};

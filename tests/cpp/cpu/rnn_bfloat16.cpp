@@ -41,13 +41,13 @@ std::vector<double> bfloat16_outputs(const std::string& problem, const std::stri
 }
 
 TEST_CASE("rnn: every cell, mode and candidate of oneDNN in bfloat16") {
-  if (!installed("onednn")) return;
+  if (!is_installed("onednn")) return;
   for (const char* cell : kCells)
     for (const LayerSizes& sizes : {kSmall, LayerSizes{1, 1, 1}, LayerSizes{256, 8, 5}})
       for (const char* mode : {"training", "inference"}) {
         const std::string problem = rnn_text(cell, sizes, "fwd", mode, "bfloat16");
         CAPTURE(problem);
-        const Answer answer = supports("rnn", problem, "library=onednn");
+        const SupportResult answer = supports("rnn", problem, "library=onednn");
         if (answer.status != DEEPBENCH_OK) {  // a processor without units for it
           CHECK(answer.error.find("unimplemented") != std::string::npos);
           continue;

@@ -35,7 +35,7 @@ Rnn layer(const std::string& cell, int64_t hidden, int64_t batch, int64_t timest
   return rnn;
 }
 
-bool onednn_is_here() {
+bool is_onednn_installed() {
   return supports("rnn", layer_text("gru"), "library=onednn").status == DEEPBENCH_OK;
 }
 
@@ -54,7 +54,7 @@ std::vector<double> weighted_sums(const std::vector<double>& values, uint64_t ro
 }
 
 TEST_CASE("rnn: a reference that follows gives the same gradients, whatever is asked first") {
-  if (!onednn_is_here()) return;
+  if (!is_onednn_installed()) return;
   for (const std::string cell : kCellsFollowed) {
     CAPTURE(cell);
     const Rnn rnn = layer(cell, 32, 4, 8);
@@ -86,7 +86,7 @@ TEST_CASE("rnn: a reference that follows gives the same gradients, whatever is a
 }
 
 TEST_CASE("rnn: a reference follows no forward pass of something else") {
-  if (!onednn_is_here()) return;
+  if (!is_onednn_installed()) return;
   for (const std::string cell : kCellsFollowed) {
     CAPTURE(cell);
     const std::vector<double> exact =
@@ -106,9 +106,9 @@ TEST_CASE("rnn: a reference follows no forward pass of something else") {
 }
 
 // What a forward pass might have kept, as the precision stores it.
-class Keeping final : public cpu::LibraryCall {
+class FixedStatesCall final : public cpu::LibraryCall {
  public:
-  Keeping(const Rnn& rnn, const std::vector<float>& states)
+  FixedStatesCall(const Rnn& rnn, const std::vector<float>& states)
       : bytes_(states.size() * size_t(size_of(rnn.precision.a))) {
     for (size_t i = 0; i < states.size(); ++i) {
       const uint16_t narrow = deepbench_to_bfloat16(states[i]);
@@ -120,7 +120,7 @@ class Keeping final : public cpu::LibraryCall {
   }
   int run(uint64_t) override { return 0; }
   void describe(plugin::Sink&) const override {}
-  const void* kept_states() const override { return bytes_.data(); }
+  const void* forward_states() const override { return bytes_.data(); }
 
  private:
   std::vector<char> bytes_;
@@ -138,8 +138,8 @@ std::vector<float> followed_dx(const Rnn& rnn, const std::vector<float>& states,
                                deepbench_following& how) {
   cpu::ReferenceOperands operands(plain_storage(rnn), cpu::CopyPlan(), cpu::Inputs::kUniform, 1);
   cpu::Composition reference(operands, 1);
-  how = reference.follow(Keeping(rnn, states));
-  reference.enter();
+  how = reference.follow(FixedStatesCall(rnn, states));
+  reference.begin_batch();
   CHECK(reference.run(0) == 0);
   const auto* const dx = static_cast<const float*>(operands.at(cpu::LayerPart::kDx, 0));
   return {dx, dx + rnn.dx_elements()};
@@ -198,7 +198,7 @@ Problem large_gradients(const std::string& cell) {
   const std::string timesteps = cell == "vanilla" ? "65" : "22";
   const Problem problem = Problem::parse(
       "rnn " + layer_text(cell, "bwd", "hidden=256 batch=128 timesteps=" + timesteps));
-  CHECK(problem.operation().evidence(problem) == Evidence::kReference);
+  CHECK(problem.operation().reference_source(problem) == ReferenceSource::kReferenceKernel);
   return problem;
 }
 
@@ -223,7 +223,7 @@ Verified verified(const Backend& cpu, const Problem& problem, int64_t seed,
     outcome.follows = reference.follows();
     return reference;
   });
-  Verifier::arm(kernel);
+  Verifier::reset_outputs(kernel);
   kernel.time_batch(1);
   outcome.good = verifier.check(kernel, "now");
   outcome.what = verifier.result().what;
@@ -232,7 +232,7 @@ Verified verified(const Backend& cpu, const Problem& problem, int64_t seed,
 }
 
 TEST_CASE("rnn: large gradients of a library are verified by a reference that follows") {
-  if (!onednn_is_here()) return;
+  if (!is_onednn_installed()) return;
   const Backend cpu(&backend(), "");
   for (const std::string cell : kCellsFollowed) {
     CAPTURE(cell);
@@ -252,7 +252,7 @@ Verified verified_after(float gain) {
   static const deepbench_kernel* keeping = nullptr;  // whom the core's kernel stands for
   const Problem problem = Problem::parse(
       "rnn cell=vanilla hidden=8 batch=512 timesteps=520 phase=bwd precision=bfloat16");
-  CHECK(problem.operation().evidence(problem) == Evidence::kReference);
+  CHECK(problem.operation().reference_source(problem) == ReferenceSource::kReferenceKernel);
   Rnn rnn = layer("vanilla", 8, 512, 520);
   rnn.precision = precision_info("bfloat16");
   Kernel forward("rnn",
@@ -264,7 +264,7 @@ Verified verified_after(float gain) {
   for (const double h : forward.read(uint64_t(rnn.sequence()))) states.push_back(float(h) * gain);
   cpu::PreparedKernel stand_in(std::make_unique<cpu::ReferenceOperands>(
                                    plain_storage(rnn), cpu::CopyPlan(), cpu::Inputs::kUniform, 1),
-                               std::make_unique<Keeping>(rnn, states), cpu::CopyPlan(), 1);
+                               std::make_unique<FixedStatesCall>(rnn, states), cpu::CopyPlan(), 1);
   keeping = reinterpret_cast<const deepbench_kernel*>(static_cast<plugin::Kernel*>(&stand_in));
   deepbench_backend table = backend();
   table.follow = [](deepbench_kernel* reference, deepbench_kernel*, int32_t* answer) {
@@ -285,7 +285,7 @@ TEST_CASE("rnn: gradients after a forward pass that is off by a small part are i
 
 // Of an earlier minor version, and one that says so itself.
 TEST_CASE("rnn: a backend that does not follow is verified by the reference's own forward pass") {
-  if (!onednn_is_here()) return;
+  if (!is_onednn_installed()) return;
   deepbench_backend older = backend(), refusing = backend();
   older.follow = nullptr;
   refusing.follow = [](deepbench_kernel*, deepbench_kernel*, int32_t* follows) {

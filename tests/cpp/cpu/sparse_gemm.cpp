@@ -7,15 +7,15 @@
 #include <vector>
 
 #include "../ops/sparse_text.hpp"
-#include "../places.hpp"
+#include "../paths.hpp"
 #include "deepbench/plugin.hpp"
 #include "deepbench/run/runner.hpp"
 #include "harness.hpp"
 #include "isa.hpp"
 #include "ops/sparse_gemm/csr.hpp"
-#include "ops/sparse_gemm/dense.hpp"
-#include "ops/sparse_gemm/dense_check.hpp"
-#include "ops/sparse_gemm/team.hpp"
+#include "ops/sparse_gemm/dense_baseline.hpp"
+#include "ops/sparse_gemm/dense_verification.hpp"
+#include "ops/sparse_gemm/thread_team.hpp"
 #include "topology.hpp"
 
 namespace deepbench::cpu_test {
@@ -91,7 +91,7 @@ void check_candidate(const SparseGemm& gemm, const std::string& options) {
 
 void check_every_candidate(const std::string& library, const SparseGemm& gemm) {
   const std::string problem = sparse_text(gemm);
-  const Answer answer = supports("sparse_gemm", problem, option(library));
+  const SupportResult answer = supports("sparse_gemm", problem, option(library));
   if (answer.status != DEEPBENCH_OK) {
     CAPTURE(problem);
     CHECK(answer.status == DEEPBENCH_UNSUPPORTED);
@@ -104,7 +104,7 @@ void check_every_candidate(const std::string& library, const SparseGemm& gemm) {
 
 TEST_CASE("sparse_gemm: every transposition, order and candidate of every library") {
   for (const char* library : kLibraries) {
-    if (!installed(library)) continue;
+    if (!is_installed(library)) continue;
     for (int variant = 0; variant < 8; ++variant)
       for (const int64_t n : {1, 2, 33})
         check_every_candidate(library, sparse_problem(130, n, 70, 0.8, variant));
@@ -113,7 +113,7 @@ TEST_CASE("sparse_gemm: every transposition, order and candidate of every librar
 
 TEST_CASE("sparse_gemm: single elements, vectors, dense and nearly empty matrices") {
   for (const char* library : kLibraries) {
-    if (!installed(library)) continue;
+    if (!is_installed(library)) continue;
     for (const SparseGemm& gemm :
          {sparse_problem(1, 1, 1, 0), sparse_problem(1, 1, 1, 0.999),
           sparse_problem(1, 7, 200, 0.5), sparse_problem(300, 5, 1, 0.5),
@@ -125,7 +125,7 @@ TEST_CASE("sparse_gemm: single elements, vectors, dense and nearly empty matrice
 }
 
 TEST_CASE("sparse_gemm: rows without a non-zero are not called untouched") {
-  if (!installed("eigen")) return;
+  if (!is_installed("eigen")) return;
   const SparseGemm gemm = sparse_problem(500, 3, 10, 0.99);  // nine rows of ten are empty
   Kernel kernel("sparse_gemm", sparse_text(gemm), option("eigen"));
   kernel.poison();
@@ -137,7 +137,7 @@ TEST_CASE("sparse_gemm: rows without a non-zero are not called untouched") {
 
 TEST_CASE("sparse_gemm: in place, calls add up, restore brings C back") {
   for (const char* library : {"eigen", "mkl"}) {
-    if (!installed(library)) continue;
+    if (!is_installed(library)) continue;
     const SparseGemm gemm = sparse_problem(90, 20, 60, 0.7);
     Kernel kernel("sparse_gemm", sparse_text(gemm), option(library));
     kernel.restore();
@@ -150,7 +150,7 @@ TEST_CASE("sparse_gemm: in place, calls add up, restore brings C back") {
 }
 
 TEST_CASE("sparse_gemm: cold regimes") {
-  if (!installed("eigen")) return;
+  if (!is_installed("eigen")) return;
   const SparseGemm gemm = sparse_problem(300, 40, 200, 0.9);
   for (const char* copies : {"", "copies=1"}) {
     Kernel kernel("sparse_gemm", sparse_text(gemm),
@@ -166,7 +166,7 @@ TEST_CASE("sparse_gemm: cold regimes") {
 }
 
 TEST_CASE("sparse_gemm: any number of threads") {
-  if (!installed("eigen")) return;
+  if (!is_installed("eigen")) return;
   for (const int variant : {0, 1})
     for (const char* threads : {"1", "2", "3", "7"}) {
       const SparseGemm gemm = sparse_problem(50, 5, 40, 0.9, variant);
@@ -181,8 +181,8 @@ TEST_CASE("sparse_gemm: any number of threads") {
 }
 
 TEST_CASE("sparse_gemm: the dense baseline leaves the operands as they were, or is left out") {
-  if (!installed("onednn") && !installed("mkl")) return;
-  if (!installed("eigen")) return;
+  if (!is_installed("onednn") && !is_installed("mkl")) return;
+  if (!is_installed("eigen")) return;
   for (int variant = 0; variant < 8; ++variant) {
     const SparseGemm gemm = sparse_problem(200, 20, 100, 0.9, variant);
     Kernel with("sparse_gemm", sparse_text(gemm), option("eigen"));
@@ -213,7 +213,8 @@ TEST_CASE("sparse_gemm: a wrong dense result is seen, whatever the order") {
           c[g.index_c(i, j)] = float(sum);
         }
       const auto wrong = [&](const std::vector<float>& got) {
-        return cpu::wrong_row(g, copies.at(0), b.data(), got.data(), adds ? first.data() : nullptr);
+        return cpu::first_wrong_row(g, copies.at(0), b.data(), got.data(),
+                                    adds ? first.data() : nullptr);
       };
       CHECK(wrong(c) == -1);
       std::vector<float> off = c;
@@ -234,13 +235,13 @@ TEST_CASE("sparse_gemm: the dense baseline has the sparse product's regime, or i
   options.cold = true;
   const cpu::CopyPlan flush = {cpu::Regime::kFlush, 1, 5000};
   const cpu::DensePlan flushed = cpu::plan_dense(gemm, flush, options);
-  CHECK(flushed.is_wanted());
+  CHECK(flushed.is_enabled());
   CHECK(flushed.copies.regime == cpu::Regime::kFlush);
   CHECK(flushed.copies.flush_bytes == 5000);
   CHECK(flushed.bytes >= 300 * 200 * 4 + 5000);
   const cpu::CopyPlan rotation = {cpu::Regime::kRotation, 700, 0};
   const cpu::DensePlan rotated = cpu::plan_dense(gemm, rotation, options);
-  if (rotated.is_wanted()) {  // caches may be too large for any number of copies
+  if (rotated.is_enabled()) {  // caches may be too large for any number of copies
     CHECK(rotated.copies.regime == cpu::Regime::kRotation);
     CHECK(rotated.copies.copies >= 2);
     CHECK(rotated.bytes >= rotated.copies.copies * 300 * 200 * 4);
@@ -248,7 +249,7 @@ TEST_CASE("sparse_gemm: the dense baseline has the sparse product's regime, or i
   options.copies = 1;
   CHECK(cpu::plan_dense(gemm, rotation, options).reason.find("no dense baseline: ") == 0);
 
-  if (!installed("eigen") || !installed("onednn")) return;
+  if (!is_installed("eigen") || !is_installed("onednn")) return;
   for (const int64_t n : {3, 40}) {
     Kernel kernel("sparse_gemm", sparse_text(sparse_problem(300, n, 200, 0.9)),
                   option("eigen", "cache=cold"));
@@ -258,11 +259,11 @@ TEST_CASE("sparse_gemm: the dense baseline has the sparse product's regime, or i
 }
 
 TEST_CASE("sparse_gemm: a row has what follows from its time after what the kernel told") {
-  if (!installed("eigen") || !installed("onednn")) return;
+  if (!is_installed("eigen") || !is_installed("onednn")) return;
   Runner runner(std::string(testing::stage_folder()) + "/libdeepbench_cpu.so",
                 "ceilings=no samples=3");
   const std::string line = "sparse_gemm m=300 n=20 k=200 sparsity=0.9 order=row";
-  const Result row = runner.run(line, 0);
+  const Row row = runner.run(line, 0);
   REQUIRE_MESSAGE(row.has_rates(), row.reason);
   CHECK(row.verification.state == Verification::State::kPassed);
   std::string names;
@@ -272,7 +273,7 @@ TEST_CASE("sparse_gemm: a row has what follows from its time after what the kern
   CHECK(row.metrics[4].value ==
         doctest::Approx(row.metrics[0].value * 1e3 / row.median_ns()).epsilon(1e-12));
   CHECK(row.to_json().find("\"better\": null") != std::string::npos);
-  const Result once = runner.run(line + " ; once=yes", 0);
+  const Row once = runner.run(line + " ; once=yes", 0);
   for (const Metric& metric : once.metrics) CHECK(metric.name != "dense_time");
 }
 
@@ -310,7 +311,7 @@ TEST_CASE("sparse_gemm: what is refused, and why") {
                          const std::string& options) {
     std::string problem = sparse_text(gemm);
     problem.replace(problem.find("precision=float"), 15, "precision=" + precision);
-    const Answer answer = supports("sparse_gemm", problem, options);
+    const SupportResult answer = supports("sparse_gemm", problem, options);
     CHECK(answer.status != DEEPBENCH_OK);
     return answer.error;
   };
@@ -319,16 +320,16 @@ TEST_CASE("sparse_gemm: what is refused, and why") {
     CHECK(text.find(part) != std::string::npos);
   };
   const SparseGemm gemm = sparse_problem(20, 5, 30, 0.5);
-  if (installed("eigen")) {
+  if (is_installed("eigen")) {
     contains(reason(gemm, "bfloat16", option("eigen")), "none in bfloat16");
     contains(reason(gemm, "int8", "seed=5"), "none in int8");
     contains(reason(gemm, "float", option("eigen", "candidate=nonsense")), "no candidate");
     contains(reason(sparse_problem(20, 5, 30, 0.5, 1), "float", option("eigen", "candidate=tiles")),
              "no candidate");
   }
-  if (installed("mkl"))
+  if (is_installed("mkl"))
     contains(reason(sparse_problem(20, 5, 30, 0.5, 2), "float", option("mkl")), "not transposed");
-  if (installed("onednn")) {
+  if (is_installed("onednn")) {
     contains(reason(gemm, "float", option("onednn")), "order=row");
     contains(reason(sparse_problem(20, 5, 30, 0.5, 5), "float", option("onednn")), "no transposed");
   }
@@ -336,7 +337,7 @@ TEST_CASE("sparse_gemm: what is refused, and why") {
 
 TEST_CASE("a team's members all do every job, awake or asleep") {
   for (const int size : {1, 2, 3}) {
-    cpu::Team team(cpu::topology().places(size));
+    cpu::ThreadTeam team(cpu::topology().cpus_for_threads(size));
     CHECK(team.size() == size_t(size));
     std::vector<uint64_t> done(size_t(size) * 16, 0);  // a line for each
     std::vector<uint64_t> seen(size_t(size) * 16, 0);
@@ -344,7 +345,7 @@ TEST_CASE("a team's members all do every job, awake or asleep") {
       if (job % 50 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(20));
       team.run([&](size_t member) {
         ++done[member * 16];
-        team.meet();
+        team.barrier();
         seen[member * 16] += done[(member + 1) % team.size() * 16];
       });
     }

@@ -14,13 +14,13 @@
 namespace deepbench::cpu {
 namespace {
 
-using cpu_test::Folder;
+using cpu_test::TemporaryFolder;
 
-SystemRoot root_of(const Folder& folder) {
+SystemRoot root_of(const TemporaryFolder& folder) {
   return {folder.path() + "/sys", folder.path() + "/proc"};
 }
 
-void write_cpu(const Folder& folder, int cpu, const std::string& siblings,
+void write_cpu(const TemporaryFolder& folder, int cpu, const std::string& siblings,
                const std::string& l3_sharers, const std::string& l3_size = "16384K") {
   const std::string at = "sys/devices/system/cpu/cpu" + std::to_string(cpu);
   folder.write(at + "/topology/core_cpus_list", siblings);
@@ -39,7 +39,7 @@ void write_cpu(const Folder& folder, int cpu, const std::string& siblings,
 }
 
 // Four cores of two threads, two last-level caches.
-void write_machine(const Folder& folder) {
+void write_machine(const TemporaryFolder& folder) {
   folder.write("sys/devices/system/cpu/online", "0-7");
   for (int core = 0; core < 4; ++core) {
     const std::string siblings = std::to_string(core) + "," + std::to_string(core + 4);
@@ -50,43 +50,43 @@ void write_machine(const Folder& folder) {
 }
 
 TEST_CASE("one thread on each physical core, then the second ones, then again") {
-  const Folder folder;
+  const TemporaryFolder folder;
   write_machine(folder);
   const Topology topology = read_topology({0, 1, 2, 3, 4, 5, 6, 7}, root_of(folder));
   CHECK(topology.cores == std::vector<std::vector<int>>{{0, 4}, {1, 5}, {2, 6}, {3, 7}});
   CHECK(topology.hardware_threads() == 8);
   CHECK(topology.online_cpus == 8);
   CHECK(topology.default_threads() == 4);
-  CHECK(topology.places(4) == std::vector<int>{0, 1, 2, 3});
-  CHECK(topology.places(6) == std::vector<int>{0, 1, 2, 3, 4, 5});
-  CHECK(topology.places(10) == std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7, 0, 1});
+  CHECK(topology.cpus_for_threads(4) == std::vector<int>{0, 1, 2, 3});
+  CHECK(topology.cpus_for_threads(6) == std::vector<int>{0, 1, 2, 3, 4, 5});
+  CHECK(topology.cpus_for_threads(10) == std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7, 0, 1});
 }
 
 TEST_CASE("caches: what the threads' cores have together, shared ones once") {
-  const Folder folder;
+  const TemporaryFolder folder;
   write_machine(folder);
   const Topology all = read_topology({0, 1, 2, 3, 4, 5, 6, 7}, root_of(folder));
   CHECK(all.l1_bytes == 4 * (48 << 10));
   CHECK(all.l2_bytes == 4 * (2 << 20));
   CHECK(all.last_level_bytes == 2 * (16 << 20));
-  CHECK(all.caches_known);
+  CHECK(all.has_cache_sizes);
   const Topology one_side = read_topology({0, 1, 4, 5}, root_of(folder));
   CHECK(one_side.l2_bytes == 2 * (2 << 20));
   CHECK(one_side.last_level_bytes == 16 << 20);
 }
 
 TEST_CASE("the affinity mask may leave only the second thread of a core") {
-  const Folder folder;
+  const TemporaryFolder folder;
   write_machine(folder);
   const Topology topology = read_topology({5, 6}, root_of(folder));
-  CHECK(topology.places(2) == std::vector<int>{5, 6});
+  CHECK(topology.cpus_for_threads(2) == std::vector<int>{5, 6});
   CHECK(topology.default_threads() == 2);
   CHECK(topology.online_cpus == 8);
 }
 
 TEST_CASE("a quota is rounded down, to one thread at least") {
   const auto threads_with = [](const std::string& quota) {
-    const Folder folder;
+    const TemporaryFolder folder;
     write_machine(folder);
     folder.write("proc/self/cgroup", "0::/job");
     folder.write("proc/self/mountinfo",
@@ -102,22 +102,22 @@ TEST_CASE("a quota is rounded down, to one thread at least") {
 }
 
 TEST_CASE("without sysfs every processor is a core, and the caches are an assumption") {
-  const Folder folder;
+  const TemporaryFolder folder;
   const Topology topology = read_topology({0, 1, 2}, root_of(folder));
   CHECK(topology.default_threads() == 3);
   CHECK(topology.last_level_bytes == 32 << 20);
-  CHECK_FALSE(topology.caches_known);
+  CHECK_FALSE(topology.has_cache_sizes);
 }
 
 TEST_CASE("hybrid processors: Intel's list, Arm's capacities") {
-  const Folder intel;
+  const TemporaryFolder intel;
   write_machine(intel);
   intel.write("sys/devices/cpu_core/cpus", "0-1,4-5");
   intel.write("sys/devices/cpu_atom/cpus", "2-3,6-7");
   CHECK(read_topology({0, 1, 2, 3, 4, 5, 6, 7}, root_of(intel)).efficiency_cores == 2);
   CHECK(read_topology({0, 1}, root_of(intel)).efficiency_cores == 0);
 
-  const Folder arm;
+  const TemporaryFolder arm;
   for (int cpu = 0; cpu < 4; ++cpu) {
     write_cpu(arm, cpu, std::to_string(cpu), "0-3");
     arm.write("sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/cpu_capacity",
@@ -127,7 +127,7 @@ TEST_CASE("hybrid processors: Intel's list, Arm's capacities") {
 }
 
 TEST_CASE("memory nodes: those of the processors in use") {
-  const Folder folder;
+  const TemporaryFolder folder;
   write_machine(folder);
   const std::vector<int> all = {0, 1, 2, 3, 4, 5, 6, 7};
   CHECK(read_topology(all, root_of(folder)).memory_nodes == 1);
@@ -143,12 +143,12 @@ TEST_CASE("the process' own topology is sound") {
   CHECK(ours.default_threads() >= 1);
   CHECK(ours.last_level_bytes > 0);
   CHECK(thread_count(3) == 3);
-  const cpu_test::Variable set("OMP_NUM_THREADS", "5,2");
+  const cpu_test::ScopedEnvironmentVariable set("OMP_NUM_THREADS", "5,2");
   CHECK(thread_count(0) == 5);
 }
 
 TEST_CASE("threads are named once each, one a core, for every library") {
-  const Folder folder;
+  const TemporaryFolder folder;
   write_machine(folder);
   const Topology topology = read_topology({0, 1, 2, 3, 4, 5, 6, 7}, root_of(folder));
   Isa isa;
@@ -176,7 +176,7 @@ TEST_CASE("threads are named once each, one a core, for every library") {
 }
 
 TEST_CASE("warnings: governor, load, hybrid cores, too many threads") {
-  const Folder folder;
+  const TemporaryFolder folder;
   write_machine(folder);
   folder.write("proc/cpuinfo", "processor\t: 0\nmodel name\t: Some Processor 9000\nflags\t: a b");
   folder.write("proc/loadavg", "6.50 3.00 1.00 5/812 4242");
@@ -219,7 +219,7 @@ TEST_CASE("warnings: governor, load, hybrid cores, too many threads") {
 }
 
 TEST_CASE("a quota that the threads exceed is said first") {
-  const Folder folder;
+  const TemporaryFolder folder;
   write_machine(folder);
   Topology topology = read_topology({0, 1, 2, 3, 4, 5, 6, 7}, root_of(folder));
   topology.quota_cores = 1.5;

@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "check.hpp"
 #include "deepbench/plugin.hpp"
 #include "gpu.hpp"
 #include "graph.hpp"
@@ -15,34 +14,39 @@
 #include "ops/all_reduce/communicator.hpp"
 #include "ops/all_reduce/nccl_facts.hpp"
 #include "ops/all_reduce/operands.hpp"
-#include "waiting.hpp"
+#include "status_check.hpp"
+#include "stream_polling.hpp"
 
 namespace deepbench::cuda_test {
 namespace {
 
 using cuda::AllReduceOperands;
 using cuda::Communicator;
-using cuda::Seat;
-using cuda::Seats;
+using cuda::Participants;
+using cuda::RankDevice;
 
-Seat seat(const char* machine, const char* device, int32_t visible, int32_t neighbours) {
-  Seat made;
+RankDevice rank_device(const char* machine, const char* device, int32_t visible,
+                       int32_t local_ranks) {
+  RankDevice made;
   std::strcpy(made.machine, machine);
   std::strcpy(made.device, device);
-  made.visible = visible, made.neighbours = neighbours;
+  made.visible_devices = visible, made.local_ranks = local_ranks;
   return made;
 }
 
 TEST_CASE("ranks with a device each may sum, those that share one are told which") {
-  CHECK(cuda::shared_device({seat("a", "1b", 2, 2), seat("a", "1c", 2, 2)}) == "");
+  CHECK(cuda::shared_device_reason({rank_device("a", "1b", 2, 2), rank_device("a", "1c", 2, 2)}) ==
+        "");
   // A device each of those that the starter shows to a rank.
-  CHECK(cuda::shared_device({seat("a", "1b", 1, 2), seat("a", "1c", 1, 2)}) == "");
-  CHECK(cuda::shared_device({seat("a", "1b", 1, 1), seat("b", "1b", 1, 1)}) == "");
-  CHECK(
-      cuda::shared_device({seat("a", "1b", 2, 3), seat("a", "1c", 2, 3), seat("a", "1c", 2, 3)}) ==
-      "3 ranks on a machine with 2 devices: each needs one of its own "
-      "(ranks 1 and 2 share device 1c); --backend cpu sums in host memory");
-  CHECK(cuda::shared_device({seat("a", "1b", 2, 2), seat("a", "1b", 2, 2)}) ==
+  CHECK(cuda::shared_device_reason({rank_device("a", "1b", 1, 2), rank_device("a", "1c", 1, 2)}) ==
+        "");
+  CHECK(cuda::shared_device_reason({rank_device("a", "1b", 1, 1), rank_device("b", "1b", 1, 1)}) ==
+        "");
+  CHECK(cuda::shared_device_reason({rank_device("a", "1b", 2, 3), rank_device("a", "1c", 2, 3),
+                                    rank_device("a", "1c", 2, 3)}) ==
+        "3 ranks on a machine with 2 devices: each needs one of its own "
+        "(ranks 1 and 2 share device 1c); --backend cpu sums in host memory");
+  CHECK(cuda::shared_device_reason({rank_device("a", "1b", 2, 2), rank_device("a", "1b", 2, 2)}) ==
         "ranks 0 and 1 share device 1b: each rank needs one of its own; without --device every "
         "rank takes its own");
 }
@@ -72,34 +76,34 @@ class TwoRanks {
 
  private:
   static deepbench_status first(void* context, const void* mine, size_t bytes, void* all) {
-    return static_cast<TwoRanks*>(context)->hand(0, mine, bytes, all);
+    return static_cast<TwoRanks*>(context)->exchange(0, mine, bytes, all);
   }
   static deepbench_status second(void* context, const void* mine, size_t bytes, void* all) {
-    return static_cast<TwoRanks*>(context)->hand(1, mine, bytes, all);
+    return static_cast<TwoRanks*>(context)->exchange(1, mine, bytes, all);
   }
-  deepbench_status hand(size_t rank, const void* mine, size_t bytes, void* all) {
+  deepbench_status exchange(size_t rank, const void* mine, size_t bytes, void* all) {
     const auto* const begin = static_cast<const char*>(mine);
-    said_[rank].assign(begin, begin + bytes);
-    came_[rank] = true;
-    while (!came_[1 - rank]) std::this_thread::yield();
-    std::memcpy(all, said_[0].data(), bytes);
-    std::memcpy(static_cast<char*>(all) + bytes, said_[1].data(), bytes);
+    sent_[rank].assign(begin, begin + bytes);
+    arrived_[rank] = true;
+    while (!arrived_[1 - rank]) std::this_thread::yield();
+    std::memcpy(all, sent_[0].data(), bytes);
+    std::memcpy(static_cast<char*>(all) + bytes, sent_[1].data(), bytes);
     return DEEPBENCH_OK;
   }
 
-  std::vector<char> said_[2];
-  std::atomic<bool> came_[2] = {{false}, {false}};
+  std::vector<char> sent_[2];
+  std::atomic<bool> arrived_[2] = {{false}, {false}};
 };
 
 // What each of two ranks gets, or the reason why not.
-std::vector<std::string> agree(bool first_has_one, bool second_has_one) {
+std::vector<std::string> agree_on_ids(bool first_has_one, bool second_has_one) {
   TwoRanks both;
   const bool has_one[2] = {first_has_one, second_has_one};
   std::vector<std::string> ids(2);
   const auto rank = [&](int which) {
     const deepbench_group group = both.group(which);
     try {
-      const auto id = cuda::agreed_id(plugin::Ranks(group), has_one[which]);
+      const auto id = cuda::agree_on_id(plugin::Ranks(group), has_one[which]);
       ids[size_t(which)] = id ? std::string(id->internal, sizeof id->internal) : "none";
     } catch (const plugin::Error& error) {
       ids[size_t(which)] = error.what();
@@ -116,13 +120,13 @@ TEST_CASE("ranks agree on NCCL's id, once") {
     MESSAGE("nothing tested: " << nccl.reason);
     return;
   }
-  const auto ids = agree(false, false);
+  const auto ids = agree_on_ids(false, false);
   CHECK(ids[0].size() == sizeof(nvidia::ncclUniqueId));
   CHECK(ids[0] == ids[1]);
   CHECK(ids[0] != std::string(sizeof(nvidia::ncclUniqueId), '\0'));
-  CHECK(agree(false, false)[0] != ids[0]);
-  CHECK(agree(true, true) == std::vector<std::string>{"none", "none"});
-  for (const std::string& reason : agree(true, false))
+  CHECK(agree_on_ids(false, false)[0] != ids[0]);
+  CHECK(agree_on_ids(true, true) == std::vector<std::string>{"none", "none"});
+  for (const std::string& reason : agree_on_ids(true, false))
     CHECK(reason == "some ranks have lost their NCCL communicator");
 }
 
@@ -145,7 +149,7 @@ TEST_CASE("NCCL's statuses have its own text; another rank's end is this one's")
 
 TEST_CASE("gpu: one process alone is told how to be several") {
   REQUIRE_GPU();
-  const Asked asked("all_reduce", "elements=5 precision=float in_place=no", "");
+  const ProblemRequest asked("all_reduce", "elements=5 precision=float in_place=no", "");
   CHECK(asked.supports() == DEEPBENCH_UNSUPPORTED);
   CHECK(std::string(table().last_error()).find("--devices 2") != std::string::npos);
 }
@@ -176,9 +180,10 @@ TEST_CASE("gpu: operands of a sum, in place: filled, restored, looked at") {
         REQUIRE(values[i] == double(deepbench_summand(sum.precision.c, kSeed, 1, 3, i)));
     }
     CHECK(operands.scan(1).untouched == kElements);
-    const auto& own = operands.of(0);
-    CHECK(own.mine(0) == own.result(0));
-    CUDA_CHECK(cuda::cudart().cudaMemsetAsync(own.result(1), 0, 8, own.stream().get()));
+    const auto& rank_operands = operands.rank(0);
+    CHECK(rank_operands.input(0) == rank_operands.result(0));
+    CUDA_CHECK(cuda::cudart().cudaMemsetAsync(rank_operands.result(1), 0, 8,
+                                              rank_operands.stream().get()));
     CHECK(operands.scan(1).untouched < kElements);
     CHECK(operands.scan(1).count == kElements);
     operands.restore();
@@ -187,7 +192,7 @@ TEST_CASE("gpu: operands of a sum, in place: filled, restored, looked at") {
     plugin::Sink sink(emitted.sink());
     operands.describe(sink);
     CHECK(emitted.number("ranks") == 3);
-    CHECK(emitted.number("restore_every") == sums_in_range(sum.precision.c, 3));
+    CHECK(emitted.number("restore_every") == sums_before_overflow(sum.precision.c, 3));
   }
 }
 
@@ -198,10 +203,10 @@ TEST_CASE("gpu: operands of two ranks in one process lie one after the other") {
   AllReduceOperands operands(sum, {{0, 0}, 0, 2}, {}, cuda::Inputs::kUniform, kSeed);
   CHECK(operands.scan(0).untouched == 2 * kElements);
   for (const size_t rank : {0u, 1u}) {
-    const auto& own = operands.of(rank);
-    CUDA_CHECK(cuda::cudart().cudaMemcpyAsync(own.result(0), own.mine(0), 4 * kElements,
-                                              nvidia::cudaMemcpyDeviceToDevice,
-                                              own.stream().get()));
+    const auto& rank_operands = operands.rank(rank);
+    CUDA_CHECK(cuda::cudart().cudaMemcpyAsync(rank_operands.result(0), rank_operands.input(0),
+                                              4 * kElements, nvidia::cudaMemcpyDeviceToDevice,
+                                              rank_operands.stream().get()));
   }
   const auto values = values_of(operands, 0, 0, 2 * kElements);
   std::vector<double> expected(kRows), sums(kRows);
@@ -221,31 +226,32 @@ TEST_CASE("gpu: NCCL sums over one rank, on the stream and in a graph") {
   REQUIRE_GPU();
   const AllReduce sum = sum_of("half", 5000, false);
   AllReduceOperands operands(sum, {{0}, 0, 1}, {}, cuda::Inputs::kUniform, kSeed);
-  const auto& own = operands.of(0);
-  const Communicator::All& all = Communicator::of(plugin::Ranks(), own.stream());
+  const auto& rank_operands = operands.rank(0);
+  const Communicator::List& all = Communicator::of(plugin::Ranks(), rank_operands.stream());
   const Communicator* const communicator = all.front().get();
-  CHECK(communicator == Communicator::of(plugin::Ranks(), own.stream()).front().get());
+  CHECK(communicator == Communicator::of(plugin::Ranks(), rank_operands.stream()).front().get());
   const auto call = [&] {
-    communicator->all_reduce(DEEPBENCH_F16, own.mine(0), own.result(0), operands.elements());
+    communicator->all_reduce(DEEPBENCH_F16, rank_operands.input(0), rank_operands.result(0),
+                             operands.elements());
   };
   call();
-  cuda::wait_for(own.stream(), [&] { Communicator::look(all); });
+  cuda::poll_until_done(rank_operands.stream(), [&] { Communicator::check_errors(all); });
   CHECK(operands.scan(0).untouched == 0);
   operands.poison();
-  const cuda::Graph graph(own.stream().get(), call);
-  cuda::wait_for(own.stream(), [&] { Communicator::look(all); });
+  const cuda::Graph graph(rank_operands.stream().get(), call);
+  cuda::poll_until_done(rank_operands.stream(), [&] { Communicator::check_errors(all); });
   CHECK(operands.scan(0).untouched == operands.elements());
-  graph.launch(own.stream().get());
-  cuda::wait_for(own.stream(), [&] { Communicator::look(all); });
+  graph.launch(rank_operands.stream().get());
+  cuda::poll_until_done(rank_operands.stream(), [&] { Communicator::check_errors(all); });
   CHECK(values_of(operands, 0, 7, 1)[0] ==
         double(deepbench_summand(DEEPBENCH_F16, kSeed, 0, 1, 7)));
 }
 
 // This process as a rank whose group has lost one.
-class LostGroup {
+class FailedGroup {
  public:
-  LostGroup() { plugin::join_ranks(group_); }
-  ~LostGroup() { plugin::internal::joined_ranks() = plugin::Ranks(); }
+  FailedGroup() { plugin::join_ranks(group_); }
+  ~FailedGroup() { plugin::internal::joined_ranks() = plugin::Ranks(); }
 
  private:
   static int32_t yes(void*) { return 1; }
@@ -259,24 +265,24 @@ TEST_CASE("gpu: NCCL's communicators of one process are given up together, and m
   for (int device = 0; device < cuda::device_count(); ++device) devices.push_back(device);
   const auto check_sum = [&] {
     const AllReduce sum = sum_of("float", 1000, false);
-    const Communicator::All& all = Communicator::of(devices);
+    const Communicator::List& all = Communicator::of(devices);
     AllReduceOperands operands(sum, {devices, 0, int(devices.size())}, {}, cuda::Inputs::kUniform,
                                kSeed);
     CUDA_CHECK(cuda::nccl().ncclGroupStart());
     for (size_t rank = 0; rank < all.size(); ++rank)
-      all[rank]->all_reduce(DEEPBENCH_F32, operands.of(rank).mine(0), operands.of(rank).result(0),
-                            operands.elements());
+      all[rank]->all_reduce(DEEPBENCH_F32, operands.rank(rank).input(0),
+                            operands.rank(rank).result(0), operands.elements());
     CUDA_CHECK(cuda::nccl().ncclGroupEnd());
     for (size_t rank = 0; rank < all.size(); ++rank)
-      cuda::wait_for(operands.of(rank).stream(), [&] { Communicator::look(all); });
+      cuda::poll_until_done(operands.rank(rank).stream(), [&] { Communicator::check_errors(all); });
     CHECK(operands.scan(0).untouched == 0);
   };
   check_sum();
-  const Communicator::All& all = Communicator::of(devices);
+  const Communicator::List& all = Communicator::of(devices);
   {
-    const LostGroup lost;
+    const FailedGroup lost;
     try {
-      Communicator::look(all);
+      Communicator::check_errors(all);
       FAIL("a lost rank was not seen");
     } catch (const plugin::Error& error) {
       CHECK(error.status() == DEEPBENCH_DEVICE_LOST);
@@ -298,18 +304,18 @@ nvidia::ncclResult_t abort_after_graphs(nvidia::ncclComm_t) {
 
 TEST_CASE("gpu: NCCL's communicators are given up although their graphs are alive") {
   REQUIRE_GPU();
-  const Communicator::All& all = Communicator::of(std::vector<int>{0});
+  const Communicator::List& all = Communicator::of(std::vector<int>{0});
   auto& abort = const_cast<nvidia::Nccl&>(cuda::nccl()).ncclCommAbort;
-  const auto own_abort = std::exchange(abort, &abort_after_graphs);
+  const auto nccl_abort = std::exchange(abort, &abort_after_graphs);
   graphs_are_alive = true;
   {
-    const LostGroup lost;
-    CHECK_THROWS_WITH_AS(Communicator::look(all),
+    const FailedGroup lost;
+    CHECK_THROWS_WITH_AS(Communicator::check_errors(all),
                          "nccl: a rank is gone or has failed, and the sum was given up",
                          plugin::Error);
-    CHECK_THROWS_WITH_AS(Communicator::look(all), "nccl: its communicator was given up",
+    CHECK_THROWS_WITH_AS(Communicator::check_errors(all), "nccl: its communicator was given up",
                          plugin::Error);
-    const cuda::SumsGuard guard(all);  // has nothing to wait for
+    const cuda::PendingSumsGuard guard(all);  // has nothing to wait for
   }
   CHECK(ended_aborts == 0);
   graphs_are_alive = false;
@@ -317,7 +323,7 @@ TEST_CASE("gpu: NCCL's communicators are given up although their graphs are aliv
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   CHECK(aborts == 1);  // of one communicator, however often it was looked at
   CHECK(ended_aborts == 1);
-  abort = own_abort;
+  abort = nccl_abort;
   CHECK(Communicator::of(std::vector<int>{0}).size() == 1);
 }
 

@@ -22,7 +22,7 @@ constexpr uint32_t kRank = 2, kRanks = 3;
 template <class Stored, class Value>
 void check_summands(deepbench_type type, Value value) {
   std::vector<Stored> out(kElements + 1, Stored(77));
-  cuda::Shape shape;
+  cuda::LaunchShape shape;
   shape.grid_x = 2, shape.block_x = 64;
   emulate(shape, Barriers::kNone,
           [&] { fill_summands(out.data(), type, kElements, 9, kRank, kRanks); });

@@ -8,16 +8,16 @@
 namespace deepbench::cuda_test {
 namespace {
 
-using cuda::mhz_between;
-using cuda::Stamp;
-using Stamps = std::vector<Stamp>;
+using cuda::ClockStamp;
+using cuda::median_mhz;
+using Stamps = std::vector<ClockStamp>;
 
 double mhz(const Stamps& before, const Stamps& after) {
-  return mhz_between(before.data(), after.data(), before.size());
+  return median_mhz(before.data(), after.data(), before.size());
 }
 
 // Counters that began at different times; one microsecond is 1,980 cycles.
-Stamp stamp(uint32_t multiprocessor, uint64_t microseconds, uint64_t cycles_of_one = 1980) {
+ClockStamp stamp(uint32_t multiprocessor, uint64_t microseconds, uint64_t cycles_of_one = 1980) {
   return {multiprocessor * 1000000007ull + microseconds * cycles_of_one, 5000 + microseconds * 1000,
           multiprocessor, 0};
 }

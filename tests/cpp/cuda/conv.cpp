@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "../ops/conv_naive.hpp"
 #include "../ops/conv_text.hpp"
+#include "../ops/naive_conv.hpp"
 #include "device.hpp"
 #include "gpu.hpp"
 #include "kernel_run.hpp"
@@ -39,7 +39,7 @@ size_t count_wrong(const Conv& conv, const Emitted& facts, const std::vector<dou
     const double bound =
         sums * std::sqrt(squares[i] + values[i] * values[i]) + inputs * std::sqrt(squares[i]) +
         2 * precision.input_roundoff * std::abs(values[i]) +
-        precision.output_roundoff * std::abs(values[i]) + precision.smallest_rounding();
+        precision.output_roundoff * std::abs(values[i]) + precision.absolute_roundoff();
     const double value = conv.saturates() ? testing::saturated(conv, values[i]) : values[i];
     wrong += !(std::abs(got[i] - value) <= 1.01 * bound);
   }
@@ -135,7 +135,8 @@ TEST_CASE("gpu: conv: every candidate gives the result") {
       for (const char* precision : {"float", "half"}) {
         const std::string problem =
             conv_text("w=12 h=10 c=16 n=4 k=24 s=3 r=3 pad_w=1 pad_h=1", phase, precision);
-        const auto ids = Asked("conv", problem, "library=" + library + " limit=24").candidates();
+        const auto ids =
+            ProblemRequest("conv", problem, "library=" + library + " limit=24").candidates();
         REQUIRE_FALSE(ids.empty());
         CHECK(ids.size() <= 24);
         CHECK(std::set<std::string>(ids.begin(), ids.end()).size() == ids.size());
@@ -157,9 +158,9 @@ TEST_CASE("gpu: conv: every candidate in int8 gives the result, in any order") {
   for (const std::string layout : {"library", "nchw"}) {
     const std::string problem =
         conv_text("w=9 h=11 c=32 n=2 k=40 s=3 r=3 pad_w=1 pad_h=1", "fwd", "int8", layout);
-    const auto ids = Asked("conv", problem, "library=cudnn limit=32").candidates();
+    const auto ids = ProblemRequest("conv", problem, "library=cudnn limit=32").candidates();
     CHECK(ids.size() > 1);
-    CHECK(ids == Asked("conv", problem, "library=cudnn limit=32").candidates());
+    CHECK(ids == ProblemRequest("conv", problem, "library=cudnn limit=32").candidates());
     for (auto id = ids.rbegin(); id != ids.rend(); ++id)
       CHECK(check_problem(problem, "library=cudnn candidate=" + *id));
   }
@@ -169,8 +170,8 @@ TEST_CASE("gpu: conv: only exhaustive compiles engines for the other order of ch
   REQUIRE_GPU();
   const std::string problem =
       conv_text("w=9 h=11 c=32 n=2 k=40 s=3 r=3 pad_w=1 pad_h=1", "fwd", "int8");
-  const auto few = Asked("conv", problem, "library=cudnn limit=400").candidates();
-  const auto all = Asked("conv", problem, "library=cudnn").candidates();
+  const auto few = ProblemRequest("conv", problem, "library=cudnn limit=400").candidates();
+  const auto all = ProblemRequest("conv", problem, "library=cudnn").candidates();
   CHECK(count_of_layout(few, "nchw") < count_of_layout(all, "nchw"));
   CHECK(count_of_layout(few, "nhwc") > count_of_layout(few, "nchw"));
 }
@@ -181,7 +182,8 @@ TEST_CASE("gpu: conv: none of float's engines rounds to TF32") {
   for (const std::string layout : {"library", "nhwc"}) {
     const std::string problem =
         conv_text("w=16 h=16 c=64 n=4 k=64 s=1 r=1", "fwd", "float", layout);
-    for (const std::string& id : Asked("conv", problem, "library=cudnn limit=400").candidates())
+    for (const std::string& id :
+         ProblemRequest("conv", problem, "library=cudnn limit=400").candidates())
       CHECK(check_problem(problem, "library=cudnn candidate=" + id));
   }
 }
@@ -205,8 +207,8 @@ TEST_CASE("gpu: conv: cold copies each give the result") {
     REQUIRE(run.status() == DEEPBENCH_OK);
     const auto copies = uint64_t(run.describe().number("copies"));
     CHECK(copies >= 2);
-    CHECK(Asked("conv", problem, "cache=cold").memory_needed() >
-          copies * Asked("conv", problem, "").memory_needed() / 2);
+    CHECK(ProblemRequest("conv", problem, "cache=cold").memory_needed() >
+          copies * ProblemRequest("conv", problem, "").memory_needed() / 2);
     run.poison();
     const auto rows = uint64_t(conv_of(problem).output().rows());
     CHECK(run.call(1).copies_touched == 1);
@@ -225,7 +227,7 @@ TEST_CASE("gpu: conv: the workspace keeps within its limit") {
       conv_text("w=28 h=28 c=64 n=8 k=64 s=3 r=3 pad_w=1 pad_h=1", "bwd_filter", "float");
   for (const std::string limit : {"0", "1000000", "33554432"})
     for (const std::string& id :
-         Asked("conv", problem, "limit=32 workspace=" + limit).candidates()) {
+         ProblemRequest("conv", problem, "limit=32 workspace=" + limit).candidates()) {
       KernelRun run("conv", problem, "workspace=" + limit + " candidate=" + id);
       REQUIRE(run.status() == DEEPBENCH_OK);
       CHECK(run.describe().number("workspace_bytes") <= std::stod(limit));
@@ -242,8 +244,8 @@ TEST_CASE("gpu: conv: exhaustive has engines that the heuristics do not answer w
       const std::string problem =
           conv_text("w=12 h=10 c=16 n=4 k=24 s=3 r=3 pad_w=1 pad_h=1", phase, precision);
       CAPTURE(problem);
-      const auto answered = Asked("conv", problem, options + " limit=400").candidates();
-      const auto all = Asked("conv", problem, options).candidates();
+      const auto answered = ProblemRequest("conv", problem, options + " limit=400").candidates();
+      const auto all = ProblemRequest("conv", problem, options).candidates();
       REQUIRE(all.size() >= answered.size());
       CHECK(std::equal(answered.begin(), answered.end(), all.begin()));
       for (size_t i = answered.size(); i < all.size(); ++i) {
@@ -265,7 +267,8 @@ TEST_CASE("gpu: conv: exhaustive names engines beyond the workspace's limit") {
   const std::string problem =
       conv_text("w=28 h=28 c=64 n=8 k=64 s=3 r=3 pad_w=1 pad_h=1", "bwd_filter", "float");
   size_t beyond = 0;
-  for (const std::string& id : Asked("conv", problem, "library=cudnn workspace=0").candidates()) {
+  for (const std::string& id :
+       ProblemRequest("conv", problem, "library=cudnn workspace=0").candidates()) {
     KernelRun run("conv", problem, "library=cudnn workspace=0 candidate=" + id);
     if (run.status() == DEEPBENCH_OK) continue;
     INFO(run.error());
@@ -300,7 +303,7 @@ TEST_CASE("gpu: conv: what cuDNN does not do comes with the reason") {
   CHECK(none.error().find("no such engine") != std::string::npos);
   // A tensor-core engine under float.
   const std::string tf32 = conv_text(shape, "fwd", "tf32", "nchw");
-  const auto ids = Asked("conv", tf32, "").candidates();
+  const auto ids = ProblemRequest("conv", tf32, "").candidates();
   bool refused_one = false;
   for (const std::string& id : ids) {
     KernelRun run("conv", conv_text(shape, "fwd", "float", "nchw"), "candidate=" + id);

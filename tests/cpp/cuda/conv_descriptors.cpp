@@ -11,7 +11,7 @@
 #include <functional>
 #include <string>
 
-#include "../places.hpp"
+#include "../paths.hpp"
 #include "deepbench/ops/precision.hpp"
 #include "ops/conv/cudnn_graph.hpp"
 

@@ -56,12 +56,12 @@ TEST_CASE("conv layouts: channels are padded by the precision's rule, width and 
     CAPTURE(wanted.precision);
     const Conv conv = some_conv(wanted.precision);
     const ConvLayout layout = conv_layouts(conv, "library", true).front();
-    CHECK(layout.run.c == wanted.c);
-    CHECK(layout.run.k == wanted.k);
-    CHECK(layout.run.w == conv.w);
-    CHECK(layout.run.h == conv.h);
+    CHECK(layout.executed.c == wanted.c);
+    CHECK(layout.executed.k == wanted.k);
+    CHECK(layout.executed.w == conv.w);
+    CHECK(layout.executed.h == conv.h);
     CHECK(layout.is_padded() == !layout.padding_rule.empty());
-    CHECK(layout.asked.c == conv.c);
+    CHECK(layout.problem.c == conv.c);
     const ConvLayout plain = conv_layouts(conv, "library", false).front();
     CHECK_FALSE(plain.is_padded());
     CHECK(plain.padding_rule.empty());
@@ -72,7 +72,7 @@ TEST_CASE("conv layouts: channels are padded by the precision's rule, width and 
   Conv grouped = some_conv("half");
   grouped.groups = 2;
   CHECK_FALSE(conv_layouts(grouped, "library", true).front().is_padded());
-  CHECK(conv_layouts(some_conv("int8"), "library", true)[1].run.c == 8);
+  CHECK(conv_layouts(some_conv("int8"), "library", true)[1].executed.c == 8);
 }
 
 // The place of [first][second][rest] by the layout's definition.
@@ -107,9 +107,9 @@ TEST_CASE("conv layouts: every element lies where its index says") {
                   const int64_t place = place_of(*tensor, i, j, rest);
                   const int64_t index = (i * tensor->second + j) * tensor->rest + rest;
                   places.insert(place);
-                  wrong += place_in(tensor->in_order(nullptr), uint64_t(index)) != place;
+                  wrong += place_in(tensor->logical_view(nullptr), uint64_t(index)) != place;
                   if (tensor == &layout.output())
-                    wrong += place_in(tensor->in_order_of(order, nullptr),
+                    wrong += place_in(tensor->output_view(order, nullptr),
                                       uint64_t(order.index(i, j, rest))) != place;
                 }
             CHECK(wrong == 0);
@@ -143,7 +143,7 @@ TEST_CASE("conv layouts: types, strides and bytes") {
     one.c = c, one.precision.c = DEEPBENCH_S8, one.shift = output_shift(one);
     return conv_layouts(one, "nhwc", true).front();
   };
-  CHECK(padded(2).run.c == padded(20).run.c);
+  CHECK(padded(2).executed.c == padded(20).executed.c);
   CHECK(padded(2).key(0) != padded(20).key(0));
   Conv huge = some_conv("float");
   huge.n = huge.c = huge.w = huge.h = 1000000000;

@@ -30,7 +30,7 @@ struct Uint4 {
 inline Index thread_index, block_index, block_size, grid_size;
 
 // Without barriers threads simply run one after the other.
-enum class Barriers { kSome, kNone };
+enum class Barriers { kUsed, kNone };
 
 // A thread on a stack of its own; when it ends `back` goes on.
 class Fiber {
@@ -108,7 +108,7 @@ class Block {
 };
 
 // kernel() is the call of a kernel, with its arguments.
-inline void emulate(const cuda::Shape& shape, Barriers barriers,
+inline void emulate(const cuda::LaunchShape& shape, Barriers barriers,
                     const std::function<void()>& kernel) {
   block_size = {shape.block_x, shape.block_y, shape.block_z};
   grid_size = {shape.grid_x, shape.grid_y, shape.grid_z};
@@ -119,7 +119,7 @@ inline void emulate(const cuda::Shape& shape, Barriers barriers,
     }
 }
 
-inline uint32_t permuted(uint32_t low, uint32_t high, uint32_t selector) {
+inline uint32_t byte_perm(uint32_t low, uint32_t high, uint32_t selector) {
   const uint64_t bytes = (uint64_t{high} << 32) | low;
   uint32_t word = 0;
   for (uint32_t i = 0; i < 4; ++i) {
@@ -129,24 +129,26 @@ inline uint32_t permuted(uint32_t low, uint32_t high, uint32_t selector) {
   return word;
 }
 
-inline uint32_t exchanged(uint32_t value, uint32_t apart) {
+inline uint32_t shuffle_xor(uint32_t value, uint32_t lane_mask) {
   Block& block = Block::instance();
   block.slots[block.thread()] = value;
   block.barrier();
-  const uint32_t other = block.slots[block.thread() ^ apart];
+  const uint32_t other = block.slots[block.thread() ^ lane_mask];
   block.barrier();
   return other;
 }
 
 // Only one thread runs at a time.
-inline uint32_t replaced(uint32_t* at, uint32_t value) {
+inline uint32_t atomic_exchange(uint32_t* at, uint32_t value) {
   const uint32_t before = *at;
   *at = value;
   return before;
 }
-inline uint32_t added(uint32_t* at, uint32_t value) { return replaced(at, *at + value); }
-inline uint32_t counted(uint32_t* at, uint32_t last) {
-  return replaced(at, *at >= last ? 0 : *at + 1);
+inline uint32_t atomic_add(uint32_t* at, uint32_t value) {
+  return atomic_exchange(at, *at + value);
+}
+inline uint32_t atomic_increment(uint32_t* at, uint32_t last) {
+  return atomic_exchange(at, *at >= last ? 0 : *at + 1);
 }
 
 }  // namespace deepbench::cuda_test
@@ -164,10 +166,11 @@ inline uint32_t counted(uint32_t* at, uint32_t last) {
 #define uint2 ::deepbench::cuda_test::Uint2
 #define uint4 ::deepbench::cuda_test::Uint4
 #define __syncthreads() ::deepbench::cuda_test::Block::instance().barrier()
-#define __byte_perm(low, high, selector) ::deepbench::cuda_test::permuted(low, high, selector)
-#define __shfl_xor_sync(mask, value, apart) ::deepbench::cuda_test::exchanged(value, apart)
+#define __byte_perm(low, high, selector) ::deepbench::cuda_test::byte_perm(low, high, selector)
+#define __shfl_xor_sync(mask, value, lane_mask) \
+  ::deepbench::cuda_test::shuffle_xor(value, lane_mask)
 #define __ldcg(pointer) (*(pointer))
 #define __threadfence() static_cast<void>(0)
-#define atomicAdd(at, value) ::deepbench::cuda_test::added(at, value)
-#define atomicExch(at, value) ::deepbench::cuda_test::replaced(at, value)
-#define atomicInc(at, last) ::deepbench::cuda_test::counted(at, last)
+#define atomicAdd(at, value) ::deepbench::cuda_test::atomic_add(at, value)
+#define atomicExch(at, value) ::deepbench::cuda_test::atomic_exchange(at, value)
+#define atomicInc(at, last) ::deepbench::cuda_test::atomic_increment(at, last)

@@ -15,9 +15,9 @@ using cpu_test::gemm_of;
 using cpu_test::gemm_text;
 using cpu_test::NaiveGemm;
 
-struct AskedGemm : Asked {
-  AskedGemm(const std::string& problem, const std::string& options)
-      : Asked("gemm", problem, options) {}
+struct GemmRequest : ProblemRequest {
+  GemmRequest(const std::string& problem, const std::string& options)
+      : ProblemRequest("gemm", problem, options) {}
 };
 
 struct GemmRun : KernelRun {

@@ -29,7 +29,7 @@ std::vector<GemmLayout> layouts(const Dimensions& d, bool trans_a, bool trans_b,
 }
 
 bool runs(const GemmLayout& layout, int64_t m, int64_t n, int64_t k) {
-  return layout.run.m == m && layout.run.n == n && layout.run.k == k;
+  return layout.executed.m == m && layout.executed.n == n && layout.executed.k == k;
 }
 
 TEST_CASE("gemm layouts: half is padded by the original's rule, float never") {
@@ -60,8 +60,8 @@ TEST_CASE("gemm layouts: 8-bit types are also offered as tensor cores take them"
   CHECK(int8[0].padding_rule.find("multiples of 4") != std::string::npos);
   CHECK(int8[1].name == "tn");
   CHECK(runs(int8[1], 48, 704, 2064));
-  CHECK(int8[1].run.trans_a);
-  CHECK_FALSE(int8[1].run.trans_b);
+  CHECK(int8[1].executed.trans_a);
+  CHECK_FALSE(int8[1].executed.trans_b);
   CHECK(int8[1].a == Conversion::kInCall);
   CHECK(int8[1].b == Conversion::kNone);
 
@@ -210,7 +210,7 @@ TEST_CASE("gemm: alpha and beta are one in the type that the precision wants the
 // Why a library refuses a problem of this precision; empty if it does not.
 template <class Question>
 std::string refusal(const std::string& precision, Question question) {
-  const AskedGemm asked(gemm_text({64, 64, 64}, false, false, precision), "");
+  const GemmRequest asked(gemm_text({64, 64, 64}, false, false, precision), "");
   const deepbench_problem raw = asked.problem();
   try {
     question(plugin::Problem(raw), plugin::Options(asked.named.get()));
@@ -239,10 +239,10 @@ TEST_CASE("gemm: without NVRTC there are no operands, and that is the reason giv
 
 TEST_CASE("gemm: what 8-bit floating-point units keep of their sums widens the bounds, a little") {
   const Problem problem = Problem::parse("gemm m=16 n=16 k=4096 precision=fp8_e4m3");
-  Conditions conditions;
-  const Expectation in_32_bits = problem.operation().expect(problem, conditions);
+  KernelConditions conditions;
+  const ExpectedOutput in_32_bits = problem.operation().expected_output(problem, conditions);
   conditions.accumulator = "fp22";
-  const Expectation in_14_bits = problem.operation().expect(problem, conditions);
+  const ExpectedOutput in_14_bits = problem.operation().expected_output(problem, conditions);
   REQUIRE(in_14_bits.bounds.size() == 256);
   for (size_t i = 0; i < 256; ++i) {
     CHECK(in_14_bits.bounds[i] > in_32_bits.bounds[i]);
@@ -282,7 +282,7 @@ TEST_CASE("cublaslt: what is multiplied can be described without a device") {
                           std::string(precision.name));
       CAPTURE(precision.name);
       for (const GemmLayout& layout : gemm_layouts(gemm, plugin::Options(), false)) {
-        const cuda::lt::Descriptors described(layout.run);
+        const cuda::lt::Descriptors described(layout.executed);
         CHECK(described.operation);
         CHECK(described.a);
         CHECK(described.b);

@@ -11,7 +11,7 @@
 namespace deepbench::cuda_test {
 
 // Why device 0 cannot be used; empty if it can.
-inline const std::string& no_gpu() {
+inline const std::string& gpu_unavailable_reason() {
   static const std::string reason = []() -> std::string {
     try {
       return cuda::device_count() > 0 ? "" : "no NVIDIA device";
@@ -25,8 +25,8 @@ inline const std::string& no_gpu() {
 }  // namespace deepbench::cuda_test
 
 // First in a test case. NOLINTNEXTLINE: it ends the test case.
-#define REQUIRE_GPU()                                                \
-  if (!::deepbench::cuda_test::no_gpu().empty()) {                   \
-    MESSAGE("nothing tested: " << ::deepbench::cuda_test::no_gpu()); \
-    return;                                                          \
+#define REQUIRE_GPU()                                                                \
+  if (!::deepbench::cuda_test::gpu_unavailable_reason().empty()) {                   \
+    MESSAGE("nothing tested: " << ::deepbench::cuda_test::gpu_unavailable_reason()); \
+    return;                                                                          \
   }

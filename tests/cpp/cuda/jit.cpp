@@ -10,15 +10,15 @@
 #include <string>
 #include <vector>
 
-#include "../folder.hpp"
-#include "../places.hpp"
-#include "../variable.hpp"
+#include "../paths.hpp"
+#include "../scoped_environment_variable.hpp"
+#include "../temporary_folder.hpp"
 #include "buffer.hpp"
 #include "deepbench/plugin.hpp"
 #include "device.hpp"
 #include "gpu.hpp"
-#include "kernels/ahead.hpp"
 #include "kernels/compile.hpp"
+#include "kernels/precompile.hpp"
 #include "kernels/sources.hpp"
 #include "libraries.hpp"
 
@@ -26,8 +26,8 @@ namespace deepbench::cuda_test {
 namespace {
 
 using cuda::Source;
-using testing::Folder;
-using testing::Variable;
+using testing::ScopedEnvironmentVariable;
+using testing::TemporaryFolder;
 
 // Kernels are looked for where the build put them.
 const int kernels_are_found =
@@ -57,7 +57,7 @@ TEST_CASE("jit: sources bring the headers that they include, and those that thes
   CHECK(source.name == "kernels/operand.cu");
   std::vector<std::string> names;
   for (const cuda::Header& header : source.headers) names.push_back(header.name);
-  CHECK(names == std::vector<std::string>{"element.h", "fill.h", "walk.h"});
+  CHECK(names == std::vector<std::string>{"element.h", "fill.h", "strided_layout.h"});
   CHECK(error_of([] { cuda::source_of_file("nothing"); }).find("nothing.cu") != std::string::npos);
   const std::string missing = error_of([] { source_of("# include \"missing.h\" // why\n"); });
   CHECK(missing.find("missing.h") != std::string::npos);
@@ -163,7 +163,7 @@ std::string adder(int number) {
 
 TEST_CASE("jit: what candidates need is compiled ahead, and kept") {
   if (!has_nvrtc()) return;
-  const Folder folder;
+  const TemporaryFolder folder;
   const cuda::KernelCache cache(folder.path());
   const Source source = source_of(adder(1));
   const auto is_kept = [&](const std::string& expression) {
@@ -178,29 +178,29 @@ TEST_CASE("jit: what candidates need is compiled ahead, and kept") {
   CHECK(std::distance(files, {}) == 2);
   for (const auto& nowhere : {std::optional<std::filesystem::path>(),
                               std::optional<std::filesystem::path>("/proc/nothing")}) {
-    CHECK_FALSE(cuda::KernelCache(nowhere).can_keep());
+    CHECK_FALSE(cuda::KernelCache(nowhere).is_writable());
     cuda::compile_missing(source, expressions, 90, cuda::KernelCache(nowhere));
   }
 }
 
 TEST_CASE("gpu: kernels and instances of templates are compiled, launched and kept") {
   REQUIRE_GPU();
-  const Folder folder;
-  const Variable cached("DEEPBENCH_CACHE_DIR", folder.path());
+  const TemporaryFolder folder;
+  const ScopedEnvironmentVariable cached("DEEPBENCH_CACHE_DIR", folder.path());
   const cuda::Stream& stream = cuda::Stream::of(0);
-  const cuda::Function& add = cuda::function_of("kept", adder(1), "add", stream);
+  const cuda::Function& add = cuda::function_from_text("kept", adder(1), "add", stream);
   CHECK(result_of(add, 4) == 5);
-  CHECK(&add == &cuda::function_of("kept", adder(1), "add", stream));
-  CHECK(result_of(cuda::function_of("kept", adder(1), "more<7>", stream), 4) == 11);
-  CHECK(result_of(cuda::function_of("kept", adder(1), "more<8>", stream), 4) == 12);
+  CHECK(&add == &cuda::function_from_text("kept", adder(1), "add", stream));
+  CHECK(result_of(cuda::function_from_text("kept", adder(1), "more<7>", stream), 4) == 11);
+  CHECK(result_of(cuda::function_from_text("kept", adder(1), "more<8>", stream), 4) == 12);
   const std::filesystem::directory_iterator files(folder / "kernels");
   CHECK(std::distance(files, {}) == 3);
 }
 
 TEST_CASE("gpu: what the cache holds is used if it can be loaded, else compiled anew") {
   REQUIRE_GPU();
-  const Folder folder;
-  const Variable cached("DEEPBENCH_CACHE_DIR", folder.path());
+  const TemporaryFolder folder;
+  const ScopedEnvironmentVariable cached("DEEPBENCH_CACHE_DIR", folder.path());
   const cuda::Stream& stream = cuda::Stream::of(0);
   const int device = cuda::device_facts(0).architecture();
   const cuda::KernelCache cache(folder.path());
@@ -210,34 +210,34 @@ TEST_CASE("gpu: what the cache holds is used if it can be loaded, else compiled 
   };
   // Another kernel's code under this one's key shows that the cache was read.
   cache.store(key_of(adder(10)), cuda::compile(source_of(adder(20)), "", device));
-  CHECK(result_of(cuda::function_of("cached", adder(10), "add", stream), 1) == 21);
+  CHECK(result_of(cuda::function_from_text("cached", adder(10), "add", stream), 1) == 21);
   cache.store(key_of(adder(30)), {"no code", ""});
-  CHECK(result_of(cuda::function_of("cached", adder(30), "add", stream), 1) == 31);
+  CHECK(result_of(cuda::function_from_text("cached", adder(30), "add", stream), 1) == 31);
   CHECK(cache.load(key_of(adder(30)))->code.substr(1, 3) == "ELF");
 }
 
 TEST_CASE("gpu: a folder that cannot be written does not matter; a kernel that is not there does") {
   REQUIRE_GPU();
-  const Variable cached("DEEPBENCH_CACHE_DIR", "/proc/nothing");
+  const ScopedEnvironmentVariable cached("DEEPBENCH_CACHE_DIR", "/proc/nothing");
   const cuda::Stream& stream = cuda::Stream::of(0);
-  CHECK(result_of(cuda::function_of("uncached", adder(3), "add", stream), 1) == 4);
+  CHECK(result_of(cuda::function_from_text("uncached", adder(3), "add", stream), 1) == 4);
   const std::string error =
-      error_of([&] { cuda::function_of("uncached", adder(3), "missing", stream); });
+      error_of([&] { cuda::function_from_text("uncached", adder(3), "missing", stream); });
   CHECK(error.find("5 ") == 0);
 }
 
 TEST_CASE("gpu: clocks") {
   REQUIRE_GPU();
-  struct Stamp {
+  struct ClockStamp {
     unsigned long long clock, nanoseconds;
     unsigned multiprocessor, padding;
   };
   const cuda::Stream& stream = cuda::Stream::of(0);
   const auto count = uint32_t(cuda::device_facts(0).multiprocessors);
-  const cuda::HostBuffer memory(2 * count * sizeof(Stamp), /*pageable=*/false);
-  auto* const stamps = reinterpret_cast<Stamp*>(memory.data());
+  const cuda::HostBuffer memory(2 * count * sizeof(ClockStamp), /*pageable=*/false);
+  auto* const stamps = reinterpret_cast<ClockStamp*>(memory.data());
   const cuda::Function& stamp = cuda::function("clock", "stamp", stream);
-  cuda::Shape shape;
+  cuda::LaunchShape shape;
   shape.grid_x = count;
   stamp.launch(shape, stream.get(), static_cast<void*>(stamps));
   stamp.launch(shape, stream.get(), static_cast<void*>(stamps + count));

@@ -22,8 +22,8 @@ constexpr uint64_t kSeed = 5;
 inline const deepbench_backend& table() { return *deepbench_plugin(); }
 
 // A problem with options, in the table's terms.
-struct Asked {
-  Asked(const std::string& of, const std::string& problem, const std::string& options)
+struct ProblemRequest {
+  ProblemRequest(const std::string& of, const std::string& problem, const std::string& options)
       : op(of), attributes(problem), named(options + " seed=" + std::to_string(kSeed)) {}
   deepbench_problem problem() const { return {op.c_str(), attributes.get()}; }
 
@@ -53,9 +53,9 @@ struct Asked {
 class KernelRun {
  public:
   KernelRun(const std::string& op, const std::string& problem, const std::string& options)
-      : asked_(op, problem, options) {
-    const deepbench_problem raw = asked_.problem();
-    status_ = table().prepare(&raw, asked_.named.get(), &handle_);
+      : request_(op, problem, options) {
+    const deepbench_problem raw = request_.problem();
+    status_ = table().prepare(&raw, request_.named.get(), &handle_);
     error_ = status_ == DEEPBENCH_OK ? "" : table().last_error();
   }
   ~KernelRun() { table().destroy(handle_); }
@@ -110,7 +110,7 @@ class KernelRun {
   }
 
  private:
-  Asked asked_;
+  ProblemRequest request_;
   deepbench_kernel* handle_ = nullptr;
   deepbench_status status_ = DEEPBENCH_FAILED;
   std::string error_;

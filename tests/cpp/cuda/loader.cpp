@@ -8,7 +8,7 @@
 #include <map>
 #include <string>
 
-#include "installation.hpp"
+#include "fake_installation.hpp"
 #include "python_packages.hpp"
 
 namespace deepbench::cuda_test {
@@ -27,7 +27,7 @@ std::map<std::string, LibraryReport> by_name(Loader& loader) {
 }
 
 TEST_CASE("all of a toolkit is found, with versions, paths and how") {
-  const Installation installation;
+  const FakeInstallation installation;
   installation.add_toolkit("lib", 13010);
   installation.add("driver/libcuda.so.1", 13000);
   installation.add("driver/libnvidia-ml.so.1", 13000);
@@ -47,12 +47,12 @@ TEST_CASE("all of a toolkit is found, with versions, paths and how") {
   CHECK(by_name(loader)["cublaslt"].version == "13.1.7");
   CHECK(by_name(loader)["cudnn"].version == "9.28.7");
   CHECK(by_name(loader)["nccl"].version == "2.28.7");
-  CHECK(loader.mixed_majors().empty());
+  CHECK(loader.mixed_major_warnings().empty());
   CHECK(bool(loader.get<nvidia::Cudart>().table.cudaMalloc));
 }
 
 TEST_CASE("nothing is installed: each says what it is and what cures it") {
-  const Installation installation;
+  const FakeInstallation installation;
   Loader loader = installation.loader({"lib"}, {"driver"});
   for (const LibraryReport& report : loader.all_reports()) {
     INFO(report.name);
@@ -64,14 +64,14 @@ TEST_CASE("nothing is installed: each says what it is and what cures it") {
   CHECK(by_name(loader)["cublaslt"].reason ==
         "libcublasLt.so.13 was not found; pip install 'cuda-toolkit[cublas]==13.*'");
   CHECK(has(by_name(loader)["driver"].reason, "libcuda.so.1"));
-  CHECK(loader.mixed_majors().empty());
+  CHECK(loader.mixed_major_warnings().empty());
 }
 
 TEST_CASE("libraries missing one by one are one reason each") {
   for (const int version : {12090, 13000})
-    for (const std::string& missing : Installation::toolkit(version)) {
+    for (const std::string& missing : FakeInstallation::toolkit(version)) {
       INFO(missing);
-      const Installation installation;
+      const FakeInstallation installation;
       installation.add_toolkit("lib", version, missing);
       installation.add("driver/libcuda.so.1", 13000);
       Loader loader = installation.loader({"lib"}, {"driver"});
@@ -90,7 +90,7 @@ TEST_CASE("libraries missing one by one are one reason each") {
 }
 
 TEST_CASE("the driver says which major can be used") {
-  const Installation installation;
+  const FakeInstallation installation;
   installation.add_toolkit("lib", 13000);
   installation.add_toolkit("lib12", 12090);
   std::filesystem::copy(installation.path("lib12/libcudart.so.12"),
@@ -111,7 +111,7 @@ TEST_CASE("the driver says which major can be used") {
 }
 
 TEST_CASE("a library that needs a newer driver says so, with the extra that fits") {
-  const Installation installation;
+  const FakeInstallation installation;
   installation.add_toolkit("lib", 13000);
   installation.add("driver/libcuda.so.1", 12040);
   Loader loader = installation.loader({"lib"}, {"driver"});
@@ -121,7 +121,7 @@ TEST_CASE("a library that needs a newer driver says so, with the extra that fits
 }
 
 TEST_CASE("the nearest run time decides the major of all others") {
-  const Installation installation;
+  const FakeInstallation installation;
   installation.add_toolkit("near", 12090);
   installation.add_toolkit("far", 13000);
   installation.add("driver/libcuda.so.1", 13000);
@@ -131,7 +131,7 @@ TEST_CASE("the nearest run time decides the major of all others") {
 }
 
 TEST_CASE("files of one name on both majors are chosen by their folder") {
-  const Installation installation;
+  const FakeInstallation installation;
   const std::string wheels = "site-packages/nvidia/";
   installation.add_toolkit(wheels + "cu13/lib", 13000);
   for (const char* package : {"cuda_runtime", "cusparse"}) {
@@ -152,12 +152,12 @@ TEST_CASE("files of one name on both majors are chosen by their folder") {
 }
 
 TEST_CASE("libraries of mixed majors are used and named") {
-  const Installation installation;
+  const FakeInstallation installation;
   installation.add_toolkit("lib", 13000, "libcudnn.so.9");
   installation.add_cudnn("lib", 12090);
   Loader loader = installation.loader({"lib"});
   CHECK(loader.get<nvidia::Cudnn>().report.usable());
-  const auto lines = loader.mixed_majors();
+  const auto lines = loader.mixed_major_warnings();
   REQUIRE(lines.size() == 1);
   CHECK(lines[0] == "cudnn 9.28.7 (" + installation.path("lib/libcudnn.so.9") +
                         ") was made for CUDA 12, cudart 13.0 (" +
@@ -166,7 +166,7 @@ TEST_CASE("libraries of mixed majors are used and named") {
 }
 
 TEST_CASE("cuDNN without one of its parts is not asked for anything") {
-  const Installation installation;
+  const FakeInstallation installation;
   installation.add("lib/libcudart.so.13", 13000);
   installation.add_cudnn("lib", 13000, "_ops");
   installation.folder().write("lib/libcudnn_ops.so.9", "no library");
@@ -178,7 +178,7 @@ TEST_CASE("cuDNN without one of its parts is not asked for anything") {
 }
 
 TEST_CASE("NVRTC's built-ins are opened beside it, or it is not asked for anything") {
-  const Installation installation;
+  const FakeInstallation installation;
   installation.add("lib/libcudart.so.13", 13000);
   installation.add("lib/libnvrtc.so.13", 13990);
   Loader without = installation.loader({"lib"});
@@ -195,17 +195,17 @@ TEST_CASE("NVRTC's built-ins are opened beside it, or it is not asked for anythi
 }
 
 TEST_CASE("another major serves where there is none of the run time's") {
-  const Installation installation;
+  const FakeInstallation installation;
   installation.add("lib/libcudart.so.13", 13000);
   installation.add("lib/libcublasLt.so.12", 12090);
   installation.add("driver/libcuda.so.1", 13000);
   Loader loader = installation.loader({"lib"}, {"driver"});
   CHECK(loader.get<nvidia::CublasLt>().report.usable());
-  CHECK(loader.mixed_majors().size() == 1);
+  CHECK(loader.mixed_major_warnings().size() == 1);
 }
 
 TEST_CASE("a folder of stubs is passed over") {
-  const Installation installation;
+  const FakeInstallation installation;
   installation.add("cuda/lib64/stubs/libcuda.so.1", 0);
   installation.add("copied/libcuda.so.1", 0);
   installation.add("driver/libcuda.so.1", 13000);
@@ -220,7 +220,7 @@ TEST_CASE("a folder of stubs is passed over") {
 }
 
 TEST_CASE("a library that is too old is named with its version and what it lacks") {
-  const Installation installation;
+  const FakeInstallation installation;
   installation.add("lib/libcudart.so.12", 12010);
   installation.add("lib/libcublasLt.so.12", 12010, "fake_old_cuda");
   Loader loader = installation.loader({"lib"});
@@ -231,7 +231,7 @@ TEST_CASE("a library that is too old is named with its version and what it lacks
 }
 
 TEST_CASE("so is a cuDNN that is too old") {
-  const Installation installation;
+  const FakeInstallation installation;
   installation.add("lib/libcudart.so.12", 12090);
   installation.add_cudnn("lib", 12090);
   std::filesystem::remove(installation.path("lib/libcudnn.so.9"));
@@ -243,7 +243,7 @@ TEST_CASE("so is a cuDNN that is too old") {
 }
 
 TEST_CASE("a broken file is named; a later place still serves") {
-  const Installation installation;
+  const FakeInstallation installation;
   installation.add("good/libcudart.so.13", 13000);
   std::filesystem::create_directories(installation.path("bad"));
   installation.folder().write("bad/libcudart.so.13", "no library");
@@ -254,7 +254,7 @@ TEST_CASE("a broken file is named; a later place still serves") {
 }
 
 TEST_CASE("NVML that does not start says why") {
-  const Installation installation;
+  const FakeInstallation installation;
   installation.add("driver/libnvidia-ml.so.1", 4);
   Loader loader = installation.loader({}, {"driver"});
   CHECK(loader.get<nvidia::Nvml>().report.reason ==
@@ -262,7 +262,7 @@ TEST_CASE("NVML that does not start says why") {
 }
 
 TEST_CASE("a file can be named instead of a folder; a link leads to the file") {
-  const Installation installation;
+  const FakeInstallation installation;
   installation.add("real/libcudart.so.13.0.96", 13000);
   Loader by_file = installation.loader({"real/libcudart.so.13.0.96"});
   CHECK(by_file.get<nvidia::Cudart>().report.usable());

@@ -37,8 +37,8 @@ class Words {
   std::vector<Vector> vectors_;
 };
 
-cuda::Shape shape_of(uint32_t blocks) {
-  cuda::Shape shape;
+cuda::LaunchShape shape_of(uint32_t blocks) {
+  cuda::LaunchShape shape;
   shape.grid_x = blocks;
   shape.block_x = 64;
   return shape;
@@ -60,7 +60,7 @@ TEST_CASE("kernels on the host: memory, at every size") {
       CHECK(wrong == 0);
 
       std::vector<uint32_t> partial(blocks, 1);
-      emulate(shape_of(blocks), Barriers::kSome,
+      emulate(shape_of(blocks), Barriers::kUsed,
               [&] { read_words(source.data(), count, partial.data()); });
       for (const uint32_t word : partial) total ^= word;
       CHECK(total == 0);

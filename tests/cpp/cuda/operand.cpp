@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "buffer.hpp"
-#include "check.hpp"
 #include "deepbench/ops/precision.hpp"
 #include "gpu.hpp"
 #include "operand_checks.hpp"
+#include "status_check.hpp"
 #include "stream.hpp"
 
 namespace deepbench::cuda_test {

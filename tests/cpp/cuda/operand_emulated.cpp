@@ -7,7 +7,7 @@
 #include "deepbench/ops/precision.hpp"
 #include "deepbench/plugin.hpp"
 #include "operand_checks.hpp"
-#include "operand_plan.hpp"
+#include "operand_launch.hpp"
 
 // What makes CUDA of the rest of the file.
 #include "emulated.hpp"
@@ -38,24 +38,24 @@ class Host final : public Platform {
   void fill(const Matrix& matrix, Inputs inputs, uint64_t seed, uint32_t operand) override {
     if (inputs != Inputs::kUniform)
       return set(matrix, inputs == Inputs::kOnes ? plugin::bits_of_one(matrix.type) : 0);
-    const Walk walk = cuda::walk_of(matrix);
-    emulate(cuda::shape_of(walk, kMultiprocessors), Barriers::kNone,
-            [&] { fill_elements(matrix.data, matrix.type, walk, seed, operand); });
+    const StridedLayout layout = cuda::strided_layout_of(matrix);
+    emulate(cuda::launch_shape_of(layout, kMultiprocessors), Barriers::kNone,
+            [&] { fill_elements(matrix.data, matrix.type, layout, seed, operand); });
   }
 
   void poison(const Matrix& matrix) override { set(matrix, plugin::poison_bits(matrix.type)); }
 
   deepbench_scan scan(const Matrix& matrix, const void* restored) override {
-    const Walk walk = cuda::walk_of(matrix);
-    const cuda::Shape shape = cuda::shape_of(walk, kMultiprocessors);
-    std::vector<Found> found(shape.grid_x * shape.grid_y);
-    emulate(shape, Barriers::kSome, [&] {
-      scan_elements(matrix.data, restored, uint32_t(size_of(matrix.type)), walk,
+    const StridedLayout layout = cuda::strided_layout_of(matrix);
+    const cuda::LaunchShape shape = cuda::launch_shape_of(layout, kMultiprocessors);
+    std::vector<ScanCounts> found(shape.grid_x * shape.grid_y);
+    emulate(shape, Barriers::kUsed, [&] {
+      scan_elements(matrix.data, restored, uint32_t(size_of(matrix.type)), layout,
                     plugin::poison_bits(matrix.type), plugin::non_finite_mask(matrix.type),
                     found.data());
     });
     deepbench_scan total = {sizeof total, matrix.elements(), 0, 0};
-    for (const Found& block : found)
+    for (const ScanCounts& block : found)
       total.untouched += block.untouched, total.non_finite += block.non_finite;
     return total;
   }
@@ -63,12 +63,11 @@ class Host final : public Platform {
   std::vector<double> project(const Matrix& matrix, uint64_t rows, uint64_t seed) override {
     const cuda::ProjectionPlan plan = cuda::plan_projection(matrix, rows, kMultiprocessors);
     std::vector<double> partial(plan.partial_bytes() / sizeof(double)), sums(rows);
-    emulate(plan.shape, Barriers::kSome, [&] {
+    emulate(plan.shape, Barriers::kUsed, [&] {
       project_columns(matrix.data, type_of(matrix), plan.projection, seed, partial.data());
     });
-    emulate(plan.combining, Barriers::kSome, [&] {
-      combine_parts(partial.data(), rows, plan.shape.grid_y, plan.combining_row_threads,
-                    sums.data());
+    emulate(plan.combine_shape, Barriers::kUsed, [&] {
+      combine_parts(partial.data(), rows, plan.shape.grid_y, plan.combine_row_threads, sums.data());
     });
     return sums;
   }
@@ -77,7 +76,7 @@ class Host final : public Platform {
     for (const uint64_t index : indices)
       if (index >= matrix.elements()) plugin::invalid("an index outside");
     std::vector<double> values(indices.size());
-    cuda::Shape shape;
+    cuda::LaunchShape shape;
     shape.block_x = OPERAND_THREADS;
     shape.grid_x = uint32_t((indices.size() + OPERAND_THREADS - 1) / OPERAND_THREADS);
     emulate(shape, Barriers::kNone, [&] {
@@ -89,7 +88,7 @@ class Host final : public Platform {
 
   void transpose(const Matrix& from, const Matrix& to) override {
     const auto size = size_of(from.type);
-    emulate(cuda::shape_of_transpose(from, to), Barriers::kSome, [&] {
+    emulate(cuda::transpose_launch_shape(from, to), Barriers::kUsed, [&] {
       (size == 1   ? transpose_bytes
        : size == 2 ? transpose_halves
                    : transpose_words)(from.data, to.data, from.rows, from.columns,
@@ -102,9 +101,9 @@ class Host final : public Platform {
     return matrix.unsigned_words ? int32_t(DEEPBENCH_UNSIGNED_WORD) : int32_t(matrix.type);
   }
   void set(const Matrix& matrix, uint64_t bits) {
-    const Walk walk = cuda::walk_of(matrix);
-    emulate(cuda::shape_of(walk, kMultiprocessors), Barriers::kNone,
-            [&] { set_elements(matrix.data, uint32_t(size_of(matrix.type)), walk, bits); });
+    const StridedLayout layout = cuda::strided_layout_of(matrix);
+    emulate(cuda::launch_shape_of(layout, kMultiprocessors), Barriers::kNone,
+            [&] { set_elements(matrix.data, uint32_t(size_of(matrix.type)), layout, bits); });
   }
 
   std::vector<Bytes> kept_;
@@ -219,7 +218,7 @@ TEST_CASE("large operands keep within the limits of a grid") {
   for (const uint64_t columns : {uint64_t{1}, uint64_t{1} << 20}) {
     matrix.columns = columns;
     matrix.column_stride = matrix.rows + 1;
-    const cuda::Shape shape = cuda::shape_of(cuda::walk_of(matrix), 132);
+    const cuda::LaunchShape shape = cuda::launch_shape_of(cuda::strided_layout_of(matrix), 132);
     CHECK(uint64_t(shape.grid_x) * shape.grid_y <= 132 * 16);
     CHECK(shape.block_x * shape.block_y == OPERAND_THREADS);
   }
@@ -235,11 +234,11 @@ TEST_CASE("large operands keep within the limits of a grid") {
     CHECK(plan.shape.grid_y <= 65535);
     CHECK(uint64_t(plan.shape.grid_x) * p.row_threads * PROJECTION_ROWS >= rows);
     CHECK(p.columns_of_block * plan.shape.grid_y >= columns);
-    CHECK(plan.combining.grid_x < uint64_t{1} << 31);
-    CHECK(uint64_t(plan.combining.grid_x) * plan.combining_row_threads >= rows);
+    CHECK(plan.combine_shape.grid_x < uint64_t{1} << 31);
+    CHECK(uint64_t(plan.combine_shape.grid_x) * plan.combine_row_threads >= rows);
     const Matrix other = {nullptr, DEEPBENCH_F32, columns, rows, 1, columns};
     matrix.type = DEEPBENCH_F32;
-    CHECK(cuda::shape_of_transpose(matrix, other).grid_x >= std::max(rows, columns) / 32);
+    CHECK(cuda::transpose_launch_shape(matrix, other).grid_x >= std::max(rows, columns) / 32);
   }
   matrix.rows = 3072, matrix.columns = 7000, matrix.column_stride = 3072;
   const cuda::ProjectionPlan plan = cuda::plan_projection(matrix, 3072, 132);

@@ -11,31 +11,32 @@
 #include <vector>
 
 #include "buffer.hpp"
-#include "check.hpp"
 #include "deepbench/plugin.hpp"
 #include "gpu.hpp"
 #include "graph.hpp"
+#include "ops/all_reduce/peer_algorithm.hpp"
 #include "ops/all_reduce/peer_team.hpp"
-#include "ops/all_reduce/peer_way.hpp"
+#include "status_check.hpp"
 #include "stream.hpp"
 
 namespace deepbench::cuda_test {
 namespace {
 
+using cuda::AllocationKind;
 using cuda::Buffer;
-using cuda::Origin;
-using cuda::PeerKind;
-using cuda::PeerSum;
-using cuda::PeerWay;
+using cuda::PeerAlgorithm;
+using cuda::PeerKernel;
+using cuda::PeerPlan;
 
-constexpr PeerKind kEvery[] = {PeerKind::kOneShotLl, PeerKind::kOneShot, PeerKind::kTwoShot,
-                               PeerKind::kTwoShotPush, PeerKind::kRing};
+constexpr PeerAlgorithm kAlgorithms[] = {PeerAlgorithm::kOneShotLl, PeerAlgorithm::kOneShot,
+                                         PeerAlgorithm::kTwoShot, PeerAlgorithm::kTwoShotPush,
+                                         PeerAlgorithm::kRing};
 
 AllReduce sum_over(const char* precision, int64_t elements) {
   return {elements, precision_info(precision), false};
 }
 
-constexpr uint64_t kMost = 10'000'000'000;  // ns
+constexpr uint64_t kTimeoutNs = 10'000'000'000;  // ns
 constexpr uint32_t kBlocks = 8;
 
 uint64_t payload(const AllReduce& sum) {
@@ -43,21 +44,21 @@ uint64_t payload(const AllReduce& sum) {
 }
 
 // How many devices take part: one, and all where there are more.
-std::vector<int> numbers_of_devices() {
+std::vector<int> device_counts() {
   const int all = cuda::cudart().cudaDeviceEnablePeerAccess ? cuda::device_count() : 1;
   return all > 1 ? std::vector<int>{1, all} : std::vector<int>{1};
 }
 
-cuda::Stream& on_device(int device) {
+cuda::Stream& device_stream(int device) {
   cuda::Stream& home = cuda::Stream::of(device);
-  home.enter();
+  home.make_current();
   return home;
 }
 
-void reach_one_another(int devices) {
+void enable_peer_access(int devices) {
   for (int device = 0; device < devices; ++device)
     for (int peer = 0; peer < devices; ++peer) {
-      on_device(device);
+      device_stream(device);
       if (peer == device) continue;
       const auto status = cuda::cudart().cudaDeviceEnablePeerAccess(peer, 0);
       if (status == nvidia::cudaErrorPeerAccessAlreadyEnabled)
@@ -69,18 +70,18 @@ void reach_one_another(int devices) {
 
 // One rank's memory and stream.
 struct Rank {
-  Rank(const PeerWay& way, const AllReduce& sum, int ranks, int device)
-      : home(on_device(device)),
-        kernel(way, sum, ranks, home),
-        mine(payload(sum) + 64, Origin::kOwn),
-        result(payload(sum) + 64, Origin::kOwn),
-        shared(cuda::shared_bytes(way.kind, sum, ranks) + 16, Origin::kOwn),
-        control(sizeof(PeerControl), Origin::kOwn),
-        told(sizeof(uint32_t), false) {
+  Rank(const PeerPlan& plan, const AllReduce& sum, int ranks, int device)
+      : home(device_stream(device)),
+        kernel(plan, sum, ranks, home),
+        mine(payload(sum) + 64, AllocationKind::kDedicated),
+        result(payload(sum) + 64, AllocationKind::kDedicated),
+        shared(cuda::shared_bytes(plan.algorithm, sum, ranks) + 16, AllocationKind::kDedicated),
+        control(sizeof(PeerControl), AllocationKind::kDedicated),
+        host_missing(sizeof(uint32_t), false) {
     CUDA_CHECK(cuda::cudart().cudaStreamCreateWithFlags(&stream, nvidia::cudaStreamNonBlocking));
     set(shared, 0);
     set(control, 0);
-    std::memset(told.data(), 0, told.bytes());
+    std::memset(host_missing.data(), 0, host_missing.bytes());
     home.synchronize();
   }
   ~Rank() { cuda::cudart().cudaStreamDestroy(stream); }
@@ -88,33 +89,33 @@ struct Rank {
   Rank& operator=(const Rank&) = delete;
 
   void set(const Buffer& buffer, int value) {
-    home.enter();
+    home.make_current();
     CUDA_CHECK(cuda::cudart().cudaMemsetAsync(buffer.data(), value, buffer.bytes(), home.get()));
   }
   void copy(void* to, const void* from, uint64_t bytes) {
-    home.enter();
+    home.make_current();
     CUDA_CHECK(
         cuda::cudart().cudaMemcpyAsync(to, from, bytes, nvidia::cudaMemcpyDefault, home.get()));
     home.synchronize();
   }
 
   cuda::Stream& home;
-  const PeerSum kernel;
+  const PeerKernel kernel;
   Buffer mine, result, shared, control;
-  cuda::HostBuffer told;
+  cuda::HostBuffer host_missing;
   nvidia::cudaStream_t stream = nullptr;
 };
 
 class Machine {
  public:
   // Two at once, of which threads take more than one round, and single ones.
-  Machine(const AllReduce& sum, PeerKind kind, int ranks, int devices, bool in_place,
+  Machine(const AllReduce& sum, PeerAlgorithm algorithm, int ranks, int devices, bool in_place,
           uint32_t blocks)
       : sum_(sum), in_place_(in_place) {
-    reach_one_another(devices);
+    enable_peer_access(devices);
     for (int rank = 0; rank < ranks; ++rank)
-      ranks_.push_back(std::make_unique<Rank>(PeerWay{kind, blocks, PEER_THREADS, 2}, sum, ranks,
-                                              rank % devices));
+      ranks_.push_back(std::make_unique<Rank>(PeerPlan{algorithm, blocks, PEER_THREADS, 2}, sum,
+                                              ranks, rank % devices));
   }
 
   int ranks() const { return int(ranks_.size()); }
@@ -135,17 +136,17 @@ class Machine {
   }
   void enqueue(int r) {
     Peers peers = {};
-    PeerPlaces shared = {}, added = {}, results = {};
+    PeerAddresses shared = {}, added = {}, results = {};
     for (int i = 0; i < ranks(); ++i) {
       peers.control.of[i] = rank(i).control.data();
       shared.of[i] = rank(i).shared.data();
       added.of[i] = rank(i).mine.data();
       results.of[i] = in_place_ ? rank(i).mine.data() : rank(i).result.data();
     }
-    peers.limit_ns = limit_ns_;
-    peers.told = reinterpret_cast<uint32_t*>(rank(r).told.data());
+    peers.timeout_ns = limit_ns_;
+    peers.host_missing = reinterpret_cast<uint32_t*>(rank(r).host_missing.data());
     peers.rank = uint32_t(r);
-    rank(r).home.enter();
+    rank(r).home.make_current();
     rank(r).kernel.enqueue(rank(r).stream, peers, shared, added, results);
   }
   // `calls` of the first `ranks` ranks.
@@ -160,22 +161,22 @@ class Machine {
       CUDA_CHECK(cuda::cudart().cudaStreamSynchronize(rank(r).stream));
   }
   // As a team does it whose ranks have missed one.
-  void renew() {
+  void resynchronize() {
     std::vector<cuda::PeerSteps> steps;
     PeerControl control;
     for (int r = 0; r < ranks(); ++r) {
       rank(r).copy(&control, rank(r).control.data(), sizeof control);
       std::copy(std::begin(control.steps), std::end(control.steps), steps.emplace_back().of);
     }
-    control = cuda::renewed_control(steps);
+    control = cuda::resynchronized_control(steps);
     for (int r = 0; r < ranks(); ++r) {
       rank(r).copy(rank(r).control.data(), &control, sizeof control);
-      std::memset(rank(r).told.data(), 0, rank(r).told.bytes());
+      std::memset(rank(r).host_missing.data(), 0, rank(r).host_missing.bytes());
     }
   }
   uint32_t missing(int r) {
     uint32_t missing = 0;
-    std::memcpy(&missing, rank(r).told.data(), sizeof missing);
+    std::memcpy(&missing, rank(r).host_missing.data(), sizeof missing);
     return missing;
   }
   std::vector<uint16_t> result(int r) {
@@ -226,38 +227,39 @@ class Machine {
   const AllReduce sum_;
   const bool in_place_;
   std::vector<std::unique_ptr<Rank>> ranks_;
-  uint64_t limit_ns_ = kMost;
+  uint64_t limit_ns_ = kTimeoutNs;
 };
 
-std::string text_of(PeerKind kind, deepbench_type type, int ranks) {
-  return cuda::peer_expression({kind, 1, 1, 2}, type, ranks);
+std::string text_of(PeerAlgorithm algorithm, deepbench_type type, int ranks) {
+  return cuda::peer_expression({algorithm, 1, 1, 2}, type, ranks);
 }
 
-// body(machine, kind), on one device and on all.
-void for_every_way(const char* precision, int64_t elements, int ranks, bool in_place,
-                   uint32_t blocks, const std::function<void(Machine&, PeerKind)>& body) {
-  for (const int devices : numbers_of_devices())
-    for (const PeerKind kind : kEvery) {
-      INFO(text_of(kind, precision_info(precision).c, ranks), " ", elements, " elements, ", blocks,
-           " blocks, ", devices, " devices, in place ", in_place);
-      Machine machine(sum_over(precision, elements), kind, ranks, devices, in_place, blocks);
-      body(machine, kind);
+// body(machine, algorithm), on one device and on all.
+void for_each_algorithm(const char* precision, int64_t elements, int ranks, bool in_place,
+                        uint32_t blocks, const std::function<void(Machine&, PeerAlgorithm)>& body) {
+  for (const int devices : device_counts())
+    for (const PeerAlgorithm algorithm : kAlgorithms) {
+      INFO(text_of(algorithm, precision_info(precision).c, ranks), " ", elements, " elements, ",
+           blocks, " blocks, ", devices, " devices, in place ", in_place);
+      Machine machine(sum_over(precision, elements), algorithm, ranks, devices, in_place, blocks);
+      body(machine, algorithm);
     }
 }
 
 void check_sums(const char* precision, int64_t elements, int ranks, uint32_t blocks) {
   for (const bool in_place : {false, true})
-    for_every_way(precision, elements, ranks, in_place, blocks, [](Machine& machine, PeerKind) {
-      for (uint64_t round = 0; round < 2; ++round) {
-        machine.fill(round);
-        machine.run();
-        REQUIRE(machine.missing(0) == 0);
-        CHECK(machine.wrong(round) == 0);
-      }
-    });
+    for_each_algorithm(precision, elements, ranks, in_place, blocks,
+                       [](Machine& machine, PeerAlgorithm) {
+                         for (uint64_t round = 0; round < 2; ++round) {
+                           machine.fill(round);
+                           machine.run();
+                           REQUIRE(machine.missing(0) == 0);
+                           CHECK(machine.wrong(round) == 0);
+                         }
+                       });
 }
 
-TEST_CASE("gpu: peer: sums of every type and size, every way") {
+TEST_CASE("gpu: peer: sums of every type and size, every algorithm") {
   REQUIRE_GPU();
   for (const int64_t elements : {1, 3, 1000, 4099}) {
     check_sums("float", elements, 2, 3);
@@ -272,14 +274,14 @@ TEST_CASE("gpu: peer: sums of every type and size, every way") {
 // Nothing but the order of the stream lies between two calls: a rank may be a call ahead of others.
 TEST_CASE("gpu: peer: a thousand calls back to back, and as a graph") {
   REQUIRE_GPU();
-  for_every_way("float", 20011, 4, false, kBlocks, [](Machine& machine, PeerKind) {
+  for_each_algorithm("float", 20011, 4, false, kBlocks, [](Machine& machine, PeerAlgorithm) {
     machine.fill(0);
     machine.run(1000);
     CHECK(machine.wrong(0) == 0);
 
     std::vector<std::unique_ptr<cuda::Graph>> graphs;
     for (int r = 0; r < machine.ranks(); ++r) {
-      machine.rank(r).home.enter();
+      machine.rank(r).home.make_current();
       graphs.push_back(std::make_unique<cuda::Graph>(machine.rank(r).stream, [&] {
         for (int call = 0; call < 100; ++call) machine.enqueue(r);
       }));
@@ -287,7 +289,7 @@ TEST_CASE("gpu: peer: a thousand calls back to back, and as a graph") {
     machine.fill(1);
     for (int replay = 0; replay < 10; ++replay)
       for (int r = 0; r < machine.ranks(); ++r) {
-        machine.rank(r).home.enter();
+        machine.rank(r).home.make_current();
         graphs[size_t(r)]->launch(machine.rank(r).stream);
       }
     machine.wait();
@@ -300,7 +302,7 @@ TEST_CASE("gpu: peer: a thousand calls back to back, and as a graph") {
 TEST_CASE("gpu: peer: calls in place follow one another in order") {
   REQUIRE_GPU();
   constexpr int kCalls = 60;  // 2^59 times integers below 2^24: exact
-  for_every_way("float", 30001, 2, true, kBlocks, [](Machine& machine, PeerKind) {
+  for_each_algorithm("float", 30001, 2, true, kBlocks, [](Machine& machine, PeerAlgorithm) {
     machine.fill(0);
     machine.run(kCalls);
     CHECK(machine.wrong(0, std::ldexp(1.0, kCalls - 1)) == 0);
@@ -310,7 +312,7 @@ TEST_CASE("gpu: peer: calls in place follow one another in order") {
 TEST_CASE("gpu: peer: rounded sums have the same bits on all ranks, call after call") {
   REQUIRE_GPU();
   for (const char* precision : {"float", "half"})
-    for_every_way(precision, 50001, 4, false, kBlocks, [](Machine& machine, PeerKind) {
+    for_each_algorithm(precision, 50001, 4, false, kBlocks, [](Machine& machine, PeerAlgorithm) {
       machine.fill(1, /*exact=*/false);
       machine.run();
       CHECK(machine.all_alike());
@@ -324,35 +326,36 @@ TEST_CASE("gpu: peer: rounded sums have the same bits on all ranks, call after c
 
 TEST_CASE("gpu: peer: a rank that never comes is missed in time, and the calls after it end") {
   REQUIRE_GPU();
-  for_every_way("float", 10000, 3, false, kBlocks, [](Machine& machine, PeerKind kind) {
-    machine.fill(0);
-    machine.run();  // all come
-    CHECK(machine.wrong(0) == 0);
-    machine.set_limit(200'000'000);
-    const auto begin = std::chrono::steady_clock::now();
-    machine.run(50, 2);  // but for the last rank
-    const auto took = std::chrono::steady_clock::now() - begin;
-    CHECK(took > std::chrono::milliseconds(100));
-    CHECK(took < std::chrono::seconds(3));
-    CHECK(machine.missing(0) == 3);
-    CHECK(machine.missing(1) == (kind == PeerKind::kRing ? machine.missing(1) : 3));
-    CHECK(machine.missing(1) != 0);
-    CHECK(machine.missing(2) == 0);
-    machine.renew();
-    machine.set_limit(kMost);
-    machine.fill(1);
-    machine.run(5);
-    CHECK(machine.wrong(1) == 0);
-  });
+  for_each_algorithm(
+      "float", 10000, 3, false, kBlocks, [](Machine& machine, PeerAlgorithm algorithm) {
+        machine.fill(0);
+        machine.run();  // all come
+        CHECK(machine.wrong(0) == 0);
+        machine.set_limit(200'000'000);
+        const auto begin = std::chrono::steady_clock::now();
+        machine.run(50, 2);  // but for the last rank
+        const auto took = std::chrono::steady_clock::now() - begin;
+        CHECK(took > std::chrono::milliseconds(100));
+        CHECK(took < std::chrono::seconds(3));
+        CHECK(machine.missing(0) == 3);
+        CHECK(machine.missing(1) == (algorithm == PeerAlgorithm::kRing ? machine.missing(1) : 3));
+        CHECK(machine.missing(1) != 0);
+        CHECK(machine.missing(2) == 0);
+        machine.resynchronize();
+        machine.set_limit(kTimeoutNs);
+        machine.fill(1);
+        machine.run(5);
+        CHECK(machine.wrong(1) == 0);
+      });
 }
 
 // As many as there can be. Launched in turns, so that no rank's call is queued behind another's
 // next one: streams share the queues of a device.
-TEST_CASE("gpu: peer: eight ranks, every way") {
+TEST_CASE("gpu: peer: eight ranks, every algorithm") {
   REQUIRE_GPU();
-  check_sums("half", 5, PEER_MOST_RANKS, 1);
-  check_sums("half", 30011, PEER_MOST_RANKS, 4);
-  for_every_way("half", 30011, PEER_MOST_RANKS, false, 4, [](Machine& machine, PeerKind) {
+  check_sums("half", 5, PEER_MAX_RANKS, 1);
+  check_sums("half", 30011, PEER_MAX_RANKS, 4);
+  for_each_algorithm("half", 30011, PEER_MAX_RANKS, false, 4, [](Machine& machine, PeerAlgorithm) {
     machine.fill(0);
     machine.run(100);
     CHECK(machine.wrong(0) == 0);
@@ -362,22 +365,22 @@ TEST_CASE("gpu: peer: eight ranks, every way") {
 
 TEST_CASE("gpu: peer: a team of one rank meets") {
   REQUIRE_GPU();
-  cuda::Stream& stream = on_device(0);
+  cuda::Stream& stream = device_stream(0);
   cuda::PeerTeam& team = cuda::PeerTeam::of(plugin::Ranks(), stream);
   CHECK(&team == &cuda::PeerTeam::of(plugin::Ranks(), stream));
-  team.meet(kMost);
+  team.barrier(kTimeoutNs);
   team.wait();
 }
 
 TEST_CASE("gpu: peer: a team that has missed a rank says so, and is renewed for the next call") {
   REQUIRE_GPU();
-  cuda::Stream& stream = on_device(0);
+  cuda::Stream& stream = device_stream(0);
   cuda::PeerTeam& team = cuda::PeerTeam::of(plugin::Ranks(), stream);
-  *team.peers(kMost).told = 1;  // as kernels have it
+  *team.peers(kTimeoutNs).host_missing = 1;  // as kernels have it
   CHECK_THROWS_WITH_AS(team.wait(), "peer: rank 0 of 1 did not come in time", plugin::Error);
   CHECK_THROWS_AS(team.wait(), plugin::Error);
   CHECK(&team == &cuda::PeerTeam::of(plugin::Ranks(), stream));
-  team.meet(kMost);
+  team.barrier(kTimeoutNs);
   team.wait();
 }
 

@@ -57,7 +57,7 @@ namespace deepbench::cuda_test {
 namespace {
 
 constexpr uint64_t kSeed = 11;
-constexpr int kMostRanks = 4;
+constexpr int kMaxRanks = 4;
 constexpr uint32_t kGuard = 0xdeadbeef;
 
 // Vectors, with guards behind the bytes that belong to the operand.
@@ -85,7 +85,7 @@ class Operand {
 struct Rank {
   Rank(uint64_t bytes) : mine(bytes), result(bytes), region(16 * bytes + 16384) {}
   PeerControl control = {};
-  uint32_t told = 0;
+  uint32_t host_missing = 0;
   Operand mine, result, region;
 };
 
@@ -126,14 +126,14 @@ class Machine {
   Peers peers(int r, uint64_t limit_ns = 10'000'000'000) {
     Peers peers = {};
     for (int i = 0; i < kRanks; ++i) peers.control.of[i] = &rank(i).control;
-    peers.limit_ns = limit_ns;
-    peers.told = &rank(r).told;
+    peers.timeout_ns = limit_ns;
+    peers.host_missing = &rank(r).host_missing;
     peers.rank = uint32_t(r);
     return peers;
   }
-  PeerPlaces regions() { return places(&Rank::region); }
-  PeerPlaces added() { return places(&Rank::mine); }
-  PeerPlaces results() { return places(in_place_ ? &Rank::mine : &Rank::result); }
+  PeerAddresses regions() { return places(&Rank::region); }
+  PeerAddresses added() { return places(&Rank::mine); }
+  PeerAddresses results() { return places(in_place_ ? &Rank::mine : &Rank::result); }
   uint4* result(int r) { return static_cast<uint4*>(results().of[r]); }
 
   // `calls` calls of kernel(rank), one after another on each rank, as a stream has them.
@@ -179,8 +179,8 @@ class Machine {
   static float summand(int r, int call, uint64_t i) {
     return deepbench_summand(N::type, kSeed + uint64_t(call), uint32_t(r), kRanks, i);
   }
-  PeerPlaces places(Operand Rank::*member) {
-    PeerPlaces places = {};
+  PeerAddresses places(Operand Rank::*member) {
+    PeerAddresses places = {};
     for (int r = 0; r < kRanks; ++r) places.of[r] = (rank(r).*member).vectors();
     return places;
   }
@@ -197,7 +197,7 @@ class Machine {
   const uint64_t elements_;
   const bool in_place_;
   std::vector<Rank> ranks_;
-  uint64_t wrong_[kMostRanks] = {};
+  uint64_t wrong_[kMaxRanks] = {};
 };
 
 constexpr size_t kWays = 5;
@@ -253,7 +253,7 @@ void check_sums(uint64_t elements, uint32_t blocks) {
       }
       CHECK(machine.wrong() == 0);
       CHECK(machine.is_guarded());
-      for (int r = 0; r < kRanks; ++r) CHECK(machine.rank(r).told == 0);
+      for (int r = 0; r < kRanks; ++r) CHECK(machine.rank(r).host_missing == 0);
     }
 }
 
@@ -294,9 +294,9 @@ TEST_CASE(
     });
     const auto took = std::chrono::steady_clock::now() - begin;
     CHECK(took < std::chrono::seconds(2));
-    if (way < 4) CHECK(machine.rank(1).told == 1);
-    CHECK(machine.rank(1).told != 0);
-    CHECK(machine.rank(2).told != 0);
+    if (way < 4) CHECK(machine.rank(1).host_missing == 1);
+    CHECK(machine.rank(1).host_missing != 0);
+    CHECK(machine.rank(2).host_missing != 0);
   }
 }
 
@@ -310,25 +310,25 @@ TEST_CASE("kernels on the host: ranks whose control words are renewed sum as bef
     std::vector<cuda::PeerSteps> steps(3);
     for (int r = 0; r < 3; ++r) {
       PeerControl& control = machine.rank(r).control;
-      control.missing = 1, machine.rank(r).told = 1;
+      control.missing = 1, machine.rank(r).host_missing = 1;
       control.steps[0] += uint32_t(r);  // one rank came further than others, as a call is left
       std::copy(std::begin(control.steps), std::end(control.steps), steps[size_t(r)].of);
     }
     for (int r = 0; r < 3; ++r) {
-      machine.rank(r).control = cuda::renewed_control(steps);
-      machine.rank(r).told = 0;
+      machine.rank(r).control = cuda::resynchronized_control(steps);
+      machine.rank(r).host_missing = 0;
     }
     machine.run(4, 2, 0, kernel);
     CHECK(machine.wrong() == 0);
-    for (int r = 0; r < 3; ++r) CHECK(machine.rank(r).told == 0);
+    for (int r = 0; r < 3; ++r) CHECK(machine.rank(r).host_missing == 0);
   }
 }
 
 TEST_CASE("peer: renewed control words are behind what any rank had begun, block by block") {
   std::vector<cuda::PeerSteps> steps(2);
   steps[0] = {{7, 0xfffffffe}}, steps[1] = {{21, 3}};  // the second has begun to count anew
-  const PeerControl control = cuda::renewed_control(steps);
-  constexpr uint32_t kStepsOfRing = 2 * PEER_MOST_RANKS - 2;
+  const PeerControl control = cuda::resynchronized_control(steps);
+  constexpr uint32_t kStepsOfRing = 2 * PEER_MAX_RANKS - 2;
   for (const auto& [block, last] : {std::pair{0, 21u}, std::pair{1, 3u}, std::pair{9, 0u}}) {
     CHECK(control.steps[block] > last + kStepsOfRing);
     CHECK(control.steps[block] < last + 100);

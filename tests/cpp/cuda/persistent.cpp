@@ -17,7 +17,7 @@
 namespace deepbench::cuda_test {
 namespace {
 
-constexpr const char* kCellsOfOurs[] = {"vanilla", "lstm", "gru"};
+constexpr const char* kSupportedCells[] = {"vanilla", "lstm", "gru"};
 
 Layer inference(const std::string& cell, const LayerSizes& sizes,
                 const std::string& precision = "half") {
@@ -47,7 +47,7 @@ std::string refusal_of(const Layer& layer, const cuda::DeviceFacts& device = hop
 }
 
 TEST_CASE("persistent: every unit has its block, and a block what fits into it") {
-  for (const std::string cell : kCellsOfOurs)
+  for (const std::string cell : kSupportedCells)
     for (const int64_t hidden : {16, 48, 512, 1024, 1040, 1760, 2048})
       for (const int64_t batch : {1, 4, 8}) {
         CAPTURE(cell);
@@ -71,22 +71,22 @@ TEST_CASE("persistent: the largest layers of the sets fit a large device") {
   REQUIRE(plans.size() == 1);
   CHECK(plans[0].shape.units == 22);
   CHECK(plans[0].blocks == 128);
-  CHECK(persistent_full(plans[0].shape) == 4);
-  CHECK(persistent_thin(plans[0].shape) == 2);
+  CHECK(persistent_full_row_tiles(plans[0].shape) == 4);
+  CHECK(persistent_partial_rows(plans[0].shape) == 2);
   CHECK(plans_of(inference("lstm", {2048, 4, 25}))[0].shape.units == 16);
 }
 
 TEST_CASE("persistent: tiles, thin tiles, states and sums have places of their own") {
   const PersistentShape shape = {3, 2816, 22};
-  CHECK(persistent_columns(shape) == 22);
-  CHECK(persistent_in_registers(shape) == PERSISTENT_MOST_REGISTERS);
-  const uint32_t shared_tiles = 4 * 22 - PERSISTENT_MOST_REGISTERS;
+  CHECK(persistent_column_tiles(shape) == 22);
+  CHECK(persistent_register_tiles(shape) == PERSISTENT_MAX_REGISTERS);
+  const uint32_t shared_tiles = 4 * 22 - PERSISTENT_MAX_REGISTERS;
   CHECK(persistent_shared_tiles(shape) == shared_tiles);
-  CHECK(persistent_thin_at(shape) == 8 * 512 * shared_tiles);
-  CHECK(persistent_states_at(shape) - persistent_thin_at(shape) == 8 * 22 * 2 * 16 * 2);
+  CHECK(persistent_partial_offset(shape) == 8 * 512 * shared_tiles);
+  CHECK(persistent_states_offset(shape) - persistent_partial_offset(shape) == 8 * 22 * 2 * 16 * 2);
   CHECK(persistent_pitch(shape) % 64 == 32);  // two neighbours share no bank
-  CHECK(persistent_sums_at(shape, 4) - persistent_states_at(shape) == 8 * 4 * 23 * 32);
-  CHECK(persistent_shared_bytes(shape, 4) - persistent_sums_at(shape, 4) == 2 * 8 * 66 * 4 * 4);
+  CHECK(persistent_sums_offset(shape, 4) - persistent_states_offset(shape) == 8 * 4 * 23 * 32);
+  CHECK(persistent_shared_bytes(shape, 4) - persistent_sums_offset(shape, 4) == 2 * 8 * 66 * 4 * 4);
   CHECK(persistent_shared_bytes(shape, 4) <= 232448);  // all that there is
 }
 
@@ -134,12 +134,12 @@ TEST_CASE("gpu: persistent: every cell, type and shape of blocks, again and agai
   const std::vector<LayerSizes> all = {{16, 1, 1},  {48, 3, 5},   {64, 8, 4},   {256, 5, 9},
                                        {512, 4, 3}, {1040, 7, 3}, {1536, 2, 2}, {2816, 1, 3}};
   for (const std::string precision : {"half", "bfloat16"})
-    for (const std::string cell : kCellsOfOurs)
+    for (const std::string cell : kSupportedCells)
       for (const LayerSizes& sizes : all) {
         const Layer layer = inference(cell, sizes, precision);
         const std::string problem = layer.text();
         CAPTURE(problem);
-        const Asked asked("rnn", problem, "library=persistent");
+        const ProblemRequest asked("rnn", problem, "library=persistent");
         if (asked.supports() != DEEPBENCH_OK) {
           CHECK(cell == "lstm");
           CHECK(sizes.hidden == 2816);
@@ -174,14 +174,14 @@ TEST_CASE("gpu: persistent: calls that follow one another take nothing from one 
 TEST_CASE("gpu: persistent: it competes with cuDNN, whose choice stays the default") {
   REQUIRE_GPU();
   const std::string problem = inference("gru", {512, 1, 4}).text();
-  const auto ids = Asked("rnn", problem, "limit=32").candidates();
+  const auto ids = ProblemRequest("rnn", problem, "limit=32").candidates();
   REQUIRE(ids.size() >= 2);
   CHECK(ids[0] == "cudnn:standard");
   CHECK(ids[1].rfind("persistent:units=", 0) == 0);
   LayerRun run(inference("gru", {512, 1, 4}), "candidate=" + ids[1]);
   REQUIRE(run.status() == DEEPBENCH_OK);
   CHECK(run.describe().text("library").rfind("persistent ", 0) == 0);
-  CHECK(Asked("rnn", problem, "library=persistent candidate=units=3").supports() ==
+  CHECK(ProblemRequest("rnn", problem, "library=persistent candidate=units=3").supports() ==
         DEEPBENCH_INVALID);
 }
 

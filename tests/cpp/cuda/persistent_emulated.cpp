@@ -18,7 +18,7 @@
 
 // In place of the headers of the same names.
 #define DEEPBENCH_CUDA_KERNELS_TENSOR_CORE_H_
-#define DEEPBENCH_CUDA_KERNELS_HANDED_H_
+#define DEEPBENCH_CUDA_KERNELS_INTER_BLOCK_MAILBOX_H_
 
 namespace deepbench::cuda_test {
 namespace {
@@ -48,8 +48,8 @@ class Grid {
   }
 
   void yield() { swapcontext(&fibers_[current_].context, &scheduler_); }
-  void meet_block() { meet(blocks_[current_ / threads_]); }
-  void meet_warp() { meet(warps_[current_ / 32]); }
+  void block_barrier() { meet(blocks_[current_ / threads_]); }
+  void warp_barrier() { meet(warps_[current_ / 32]); }
   // Of the running thread, and of the lanes of its warp.
   Given& given() { return given_[current_]; }
   const Given& given_by(uint32_t lane) const { return given_[current_ / 32 * 32 + lane]; }
@@ -93,9 +93,9 @@ void Grid::enter() {
 
 uint32_t from_next_lane(uint32_t value) {
   grid.given().word = value;
-  grid.meet_warp();
+  grid.warp_barrier();
   const uint32_t other = grid.given_by((grid.lane() + 1) % 32).word;
-  grid.meet_warp();
+  grid.warp_barrier();
   return other;
 }
 
@@ -113,19 +113,19 @@ struct Narrow {
   static void multiply(float (&sums)[4], uint4 tile, uint2 columns) {
     using deepbench::cuda_test::grid;
     grid.given().operands = {tile, columns};
-    grid.meet_warp();
+    grid.warp_barrier();
     deepbench::cuda_test::multiply_for(
         grid.lane(), [](uint32_t lane) { return grid.given_by(lane).operands; },
         [](uint32_t word) { return wide(uint16_t(word)); }, sums);
-    grid.meet_warp();
+    grid.warp_barrier();
   }
 };
 
-inline uint4 load_handed(const uint64_t* from) {
+inline uint4 load_mailbox(const uint64_t* from) {
   deepbench::cuda_test::grid.yield();  // whoever looks again and again lets others work
   return {uint32_t(from[0]), uint32_t(from[0] >> 32), uint32_t(from[1]), uint32_t(from[1] >> 32)};
 }
-inline void hand_on(uint64_t* to, uint32_t elements, uint32_t step) {
+inline void store_mailbox(uint64_t* to, uint32_t elements, uint32_t step) {
   *to = uint64_t(step) << 32 | elements;
 }
 
@@ -134,8 +134,8 @@ inline void hand_on(uint64_t* to, uint32_t elements, uint32_t step) {
 #define __shared__
 #define __align__(bytes)
 #define __grid_constant__
-#define __syncthreads() ::deepbench::cuda_test::grid.meet_block()
-#define __syncwarp() ::deepbench::cuda_test::grid.meet_warp()
+#define __syncthreads() ::deepbench::cuda_test::grid.block_barrier()
+#define __syncwarp() ::deepbench::cuda_test::grid.warp_barrier()
 #define __shfl_down_sync(mask, value, apart) ::deepbench::cuda_test::from_next_lane(value)
 #define __expf(x) std::exp(x)
 #define __trap() throw std::logic_error("a state never came")

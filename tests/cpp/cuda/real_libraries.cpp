@@ -32,7 +32,7 @@ Loader* loader() {
 // Of a library that is there: one that is not has no functions to call.
 template <class Table>
 const Table& table() {
-  const Loaded<Table>& loaded = loader()->get<Table>();
+  const LoadedLibrary<Table>& loaded = loader()->get<Table>();
   INFO(loaded.report.reason);
   REQUIRE(loaded.report.usable());
   return loaded.table;
@@ -40,12 +40,12 @@ const Table& table() {
 
 template <class Table>
 void check_functions() {
-  const Loaded<Table>& loaded = loader()->get<Table>();
+  const LoadedLibrary<Table>& loaded = loader()->get<Table>();
   INFO(loaded.report.name << ": " << loaded.report.reason);
   CHECK(loaded.report.usable());
   CHECK(loaded.report.version != "");
   Table table = loaded.table;
-  table.each([&](const char* name, auto& function, nvidia::Need need) {
+  table.for_each([&](const char* name, auto& function, nvidia::Need need) {
     INFO(std::string(name));
     if (need == nvidia::Need::kRequired)
       CHECK(bool(function));
@@ -64,7 +64,7 @@ TEST_CASE("every function that we declare is in the real libraries") {
   check_functions<nvidia::Cudnn>();
   check_functions<nvidia::Cusparse>();
   check_functions<nvidia::Nccl>();
-  CHECK(loader()->mixed_majors().empty());
+  CHECK(loader()->mixed_major_warnings().empty());
   MESSAGE("not compared: libcuda.so.1 and libnvidia-ml.so.1, which are the driver's");
 }
 

@@ -33,7 +33,7 @@ TEST_CASE("gpu: rnn: every cell, phase, mode, precision and algorithm") {
         for (const Layer& layer : phases_of(cell, precision, sizes)) {
           const std::string problem = layer.text();
           CAPTURE(problem);
-          const auto ids = Asked("rnn", problem, "library=cudnn limit=32").candidates();
+          const auto ids = ProblemRequest("rnn", problem, "library=cudnn limit=32").candidates();
           REQUIRE_FALSE(ids.empty());
           CHECK(ids[0] == "standard");
           for (const std::string& id : ids) check_layer(layer, "library=cudnn candidate=" + id);
@@ -43,8 +43,8 @@ TEST_CASE("gpu: rnn: every cell, phase, mode, precision and algorithm") {
 TEST_CASE("gpu: rnn: layers compiled for their problem, which best does not try") {
   REQUIRE_GPU();
   const Layer layer = {"gru", "bwd_data", "training", "half", kSmall};
-  const auto all = Asked("rnn", layer.text(), "library=cudnn").candidates();
-  const auto promising = Asked("rnn", layer.text(), "library=cudnn limit=32").candidates();
+  const auto all = ProblemRequest("rnn", layer.text(), "library=cudnn").candidates();
+  const auto promising = ProblemRequest("rnn", layer.text(), "library=cudnn limit=32").candidates();
   CHECK(std::count(all.begin(), all.end(), "persist_dynamic") == 1);
   CHECK(std::count(promising.begin(), promising.end(), "persist_dynamic") == 0);
   check_layer(layer, "candidate=persist_dynamic");
@@ -54,13 +54,13 @@ TEST_CASE("gpu: rnn: algorithms that round parts of their sums run by their name
   REQUIRE_GPU();
   for (const std::string cell : {"vanilla", "gru"}) {
     const Layer layer = {cell, "fwd", "training", "half", kSmall};
-    const auto all = Asked("rnn", layer.text(), "library=cudnn").candidates();
+    const auto all = ProblemRequest("rnn", layer.text(), "library=cudnn").candidates();
     int ran = 0;
     for (const std::string name : {"persist_static", "persist_static_small_h"}) {
       CAPTURE(name);
       CHECK(std::count(all.begin(), all.end(), name) == 0);
       const std::string options = "candidate=" + name;
-      if (Asked("rnn", layer.text(), options).supports() != DEEPBENCH_OK) continue;
+      if (ProblemRequest("rnn", layer.text(), options).supports() != DEEPBENCH_OK) continue;
       check_layer(layer, options);
       ++ran;
     }
@@ -83,7 +83,7 @@ TEST_CASE("gpu: rnn: the reference is the definition, in every phase") {
           run.call(1);
           const auto outputs = uint64_t(layer.rnn().outputs());
           CHECK(run.scan().untouched == 0);
-          CHECK(count_wrong(run.read(outputs), exact(layer), 1e-11) == 0);
+          CHECK(count_wrong(run.read(outputs), reference_output(layer), 1e-11) == 0);
         }
 }
 
@@ -117,7 +117,7 @@ TEST_CASE("gpu: rnn: a reference follows the forward pass that it is to verify, 
   CHECK_FALSE(follows(reference, other));
   reference.call(1);
   const auto outputs = uint64_t(layer.rnn().outputs());
-  CHECK(count_wrong(reference.read(outputs), exact(layer), 1e-11) == 0);
+  CHECK(count_wrong(reference.read(outputs), reference_output(layer), 1e-11) == 0);
   CHECK_FALSE(follows(reference, LayerRun({"gru", "fwd"}, "library=cudnn")));
 }
 
@@ -155,7 +155,7 @@ TEST_CASE("gpu: rnn: what is compared here tells layers from nearly the same") {
       const Layer layer = {cell, "bwd", "training", "float", kSmall};
       testing::NaiveRnn<double> naive(layer.rnn(), kSeed);
       naive.mutant = mutant;
-      CHECK(count_wrong(naive.backward(), exact(layer), roundoff_of(layer)) > 0);
+      CHECK(count_wrong(naive.backward(), reference_output(layer), roundoff_of(layer)) > 0);
     }
 }
 
@@ -187,7 +187,7 @@ TEST_CASE("gpu: rnn: cold copies all give the result, and are brought back") {
     const auto outputs = uint64_t(layer.rnn().outputs());
     run.call(1);
     const std::vector<double> first = run.read(outputs);
-    CHECK(count_wrong(first, exact(layer), roundoff_of(layer)) == 0);
+    CHECK(count_wrong(first, reference_output(layer), roundoff_of(layer)) == 0);
     run.restore();
     run.poison();
     for (int64_t copy = 0; copy < std::min<int64_t>(4, int64_t(facts.number("copies"))); ++copy) {
@@ -241,7 +241,7 @@ TEST_CASE("gpu: rnn: what is refused, and why") {
   REQUIRE_GPU();
   const auto refused = [](const Layer& layer, const std::string& options,
                           deepbench_status status = DEEPBENCH_UNSUPPORTED) {
-    CHECK(Asked("rnn", layer.text(), options).supports() == status);
+    CHECK(ProblemRequest("rnn", layer.text(), options).supports() == status);
     return std::string(table().last_error());
   };
   const auto says = [](const std::string& reason, const char* word) {

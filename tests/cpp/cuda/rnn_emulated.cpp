@@ -19,7 +19,7 @@ namespace deepbench::cuda_test {
 namespace {
 
 constexpr uint64_t kSeedOfLayer = 5;
-constexpr cuda::Shape kFewThreads = {3, 1, 1, 32, 1, 1, 0};
+constexpr cuda::LaunchShape kFewThreads = {3, 1, 1, 32, 1, 1, 0};
 
 Rnn layer(const std::string& cell, const std::string& phase) {
   Rnn rnn;
@@ -37,7 +37,7 @@ class HostComposition {
     const auto sequence = size_t(rnn.sequence()), states = size_t(rnn.states());
     h_ = naive_.h0, c_ = naive_.c0;
     h_.resize(states + sequence), c_.resize(states + sequence);
-    gates_.resize(sequence * size_t(rnn.gates())), aside_.resize(sequence);
+    gates_.resize(sequence * size_t(rnn.gates())), candidate_product_.resize(sequence);
     dh_.resize(states), dc_.resize(states), dx_.resize(sequence);
   }
 
@@ -63,7 +63,7 @@ class HostComposition {
     RecurrentStep step = {};
     step.batch = uint64_t(rnn_.batch), step.hidden = uint64_t(rnn_.hidden);
     step.b = naive_.b.data(), step.x = states(naive_.x, t), step.gates = gates(t);
-    step.aside = states(aside_, t);
+    step.candidate_product = states(candidate_product_, t);
     step.h_before = states(h_, t), step.h = states(h_, t + 1);
     step.c_before = states(c_, t), step.c = states(c_, t + 1);
     return step;
@@ -106,7 +106,7 @@ class HostComposition {
   Rnn rnn_;
   testing::NaiveRnn<double> naive_;
   int64_t row_;
-  std::vector<double> h_, c_, gates_, aside_, dh_, dc_, dx_;
+  std::vector<double> h_, c_, gates_, candidate_product_, dh_, dc_, dx_;
 };
 
 double largest_difference(const std::vector<double>& a, const std::vector<double>& b) {
@@ -165,21 +165,21 @@ TEST_CASE("rnn kernels: states that a library kept are compared with what they s
     kept[i] = right[i] + 0.001 * deepbench_uniform(3, 4, i);
     error += (kept[i] - right[i]) * (kept[i] - right[i]), state += right[i] * right[i];
   }
-  const cuda::Shape shape = {3, 1, 1, OPERAND_THREADS, 1, 1, 0};
+  const cuda::LaunchShape shape = {3, 1, 1, OPERAND_THREADS, 1, 1, 0};
   const auto compared = [&] {
     RecurrentErrors found[3] = {}, all = {};
-    emulate(shape, Barriers::kSome,
+    emulate(shape, Barriers::kUsed,
             [&] { compare_states(kept.data(), right.data(), kStates, 0.001, found); });
     for (const RecurrentErrors& block : found)
-      all.error += block.error, all.state += block.state, all.far += block.far;
+      all.error += block.error, all.state += block.state, all.outliers += block.outliers;
     return all;
   };
   const RecurrentErrors good = compared();
   CHECK(good.error == doctest::Approx(error));
   CHECK(good.state == doctest::Approx(state));
-  CHECK(good.far == 0);
+  CHECK(good.outliers == 0);
   kept[7] += 0.01, kept[2999] = std::nan("");
-  CHECK(compared().far == 2);
+  CHECK(compared().outliers == 2);
 }
 
 TEST_CASE("rnn kernels: units at the kink are on the side where the library's gradient is") {
@@ -197,7 +197,7 @@ TEST_CASE("rnn kernels: units at the kink are on the side where the library's gr
   RecurrentStep step = {};
   step.batch = 1, step.hidden = units.size();
   step.b = b.data(), step.x = x.data(), step.gates = z.data(), step.h = h.data();
-  emulate(kFewThreads, Barriers::kNone, [&] { take_sides(step, dz.data(), 0.001); });
+  emulate(kFewThreads, Barriers::kNone, [&] { match_relu_slopes(step, dz.data(), 0.001); });
   for (size_t i = 0; i < units.size(); ++i) {
     CAPTURE(i);
     CHECK((h[i] > 0) == units[i].positive);

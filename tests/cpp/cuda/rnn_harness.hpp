@@ -44,7 +44,7 @@ class LayerRun : public KernelRun {
       : KernelRun("rnn", layer.text(), options) {}
 };
 
-inline std::vector<double> exact(const Layer& layer) {
+inline std::vector<double> reference_output(const Layer& layer) {
   testing::NaiveRnn<double> naive(layer.rnn(), kSeed);
   return layer.rnn().is_forward() ? naive.forward() : naive.backward();
 }
@@ -66,7 +66,7 @@ inline uint64_t count_wrong(const std::vector<double>& got, const std::vector<do
 }
 
 // A narrow sum on the other side of ReLU's kink makes the gradients that follow from it wrong.
-inline uint64_t may_be_wrong(const Layer& layer, uint64_t outputs) {
+inline uint64_t allowed_wrong_count(const Layer& layer, uint64_t outputs) {
   const bool has_kink = layer.cell == "vanilla" && layer.phase != "fwd";
   return has_kink && layer.precision != "float" ? outputs / 4 : 0;
 }
@@ -87,7 +87,8 @@ inline void check_layer(const Layer& layer, const std::string& options) {
   CHECK(scan.untouched == 0);
   CHECK(scan.non_finite == 0);
   const std::vector<double> first = run.read(outputs);
-  CHECK(count_wrong(first, exact(layer), roundoff_of(layer)) <= may_be_wrong(layer, outputs));
+  CHECK(count_wrong(first, reference_output(layer), roundoff_of(layer)) <=
+        allowed_wrong_count(layer, outputs));
   const bool in_place = run.describe().text("in_place") == "1";
   run.poison();
   run.call(in_place ? 1 : 3);

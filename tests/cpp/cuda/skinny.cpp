@@ -1,4 +1,4 @@
-// Products with few columns by our own kernels: how they are divided, what is refused, and on a
+// Products with few columns by built-in kernels: how they are divided, what is refused, and on a
 // device every shape, candidate and transposition against three loops.
 #include <doctest/doctest.h>
 
@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "built_in_gemm.hpp"
 #include "gpu.hpp"
 #include "kernels/compile.hpp"
 #include "kernels/sources.hpp"
 #include "ops/gemm/layout.hpp"
 #include "ops/gemm/skinny_plan.hpp"
-#include "own_gemm.hpp"
 
 namespace deepbench::cuda_test {
 namespace {
@@ -21,12 +21,12 @@ using cuda::Conversion;
 using cuda::GemmLayout;
 using cuda::skinny_plans;
 using cuda::SkinnyPlan;
-using cuda::SkinnyTask;
+using cuda::SkinnyProblem;
 
 constexpr uint32_t kMultiprocessors = 132;
 constexpr uint64_t kWorkspace = 32 << 20;
 
-SkinnyTask task(uint32_t m, uint32_t n, uint32_t k, uint64_t workspace = kWorkspace) {
+SkinnyProblem make_problem(uint32_t m, uint32_t n, uint32_t k, uint64_t workspace = kWorkspace) {
   return {m, n, (k + 15) / 16, kMultiprocessors, workspace};
 }
 
@@ -35,12 +35,12 @@ uint32_t rows_of_block(const SkinnyPlan& plan) {
 }
 
 // Whatever the problem: every row and every part once, and instances that exist.
-void check_plan(const SkinnyPlan& plan, const SkinnyTask& of) {
+void check_plan(const SkinnyPlan& plan, const SkinnyProblem& of) {
   CHECK(plan.columns == int(of.columns));
   CHECK((plan.lanes == 8 || plan.lanes == 16 || plan.lanes == 32));
   CHECK((plan.rows == 1 || plan.rows == 2 || plan.rows == 4));
   CHECK((plan.depth >= 1 && plan.depth * plan.rows <= 16));
-  CHECK((plan.depth == 1 || plan.depth * plan.columns <= SKINNY_MOST_COLUMNS));
+  CHECK((plan.depth == 1 || plan.depth * plan.columns <= SKINNY_MAX_COLUMNS));
   CHECK((plan.threads >= 32 && plan.threads <= SKINNY_THREADS && plan.threads % 32 == 0));
   CHECK(uint64_t(plan.blocks) * rows_of_block(plan) >= of.m);
   CHECK(uint64_t(plan.blocks - 1) * rows_of_block(plan) < of.m);
@@ -48,7 +48,7 @@ void check_plan(const SkinnyPlan& plan, const SkinnyTask& of) {
   CHECK(uint64_t(plan.split - 1) * plan.part_vectors < of.vectors);
   CHECK(plan.split <= 65535);
   CHECK(plan.workspace_bytes() <= of.workspace_bytes);
-  const cuda::Shape shape = plan.launch();
+  const cuda::LaunchShape shape = plan.launch();
   CHECK((shape.grid_x == plan.blocks && shape.grid_y == plan.split));
   CHECK((shape.block_x == plan.threads && shape.shared_bytes == 0));
 }
@@ -57,7 +57,7 @@ TEST_CASE("skinny: every row and part is taken once, whatever the problem") {
   for (const uint32_t m : {1u, 2u, 3u, 35u, 512u, 1023u, 6144u, 100000u, 2147483647u})
     for (const uint32_t n : {1u, 2u, 3u, 4u, 5u, 6u, 7u, 8u})
       for (const uint32_t k : {1u, 16u, 513u, 2048u, 2816u, 65537u, 500000u}) {
-        const SkinnyTask of = task(m, n, k);
+        const SkinnyProblem of = make_problem(m, n, k);
         std::set<std::string> names;
         const auto plans = skinny_plans(of);
         CHECK((!plans.empty() && plans.size() <= 7));
@@ -69,27 +69,28 @@ TEST_CASE("skinny: every row and part is taken once, whatever the problem") {
       }
 }
 
-TEST_CASE("skinny: the own choice fills the device") {
+TEST_CASE("skinny: the default fills the device") {
   // One wave of as many warps each, and every vector under way at once.
-  const SkinnyPlan even = skinny_plans(task(6144, 1, 2048)).front();
+  const SkinnyPlan even = skinny_plans(make_problem(6144, 1, 2048)).front();
   CHECK(even.name() == "lanes=32,rows=4,split=1");
   CHECK(even.expression() == "skinny<1, 4, 4, 32, false>");
   CHECK((even.blocks == 128 && even.threads == 384));
   // Small ones are spread, a row for each warp.
-  const SkinnyPlan small = skinny_plans(task(512, 4, 512)).front();
+  const SkinnyPlan small = skinny_plans(make_problem(512, 4, 512)).front();
   CHECK(small.name() == "lanes=32,rows=1,split=1");
   CHECK((small.blocks == 128 && small.threads == 128));
   // Long rows are split, into one wave.
-  const SkinnyPlan split = skinny_plans(task(512, 4, 500000)).front();
+  const SkinnyPlan split = skinny_plans(make_problem(512, 4, 500000)).front();
   CHECK(split.name() == "lanes=32,rows=4,split=16");
   CHECK(split.expression() == "skinny<4, 4, 2, 32, true>");
   CHECK(split.blocks * split.split <= kMultiprocessors);
   CHECK(split.workspace_bytes() == 4 * (4 * 512 + split.blocks));
-  CHECK(skinny_plans(task(512, 4, 500000))[1].split > split.split);
+  CHECK(skinny_plans(make_problem(512, 4, 500000))[1].split > split.split);
 }
 
 TEST_CASE("skinny: without a workspace nothing is split") {
-  for (const SkinnyPlan& plan : skinny_plans(task(512, 4, 500000, 0))) CHECK(plan.split == 1);
+  for (const SkinnyPlan& plan : skinny_plans(make_problem(512, 4, 500000, 0)))
+    CHECK(plan.split == 1);
 }
 
 TEST_CASE("skinny: only k is padded, and A is read along it") {
@@ -98,15 +99,15 @@ TEST_CASE("skinny: only k is padded, and A is read along it") {
     return cuda::skinny_layout(gemm_of(d, trans_a, trans_b, "int8"), plugin::Options(named.get()));
   };
   const GemmLayout odd = layout({35, 3, 2049}, false, false, "constant=a");
-  CHECK((odd.run.m == 35 && odd.run.n == 3 && odd.run.k == 2064));
-  CHECK((odd.run.trans_a && !odd.run.trans_b && !odd.in_place));
+  CHECK((odd.executed.m == 35 && odd.executed.n == 3 && odd.executed.k == 2064));
+  CHECK((odd.executed.trans_a && !odd.executed.trans_b && !odd.in_place));
   CHECK((odd.a == Conversion::kBeforehand && odd.b == Conversion::kNone));
   CHECK(odd.padding_rule.find("multiples of 16") != std::string::npos);
   const GemmLayout even = layout({35, 3, 2048}, true, true, "");
   CHECK_FALSE(even.is_padded());
   CHECK(even.padding_rule.empty());
   CHECK((even.a == Conversion::kNone && even.b == Conversion::kInCall));
-  CHECK(layout({35, 3, 2049}, false, false, "pad=0").run.k == 2049);
+  CHECK(layout({35, 3, 2049}, false, false, "pad=0").executed.k == 2049);
 }
 
 TEST_CASE("skinny: what it does not do is told, also without a device") {
@@ -132,7 +133,8 @@ TEST_CASE("skinny: the host names instances that compile") {
     return;
   }
   const cuda::Source source = cuda::source_of_file("skinny");
-  for (const SkinnyTask& of : {task(6144, 1, 2048), task(512, 4, 500000), task(300, 8, 100)}) {
+  for (const SkinnyProblem& of :
+       {make_problem(6144, 1, 2048), make_problem(512, 4, 500000), make_problem(300, 8, 100)}) {
     const std::string expression = skinny_plans(of).front().expression();
     CAPTURE(expression);
     CHECK_FALSE(cuda::compile(source, expression, 90).code.empty());
@@ -141,7 +143,7 @@ TEST_CASE("skinny: the host names instances that compile") {
 
 // ---- on a device --------------------------------------------------------------------------------
 
-OwnProduct product_of(const Dimensions& d, bool trans_a = false, bool trans_b = false) {
+BuiltInProduct product_of(const Dimensions& d, bool trans_a = false, bool trans_b = false) {
   return {"skinny", d, trans_a, trans_b, "int8"};
 }
 
@@ -172,8 +174,8 @@ TEST_CASE("gpu: skinny: rows that fill the device") {
 
 TEST_CASE("gpu: skinny: calls follow one another, in a graph and on the stream") {
   REQUIRE_GPU();
-  check_calls_in_turns(product_of({40, 4, 65536}, true));
-  check_calls_in_turns(product_of({512, 4, 512}, true));
+  check_interleaved_calls(product_of({40, 4, 65536}, true));
+  check_interleaved_calls(product_of({512, 4, 512}, true));
 }
 
 TEST_CASE("gpu: skinny: cold calls go round the copies, and each gives the result") {
@@ -184,9 +186,9 @@ TEST_CASE("gpu: skinny: cold calls go round the copies, and each gives the resul
 TEST_CASE("gpu: skinny: what is no candidate, and what a workspace of nothing leaves") {
   REQUIRE_GPU();
   const std::string problem = gemm_text({512, 4, 500000}, true, false, "int8");
-  CHECK(AskedGemm(problem, "library=skinny candidate=lanes=3").supports() == DEEPBENCH_INVALID);
+  CHECK(GemmRequest(problem, "library=skinny candidate=lanes=3").supports() == DEEPBENCH_INVALID);
   CHECK(std::string(table().last_error()).find("lanes=3") != std::string::npos);
-  for (const std::string& id : AskedGemm(problem, "library=skinny workspace=0").candidates())
+  for (const std::string& id : GemmRequest(problem, "library=skinny workspace=0").candidates())
     CHECK(id.find("split=1") == id.size() - 7);
 }
 
@@ -194,7 +196,7 @@ TEST_CASE("gpu: skinny: it competes with cublaslt, which stays the default") {
   REQUIRE_GPU();
   check_competes(product_of({512, 4, 512}), "constant=a");
   for (const std::string& id :
-       AskedGemm(gemm_text({64, 64, 64}, false, false, "int8"), "").candidates())
+       GemmRequest(gemm_text({64, 64, 64}, false, false, "int8"), "").candidates())
     CHECK(id.rfind("cublaslt:", 0) == 0);
 }
 

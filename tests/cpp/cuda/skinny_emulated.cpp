@@ -82,10 +82,10 @@ struct Case {
 template <int kColumns, int kRows, int kDepth, int kLanes>
 void run(const SkinnyPlan& plan, const SkinnyProduct& product) {
   if (plan.split > 1)
-    emulate(plan.launch(), Barriers::kSome,
+    emulate(plan.launch(), Barriers::kUsed,
             [&] { skinny<kColumns, kRows, kDepth, kLanes, true>(product); });
   else
-    emulate(plan.launch(), Barriers::kSome,
+    emulate(plan.launch(), Barriers::kUsed,
             [&] { skinny<kColumns, kRows, kDepth, kLanes, false>(product); });
 }
 

@@ -1,4 +1,4 @@
-// Products of 16-bit types with few columns by our own kernels: how they are divided, what is
+// Products of 16-bit types with few columns by built-in kernels: how they are divided, what is
 // refused, and on a device every number of columns, candidate and transposition against three
 // loops.
 #include <doctest/doctest.h>
@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "built_in_gemm.hpp"
 #include "gpu.hpp"
 #include "kernels/compile.hpp"
 #include "kernels/sources.hpp"
 #include "ops/gemm/layout.hpp"
 #include "ops/gemm/skinny_mma_plan.hpp"
-#include "own_gemm.hpp"
 
 namespace deepbench::cuda_test {
 namespace {
@@ -21,14 +21,15 @@ using cuda::Conversion;
 using cuda::GemmLayout;
 using cuda::skinny_mma_plans;
 using cuda::SkinnyMmaPlan;
-using cuda::SkinnyMmaTask;
+using cuda::SkinnyMmaProblem;
 
-SkinnyMmaTask task(uint32_t m, uint32_t n, uint32_t k, bool transposed, bool has_clusters = true) {
+SkinnyMmaProblem make_problem(uint32_t m, uint32_t n, uint32_t k, bool transposed,
+                              bool has_clusters = true) {
   return {DEEPBENCH_F16, transposed, m, n, k, 132, has_clusters};
 }
 
 // Whatever the problem: every row, column and step once, and instances that exist.
-void check_plan(const SkinnyMmaPlan& plan, const SkinnyMmaTask& of) {
+void check_plan(const SkinnyMmaPlan& plan, const SkinnyMmaProblem& of) {
   const SkinnyMmaShape& shape = plan.shape;
   CHECK((plan.type == of.type && plan.transposed == of.transposed));
   CHECK((8 * shape.columns >= of.n && 8 * (shape.columns - 1) < of.n));
@@ -39,7 +40,7 @@ void check_plan(const SkinnyMmaPlan& plan, const SkinnyMmaTask& of) {
   const uint64_t steps = (uint64_t(of.k) + SKINNY_MMA_STEP - 1) / SKINNY_MMA_STEP;
   CHECK(uint64_t(plan.part_steps) * skinny_mma_parts(shape) >= steps);
   CHECK(uint64_t(plan.part_steps - 1) * skinny_mma_parts(shape) < steps);
-  const cuda::Shape launch = plan.launch();
+  const cuda::LaunchShape launch = plan.launch();
   CHECK((launch.grid_x == plan.blocks && launch.grid_y == 1));
   CHECK(launch.block_x == 32 * shape.warps);
   CHECK(launch.shared_bytes <= 48 << 10);
@@ -50,7 +51,7 @@ TEST_CASE("skinny_mma: every row, column and step is taken once, whatever the pr
     for (const uint32_t m : {8u, 16u, 40u, 512u, 1760u, 8448u, 2147483640u})
       for (const uint32_t n : {1u, 8u, 9u, 16u, 24u, 31u, 32u})
         for (const uint32_t k : {8u, 32u, 40u, 1760u, 500000u, 2147483640u}) {
-          const SkinnyMmaTask of = task(m, n, k, transposed);
+          const SkinnyMmaProblem of = make_problem(m, n, k, transposed);
           std::set<std::string> names;
           const auto plans = skinny_mma_plans(of);
           CHECK(plans.size() == (transposed ? 6 : 4));
@@ -62,9 +63,9 @@ TEST_CASE("skinny_mma: every row, column and step is taken once, whatever the pr
         }
 }
 
-TEST_CASE("skinny_mma: the own choice fills the device") {
+TEST_CASE("skinny_mma: the default fills the device") {
   const auto own = [](uint32_t m, uint32_t n, uint32_t k, bool transposed) {
-    return skinny_mma_plans(task(m, n, k, transposed)).front();
+    return skinny_mma_plans(make_problem(m, n, k, transposed)).front();
   };
   CHECK(own(1760, 16, 1760, true).name() == "rows=16,warps=16,split=1");
   CHECK(own(1760, 16, 1760, true).blocks == 110);
@@ -79,7 +80,7 @@ TEST_CASE("skinny_mma: the own choice fills the device") {
 
 TEST_CASE("skinny_mma: without clusters nothing is split") {
   for (const bool transposed : {false, true}) {
-    const auto plans = skinny_mma_plans(task(6144, 16, 2048, transposed, false));
+    const auto plans = skinny_mma_plans(make_problem(6144, 16, 2048, transposed, false));
     REQUIRE_FALSE(plans.empty());
     CHECK(plans.front().name() == "rows=32,warps=8,split=1");
     for (const SkinnyMmaPlan& plan : plans) CHECK(plan.shape.split == 1);
@@ -93,16 +94,16 @@ TEST_CASE("skinny_mma: m and k are padded, and B is read along k") {
                                    plugin::Options(named.get()));
   };
   const GemmLayout odd = layout({35, 3, 2049}, true, true, "constant=b");
-  CHECK((odd.run.m == 40 && odd.run.n == 3 && odd.run.k == 2056));
-  CHECK((odd.run.trans_a && !odd.run.trans_b && !odd.in_place));
+  CHECK((odd.executed.m == 40 && odd.executed.n == 3 && odd.executed.k == 2056));
+  CHECK((odd.executed.trans_a && !odd.executed.trans_b && !odd.in_place));
   CHECK((odd.a == Conversion::kNone && odd.b == Conversion::kBeforehand));
   CHECK(odd.padding_rule.find("multiples of 8") != std::string::npos);
   const GemmLayout even = layout({40, 3, 2048}, false, false, "");
   CHECK_FALSE(even.is_padded());
-  CHECK((!even.run.trans_a && even.padding_rule.empty()));
+  CHECK((!even.executed.trans_a && even.padding_rule.empty()));
   CHECK((even.a == Conversion::kNone && even.b == Conversion::kNone));
   CHECK(layout({40, 3, 2048}, false, true, "").b == Conversion::kInCall);
-  CHECK(layout({35, 3, 2049}, false, false, "pad=0").run.m == 35);
+  CHECK(layout({35, 3, 2049}, false, false, "pad=0").executed.m == 35);
 }
 
 TEST_CASE("skinny_mma: what it does not do is told, also without a device") {
@@ -128,21 +129,21 @@ TEST_CASE("skinny_mma: the host names instances that compile") {
     return;
   }
   const cuda::Source source = cuda::source_of_file("skinny_mma");
-  const auto compiles = [&](SkinnyMmaTask of, int32_t type, int architecture) {
+  const auto compiles = [&](SkinnyMmaProblem of, int32_t type, int architecture) {
     of.type = type;
     const std::string expression = skinny_mma_plans(of).front().expression();
     CAPTURE(expression);
     CHECK_FALSE(cuda::compile(source, expression, architecture).code.empty());
   };
-  compiles(task(1760, 16, 1760, true), DEEPBENCH_F16, 90);
-  compiles(task(2560, 32, 2560, false), DEEPBENCH_BF16, 90);
-  compiles(task(2560, 8, 2560, false, /*has_clusters=*/false), DEEPBENCH_BF16, 80);
+  compiles(make_problem(1760, 16, 1760, true), DEEPBENCH_F16, 90);
+  compiles(make_problem(2560, 32, 2560, false), DEEPBENCH_BF16, 90);
+  compiles(make_problem(2560, 8, 2560, false, /*has_clusters=*/false), DEEPBENCH_BF16, 80);
 }
 
 // ---- on a device --------------------------------------------------------------------------------
 
-OwnProduct product_of(const Dimensions& d, bool trans_a = false, bool trans_b = false,
-                      const std::string& precision = "half") {
+BuiltInProduct product_of(const Dimensions& d, bool trans_a = false, bool trans_b = false,
+                          const std::string& precision = "half") {
   return {"skinny_mma", d, trans_a, trans_b, precision};
 }
 
@@ -178,8 +179,8 @@ TEST_CASE("gpu: skinny_mma: rows that fill the device, and long ones") {
 
 TEST_CASE("gpu: skinny_mma: calls follow one another, in a graph and on the stream") {
   REQUIRE_GPU();
-  check_calls_in_turns(product_of({2560, 16, 512}, true));
-  check_calls_in_turns(product_of({512, 4, 512}));
+  check_interleaved_calls(product_of({2560, 16, 512}, true));
+  check_interleaved_calls(product_of({512, 4, 512}));
 }
 
 TEST_CASE("gpu: skinny_mma: cold calls go round the copies, and each gives the result") {
@@ -190,7 +191,8 @@ TEST_CASE("gpu: skinny_mma: cold calls go round the copies, and each gives the r
 TEST_CASE("gpu: skinny_mma: what is no candidate") {
   REQUIRE_GPU();
   const std::string problem = product_of({512, 4, 512}).text();
-  CHECK(AskedGemm(problem, "library=skinny_mma candidate=rows=3").supports() == DEEPBENCH_INVALID);
+  CHECK(GemmRequest(problem, "library=skinny_mma candidate=rows=3").supports() ==
+        DEEPBENCH_INVALID);
   CHECK(std::string(table().last_error()).find("rows=3") != std::string::npos);
 }
 
@@ -199,7 +201,7 @@ TEST_CASE("gpu: skinny_mma: it competes with cublaslt, which stays the default")
   check_competes(product_of({512, 16, 512}));
   check_competes(product_of({512, 16, 512}, true, false, "bfloat16"));
   for (const std::string& id :
-       AskedGemm(gemm_text({64, 64, 64}, false, false, "half"), "").candidates())
+       GemmRequest(gemm_text({64, 64, 64}, false, false, "half"), "").candidates())
     CHECK(id.rfind("cublaslt:", 0) == 0);
 }
 

@@ -50,9 +50,9 @@ struct Narrow {
   }
 };
 
-inline void begin_cluster() {}
-inline void wait_for_cluster() {}
-inline void meet_cluster() {}
+inline void cluster_announce() {}
+inline void cluster_wait() {}
+inline void cluster_barrier() {}
 inline void store_at(uint32_t block, float4* to, const float (&v)[4]) {
   using deepbench::cuda_test::cluster;
   using deepbench::cuda_test::running_block;
@@ -151,14 +151,14 @@ class Cluster {
       part.multiply_part(mine.sums);
     });
     for (size_t first = 0; first < threads_.size(); first += 32) multiply_warp(&given_[first]);
-    each([](Part& part, Thread& mine) { part.hand_on(mine.sums); });
+    each([](Part& part, Thread& mine) { part.distribute_tiles(mine.sums); });
     each([](Part& part, Thread& mine) { part.finish(mine.c); });
   }
 
  private:
   struct Thread {
     float sums[kRows][kColumns][4] = {};
-    uint32_t c[Part::kTurns][2] = {};
+    uint32_t c[Part::kRounds][2] = {};
   };
 
   template <class Phase>

@@ -82,7 +82,7 @@ void check_product(const SparseGemm& gemm, const std::string& options) {
 }
 
 void check_all_candidates(const SparseGemm& gemm) {
-  const Asked asked("sparse_gemm", sparse_text(gemm), with_cusparse("baseline=0"));
+  const ProblemRequest asked("sparse_gemm", sparse_text(gemm), with_cusparse("baseline=0"));
   if (asked.supports() != DEEPBENCH_OK) {
     const std::string reason = table().last_error();
     CAPTURE(reason);
@@ -199,7 +199,7 @@ TEST_CASE("gpu: sparse_gemm: memory that prepare takes is announced") {
   REQUIRE_GPU();
   const SparseGemm gemm = sparse_problem(4000, 500, 3000, 0.9);
   const auto needed = [&](const std::string& options) {
-    return Asked("sparse_gemm", sparse_text(gemm), with_cusparse(options)).memory_needed();
+    return ProblemRequest("sparse_gemm", sparse_text(gemm), with_cusparse(options)).memory_needed();
   };
   const uint64_t plain = needed("baseline=0");
   CHECK(plain > uint64_t(4000 * 3000 * 0.1) * 8 + (3000 * 500 + 2 * 4000 * 500) * 4);
@@ -213,7 +213,7 @@ TEST_CASE("gpu: sparse_gemm: what is refused, and why") {
   const auto reason = [](const std::string& precision, int variant, const std::string& options) {
     std::string line = sparse_text(sparse_problem(20, 5, 30, 0.5, variant));
     line.replace(line.find("precision=float"), 15, "precision=" + precision);
-    const Asked asked("sparse_gemm", line, with_cusparse(options));
+    const ProblemRequest asked("sparse_gemm", line, with_cusparse(options));
     CHECK(asked.supports() != DEEPBENCH_OK);
     return std::string(table().last_error());
   };

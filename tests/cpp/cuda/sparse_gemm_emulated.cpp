@@ -7,7 +7,7 @@
 #include "deepbench/plugin.hpp"
 #include "ops/sparse_gemm/csr.hpp"
 #include "ops/sparse_gemm/cusparse_candidates.hpp"
-#include "ops/sparse_gemm/dense.hpp"
+#include "ops/sparse_gemm/dense_baseline.hpp"
 
 // doctest before what makes CUDA of the rest of the file.
 #include <doctest/doctest.h>
@@ -25,18 +25,18 @@ using testing::sparse_problem;
 constexpr uint64_t kPatternSeed = 11;
 
 NonzeroRule rule_for(const SparseGemm& gemm) {
-  return {kPatternSeed, SparseGemm::kStreamPattern, gemm.least_word()};
+  return {kPatternSeed, SparseGemm::kStreamPattern, gemm.nonzero_threshold()};
 }
 
-cuda::Shape two_blocks() {
-  cuda::Shape shape;
+cuda::LaunchShape two_blocks() {
+  cuda::LaunchShape shape;
   shape.grid_x = 2, shape.block_x = OPERAND_THREADS;
   return shape;
 }
 
 std::vector<uint32_t> count_on_host(const Lines& lines, const NonzeroRule& rule) {
   std::vector<uint32_t> counts(lines.count);
-  emulate(two_blocks(), Barriers::kSome, [&] { count_nonzeros(lines, rule, counts.data()); });
+  emulate(two_blocks(), Barriers::kUsed, [&] { count_nonzeros(lines, rule, counts.data()); });
   return counts;
 }
 
@@ -45,7 +45,7 @@ void check_csr(const SparseGemm& gemm) {
   const std::vector<int32_t> offsets = cuda::csr_offsets(count_on_host(rows, rule_for(gemm)));
   std::vector<int32_t> indices(size_t(offsets.back()) + 1, -7);
   std::vector<float> values(indices.size(), -7);
-  emulate(two_blocks(), Barriers::kSome, [&] {
+  emulate(two_blocks(), Barriers::kUsed, [&] {
     write_nonzeros(rows, rule_for(gemm), offsets.data(), DEEPBENCH_F32, SparseGemm::kStreamA,
                    indices.data(), values.data());
   });
@@ -125,7 +125,7 @@ TEST_CASE("cuSPARSE's candidates have ids of their own, the library's choice fir
         std::set<std::string> ids;
         for (const auto& one : all) ids.insert(one.str());
         CHECK(ids.size() == all.size());
-        const auto few = cuda::sparse::candidates_of(gemm, /*every=*/false);
+        const auto few = cuda::sparse::candidates_of(gemm, /*exhaustive=*/false);
         CHECK(few.size() <= all.size());
         for (size_t i = 0; i < few.size(); ++i) CHECK(few[i].str() == all[i].str());
         CHECK(all[0].str() == (n == 1     ? "spmv:default"
@@ -142,7 +142,7 @@ TEST_CASE("cuSPARSE's candidates have ids of their own, the library's choice fir
           CHECK(ids.count(id) == 1);
         }
         const bool vectors = std::any_of(all.begin(), all.end(), [](const auto& one) {
-          return one.call == cuda::sparse::Call::kVectors;
+          return one.call == cuda::sparse::Call::kSpmv;
         });
         const bool contiguous = !gemm.row_major && !gemm.trans_b;
         CHECK(vectors == (n == 1 || (n <= 8 && contiguous)));
@@ -163,8 +163,8 @@ TEST_CASE("a sparse product's layout: orders, and memory for what is converted")
     CHECK(plain.touched_bytes() == 600 * 8 + uint64_t(gemm.rows_a() + 1) * 4 + dense);
     CHECK(other.touched_bytes() == plain.touched_bytes() + dense);
     CHECK(other.needed_bytes({}, 100, 1) == plain.needed_bytes({}, 100, 1) + dense);
-    CHECK(plain.most_nonzeros() > 600);
-    CHECK(plain.most_nonzeros() <= 1200);
+    CHECK(plain.max_nonzeros() > 600);
+    CHECK(plain.max_nonzeros() <= 1200);
   }
   const cuda::SparseLayout huge{sparse_problem(1 << 30, 1 << 30, 1 << 30, 0.999999999, 0)};
   CHECK(huge.needed_bytes({}, 0, 1) > uint64_t{1} << 61);

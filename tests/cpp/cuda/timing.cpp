@@ -6,10 +6,10 @@
 #include <cmath>
 #include <vector>
 
-#include "check.hpp"
 #include "device.hpp"
 #include "gpu.hpp"
 #include "kernels/jit.hpp"
+#include "status_check.hpp"
 
 namespace deepbench::cuda {
 namespace {
@@ -24,7 +24,7 @@ class Counter {
   Counter(const plugin::CopyPlan& plan, bool refuses_capture = false)
       : stream_(Stream::of(0)),
         words_(256, plan.copies),
-        count_(function_of("count", kCount, "count", stream_)),
+        count_(function_from_text("count", kCount, "count", stream_)),
         timer_(stream_, plan, {[this, refuses_capture](uint64_t copy) {
                  if (refuses_capture) stream_.synchronize();
                  count_.launch({}, stream_.get(), static_cast<void*>(words_.at(copy)));
@@ -115,7 +115,7 @@ TEST_CASE("gpu: all meet before a span, part after it, and are waited for as the
   REQUIRE_GPU();
   Stream& stream = Stream::of(0);
   const Buffer word(256);
-  const Function& append = function_of("append", kAppend, "append", stream);
+  const Function& append = function_from_text("append", kAppend, "append", stream);
   const auto add = [&](uint32_t digit) {
     append.launch({}, stream.get(), static_cast<void*>(word.data()), digit);
   };

@@ -8,21 +8,21 @@
 #include <functional>
 #include <thread>
 
-#include "met.hpp"
+#include "local_group.hpp"
 
 namespace deepbench {
 namespace {
 
 // Within ten seconds: what another thread finds out is not known at once.
-bool comes_true(const std::function<bool()>& condition) {
+bool becomes_true(const std::function<bool()>& condition) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   while (!condition() && std::chrono::steady_clock::now() < end)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   return condition();
 }
 
+using testing::connect_ranks;
 using testing::Groups;
-using testing::met;
 using testing::on_every_rank;
 
 std::string joined(const std::vector<std::string>& all) {
@@ -45,24 +45,25 @@ using Texts = std::array<std::string, 3>;
 
 TEST_CASE("every rank hears the one answer to what all have said") {
   Texts answers;
-  on_every_rank(met(3), [&](Group& group) {
+  on_every_rank(connect_ranks(3), [&](Group& group) {
     const std::string mine(size_t(group.rank()) + 1, char('a' + group.rank()));
-    answers[size_t(group.rank())] = group.round(Level::kStep, "letters", mine, joined);
-    CHECK(of_first_rank(&group, "clock", 0.5 + group.rank()) == 0.5);
+    answers[size_t(group.rank())] =
+        group.reduce_and_broadcast(AbortScope::kStep, "letters", mine, joined);
+    CHECK(value_of_rank_zero(&group, "clock", 0.5 + group.rank()) == 0.5);
   });
   CHECK(answers == Texts{"abbccc", "abbccc", "abbccc"});
 }
 
 TEST_CASE("a failure anywhere is everybody's, and the next step goes on") {
   Texts first, second;
-  on_every_rank(met(3), [&](Group& group) {
+  on_every_rank(connect_ranks(3), [&](Group& group) {
     const auto rank = size_t(group.rank());
     first[rank] = failure_of([&] {
-      together(&group, "prepare", [&] {
+      collective_step(&group, "prepare", [&] {
         if (rank == 1) throw RowFailure(Status::kOutOfMemory, "no room");
       });
     });
-    second[rank] = failure_of([&] { together(&group, "prepare", [] {}); });
+    second[rank] = failure_of([&] { collective_step(&group, "prepare", [] {}); });
   });
   CHECK(first[0] == "out_of_memory | rank 1: no room");
   CHECK(first == Texts{first[0], first[0], first[0]});
@@ -71,9 +72,9 @@ TEST_CASE("a failure anywhere is everybody's, and the next step goes on") {
 
 TEST_CASE("a problem that cannot be is invalid, whichever rank says so") {
   Texts failures;
-  on_every_rank(met(2), [&](Group& group) {
+  on_every_rank(connect_ranks(2), [&](Group& group) {
     failures[size_t(group.rank())] = failure_of([&] {
-      together(&group, "check", [&] {
+      collective_step(&group, "check", [&] {
         if (group.rank() == 1) throw InvalidProblem("threads=9: too many");
       });
     });
@@ -84,15 +85,15 @@ TEST_CASE("a problem that cannot be is invalid, whichever rank says so") {
 
 TEST_CASE("who fails before an exchange ends it for those who are in it") {
   Texts failures;
-  on_every_rank(met(3), [&](Group& group) {
+  on_every_rank(connect_ranks(3), [&](Group& group) {
     failures[size_t(group.rank())] = failure_of([&] {
-      together(&group, "prepare", [&] {
+      collective_step(&group, "prepare", [&] {
         if (group.rank() == 2) throw RowFailure(Status::kFailed, "no library");
-        group.round(Level::kExchange, "exchange", "x", joined);
+        group.reduce_and_broadcast(AbortScope::kExchange, "exchange", "x", joined);
       });
     });
     // All are at the same place again.
-    CHECK(group.round(Level::kStep, "after", "y", joined) == "yyy");
+    CHECK(group.reduce_and_broadcast(AbortScope::kStep, "after", "y", joined) == "yyy");
   });
   CHECK(failures[0] == "failed | rank 2: no library");
   CHECK(failures == Texts{failures[0], failures[0], failures[0]});
@@ -101,20 +102,20 @@ TEST_CASE("who fails before an exchange ends it for those who are in it") {
 TEST_CASE("who leaves the row takes all with it, whatever they would try next") {
   Texts failures;
   int tried = 0;
-  on_every_rank(met(3), [&](Group& group) {
+  on_every_rank(connect_ranks(3), [&](Group& group) {
     failures[size_t(group.rank())] = failure_of([&] {
-      group.together(Level::kRow, "row", [&] {
+      group.collective_step(AbortScope::kRow, "row", [&] {
         if (group.rank() == 1) throw RowFailure(Status::kInvalid, "no sense");
         for (int attempt = 0; attempt < 3; ++attempt) {
           failure_of([&] {
-            together(&group, "candidate", [&] {
+            collective_step(&group, "candidate", [&] {
               if (group.rank() == 0) ++tried;
             });
           });
         }
       });
     });
-    group.together(Level::kRow, "row", [] {});
+    group.collective_step(AbortScope::kRow, "row", [] {});
   });
   CHECK(tried == 1);  // afterwards all knew
   CHECK(failures[0] == "invalid | rank 1: no sense");
@@ -123,10 +124,12 @@ TEST_CASE("who leaves the row takes all with it, whatever they would try next") 
 
 TEST_CASE("ranks that took different decisions are told so") {
   Texts failures;
-  on_every_rank(met(3), [&](Group& group) {
+  on_every_rank(connect_ranks(3), [&](Group& group) {
     const std::string step = group.rank() == 2 ? "batch of 7" : "batch of 5";
     failures[size_t(group.rank())] = failure_of([&] {
-      group.together(Level::kRow, "row", [&] { group.round(Level::kStep, step, "", joined); });
+      group.collective_step(AbortScope::kRow, "row", [&] {
+        group.reduce_and_broadcast(AbortScope::kStep, step, "", joined);
+      });
     });
   });
   CHECK(failures[0] == "failed | rank 2 is at 'batch of 7' while rank 0 is at 'batch of 5'");
@@ -134,45 +137,48 @@ TEST_CASE("ranks that took different decisions are told so") {
 }
 
 TEST_CASE("rows come from rank 0 until it ends") {
-  on_every_rank(met(3), [&](Group& group) {
+  on_every_rank(connect_ranks(3), [&](Group& group) {
     if (group.rank() == 0) {
-      group.tell("all_reduce elements=3");
-      group.tell("");
+      group.broadcast("all_reduce elements=3");
+      group.broadcast("");
       group.end();
       return;
     }
-    CHECK_FALSE(group.is_lost());
+    CHECK_FALSE(group.is_disconnected());
     CHECK(group.next_row() == "all_reduce elements=3");
     CHECK(group.next_row() == "");
     CHECK_FALSE(group.next_row().has_value());
     group.end();
-    CHECK(group.wait_for_loss() == "");
+    CHECK(group.wait_for_disconnect() == "");
   });
 }
 
 TEST_CASE("a rank that is gone ends the round for all others, who are told which") {
-  Groups groups = met(3);
+  Groups groups = connect_ranks(3);
   groups[1].reset();
   Texts failures;
   on_every_rank({groups[0], groups[2]}, [&](Group& group) {
     failures[size_t(group.rank())] = failure_of([&] {
-      group.together(Level::kRow, "row", [&] { group.round(Level::kStep, "x", "", joined); });
+      group.collective_step(AbortScope::kRow, "row", [&] {
+        group.reduce_and_broadcast(AbortScope::kStep, "x", "", joined);
+      });
     });
   });
   CHECK(failures[0].find("device_lost | rank 1 of 3 (") == 0);
   CHECK(failures[0].find("closed the connection") != std::string::npos);
   CHECK(failures[2] == failures[0]);
-  CHECK(groups[0]->is_lost());
-  CHECK(comes_true([&] { return groups[2]->is_lost(); }));  // its watch sees that rank 0 hangs up
+  CHECK(groups[0]->is_disconnected());
+  CHECK(becomes_true(
+      [&] { return groups[2]->is_disconnected(); }));  // its watch sees that rank 0 hangs up
 }
 
 TEST_CASE("rank 0 gone: the others hear of it between rows and within") {
   for (const bool within : {false, true}) {
-    Groups groups = met(2);
+    Groups groups = connect_ranks(2);
     groups[0].reset();
     const std::string failure = failure_of([&] {
       if (within)
-        groups[1]->together(Level::kRow, "row", [] {});
+        groups[1]->collective_step(AbortScope::kRow, "row", [] {});
       else
         groups[1]->next_row();
     });

@@ -5,7 +5,7 @@
 
 #include <limits>
 
-#include "../fake.hpp"
+#include "../fake_backend.hpp"
 #include "deepbench/core/status.hpp"
 #include "deepbench/measure/statistics.hpp"
 
@@ -13,10 +13,10 @@ namespace deepbench {
 namespace {
 
 using doctest::Approx;
-using testing::joined;
+using testing::concatenate;
 using testing::repeat;
 using testing::scripted_clock;
-using testing::times;
+using testing::time_line;
 
 Samples run(const std::string& script, const MeasureOptions& options = {}) {
   return measure(scripted_clock(script), options);
@@ -27,7 +27,7 @@ TEST_CASE("a quiet clock, step by step") {
   CHECK(samples.first_call_ns == 50000);
   CHECK(samples.batch == 200);                                   // 200 us
   CHECK(samples.per_call_ns == std::vector<double>(100, 1000));  // 20 ms
-  CHECK(samples.stop == Stop::kConverged);
+  CHECK(samples.stop == StopReason::kConverged);
   CHECK(samples.error == 1.0 / (1000 * 200));  // the resolution in a span
   CHECK(samples.spent_ns == 50000 + 1000 + 20 * 200e3 + 100 * 200e3);
   CHECK(samples.host_per_call_ns == 1000);
@@ -49,7 +49,7 @@ TEST_CASE("warm-up is capped at 100 ms of host time for short calls") {
   // Every batch costs 10 ms of host time, and each is 1 % slower than the one before.
   std::vector<double> rising = {1000, 1000};
   for (int i = 0; i < 10; ++i) rising.push_back(1000 + 10 * i);
-  const Samples samples = run(times(joined(rising, repeat({2000}, 1))) + "host 9800000");
+  const Samples samples = run(time_line(concatenate(rising, repeat({2000}, 1))) + "host 9800000");
   CHECK(samples.per_call_ns == std::vector<double>(50, 2000));  // 400 us spans
   const double warm_up_ns = 9.8e6 * 10 + 200 * (10 * 1000 + 10 * 45);
   CHECK(samples.spent_ns == 2 * (9.8e6 + 1000) + warm_up_ns + 50 * (9.8e6 + 400e3));
@@ -111,7 +111,7 @@ TEST_CASE("a first call that is long for once does not make the calls long") {
 TEST_CASE("a call beyond the time limit is one sample") {
   const Samples samples = run("time 12e9 hold");
   CHECK(samples.per_call_ns == std::vector<double>(1, 12e9));
-  CHECK(samples.stop == Stop::kTooFew);
+  CHECK(samples.stop == StopReason::kTooFew);
   CHECK(samples.error == std::numeric_limits<double>::infinity());
   CHECK(samples.spent_ns == 24e9);
 }
@@ -124,7 +124,7 @@ TEST_CASE("warm-up ends at the time limit") {
   CHECK(samples.spent_ns == 13e6);
   options.time_limit_ns = 1e6;  // over with the first call
   CHECK(run("time 2e6", options).spent_ns == 4e6);
-  CHECK(samples.stop == Stop::kTooFew);
+  CHECK(samples.stop == StopReason::kTooFew);
 }
 
 TEST_CASE("noise that averages out converges") {
@@ -133,7 +133,7 @@ TEST_CASE("noise that averages out converges") {
   CHECK(quick.first_call_ns == Approx(995.5931890010834).epsilon(1e-12));
   CHECK(quick.batch == 204);
   CHECK(quick.per_call_ns.size() == 98);
-  CHECK(quick.stop == Stop::kConverged);
+  CHECK(quick.stop == StopReason::kConverged);
   CHECK(quick.error == Approx(0.0017818495811269355).epsilon(1e-12));
   CHECK(median(quick.per_call_ns) == Approx(1001.1981546878815).epsilon(1e-12));
   CHECK(quick.spent_ns == Approx(24314213.723931313).epsilon(1e-12));
@@ -141,7 +141,7 @@ TEST_CASE("noise that averages out converges") {
   const Samples slow = run("time 2e6; noise 7 0.2");
   CHECK(slow.per_call_ns.size() == 1421);
   CHECK(slow.error == Approx(0.004906660693235648).epsilon(1e-12));
-  CHECK(slow.stop == Stop::kConverged);
+  CHECK(slow.stop == StopReason::kConverged);
 }
 
 TEST_CASE("correlated noise is judged by block means") {
@@ -149,12 +149,12 @@ TEST_CASE("correlated noise is judged by block means") {
   CHECK(lag1_autocorrelation(samples.per_call_ns) == Approx(0.5592375271564733).epsilon(1e-12));
   CHECK(samples.per_call_ns.size() == 32);
   CHECK(samples.error == Approx(0.0039371216071654325).epsilon(1e-12));
-  CHECK(samples.stop == Stop::kConverged);
+  CHECK(samples.stop == StopReason::kConverged);
 }
 
 TEST_CASE("noise that does not average out is noisy") {
   const Samples samples = run("time 2e6; correlated 5 0.05 0.95");
-  CHECK(samples.stop == Stop::kNoisy);
+  CHECK(samples.stop == StopReason::kNoisy);
   CHECK(samples.per_call_ns.size() == 80);
   CHECK(samples.error == Approx(0.016316558985787925).epsilon(1e-12));
 }
@@ -162,7 +162,7 @@ TEST_CASE("noise that does not average out is noisy") {
 TEST_CASE("noise whose error stays unknown over a doubling is noisy") {
   // Neither 20 nor 40 samples can be cut into ten blocks or more that do not correlate.
   const Samples samples = run("time 2e6; correlated 1 0.01 0.8");
-  CHECK(samples.stop == Stop::kNoisy);
+  CHECK(samples.stop == StopReason::kNoisy);
   CHECK(samples.per_call_ns.size() == 40);
   CHECK(samples.error == std::numeric_limits<double>::infinity());
 }
@@ -171,11 +171,11 @@ TEST_CASE("the time limit of a noisy row") {
   MeasureOptions options;
   options.time_limit_ns = 100e6;
   const Samples enough = run("time 2e6; noise 1 0.3", options);
-  CHECK(enough.stop == Stop::kTimeLimit);
+  CHECK(enough.stop == StopReason::kTimeLimit);
   CHECK(enough.per_call_ns.size() == 17);
   CHECK(enough.error == Approx(0.050827530385740005).epsilon(1e-12));
   const Samples few = run("time 2e6; noise 9 0.3", options);
-  CHECK(few.stop == Stop::kTooFew);
+  CHECK(few.stop == StopReason::kTooFew);
   CHECK(few.per_call_ns.size() == 9);
 }
 
@@ -184,7 +184,7 @@ TEST_CASE("an exact number of samples") {
   options.exact_samples = 7;
   CHECK(run("time 1000 hold", options).per_call_ns == std::vector<double>(7, 1000));
   CHECK(run("time 300e6 hold", options).per_call_ns == std::vector<double>(7, 300e6));
-  CHECK(run("time 2e6; noise 1 0.3", options).stop == Stop::kTooFew);
+  CHECK(run("time 2e6; noise 1 0.3", options).stop == StopReason::kTooFew);
 }
 
 TEST_CASE("a throttled batch is repeated up to three times") {
@@ -194,7 +194,7 @@ TEST_CASE("a throttled batch is repeated up to three times") {
   CHECK(twice.retries == 2);
   CHECK(twice.throttled == 0);
   CHECK(twice.clock_mhz == 1500);
-  CHECK(twice.stop == Stop::kConverged);
+  CHECK(twice.stop == StopReason::kConverged);
   CHECK(twice.spent_ns == 2e6 * (2 + 20 + 2 + 10));
   // Nine tenths of the settled clock are not slow.
   CHECK(run("time 2e6; mhz 1500*22 1350 hold").retries == 0);
@@ -202,7 +202,7 @@ TEST_CASE("a throttled batch is repeated up to three times") {
   const Samples marked = run("time 2e6; mhz 1500*22 1349*4 1500 hold");
   CHECK(marked.retries == 3);
   CHECK(marked.throttled == 1);
-  CHECK(marked.stop == Stop::kConverged);  // one of ten is not more than a tenth
+  CHECK(marked.stop == StopReason::kConverged);  // one of ten is not more than a tenth
 }
 
 TEST_CASE("the settled clock is the row's own") {
@@ -229,7 +229,7 @@ TEST_CASE("a row that stays throttled is called so") {
   CHECK(samples.per_call_ns.size() == 10);
   CHECK(samples.retries == 30);
   CHECK(samples.throttled == 10);
-  CHECK(samples.stop == Stop::kThrottled);
+  CHECK(samples.stop == StopReason::kThrottled);
   // A software power cap is a label, not a fault.
   CHECK(run("time 2e6; flags 2").retries == 0);
 }
@@ -241,7 +241,7 @@ TEST_CASE("a coarse timer") {
   CHECK(samples.batch == 200);
   CHECK(samples.per_call_ns.front() == 1000);
   CHECK(samples.error == 1000.0 / (1000 * 200));
-  CHECK(samples.stop == Stop::kConverged);
+  CHECK(samples.stop == StopReason::kConverged);
 }
 
 TEST_CASE("what a backend throws goes through, wherever it happens") {
@@ -260,7 +260,7 @@ TEST_CASE("what a backend throws goes through, wherever it happens") {
 
 TEST_CASE("rests count as spent, and the last is told") {
   int calls = 0;
-  const TimeBatch rested = [&](uint64_t count) {
+  const BatchTimer rested = [&](uint64_t count) {
     Batch batch;
     batch.count = count, batch.elapsed_ns = batch.host_ns = 1e6 * double(count);
     batch.rested_ns = calls++ < 2 ? 0 : 2e6;

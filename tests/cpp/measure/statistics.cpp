@@ -7,7 +7,7 @@
 #include <limits>
 #include <stdexcept>
 
-#include "../fake.hpp"
+#include "../fake_backend.hpp"
 
 namespace deepbench {
 namespace {

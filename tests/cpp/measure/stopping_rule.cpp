@@ -6,17 +6,17 @@
 #include <cmath>
 #include <limits>
 
-#include "../fake.hpp"
+#include "../fake_backend.hpp"
 
 namespace deepbench {
 namespace {
 
 using doctest::Approx;
-using testing::joined;
+using testing::concatenate;
 using testing::repeat;
 
 struct Decision {
-  std::optional<Stop> stop;
+  std::optional<StopReason> stop;
   int64_t n = 0;
   double error = 0;
 };
@@ -51,7 +51,7 @@ TEST_CASE("nothing is decided before there is a sample") {
 
 TEST_CASE("equal samples converge, with the timer's resolution as their error") {
   const Decision decision = decide(repeat({2e6}, 100));
-  CHECK(decision.stop == Stop::kConverged);
+  CHECK(decision.stop == StopReason::kConverged);
   CHECK(decision.n == 10);
   CHECK(decision.error == 1 / 2e6);
   MeasureOptions coarse;
@@ -77,13 +77,13 @@ TEST_CASE("calls of 100 ms need five samples, those of a second three") {
   CHECK(decide(repeat({100e6}, 20)).n == 5);
   CHECK(decide(repeat({999e6}, 20)).n == 5);
   CHECK(decide(repeat({1e9}, 20)).n == 3);
-  CHECK(decide(repeat({100e6}, 20)).stop == Stop::kConverged);
+  CHECK(decide(repeat({100e6}, 20)).stop == StopReason::kConverged);
 }
 
 TEST_CASE("long calls that vary are too few") {
   // Median 300 ms, distances 0 10 10 20 20 ms.
   const Decision decision = decide({300e6, 310e6, 290e6, 320e6, 280e6, 300e6});
-  CHECK(decision.stop == Stop::kTooFew);
+  CHECK(decision.stop == StopReason::kTooFew);
   CHECK(decision.n == 5);
   CHECK(decision.error == Approx(1.2533 * 1.4826 * 10 / (std::sqrt(5.0) * 300)).epsilon(1e-13));
 }
@@ -96,9 +96,9 @@ std::vector<double> spread(double center_ns, double distance_ns) {
 
 TEST_CASE("an error that no longer falls is noise") {
   // Of 40 samples 8 lie at the center, 8 within 100 us and 16 at 200 us: the error has grown.
-  const auto samples = joined(repeat(spread(2e6, 100e3), 4), repeat(spread(2e6, 200e3), 100));
+  const auto samples = concatenate(repeat(spread(2e6, 100e3), 4), repeat(spread(2e6, 200e3), 100));
   const Decision noisy = decide(samples);
-  CHECK(noisy.stop == Stop::kNoisy);
+  CHECK(noisy.stop == StopReason::kNoisy);
   CHECK(noisy.n == 40);
   CHECK(noisy.error == Approx(1.2533 * 1.4826 * 0.1 / std::sqrt(40.0)).epsilon(1e-13));
 }
@@ -107,9 +107,9 @@ TEST_CASE("an error that falls by less than a tenth is noise, too") {
   // With 20 more samples whose distances are d and 2 d, d between 100 and 200 us, the MAD is d.
   const auto after = [](double share) {
     const double distance_ns = share * std::sqrt(2.0) * 100e3;
-    return decide(joined(repeat(spread(2e6, 100e3), 4), repeat(spread(2e6, distance_ns), 4)));
+    return decide(concatenate(repeat(spread(2e6, 100e3), 4), repeat(spread(2e6, distance_ns), 4)));
   };
-  CHECK(after(0.91).stop == Stop::kNoisy);
+  CHECK(after(0.91).stop == StopReason::kNoisy);
   CHECK(after(0.91).n == 40);
   CHECK(after(0.89).stop == std::nullopt);
 }
@@ -117,7 +117,7 @@ TEST_CASE("an error that falls by less than a tenth is noise, too") {
 TEST_CASE("an error that falls with the square root of the samples converges") {
   // 1.2533 * 1.4826 * 0.05 / sqrt(n) <= 0.005 from n = 346 on; looks at 337 and 358.
   const Decision decision = decide(repeat(spread(2e6, 100e3), 100));
-  CHECK(decision.stop == Stop::kConverged);
+  CHECK(decision.stop == StopReason::kConverged);
   CHECK(decision.n == 358);
 }
 
@@ -125,9 +125,9 @@ TEST_CASE("noise is judged only once there is enough") {
   MeasureOptions options;
   options.min_samples = 50;
   // At 40 the error has grown, but 50 samples are asked for; at 80 it has fallen again.
-  const auto samples = joined(repeat(spread(2e6, 100e3), 4), repeat(spread(2e6, 200e3), 400));
+  const auto samples = concatenate(repeat(spread(2e6, 100e3), 4), repeat(spread(2e6, 200e3), 400));
   const Decision decision = decide(samples, options);
-  CHECK(decision.stop == Stop::kConverged);
+  CHECK(decision.stop == StopReason::kConverged);
   CHECK(decision.n > 1000);
 }
 
@@ -141,7 +141,7 @@ TEST_CASE("where shuffled batches come in groups samples are their means") {
   size_t made = 0;
   for (; !rule.decide(0); ++made) rule.add(kGroups[made], 1, false, /*shuffled=*/true);
   CHECK(made == 120);
-  CHECK(rule.fold() == 12);
+  CHECK(rule.batches_per_sample() == 12);
   REQUIRE(rule.samples().size() == 10);
   for (const double mean : rule.samples()) CHECK(mean == Approx(2.08e6).epsilon(0.01));
 }
@@ -151,70 +151,71 @@ TEST_CASE("shuffled batches that hardly vary are samples themselves") {
   for (int i = 0; i < 10; ++i) rule.add(i % 2 ? 2e6 : 2.05e6, 1, false, true);  // 1.3 %
   CHECK(rule.decide(0) == std::nullopt);                                        // 0.7 % of error
   for (int i = 0; i < 20; ++i) rule.add(i % 2 ? 2e6 : 2.05e6, 1, false, true);
-  CHECK(rule.decide(0) == Stop::kConverged);
-  CHECK(rule.fold() == 1);
+  CHECK(rule.decide(0) == StopReason::kConverged);
+  CHECK(rule.batches_per_sample() == 1);
   CHECK(rule.samples().size() == 30);
 }
 
 TEST_CASE("means that are equal have the timer's resolution as their error") {
   const Decision equal = decide(repeat({2e6, 2.2e6, 2e6}, 100), {}, 0, true);
-  CHECK(equal.stop == Stop::kConverged);
+  CHECK(equal.stop == StopReason::kConverged);
   CHECK(equal.n == 10);
   CHECK(equal.error == Approx(1 / (6.2e6 / 3)).epsilon(1e-6));
 }
 
 TEST_CASE("means that do not become precise end as what they are") {
   // Of twelve, six, three and nine are of the other group: their means vary, too.
-  const auto three = joined(repeat({2e6, 2.4e6}, 6), repeat({2e6, 2e6, 2e6, 2.4e6}, 3),
-                            repeat({2.4e6, 2.4e6, 2e6, 2.4e6}, 3));
-  const std::vector<double> many =
-      joined(three, three, three, three, three, three, three, three, three, three, three, three);
+  const auto three = concatenate(repeat({2e6, 2.4e6}, 6), repeat({2e6, 2e6, 2e6, 2.4e6}, 3),
+                                 repeat({2.4e6, 2.4e6, 2e6, 2.4e6}, 3));
+  const std::vector<double> many = concatenate(three, three, three, three, three, three, three,
+                                               three, three, three, three, three);
   const Decision noisy = decide(many, {}, 0, true);
-  CHECK(noisy.stop == Stop::kNoisy);
+  CHECK(noisy.stop == StopReason::kNoisy);
   CHECK(noisy.n == 20);
   CHECK(noisy.error == Approx(1.2533 * 1.4826 * 0.1 / (std::sqrt(20.0) * 2.2)).epsilon(1e-3));
 }
 
 TEST_CASE("too few for means when the time is over are samples themselves") {
   StoppingRule rule{with_limit(100e6)};
-  std::optional<Stop> stop;
+  std::optional<StopReason> stop;
   for (double spent_ns = 0; !stop; stop = rule.decide(spent_ns)) {
     rule.add(kGroups[rule.samples().size()], 1, false, true);
     spent_ns += rule.samples().back();
   }
-  CHECK(stop == Stop::kTimeLimit);
-  CHECK(rule.fold() == 1);
+  CHECK(stop == StopReason::kTimeLimit);
+  CHECK(rule.batches_per_sample() == 1);
   CHECK(rule.samples().size() == 49);
   CHECK(rule.error() == Approx(1 / 2e6));  // of these
 }
 
 TEST_CASE("the time limit ends everything") {
   const Decision enough = decide(repeat(spread(2e6, 100e3), 10), with_limit(30e6));
-  CHECK(enough.stop == Stop::kTimeLimit);
+  CHECK(enough.stop == StopReason::kTimeLimit);
   CHECK(enough.n == 15);
   const Decision few = decide(repeat(spread(2e6, 100e3), 10), with_limit(17e6));
-  CHECK(few.stop == Stop::kTooFew);
+  CHECK(few.stop == StopReason::kTooFew);
   CHECK(few.n == 9);
   const Decision one = decide({3e6}, with_limit(1e6));
-  CHECK(one.stop == Stop::kTooFew);
+  CHECK(one.stop == StopReason::kTooFew);
   CHECK(one.error == std::numeric_limits<double>::infinity());
   // Precise and enough when the time is over: that is converged.
-  CHECK(decide(repeat({2e6}, 10), with_limit(20e6)).stop == Stop::kConverged);
+  CHECK(decide(repeat({2e6}, 10), with_limit(20e6)).stop == StopReason::kConverged);
 }
 
 TEST_CASE("an exact number of samples is made, whatever their error") {
   MeasureOptions options;
   options.exact_samples = 3;
   CHECK(decide(repeat({2e6}, 100), options).n == 3);
-  CHECK(decide(repeat({2e6}, 100), options).stop == Stop::kTooFew);  // equal by chance, maybe
-  CHECK(decide(repeat({2e9}, 100), options).stop == Stop::kConverged);
+  CHECK(decide(repeat({2e6}, 100), options).stop == StopReason::kTooFew);  // equal by chance, maybe
+  CHECK(decide(repeat({2e9}, 100), options).stop == StopReason::kConverged);
   options.exact_samples = 10;
-  CHECK(decide(repeat({2e6}, 100), options).stop == Stop::kConverged);
-  CHECK(decide({1e6, 2e6, 3e6, 1e6, 2e6, 3e6, 1e6, 2e6, 3e6, 1e6}, options).stop == Stop::kTooFew);
+  CHECK(decide(repeat({2e6}, 100), options).stop == StopReason::kConverged);
+  CHECK(decide({1e6, 2e6, 3e6, 1e6, 2e6, 3e6, 1e6, 2e6, 3e6, 1e6}, options).stop ==
+        StopReason::kTooFew);
   options.exact_samples = 500;  // far beyond convergence, noise and the looks
   const Decision many = decide(repeat(spread(2e6, 100e3), 200), options);
   CHECK(many.n == 500);
-  CHECK(many.stop == Stop::kConverged);
+  CHECK(many.stop == StopReason::kConverged);
 }
 
 TEST_CASE("an exact number that does not fit the time limit is cut short, and said so") {
@@ -222,30 +223,30 @@ TEST_CASE("an exact number that does not fit the time limit is cut short, and sa
   options.exact_samples = 500;
   const Decision decision = decide(repeat({2e6}, 100), options);
   CHECK(decision.n == 30);
-  CHECK(decision.stop == Stop::kTimeLimit);
+  CHECK(decision.stop == StopReason::kTimeLimit);
   const Decision few = decide(repeat({20e6}, 100), options);
   CHECK(few.n == 3);
-  CHECK(few.stop == Stop::kTooFew);
+  CHECK(few.stop == StopReason::kTooFew);
   options.time_limit_ns = 2e9;  // long calls likewise
   CHECK(decide(repeat({300e6}, 100), options).n == 7);
-  CHECK(decide(repeat({300e6}, 100), options).stop == Stop::kTimeLimit);
+  CHECK(decide(repeat({300e6}, 100), options).stop == StopReason::kTimeLimit);
 }
 
 TEST_CASE("more than a tenth of throttled samples make the row throttled") {
-  CHECK(decide(repeat({2e6}, 10), {}, 1).stop == Stop::kConverged);
-  CHECK(decide(repeat({2e6}, 10), {}, 2).stop == Stop::kThrottled);
+  CHECK(decide(repeat({2e6}, 10), {}, 1).stop == StopReason::kConverged);
+  CHECK(decide(repeat({2e6}, 10), {}, 2).stop == StopReason::kThrottled);
   MeasureOptions exact;
   exact.exact_samples = 4;
-  CHECK(decide(repeat({2e6}, 10), exact, 1).stop == Stop::kThrottled);
-  CHECK(decide(repeat({2e6}, 10), with_limit(10e6), 1).stop == Stop::kThrottled);
+  CHECK(decide(repeat({2e6}, 10), exact, 1).stop == StopReason::kThrottled);
+  CHECK(decide(repeat({2e6}, 10), with_limit(10e6), 1).stop == StopReason::kThrottled);
 }
 
 TEST_CASE("names of endings are those of the result file") {
-  CHECK(name_of(Stop::kConverged) == "converged");
-  CHECK(name_of(Stop::kNoisy) == "noisy");
-  CHECK(name_of(Stop::kTimeLimit) == "time_limit");
-  CHECK(name_of(Stop::kThrottled) == "throttled");
-  CHECK(name_of(Stop::kTooFew) == "too_few");
+  CHECK(name_of(StopReason::kConverged) == "converged");
+  CHECK(name_of(StopReason::kNoisy) == "noisy");
+  CHECK(name_of(StopReason::kTimeLimit) == "time_limit");
+  CHECK(name_of(StopReason::kThrottled) == "throttled");
+  CHECK(name_of(StopReason::kTooFew) == "too_few");
 }
 
 }  // namespace

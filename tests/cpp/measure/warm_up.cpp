@@ -38,7 +38,7 @@ TEST_CASE("a batch is the fewest calls that fill the span") {
 
 TEST_CASE("a batch is whole rounds of the copies, where a round is short") {
   MeasureOptions options;
-  options.round = 64;
+  options.rotation = 64;
   CHECK(WarmUp(options, 1000).batch_size() == 256);
   CHECK(WarmUp(options, 3125).batch_size() == 64);
   CHECK(WarmUp(options, 50e3).batch_size() == 64);  // 3.2 ms, sixteen spans

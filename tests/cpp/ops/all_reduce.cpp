@@ -38,7 +38,7 @@ TEST_CASE("all_reduce: bandwidths as nccl-tests has them") {
   const Problem problem = Problem::parse("all_reduce elements=1000");
   Attributes facts;
   facts.set("ranks", int64_t{4});
-  const auto metrics = problem.operation().derived(problem, facts, 2000);
+  const auto metrics = problem.operation().derived_metrics(problem, facts, 2000);
   REQUIRE(metrics.size() == 2);
   CHECK(metrics[0].name == "algbw");
   CHECK(metrics[0].value == 2);
@@ -66,13 +66,13 @@ TEST_CASE("all_reduce: sums of the generator's summands are exact for any number
 
 TEST_CASE("all_reduce: the reference is the sum, for every local rank") {
   const Problem problem = Problem::parse("all_reduce elements=5 precision=half");
-  Conditions conditions;
+  KernelConditions conditions;
   conditions.facts.set("ranks", int64_t{3});
   conditions.facts.set("local_ranks", int64_t{2});
-  const Expectation expected = problem.operation().expect(problem, conditions);
+  const ExpectedOutput expected = problem.operation().expected_output(problem, conditions);
   CHECK(expected.outputs == 10);
   std::vector<double> values(10);
-  expected.every(0, 10, values.data());
+  expected.exact_values(0, 10, values.data());
   for (uint64_t i = 0; i < 10; ++i) {
     double sum = 0;
     for (uint32_t rank = 0; rank < 3; ++rank)

@@ -10,21 +10,21 @@ namespace deepbench {
 namespace {
 
 using testing::suite_totals;
-using testing::Totals;
+using testing::SuiteTotals;
 
 TEST_CASE("conv: the sets' totals, the same for every phase") {
   for (const std::string phase : {"fwd", "bwd_data", "bwd_filter"}) {
-    const Totals training = suite_totals("training", "conv", "phase=" + phase);
+    const SuiteTotals training = suite_totals("training", "conv", "phase=" + phase);
     CHECK(training.problems == 94);
     CHECK(training.work.flops == 562504360960.0);
     CHECK(training.work.bytes == 3411953792.0);
   }
   CHECK(suite_totals("training", "conv", "precision=half").work.bytes == 1705976896.0);
-  const Totals server = suite_totals("inference_server", "conv");
+  const SuiteTotals server = suite_totals("inference_server", "conv");
   CHECK(server.problems == 107);
   CHECK(server.work.flops == 86883119872.0);
   CHECK(server.work.bytes == 691358048.0);
-  const Totals device = suite_totals("inference_device", "conv");
+  const SuiteTotals device = suite_totals("inference_device", "conv");
   CHECK(device.problems == 16);
   CHECK(device.work.flops == 1823997952.0);
   CHECK(device.work.bytes == 67495936.0);
@@ -40,7 +40,7 @@ TEST_CASE("conv: the size of the output") {
   CHECK(typed("w=7 h=7 c=1 n=1 k=1 s=3 r=3 dilation_h=3").p() == 1);
   CHECK(typed("w=8 h=8 c=1 n=1 k=1 s=3 r=3 stride_w=2").q() == 3);  // rounded down
   CHECK(typed("w=3 h=3 c=1 n=1 k=1 s=3 r=3").q() == 1);
-  CHECK(Conv::extent(2, 3, 0, 1, 1) == 0);
+  CHECK(Conv::output_extent(2, 3, 0, 1, 1) == 0);
 }
 
 TEST_CASE("conv: groups divide the work") {
@@ -116,7 +116,7 @@ TEST_CASE("conv: outputs are counted with the cheaper dimension to project slowe
   for (const bool second : {false, true}) {
     const ConvOutput shape = {3, 5, 7, second};
     CHECK(shape.index(2, 1, 4) == (second ? (1 * 3 + 2) * 7 + 4 : (2 * 5 + 1) * 7 + 4));
-    CHECK(shape.place(shape.index(2, 1, 4)) == (2 * 5 + 1) * 7 + 4);
+    CHECK(shape.tensor_index(shape.index(2, 1, 4)) == (2 * 5 + 1) * 7 + 4);
     CHECK(shape.rows() == (second ? 21 : 35));
   }
 }
@@ -164,7 +164,7 @@ TEST_CASE("conv: a step far beyond the input costs nothing") {
       {"fwd", 2}, {"bwd_data", 18}, {"bwd_filter", 36}};
   for (const auto& [phase, count] : outputs) {
     const Problem problem = Problem::parse(line + phase);
-    CHECK(problem.operation().expect(problem, {}).indices.size() == count);
+    CHECK(problem.operation().expected_output(problem, {}).indices.size() == count);
   }
   CHECK_THROWS_WITH_AS(Problem::parse("conv w=1 h=1 c=1 n=1 k=1 s=1 r=1 pad_w=500000000"),
                        "pad_w=500000000: must be at most 100000", InvalidProblem);

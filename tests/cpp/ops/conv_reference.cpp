@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "conv_naive.hpp"
 #include "deepbench/core/operation.hpp"
+#include "naive_conv.hpp"
 
 namespace deepbench {
 namespace {
@@ -20,12 +20,12 @@ Problem problem_of(const std::string& line, const std::string& phase) {
   return Problem::parse("conv " + line + " phase=" + phase);
 }
 
-Expectation expect(const Problem& problem, const Conditions& conditions = {}) {
-  return problem.operation().expect(problem, conditions);
+ExpectedOutput expect(const Problem& problem, const KernelConditions& conditions = {}) {
+  return problem.operation().expected_output(problem, conditions);
 }
 
 // How many of the expectation's checks these outputs fail, as run/verify.cpp makes them.
-size_t failures(const Expectation& expected, const std::vector<double>& output) {
+size_t failures(const ExpectedOutput& expected, const std::vector<double>& output) {
   size_t wrong = 0;
   for (size_t i = 0; i < expected.indices.size(); ++i)
     wrong += !(std::abs(output[expected.indices[i]] - expected.values[i]) <= expected.bounds[i]);
@@ -34,7 +34,7 @@ size_t failures(const Expectation& expected, const std::vector<double>& output) 
     double sum = 0;
     for (uint64_t j = 0; j < expected.outputs / rows; ++j)
       sum += output[row + j * rows] * deepbench_weight(expected.projection_seed, j);
-    wrong += !(std::abs(sum - expected.sums[row]) <= expected.sum_bounds[row]);
+    wrong += !(std::abs(sum - expected.projections[row]) <= expected.projection_bounds[row]);
   }
   return wrong;
 }
@@ -64,15 +64,15 @@ TEST_CASE("conv: the reference of small problems is the definition, for every ou
     for (const std::string phase : kPhases) {
       const Problem problem = problem_of(line, phase);
       CAPTURE(problem.str());
-      Conditions conditions;
+      KernelConditions conditions;
       conditions.seed = 3;
-      const Expectation expected = expect(problem, conditions);
+      const ExpectedOutput expected = expect(problem, conditions);
       const NaiveConv naive(conv_problem(problem), 3);
       const std::vector<double> values = naive.output();
       const std::vector<double> squares = naive.output(true);
       REQUIRE(expected.indices.size() == values.size());
       CHECK(expected.outputs == values.size());
-      CHECK(expected.what == "all " + std::to_string(values.size()) + " outputs");
+      CHECK(expected.coverage == "all " + std::to_string(values.size()) + " outputs");
       size_t wrong = 0;
       const double roundoff = 4 * std::sqrt(double(naive.conv.terms())) * kRoundoffFloat;
       for (size_t i = 0; i < values.size(); ++i) {
@@ -92,7 +92,7 @@ TEST_CASE("conv: every precision's types and bounds") {
     for (const std::string phase : kPhases) {
       const Problem problem = problem_of(std::string(kSmall[7]) + " precision=" + precision, phase);
       CAPTURE(problem.str());
-      const Expectation expected = expect(problem);
+      const ExpectedOutput expected = expect(problem);
       const std::vector<double> values = NaiveConv(conv_problem(problem)).output();
       for (size_t i = 0; i < values.size(); ++i)
         CHECK(expected.values[i] == doctest::Approx(values[i]).epsilon(1e-13));
@@ -107,13 +107,13 @@ TEST_CASE("conv: every precision's types and bounds") {
 
 TEST_CASE("conv: the reference follows the kernel's conditions") {
   const Problem problem = problem_of(std::string(kSmall[0]) + " precision=int8 x_type=u8", "fwd");
-  Conditions conditions;
+  KernelConditions conditions;
   conditions.fill = {{"w", "s7"}};
   const NaiveConv naive(conv_problem(problem), 1, DEEPBENCH_S7);
   const std::vector<double> values = naive.output();
   CHECK(expect(problem, conditions).values == values);
   conditions.accumulator = "float";
-  const Expectation rounded = expect(problem, conditions);
+  const ExpectedOutput rounded = expect(problem, conditions);
   CHECK(rounded.values == values);
   for (size_t i = 0; i < values.size(); ++i)
     CHECK(rounded.bounds[i] == kRoundoffFloat * std::abs(values[i]));
@@ -140,12 +140,12 @@ TEST_CASE("conv: outputs of 8 bits are shifted, rounded and saturated, and looke
           problem_of(line + " precision=int8 y_type=s8 x_type=" + x_type, "fwd");
       CAPTURE(problem.str());
       const Conv conv = conv_problem(problem);
-      const Expectation expected = expect(problem);
+      const ExpectedOutput expected = expect(problem);
       CHECK(expected.projection_rows == 0);
-      CHECK(expected.may_be_poison);
+      CHECK(expected.may_equal_poison);
       CHECK(expected.indices.size() >=
             std::min<uint64_t>(expected.outputs, 40000));  // corners repeat
-      for (const double bound : expected.bounds) REQUIRE(bound == kIntegerRounding);
+      for (const double bound : expected.bounds) REQUIRE(bound == kIntegerRoundoff);
       std::vector<double> right = stored_in_8_bits(conv, NaiveConv(conv).output());
       CHECK(failures(expected, right) == 0);
       const auto count = [&](double value) {
@@ -157,10 +157,10 @@ TEST_CASE("conv: outputs of 8 bits are shifted, rounded and saturated, and looke
     }
   }
   const std::string int8 = " precision=int8";
-  CHECK_FALSE(expect(problem_of(kSmall[0] + int8, "fwd")).may_be_poison);
-  Conditions zeros;
+  CHECK_FALSE(expect(problem_of(kSmall[0] + int8, "fwd")).may_equal_poison);
+  KernelConditions zeros;
   zeros.inputs = "zeros";
-  CHECK_FALSE(expect(problem_of(kSmall[0] + int8 + " y_type=s8", "fwd"), zeros).may_be_poison);
+  CHECK_FALSE(expect(problem_of(kSmall[0] + int8 + " y_type=s8", "fwd"), zeros).may_equal_poison);
   // One output of very many products.
   const std::string one = "w=4100 h=4100 c=1 n=1 k=1 s=4100 r=4100";
   CHECK(expect(problem_of(one + int8 + " y_type=s8", "fwd")).indices.size() == 1);
@@ -168,12 +168,12 @@ TEST_CASE("conv: outputs of 8 bits are shifted, rounded and saturated, and looke
 
 TEST_CASE("conv: Winograd has a wider bound, and no other value") {
   for (const char* line : {kSmall[0], "w=30 h=30 c=40 n=2 k=40 s=3 r=3 pad_w=1 pad_h=1"}) {
-    Conditions conditions;
-    const Expectation direct = expect(problem_of(line, "fwd"), conditions);
+    KernelConditions conditions;
+    const ExpectedOutput direct = expect(problem_of(line, "fwd"), conditions);
     conditions.accumulator = "winograd";
-    const Expectation wider = expect(problem_of(line, "fwd"), conditions);
+    const ExpectedOutput wider = expect(problem_of(line, "fwd"), conditions);
     CHECK(wider.values == direct.values);
-    CHECK(wider.sums == direct.sums);
+    CHECK(wider.projections == direct.projections);
     for (size_t i = 0; i < direct.bounds.size(); ++i) {
       CHECK(wider.bounds[i] > 5 * direct.bounds[i]);
       CHECK(wider.bounds[i] < 1e-2);  // a missing product is seen all the same
@@ -183,10 +183,10 @@ TEST_CASE("conv: Winograd has a wider bound, and no other value") {
 
 TEST_CASE("conv: units that keep 14 bits of partial sums have a wider bound, and no other value") {
   const Problem problem = problem_of(kSmall[0], "fwd");
-  Conditions conditions;
-  const Expectation exact = expect(problem, conditions);
+  KernelConditions conditions;
+  const ExpectedOutput exact = expect(problem, conditions);
   conditions.accumulator = "fp22";
-  const Expectation wider = expect(problem, conditions);
+  const ExpectedOutput wider = expect(problem, conditions);
   CHECK(wider.values == exact.values);
   for (size_t i = 0; i < exact.bounds.size(); ++i) CHECK(wider.bounds[i] > exact.bounds[i]);
 }
@@ -209,11 +209,11 @@ TEST_CASE("conv: larger problems are sampled at corners and edges, and projected
       const Problem problem = problem_of(line, phase);
       CAPTURE(problem.str());
       const Conv conv = conv_problem(problem);
-      const Expectation expected = expect(problem);
+      const ExpectedOutput expected = expect(problem);
       const std::vector<double> values = NaiveConv(conv).output();
       REQUIRE(expected.outputs == values.size());
       REQUIRE(expected.projection_rows == uint64_t(conv.output().rows()));
-      REQUIRE(expected.sums.size() == expected.projection_rows);
+      REQUIRE(expected.projections.size() == expected.projection_rows);
       CHECK(expected.indices.size() >= 20);
       CHECK(expected.indices.size() < values.size());
       CHECK(failures(expected, values) == 0);
@@ -247,7 +247,7 @@ TEST_CASE("conv: mutants of the call fail") {
     for (const std::string phase : kPhases) {
       const Problem problem = problem_of(line, phase);
       const Conv conv = conv_problem(problem);
-      const Expectation expected = expect(problem);
+      const ExpectedOutput expected = expect(problem);
       for (const Mutant& mutant : kMutants) {
         CAPTURE(problem.str());
         CAPTURE(mutant.what);
@@ -264,7 +264,7 @@ TEST_CASE("conv: mutants of the output fail, wherever they are") {
     for (const std::string phase : kPhases) {
       const Problem problem = problem_of(std::string(kLarge[0]) + " precision=" + precision, phase);
       CAPTURE(problem.str());
-      const Expectation expected = expect(problem);
+      const ExpectedOutput expected = expect(problem);
       const std::vector<double> right = NaiveConv(conv_problem(problem)).output();
       const auto fails = [&](auto change) {
         std::vector<double> output = right;
@@ -290,9 +290,9 @@ TEST_CASE("conv: layers without width and height are compared in full while that
   for (const std::string words : {" n=1 k=17000 phase=fwd", " n=2 k=9000 phase=fwd"}) {
     const Problem problem = Problem::parse("conv " + layer + words + " precision=bfloat16");
     CAPTURE(problem.str());
-    const Expectation expected = expect(problem);
+    const ExpectedOutput expected = expect(problem);
     const std::vector<double> right = NaiveConv(conv_problem(problem)).output();
-    CHECK(expected.what == "all " + std::to_string(right.size()) + " outputs");
+    CHECK(expected.coverage == "all " + std::to_string(right.size()) + " outputs");
     REQUIRE(expected.indices.size() == right.size());
     CHECK(failures(expected, right) == 0);
     for (size_t at = 0; at < right.size(); at += right.size() / 7 + 1) {
@@ -304,7 +304,7 @@ TEST_CASE("conv: layers without width and height are compared in full while that
       CHECK(failures(expected, output) == 1);
     }
   }
-  const Expectation larger = expect(Problem::parse("conv w=7 h=7 c=512 n=3 k=4096 s=7 r=7"));
+  const ExpectedOutput larger = expect(Problem::parse("conv w=7 h=7 c=512 n=3 k=4096 s=7 r=7"));
   CHECK(larger.indices.size() > 3000);  // of 12288
   CHECK(larger.projection_rows == 3);
 }

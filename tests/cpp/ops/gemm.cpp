@@ -6,14 +6,14 @@
 #include <algorithm>
 #include <cmath>
 
-#include "../places.hpp"
+#include "../paths.hpp"
 #include "../suite_totals.hpp"
 
 namespace deepbench {
 namespace {
 
 using testing::suite_totals;
-using testing::Totals;
+using testing::SuiteTotals;
 
 Work work_of(const std::string& line) {
   const Problem problem = Problem::parse(line);
@@ -21,16 +21,16 @@ Work work_of(const std::string& line) {
 }
 
 TEST_CASE("gemm: the sets' totals") {
-  const Totals training = suite_totals("training", "gemm");
+  const SuiteTotals training = suite_totals("training", "gemm");
   CHECK(training.problems == 160);
   CHECK(training.work.flops == 26706398187136.0);
   CHECK(training.work.bytes == 82612494144.0);
   CHECK(suite_totals("training", "gemm", "precision=half").work.bytes == 41306247072.0);
-  const Totals server = suite_totals("inference_server", "gemm", "precision=int8");
+  const SuiteTotals server = suite_totals("inference_server", "gemm", "precision=int8");
   CHECK(server.problems == 75);
   CHECK(server.work.flops == 1797432942592.0);
   CHECK(server.work.bytes == 6335205184.0);
-  const Totals device = suite_totals("inference_device", "gemm");
+  const SuiteTotals device = suite_totals("inference_device", "gemm");
   CHECK(device.problems == 13);
   CHECK(device.work.flops == 28882870272.0);
   CHECK(device.work.bytes == 271537952.0);
@@ -109,7 +109,8 @@ TEST_CASE("gemm: the padded work of the original's sets") {
 }
 
 // One output by the definition, straight from the generator.
-double output(const Gemm& gemm, const Conditions& conditions, uint64_t index, deepbench_type b) {
+double output(const Gemm& gemm, const KernelConditions& conditions, uint64_t index,
+              deepbench_type b) {
   const auto i = static_cast<int64_t>(index) % gemm.m, j = static_cast<int64_t>(index) / gemm.m;
   double sum = conditions.beta * deepbench_element(gemm.precision.c, conditions.seed, 2, index);
   for (int64_t l = 0; l < gemm.k; ++l) {
@@ -129,11 +130,11 @@ TEST_CASE("gemm: the reference of small problems is the definition, for every ou
       const Problem problem =
           Problem::parse("gemm m=7 n=5 k=9 precision=" + precision + " " + trans);
       CAPTURE(problem.str());
-      Conditions conditions;
+      KernelConditions conditions;
       conditions.seed = 3;
-      const Expectation expected = problem.operation().expect(problem, conditions);
+      const ExpectedOutput expected = problem.operation().expected_output(problem, conditions);
       CHECK(expected.outputs == 35);
-      CHECK(expected.what == "all 35 outputs");
+      CHECK(expected.coverage == "all 35 outputs");
       REQUIRE(expected.indices.size() == 35);
       const Gemm gemm = gemm_problem(problem);
       for (size_t i = 0; i < 35; ++i) {
@@ -156,47 +157,49 @@ TEST_CASE("gemm: the reference of small problems is the definition, for every ou
 TEST_CASE("gemm: the reference follows the kernel's conditions") {
   const Problem problem = Problem::parse("gemm m=3 n=4 k=8 precision=int8");
   const Gemm gemm = gemm_problem(problem);
-  Conditions conditions;
+  KernelConditions conditions;
   conditions.beta = 0;
   conditions.fill = {{"b", "s7"}};
-  Expectation expected = problem.operation().expect(problem, conditions);
+  ExpectedOutput expected = problem.operation().expected_output(problem, conditions);
   for (size_t i = 0; i < expected.values.size(); ++i)
     CHECK(expected.values[i] == output(gemm, conditions, expected.indices[i], DEEPBENCH_S7));
   conditions = {};
   conditions.inputs = "ones";
-  for (double value : problem.operation().expect(problem, conditions).values) CHECK(value == 9);
+  for (double value : problem.operation().expected_output(problem, conditions).values)
+    CHECK(value == 9);
   conditions.inputs = "zeros";
-  for (double value : problem.operation().expect(problem, conditions).values) CHECK(value == 0);
+  for (double value : problem.operation().expected_output(problem, conditions).values)
+    CHECK(value == 0);
 }
 
 TEST_CASE("gemm: bounds follow the kernel's rounding, values do not") {
   const auto expect = [](const std::string& text, const std::string& accumulator) {
     const Problem problem = Problem::parse(text);
-    Conditions conditions;
+    KernelConditions conditions;
     conditions.accumulator = accumulator;
-    return problem.operation().expect(problem, conditions);
+    return problem.operation().expected_output(problem, conditions);
   };
   for (const auto& [text, accumulator] :
        {std::pair("gemm m=3 n=4 k=8 precision=half", "rounded_product"),
         std::pair("gemm m=3 n=4 k=8 precision=fp8_e4m3", "fp22"),
         std::pair("gemm m=900 n=700 k=80 precision=bfloat16", "rounded_product")}) {
     CAPTURE(text);
-    const Expectation usual = expect(text, ""), wider = expect(text, accumulator);
+    const ExpectedOutput usual = expect(text, ""), wider = expect(text, accumulator);
     CHECK(wider.values == usual.values);
-    CHECK(wider.sums == usual.sums);
+    CHECK(wider.projections == usual.projections);
     for (size_t i = 0; i < usual.bounds.size(); ++i) {
       CHECK(wider.bounds[i] > usual.bounds[i]);
       CHECK(wider.bounds[i] < 0.1);  // a product less is seen all the same
     }
-    for (size_t i = 0; i < usual.sum_bounds.size(); ++i)
-      CHECK(wider.sum_bounds[i] > usual.sum_bounds[i]);
+    for (size_t i = 0; i < usual.projection_bounds.size(); ++i)
+      CHECK(wider.projection_bounds[i] > usual.projection_bounds[i]);
   }
 }
 
 TEST_CASE("gemm: larger problems are sampled at corners and edges, and projected") {
   for (const std::string trans : {"trans_a=n trans_b=n", "trans_a=t trans_b=t"}) {
     const Problem problem = Problem::parse("gemm m=300 n=257 k=240 precision=int8 " + trans);
-    const Expectation expected = problem.operation().expect(problem, {});
+    const ExpectedOutput expected = problem.operation().expected_output(problem, {});
     const Gemm gemm = gemm_problem(problem);
     CHECK(expected.outputs == 300 * 257);
     CHECK(expected.indices.size() >= 256);
@@ -208,16 +211,16 @@ TEST_CASE("gemm: larger problems are sampled at corners and edges, and projected
 
     // The projection by its definition, from every output.
     REQUIRE(expected.projection_rows == 300);
-    REQUIRE(expected.sums.size() == 300);
+    REQUIRE(expected.projections.size() == 300);
     for (uint64_t i : {0, 1, 150, 299}) {
       double sum = 0;
       for (uint64_t j = 0; j < 257; ++j)
         sum += output(gemm, {}, i + j * 300, DEEPBENCH_S8) *
                deepbench_weight(expected.projection_seed, j);
-      CHECK(std::abs(expected.sums[i] - sum) <= expected.sum_bounds[i]);
+      CHECK(std::abs(expected.projections[i] - sum) <= expected.projection_bounds[i]);
       // One integer that is off by one anywhere moves the projection further than its bound,
       // unless its weight is tiny.
-      CHECK(expected.sum_bounds[i] < 1e-3);
+      CHECK(expected.projection_bounds[i] < 1e-3);
     }
   }
 }

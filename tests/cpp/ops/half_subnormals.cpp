@@ -19,9 +19,9 @@ struct Rounded {
 
 void round_outputs(const std::string& text, uint64_t seed, Rounded& counts) {
   const Problem problem = Problem::parse(text + " precision=half");
-  Conditions conditions;
+  KernelConditions conditions;
   conditions.beta = 0, conditions.seed = seed;
-  const Expectation expected = problem.operation().expect(problem, conditions);
+  const ExpectedOutput expected = problem.operation().expected_output(problem, conditions);
   for (size_t i = 0; i < expected.values.size(); ++i) {
     const double value = expected.values[i];
     const double error = std::abs(deepbench_from_half(deepbench_to_half(float(value))) - value);

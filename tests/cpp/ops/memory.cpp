@@ -13,9 +13,9 @@ namespace {
 
 Memory typed(const std::string& line) { return memory_problem(Problem::parse(line)); }
 
-Expectation expectation(const std::string& line, const Conditions& conditions = {}) {
+ExpectedOutput expectation(const std::string& line, const KernelConditions& conditions = {}) {
   const Problem problem = Problem::parse(line);
-  return problem.operation().expect(problem, conditions);
+  return problem.operation().expected_output(problem, conditions);
 }
 
 TEST_CASE("memory: a copy reads and writes") {
@@ -45,18 +45,18 @@ TEST_CASE("memory: no word is the poison") {
 TEST_CASE("memory: a read is the xor of every word") {
   uint32_t all = 0;
   for (uint64_t i = 0; i < 300000; ++i) all ^= memory_word(5, i);  // more than one thread's part
-  Conditions conditions;
+  KernelConditions conditions;
   conditions.seed = 5;
-  const Expectation expected = expectation("memory kind=read bytes=1200000", conditions);
+  const ExpectedOutput expected = expectation("memory kind=read bytes=1200000", conditions);
   CHECK(expected.outputs == 1);
   CHECK(expected.values == std::vector<double>{double(all)});
   CHECK(expected.bounds == std::vector<double>{0});
 }
 
 TEST_CASE("memory: a copy is its source, the first and the last word among the samples") {
-  Conditions conditions;
+  KernelConditions conditions;
   conditions.seed = 6;
-  const Expectation expected = expectation("memory kind=copy bytes=40000", conditions);
+  const ExpectedOutput expected = expectation("memory kind=copy bytes=40000", conditions);
   CHECK(expected.outputs == 10000);
   CHECK(std::count(expected.indices.begin(), expected.indices.end(), 0) == 1);
   CHECK(std::count(expected.indices.begin(), expected.indices.end(), 9999) == 1);
@@ -67,14 +67,14 @@ TEST_CASE("memory: a copy is its source, the first and the last word among the s
   double sum = 0;
   for (uint64_t i = 0; i < 10000; ++i)
     sum += double(memory_word(6, i)) * deepbench_weight(expected.projection_seed, i);
-  REQUIRE(expected.sums.size() == 1);
+  REQUIRE(expected.projections.size() == 1);
   CHECK(expected.projection_rows == 1);
-  CHECK(std::abs(expected.sums[0] - sum) <= expected.sum_bounds[0]);
-  CHECK(expected.sum_bounds[0] < 1);  // a wrong word is off by 2 at least
+  CHECK(std::abs(expected.projections[0] - sum) <= expected.projection_bounds[0]);
+  CHECK(expected.projection_bounds[0] < 1);  // a wrong word is off by 2 at least
 }
 
 TEST_CASE("memory: writes leave the pattern, constants what was asked for") {
-  Conditions conditions;
+  KernelConditions conditions;
   conditions.seed = 7;
   for (double value : expectation("memory kind=write bytes=64", conditions).values)
     CHECK(value == double(write_pattern(7)));

@@ -5,13 +5,13 @@
 #include <utility>
 
 #include "deepbench/core/operation.hpp"
+#include "fixed_output.hpp"
 #include "naive_rnn.hpp"
-#include "rnn_output.hpp"
 
 namespace deepbench {
 namespace {
 
-using testing::MadeOutput;
+using testing::FixedOutput;
 using testing::NaiveRnn;
 using testing::worst_error;
 
@@ -21,18 +21,19 @@ Problem problem_of(const std::string& cell, const std::string& rest) {
   return Problem::parse("rnn cell=" + cell + " " + rest);
 }
 
-Expectation expect(const Problem& problem, MadeOutput& output, Conditions conditions = {}) {
-  CHECK(problem.operation().evidence(problem) == Evidence::kOutput);
-  conditions.computed = &output;
-  return problem.operation().expect(problem, conditions);
+ExpectedOutput expect(const Problem& problem, FixedOutput& output,
+                      KernelConditions conditions = {}) {
+  CHECK(problem.operation().reference_source(problem) == ReferenceSource::kTestedOutput);
+  conditions.computed_output = &output;
+  return problem.operation().expected_output(problem, conditions);
 }
 
 // What a library that computes in float, with a mutant, gives.
-MadeOutput library(const Problem& problem, const std::string& mutant = "") {
+FixedOutput library(const Problem& problem, const std::string& mutant = "") {
   NaiveRnn<float> rnn(rnn_problem(problem));
   rnn.mutant = mutant;
   rnn.narrow = problem.text("precision") == "bfloat16";
-  return MadeOutput(rnn.forward());
+  return FixedOutput(rnn.forward());
 }
 
 TEST_CASE("rnn: forward is the definition, for every output of small problems") {
@@ -42,13 +43,13 @@ TEST_CASE("rnn: forward is the definition, for every output of small problems") 
       const Problem problem = problem_of(cell, "hidden=7 batch=3 timesteps=5");
       Rnn rnn = rnn_problem(problem);
       rnn.inputs = inputs;
-      MadeOutput exact(NaiveRnn<double>(rnn, 3).forward());
-      Conditions conditions;
+      FixedOutput exact(NaiveRnn<double>(rnn, 3).forward());
+      KernelConditions conditions;
       conditions.seed = 3;
       conditions.facts.set("inputs", inputs);
-      const Expectation expected = expect(problem, exact, conditions);
+      const ExpectedOutput expected = expect(problem, exact, conditions);
       CHECK(expected.outputs == 105);
-      CHECK(expected.what == "all 105 outputs");
+      CHECK(expected.coverage == "all 105 outputs");
       REQUIRE(expected.indices.size() == 105);
       for (size_t i = 0; i < 105; ++i) {
         // The states before are read in the output's precision.
@@ -70,8 +71,8 @@ TEST_CASE("rnn: a library's forward pass is accepted") {
       CAPTURE(precision);
       const Problem problem =
           problem_of(cell, "hidden=48 batch=2 timesteps=20 precision=" + precision);
-      MadeOutput output = library(problem);
-      const Expectation expected = expect(problem, output);
+      FixedOutput output = library(problem);
+      const ExpectedOutput expected = expect(problem, output);
       CHECK(worst_error(expected, output) <= 1);
       const double largest = *std::max_element(expected.bounds.begin(), expected.bounds.end());
       CHECK(largest < (precision == "float" ? 1e-5 : 2e-2));
@@ -95,7 +96,7 @@ TEST_CASE("rnn: a wrong forward pass is seen") {
       CAPTURE(mutant);
       CAPTURE(cell);
       const Problem problem = problem_of(cell, "hidden=48 batch=2 timesteps=6");
-      MadeOutput output = library(problem, mutant);
+      FixedOutput output = library(problem, mutant);
       CHECK(worst_error(expect(problem, output), output) > 2);
     }
   }
@@ -107,25 +108,25 @@ TEST_CASE("rnn: one wrong element is seen, and storing in a narrower type") {
     const Problem problem = problem_of(cell, "hidden=48 batch=2 timesteps=6");
     std::vector<float> values = NaiveRnn<float>(rnn_problem(problem)).forward();
     values[333] += 1e-4f;
-    MadeOutput wrong(values);
+    FixedOutput wrong(values);
     CHECK(worst_error(expect(problem, wrong), wrong) > 2);
 
     NaiveRnn<float> rnn(rnn_problem(problem));
     rnn.narrow = true;
-    MadeOutput narrow(rnn.forward());
+    FixedOutput narrow(rnn.forward());
     CHECK(worst_error(expect(problem, narrow), narrow) > 2);
   }
 }
 
 TEST_CASE("rnn: what a kernel keeps in a narrow type widens its bounds, not its values") {
   const Problem problem = problem_of("lstm", "hidden=16 batch=2 timesteps=6 precision=bfloat16");
-  MadeOutput output = library(problem);
-  const Expectation usual = expect(problem, output);
+  FixedOutput output = library(problem);
+  const ExpectedOutput usual = expect(problem, output);
   for (const std::string fact : {"cell_state", "gates", "sums", "partial_sums"}) {
     CAPTURE(fact);
-    Conditions conditions;
+    KernelConditions conditions;
     conditions.facts.set(fact, std::string("bfloat16"));
-    const Expectation wider = expect(problem, output, conditions);
+    const ExpectedOutput wider = expect(problem, output, conditions);
     CHECK(wider.values == usual.values);
     for (size_t i = 0; i < usual.bounds.size(); ++i) {
       CHECK(wider.bounds[i] > usual.bounds[i]);
@@ -140,53 +141,53 @@ TEST_CASE("rnn: sums that a kernel rounds before it adds them up are accepted if
     const Problem problem = problem_of(cell, "hidden=48 batch=2 timesteps=20 precision=bfloat16");
     NaiveRnn<float> rnn(rnn_problem(problem));
     rnn.narrow = rnn.narrow_sums = true;
-    MadeOutput output(rnn.forward());
+    FixedOutput output(rnn.forward());
     CHECK(worst_error(expect(problem, output), output) > 1);
-    Conditions conditions;
+    KernelConditions conditions;
     conditions.facts.set("sums", std::string("bfloat16"));
     CHECK(worst_error(expect(problem, output, conditions), output) <= 1);
     rnn.mutant = "last term dropped";
-    MadeOutput wrong(rnn.forward());
+    FixedOutput wrong(rnn.forward());
     CHECK(worst_error(expect(problem, wrong, conditions), wrong) > 2);
   }
 }
 
 TEST_CASE("rnn: fast activations have wider bounds, that of a narrow type's sums none in float") {
   const Problem problem = problem_of("lstm", "hidden=48 batch=2 timesteps=6");
-  MadeOutput output = library(problem);
-  const Expectation usual = expect(problem, output);
-  Conditions conditions;
+  FixedOutput output = library(problem);
+  const ExpectedOutput usual = expect(problem, output);
+  KernelConditions conditions;
   conditions.facts.set("activations", std::string("fast"));
-  const Expectation fast = expect(problem, output, conditions);
+  const ExpectedOutput fast = expect(problem, output, conditions);
   CHECK(*std::max_element(fast.bounds.begin(), fast.bounds.end()) < 5e-5);
   for (size_t i = 0; i < usual.bounds.size(); ++i) CHECK(fast.bounds[i] > 2 * usual.bounds[i]);
-  MadeOutput narrow = library(problem, "bfloat16 sums");
+  FixedOutput narrow = library(problem, "bfloat16 sums");
   CHECK(worst_error(expect(problem, narrow, conditions), narrow) > 2);
-  Conditions of_float;
+  KernelConditions of_float;
   of_float.facts.set("sums", std::string("float"));
   CHECK(expect(problem, output, of_float).bounds == usual.bounds);
 }
 
 TEST_CASE("rnn: long sequences are checked in runs, lstm's after some that find c") {
   const Problem problem = problem_of("lstm", "hidden=3 batch=700 timesteps=260");
-  MadeOutput right = library(problem);
-  const Expectation expected = expect(problem, right);
+  FixedOutput right = library(problem);
+  const ExpectedOutput expected = expect(problem, right);
   CHECK(expected.indices.size() >= 4096);
   CHECK(expected.indices.size() < expected.outputs);
-  CHECK(expected.what.find(" of 546000 outputs, each from the state before it") !=
+  CHECK(expected.coverage.find(" of 546000 outputs, each from the state before it") !=
         std::string::npos);
   CHECK(worst_error(expected, right) <= 1);
   CHECK(*std::max_element(expected.bounds.begin(), expected.bounds.end()) < 1e-5);
   for (const uint64_t index : {0, 545999})  // the first and the last output
     CHECK(std::count(expected.indices.begin(), expected.indices.end(), index) > 0);
-  MadeOutput wrong = library(problem, "c is not carried");
+  FixedOutput wrong = library(problem, "c is not carried");
   CHECK(worst_error(expect(problem, wrong), wrong) > 2);
 }
 
 // Any output, of any size.
-class RandomOutput final : public MadeOutput {
+class RandomOutput final : public FixedOutput {
  public:
-  RandomOutput() : MadeOutput(std::vector<double>()) {}
+  RandomOutput() : FixedOutput(std::vector<double>()) {}
   double at(uint64_t index) const override { return 0.3 * deepbench_uniform(5, 7, index); }
 };
 
@@ -198,10 +199,10 @@ TEST_CASE("rnn: the largest problems' forward passes are sampled at a bounded co
       CAPTURE(sizes);
       const Problem problem = problem_of(cell, sizes);
       RandomOutput output;
-      const Expectation expected = expect(problem, output);
+      const ExpectedOutput expected = expect(problem, output);
       CHECK(expected.indices.size() >= 2000);
       CHECK(expected.indices.size() <= 100000);
-      CHECK(output.asked() <= 4000000);
+      CHECK(output.elements_read() <= 4000000);
       CHECK(worst_error(expected, output) > 2);
     }
   }

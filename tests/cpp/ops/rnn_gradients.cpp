@@ -7,13 +7,13 @@
 #include "deepbench/core/operation.hpp"
 #include "deepbench/core/status.hpp"
 #include "deepbench/ops/rnn/reference.hpp"
+#include "fixed_output.hpp"
 #include "naive_rnn.hpp"
-#include "rnn_output.hpp"
 
 namespace deepbench {
 namespace {
 
-using testing::MadeOutput;
+using testing::FixedOutput;
 using testing::NaiveRnn;
 using testing::worst_error;
 
@@ -24,18 +24,18 @@ Problem gradient_problem(const std::string& cell, const std::string& rest,
   return Problem::parse("rnn cell=" + cell + " phase=" + phase + " " + rest);
 }
 
-Expectation gradients(const Problem& problem, int64_t inputs = 1) {
-  CHECK(problem.operation().evidence(problem) == Evidence::kInputs);
-  Conditions conditions;
+ExpectedOutput gradients(const Problem& problem, int64_t inputs = 1) {
+  CHECK(problem.operation().reference_source(problem) == ReferenceSource::kInputs);
+  KernelConditions conditions;
   conditions.facts.set("inputs", inputs);
-  return problem.operation().expect(problem, conditions);
+  return problem.operation().expected_output(problem, conditions);
 }
 
-MadeOutput library(const Problem& problem, const std::string& mutant = "") {
+FixedOutput library(const Problem& problem, const std::string& mutant = "") {
   NaiveRnn<float> rnn(rnn_problem(problem));
   rnn.mutant = mutant;
   rnn.narrow = problem.text("precision") == "bfloat16";
-  return MadeOutput(rnn.backward());
+  return FixedOutput(rnn.backward());
 }
 
 TEST_CASE("rnn: bounds of gradients know which sums a kernel rounds") {
@@ -45,10 +45,10 @@ TEST_CASE("rnn: bounds of gradients know which sums a kernel rounds") {
       CAPTURE(fact);
       const Problem problem =
           gradient_problem(cell, "hidden=16 batch=2 timesteps=6 precision=half");
-      const Expectation usual = gradients(problem);
-      Conditions conditions;
+      const ExpectedOutput usual = gradients(problem);
+      KernelConditions conditions;
       conditions.facts.set(fact, std::string("half"));
-      const Expectation wider = problem.operation().expect(problem, conditions);
+      const ExpectedOutput wider = problem.operation().expected_output(problem, conditions);
       CHECK(wider.values == usual.values);
       size_t widened = 0;
       for (size_t i = 0; i < usual.bounds.size(); ++i) {
@@ -67,7 +67,7 @@ TEST_CASE("rnn: gradients are the differences of the forward pass") {
       const Problem problem = gradient_problem(cell, "hidden=3 batch=2 timesteps=4");
       Rnn rnn = rnn_problem(problem);
       rnn.inputs = inputs;
-      const Expectation expected = gradients(problem, inputs);
+      const ExpectedOutput expected = gradients(problem, inputs);
       REQUIRE(expected.indices.size() == size_t(rnn.outputs()));
       NaiveRnn<double> naive(rnn);
       size_t at = 0;
@@ -94,10 +94,10 @@ TEST_CASE("rnn: gradients are those of plain loops, in the order of the phase") 
       CAPTURE(cell);
       CAPTURE(phase);
       const Problem problem = gradient_problem(cell, "hidden=21 batch=5 timesteps=9", phase);
-      MadeOutput exact(NaiveRnn<double>(rnn_problem(problem)).backward());
-      const Expectation expected = gradients(problem);
+      FixedOutput exact(NaiveRnn<double>(rnn_problem(problem)).backward());
+      const ExpectedOutput expected = gradients(problem);
       CHECK(int64_t(expected.outputs) == rnn_problem(problem).outputs());
-      CHECK(expected.what == "all " + std::to_string(expected.outputs) + " outputs");
+      CHECK(expected.coverage == "all " + std::to_string(expected.outputs) + " outputs");
       for (size_t i = 0; i < expected.values.size(); ++i)
         CHECK(std::abs(expected.values[i] - exact.at(expected.indices[i])) < 1e-13);
     }
@@ -113,8 +113,8 @@ TEST_CASE("rnn: a library's gradients are accepted, with bounds that are small")
         CAPTURE(sizes);
         CAPTURE(precision);
         const Problem problem = gradient_problem(cell, sizes + " precision=" + precision);
-        MadeOutput output = library(problem);
-        const Expectation expected = gradients(problem);
+        FixedOutput output = library(problem);
+        const ExpectedOutput expected = gradients(problem);
         CHECK(worst_error(expected, output) <= 1);
         double values = 0, bounds = 0;
         for (const double value : expected.values) values += value * value;
@@ -134,7 +134,7 @@ TEST_CASE("rnn: wrong gradients are seen") {
       CAPTURE(cell);
       CAPTURE(mutant);
       const Problem problem = gradient_problem(cell, "hidden=24 batch=2 timesteps=12");
-      MadeOutput output = library(problem, mutant);
+      FixedOutput output = library(problem, mutant);
       CHECK(worst_error(gradients(problem), output) > 2);
     }
     const Problem problem = gradient_problem(cell, "hidden=24 batch=2 timesteps=12");
@@ -142,56 +142,57 @@ TEST_CASE("rnn: wrong gradients are seen") {
     for (const size_t index : {size_t{3}, size_t{40}, values.size() - 1}) {  // dx, dh0, dU
       std::vector<float> changed = values;
       changed[index] += 1e-3f;
-      MadeOutput output(changed);
+      FixedOutput output(changed);
       CHECK(worst_error(gradients(problem), output) > 2);
     }
   }
 }
 
 TEST_CASE("rnn: where float64 takes too long, an independent computation is the reference") {
-  const auto evidence = [](const std::string& line) {
+  const auto reference_source = [](const std::string& line) {
     const Problem problem = Problem::parse(line);
-    return problem.operation().evidence(problem);
+    return problem.operation().reference_source(problem);
   };
   for (const std::string phase : {"bwd", "bwd_data", "bwd_weights"}) {
-    CHECK(evidence("rnn cell=lstm hidden=512 batch=16 timesteps=25 phase=" + phase) ==
-          Evidence::kInputs);
-    CHECK(evidence("rnn cell=lstm hidden=256 batch=8 timesteps=150 phase=" + phase) ==
-          Evidence::kInputs);
-    CHECK(evidence("rnn cell=gru hidden=2816 batch=32 timesteps=1500 phase=" + phase) ==
-          Evidence::kReference);
-    CHECK(evidence("rnn cell=lstm hidden=4096 batch=16 timesteps=25 phase=" + phase) ==
-          Evidence::kReference);
-    CHECK(evidence("rnn cell=vanilla hidden=1 batch=3000 timesteps=1000 phase=" + phase) ==
-          Evidence::kReference);  // little work, but too many states
-    CHECK(evidence("rnn cell=vanilla hidden=8192 batch=1 timesteps=1 phase=" + phase) ==
-          Evidence::kReference);
+    CHECK(reference_source("rnn cell=lstm hidden=512 batch=16 timesteps=25 phase=" + phase) ==
+          ReferenceSource::kInputs);
+    CHECK(reference_source("rnn cell=lstm hidden=256 batch=8 timesteps=150 phase=" + phase) ==
+          ReferenceSource::kInputs);
+    CHECK(reference_source("rnn cell=gru hidden=2816 batch=32 timesteps=1500 phase=" + phase) ==
+          ReferenceSource::kReferenceKernel);
+    CHECK(reference_source("rnn cell=lstm hidden=4096 batch=16 timesteps=25 phase=" + phase) ==
+          ReferenceSource::kReferenceKernel);
+    CHECK(reference_source("rnn cell=vanilla hidden=1 batch=3000 timesteps=1000 phase=" + phase) ==
+          ReferenceSource::kReferenceKernel);  // little work, but too many states
+    CHECK(reference_source("rnn cell=vanilla hidden=8192 batch=1 timesteps=1 phase=" + phase) ==
+          ReferenceSource::kReferenceKernel);
   }
-  CHECK(evidence("rnn cell=gru hidden=2816 batch=32 timesteps=1500") == Evidence::kOutput);
+  CHECK(reference_source("rnn cell=gru hidden=2816 batch=32 timesteps=1500") ==
+        ReferenceSource::kTestedOutput);
 }
 
-Expectation composed(const Problem& problem, MadeOutput& reference, bool follows = true) {
-  Conditions conditions;
-  conditions.computed = &reference;
-  conditions.follows = follows;
-  return expect_composed_gradients(rnn_problem(problem), conditions);
+ExpectedOutput composed(const Problem& problem, FixedOutput& reference, bool follows = true) {
+  KernelConditions conditions;
+  conditions.computed_output = &reference;
+  conditions.from_tested_forward = follows;
+  return expected_reference_kernel_gradients(rnn_problem(problem), conditions);
 }
 
 TEST_CASE("rnn: another computation's gradients accept a library's, and no wrong ones") {
   for (const std::string cell : kCellNames) {
     CAPTURE(cell);
     const Problem problem = gradient_problem(cell, "hidden=32 batch=16 timesteps=20");
-    MadeOutput reference(NaiveRnn<double>(rnn_problem(problem)).backward());
-    const Expectation expected = composed(problem, reference);
+    FixedOutput reference(NaiveRnn<double>(rnn_problem(problem)).backward());
+    const ExpectedOutput expected = composed(problem, reference);
     REQUIRE(expected.projection_rows >= 16);
     CHECK(expected.outputs % expected.projection_rows == 0);
-    CHECK(expected.sums.size() == expected.projection_rows);
-    MadeOutput right = library(problem);
+    CHECK(expected.projections.size() == expected.projection_rows);
+    FixedOutput right = library(problem);
     CHECK(worst_error(expected, right) <= 1);
     for (const std::string mutant :
          {"last step dropped", "h' gets no gradient", "dU without step 0", "last term dropped"}) {
       CAPTURE(mutant);
-      MadeOutput wrong = library(problem, mutant);
+      FixedOutput wrong = library(problem, mutant);
       CHECK(worst_error(expected, wrong) > 100);
     }
     const bool other_bounds = composed(problem, reference, false).bounds != expected.bounds;
@@ -206,25 +207,25 @@ TEST_CASE("rnn: units on ReLU's other side are allowed for, missing steps are no
   const Problem problem = gradient_problem("vanilla", "hidden=32 batch=64 timesteps=50");
   const Rnn rnn = rnn_problem(problem);
   std::vector<double> values = NaiveRnn<double>(rnn).backward();
-  MadeOutput reference(values);
-  const Expectation expected = composed(problem, reference, false);
+  FixedOutput reference(values);
+  const ExpectedOutput expected = composed(problem, reference, false);
   const size_t first = values.size() - size_t(rnn.du_elements());
   for (size_t j = 0; j < 32; ++j) values[first + 5 * 32 + j] += 0.4 * 0.5;  // dh times h'
   values[1234] += 0.4 * 0.5;                                                // dh times Wx
-  MadeOutput flipped(values);
+  FixedOutput flipped(values);
   CHECK(worst_error(expected, flipped) <= 1);
   CHECK(worst_error(composed(problem, reference), flipped) > 100);
-  MadeOutput dropped = library(problem, "last step dropped");
+  FixedOutput dropped = library(problem, "last step dropped");
   CHECK(worst_error(expected, dropped) > 1);
 }
 
 TEST_CASE("rnn: precisions without a reference say so") {
   const Problem problem =
       Problem::parse("rnn cell=lstm hidden=4 batch=1 timesteps=2 precision=fp8_e4m3");
-  MadeOutput output(std::vector<double>(8));
-  Conditions conditions;
-  conditions.computed = &output;
-  CHECK_THROWS_WITH_AS(problem.operation().expect(problem, conditions),
+  FixedOutput output(std::vector<double>(8));
+  KernelConditions conditions;
+  conditions.computed_output = &output;
+  CHECK_THROWS_WITH_AS(problem.operation().expected_output(problem, conditions),
                        "a recurrent layer cannot be verified in fp8_e4m3 yet", RowFailure);
 }
 

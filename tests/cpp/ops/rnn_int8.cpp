@@ -1,20 +1,19 @@
 // rnn's forward reference in int8: against a layer in integers, and against layers that do
 // something wrong.
-#include "rnn_int8.hpp"
-
 #include <doctest/doctest.h>
 
 #include <string>
 
 #include "deepbench/core/operation.hpp"
 #include "deepbench/core/status.hpp"
-#include "rnn_output.hpp"
+#include "fixed_output.hpp"
+#include "naive_int8_rnn.hpp"
 
 namespace deepbench {
 namespace {
 
-using testing::Int8Rnn;
-using testing::MadeOutput;
+using testing::FixedOutput;
+using testing::NaiveInt8Rnn;
 using testing::worst_error;
 
 constexpr double kStep = 1 / Rnn::kDataScale;
@@ -23,20 +22,20 @@ Problem int8_problem(const std::string& cell, const std::string& sizes) {
   return Problem::parse("rnn cell=" + cell + " mode=inference precision=int8 " + sizes);
 }
 
-Conditions int8_conditions(MadeOutput& output, deepbench_type integers) {
-  Conditions conditions;
-  conditions.computed = &output;
+KernelConditions int8_conditions(FixedOutput& output, deepbench_type integers) {
+  KernelConditions conditions;
+  conditions.computed_output = &output;
   if (integers == DEEPBENCH_S7) conditions.fill = {{"wx", "s7"}, {"u", "s7"}};
   return conditions;
 }
 
 double int8_error(const Problem& problem, const std::string& mutant,
                   deepbench_type integers = DEEPBENCH_S7) {
-  Int8Rnn rnn(rnn_problem(problem), integers);
+  NaiveInt8Rnn rnn(rnn_problem(problem), integers);
   rnn.mutant = mutant;
-  MadeOutput output(rnn.forward());
-  return worst_error(problem.operation().expect(problem, int8_conditions(output, integers)),
-                     output);
+  FixedOutput output(rnn.forward());
+  return worst_error(
+      problem.operation().expected_output(problem, int8_conditions(output, integers)), output);
 }
 
 TEST_CASE("rnn: a layer in integers is accepted, whatever its weights' range") {
@@ -60,9 +59,9 @@ TEST_CASE("rnn: long sequences in integers are checked in runs") {
 TEST_CASE("rnn: nearly every state must be the very integer") {
   for (const std::string cell : {"lstm", "gru_reset_before"}) {
     const Problem problem = int8_problem(cell, "hidden=64 batch=8 timesteps=20");
-    MadeOutput output(Int8Rnn(rnn_problem(problem), DEEPBENCH_S7).forward());
-    const Expectation expected =
-        problem.operation().expect(problem, int8_conditions(output, DEEPBENCH_S7));
+    FixedOutput output(NaiveInt8Rnn(rnn_problem(problem), DEEPBENCH_S7).forward());
+    const ExpectedOutput expected =
+        problem.operation().expected_output(problem, int8_conditions(output, DEEPBENCH_S7));
     CHECK(expected.indices.size() == 10240);
     size_t ties = 0;
     for (size_t i = 0; i < expected.values.size(); ++i) {
@@ -101,17 +100,17 @@ TEST_CASE("rnn: sums in 16 bits saturate with all of 8 bits, and not with 7") {
 
 TEST_CASE("rnn: one wrong integer is seen") {
   const Problem problem = int8_problem("lstm", "hidden=48 batch=2 timesteps=6");
-  std::vector<float> values = Int8Rnn(rnn_problem(problem), DEEPBENCH_S8).forward();
+  std::vector<float> values = NaiveInt8Rnn(rnn_problem(problem), DEEPBENCH_S8).forward();
   values[575] += float(kStep);  // of the last step, from which nothing follows
-  MadeOutput wrong(values);
-  const Conditions conditions = int8_conditions(wrong, DEEPBENCH_S8);
-  CHECK(worst_error(problem.operation().expect(problem, conditions), wrong) > 2);
+  FixedOutput wrong(values);
+  const KernelConditions conditions = int8_conditions(wrong, DEEPBENCH_S8);
+  CHECK(worst_error(problem.operation().expected_output(problem, conditions), wrong) > 2);
 }
 
 TEST_CASE("rnn: gradients in int8 have no reference") {
   const Problem problem =
       Problem::parse("rnn cell=lstm hidden=4 batch=1 timesteps=2 phase=bwd precision=int8");
-  CHECK_THROWS_WITH_AS(problem.operation().expect(problem, Conditions{}),
+  CHECK_THROWS_WITH_AS(problem.operation().expected_output(problem, KernelConditions{}),
                        "gradients cannot be verified in int8", RowFailure);
 }
 

@@ -61,9 +61,9 @@ TEST_CASE("sparse_gemm: the share of zeros is the one asked for, and sparsity=0 
     CHECK(std::abs(nonzeros - gemm.nnz()) <= 4 * deviation);
   }
   SparseGemm edge = typed("sparse_gemm m=1 n=1 k=1 sparsity=0");
-  CHECK(edge.least_word() == 0);
+  CHECK(edge.nonzero_threshold() == 0);
   edge.sparsity = 1 - 1.0 / 4294967296;
-  CHECK(edge.least_word() == 4294967295u);
+  CHECK(edge.nonzero_threshold() == 4294967295u);
 }
 
 TEST_CASE("sparse_gemm: what makes no sense is refused in one line") {
@@ -103,7 +103,7 @@ TEST_CASE("sparse_gemm: rates and the speedup follow from the time and the kerne
   facts.set("nnz", int64_t{490});
   facts.set("metric.dense_time", 30.0);
   facts.set("metric.dense_time_tf32", 5.0);
-  const auto metrics = problem.operation().derived(problem, facts, 2000.0);
+  const auto metrics = problem.operation().derived_metrics(problem, facts, 2000.0);
   const auto value = [&](const std::string& name) {
     for (const Metric& metric : metrics)
       if (metric.name == name) return metric.value;
@@ -114,7 +114,7 @@ TEST_CASE("sparse_gemm: rates and the speedup follow from the time and the kerne
   CHECK(value("dense_rate") == Approx(2 * 100 * 10 * 50 / 2000.0));
   CHECK(value("speedup") == Approx(15));
   CHECK(value("speedup_tf32") == Approx(2.5));
-  const auto bare = problem.operation().derived(problem, {}, 2000.0);
+  const auto bare = problem.operation().derived_metrics(problem, {}, 2000.0);
   REQUIRE(bare.size() == 1);
   CHECK(bare[0].name == "dense_rate");
 }
@@ -141,10 +141,10 @@ TEST_CASE("sparse_gemm: the reference of small problems is the definition, for e
         " trans_a=t order=row precision=half", " trans_b=t order=row precision=bfloat16"}) {
     const Problem problem = Problem::parse("sparse_gemm m=7 n=5 k=9 sparsity=0.6" + rest);
     CAPTURE(problem.str());
-    Conditions conditions;
+    KernelConditions conditions;
     conditions.seed = 3;
-    const Expectation expected = problem.operation().expect(problem, conditions);
-    CHECK(expected.what == "all 35 outputs");
+    const ExpectedOutput expected = problem.operation().expected_output(problem, conditions);
+    CHECK(expected.coverage == "all 35 outputs");
     REQUIRE(expected.indices.size() == 35);
     const SparseGemm gemm = sparse_gemm_problem(problem);
     const Element a = [&](int64_t i, int64_t l) { return element_a(gemm, 3, i, l); };
@@ -164,10 +164,10 @@ TEST_CASE("sparse_gemm: the reference of small problems is the definition, for e
 TEST_CASE("sparse_gemm: the reference follows the kernel's conditions") {
   const Problem problem = Problem::parse("sparse_gemm m=30 n=4 k=20 sparsity=0.5");
   const SparseGemm gemm = sparse_gemm_problem(problem);
-  Conditions conditions;
+  KernelConditions conditions;
   conditions.beta = 0;
   conditions.inputs = "ones";
-  const Expectation expected = problem.operation().expect(problem, conditions);
+  const ExpectedOutput expected = problem.operation().expected_output(problem, conditions);
   for (size_t at = 0; at < expected.values.size(); ++at) {
     double nonzeros = 0;
     for (int64_t l = 0; l < 20; ++l)
@@ -182,8 +182,8 @@ struct Verdict {
 };
 
 // What verification says of C = A B + beta C in float, with `change` made afterwards.
-Verdict verdict(const SparseGemm& gemm, const Expectation& expected, double beta, const Element& a,
-                const std::function<void(std::vector<float>&)>& change = {}) {
+Verdict verdict(const SparseGemm& gemm, const ExpectedOutput& expected, double beta,
+                const Element& a, const std::function<void(std::vector<float>&)>& change = {}) {
   std::vector<double> sums(size_t(gemm.m * gemm.n));
   for (int64_t j = 0; j < gemm.n; ++j)
     for (int64_t i = 0; i < gemm.m; ++i)
@@ -206,12 +206,12 @@ Verdict verdict(const SparseGemm& gemm, const Expectation& expected, double beta
   for (size_t at = 0; at < expected.indices.size(); ++at)
     found.elements +=
         !(std::abs(double(c[expected.indices[at]]) - expected.values[at]) <= expected.bounds[at]);
-  for (size_t i = 0; i < expected.sums.size(); ++i) {
+  for (size_t i = 0; i < expected.projections.size(); ++i) {
     double sum = 0;
     for (int64_t j = 0; j < gemm.n; ++j)
       sum += deepbench_weight(expected.projection_seed, uint64_t(j)) *
              double(c[i + size_t(j * gemm.m)]);
-    found.sums += !(std::abs(sum - expected.sums[i]) <= expected.sum_bounds[i]);
+    found.sums += !(std::abs(sum - expected.projections[i]) <= expected.projection_bounds[i]);
   }
   return found;
 }
@@ -223,8 +223,8 @@ TEST_CASE("sparse_gemm: wrong products are found, right ones pass") {
       const Problem problem = Problem::parse("sparse_gemm " + size + " sparsity=0.95" + rest);
       CAPTURE(problem.str());
       const SparseGemm gemm = sparse_gemm_problem(problem);
-      const Expectation expected = problem.operation().expect(problem, {});
-      CHECK((expected.sums.size() == 450) == (gemm.m == 450));
+      const ExpectedOutput expected = problem.operation().expected_output(problem, {});
+      CHECK((expected.projections.size() == 450) == (gemm.m == 450));
       const Element right = [&](int64_t i, int64_t l) { return element_a(gemm, 1, i, l); };
       CHECK(verdict(gemm, expected, 1, right).passes());
       CHECK_FALSE(verdict(gemm, expected, 0, right).passes());  // C not added

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "../fake.hpp"
-#include "../folder.hpp"
+#include "../fake_backend.hpp"
+#include "../temporary_folder.hpp"
 #include "deepbench/core/status.hpp"
 #include "deepbench/group/group.hpp"
 
@@ -15,13 +15,13 @@ namespace {
 
 using testing::fake_backend;
 using testing::fake_kernel;
-using testing::Folder;
+using testing::TemporaryFolder;
 
 const std::string kProblem = "gemm m=4 n=3 k=5";
 
 // How a call ended: "failed | reason".
 template <class Body>
-std::string ending(Body body) {
+std::string failure_of(Body body) {
   try {
     body();
   } catch (const RowFailure& failure) {
@@ -57,11 +57,11 @@ const char* const kSlots[] = {"describe",       "device_count",  "describe_devic
                               "project_output"};
 
 TEST_CASE("a failure in any slot is told by the slot's name and the backend's reason") {
-  CHECK(ending([] { use_every_slot(fake_backend("")); }) == "ok");
+  CHECK(failure_of([] { use_every_slot(fake_backend("")); }) == "ok");
   for (const std::string slot : kSlots) {
     CAPTURE(slot);
     const auto use = [&](const std::string& fault) {
-      return ending([&] { use_every_slot(fake_backend("fail " + slot + " " + fault)); });
+      return failure_of([&] { use_every_slot(fake_backend("fail " + slot + " " + fault)); });
     };
     CHECK(use("failed it broke") == "failed | " + slot + ": it broke");
     CHECK(use("unsupported not here") == "unsupported | not here");
@@ -77,34 +77,34 @@ TEST_CASE("a failure in any slot is told by the slot's name and the backend's re
 }
 
 TEST_CASE("a mistake in a script does not go unnoticed") {
-  CHECK(ending([] { use_every_slot(fake_backend("time 5\ntmie 6")); }) ==
+  CHECK(failure_of([] { use_every_slot(fake_backend("time 5\ntmie 6")); }) ==
         "failed | describe: fake script, line 2: unknown verb in 'tmie 6'");
-  CHECK(ending([] { use_every_slot(fake_backend("mutant nonesuch")); }) ==
+  CHECK(failure_of([] { use_every_slot(fake_backend("mutant nonesuch")); }) ==
         "failed | describe: fake script, line 1: bad arguments in 'mutant nonesuch'");
-  CHECK(ending([] { use_every_slot(fake_backend("@/no/such/file")); }) ==
+  CHECK(failure_of([] { use_every_slot(fake_backend("@/no/such/file")); }) ==
         "failed | describe: fake script: cannot open '/no/such/file'");
 }
 
-std::string batch_ending(const std::string& script, uint64_t count = 8) {
-  return ending([&] { fake_kernel(script).time_batch(count); });
+std::string batch_failure(const std::string& script, uint64_t count = 8) {
+  return failure_of([&] { fake_kernel(script).time_batch(count); });
 }
 
 TEST_CASE("nonsense from time_batch is refused and named") {
   const std::string nonsense = "failed | time_batch: the backend answered nonsense: ";
-  CHECK(batch_ending("answer elapsed_ns 0") == nonsense + "an elapsed time of 0.000000 ns");
-  CHECK(batch_ending("answer elapsed_ns -5") == nonsense + "an elapsed time of -5.000000 ns");
-  CHECK(batch_ending("answer elapsed_ns nan") == nonsense + "an elapsed time of nan ns");
-  CHECK(batch_ending("answer elapsed_ns inf") == nonsense + "an elapsed time of inf ns");
-  CHECK(batch_ending("answer host_ns 0") == nonsense + "a host time of 0.000000 ns");
-  CHECK(batch_ending("answer host_ns nan") == nonsense + "a host time of nan ns");
-  CHECK(batch_ending("answer clock_mhz -1") == nonsense + "a clock of -1.000000 MHz");
-  CHECK(batch_ending("answer clock_mhz inf") == nonsense + "a clock of inf MHz");
-  CHECK(batch_ending("answer count 7") == nonsense + "7 calls instead of 8");
-  CHECK(batch_ending("answer count 0") == nonsense + "0 calls instead of 8");
-  CHECK(batch_ending("answer copies_touched 0") ==
+  CHECK(batch_failure("answer elapsed_ns 0") == nonsense + "an elapsed time of 0.000000 ns");
+  CHECK(batch_failure("answer elapsed_ns -5") == nonsense + "an elapsed time of -5.000000 ns");
+  CHECK(batch_failure("answer elapsed_ns nan") == nonsense + "an elapsed time of nan ns");
+  CHECK(batch_failure("answer elapsed_ns inf") == nonsense + "an elapsed time of inf ns");
+  CHECK(batch_failure("answer host_ns 0") == nonsense + "a host time of 0.000000 ns");
+  CHECK(batch_failure("answer host_ns nan") == nonsense + "a host time of nan ns");
+  CHECK(batch_failure("answer clock_mhz -1") == nonsense + "a clock of -1.000000 MHz");
+  CHECK(batch_failure("answer clock_mhz inf") == nonsense + "a clock of inf MHz");
+  CHECK(batch_failure("answer count 7") == nonsense + "7 calls instead of 8");
+  CHECK(batch_failure("answer count 0") == nonsense + "0 calls instead of 8");
+  CHECK(batch_failure("answer copies_touched 0") ==
         nonsense + "it touched 0 copies of the operands, not 1");
-  CHECK(batch_ending("answer launch 99") == nonsense + "launch 99");
-  CHECK(batch_ending("from 2 answer elapsed_ns nan") == "ok");
+  CHECK(batch_failure("answer launch 99") == nonsense + "launch 99");
+  CHECK(batch_failure("from 2 answer elapsed_ns nan") == "ok");
 }
 
 TEST_CASE("names that a backend does not know how to give") {
@@ -137,17 +137,17 @@ TEST_CASE("a cold kernel must touch its copies") {
   Kernel kernel = fake_kernel("cache 393", kProblem, cold());
   CHECK(kernel.copies() == 5);
   CHECK(kernel.facts().text("cold") == "rotation");
-  CHECK(ending([&] { kernel.time_batch(3); }) == "ok");
-  CHECK(ending([&] { kernel.time_batch(5); }) == "ok");
-  CHECK(ending([&] { kernel.time_batch(100); }) == "ok");
+  CHECK(failure_of([&] { kernel.time_batch(3); }) == "ok");
+  CHECK(failure_of([&] { kernel.time_batch(5); }) == "ok");
+  CHECK(failure_of([&] { kernel.time_batch(100); }) == "ok");
   // Silently on one copy, and a lie about it the other way round.
   Kernel stuck = fake_kernel("cache 393; rotation stuck", kProblem, cold());
-  CHECK(ending([&] { stuck.time_batch(1); }) == "ok");
-  CHECK(ending([&] { stuck.time_batch(100); }) ==
+  CHECK(failure_of([&] { stuck.time_batch(1); }) == "ok");
+  CHECK(failure_of([&] { stuck.time_batch(100); }) ==
         "failed | time_batch: the backend answered nonsense: it touched 1 copies of the operands, "
         "not 5");
   Kernel lying = fake_kernel("cache 393; answer copies_touched 6", kProblem, cold());
-  CHECK(ending([&] { lying.time_batch(100); }) ==
+  CHECK(failure_of([&] { lying.time_batch(100); }) ==
         "failed | time_batch: the backend answered nonsense: it touched 6 copies of the operands, "
         "not 5");
   Kernel flushing = fake_kernel("cache 100000000", kProblem, cold());
@@ -178,15 +178,15 @@ TEST_CASE("facts of every kind arrive, sloppy ones are passed over") {
 TEST_CASE("the number of devices must be one") {
   CHECK(fake_backend("devices 3").device_count() == 3);
   CHECK(fake_backend("devices 0").device_count() == 0);
-  CHECK(ending([] { fake_backend("devices -1").device_count(); }) ==
+  CHECK(failure_of([] { fake_backend("devices -1").device_count(); }) ==
         "failed | device_count: the backend answered nonsense: -1 devices");
-  CHECK(ending([] { fake_backend("devices 2").describe_device(2); }) ==
+  CHECK(failure_of([] { fake_backend("devices 2").describe_device(2); }) ==
         "invalid | describe_device: device 2: there are 2");
 }
 
 TEST_CASE("sizes must be sizes") {
   const auto device = [](const std::string& fact) {
-    return ending([&] { fake_backend("emit describe_device " + fact).describe_device(0); });
+    return failure_of([&] { fake_backend("emit describe_device " + fact).describe_device(0); });
   };
   const std::string nonsense = "failed | describe_device: the backend answered nonsense: ";
   CHECK(device("last_level_cache_bytes 0") == "ok");  // not known
@@ -204,13 +204,13 @@ TEST_CASE("sizes must be sizes") {
 
 TEST_CASE("variables of the environment have names") {
   CHECK(fake_backend("emit environment GOOD 1").environment({}).text("GOOD") == "1");
-  CHECK(ending([&] { fake_backend("emit environment BAD=NAME 1").environment({}); }) ==
+  CHECK(failure_of([&] { fake_backend("emit environment BAD=NAME 1").environment({}); }) ==
         "failed | environment: the backend answered nonsense: 'BAD=NAME' is no variable's name");
 }
 
 TEST_CASE("reasons are a line of some length") {
   const auto reason = [](const std::string& text) {
-    return ending([&] {
+    return failure_of([&] {
       fake_backend("fail supports unsupported " + text).supports(Problem::parse(kProblem), {});
     });
   };
@@ -219,7 +219,7 @@ TEST_CASE("reasons are a line of some length") {
 
 TEST_CASE("the memory that a row needs must be some") {
   const auto needed = [](const std::string& bytes) {
-    return ending([&] {
+    return failure_of([&] {
       fake_backend("memory_needed " + bytes).memory_needed(Problem::parse(kProblem), {});
     });
   };
@@ -244,11 +244,11 @@ TEST_CASE("optional slots that are NULL are done without") {
   CHECK(backend.candidates(problem, {}).empty());
   Attributes options;
   options.set("candidate", std::string("other"));
-  CHECK(ending([&] { backend.supports(problem, options); }) ==
+  CHECK(failure_of([&] { backend.supports(problem, options); }) ==
         "invalid | candidate 'other': backend minimal has none");
   CHECK(backend.environment({}).items().empty());
   CHECK(backend.observe(0).items().empty());
-  CHECK(ending([&] { backend.join(nullptr); }) ==
+  CHECK(failure_of([&] { backend.join(nullptr); }) ==
         "unsupported | backend minimal has no collectives");
 
   Kernel kernel = backend.prepare(problem, {});
@@ -273,7 +273,7 @@ TEST_CASE("a reference follows where its backend can") {
   const auto follow = [&](const std::string& script) {
     const Backend backend = fake_backend(script);
     const Kernel kernel = backend.prepare(problem, {});
-    return ending([&] {
+    return failure_of([&] {
       Kernel reference = backend.prepare(problem, {});
       reference.follow(kernel);
       how = reference.following();
@@ -311,16 +311,17 @@ TEST_CASE("poisoned integers are seen by the core's own scan") {
 }
 
 TEST_CASE("every kernel is destroyed once, whatever happens to it") {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string log = folder / "calls";
   const auto calls = [&](const std::string& slot) {
     const auto lines = folder.lines("calls");
     return std::count(lines.begin(), lines.end(), slot);
   };
   fake_kernel("log " + log).time_batch(1);
-  CHECK(ending([&] { fake_kernel("log " + log + "\nfail time_batch failed x").time_batch(1); }) !=
-        "ok");
-  CHECK(ending([&] { fake_kernel("log " + log + "\nfail describe_kernel failed x"); }) ==
+  CHECK(failure_of([&] {
+          fake_kernel("log " + log + "\nfail time_batch failed x").time_batch(1);
+        }) != "ok");
+  CHECK(failure_of([&] { fake_kernel("log " + log + "\nfail describe_kernel failed x"); }) ==
         "failed | describe_kernel: x");
   CHECK(calls("prepare") == 3);
   CHECK(calls("destroy") == 3);

@@ -5,7 +5,7 @@
 
 #include <map>
 
-#include "../fake.hpp"
+#include "../fake_backend.hpp"
 
 namespace deepbench {
 namespace {
@@ -117,7 +117,7 @@ TEST_CASE("a forgotten figure is measured again") {
                     [&](const std::string& text) { return factor * measured(text); });
   const double first = ceilings.arithmetic("float"), memory = ceilings.bandwidth({"memory", 0});
   factor = 2;
-  ceilings.forget_arithmetic("float");
+  ceilings.invalidate_arithmetic("float");
   CHECK(ceilings.arithmetic("float") == Approx(first / 2));
   CHECK(ceilings.bandwidth({"memory", 0}) == memory);
 }
@@ -132,7 +132,7 @@ TEST_CASE("figures are raised and forgotten") {
   CHECK(ceilings.arithmetic("float") == 5e12);
   CHECK(ceilings.bandwidth(memory) == 7e11);
   // What was seen to be steady holds, whatever is measured later.
-  ceilings.forget_arithmetic("float"), ceilings.forget_bandwidth(memory);
+  ceilings.invalidate_arithmetic("float"), ceilings.invalidate_bandwidth(memory);
   CHECK(ceilings.arithmetic("float") == 5e12);
   CHECK(ceilings.bandwidth(memory) == 7e11);
 }

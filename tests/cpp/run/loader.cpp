@@ -5,17 +5,17 @@
 
 #include <algorithm>
 
-#include "../fake.hpp"
-#include "../folder.hpp"
+#include "../fake_backend.hpp"
 #include "../json.hpp"
-#include "../places.hpp"
+#include "../paths.hpp"
+#include "../temporary_folder.hpp"
 #include "deepbench/core/status.hpp"
 
 namespace deepbench {
 namespace {
 
-using testing::Folder;
 using testing::plugin_path;
+using testing::TemporaryFolder;
 
 std::string refusal(const std::string& path) {
   try {
@@ -47,7 +47,7 @@ TEST_CASE("a broken plugin gives one clear line") {
 }
 
 TEST_CASE("files that are no libraries") {
-  const Folder folder;
+  const TemporaryFolder folder;
   CHECK(refusal(folder / "absent.so") == folder.path() + "/absent.so: no such file");
   for (const std::string content : {"", "text",
                                     "\x7f"
@@ -74,7 +74,7 @@ TEST_CASE("a later minor version with a larger table works") {
 
 TEST_CASE("an earlier minor version, whose table is smaller, works as it did") {
   const std::string problem = "gemm m=37 n=29 k=64";
-  const Result row = testing::fake_row("time 1000", problem, "ceilings=no", "older_minor");
+  const Row row = testing::fake_row("time 1000", problem, "ceilings=no", "older_minor");
   CHECK_MESSAGE(row.status == Status::kOk, row.reason);
   CHECK(row.verification.state == Verification::State::kPassed);
   CHECK(row.verification.checked == 37 * 29);
@@ -90,7 +90,7 @@ TEST_CASE("an earlier minor version, whose table is smaller, works as it did") {
 }
 
 TEST_CASE("backends are found by the names of their files, the first of a name wins") {
-  const Folder folder;
+  const TemporaryFolder folder;
   folder.write("libdeepbench_one.so");
   folder.write("libdeepbench_fake.so");
   folder.write("libother_two.so");
@@ -113,7 +113,7 @@ TEST_CASE("backends are found by the names of their files, the first of a name w
 }
 
 TEST_CASE("DEEPBENCH_BACKEND_PATH names files and folders") {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string one = folder.write("libdeepbench_one.so");
   const std::string value = ":" + one + "::" + testing::plugin_folder() + ":";
   setenv("DEEPBENCH_BACKEND_PATH", value.c_str(), 1);
@@ -126,7 +126,7 @@ TEST_CASE("DEEPBENCH_BACKEND_PATH names files and folders") {
 }
 
 TEST_CASE("places in DEEPBENCH_BACKEND_PATH that hold no backend are named") {
-  const Folder folder, empty;
+  const TemporaryFolder folder, empty;
   const std::string good = folder.write("libdeepbench_one.so");
   const std::string other = folder.write("libone.so");
   const auto warnings = [](const std::string& value) {
@@ -169,7 +169,7 @@ TEST_CASE("a backend is loaded by name or by path") {
 }
 
 TEST_CASE("auto passes over backends without a device") {
-  const Folder folder;
+  const TemporaryFolder folder;
   folder.link("libdeepbench_cuda.so", plugin_path("minimal"));
   folder.link("libdeepbench_cpu.so", plugin_path("fake"));
   std::string why;
@@ -185,7 +185,7 @@ TEST_CASE("auto passes over backends without a device") {
 }
 
 TEST_CASE("auto stops at a device that is there but cannot be used") {
-  const Folder folder;
+  const TemporaryFolder folder;
   folder.link("libdeepbench_cuda.so", plugin_path("minimal"));
   folder.link("libdeepbench_cpu.so", plugin_path("fake"));
   setenv("DEEPBENCH_FAKE_SCRIPT", "fail device_count unsupported no libcudart: install it", 1);

@@ -129,8 +129,8 @@ TEST_CASE("of several devices the first is the row's") {
   CHECK(options.device == 2);
   CHECK(options.devices == std::vector<int64_t>{2, 0});
   CHECK(options.for_plugin("").text("devices") == "2,0");
-  CHECK(plugin::Options::numbers_in("2,0,11") == std::vector<int>{2, 0, 11});
-  CHECK(plugin::Options::numbers_in("").empty());
+  CHECK(plugin::Options::parse_device_list("2,0,11") == std::vector<int>{2, 0, 11});
+  CHECK(plugin::Options::parse_device_list("").empty());
 }
 
 TEST_CASE("how long is measured") {

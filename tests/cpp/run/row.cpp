@@ -1,390 +1,209 @@
-// One row from support to ceilings: how it can end, and what is on it.
+// Rows as JSON: always one line, always valid, always every key of docs/results.md.
+#include "deepbench/run/row.hpp"
+
 #include <doctest/doctest.h>
 
-#include <algorithm>
+#include <array>
+#include <random>
 
-#include "../fake.hpp"
+#include "../fake_backend.hpp"
+#include "../json.hpp"
+#include "deepbench/run/json_writer.hpp"
 
 namespace deepbench {
 namespace {
 
-using doctest::Approx;
 using testing::fake_row;
+using testing::Json;
+using testing::JsonReader;
 
-constexpr const char* kProblem = "gemm m=64 n=64 k=64";  // 524288 operations, 64 KiB
+constexpr const char* kProblem = "gemm m=64 n=64 k=64";
 
-bool has_note(const Result& row, const std::string& text) {
-  return std::any_of(row.notes.begin(), row.notes.end(),
-                     [&](const std::string& note) { return note.find(text) != std::string::npos; });
+Json parse(const Row& row) {
+  const std::string text = row.to_json();
+  CHECK(text.find('\n') == std::string::npos);
+  return JsonReader::read(text);
 }
 
-TEST_CASE("a row that is not supported says why, and nothing was prepared") {
-  const Result row = fake_row("fail supports unsupported no half on Tuesdays", kProblem);
-  CHECK(row.status == Status::kUnsupported);
-  CHECK(row.reason == "no half on Tuesdays");
-  CHECK_FALSE(row.samples);
-  CHECK(fake_row("", "conv w=7 h=7 c=4 n=2 k=8 s=3 r=3").reason == "the fake backend has no conv");
-}
-
-TEST_CASE("a problem that does not fit the memory is refused before it is prepared") {
-  const Result row = fake_row(
-      "memory_needed 70000000000; emit describe_device memory_available_bytes 60000000000;"
-      "crash prepare",
-      kProblem);
-  CHECK(row.status == Status::kOutOfMemory);
-  CHECK(row.reason == "needs 65.19 GiB of memory; 55.88 GiB are available");
-  const Result total =
-      fake_row("memory_needed 3000; emit describe_device memory_available_bytes 2999", kProblem);
-  CHECK(total.status == Status::kOutOfMemory);
-  CHECK(fake_row("memory_needed 2999; emit describe_device memory_available_bytes 2999", kProblem)
-            .status == Status::kOk);
-}
-
-// C's 10^8 rows are projected: three sums and a bound each, at a time.
-TEST_CASE("what is needed is said in a unit that shows it") {
-  const auto reason = [](const std::string& needed, const std::string& available) {
-    return fake_row("memory_needed " + needed + "; emit describe_device memory_available_bytes " +
-                        available,
-                    kProblem)
-        .reason;
-  };
-  CHECK(reason("3000000000", "2000000").find("needs 2.79 GiB of memory; 1.91 MiB are") == 0);
-  CHECK(reason("50000", "2000").find("needs 48.83 KiB of memory; 1.95 KiB are") == 0);
-}
-
-TEST_CASE("a kernel has some notes, not thousands") {
-  std::string script;
-  for (int i = 0; i < 30; ++i)
-    script += "emit describe_kernel note." + std::to_string(i) + " n" + std::to_string(i) + "; ";
-  const Result row = fake_row(script, kProblem);
-  REQUIRE(row.notes.size() == 21);
-  CHECK(row.notes.back() == "10 more notes of the backend");
-}
-
-TEST_CASE("what verification takes counts where it shares the memory") {
-  const std::string problem = "gemm m=100000000 n=1 k=1";
-  const std::string device =
-      "memory_needed 1000000000; emit describe_device memory_available_bytes 3500000000;";
-  const std::string host = "emit describe_device shares_host_memory 1;";
-  const Result row = fake_row(device + host, problem, "check=yes");
-  CHECK(row.status == Status::kOutOfMemory);
-  CHECK(row.reason ==
-        "needs 0.93 GiB of memory and 2.98 GiB to be verified; 3.26 GiB are available (--no-verify "
-        "measures without)");
-  CHECK(fake_row(device + host, problem, "check=yes verify=no").status == Status::kOk);
-  CHECK(fake_row(device + host, problem, "check=yes once=yes").status == Status::kOk);
-  const Result apart = fake_row("memory_needed 1; emit describe_device memory_available_bytes 2",
-                                "gemm m=400000000000000000 n=1 k=1", "check=yes");
-  CHECK(apart.status == Status::kOutOfMemory);
-  CHECK(apart.reason.find("of host memory to be verified; ") != std::string::npos);
-}
-
-TEST_CASE("what no memory holds is not blamed on the library") {
-  const std::string script =
-      "fail supports unsupported no such kernel; emit describe_device memory_available_bytes ";
-  const std::string problem = "gemm m=1024 n=1024 k=1024";  // 12 MiB, and C once more
-  const Result row = fake_row(script + "5000000", problem);
-  CHECK(row.status == Status::kOutOfMemory);
-  CHECK(row.reason == "its operands alone take 8 MiB of memory; 4.77 MiB are available");
-  CHECK(fake_row(script + "9000000", problem).reason == "no such kernel");
-}
-
-TEST_CASE("a failure in any slot of a row is its reason") {
-  for (const std::string slot :
-       {"supports", "memory_needed", "prepare", "describe_kernel", "time_batch"}) {
-    const Result row = fake_row("fail " + slot + " failed the cable is out", kProblem);
-    CHECK(row.status == Status::kFailed);
-    CHECK(row.reason == slot + ": the cable is out");
+void check_keys(const Json& row) {
+  for (const char* key :
+       {"type",         "position",   "problem",    "op",           "attributes",    "application",
+        "backend",      "device",     "library",    "algorithm",    "status",        "reason",
+        "regime",       "statistics", "samples_ns", "samples_kept", "first_call_ns", "host_ns",
+        "work",         "rates",      "bound",      "metrics",      "padding",       "conversion",
+        "verification", "observed",   "notes",      "stages_ns"}) {
+    CAPTURE(key);
+    CHECK(row.has(key));
   }
-  CHECK(fake_row("fail prepare out_of_memory 5 GiB asked", kProblem).status ==
-        Status::kOutOfMemory);
-  CHECK(fake_row("fail time_batch device_lost it fell off", kProblem).status ==
-        Status::kDeviceLost);
-  CHECK(fake_row("answer elapsed_ns nan", kProblem).reason ==
-        "time_batch: the backend answered nonsense: an elapsed time of nan ns");
+  CHECK(row["type"].text == "row");
+  for (const char* key : {"mode", "name", "candidates", "workspace_bytes", "planning_ns",
+                          "default_ns", "default_name", "default_candidate", "speedup"})
+    CHECK(row["algorithm"].has(key));
+  for (const char* key :
+       {"cache", "cold", "copies", "fits_cache", "launch", "timer", "power", "threads"})
+    CHECK(row["regime"].has(key));
+  for (const char* key : {"by", "arithmetic_tflops", "memory_gbps", "level", "latency_ns",
+                          "share_arithmetic", "share_roofline"})
+    CHECK(row["bound"].has(key));
+  for (const char* key : {"status", "scope", "checked", "outputs", "max_error_ratio", "reason"})
+    CHECK(row["verification"].has(key));
+  for (const char* key : {"prepare", "verify", "measure", "ceilings", "other"})
+    CHECK(row["stages_ns"].has(key));
 }
 
-TEST_CASE("what was measured is not lost to a failure of looking on") {
-  const Result row = fake_row("time 1000; fail observe failed no sensor", kProblem);
-  CHECK(row.status == Status::kOk);
-  CHECK(row.median_ns() == 1000);
-  CHECK(has_note(row, "no sensor"));
+TEST_CASE("a row that is ok has every figure") {
+  const Json row = parse(
+      fake_row("time 1000", std::string(kProblem) + " application=\"A \\\"b\\\"\"", "position=12"));
+  check_keys(row);
+  CHECK(row["position"].number == 12);
+  CHECK(row["problem"].text == "gemm m=64 n=64 k=64 trans_a=n trans_b=n precision=float");
+  CHECK(row["op"].text == "gemm");
+  CHECK(row["attributes"]["m"].number == 64);
+  CHECK(row["attributes"]["precision"].text == "float");
+  CHECK(row["application"].text == "A \"b\"");
+  CHECK(row["backend"].text == "fake");
+  CHECK(row["device"]["index"].number == 0);
+  CHECK(row["device"]["name"].text == "Fake device 0");
+  CHECK(row["status"].text == "ok");
+  CHECK(row["reason"].is_null());
+  const Json& statistics = row["statistics"];
+  for (const char* key : {"median_ns", "min_ns", "max_ns", "q1_ns", "q3_ns", "p99_ns", "mean_ns",
+                          "low_ns", "high_ns"})
+    CHECK(statistics[key].number == 1000);
+  CHECK(statistics["stdev_ns"].number == 0);
+  CHECK(statistics["mad_ns"].number == 0);
+  CHECK(statistics["n"].number == 100);
+  CHECK(statistics["batch"].number == 200);
+  CHECK_FALSE(statistics.has("batches_per_sample"));
+  CHECK_FALSE(row["regime"].has("schedule_perturbed"));
+  CHECK(statistics["stop"].text == "converged");
+  CHECK(statistics["relative_standard_error"].number == doctest::Approx(5e-6));
+  CHECK(row["samples_ns"].items.size() == 100);
+  CHECK(row["samples_kept"].text == "all");
+  CHECK(row["first_call_ns"].number == 1000);
+  CHECK(row["host_ns"].number == 1000);
+  CHECK(row["work"]["flops"].number == 524288);
+  CHECK(row["work"]["bytes"].number == 65536);
+  CHECK(row["rates"]["tflops"].number == doctest::Approx(0.524288));
+  CHECK(row["rates"]["gbps"].number == doctest::Approx(65.536));
+  CHECK(row["verification"]["status"].text == "passed");
+  CHECK(row["verification"]["checked"].number == 4096);
+  CHECK(row["regime"]["fits_cache"].truth);
+  CHECK(row["regime"]["launch"].text == "stream");
+  CHECK(row["regime"]["timer"].text == "scripted");
 }
 
-TEST_CASE("what a kernel says of itself is on the row") {
-  const Result row = fake_row(
-      "emit describe_kernel padded.m 72; emit describe_kernel padding_rule to multiples of 8;"
-      "emit describe_kernel metric.dense 2.5 us lower; emit describe_kernel metric.busbw 9.0 GB/s "
-      "higher; emit describe_kernel note.one said once; emit describe_kernel workspace_bytes 4096;"
-      "emit describe_kernel planning_ns 1500.0; beta 0; mhz 1500; flags 2",
-      kProblem);
-  REQUIRE_MESSAGE(row.status == Status::kOk, row.reason);
-  CHECK(row.library == "fake");
-  CHECK(row.algorithm.name == "naive:default");
-  CHECK(row.algorithm.workspace_bytes == 4096);
-  CHECK(row.algorithm.planning_ns == 1500);
-  CHECK(row.padding_rule == "to multiples of 8");
-  CHECK(row.padded.integer("m") == 72);
-  REQUIRE(row.metrics.size() == 2);
-  CHECK(row.metrics[0].name == "dense");
-  CHECK(row.metrics[0].unit == "us");
-  CHECK(row.metrics[0].better == "lower");
-  CHECK(row.metrics[1].unit == "GB/s");
-  CHECK(row.metrics[1].better == "higher");
-  CHECK(has_note(row, "said once"));
-  CHECK(has_note(row, "the script says so"));  // of beta
-  CHECK(row.observed.real("power_w") == 100);
-  CHECK(row.observed.real("sm_clock_mhz") == 1500);
-  CHECK(row.observed.integer("power_capped_samples") > 0);
-  CHECK(row.regime.threads == 1);
-  CHECK(row.device_name == "Fake device 0");
+TEST_CASE("a row whose samples were shuffled says so, and how many batches one is the mean of") {
+  const Json row = parse(fake_row("time 20e3 22e3 20e3 20e3 22e3; emit describe_kernel shuffles 1",
+                                  kProblem, "ceilings=no"));
+  check_keys(row);
+  CHECK(row["regime"]["schedule_perturbed"].truth);
+  CHECK(row["statistics"]["batches_per_sample"].number == 12);
+  CHECK(row["statistics"]["batch"].number == 10);
 }
 
-TEST_CASE("a device that lowers its clock rests between batches, unless it is loaded steadily") {
-  const std::string device = "emit describe_device most_clock_mhz 2000; time 1e6; host 1e6;";
-  const Result low = fake_row(device + "mhz 1500", kProblem, "samples=5");
-  REQUIRE_MESSAGE(low.status == Status::kOk, low.reason);
-  CHECK(low.observed.real("rest_ns") == 500e3);
-  CHECK(low.stages.rest_ns >= 5 * 500e3);
-  CHECK_FALSE(fake_row(device + "mhz 1990", kProblem, "samples=5").observed.has("rest_ns"));
-  const Result steady = fake_row(device + "mhz 1500", kProblem, "samples=5 power=steady");
-  CHECK_FALSE(steady.observed.has("rest_ns"));
-  CHECK_FALSE(fake_row("time 1e6; mhz 1500", kProblem, "samples=5").observed.has("rest_ns"));
-}
-
-TEST_CASE("ceilings are measured with rests like rows, energy without") {
-  const std::string device = "emit describe_device most_clock_mhz 2000; time 1e6; mhz 1500;";
-  const Result row = fake_row(device, kProblem, "samples=5 ceilings=yes energy=yes");
-  REQUIRE_MESSAGE(row.status == Status::kOk, row.reason);
-  CHECK(row.stages.ceilings_ns > 20 * 500e3);
-  REQUIRE(row.metrics.size() == 1);
-  CHECK(row.stages.rest_ns < 500 * 500e3);  // of 2,200 calls
-}
-
-TEST_CASE("a row that is wrong has no figures of its kernel either") {
-  const std::string script = "emit describe_kernel metric.dense_time 2.5 us lower;";
-  CHECK(fake_row(script, kProblem).metrics.size() == 1);
-  const Result row = fake_row(script + "mutant zero_tile", kProblem);
-  CHECK(row.status == Status::kIncorrect);
-  CHECK(row.metrics.empty());
-}
-
-TEST_CASE("energy is measured when it is asked for, over a span of its own") {
-  const Result asked = fake_row("time 1e6", kProblem, "energy=yes");
-  REQUIRE(asked.metrics.size() == 1);
-  CHECK(asked.metrics[0].name == "energy");
-  CHECK(asked.metrics[0].unit == "J");
-  CHECK(asked.metrics[0].better == "lower");
-  CHECK(asked.metrics[0].value == 1.0 / 2200);  // one joule in 2.2 s of calls of 1 ms
-  CHECK(fake_row("time 1e6", kProblem).metrics.empty());
-}
-
-TEST_CASE("the regime is on the row") {
-  const Result hot = fake_row("", kProblem);
-  CHECK(hot.regime.cache == "hot");
-  CHECK(hot.regime.cold == "");
-  CHECK(hot.regime.copies == 1);
-  CHECK(hot.regime.resident == true);
-  CHECK(hot.regime.power == "burst");
-  CHECK(fake_row("cache 1000", kProblem).regime.resident == false);
-  const Result cold = fake_row("cache 1000000", kProblem, "ceilings=no cache=cold threads=3");
-  CHECK(cold.regime.cache == "cold");
-  CHECK(cold.regime.cold == "rotation");
-  CHECK(cold.regime.copies == 46);  // of 65,536 bytes each
-  CHECK(cold.regime.threads == 3);
-  CHECK(fake_row("", kProblem, "ceilings=no cache=cold").regime.cold == "flush");  // 1537 copies
-  const Result stuck =
-      fake_row("cache 1000000; rotation stuck", kProblem, "ceilings=no cache=cold");
-  CHECK(stuck.status == Status::kFailed);
-  CHECK(stuck.reason.find("copies of the operands") != std::string::npos);
-}
-
-TEST_CASE("a row is held against measured ceilings") {
-  // The model: 1 us, then 1000 operations or 1000 bytes (from the caches) in a nanosecond.
-  const Result row = fake_row("", "gemm m=256 n=256 k=256", "");
-  REQUIRE_MESSAGE(row.status == Status::kOk, row.reason);
-  const double t = 1000 + 2.0 * 256 * 256 * 256 / 1000;
-  CHECK(row.median_ns() == Approx(t));
-  CHECK(row.bound.by == "arithmetic");
-  CHECK(row.bound.latency_ns == Approx(1000).epsilon(0.001));
-  CHECK(row.bound.flops_per_s == Approx(1e12).epsilon(0.01));
-  CHECK(row.bound.share_arithmetic == Approx((t - 1000) / t).epsilon(0.01));
-  CHECK(row.bound.share_roofline == row.bound.share_arithmetic);
-
-  const Result small = fake_row("", kProblem, "");
-  CHECK(small.bound.by == "latency");
-  const Result copy = fake_row("", "memory kind=copy bytes=1000000000", "verify=no");
-  CHECK(copy.bound.by == "memory");
-  CHECK(copy.bound.level == "memory");
-  CHECK(copy.bound.share_roofline == Approx(1).epsilon(0.01));
-  const Result thin = fake_row("", "gemm m=1000000 n=1 k=1", "verify=no");
-  CHECK(thin.bound.by == "cache");
-  CHECK(thin.bound.level == "llc");
-}
-
-TEST_CASE("a row steadily above its ceiling raises the ceiling") {
-  const Result row = fake_row("when m=64 time 200", kProblem, "");
-  CHECK(row.status == Status::kOk);
-  CHECK(row.median_ns() == 200);
-  CHECK(row.bound.share_roofline == Approx(1));
-  CHECK(row.bound.flops_per_s == Approx(524288 / 200e-9));
-  CHECK(row.notes == std::vector<std::string>{
-                         "measured twice, 200.0 ns, then 200.0 ns: steadily above the measured "
-                         "ceiling, which is raised to this row; the second, which the first "
-                         "confirms, is kept"});
-}
-
-TEST_CASE("a row at most 5 % above its ceiling is left alone") {
-  // Without overheads the ceilings are exact: 524.288 ns are possible.
-  const std::string model = "model 0.001 1000 100 1000; when m=64 time ";
-  const Result near = fake_row(model + "505", kProblem, "");
-  CHECK(near.status == Status::kOk);
-  CHECK(near.bound.share_roofline == Approx(524.288 / 505).epsilon(0.001));
-  CHECK(near.notes.empty());
-  CHECK(has_note(fake_row(model + "490", kProblem, ""), "above the measured ceiling"));
-}
-
-TEST_CASE("a row above its ceiling that does not repeat is mistrusted") {
-  const Result row =
-      fake_row("when m=64 attempt=0 time 200; when m=64 attempt=1 time 300", kProblem, "");
-  CHECK(row.status == Status::kMistrusted);
-  CHECK(row.reason ==
-        "measured twice, 200.0 ns, then 300.0 ns: above the measured ceiling, and the two differ; "
-        "the second is kept, without rates; other work on the machine does that");
-  CHECK(row.samples);
-  CHECK_FALSE(row.has_rates());
-}
-
-TEST_CASE("a row that was above its ceiling once is measured again") {
-  const Result row =
-      fake_row("when m=64 attempt=0 time 200; when m=64 attempt=1 time 2000", kProblem, "");
-  CHECK(row.status == Status::kOk);
-  CHECK(row.median_ns() == 2000);
-  CHECK(row.bound.share_roofline < 1);
-  CHECK(row.notes ==
-        std::vector<std::string>{
-            "measured twice, 0.2000 \u00b5s, then 2.000 \u00b5s: the first was above the "
-            "measured ceiling; the second, which is not, is kept"});
-}
-
-TEST_CASE("a ceiling that was measured too low is measured again") {
-  // The first time around every ceiling's problem runs at a third of its speed.
-  const Result row = fake_row(
-      "model 0.001 1000 100 1000; when m=256 time 35000;"
-      "when m=1024 attempt=0 model 0.001 300 30 300; when m=2048 attempt=0 model 0.001 300 30 300;"
-      "when m=4096 attempt=0 model 0.001 300 30 300",
-      "gemm m=256 n=256 k=256", "");
-  CHECK(row.status == Status::kOk);
-  CHECK(row.bound.flops_per_s == Approx(1e12).epsilon(0.01));
-  CHECK(row.bound.share_arithmetic == Approx(33554.432 / 35000).epsilon(0.01));
-}
-
-TEST_CASE("ceilings that cannot be measured leave the row as it is") {
-  const Result row = fake_row(
-      "when m=1024 fail time_batch failed x; when m=1 fail prepare failed x;"
-      "when op=memory fail supports unsupported x",
-      kProblem, "");
-  CHECK(row.status == Status::kOk);
-  CHECK(row.bound.flops_per_s == 0);
-  CHECK(row.bound.bytes_per_s == 0);
-  CHECK(row.bound.by == "");
-  CHECK(has_note(row, "no roofline: the arithmetic ceiling of float could not be measured"));
-}
-
-TEST_CASE("without one of its roofs there is no roofline") {
-  const Result row = fake_row("when m=1024 fail time_batch failed x", "gemm m=512 n=512 k=512", "");
-  CHECK(row.status == Status::kOk);
-  CHECK(row.bound.by == "");
-  CHECK(row.bound.missing == "the arithmetic ceiling of float");
-  CHECK(row.to_json().find("\"share_roofline\": null") != std::string::npos);
-  const Result other =
-      fake_row("when op=memory fail prepare failed x", "gemm m=512 n=512 k=512", "");
-  CHECK(has_note(other, "no roofline: the bandwidth of the llc could not be measured"));
-}
-
-TEST_CASE("power is steady where calls are long enough to load the device") {
-  const std::string options = "ceilings=no power=steady";
-  CHECK(fake_row("time 2e6", kProblem, options).regime.power == "steady");
-  CHECK(fake_row("time 2e5", kProblem, options).regime.power == "burst");
-}
-
-TEST_CASE("a ceiling that cannot be measured a second time is what it was") {
-  const Result row = fake_row("when m=256 time 1000;when m=1024 attempt=1 fail time_batch failed x",
-                              "gemm m=256 n=256 k=256", "");
-  CHECK(row.bound.missing == "");
-  CHECK(has_note(row, "is raised to this row"));
-}
-
-TEST_CASE("few samples are too few to tell what is off, not noisy") {
-  const Result row = fake_row("when m=64 time 200", kProblem, "samples=3");
-  CHECK(row.notes == std::vector<std::string>{
-                         "measured twice, 200.0 ns, then 200.0 ns: above the measured ceiling, "
-                         "with too few samples to tell which is off; the second, after which the "
-                         "ceiling was measured again, is kept"});
-}
-
-TEST_CASE("a row above its ceiling keeps its energy") {
-  const Result row =
-      fake_row("emit describe_device energy 1; when m=64 time 200", kProblem, "energy=yes");
-  CHECK(std::any_of(row.metrics.begin(), row.metrics.end(),
-                    [](const Metric& metric) { return metric.name == "energy"; }));
-}
-
-TEST_CASE("a candidate that was asked for is on the row, also of one call") {
-  CHECK(
-      fake_row("candidates own quick", kProblem, "once=yes algorithm=quick").algorithm.candidate ==
-      "quick");
-}
-
-TEST_CASE("a small copy is bound by latency") {
-  CHECK(fake_row("", "memory kind=copy bytes=64", "verify=no").bound.by == "latency");
-}
-
-TEST_CASE("the ways between host and device have no ceilings") {
-  for (const char* kind : {"h2d", "d2h"}) {
-    const Result row =
-        fake_row("", std::string("memory bytes=1000000000 kind=") + kind, "verify=no");
-    REQUIRE_MESSAGE(row.status == Status::kOk, row.reason);
-    CHECK(row.bound.by.empty());
-    CHECK(row.bound.share_roofline == 0);
+TEST_CASE("rows that end otherwise have every key, too") {
+  for (const auto& [script, status] : std::vector<std::pair<std::string, std::string>>{
+           {"fail supports unsupported not here", "unsupported"},
+           {"fail prepare invalid no", "invalid"},
+           {"fail prepare out_of_memory no", "out_of_memory"},
+           {"mutant last_k", "incorrect"},
+           {"from 30 mutant last_k", "incorrect"},
+           {"fail time_batch device_lost no", "device_lost"},
+           {"answer elapsed_ns nan", "failed"},
+       }) {
+    CAPTURE(script);
+    const Json row = parse(fake_row(script, kProblem));
+    check_keys(row);
+    CHECK(row["status"].text == status);
+    CHECK(row["reason"].text.size() > 1);
+    CHECK(row["rates"].is_null());
+    CHECK(row["problem"].text == "gemm m=64 n=64 k=64 trans_a=n trans_b=n precision=float");
   }
 }
 
-TEST_CASE("times that no device has are nonsense") {
-  const Result row = fake_row("when m=64 time 1e-6", kProblem, "");
-  CHECK(row.status == Status::kFailed);
-  CHECK(row.reason.find("time_batch: the backend answered nonsense: an elapsed time of 1e-0") == 0);
+TEST_CASE("a line that is no problem is a row, with what was asked") {
+  for (const auto& [line, problem, reason] : std::vector<std::array<std::string, 3>>{
+           {"gemm m=0 n=1 k=1", "gemm m=0 n=1 k=1", "m=0: must be at least 1"},
+           {"  gemm m=1  ; seed=2", "  gemm m=1",
+            "gemm needs n=; for example: gemm m=1760 n=128 k=1760 trans_a=n trans_b=n "
+            "precision=float"},
+           {"gemm m=1 n=1 k=1 ; sead=2", "gemm m=1 n=1 k=1", ""},
+           {"\xff\xfe\x01", "\xef\xbf\xbd\xef\xbf\xbd\x01", ""},
+       }) {
+    const Json row = parse(fake_row("", line));
+    check_keys(row);
+    CHECK(row["status"].text == "invalid");
+    CHECK(row["problem"].text == problem);
+    if (!reason.empty()) CHECK(row["reason"].text == reason);
+    CHECK(row["statistics"].is_null());
+    CHECK(row["samples_ns"].is_null());
+  }
 }
 
-TEST_CASE("a ceiling that cannot be measured is not invented from a row above another one") {
-  const Result row = fake_row("when op=memory fail supports unsupported no; when m=256 time 20000",
-                              "gemm m=256 n=256 k=256", "");
-  CHECK(row.status == Status::kOk);
-  CHECK(has_note(row, "is raised to this row"));
-  CHECK(row.bound.bytes_per_s == 0);
+TEST_CASE("random lines are rows of valid JSON") {
+  testing::fake_backend("time 1000");
+  Runner runner(testing::plugin_path("fake"), "ceilings=no verify=no samples=1");
+  std::mt19937 random(5);
+  const std::string seeds[] = {"gemm m=16 n=16 k=16 application=\"a \\\" b\" ; seed=3",
+                               "memory kind=copy bytes=4096 ; cache=cold position=4"};
+  for (int i = 0; i < 2000; ++i) {
+    std::string line = seeds[i % 2];
+    for (size_t edits = 1 + random() % 4; edits; --edits)
+      line[random() % line.size()] = static_cast<char>(random() % 256);
+    CHECK(parse(runner.run(line, i)).has("status"));
+  }
 }
 
-TEST_CASE("a noisy row raises no ceiling and is not mistrusted") {
-  const Result row =
-      fake_row("when m=256 time 20000 26000 18000 30000 21000 16000 24000 19000 35000 17000",
-               "gemm m=256 n=256 k=256", "time_limit=0.001");
-  CHECK(row.status == Status::kOk);
-  REQUIRE(row.samples->stop != Stop::kConverged);
-  CHECK(has_note(row, "too noisy to tell"));
-  CHECK(row.bound.flops_per_s == Approx(1e12).epsilon(0.01));
+TEST_CASE("many samples are thinned evenly, and said so") {
+  const Row result = fake_row("time 2e6; noise 7 0.2", kProblem);
+  REQUIRE(result.samples);
+  REQUIRE(result.samples->per_call_ns.size() > 1000);
+  const Json row = parse(result);
+  CHECK(row["statistics"]["n"].number == double(result.samples->per_call_ns.size()));
+  CHECK(row["samples_ns"].items.size() <= 1000);
+  CHECK(row["samples_ns"].items.size() >= 100);
+  CHECK(row["samples_kept"].text == "thinned");
+  CHECK(row["samples_ns"].items[0].number ==
+        doctest::Approx(result.samples->per_call_ns[0]).epsilon(1e-9));
 }
 
-TEST_CASE("a device that is lost while ceilings are measured is lost") {
-  const Result row = fake_row("when op=memory fail time_batch device_lost gone", kProblem, "");
-  CHECK(row.status == Status::kDeviceLost);
+TEST_CASE("an unknown error is null, not infinity") {
+  const Json row = parse(fake_row("time 1000", kProblem, "ceilings=no samples=1"));
+  CHECK(row["statistics"]["n"].number == 1);
+  CHECK(row["statistics"]["relative_standard_error"].is_null());
+  CHECK(row["statistics"]["stop"].text == "too_few");
 }
 
-TEST_CASE("once: one call, no verification, no ceilings") {
-  const Result row = fake_row("time 1234; mutant last_k", kProblem, "once=yes");
-  CHECK(row.status == Status::kOk);
-  CHECK(row.median_ns() == 1234);
-  CHECK(row.bound.flops_per_s == 0);
-  CHECK(row.verification.reason == "one call only");
+TEST_CASE("whatever a plugin says is written as JSON") {
+  const Json row = parse(fake_row(
+      "emit describe_kernel note.a quote \" backslash \\ tab\there \x01 \x7f;"
+      "emit describe_kernel note.b latin1 \xe9 utf8 \xc3\xa9 \xe2\x82\xac overlong \xc0\xaf;"
+      "emit describe_kernel algorithm na\"me; emit observe odd nan; emit observe big 1e300;"
+      "emit describe_kernel metric.x inf s lower",
+      kProblem));
+  check_keys(row);
+  REQUIRE(row["notes"].items.size() == 2);
+  CHECK(row["notes"].items[0].text == "quote \" backslash \\ tab here    ");
+  CHECK(row["notes"].items[1].text ==
+        "latin1 \xef\xbf\xbd utf8 \xc3\xa9 \xe2\x82\xac overlong \xef\xbf\xbd\xef\xbf\xbd");
+  CHECK(row["algorithm"]["name"].text == "na\"me");
+  CHECK(row["observed"]["big"].number == 1e300);
+  CHECK(row["metrics"].items.at(0)["value"].is_null());
+}
+
+TEST_CASE("control characters are escaped") {
+  JsonWriter json;
+  json.begin_object().member("text", "tab\there \x01 \x7f\n").end_object();
+  CHECK(json.str().find("\\u0001") != std::string::npos);
+  CHECK(JsonReader::read(json.str())["text"].text == "tab\there \x01 \x7f\n");
+}
+
+TEST_CASE("host time of the stages is told, and none of it is negative") {
+  const Json row = parse(fake_row("", kProblem, ""));
+  for (const char* stage : {"prepare", "verify", "measure", "ceilings", "other"})
+    CHECK(row["stages_ns"][stage].number >= 0);
+  CHECK(row["stages_ns"]["device"].number > 0);
 }
 
 }  // namespace

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "../fake.hpp"
-#include "../folder.hpp"
+#include "../fake_backend.hpp"
 #include "../json.hpp"
+#include "../temporary_folder.hpp"
 #include "deepbench/core/status.hpp"
 
 namespace deepbench {
@@ -41,7 +41,7 @@ TEST_CASE("options follow a semicolon, and hold for their row") {
   CHECK(runner.run(std::string(kProblem) + ";samples=5 seed=3", 2).samples->per_call_ns.size() ==
         5);
   CHECK(runner.run(std::string(kProblem) + " ; ", 3).samples->per_call_ns.size() == 3);
-  const Result quoted = runner.run(std::string(kProblem) + " application=\"a ; b\" ; samples=4", 4);
+  const Row quoted = runner.run(std::string(kProblem) + " application=\"a ; b\" ; samples=4", 4);
   CHECK(quoted.application == "a ; b");
   CHECK(quoted.samples->per_call_ns.size() == 4);
   CHECK(runner.run(kProblem, 5).position == 5);
@@ -54,7 +54,7 @@ TEST_CASE("bad lines are rows, and the next one runs") {
   for (const std::string line :
        {"", ";", "gemm", "gemm m=1 n=1 k=1 ; cache=warm", "gemm m=1 n=1 k=1 ; ; ",
         "gemm m=1 n=1 k=1 application=\"open ; cache=cold"}) {
-    const Result row = runner.run(line, 0);
+    const Row row = runner.run(line, 0);
     CAPTURE(line);
     CHECK(row.status == Status::kInvalid);
     CHECK_FALSE(row.reason.empty());
@@ -71,7 +71,7 @@ TEST_CASE("a row can be checked without being run") {
       "when m=3 memory_needed 99999999999999");
   Runner runner(plugin_path("fake"), "algorithm=quick");
   const auto check = [&](const std::string& m, const std::string& options = "") {
-    const Result row = runner.run("gemm m=" + m + " n=1 k=1 ; check=yes" + options, 4);
+    const Row row = runner.run("gemm m=" + m + " n=1 k=1 ; check=yes" + options, 4);
     CHECK_FALSE(row.samples);
     CHECK(row.position == 4);
     return row.status;
@@ -102,7 +102,7 @@ TEST_CASE("more threads than there are for us are refused") {
 }
 
 TEST_CASE("what a row leaves is destroyed when the next one runs, or before") {
-  const testing::Folder folder;
+  const testing::TemporaryFolder folder;
   script("log " + (folder / "calls"));
   Runner runner(plugin_path("fake"), "ceilings=no");
   const auto destroyed = [&] {
@@ -124,7 +124,7 @@ TEST_CASE("a lost device is remembered") {
   Runner runner(plugin_path("fake"), "ceilings=no");
   CHECK(runner.run(kProblem, 0).status == Status::kOk);
   CHECK_FALSE(runner.device_lost());
-  const Result row = runner.run("gemm m=13 n=1 k=1", 1);
+  const Row row = runner.run("gemm m=13 n=1 k=1", 1);
   CHECK(row.status == Status::kDeviceLost);
   CHECK(row.reason == "time_batch: it fell off");
   CHECK(runner.device_lost());
@@ -133,9 +133,9 @@ TEST_CASE("a lost device is remembered") {
 TEST_CASE("ceilings are measured once for all rows of a runner") {
   script("");
   Runner runner(plugin_path("fake"));
-  const Result first = runner.run("gemm m=256 n=256 k=256", 0);
+  const Row first = runner.run("gemm m=256 n=256 k=256", 0);
   script("model 1 10 1 10");  // would be seen if they were measured again
-  const Result second = runner.run("gemm m=256 n=256 k=255", 1);
+  const Row second = runner.run("gemm m=256 n=256 k=255", 1);
   CHECK(first.bound.flops_per_s > 9e11);
   CHECK(second.bound.flops_per_s == first.bound.flops_per_s);
 }
@@ -247,7 +247,7 @@ TEST_CASE("inspect tells libraries and devices, whatever else fails") {
 
 TEST_CASE("one problem on a loaded backend, for embedding programs") {
   const Backend backend = fake_backend("time 1000");
-  const Result row = run(backend, Problem::parse(kProblem));
+  const Row row = run(backend, Problem::parse(kProblem));
   CHECK(row.status == Status::kOk);
   CHECK(row.median_ns() == 1000);
   CHECK(row.verification.state == Verification::State::kPassed);

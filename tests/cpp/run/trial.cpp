@@ -5,15 +5,15 @@
 
 #include <algorithm>
 
-#include "../fake.hpp"
-#include "../folder.hpp"
+#include "../fake_backend.hpp"
+#include "../temporary_folder.hpp"
 #include "deepbench/core/status.hpp"
 
 namespace deepbench {
 namespace {
 
 using testing::fake_backend;
-using testing::Folder;
+using testing::TemporaryFolder;
 
 constexpr const char* kProblem = "gemm m=7 n=5 k=9";
 
@@ -26,7 +26,7 @@ struct Logged {
 // Measures under a script; returns the slots that were called from prepare to destroy.
 Logged measure(const std::string& script, const RunOptions& options = {},
                const MeasureOptions& how = {}) {
-  const Folder folder;
+  const TemporaryFolder folder;
   const Backend backend = fake_backend(script + "\nlog " + (folder / "calls"));
   Logged logged;
   {
@@ -49,10 +49,10 @@ TEST_CASE(
   const std::string times = "time 20e3 22e3 20e3 20e3 22e3";  // of batches, in turns
   const Logged plain = measure(times);
   CHECK_FALSE(plain.samples.shuffled);
-  CHECK(plain.samples.fold == 1);
+  CHECK(plain.samples.batches_per_sample == 1);
   const Logged shuffled = measure(times + "; emit describe_kernel shuffles 1");
   CHECK(shuffled.samples.shuffled);
-  CHECK(shuffled.samples.fold == 12);
+  CHECK(shuffled.samples.batches_per_sample == 12);
   CHECK(shuffled.samples.batch == plain.samples.batch);
   const std::string before = "time_batch count=5 launch=0 flags=2";
   const std::string timed =
@@ -140,17 +140,17 @@ TEST_CASE("cold by flushing: one call at a time") {
 }
 
 TEST_CASE("once: one call between markers, nothing else") {
-  const Folder folder;
+  const TemporaryFolder folder;
   const Backend backend = fake_backend("time 1234; log " + (folder / "calls"));
   Stages stages;
   RunOptions options;
   options.once = true;
   {
     Trial trial(backend, Problem::parse(kProblem), options, "", stages);
-    trial.once();
+    trial.run_once();
     REQUIRE(trial.samples());
     CHECK(trial.samples()->per_call_ns == std::vector<double>{1234});
-    CHECK(trial.samples()->stop == Stop::kTooFew);
+    CHECK(trial.samples()->stop == StopReason::kTooFew);
     CHECK(trial.verification().state == Verification::State::kSkipped);
     CHECK(trial.verification().reason == "one call only");
   }
@@ -160,7 +160,7 @@ TEST_CASE("once: one call between markers, nothing else") {
 }
 
 TEST_CASE("a few samples: a first call, an estimate, batches that fill the span") {
-  const Folder folder;
+  const TemporaryFolder folder;
   const Backend backend = fake_backend("time 5000 1000 hold; log " + (folder / "calls"));
   Stages stages;
   RunOptions options;
@@ -178,7 +178,7 @@ TEST_CASE("a few samples: a first call, an estimate, batches that fill the span"
 }
 
 TEST_CASE("resumed, a trial makes one batch of what another has measured, and goes on from there") {
-  const Folder folder;
+  const TemporaryFolder folder;
   const Backend backend = fake_backend("time 100e3 hold; log " + (folder / "calls"));
   const std::string batch = "time_batch count=5 launch=0 flags=0";
   Stages stages;
@@ -191,15 +191,15 @@ TEST_CASE("resumed, a trial makes one batch of what another has measured, and go
     samples.per_call_ns = {100e3};
     trial.resume(samples);
     CHECK(stages.device_ns == 500e3);
-    CHECK(trial.repeat(900e3) == 10);
-    CHECK(trial.single_calls() == std::vector<double>(100, 100e3));
+    CHECK(trial.run_for(900e3) == 10);
+    CHECK(trial.time_single_calls() == std::vector<double>(100, 100e3));
   }
   const auto calls = folder.lines("calls");
   CHECK(part(calls, 2, 3) == std::vector<std::string>(3, batch));
 }
 
 TEST_CASE("calls from 10 ms on are warmed up for the first samples alone") {
-  const Folder folder;
+  const TemporaryFolder folder;
   const Backend backend = fake_backend("time 20e6 hold; log " + (folder / "calls"));
   Stages stages;
   RunOptions options;

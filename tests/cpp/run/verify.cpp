@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "../fake.hpp"
+#include "../fake_backend.hpp"
 
 namespace deepbench {
 namespace {
@@ -14,14 +14,14 @@ using testing::fake_row;
 const std::string kSmall = "gemm m=37 n=29 k=64";
 const std::string kLarge = "gemm m=301 n=257 k=240";
 
-std::string verdict(const Result& row) { return std::string(name_of(row.status)); }
+std::string verdict(const Row& row) { return std::string(name_of(row.status)); }
 
 TEST_CASE("correct results pass in every precision and transposition") {
   for (const std::string precision :
        {"float", "tf32", "half", "bfloat16", "fp8_e4m3", "fp8_e5m2", "int8", "int8 b_type=u8"}) {
     for (const std::string trans : {"trans_a=n trans_b=n", "trans_a=t trans_b=n",
                                     "trans_a=n trans_b=t", "trans_a=t trans_b=t"}) {
-      const Result row = fake_row("", kSmall + " precision=" + precision + " " + trans);
+      const Row row = fake_row("", kSmall + " precision=" + precision + " " + trans);
       CAPTURE(row.problem);
       CHECK_MESSAGE(row.status == Status::kOk, row.reason);
       CHECK(row.verification.state == Verification::State::kPassed);
@@ -35,7 +35,7 @@ TEST_CASE("correct results pass in every precision and transposition") {
 
 TEST_CASE("correct results of larger problems pass by samples and projection") {
   for (const std::string precision : {"float", "tf32", "half", "bfloat16", "int8"}) {
-    const Result row = fake_row("", kLarge + " trans_b=t precision=" + precision);
+    const Row row = fake_row("", kLarge + " trans_b=t precision=" + precision);
     CAPTURE(precision);
     CHECK_MESSAGE(row.status == Status::kOk, row.reason);
     CHECK(row.verification.outputs == 301 * 257);
@@ -103,7 +103,7 @@ TEST_CASE("every mutant comes out incorrect before timing, and shows no rate") {
   for (const Mutant& mutant : mutants()) {
     CAPTURE(mutant.name);
     CAPTURE(mutant.problem);
-    const Result row = fake_row("mutant " + mutant.name, mutant.problem);
+    const Row row = fake_row("mutant " + mutant.name, mutant.problem);
     CHECK(verdict(row) == "incorrect");
     CHECK_MESSAGE(row.reason.find("before timing" + mutant.reason) == 0, row.reason);
     CHECK(row.verification.state == Verification::State::kFailed);
@@ -116,7 +116,7 @@ TEST_CASE("a mutant that appears while timing is found after it; its times stay,
   for (const Mutant& mutant : mutants()) {
     CAPTURE(mutant.name);
     CAPTURE(mutant.problem);
-    const Result row = fake_row("from 30 mutant " + mutant.name, mutant.problem);
+    const Row row = fake_row("from 30 mutant " + mutant.name, mutant.problem);
     CHECK(verdict(row) == "incorrect");
     CHECK_MESSAGE(row.reason.find("after timing" + mutant.reason) == 0, row.reason);
     CHECK(row.samples);
@@ -127,7 +127,7 @@ TEST_CASE("a mutant that appears while timing is found after it; its times stay,
 TEST_CASE("a backend that does not poison its outputs is found") {
   for (const std::string& problem :
        {kSmall, kLarge + " precision=half", std::string("memory bytes=4096")}) {
-    const Result row = fake_row("mutant unpoisoned", problem);
+    const Row row = fake_row("mutant unpoisoned", problem);
     CHECK(verdict(row) == "incorrect");
     CHECK_MESSAGE(row.reason.find("only 0 hold the poison that was asked for") != std::string::npos,
                   row.reason);
@@ -164,7 +164,7 @@ TEST_CASE("a backend that leaves scanning and projecting to the core is verified
 }
 
 TEST_CASE("what a backend's own scan overlooks is seen in the elements") {
-  const Result nan = fake_row("mutant nan; scan blind", kSmall);
+  const Row nan = fake_row("mutant nan; scan blind", kSmall);
   CHECK_MESSAGE(nan.reason.find("before timing: output 345 is nan, not ") == 0, nan.reason);
   CHECK(fake_row("mutant untouched; scan blind", kSmall).status == Status::kIncorrect);
   CHECK(fake_row("mutant nan; scan blind", kLarge).status == Status::kIncorrect);
@@ -174,18 +174,18 @@ TEST_CASE("in place: C is brought back") {
   CHECK(verdict(fake_row("in_place", kSmall)) == "ok");
   CHECK(verdict(fake_row("in_place", kLarge)) == "ok");
   CHECK(verdict(fake_row("in_place", kSmall + " precision=int8")) == "ok");
-  const Result broken = fake_row("in_place; restore broken", kSmall);
+  const Row broken = fake_row("in_place; restore broken", kSmall);
   CHECK(verdict(broken) == "incorrect");
   CHECK(broken.reason.find("after timing: output ") == 0);
-  const Result untouched = fake_row("in_place; mutant untouched", kSmall);
+  const Row untouched = fake_row("in_place; mutant untouched", kSmall);
   CHECK(untouched.reason == "before timing: 1073 of 1073 outputs were not written");
-  const Result later = fake_row("in_place; from 30 mutant untouched", kSmall);
+  const Row later = fake_row("in_place; from 30 mutant untouched", kSmall);
   CHECK(later.reason == "after timing: 1073 of 1073 outputs were not written");
 }
 
 TEST_CASE("what is verified after timing is the batch that was timed") {
   for (const std::string mutant : {"last_k", "untouched", "nan"}) {
-    const Result row = fake_row("time 1000; mutant " + mutant + " batches", kSmall);
+    const Row row = fake_row("time 1000; mutant " + mutant + " batches", kSmall);
     CHECK(verdict(row) == "incorrect");
     CHECK(row.reason.find("after timing: ") == 0);
   }
@@ -193,7 +193,7 @@ TEST_CASE("what is verified after timing is the batch that was timed") {
 
 TEST_CASE("a failure while verifying ends the row, with its reason") {
   for (const std::string slot : {"scan_output", "read_output", "poison_outputs"}) {
-    const Result row = fake_row("fail " + slot + " failed the cable is out", kSmall);
+    const Row row = fake_row("fail " + slot + " failed the cable is out", kSmall);
     CHECK(verdict(row) == "failed");
     CHECK(row.reason == slot + ": the cable is out");
   }
@@ -202,7 +202,7 @@ TEST_CASE("a failure while verifying ends the row, with its reason") {
 }
 
 TEST_CASE("verification can be left out, and the row says so") {
-  const Result row = fake_row("mutant last_k", kSmall, "ceilings=no verify=no");
+  const Row row = fake_row("mutant last_k", kSmall, "ceilings=no verify=no");
   CHECK(verdict(row) == "ok");
   CHECK(row.verification.state == Verification::State::kSkipped);
   CHECK(row.verification.reason == "not asked for");

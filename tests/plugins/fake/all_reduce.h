@@ -5,26 +5,26 @@
 #define FAKE_ALL_REDUCE_H_
 
 #include "deepbench/fill.h"
-#include "plan.h"
+#include "scenario.h"
 
-typedef struct Sum {
+typedef struct AllReduce {
   int64_t elements;
   uint64_t seed;
   deepbench_type type;
   int constant; /* inputs: -1 uniform, 0 zeros, 1 ones */
-} Sum;
+} AllReduce;
 
 /* What join() was told. */
 static int32_t group_rank = 0, group_size = 1;
 
-static inline bool read_sum(Sum* sum, const char* precision) {
+static inline bool read_sum(AllReduce* sum, const char* precision) {
   sum->type = strcmp(precision, "half") == 0       ? DEEPBENCH_F16
               : strcmp(precision, "bfloat16") == 0 ? DEEPBENCH_BF16
                                                    : DEEPBENCH_F32;
   return group_size > 1;
 }
 
-static inline double sum_element(const Sum* sum, uint64_t index, Mutant mutant) {
+static inline double sum_element(const AllReduce* sum, uint64_t index, Mutant mutant) {
   double total = 0;
   for (int32_t rank = 0; rank < group_size; ++rank) {
     if (mutant == kLastK && rank == group_size - 1) continue;

@@ -7,21 +7,21 @@
 #include <signal.h>
 #include <time.h>
 
-#include "plan.h"
+#include "scenario.h"
 
-static inline void write_log(const Plan* plan, Slot slot, const char* details) {
-  FILE* file = *plan->log ? fopen(plan->log, "a") : NULL;
+static inline void write_log(const Scenario* scenario, Slot slot, const char* details) {
+  FILE* file = *scenario->log ? fopen(scenario->log, "a") : NULL;
   if (!file) return;
   fprintf(file, "%s%s\n", kSlotNames[slot], details);
   fclose(file);
 }
 
-static inline void nap(int milliseconds) {
+static inline void sleep_ms(int milliseconds) {
   const struct timespec time = {milliseconds / 1000, (milliseconds % 1000) * 1000000L};
   nanosleep(&time, NULL);
 }
 
-static inline deepbench_status strike(const Fault* fault) {
+static inline deepbench_status inject_fault(const Fault* fault) {
   switch (fault->kind) {
     case kCrash:
       signal(SIGSEGV, SIG_DFL);
@@ -30,14 +30,14 @@ static inline deepbench_status strike(const Fault* fault) {
     case kAbort:
       abort();
     case kHang:
-      for (;;) nap(1000);
+      for (;;) sleep_ms(1000);
     case kKilled: /* what the kernel does to a process that took all the memory */
       raise(SIGKILL);
       break;
     case kExit: /* as rude libraries do */
       exit(fault->status);
     case kSleep:
-      nap(fault->status);
+      sleep_ms(fault->status);
       return DEEPBENCH_OK;
     case kFail:
       fail(DEEPBENCH_FAILED, "%s", fault->message);
@@ -48,11 +48,12 @@ static inline deepbench_status strike(const Fault* fault) {
 }
 
 /* What the script has to say about a call of `slot` before it does anything. */
-static inline deepbench_status enter(const Plan* plan, Slot slot, const char* details) {
-  write_log(plan, slot, details);
+static inline deepbench_status enter_slot(const Scenario* scenario, Slot slot,
+                                          const char* details) {
+  write_log(scenario, slot, details);
   deepbench_status status = DEEPBENCH_OK;
-  for (int i = 0; i < plan->fault_count && status == DEEPBENCH_OK; ++i)
-    if (plan->faults[i].slot == slot) status = strike(&plan->faults[i]);
+  for (int i = 0; i < scenario->fault_count && status == DEEPBENCH_OK; ++i)
+    if (scenario->faults[i].slot == slot) status = inject_fault(&scenario->faults[i]);
   return status;
 }
 

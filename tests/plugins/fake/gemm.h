@@ -5,9 +5,9 @@
 #define FAKE_GEMM_H_
 
 #include "deepbench/fill.h"
-#include "plan.h"
+#include "scenario.h"
 
-enum { kStreamA = 0, kStreamB = 1, kStreamC = 2, kMostCached = 1 << 20, kTile = 16 };
+enum { kStreamA = 0, kStreamB = 1, kStreamC = 2, kMaxCached = 1 << 20, kTile = 16 };
 
 typedef struct Gemm {
   int64_t m, n, k;
@@ -84,7 +84,7 @@ static inline double element_c(const Gemm* g, int64_t index) {
 
 /* Keeps the operands of small problems, where every output will be looked at. */
 static inline bool cache_operands(Gemm* g) {
-  if ((double)g->k * ((double)g->m + (double)g->n) > kMostCached) return true;
+  if ((double)g->k * ((double)g->m + (double)g->n) > kMaxCached) return true;
   double* rows = malloc(sizeof(double) * (size_t)(g->m * g->k));
   double* columns = malloc(sizeof(double) * (size_t)(g->k * g->n));
   if (!rows || !columns) {

@@ -6,15 +6,15 @@
 #include "all_reduce.h"
 #include "gemm.h"
 #include "memory.h"
-#include "plan.h"
+#include "scenario.h"
 
 typedef struct Kernel {
   Context context;
   char* script;
-  Plan plan;
+  Scenario scenario;
   bool is_gemm, is_sum;
   Gemm gemm;
-  Sum sum;
+  AllReduce sum;
   Memory memory;
   bool cold;
   uint64_t copies;
@@ -29,13 +29,13 @@ typedef struct Kernel {
 /* ---- the clock ------------------------------------------------------------------------------- */
 
 static inline double modelled_ns(const Kernel* kernel) {
-  const double* model = kernel->plan.model;
+  const double* model = kernel->scenario.model;
   const Gemm* g = &kernel->gemm;
   const double bytes = kernel->is_gemm  ? gemm_bytes(g)
                        : kernel->is_sum ? 4.0 * (double)kernel->sum.elements
                                         : memory_traffic(&kernel->memory);
   const double flops = kernel->is_gemm ? 2.0 * (double)g->m * (double)g->n * (double)g->k : 0;
-  const bool resident = !kernel->cold && bytes <= (double)kernel->plan.cache_bytes;
+  const bool resident = !kernel->cold && bytes <= (double)kernel->scenario.cache_bytes;
   const double moving = bytes / (resident ? model[3] : model[2]);
   const double computing = flops / model[1];
   return model[0] + (computing > moving ? computing : moving);
@@ -43,20 +43,21 @@ static inline double modelled_ns(const Kernel* kernel) {
 
 /* Time of one call in the batch at hand. */
 static inline double call_ns(Kernel* kernel) {
-  const Plan* plan = &kernel->plan;
-  double ns = plan->time.count ? sequence_at(&plan->time, kernel->batches) : modelled_ns(kernel);
-  if (plan->noise[1] > 0) {
-    const double fresh = deepbench_uniform((uint64_t)plan->noise[0], 0, kernel->batches);
-    kernel->correlated = plan->noise[2] * kernel->correlated + fresh;
-    ns *= 1 + plan->noise[1] * kernel->correlated;
+  const Scenario* scenario = &kernel->scenario;
+  double ns =
+      scenario->time.count ? sequence_at(&scenario->time, kernel->batches) : modelled_ns(kernel);
+  if (scenario->noise[1] > 0) {
+    const double fresh = deepbench_uniform((uint64_t)scenario->noise[0], 0, kernel->batches);
+    kernel->correlated = scenario->noise[2] * kernel->correlated + fresh;
+    ns *= 1 + scenario->noise[1] * kernel->correlated;
   }
   return ns;
 }
 
-static inline void apply_answers(const Plan* plan, deepbench_batch* batch) {
-  for (int i = 0; i < plan->answer_count; ++i) {
-    const char* name = plan->answers[i].name;
-    const double number = strtod(plan->answers[i].text, NULL);
+static inline void apply_answers(const Scenario* scenario, deepbench_batch* batch) {
+  for (int i = 0; i < scenario->answer_count; ++i) {
+    const char* name = scenario->answers[i].name;
+    const double number = strtod(scenario->answers[i].text, NULL);
     if (strcmp(name, "elapsed_ns") == 0) batch->elapsed_ns = number;
     if (strcmp(name, "host_ns") == 0) batch->host_ns = number;
     if (strcmp(name, "clock_mhz") == 0) batch->clock_mhz = number;
@@ -69,24 +70,25 @@ static inline void apply_answers(const Plan* plan, deepbench_batch* batch) {
 
 static inline void run_batch(Kernel* kernel, const deepbench_request* request,
                              deepbench_batch* batch) {
-  const Plan* plan = &kernel->plan;
+  const Scenario* scenario = &kernel->scenario;
   const double count = (double)request->count;
-  double elapsed = call_ns(kernel) * count + plan->overhead_ns;
-  if (plan->resolution_ns > 0)
-    elapsed = plan->resolution_ns * (double)(uint64_t)(elapsed / plan->resolution_ns + 0.5);
-  const uint64_t copies = plan->rotation_stuck ? 1 : kernel->copies;
+  double elapsed = call_ns(kernel) * count + scenario->overhead_ns;
+  if (scenario->resolution_ns > 0)
+    elapsed = scenario->resolution_ns * (double)(uint64_t)(elapsed / scenario->resolution_ns + 0.5);
+  const uint64_t copies = scenario->rotation_stuck ? 1 : kernel->copies;
   batch->count = request->count;
   batch->elapsed_ns = elapsed;
-  batch->host_ns = elapsed + plan->host_batch_ns + plan->host_call_ns * count;
+  batch->host_ns = elapsed + scenario->host_batch_ns + scenario->host_call_ns * count;
   batch->copies_touched = request->count < copies ? request->count : copies;
-  batch->launch = request->launch == DEEPBENCH_LAUNCH_BEST ? plan->launch : request->launch;
-  batch->timer = plan->timer;
-  batch->clock_mhz = plan->mhz.count ? sequence_at(&plan->mhz, kernel->batches) : 0;
-  batch->flags = plan->flags.count ? (uint32_t)sequence_at(&plan->flags, kernel->batches) : 0;
-  apply_answers(plan, batch);
+  batch->launch = request->launch == DEEPBENCH_LAUNCH_BEST ? scenario->launch : request->launch;
+  batch->timer = scenario->timer;
+  batch->clock_mhz = scenario->mhz.count ? sequence_at(&scenario->mhz, kernel->batches) : 0;
+  batch->flags =
+      scenario->flags.count ? (uint32_t)sequence_at(&scenario->flags, kernel->batches) : 0;
+  apply_answers(scenario, batch);
   kernel->batches += 1;
-  const bool sane = plan->mutant_in_batches && request->count == 1;
-  const Mutant mutant = sane ? kNone : plan->mutant;
+  const bool sane = scenario->mutant_in_batches && request->count == 1;
+  const Mutant mutant = sane ? kNone : scenario->mutant;
   if (mutant == kUntouched) return;
   kernel->mutant = mutant;
   kernel->poisoned = false;
@@ -103,12 +105,12 @@ static inline uint64_t output_count(const Kernel* kernel) {
 
 /* Calls that are summed up in the copy that the last call used. */
 static inline uint64_t calls_in_output(const Kernel* kernel) {
-  if (!kernel->plan.in_place) return 1;
+  if (!kernel->scenario.in_place) return 1;
   return kernel->calls == 0 ? 0 : (kernel->calls - 1) / kernel->copies + 1;
 }
 
 static inline bool holds_poison(const Kernel* kernel) {
-  return kernel->poisoned || (!kernel->plan.in_place && kernel->calls == 0);
+  return kernel->poisoned || (!kernel->scenario.in_place && kernel->calls == 0);
 }
 
 static inline double output_element(Kernel* kernel, uint64_t index) {

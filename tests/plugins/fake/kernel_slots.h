@@ -3,14 +3,14 @@
 #ifndef FAKE_KERNEL_SLOTS_H_
 #define FAKE_KERNEL_SLOTS_H_
 
-#include "slots.h"
+#include "backend_slots.h"
 
 static inline Kernel* kernel_of(deepbench_kernel* handle) { return (Kernel*)handle; }
 
 static inline deepbench_status fake_describe_kernel(deepbench_kernel* handle, deepbench_sink sink) {
   const Kernel* kernel = kernel_of(handle);
-  const Plan* plan = &kernel->plan;
-  const deepbench_status status = enter(plan, kDescribeKernel, "");
+  const Scenario* scenario = &kernel->scenario;
+  const deepbench_status status = enter_slot(scenario, kDescribeKernel, "");
   if (status != DEEPBENCH_OK) return status;
   char text[2 * kNameSize];
   emit_text(sink, "library", context_text(&kernel->context, "library"));
@@ -21,26 +21,26 @@ static inline deepbench_status fake_describe_kernel(deepbench_kernel* handle, de
   emit_integer(sink, "threads", threads ? threads : 1);
   if (kernel->cold) {
     emit_integer(sink, "copies", (int64_t)kernel->copies);
-    emit_text(sink, "cold", plan->flush ? "flush" : "rotation");
+    emit_text(sink, "cold", scenario->flush ? "flush" : "rotation");
   }
   if (kernel->is_sum) emit_integer(sink, "ranks", group_size);
-  if (plan->in_place) emit_integer(sink, "in_place", 1);
-  if (plan->beta != 1) {
-    emit_real(sink, "beta", plan->beta, NULL);
+  if (scenario->in_place) emit_integer(sink, "in_place", 1);
+  if (scenario->beta != 1) {
+    emit_real(sink, "beta", scenario->beta, NULL);
     emit_text(sink, "note.beta", "the script says so");
   }
-  if (*plan->fill_b) emit_text(sink, "fill.b", plan->fill_b);
-  emit_scripted(plan, kDescribeKernel, sink);
+  if (*scenario->fill_b) emit_text(sink, "fill.b", scenario->fill_b);
+  emit_scripted(scenario, kDescribeKernel, sink);
   return DEEPBENCH_OK;
 }
 
 /* Brings lines with `from` into force when their batch comes. */
 static inline deepbench_status refresh(Kernel* kernel) {
-  if (kernel->batches < kernel->plan.next_change) return DEEPBENCH_OK;
-  const bool flush = kernel->plan.flush;
+  if (kernel->batches < kernel->scenario.next_change) return DEEPBENCH_OK;
+  const bool flush = kernel->scenario.flush;
   const deepbench_status status =
-      make_plan(&kernel->plan, kernel->script, &kernel->context, kernel->batches);
-  kernel->plan.flush = flush;
+      make_scenario(&kernel->scenario, kernel->script, &kernel->context, kernel->batches);
+  kernel->scenario.flush = flush;
   return status;
 }
 
@@ -53,7 +53,7 @@ static inline deepbench_status fake_time_batch(deepbench_kernel* handle,
   char details[80];
   snprintf(details, sizeof details, " count=%" PRIu64 " launch=%d flags=%u", request->count,
            (int)request->launch, (unsigned)request->flags);
-  status = enter(&kernel->plan, kTimeBatch, details);
+  status = enter_slot(&kernel->scenario, kTimeBatch, details);
   if (status != DEEPBENCH_OK) return status;
   if (request->count < 1) return fail(DEEPBENCH_INVALID, "a batch of no calls");
   run_batch(kernel, request, batch);
@@ -62,19 +62,19 @@ static inline deepbench_status fake_time_batch(deepbench_kernel* handle,
 
 static inline deepbench_status fake_restore(deepbench_kernel* handle) {
   Kernel* kernel = kernel_of(handle);
-  const deepbench_status status = enter(&kernel->plan, kRestore, "");
-  if (status == DEEPBENCH_OK && !kernel->plan.restore_broken) kernel->calls = 0;
+  const deepbench_status status = enter_slot(&kernel->scenario, kRestore, "");
+  if (status == DEEPBENCH_OK && !kernel->scenario.restore_broken) kernel->calls = 0;
   return status;
 }
 
 static inline deepbench_status fake_poison_outputs(deepbench_kernel* handle) {
   Kernel* kernel = kernel_of(handle);
-  const deepbench_status status = enter(&kernel->plan, kPoisonOutputs, "");
+  const deepbench_status status = enter_slot(&kernel->scenario, kPoisonOutputs, "");
   if (status != DEEPBENCH_OK) return status;
-  if (kernel->plan.in_place) {
-    if (!kernel->plan.restore_broken) kernel->calls = 0;
+  if (kernel->scenario.in_place) {
+    if (!kernel->scenario.restore_broken) kernel->calls = 0;
   } else {
-    kernel->poisoned = kernel->plan.mutant != kUnpoisoned;
+    kernel->poisoned = kernel->scenario.mutant != kUnpoisoned;
   }
   return DEEPBENCH_OK;
 }
@@ -82,7 +82,7 @@ static inline deepbench_status fake_poison_outputs(deepbench_kernel* handle) {
 static inline deepbench_status fake_read_output(deepbench_kernel* handle, const uint64_t* indices,
                                                 size_t count, double* values) {
   Kernel* kernel = kernel_of(handle);
-  const deepbench_status status = enter(&kernel->plan, kReadOutput, "");
+  const deepbench_status status = enter_slot(&kernel->scenario, kReadOutput, "");
   for (size_t i = 0; status == DEEPBENCH_OK && i < count; ++i) {
     if (indices[i] >= output_count(kernel))
       return fail(DEEPBENCH_INVALID, "output %" PRIu64 " of %" PRIu64, indices[i],
@@ -94,10 +94,10 @@ static inline deepbench_status fake_read_output(deepbench_kernel* handle, const 
 
 static inline deepbench_status fake_scan_output(deepbench_kernel* handle, deepbench_scan* scan) {
   Kernel* kernel = kernel_of(handle);
-  const deepbench_status status = enter(&kernel->plan, kScanOutput, "");
+  const deepbench_status status = enter_slot(&kernel->scenario, kScanOutput, "");
   if (status != DEEPBENCH_OK) return status;
   scan->count = output_count(kernel);
-  if (kernel->plan.scan_blind) return DEEPBENCH_OK;
+  if (kernel->scenario.scan_blind) return DEEPBENCH_OK;
   scan->untouched = holds_poison(kernel) || kernel->calls == 0 ? scan->count : 0;
   scan->non_finite = !scan->untouched && kernel->mutant == kNan;
   return DEEPBENCH_OK;
@@ -106,7 +106,7 @@ static inline deepbench_status fake_scan_output(deepbench_kernel* handle, deepbe
 static inline deepbench_status fake_project_output(deepbench_kernel* handle, uint64_t rows,
                                                    uint64_t seed, double* sums) {
   Kernel* kernel = kernel_of(handle);
-  const deepbench_status status = enter(&kernel->plan, kProjectOutput, "");
+  const deepbench_status status = enter_slot(&kernel->scenario, kProjectOutput, "");
   if (status != DEEPBENCH_OK) return status;
   if (project(kernel, rows, seed, sums)) return DEEPBENCH_OK;
   return fail(DEEPBENCH_OUT_OF_MEMORY, "no memory for a projection");
@@ -115,13 +115,13 @@ static inline deepbench_status fake_project_output(deepbench_kernel* handle, uin
 static inline deepbench_status fake_follow(deepbench_kernel* reference, deepbench_kernel* kernel,
                                            int32_t* follows) {
   (void)kernel;
-  *follows = (int32_t)kernel_of(reference)->plan.following;
-  return enter(&kernel_of(reference)->plan, kFollow, "");
+  *follows = (int32_t)kernel_of(reference)->scenario.following;
+  return enter_slot(&kernel_of(reference)->scenario, kFollow, "");
 }
 
 static inline void fake_destroy(deepbench_kernel* handle) {
   if (!handle) return;
-  enter(&kernel_of(handle)->plan, kDestroy, "");
+  enter_slot(&kernel_of(handle)->scenario, kDestroy, "");
   close_kernel(kernel_of(handle));
 }
 

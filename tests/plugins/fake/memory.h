@@ -4,7 +4,7 @@
 #define FAKE_MEMORY_H_
 
 #include "deepbench/fill.h"
-#include "plan.h"
+#include "scenario.h"
 
 typedef struct Memory {
   const char* kind; /* one of kMemoryKinds */

@@ -1,5 +1,5 @@
 /* The script of the fake backend as text: where it comes from, its lines, and which of them are in
- * force for a problem. What the lines mean is plan.h's. The language is described in
+ * force for a problem. What the lines mean is scenario.h's. The language is described in
  * fake_backend.c.
  */
 #ifndef FAKE_SCRIPT_H_
@@ -14,7 +14,7 @@
 
 #include "deepbench/plugin.h"
 
-enum { kNameSize = 48, kTextSize = 256, kMostFacts = 48, kLineSize = 8192, kMostWords = 600 };
+enum { kNameSize = 48, kTextSize = 256, kMaxFacts = 48, kLineSize = 8192, kMaxWords = 600 };
 
 /* ---- errors ---------------------------------------------------------------------------------- */
 
@@ -37,8 +37,8 @@ static inline const char* fake_last_error(void) { return fake_error_is_null ? NU
 /* The operation, its attributes and the options of a call, all as text. */
 typedef struct Context {
   int count;
-  char names[kMostFacts][kNameSize];
-  char texts[kMostFacts][kNameSize];
+  char names[kMaxFacts][kNameSize];
+  char texts[kMaxFacts][kNameSize];
 } Context;
 
 static inline const char* context_text(const Context* context, const char* name) {
@@ -55,7 +55,7 @@ static inline int64_t context_integer(const Context* context, const char* name, 
 static inline void context_set(Context* context, const char* name, const char* text) {
   int at = 0;
   while (at < context->count && strcmp(context->names[at], name) != 0) ++at;
-  if (at == kMostFacts) return;
+  if (at == kMaxFacts) return;
   if (at == context->count) ++context->count;
   snprintf(context->names[at], kNameSize, "%s", name);
   snprintf(context->texts[at], kNameSize, "%s", text);
@@ -82,7 +82,7 @@ typedef struct Line {
   const char** words;
   char text[kLineSize]; /* as written, so that a message keeps its spaces */
   char split[kLineSize];
-  const char* all[kMostWords];
+  const char* all[kMaxWords];
 } Line;
 
 /* The line from word `at` to its end, as written. */
@@ -125,7 +125,7 @@ static inline bool next_line(const char** at, Line* line) {
     memcpy(line->split, line->text, kLineSize);
     int count = 0;
     char* state = NULL;
-    for (char* word = strtok_r(line->split, " \t\r", &state); word && count < kMostWords;
+    for (char* word = strtok_r(line->split, " \t\r", &state); word && count < kMaxWords;
          word = strtok_r(NULL, " \t\r", &state))
       line->all[count++] = word;
     line->words = line->all;

@@ -10,17 +10,17 @@ import math
 import statistics
 from collections.abc import Callable, Iterator, Sequence
 
-from deepbench.compare import Against, Comparison, Group
+from deepbench.compare import Comparison, Group, PairwiseComparison
 from deepbench.report.fields import percent
 
 from .headline import headlines
 from .rows import change_tables, missing_tables, row_tables
-from .section import Row, Section
-from .words import letter, ratio_cells, verdict_word
+from .section import Section, TableRow
+from .wording import ratio_cells, result_set_letter, verdict_word
 
 _JUDGED = ("faster", "slower", "noise")
 
-__all__ = ["Row", "Section", "sections", "summary"]
+__all__ = ["Section", "TableRow", "sections", "summary"]
 
 
 def sections(comparison: Comparison) -> list[Section]:
@@ -39,8 +39,8 @@ def sections(comparison: Comparison) -> list[Section]:
         parts += missing_tables(comparison, index)
     footnotes = dict.fromkeys(
         note
-        for side in (comparison.base, *(against.side for against in comparison.others))
-        for note in side.footnotes
+        for result_set in (comparison.base, *(against.result_set for against in comparison.others))
+        for note in result_set.footnotes
     )
     if footnotes:
         parts.append(Section("published figures", tuple(footnotes)))
@@ -50,7 +50,7 @@ def sections(comparison: Comparison) -> list[Section]:
 def summary(comparison: Comparison) -> Iterator[str]:
     """What it comes to, one line for each side, then what counts as a regression."""
     for index, against in enumerate(comparison.others, start=1):
-        yield f"{letter(index)} against A: {_counts(letter(index), against)}"
+        yield f"{result_set_letter(index)} against A: {_counts(result_set_letter(index), against)}"
     verdicts = {row.verdict for against in comparison.others for row in against.rows}
     if verdicts & set(_JUDGED):
         yield _noise_line(comparison)
@@ -70,16 +70,16 @@ def regression_line(comparison: Comparison) -> str:
     return f"regressions{beyond}: {regressions[0]}{more}"
 
 
-def _counts(name: str, against: Against) -> str:
+def _counts(name: str, against: PairwiseComparison) -> str:
     counts = [
         f"{count} {verdict_word(word)}"
         for word in ("faster", "slower", "noise", "unknown", "published", "doubted")
-        if (count := sum(row.verdict == word and not (row.broken or row.mended)
+        if (count := sum(row.verdict == word and not (row.broken or row.fixed)
                          for row in against.rows))
     ]  # fmt: skip
-    mended = sum(row.mended for row in against.rows)
-    if mended:
-        counts.append(f"{mended} mended")
+    fixed = sum(row.fixed for row in against.rows)
+    if fixed:
+        counts.append(f"{fixed} mended")
     if against.broken:
         counts.append(f"{len(against.broken)} broken")
     total = f"{len(against.rows)} row{'s' if len(against.rows) > 1 else ''}"
@@ -87,11 +87,13 @@ def _counts(name: str, against: Against) -> str:
     algorithms = sum(row.same_algorithm is False for row in against.rows)
     if algorithms:
         parts.append(f"{algorithms} with another algorithm of the same library")
-    by_clock = [row.clocks for row in against.rows if row.by_clock]
-    if by_clock:
-        clock = percent(math.expm1(statistics.median(by_clock)))
-        parts.append(f"{len(by_clock)} the same only at equal clocks: {clock} % in the median "
-                     "(--any-clock)")  # fmt: skip
+    explained_by_clock = [row.clocks for row in against.rows if row.explained_by_clock]
+    if explained_by_clock:
+        clock = percent(math.expm1(statistics.median(explained_by_clock)))
+        parts.append(
+            f"{len(explained_by_clock)} the same only at equal clocks: {clock} % in the median "
+            "(--any-clock)"
+        )
     for what, rows in (("only in A", against.missing), (f"only in {name}", against.extra)):
         if rows:
             parts.append(f"{len(rows)} {what}")
@@ -117,15 +119,20 @@ def _noise_line(comparison: Comparison) -> str:
 
 
 def _legend(comparison: Comparison) -> Iterator[str]:
-    sides = [comparison.base, *(against.side for against in comparison.others)]
-    for index, side in enumerate(sides):
-        about = "published figures" if side.about in ("", side.name) else side.about
-        yield f"{letter(index)} = {side.name} ({about})"
+    result_sets = [comparison.base, *(against.result_set for against in comparison.others)]
+    for index, result_set in enumerate(result_sets):
+        about = (
+            "published figures" if result_set.about in ("", result_set.name) else result_set.about
+        )
+        yield f"{result_set_letter(index)} = {result_set.name} ({about})"
     yield "B/A is the time of B over the time of A: below 1, B is faster"
 
 
 def _group_table(
-    heading: str, what: str, comparison: Comparison, of: Callable[[Against], Sequence[Group]]
+    heading: str,
+    what: str,
+    comparison: Comparison,
+    of: Callable[[PairwiseComparison], Sequence[Group]],
 ) -> list[Section]:
     """Geometric means of all sides, a line for each group of each; none where a single group is
     what the headline is of."""
@@ -148,8 +155,8 @@ def _group_table(
     shown = [place for place, wanted in enumerate(table.values()) if wanted]
     rows = []
     for index, group in groups:
-        cells = _group_cells(f"{letter(index)}/A", group)
-        rows.append(Row(tuple(cells[place] for place in shown), _tone(group)))
+        cells = _group_cells(f"{result_set_letter(index)}/A", group)
+        rows.append(TableRow(tuple(cells[place] for place in shown), _tone(group)))
     columns = [name for name, wanted in table.items() if wanted]
     words = frozenset(columns.index(name) for name in columns if name in ("", what, "verdict"))
     optional = tuple(columns.index(name) for name in ("95 %",) if name in columns)

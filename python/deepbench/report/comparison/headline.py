@@ -4,33 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from deepbench.compare import Against, Comparison, Headline, Side, headline
-from deepbench.compare.regimes import HOT, hot_beside_cold
+from deepbench.compare import Comparison, Headline, PairwiseComparison, ResultSet, headline
+from deepbench.compare.regimes import PUBLISHED_IS_HOT, compares_hot_with_cold
 from deepbench.report.fields import percent
 
-from .words import letter, times
+from .wording import factor_text, result_set_letter
 
 _LONGEST_NAME = 40  # letters
 
 
 def headlines(comparison: Comparison) -> list[str]:
     """A sentence for each side that is compared with the first."""
-    base, *names = _names([comparison.base, *(against.side for against in comparison.others)])
+    base, *names = _names([comparison.base, *(against.result_set for against in comparison.others)])
     return [
-        _headline(comparison, against, base, name, f"{letter(index)}/A")
+        _headline(comparison, against, base, name, f"{result_set_letter(index)}/A")
         for index, (against, name) in enumerate(zip(comparison.others, names, strict=True), start=1)
     ]
 
 
 def _headline(
-    comparison: Comparison, against: Against, base: str, other: str, quotient: str
+    comparison: Comparison, against: PairwiseComparison, base: str, other: str, quotient: str
 ) -> str:
     found = headline(against, comparison.rules.floor)
-    if against.whole is None:
+    if against.overall is None:
         return f"{other} and {base} have no row with a time on both sides"
-    rows, ratio = _rows(comparison, against, found), against.whole.ratio
+    rows, ratio = _rows(comparison, against, found), against.overall.ratio
     if found.faster is None or found.factor is None:
-        mean = [f"{quotient} {times(ratio.value)}", rows, *_interval(ratio.low, ratio.high, found)]
+        mean = [
+            f"{quotient} {factor_text(ratio.value)}",
+            rows,
+            *_interval(ratio.low, ratio.high, found),
+        ]
         basis = "; ".join([*mean, *_reservations(against, found)])
         beyond = _beyond(comparison, against, found)
         return f"{other} and {base} do not differ beyond {beyond} ({basis})"
@@ -38,16 +42,18 @@ def _headline(
     basis = "; ".join(
         [rows, *_interval(found.low, found.high, found), *_reservations(against, found)]
     )
-    return f"{winner} is {times(found.factor)} times faster than {loser} ({basis})"
+    return f"{winner} is {factor_text(found.factor)} times faster than {loser} ({basis})"
 
 
-def _beyond(comparison: Comparison, against: Against, found: Headline) -> str:
+def _beyond(comparison: Comparison, against: PairwiseComparison, found: Headline) -> str:
     if found.verdict != "noise":
         return f"{percent(comparison.rules.floor)} %"
-    return "noise at equal clocks" if any(row.by_clock for row in against.rows) else "noise"
+    return (
+        "noise at equal clocks" if any(row.explained_by_clock for row in against.rows) else "noise"
+    )
 
 
-def _rows(comparison: Comparison, against: Against, found: Headline) -> str:
+def _rows(comparison: Comparison, against: PairwiseComparison, found: Headline) -> str:
     """'geometric mean of 17 rows of gemm half'; 'of 17 of 20 rows' where some have no partner."""
     of = f" of {len(against.rows) + len(against.missing)}" if against.missing else ""
     family = f" of {against.families[0].name}" if len(against.families) == 1 else ""
@@ -57,30 +63,33 @@ def _rows(comparison: Comparison, against: Against, found: Headline) -> str:
 
 def _interval(low: float | None, high: float | None, found: Headline) -> Iterator[str]:
     if low is not None and high is not None:
-        yield f"95 % interval {times(low)} to {times(high)}"
+        yield f"95 % interval {factor_text(low)} to {factor_text(high)}"
     elif found.verdict == "published":
         yield "published figures have no interval"
     else:
         yield "no interval, so that it may be noise"
 
 
-def _reservations(against: Against, found: Headline) -> Iterator[str]:
-    cold = sum(hot_beside_cold(row.base, row.other) for row in against.rows)
+def _reservations(against: PairwiseComparison, found: Headline) -> Iterator[str]:
+    cold = sum(compares_hot_with_cold(row.base, row.other) for row in against.rows)
     if cold:
-        yield f"{HOT}, and {cold} rows are cold"
+        yield f"{PUBLISHED_IS_HOT}, and {cold} rows are cold"
     if found.left_out:
         yield f"{found.left_out} more left out"
     if found.across:
         yield f"across {', '.join(found.across)}"
 
 
-def _names(sides: Sequence[Side]) -> list[str]:
+def _names(result_sets: Sequence[ResultSet]) -> list[str]:
     """Devices where they tell the sides apart, else files, else letters."""
-    for names in ([side.device or "" for side in sides], [_file(side) for side in sides]):
+    for names in (
+        [result_set.device or "" for result_set in result_sets],
+        [_file(result_set) for result_set in result_sets],
+    ):
         if len(set(names)) == len(names) and all(0 < len(name) <= _LONGEST_NAME for name in names):
             return names
-    return [letter(index) for index in range(len(sides))]
+    return [result_set_letter(index) for index in range(len(result_sets))]
 
 
-def _file(side: Side) -> str:
-    return side.name if side.published else side.name.rpartition("/")[2]
+def _file(result_set: ResultSet) -> str:
+    return result_set.name if result_set.published else result_set.name.rpartition("/")[2]

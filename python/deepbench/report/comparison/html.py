@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from .section import Row, Section
+from .section import Section, TableRow
 
 _HEAD = """\
 <!DOCTYPE html>
@@ -52,16 +52,16 @@ def section_parts(section: Section, heading: str = "h2", kind: str = "") -> Iter
     if section.columns:
         named = f' class="{kind}"' if kind else ""
         yield f'<div class="wide"><table{named}>\n<thead>'
-        yield _line("th", Row(section.columns), section.left)
+        yield _line("th", TableRow(section.columns), section.left_aligned)
         yield "</thead>\n<tbody>\n"
         for row in section.rows:
-            yield _line("td", row, section.left)
+            yield _line("td", row, section.left_aligned)
         yield "</tbody>\n</table></div>\n"
 
 
-def _line(tag: str, row: Row, left: frozenset[int]) -> str:
+def _line(tag: str, row: TableRow, left_aligned: frozenset[int]) -> str:
     cells = "".join(
-        f"<{tag}{_kind(cell, index in left)}>{escape(cell)}</{tag}>"
+        f"<{tag}{_kind(cell, index in left_aligned)}>{escape(cell)}</{tag}>"
         for index, cell in enumerate(row.cells)
     )
     kind = f' class="{row.tone}"' if row.tone in ("faster", "slower") else ""

@@ -6,19 +6,19 @@ import json
 from typing import Any
 
 from deepbench.compare import (
-    Against,
-    Compared,
+    ComparedRow,
     Comparison,
     Entry,
     Group,
+    PairwiseComparison,
     Ratio,
-    Side,
+    ResultSet,
     Unmatched,
     headline,
 )
 
 from .headline import headlines
-from .words import letter
+from .wording import result_set_letter
 
 
 def render_json(comparison: Comparison) -> str:
@@ -38,22 +38,22 @@ def render_json(comparison: Comparison) -> str:
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 
-def _side(side: Side, index: int) -> dict[str, Any]:
+def _side(result_set: ResultSet, index: int) -> dict[str, Any]:
     return {
-        "letter": letter(index),
-        "name": side.name,
-        "about": side.about,
-        "published": side.published,
-        "footnotes": list(side.footnotes),
-        "rows": len(side.entries),
+        "letter": result_set_letter(index),
+        "name": result_set.name,
+        "about": result_set.about,
+        "published": result_set.published,
+        "footnotes": list(result_set.footnotes),
+        "rows": len(result_set.entries),
     }
 
 
-def _against(comparison: Comparison, against: Against, index: int) -> dict[str, Any]:
+def _against(comparison: Comparison, against: PairwiseComparison, index: int) -> dict[str, Any]:
     return {
-        "side": _side(against.side, index),
+        "side": _side(against.result_set, index),
         "headline": _headline(comparison, index),
-        "mean": None if against.whole is None else _group(against.whole),
+        "mean": None if against.overall is None else _group(against.overall),
         "families": [_group(group) for group in against.families],
         "applications": [_group(group) for group in against.applications],
         "rows": [_row(row) for row in against.rows],
@@ -67,7 +67,7 @@ def _headline(comparison: Comparison, index: int) -> dict[str, Any]:
     found = headline(comparison.others[index - 1], comparison.rules.floor)
     return {
         "text": headlines(comparison)[index - 1],
-        "faster": None if found.faster is None else letter(found.faster and index),
+        "faster": None if found.faster is None else result_set_letter(found.faster and index),
         "factor": found.factor,
         "low": found.low,
         "high": found.high,
@@ -78,7 +78,7 @@ def _headline(comparison: Comparison, index: int) -> dict[str, Any]:
     }
 
 
-def _row(row: Compared) -> dict[str, Any]:
+def _row(row: ComparedRow) -> dict[str, Any]:
     return {
         "problem": row.base.problem,
         "op": row.base.op,
@@ -90,8 +90,8 @@ def _row(row: Compared) -> dict[str, Any]:
         "noise": row.noise,
         "verdict": row.verdict,
         "same_algorithm": row.same_algorithm,
-        "same_by_clock": row.by_clock,
-        "mended": row.mended,
+        "same_by_clock": row.explained_by_clock,
+        "mended": row.fixed,
         "broken": row.broken,
     }
 

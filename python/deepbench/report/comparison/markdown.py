@@ -23,6 +23,8 @@ def _parts(section: Section) -> Iterator[str]:
     if section.columns:
         yield "\n" if section.lines else ""  # a table that follows a list is none without it
         yield line(map(escaped, section.columns))
-        yield line(":--" if i in section.left else "--:" for i in range(len(section.columns)))
+        yield line(
+            ":--" if i in section.left_aligned else "--:" for i in range(len(section.columns))
+        )
         for row in section.rows:
             yield line(map(escaped, row.cells))

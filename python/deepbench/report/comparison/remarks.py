@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from deepbench.compare import Compared, Entry, differences
-from deepbench.compare.regimes import HOT, hot_beside_cold, value
+from deepbench.compare import ComparedRow, Entry, differences
+from deepbench.compare.regimes import PUBLISHED_IS_HOT, compares_hot_with_cold, regime_value
 from deepbench.report.fields import time_text
 from deepbench.report.outline import value_text
 
 _CLOCKS = 0.01  # a change of the device's clock that is worth a word
 
 
-def remarks(row: Compared, letter: str = "B") -> Iterator[str]:
+def remarks(row: ComparedRow, letter: str = "B") -> Iterator[str]:
     """Empty for ordinary rows. `letter` is what the other side is called; the first is A."""
     base, other = row.base, row.other
     if row.broken:
@@ -23,10 +23,10 @@ def remarks(row: Compared, letter: str = "B") -> Iterator[str]:
         yield f"{whose}: {untimed.status}: {untimed.reason or 'no time'}"
     if base.doubt or other.doubt:
         yield f"left out: {other.doubt or base.doubt}"
-    if hot_beside_cold(base, other):
-        yield HOT
+    if compares_hot_with_cold(base, other):
+        yield PUBLISHED_IS_HOT
     for word in differences(base, other):
-        yield f"{word} {value(other, word)} against {value(base, word)}"
+        yield f"{word} {regime_value(other, word)} against {regime_value(base, word)}"
     if base.problem != other.problem and not other.published and not base.published:
         yield f"{letter}: {_different(row)}"
     if base.algorithm != other.algorithm and base.algorithm and other.algorithm:
@@ -39,13 +39,13 @@ def remarks(row: Compared, letter: str = "B") -> Iterator[str]:
     yield from _conversion(letter, other, base.time_ns)
 
 
-def _different(row: Compared) -> str:
+def _different(row: ComparedRow) -> str:
     """The attributes in which the other problem differs, or all of it."""
     named = [f"{name}={value_text(text)}" for name, text in row.other_attributes.items()]
     return " ".join(named) or row.other.problem
 
 
-def _algorithms(row: Compared, letter: str) -> Iterator[str]:
+def _algorithms(row: ComparedRow, letter: str) -> Iterator[str]:
     """What one library ran where it differs: where one of both is the default, the other one."""
     if row.same_algorithm is not False:
         return

@@ -8,25 +8,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from deepbench.compare import Against, Compared, Comparison, Entry, Unmatched
+from deepbench.compare import ComparedRow, Comparison, Entry, PairwiseComparison, Unmatched
 from deepbench.report.columns import rate_column
 from deepbench.report.fields import get, time_cell, work_unit
 from deepbench.report.outline import OpOutline, title, value_text
 
 from .remarks import remarks
-from .section import Row, Section
-from .words import letter, ratio_cells, verdict_word
+from .section import Section, TableRow
+from .wording import ratio_cells, result_set_letter, verdict_word
 
 MOST_CHANGED = 10
 _MOST_MISSING = 10  # of each reason
 _NO_TIME = time_cell(None)
 
-Partners = Mapping[int, Mapping[int, Compared]]  # by the id of a row of A, then by side
+Partners = Mapping[int, Mapping[int, ComparedRow]]  # by the id of a row of A, then by side
 
 
 def row_tables(comparison: Comparison) -> list[Section]:
     """A table for each operation: rows of A that have a partner on any side."""
-    partners: dict[int, dict[int, Compared]] = {}
+    partners: dict[int, dict[int, ComparedRow]] = {}
     for index, against in enumerate(comparison.others, start=1):
         for row in against.rows:
             partners.setdefault(id(row.base), {})[index] = row
@@ -43,7 +43,7 @@ class _Cell:
     """A column of a table of rows: `text` makes its cell of a row of A and its partners."""
 
     title: str
-    text: Callable[[Entry, Mapping[int, Compared]], str]
+    text: Callable[[Entry, Mapping[int, ComparedRow]], str]
     words: bool = False
     dispensable: int = 0  # the higher, the sooner a narrow screen loses it
     implied: bool = False  # whether it follows from other columns
@@ -57,7 +57,7 @@ def _row_table(
     every = list(said.values())
     always = [text for text in every[0] if all(text in texts for texts in every)]
 
-    def remarks_of(entry: Entry, found: Mapping[int, Compared]) -> str:
+    def remarks_of(entry: Entry, found: Mapping[int, ComparedRow]) -> str:
         return "; ".join(text for text in said[id(entry)] if text not in always)
 
     columns = [_Cell(title(name), _attribute(name)) for name in names]
@@ -70,7 +70,7 @@ def _row_table(
         for index in sides:
             others = [found[index].other for entry in entries
                       if index in (found := partners[id(entry)])]  # fmt: skip
-            columns.append(_rate_column(letter(index), others, _other(index)))
+            columns.append(_rate_column(result_set_letter(index), others, _other(index)))
     columns.append(_Cell("remarks", remarks_of, words=True))
     cells = [[column.text(entry, partners[id(entry)]) for entry in entries] for column in columns]
     empty = {"95 %": "-", "remarks": ""}
@@ -78,13 +78,13 @@ def _row_table(
              if set(cells[place]) != {empty.get(column.title)}]  # fmt: skip
     columns, cells = [columns[place] for place in shown], [cells[place] for place in shown]
     rows = [
-        Row(row, _tone(partners[id(entry)].values()))
+        TableRow(row, _tone(partners[id(entry)].values()))
         for entry, row in zip(entries, zip(*cells, strict=True), strict=True)
     ]
     places = range(len(columns))
     optional = [place for place in places if columns[place].dispensable]
     optional.sort(key=lambda place: -columns[place].dispensable)
-    verdicts = [f"{letter(index)}: published, without a verdict" for index in published]
+    verdicts = [f"{result_set_letter(index)}: published, without a verdict" for index in published]
     return Section(
         f"{op}: rows",
         tuple(f"all: {text}" for text in (*shared, *verdicts, *always)),
@@ -103,17 +103,17 @@ def _all_published(entries: Sequence[Entry], partners: Partners, index: int) -> 
     return {row.verdict for row in rows if row is not None} == {"published"}
 
 
-def _attribute(name: str) -> Callable[[Entry, Mapping[int, Compared]], str]:
+def _attribute(name: str) -> Callable[[Entry, Mapping[int, ComparedRow]], str]:
     return lambda entry, found: value_text(entry.attributes.get(name))
 
 
 def _side_columns(index: int) -> list[_Cell]:
     """Time, ratio, interval and verdict of a side that is compared with A."""
 
-    def of(text: Callable[[Compared], str], missing: str = "-") -> Callable[..., str]:
+    def of(text: Callable[[ComparedRow], str], missing: str = "-") -> Callable[..., str]:
         return lambda entry, found: text(found[index]) if index in found else missing
 
-    name = letter(index)
+    name = result_set_letter(index)
     return [
         _Cell(f"{name} time", of(_other_time, _NO_TIME), implied=True),  # A's time and the ratio
         _Cell(f"{name}/A", of(lambda row: ratio_cells(row.ratio)[0])),
@@ -122,19 +122,19 @@ def _side_columns(index: int) -> list[_Cell]:
     ]
 
 
-def _other_time(row: Compared) -> str:
+def _other_time(row: ComparedRow) -> str:
     """In the unit of A's time, so that the two can be read against each other."""
     return time_cell(row.other.time_ns, like_ns=row.base.time_ns)
 
 
-def _other(index: int) -> Callable[[Entry, Mapping[int, Compared]], Entry | None]:
+def _other(index: int) -> Callable[[Entry, Mapping[int, ComparedRow]], Entry | None]:
     return lambda entry, found: found[index].other if index in found else None
 
 
 def _rate_column(
     name: str,
     entries: Iterable[Entry],
-    of: Callable[[Entry, Mapping[int, Compared]], Entry | None],
+    of: Callable[[Entry, Mapping[int, ComparedRow]], Entry | None],
 ) -> _Cell:
     """The rates of one side, whose rows of this operation are `entries`."""
     units = frozenset(work_unit(entry.attributes.get("precision")) for entry in entries)
@@ -142,7 +142,7 @@ def _rate_column(
         OpOutline({}, True, work_units=units), lambda row: get(row, "tflops"), f"{name} "
     )
 
-    def text(entry: Entry, found: Mapping[int, Compared]) -> str:
+    def text(entry: Entry, found: Mapping[int, ComparedRow]) -> str:
         one = of(entry, found)
         return column.text({"attributes": one.attributes, "tflops": one.tflops} if one else {})
 
@@ -159,25 +159,25 @@ def _shared(entries: Sequence[Entry]) -> tuple[list[str], list[str]]:
     return [" ".join(alike)] if alike else [], [name for name in names if len(values[name]) > 1]
 
 
-def _remarks(found: Mapping[int, Compared], sides: Sequence[int]) -> list[str]:
+def _remarks(found: Mapping[int, ComparedRow], sides: Sequence[int]) -> list[str]:
     """Those of all sides, each with the letter that it is about where there are several."""
     texts = []
     for index, row in found.items():
-        name = letter(index)
+        name = result_set_letter(index)
         for text in remarks(row, name):
             told = len(sides) == 1 or text.startswith((f"{name}: ", "A: "))
             texts.append(text if told else f"{name}: {text}")
     return list(dict.fromkeys(texts))
 
 
-def _tone(rows: Iterable[Compared]) -> str:
+def _tone(rows: Iterable[ComparedRow]) -> str:
     tones = ["slower" if row.broken else row.verdict for row in rows]
     return next((word for word in ("slower", "faster") if word in tones), "")
 
 
 def change_tables(comparison: Comparison, index: int) -> list[Section]:
     """The rows that changed most in either direction, and those that broke."""
-    against, name = comparison.others[index - 1], letter(index)
+    against, name = comparison.others[index - 1], result_set_letter(index)
     found = []
     for verdict in ("slower", "faster"):
         changed = against.changed(verdict)
@@ -185,7 +185,9 @@ def change_tables(comparison: Comparison, index: int) -> list[Section]:
             shown = changed[:MOST_CHANGED]
             rest = f", the first {len(shown)} of {len(changed)}" if changed != shown else ""
             problems = _short_problems(against)
-            rows = [Row((*ratio_cells(row.ratio), problems[id(row)]), verdict) for row in shown]
+            rows = [
+                TableRow((*ratio_cells(row.ratio), problems[id(row)]), verdict) for row in shown
+            ]
             columns = (f"{name}/A", "95 %", "problem")
             heading = f"{verdict} in {name}{rest}"
             words = frozenset((2,))
@@ -202,9 +204,9 @@ def change_tables(comparison: Comparison, index: int) -> list[Section]:
     return found
 
 
-def _short_problems(against: Against) -> dict[int, str]:
+def _short_problems(against: PairwiseComparison) -> dict[int, str]:
     """By the id of a row: its problem without what all rows of its operation have alike."""
-    by_op: dict[str, list[Compared]] = {}
+    by_op: dict[str, list[ComparedRow]] = {}
     for row in against.rows:
         by_op.setdefault(row.base.op, []).append(row)
     texts = {}
@@ -221,13 +223,13 @@ def _short_problems(against: Against) -> dict[int, str]:
 
 def missing_tables(comparison: Comparison, index: int) -> list[Section]:
     """Rows of either side that have no partner, and why."""
-    against, name = comparison.others[index - 1], letter(index)
+    against, name = comparison.others[index - 1], result_set_letter(index)
     found = []
     if against.missing:
         lines = _listed(against.missing, name)
         found.append(Section(f"rows of A without a partner in {name}", tuple(lines)))
     if against.extra:
-        if against.side.published:  # it has sets that nobody asked for
+        if against.result_set.published:  # it has sets that nobody asked for
             lines = iter([f"{len(against.extra)} more published rows"])
         else:
             lines = _listed(against.extra, "A")

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
-class Row:
+class TableRow:
     """A line of a table; `tone` is faster, slower or nothing."""
 
     cells: tuple[str, ...]
@@ -20,8 +20,8 @@ class Section:
     heading: str
     lines: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
-    left: frozenset[int] = field(default_factory=frozenset)  # columns of words
-    rows: tuple[Row, ...] = ()
+    left_aligned: frozenset[int] = field(default_factory=frozenset)  # columns of words
+    rows: tuple[TableRow, ...] = ()
     lead: tuple[str, ...] = ()  # lines before all others, which stand out
     wraps: bool = False  # whether the last column may go on below its row
     optional: tuple[int, ...] = ()  # columns that a narrow screen loses, the first of them first

@@ -75,7 +75,7 @@ def _aligned(section: Section, width: int | None) -> Iterator[str]:
     lines = [[row.cells[place] for place in layout.shown] for row in section.rows]
     for cells in (*heads, *lines):
         aligned = [
-            cell.ljust(wide) if place in section.left else cell.rjust(wide)
+            cell.ljust(wide) if place in section.left_aligned else cell.rjust(wide)
             for place, cell, wide in zip(layout.shown, cells, widths, strict=True)
         ]
         line = layout.gap.join(aligned).rstrip()

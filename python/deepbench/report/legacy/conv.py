@@ -7,11 +7,11 @@ from deepbench.report.fields import get
 from deepbench.report.legacy.text import (
     PhaseCollector,
     Phases,
+    any_phase,
     attributes,
     banner,
     microseconds,
-    of_problem,
-    shown,
+    time_text,
 )
 
 _HEADER = (
@@ -43,24 +43,24 @@ class Conv:
         return "".join(map(self._line, self._collector.add(row)))
 
     def end(self) -> str:
-        text = "".join(map(self._line, self._collector.take()))
+        text = "".join(map(self._line, self._collector.flush()))
         if self._shows_padding:
             text += f" Total kernels padded: {self._padded}\n Total kernels: {self._lines}\n"
         return text
 
     def _line(self, phases: Phases) -> str:
-        row = of_problem(phases)
+        row = any_phase(phases)
         padded = bool(get(row, "padding.dimensions"))
         self._lines += 1
         self._padded += padded
         values = attributes(row)
         cells = [f"{values.get(name, 0):>{width}}" for name, width in _WIDTHS.items()]
         times = [microseconds(phases.get(name)) for name in ("fwd", "bwd_data", "bwd_filter")]
-        cells.append(f"{shown(times[0]):>15}")
+        cells.append(f"{time_text(times[0]):>15}")
         if self._shows_padding:
             cells.append(f"{padded:>15d}")
         if not self._inference:
             total = sum(time for time in times if time is not None)
-            cells.append(f"{shown(times[1]):>24}{shown(times[2]):>24}{total:>19}")
+            cells.append(f"{time_text(times[1]):>24}{time_text(times[2]):>24}{total:>19}")
         algorithm = get(phases["fwd"], "algorithm.name") if "fwd" in phases else None
         return "".join(cells) + f"{algorithm or '':>25}\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from deepbench.report import Row
 from deepbench.report.fields import get
-from deepbench.report.legacy.text import attributes, banner, microseconds, shown
+from deepbench.report.legacy.text import attributes, banner, microseconds, time_text
 
 _HEADER = "    m       n      k      a_t     b_t      precision        time (usec) "
 
@@ -30,7 +30,7 @@ class Gemm:
         cells = [f"{values.get(name, 0):>7}" for name in ("m", "n", "k")]
         cells += [f"{values.get(name) == 't':>7d}" for name in ("trans_a", "trans_b")]
         cells.append(f"{precision:>{14 if precision == 'int8' else 13}}")
-        cells.append(f"{shown(microseconds(row)):>20}")
+        cells.append(f"{time_text(microseconds(row)):>20}")
         if self._shows_padding:
             cells.append(f"{padded:>10d}")
         return "".join(cells) + "\n"

@@ -6,11 +6,11 @@ from deepbench.report import Row
 from deepbench.report.legacy.text import (
     PhaseCollector,
     Phases,
+    any_phase,
     attributes,
     banner,
     microseconds,
-    of_problem,
-    shown,
+    time_text,
 )
 
 _HEADER = "    type    hidden   N     timesteps   precision   fwd_time (usec)   "
@@ -34,14 +34,14 @@ class Rnn:
         return "".join(map(self._line, self._collector.add(row)))
 
     def end(self) -> str:
-        return "".join(map(self._line, self._collector.take()))
+        return "".join(map(self._line, self._collector.flush()))
 
     def _line(self, phases: Phases) -> str:
-        values = attributes(of_problem(phases))
+        values = attributes(any_phase(phases))
         cells = [f"{values.get(name, 0):>{width}}" for name, width in _WIDTHS.items()]
-        cells.append(f"{shown(microseconds(phases.get('fwd'))):>18}")
+        cells.append(f"{time_text(microseconds(phases.get('fwd'))):>18}")
         if not self._inference:
             inputs = phases.get("bwd_data") or phases.get("bwd")
             for row in (inputs, phases.get("bwd_weights")):
-                cells.append(f"{shown(microseconds(row)):>20}")
+                cells.append(f"{time_text(microseconds(row)):>20}")
         return "".join(cells) + "\n"

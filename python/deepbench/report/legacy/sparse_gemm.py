@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from deepbench.report import Row
-from deepbench.report.legacy.text import attributes, microseconds, shown
+from deepbench.report.legacy.text import attributes, microseconds, time_text
 
 _HEADER = (
     "    m       n      k      a_t     b_t    sparsity   sparse time (usec)  dense time (usec)"
@@ -27,8 +27,8 @@ class SparseGemm:
         cells = [f"{values.get(name, 0):>7}" for name in ("m", "n", "k")]
         cells += [f"{values.get(name) == 't':>7d}" for name in ("trans_a", "trans_b")]
         cells.append(f"{values.get('sparsity', 0):>11}")
-        cells.append(f"{shown(microseconds(row)):>16}")
-        cells.append(f"{shown(None if dense_us is None else int(dense_us)):>16}")
+        cells.append(f"{time_text(microseconds(row)):>16}")
+        cells.append(f"{time_text(None if dense_us is None else int(dense_us)):>16}")
         cells.append(f"{'' if speedup is None else f'{speedup:.3f}':>20}")
         return "".join(cells) + "\n"
 

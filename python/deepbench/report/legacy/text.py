@@ -29,7 +29,7 @@ def microseconds(row: Row | None) -> int | None:
     return int(time // 1000)
 
 
-def shown(time: int | None) -> str:
+def time_text(time: int | None) -> str:
     """A time as its column has it."""
     return "Not Supported" if time is None else str(time)
 
@@ -53,13 +53,13 @@ class PhaseCollector:
         self._open[regime] = (values, {phase: row})
         return [phases] if phases else []
 
-    def take(self) -> list[Phases]:
+    def flush(self) -> list[Phases]:
         """The problems at hand, which are forgotten."""
         left: list[Phases] = [phases for _, phases in self._open.values()]
         self._open.clear()
         return left
 
 
-def of_problem(phases: Phases) -> Row:
+def any_phase(phases: Phases) -> Row:
     """Any row of the problem: what they have in common can be read from it."""
     return next(iter(phases.values()))

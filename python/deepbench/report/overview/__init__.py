@@ -1,6 +1,6 @@
-"""The report of whole files: what rows come to by family and application, plots, pairs of regimes,
-what others measured, and the circumstances. runs.py, pairs.py and content.py say what; page.py,
-markdown.py and image.py write it down. Charts are drawn by Vega."""
+"""The report of whole result files: means by family and application, charts, pairs of regimes, a
+comparison with reference results, and the environment of the run. report_rows.py, pairs.py and
+content.py compute it; page.py, markdown.py and image.py write it. Vega draws the charts."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from deepbench import _core
 from deepbench.report.outline import value_text
 
-from .runs import Shown
+from .report_rows import ReportRow
 
 # Shown at their defaults too: rows are told apart by them in every other table.
 _NAMING = ("precision", "phase", "kind", "mode")
@@ -17,11 +17,11 @@ _MOST_VALUES = 12  # of an attribute that colours may stand for: as many as the 
 Texts = Mapping[str, str]
 
 
-def shared(rows: Sequence[Shown]) -> dict[str, dict[str, str]]:
+def shared(rows: Sequence[ReportRow]) -> dict[str, dict[str, str]]:
     """By operation the attributes that are the same in all of its rows, where others differ."""
     problems: dict[str, list[Texts]] = {}
-    for shown in rows:
-        problems.setdefault(shown.entry.op, []).append(_texts(shown))
+    for row in rows:
+        problems.setdefault(row.entry.op, []).append(_texts(row))
     found = {}
     for op, every in problems.items():
         same = dict(set(every[0].items()).intersection(*(one.items() for one in every)))
@@ -30,10 +30,10 @@ def shared(rows: Sequence[Shown]) -> dict[str, dict[str, str]]:
     return found
 
 
-class Brief:
+class ShortNames:
     """Short names of problems."""
 
-    def __init__(self, rows: Sequence[Shown]) -> None:
+    def __init__(self, rows: Sequence[ReportRow]) -> None:
         self.hides_defaults = False  # in any name that was asked for
         self._shared = shared(rows)
         self._defaults = {
@@ -45,11 +45,11 @@ class Brief:
             for operation in _core.operations()
         }
 
-    def name(self, shown: Shown) -> str:
+    def name(self, row: ReportRow) -> str:
         """'gemm m=1760 n=16 k=1760', of which the rest is shared or at its default."""
-        op, texts = shown.entry.op, _texts(shown)
+        op, texts = row.entry.op, _texts(row)
         if not texts:
-            return shown.entry.problem
+            return row.entry.problem
         hidden = self._shared.get(op, {})
         differing = {name: text for name, text in texts.items() if name not in hidden}
         defaults = self._defaults.get(op, {})
@@ -62,10 +62,10 @@ class Brief:
         return [" ".join([op, *_words(texts)]) for op, texts in self._shared.items() if texts]
 
 
-def colourable(rows: Sequence[Shown]) -> dict[str, list[str | None]]:
+def colourable(rows: Sequence[ReportRow]) -> dict[str, list[str | None]]:
     """By attribute 'n=16' in every row, as legends name it; those with more than one value, and
     not too many."""
-    every = [_texts(shown) for shown in rows]
+    every = [_texts(row) for row in rows]
     names = dict.fromkeys(name for texts in every for name in texts if name not in _NAMING)
     columns = {
         name: [f"{name}={texts[name]}" if name in texts else None for texts in every]
@@ -78,8 +78,8 @@ def colourable(rows: Sequence[Shown]) -> dict[str, list[str | None]]:
     }
 
 
-def _texts(shown: Shown) -> Texts:
-    return {name: value_text(value) for name, value in shown.entry.attributes.items()}
+def _texts(row: ReportRow) -> Texts:
+    return {name: value_text(value) for name, value in row.entry.attributes.items()}
 
 
 def _words(texts: Texts) -> list[str]:

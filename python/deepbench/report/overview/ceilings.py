@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from deepbench.report.fields import get, rate, work_unit
 
-from .runs import Run, Shown, all_rows
+from .report_rows import ReportFile, ReportRow, all_rows
 
 _LEVELS = {"memory": "memory", "llc": "last-level cache", "l1": "L1 cache", "l2": "L2 cache"}
 _NO_PRECISION = "arithmetic"  # what rows without one are held against
@@ -52,17 +52,17 @@ def rate_of(ceiling: Ceiling) -> str:
     return f"{rate(ceiling.highest)} {unit}"
 
 
-def ceilings(files: Sequence[Run]) -> list[Ceiling]:
+def ceilings(files: Sequence[ReportFile]) -> list[Ceiling]:
     """Of every device, those that its rows with FLOPs were held against."""
     found: dict[tuple[str, str, bool], list[float]] = {}
-    for shown in all_rows(files):
-        if not point(shown):
+    for row in all_rows(files):
+        if not point(row):
             continue
-        device = shown.entry.device or files[shown.run].device
-        precision = str(shown.entry.attributes.get("precision") or _NO_PRECISION)
+        device = row.entry.device or files[row.file_index].device
+        precision = str(row.entry.attributes.get("precision") or _NO_PRECISION)
         for name, path in ((precision, "arithmetic_tflops"), (None, "memory_gbps")):
-            value = get(shown.row, f"bound.{path}")
-            level = name or get(shown.row, "bound.level") or "memory"
+            value = get(row.raw, f"bound.{path}")
+            level = name or get(row.raw, "bound.level") or "memory"
             if value:
                 found.setdefault((device, str(level), name is not None), []).append(float(value))
     return [
@@ -71,9 +71,9 @@ def ceilings(files: Sequence[Run]) -> list[Ceiling]:
     ]
 
 
-def point(shown: Shown) -> tuple[float, float] | None:
+def point(row: ReportRow) -> tuple[float, float] | None:
     """FLOP/byte and TFLOP/s of a row that has both."""
-    flops, size, tflops = shown.entry.flops, shown.entry.bytes, shown.tflops
+    flops, size, tflops = row.entry.flops, row.entry.bytes, row.tflops
     return (flops / size, tflops) if flops and size and tflops else None
 
 
@@ -88,7 +88,9 @@ def axes(points: Iterable[tuple[float, float]], lines: Sequence[Ceiling]) -> Axe
     return Axes((min(xs) / _MARGIN, max(xs) * _MARGIN), (min(ys) / _MARGIN, top * _LABELS))
 
 
-def line(ceiling: Ceiling, every: Sequence[Ceiling], room: Axes) -> list[tuple[float, float]]:
+def ceiling_ends(
+    ceiling: Ceiling, every: Sequence[Ceiling], room: Axes
+) -> list[tuple[float, float]]:
     """Its ends within the axes: what rises at a constant GB/s ends at its device's highest rate,
     and what is horizontal begins where the highest bandwidth allows so much."""
     own = [one for one in every if one.device == ceiling.device]

@@ -8,15 +8,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from deepbench.compare.sides import plain
+from deepbench.compare.result_set import printable
 from deepbench.report.comparison.content import Section
 from deepbench.report.fields import get
 from deepbench.results import ResultFile
 
-from . import beside, facts, headline, summary
+from . import comparison_tables, facts, headline, summary
 from .ceilings import Axes, Ceiling, axes, ceilings, point
-from .pairs import Against, Pair, against, algorithms, caches
-from .runs import Run, all_rows, runs, work_title
+from .pairs import Pair, ReferenceComparison, against, algorithms, caches
+from .report_rows import ReportFile, all_rows, report_files, work_title
 from .sweep import Sweep, sweep
 
 _MIB = 1 << 20
@@ -31,7 +31,7 @@ _NOTES = {
 class Content:
     """Files, and what others' rows they are held against."""
 
-    files: tuple[Run, ...]
+    files: tuple[ReportFile, ...]
     others: tuple[ResultFile, ...]
     version: str
 
@@ -44,7 +44,7 @@ class Content:
         return caches(self.files)
 
     @cached_property
-    def against(self) -> list[Against]:
+    def against(self) -> list[ReferenceComparison]:
         return against(self.files, self.others)
 
     @cached_property
@@ -53,13 +53,13 @@ class Content:
 
     @cached_property
     def axes(self) -> Axes | None:
-        found = [place for shown in all_rows(self.files) if (place := point(shown))]
+        found = [place for row in all_rows(self.files) if (place := point(row))]
         return axes(found, self.ceilings)
 
     @cached_property
     def work_title(self) -> str:
         """Of the roofline's axis of rates."""
-        return work_title(shown for shown in all_rows(self.files) if point(shown))
+        return work_title(row for row in all_rows(self.files) if point(row))
 
     @cached_property
     def sweep(self) -> Sweep | None:
@@ -67,22 +67,22 @@ class Content:
 
     @property
     def title(self) -> str:
-        devices = dict.fromkeys(run.device for run in self.files)
+        devices = dict.fromkeys(file.device for file in self.files)
         return ", ".join(devices)
 
     @property
     def about(self) -> str:
         """Operations, and when."""
-        ops = dict.fromkeys(shown.entry.op for shown in all_rows(self.files))
+        ops = dict.fromkeys(row.entry.op for row in all_rows(self.files))
         return " · ".join([", ".join(ops), *self.dates])
 
     @property
     def dates(self) -> list[str]:
         """When the files were begun: a day, or the first and the last."""
         begun = sorted(
-            plain(run.result.context["started"])[:10]
-            for run in self.files
-            if run.result.context.get("started")
+            printable(file.result.context["started"])[:10]
+            for file in self.files
+            if file.result.context.get("started")
         )
         return begun[:1] if begun[:1] == begun[-1:] else [f"{begun[0]} to {begun[-1]}"]
 
@@ -94,14 +94,12 @@ class Content:
     def tiles(self) -> list[tuple[str, str, bool]]:
         """Name, figure, and whether it is bad news."""
         every = list(all_rows(self.files))
-        statuses = Counter(
-            "inconsistent" if shown.entry.doubt else shown.entry.status for shown in every
-        )
+        statuses = Counter("inconsistent" if row.entry.doubt else row.entry.status for row in every)
         tiles = [("files", str(len(self.files)), False), ("rows", str(len(every)), False)]
         tiles.append(("ok", str(statuses.pop("ok", 0)), False))
         for status, count in statuses.most_common():
             tiles.append((status.replace("_", " "), str(count), status != "unsupported"))
-        stops = Counter(get(shown.row, "statistics.stop") for shown in every if shown.good)
+        stops = Counter(get(row.raw, "statistics.stop") for row in every if row.good)
         tiles += [
             (stop.replace("_", " "), str(stops[stop]), False)
             for stop in ("converged", "noisy", "time_limit", "throttled", "too_few")
@@ -113,11 +111,11 @@ class Content:
     @cached_property
     def charts(self) -> list[str]:
         """Those that have anything to show."""
-        every = [shown for shown in all_rows(self.files) if shown.good]
+        every = [row for row in all_rows(self.files) if row.good]
         there = {
             "roofline": self.axes is not None,
-            "bandwidth": any(shown.gbps and not shown.entry.flops for shown in every),
-            "distribution": any(run.rows for run in self.files),
+            "bandwidth": any(row.gbps and not row.entry.flops for row in every),
+            "distribution": any(file.rows for file in self.files),
             "algorithms": bool(self.algorithms),
             "caches": bool(self.caches),
             "against": any(one.pairs for one in self.against),
@@ -128,8 +126,8 @@ class Content:
     def limits(self) -> list[dict[str, float | str]]:
         """Sizes of last-level caches, of the devices that were hot and cold."""
         sizes = {
-            self.files[pair.shown.run].device: get(
-                self.files[pair.shown.run].result.context, "device.last_level_cache_bytes"
+            self.files[pair.row.file_index].device: get(
+                self.files[pair.row.file_index].result.context, "device.last_level_cache_bytes"
             )
             for pair in self.caches
         }
@@ -161,15 +159,15 @@ class Content:
         ]
 
     @property
-    def not_good(self) -> Section | None:
-        return summary.not_good(self.files)
+    def not_ok(self) -> Section | None:
+        return summary.not_ok(self.files)
 
     @property
     def warnings(self) -> list[str]:
         return facts.warnings(self.files)
 
     @property
-    def others_named(self) -> list[str]:
+    def reference_labels(self) -> list[str]:
         """The processors of the chart `against`, of result files with the file's name."""
         return list(dict.fromkeys(one.label for one in self.against if one.pairs))
 
@@ -177,7 +175,7 @@ class Content:
         """What a reader of the chart must know."""
         notes = [_NOTES[chart]] if chart in _NOTES else []
         if chart == "against":
-            named = ", ".join(self.others_named)
+            named = ", ".join(self.reference_labels)
             notes.append(f"Their time over ours, row by row, against {named}.")
         if chart == "roofline":
             every = list(all_rows(self.files))
@@ -192,15 +190,15 @@ class Content:
     def tables(self, chart: str) -> list[Section]:
         """What the chart comes to."""
         if chart == "algorithms":
-            found = [beside.algorithm_section(self.files, self.algorithms)]
+            found = [comparison_tables.algorithm_section(self.files, self.algorithms)]
         elif chart == "caches":
-            found = [beside.cache_section(self.files, self.caches)]
+            found = [comparison_tables.cache_section(self.files, self.caches)]
         elif chart == "against":
-            return beside.against_sections(self.against)
+            return comparison_tables.against_sections(self.against)
         else:
             found = []
         return [section for section in found if section]
 
 
 def content(files: Sequence[ResultFile], others: Sequence[ResultFile], version: str) -> Content:
-    return Content(runs(files), tuple(others), version)
+    return Content(report_files(files), tuple(others), version)

@@ -6,21 +6,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from deepbench.compare.sides import plain
+from deepbench.compare.result_set import printable
 from deepbench.report.fields import get, share
 
-from .runs import Run, Shown
+from .report_rows import ReportFile, ReportRow
 from .summary import counted_share, geometric_mean, rate_text
 
 _MOST_DEVICES = 4  # with sentences of their own
 _BAD_FIRST = ("incorrect", "failed")
 
 
-def headline(files: Sequence[Run]) -> list[str]:
+def headline(files: Sequence[ReportFile]) -> list[str]:
     """A paragraph for each device; those after the first few share one."""
-    by_device: dict[str, list[Run]] = {}
-    for run in files:
-        by_device.setdefault(_machine(run), []).append(run)
+    by_device: dict[str, list[ReportFile]] = {}
+    for file in files:
+        by_device.setdefault(_machine(file), []).append(file)
     paragraphs = [
         " ".join(_sentences(machine, runs))
         for machine, runs in list(by_device.items())[:_MOST_DEVICES]
@@ -31,20 +31,20 @@ def headline(files: Sequence[Run]) -> list[str]:
     return paragraphs
 
 
-def _machine(run: Run) -> str:
+def _machine(file: ReportFile) -> str:
     """'NVIDIA H200', 'AMD EPYC, 2 threads', '8 ranks of NVIDIA H200'."""
-    context = run.result.context
+    context = file.result.context
     ranks, threads = get(context, "ranks.count"), context.get("threads")
     if isinstance(ranks, int) and ranks > 1:
-        return f"{ranks} ranks of {run.device}"
-    return f"{run.device}, {plain(threads)} threads" if threads else run.device
+        return f"{ranks} ranks of {file.device}"
+    return f"{file.device}, {printable(threads)} threads" if threads else file.device
 
 
-def _sentences(machine: str, runs: Sequence[Run]) -> Iterator[str]:
-    rows = [shown for run in runs for shown in run.rows]
+def _sentences(machine: str, runs: Sequence[ReportFile]) -> Iterator[str]:
+    rows = [row for file in runs for row in file.rows]
     yield f"{machine}: {_statuses(runs, rows)}."
-    above = sum(bool(shown.share) and counted_share(shown) is None for shown in rows)
-    shares = [(shown, part) for shown in rows if (part := counted_share(shown))]
+    above = sum(bool(row.share) and counted_share(row) is None for row in rows)
+    shares = [(row, part) for row in rows if (part := counted_share(row))]
     if shares:
         yield from _shares(shares)
     elif not above:
@@ -55,19 +55,19 @@ def _sentences(machine: str, runs: Sequence[Run]) -> Iterator[str]:
         yield f"{_rows(above)} above {its} ceiling {_are(above)} in no mean."
 
 
-def _fastest(rows: Sequence[Shown]) -> Iterator[str]:
+def _fastest(rows: Sequence[ReportRow]) -> Iterator[str]:
     """What all-reduce between devices, which no roofline bounds, is asked for first."""
-    rates = [(shown.gbps, shown) for shown in rows if shown.good and shown.gbps]
+    rates = [(row.gbps, row) for row in rows if row.good and row.gbps]
     if rates:
-        gbps, shown = max(rates, key=lambda one: one[0])
-        yield f"The highest rate is {rate_text(None, None, gbps)}, of {shown.entry.problem}."
+        gbps, row = max(rates, key=lambda one: one[0])
+        yield f"The highest rate is {rate_text(None, None, gbps)}, of {row.entry.problem}."
 
 
-def _shares(shares: Sequence[tuple[Shown, float]]) -> Iterator[str]:
+def _shares(shares: Sequence[tuple[ReportRow, float]]) -> Iterator[str]:
     """Of the regime that most rows have; a mean over several would say nothing."""
-    regimes = Counter(shown.regime for shown, _ in shares)
+    regimes = Counter(row.regime for row, _ in shares)
     regime, count = regimes.most_common(1)[0]
-    inside = [(shown, part) for shown, part in shares if shown.regime == regime]
+    inside = [(row, part) for row, part in shares if row.regime == regime]
     mean = share(geometric_mean(part for _, part in inside))
     reach = "row reaches" if count == 1 else "rows reach"
     many = " in the geometric mean" if count > 1 else ""
@@ -78,14 +78,12 @@ def _shares(shares: Sequence[tuple[Shown, float]]) -> Iterator[str]:
         yield f"{_rows(others)} of other regimes {_are(others)} in the summary below."
 
 
-def _statuses(runs: Sequence[Run], rows: Sequence[Shown]) -> str:
+def _statuses(runs: Sequence[ReportFile], rows: Sequence[ReportRow]) -> str:
     """'157 of 160 rows are ok (2 incorrect, 1 unsupported)'."""
-    good = sum(shown.good for shown in rows)
-    planned = max(len(rows), sum(int(run.result.context["rows"]) for run in runs))
+    good = sum(row.good for row in rows)
+    planned = max(len(rows), sum(int(file.result.context["rows"]) for file in runs))
     statuses = Counter(
-        "inconsistent" if shown.entry.doubt else shown.entry.status
-        for shown in rows
-        if not shown.good
+        "inconsistent" if row.entry.doubt else row.entry.status for row in rows if not row.good
     )
     statuses["not in the file"] = planned - len(rows)
     names = sorted(statuses, key=lambda name: (name not in _BAD_FIRST, -statuses[name]))
@@ -96,11 +94,11 @@ def _statuses(runs: Sequence[Run], rows: Sequence[Shown]) -> str:
     return f"{good} of {_rows(planned)} {_are(good)} ok{rest}"
 
 
-def _families(shares: Sequence[tuple[Shown, float]]) -> Iterator[str]:
+def _families(shares: Sequence[tuple[ReportRow, float]]) -> Iterator[str]:
     """The best and the worst, by their geometric means."""
     families: dict[str, list[float]] = {}
-    for shown, part in shares:
-        families.setdefault(shown.family, []).append(part)
+    for row, part in shares:
+        families.setdefault(row.family, []).append(part)
     means = sorted(
         (mean, name) for name, parts in families.items() if (mean := geometric_mean(parts))
     )

@@ -15,18 +15,18 @@ from .charts import Spec, chart, corners, label_width, sweep_chart
 from .content import Content
 from .outliers import Outliers, outliers
 from .pairs import Pair
-from .roof import lines
-from .runs import Shown, all_rows, regimes
-from .sweep import Point, chosen, held_fixed, is_verified, points, scale_of, ticks_of
+from .report_rows import ReportRow, all_rows, regimes
+from .roofline_lines import roofline_points
+from .sweep import Point, axis_scale, axis_ticks, chosen, held_fixed, is_verified, points
 
 _WIDTH = 860
 _TITLE_LETTER, _SUBTITLE_LETTER = 8.2, 6.3  # pixels of a letter, about
 _DISTRIBUTION_WIDTH = 600
-_COLOURS: tuple[Callable[[Shown], str | None], ...] = (
-    lambda shown: shown.entry.op,
-    lambda shown: None if (name := shown.entry.attributes.get("precision")) is None else str(name),
-    lambda shown: shown.entry.library,
-    lambda shown: shown.regime,
+_COLOURS: tuple[Callable[[ReportRow], str | None], ...] = (
+    lambda row: row.entry.op,
+    lambda row: None if (name := row.entry.attributes.get("precision")) is None else str(name),
+    lambda row: row.entry.library,
+    lambda row: row.regime,
 )
 _NONE = "none"
 
@@ -49,7 +49,7 @@ def render_image(content: Content, kind: str, name: str, row: int | None) -> byt
     if name == "distribution":
         _distribution(spec, _chosen(content, row))
     else:
-        sides = content.others_named if name == "against" else []
+        sides = content.reference_labels if name == "against" else []
         against = f" against {', '.join(sides)}" if sides else ""
         spec["datasets"] = _datasets(content, name)
         about = [content.about, *_hollow(spec["datasets"]["rows"])]
@@ -106,7 +106,9 @@ def _datasets(content: Content, name: str) -> dict[str, list[Value]]:
         "rows": rows,
         "chosen": [],
         "corners": corners([row["x"] for row in rows], [*heights, *_base(name)]),
-        "ceilings": list(lines(content.ceilings, room)) if room and name == "roofline" else [],
+        "ceilings": list(roofline_points(content.ceilings, room))
+        if room and name == "roofline"
+        else [],
         "limits": list(content.limits) if name == "caches" else [],
     }
 
@@ -119,23 +121,23 @@ def _base(name: str) -> list[float]:
 def _rows(content: Content, name: str) -> list[Value]:
     if name in ("roofline", "bandwidth"):
         places = [
-            (shown, place)
-            for shown in all_rows(content.files)
-            if (place := point(shown) if name == "roofline" else _moved(shown))
+            (row, place)
+            for row in all_rows(content.files)
+            if (place := point(row) if name == "roofline" else _moved(row))
         ]
-        colour = _telling(shown for shown, _ in places)
-        return [{"x": x, "y": y, **_marking(shown, colour)} for shown, (x, y) in places]
+        colour = _distinguishing_property(row for row, _ in places)
+        return [{"x": x, "y": y, **_marking(row, colour)} for row, (x, y) in places]
     pairs = list(_pairs(content, name))
-    colour = _telling(pair.shown for pair, _ in pairs)
+    colour = _distinguishing_property(pair.row for pair, _ in pairs)
     several = len({side for _, side in pairs}) > 1  # others, told apart before anything else
     return [
         {
-            "x": pair.shown.entry.bytes if name == "caches" else pair.time_ns / 1e3,
+            "x": pair.row.entry.bytes if name == "caches" else pair.time_ns / 1e3,
             "y": pair.ratio.value,
             "low": pair.ratio.low,
             "high": pair.ratio.high,
             "doubt": bool(pair.doubt),
-            **_marking(pair.shown, colour),
+            **_marking(pair.row, colour),
             **({"colour": side} if several else {}),
         }
         for pair, side in pairs
@@ -148,24 +150,24 @@ def _pairs(content: Content, name: str) -> Iterator[tuple[Pair, str]]:
         yield from ((pair, one.label) for one in content.against for pair in one.pairs)
         return
     for pair in content.algorithms if name == "algorithms" else content.caches:
-        if name == "algorithms" or pair.shown.entry.bytes:
+        if name == "algorithms" or pair.row.entry.bytes:
             yield pair, ""
 
 
-def _moved(shown: Shown) -> tuple[float, float] | None:
+def _moved(row: ReportRow) -> tuple[float, float] | None:
     """Bytes and GB/s of a row without FLOPs."""
-    size, gbps = shown.entry.bytes, shown.gbps
-    return (size, gbps) if size and gbps and not shown.entry.flops else None
+    size, gbps = row.entry.bytes, row.gbps
+    return (size, gbps) if size and gbps and not row.entry.flops else None
 
 
-def _telling(rows: Iterable[Shown]) -> Callable[[Shown], str | None]:
+def _distinguishing_property(rows: Iterable[ReportRow]) -> Callable[[ReportRow], str | None]:
     """The first property in which the rows differ."""
     every = list(rows)
-    return next((of for of in _COLOURS if len({of(shown) for shown in every}) > 1), _COLOURS[0])
+    return next((of for of in _COLOURS if len({of(row) for row in every}) > 1), _COLOURS[0])
 
 
-def _marking(shown: Shown, colour: Callable[[Shown], str | None]) -> Value:
-    return {"colour": colour(shown) or _NONE, "regime": shown.regime}
+def _marking(row: ReportRow, colour: Callable[[ReportRow], str | None]) -> Value:
+    return {"colour": colour(row) or _NONE, "regime": row.regime}
 
 
 # ---- a metric against an attribute -------------------------------------------------------------
@@ -178,10 +180,10 @@ def _sweep(content: Content, name: str) -> Spec:
         raise FormatError(f"--chart: no row has both {metric.name} and {attribute.name}")
     xs = [point.x for point in found]
     ys = [y for point in found for y in (point.low, point.y, point.high) if y is not None]
-    ticks = ticks_of(xs)
-    x = attribute.title, "log" if ticks else scale_of(xs)
-    spec = sweep_chart(x, (metric.title, scale_of(ys)), _WIDTH, ticks)
-    skipped = sum(not is_verified(point.shown) for point in found)
+    ticks = axis_ticks(xs)
+    x = attribute.title, "log" if ticks else axis_scale(xs)
+    spec = sweep_chart(x, (metric.title, axis_scale(ys)), _WIDTH, ticks)
+    skipped = sum(not is_verified(point.row) for point in found)
     about = [" · ".join([*held_fixed(found, attribute), *content.dates])]
     if skipped:
         about.append(f"hollow: {skipped} of {len(found)} rows are not verified")
@@ -207,21 +209,21 @@ def _value(point: Point) -> Value:
         "high": point.high,
         "series": point.series.label,
         "joined": point.series.joined,
-        "hollow": not is_verified(point.shown),
+        "hollow": not is_verified(point.row),
     }
 
 
 # ---- the samples of a row ----------------------------------------------------------------------
 
 
-def _chosen(content: Content, position: int | None) -> Shown:
+def _chosen(content: Content, position: int | None) -> ReportRow:
     """The row at a position of the first file; without one the first that has samples."""
     rows = content.files[0].rows
     found = next(
         (
-            shown
-            for shown in rows
-            if shown.row.get("samples_ns") and position in (None, shown.entry.position)
+            row
+            for row in rows
+            if row.raw.get("samples_ns") and position in (None, row.entry.position)
         ),
         None,
     )
@@ -233,16 +235,16 @@ def _chosen(content: Content, position: int | None) -> Shown:
     return found
 
 
-def _distribution(spec: Spec, shown: Shown) -> None:
-    samples = [ns / 1e3 for ns in shown.row.get("samples_ns") or ()]
+def _distribution(spec: Spec, row: ReportRow) -> None:
+    samples = [ns / 1e3 for ns in row.raw.get("samples_ns") or ()]
     far = outliers(samples)
-    ends = [get(shown.row, f"statistics.{name}_ns") for name in ("low", "high")]
-    median = get(shown.row, "statistics.median_ns")
+    ends = [get(row.raw, f"statistics.{name}_ns") for name in ("low", "high")]
+    median = get(row.raw, "statistics.median_ns")
     marks: list[Value] = [{"y": ns / 1e3, "main": False} for ns in ends if ns is not None]
     if median is not None:
         marks.append({"y": median / 1e3, "main": True, "label": "median"})
-    about = f"{shown.entry.device}, {shown.entry.library}: {shown.regime}"
-    spec["title"] = _title(shown.entry.problem, [about], _DISTRIBUTION_WIDTH)
+    about = f"{row.entry.device}, {row.entry.library}: {row.regime}"
+    spec["title"] = _title(row.entry.problem, [about], _DISTRIBUTION_WIDTH)
     spec["datasets"] = {
         **_samples(samples, far),
         "marks": [one for one in marks if far.shows(one["y"])],

@@ -21,6 +21,6 @@ def _sections(content: Content) -> Iterator[Section]:
     yield from content.summary
     for name in ("algorithms", "caches", "against"):
         yield from content.tables(name)
-    if content.not_good:
-        yield content.not_good
+    if content.not_ok:
+        yield content.not_ok
     yield Section("Warnings", tuple(content.warnings) or ("none",))

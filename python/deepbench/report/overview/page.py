@@ -19,10 +19,10 @@ from deepbench.report.comparison.html import section_parts
 from . import vega
 from .charts import chart, themes
 from .content import Content
-from .data import document, script_text
 from .facts import environment
-from .roof import lines
-from .sweep_data import sweep_document
+from .page_data import page_data, script_text
+from .roofline_lines import roofline_points
+from .sweep_data import sweep_page_data
 
 _FOLDER = Path(__file__).with_name("page")
 _SCRIPTS = (
@@ -104,11 +104,11 @@ def _data(content: Content) -> dict[str, object]:
         specs[name] = vega.with_fixed_legends(spec)
     room = content.axes
     return {
-        **document(content.files, content.algorithms, content.caches, content.against),
-        **sweep_document(content.files, content.sweep),
+        **page_data(content.files, content.algorithms, content.caches, content.against),
+        **sweep_page_data(content.files, content.sweep),
         "charts": specs,
         "themes": {name: vega.compiled_theme(config) for name, config in themes().items()},
-        "ceilings": lines(content.ceilings, room) if room else [],
+        "ceilings": roofline_points(content.ceilings, room) if room else [],
         "limits": content.limits,
     }
 
@@ -171,15 +171,15 @@ def _charts(content: Content) -> Iterator[str]:
 
 
 def _rest(content: Content) -> Iterator[str]:
-    if content.not_good:
-        section = content.not_good
+    if content.not_ok:
+        section = content.not_ok
         yield _tables("not-ok", section.heading, [replace(section, heading="")])
     said = "".join(f"<li>{escape(text)}</li>\n" for text in content.warnings)
     yield '<section id="environment">\n<h2>Environment and warnings</h2>\n'
     yield f'<h3>Warnings</h3>\n<ul class="lines">\n{said or "<li>none</li>"}</ul>\n'
-    for run in content.files:
-        yield f"<details>\n<summary>{escape(run.letter)}: {escape(run.name)}</summary>\n"
-        yield "".join(_inner(section, "facts") for section in environment(run))
+    for file in content.files:
+        yield f"<details>\n<summary>{escape(file.letter)}: {escape(file.name)}</summary>\n"
+        yield "".join(_inner(section, "facts") for section in environment(file))
         yield "</details>\n"
     yield "</section>\n"
 

@@ -6,71 +6,69 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from deepbench.compare import Entry, NothingInCommon, Rules, Side, compare, of_file
+from deepbench.compare import Entry, NothingInCommon, ResultSet, Rules, compare, to_result_set
 from deepbench.compare.ratios import Ratio, ratio
-from deepbench.compare.regimes import hot_beside_cold, kind
-from deepbench.compare.sides import plain
+from deepbench.compare.regimes import compares_hot_with_cold, kind
+from deepbench.compare.result_set import printable
 from deepbench.report.fields import get
 from deepbench.results import ResultFile
 
-from .runs import Run, Shown, all_rows
+from .report_rows import ReportFile, ReportRow, all_rows
 
 
 @dataclass(frozen=True)
 class Pair:
     """A row and what it is held against: `ratio` is the other's time over the row's."""
 
-    shown: Shown
+    row: ReportRow
     time_ns: float
     other_ns: float
     ratio: Ratio
-    other: Shown | None = None  # where it is a row of the report as well
+    other: ReportRow | None = None  # where it is a row of the report as well
     changed: bool = True  # another algorithm than the default is used
     doubt: str | None = None  # why the ratio enters no mean
     cold: bool = False  # ours is cold, the published figure hot
 
 
 @dataclass(frozen=True)
-class Against:
+class ReferenceComparison:
     """A file's rows against those of another file or of a reference."""
 
-    run: Run
-    side: Side
+    file: ReportFile
+    side: ResultSet
     label: str  # the processor, of a result file with the file's name
     pairs: tuple[Pair, ...]
-    nothing: str | None  # why there are no pairs
+    no_pairs_reason: str | None  # why there are no pairs
 
 
-def algorithms(files: Sequence[Run]) -> list[Pair]:
+def algorithms(files: Sequence[ReportFile]) -> list[Pair]:
     """Rows with a chosen algorithm against their own default, measured in the same turns."""
-    return [pair for shown in all_rows(files) for pair in _algorithm(shown)]
+    return [pair for row in all_rows(files) for pair in _algorithm(row)]
 
 
-def _algorithm(shown: Shown) -> Iterator[Pair]:
-    default_ns, time_ns = get(shown.row, "algorithm.default_ns"), shown.entry.time_ns
-    if not shown.good or not time_ns or not default_ns or shown.entry.algorithm == "default":
+def _algorithm(row: ReportRow) -> Iterator[Pair]:
+    default_ns, time_ns = get(row.raw, "algorithm.default_ns"), row.entry.time_ns
+    if not row.good or not time_ns or not default_ns or row.entry.algorithm == "default":
         return
-    gain = get(shown.row, "algorithm.gain") or default_ns / time_ns
-    yield Pair(
-        shown, time_ns, default_ns, Ratio(gain, None), changed=not shown.entry.choice.is_default
-    )
+    gain = get(row.raw, "algorithm.speedup") or default_ns / time_ns
+    yield Pair(row, time_ns, default_ns, Ratio(gain, None), changed=not row.entry.choice.is_default)
 
 
-def caches(files: Sequence[Run]) -> list[Pair]:
+def caches(files: Sequence[ReportFile]) -> list[Pair]:
     """Hot rows against cold ones that differ in nothing else."""
-    cold: dict[Hashable, list[Shown]] = {}
-    for shown in all_rows(files):
-        if shown.good and (shown.entry.cache or "").startswith("cold"):
-            cold.setdefault(_all_but_cache(shown.entry), []).append(shown)
+    cold: dict[Hashable, list[ReportRow]] = {}
+    for row in all_rows(files):
+        if row.good and (row.entry.cache or "").startswith("cold"):
+            cold.setdefault(_all_but_cache(row.entry), []).append(row)
     pairs = []
-    for shown in all_rows(files):
-        waiting = cold.get(_all_but_cache(shown.entry))
-        if not waiting or not shown.good or shown.entry.cache != "hot":
+    for row in all_rows(files):
+        waiting = cold.get(_all_but_cache(row.entry))
+        if not waiting or not row.good or row.entry.cache != "hot":
             continue
         other = waiting.pop(0)
-        times, both = (shown.entry.time_ns, other.entry.time_ns), ratio(shown.entry, other.entry)
+        times, both = (row.entry.time_ns, other.entry.time_ns), ratio(row.entry, other.entry)
         if both and times[0] and times[1]:
-            pairs.append(Pair(shown, times[0], times[1], both, other))
+            pairs.append(Pair(row, times[0], times[1], both, other))
     return pairs
 
 
@@ -80,31 +78,33 @@ def _all_but_cache(entry: Entry) -> Hashable:
     return entry.op, entry.problem, setup, how
 
 
-def against(files: Sequence[Run], others: Sequence[ResultFile]) -> list[Against]:
+def against(files: Sequence[ReportFile], others: Sequence[ResultFile]) -> list[ReferenceComparison]:
     """Every file against every other one."""
-    sides = [(side, _label(side, other)) for other in others for side in [of_file(other)]]
-    return [_against(run, side, label) for run in files for side, label in sides]
+    sides = [(side, _label(side, other)) for other in others for side in [to_result_set(other)]]
+    return [_against(file, side, label) for file in files for side, label in sides]
 
 
-def _label(side: Side, other: ResultFile) -> str:
+def _label(side: ResultSet, other: ResultFile) -> str:
     """A reference is called like its processor; a result file is not."""
-    name = plain(side.name).rpartition("/")[2]
-    device = plain(get(other.context, "device.name") or "unknown device")
+    name = printable(side.name).rpartition("/")[2]
+    device = printable(get(other.context, "device.name") or "unknown device")
     return name if name == device else f"{device} ({name})"
 
 
-def _against(run: Run, side: Side, label: str) -> Against:
-    by_entry = {id(shown.entry): shown for shown in run.rows}
-    ours = {kind(shown.entry, ()) for shown in run.rows}
+def _against(file: ReportFile, side: ResultSet, label: str) -> ReferenceComparison:
+    by_entry = {id(row.entry): row for row in file.rows}
+    ours = {kind(row.entry, ()) for row in file.rows}
     alike = tuple(entry for entry in side.entries if kind(entry, ()) in ours)
     side = replace(side, entries=alike)  # the rest only takes time
     if not alike:
-        return Against(run, side, label, (), "no row of the same operation, phase and precision")
+        return ReferenceComparison(
+            file, side, label, (), "no row of the same operation, phase and precision"
+        )
     try:
-        compared = compare([run.side, side], Rules()).others[0].rows
+        compared = compare([file.side, side], Rules()).others[0].rows
     except NothingInCommon:
-        return Against(
-            run, side, label, (), "no problem in common in a regime that can be compared"
+        return ReferenceComparison(
+            file, side, label, (), "no problem in common in a regime that can be compared"
         )
     pairs = [
         Pair(
@@ -113,10 +113,10 @@ def _against(run: Run, side: Side, label: str) -> Against:
             row.other.time_ns,
             row.ratio,
             doubt=row.other.doubt or row.base.doubt,
-            cold=hot_beside_cold(row.base, row.other),
+            cold=compares_hot_with_cold(row.base, row.other),
         )
         for row in compared
         if row.ratio is not None and row.base.time_ns and row.other.time_ns
     ]
-    nothing = None if pairs else "no row of both has a time"
-    return Against(run, side, label, tuple(pairs), nothing)
+    no_pairs_reason = None if pairs else "no row of both has a time"
+    return ReferenceComparison(file, side, label, tuple(pairs), no_pairs_reason)

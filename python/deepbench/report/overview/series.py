@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from .runs import Run, Shown
+from .report_rows import ReportFile, ReportRow
 
 _MOST_LINES = 8
 _MOST_COLOURS = 12  # that the theme has
@@ -26,22 +26,25 @@ class Series:
 
 
 def series_of(
-    files: Sequence[Run], places: Sequence[tuple[Shown, Value]], attribute: str, is_number: bool
+    files: Sequence[ReportFile],
+    places: Sequence[tuple[ReportRow, Value]],
+    attribute: str,
+    is_number: bool,
 ) -> list[Series]:
     """The series of each row, which stands with its value of the attribute."""
-    keys = _complete([_keys(files, shown) for shown, _ in places])
+    keys = _complete([_keys(files, row) for row, _ in places])
     names = [name for name in _differing(keys) if name != f"{attribute}="]
     if "file" in names and len({(one["file"], one["library"]) for one in keys}) == len(
         {one["file"] for one in keys}
     ):
         names = [name for name in names if name != "library"]  # the file says it
     if is_number:
-        names = _without_what_goes_along(places, keys, names)
+        names = _without_covarying(places, keys, names)
     labels = [_label(one, names) for one in keys]
     if len(set(labels)) <= _MOST_LINES:
         alone = places[0][0].family if places else ""
         return [Series(label or alone, is_number) for label in labels]
-    telling = _most_telling(keys, names)
+    telling = _most_distinctive(keys, names)
     return [Series(_label(one, telling) or "all rows", False) for one in keys]
 
 
@@ -51,15 +54,15 @@ def value_text(value: Value | None) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def _keys(files: Sequence[Run], shown: Shown) -> Keys:
+def _keys(files: Sequence[ReportFile], row: ReportRow) -> Keys:
     """The names of attributes end in '=', so that they are nobody else's."""
-    entry, run = shown.entry, files[shown.run]
+    entry, file = row.entry, files[row.file_index]
     keys = {
-        "file": f"{run.letter} {run.name}",
+        "file": f"{file.letter} {file.name}",
         "op": entry.op,
         "device": entry.device or "none",
         "library": entry.library or "none",
-        "regime": shown.regime,
+        "regime": row.regime,
     }
     return keys | {f"{name}=": value_text(value) for name, value in entry.attributes.items()}
 
@@ -73,8 +76,8 @@ def _differing(keys: Sequence[Keys]) -> list[str]:
     return [name for name in (keys[0] if keys else ()) if len({one[name] for one in keys}) > 1]
 
 
-def _without_what_goes_along(
-    places: Sequence[tuple[Shown, Value]], keys: Sequence[Keys], names: Sequence[str]
+def _without_covarying(
+    places: Sequence[tuple[ReportRow, Value]], keys: Sequence[Keys], names: Sequence[str]
 ) -> list[str]:
     """Without attributes that grow or fall with the one that is plotted, and so tell nothing apart:
     elements with bytes, m with n in a sweep of squares."""
@@ -82,20 +85,20 @@ def _without_what_goes_along(
     groups = [tuple(one[name] for name in names if name not in numbers) for one in keys]
     xs = [float(x) for _, x in places]
     return [
-        name for name in names if name not in numbers or not _goes_along(xs, numbers[name], groups)
+        name for name in names if name not in numbers or not _covaries(xs, numbers[name], groups)
     ]
 
 
-def _numbers(places: Sequence[tuple[Shown, Value]], key: str) -> list[float] | None:
+def _numbers(places: Sequence[tuple[ReportRow, Value]], key: str) -> list[float] | None:
     """The values of an attribute where all of them are numbers."""
     if key[-1] != "=":
         return None
-    values = [shown.entry.attributes.get(key[:-1]) for shown, _ in places]
+    values = [row.entry.attributes.get(key[:-1]) for row, _ in places]
     numbers = [float(value) for value in values if isinstance(value, (int, float))]
     return numbers if len(numbers) == len(values) else None
 
 
-def _goes_along(
+def _covaries(
     xs: Sequence[float], others: Sequence[float], groups: Sequence[tuple[str, ...]]
 ) -> bool:
     pairs: dict[tuple[str, ...], set[tuple[float, float]]] = {}
@@ -115,7 +118,7 @@ def _label(keys: Keys, names: Sequence[str]) -> str:
     return ", ".join(f"{name}{keys[name]}" if name[-1] == "=" else keys[name] for name in names)
 
 
-def _most_telling(keys: Sequence[Keys], names: Sequence[str]) -> list[str]:
+def _most_distinctive(keys: Sequence[Keys], names: Sequence[str]) -> list[str]:
     """Files are told apart before anything else, then what has the fewest values."""
     if "file" in names:
         return ["file"]

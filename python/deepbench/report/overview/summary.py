@@ -8,12 +8,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
-from deepbench.fleet import Fleet
-from deepbench.report.comparison.content import Row, Section
+from deepbench.fleet import FleetSummary
+from deepbench.report.comparison.content import Section, TableRow
 from deepbench.report.fields import ABOVE_CEILING, get, rate, share, time_cell, work_unit
 from deepbench.report.fleet import fleet_section
 
-from .runs import Run, Shown, all_rows
+from .report_rows import ReportFile, ReportRow, all_rows
 
 _NO_APPLICATION = "none"
 Key = tuple[str | int, ...]
@@ -27,13 +27,13 @@ def rate_text(precision: object, tflops: float | None, gbps: float | None) -> st
     return f"{rate(gbps)} GB/s" if gbps is not None else "-"
 
 
-def families(files: Sequence[Run]) -> Section:
+def families(files: Sequence[ReportFile]) -> Section:
     """By operation, phase and precision."""
     columns = ("family", "regime", "library", "rows", "ok", "best rate", "mean % of roofline",
                "lowest", "bound by", "not converged")  # fmt: skip
-    groups = _grouped(files, lambda shown: (shown.family, shown.regime))
+    groups = _grouped(files, lambda row: (row.family, row.regime))
     rows = [
-        Row((*_letter(files, key), *map(str, key[1:]), *_family_cells(rows)), _tone(rows))
+        TableRow((*_letter(files, key), *map(str, key[1:]), *_family_cells(rows)), _tone(rows))
         for key, rows in groups.items()
     ]
     many = len(files) > 1
@@ -42,16 +42,16 @@ def families(files: Sequence[Run]) -> Section:
     )
 
 
-def applications(files: Sequence[Run]) -> Section:
+def applications(files: Sequence[ReportFile]) -> Section:
     """By what the problems are from."""
     columns = ("application", "family", "regime", "rows", "ok", "time of all", "mean rate",
                "mean % of roofline")  # fmt: skip
     groups = _grouped(
         files,
-        lambda shown: (shown.entry.application or _NO_APPLICATION, shown.family, shown.regime),
+        lambda row: (row.entry.application or _NO_APPLICATION, row.family, row.regime),
     )
     rows = [
-        Row((*_letter(files, key), *map(str, key[1:]), *_application_cells(rows)), _tone(rows))
+        TableRow((*_letter(files, key), *map(str, key[1:]), *_application_cells(rows)), _tone(rows))
         for key, rows in groups.items()
     ]
     lines = ("The time is of one call of every row that is ok; means are geometric.",)
@@ -67,36 +67,36 @@ _MEANS = (
 )
 
 
-def fleets(files: Sequence[Run]) -> list[Section]:
+def fleets(files: Sequence[ReportFile]) -> list[Section]:
     """The ranks of each file that several have made, each on its own device."""
     found = []
-    for run in files:
-        fleet = Fleet()
-        fleet.begin(run.result.context)
-        for row in run.result.rows:
+    for file in files:
+        fleet = FleetSummary()
+        fleet.begin(file.result.context)
+        for row in file.result.rows:
             fleet.add(row)
         section = fleet_section(fleet)
         if section:
-            whose = f" of {run.letter}" if len(files) > 1 else ""
+            whose = f" of {file.letter}" if len(files) > 1 else ""
             found.append(replace(section, heading=section.heading + whose))
     return found
 
 
-def not_good(files: Sequence[Run]) -> Section | None:
+def not_ok(files: Sequence[ReportFile]) -> Section | None:
     """Rows that are not ok, by what they say."""
-    bad: dict[tuple[str, ...], list[Shown]] = {}
-    for shown in all_rows(files):
-        entry = shown.entry
+    bad: dict[tuple[str, ...], list[ReportRow]] = {}
+    for row in all_rows(files):
+        entry = row.entry
         if entry.status != "ok" or entry.doubt:
             status = entry.status if entry.status != "ok" else "inconsistent"
             reason = entry.doubt or entry.reason or "no reason given"
-            key = (files[shown.run].letter, status, shown.family, reason)
-            bad.setdefault(key, []).append(shown)
+            key = (files[row.file_index].letter, status, row.family, reason)
+            bad.setdefault(key, []).append(row)
     if not bad:
         return None
     columns = ("status", "family", "reason", "rows", "first of them")
     rows = [
-        Row((
+        TableRow((
             *_letter(files, key), status.replace("_", " "), family, reason, str(len(group)),
             group[0].entry.problem,
         ), "" if status == "unsupported" else "slower")
@@ -122,30 +122,32 @@ def geometric_mean(values: Iterable[float]) -> float | None:
     return math.exp(math.fsum(logarithms) / len(logarithms)) if logarithms else None
 
 
-def counted_share(shown: Shown) -> float | None:
+def counted_share(row: ReportRow) -> float | None:
     """The row's share of the roofline as means count it; None where it shows the ceiling to be too
     low."""
-    part = shown.share
+    part = row.share
     return part if part and part <= ABOVE_CEILING else None
 
 
-def _grouped(files: Sequence[Run], key: Callable[[Shown], Key]) -> dict[Key, list[Shown]]:
-    groups: dict[Key, list[Shown]] = {}
-    for shown in all_rows(files):
-        groups.setdefault((files[shown.run].letter, *key(shown)), []).append(shown)
+def _grouped(
+    files: Sequence[ReportFile], key: Callable[[ReportRow], Key]
+) -> dict[Key, list[ReportRow]]:
+    groups: dict[Key, list[ReportRow]] = {}
+    for row in all_rows(files):
+        groups.setdefault((files[row.file_index].letter, *key(row)), []).append(row)
     return groups
 
 
-def _family_cells(rows: Sequence[Shown]) -> Cells:
-    good = [shown for shown in rows if shown.good]
-    shares = [part for shown in good if (part := counted_share(shown))]
-    libraries = Counter(shown.entry.library for shown in rows if shown.entry.library)
-    bounds = Counter(get(shown.row, "bound.by") for shown in good)
-    stops = Counter(get(shown.row, "statistics.stop") for shown in good)
+def _family_cells(rows: Sequence[ReportRow]) -> Cells:
+    good = [row for row in rows if row.good]
+    shares = [part for row in good if (part := counted_share(row))]
+    libraries = Counter(row.entry.library for row in rows if row.entry.library)
+    bounds = Counter(get(row.raw, "bound.by") for row in good)
+    stops = Counter(get(row.raw, "statistics.stop") for row in good)
     best = rate_text(
         _precision(rows),
-        max((shown.tflops for shown in good if shown.tflops), default=None),
-        max((shown.gbps for shown in good if shown.gbps), default=None),
+        max((row.tflops for row in good if row.tflops), default=None),
+        max((row.gbps for row in good if row.gbps), default=None),
     )
     return (
         ", ".join(name for name, _ in libraries.most_common()) or "-",
@@ -159,21 +161,21 @@ def _family_cells(rows: Sequence[Shown]) -> Cells:
     )
 
 
-def _application_cells(rows: Sequence[Shown]) -> Cells:
-    good = [shown for shown in rows if shown.good]
-    total_ns = math.fsum(shown.entry.time_ns or 0.0 for shown in good)
-    tflops = geometric_mean([shown.tflops for shown in good if shown.tflops])
-    gbps = geometric_mean([shown.gbps for shown in good if shown.gbps])
+def _application_cells(rows: Sequence[ReportRow]) -> Cells:
+    good = [row for row in rows if row.good]
+    total_ns = math.fsum(row.entry.time_ns or 0.0 for row in good)
+    tflops = geometric_mean([row.tflops for row in good if row.tflops])
+    gbps = geometric_mean([row.gbps for row in good if row.gbps])
     return (
         str(len(rows)),
         str(len(good)),
         time_cell(total_ns if good else None),
         rate_text(_precision(rows), tflops, gbps),
-        share(geometric_mean(part for shown in good if (part := counted_share(shown)))),
+        share(geometric_mean(part for row in good if (part := counted_share(row)))),
     )
 
 
-def _precision(rows: Sequence[Shown]) -> object:
+def _precision(rows: Sequence[ReportRow]) -> object:
     """That of a family, which all of its rows have."""
     return rows[0].entry.attributes.get("precision")
 
@@ -187,20 +189,20 @@ def _counts(counter: Counter[str | None], without: Sequence[str]) -> str:
     return ", ".join(parts) or "-"
 
 
-def _tone(rows: Sequence[Shown]) -> str:
+def _tone(rows: Sequence[ReportRow]) -> str:
     """Marks a line some of whose rows are wrong or were lost."""
-    bad = any(shown.entry.status not in ("ok", "unsupported") for shown in rows)
+    bad = any(row.entry.status not in ("ok", "unsupported") for row in rows)
     return "slower" if bad else ""
 
 
 # ---- the column that names the file, where there are several -----------------------------------
 
 
-def _letter(files: Sequence[Run], key: Sequence[str | int]) -> Cells:
+def _letter(files: Sequence[ReportFile], key: Sequence[str | int]) -> Cells:
     return (str(key[0]),) if len(files) > 1 else ()
 
 
-def _headed(files: Sequence[Run], columns: Cells) -> Cells:
+def _headed(files: Sequence[ReportFile], columns: Cells) -> Cells:
     return ("file", *columns) if len(files) > 1 else columns
 
 

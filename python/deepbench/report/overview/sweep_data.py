@@ -8,15 +8,15 @@ from typing import Any
 
 from . import vega
 from .charts import sweep_chart
-from .runs import Run, Shown, all_rows
-from .sweep import Attribute, Metric, Sweep, own_metrics, value_of
+from .report_rows import ReportFile, ReportRow, all_rows
+from .sweep import Attribute, Metric, Sweep, operation_metrics, value_of
 from .vega import Spec
 
 _KINDS = {"x": ("log", "ticks", "linear", "point"), "y": ("log", "linear")}
 _TITLE = "title"  # in the place of one that the page's script writes
 
 
-def sweep_document(files: Sequence[Run], sweep: Sweep | None) -> dict[str, Any]:
+def sweep_page_data(files: Sequence[ReportFile], sweep: Sweep | None) -> dict[str, Any]:
     """Nothing where there is nothing to plot."""
     if sweep is None:
         return {}
@@ -31,44 +31,42 @@ def sweep_document(files: Sequence[Run], sweep: Sweep | None) -> dict[str, Any]:
             "attributes": [_attribute(attribute) for attribute in sweep.attributes],
             "metric": sweep.metric.name,
             "attribute": sweep.attribute.name,
-            "own": [one.name for one in sweep.attributes if one.is_own],
+            "problem_attributes": [one.name for one in sweep.attributes if one.of_problem],
             "derived": _derived(rows, sweep),
             "charts": {"numbers": _without_config("log"), "words": _without_config("point")},
             "axes": axes,
             "values": {
-                one.name: _indexed([value_of(shown, one.name) for shown in rows])
+                one.name: _indexed([value_of(row, one.name) for row in rows])
                 for one in sweep.attributes
             },
             "heights": {
-                one.name: [_value(one.of, shown) for shown in rows]
+                one.name: [_value(one.of, row) for row in rows]
                 for one in sweep.metrics
-                if any(one.name in own_metrics(shown) for shown in rows)
+                if any(one.name in operation_metrics(row) for row in rows)
             },
         },
     }
 
 
 def _metric(metric: Metric) -> dict[str, Any]:
-    return {"name": metric.name, "title": metric.title, "falls": metric.falls}
+    return {"name": metric.name, "title": metric.title, "inverse_of_time": metric.inverse_of_time}
 
 
 def _attribute(attribute: Attribute) -> dict[str, Any]:
     return {"name": attribute.name, "title": attribute.title, "is_number": attribute.is_number}
 
 
-def _value(of: Callable[[Shown], float | None], shown: Shown) -> float | None:
-    value = of(shown)
+def _value(of: Callable[[ReportRow], float | None], row: ReportRow) -> float | None:
+    value = of(row)
     return None if value is None else float(f"{value:.9g}")
 
 
-def _derived(rows: Sequence[Shown], sweep: Sweep) -> dict[str, list[str]]:
+def _derived(rows: Sequence[ReportRow], sweep: Sweep) -> dict[str, list[str]]:
     """The operations whose bytes and FLOPs of a call are no attributes of theirs."""
     return {
-        name: list(
-            dict.fromkeys(shown.entry.op for shown in rows if name not in shown.entry.attributes)
-        )
+        name: list(dict.fromkeys(row.entry.op for row in rows if name not in row.entry.attributes))
         for name in ("bytes", "flops")
-        if any(one.name == name and one.is_own for one in sweep.attributes)
+        if any(one.name == name and one.of_problem for one in sweep.attributes)
     }
 
 

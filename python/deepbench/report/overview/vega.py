@@ -12,7 +12,7 @@ from typing import Any
 from deepbench.installation import install_command
 from deepbench.report import FormatError
 
-from .kept import kept
+from .disk_cache import cached_text
 
 Spec = dict[str, Any]
 
@@ -27,7 +27,7 @@ def runtime() -> str:
     """Vega as a script. It ends no script element and opens no comment."""
     converter = _converter()
     key = f"Vega's scripts by vl-convert {converter.__version__}: {_EXPOSED}"
-    script = kept(key, lambda: str(converter.javascript_bundle(_EXPOSED)))
+    script = cached_text(key, lambda: str(converter.javascript_bundle(_EXPOSED)))
     return script.replace("</script", "<\\/script").replace("<!--", "<\\!--")
 
 

@@ -9,7 +9,7 @@ namespace deepbench::plugin {
 
 enum class Inputs { kUniform, kZeros, kOnes };
 
-inline Inputs inputs_named(const std::string& name) {
+inline Inputs parse_inputs(const std::string& name) {
   if (name == "uniform") return Inputs::kUniform;
   if (name == "zeros") return Inputs::kZeros;
   if (name == "ones") return Inputs::kOnes;

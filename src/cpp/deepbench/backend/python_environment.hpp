@@ -10,7 +10,7 @@ namespace deepbench::plugin {
 // ".../lib" of ".../lib/python3.12/site-packages/deepbench". Empty for a package anywhere else:
 // three folders above a source tree or the target of `pip install --target` may be /tmp or a home,
 // and what lies there is not to be loaded.
-inline std::string environment_libraries(const std::string& package) {
+inline std::string environment_library_folder(const std::string& package) {
   const auto parent = [](const std::string& path) {
     const size_t slash = path.rfind('/');
     return slash == std::string::npos ? "" : path.substr(0, slash);

@@ -42,7 +42,7 @@ class Ranks {
 
   // Whether one is gone, or has failed in a call that all take part in and which therefore will
   // never end. From any thread.
-  bool lost() const { return lost_ && lost_(group_->context) != 0; }
+  bool must_abort() const { return lost_ && lost_(group_->context) != 0; }
 
   // Every rank's `mine`, in order of rank. For prepare, by all ranks alike.
   template <class Plain>

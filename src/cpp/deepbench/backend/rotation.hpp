@@ -30,9 +30,9 @@ struct CopyPlan {
   }
 };
 
-inline constexpr uint64_t kRoundPerCache = 3;  // bytes that a round touches, in caches
+inline constexpr uint64_t kRotationPerCache = 3;  // bytes that a round touches, in caches
 inline constexpr uint64_t kFlushPerCache = 2;
-inline constexpr uint64_t kMostCopies = 1024;
+inline constexpr uint64_t kMaxCopies = 1024;
 
 // For calls that touch `bytes_per_copy` of their operands on a device with this cache and this
 // memory, of which copies may take half.
@@ -40,9 +40,9 @@ inline CopyPlan plan_copies(uint64_t bytes_per_copy, const Options& options,
                             uint64_t last_level_bytes, uint64_t memory_bytes) {
   if (!options.cold) return {};
   const uint64_t bytes = std::max<uint64_t>(1, bytes_per_copy);
-  const uint64_t round = kRoundPerCache * last_level_bytes;
+  const uint64_t round = kRotationPerCache * last_level_bytes;
   const uint64_t copies = std::max<uint64_t>(2, round / bytes + (round % bytes != 0));
-  const auto most = std::min(kMostCopies, uint64_t(std::max<int64_t>(0, options.copies)));
+  const auto most = std::min(kMaxCopies, uint64_t(std::max<int64_t>(0, options.copies)));
   const bool fits = bytes <= memory_bytes / 2 / copies;
   if (copies > most || !fits) return {Regime::kFlush, 1, kFlushPerCache * last_level_bytes};
   return {Regime::kRotation, copies, 0};
@@ -50,7 +50,7 @@ inline CopyPlan plan_copies(uint64_t bytes_per_copy, const Options& options,
 
 // How much of operands about as large as the cache stays in it depends on which compute unit reads
 // which part of them.
-inline CopyPlan shuffling_where_near(CopyPlan plan, uint64_t bytes, uint64_t last_level_bytes) {
+inline CopyPlan shuffle_near_cache_size(CopyPlan plan, uint64_t bytes, uint64_t last_level_bytes) {
   const bool near = bytes >= last_level_bytes / 3 && bytes <= last_level_bytes / 4 * 5;
   plan.shuffles = plan.regime == Regime::kHot && near;
   return plan;
@@ -65,8 +65,8 @@ class Rotation {
   uint64_t next() { return last_ = last_ + 1 == copies_ ? 0 : last_ + 1; }
   uint64_t last() const { return last_; }
   // The copy of the call that is `calls` after the last one; advance() makes it the last.
-  uint64_t ahead(uint64_t calls) const { return (last_ + calls) % copies_; }
-  void advance(uint64_t calls) { last_ = ahead(calls); }
+  uint64_t copy_after(uint64_t calls) const { return (last_ + calls) % copies_; }
+  void advance(uint64_t calls) { last_ = copy_after(calls); }
   uint64_t touched(uint64_t calls) const { return calls < copies_ ? calls : copies_; }
 
  private:

@@ -27,8 +27,10 @@ struct LibraryFacts {
 };
 
 // Of code of our own, which comes with the package: its facts, and what its rows call it.
-inline LibraryFacts facts_of_ours() { return {DEEPBENCH_VERSION, "built in", ""}; }
-inline std::string ours(const std::string& library) { return library + " " DEEPBENCH_VERSION; }
+inline LibraryFacts builtin_library_facts() { return {DEEPBENCH_VERSION, "built in", ""}; }
+inline std::string builtin_library_name(const std::string& library) {
+  return library + " " DEEPBENCH_VERSION;
+}
 
 // One operation through one library.
 class Implementation {
@@ -70,10 +72,11 @@ auto if_possible(Planning planning) -> std::optional<decltype(planning())> {
 
 // The library that was asked for, or the first that can be used and does the problem; where none
 // does, the first usable one's reason.
-class Choice {
+class RouteSelection {
  public:
   template <class Routes>
-  Choice(const char* backend, const Routes& routes, const Problem& problem, const Options& options)
+  RouteSelection(const char* backend, const Routes& routes, const Problem& problem,
+                 const Options& options)
       : backend_(backend), problem_(problem), options_(options) {
     for (const Route& route : routes) {
       routes_.push_back(&route);
@@ -81,9 +84,9 @@ class Choice {
     }
     if (compete_) take_library_from_candidate();
     if (!options_.library.empty())
-      choose_named();
+      select_named_library();
     else
-      choose_first();
+      select_first_usable();
   }
 
   Implementation* operator->() const { return &chosen_->implementation(); }
@@ -102,7 +105,7 @@ class Choice {
       if (!one.library().usable() || refuses(one, &refusal)) continue;
       if (auto ids = if_possible([&] { return ids_of(*route); })) lists.push_back(*ids);
     }
-    return in_turns(lists);
+    return interleave(lists);
   }
 
  private:
@@ -112,7 +115,7 @@ class Choice {
     return ids;
   }
 
-  static std::vector<std::string> in_turns(const std::vector<std::vector<std::string>>& lists) {
+  static std::vector<std::string> interleave(const std::vector<std::vector<std::string>>& lists) {
     std::vector<std::string> all;
     bool more = true;
     for (size_t turn = 0; more; ++turn) {
@@ -140,7 +143,7 @@ class Choice {
     }
   }
 
-  void choose_named() {
+  void select_named_library() {
     bool known = false;
     std::string all, of_op;  // names, for the message
     for (const Route* route : routes_) {
@@ -162,7 +165,7 @@ class Choice {
     named.supports(problem_, options_);
   }
 
-  void choose_first() {
+  void select_first_usable() {
     std::string absent, refusal, preferred;  // what is absent, and preferred to who refuses
     for (const Route* route : routes_) {
       if (route->op != problem_.op() || route->library == kReferenceLibrary) continue;
@@ -207,21 +210,23 @@ class Choice {
 // A backend whose slots on problems are those of the library that is chosen for each.
 class RoutedBackend : public Backend {
  public:
-  void supports(const Problem& problem, const Options& options) final { choice(problem, options); }
+  void supports(const Problem& problem, const Options& options) final {
+    select_route(problem, options);
+  }
   uint64_t memory_needed(const Problem& problem, const Options& options) final {
-    const Choice chosen = choice(problem, options);
+    const RouteSelection chosen = select_route(problem, options);
     return chosen->memory_needed(problem, chosen.options());
   }
   std::vector<std::string> candidates(const Problem& problem, const Options& options) final {
-    return choice(problem, options).candidates();
+    return select_route(problem, options).candidates();
   }
   std::unique_ptr<Kernel> prepare(const Problem& problem, const Options& options) final {
-    const Choice chosen = choice(problem, options);
+    const RouteSelection chosen = select_route(problem, options);
     return chosen->prepare(problem, chosen.options());
   }
 
  private:
-  virtual Choice choice(const Problem& problem, const Options& options) const = 0;
+  virtual RouteSelection select_route(const Problem& problem, const Options& options) const = 0;
 };
 
 // For the reason of a problem that is unsupported in its precision: those of `precisions` in which
@@ -250,16 +255,16 @@ std::string working_precisions(const Problem& problem, const std::vector<const c
 }
 
 // The candidate that was asked for is none of this library's.
-[[noreturn]] inline void unknown_candidate(const std::string& library,
-                                           const std::string& candidate) {
+[[noreturn]] inline void reject_candidate(const std::string& library,
+                                          const std::string& candidate) {
   invalid(library + " has no candidate '" + candidate + "' for this problem");
 }
 
-// Throws unless it is one of them; "" is the library's own choice.
+// Throws unless it is one of them; "" is the library's default.
 inline void require_candidate(const std::string& library, const std::vector<std::string>& ids,
                               const std::string& candidate) {
   if (!candidate.empty() && std::find(ids.begin(), ids.end(), candidate) == ids.end())
-    unknown_candidate(library, candidate);
+    reject_candidate(library, candidate);
 }
 
 }  // namespace deepbench::plugin

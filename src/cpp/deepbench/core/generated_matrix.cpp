@@ -4,14 +4,14 @@
 #include <algorithm>
 
 #include "deepbench/core/parallel.hpp"
+#include "deepbench/core/simd_level.hpp"
 #include "deepbench/core/sums.hpp"
-#include "deepbench/core/vector_unit.hpp"
 
 namespace deepbench {
 namespace {
 
 constexpr int64_t kTiles = 128;             // enough for 16 threads to end about together
-constexpr int64_t kSmallestTile = 1 << 14;  // elements: some 20 us
+constexpr int64_t kMinTile = 1 << 14;       // elements: some 20 us
 constexpr int64_t kWorkOfThread = 1 << 16;  // elements that are worth starting a thread
 constexpr int64_t kBlockRows = 512;         // a block and its sums stay in the first cache
 constexpr int64_t kBlockColumns = 4;
@@ -29,38 +29,40 @@ class Product {
  public:
   Product(const GeneratedMatrix& matrix, bool transposed, const std::vector<double>& x)
       : matrix_(matrix), transposed_(transposed), x_(x) {
-    const int64_t tiles =
-        std::clamp<int64_t>(matrix.rows * matrix.columns / kSmallestTile, 1, kTiles);
+    const int64_t tiles = std::clamp<int64_t>(matrix.rows * matrix.columns / kMinTile, 1, kTiles);
     const int64_t most = transposed ? matrix.columns : (matrix.rows + kBlockRows - 1) / kBlockRows;
     // Tiles side by side have sums of their own; only those one behind the other are added up.
-    beside_ = std::clamp<int64_t>(most, 1, tiles);
-    behind_ = std::clamp<int64_t>(tiles / beside_, 1, transposed ? matrix.rows : matrix.columns);
+    output_tiles_ = std::clamp<int64_t>(most, 1, tiles);
+    reduction_tiles_ =
+        std::clamp<int64_t>(tiles / output_tiles_, 1, transposed ? matrix.rows : matrix.columns);
   }
 
   MatrixSums run() {
-    const auto size = static_cast<size_t>(outputs() * behind_);
+    const auto size = static_cast<size_t>(outputs() * reduction_tiles_);
     total_.sums.assign(size, 0), total_.squares.assign(size, 0);
-    parallel_tasks(beside_ * behind_, matrix_.rows * matrix_.columns / kWorkOfThread,
-                   [this](int64_t tile) { add_tile(tile % beside_, tile / beside_); });
-    add_up(total_.sums), add_up(total_.squares);
+    parallel_tasks(output_tiles_ * reduction_tiles_, matrix_.rows * matrix_.columns / kWorkOfThread,
+                   [this](int64_t tile) { add_tile(tile % output_tiles_, tile / output_tiles_); });
+    add_partial_sums(total_.sums), add_partial_sums(total_.squares);
     return std::move(total_);
   }
 
  private:
   int64_t outputs() const { return transposed_ ? matrix_.columns : matrix_.rows; }
 
-  void add_up(std::vector<double>& partial) const {
+  void add_partial_sums(std::vector<double>& partial) const {
     const auto size = static_cast<size_t>(outputs());
     for (size_t i = size; i < partial.size(); ++i) partial[i % size] += partial[i];
     partial.resize(size);
   }
 
-  void add_tile(int64_t beside, int64_t behind) {
-    double* const sums = total_.sums.data() + behind * outputs();
-    double* const squares = total_.squares.data() + behind * outputs();
-    const Range across = part_of(outputs(), beside, beside_);
-    const Range along = part_of(transposed_ ? matrix_.rows : matrix_.columns, behind, behind_);
-    const Range rows = transposed_ ? along : across, columns = transposed_ ? across : along;
+  void add_tile(int64_t output_tile, int64_t reduction_tile) {
+    double* const sums = total_.sums.data() + reduction_tile * outputs();
+    double* const squares = total_.squares.data() + reduction_tile * outputs();
+    const Range output_range = part_of(outputs(), output_tile, output_tiles_);
+    const Range reduction_range =
+        part_of(transposed_ ? matrix_.rows : matrix_.columns, reduction_tile, reduction_tiles_);
+    const Range rows = transposed_ ? reduction_range : output_range,
+                columns = transposed_ ? output_range : reduction_range;
     for (int64_t row = rows.begin; row < rows.end; row += kBlockRows) {
       const Range block = {row, std::min(row + kBlockRows, rows.end)};
       if (transposed_)
@@ -72,13 +74,13 @@ class Product {
 
   void generate(Range rows, int64_t column, float* out) const {
     const auto first = static_cast<uint64_t>(column * matrix_.rows + rows.begin);
-    matrix_.inputs.run(matrix_.type, matrix_.stream, first, 1, rows.size(), out);
+    matrix_.inputs.fill(matrix_.type, matrix_.stream, first, 1, rows.size(), out);
     if (!matrix_.pattern) return;
-    const Pattern& pattern = *matrix_.pattern;
+    const SparsityPattern& pattern = *matrix_.pattern;
     uint32_t words[kBlockRows];
-    word_run(pattern.seed, pattern.stream, first, rows.size(), words);
-    vectorised([&, least = pattern.least]() DEEPBENCH_INLINED {
-      for (int64_t i = 0; i < rows.size(); ++i) out[i] = words[i] < least ? 0.0f : out[i];
+    fill_words(pattern.seed, pattern.stream, first, rows.size(), words);
+    run_vectorised([&, threshold = pattern.threshold]() DEEPBENCH_ALWAYS_INLINE {
+      for (int64_t i = 0; i < rows.size(); ++i) out[i] = words[i] < threshold ? 0.0f : out[i];
     });
   }
 
@@ -105,14 +107,14 @@ class Product {
   const GeneratedMatrix& matrix_;
   const bool transposed_;
   const std::vector<double>& x_;
-  int64_t beside_ = 1, behind_ = 1;
+  int64_t output_tiles_ = 1, reduction_tiles_ = 1;
   MatrixSums total_;
 };
 
 }  // namespace
 
-MatrixSums times_vector(const GeneratedMatrix& matrix, bool transposed,
-                        const std::vector<double>& x) {
+MatrixSums multiply_by_vector(const GeneratedMatrix& matrix, bool transposed,
+                              const std::vector<double>& x) {
   return Product(matrix, transposed, x).run();
 }
 

@@ -5,24 +5,24 @@
 #include <vector>
 
 #include "deepbench/core/export.hpp"
-#include "deepbench/core/inputs.hpp"
+#include "deepbench/core/input_generator.hpp"
 
 namespace deepbench {
 
 // Which elements of a sparse operand are not zero: those whose word, the upper half of
 // deepbench_bits(seed, stream, index), is at least this.
-struct Pattern {
+struct SparsityPattern {
   uint64_t seed;
-  uint32_t stream, least;
+  uint32_t stream, threshold;
 };
 
 // A generated operand, stored column after column.
 struct GeneratedMatrix {
-  const Inputs& inputs;
+  const InputGenerator& inputs;
   deepbench_type type;
   uint32_t stream;
   int64_t rows, columns;
-  const Pattern* pattern = nullptr;  // none: every element counts
+  const SparsityPattern* pattern = nullptr;  // none: every element counts
 };
 
 struct MatrixSums {
@@ -32,7 +32,7 @@ struct MatrixSums {
 
 // M x, or, transposed, x M: one sum for each row, or column. On all threads, the same result for
 // any number of them.
-DEEPBENCH_API MatrixSums times_vector(const GeneratedMatrix& matrix, bool transposed,
-                                      const std::vector<double>& x);
+DEEPBENCH_API MatrixSums multiply_by_vector(const GeneratedMatrix& matrix, bool transposed,
+                                            const std::vector<double>& x);
 
 }  // namespace deepbench

@@ -26,15 +26,17 @@ size_t edit_distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-Evidence Operation::evidence(const Problem&) const { return Evidence::kInputs; }
+ReferenceSource Operation::reference_source(const Problem&) const {
+  return ReferenceSource::kInputs;
+}
 
 double Operation::verification_bytes(const Problem&) const { return 0; }
 
-std::vector<Metric> Operation::derived(const Problem&, const Attributes&, double) const {
+std::vector<Metric> Operation::derived_metrics(const Problem&, const Attributes&, double) const {
   return {};
 }
 
-Expectation Operation::expect(const Problem& problem, const Conditions&) const {
+ExpectedOutput Operation::expected_output(const Problem& problem, const KernelConditions&) const {
   throw RowFailure(Status::kUnsupported, problem.op() + " has no reference");
 }
 
@@ -56,9 +58,9 @@ const Operation& find_operation(std::string_view name) {
                        suggestion(name.substr(0, 40), names) + "; there are " + list);
 }
 
-Parameter precision_parameter(const std::string& fallback) {
+Parameter precision_parameter(const std::string& default_text) {
   Parameter parameter{"precision", ParameterKind::kChoice,
-                      "of the operands: tf32 is float storage with 11-bit products", fallback};
+                      "of the operands: tf32 is float storage with 11-bit products", default_text};
   for (const auto& info : kPrecisions) {
     parameter.choices.emplace_back(info.name);
     for (const auto alias : info.aliases)
@@ -67,7 +69,7 @@ Parameter precision_parameter(const std::string& fallback) {
   return parameter;
 }
 
-std::string lower_case(std::string_view text) {
+std::string to_lower_case(std::string_view text) {
   std::string lower(text);
   for (char& c : lower)
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
@@ -75,7 +77,7 @@ std::string lower_case(std::string_view text) {
 }
 
 std::string suggestion(std::string_view word, const std::vector<std::string>& words) {
-  const std::string lower = lower_case(word);
+  const std::string lower = to_lower_case(word);
   const std::string* best = nullptr;
   size_t shortest = 3;  // further off than two edits is another word
   for (const auto& candidate : words) {

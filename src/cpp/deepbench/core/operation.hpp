@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "deepbench/core/expectation.hpp"
+#include "deepbench/core/expected_output.hpp"
 #include "deepbench/core/export.hpp"
 #include "deepbench/core/problem.hpp"
 
@@ -21,19 +21,19 @@ struct Parameter {
   std::string name;
   ParameterKind kind = ParameterKind::kInteger;
   std::string help;
-  std::string fallback{};              // default as text; empty: the parameter is required
+  std::string default_text{};          // default as text; empty: the parameter is required
   std::vector<std::string> choices{};  // kChoice
   // Inclusive bounds of integers and reals.
   double minimum = 1, maximum = 9.2e18;
   // The parameter exists only where another one has this value: {"precision", "int8"}.
-  std::string only_where{}, only_value{};
+  std::string condition_name{}, condition_value{};
   // At its default it is no part of the problem: absent, and not printed.
-  bool silent_at_default = false;
+  bool omitted_at_default = false;
   // Other spellings of a choice, in lower case, each with the choice: {"fp16", "half"}.
   std::vector<std::pair<std::string, std::string>> aliases{};
 
   // Whether it is a part of a whole, which people also write as a percentage.
-  bool is_share() const { return kind == ParameterKind::kReal && minimum >= 0 && maximum <= 1; }
+  bool is_fraction() const { return kind == ParameterKind::kReal && minimum >= 0 && maximum <= 1; }
 };
 
 // Useful work: floating-point (or integer) operations, and the bytes that must move if every
@@ -61,7 +61,7 @@ class DEEPBENCH_API Operation {
   virtual std::string group_by() const { return ""; }
   // The operands that may be constant in an application and that libraries then store otherwise
   // beforehand: what constant=a may name.
-  virtual std::vector<std::string> constants() const { return {}; }
+  virtual std::vector<std::string> constant_operands() const { return {}; }
 
   // Checks that go beyond one parameter's range; throws InvalidProblem.
   virtual void validate(const Problem& problem) const = 0;
@@ -72,15 +72,17 @@ class DEEPBENCH_API Operation {
   // host, no problem of one device shows.
   virtual bool is_limited_by_device(const Problem&) const { return !is_collective(); }
   // What follows from the time of a call and the facts that the kernel told of itself.
-  virtual std::vector<Metric> derived(const Problem& problem, const Attributes& facts,
-                                      double median_ns) const;
+  virtual std::vector<Metric> derived_metrics(const Problem& problem, const Attributes& facts,
+                                              double median_ns) const;
 
   // What a correct output looks like. Operations that no backend can run yet have none.
   virtual bool has_reference() const { return false; }
-  // What expect() needs beside the inputs for this problem.
-  virtual Evidence evidence(const Problem& problem) const;
-  virtual Expectation expect(const Problem& problem, const Conditions& conditions) const;
-  // Host memory that expect() and the comparison take, where it grows with the problem; 0: little.
+  // What expected_output() needs beside the inputs for this problem.
+  virtual ReferenceSource reference_source(const Problem& problem) const;
+  virtual ExpectedOutput expected_output(const Problem& problem,
+                                         const KernelConditions& conditions) const;
+  // Host memory that expected_output() and the comparison take, where it grows with the problem; 0:
+  // little.
   virtual double verification_bytes(const Problem& problem) const;
 
   // The parameter called `name`, or nullptr.
@@ -94,10 +96,10 @@ DEEPBENCH_API const std::vector<const Operation*>& operations();
 DEEPBENCH_API const Operation& find_operation(std::string_view name);
 
 // Precision names and aliases as a parameter's choices; parse stores the canonical name.
-DEEPBENCH_API Parameter precision_parameter(const std::string& fallback);
+DEEPBENCH_API Parameter precision_parameter(const std::string& default_text);
 
 // The text with ASCII capitals replaced.
-DEEPBENCH_API std::string lower_case(std::string_view text);
+DEEPBENCH_API std::string to_lower_case(std::string_view text);
 
 // The word of `words` that is closest to a misspelt one, as " (did you mean 'x'?)"; or nothing.
 DEEPBENCH_API std::string suggestion(std::string_view word, const std::vector<std::string>& words);

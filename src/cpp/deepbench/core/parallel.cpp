@@ -37,16 +37,16 @@ struct Affinity {
 };
 #endif
 
-Affinity at_load;
+Affinity allowed_processors;
 
 }  // namespace
 
-void parallel_narrowed() { at_load = Affinity(); }
+void parallel_update_affinity() { allowed_processors = Affinity(); }
 
-int parallel_width() { return std::clamp(at_load.width(), 1, 16); }
+int parallel_threads() { return std::clamp(allowed_processors.width(), 1, 16); }
 
-void parallel_tasks(int64_t count, int64_t most_threads, const std::function<void(int64_t)>& body) {
-  const int64_t width = std::min({count, most_threads, int64_t{parallel_width()}});
+void parallel_tasks(int64_t count, int64_t max_threads, const std::function<void(int64_t)>& body) {
+  const int64_t width = std::min({count, max_threads, int64_t{parallel_threads()}});
   std::atomic<int64_t> next{0};
   std::mutex mutex;
   std::exception_ptr error;
@@ -62,17 +62,17 @@ void parallel_tasks(int64_t count, int64_t most_threads, const std::function<voi
   ThreadPool::instance().run(
       width - 1,
       [&work] {
-        at_load.apply();
+        allowed_processors.apply();
         work();
       },
       work);
   if (error) std::rethrow_exception(error);
 }
 
-void parallel_for(int64_t count, int64_t smallest_part,
+void parallel_for(int64_t count, int64_t min_part,
                   const std::function<void(int64_t, int64_t, int)>& body) {
-  const int64_t most = std::max<int64_t>(1, count / std::max<int64_t>(1, smallest_part));
-  const int64_t parts = std::min<int64_t>(parallel_width(), most);
+  const int64_t most = std::max<int64_t>(1, count / std::max<int64_t>(1, min_part));
+  const int64_t parts = std::min<int64_t>(parallel_threads(), most);
   parallel_tasks(parts, parts, [&](int64_t part) {
     body(count * part / parts, count * (part + 1) / parts, static_cast<int>(part));
   });

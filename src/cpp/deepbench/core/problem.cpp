@@ -11,7 +11,7 @@
 namespace deepbench {
 namespace {
 
-constexpr size_t kLongestLine = 4096;
+constexpr size_t kMaxLine = 4096;
 
 std::vector<std::string> parameter_names(const Operation& operation) {
   std::vector<std::string> names;
@@ -19,7 +19,7 @@ std::vector<std::string> parameter_names(const Operation& operation) {
   return names;
 }
 
-std::string joined(const std::vector<std::string>& words) {
+std::string join(const std::vector<std::string>& words) {
   std::string out;
   for (const auto& word : words) out += (out.empty() ? "" : " ") + word;
   return out;
@@ -27,18 +27,18 @@ std::string joined(const std::vector<std::string>& words) {
 
 // Canonical name of a choice, which may be written in capitals or by an alias: precision=FP16.
 std::string canonical_choice(const Parameter& parameter, const std::string& text) {
-  const std::string word = lower_case(text);
+  const std::string word = to_lower_case(text);
   for (const auto& choice : parameter.choices)
     if (choice == word) return choice;
   for (const auto& [alias, choice] : parameter.aliases)
     if (alias == word) return choice;
   throw InvalidProblem(parameter.name + "=" + printable(text) + ": must be one of " +
-                       joined(parameter.choices) + suggestion(word, parameter.choices));
+                       join(parameter.choices) + suggestion(word, parameter.choices));
 }
 
 // How a share is written where `text` looks like a percentage, as "; 95 % is sparsity=0.95"; or
 // nothing. Without the sign a number up to 1 is no percentage.
-std::string share_of_percentage(const Parameter& parameter, std::string text) {
+std::string fraction_hint(const Parameter& parameter, std::string text) {
   const bool has_sign = !text.empty() && text.back() == '%';
   if (has_sign) text.pop_back();
   double percentage = 0;
@@ -47,7 +47,7 @@ std::string share_of_percentage(const Parameter& parameter, std::string text) {
   } catch (const InvalidProblem&) {
     return "";
   }
-  if (!parameter.is_share() || percentage > 100 * parameter.maximum) return "";
+  if (!parameter.is_fraction() || percentage > 100 * parameter.maximum) return "";
   if (percentage < 100 * parameter.minimum || (!has_sign && percentage <= 1)) return "";
   // Rounded, so that 99.9 / 100 is 0.999.
   const double share = std::round(percentage * 1e10) / 1e12;
@@ -55,11 +55,11 @@ std::string share_of_percentage(const Parameter& parameter, std::string text) {
          to_text(Value(share));
 }
 
-double parse_real_or_share(const Parameter& parameter, const std::string& text) {
+double parse_real_or_hint(const Parameter& parameter, const std::string& text) {
   try {
     return parse_real(parameter.name, text);
   } catch (const InvalidProblem& error) {
-    throw InvalidProblem(error.what() + share_of_percentage(parameter, text));
+    throw InvalidProblem(error.what() + fraction_hint(parameter, text));
   }
 }
 
@@ -67,14 +67,14 @@ Value parse_value(const Parameter& parameter, const std::string& text) {
   if (parameter.kind == ParameterKind::kChoice) return canonical_choice(parameter, text);
   const bool whole = parameter.kind == ParameterKind::kInteger;
   const Value value = whole ? Value(parse_integer(parameter.name, text))
-                            : Value(parse_real_or_share(parameter, text));
+                            : Value(parse_real_or_hint(parameter, text));
   const double size = whole ? double(std::get<int64_t>(value)) : std::get<double>(value);
   if (size < parameter.minimum || size > parameter.maximum) {
     const double bound = size < parameter.minimum ? parameter.minimum : parameter.maximum;
     const Value limit = whole ? Value(int64_t(bound)) : Value(bound);
     throw InvalidProblem(parameter.name + "=" + printable(text) + ": must be at " +
                          (size < parameter.minimum ? "least " : "most ") + to_text(limit) +
-                         share_of_percentage(parameter, text));
+                         fraction_hint(parameter, text));
   }
   return value;
 }
@@ -86,11 +86,11 @@ const std::string* find_text(const std::vector<KeyValue>& items, const std::stri
 }
 
 bool applies(const Parameter& parameter, const Attributes& attributes) {
-  return parameter.only_where.empty() ||
-         attributes.text(parameter.only_where) == parameter.only_value;
+  return parameter.condition_name.empty() ||
+         attributes.text(parameter.condition_name) == parameter.condition_value;
 }
 
-// The attributes in the operation's order, from the line, else the defaults, else the fallback.
+// The attributes in the operation's order, from the line, else the defaults, else the parameter's.
 Attributes complete(const Operation& operation, const std::vector<KeyValue>& given,
                     const std::vector<KeyValue>& defaults) {
   Attributes attributes;
@@ -98,18 +98,18 @@ Attributes complete(const Operation& operation, const std::vector<KeyValue>& giv
     const std::string* text = find_text(given, parameter.name);
     if (!applies(parameter, attributes)) {
       if (text)
-        throw InvalidProblem(parameter.name + " is a parameter only where " + parameter.only_where +
-                             "=" + parameter.only_value + "; here it is " +
-                             attributes.text(parameter.only_where));
+        throw InvalidProblem(parameter.name + " is a parameter only where " +
+                             parameter.condition_name + "=" + parameter.condition_value +
+                             "; here it is " + attributes.text(parameter.condition_name));
       continue;
     }
     if (!text) text = find_text(defaults, parameter.name);
-    if (!text && !parameter.fallback.empty()) text = &parameter.fallback;
+    if (!text && !parameter.default_text.empty()) text = &parameter.default_text;
     if (!text)
       throw InvalidProblem(operation.name() + " needs " + parameter.name +
                            "=; for example: " + operation.example());
     Value value = parse_value(parameter, *text);
-    if (parameter.silent_at_default && to_text(value) == parameter.fallback) continue;
+    if (parameter.omitted_at_default && to_text(value) == parameter.default_text) continue;
     attributes.set(parameter.name, std::move(value));
   }
   return attributes;
@@ -120,16 +120,16 @@ void refuse_unknown(const Operation& operation, const std::vector<KeyValue>& giv
   for (const auto& item : given) {
     if (!operation.find(item.key))
       throw InvalidProblem(operation.name() + " has no parameter '" + item.key + "'" +
-                           suggestion(item.key, names) + "; it has " + joined(names));
+                           suggestion(item.key, names) + "; it has " + join(names));
   }
 }
 
 }  // namespace
 
 Problem Problem::parse(std::string_view line, std::string_view defaults) {
-  if (line.size() > kLongestLine)
+  if (line.size() > kMaxLine)
     throw InvalidProblem("a problem of " + std::to_string(line.size()) + " characters; at most " +
-                         std::to_string(kLongestLine));
+                         std::to_string(kMaxLine));
   const size_t begin = std::min(line.find_first_not_of(" \t\r\n"), line.size());
   const size_t end = std::min(line.find_first_of(" \t\r\n", begin), line.size());
   if (begin == end) throw InvalidProblem("an empty problem");

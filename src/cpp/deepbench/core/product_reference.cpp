@@ -7,16 +7,16 @@
 #include <numeric>
 #include <string>
 
-#include "deepbench/core/inputs.hpp"
+#include "deepbench/core/input_generator.hpp"
 #include "deepbench/core/parallel.hpp"
 
 namespace deepbench {
 namespace {
 
 constexpr double kFullWork = 1 << 24;  // outputs x k up to which everything is checked
-constexpr double kMostFullOutputs = 1 << 20;
+constexpr double kMaxFullOutputs = 1 << 20;
 constexpr double kGridWork = 1 << 24;  // grid points x k
-constexpr int64_t kWidestGrid = 24;
+constexpr int64_t kMaxGridWidth = 24;
 constexpr int64_t kProductsOfThread = 1 << 17;  // products that are worth starting a thread
 constexpr uint64_t kWeightSeed = 0x5eed;
 
@@ -24,17 +24,17 @@ constexpr uint64_t kWeightSeed = 0x5eed;
 
 bool ProductReference::checks_all(int64_t m, int64_t n, int64_t k) {
   const double outputs = double(m) * double(n);
-  return outputs * double(k) <= kFullWork && outputs <= kMostFullOutputs;
+  return outputs * double(k) <= kFullWork && outputs <= kMaxFullOutputs;
 }
 
 int64_t ProductReference::grid_width(int64_t k) {
   return static_cast<int64_t>(
-      std::clamp(std::sqrt(kGridWork / double(k)), 4.0, double(kWidestGrid)));
+      std::clamp(std::sqrt(kGridWork / double(k)), 4.0, double(kMaxGridWidth)));
 }
 
 // Of the grid its rows and columns and what is expected of its points; of a projected row three
 // sums and one bound at a time, and the vectors that it is made from.
-double ProductReference::needed_bytes(int64_t m, int64_t n, int64_t k) {
+double ProductReference::host_bytes(int64_t m, int64_t n, int64_t k) {
   const bool all = checks_all(m, n, k);
   const int64_t width = grid_width(k);
   const double rows = double(all ? m : std::min(m, width));
@@ -43,32 +43,32 @@ double ProductReference::needed_bytes(int64_t m, int64_t n, int64_t k) {
   return all ? grid : grid + 32 * double(m) + 12 * double(n) + 16 * double(k);
 }
 
-Expectation ProductReference::expect() {
-  Expectation expected;
+ExpectedOutput ProductReference::expected_output() {
+  ExpectedOutput expected;
   expected.outputs = static_cast<uint64_t>(m_ * n_);
   if (checks_all(m_, n_, k_)) {
-    add_grid(every(m_), every(n_), expected);
-    expected.what = "all " + std::to_string(m_ * n_) + " outputs";
+    add_grid(all_indices(m_), all_indices(n_), expected);
+    expected.coverage = "all " + std::to_string(m_ * n_) + " outputs";
     return expected;
   }
-  add_grid(sampled(m_, 11), sampled(n_, 12), expected);
+  add_grid(sampled_indices(m_, 11), sampled_indices(n_, 12), expected);
   add_projection(expected);
-  expected.what = std::to_string(expected.indices.size()) + " of " + std::to_string(m_ * n_) +
-                  " outputs and " + std::to_string(m_) + " projections of all";
+  expected.coverage = std::to_string(expected.indices.size()) + " of " + std::to_string(m_ * n_) +
+                      " outputs and " + std::to_string(m_) + " projections of all";
   return expected;
 }
 
-ProductReference::Places ProductReference::every(int64_t size) {
-  Places all(static_cast<size_t>(size));
+ProductReference::Indices ProductReference::all_indices(int64_t size) {
+  Indices all(static_cast<size_t>(size));
   std::iota(all.begin(), all.end(), 0);
   return all;
 }
 
 // Both ends, the borders of tiles of 16 to 256, and random places: sorted, without repeats.
-ProductReference::Places ProductReference::sampled(int64_t size, uint32_t stream) const {
+ProductReference::Indices ProductReference::sampled_indices(int64_t size, uint32_t stream) const {
   const int64_t width = grid_width(k_);
-  if (size <= width) return every(size);
-  Places chosen = {0, size - 1};
+  if (size <= width) return all_indices(size);
+  Indices chosen = {0, size - 1};
   for (int64_t tile = 16; tile <= 256 && int64_t(chosen.size()) + 1 < width / 2; tile *= 2)
     if (tile < size) chosen.insert(chosen.end(), {tile - 1, tile});
   for (uint64_t i = 0; int64_t(chosen.size()) < width; ++i)
@@ -79,13 +79,14 @@ ProductReference::Places ProductReference::sampled(int64_t size, uint32_t stream
 }
 
 // Every combination of the given rows and columns.
-void ProductReference::add_grid(const Places& rows, const Places& columns, Expectation& expected) {
-  const int64_t smallest_part = 1 + kProductsOfThread / k_;
+void ProductReference::add_grid(const Indices& rows, const Indices& columns,
+                                ExpectedOutput& expected) {
+  const int64_t min_part = 1 + kProductsOfThread / k_;
   const auto height = static_cast<int64_t>(rows.size()), all = height + int64_t(columns.size());
-  expect_rows(rows.size());
+  set_grid_rows(rows.size());
   // Rows, then columns; first touched, page for page, by the threads.
   const std::unique_ptr<float[]> vectors(new float[size_t(all * k_)]);
-  parallel_for(all, smallest_part, [&](int64_t begin, int64_t end, int) {
+  parallel_for(all, min_part, [&](int64_t begin, int64_t end, int) {
     for (int64_t i = begin; i < end; ++i) {
       float* const vector = vectors.get() + i * k_;
       if (i < height)
@@ -97,7 +98,7 @@ void ProductReference::add_grid(const Places& rows, const Places& columns, Expec
 
   const size_t points = rows.size() * columns.size();
   expected.indices.resize(points), expected.values.resize(points), expected.bounds.resize(points);
-  parallel_for(int64_t(points), smallest_part, [&](int64_t begin, int64_t end, int) {
+  parallel_for(int64_t(points), min_part, [&](int64_t begin, int64_t end, int) {
     for (int64_t at = begin; at < end; ++at) {
       const int64_t r = at % height, l = at / height;
       const DotSums sums = dot_sums(vectors.get() + r * k_, vectors.get() + (height + l) * k_, k_);
@@ -112,25 +113,25 @@ void ProductReference::add_grid(const Places& rows, const Places& columns, Expec
 
 // The error of a projected row is a random sum of n errors of single outputs; their bound is taken
 // with B's mean square, and doubled. Summing in double adds the last term.
-void ProductReference::add_projection(Expectation& expected) const {
+void ProductReference::add_projection(ExpectedOutput& expected) const {
   std::vector<float> run(static_cast<size_t>(n_));
-  weight_run(kWeightSeed, 0, n_, run.data());
+  fill_weights(kWeightSeed, 0, n_, run.data());
   const std::vector<double> weights(run.begin(), run.end());
   const Operand a = this->a(), b = this->b(), c = this->c();
-  MatrixSums total =
-      times_vector(a.stored, a.transposed, times_vector(b.stored, b.transposed, weights).sums);
+  MatrixSums total = multiply_by_vector(a.stored, a.transposed,
+                                        multiply_by_vector(b.stored, b.transposed, weights).sums);
   if (beta_ != 0) {
-    const MatrixSums added = times_vector(c.stored, c.transposed, weights);
+    const MatrixSums added = multiply_by_vector(c.stored, c.transposed, weights);
     for (size_t i = 0; i < total.sums.size(); ++i) total.sums[i] += beta_ * added.sums[i];
   }
-  expected.sums = std::move(total.sums);
+  expected.projections = std::move(total.sums);
 
   const double b_square = b.stored.inputs.mean_square(b.stored.type);
   const double c_square = beta_ * beta_ * c.stored.inputs.mean_square(c.stored.type);
-  const double relative = typical_bound() + 1e-13 * (1 + std::sqrt(most_terms()));
-  expected.sum_bounds.resize(expected.sums.size());
+  const double relative = relative_bound() + 1e-13 * (1 + std::sqrt(max_terms()));
+  expected.projection_bounds.resize(expected.projections.size());
   for (size_t i = 0; i < total.squares.size(); ++i)
-    expected.sum_bounds[i] =
+    expected.projection_bounds[i] =
         2 * std::sqrt(double(n_)) * std::sqrt(total.squares[i] * b_square + c_square) * relative +
         1e-300;
   expected.projection_rows = static_cast<uint64_t>(m_);

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "deepbench/core/expectation.hpp"
+#include "deepbench/core/expected_output.hpp"
 #include "deepbench/core/generated_matrix.hpp"
 #include "deepbench/core/sums.hpp"
 
@@ -15,10 +15,10 @@ namespace deepbench {
 class ProductReference {
  public:
   virtual ~ProductReference() = default;
-  Expectation expect();
+  ExpectedOutput expected_output();
 
   // Host memory that this and the comparison take.
-  static double needed_bytes(int64_t m, int64_t n, int64_t k);
+  static double host_bytes(int64_t m, int64_t n, int64_t k);
 
  protected:
   struct Point {
@@ -34,8 +34,8 @@ class ProductReference {
       : m_(m), n_(n), k_(k), beta_(beta) {}
 
   // Row i of op(A), the one that is looked at in place `at`, and column j of op(B): k elements, on
-  // several threads. expect_rows() tells how many there will be.
-  virtual void expect_rows(size_t rows) { (void)rows; }
+  // several threads. set_grid_rows() tells how many there will be.
+  virtual void set_grid_rows(size_t rows) { (void)rows; }
   virtual void row_of_a(size_t at, int64_t i, float* row) = 0;
   virtual void column_of_b(int64_t j, float* column) const = 0;
   // Output (i, j), from the sum over the products of that row and column.
@@ -45,21 +45,21 @@ class ProductReference {
   virtual Operand b() const = 0;
   virtual Operand c() const = 0;
   // Bound of an output relative to its typical size.
-  virtual double typical_bound() const = 0;
+  virtual double relative_bound() const = 0;
   // The most products that an output sums: a few rows may have more.
-  virtual double most_terms() const { return double(k_); }
+  virtual double max_terms() const { return double(k_); }
 
   double beta() const { return beta_; }
 
  private:
-  using Places = std::vector<int64_t>;
+  using Indices = std::vector<int64_t>;
 
   static bool checks_all(int64_t m, int64_t n, int64_t k);
   static int64_t grid_width(int64_t k);
-  static Places every(int64_t size);
-  Places sampled(int64_t size, uint32_t stream) const;
-  void add_grid(const Places& rows, const Places& columns, Expectation& expected);
-  void add_projection(Expectation& expected) const;
+  static Indices all_indices(int64_t size);
+  Indices sampled_indices(int64_t size, uint32_t stream) const;
+  void add_grid(const Indices& rows, const Indices& columns, ExpectedOutput& expected);
+  void add_projection(ExpectedOutput& expected) const;
 
   const int64_t m_, n_, k_;
   const double beta_;

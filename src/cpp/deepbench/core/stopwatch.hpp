@@ -24,7 +24,7 @@ class Stopwatch {
 
 // As long as that, to a microsecond or so. Asleep, but awake in time: a processor that has just
 // woken up is slow, and late by some 60 us. Returns how long it was.
-inline double rest_ns(double ns) {
+inline double sleep_for_ns(double ns) {
   constexpr double kAwakeNs = 200e3;
   Stopwatch watch;
   if (ns > kAwakeNs)

@@ -4,21 +4,21 @@
 #include <algorithm>
 #include <cstring>
 
-#include "deepbench/core/quad.hpp"
+#include "deepbench/core/double4.hpp"
 
 namespace deepbench {
 namespace {
 
 constexpr int kLanes = 16;
-constexpr int kQuads = kLanes / 4;
+constexpr int kVectors = kLanes / 4;
 
 struct Lanes {
-  Quad quads[kQuads] = {};
+  Double4 vectors[kVectors] = {};
 
   // Every step halves the lanes.
-  DEEPBENCH_INLINED double sum() const {
+  DEEPBENCH_ALWAYS_INLINE double sum() const {
     double lanes[kLanes];
-    std::memcpy(lanes, quads, sizeof lanes);
+    std::memcpy(lanes, vectors, sizeof lanes);
     for (int width = kLanes / 2; width > 0; width /= 2)
       for (int lane = 0; lane < width; ++lane) lanes[lane] += lanes[lane + width];
     return lanes[0];
@@ -27,16 +27,16 @@ struct Lanes {
 
 // Sums x y and, as `kSquareProducts` says, (x y)^2 or x^2.
 template <bool kSquareProducts, class Y>
-DEEPBENCH_INLINED inline DotSums sums_in_lanes(const float* x, const Y* y, int64_t count) {
+DEEPBENCH_ALWAYS_INLINE inline DotSums sums_in_lanes(const float* x, const Y* y, int64_t count) {
   Lanes products, squares;
-  const auto add = [&](const float* from_x, const Y* from_y) DEEPBENCH_INLINED {
-    for (int quad = 0; quad < kQuads; ++quad) {
-      Quad value, other;
+  const auto add = [&](const float* from_x, const Y* from_y) DEEPBENCH_ALWAYS_INLINE {
+    for (int quad = 0; quad < kVectors; ++quad) {
+      Double4 value, other;
       load(from_x + 4 * quad, value);
       load(from_y + 4 * quad, other);
-      const Quad product = value * other, squared = kSquareProducts ? product : value;
-      products.quads[quad] += product;
-      squares.quads[quad] += squared * squared;
+      const Double4 product = value * other, squared = kSquareProducts ? product : value;
+      products.vectors[quad] += product;
+      squares.vectors[quad] += squared * squared;
     }
   };
   int64_t i = 0;
@@ -52,9 +52,10 @@ DEEPBENCH_INLINED inline DotSums sums_in_lanes(const float* x, const Y* y, int64
 }
 
 template <int kColumns>
-DEEPBENCH_INLINED inline void add_together(const float* __restrict values, int64_t stride,
-                                           int64_t rows, const double* __restrict factors,
-                                           double* __restrict sums, double* __restrict squares) {
+DEEPBENCH_ALWAYS_INLINE inline void add_unrolled(const float* __restrict values, int64_t stride,
+                                                 int64_t rows, const double* __restrict factors,
+                                                 double* __restrict sums,
+                                                 double* __restrict squares) {
   for (int64_t i = 0; i < rows; ++i) {
     double sum = sums[i], square = squares[i];
     for (int j = 0; j < kColumns; ++j) {
@@ -71,25 +72,26 @@ DEEPBENCH_INLINED inline void add_together(const float* __restrict values, int64
 
 DotSums dot_sums(const float* a, const float* b, int64_t count) {
   DotSums sums;
-  vectorised([&]() DEEPBENCH_INLINED { sums = sums_in_lanes<true>(a, b, count); });
+  run_vectorised([&]() DEEPBENCH_ALWAYS_INLINE { sums = sums_in_lanes<true>(a, b, count); });
   return sums;
 }
 
 DotSums weighted_sums(const float* values, const double* weights, int64_t count) {
   DotSums sums;
-  vectorised([&]() DEEPBENCH_INLINED { sums = sums_in_lanes<false>(values, weights, count); });
+  run_vectorised(
+      [&]() DEEPBENCH_ALWAYS_INLINE { sums = sums_in_lanes<false>(values, weights, count); });
   return sums;
 }
 
 void add_columns(const float* values, int64_t stride, int64_t rows, int64_t columns,
                  const double* factors, double* sums, double* squares) {
-  constexpr int kTogether = 4;
-  vectorised([&]() DEEPBENCH_INLINED {
+  constexpr int kUnrolled = 4;
+  run_vectorised([&]() DEEPBENCH_ALWAYS_INLINE {
     int64_t j = 0;
-    for (; j + kTogether <= columns; j += kTogether)
-      add_together<kTogether>(values + j * stride, stride, rows, factors + j, sums, squares);
+    for (; j + kUnrolled <= columns; j += kUnrolled)
+      add_unrolled<kUnrolled>(values + j * stride, stride, rows, factors + j, sums, squares);
     for (; j < columns; ++j)
-      add_together<1>(values + j * stride, stride, rows, factors + j, sums, squares);
+      add_unrolled<1>(values + j * stride, stride, rows, factors + j, sums, squares);
   });
 }
 

@@ -21,51 +21,51 @@ ThreadPool& ThreadPool::instance() {
   return *pool;
 }
 
-void ThreadPool::run(int64_t most, const std::function<void()>& helping,
-                     const std::function<void()>& own) {
+void ThreadPool::run(int64_t max_helpers, const std::function<void()>& helper_work,
+                     const std::function<void()>& caller_work) {
   std::unique_lock<std::mutex> lock(mutex_);
-  const bool helped = most > 0 && !in_use_;
-  if (helped) begin(most, helping);
-  const int64_t wanted = helped ? wanted_ : 0;
+  const bool helped = max_helpers > 0 && !in_use_;
+  if (helped) begin_round(max_helpers, helper_work);
+  const int64_t requested = helped ? requested_ : 0;
   lock.unlock();
-  for (int64_t i = 0; i < wanted; ++i) wake_.notify_one();  // all who sleep are alike
-  own();
+  for (int64_t i = 0; i < requested; ++i) wake_.notify_one();  // all who sleep are alike
+  caller_work();
   if (!helped) return;
   lock.lock();
-  end(lock);
+  end_round(lock);
 }
 
-void ThreadPool::begin(int64_t most, const std::function<void()>& helping) {
+void ThreadPool::begin_round(int64_t max_helpers, const std::function<void()>& helper_work) {
   in_use_ = true;
-  start_threads(most);
-  helping_ = &helping;
-  wanted_ = std::min(most, threads_), begun_ = 0;
+  start_threads(max_helpers);
+  helper_work_ = &helper_work;
+  requested_ = std::min(max_helpers, threads_), joined_ = 0;
   ++round_;
 }
 
-void ThreadPool::end(std::unique_lock<std::mutex>& lock) {
-  helping_ = nullptr;
+void ThreadPool::end_round(std::unique_lock<std::mutex>& lock) {
+  helper_work_ = nullptr;
   done_.wait(lock, [this] { return running_ == 0; });
   in_use_ = false;
 }
 
 void ThreadPool::start_threads(int64_t count) {
   try {
-    for (; threads_ < count; ++threads_) std::thread([this] { help(); }).detach();
+    for (; threads_ < count; ++threads_) std::thread([this] { helper_loop(); }).detach();
   } catch (const std::exception&) {
     // The system gives no more threads (or memory for them): fewer do the same.
   }
 }
 
-void ThreadPool::help() {
+void ThreadPool::helper_loop() {
   std::unique_lock<std::mutex> lock(mutex_);
   for (uint64_t seen = 0;;) {
-    wake_.wait(lock, [&] { return is_wanted(seen); });
+    wake_.wait(lock, [&] { return may_join(seen); });
     seen = round_;
-    ++begun_, ++running_;
-    const std::function<void()>& helping = *helping_;
+    ++joined_, ++running_;
+    const std::function<void()>& helper_work = *helper_work_;
     lock.unlock();
-    helping();
+    helper_work();
     lock.lock();
     if (--running_ == 0) done_.notify_one();
   }

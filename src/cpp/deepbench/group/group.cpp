@@ -16,14 +16,16 @@ namespace deepbench {
 namespace {
 
 // One rank may prepare or verify so much longer than another.
-constexpr double kRoundS = 600;
-constexpr double kLineS = 30;            // for a small message to be taken
-constexpr double kForEver = 1e9;         // between rows; rank 0 may be busy with rows of its own
-constexpr uint64_t kLongest = 1u << 30;  // message
+constexpr double kRoundTimeoutS = 600;
+constexpr double kSendTimeoutS = 30;  // for a small message to be taken
+constexpr double kNoTimeoutS = 1e9;   // between rows; rank 0 may be busy with rows of its own
+constexpr uint64_t kMaxMessageBytes = 1u << 30;  // message
 
 constexpr std::string_view kEnd = "end", kRow = "row ";
 
-Level level_of(int64_t number) { return static_cast<Level>(std::clamp<int64_t>(number, 0, 2)); }
+AbortScope scope_of(int64_t number) {
+  return static_cast<AbortScope>(std::clamp<int64_t>(number, 0, 2));
+}
 
 Status status_of(int64_t number) {
   return static_cast<Status>(std::clamp<int64_t>(number, 1, int64_t(Status::kFailed)));
@@ -33,45 +35,45 @@ Status status_of(int64_t number) {
 
 // What a rank says in a round; as an answer, what rank 0 says to it.
 struct Group::Message {
-  Level level = Level::kRow;
+  AbortScope scope = AbortScope::kRow;
   std::string step;
   bool failed = false;
   Status status = Status::kFailed;
   std::string reason{};
   std::string payload{};
-  bool gave_up = false;  // a call, since another had failed
-  bool follows = false;  // that is why it has failed
+  bool aborted_call = false;     // a call, since another had failed
+  bool caused_by_abort = false;  // that is why it has failed
 
   std::string packed() const {
     Packer packer;
     packer.number(int64_t{failed});  // first: has_failed() looks there
-    packer.number(int64_t(level)).text(step).number(int64_t(status));
-    packer.number(int64_t{gave_up}).number(int64_t{follows});
+    packer.number(int64_t(scope)).text(step).number(int64_t(status));
+    packer.number(int64_t{aborted_call}).number(int64_t{caused_by_abort});
     return packer.text(reason).text(payload).bytes();
   }
   static Message unpacked(const std::string& bytes) {
     Unpacker unpacker(bytes);
     Message message;
     message.failed = unpacker.number<int64_t>() != 0;
-    message.level = level_of(unpacker.number<int64_t>());
+    message.scope = scope_of(unpacker.number<int64_t>());
     message.step = unpacker.text();
     message.status = status_of(unpacker.number<int64_t>());
-    message.gave_up = unpacker.number<int64_t>() != 0;
-    message.follows = unpacker.number<int64_t>() != 0;
+    message.aborted_call = unpacker.number<int64_t>() != 0;
+    message.caused_by_abort = unpacker.number<int64_t>() != 0;
     message.reason = unpacker.text();
     message.payload = unpacker.text();
     return message;
   }
 };
 
-// What comes in is read by the round alone: call_is_lost() keeps away.
-struct Group::TalkGuard {
-  explicit TalkGuard(Group* group) : group(group) { set(true); }
-  ~TalkGuard() { set(false); }
+// What comes in is read by the round alone: must_abort_call() keeps away.
+struct Group::RoundGuard {
+  explicit RoundGuard(Group* group) : group(group) { set(true); }
+  ~RoundGuard() { set(false); }
   void set(bool talking) {
     const std::lock_guard<std::mutex> lock(group->mutex_);
-    group->talking_ = talking;
-    group->giving_up_ = false;
+    group->in_round_ = talking;
+    group->aborting_call_ = false;
   }
   Group* const group;
 };
@@ -95,14 +97,14 @@ struct Group::RowGuard {
 
 Group::Group(int rank, std::vector<Member> members, std::vector<Socket> sockets)
     : rank_(rank), members_(std::move(members)), sockets_(std::move(sockets)) {
-  if (pipe(wake_) != 0) throw RankLost("no descriptor is left for its watcher");
+  if (pipe(wake_) != 0) throw RankDisconnected("no descriptor is left for its watcher");
   for (const int end : wake_) fcntl(end, F_SETFD, FD_CLOEXEC);
-  watcher_ = std::thread([this] { watch(); });
+  watchdog_ = std::thread([this] { run_watchdog(); });
 }
 
 Group::~Group() {
   end();
-  watcher_.join();
+  watchdog_.join();
   for (const int end : wake_) close(end);
 }
 
@@ -113,102 +115,106 @@ std::string Group::name_of(size_t socket) const {
 
 // ---- rounds -------------------------------------------------------------------------------------
 
-std::string Group::round(Level level, const std::string& step, const std::string& mine,
-                         const Decide& decide) {
-  Message message{level, step};
+std::string Group::reduce_and_broadcast(AbortScope scope, const std::string& step,
+                                        const std::string& mine, const Reduce& reduce) {
+  Message message{scope, step};
   message.payload = mine;
-  return talk(message, decide);
+  return run_round(message, reduce);
 }
 
-std::string Group::round_while(Level level, const std::string& step, const std::string& mine,
-                               const Decide& decide, const std::function<void()>& meanwhile) {
-  Message message{level, step};
+std::string Group::reduce_and_broadcast_while(AbortScope scope, const std::string& step,
+                                              const std::string& mine, const Reduce& reduce,
+                                              const std::function<void()>& meanwhile) {
+  Message message{scope, step};
   message.payload = mine;
-  return talk(message, decide, meanwhile);
+  return run_round(message, reduce, meanwhile);
 }
 
-void Group::check_all_there() {
-  if (!is_lost()) return;
-  if (rank_ == 0) lose("");           // the reason is known
-  heard(Level::kStep, hear_first());  // rank 0 has said why, or is itself gone
+void Group::check_all_connected() {
+  if (!is_disconnected()) return;
+  if (rank_ == 0) fail_group("");                      // the reason is known
+  accept_answer(AbortScope::kStep, receive_answer());  // rank 0 has said why, or is itself gone
 }
 
-void Group::fail(Level level, const std::string& step, const RowFailure& failure) {
-  if (failure_) leave(level);
-  Message message{level, step, true, failure.status(), failure.what()};
+void Group::fail_step(AbortScope scope, const std::string& step, const RowFailure& failure) {
+  if (failure_) rethrow_failure(scope);
+  Message message{scope, step, true, failure.status(), failure.what()};
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    message.gave_up = giving_up_;
-    message.follows = giving_up_ && !failed_before_;
+    message.aborted_call = aborting_call_;
+    message.caused_by_abort = aborting_call_ && !was_unwinding_;
   }
-  talk(message, [](const std::vector<std::string>&) { return std::string(); });
-  leave(level);  // talk() has thrown
+  run_round(message, [](const std::vector<std::string>&) { return std::string(); });
+  rethrow_failure(scope);  // run_round() has thrown
 }
 
-void Group::together(Level level, const std::string& step, const std::function<void()>& body) {
-  const RowGuard guard(level == Level::kRow ? this : nullptr);
-  if (failure_) leave(level);
+void Group::collective_step(AbortScope scope, const std::string& step,
+                            const std::function<void()>& body) {
+  const RowGuard guard(scope == AbortScope::kRow ? this : nullptr);
+  if (failure_) rethrow_failure(scope);
   try {
     body();
-  } catch (const RankLost&) {
+  } catch (const RankDisconnected&) {
     throw;
   } catch (const RowFailure& failure) {
-    fail(level, step, failure);
+    fail_step(scope, step, failure);
   } catch (const InvalidProblem& error) {
-    fail(level, step, RowFailure(Status::kInvalid, error.what()));
+    fail_step(scope, step, RowFailure(Status::kInvalid, error.what()));
   } catch (const std::bad_alloc&) {
-    fail(level, step, RowFailure(Status::kOutOfMemory, "out of host memory"));
+    fail_step(scope, step, RowFailure(Status::kOutOfMemory, "out of host memory"));
   } catch (const std::exception& error) {
-    fail(level, step, RowFailure(Status::kFailed, error.what()));
+    fail_step(scope, step, RowFailure(Status::kFailed, error.what()));
   }
-  if (failure_) leave(level);  // somebody within it kept the failure to himself
-  round(level, step, "", [](const std::vector<std::string>&) { return std::string(); });
+  if (failure_) rethrow_failure(scope);  // somebody within it kept the failure to himself
+  reduce_and_broadcast(scope, step, "",
+                       [](const std::vector<std::string>&) { return std::string(); });
 }
 
-// The failure of the last round, which all ranks know of: no word more until its level is left.
-void Group::leave(Level level) {
+// The failure of the last round, which all ranks know of: no word more until its scope is left.
+void Group::rethrow_failure(AbortScope scope) {
   const Failure failure = *failure_;
-  if (level <= failure.level) failure_.reset();
+  if (scope <= failure.scope) failure_.reset();
   throw RowFailure(failure.status, failure.reason);
 }
 
-std::string Group::talk(const Message& mine, const Decide& decide,
-                        const std::function<void()>& meanwhile) {
-  if (failure_) leave(mine.level);
-  const TalkGuard guard(this);
+std::string Group::run_round(const Message& mine, const Reduce& reduce,
+                             const std::function<void()>& meanwhile) {
+  if (failure_) rethrow_failure(mine.scope);
+  const RoundGuard guard(this);
   if (rank_ != 0) send(0, name_of(0), mine.packed());
-  const std::exception_ptr failed = meanwhile ? pass_time(meanwhile) : nullptr;
-  std::string answer = heard(mine.level, rank_ == 0 ? gather(mine, decide) : hear_first());
+  const std::exception_ptr failed = meanwhile ? run_until_all_ready(meanwhile) : nullptr;
+  std::string answer =
+      accept_answer(mine.scope, rank_ == 0 ? gather(mine, reduce) : receive_answer());
   if (failed) std::rethrow_exception(failed);
   return answer;
 }
 
 // Until all have spoken. A failure of this rank's own is returned, since it comes too late for this
 // round: the others have been told that all is well, and their answer is still to be heard.
-std::exception_ptr Group::pass_time(const std::function<void()>& meanwhile) {
-  for (Deadline deadline(kRoundS); !all_have_spoken() && deadline.left_s() > 0;) {
+std::exception_ptr Group::run_until_all_ready(const std::function<void()>& meanwhile) {
+  for (Deadline deadline(kRoundTimeoutS); !all_messages_ready() && deadline.left_s() > 0;) {
     try {
       meanwhile();
-    } catch (const RankLost&) {
+    } catch (const RankDisconnected&) {
       throw;
     } catch (...) {
       if (failure_) throw;
       return std::current_exception();
     }
-    check_all_there();
+    check_all_connected();
   }
   return nullptr;
 }
 
-std::string Group::heard(Level level, const std::string& bytes) {
+std::string Group::accept_answer(AbortScope scope, const std::string& bytes) {
   const Message answer = unpacked(0, bytes);
   if (!answer.failed) return answer.payload;
-  failure_ = Failure{answer.level, answer.status, answer.reason};
-  leave(level);
+  failure_ = Failure{answer.scope, answer.status, answer.reason};
+  rethrow_failure(scope);
 }
 
 // Whether gather() or receive() would find what they wait for. Who is gone has spoken, too.
-bool Group::all_have_spoken() const {
+bool Group::all_messages_ready() const {
   std::vector<pollfd> all;
   for (const Socket& socket : sockets_)
     if (socket.is_open()) all.push_back({socket.descriptor(), POLLIN, 0});
@@ -216,25 +222,25 @@ bool Group::all_have_spoken() const {
 }
 
 Group::Message Group::unpacked(size_t socket, const std::string& bytes) {
-  if (bytes == kEnd) lose(name_of(socket) + " has ended");
+  if (bytes == kEnd) fail_group(name_of(socket) + " has ended");
   try {
     return Message::unpacked(bytes);
   } catch (const ConnectionError& error) {
-    lose(name_of(socket) + " " + error.what());
+    fail_group(name_of(socket) + " " + error.what());
   }
 }
 
-std::string Group::gather(const Message& mine, const Decide& decide) {
+std::string Group::gather(const Message& mine, const Reduce& reduce) {
   std::vector<Message> all = {mine};
   bool failed = mine.failed, warned = false;
   for (size_t rank = 1; rank < sockets_.size(); ++rank) {
-    Deadline deadline(kRoundS);
-    while (!sockets_[rank].is_readable(kLookMs) && deadline.left_s() > 0)
-      if (!warned && (failed || one_has_failed(rank + 1))) warned = true, warn();
+    Deadline deadline(kRoundTimeoutS);
+    while (!sockets_[rank].is_readable(kPollMs) && deadline.left_s() > 0)
+      if (!warned && (failed || any_has_failed(rank + 1))) warned = true, broadcast_warning();
     all.push_back(unpacked(rank, receive(rank, name_of(rank), deadline)));
     failed = failed || all.back().failed;
   }
-  const std::string answer = answer_to(all, decide);
+  const std::string answer = make_answer(all, reduce);
   for (size_t rank = 1; rank < sockets_.size(); ++rank) send(rank, name_of(rank), answer);
   return answer;
 }
@@ -242,24 +248,24 @@ std::string Group::gather(const Message& mine, const Decide& decide) {
 // The first failure is everybody's. Who gave up a call for it tells nothing of its own, but what
 // the call was made through may be left halfway: nothing more can run. Ranks that are not at the
 // same step, none of which has failed, have taken different decisions: a fault of ours.
-std::string Group::answer_to(const std::vector<Message>& all, const Decide& decide) const {
+std::string Group::make_answer(const std::vector<Message>& all, const Reduce& reduce) const {
   Message answer = all[0];
-  answer.failed = answer.gave_up = answer.follows = false;
-  bool gave_up = false;
+  answer.failed = answer.aborted_call = answer.caused_by_abort = false;
+  bool aborted_call = false;
   for (size_t rank = 0; rank < all.size(); ++rank) {
     const Message& one = all[rank];
-    answer.level = std::min(answer.level, one.level);
-    gave_up = gave_up || one.gave_up;
-    if (!one.failed || one.follows || answer.failed) continue;
+    answer.scope = std::min(answer.scope, one.scope);
+    aborted_call = aborted_call || one.aborted_call;
+    if (!one.failed || one.caused_by_abort || answer.failed) continue;
     answer.failed = true;
     answer.status = one.status;
     answer.reason = rank == 0 ? one.reason : "rank " + std::to_string(rank) + ": " + one.reason;
   }
-  if (gave_up) answer.failed = true, answer.status = Status::kDeviceLost;
+  if (aborted_call) answer.failed = true, answer.status = Status::kDeviceLost;
   for (size_t rank = 0; rank < all.size() && !answer.failed; ++rank) {
     if (all[rank].step == all[0].step) continue;
     answer.failed = true;
-    answer.level = Level::kRow;
+    answer.scope = AbortScope::kRow;
     answer.reason = "rank " + std::to_string(rank) + " is at '" + printable(all[rank].step) +
                     "' while rank 0 is at '" + printable(all[0].step) + "'";
   }
@@ -267,13 +273,13 @@ std::string Group::answer_to(const std::vector<Message>& all, const Decide& deci
   if (answer.failed) return answer.packed();
   std::vector<std::string> payloads;
   for (const Message& one : all) payloads.push_back(one.payload);
-  answer.payload = decide(payloads);
+  answer.payload = reduce(payloads);
   return answer.packed();
 }
 
 // ---- rows ---------------------------------------------------------------------------------------
 
-void Group::tell(const std::string& row) {
+void Group::broadcast(const std::string& row) {
   for (size_t rank = 1; rank < sockets_.size(); ++rank)
     send(rank, name_of(rank), std::string(kRow) + row);
 }
@@ -288,7 +294,7 @@ void Group::end() {
   while (write(wake_[1], "", 1) < 0 && errno == EINTR) {
   }
   if (rank_ != 0) return;
-  Deadline deadline(kLineS);
+  Deadline deadline(kSendTimeoutS);
   for (size_t rank = 1; rank < sockets_.size(); ++rank) {
     try {
       sockets_[rank].send(kEnd, deadline);
@@ -298,60 +304,60 @@ void Group::end() {
 }
 
 std::optional<std::string> Group::next_row() {
-  Deadline deadline(kForEver);
+  Deadline deadline(kNoTimeoutS);
   std::string message;
   try {
-    message = sockets_[0].receive(kLongest, deadline);
+    message = sockets_[0].receive(kMaxMessageBytes, deadline);
   } catch (const ConnectionError& error) {
-    lose(name_of(0) + " " + error.what());
+    fail_group(name_of(0) + " " + error.what());
   }
   if (message == kEnd) return std::nullopt;
-  if (message.compare(0, kRow.size(), kRow) != 0) lose(name_of(0) + " told of no row");
+  if (message.compare(0, kRow.size(), kRow) != 0) fail_group(name_of(0) + " told of no row");
   return message.substr(kRow.size());
 }
 
 // ---- connections --------------------------------------------------------------------------------
 
 // Rank 0 tells the others, who else would wait for its answer.
-void Group::lose(const std::string& reason) {
+void Group::fail_group(const std::string& reason) {
   std::string why;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (lost_.empty()) lost_ = reason;
-    why = lost_;
+    if (disconnect_reason_.empty()) disconnect_reason_ = reason;
+    why = disconnect_reason_;
   }
-  const std::string answer = Message{Level::kRow, "", true, Status::kDeviceLost, why}.packed();
+  const std::string answer = Message{AbortScope::kRow, "", true, Status::kDeviceLost, why}.packed();
   Deadline deadline(1);
   for (size_t rank = 1; rank_ == 0 && rank < sockets_.size(); ++rank) {
     try {
       sockets_[rank].send(answer, deadline);
     } catch (const ConnectionError&) {  // it is the one, or gone as well
     }
-    sockets_[rank].shut();
+    sockets_[rank].shutdown();
   }
-  throw RankLost(why);
+  throw RankDisconnected(why);
 }
 
 void Group::send(size_t socket, const std::string& whose, const std::string& message) {
-  Deadline deadline(kLineS);
+  Deadline deadline(kSendTimeoutS);
   try {
     sockets_[socket].send(message, deadline);
   } catch (const ConnectionError& error) {
-    lose(whose + " " + error.what());
+    fail_group(whose + " " + error.what());
   }
 }
 
 std::string Group::receive(size_t socket, const std::string& whose, Deadline& deadline) {
   try {
-    return sockets_[socket].receive(kLongest, deadline);
+    return sockets_[socket].receive(kMaxMessageBytes, deadline);
   } catch (const ConnectionError& error) {
-    lose(whose + " " + error.what());
+    fail_group(whose + " " + error.what());
   }
 }
 
 // Rank 0's answer. Its warning has served where this rank was in a call.
-std::string Group::hear_first() {
-  Deadline deadline(kRoundS);
+std::string Group::receive_answer() {
+  Deadline deadline(kRoundTimeoutS);
   for (;;) {
     const std::string message = receive(0, name_of(0), deadline);
     if (message != kWarning) return message;
@@ -360,18 +366,18 @@ std::string Group::hear_first() {
 
 // ---- free functions -----------------------------------------------------------------------------
 
-void together(Group* group, const std::string& step, const std::function<void()>& body) {
+void collective_step(Group* group, const std::string& step, const std::function<void()>& body) {
   if (group)
-    group->together(Level::kStep, step, body);
+    group->collective_step(AbortScope::kStep, step, body);
   else
     body();
 }
 
-double of_first_rank(Group* group, const std::string& step, double mine) {
+double value_of_rank_zero(Group* group, const std::string& step, double mine) {
   if (!group) return mine;
   const std::string answer =
-      group->round(Level::kStep, step, Packer().number(mine).bytes(),
-                   [](const std::vector<std::string>& all) { return all[0]; });
+      group->reduce_and_broadcast(AbortScope::kStep, step, Packer().number(mine).bytes(),
+                                  [](const std::vector<std::string>& all) { return all[0]; });
   return Unpacker(answer).number<double>();
 }
 

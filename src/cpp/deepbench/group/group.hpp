@@ -28,14 +28,14 @@ struct Member {
 };
 
 // A round that does not come about: a rank is gone, or silent. Nothing more can run.
-class DEEPBENCH_API RankLost : public RowFailure {
+class DEEPBENCH_API RankDisconnected : public RowFailure {
  public:
-  explicit RankLost(const std::string& reason) : RowFailure(Status::kDeviceLost, reason) {}
+  explicit RankDisconnected(const std::string& reason) : RowFailure(Status::kDeviceLost, reason) {}
 };
 
 // How deep within the making of a row a round is: where one rank fails, the others leave whatever
-// they are in, down to the level that the failing one has reached.
-enum class Level { kRow = 0, kStep = 1, kExchange = 2 };
+// they are in, down to the scope that the failing one has reached.
+enum class AbortScope { kRow = 0, kStep = 1, kExchange = 2 };
 
 class DEEPBENCH_API Group {
  public:
@@ -50,100 +50,102 @@ class DEEPBENCH_API Group {
   const std::vector<Member>& members() const { return members_; }
   const Member& self() const { return members_[static_cast<size_t>(rank_)]; }
 
-  // Every rank says `mine`; `decide`, on rank 0 alone, makes the answer for all of it, in order of
+  // Every rank says `mine`; `reduce`, on rank 0 alone, makes the answer for all of it, in order of
   // rank. `step` must be the same on all ranks. Throws RowFailure on every rank.
-  using Decide = std::function<std::string(const std::vector<std::string>& all)>;
-  std::string round(Level level, const std::string& step, const std::string& mine,
-                    const Decide& decide);
+  using Reduce = std::function<std::string(const std::vector<std::string>& all)>;
+  std::string reduce_and_broadcast(AbortScope scope, const std::string& step,
+                                   const std::string& mine, const Reduce& reduce);
   // The same; until all have spoken, and the answer is there, this rank does `meanwhile` again and
   // again instead of sleeping. What that throws is thrown here, after the round.
-  std::string round_while(Level level, const std::string& step, const std::string& mine,
-                          const Decide& decide, const std::function<void()>& meanwhile);
+  std::string reduce_and_broadcast_while(AbortScope scope, const std::string& step,
+                                         const std::string& mine, const Reduce& reduce,
+                                         const std::function<void()>& meanwhile);
   // For work of some length between two rounds: throws RowFailure once a rank is gone.
-  void check_all_there();
-  // Whether a round has failed and its level has not been left yet: what is thrown is not a failure
+  void check_all_connected();
+  // Whether a round has failed and its scope has not been left yet: what is thrown is not a failure
   // of this rank's own.
   bool failing() const { return failure_.has_value(); }
-  // The same as round() for a rank that has failed at `step`.
-  [[noreturn]] void fail(Level level, const std::string& step, const RowFailure& failure);
+  // The same as reduce_and_broadcast() for a rank that has failed at `step`.
+  [[noreturn]] void fail_step(AbortScope scope, const std::string& step, const RowFailure& failure);
 
   // Does `body` on every rank. Where it throws a RowFailure on any, it does so on all.
-  void together(Level level, const std::string& step, const std::function<void()>& body);
+  void collective_step(AbortScope scope, const std::string& step,
+                       const std::function<void()>& body);
 
   // Rank 0's row for the others to join in, as the line of a problem; end() tells them that there
-  // are no more. next_row() is theirs: nothing after the end. Both throw RankLost.
-  void tell(const std::string& row);
+  // are no more. next_row() is theirs: nothing after the end. Both throw RankDisconnected.
+  void broadcast(const std::string& row);
   void end();
   std::optional<std::string> next_row();
 
   // Whether a rank is gone. For any thread.
-  bool is_lost();
+  bool is_disconnected();
   // Whether a call in which all ranks take part will never end: one is gone, or has failed and
   // waits for the others to come out of it. For any thread, at any time.
-  bool call_is_lost();
+  bool must_abort_call();
 
   // Waits until a rank is gone while this one is in a row and does not leave it: it waits for that
   // rank within a library that will wait for ever. The reason then; "" when the group ends. For a
   // thread of the host, which may end the process.
-  std::string wait_for_loss();
+  std::string wait_for_disconnect();
 
  private:
   struct Failure {
-    Level level;
+    AbortScope scope;
     Status status;
     std::string reason;
   };
   struct Message;
   struct RowGuard;
-  struct TalkGuard;
+  struct RoundGuard;
 
   static constexpr const char* kWarning = "warning";
-  static constexpr int kLookMs = 200;  // between two looks at who else has failed or gone
+  static constexpr int kPollMs = 200;  // between two looks at who else has failed or gone
 
-  std::string talk(const Message& mine, const Decide& decide,
-                   const std::function<void()>& meanwhile = nullptr);
-  std::exception_ptr pass_time(const std::function<void()>& meanwhile);
-  std::string heard(Level level, const std::string& bytes);
-  bool all_have_spoken() const;
-  std::string gather(const Message& mine, const Decide& decide);
-  std::string answer_to(const std::vector<Message>& all, const Decide& decide) const;
+  std::string run_round(const Message& mine, const Reduce& reduce,
+                        const std::function<void()>& meanwhile = nullptr);
+  std::exception_ptr run_until_all_ready(const std::function<void()>& meanwhile);
+  std::string accept_answer(AbortScope scope, const std::string& bytes);
+  bool all_messages_ready() const;
+  std::string gather(const Message& mine, const Reduce& reduce);
+  std::string make_answer(const std::vector<Message>& all, const Reduce& reduce) const;
   std::string receive(size_t socket, const std::string& whose, Deadline& deadline);
-  std::string hear_first();
+  std::string receive_answer();
   void send(size_t socket, const std::string& whose, const std::string& message);
-  [[noreturn]] void lose(const std::string& reason);
-  [[noreturn]] void leave(Level level);
+  [[noreturn]] void fail_group(const std::string& reason);
+  [[noreturn]] void rethrow_failure(AbortScope scope);
   std::string name_of(size_t socket) const;
 
   Message unpacked(size_t socket, const std::string& bytes);
 
-  void watch();
-  bool is_over();
-  bool look_for_the_gone();
+  void run_watchdog();
+  bool has_ended();
+  bool poll_for_disconnect();
   bool has_failed(size_t rank) const;
-  bool one_has_failed(size_t from) const;
-  void warn();
+  bool any_has_failed(size_t from) const;
+  void broadcast_warning();
 
   const int rank_;
   const std::vector<Member> members_;
   std::vector<Socket> sockets_;
-  std::optional<Failure> failure_;  // of the last round, until its level is left
+  std::optional<Failure> failure_;  // of the last round, until its scope is left
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::string lost_;  // why; guarded by mutex_
-  bool given_up_ = false, ended_ = false;
-  bool in_row_ = false, talking_ = false;
-  bool giving_up_ = false;      // a call, since another rank has failed in it
-  bool failed_before_ = false;  // giving it up
-  Deadline next_look_{0};
+  std::string disconnect_reason_;  // why; guarded by mutex_
+  bool grace_expired_ = false, ended_ = false;
+  bool in_row_ = false, in_round_ = false;
+  bool aborting_call_ = false;  // a call, since another rank has failed in it
+  bool was_unwinding_ = false;  // giving it up
+  Deadline next_poll_{0};
   int wake_[2] = {-1, -1};  // a pipe: what is written into it wakes the watcher
-  std::thread watcher_;
+  std::thread watchdog_;
 };
 
 // Within a group, or alone where `group` is nullptr.
-DEEPBENCH_API void together(Group* group, const std::string& step,
-                            const std::function<void()>& body);
+DEEPBENCH_API void collective_step(Group* group, const std::string& step,
+                                   const std::function<void()>& body);
 // Rank 0's, for what depends on this process' own clock.
-DEEPBENCH_API double of_first_rank(Group* group, const std::string& step, double mine);
+DEEPBENCH_API double value_of_rank_zero(Group* group, const std::string& step, double mine);
 
 }  // namespace deepbench

@@ -22,12 +22,12 @@
 namespace deepbench {
 namespace {
 
-constexpr int kQueue = 1024;      // ranks that knock at once
-constexpr int kAgainMs = 20;      // between attempts to connect
-constexpr double kAttemptS = 5;   // one attempt: a machine that drops packets says nothing
-constexpr double kSilenceS = 40;  // after so long a machine is gone: DEEPBENCH_RANKS_SILENCE
-constexpr double kShortestS = 4, kLongestS = 3600;
-constexpr int kProbes = 3;
+constexpr int kBacklog = 1024;          // ranks that knock at once
+constexpr int kRetryDelayMs = 20;       // between attempts to connect
+constexpr double kAttemptTimeoutS = 5;  // one attempt: a machine that drops packets says nothing
+constexpr double kKeepaliveS = 40;  // after so long a machine is gone: DEEPBENCH_CONNECTION_TIMEOUT
+constexpr double kMinKeepaliveS = 4, kMaxKeepaliveS = 3600;
+constexpr int kKeepaliveProbes = 3;
 
 std::string error_text(int error) { return std::strerror(error); }
 
@@ -63,10 +63,10 @@ void set(int descriptor, int level, int name, int value) {
   setsockopt(descriptor, level, name, &value, sizeof value);
 }
 
-double silence_s() {
-  const char* text = std::getenv("DEEPBENCH_RANKS_SILENCE");
+double keepalive_s() {
+  const char* text = std::getenv("DEEPBENCH_CONNECTION_TIMEOUT");
   const double asked = text ? std::strtod(text, nullptr) : 0;
-  return asked > 0 ? std::clamp(asked, kShortestS, kLongestS) : kSilenceS;
+  return asked > 0 ? std::clamp(asked, kMinKeepaliveS, kMaxKeepaliveS) : kKeepaliveS;
 }
 
 // Small messages at once; the end of a machine noticed although nothing is sent.
@@ -74,11 +74,11 @@ void prepare_connection(int descriptor) {
   set(descriptor, IPPROTO_TCP, TCP_NODELAY, 1);
   set(descriptor, SOL_SOCKET, SO_KEEPALIVE, 1);
 #ifdef __linux__
-  const int idle_s = static_cast<int>(silence_s() / (kProbes + 1));
+  const int idle_s = static_cast<int>(keepalive_s() / (kKeepaliveProbes + 1));
   set(descriptor, IPPROTO_TCP, TCP_KEEPIDLE, idle_s);
   set(descriptor, IPPROTO_TCP, TCP_KEEPINTVL, idle_s);
-  set(descriptor, IPPROTO_TCP, TCP_KEEPCNT, kProbes);
-  set(descriptor, IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(silence_s() * 1e3));
+  set(descriptor, IPPROTO_TCP, TCP_KEEPCNT, kKeepaliveProbes);
+  set(descriptor, IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(keepalive_s() * 1e3));
 #endif
 }
 
@@ -96,7 +96,7 @@ Socket try_to_connect(const addrinfo& one, Deadline& deadline, std::string* reas
   if (!socket.is_open()) return socket;
   int error = ::connect(socket.descriptor(), one.ai_addr, one.ai_addrlen) == 0 ? 0 : errno;
   if (error == EINPROGRESS) {
-    Deadline attempt(std::min(kAttemptS, deadline.left_s()));
+    Deadline attempt(std::min(kAttemptTimeoutS, deadline.left_s()));
     socklen_t size = sizeof error;
     if (!wait_for(socket.descriptor(), POLLOUT, attempt))
       error = ETIMEDOUT;
@@ -139,7 +139,7 @@ Socket Socket::listen(const std::string& address, int port) {
     if (!socket.is_open()) continue;
     set(socket.descriptor(), SOL_SOCKET, SO_REUSEADDR, 1);
     if (::bind(socket.descriptor(), one->ai_addr, one->ai_addrlen) == 0 &&
-        ::listen(socket.descriptor(), kQueue) == 0)
+        ::listen(socket.descriptor(), kBacklog) == 0)
       return socket;
     reason = error_text(errno);
   }
@@ -155,14 +155,14 @@ Socket Socket::connect(const std::string& address, int port, Deadline& deadline)
       if (socket.is_open()) return socket;
     }
     if (deadline.left_s() == 0) throw ConnectionError("does not answer: " + reason);
-    poll(nullptr, 0, kAgainMs);
+    poll(nullptr, 0, kRetryDelayMs);
   }
 }
 
-Socket Socket::accept(bool* none_free) const {
+Socket Socket::accept(bool* out_of_descriptors) const {
   Socket socket(::accept(descriptor_, nullptr, nullptr));
   if (!socket.is_open()) {
-    *none_free = errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
+    *out_of_descriptors = errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
     return socket;
   }
   fcntl(socket.descriptor(), F_SETFD, FD_CLOEXEC);
@@ -215,7 +215,7 @@ std::string Socket::receive(uint64_t most, Deadline& deadline) const {
   return message;
 }
 
-bool Socket::receive_part(uint64_t most, std::string* part) const {
+bool Socket::receive_available(uint64_t most, std::string* part) const {
   for (;;) {
     uint64_t size = 0;
     if (part->size() >= sizeof size) std::memcpy(&size, part->data(), sizeof size);
@@ -245,7 +245,7 @@ bool Socket::peek(void* bytes, size_t count) const {
   return ::recv(descriptor_, bytes, count, MSG_PEEK | MSG_DONTWAIT) == ssize_t(count);
 }
 
-void Socket::shut() const {
+void Socket::shutdown() const {
   if (descriptor_ >= 0) ::shutdown(descriptor_, SHUT_RDWR);
 }
 
@@ -265,7 +265,7 @@ std::string Socket::address() const {
   return numeric(address, size);
 }
 
-std::string Socket::other_address() const {
+std::string Socket::peer_address() const {
   sockaddr_storage address{};
   socklen_t size = sizeof address;
   if (getpeername(descriptor_, reinterpret_cast<sockaddr*>(&address), &size) != 0) return "";

@@ -45,26 +45,26 @@ class DEEPBENCH_API Socket {
   // Tries again until somebody listens there.
   static Socket connect(const std::string& address, int port, Deadline& deadline);
   // Waits for nobody: a closed socket where nobody has come, or no descriptor is free.
-  Socket accept(bool* none_free) const;
+  Socket accept(bool* out_of_descriptors) const;
 
   void send(std::string_view message, Deadline& deadline) const;
   // Refuses a message of more than `most` bytes before anything is taken for it.
   std::string receive(uint64_t most, Deadline& deadline) const;
   // Adds to `part` what has come of a message, and waits for nothing; true once `part` is the whole
   // message. Memory is taken for what has come, not for what is announced.
-  bool receive_part(uint64_t most, std::string* part) const;
+  bool receive_available(uint64_t most, std::string* part) const;
   // Whether receive() would find something, or the end, within the limit.
   bool is_readable(int limit_ms) const;
   // The first `count` bytes of what is to be received, left there; false if there are not so many.
   bool peek(void* bytes, size_t count) const;
   // Ends both directions, for whoever waits on them, in any thread.
-  void shut() const;
+  void shutdown() const;
 
   bool is_open() const { return descriptor_ >= 0; }
   int descriptor() const { return descriptor_; }
-  int port() const;                   // of this side
-  std::string address() const;        // numeric, of this side
-  std::string other_address() const;  // numeric, of the other
+  int port() const;                  // of this side
+  std::string address() const;       // numeric, of this side
+  std::string peer_address() const;  // numeric, of the other
 
  private:
   void send_bytes(const char* data, size_t count, Deadline& deadline) const;

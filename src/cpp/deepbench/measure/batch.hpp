@@ -11,7 +11,7 @@ struct Batch {
   uint64_t count = 0;
   double elapsed_ns = 0;      // device time of all calls
   double host_ns = 0;         // host time of the whole batch
-  double rested_ns = 0;       // before it (rest.hpp)
+  double rested_ns = 0;       // before it (rest_policy.hpp)
   double untimed_ns = 0;      // of the host, before it: calls that are not timed
   bool shuffled = false;      // before those (plugin.h)
   double clock_mhz = 0;       // 0: unknown
@@ -24,7 +24,7 @@ struct Batch {
 };
 
 // Makes `count` calls and times them; throws if it cannot. Where several ranks run the loop, every
-// one of them is given the same batch (run/ranks.hpp), and so takes the same decisions.
-using TimeBatch = std::function<Batch(uint64_t count)>;
+// one of them is given the same batch (run/collective_timing.hpp), and so takes the same decisions.
+using BatchTimer = std::function<Batch(uint64_t count)>;
 
 }  // namespace deepbench

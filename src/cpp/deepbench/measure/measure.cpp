@@ -7,16 +7,16 @@
 namespace deepbench {
 namespace {
 
-constexpr size_t kSettledOver = 10;  // batches whose median clock is the settled one
+constexpr size_t kSettledClockBatches = 10;  // batches whose median clock is the settled one
 
-class Loop {
+class MeasuringLoop {
  public:
-  Loop(const TimeBatch& time, const MeasureOptions& options)
+  MeasuringLoop(const BatchTimer& time, const MeasureOptions& options)
       : time_(time), options_(options), rule_(options) {}
 
   Samples run() {
     warm_up(first_calls());
-    std::optional<Stop> stop;
+    std::optional<StopReason> stop;
     while (!(stop = rule_.decide(samples_.spent_ns))) sample();
     return finish(*stop);
   }
@@ -46,14 +46,15 @@ class Loop {
     while (!warm.done() && samples_.spent_ns < options_.time_limit_ns)
       warm.add(time(warm.batch_size()));
     samples_.batch = warm.batch_size();
-    settling_mhz_ = warm.last_clocks_mhz();
+    recent_clocks_mhz_ = warm.last_clocks_mhz();
   }
 
   // Below what the row itself has settled at. A software power cap lowers clocks too; large
   // products live under it.
   bool is_throttled(const Batch& batch) const {
-    const double settled = settling_mhz_.empty() ? 0 : median(settling_mhz_);
-    const bool slow = batch.clock_mhz > 0 && batch.clock_mhz < options_.throttled_below * settled;
+    const double settled = recent_clocks_mhz_.empty() ? 0 : median(recent_clocks_mhz_);
+    const bool slow =
+        batch.clock_mhz > 0 && batch.clock_mhz < options_.throttled_clock_ratio * settled;
     return batch.throttled || (slow && !batch.power_capped);
   }
 
@@ -73,18 +74,19 @@ class Loop {
     host_per_call_ns_.push_back(batch.host_ns / static_cast<double>(batch.count));
     if (batch.clock_mhz > 0) {
       clocks_mhz_.push_back(batch.clock_mhz);
-      settling_mhz_.push_back(batch.clock_mhz);
-      if (settling_mhz_.size() > kSettledOver) settling_mhz_.erase(settling_mhz_.begin());
+      recent_clocks_mhz_.push_back(batch.clock_mhz);
+      if (recent_clocks_mhz_.size() > kSettledClockBatches)
+        recent_clocks_mhz_.erase(recent_clocks_mhz_.begin());
     }
     samples_.power_capped += batch.power_capped;
     samples_.launch = batch.launch;
     samples_.timer = batch.timer;
   }
 
-  Samples finish(Stop stop) {
+  Samples finish(StopReason stop) {
     samples_.stop = stop;
     samples_.per_call_ns = rule_.samples();
-    samples_.fold = rule_.fold();
+    samples_.batches_per_sample = rule_.batches_per_sample();
     samples_.error = rule_.error();
     samples_.throttled = rule_.throttled_samples();
     samples_.host_per_call_ns = median(host_per_call_ns_);
@@ -92,18 +94,18 @@ class Loop {
     return std::move(samples_);
   }
 
-  const TimeBatch& time_;
+  const BatchTimer& time_;
   const MeasureOptions options_;
   StoppingRule rule_;
   Samples samples_;
-  std::vector<double> settling_mhz_;  // clocks of the last ten batches that counted
+  std::vector<double> recent_clocks_mhz_;  // clocks of the last ten batches that counted
   std::vector<double> host_per_call_ns_, clocks_mhz_;
 };
 
 }  // namespace
 
-Samples measure(const TimeBatch& time, const MeasureOptions& options) {
-  return Loop(time, options).run();
+Samples measure(const BatchTimer& time, const MeasureOptions& options) {
+  return MeasuringLoop(time, options).run();
 }
 
 }  // namespace deepbench

@@ -13,8 +13,9 @@
 namespace deepbench {
 
 struct Samples {
-  std::vector<double> per_call_ns;  // of each batch, or means over `fold` successive ones
-  size_t fold = 1;
+  std::vector<double>
+      per_call_ns;  // of each batch, or means over `batches_per_sample` successive ones
+  size_t batches_per_sample = 1;
   uint64_t batch = 1;     // calls in each batch
   bool shuffled = false;  // before batches (plugin.h)
   double first_call_ns = 0;
@@ -26,11 +27,11 @@ struct Samples {
   int64_t throttled = 0;        // samples accepted although the device was throttled
   int64_t retries = 0;          // batches repeated because of throttling
   int64_t power_capped = 0;     // samples under a software power cap: a label, not a fault
-  Stop stop = Stop::kConverged;
+  StopReason stop = StopReason::kConverged;
   std::string launch, timer;
 };
 
 // Measures calls made by `time`. Rethrows what `time` throws.
-DEEPBENCH_API Samples measure(const TimeBatch& time, const MeasureOptions& options);
+DEEPBENCH_API Samples measure(const BatchTimer& time, const MeasureOptions& options);
 
 }  // namespace deepbench

@@ -17,33 +17,34 @@ struct MeasureOptions {
   double timer_resolution_ns = 1;
 
   double max_autocorrelation = 0.5;  // lag 1; above, errors come from block means
-  double noisy_fall = 0.9;       // an error above this share of that at half the samples is noise
-  int64_t noisy_from = 20;       // first number of samples whose doubling is judged
-  double throttled_below = 0.9;  // share of the settled clock
+  double noisy_error_ratio = 0.9;  // an error above this share of that at half the samples is noise
+  int64_t noisy_min_samples = 20;  // first number of samples whose doubling is judged
+  double throttled_clock_ratio = 0.9;  // share of the settled clock
   int throttled_retries = 3;
-  double throttled_share = 0.1;  // of marked samples, above which the row is throttled
+  double max_throttled_share = 0.1;  // of marked samples, above which the row is throttled
   int64_t max_batch = 1 << 20;
   // Calls in a batch, and in one of calls under kShortCallNs, where they take no more than
-  // kShareOfLimit of the limit.
+  // kMaxBatchShareOfLimit of the limit.
   int64_t min_batch = 1, min_short_batch = 1;
-  int64_t round = 1;  // copies that calls go round: batches are whole rounds where rounds are short
+  int64_t rotation =
+      1;  // copies that calls go round: batches are whole rounds where rounds are short
 };
 
-inline constexpr double kShareOfLimit = 0.02, kShortCallNs = 100e3;
+inline constexpr double kMaxBatchShareOfLimit = 0.02, kShortCallNs = 100e3;
 
 // Batches that are shuffled (plugin.h) may come in groups of times. Their median then is that of
 // one group or of another, by chance, while their mean is the same in every run: from this relative
-// standard deviation on samples are means over kFold batches, until those have this error, for at
-// most so many batches.
-inline constexpr double kFoldFrom = 0.015, kFoldedError = 0.004;
-inline constexpr size_t kFold = 12, kMostFolded = 20 * kFold;
+// standard deviation on samples are means over kBatchesPerBlock batches, until those have this
+// error, for at most so many batches.
+inline constexpr double kBlockMeansMinDeviation = 0.015, kBlockMeansMaxError = 0.004;
+inline constexpr size_t kBatchesPerBlock = 12, kMaxBlockBatches = 20 * kBatchesPerBlock;
 
 // A round is short if it takes at most so many spans.
-inline constexpr double kShortRoundSpans = 16;
+inline constexpr double kMaxRotationSpans = 16;
 
 // Calls of at least this long get few samples: five, above a second three.
 inline constexpr double kLongCallNs = 100e6;
-inline constexpr double kLoadedCallNs = 1e6;  // of shorter ones none makes a steady load
+inline constexpr double kMinSteadyCallNs = 1e6;  // of shorter ones none makes a steady load
 inline constexpr double kVeryLongCallNs = 1e9;
 inline constexpr int64_t kLongSamples = 5;
 inline constexpr int64_t kVeryLongSamples = 3;

@@ -75,8 +75,8 @@ double lag1_autocorrelation(const std::vector<double>& samples) {
 double median_error(const std::vector<double>& samples, double max_autocorrelation) {
   if (samples.size() < 2) return std::numeric_limits<double>::infinity();
   if (lag1_autocorrelation(samples) < max_autocorrelation) return independent_error(samples);
-  constexpr size_t kFewestBlocks = 10;
-  for (size_t length = 2; samples.size() / length >= kFewestBlocks; length *= 2) {
+  constexpr size_t kMinBlocks = 10;
+  for (size_t length = 2; samples.size() / length >= kMinBlocks; length *= 2) {
     const std::vector<double> means = block_means(samples, length);
     if (lag1_autocorrelation(means) < max_autocorrelation) return independent_error(means);
   }

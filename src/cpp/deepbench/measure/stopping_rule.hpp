@@ -12,19 +12,19 @@
 
 namespace deepbench {
 
-enum class Stop { kConverged, kNoisy, kTimeLimit, kThrottled, kTooFew };
+enum class StopReason { kConverged, kNoisy, kTimeLimit, kThrottled, kTooFew };
 
-constexpr std::string_view name_of(Stop stop) {
+constexpr std::string_view name_of(StopReason stop) {
   switch (stop) {
-    case Stop::kConverged:
+    case StopReason::kConverged:
       return "converged";
-    case Stop::kNoisy:
+    case StopReason::kNoisy:
       return "noisy";
-    case Stop::kTimeLimit:
+    case StopReason::kTimeLimit:
       return "time_limit";
-    case Stop::kThrottled:
+    case StopReason::kThrottled:
       return "throttled";
-    case Stop::kTooFew:
+    case StopReason::kTooFew:
       break;
   }
   return "too_few";
@@ -38,34 +38,36 @@ class DEEPBENCH_API StoppingRule {
   void add(double per_call_ns, uint64_t count, bool throttled, bool shuffled = false);
 
   // Whether to stop now; `spent_ns` is the host time of the row so far, warm-up included.
-  std::optional<Stop> decide(double spent_ns);
+  std::optional<StopReason> decide(double spent_ns);
 
-  // Of single batches, or means over fold() of them.
-  const std::vector<double>& samples() const { return folded_.empty() ? samples_ : folded_; }
-  size_t fold() const { return folded_.empty() ? 1 : kFold; }
+  // Of single batches, or means over batches_per_sample() of them.
+  const std::vector<double>& samples() const {
+    return block_means_.empty() ? samples_ : block_means_;
+  }
+  size_t batches_per_sample() const { return block_means_.empty() ? 1 : kBatchesPerBlock; }
   // Relative standard error of the median as of the last decision; infinity before there is one.
   double error() const { return error_; }
   int64_t throttled_samples() const { return throttled_; }
 
  private:
-  int64_t samples_wanted(double median_ns) const;
+  int64_t required_samples(double median_ns) const;
   void update_error();
-  bool comes_in_groups(double median_ns) const;
-  std::optional<Stop> decide_folded(bool out_of_time);
-  bool stopped_falling();
-  Stop verdict(Stop otherwise) const;
+  bool is_multimodal(double median_ns) const;
+  std::optional<StopReason> decide_by_block_means(bool out_of_time);
+  bool has_plateaued();
+  StopReason throttled_or(StopReason otherwise) const;
 
   MeasureOptions options_;
   std::vector<double> samples_;
-  bool shuffled_ = false, folding_ = false;
-  std::vector<double> folded_;  // once there are enough
+  bool shuffled_ = false, takes_block_means_ = false;
+  std::vector<double> block_means_;  // once there are enough
   double total_span_ns_ = 0;
   uint64_t batch_ = 1;
   int64_t throttled_ = 0;
-  int64_t next_look_ = 1;  // looking costs a sort: not at every one of many samples
+  int64_t next_check_ = 1;  // looking costs a sort: not at every one of many samples
   double error_ = 0;
-  double error_at_half_ = 0;  // error at the last doubling
-  int64_t doubling_at_ = 0;   // number of samples at which the next doubling is judged
+  double error_at_half_ = 0;   // error at the last doubling
+  int64_t next_doubling_ = 0;  // number of samples at which the next doubling is judged
 };
 
 }  // namespace deepbench

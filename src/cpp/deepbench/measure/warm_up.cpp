@@ -12,9 +12,9 @@ namespace {
 
 constexpr size_t kWindow = 10, kShortWindow = 5;
 constexpr double kShortWindowNs = 5e6;  // so long calls, and after rests all, fluctuate less
-constexpr double kSettledWithin = 0.01;
+constexpr double kSettledTolerance = 0.01;
 
-std::vector<double> last(const std::vector<double>& all, size_t count, size_t skip = 0) {
+std::vector<double> last_values(const std::vector<double>& all, size_t count, size_t skip = 0) {
   const size_t end = all.size() - std::min(skip, all.size());
   const size_t begin = end - std::min(count, end);
   return {all.begin() + static_cast<ptrdiff_t>(begin), all.begin() + static_cast<ptrdiff_t>(end)};
@@ -27,24 +27,23 @@ WarmUp::WarmUp(const MeasureOptions& options, double estimate_ns)
   resize(estimate_ns);
 }
 
-double WarmUp::fewest(double per_call_ns) const {
+double WarmUp::min_calls(double per_call_ns) const {
   const auto least = static_cast<double>(options_.min_batch);
-  const auto least_of_short = static_cast<double>(options_.min_short_batch);
-  const double fitting = kShareOfLimit * options_.time_limit_ns / per_call_ns;
+  const auto min_of_short = static_cast<double>(options_.min_short_batch);
+  const double fitting = kMaxBatchShareOfLimit * options_.time_limit_ns / per_call_ns;
   double calls = least <= fitting ? least : 1;
-  if (per_call_ns < kShortCallNs && least_of_short <= fitting)
-    calls = std::max(calls, least_of_short);
+  if (per_call_ns < kShortCallNs && min_of_short <= fitting) calls = std::max(calls, min_of_short);
   return calls;
 }
 
 void WarmUp::resize(double per_call_ns) {
-  double wanted = std::max(std::ceil(options_.min_span_ns / per_call_ns), fewest(per_call_ns));
-  const auto round = static_cast<double>(options_.round);
+  double calls = std::max(std::ceil(options_.min_span_ns / per_call_ns), min_calls(per_call_ns));
+  const auto rotation = static_cast<double>(options_.rotation);
   // Every batch then begins at the same copy: what a backend captured once serves all of them.
-  if (wanted > 1 && round * per_call_ns <= kShortRoundSpans * options_.min_span_ns)
-    wanted = std::ceil(wanted / round) * round;
+  if (calls > 1 && rotation * per_call_ns <= kMaxRotationSpans * options_.min_span_ns)
+    calls = std::ceil(calls / rotation) * rotation;
   batch_size_ =
-      static_cast<uint64_t>(std::clamp(wanted, 1.0, static_cast<double>(options_.max_batch)));
+      static_cast<uint64_t>(std::clamp(calls, 1.0, static_cast<double>(options_.max_batch)));
 }
 
 // Rule 4: 100 ms of calls under 1 ms, 1 s of longer ones; long calls need no more than was made.
@@ -60,7 +59,7 @@ void WarmUp::add(const Batch& batch) {
   if (batch.clock_mhz > 0) clocks_mhz_.push_back(batch.clock_mhz);
   // Early calls are slow: a batch sized by them is too short for the settled speed.
   const bool is_small = batch.elapsed_ns < options_.min_span_ns ||
-                        static_cast<double>(batch_size_) < fewest(estimate_ns_);
+                        static_cast<double>(batch_size_) < min_calls(estimate_ns_);
   resized_ = is_small && batch_size_ < uint64_t(options_.max_batch);
   if (resized_)
     resize(0.95 * estimate_ns_);
@@ -72,17 +71,17 @@ bool WarmUp::settled() const {
   const bool fluctuates = estimate_ns_ < kShortWindowNs && !rested_;
   const size_t window = fluctuates ? kWindow : kShortWindow;
   if (times_ns_.size() < 2 * window || resized_) return false;
-  const double before = median(last(times_ns_, window, window));
-  const double now = median(last(times_ns_, window));
-  return std::abs(now - before) < kSettledWithin * before;
+  const double before = median(last_values(times_ns_, window, window));
+  const double now = median(last_values(times_ns_, window));
+  return std::abs(now - before) < kSettledTolerance * before;
 }
 
 bool WarmUp::done() const {
-  const bool loads = options_.steady_load_ns > 0 && estimate_ns_ >= kLoadedCallNs;
+  const bool loads = options_.steady_load_ns > 0 && estimate_ns_ >= kMinSteadyCallNs;
   if (loads && spent_ns_ < options_.steady_load_ns) return false;
   return spent_ns_ >= cap_ns() || settled();
 }
 
-std::vector<double> WarmUp::last_clocks_mhz() const { return last(clocks_mhz_, kWindow); }
+std::vector<double> WarmUp::last_clocks_mhz() const { return last_values(clocks_mhz_, kWindow); }
 
 }  // namespace deepbench

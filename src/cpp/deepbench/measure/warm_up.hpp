@@ -26,7 +26,7 @@ class DEEPBENCH_API WarmUp {
  private:
   bool settled() const;
   double cap_ns() const;
-  double fewest(double per_call_ns) const;
+  double min_calls(double per_call_ns) const;
   void resize(double per_call_ns);
 
   MeasureOptions options_;

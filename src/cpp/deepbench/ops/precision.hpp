@@ -14,8 +14,8 @@ namespace deepbench {
 enum class Precision { kFloat, kTf32, kHalf, kBfloat16, kFp8E4m3, kFp8E5m2, kInt8 };
 
 // Half of the last place: of half's subnormals, which does not shrink with them, and of integers.
-inline constexpr double kSmallestHalfRounding = 1.0 / (1 << 25);
-inline constexpr double kIntegerRounding = 0.5;
+inline constexpr double kHalfSubnormalRoundoff = 1.0 / (1 << 25);
+inline constexpr double kIntegerRoundoff = 0.5;
 
 struct PrecisionInfo {
   Precision precision;
@@ -28,8 +28,8 @@ struct PrecisionInfo {
   double sum_roundoff;                      // of the accumulator; 0: exact
 
   // Of storing the result, however small it is.
-  constexpr double smallest_rounding() const {
-    return c == DEEPBENCH_F16 ? kSmallestHalfRounding : c == DEEPBENCH_S8 ? kIntegerRounding : 0;
+  constexpr double absolute_roundoff() const {
+    return c == DEEPBENCH_F16 ? kHalfSubnormalRoundoff : c == DEEPBENCH_S8 ? kIntegerRoundoff : 0;
   }
 };
 

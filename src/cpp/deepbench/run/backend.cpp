@@ -34,15 +34,15 @@ Status row_status(deepbench_status status) {
   return Status::kFailed;
 }
 
-constexpr size_t kLongestReason = 4000;  // bytes
+constexpr size_t kMaxReason = 4000;  // bytes
 
-[[noreturn]] void nonsense(const char* slot, const std::string& what) {
+[[noreturn]] void invalid_answer(const char* slot, const std::string& what) {
   throw RowFailure(Status::kFailed, std::string(slot) + ": the backend answered nonsense: " + what);
 }
 
 // More than any memory has; what a negative number becomes as an unsigned one is far beyond it.
-constexpr uint64_t kMostMemoryBytes = uint64_t{1} << 62;
-constexpr uint64_t kMostCacheBytes = uint64_t{1} << 40;
+constexpr uint64_t kMaxMemoryBytes = uint64_t{1} << 62;
+constexpr uint64_t kMaxCacheBytes = uint64_t{1} << 40;
 
 // Sizes of memory and caches decide what is refused, how much is copied and what ceilings are
 // measured on: they must be sizes.
@@ -51,23 +51,23 @@ void check_sizes(const Attributes& device) {
     const bool cache = name.compare(0, 6, "cache.") == 0 || name == "last_level_cache_bytes";
     if (!cache && name != "memory_bytes" && name != "memory_available_bytes") continue;
     const auto* bytes = std::get_if<int64_t>(&value);
-    const uint64_t most = cache ? kMostCacheBytes : kMostMemoryBytes;
+    const uint64_t most = cache ? kMaxCacheBytes : kMaxMemoryBytes;
     if (!bytes || *bytes < 0 || uint64_t(*bytes) > most)
-      nonsense("describe_device", name + "=" + printable(to_text(value)));
+      invalid_answer("describe_device", name + "=" + printable(to_text(value)));
   }
 }
 
 void check_status(const deepbench_backend* table, deepbench_status status, const char* slot) {
   if (status == DEEPBENCH_OK) return;
   const char* said = table->last_error();
-  const std::string reason = one_line(said && *said ? said : "no reason given", kLongestReason);
+  const std::string reason = one_line(said && *said ? said : "no reason given", kMaxReason);
   // What is merely not supported needs no blame; anything else names the slot that failed.
   throw RowFailure(row_status(status),
                    status == DEEPBENCH_UNSUPPORTED ? reason : std::string(slot) + ": " + reason);
 }
 
 // Of a candidate's id that cannot be written on a command line nobody could make use, nor of one
-// that was named before. The library's own choice, the first, is not asked for by its id.
+// that was named before. The library's default, the first, is not asked for by its id.
 std::vector<std::string> usable_ids(const std::vector<std::string>& given) {
   std::vector<std::string> ids;
   for (const std::string& id : given) {
@@ -92,7 +92,7 @@ std::string launch_name(int32_t launch) {
 }
 
 // A group as a plugin sees it. It may outlive the group, which then is lost.
-struct Joined {
+struct JoinedGroup {
   std::weak_ptr<Group> group;
   std::string address;
   deepbench_group view{};
@@ -105,12 +105,12 @@ std::string concatenated(const std::vector<std::string>& all) {
 }
 
 deepbench_status exchange(void* context, const void* mine, size_t bytes, void* all) {
-  const std::shared_ptr<Group> group = static_cast<const Joined*>(context)->group.lock();
+  const std::shared_ptr<Group> group = static_cast<const JoinedGroup*>(context)->group.lock();
   if (!group) return DEEPBENCH_DEVICE_LOST;
   try {
     const std::string step = "exchange of " + std::to_string(bytes) + " bytes";
-    const std::string answer =
-        group->round(Level::kExchange, step, {static_cast<const char*>(mine), bytes}, concatenated);
+    const std::string answer = group->reduce_and_broadcast(
+        AbortScope::kExchange, step, {static_cast<const char*>(mine), bytes}, concatenated);
     std::copy(answer.begin(), answer.end(), static_cast<char*>(all));
     return DEEPBENCH_OK;
   } catch (const RowFailure& failure) {
@@ -120,9 +120,9 @@ deepbench_status exchange(void* context, const void* mine, size_t bytes, void* a
   }
 }
 
-int32_t lost(void* context) {
-  const std::shared_ptr<Group> group = static_cast<const Joined*>(context)->group.lock();
-  return !group || group->call_is_lost();
+int32_t group_aborted(void* context) {
+  const std::shared_ptr<Group> group = static_cast<const JoinedGroup*>(context)->group.lock();
+  return !group || group->must_abort_call();
 }
 
 constexpr uint64_t kChunk = 1 << 16;  // elements read at a time where the core scans itself
@@ -141,25 +141,27 @@ void Kernel::check(deepbench_status status, const char* slot) const {
 }
 
 void Kernel::check_batch(const deepbench_batch& batch, uint64_t asked) const {
-  const auto nonsense = [](const std::string& what) { deepbench::nonsense("time_batch", what); };
+  const auto invalid_answer = [](const std::string& what) {
+    deepbench::invalid_answer("time_batch", what);
+  };
   if (!std::isfinite(batch.elapsed_ns) || batch.elapsed_ns <= 0)
-    nonsense("an elapsed time of " + std::to_string(batch.elapsed_ns) + " ns");
+    invalid_answer("an elapsed time of " + std::to_string(batch.elapsed_ns) + " ns");
   if (!std::isfinite(batch.host_ns) || batch.host_ns <= 0)
-    nonsense("a host time of " + std::to_string(batch.host_ns) + " ns");
+    invalid_answer("a host time of " + std::to_string(batch.host_ns) + " ns");
   if (batch.elapsed_ns < kShortestCallNs * double(asked))
-    nonsense("an elapsed time of " + to_text(batch.elapsed_ns) + " ns for " +
-             std::to_string(asked) + " calls");
+    invalid_answer("an elapsed time of " + to_text(batch.elapsed_ns) + " ns for " +
+                   std::to_string(asked) + " calls");
   if (!std::isfinite(batch.clock_mhz) || batch.clock_mhz < 0)
-    nonsense("a clock of " + std::to_string(batch.clock_mhz) + " MHz");
+    invalid_answer("a clock of " + std::to_string(batch.clock_mhz) + " MHz");
   if (batch.count != asked)
-    nonsense(std::to_string(batch.count) + " calls instead of " + std::to_string(asked));
+    invalid_answer(std::to_string(batch.count) + " calls instead of " + std::to_string(asked));
   if (batch.launch < DEEPBENCH_LAUNCH_GRAPH || batch.launch > DEEPBENCH_LAUNCH_ISOLATED)
-    nonsense("launch " + std::to_string(batch.launch));
+    invalid_answer("launch " + std::to_string(batch.launch));
   // A cold row that silently stays on one copy would be a warm one.
   const uint64_t touched = std::min<uint64_t>(asked, copies());
   if (batch.copies_touched != touched)
-    nonsense("it touched " + std::to_string(batch.copies_touched) +
-             " copies of the operands, not " + std::to_string(touched));
+    invalid_answer("it touched " + std::to_string(batch.copies_touched) +
+                   " copies of the operands, not " + std::to_string(touched));
 }
 
 Batch Kernel::time_batch(uint64_t count, deepbench_launch launch, uint32_t flags) {
@@ -240,7 +242,7 @@ void Kernel::follow(const Kernel& other) {
   if (status == DEEPBENCH_UNSUPPORTED) return;  // as one without the slot
   check(status, "follow");
   if (answer < DEEPBENCH_ASTRAY || answer > DEEPBENCH_FOLLOWS)
-    nonsense("follow", std::to_string(answer));
+    invalid_answer("follow", std::to_string(answer));
   following_ = static_cast<deepbench_following>(answer);
 }
 
@@ -256,7 +258,7 @@ Attributes Backend::describe() const {
 int Backend::device_count() const {
   int32_t count = 0;
   check_status(table_, table_->device_count(&count), "device_count");
-  if (count < 0) nonsense("device_count", std::to_string(count) + " devices");
+  if (count < 0) invalid_answer("device_count", std::to_string(count) + " devices");
   return count;
 }
 
@@ -274,7 +276,7 @@ Attributes Backend::environment(const Attributes& options) const {
                  "environment");
   for (const auto& [name, value] : collector.values().items())
     if (name.empty() || name.find('=') != std::string::npos)
-      nonsense("environment", "'" + printable(name) + "' is no variable's name");
+      invalid_answer("environment", "'" + printable(name) + "' is no variable's name");
   return collector.values();
 }
 
@@ -292,7 +294,7 @@ uint64_t Backend::memory_needed(const Problem& problem, const Attributes& option
   check_status(table_,
                table_->memory_needed(ProblemView(problem).get(), ValuesView(options).get(), &bytes),
                "memory_needed");
-  if (bytes > kMostMemoryBytes) nonsense("memory_needed", std::to_string(bytes) + " bytes");
+  if (bytes > kMaxMemoryBytes) invalid_answer("memory_needed", std::to_string(bytes) + " bytes");
   return bytes;
 }
 
@@ -312,7 +314,7 @@ Kernel Backend::prepare(const Problem& problem, const Attributes& options) const
   check_status(table_,
                table_->prepare(ProblemView(problem).get(), ValuesView(options).get(), &handle),
                "prepare");
-  if (!handle) nonsense("prepare", "no kernel");
+  if (!handle) invalid_answer("prepare", "no kernel");
   return Kernel(table_, handle);
 }
 
@@ -327,21 +329,23 @@ double Backend::energy_joules(int device) const {
     throw RowFailure(Status::kUnsupported, "backend " + name() + " has no counter of energy");
   double joules = 0;
   check_status(table_, table_->energy(device, &joules), "energy");
-  if (!(joules >= 0) || !std::isfinite(joules)) nonsense("energy", to_text(joules) + " joules");
+  if (!(joules >= 0) || !std::isfinite(joules))
+    invalid_answer("energy", to_text(joules) + " joules");
   return joules;
 }
 
 void Backend::join(const std::shared_ptr<Group>& group) const {
   if (!table_->join)
     throw RowFailure(Status::kUnsupported, "backend " + name() + " has no collectives");
-  static auto& kept = *new std::vector<std::unique_ptr<Joined>>();  // as plugin.h promises
-  kept.push_back(std::make_unique<Joined>());
-  Joined& joined = *kept.back();
+  static auto& kept = *new std::vector<std::unique_ptr<JoinedGroup>>();  // as plugin.h promises
+  kept.push_back(std::make_unique<JoinedGroup>());
+  JoinedGroup& joined = *kept.back();
   joined.group = group;
   const Member& self = group->self();
   joined.address = self.address;
-  joined.view = {sizeof joined.view, group->rank(),   group->size(),          &joined, exchange,
-                 self.local_rank,    self.local_size, joined.address.c_str(), lost};
+  joined.view = {sizeof joined.view, group->rank(),   group->size(),   &joined,
+                 exchange,           self.local_rank, self.local_size, joined.address.c_str(),
+                 group_aborted};
   check_status(table_, table_->join(&joined.view), "join");
 }
 

@@ -41,42 +41,43 @@ MemoryLevel Ceilings::level_of(double bytes, bool cold) const {
 }
 
 double Ceilings::arithmetic(const std::string& precision) {
-  return kept(arithmetic_key(precision), [&] { return measure_arithmetic(precision); });
+  return cached(arithmetic_key(precision), [&] { return measure_arithmetic(precision); });
 }
 
 double Ceilings::bandwidth(const MemoryLevel& level) {
-  return kept(bandwidth_key(level), [&] { return measure_bandwidth(level); });
+  return cached(bandwidth_key(level), [&] { return measure_bandwidth(level); });
 }
 
 double Ceilings::latency_ns(const std::string& precision) {
-  return kept("latency " + precision, [&] { return measure_(product(1, 1, 1, "nn", precision)); });
+  return cached("latency " + precision,
+                [&] { return measure_(product(1, 1, 1, "nn", precision)); });
 }
 
 void Ceilings::raise_arithmetic(const std::string& precision, double flops_per_s) {
-  figures_[arithmetic_key(precision)] = raised_[arithmetic_key(precision)] = flops_per_s;
+  values_[arithmetic_key(precision)] = raised_[arithmetic_key(precision)] = flops_per_s;
 }
 
 void Ceilings::raise_bandwidth(const MemoryLevel& level, double bytes_per_s) {
-  figures_[bandwidth_key(level)] = raised_[bandwidth_key(level)] = bytes_per_s;
+  values_[bandwidth_key(level)] = raised_[bandwidth_key(level)] = bytes_per_s;
 }
 
-void Ceilings::forget_arithmetic(const std::string& precision) {
-  forget(arithmetic_key(precision));
+void Ceilings::invalidate_arithmetic(const std::string& precision) {
+  invalidate(arithmetic_key(precision));
 }
-void Ceilings::forget_bandwidth(const MemoryLevel& level) { forget(bandwidth_key(level)); }
+void Ceilings::invalidate_bandwidth(const MemoryLevel& level) { invalidate(bandwidth_key(level)); }
 
-void Ceilings::forget(const std::string& key) {
-  forgotten_[key] = figures_[key];
-  figures_.erase(key);
+void Ceilings::invalidate(const std::string& key) {
+  previous_[key] = values_[key];
+  values_.erase(key);
 }
 
 // The figure kept under `key`, measured if there is none.
-double Ceilings::kept(const std::string& key, const std::function<double()>& measured) {
-  const auto at = figures_.find(key);
-  if (at != figures_.end()) return at->second;
+double Ceilings::cached(const std::string& key, const std::function<double()>& measured) {
+  const auto at = values_.find(key);
+  if (at != values_.end()) return at->second;
   const double figure = measured();
   // One that cannot be measured a second time is what it was.
-  return figures_[key] = std::max(figure > 0 ? figure : forgotten_[key], raised_[key]);
+  return values_[key] = std::max(figure > 0 ? figure : previous_[key], raised_[key]);
 }
 
 double Ceilings::measure_arithmetic(const std::string& precision) {

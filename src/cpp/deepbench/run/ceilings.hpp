@@ -41,8 +41,8 @@ class DEEPBENCH_API Ceilings {
   void raise_arithmetic(const std::string& precision, double flops_per_s);
   void raise_bandwidth(const MemoryLevel& level, double bytes_per_s);
   // Forgets a figure, so that it is measured again when next needed.
-  void forget_arithmetic(const std::string& precision);
-  void forget_bandwidth(const MemoryLevel& level);
+  void invalidate_arithmetic(const std::string& precision);
+  void invalidate_bandwidth(const MemoryLevel& level);
 
  private:
   double measure_arithmetic(const std::string& precision);
@@ -52,10 +52,10 @@ class DEEPBENCH_API Ceilings {
   std::vector<MemoryLevel> levels_;
   int64_t last_level_bytes_ = 0;
   MeasureProblem measure_;
-  double kept(const std::string& key, const std::function<double()>& measured);
-  void forget(const std::string& key);
+  double cached(const std::string& key, const std::function<double()>& measured);
+  void invalidate(const std::string& key);
 
-  std::map<std::string, double> figures_, raised_, forgotten_;
+  std::map<std::string, double> values_, raised_, previous_;
 };
 
 }  // namespace deepbench

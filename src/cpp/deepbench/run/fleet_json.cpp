@@ -8,7 +8,7 @@
 namespace deepbench {
 namespace {
 
-constexpr size_t kMostReasons = 16;  // more ranks than that have failed of the same
+constexpr size_t kMaxReasons = 16;  // more ranks than that have failed of the same
 
 // Six digits: more than any clock has.
 double short_number(double number) {
@@ -35,40 +35,43 @@ void write_list(JsonWriter& json, const char* name, bool known, const All& all, 
 }
 
 // null where no rank knows.
-void write_by_rank(JsonWriter& json, const char* name, const Fleet& fleet,
-                   double RankFigures::*figure) {
+void write_by_rank(JsonWriter& json, const char* name, const FleetSummary& fleet,
+                   double RankResult::*figure) {
   const bool known = std::any_of(fleet.ranks.begin(), fleet.ranks.end(),
-                                 [&](const RankFigures& one) { return one.*figure != 0; });
+                                 [&](const RankResult& one) { return one.*figure != 0; });
   write_list(json, name, known, fleet.ranks,
-             [&](const RankFigures& one) { number_or_null(json, one.*figure); });
+             [&](const RankResult& one) { number_or_null(json, one.*figure); });
 }
 
-void write_place(JsonWriter& json, const Fleet& fleet, size_t rank) {
-  const RankPlace& place = fleet.places[rank];
-  json.member("rank", int64_t(rank)).member("host", place.host).member("device", place.device);
-  json.member_or_null("name", place.name).member_or_null("uuid", place.uuid);
+void write_rank_device(JsonWriter& json, const FleetSummary& fleet, size_t rank) {
+  const RankDevice& rank_device = fleet.rank_devices[rank];
+  json.member("rank", int64_t(rank))
+      .member("host", rank_device.host)
+      .member("device", rank_device.device);
+  json.member_or_null("name", rank_device.name).member_or_null("uuid", rank_device.uuid);
 }
 
-void write_outliers(JsonWriter& json, const Fleet& fleet) {
+void write_outliers(JsonWriter& json, const FleetSummary& fleet) {
   json.key("outliers").begin_array();
   for (const Outlier& outlier : fleet.outliers) {
-    const RankFigures& figures = fleet.ranks[size_t(outlier.rank)];
+    const RankResult& figures = fleet.ranks[size_t(outlier.rank)];
     json.begin_object();
-    write_place(json, fleet, size_t(outlier.rank));
-    json.member("off", short_number(outlier.off)).member("throttled", figures.throttled);
+    write_rank_device(json, fleet, size_t(outlier.rank));
+    json.member("deviation", short_number(outlier.deviation))
+        .member("throttled", figures.throttled);
     json.end_object();
   }
   json.end_array();
 }
 
-void write_failures(JsonWriter& json, const Fleet& fleet) {
+void write_failures(JsonWriter& json, const FleetSummary& fleet) {
   json.key("failures").begin_array();
   size_t written = 0;
-  for (size_t rank = 0; rank < fleet.ranks.size() && written < kMostReasons; ++rank) {
-    const RankFigures& one = fleet.ranks[rank];
+  for (size_t rank = 0; rank < fleet.ranks.size() && written < kMaxReasons; ++rank) {
+    const RankResult& one = fleet.ranks[rank];
     if (one.status == Status::kOk) continue;
     json.begin_object();
-    write_place(json, fleet, rank);
+    write_rank_device(json, fleet, rank);
     json.member("status", name_of(one.status)).member("reason", one.reason).end_object();
     ++written;
   }
@@ -81,23 +84,23 @@ void rank_or_null(JsonWriter& json, const char* name, int rank) {
 
 }  // namespace
 
-void write_fleet(JsonWriter& json, const Fleet& fleet) {
+void write_fleet(JsonWriter& json, const FleetSummary& fleet) {
   json.begin_object().member("count", int64_t(fleet.ranks.size()));
-  rank_or_null(json, "of", fleet.of);
-  number_or_null(json.key("middle_ns"), fleet.middle_ns);
-  const bool two_count = fleet.quickest != fleet.slowest;
+  rank_or_null(json, "representative", fleet.middle_rank);
+  number_or_null(json.key("middle_ns"), fleet.median_ns);
+  const bool two_count = fleet.fastest != fleet.slowest;
   json.key("spread").value_or_null(two_count, short_number(fleet.spread));
-  number_or_null(json.key("limit"), fleet.limit);
-  rank_or_null(json, "quickest", fleet.quickest);
+  number_or_null(json.key("outlier_threshold"), fleet.outlier_limit);
+  rank_or_null(json, "quickest", fleet.fastest);
   rank_or_null(json, "slowest", fleet.slowest);
-  write_by_rank(json, "median_ns", fleet, &RankFigures::median_ns);
-  write_by_rank(json, "error", fleet, &RankFigures::error);
-  write_by_rank(json, "clock_mhz", fleet, &RankFigures::clock_mhz);
-  write_by_rank(json, "temperature_c", fleet, &RankFigures::temperature_c);
-  write_by_rank(json, "power_w", fleet, &RankFigures::power_w);
+  write_by_rank(json, "median_ns", fleet, &RankResult::median_ns);
+  write_by_rank(json, "relative_standard_error", fleet, &RankResult::error);
+  write_by_rank(json, "clock_mhz", fleet, &RankResult::clock_mhz);
+  write_by_rank(json, "temperature_c", fleet, &RankResult::temperature_c);
+  write_by_rank(json, "power_w", fleet, &RankResult::power_w);
   write_list(json, "status", fleet.status != Status::kOk, fleet.ranks,
-             [&](const RankFigures& one) { json.value(name_of(one.status)); });
-  write_list(json, "apart", !fleet.apart.empty(), fleet.apart,
+             [&](const RankResult& one) { json.value(name_of(one.status)); });
+  write_list(json, "mismatched", !fleet.other_algorithm_ranks.empty(), fleet.other_algorithm_ranks,
              [&](int rank) { json.value(int64_t{rank}); });
   write_outliers(json, fleet);
   write_failures(json, fleet);

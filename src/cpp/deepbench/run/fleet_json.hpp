@@ -1,11 +1,11 @@
 // Writes what the ranks of a fleet found of a row.
 #pragma once
 
-#include "deepbench/run/fleet_verdict.hpp"
+#include "deepbench/run/fleet_summary.hpp"
 #include "deepbench/run/json_writer.hpp"
 
 namespace deepbench {
 
-void write_fleet(JsonWriter& json, const Fleet& fleet);
+void write_fleet(JsonWriter& json, const FleetSummary& fleet);
 
 }  // namespace deepbench

@@ -11,12 +11,12 @@
 namespace deepbench {
 namespace {
 
-constexpr size_t kLongestText = 300;  // of a reason, a name: a thousand ranks may have one
+constexpr size_t kMaxText = 300;  // of a reason, a name: a thousand ranks may have one
 
 // No character of more than one byte is cut in two.
 std::string shortened(const std::string& text) {
-  if (text.size() <= kLongestText) return text;
-  size_t end = kLongestText;
+  if (text.size() <= kMaxText) return text;
+  size_t end = kMaxText;
   while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
   return text.substr(0, end);
 }
@@ -35,7 +35,7 @@ void pack_samples(Packer& packer, const Samples& samples) {
       .number(samples.error)
       .number(samples.clock_mhz);
   packer.number(samples.throttled).number(samples.retries).number(samples.power_capped);
-  packer.number(uint64_t{samples.fold}).number(int64_t{samples.shuffled});
+  packer.number(uint64_t{samples.batches_per_sample}).number(int64_t{samples.shuffled});
   packer.number(int64_t(samples.stop)).text(samples.launch).text(samples.timer);
 }
 
@@ -53,10 +53,11 @@ Samples samples_in(Unpacker& unpacker) {
   samples.throttled = unpacker.number<int64_t>();
   samples.retries = unpacker.number<int64_t>();
   samples.power_capped = unpacker.number<int64_t>();
-  samples.fold = static_cast<size_t>(unpacker.number<uint64_t>());
+  samples.batches_per_sample = static_cast<size_t>(unpacker.number<uint64_t>());
   samples.shuffled = unpacker.number<int64_t>() != 0;
-  const auto stop = std::clamp<int64_t>(unpacker.number<int64_t>(), 0, int64_t(Stop::kTooFew));
-  samples.stop = static_cast<Stop>(stop);
+  const auto stop =
+      std::clamp<int64_t>(unpacker.number<int64_t>(), 0, int64_t(StopReason::kTooFew));
+  samples.stop = static_cast<StopReason>(stop);
   samples.launch = unpacker.text();
   samples.timer = unpacker.text();
   return samples;
@@ -161,18 +162,18 @@ std::optional<Conversion> conversion_in(Unpacker& unpacker) {
 
 }  // namespace
 
-std::string figures_message(const RankFigures& figures) {
+std::string pack_rank_result(const RankResult& figures) {
   Packer packer;
   packer.number(int64_t(figures.status)).text(shortened(figures.reason));
   packer.number(figures.median_ns).number(figures.low_ns).number(figures.high_ns);
   packer.number(figures.error).number(figures.clock_mhz).number(figures.temperature_c);
   packer.number(figures.power_w).number(figures.throttled);
-  return packer.text(shortened(figures.made_by)).bytes();
+  return packer.text(shortened(figures.algorithm)).bytes();
 }
 
-RankFigures figures_in(const std::string& bytes) {
+RankResult unpack_rank_result(const std::string& bytes) {
   Unpacker unpacker(bytes);
-  RankFigures figures;
+  RankResult figures;
   figures.status = status_in(unpacker);
   figures.reason = unpacker.text();
   figures.median_ns = unpacker.number<double>();
@@ -183,11 +184,11 @@ RankFigures figures_in(const std::string& bytes) {
   figures.temperature_c = unpacker.number<double>();
   figures.power_w = unpacker.number<double>();
   figures.throttled = unpacker.number<int64_t>();
-  figures.made_by = unpacker.text();
+  figures.algorithm = unpacker.text();
   return figures;
 }
 
-std::string middle_message(const Result& row) {
+std::string pack_row(const Row& row) {
   Packer packer;
   packer.number(int64_t{row.samples.has_value()});
   if (row.samples) pack_samples(packer, *row.samples);
@@ -204,7 +205,7 @@ std::string middle_message(const Result& row) {
   return packer.bytes();
 }
 
-void take_middle(const std::string& bytes, Result& row) {
+void unpack_row(const std::string& bytes, Row& row) {
   Unpacker unpacker(bytes);
   row.samples.reset();
   if (unpacker.number<int64_t>() != 0) row.samples = samples_in(unpacker);
@@ -224,19 +225,19 @@ void take_middle(const std::string& bytes, Result& row) {
     row.notes.push_back(unpacker.text());
 }
 
-std::string place_message(const RankPlace& place) {
+std::string pack_rank_device(const RankDevice& rank_device) {
   Packer packer;
-  packer.number(place.device).text(shortened(place.name));
-  return packer.text(shortened(place.uuid)).bytes();
+  packer.number(rank_device.device).text(shortened(rank_device.name));
+  return packer.text(shortened(rank_device.uuid)).bytes();
 }
 
-RankPlace place_in(const std::string& bytes) {
+RankDevice unpack_rank_device(const std::string& bytes) {
   Unpacker unpacker(bytes);
-  RankPlace place;
-  place.device = unpacker.number<int64_t>();
-  place.name = unpacker.text();
-  place.uuid = unpacker.text();
-  return place;
+  RankDevice rank_device;
+  rank_device.device = unpacker.number<int64_t>();
+  rank_device.name = unpacker.text();
+  rank_device.uuid = unpacker.text();
+  return rank_device;
 }
 
 }  // namespace deepbench

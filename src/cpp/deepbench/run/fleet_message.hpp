@@ -4,19 +4,19 @@
 
 #include <string>
 
-#include "deepbench/run/fleet.hpp"
+#include "deepbench/run/fleet_coordinator.hpp"
 
 namespace deepbench {
 
-std::string figures_message(const RankFigures& figures);
-RankFigures figures_in(const std::string& bytes);
+std::string pack_rank_result(const RankResult& figures);
+RankResult unpack_rank_result(const std::string& bytes);
 
 // All that a row says of the device that made it; what was asked is the same on every rank.
-std::string middle_message(const Result& row);
-void take_middle(const std::string& bytes, Result& row);
+std::string pack_row(const Row& row);
+void unpack_row(const std::string& bytes, Row& row);
 
 // Without the host, which is known of every member.
-std::string place_message(const RankPlace& place);
-RankPlace place_in(const std::string& bytes);
+std::string pack_rank_device(const RankDevice& rank_device);
+RankDevice unpack_rank_device(const std::string& bytes);
 
 }  // namespace deepbench

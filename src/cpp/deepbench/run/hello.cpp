@@ -17,7 +17,7 @@ namespace deepbench {
 
 std::string version() { return DEEPBENCH_VERSION; }
 
-Attributes applied(const Attributes& wanted) {
+Attributes set_environment(const Attributes& wanted) {
   Attributes environment;
   for (const auto& [name, value] : wanted.items()) {
     setenv(name.c_str(), to_text(value).c_str(), 0);
@@ -26,7 +26,7 @@ Attributes applied(const Attributes& wanted) {
   return environment;
 }
 
-std::vector<std::pair<std::string, Attributes>> libraries(const Attributes& facts) {
+std::vector<std::pair<std::string, Attributes>> libraries_in(const Attributes& facts) {
   constexpr std::string_view kPrefix = "library.";
   std::vector<std::pair<std::string, Attributes>> all;
   for (const auto& [name, value] : facts.items()) {
@@ -55,7 +55,7 @@ void write_warnings(JsonWriter& json, const Attributes& facts) {
 
 void write_libraries(JsonWriter& json, const Attributes& facts) {
   json.key("libraries").begin_object();
-  for (const auto& [name, of_library] : libraries(facts)) json.member(name, of_library);
+  for (const auto& [name, of_library] : libraries_in(facts)) json.member(name, of_library);
   json.end_object();
 }
 
@@ -70,14 +70,17 @@ void write_joint_phases(JsonWriter& json, const Attributes& facts) {
 }
 
 // How many there are, and which device of which machine is whose.
-void write_group(JsonWriter& json, const Group& group, const std::vector<RankPlace>& places) {
+void write_group(JsonWriter& json, const Group& group,
+                 const std::vector<RankDevice>& rank_devices) {
   json.key("ranks").begin_object().member("count", int64_t{group.size()});
   json.key("machines").begin_array();
   for (const Member& member : group.members()) json.value(member.host);
   json.end_array().key("devices").begin_array();
-  for (const RankPlace& place : places) {
-    json.begin_object().member("index", place.device).member_or_null("name", place.name);
-    json.member_or_null("uuid", place.uuid).end_object();
+  for (const RankDevice& rank_device : rank_devices) {
+    json.begin_object()
+        .member("index", rank_device.device)
+        .member_or_null("name", rank_device.name);
+    json.member_or_null("uuid", rank_device.uuid).end_object();
   }
   json.end_array().end_object();
 }
@@ -100,7 +103,8 @@ struct Inspection {
   void ask(const Backend& backend) {
     name = backend.name();
     path = backend.path();
-    attempt([&] { environment = applied(backend.environment(RunOptions().for_plugin(""))); });
+    attempt(
+        [&] { environment = set_environment(backend.environment(RunOptions().for_plugin(""))); });
     attempt([&] { facts = backend.describe(); });
     attempt([&] {
       const int count = backend.device_count();
@@ -116,7 +120,7 @@ std::string Runner::hello() const {
   JsonWriter json;
   json.begin_object().member("type", "hello").member("version", DEEPBENCH_VERSION);
   json.key("backend").begin_object().member("name", backend_.name());
-  json.member("path", backend_.path()).member_or_null("reason", why_);
+  json.member("path", backend_.path()).member_or_null("reason", skipped_backends_);
   write_joint_phases(json, facts_);
   json.end_object();
   json.key("device").begin_object().member("index", defaults_.device);
@@ -125,10 +129,10 @@ std::string Runner::hello() const {
   write_libraries(json, facts_);
   json.member("environment", environment_);
   json.member("threads", device_.integer("threads"));
-  if (group_) write_group(json, *group_, places_);
+  if (group_) write_group(json, *group_, rank_devices_);
   json.key("warnings").begin_array();
   for (const auto& warning : search_warnings()) json.value(warning);
-  const std::string shared = shared_devices(places_);
+  const std::string shared = shared_devices_warning(rank_devices_);
   if (!shared.empty()) json.value(shared);
   write_warnings(json, facts_);
   write_warnings(json, device_);

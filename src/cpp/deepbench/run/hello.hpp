@@ -10,9 +10,9 @@
 namespace deepbench {
 
 // Sets the variables that the user has not, and returns all as they then are.
-Attributes applied(const Attributes& wanted);
+Attributes set_environment(const Attributes& wanted);
 
 // What is known of each library, in the order of their first mention: from library.NAME.FACT.
-std::vector<std::pair<std::string, Attributes>> libraries(const Attributes& facts);
+std::vector<std::pair<std::string, Attributes>> libraries_in(const Attributes& facts);
 
 }  // namespace deepbench

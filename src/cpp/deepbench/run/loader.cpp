@@ -39,7 +39,7 @@ void add(const fs::path& path, std::vector<FoundBackend>& found) {
     found.push_back({name, path.string()});
 }
 
-void look_in(const fs::path& place, std::vector<FoundBackend>& found) {
+void find_in(const fs::path& place, std::vector<FoundBackend>& found) {
   std::error_code ignored;
   if (!fs::is_directory(place, ignored)) return add(place, found);
   std::vector<fs::path> files;
@@ -49,11 +49,11 @@ void look_in(const fs::path& place, std::vector<FoundBackend>& found) {
 }
 
 // Why a place that the user named holds no backend; empty where it holds one.
-std::string nothing_in(const fs::path& place) {
+std::string no_backend_reason(const fs::path& place) {
   std::error_code ignored;
   if (!fs::exists(place, ignored)) return "no such file or folder";
   std::vector<FoundBackend> found;
-  look_in(place, found);
+  find_in(place, found);
   if (!found.empty()) return "";
   const bool folder = fs::is_directory(place, ignored);
   return folder ? "the folder has no libdeepbench_NAME.so"
@@ -81,14 +81,14 @@ std::string last_dl_error() {
 constexpr size_t kFirstTable = offsetof(deepbench_backend, destroy) + sizeof(void*);
 
 // A table of our own size, kept for good: slots that an older plugin does not know are NULL.
-const deepbench_backend* widened(const deepbench_backend& table) {
+const deepbench_backend* padded_table(const deepbench_backend& table) {
   auto* own = new deepbench_backend{};
   std::memcpy(own, &table, std::min(table.struct_size, sizeof *own));
   return own;
 }
 
 // Slots that every backend has; the optional ones may be NULL.
-bool complete(const deepbench_backend& table) {
+bool has_required_slots(const deepbench_backend& table) {
   return table.name && table.last_error && table.describe && table.device_count &&
          table.describe_device && table.supports && table.memory_needed && table.prepare &&
          table.describe_kernel && table.time_batch && table.poison_outputs && table.read_output &&
@@ -132,16 +132,16 @@ const deepbench_backend* open_table(const std::string& path) {
   if (table->struct_size < kFirstTable)
     refuse("its table is too small: " + std::to_string(table->struct_size) + " bytes of " +
            std::to_string(kFirstTable));
-  if (!complete(*table)) refuse("its table lacks a slot that every backend must have");
+  if (!has_required_slots(*table)) refuse("its table lacks a slot that every backend must have");
   if (!is_name(table->name))
     refuse("its name, '" + printable(table->name) + "', is not made of letters, digits and '_'");
-  return widened(*table);
+  return padded_table(*table);
 }
 
-// The backend if it has a device here; else why not is added to `passed_over`. A device that is
+// The backend if it has a device here; else why not is added to `skipped`. A device that is
 // there but cannot be used (its driver is too old, a library is missing) is no reason to time
 // another one unasked: the backend's own line, which has the cure, ends the search.
-std::optional<Backend> with_device(const FoundBackend& one, std::string& passed_over) {
+std::optional<Backend> load_if_usable(const FoundBackend& one, std::string& skipped) {
   std::string why = "no " + one.name + " device";
   try {
     const Backend backend = load_plugin(one.path);
@@ -152,22 +152,22 @@ std::optional<Backend> with_device(const FoundBackend& one, std::string& passed_
   } catch (const BackendUnavailable& error) {
     why = one.name + ": " + error.what();
   }
-  passed_over += (passed_over.empty() ? "" : "; ") + why;
+  skipped += (skipped.empty() ? "" : "; ") + why;
   return std::nullopt;
 }
 
 Backend load_automatic(const std::vector<FoundBackend>& found, std::string* why) {
-  std::string passed_over;
+  std::string skipped;
   for (const std::string name : {"cuda", "cpu"}) {
     for (const auto& one : found) {
       if (one.name != name) continue;
-      const std::optional<Backend> backend = with_device(one, passed_over);
-      if (why) *why = passed_over;
+      const std::optional<Backend> backend = load_if_usable(one, skipped);
+      if (why) *why = skipped;
       if (backend) return *backend;
     }
   }
   throw BackendUnavailable("no backend has a device here" +
-                           (passed_over.empty() ? "" : ": " + passed_over) + "; looked in " +
+                           (skipped.empty() ? "" : ": " + skipped) + "; looked in " +
                            package_directory());
 }
 
@@ -184,16 +184,16 @@ std::string package_directory() {
 
 std::vector<FoundBackend> find_backends(const std::vector<std::string>& paths) {
   std::vector<FoundBackend> found;
-  for (const auto& path : paths) look_in(path, found);
-  for (const auto& path : environment_paths()) look_in(path, found);
-  look_in(package_directory(), found);
+  for (const auto& path : paths) find_in(path, found);
+  for (const auto& path : environment_paths()) find_in(path, found);
+  find_in(package_directory(), found);
   return found;
 }
 
 std::vector<std::string> search_warnings() {
   std::vector<std::string> warnings;
   for (const auto& path : environment_paths()) {
-    const std::string why = nothing_in(path);
+    const std::string why = no_backend_reason(path);
     if (!why.empty())
       warnings.push_back("DEEPBENCH_BACKEND_PATH: " + printable(path, kShownPath) + ": " + why);
   }

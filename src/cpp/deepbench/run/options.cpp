@@ -145,7 +145,7 @@ void RunOptions::apply(std::string_view text) {
   }
 }
 
-bool RunOptions::verifies(const Operation& operation) const {
+bool RunOptions::should_verify(const Operation& operation) const {
   return verify && !once && operation.has_reference();
 }
 
@@ -157,8 +157,9 @@ bool RunOptions::is_constant(std::string_view operands) const {
 }
 
 std::string RunOptions::named_candidate() const {
-  const bool chooses = algorithm == "default" || algorithm == "best" || algorithm == "exhaustive";
-  return chooses ? "" : algorithm;
+  const bool selects_algorithm =
+      algorithm == "default" || algorithm == "best" || algorithm == "exhaustive";
+  return selects_algorithm ? "" : algorithm;
 }
 
 Attributes RunOptions::for_plugin(const std::string& candidate) const {

@@ -13,7 +13,7 @@
 
 namespace deepbench {
 
-class FleetRow;
+class FleetCoordinator;
 class Group;
 
 struct DEEPBENCH_API RunOptions {
@@ -41,26 +41,27 @@ struct DEEPBENCH_API RunOptions {
   bool share_cores = true;  // of several ranks on one machine; of the process' own options alone
   bool check = false;       // only whether the row could run: nothing is prepared or measured
   int64_t position = -1;    // -1: counts up
-  // The device's, below which it rests between batches (measure/rest.hpp); 0: unknown. No key.
+  // The device's, below which it rests between batches (measure/rest_policy.hpp); 0: unknown. No
+  // key.
   double most_clock_mhz = 0;
   // The ranks that make the row together, where its operation is a collective; nullptr: this
   // process alone. No key: it is what the process was started as.
   Group* group = nullptr;
   // The ranks that make the row each by itself, at the same time; nullptr: this process alone.
-  FleetRow* fleet = nullptr;
+  FleetCoordinator* fleet = nullptr;
 
   // Sets what `text` gives and keeps the rest. Throws InvalidProblem for an unknown key or value.
   void apply(std::string_view text);
 
   // Whether the operation's results are to be verified, and can be.
-  bool verifies(const Operation& operation) const;
+  bool should_verify(const Operation& operation) const;
   // Whether the operand, or each of several ("a,b"), is.
   bool is_constant(std::string_view operands) const;
   // The candidate that `algorithm` names; "" where it names a way to choose.
   std::string named_candidate() const;
   // Whether the algorithm is to be chosen among candidates.
-  bool chooses() const { return algorithm == "best" || algorithm == "exhaustive"; }
-  // For the plugin's slots, see plugin.h. `candidate` "" is the library's own choice.
+  bool selects_algorithm() const { return algorithm == "best" || algorithm == "exhaustive"; }
+  // For the plugin's slots, see plugin.h. `candidate` "" is the library's default.
   Attributes for_plugin(const std::string& candidate) const;
   // For a kernel of the backend's own reference: hot, whatever is timed.
   Attributes for_reference() const;

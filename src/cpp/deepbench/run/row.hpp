@@ -1,75 +1,97 @@
-// Makes one row: supported? does it fit? prepared, verified, measured, held against the ceilings.
+// One row: what was asked, how it ended, what was measured. to_json is the only writer of rows.
 #pragma once
 
-#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "deepbench/core/problem.hpp"
-#include "deepbench/run/backend.hpp"
-#include "deepbench/run/ceilings.hpp"
-#include "deepbench/run/choose.hpp"
-#include "deepbench/run/fleet.hpp"
-#include "deepbench/run/left_out.hpp"
-#include "deepbench/run/options.hpp"
-#include "deepbench/run/result.hpp"
-#include "deepbench/run/trial.hpp"
+#include "deepbench/core/attributes.hpp"
+#include "deepbench/core/export.hpp"
+#include "deepbench/core/operation.hpp"
+#include "deepbench/core/status.hpp"
+#include "deepbench/measure/measure.hpp"
+#include "deepbench/measure/statistics.hpp"
+#include "deepbench/run/fleet_summary.hpp"
+#include "deepbench/run/verify.hpp"
 
 namespace deepbench {
 
-class RowMaker {
- public:
-  // `device` are the facts of describe_device, read for this row. The row's kernel is left in
-  // `kept`, so that the row can be written before it is destroyed: a backend that breaks in destroy
-  // must not take with it what was measured.
-  RowMaker(const Backend& backend, const Attributes& device, const Problem& problem,
-           const RunOptions& options, Ceilings& ceilings, std::unique_ptr<Trial>& kept,
-           Result& row);
+struct Algorithm {
+  std::string mode = "default";
+  std::string name;
+  int64_t candidates = 1;  // tried
+  int64_t workspace_bytes = 0;
+  double planning_ns = 0;
+  // With best: what the library's default took.
+  double default_ns = 0;
+  std::string default_name;
+  std::string default_candidate;  // its id; "": not asked for
+  std::string candidate;          // the id whose figures the row has; "": the library's default
+  double gain = 0;  // over the default, both measured in turns; 0: the default was kept
+};
 
-  // Fills the row as far as it comes; throws RowFailure where it ends.
-  void make();
+struct Regime {
+  std::string cache = "hot";
+  std::string cold;  // "rotation" or "flush"
+  int64_t copies = 1;
+  std::optional<bool> resident;
+  std::string power = "burst";
+  int64_t threads = 0;
+  int64_t ranks = 0;  // of a collective; 0: no such thing
+};
 
- private:
-  void require_support() const;
-  void refuse_candidate(const std::string& asked) const;
-  void require_size() const;
-  void require_memory() const;
-  void measure(const std::string& candidate);
-  void measure_best();
-  bool measure_first_right(const std::vector<Faster>& candidates, const Result& own,
-                           double own_cost_ns, LeftOut& wrong, std::vector<std::string>& notes);
-  bool holds_against_own(const std::string& candidate, double own_cost_ns,
-                         std::vector<std::string>& notes);
-  void keep_own(const Result& own, std::vector<std::string>& notes);
-  void measure_once();
-  void measure_energy();
-  void measure_calls();
-  void note_clocks();
-  void read_sensors();
-  void make_in_fleet();
-  void make_own_part();
-  RankFigures own_figures() const;
-  void settle(RankFigures mine);
-  void note_differing_ways();
-  void take(const Trial& trial);
-  void take_notes_and_metrics(const Attributes& facts);
-  void hold_against_ceilings();
-  void remeasure();
-  void forget_exceeded();
-  bool is_above_bandwidth() const;
-  void raise_ceilings();
-  void compute_bound();
-  MemoryLevel level() const;  // that the row's bytes come from
+// A conversion, made before the call and outside its time, of an operand that is stored otherwise
+// than the problem says.
+struct Conversion {
+  std::string operand;
+  double ns = 0;
+  bool constant = false;  // in its application, so that the conversion need not be counted
+};
 
-  const Backend& backend_;
-  const Attributes& device_;
-  const Problem& problem_;
-  const RunOptions& options_;
-  Ceilings& ceilings_;
-  std::unique_ptr<Trial>& kept_;
-  Result& row_;
-  MeasureOptions how_;
-  std::vector<std::string> standing_notes_;  // on what was asked, on sensors: no kernel's
+// What bounds the row, and how near it came. Zero: not known.
+struct Bound {
+  std::string by;     // "arithmetic", "memory", "cache", "latency"
+  std::string level;  // of the memory hierarchy that the working set fits: "l2", "llc", "memory"
+  double flops_per_s = 0, bytes_per_s = 0, latency_ns = 0;
+  double share_arithmetic = 0, share_roofline = 0;
+  std::string missing;  // the ceiling without which there is no roofline
+};
+
+struct Stages {
+  double prepare_ns = 0, verify_ns = 0, measure_ns = 0, ceilings_ns = 0, other_ns = 0;
+  // Of measuring and verifying: the spans of the batches, and the rests before them.
+  double device_ns = 0, rest_ns = 0;
+  double compiling_ns = 0;  // of preparing: what this machine keeps (plugin.h)
+};
+
+struct DEEPBENCH_API Row {
+  int64_t position = 0;
+  std::string problem, op, application;
+  Attributes attributes;
+  std::string backend, device_name, library;
+  int64_t device = 0;
+  Algorithm algorithm;
+  Status status = Status::kOk;
+  std::string reason;
+  Regime regime;
+  std::optional<Samples> samples;
+  Work work;
+  Bound bound;
+  std::vector<Metric> metrics;
+  std::string padding_rule;
+  Attributes padded;
+  std::optional<Conversion> conversion;
+  Verification verification;
+  Attributes observed;
+  std::optional<FleetSummary> fleet;  // where ranks made it each on its own device
+  std::vector<std::string> notes;
+  Stages stages;
+
+  double median_ns() const;  // 0 without samples
+  bool has_rates() const { return status == Status::kOk && samples; }
+
+  // One line, as docs/results.md says.
+  std::string to_json() const;
 };
 
 }  // namespace deepbench

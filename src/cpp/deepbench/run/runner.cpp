@@ -7,11 +7,11 @@
 #include "deepbench/core/operation.hpp"
 #include "deepbench/core/status.hpp"
 #include "deepbench/core/stopwatch.hpp"
-#include "deepbench/run/cores.hpp"
+#include "deepbench/run/collective_timing.hpp"
+#include "deepbench/run/core_binding.hpp"
 #include "deepbench/run/hello.hpp"
 #include "deepbench/run/loader.hpp"
-#include "deepbench/run/ranks.hpp"
-#include "deepbench/run/row.hpp"
+#include "deepbench/run/row_builder.hpp"
 #include "deepbench/run/trial.hpp"
 
 namespace deepbench {
@@ -46,7 +46,7 @@ double ceiling_ns(const Backend& backend, const RunOptions& options, const Attri
 
 // Runs `body` and turns whatever it throws into the row's status and reason.
 template <class Body>
-void into_row(Result& row, Body body) {
+void record_failure_in(Row& row, Body body) {
   const auto end = [&](Status status, const char* reason) {
     row.status = status;
     row.reason = reason;
@@ -64,12 +64,12 @@ void into_row(Result& row, Body body) {
   }
 }
 
-double known_stages(const Stages& stages) {
+double accounted_ns(const Stages& stages) {
   return stages.prepare_ns + stages.verify_ns + stages.measure_ns + stages.ceilings_ns;
 }
 
 void describe_problem(const Backend& backend, const Problem& problem, const RunOptions& options,
-                      const Attributes& device, Result& row) {
+                      const Attributes& device, Row& row) {
   row.problem = problem.str();
   row.op = problem.op();
   row.attributes = problem.attributes();
@@ -109,20 +109,20 @@ void check_threads(const RunOptions& options, const Attributes& device) {
                          "; give at most so many");
 }
 
-void run_into(const Backend& backend, const Problem& problem, const RunOptions& options,
-              const Attributes& device, Ceilings& ceilings, std::unique_ptr<Trial>& kept,
-              Result& row) {
+void run_row(const Backend& backend, const Problem& problem, const RunOptions& options,
+             const Attributes& device, Ceilings& ceilings, std::unique_ptr<Trial>& last_trial,
+             Row& row) {
   describe_problem(backend, problem, options, device, row);
   check_threads(options, device);
   RunOptions here = options;
   here.most_clock_mhz = device.real("most_clock_mhz");
-  RowMaker(backend, device, problem, here, ceilings, kept, row).make();
+  RowBuilder(backend, device, problem, here, ceilings, last_trial, row).build();
 }
 
 // Why a backend without devices has none, as far as the first of its libraries tells: that is the
 // driver where there is one.
-std::string why_no_device(const Backend& backend) {
-  const auto all = libraries(backend.describe());
+std::string no_device_reason(const Backend& backend) {
+  const auto all = libraries_in(backend.describe());
   const std::string reason = all.empty() ? "" : all.front().second.text("reason");
   return reason.empty() ? "" : ": " + reason;
 }
@@ -131,7 +131,7 @@ int check_device(const Backend& backend, int64_t device) {
   const int count = backend.device_count();
   if (count == 0)
     throw BackendUnavailable("backend " + backend.name() + " has no device here" +
-                             why_no_device(backend));
+                             no_device_reason(backend));
   if (device >= count)
     throw BackendUnavailable("backend " + backend.name() + " has no device " +
                              std::to_string(device) + "; it has " + std::to_string(count) +
@@ -141,20 +141,20 @@ int check_device(const Backend& backend, int64_t device) {
 
 }  // namespace
 
-Result run(const Backend& backend, const Problem& problem, const RunOptions& options,
-           Ceilings* ceilings) {
-  Result row;
+Row run(const Backend& backend, const Problem& problem, const RunOptions& options,
+        Ceilings* ceilings) {
+  Row row;
   Stopwatch watch;
   row.position = options.position;
-  into_row(row, [&] {
+  record_failure_in(row, [&] {
     RunOptions mine = options;
     mine.ceilings = options.ceilings && ceilings;
     const Attributes device = backend.describe_device(int(options.device));
     Ceilings none(device, [](const std::string&) { return 0.0; });
-    std::unique_ptr<Trial> kept;
-    run_into(backend, problem, mine, device, ceilings ? *ceilings : none, kept, row);
+    std::unique_ptr<Trial> last_trial;
+    run_row(backend, problem, mine, device, ceilings ? *ceilings : none, last_trial, row);
   });
-  row.stages.other_ns = watch.lap_ns() - known_stages(row.stages);
+  row.stages.other_ns = watch.lap_ns() - accounted_ns(row.stages);
   return row;
 }
 
@@ -168,20 +168,20 @@ Runner::Runner(const std::string& backend, const std::string& options,
       }()),
       backend_([&] {
         std::optional<Backend> loaded;
-        start_together(group_.get(), [&] {
-          if (group_ && defaults_.share_cores) take_own_cores(*group_);
-          loaded = load_backend(backend, plugin_paths, &why_);
+        start_collectively(group_.get(), [&] {
+          if (group_ && defaults_.share_cores) bind_to_core_share(*group_);
+          loaded = load_backend(backend, plugin_paths, &skipped_backends_);
         });
         return *loaded;
       }()) {
-  start_together(group_.get(), [&] {
-    take_own_device(options);
+  start_collectively(group_.get(), [&] {
+    assign_device(options);
     start();
   });
 }
 
 Runner::~Runner() {
-  kept_.reset();
+  last_trial_.reset();
   if (group_) group_->end();
 }
 
@@ -194,7 +194,7 @@ void Runner::start() {
     facts_ = backend_.describe();
     device_ = backend_.describe_device(int(defaults_.device));
     if (group_) join();
-    if (group_) places_ = places_of_all(*group_, own_place());
+    if (group_) rank_devices_ = gather_rank_devices(*group_, rank_device());
   } catch (const RowFailure& failure) {
     throw BackendUnavailable("backend " + backend_.name() + ": " + failure.what());
   }
@@ -205,34 +205,34 @@ void Runner::start() {
 // Rows of a fleet need no collectives.
 void Runner::join() {
   try {
-    group_->together(Level::kStep, "join", [&] { backend_.join(group_); });
+    group_->collective_step(AbortScope::kStep, "join", [&] { backend_.join(group_); });
   } catch (const RowFailure& failure) {
     if (failure.status() != Status::kUnsupported) throw;
-    no_collectives_ = failure.what();
+    no_collectives_reason_ = failure.what();
   }
 }
 
 // A bus tells the devices of a machine apart where they have no number of their own.
-RankPlace Runner::own_place() const {
+RankDevice Runner::rank_device() const {
   const std::string uuid = device_.text("uuid");
   return {group_->self().host, defaults_.device, device_.text("name"),
           uuid.empty() ? device_.text("pci_bus_id") : uuid};
 }
 
-void Runner::take_own_device(const std::string& options) {
+void Runner::assign_device(const std::string& options) {
   if (!group_) return;
   const auto words = parse_key_values(options);
   const auto names_one = [](const KeyValue& word) { return word.key == "device"; };
   if (std::any_of(words.begin(), words.end(), names_one)) return;
-  const auto place = static_cast<size_t>(group_->self().local_rank);
+  const auto local_rank = static_cast<size_t>(group_->self().local_rank);
   const std::vector<int64_t>& named = defaults_.devices;
-  if (!named.empty() && place >= named.size())
+  if (!named.empty() && local_rank >= named.size())
     throw RowFailure(Status::kInvalid,
                      "this machine has " + std::to_string(group_->self().local_size) +
                          " ranks, and devices are named for " + std::to_string(named.size()));
   const int devices = backend_.device_count();
   if (!named.empty())
-    defaults_.device = named[place];
+    defaults_.device = named[local_rank];
   else if (devices > 0)
     defaults_.device = group_->self().local_rank % devices;
 }
@@ -240,14 +240,14 @@ void Runner::take_own_device(const std::string& options) {
 // Libraries read their environment once, when they are loaded; backends load them lazily, so that
 // this comes first.
 void Runner::apply_environment() {
-  environment_ = applied(backend_.environment(defaults_.for_plugin("")));
+  environment_ = set_environment(backend_.environment(defaults_.for_plugin("")));
 }
 
 void Runner::check_library(const std::string& library) const {
   if (library.empty()) return;
   std::string list;
   std::vector<std::string> names;
-  for (const auto& [name, facts] : libraries(facts_)) {
+  for (const auto& [name, facts] : libraries_in(facts_)) {
     if (name == library && !facts.has("reason")) return;
     if (name == library)
       throw BackendUnavailable("library " + library + ": " + facts.text("reason"));
@@ -263,28 +263,31 @@ Ceilings& Runner::ceilings(const RunOptions& options, const Attributes& device) 
   const auto at = ceilings_.find(key);
   if (at != ceilings_.end()) return at->second;
   const auto measure = [this, options, device](const std::string& problem) {
-    return announced(problem, [&] { return ceiling_ns(backend_, options, device, problem); });
+    return measure_announced(problem,
+                             [&] { return ceiling_ns(backend_, options, device, problem); });
   };
   return ceilings_.emplace(key, Ceilings(device, measure)).first->second;
 }
 
-double Runner::announced(const std::string& problem, const std::function<double()>& measured) {
-  if (!before_ceiling_ || group_) return measured();  // a rank that is lost takes the others along
-  const Result* const row = std::exchange(unannounced_, nullptr);
-  before_ceiling_(problem, row ? row->to_json() : "");
+double Runner::measure_announced(const std::string& problem,
+                                 const std::function<double()>& measured) {
+  if (!ceiling_callback_ || group_)
+    return measured();  // a rank that is lost takes the others along
+  const Row* const row = std::exchange(unannounced_row_, nullptr);
+  ceiling_callback_(problem, row ? row->to_json() : "");
   const double ns = measured();
-  before_ceiling_("", "");
+  ceiling_callback_("", "");
   return ns;
 }
 
-Result Runner::run(std::string_view line, int64_t position) {
+Row Runner::run(std::string_view line, int64_t position) {
   release();
-  Result row;
-  unannounced_ = &row;
+  Row row;
+  unannounced_row_ = &row;
   Stopwatch watch;
   row.position = position;
   row.backend = backend_.name();
-  into_row(row, [&] {
+  record_failure_in(row, [&] {
     const size_t end = end_of_problem(line);
     const std::string text(line.substr(0, end));
     row.problem = text.substr(0, text.find_last_not_of(" \t\r\n") + 1);
@@ -292,20 +295,21 @@ Result Runner::run(std::string_view line, int64_t position) {
     if (end != std::string_view::npos) options.apply(line.substr(end + 1));
     if (options.position >= 0) row.position = options.position;
     const Problem problem = Problem::parse(text);
-    if (!group_ || options.check) return make(problem, options, row);
+    if (!group_ || options.check) return make_row(problem, options, row);
     if (problem.operation().is_collective()) {
-      if (!no_collectives_.empty()) throw RowFailure(Status::kUnsupported, no_collectives_);
-      return make_together(line, problem, options, row);
+      if (!no_collectives_reason_.empty())
+        throw RowFailure(Status::kUnsupported, no_collectives_reason_);
+      return make_collective_row(line, problem, options, row);
     }
-    make_in_fleet(line, problem, options, row);
+    make_fleet_row(line, problem, options, row);
   });
-  unannounced_ = nullptr;
+  unannounced_row_ = nullptr;
   device_lost_ = device_lost_ || row.status == Status::kDeviceLost;
-  row.stages.other_ns = watch.lap_ns() - known_stages(row.stages);
+  row.stages.other_ns = watch.lap_ns() - accounted_ns(row.stages);
   return row;
 }
 
-void Runner::make(const Problem& problem, const RunOptions& options, Result& row) {
+void Runner::make_row(const Problem& problem, const RunOptions& options, Row& row) {
   // What is said of ranks names the devices with which they began.
   if (group_ && (options.device != defaults_.device || options.devices != defaults_.devices))
     throw InvalidProblem("device: of several ranks each keeps the one with which it began");
@@ -314,26 +318,26 @@ void Runner::make(const Problem& problem, const RunOptions& options, Result& row
   // A check asks for no measurement: what was known at the start will do.
   const bool known = options.check && options.device == defaults_.device;
   const Attributes device = known ? device_ : backend_.describe_device(int(options.device));
-  run_into(backend_, problem, options, device, ceilings(options, device), kept_, row);
+  run_row(backend_, problem, options, device, ceilings(options, device), last_trial_, row);
 }
 
-void Runner::make_together(std::string_view line, const Problem& problem, RunOptions& options,
-                           Result& row) {
+void Runner::make_collective_row(std::string_view line, const Problem& problem, RunOptions& options,
+                                 Row& row) {
   options.group = group_.get();
-  if (group_->rank() == 0) group_->tell(std::string(line));
-  group_->together(Level::kRow, "row", [&] { make(problem, options, row); });
+  if (group_->rank() == 0) group_->broadcast(std::string(line));
+  group_->collective_step(AbortScope::kRow, "row", [&] { make_row(problem, options, row); });
 }
 
 // What its rank 0 chooses alone, for as long as it takes; where that comes to nothing, the
-// library's own choice is as good as any.
-Result Runner::chosen_alone(const Problem& problem, const RunOptions& options) {
-  Result row;
-  into_row(row, [&] {
+// library's default is as good as any.
+Row Runner::select_on_rank_zero(const Problem& problem, const RunOptions& options) {
+  Row row;
+  record_failure_in(row, [&] {
     RunOptions alone = options;
     alone.ceilings = alone.energy = false;  // the row's own is wanted
-    make(problem, alone, row);
+    make_row(problem, alone, row);
   });
-  kept_.reset();
+  last_trial_.reset();
   if (row.status == Status::kDeviceLost) throw RowFailure(row.status, row.reason);
   if (row.status != Status::kOk) row.algorithm = Algorithm();
   row.algorithm.mode = options.algorithm;
@@ -341,19 +345,19 @@ Result Runner::chosen_alone(const Problem& problem, const RunOptions& options) {
 }
 
 // All ranks measure the same candidate: times of different ones say nothing of devices.
-void Runner::make_in_fleet(std::string_view line, const Problem& problem, RunOptions& options,
-                           Result& row) {
+void Runner::make_fleet_row(std::string_view line, const Problem& problem, RunOptions& options,
+                            Row& row) {
   std::string candidate = options.named_candidate();
-  Result chosen;
-  const bool choosing = options.chooses() && group_->rank() == 0 && !options.once;
+  Row chosen;
+  const bool choosing = options.selects_algorithm() && group_->rank() == 0 && !options.once;
   if (choosing) {
-    chosen = chosen_alone(problem, options);
+    chosen = select_on_rank_zero(problem, options);
     candidate = chosen.algorithm.candidate;
   }
-  FleetRow fleet(*group_, places_, candidate);
+  FleetCoordinator fleet(*group_, rank_devices_, candidate);
   options.fleet = &fleet;
-  if (group_->rank() == 0) group_->tell(std::string(line));
-  group_->together(Level::kRow, "row", [&] { make(problem, options, row); });
+  if (group_->rank() == 0) group_->broadcast(std::string(line));
+  group_->collective_step(AbortScope::kRow, "row", [&] { make_row(problem, options, row); });
   if (!choosing) return;
   const Algorithm found = row.algorithm;
   row.algorithm = chosen.algorithm;
@@ -365,9 +369,9 @@ void Runner::make_in_fleet(std::string_view line, const Problem& problem, RunOpt
       row.notes.push_back(note);
 }
 
-void Runner::follow() {
+void Runner::follow_rank_zero() {
   for (std::optional<std::string> line; (line = group_->next_row()); release()) {
-    const Result row = run(*line, 0);
+    const Row row = run(*line, 0);
     if (device_lost_) throw RowFailure(row.status, row.reason);
   }
 }

@@ -13,17 +13,17 @@
 #include "deepbench/group/group.hpp"
 #include "deepbench/run/backend.hpp"
 #include "deepbench/run/ceilings.hpp"
-#include "deepbench/run/fleet.hpp"
+#include "deepbench/run/fleet_coordinator.hpp"
 #include "deepbench/run/options.hpp"
-#include "deepbench/run/result.hpp"
+#include "deepbench/run/row.hpp"
 #include "deepbench/run/trial.hpp"
 
 namespace deepbench {
 
 // One problem on one backend. Never throws for a problem that cannot be run: the status says so.
 // Ceilings are not measured unless `ceilings` is given.
-DEEPBENCH_API Result run(const Backend& backend, const Problem& problem,
-                         const RunOptions& options = {}, Ceilings* ceilings = nullptr);
+DEEPBENCH_API Row run(const Backend& backend, const Problem& problem,
+                      const RunOptions& options = {}, Ceilings* ceilings = nullptr);
 
 class DEEPBENCH_API Runner {
  public:
@@ -44,17 +44,17 @@ class DEEPBENCH_API Runner {
   // The hello of docs/results.md, one line of JSON.
   std::string hello() const;
   // A problem line with its options after ';'. Blank lines and comments are the caller's.
-  Result run(std::string_view line, int64_t position);
+  Row run(std::string_view line, int64_t position);
   // Called before each problem of a ceiling is measured, with the problem and, the first time in a
   // row, with the row as it is: should the ceiling end the process, the row need not be lost.
   // Called with neither when it has been measured.
-  using BeforeCeiling = std::function<void(const std::string& problem, const std::string& row)>;
-  void before_ceilings(BeforeCeiling call) { before_ceiling_ = std::move(call); }
+  using CeilingCallback = std::function<void(const std::string& problem, const std::string& row)>;
+  void on_ceiling(CeilingCallback call) { ceiling_callback_ = std::move(call); }
   // For the ranks beside 0: makes the rows that rank 0 runs, until it has no more. Throws
   // RowFailure when rank 0 is lost, or this rank to it.
-  void follow();
-  // Destroys what the last row left, which the next row would do otherwise (see RowMaker).
-  void release() { kept_.reset(); }
+  void follow_rank_zero();
+  // Destroys what the last row left, which the next row would do otherwise (see RowBuilder).
+  void release() { last_trial_.reset(); }
   // True once a row ended so: nothing more can run in this process.
   bool device_lost() const { return device_lost_; }
   const Backend& backend() const { return backend_; }
@@ -62,33 +62,33 @@ class DEEPBENCH_API Runner {
  private:
   void start();
   void join();
-  void take_own_device(const std::string& options);
-  RankPlace own_place() const;
+  void assign_device(const std::string& options);
+  RankDevice rank_device() const;
   void apply_environment();
-  void make_together(std::string_view line, const Problem& problem, RunOptions& options,
-                     Result& row);
-  void make_in_fleet(std::string_view line, const Problem& problem, RunOptions& options,
-                     Result& row);
-  Result chosen_alone(const Problem& problem, const RunOptions& options);
-  void make(const Problem& problem, const RunOptions& options, Result& row);
+  void make_collective_row(std::string_view line, const Problem& problem, RunOptions& options,
+                           Row& row);
+  void make_fleet_row(std::string_view line, const Problem& problem, RunOptions& options, Row& row);
+  Row select_on_rank_zero(const Problem& problem, const RunOptions& options);
+  void make_row(const Problem& problem, const RunOptions& options, Row& row);
   void check_library(const std::string& library) const;
   Ceilings& ceilings(const RunOptions& options, const Attributes& device);
-  double announced(const std::string& problem, const std::function<double()>& measured);
+  double measure_announced(const std::string& problem, const std::function<double()>& measured);
 
   std::shared_ptr<Group> group_;  // nullptr: alone
   RunOptions defaults_;
-  std::string why_;
-  std::string no_collectives_;  // why the backend has none, of several ranks
+  std::string skipped_backends_;
+  std::string no_collectives_reason_;  // why the backend has none, of several ranks
   Backend backend_;
   int device_count_ = 0;
   Attributes environment_;
-  std::vector<RankPlace> places_;  // of all ranks, on rank 0
-  Attributes facts_, device_;      // of the backend, and of its device as it was at the start
+  std::vector<RankDevice> rank_devices_;  // of all ranks, on rank 0
+  Attributes facts_, device_;  // of the backend, and of its device as it was at the start
   std::map<std::pair<int64_t, int64_t>, Ceilings> ceilings_;  // by device and threads
-  BeforeCeiling before_ceiling_;
-  const Result* unannounced_ = nullptr;  // the row in hand
+  CeilingCallback ceiling_callback_;
+  const Row* unannounced_row_ = nullptr;  // the row in hand
   bool device_lost_ = false;
-  std::unique_ptr<Trial> kept_;  // the last row's, destroyed when the next begins: see RowMaker
+  std::unique_ptr<Trial>
+      last_trial_;  // the last row's, destroyed when the next begins: see RowBuilder
 };
 
 // Of deepbench: "0.4.0".

@@ -9,17 +9,17 @@
 #include "deepbench/core/problem.hpp"
 #include "deepbench/core/stopwatch.hpp"
 #include "deepbench/measure/measure.hpp"
-#include "deepbench/measure/rest.hpp"
+#include "deepbench/measure/rest_policy.hpp"
 #include "deepbench/run/backend.hpp"
 #include "deepbench/run/options.hpp"
-#include "deepbench/run/result.hpp"
+#include "deepbench/run/row.hpp"
 #include "deepbench/run/verify.hpp"
 
 namespace deepbench {
 
 class DEEPBENCH_API Trial {
  public:
-  // Prepares the candidate ("": the library's own choice). `stages` takes the time of everything
+  // Prepares the candidate ("": the library's default). `stages` takes the time of everything
   // that this trial does. Throws RowFailure.
   Trial(const Backend& backend, const Problem& problem, const RunOptions& options,
         const std::string& candidate, Stages& stages);
@@ -34,19 +34,19 @@ class DEEPBENCH_API Trial {
   void resume(const Samples& samples);
 
   // What single calls take on this rank, each after a meeting of all. After measure() or resume().
-  std::vector<double> single_calls();
+  std::vector<double> time_single_calls();
 
   // A few timed batches of at least `span_ns`, without verification, after calls that warm up. Of a
-  // kernel whose calls take more than `most_call_ns` the last of these is the only sample.
+  // kernel whose calls take more than `max_call_ns` the last of these is the only sample.
   std::vector<double> sample(int count, double span_ns,
-                             double most_call_ns = std::numeric_limits<double>::infinity());
+                             double max_call_ns = std::numeric_limits<double>::infinity());
 
   // Goes on calling, in the batches that were measured and without rests, for at least `span_ns` of
   // the device's time. Returns how many calls that were. After measure() or resume().
-  uint64_t repeat(double span_ns);
+  uint64_t run_for(double span_ns);
 
   // One call between markers and nothing else.
-  void once();
+  void run_once();
 
   const Attributes& facts() const { return kernel_->facts(); }
   const Verification& verification() const { return verification_; }
@@ -55,14 +55,14 @@ class DEEPBENCH_API Trial {
  private:
   void prepare(const Backend& backend, const Problem& problem, const RunOptions& options,
                const std::string& candidate);
-  void arm();
+  void reset_outputs();
   Batch batch(uint64_t count, deepbench_launch launch = DEEPBENCH_LAUNCH_BEST, uint32_t flags = 0);
   double rest();     // as long as is due, which is returned
   double shuffle();  // the host's time
-  void warm_up(double most_call_ns);
+  void warm_up(double max_call_ns);
   Batch time(uint64_t count);
-  Batch time_at_once(uint64_t count);  // without a rest
-  void keep_in_range(uint64_t count);
+  Batch time_without_rest(uint64_t count);  // without a rest
+  void restore_if_needed(uint64_t count);
   void verify(const std::string& when);
   uint64_t restore_every() const;
 
@@ -71,14 +71,14 @@ class DEEPBENCH_API Trial {
   Verification verification_;
   Stages& stages_;
   Group* const group_;
-  FleetRow* const fleet_;
+  FleetCoordinator* const fleet_;
   const deepbench_launch launch_;
-  Rest rest_;
+  RestPolicy rest_;
   bool shuffles_ = false;
-  double own_call_ns_ = 0;  // of the last batch, on this rank alone
+  double local_call_ns_ = 0;  // of the last batch, on this rank alone
   uint64_t calls_since_restore_ = 0;
   double last_call_ns_ = 0;
-  bool armed_ = false;  // the last batch wrote to armed outputs
+  bool outputs_reset_ = false;  // the last batch wrote to armed outputs
   std::optional<Samples> samples_;
 };
 

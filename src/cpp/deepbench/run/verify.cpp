@@ -16,16 +16,16 @@ namespace {
 constexpr double kUntouchedByChance = 0.02;
 
 // Gradients cannot tell: they are off as little.
-constexpr const char* kAstray =
+constexpr const char* kForwardPassInaccurate =
     "the forward pass that the gradients start from is off by a small part everywhere, which "
     "rounding is not";
 
-constexpr uint64_t kBlockOfAll = 1 << 20;  // outputs compared at a time where all are
+constexpr uint64_t kComparedBlock = 1 << 20;  // outputs compared at a time where all are
 
 constexpr std::string_view kFillPrefix = "fill.";
 
-Conditions conditions_of(const Attributes& facts, uint64_t seed, const std::string& inputs) {
-  Conditions conditions;
+KernelConditions conditions_of(const Attributes& facts, uint64_t seed, const std::string& inputs) {
+  KernelConditions conditions;
   conditions.seed = seed;
   conditions.inputs = inputs;
   conditions.beta = facts.real("beta", 1);
@@ -39,13 +39,13 @@ Conditions conditions_of(const Attributes& facts, uint64_t seed, const std::stri
 }
 
 // What a kernel's last call wrote.
-class OutputOf final : public ComputedOutput {
+class KernelOutput final : public ComputedOutput {
  public:
-  explicit OutputOf(Kernel& kernel) : kernel_(kernel) {}
+  explicit KernelOutput(Kernel& kernel) : kernel_(kernel) {}
   std::vector<double> elements(const std::vector<uint64_t>& indices) override {
     return kernel_.read_output(indices);
   }
-  std::vector<double> sums(uint64_t rows, uint64_t outputs, uint64_t seed) override {
+  std::vector<double> project(uint64_t rows, uint64_t outputs, uint64_t seed) override {
     return kernel_.project_output(rows, outputs, seed);
   }
 
@@ -58,39 +58,39 @@ class OutputOf final : public ComputedOutput {
 Verifier::Verifier(const Problem& problem, const Attributes& kernel_facts, uint64_t seed,
                    const std::string& inputs, const MakeReference& make_reference)
     : problem_(problem), conditions_(conditions_of(kernel_facts, seed, inputs)) {
-  const Evidence evidence = problem.operation().evidence(problem);
-  if (evidence == Evidence::kInputs) expect(nullptr);
-  if (evidence == Evidence::kReference) {
+  const ReferenceSource reference_source = problem.operation().reference_source(problem);
+  if (reference_source == ReferenceSource::kInputs) expect(nullptr);
+  if (reference_source == ReferenceSource::kReferenceKernel) {
     Kernel reference = make_reference();
     if (reference.following() == DEEPBENCH_ASTRAY) {
-      fail(kAstray);
+      fail(kForwardPassInaccurate);
       return;
     }
-    arm(reference);
+    reset_outputs(reference);
     reference.time_batch(1);
-    OutputOf output(reference);
-    conditions_.follows = reference.follows();
+    KernelOutput output(reference);
+    conditions_.from_tested_forward = reference.follows();
     expect(&output);
   }
 }
 
 void Verifier::expect(ComputedOutput* computed) {
-  conditions_.computed = computed;
-  expected_ = problem_.operation().expect(problem_, conditions_);
-  conditions_.computed = nullptr;
-  result_.what = expected_.what;
-  result_.checked = expected_.every ? expected_.outputs : expected_.indices.size();
+  conditions_.computed_output = computed;
+  expected_ = problem_.operation().expected_output(problem_, conditions_);
+  conditions_.computed_output = nullptr;
+  result_.what = expected_.coverage;
+  result_.checked = expected_.exact_values ? expected_.outputs : expected_.indices.size();
   result_.outputs = expected_.outputs;
 }
 
-void Verifier::arm(Kernel& kernel) {
+void Verifier::reset_outputs(Kernel& kernel) {
   if (kernel.in_place())
     kernel.restore();
   else
     kernel.poison_outputs();
 }
 
-void Verifier::check_armed(Kernel& kernel) {
+void Verifier::check_reset(Kernel& kernel) {
   if (kernel.in_place()) return;  // the operand is there again, as it may well be
   const deepbench_scan scan = kernel.scan_output(expected_.outputs);
   if (scan.untouched != scan.count)
@@ -115,11 +115,11 @@ bool Verifier::within(double got, double expected, double bound) {
   return true;
 }
 
-double Verifier::most_untouched(const Kernel& kernel) const {
+double Verifier::max_untouched(const Kernel& kernel) const {
   const auto outputs = double(expected_.outputs);
   const double by_chance = conditions_.inputs == "zeros" ? 1 : kUntouchedByChance;  // C + 0 is C
   if (kernel.in_place()) return std::max(1.0, by_chance * outputs);
-  if (!expected_.may_be_poison) return 0;
+  if (!expected_.may_equal_poison) return 0;
   // Few of them can all be that, but then each is compared.
   return result_.checked == expected_.outputs ? outputs : kUntouchedByChance * outputs;
 }
@@ -129,7 +129,7 @@ bool Verifier::check_scan(Kernel& kernel, const std::string& when) {
   const std::string of = " of " + std::to_string(expected_.outputs) + " outputs ";
   if (scan.count != expected_.outputs)
     return fail(when + ": only " + std::to_string(scan.count) + of + "were scanned");
-  if (double(scan.untouched) > most_untouched(kernel))
+  if (double(scan.untouched) > max_untouched(kernel))
     return fail(when + ": " + std::to_string(scan.untouched) + of + "were not written");
   if (scan.non_finite)
     return fail(when + ": " + std::to_string(scan.non_finite) + of + "are not finite");
@@ -152,23 +152,23 @@ bool Verifier::check_projection(Kernel& kernel, const std::string& when) {
   const std::vector<double> got = kernel.project_output(
       expected_.projection_rows, expected_.outputs, expected_.projection_seed);
   for (size_t i = 0; i < got.size(); ++i) {
-    if (!within(got[i], expected_.sums[i], expected_.sum_bounds[i]))
+    if (!within(got[i], expected_.projections[i], expected_.projection_bounds[i]))
       return fail(when + ": the projection of row " + std::to_string(i) + " is " + to_text(got[i]) +
-                  ", not " + to_text(expected_.sums[i]) + " within " +
-                  to_text(expected_.sum_bounds[i]));
+                  ", not " + to_text(expected_.projections[i]) + " within " +
+                  to_text(expected_.projection_bounds[i]));
   }
   return true;
 }
 
-bool Verifier::check_every(Kernel& kernel, const std::string& when) {
-  if (!expected_.every) return true;
+bool Verifier::check_all_elements(Kernel& kernel, const std::string& when) {
+  if (!expected_.exact_values) return true;
   std::vector<double> expected;
   std::vector<uint64_t> indices;
   for (uint64_t first = 0; first < expected_.outputs; first += indices.size()) {
-    indices.resize(std::min(kBlockOfAll, expected_.outputs - first));
+    indices.resize(std::min(kComparedBlock, expected_.outputs - first));
     expected.resize(indices.size());
     std::iota(indices.begin(), indices.end(), first);
-    expected_.every(first, indices.size(), expected.data());
+    expected_.exact_values(first, indices.size(), expected.data());
     const std::vector<double> got = kernel.read_output(indices);
     const auto [off, right] = std::mismatch(got.begin(), got.end(), expected.begin());
     if (off == got.end()) continue;
@@ -182,12 +182,12 @@ bool Verifier::check_every(Kernel& kernel, const std::string& when) {
 bool Verifier::check(Kernel& kernel, const std::string& when) {
   if (result_.state == Verification::State::kFailed) return false;
   result_.state = Verification::State::kPassed;
-  if (problem_.operation().evidence(problem_) == Evidence::kOutput) {
-    OutputOf output(kernel);  // every time anew
+  if (problem_.operation().reference_source(problem_) == ReferenceSource::kTestedOutput) {
+    KernelOutput output(kernel);  // every time anew
     expect(&output);
   }
   return check_scan(kernel, when) && check_elements(kernel, when) &&
-         check_projection(kernel, when) && check_every(kernel, when);
+         check_projection(kernel, when) && check_all_elements(kernel, when);
 }
 
 }  // namespace deepbench

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "deepbench/core/expectation.hpp"
+#include "deepbench/core/expected_output.hpp"
 #include "deepbench/core/export.hpp"
 #include "deepbench/core/problem.hpp"
 #include "deepbench/run/backend.hpp"
@@ -35,13 +35,13 @@ class DEEPBENCH_API Verifier {
            const std::string& inputs, const MakeReference& make_reference);
 
   // Makes the outputs such that a call which writes nothing will be seen. Outside every span.
-  static void arm(Kernel& kernel);
+  static void reset_outputs(Kernel& kernel);
 
-  // Right after arm(), once a call was made: whether the poison is there, without which old results
-  // would pass. What is found is told by the next check().
-  void check_armed(Kernel& kernel);
+  // Right after reset_outputs(), once a call was made: whether the poison is there, without which
+  // old results would pass. What is found is told by the next check().
+  void check_reset(Kernel& kernel);
 
-  // Looks at the outputs of the calls made since arm(). `when` is "before timing" or so.
+  // Looks at the outputs of the calls made since reset_outputs(). `when` is "before timing" or so.
   // False, with the reason in result(), once anything was wrong.
   bool check(Kernel& kernel, const std::string& when);
 
@@ -49,18 +49,18 @@ class DEEPBENCH_API Verifier {
 
  private:
   void expect(ComputedOutput* computed);
-  double most_untouched(const Kernel& kernel) const;
+  double max_untouched(const Kernel& kernel) const;
   bool check_scan(Kernel& kernel, const std::string& when);
   bool check_elements(Kernel& kernel, const std::string& when);
   bool check_projection(Kernel& kernel, const std::string& when);
-  bool check_every(Kernel& kernel, const std::string& when);
+  bool check_all_elements(Kernel& kernel, const std::string& when);
   bool fail(const std::string& reason);
   // Whether `got` is within `bound` of `expected`; keeps the worst share.
   bool within(double got, double expected, double bound);
 
   Problem problem_;
-  Conditions conditions_;
-  Expectation expected_;
+  KernelConditions conditions_;
+  ExpectedOutput expected_;
   Verification result_;
 };
 

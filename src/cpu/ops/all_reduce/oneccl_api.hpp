@@ -14,9 +14,9 @@ namespace deepbench::cpu {
 class OneCcl {
  public:
   virtual ~OneCcl() = default;
-  // ccl::allreduce and its event's wait(); `mine` and `result` may be the same. Throws what it
+  // ccl::allreduce and its event's wait(); `input` and `result` may be the same. Throws what it
   // throws.
-  virtual void all_reduce(deepbench_type type, const void* mine, void* result, uint64_t count) = 0;
+  virtual void all_reduce(deepbench_type type, const void* input, void* result, uint64_t count) = 0;
 };
 
 LibraryFacts oneccl_facts();

@@ -5,15 +5,16 @@
 
 #include "deepbench/plugin.hpp"
 #include "projection.hpp"
-#include "workers.hpp"
+#include "worker_pool.hpp"
 
 namespace deepbench::cpu {
 namespace {
 
 constexpr uint64_t kFillGrain = 1 << 14;
 
-uint64_t payload(const AllReduce& sum) {
-  return saturating_multiply(uint64_t(sum.elements), uint64_t(size_of(sum.precision.c)));
+uint64_t payload(const AllReduce& all_reduce) {
+  return saturating_multiply(uint64_t(all_reduce.elements),
+                             uint64_t(size_of(all_reduce.precision.c)));
 }
 
 // Integers of deepbench_summand's size are exact in each of these.
@@ -28,31 +29,35 @@ void store(deepbench_type type, std::byte* out, uint64_t index, float value) {
 
 }  // namespace
 
-uint64_t AllReduceOperands::touched_bytes(const AllReduce& sum) {
-  return saturating_multiply(payload(sum), sum.in_place ? 1 : 2);
+uint64_t AllReduceOperands::touched_bytes(const AllReduce& all_reduce) {
+  return saturating_multiply(payload(all_reduce), all_reduce.in_place ? 1 : 2);
 }
 
-uint64_t AllReduceOperands::needed_bytes(const AllReduce& sum, const CopyPlan& plan) {
-  const uint64_t one = Copies::needed(payload(sum), plan.copies);
-  return saturating_add(saturating_add(one, sum.in_place ? payload(sum) : one), plan.flush_bytes);
+uint64_t AllReduceOperands::needed_bytes(const AllReduce& all_reduce, const CopyPlan& plan) {
+  const uint64_t one = Copies::needed_bytes(payload(all_reduce), plan.copies);
+  return saturating_add(saturating_add(one, all_reduce.in_place ? payload(all_reduce) : one),
+                        plan.flush_bytes);
 }
 
-AllReduceOperands::AllReduceOperands(const AllReduce& sum, const plugin::Ranks& ranks,
+AllReduceOperands::AllReduceOperands(const AllReduce& all_reduce, const plugin::Ranks& ranks,
                                      const CopyPlan& plan, Inputs inputs, uint64_t seed)
-    : sum_(sum), rank_(ranks.rank()), ranks_(ranks.size()), mine_(payload(sum), plan.copies) {
-  fill(mine_.at(0), inputs, seed);
-  mine_.replicate();
-  if (sum.in_place) {
-    first_ = Buffer(payload(sum));
-    std::copy(mine_.at(0), mine_.at(0) + payload(sum), first_.data());
+    : problem_(all_reduce),
+      rank_(ranks.rank()),
+      ranks_(ranks.size()),
+      input_(payload(all_reduce), plan.copies) {
+  fill(input_.at(0), inputs, seed);
+  input_.replicate();
+  if (all_reduce.in_place) {
+    initial_ = Buffer(payload(all_reduce));
+    std::copy(input_.at(0), input_.at(0) + payload(all_reduce), initial_.data());
   } else {
-    result_ = Copies(payload(sum), plan.copies);
+    result_ = Copies(payload(all_reduce), plan.copies);
     poison();
   }
 }
 
 void AllReduceOperands::fill(std::byte* out, Inputs inputs, uint64_t seed) const {
-  host_workers().for_parts(elements(), kFillGrain, [&](uint64_t begin, uint64_t end, size_t) {
+  host_workers().parallel_for(elements(), kFillGrain, [&](uint64_t begin, uint64_t end, size_t) {
     for (uint64_t i = begin; i < end; ++i) {
       const float value =
           inputs == Inputs::kUniform
@@ -66,23 +71,23 @@ void AllReduceOperands::fill(std::byte* out, Inputs inputs, uint64_t seed) const
 
 void AllReduceOperands::describe(plugin::Sink& sink) const {
   sink.integer("ranks", ranks_);
-  if (!sum_.in_place) return;
+  if (!problem_.in_place) return;
   sink.integer("in_place", 1);
-  sink.integer("restore_every", sums_in_range(type(), ranks_));
+  sink.integer("restore_every", sums_before_overflow(type(), ranks_));
 }
 
 void AllReduceOperands::restore() {
-  if (sum_.in_place) mine_.overwrite(first_.data());
+  if (problem_.in_place) input_.overwrite(initial_.data());
 }
 
 void AllReduceOperands::poison() {
-  if (sum_.in_place) return restore();
+  if (problem_.in_place) return restore();
   for (uint64_t copy = 0; copy < result_.count(); ++copy)
     cpu::poison(result_.at(copy), type(), elements());
 }
 
 deepbench_scan AllReduceOperands::scan(uint64_t copy) const {
-  return cpu::scan(result(copy), type(), elements(), sum_.in_place ? first_.data() : nullptr);
+  return cpu::scan(result(copy), type(), elements(), problem_.in_place ? initial_.data() : nullptr);
 }
 
 void AllReduceOperands::project(uint64_t copy, uint64_t rows, uint64_t seed, double* sums) const {

@@ -6,25 +6,25 @@
 #include "copies.hpp"
 #include "deepbench/backend/ranks.hpp"
 #include "deepbench/ops/all_reduce/all_reduce.hpp"
-#include "kernel.hpp"
 #include "operand.hpp"
+#include "prepared_kernel.hpp"
 
 namespace deepbench::cpu {
 
 class AllReduceOperands final : public Operands {
  public:
-  AllReduceOperands(const AllReduce& sum, const plugin::Ranks& ranks, const CopyPlan& plan,
+  AllReduceOperands(const AllReduce& all_reduce, const plugin::Ranks& ranks, const CopyPlan& plan,
                     Inputs inputs, uint64_t seed);
 
-  static uint64_t touched_bytes(const AllReduce& sum);
+  static uint64_t touched_bytes(const AllReduce& all_reduce);
   // By prepare, on this rank.
-  static uint64_t needed_bytes(const AllReduce& sum, const CopyPlan& plan);
+  static uint64_t needed_bytes(const AllReduce& all_reduce, const CopyPlan& plan);
 
-  const AllReduce& sum() const { return sum_; }
-  uint64_t elements() const { return uint64_t(sum_.elements); }
-  const std::byte* mine(uint64_t copy) const { return mine_.at(copy); }
+  const AllReduce& problem() const { return problem_; }
+  uint64_t elements() const { return uint64_t(problem_.elements); }
+  const std::byte* input(uint64_t copy) const { return input_.at(copy); }
   std::byte* result(uint64_t copy) const {
-    return sum_.in_place ? mine_.at(copy) : result_.at(copy);
+    return problem_.in_place ? input_.at(copy) : result_.at(copy);
   }
 
   void describe(plugin::Sink& sink) const override;
@@ -35,13 +35,13 @@ class AllReduceOperands final : public Operands {
   void read(uint64_t copy, const uint64_t* indices, size_t count, double* values) const override;
 
  private:
-  deepbench_type type() const { return sum_.precision.c; }
+  deepbench_type type() const { return problem_.precision.c; }
   void fill(std::byte* out, Inputs inputs, uint64_t seed) const;
 
-  const AllReduce sum_;
+  const AllReduce problem_;
   const int rank_, ranks_;
-  Copies mine_, result_;
-  Buffer first_;  // in place: what mine_ held at first
+  Copies input_, result_;
+  Buffer initial_;  // in place: what input_ held at first
 };
 
 }  // namespace deepbench::cpu

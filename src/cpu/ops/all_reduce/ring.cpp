@@ -1,60 +1,101 @@
-// Scatter-reduce, then all-gather.
-#include "ops/all_reduce/ring.hpp"
+// all_reduce by our own ring, as a library.
+#include <memory>
+#include <string>
+#include <vector>
 
-#include <cstring>
-
-#include "deepbench/ops/precision.hpp"
-#include "ops/all_reduce/sum.hpp"
+#include "ops/all_reduce/all_reduce_implementation.hpp"
+#include "ops/all_reduce/mpi_transport.hpp"
+#include "ops/all_reduce/shared_memory_transport.hpp"
+#include "ops/all_reduce/socket_transport.hpp"
 
 namespace deepbench::cpu {
 namespace {
 
-constexpr uint64_t kGrainElements = 32;  // parts begin at whole cache lines
+constexpr const char* kShared = "shared_memory";
+constexpr const char* kSockets = "sockets";
+constexpr const char* kMpi = "mpi";
 
-// A part of the operand, of as many as there are ranks.
-struct Part {
-  uint64_t begin, bytes;  // bytes
+std::string mpi_unavailable_for_ring() {
+  return mpi_unavailable_reason("--library ring --algorithm mpi");
+}
+
+// Made once each: rings outlive kernels. All ranks ask for the same at the same time.
+RingTransport& ring_transport(const std::string& algorithm) {
+  if (algorithm == kShared) {
+    static const std::unique_ptr<RingTransport> ring = connect_shared_memory(plugin::ranks());
+    return *ring;
+  }
+  if (algorithm == kMpi) {
+    static const std::unique_ptr<RingTransport> ring = connect_mpi(plugin::ranks());
+    return *ring;
+  }
+  static const std::unique_ptr<RingTransport> ring = connect_sockets(plugin::ranks());
+  return *ring;
+}
+
+class RingCall final : public LibraryCall {
+ public:
+  RingCall(const AllReduceOperands& operands, RingTransport& transport, std::string algorithm)
+      : operands_(operands), transport_(transport), algorithm_(std::move(algorithm)) {}
+
+  int run(uint64_t copy) override {
+    ring_all_reduce(transport_, position(), operands_.problem().precision.c, operands_.input(copy),
+                    operands_.result(copy), operands_.elements());
+    return 0;
+  }
+  void begin_batch() override {
+    bind_rank();
+    barrier(transport_, position());
+  }
+  void describe(plugin::Sink& sink) const override {
+    sink.text("library", plugin::builtin_library_name("ring"));
+    sink.text("algorithm", algorithm_);
+    sink.integer("workspace_bytes", 0);
+  }
+
+ private:
+  static RingPosition position() { return {plugin::ranks().rank(), plugin::ranks().size()}; }
+
+  const AllReduceOperands& operands_;
+  RingTransport& transport_;
+  const std::string algorithm_;
 };
 
-Part part_of(int part, int parts, uint64_t elements, uint64_t element_bytes) {
-  const uint64_t grains = (elements + kGrainElements - 1) / kGrainElements;
-  const auto at = [&](int index) {
-    const uint64_t begin = grains * uint64_t(index) / uint64_t(parts) * kGrainElements;
-    return (begin < elements ? begin : elements) * element_bytes;
-  };
-  return {at(part), at(part + 1) - at(part)};
-}
+class RingAllReduce final : public AllReduceImplementation {
+ public:
+  RingAllReduce() : AllReduceImplementation("ring") {}
+  LibraryFacts library() override { return plugin::builtin_library_facts(); }
+
+ protected:
+  void require(const AllReduce&, const std::string& algorithm) override {
+    if (algorithm != kMpi) return;
+    if (const std::string reason = mpi_unavailable_for_ring(); !reason.empty())
+      plugin::unsupported("ring: " + reason);
+  }
+  std::vector<std::string> algorithms(const AllReduce&) override {
+    std::vector<std::string> all = {kSockets};
+    if (plugin::ranks().local_size() == plugin::ranks().size()) all.insert(all.begin(), kShared);
+    if (mpi_unavailable_for_ring().empty()) all.emplace_back(kMpi);
+    return all;
+  }
+  void before_selection() override {
+    if (!mpi_unavailable_for_ring().empty()) return;
+    try {
+      mpi(plugin::ranks());
+    } catch (const plugin::Error&) {  // said again where it is tried: it must not cost the others
+    }
+  }
+  std::unique_ptr<LibraryCall> call(const AllReduceOperands& operands,
+                                    const std::string& algorithm) override {
+    return std::make_unique<RingCall>(operands, ring_transport(algorithm), algorithm);
+  }
+};
 
 }  // namespace
 
-void ring_all_reduce(Neighbours& neighbours, Place place, deepbench_type type,
-                     const std::byte* mine, std::byte* result, uint64_t elements) {
-  const auto element_bytes = uint64_t(size_of(type));
-  const int size = place.size;
-  const auto part = [&](int index) {
-    return part_of(((index % size) + size) % size, size, elements, element_bytes);
-  };
-  for (int step = 0; step < size - 1; ++step) {
-    const Part out = part(place.rank - step), in = part(place.rank - step - 1);
-    neighbours.pass((step == 0 ? mine : result) + out.begin, out.bytes, in.bytes,
-                    [&](const std::byte* piece, uint64_t offset, uint64_t bytes) {
-                      const uint64_t at = in.begin + offset;
-                      add(type, mine + at, piece, result + at, bytes / element_bytes);
-                    });
-  }
-  for (int step = 0; step < size - 1; ++step) {
-    const Part out = part(place.rank + 1 - step), in = part(place.rank - step);
-    neighbours.pass(result + out.begin, out.bytes, in.bytes,
-                    [&](const std::byte* piece, uint64_t offset, uint64_t bytes) {
-                      std::memcpy(result + in.begin + offset, piece, bytes);
-                    });
-  }
-}
-
-void meet(Neighbours& neighbours, Place place) {
-  const std::byte token{1};
-  for (int step = 0; step < place.size - 1; ++step)
-    neighbours.pass(&token, 1, 1, [](const std::byte*, uint64_t, uint64_t) {});
+Implementation& ring_all_reduce() {
+  static auto* implementation = new RingAllReduce();
+  return *implementation;
 }
 
 }  // namespace deepbench::cpu

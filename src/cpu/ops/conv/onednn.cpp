@@ -1,12 +1,12 @@
 // Convolutions through oneDNN: forward, and the gradients of data and filters.
 #include "deepbench/plugin.hpp"
 #include "implementation.hpp"
-#include "kernel.hpp"
 #include "onednn/onednn_implementation.hpp"
 #include "onednn/primitive_call.hpp"
-#include "operand_store.hpp"
+#include "operand_cache.hpp"
 #include "ops/conv/onednn_operands.hpp"
 #include "ops/conv/onednn_plan.hpp"
+#include "prepared_kernel.hpp"
 #include "topology.hpp"
 
 namespace deepbench::cpu {
@@ -31,19 +31,19 @@ class ConvCall final : public PrimitiveCall {
     }
   }
 
-  void enter() override {
-    PrimitiveCall::enter();
-    operands_.forget();
+  void begin_batch() override {
+    PrimitiveCall::begin_batch();
+    operands_.invalidate_ordered();
   }
 
   void describe(plugin::Sink& sink) const override {
     PrimitiveCall::describe(sink);
-    if (operands_.filters_ns() > 0) {
+    if (operands_.filters_reorder_ns() > 0) {
       sink.text("converted", "w");
-      sink.real("conversion_ns", operands_.filters_ns());
+      sink.real("conversion_ns", operands_.filters_reorder_ns());
     }
-    if (operands_.activations_ns() > 0)
-      sink.metric("reorder", operands_.activations_ns() / 1e3, "us", "lower");
+    if (operands_.activations_reorder_ns() > 0)
+      sink.metric("reorder", operands_.activations_reorder_ns() / 1e3, "us", "lower");
     if (plan_->is_winograd()) sink.text("accumulator", "winograd");
     // Sums of integers are stored by way of float, exact up to 2^24.
     if (plan_->conv.precision.precision == Precision::kInt8) sink.text("accumulator", "float");
@@ -81,7 +81,7 @@ class OnednnConv final : public OnednnImplementation {
     const auto planned = std::make_shared<const ConvPlan>(plan(problem, options));
     const CopyPlan copies = plan_copies(planned->touched_bytes(), options);
     auto operands =
-        std::make_unique<ConvOperands>(planned, copies, inputs_named(options.inputs), options.seed);
+        std::make_unique<ConvOperands>(planned, copies, parse_inputs(options.inputs), options.seed);
     auto call = std::make_unique<ConvCall>(planned, *operands, options.workspace, threads);
     return std::make_unique<PreparedKernel>(std::move(operands), std::move(call), copies, threads);
   }

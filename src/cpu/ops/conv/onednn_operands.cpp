@@ -6,14 +6,14 @@
 #include <utility>
 
 #include "onednn/primitive_call.hpp"
-#include "operand_store.hpp"
+#include "operand_cache.hpp"
 
 namespace deepbench::cpu::onednn {
 
 uint64_t conv_bytes(const ConvPlan& plan, const CopyPlan& copies) {
   uint64_t bytes = copies.flush_bytes;
   for (const ConvTensor* tensor : {&plan.inputs[0], &plan.inputs[1], &plan.output})
-    bytes = saturating_add(bytes, Copies::needed(tensor->stored_bytes(), copies.copies));
+    bytes = saturating_add(bytes, Copies::needed_bytes(tensor->stored_bytes(), copies.copies));
   for (const ConvTensor& input : plan.inputs)
     if (!input.is_plain()) bytes = saturating_add(bytes, input.plain_bytes());
   if (!plan.is_ordered() || !plan.output.is_plain())
@@ -28,13 +28,13 @@ ConvOperands::ConvOperands(std::shared_ptr<const ConvPlan> plan, const CopyPlan&
       output_(plan_.output.stored_bytes(), copies.copies) {
   for (size_t which : {0, 1}) make_input(which, inputs, seed);
   poison();
-  measure_output();
+  time_output_reorder();
 }
 
 void ConvOperands::make_input(size_t which, Inputs inputs, uint64_t seed) {
   const ConvTensor& tensor = plan_.inputs[which];
   const auto plain =
-      OperandStore::instance().get(tensor.type, tensor.elements, inputs, seed, tensor.stream);
+      OperandCache::instance().get(tensor.type, tensor.elements, inputs, seed, tensor.stream);
   if (copies_ == 1 && tensor.is_plain()) {
     shared_[which] = plain;
     return;
@@ -45,16 +45,16 @@ void ConvOperands::make_input(size_t which, Inputs inputs, uint64_t seed) {
   } else {
     const double took =
         reorder(tensor.plain.get(), plain->data(), tensor.stored, inputs_[which].at(0));
-    (tensor.stream == Conv::kStreamW ? filters_ns_ : activations_ns_) += took;
+    (tensor.stream == Conv::kStreamW ? filters_reorder_ns_ : activations_reorder_ns_) += took;
   }
   inputs_[which].replicate();
 }
 
-void ConvOperands::measure_output() {
+void ConvOperands::time_output_reorder() {
   if (plan_.is_ordered() && plan_.output.is_plain()) return;
   ordered_ = Buffer(plan_.output.plain_bytes());
   if (!plan_.output.is_plain())
-    activations_ns_ +=
+    activations_reorder_ns_ +=
         reorder(plan_.output.stored, output(0), plan_.output.plain.get(), ordered_.data());
 }
 
@@ -74,7 +74,7 @@ void ConvOperands::describe(plugin::Sink& sink) const {
 
 // In full: what pads the library's blocks as well.
 void ConvOperands::poison() {
-  forget();
+  invalidate_ordered();
   const ConvTensor& tensor = plan_.output;
   for (uint64_t copy = 0; copy < copies_; ++copy)
     cpu::poison(output(copy), tensor.type, tensor.stored_bytes() / uint64_t(size_of(tensor.type)));

@@ -6,9 +6,9 @@
 #include <memory>
 
 #include "copies.hpp"
-#include "kernel.hpp"
 #include "operand.hpp"
 #include "ops/conv/onednn_plan.hpp"
+#include "prepared_kernel.hpp"
 
 namespace deepbench::cpu::onednn {
 
@@ -25,10 +25,10 @@ class ConvOperands final : public Operands {
   void* output(uint64_t copy) const { return output_.at(copy); }
 
   // What it took to bring operands into the library's layouts, and the output out of it.
-  double filters_ns() const { return filters_ns_; }
-  double activations_ns() const { return activations_ns_; }
+  double filters_reorder_ns() const { return filters_reorder_ns_; }
+  double activations_reorder_ns() const { return activations_reorder_ns_; }
   // The output is about to change.
-  void forget() { ordered_copy_ = kNone; }
+  void invalidate_ordered() { ordered_copy_ = kNone; }
 
   void describe(plugin::Sink& sink) const override;
   void poison() override;
@@ -40,7 +40,7 @@ class ConvOperands final : public Operands {
   static constexpr uint64_t kNone = ~uint64_t{0};
 
   void make_input(size_t which, Inputs inputs, uint64_t seed);
-  void measure_output();
+  void time_output_reorder();
   const std::byte* ordered(uint64_t copy) const;
 
   const std::shared_ptr<const ConvPlan> shared_plan_;  // with the call
@@ -48,7 +48,7 @@ class ConvOperands final : public Operands {
   uint64_t copies_;
   std::shared_ptr<const Buffer> shared_[2];  // stored as the problem does, one copy; else none
   Copies inputs_[2], output_;
-  double filters_ns_ = 0, activations_ns_ = 0;
+  double filters_reorder_ns_ = 0, activations_reorder_ns_ = 0;
   mutable Buffer ordered_;  // the output in verification's order, where it is stored otherwise
   mutable uint64_t ordered_copy_ = kNone;  // of which copy that is
 };

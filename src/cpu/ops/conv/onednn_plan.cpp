@@ -4,8 +4,8 @@
 #include <cstdlib>
 
 #include "deepbench/plugin.hpp"
-#include "kernel.hpp"
 #include "onednn/primitive_call.hpp"
+#include "prepared_kernel.hpp"
 
 namespace deepbench::cpu::onednn {
 namespace {
@@ -43,27 +43,27 @@ ConvCandidate parse(const std::string& id, const std::string& layout) {
   for (const ConvLayout one : layouts_of(layout))
     if (id.substr(0, colon) == name_of(one)) candidate.layout = one;
   if (colon != std::string::npos) candidate.implementation = id.substr(colon + 1);
-  if (id_of(candidate) != id) unknown_candidate("onednn", id);
+  if (id_of(candidate) != id) reject_candidate("onednn", id);
   return candidate;
 }
 
 // ---- shapes -------------------------------------------------------------------------------------
 
 // Depth, height and width; the first only in three dimensions.
-Dims spatial(const Conv& conv, int64_t depth, int64_t height, int64_t width) {
+Dims spatial_dims(const Conv& conv, int64_t depth, int64_t height, int64_t width) {
   return conv.is_3d() ? Dims{depth, height, width} : Dims{height, width};
 }
 
-Dims joined(Dims front, const Dims& back) {
+Dims concatenate(Dims front, const Dims& back) {
   front.insert(front.end(), back.begin(), back.end());
   return front;
 }
 
-Dims x_dims(const Conv& c) { return joined({c.n, c.c}, spatial(c, c.d, c.h, c.w)); }
-Dims y_dims(const Conv& c) { return joined({c.n, c.k}, spatial(c, c.o(), c.p(), c.q())); }
+Dims x_dims(const Conv& c) { return concatenate({c.n, c.c}, spatial_dims(c, c.d, c.h, c.w)); }
+Dims y_dims(const Conv& c) { return concatenate({c.n, c.k}, spatial_dims(c, c.o(), c.p(), c.q())); }
 Dims w_dims(const Conv& c) {
   const Dims front = c.groups > 1 ? Dims{c.groups, c.group_k(), c.group_c()} : Dims{c.k, c.c};
-  return joined(front, spatial(c, c.t, c.r, c.s));
+  return concatenate(front, spatial_dims(c, c.t, c.r, c.s));
 }
 
 Dims row_major(const Dims& dims) {
@@ -77,13 +77,13 @@ Dims ordered_strides(const Conv& conv, const Dims& dims) {
   Dims strides = row_major(dims);
   const ConvOutput output = conv.output();
   if (!output.second_is_slowest || output.first == 1) return strides;
-  const size_t second = dims.size() - spatial(conv, 1, 1, 1).size() - 1;
+  const size_t second = dims.size() - spatial_dims(conv, 1, 1, 1).size() - 1;
   for (size_t i = 0; i < second; ++i) strides[i] /= output.second;
   strides[second] = output.first * output.rest;
   return strides;
 }
 
-MemoryDesc strided(const Dims& dims, const Dims& strides, deepbench_type type) {
+MemoryDesc strided_desc(const Dims& dims, const Dims& strides, deepbench_type type) {
   const Api& api = Api::instance();
   dnnl_memory_desc_t made = nullptr;
   api.check(api.memory_desc_create_with_strides_f(&made, int(dims.size()), dims.data(),
@@ -92,7 +92,7 @@ MemoryDesc strided(const Dims& dims, const Dims& strides, deepbench_type type) {
   return MemoryDesc(made);
 }
 
-MemoryDesc tagged(const Dims& dims, deepbench_type type, dnnl_format_tag_t tag) {
+MemoryDesc tagged_desc(const Dims& dims, deepbench_type type, dnnl_format_tag_t tag) {
   const Api& api = Api::instance();
   dnnl_memory_desc_t made = nullptr;
   api.check(
@@ -114,13 +114,13 @@ dnnl_format_tag_t tag_of(ConvLayout layout, bool is_3d) {
 
 // ---- primitives ---------------------------------------------------------------------------------
 
-ConvTensor tensor(const char* operand, int argument, uint32_t stream, deepbench_type type,
-                  const Dims& dims) {
+ConvTensor make_tensor(const char* operand, int argument, uint32_t stream, deepbench_type type,
+                       const Dims& dims) {
   ConvTensor made;
   made.operand = operand, made.argument = argument, made.stream = stream, made.type = type;
   made.elements = 1;
   for (const int64_t size : dims) made.elements *= uint64_t(size);
-  made.plain = strided(dims, row_major(dims), type);
+  made.plain = strided_desc(dims, row_major(dims), type);
   return made;
 }
 
@@ -130,13 +130,13 @@ void set_tensors(ConvPlan& plan) {
   const deepbench_type w_type =
       is_int8(c) && !Api::instance().exact_int8() ? DEEPBENCH_S7 : precision.b;
   const auto x = [&](int argument, deepbench_type type) {
-    return tensor("x", argument, Conv::kStreamX, type, x_dims(c));
+    return make_tensor("x", argument, Conv::kStreamX, type, x_dims(c));
   };
   const auto w = [&](int argument, deepbench_type type) {
-    return tensor("w", argument, Conv::kStreamW, type, w_dims(c));
+    return make_tensor("w", argument, Conv::kStreamW, type, w_dims(c));
   };
   const auto y = [&](int argument, deepbench_type type) {
-    return tensor("dy", argument, Conv::kStreamDy, type, y_dims(c));
+    return make_tensor("dy", argument, Conv::kStreamDy, type, y_dims(c));
   };
   Dims output;
   switch (c.phase) {
@@ -152,8 +152,8 @@ void set_tensors(ConvPlan& plan) {
       plan.inputs = {x(DNNL_ARG_SRC, c.x_type), y(DNNL_ARG_DIFF_DST, precision.a)};
       plan.output = w(DNNL_ARG_DIFF_WEIGHTS, precision.c), output = w_dims(c);
   }
-  plan.ordered = strided(output, ordered_strides(c, output), plan.output.type);
-  plan.scale = strided({1}, {1}, DEEPBENCH_F32);
+  plan.ordered = strided_desc(output, ordered_strides(c, output), plan.output.type);
+  plan.scale = strided_desc({1}, {1}, DEEPBENCH_F32);
 }
 
 // What the primitive is asked for, and which of its descriptions are whose.
@@ -165,15 +165,16 @@ class ConvRequest {
                    : is_int8(conv)    ? dnnl_convolution_direct  // Winograd's is not exact
                                       : dnnl_convolution_auto),
         attributes_(strict_attributes()),
-        strides_(spatial(conv, conv.stride_d, conv.stride_h, conv.stride_w)),
-        gaps_(spatial(conv, conv.dilation_d - 1, conv.dilation_h - 1, conv.dilation_w - 1)),
-        padding_(spatial(conv, conv.pad_d, conv.pad_h, conv.pad_w)) {
+        strides_(spatial_dims(conv, conv.stride_d, conv.stride_h, conv.stride_w)),
+        dilations_(
+            spatial_dims(conv, conv.dilation_d - 1, conv.dilation_h - 1, conv.dilation_w - 1)),
+        padding_(spatial_dims(conv, conv.pad_d, conv.pad_h, conv.pad_w)) {
     const dnnl_format_tag_t tag = tag_of(candidate.layout, conv.is_3d());
     for (const ConvTensor* of : {&plan.inputs[0], &plan.inputs[1], &plan.output}) {
       const char role = of->operand[0];
-      if (role == 'x') x_ = tagged(x_dims(conv), of->type, tag);
-      if (role == 'w') w_ = tagged(w_dims(conv), of->type, dnnl_format_tag_any);
-      if (role == 'd') y_ = tagged(y_dims(conv), of->type, tag);
+      if (role == 'x') x_ = tagged_desc(x_dims(conv), of->type, tag);
+      if (role == 'w') w_ = tagged_desc(w_dims(conv), of->type, dnnl_format_tag_any);
+      if (role == 'd') y_ = tagged_desc(y_dims(conv), of->type, tag);
     }
     const Api& api = Api::instance();
     if (conv.saturates())
@@ -187,16 +188,16 @@ class ConvRequest {
       case ConvPhase::kForward:
         return api.convolution_forward_primitive_desc_create_f(
             made, api.engine(), dnnl_forward_training, algorithm_, x_.get(), w_.get(), nullptr,
-            y_.get(), strides_.data(), gaps_.data(), padding_.data(), padding_.data(),
+            y_.get(), strides_.data(), dilations_.data(), padding_.data(), padding_.data(),
             attributes_.get());
       case ConvPhase::kBackwardData:
         return api.convolution_backward_data_primitive_desc_create_f(
             made, api.engine(), algorithm_, x_.get(), w_.get(), y_.get(), strides_.data(),
-            gaps_.data(), padding_.data(), padding_.data(), nullptr, attributes_.get());
+            dilations_.data(), padding_.data(), padding_.data(), nullptr, attributes_.get());
       default:
         return api.convolution_backward_weights_primitive_desc_create_f(
             made, api.engine(), algorithm_, x_.get(), w_.get(), nullptr, y_.get(), strides_.data(),
-            gaps_.data(), padding_.data(), padding_.data(), nullptr, attributes_.get());
+            dilations_.data(), padding_.data(), padding_.data(), nullptr, attributes_.get());
     }
   }
 
@@ -204,7 +205,7 @@ class ConvRequest {
   const Conv& c_;
   dnnl_alg_kind_t algorithm_;
   Attributes attributes_;
-  Dims strides_, gaps_, padding_;
+  Dims strides_, dilations_, padding_;
   MemoryDesc x_, w_, y_;
 };
 
@@ -237,14 +238,14 @@ dnnl_status_t create_primitive(ConvPlan& plan, int steps) {
   for (; steps > 0 && status == dnnl_success; --steps)
     status = api.primitive_desc_next_impl_f(made);
   const std::string& name = plan.candidate.implementation;
-  if (!name.empty() && !go_to(made, name)) status = dnnl_last_impl_reached;
+  if (!name.empty() && !advance_to(made, name)) status = dnnl_last_impl_reached;
   for (ConvTensor* tensor : {&plan.inputs[0], &plan.inputs[1], &plan.output})
     tensor->stored = api.primitive_desc_query_md_f(made, query_of(tensor->argument), 0);
   return status;
 }
 
-ConvPlan planned(const Conv& conv, const ConvCandidate& candidate, int steps,
-                 dnnl_status_t& status) {
+ConvPlan make_plan(const Conv& conv, const ConvCandidate& candidate, int steps,
+                   dnnl_status_t& status) {
   ConvPlan plan;
   plan.conv = conv, plan.candidate = candidate;
   status = create_primitive(plan, steps);
@@ -252,7 +253,7 @@ ConvPlan planned(const Conv& conv, const ConvCandidate& candidate, int steps,
 }
 
 // By its name alone within one layout: that is what names a candidate.
-bool same(const ConvPlan& a, const ConvPlan& b) {
+bool is_same_plan(const ConvPlan& a, const ConvPlan& b) {
   const auto equal = Api::instance().memory_desc_equal_f;
   if (implementation_name(a.primitive.get()) != implementation_name(b.primitive.get()))
     return false;
@@ -278,8 +279,8 @@ bool is_lossy(const ConvPlan& plan) {
          (is_int8(plan.conv) && is_saturating(implementation_name(plan.primitive.get())));
 }
 
-void refuse_lossy(const ConvPlan& plan) {
-  if (is_int8(plan.conv)) refuse_saturating(implementation_name(plan.primitive.get()));
+void reject_lossy(const ConvPlan& plan) {
+  if (is_int8(plan.conv)) reject_saturating(implementation_name(plan.primitive.get()));
   if (halves_filters(plan))
     plugin::unsupported("oneDNN " + Api::instance().version() +
                         " halves the filters where activations are signed and the processor has no "
@@ -287,20 +288,20 @@ void refuse_lossy(const ConvPlan& plan) {
 }
 
 // The plans that differ, each once.
-class Alternatives {
+class CandidateList {
  public:
-  explicit Alternatives(const Conv& conv) : conv_(conv) {}
+  explicit CandidateList(const Conv& conv) : conv_(conv) {}
 
   // What the library has `steps` behind its own choice. Whether there may be more of this kind.
   bool add(const ConvCandidate& candidate, int steps) {
     dnnl_status_t status = dnnl_success;
-    ConvPlan plan = planned(conv_, candidate, steps, status);
+    ConvPlan plan = make_plan(conv_, candidate, steps, status);
     if (status != dnnl_success) return false;
     if (steps > 0) plan.candidate.implementation = implementation_name(plan.primitive.get());
     if (is_reference(plan) && !plans_.empty()) return false;  // always last, never the fastest
     if (is_lossy(plan)) return true;
     for (const ConvPlan& before : plans_)
-      if (same(before, plan)) return true;
+      if (is_same_plan(before, plan)) return true;
     plans_.push_back(std::move(plan));
     return true;
   }
@@ -346,29 +347,29 @@ ConvPlan plan_conv(const Conv& conv, const std::string& layout, const std::strin
   require_phase(conv);
   const ConvCandidate candidate = parse(id, layout);
   dnnl_status_t status = dnnl_success;
-  ConvPlan plan = planned(conv, candidate, 0, status);
-  if (status != dnnl_success && !id.empty()) unknown_candidate("onednn", id);
+  ConvPlan plan = make_plan(conv, candidate, 0, status);
+  if (status != dnnl_success && !id.empty()) reject_candidate("onednn", id);
   if (status != dnnl_success)
     plugin::unsupported("oneDNN " + api.version() + " has no such convolution in " +
                         std::string(conv.precision.name) + " for this processor (" +
                         api.isa_text() + "): " + status_text(status));
-  refuse_lossy(plan);
-  refuse_hopeless(implementation_name(plan.primitive.get()), kReferenceSlowness * conv.flops());
+  reject_lossy(plan);
+  reject_too_slow(implementation_name(plan.primitive.get()), kReferenceSlowness * conv.flops());
   return plan;
 }
 
 std::vector<std::string> conv_candidates(const Conv& conv, const std::string& layout) {
-  constexpr int kMostImplementations = 16;
-  Alternatives alternatives(conv);
+  constexpr int kMaxImplementations = 16;
+  CandidateList list(conv);
   const auto add = [&](const ConvCandidate& candidate, int steps) {
-    return if_possible([&] { return alternatives.add(candidate, steps); }).value_or(true);
+    return if_possible([&] { return list.add(candidate, steps); }).value_or(true);
   };
-  const ConvLayout own = layouts_of(layout).front();
-  alternatives.add({own}, 0);  // the library's choice comes first, or none does
+  const ConvLayout default_layout = layouts_of(layout).front();
+  list.add({default_layout}, 0);  // the library's choice comes first, or none does
   for (const ConvLayout one : layouts_of(layout))
-    for (int steps = 0; steps < kMostImplementations && add({one}, steps); ++steps) continue;
-  if (!is_int8(conv)) add({own, "", true}, 0);
-  return alternatives.ids();
+    for (int steps = 0; steps < kMaxImplementations && add({one}, steps); ++steps) continue;
+  if (!is_int8(conv)) add({default_layout, "", true}, 0);
+  return list.ids();
 }
 
 }  // namespace deepbench::cpu::onednn

@@ -4,20 +4,20 @@
 #include <algorithm>
 #include <limits>
 
-#include "operand_store.hpp"
+#include "operand_cache.hpp"
 #include "topology.hpp"
 
 namespace deepbench::cpu::blas {
 
 GemmStorage BlasGemm::storage(const plugin::Problem& problem, const plugin::Options& options) {
   const Gemm gemm = gemm_problem(problem);
-  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
-  if (std::max({gemm.m, gemm.n, gemm.k}) > kMost)
+  constexpr int64_t kMax = std::numeric_limits<int32_t>::max();
+  if (std::max({gemm.m, gemm.n, gemm.k}) > kMax)
     plugin::unsupported("this library's dimensions are 32-bit integers");
   const auto ids = candidates_of(gemm);
   const std::string id = options.candidate.empty() ? ids.front() : options.candidate;
   if (std::find(ids.begin(), ids.end(), id) == ids.end())
-    unknown_candidate(options.library.empty() ? "the library" : options.library, id);
+    reject_candidate(options.library.empty() ? "the library" : options.library, id);
   return storage_of(gemm, id);
 }
 
@@ -44,7 +44,7 @@ std::unique_ptr<plugin::Kernel> BlasGemm::prepare(const plugin::Problem& problem
   const std::string candidate =
       options.candidate.empty() ? candidates_of(stored.gemm).front() : options.candidate;
   auto operands =
-      std::make_unique<GemmOperands>(stored, copies, inputs_named(options.inputs), options.seed);
+      std::make_unique<GemmOperands>(stored, copies, parse_inputs(options.inputs), options.seed);
   auto call = make_call(*operands, candidate, threads);
   return std::make_unique<PreparedKernel>(std::move(operands), std::move(call), copies, threads);
 }

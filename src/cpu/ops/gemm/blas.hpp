@@ -9,8 +9,8 @@
 
 #include "deepbench/ops/gemm/gemm.hpp"
 #include "implementation.hpp"
-#include "kernel.hpp"
 #include "ops/gemm/operands.hpp"
+#include "prepared_kernel.hpp"
 
 namespace deepbench::cpu::blas {
 

@@ -8,9 +8,9 @@
 #include "deepbench/plugin.hpp"
 #include "implementation.hpp"
 #include "isa.hpp"
-#include "kernel.hpp"
 #include "ops/gemm/blas.hpp"
 #include "ops/gemm/mkl_api.hpp"
+#include "prepared_kernel.hpp"
 
 namespace deepbench::cpu {
 namespace mkl {
@@ -22,16 +22,16 @@ constexpr const char* kInt8 = "gemm_s8u8s32";
 constexpr const char* kBfloat16 = "gemm_bf16bf16f32";
 constexpr const char* kHalf = "gemm_f16f16f32";
 
-class Call : public LibraryCall {
+class MklCall : public LibraryCall {
  public:
-  Call(const GemmOperands& operands, const char* algorithm, int threads)
+  MklCall(const GemmOperands& operands, const char* algorithm, int threads)
       : operands_(operands),
         shape_(operands.gemm()),
         api_(Api::instance()),
         algorithm_(algorithm),
         threads_(threads) {}
 
-  void enter() override { api_.use_threads(threads_); }
+  void begin_batch() override { api_.use_threads(threads_); }
   void describe(plugin::Sink& sink) const override {
     sink.text("library", "mkl " + api_.version());
     sink.text("algorithm", algorithm_);
@@ -49,19 +49,20 @@ class Call : public LibraryCall {
   const int threads_;
 };
 
-class SgemmCall final : public Call {
+class SgemmCall final : public MklCall {
  public:
-  SgemmCall(const GemmOperands& operands, int threads) : Call(operands, "cblas_sgemm", threads) {}
+  SgemmCall(const GemmOperands& operands, int threads)
+      : MklCall(operands, "cblas_sgemm", threads) {}
   int run(uint64_t copy) override {
     blas::run_sgemm(api_.sgemm, shape_, operands_, copy);
     return 0;
   }
 };
 
-class PackedSgemmCall final : public Call {
+class PackedSgemmCall final : public MklCall {
  public:
   PackedSgemmCall(GemmOperands& operands, int threads)
-      : Call(operands, "cblas_sgemm_compute", threads) {
+      : MklCall(operands, "cblas_sgemm_compute", threads) {
     api_.use_threads(threads);
     pack(operands);
   }
@@ -76,7 +77,7 @@ class PackedSgemmCall final : public Call {
   }
 
   void describe(plugin::Sink& sink) const override {
-    Call::describe(sink);
+    MklCall::describe(sink);
     sink.text("converted", "a");
     sink.real("conversion_ns", conversion_ns_);
   }
@@ -103,10 +104,10 @@ class PackedSgemmCall final : public Call {
   double conversion_ns_ = 0;
 };
 
-class Int8Call final : public Call {
+class Int8Call final : public MklCall {
  public:
   Int8Call(const GemmOperands& operands, int threads)
-      : Call(operands, "cblas_gemm_s8u8s32", threads) {}
+      : MklCall(operands, "cblas_gemm_s8u8s32", threads) {}
 
   int run(uint64_t copy) override {
     constexpr int32_t kNoOffset = 0;
@@ -118,10 +119,10 @@ class Int8Call final : public Call {
   }
 };
 
-class ToFloatCall final : public Call {
+class ToFloatCall final : public MklCall {
  public:
   ToFloatCall(const GemmOperands& operands, bool half, int threads)
-      : Call(operands, half ? "cblas_gemm_f16f16f32" : "cblas_gemm_bf16bf16f32", threads),
+      : MklCall(operands, half ? "cblas_gemm_f16f16f32" : "cblas_gemm_bf16bf16f32", threads),
         multiply_(half ? api_.gemm_f16f16f32 : api_.gemm_bf16bf16f32),
         native_(half ? isa().avx512_fp16 : isa().avx512_bf16 || isa().amx_bf16) {}
 
@@ -133,7 +134,7 @@ class ToFloatCall final : public Call {
   }
 
   void describe(plugin::Sink& sink) const override {
-    Call::describe(sink);
+    MklCall::describe(sink);
     const std::string precision(operands_.gemm().precision.name);
     sink.text("note.c", "MKL leaves C in float; its bytes are counted as in " + precision);
     if (!native_)

@@ -6,7 +6,7 @@
 
 #include <cstdlib>
 
-#include "binding.hpp"
+#include "affinity.hpp"
 #include "isa.hpp"
 #include "topology.hpp"
 
@@ -47,7 +47,7 @@ void Api::start() {
     return library_.reject(core + " is missing, without which MKL ends the process");
   // MKL and Intel's OpenMP count the cores in the mask of the thread that first calls them, which
   // another OpenMP run time may have narrowed to one by then.
-  const ScopedAffinity all(topology().places(topology().hardware_threads()));
+  const ScopedAffinity all(topology().cpus_for_threads(topology().hardware_threads()));
   if (choose_layers()) read_version();
 }
 
@@ -58,14 +58,14 @@ bool Api::choose_layers() {
   int (*set_threading)(int) = nullptr;
   if (library_.bind(set_interface, "MKL_Set_Interface_Layer")) set_interface(kInterfaceLp64);
   if (std::getenv("MKL_THREADING_LAYER")) return true;
-  const Library intel({library_.folder() + "/libiomp5.so", "libiomp5.so"}, "");
+  const SharedLibrary intel({library_.folder() + "/libiomp5.so", "libiomp5.so"}, "");
   if (intel.loaded()) {
     int (*count_places)() = nullptr;
     if (intel.bind(count_places, "omp_get_num_places")) count_places();  // starts it
     return true;
   }
   // MKL 2020's part for it does not name it as a dependency.
-  if (Library({"libgomp.so.1"}, "", Library::Symbols::kForAll).loaded() &&
+  if (SharedLibrary({"libgomp.so.1"}, "", SharedLibrary::SymbolScope::kGlobal).loaded() &&
       library_.bind(set_threading, "MKL_Set_Threading_Layer")) {
     set_threading(kThreadingGnu);
     return true;

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <string>
 
-#include "library.hpp"
 #include "ops/gemm/blas.hpp"
+#include "shared_library.hpp"
 
 namespace deepbench::cpu::mkl {
 
@@ -17,7 +17,7 @@ class Api {
  public:
   static Api& instance();
 
-  const Library& library() const { return library_; }
+  const SharedLibrary& library() const { return library_; }
   const std::string& version() const { return version_; }
 
   void use_threads(int threads);
@@ -50,7 +50,7 @@ class Api {
   bool choose_layers();
   void read_version();
 
-  Library library_;
+  SharedLibrary library_;
   std::string version_ = "unknown";
   void (*set_threads_)(int) = nullptr;
 };

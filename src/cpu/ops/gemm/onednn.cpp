@@ -1,11 +1,11 @@
 // Matrix products through oneDNN: prepared calls of matmul and sgemm.
 #include "deepbench/plugin.hpp"
 #include "implementation.hpp"
-#include "kernel.hpp"
 #include "onednn/onednn_implementation.hpp"
 #include "onednn/primitive_call.hpp"
-#include "operand_store.hpp"
+#include "operand_cache.hpp"
 #include "ops/gemm/onednn_plan.hpp"
+#include "prepared_kernel.hpp"
 #include "topology.hpp"
 
 namespace deepbench::cpu {
@@ -14,7 +14,7 @@ namespace {
 
 class MatmulCall final : public PrimitiveCall {
  public:
-  MatmulCall(Plan plan, GemmOperands& operands, int64_t workspace_limit, int threads)
+  MatmulCall(GemmPlan plan, GemmOperands& operands, int64_t workspace_limit, int threads)
       : PrimitiveCall(plan.primitive.get(), operands.copies(), workspace_limit, threads),
         plan_(std::move(plan)) {
     if (plan_.candidate.packed) pack(operands);
@@ -53,14 +53,14 @@ class MatmulCall final : public PrimitiveCall {
       set(copy, DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, result, operands.c(copy));
   }
 
-  Plan plan_;
+  GemmPlan plan_;
   double conversion_ns_ = 0;
 };
 
 // oneDNN's BLAS-like function, row-major like the rest of it.
-class SgemmCall final : public Call {
+class SgemmCall final : public OnednnCall {
  public:
-  SgemmCall(const GemmOperands& operands, int threads) : Call(threads), operands_(operands) {}
+  SgemmCall(const GemmOperands& operands, int threads) : OnednnCall(threads), operands_(operands) {}
 
   int run(uint64_t copy) override {
     const Gemm& g = operands_.gemm();
@@ -83,7 +83,7 @@ class OnednnGemm final : public OnednnImplementation {
   }
 
   uint64_t memory_needed(const plugin::Problem& problem, const plugin::Options& options) override {
-    const Plan planned = plan(problem, options);
+    const GemmPlan planned = plan(problem, options);
     const CopyPlan copies = plan_copies(planned.storage.touched_bytes(), options);
     return saturating_add(planned.storage.needed_bytes(copies), planned.scratchpad_bytes);
   }
@@ -98,10 +98,10 @@ class OnednnGemm final : public OnednnImplementation {
                                           const plugin::Options& options) override {
     const int threads = thread_count(options.threads);
     require_memory_for_operands(memory_needed(problem, options));
-    Plan planned = plan(problem, options);
+    GemmPlan planned = plan(problem, options);
     const CopyPlan copies = plan_copies(planned.storage.touched_bytes(), options);
     auto operands = std::make_unique<GemmOperands>(planned.storage, copies,
-                                                   inputs_named(options.inputs), options.seed);
+                                                   parse_inputs(options.inputs), options.seed);
     std::unique_ptr<LibraryCall> call;
     if (planned.candidate.sgemm)
       call = std::make_unique<SgemmCall>(*operands, threads);
@@ -113,7 +113,7 @@ class OnednnGemm final : public OnednnImplementation {
 
  private:
   // oneDNN chooses by the number of threads, so that it is set before it is asked.
-  static Plan plan(const plugin::Problem& problem, const plugin::Options& options) {
+  static GemmPlan plan(const plugin::Problem& problem, const plugin::Options& options) {
     Api::instance().use_threads(thread_count(options.threads));
     return plan_gemm(gemm_problem(problem), options.candidate);
   }

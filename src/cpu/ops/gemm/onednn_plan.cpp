@@ -2,16 +2,16 @@
 #include "ops/gemm/onednn_plan.hpp"
 
 #include "deepbench/plugin.hpp"
-#include "kernel.hpp"
 #include "onednn/primitive_call.hpp"
+#include "prepared_kernel.hpp"
 
 namespace deepbench::cpu::onednn {
 namespace {
 
 bool is_int8(const Gemm& gemm) { return gemm.precision.precision == Precision::kInt8; }
 
-Candidate parse(const std::string& id, const Gemm& gemm) {
-  Candidate candidate;
+GemmCandidate parse(const std::string& id, const Gemm& gemm) {
+  GemmCandidate candidate;
   if (id.empty() || id == "matmul") return candidate;
   const bool is_float = gemm.precision.precision == Precision::kFloat;
   if (id == "sgemm" && is_float) {
@@ -22,14 +22,14 @@ Candidate parse(const std::string& id, const Gemm& gemm) {
     candidate.separate = true;
   } else {
     const std::string prefix = "matmul:";
-    if (id.compare(0, prefix.size(), prefix) != 0 || id == prefix) unknown_candidate("onednn", id);
+    if (id.compare(0, prefix.size(), prefix) != 0 || id == prefix) reject_candidate("onednn", id);
     candidate.implementation = id.substr(prefix.size());
   }
   return candidate;
 }
 
 // The whole matrix is added in float before it is rounded once to the result's type.
-PostOps add_c(const Candidate& candidate, const_dnnl_memory_desc_t c) {
+PostOps add_c(const GemmCandidate& candidate, const_dnnl_memory_desc_t c) {
   const Api& api = Api::instance();
   dnnl_post_ops_t made = nullptr;
   api.check(api.post_ops_create_f(&made), "creating post-operations");
@@ -41,7 +41,8 @@ PostOps add_c(const Candidate& candidate, const_dnnl_memory_desc_t c) {
   return post_ops;
 }
 
-Attributes attributes_of(const Gemm& gemm, const Candidate& candidate, const_dnnl_memory_desc_t c) {
+Attributes attributes_of(const Gemm& gemm, const GemmCandidate& candidate,
+                         const_dnnl_memory_desc_t c) {
   const Api& api = Api::instance();
   Attributes attributes = strict_attributes();
   if (!is_int8(gemm)) {
@@ -51,7 +52,7 @@ Attributes attributes_of(const Gemm& gemm, const Candidate& candidate, const_dnn
   return attributes;
 }
 
-void create_primitive_desc(const Gemm& gemm, Plan& plan) {
+void create_primitive_desc(const Gemm& gemm, GemmPlan& plan) {
   const Api& api = Api::instance();
   const auto a_type = data_type(plan.storage.a_type), b_type = data_type(gemm.b_type);
   const MemoryDesc source =
@@ -72,19 +73,19 @@ void create_primitive_desc(const Gemm& gemm, Plan& plan) {
                         api.isa_text() + "): " + status_text(status));
   plan.primitive.reset(made);
   const std::string& name = plan.candidate.implementation;
-  if (!name.empty() && !go_to(made, name)) unknown_candidate("onednn", "matmul:" + name);
+  if (!name.empty() && !advance_to(made, name)) reject_candidate("onednn", "matmul:" + name);
 }
 
 }  // namespace
 
-const_dnnl_memory_desc_t Plan::description(dnnl_query_t which) const {
+const_dnnl_memory_desc_t GemmPlan::description(dnnl_query_t which) const {
   return Api::instance().primitive_desc_query_md_f(primitive.get(), which, 0);
 }
 
-Plan plan_gemm(const Gemm& gemm, const std::string& id) {
+GemmPlan plan_gemm(const Gemm& gemm, const std::string& id) {
   const Api& api = Api::instance();
   require_precision(gemm.precision.precision);
-  Plan plan;
+  GemmPlan plan;
   plan.candidate = parse(id, gemm);
   plan.storage.gemm = gemm;
   plan.storage.a_type = is_int8(gemm) && !api.exact_int8() ? DEEPBENCH_S7 : gemm.precision.a;
@@ -94,8 +95,8 @@ Plan plan_gemm(const Gemm& gemm, const std::string& id) {
   if (plan.candidate.sgemm) return plan;
   create_primitive_desc(gemm, plan);
   const std::string implementation = implementation_name(plan.primitive.get());
-  refuse_hopeless(implementation, gemm.flops());
-  if (is_int8(gemm)) refuse_saturating(implementation);
+  reject_too_slow(implementation, gemm.flops());
+  if (is_int8(gemm)) reject_saturating(implementation);
   if (plan.candidate.packed)
     plan.storage.packed_a_bytes =
         api.memory_desc_get_size_f(plan.description(dnnl_query_weights_md));
@@ -105,7 +106,7 @@ Plan plan_gemm(const Gemm& gemm, const std::string& id) {
 
 std::vector<std::string> gemm_candidates(const Gemm& gemm) {
   const Api& api = Api::instance();
-  const Plan first = plan_gemm(gemm, "");
+  const GemmPlan first = plan_gemm(gemm, "");
   std::vector<std::string> ids = {"matmul"};
   const auto packed = if_possible([&] { return plan_gemm(gemm, "matmul:packed"); });
   if (packed &&
@@ -114,8 +115,8 @@ std::vector<std::string> gemm_candidates(const Gemm& gemm) {
   if (gemm.precision.precision == Precision::kFloat) ids.push_back("sgemm");
   if (!is_int8(gemm)) ids.push_back("matmul:add");
 
-  for (const std::string& name : other_implementations(first.primitive.get())) {
-    if (is_hopeless(name, gemm.flops())) break;
+  for (const std::string& name : alternative_implementations(first.primitive.get())) {
+    if (is_too_slow(name, gemm.flops())) break;
     if (!is_int8(gemm) || !is_saturating(name)) ids.push_back("matmul:" + name);
   }
   return ids;

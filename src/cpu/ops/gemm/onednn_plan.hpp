@@ -13,7 +13,7 @@
 
 namespace deepbench::cpu::onednn {
 
-struct Candidate {
+struct GemmCandidate {
   bool sgemm = false;     // "sgemm": dnnl_sgemm
   bool packed = false;    // "matmul:packed": A stored in the library's own layout beforehand
   bool separate = false;  // "matmul:add": C and D are different matrices
@@ -21,9 +21,9 @@ struct Candidate {
       implementation{};  // "matmul:gemm:jit": another than the library's own choice, by name
 };
 
-struct Plan {
+struct GemmPlan {
   GemmStorage storage;
-  Candidate candidate;
+  GemmCandidate candidate;
   PrimitiveDesc primitive;  // none for sgemm
   MemoryDesc plain_a;       // packed: A's layout in the problem
   uint64_t scratchpad_bytes = 0;
@@ -32,7 +32,7 @@ struct Plan {
 };
 
 // Throws plugin::Error: unsupported with oneDNN's reason, or invalid for an unknown candidate.
-Plan plan_gemm(const Gemm& gemm, const std::string& candidate);
+GemmPlan plan_gemm(const Gemm& gemm, const std::string& candidate);
 
 // Ids that plan_gemm takes for this problem, oneDNN's own choice first.
 std::vector<std::string> gemm_candidates(const Gemm& gemm);

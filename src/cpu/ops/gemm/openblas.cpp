@@ -4,12 +4,12 @@
 
 #include <string>
 
-#include "binding.hpp"
+#include "affinity.hpp"
 #include "deepbench/plugin.hpp"
 #include "implementation.hpp"
-#include "kernel.hpp"
-#include "library.hpp"
 #include "ops/gemm/blas.hpp"
+#include "prepared_kernel.hpp"
+#include "shared_library.hpp"
 #include "system_files.hpp"
 #include "topology.hpp"
 
@@ -23,7 +23,7 @@ class Openblas {
     return *library;
   }
 
-  const Library& library() const { return library_; }
+  const SharedLibrary& library() const { return library_; }
   const std::string& version() const { return version_; }
   const std::string& core() const { return core_; }  // the processor whose kernels it runs
   blas::Sgemm sgemm() const { return sgemm_; }
@@ -48,7 +48,7 @@ class Openblas {
   }
   void bind_functions();
 
-  Library library_;
+  SharedLibrary library_;
   std::string version_ = "unknown", core_ = "unknown";
   blas::Sgemm sgemm_ = nullptr;
   void (*set_threads_)(int) = nullptr;
@@ -75,12 +75,12 @@ void Openblas::use_threads(int threads) {
   if (ours == threads) return;
   ours = threads;
   set_threads_(threads);
-  const auto places = topology().places(threads);
-  bind_this_thread(places.front());
+  const auto cpus = topology().cpus_for_threads(threads);
+  bind_this_thread(cpus.front());
   for (int worker = 0; set_affinity_ && worker + 1 < threads; ++worker) {
     cpu_set_t mask;
     CPU_ZERO(&mask);
-    if (const int cpu = places[size_t(worker) + 1]; cpu < CPU_SETSIZE) {
+    if (const int cpu = cpus[size_t(worker) + 1]; cpu < CPU_SETSIZE) {
       CPU_SET(size_t(cpu), &mask);
       set_affinity_(worker, sizeof mask, &mask);
     }
@@ -92,7 +92,7 @@ class OpenblasCall final : public LibraryCall {
   OpenblasCall(const GemmOperands& operands, int threads)
       : operands_(operands), shape_(operands.gemm()), threads_(threads) {}
 
-  void enter() override { Openblas::instance().use_threads(threads_); }
+  void begin_batch() override { Openblas::instance().use_threads(threads_); }
   int run(uint64_t copy) override {
     blas::run_sgemm(sgemm_, shape_, operands_, copy);
     return 0;

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "deepbench/plugin.hpp"
-#include "operand_store.hpp"
+#include "operand_cache.hpp"
 
 namespace deepbench::cpu {
 namespace {
@@ -30,19 +30,19 @@ uint64_t GemmStorage::touched_bytes() const {
 }
 
 uint64_t GemmStorage::needed_bytes(const CopyPlan& plan) const {
-  uint64_t bytes = Copies::needed(a_bytes(), plan.copies);
-  bytes = saturating_add(bytes, Copies::needed(b_bytes(), plan.copies));
-  bytes = saturating_add(bytes, Copies::needed(c_bytes(), plan.copies));  // C, or the only D
+  uint64_t bytes = Copies::needed_bytes(a_bytes(), plan.copies);
+  bytes = saturating_add(bytes, Copies::needed_bytes(b_bytes(), plan.copies));
+  bytes = saturating_add(bytes, Copies::needed_bytes(c_bytes(), plan.copies));  // C, or the only D
   if (output == Output::kSeparate)
-    bytes = saturating_add(bytes, Copies::needed(c_bytes(), plan.copies));
+    bytes = saturating_add(bytes, Copies::needed_bytes(c_bytes(), plan.copies));
   if (output == Output::kInPlace) bytes = saturating_add(bytes, c_bytes());
   if (packed_a_bytes) bytes = saturating_add(bytes, plain_a_bytes());
   return saturating_add(bytes, plan.flush_bytes);
 }
 
-int64_t GemmStorage::calls_in_range(Inputs inputs) const {
+int64_t GemmStorage::calls_before_overflow(Inputs inputs) const {
   if (float_c) return kManyCalls;
-  return deepbench::calls_in_range(gemm, inputs == Inputs::kUniform, kManyCalls);
+  return deepbench::calls_before_overflow(gemm, inputs == Inputs::kUniform, kManyCalls);
 }
 
 GemmOperands::GemmOperands(const GemmStorage& storage, const CopyPlan& plan, Inputs inputs,
@@ -56,7 +56,7 @@ GemmOperands::GemmOperands(const GemmStorage& storage, const CopyPlan& plan, Inp
   switch (storage.output) {
     case Output::kInPlace:
       c_ = Copies(storage.c_bytes(), copies_);
-      first_c_ = first_c();
+      initial_c_ = initial_c();
       restore();
       return;
     case Output::kSeparate:
@@ -71,11 +71,11 @@ GemmOperands::GemmOperands(const GemmStorage& storage, const CopyPlan& plan, Inp
 
 std::shared_ptr<const Buffer> GemmOperands::stored(deepbench_type type, uint64_t elements,
                                                    uint32_t stream) const {
-  return OperandStore::instance().get(type, elements, inputs_, seed_, stream);
+  return OperandCache::instance().get(type, elements, inputs_, seed_, stream);
 }
 
 // The store has no float matrix of another type's numbers.
-std::shared_ptr<const Buffer> GemmOperands::first_c() const {
+std::shared_ptr<const Buffer> GemmOperands::initial_c() const {
   const deepbench_type type = gemm().precision.c;
   if (!storage_.float_c) return stored(type, outputs(), Gemm::kStreamC);
   auto made = std::make_shared<Buffer>(storage_.c_bytes());
@@ -105,7 +105,7 @@ std::shared_ptr<const Buffer> GemmOperands::plain_a() const {
 void GemmOperands::describe(plugin::Sink& sink) const {
   if (storage_.output == Output::kInPlace) {
     sink.integer("in_place", 1);
-    sink.integer("restore_every", calls_in_range());
+    sink.integer("restore_every", calls_before_overflow());
   }
   if (storage_.a_type == DEEPBENCH_S7) {
     sink.text("fill.a", "s7");
@@ -116,7 +116,7 @@ void GemmOperands::describe(plugin::Sink& sink) const {
 }
 
 void GemmOperands::restore() {
-  if (storage_.output == Output::kInPlace) c_.overwrite(first_c_->data());
+  if (storage_.output == Output::kInPlace) c_.overwrite(initial_c_->data());
 }
 
 void GemmOperands::poison() {
@@ -126,7 +126,8 @@ void GemmOperands::poison() {
 }
 
 deepbench_scan GemmOperands::scan(uint64_t copy) const {
-  return cpu::scan(d(copy), storage_.c_type(), outputs(), first_c_ ? first_c_->data() : nullptr);
+  return cpu::scan(d(copy), storage_.c_type(), outputs(),
+                   initial_c_ ? initial_c_->data() : nullptr);
 }
 
 void GemmOperands::project(uint64_t copy, uint64_t rows, uint64_t seed, double* sums) const {

@@ -7,8 +7,8 @@
 
 #include "copies.hpp"
 #include "deepbench/ops/gemm/gemm.hpp"
-#include "kernel.hpp"
 #include "operand.hpp"
+#include "prepared_kernel.hpp"
 
 namespace deepbench::cpu {
 
@@ -32,7 +32,7 @@ struct GemmStorage {
   uint64_t c_bytes() const;        // of C, and of D: they have the same type
   uint64_t touched_bytes() const;  // by one call
   // kInPlace: how many products can be added to C before a sum might leave C's range.
-  int64_t calls_in_range(Inputs inputs) const;
+  int64_t calls_before_overflow(Inputs inputs) const;
   uint64_t needed_bytes(const CopyPlan& plan) const;  // by prepare, the library's workspace aside
 };
 
@@ -41,7 +41,7 @@ class GemmOperands final : public Operands {
   GemmOperands(const GemmStorage& storage, const CopyPlan& plan, Inputs inputs, uint64_t seed);
 
   const GemmStorage& storage() const { return storage_; }
-  int64_t calls_in_range() const { return storage_.calls_in_range(inputs_); }
+  int64_t calls_before_overflow() const { return storage_.calls_before_overflow(inputs_); }
   const Gemm& gemm() const { return storage_.gemm; }
   uint64_t copies() const { return copies_; }
 
@@ -68,7 +68,7 @@ class GemmOperands final : public Operands {
                                            Copies& copies) const;
   std::shared_ptr<const Buffer> stored(deepbench_type type, uint64_t elements,
                                        uint32_t stream) const;
-  std::shared_ptr<const Buffer> first_c() const;
+  std::shared_ptr<const Buffer> initial_c() const;
   uint64_t elements_a() const { return uint64_t(gemm().m) * uint64_t(gemm().k); }
   uint64_t elements_b() const { return uint64_t(gemm().k) * uint64_t(gemm().n); }
   uint64_t outputs() const { return uint64_t(gemm().m) * uint64_t(gemm().n); }
@@ -78,7 +78,7 @@ class GemmOperands final : public Operands {
   uint64_t seed_, copies_;
   std::shared_ptr<const Buffer> shared_a_, shared_b_, shared_c_;  // one copy; else none
   Copies a_, b_, c_, d_;
-  std::shared_ptr<const Buffer> first_c_;  // kInPlace: what restore() brings back
+  std::shared_ptr<const Buffer> initial_c_;  // kInPlace: what restore() brings back
 };
 
 }  // namespace deepbench::cpu

@@ -32,7 +32,7 @@ bool has_source(const Memory& memory) { return memory.kind != MemoryKind::kWrite
 bool has_destination(const Memory& memory) { return memory.kind != MemoryKind::kRead; }
 
 uint64_t needed_bytes(const Memory& memory, const CopyPlan& plan) {
-  const uint64_t one = Copies::needed(uint64_t(memory.bytes), plan.copies);
+  const uint64_t one = Copies::needed_bytes(uint64_t(memory.bytes), plan.copies);
   const uint64_t both = has_source(memory) && has_destination(memory) ? 2 : 1;
   return saturating_add(saturating_multiply(one, both), plan.flush_bytes);
 }
@@ -46,8 +46,8 @@ class MemoryKernel final : public plugin::Kernel {
         traffic_(nontemporal_ ? nontemporal_traffic() : plain_traffic()),
         pattern_(write_pattern(options.seed)),
         seed_(options.seed),
-        inputs_(inputs_named(options.inputs)),
-        workers_(topology().places(thread_count(options.threads))),
+        inputs_(parse_inputs(options.inputs)),
+        workers_(topology().cpus_for_threads(thread_count(options.threads))),
         barrier_(uint32_t(workers_.size())),
         partial_(workers_.size()),
         rotation_(plan.copies) {
@@ -126,7 +126,7 @@ class MemoryKernel final : public plugin::Kernel {
   const uint32_t pattern_;
   const uint64_t seed_;
   const Inputs inputs_;
-  Workers workers_;
+  WorkerPool workers_;
   Barrier barrier_;
   std::vector<Partial> partial_;
   Copies source_, destination_;
@@ -139,7 +139,7 @@ class MemoryKernel final : public plugin::Kernel {
 double MemoryKernel::run_stream(size_t worker, uint64_t count) {
   barrier_.wait();
   const Clock::time_point begin = Clock::now();
-  for (uint64_t call = 1; call <= count; ++call) move(worker, rotation_.ahead(call));
+  for (uint64_t call = 1; call <= count; ++call) move(worker, rotation_.copy_after(call));
   barrier_.wait();
   return elapsed_ns(begin, Clock::now());
 }
@@ -150,7 +150,7 @@ double MemoryKernel::run_isolated(size_t worker, uint64_t count) {
     if (flusher_) flusher_->flush_part(worker, workers_.size());
     barrier_.wait();
     const Clock::time_point begin = Clock::now();
-    move(worker, rotation_.ahead(call));
+    move(worker, rotation_.copy_after(call));
     barrier_.wait();
     total_ns += elapsed_ns(begin, Clock::now());
   }
@@ -213,7 +213,7 @@ void MemoryKernel::scan_output(deepbench_scan& scan) {
   const uint32_t* const expected =
       memory_.kind == MemoryKind::kCopy ? source(rotation_.last()) : nullptr;
   scan.count = uint64_t(memory_.output_words());
-  host_workers().for_parts(scan.count, kGrainWords, [&](uint64_t begin, uint64_t end, size_t) {
+  host_workers().parallel_for(scan.count, kGrainWords, [&](uint64_t begin, uint64_t end, size_t) {
     uint64_t found = 0;
     for (uint64_t i = begin; i < end; ++i)
       found += out[i] == kPoison && !(expected && expected[i] == kPoison);

@@ -15,9 +15,10 @@ namespace {
 constexpr uint64_t kBlock = 8;
 
 template <class Vector>
-struct Split {
+struct VectorSplit {
   static constexpr uint64_t kWords = sizeof(Vector) / sizeof(uint32_t);
-  explicit Split(uint64_t count) : vectors(count / kWords), in_blocks(vectors / kBlock * kBlock) {}
+  explicit VectorSplit(uint64_t count)
+      : vectors(count / kWords), in_blocks(vectors / kBlock * kBlock) {}
   uint64_t vectors;    // the rest is a tail of words
   uint64_t in_blocks;  // of the vectors
 };
@@ -31,8 +32,8 @@ struct PlainStore {
 };
 
 template <class Vector>
-uint32_t read_by(const uint32_t* words, uint64_t count) {
-  const Split<Vector> split(count);
+uint32_t read_words(const uint32_t* words, uint64_t count) {
+  const VectorSplit<Vector> split(count);
   const auto* in = reinterpret_cast<const Vector*>(words);
   Vector chains[kBlock] = {};
   for (uint64_t i = 0; i < split.in_blocks; i += kBlock) {
@@ -42,14 +43,14 @@ uint32_t read_by(const uint32_t* words, uint64_t count) {
   for (uint64_t i = split.in_blocks; i < split.vectors; ++i) chains[0] ^= in[i];
   uint32_t total = 0;
   for (const Vector& chain : chains)
-    for (uint64_t i = 0; i < Split<Vector>::kWords; ++i) total ^= chain[i];
-  for (uint64_t i = split.vectors * Split<Vector>::kWords; i < count; ++i) total ^= words[i];
+    for (uint64_t i = 0; i < VectorSplit<Vector>::kWords; ++i) total ^= chain[i];
+  for (uint64_t i = split.vectors * VectorSplit<Vector>::kWords; i < count; ++i) total ^= words[i];
   return total;
 }
 
 template <class Vector, class Store>
-void write_by(uint32_t* words, uint64_t count, uint32_t pattern) {
-  const Split<Vector> split(count);
+void write_words(uint32_t* words, uint64_t count, uint32_t pattern) {
+  const VectorSplit<Vector> split(count);
   const Store store;
   auto* out = reinterpret_cast<Vector*>(words);
   const Vector value = Vector{} + pattern;
@@ -58,13 +59,13 @@ void write_by(uint32_t* words, uint64_t count, uint32_t pattern) {
     for (uint64_t j = 0; j < kBlock; ++j) store(out + i + j, value);
   }
   for (uint64_t i = split.in_blocks; i < split.vectors; ++i) store(out + i, value);
-  for (uint64_t i = split.vectors * Split<Vector>::kWords; i < count; ++i) words[i] = pattern;
+  for (uint64_t i = split.vectors * VectorSplit<Vector>::kWords; i < count; ++i) words[i] = pattern;
   store.finish();
 }
 
 template <class Vector, class Store>
-void copy_by(uint32_t* to, const uint32_t* from, uint64_t count) {
-  const Split<Vector> split(count);
+void copy_words(uint32_t* to, const uint32_t* from, uint64_t count) {
+  const VectorSplit<Vector> split(count);
   const Store store;
   auto* out = reinterpret_cast<Vector*>(to);
   const auto* in = reinterpret_cast<const Vector*>(from);
@@ -76,13 +77,13 @@ void copy_by(uint32_t* to, const uint32_t* from, uint64_t count) {
     for (uint64_t j = 0; j < kBlock; ++j) store(out + i + j, block[j]);
   }
   for (uint64_t i = split.in_blocks; i < split.vectors; ++i) store(out + i, in[i]);
-  for (uint64_t i = split.vectors * Split<Vector>::kWords; i < count; ++i) to[i] = from[i];
+  for (uint64_t i = split.vectors * VectorSplit<Vector>::kWords; i < count; ++i) to[i] = from[i];
   store.finish();
 }
 
 template <class Vector, class Store>
 constexpr Traffic traffic_of() {
-  return {read_by<Vector>, write_by<Vector, Store>, copy_by<Vector, Store>};
+  return {read_words<Vector>, write_words<Vector, Store>, copy_words<Vector, Store>};
 }
 
 }  // namespace

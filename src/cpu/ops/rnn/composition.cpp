@@ -14,24 +14,24 @@ namespace {
 constexpr double kRoundingsOfOne = 8, kActivations = 1.0 / (1 << 18);
 
 Buffer floats(int64_t count) {
-  return Buffer(uint64_t(count) * sizeof(float), PageStore::of_references());
+  return Buffer(uint64_t(count) * sizeof(float), PagePool::for_references());
 }
 
 void clear(const Buffer& buffer) { std::memset(buffer.data(), 0, buffer.size()); }
 
 }  // namespace
 
-Between::Between(const Rnn& rnn)
+Intermediates::Intermediates(const Rnn& rnn)
     : h(floats((rnn.timesteps + 1) * rnn.states())),
       c(floats(rnn.cell == "lstm" ? (rnn.timesteps + 1) * rnn.states() : 0)),
       gates(floats(rnn.sequence() * rnn.gates())),
-      aside(floats(rnn.gates() == 3 ? rnn.sequence() : 0)),
+      reset_term(floats(rnn.gates() == 3 ? rnn.sequence() : 0)),
       dh(floats(rnn.states())),
       dc(floats(rnn.states())),
       dreset(floats(rnn.states())),
       dx(floats(rnn.timesteps * rnn.batch)) {}
 
-uint64_t Between::needed_bytes(const Rnn& rnn) {
+uint64_t Intermediates::needed_bytes(const Rnn& rnn) {
   const int64_t passes = rnn.is_forward() ? 1 : 2;
   const int64_t states = (rnn.timesteps + 1) * rnn.states();
   const int64_t own = (rnn.gates() + 2) * states + 3 * rnn.states();
@@ -39,7 +39,7 @@ uint64_t Between::needed_bytes(const Rnn& rnn) {
   const int64_t crossing = (2 * std::min<int64_t>(256, rnn.hidden) + 1 + rnn.hidden / 8);
   const int64_t compared = rnn.is_forward() ? 0 : crossing * rnn.timesteps * rnn.batch;
   return uint64_t(own + compared) * sizeof(float) +
-         uint64_t(passes) * PackedFactor::needed_bytes(rnn.hidden, rnn.gates() * rnn.hidden);
+         uint64_t(passes) * PackedMatrix::needed_bytes(rnn.hidden, rnn.gates() * rnn.hidden);
 }
 
 Composition::Composition(ReferenceOperands& operands, int threads)
@@ -47,13 +47,13 @@ Composition::Composition(ReferenceOperands& operands, int threads)
       rnn_(operands.rnn()),
       limits_(rnn_, kRoundingsOfOne, kActivations),
       cell_(cell_named(rnn_.cell)),
-      between_(rnn_),
+      intermediates_(rnn_),
       u_(operands.plain_u()),
       wx_(operands.plain_wx()),
       threads_(threads),
-      meeting_(uint32_t(host_workers().size())) {}
+      barrier_(uint32_t(host_workers().size())) {}
 
-void Composition::enter() { use_product_threads(threads_); }
+void Composition::begin_batch() { use_product_threads(threads_); }
 
 int Composition::run(uint64_t copy) {
   copy_ = copy;
@@ -63,15 +63,15 @@ int Composition::run(uint64_t copy) {
     host_workers().run([&](size_t worker) {
       for (int64_t t = 0; t < rnn_.timesteps; ++t) forward(t, worker);
     });
-  } else if (!has_gates_) {
-    repeat_forward();
+  } else if (!gates_are_current_) {
+    recompute_forward();
   }
-  has_gates_ = false;
+  gates_are_current_ = false;
   if (rnn_.is_forward()) {
-    copy_out(between_.h, rnn_.states(), LayerPart::kY);
+    copy_out(intermediates_.h, rnn_.states(), LayerPart::kY);
     return 0;
   }
-  clear(between_.dh), clear(between_.dc);
+  clear(intermediates_.dh), clear(intermediates_.dc);
   if (backward_.empty()) backward_ = pack(false);
   host_workers().run([&](size_t worker) {
     for (int64_t t = rnn_.timesteps; t-- > 0;) backward(t, worker);
@@ -83,16 +83,16 @@ int Composition::run(uint64_t copy) {
 void Composition::describe(plugin::Sink& sink) const {
   sink.text("library", "reference");
   sink.text("algorithm", "composition");
-  sink.integer("workspace_bytes", int64_t(Between::needed_bytes(rnn_)));
+  sink.integer("workspace_bytes", int64_t(Intermediates::needed_bytes(rnn_)));
 }
 
 // ---- steps -------------------------------------------------------------------------------------
 
 // Forward sums over j of U[row][j], backward over its rows.
-std::vector<PackedFactor> Composition::pack(bool transposed) const {
-  std::vector<PackedFactor> packed;
+std::vector<PackedMatrix> Composition::pack(bool transposed) const {
+  std::vector<PackedMatrix> packed;
   for (int64_t gate = 0; gate < rnn_.gates(); gate += plain_gates()) {
-    const float* const u = Between::at(u_, gate * hidden() * hidden());
+    const float* const u = Intermediates::at(u_, gate * hidden() * hidden());
     const int64_t rows = std::min(plain_gates(), rnn_.gates() - gate) * hidden();
     if (transposed)
       packed.emplace_back(u, hidden(), rows, 1, hidden());
@@ -106,36 +106,36 @@ CellStep Composition::step(int64_t t, int64_t n) const {
   CellStep s;
   s.hidden = hidden();
   for (int64_t gate = 0; gate < rnn_.gates(); ++gate) {
-    s.gate[size_t(gate)] = gates(between_.gates, t, gate) + n * row();
-    s.wx[size_t(gate)] = Between::at(wx_, gate * hidden());
+    s.gate[size_t(gate)] = gates(intermediates_.gates, t, gate) + n * row();
+    s.wx[size_t(gate)] = Intermediates::at(wx_, gate * hidden());
   }
   for (int64_t gate = 0; gate < rnn_.biases(); ++gate)
     s.b[size_t(gate)] = operand(LayerPart::kBias, gate * hidden());
   s.x = *operand(LayerPart::kX, t * rnn_.batch + n);
-  s.h_before = states(between_.h, t) + n * hidden();
-  s.h = states(between_.h, t + 1) + n * hidden();
+  s.h_before = states(intermediates_.h, t) + n * hidden();
+  s.h = states(intermediates_.h, t + 1) + n * hidden();
   if (rnn_.cell == "lstm") {
-    s.c_before = states(between_.c, t) + n * hidden();
-    s.c = states(between_.c, t + 1) + n * hidden();
+    s.c_before = states(intermediates_.c, t) + n * hidden();
+    s.c = states(intermediates_.c, t + 1) + n * hidden();
   }
-  if (rnn_.gates() == 3) s.aside = states(between_.aside, t) + n * hidden();
-  s.to_bfloat16 = rnn_.precision.a == DEEPBENCH_BF16;
+  if (rnn_.gates() == 3) s.reset_term = states(intermediates_.reset_term, t) + n * hidden();
+  s.rounds_to_bfloat16 = rnn_.precision.a == DEEPBENCH_BF16;
   return s;
 }
 
 CellGradient Composition::gradient(int64_t t, int64_t n) const {
   CellGradient g;
   g.dy = operand(LayerPart::kDy, t * rnn_.states() + n * hidden());
-  g.dh = Between::at(between_.dh, n * hidden());
-  g.dc = Between::at(between_.dc, n * hidden());
-  g.dreset = Between::at(between_.dreset, n * hidden());
+  g.dh = Intermediates::at(intermediates_.dh, n * hidden());
+  g.dc = Intermediates::at(intermediates_.dc, n * hidden());
+  g.dreset = Intermediates::at(intermediates_.dreset, n * hidden());
   for (int64_t gate = 0; gate < rnn_.gates(); ++gate)  // where the gates' values are read first
-    g.ds[size_t(gate)] = gates(between_.gates, t, gate) + n * row();
-  g.dx = Between::at(between_.dx, t * rnn_.batch + n);
+    g.ds[size_t(gate)] = gates(intermediates_.gates, t, gate) + n * row();
+  g.dx = Intermediates::at(intermediates_.dx, t * rnn_.batch + n);
   return g;
 }
 
-void Composition::for_own_sequences(size_t worker, const std::function<void(int64_t)>& body) {
+void Composition::for_assigned_sequences(size_t worker, const std::function<void(int64_t)>& body) {
   const size_t workers = host_workers().size();
   const auto end = int64_t(part_begin(uint64_t(rnn_.batch), 1, worker + 1, workers));
   for (auto n = int64_t(part_begin(uint64_t(rnn_.batch), 1, worker, workers)); n < end; ++n)
@@ -143,60 +143,61 @@ void Composition::for_own_sequences(size_t worker, const std::function<void(int6
 }
 
 void Composition::forward(int64_t t, size_t worker) {
-  const auto multiply_own = [&](size_t group, int64_t gate, const float* from) {
-    forward_[group].multiply(rnn_.batch, from, hidden(), gates(between_.gates, t, gate), row(),
-                             false, worker, host_workers().size());
-    meeting_.wait();
+  const auto multiply_assigned = [&](size_t group, int64_t gate, const float* from) {
+    forward_[group].multiply(rnn_.batch, from, hidden(), gates(intermediates_.gates, t, gate),
+                             row(), false, worker, host_workers().size());
+    barrier_.wait();
   };
-  multiply_own(0, 0, states(between_.h, t));
+  multiply_assigned(0, 0, states(intermediates_.h, t));
   if (cell_.forward_reset) {
-    for_own_sequences(worker, [&](int64_t n) { cell_.forward_reset(step(t, n)); });
-    meeting_.wait();
-    multiply_own(1, plain_gates(), states(between_.aside, t));
+    for_assigned_sequences(worker, [&](int64_t n) { cell_.forward_reset(step(t, n)); });
+    barrier_.wait();
+    multiply_assigned(1, plain_gates(), states(intermediates_.reset_term, t));
   }
-  for_own_sequences(worker, [&](int64_t n) { cell_.forward(step(t, n)); });
-  meeting_.wait();
+  for_assigned_sequences(worker, [&](int64_t n) { cell_.forward(step(t, n)); });
+  barrier_.wait();
 }
 
 void Composition::backward(int64_t t, size_t worker) {
-  const auto multiply_own = [&](size_t group, int64_t gate, const Buffer& to, bool adds) {
-    backward_[group].multiply(rnn_.batch, gates(between_.gates, t, gate), row(), states(to, 0),
-                              hidden(), adds, worker, host_workers().size());
-    meeting_.wait();
+  const auto multiply_assigned = [&](size_t group, int64_t gate, const Buffer& to, bool adds) {
+    backward_[group].multiply(rnn_.batch, gates(intermediates_.gates, t, gate), row(),
+                              states(to, 0), hidden(), adds, worker, host_workers().size());
+    barrier_.wait();
   };
-  for_own_sequences(worker, [&](int64_t n) { cell_.backward(step(t, n), gradient(t, n)); });
-  meeting_.wait();
+  for_assigned_sequences(worker, [&](int64_t n) { cell_.backward(step(t, n), gradient(t, n)); });
+  barrier_.wait();
   if (cell_.backward_reset) {
-    multiply_own(1, plain_gates(), between_.dreset, false);
-    for_own_sequences(worker, [&](int64_t n) { cell_.backward_reset(step(t, n), gradient(t, n)); });
-    meeting_.wait();
+    multiply_assigned(1, plain_gates(), intermediates_.dreset, false);
+    for_assigned_sequences(worker,
+                           [&](int64_t n) { cell_.backward_reset(step(t, n), gradient(t, n)); });
+    barrier_.wait();
   }
-  multiply_own(0, 0, between_.dh, true);
+  multiply_assigned(0, 0, intermediates_.dh, true);
 }
 
 // ---- following ---------------------------------------------------------------------------------
 
 // Its h(t) make all gates in one product, and are checked on the way.
 deepbench_following Composition::follow(const LibraryCall& other) {
-  follows_ = has_gates_ = false;
-  const void* const kept = rnn_.is_forward() ? nullptr : other.kept_states();
+  follows_ = gates_are_current_ = false;
+  const void* const kept = rnn_.is_forward() ? nullptr : other.forward_states();
   if (!kept) return DEEPBENCH_ALONE;
-  enter();
+  begin_batch();
   copy_ = 0;
   start();
   copy_states(kept);
-  const FollowedErrors errors = repeat_forward();
-  if (!errors.all_near) return DEEPBENCH_ALONE;
-  if (!limits_.hold(errors)) return DEEPBENCH_ASTRAY;
-  follows_ = has_gates_ = true;
+  const ForwardStateErrors errors = recompute_forward();
+  if (!errors.all_within_limit) return DEEPBENCH_ALONE;
+  if (!limits_.accept(errors)) return DEEPBENCH_ASTRAY;
+  follows_ = gates_are_current_ = true;
   return DEEPBENCH_FOLLOWS;
 }
 
 void Composition::copy_states(const void* from) {
-  float* const to = states(between_.h, 1);
+  float* const to = states(intermediates_.h, 1);
   const auto count = uint64_t(rnn_.sequence());
   const deepbench_type type = rnn_.precision.a;
-  host_workers().for_parts(count, 1 << 15, [&](uint64_t begin, uint64_t end, size_t) {
+  host_workers().parallel_for(count, 1 << 15, [&](uint64_t begin, uint64_t end, size_t) {
     for (uint64_t i = begin; i < end; ++i) to[i] = float(element(from, type, i));
   });
 }
@@ -204,33 +205,34 @@ void Composition::copy_states(const void* from) {
 // s of gates [first, first + count) of all steps: `from` (h', r h') times their U, transposed.
 void Composition::multiply_all(int64_t first, int64_t count, const float* from) const {
   multiply(rnn_.timesteps * rnn_.batch, count * hidden(), hidden(), {from, hidden(), false},
-           {Between::at(u_, first * hidden() * hidden()), hidden(), true},
-           gates(between_.gates, 0, first), row(), false);
+           {Intermediates::at(u_, first * hidden() * hidden()), hidden(), true},
+           gates(intermediates_.gates, 0, first), row(), false);
 }
 
-FollowedErrors Composition::repeat_forward() {
-  multiply_all(0, plain_gates(), states(between_.h, 0));
+ForwardStateErrors Composition::recompute_forward() {
+  multiply_all(0, plain_gates(), states(intermediates_.h, 0));
   if (cell_.forward_reset) {
     host_workers().run([&](size_t worker) {
-      for_own_sequences(worker, [&](int64_t n) {
+      for_assigned_sequences(worker, [&](int64_t n) {
         for (int64_t t = 0; t < rnn_.timesteps; ++t) cell_.forward_reset(step(t, n));
       });
     });
-    multiply_all(plain_gates(), 1, states(between_.aside, 0));
+    multiply_all(plain_gates(), 1, states(intermediates_.reset_term, 0));
   }
-  std::vector<FollowedErrors> of_sequence(size_t(rnn_.batch));
+  std::vector<ForwardStateErrors> of_sequence(size_t(rnn_.batch));
   host_workers().run([&](size_t worker) {
-    for_own_sequences(worker, [&](int64_t n) { of_sequence[size_t(n)] = repeat_sequence(n); });
+    for_assigned_sequences(worker,
+                           [&](int64_t n) { of_sequence[size_t(n)] = recompute_sequence(n); });
   });
-  FollowedErrors errors;
-  for (const FollowedErrors& one : of_sequence) errors.add(one);
+  ForwardStateErrors errors;
+  for (const ForwardStateErrors& one : of_sequence) errors.add(one);
   return errors;
 }
 
-FollowedErrors Composition::repeat_sequence(int64_t n) const {
-  const auto allowed = float(limits_.of_one());
+ForwardStateErrors Composition::recompute_sequence(int64_t n) const {
+  const auto allowed = float(limits_.per_state());
   std::vector<float> own(static_cast<size_t>(hidden()));
-  FollowedErrors errors;
+  ForwardStateErrors errors;
   for (int64_t t = 0; t < rnn_.timesteps; ++t) {
     CellStep s = step(t, n);
     const float* const kept = s.h;
@@ -238,7 +240,8 @@ FollowedErrors Composition::repeat_sequence(int64_t n) const {
     cell_.forward(s);
     for (int64_t i = 0; i < hidden(); ++i) {
       const float error = std::fabs(kept[i] - s.h[i]);
-      errors.all_near &= error <= allowed * (1 + std::fabs(s.h[i]));  // a NaN is near nothing
+      errors.all_within_limit &=
+          error <= allowed * (1 + std::fabs(s.h[i]));  // a NaN is near nothing
       errors.error += double(error) * error;
       errors.state += double(s.h[i]) * s.h[i];
     }
@@ -250,21 +253,22 @@ FollowedErrors Composition::repeat_sequence(int64_t n) const {
 // ---- operands ----------------------------------------------------------------------------------
 
 void Composition::start() {
-  copy_in(LayerPart::kH0, between_.h);
-  if (rnn_.cell == "lstm") copy_in(LayerPart::kC0, between_.c);
+  copy_in(LayerPart::kH0, intermediates_.h);
+  if (rnn_.cell == "lstm") copy_in(LayerPart::kC0, intermediates_.c);
 }
 
 // Who follows another kernel is only asked whether that is right, and computes of dU what it is
 // asked for.
 void Composition::finish() {
   if (rnn_.has_data_gradient()) {
-    copy_out(between_.dx, 0, LayerPart::kDx);
-    copy_out(between_.dh, 0, LayerPart::kDh0);
+    copy_out(intermediates_.dx, 0, LayerPart::kDx);
+    copy_out(intermediates_.dh, 0, LayerPart::kDh0);
   }
   if (!rnn_.has_weight_gradient()) return;
-  std::vector<GateGroup> groups = {{0, plain_gates(), states(between_.h, 0)}};
-  if (cell_.backward_reset) groups.push_back({plain_gates(), 1, states(between_.aside, 0)});
-  du_.emplace(rnn_, gates(between_.gates, 0), std::move(groups));
+  std::vector<GateGroup> groups = {{0, plain_gates(), states(intermediates_.h, 0)}};
+  if (cell_.backward_reset)
+    groups.push_back({plain_gates(), 1, states(intermediates_.reset_term, 0)});
+  du_.emplace(rnn_, gates(intermediates_.gates, 0), std::move(groups));
   if (follows_)
     operands_.defer(*du_);
   else
@@ -276,7 +280,8 @@ void Composition::copy_in(LayerPart part, const Buffer& to) const {
 }
 
 void Composition::copy_out(const Buffer& from, int64_t first, LayerPart part) const {
-  std::memcpy(operands_.at(part, copy_), Between::at(from, first), operands_.storage().bytes(part));
+  std::memcpy(operands_.at(part, copy_), Intermediates::at(from, first),
+              operands_.storage().bytes(part));
 }
 
 }  // namespace deepbench::cpu

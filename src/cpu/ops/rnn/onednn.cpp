@@ -3,12 +3,12 @@
 
 #include "deepbench/plugin.hpp"
 #include "implementation.hpp"
-#include "kernel.hpp"
 #include "onednn/onednn_implementation.hpp"
 #include "onednn/primitive_call.hpp"
-#include "operand_store.hpp"
+#include "operand_cache.hpp"
 #include "ops/rnn/onednn_int8.hpp"
 #include "ops/rnn/onednn_plan.hpp"
+#include "prepared_kernel.hpp"
 #include "topology.hpp"
 
 namespace deepbench::cpu {
@@ -20,17 +20,17 @@ constexpr int kTimedReorders = 3;
 // What one pass leaves to the other, and results that nobody looks at, by argument. All begin as
 // zeros, as the gradient of the last state shall be. There is one of each, whatever the cache
 // regime, like any workspace.
-using Remains = std::map<int, Buffer>;
+using PassBuffers = std::map<int, Buffer>;
 
 // One primitive on a layer's operands, with weights in the layout that it wants.
 class Pass : public PrimitiveCall {
  public:
   Pass(const_dnnl_primitive_desc_t primitive, const LayerOperands& operands, uint64_t copies,
-       int reorders, Remains remains, const plugin::Options& options)
+       int reorders, PassBuffers pass_buffers, const plugin::Options& options)
       : PrimitiveCall(primitive, copies, options.workspace, thread_count(options.threads)),
         primitive_(primitive),
         operands_(operands),
-        remains_(std::move(remains)) {
+        pass_buffers_(std::move(pass_buffers)) {
     const Rnn& rnn = operands.rnn();
     convert(DNNL_ARG_WEIGHTS_LAYER, operands.plain_wx(), rnn.inputs, copies, 1, wx_);
     conversion_ns_ =
@@ -38,12 +38,13 @@ class Pass : public PrimitiveCall {
     for (uint64_t copy = 0; copy < copies; ++copy) wrap(copy);
   }
 
-  Remains take_remains() { return std::move(remains_); }
+  PassBuffers release_buffers() { return std::move(pass_buffers_); }
 
   // h(t) is an argument of the backward pass.
-  const void* kept_states() const override {
-    const auto found = remains_.find(DNNL_ARG_DST_LAYER);
-    return operands_.rnn().is_forward() || found == remains_.end() ? nullptr : found->second.data();
+  const void* forward_states() const override {
+    const auto found = pass_buffers_.find(DNNL_ARG_DST_LAYER);
+    return operands_.rnn().is_forward() || found == pass_buffers_.end() ? nullptr
+                                                                        : found->second.data();
   }
 
  protected:
@@ -56,42 +57,42 @@ class Pass : public PrimitiveCall {
  private:
   double convert(int argument, const Buffer& plain, int64_t columns, uint64_t copies, int reorders,
                  Copies& weights) {
-    const const_dnnl_memory_desc_t wanted = argument_description(primitive_, argument);
+    const const_dnnl_memory_desc_t required = argument_description(primitive_, argument);
     const LayerStorage& storage = operands_.storage();
-    weights = Copies(Api::instance().memory_desc_get_size_f(wanted), copies);
+    weights = Copies(Api::instance().memory_desc_get_size_f(required), copies);
     const double took =
         storage.is_quantised()
-            ? quantise(storage.rnn, columns, plain.data(), wanted, weights.at(0), reorders)
+            ? quantise(storage.rnn, columns, plain.data(), required, weights.at(0), reorders)
             : reorder(problem_weights(storage.rnn, columns, data_type(storage.states)).get(),
-                      plain.data(), wanted, weights.at(0), reorders);
+                      plain.data(), required, weights.at(0), reorders);
     weights.replicate();
     return took;
   }
 
   void wrap(uint64_t copy) {
-    set_if_wanted(copy, DNNL_ARG_WEIGHTS_LAYER, wx_.at(copy));
-    set_if_wanted(copy, DNNL_ARG_WEIGHTS_ITER, u_.at(copy));
+    set_if_required(copy, DNNL_ARG_WEIGHTS_LAYER, wx_.at(copy));
+    set_if_required(copy, DNNL_ARG_WEIGHTS_ITER, u_.at(copy));
     for (const auto& [argument, part] : kOperandArguments)
-      set_if_wanted(copy, argument,
-                    operands_.storage().elements(part) ? operands_.at(part, copy) : nullptr);
-    for (const int argument : kOtherArguments) set_if_wanted(copy, argument, nullptr);
+      set_if_required(copy, argument,
+                      operands_.storage().elements(part) ? operands_.at(part, copy) : nullptr);
+    for (const int argument : kOtherArguments) set_if_required(copy, argument, nullptr);
   }
 
   // With no data: what remains of the other pass, or new.
-  void set_if_wanted(uint64_t copy, int argument, void* data) {
-    const const_dnnl_memory_desc_t wanted = argument_description(primitive_, argument);
-    if (!wanted) return;
+  void set_if_required(uint64_t copy, int argument, void* data) {
+    const const_dnnl_memory_desc_t required = argument_description(primitive_, argument);
+    if (!required) return;
     if (!data) {
-      const auto [at, is_new] = remains_.try_emplace(argument);
-      if (is_new) at->second = Buffer(Api::instance().memory_desc_get_size_f(wanted));
+      const auto [at, is_new] = pass_buffers_.try_emplace(argument);
+      if (is_new) at->second = Buffer(Api::instance().memory_desc_get_size_f(required));
       data = at->second.data();
     }
-    set(copy, argument, wanted, data);
+    set(copy, argument, required, data);
   }
 
   const_dnnl_primitive_desc_t primitive_;
   const LayerOperands& operands_;
-  Remains remains_;
+  PassBuffers pass_buffers_;
   Copies wx_, u_;
   double conversion_ns_ = 0;
 };
@@ -99,9 +100,9 @@ class Pass : public PrimitiveCall {
 // The pass that is timed.
 class LayerCall final : public Pass {
  public:
-  LayerCall(LayerPlan plan, const LayerOperands& operands, Remains remains,
+  LayerCall(LayerPlan plan, const LayerOperands& operands, PassBuffers pass_buffers,
             const plugin::Options& options)
-      : Pass(plan.timed(), operands, operands.copies(), kTimedReorders, std::move(remains),
+      : Pass(plan.timed(), operands, operands.copies(), kTimedReorders, std::move(pass_buffers),
              options),
         plan_(std::move(plan)) {
     const MemoryDesc plain = problem_u(plan_.storage.plain_weights());
@@ -175,10 +176,11 @@ class OnednnRnn final : public OnednnImplementation {
     LayerPlan planned = plan(problem, options);
     const CopyPlan copies = plan_copies(planned.storage.touched_bytes(), options);
     auto operands = std::make_unique<LayerOperands>(planned.storage, copies,
-                                                    inputs_named(options.inputs), options.seed);
-    Remains remains = planned.backward ? forward_pass(planned, *operands, options) : Remains();
-    auto call =
-        std::make_unique<LayerCall>(std::move(planned), *operands, std::move(remains), options);
+                                                    parse_inputs(options.inputs), options.seed);
+    PassBuffers pass_buffers =
+        planned.backward ? forward_pass(planned, *operands, options) : PassBuffers();
+    auto call = std::make_unique<LayerCall>(std::move(planned), *operands, std::move(pass_buffers),
+                                            options);
     return std::make_unique<PreparedKernel>(std::move(operands), std::move(call), copies,
                                             thread_count(options.threads));
   }
@@ -191,12 +193,12 @@ class OnednnRnn final : public OnednnImplementation {
   }
 
   // Backward needs the states and the workspace of a real forward pass.
-  static Remains forward_pass(const LayerPlan& plan, const LayerOperands& operands,
-                              const plugin::Options& options) {
+  static PassBuffers forward_pass(const LayerPlan& plan, const LayerOperands& operands,
+                                  const plugin::Options& options) {
     Pass forward(plan.forward.get(), operands, 1, 1, {}, options);
-    forward.enter();
+    forward.begin_batch();
     Api::instance().check(static_cast<dnnl_status_t>(forward.run(0)), "the forward pass");
-    return forward.take_remains();
+    return forward.release_buffers();
   }
 };
 

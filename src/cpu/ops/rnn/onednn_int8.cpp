@@ -11,13 +11,13 @@ constexpr float kShift = 128;  // of the states: U8 holds them
 
 }  // namespace
 
-deepbench_type weight_integers() {
+deepbench_type int8_weight_type() {
   return Api::instance().exact_int8() ? DEEPBENCH_S8 : DEEPBENCH_S7;
 }
 
 void set_scales(const Rnn& rnn, dnnl_primitive_attr_t attributes) {
   const Api& api = Api::instance();
-  const auto scale = float(rnn.weights_scale(weight_integers()));
+  const auto scale = float(rnn.weights_scale(int8_weight_type()));
   api.check(api.primitive_attr_set_rnn_data_qparams_f(attributes, float(Rnn::kDataScale), kShift),
             "naming the scale of the states");
   api.check(api.primitive_attr_set_rnn_weights_qparams_f(attributes, 1, 0, &scale),

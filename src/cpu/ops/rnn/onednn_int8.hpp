@@ -7,7 +7,7 @@
 namespace deepbench::cpu::onednn {
 
 // S7 where the processor sums products of the full range in 16 bits, which saturate.
-deepbench_type weight_integers();
+deepbench_type int8_weight_type();
 
 // How numbers become integers, for a layer and for the reorder of its weights.
 void set_scales(const Rnn& rnn, dnnl_primitive_attr_t attributes);

@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "deepbench/plugin.hpp"
-#include "kernel.hpp"
 #include "onednn/primitive_call.hpp"
 #include "ops/rnn/onednn_int8.hpp"
+#include "prepared_kernel.hpp"
 
 namespace deepbench::cpu::onednn {
 namespace {
@@ -28,7 +28,7 @@ LayerCandidate layer_candidate(const Rnn& rnn, const std::string& id) {
   if (candidate.plain || candidate.as_training) return candidate;
 
   const std::string prefix = "rnn:";
-  if (id.compare(0, prefix.size(), prefix) != 0 || id == prefix) unknown_candidate("onednn", id);
+  if (id.compare(0, prefix.size(), prefix) != 0 || id == prefix) reject_candidate("onednn", id);
   candidate.implementation = id.substr(prefix.size());
   return candidate;
 }
@@ -172,7 +172,7 @@ bool find_strides(const_dnnl_memory_desc_t description, WeightStrides& strides) 
 
 void skip_to(const LayerCandidate& candidate, dnnl_primitive_desc_t description) {
   const std::string& name = candidate.implementation;
-  if (!name.empty() && !go_to(description, name)) unknown_candidate("onednn", "rnn:" + name);
+  if (!name.empty() && !advance_to(description, name)) reject_candidate("onednn", "rnn:" + name);
 }
 
 // Gradients of the weights must be readable, so that they are not in blocks.
@@ -249,7 +249,7 @@ LayerPlan plan_layer(const Rnn& rnn, const std::string& id) {
   LayerPlan plan;
   plan.storage.rnn = rnn;
   plan.storage.states = rnn.is_quantised() ? DEEPBENCH_U8 : rnn.precision.a;
-  if (rnn.is_quantised()) plan.storage.integers = weight_integers();
+  if (rnn.is_quantised()) plan.storage.integers = int8_weight_type();
   plan.forward = plan_forward(rnn, candidate);
   if (rnn.is_forward())
     skip_to(candidate, plan.forward.get());
@@ -269,7 +269,7 @@ std::vector<std::string> layer_candidates(const Rnn& rnn) {
   if (!rnn.is_quantised()) add_if_other("rnn:plain");
   if (!rnn.is_quantised() && !rnn.is_training()) add_if_other("rnn:training");
   const dnnl_primitive_desc_t timed = (first.backward ? first.backward : first.forward).get();
-  for (const std::string& name : other_implementations(timed)) ids.push_back("rnn:" + name);
+  for (const std::string& name : alternative_implementations(timed)) ids.push_back("rnn:" + name);
   return ids;
 }
 

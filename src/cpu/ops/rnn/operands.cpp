@@ -6,7 +6,7 @@
 #include <string>
 
 #include "deepbench/plugin.hpp"
-#include "workers.hpp"
+#include "worker_pool.hpp"
 
 namespace deepbench::cpu {
 namespace {
@@ -87,9 +87,10 @@ uint64_t LayerStorage::touched_bytes() const {
 }
 
 uint64_t LayerStorage::needed_bytes(const CopyPlan& plan) const {
-  uint64_t total = saturating_add(Copies::needed(weight_bytes, plan.copies), plan.flush_bytes);
+  uint64_t total =
+      saturating_add(Copies::needed_bytes(weight_bytes, plan.copies), plan.flush_bytes);
   for (const LayerPart part : kAllParts)
-    total = saturating_add(total, Copies::needed(bytes(part), plan.copies));
+    total = saturating_add(total, Copies::needed_bytes(bytes(part), plan.copies));
   if (rnn.is_forward()) return total;
   return saturating_add(total, uint64_t(rnn.outputs()) * sizeof(float));  // in_order's room
 }
@@ -127,7 +128,7 @@ void LayerOperands::fill_scaled(void* data, deepbench_type stored, uint64_t coun
                                 double scale) const {
   fill(data, stored, count, inputs_, seed_, stream);
   const bool from_bfloat16 = rnn().precision.a == DEEPBENCH_BF16;
-  host_workers().for_parts(count, kScaleGrain, [&](uint64_t begin, uint64_t end, size_t) {
+  host_workers().parallel_for(count, kScaleGrain, [&](uint64_t begin, uint64_t end, size_t) {
     if (stored == DEEPBENCH_BF16)
       scale_bfloat16(static_cast<uint16_t*>(data), begin, end, float(scale));
     else
@@ -138,7 +139,7 @@ void LayerOperands::fill_scaled(void* data, deepbench_type stored, uint64_t coun
 void LayerOperands::fill_shifted(void* data, uint64_t count, uint32_t stream) const {
   fill(data, DEEPBENCH_S8, count, inputs_, seed_, stream);
   auto* const bytes = static_cast<uint8_t*>(data);
-  host_workers().for_parts(count, kScaleGrain, [&](uint64_t begin, uint64_t end, size_t) {
+  host_workers().parallel_for(count, kScaleGrain, [&](uint64_t begin, uint64_t end, size_t) {
     for (uint64_t i = begin; i < end; ++i) bytes[i] ^= 0x80;
   });
 }
@@ -148,7 +149,7 @@ void LayerOperands::fill_integers(float* data, uint64_t count, uint32_t stream) 
   fill(integers.data(), storage_.integers, count, inputs_, seed_, stream);
   const auto* const from = reinterpret_cast<const int8_t*>(integers.data());
   const auto scale = float(1 / rnn().weights_scale(storage_.integers));
-  host_workers().for_parts(count, kScaleGrain, [&](uint64_t begin, uint64_t end, size_t) {
+  host_workers().parallel_for(count, kScaleGrain, [&](uint64_t begin, uint64_t end, size_t) {
     for (uint64_t i = begin; i < end; ++i) data[i] = scale * float(from[i]);
   });
 }
@@ -221,8 +222,8 @@ double LayerOperands::output(uint64_t copy, uint64_t index) const {
   const int64_t hidden = rnn().hidden;
   const int64_t row = int64_t(index) / hidden, j = int64_t(index) % hidden;
   const WeightStrides& du = storage_.du;
-  const int64_t place = row / hidden * du.gate + row % hidden * du.unit + j * du.j;
-  return element(at(LayerPart::kDu, copy), DEEPBENCH_F32, uint64_t(place));
+  const int64_t offset = row / hidden * du.gate + row % hidden * du.unit + j * du.j;
+  return element(at(LayerPart::kDu, copy), DEEPBENCH_F32, uint64_t(offset));
 }
 
 const void* LayerOperands::in_order(uint64_t copy) const {
@@ -243,15 +244,16 @@ const void* LayerOperands::in_order(uint64_t copy) const {
 void LayerOperands::gather_du(const float* from, float* to) const {
   const WeightStrides& du = storage_.du;
   const int64_t hidden = rnn().hidden, rows = rnn().gates() * hidden;
-  host_workers().for_parts(uint64_t(rows), kGatherTile, [&](uint64_t begin, uint64_t end, size_t) {
-    for (auto first = int64_t(begin); first < int64_t(end); first += kGatherTile)
-      for (int64_t column = 0; column < hidden; column += kGatherTile)
-        for (int64_t row = first; row < std::min(first + kGatherTile, int64_t(end)); ++row) {
-          const float* const line = from + row / hidden * du.gate + row % hidden * du.unit;
-          for (int64_t j = column; j < std::min(column + kGatherTile, hidden); ++j)
-            to[row * hidden + j] = line[j * du.j];
-        }
-  });
+  host_workers().parallel_for(
+      uint64_t(rows), kGatherTile, [&](uint64_t begin, uint64_t end, size_t) {
+        for (auto first = int64_t(begin); first < int64_t(end); first += kGatherTile)
+          for (int64_t column = 0; column < hidden; column += kGatherTile)
+            for (int64_t row = first; row < std::min(first + kGatherTile, int64_t(end)); ++row) {
+              const float* const line = from + row / hidden * du.gate + row % hidden * du.unit;
+              for (int64_t j = column; j < std::min(column + kGatherTile, hidden); ++j)
+                to[row * hidden + j] = line[j * du.j];
+            }
+      });
 }
 
 }  // namespace deepbench::cpu

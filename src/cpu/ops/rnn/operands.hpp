@@ -7,8 +7,8 @@
 
 #include "copies.hpp"
 #include "deepbench/ops/rnn/rnn.hpp"
-#include "kernel.hpp"
 #include "operand.hpp"
+#include "prepared_kernel.hpp"
 
 namespace deepbench::cpu {
 

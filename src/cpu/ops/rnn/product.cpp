@@ -5,7 +5,7 @@
 
 #include "deepbench/plugin.hpp"
 #include "isa.hpp"
-#include "workers.hpp"
+#include "worker_pool.hpp"
 
 #ifdef DEEPBENCH_HAS_ONEDNN
 #include "onednn/api.hpp"
@@ -25,7 +25,7 @@ float dot(const float* a, int64_t stride, const float* b, int64_t count) {
 }
 
 // One row of C.
-void add_row(int64_t n, int64_t k, const float* a, int64_t a_stride, const FactorMatrix& b,
+void add_row(int64_t n, int64_t k, const float* a, int64_t a_stride, const MatrixView& b,
              float* c) {
   if (b.transposed) {
     for (int64_t j = 0; j < n; ++j) c[j] += dot(a, a_stride, b.data + j * b.stride, k);
@@ -34,10 +34,10 @@ void add_row(int64_t n, int64_t k, const float* a, int64_t a_stride, const Facto
   }
 }
 
-void multiply_by_loops(int64_t m, int64_t n, int64_t k, const FactorMatrix& a,
-                       const FactorMatrix& b, float* c, int64_t stride, bool adds) {
+void multiply_by_loops(int64_t m, int64_t n, int64_t k, const MatrixView& a, const MatrixView& b,
+                       float* c, int64_t stride, bool adds) {
   const int64_t row = a.transposed ? 1 : a.stride, column = a.transposed ? a.stride : 1;
-  host_workers().for_parts(uint64_t(m), 4, [&](uint64_t begin, uint64_t end, size_t) {
+  host_workers().parallel_for(uint64_t(m), 4, [&](uint64_t begin, uint64_t end, size_t) {
     for (auto i = int64_t(begin); i < int64_t(end); ++i) {
       if (!adds) std::fill_n(c + i * stride, n, 0.0f);
       add_row(n, k, a.data + i * row, column, b, c + i * stride);
@@ -49,8 +49,8 @@ void multiply_by_loops(int64_t m, int64_t n, int64_t k, const FactorMatrix& a,
 
 #ifdef DEEPBENCH_HAS_ONEDNN
 
-void multiply(int64_t m, int64_t n, int64_t k, const FactorMatrix& a, const FactorMatrix& b,
-              float* c, int64_t stride, bool adds) {
+void multiply(int64_t m, int64_t n, int64_t k, const MatrixView& a, const MatrixView& b, float* c,
+              int64_t stride, bool adds) {
   const onednn::Api& api = onednn::Api::instance();
   if (!api.library().loaded()) return multiply_by_loops(m, n, k, a, b, c, stride, adds);
   api.check(api.sgemm_f(a.transposed ? 'T' : 'N', b.transposed ? 'T' : 'N', m, n, k, 1.0f, a.data,
@@ -65,8 +65,8 @@ void use_product_threads(int threads) {
 
 #else
 
-void multiply(int64_t m, int64_t n, int64_t k, const FactorMatrix& a, const FactorMatrix& b,
-              float* c, int64_t stride, bool adds) {
+void multiply(int64_t m, int64_t n, int64_t k, const MatrixView& a, const MatrixView& b, float* c,
+              int64_t stride, bool adds) {
   multiply_by_loops(m, n, k, a, b, c, stride, adds);
 }
 

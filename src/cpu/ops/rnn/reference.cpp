@@ -5,10 +5,10 @@
 
 #include "deepbench/plugin.hpp"
 #include "implementation.hpp"
-#include "kernel.hpp"
-#include "operand_store.hpp"
+#include "operand_cache.hpp"
 #include "ops/rnn/composition.hpp"
 #include "ops/rnn/reference_operands.hpp"
+#include "prepared_kernel.hpp"
 #include "topology.hpp"
 
 namespace deepbench::cpu {
@@ -43,7 +43,7 @@ class ReferenceRnn final : public Implementation {
     supports(problem, options);
     const LayerStorage storage = reference_storage(rnn_problem(problem));
     return saturating_add(storage.needed_bytes(plan_copies(storage.touched_bytes(), options)),
-                          Between::needed_bytes(storage.rnn));
+                          Intermediates::needed_bytes(storage.rnn));
   }
 
   std::vector<std::string> candidates(const plugin::Problem& problem,
@@ -59,7 +59,7 @@ class ReferenceRnn final : public Implementation {
     const CopyPlan copies = plan_copies(storage.touched_bytes(), options);
     const int threads = thread_count(options.threads);
     auto operands = std::make_unique<ReferenceOperands>(storage, copies,
-                                                        inputs_named(options.inputs), options.seed);
+                                                        parse_inputs(options.inputs), options.seed);
     auto call = std::make_unique<Composition>(*operands, threads);
     return std::make_unique<PreparedKernel>(std::move(operands), std::move(call), copies, threads);
   }

@@ -58,15 +58,15 @@ float* add_input(const CellStep& t, size_t gate) {
   return t.gate[gate];
 }
 
-float handed_on(const CellStep& t, float h) {
-  return t.to_bfloat16 ? deepbench_widen(deepbench_round(h, 8, 7), 8, 7) : h;
+float round_state(const CellStep& t, float h) {
+  return t.rounds_to_bfloat16 ? deepbench_widen(deepbench_round(h, 8, 7), 8, 7) : h;
 }
 
 // ---- vanilla -----------------------------------------------------------------------------------
 
 void vanilla_forward(const CellStep& t) {
   const float* const sum = add_input(t, 0);
-  for (int64_t i = 0; i < t.hidden; ++i) t.h[i] = handed_on(t, std::max(sum[i], 0.0f));
+  for (int64_t i = 0; i < t.hidden; ++i) t.h[i] = round_state(t, std::max(sum[i], 0.0f));
 }
 
 void vanilla_backward(const CellStep& t, const CellGradient& g) {
@@ -88,7 +88,7 @@ void lstm_forward(const CellStep& t) {
   for (int64_t k = 0; k < t.hidden; ++k)
     t.h[k] = t.c[k] = t.gate[1][k] * t.c_before[k] + t.gate[0][k] * t.gate[2][k];
   tanhs(t.h, t.hidden);
-  for (int64_t k = 0; k < t.hidden; ++k) t.h[k] = handed_on(t, t.gate[3][k] * t.h[k]);
+  for (int64_t k = 0; k < t.hidden; ++k) t.h[k] = round_state(t, t.gate[3][k] * t.h[k]);
 }
 
 void lstm_backward(const CellStep& t, const CellGradient& g) {
@@ -114,10 +114,10 @@ void lstm_backward(const CellStep& t, const CellGradient& g) {
 // ---- both grus
 // ------------------------------------------------------------------------------------
 
-void hand_on_mixed(const CellStep& t) {
+void interpolate_state(const CellStep& t) {
   for (int64_t i = 0; i < t.hidden; ++i) {
     const float u = t.gate[0][i];
-    t.h[i] = handed_on(t, u * t.h_before[i] + (1 - u) * t.gate[2][i]);
+    t.h[i] = round_state(t, u * t.h_before[i] + (1 - u) * t.gate[2][i]);
   }
 }
 
@@ -126,11 +126,11 @@ void hand_on_mixed(const CellStep& t) {
 void gru_forward(const CellStep& t) {
   for (const size_t gate : {0, 1}) sigmoids(add_input(t, gate), t.hidden);
   for (int64_t i = 0; i < t.hidden; ++i) {
-    t.aside[i] = t.gate[2][i] + t.b[3][i];
-    t.gate[2][i] = t.gate[1][i] * t.aside[i];
+    t.reset_term[i] = t.gate[2][i] + t.b[3][i];
+    t.gate[2][i] = t.gate[1][i] * t.reset_term[i];
   }
   tanhs(add_input(t, 2), t.hidden);
-  hand_on_mixed(t);
+  interpolate_state(t);
 }
 
 void gru_backward(const CellStep& t, const CellGradient& g) {
@@ -140,7 +140,7 @@ void gru_backward(const CellStep& t, const CellGradient& g) {
     const float dh = g.dh[i] + g.dy[i];
     const float dz_u = dh * (t.h_before[i] - o) * u * (1 - u);
     const float dz_o = dh * (1 - u) * (1 - o * o);
-    const float dz_r = dz_o * t.aside[i] * r * (1 - r);
+    const float dz_r = dz_o * t.reset_term[i] * r * (1 - r);
     g.ds[0][i] = dz_u, g.ds[1][i] = dz_r, g.ds[2][i] = dz_o * r;
     g.dh[i] = dh * u;
     dx += dz_u * t.wx[0][i] + dz_r * t.wx[1][i] + dz_o * t.wx[2][i];
@@ -152,12 +152,13 @@ void gru_backward(const CellStep& t, const CellGradient& g) {
 
 void reset_before_first(const CellStep& t) {
   for (const size_t gate : {0, 1}) sigmoids(add_input(t, gate), t.hidden);
-  for (int64_t i = 0; i < t.hidden; ++i) t.aside[i] = handed_on(t, t.gate[1][i] * t.h_before[i]);
+  for (int64_t i = 0; i < t.hidden; ++i)
+    t.reset_term[i] = round_state(t, t.gate[1][i] * t.h_before[i]);
 }
 
 void reset_before_forward(const CellStep& t) {
   tanhs(add_input(t, 2), t.hidden);
-  hand_on_mixed(t);
+  interpolate_state(t);
 }
 
 void reset_before_backward(const CellStep& t, const CellGradient& g) {

@@ -17,8 +17,8 @@ struct CellStep {
   float x = 0;                                           // the only input
   const float *h_before = nullptr, *c_before = nullptr;  // of the step before
   float *h = nullptr, *c = nullptr;
-  float* aside = nullptr;    // gru: s_o + b'; gru_reset_before: r h'
-  bool to_bfloat16 = false;  // h, as it is handed on
+  float* reset_term = nullptr;      // gru: s_o + b'; gru_reset_before: r h'
+  bool rounds_to_bfloat16 = false;  // h, as it is handed on
 };
 
 // Gradients of the same step; its values are those that CellStep left.

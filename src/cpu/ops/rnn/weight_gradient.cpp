@@ -1,4 +1,4 @@
-// Sums over places, as matrix products of what is asked for.
+// Sums over rows of states, as matrix products of what is asked for.
 #include "ops/rnn/weight_gradient.hpp"
 
 #include <algorithm>
@@ -7,13 +7,13 @@
 
 #include "deepbench/fill.h"
 #include "ops/rnn/product.hpp"
-#include "workers.hpp"
+#include "worker_pool.hpp"
 
 namespace deepbench::cpu {
 namespace {
 
 constexpr uint64_t kFewestRows = 8;  // of a projection that costs less than the whole
-constexpr uint64_t kGrain = 256;     // places
+constexpr uint64_t kGrain = 256;     // rows of states
 
 // What is asked for of one gate.
 struct Asked {
@@ -34,7 +34,7 @@ size_t place_in(const std::vector<int64_t>& values, int64_t value) {
 std::vector<float> gathered(const float* from, int64_t stride, int64_t rows,
                             const std::vector<int64_t>& columns) {
   std::vector<float> to(size_t(rows) * columns.size());
-  host_workers().for_parts(uint64_t(rows), kGrain, [&](uint64_t begin, uint64_t end, size_t) {
+  host_workers().parallel_for(uint64_t(rows), kGrain, [&](uint64_t begin, uint64_t end, size_t) {
     for (uint64_t row = begin; row < end; ++row) {
       const float* const line = from + int64_t(row) * stride;
       float* const out = to.data() + row * columns.size();
@@ -56,9 +56,9 @@ const GateGroup& WeightGradient::group_of(int64_t gate) const {
 void WeightGradient::complete(float* du) const {
   const int64_t row = rnn_.gates() * hidden();
   for (const GateGroup& group : groups_)
-    multiply(group.count * hidden(), hidden(), places(), {ds_ + group.first * hidden(), row, true},
-             {group.factors, hidden(), false}, du + group.first * hidden() * hidden(), hidden(),
-             false);
+    multiply(group.count * hidden(), hidden(), state_rows(),
+             {ds_ + group.first * hidden(), row, true}, {group.factors, hidden(), false},
+             du + group.first * hidden() * hidden(), hidden(), false);
 }
 
 bool WeightGradient::read(const uint64_t* indices, size_t count, double* values) const {
@@ -74,7 +74,7 @@ bool WeightGradient::read(const uint64_t* indices, size_t count, double* values)
     const std::vector<int64_t> rows = asked.rows, columns = asked.columns;
     sort_out(asked.rows), sort_out(asked.columns);
     if (asked.rows.size() * asked.columns.size() > asked.at.size()) return false;
-    const std::vector<float> made = crossings(gate, asked.rows, asked.columns);
+    const std::vector<float> made = submatrix(gate, asked.rows, asked.columns);
     for (size_t i = 0; i < asked.at.size(); ++i)
       values[asked.at[i]] = double(made[place_in(asked.rows, rows[i]) * asked.columns.size() +
                                         place_in(asked.columns, columns[i])]);
@@ -82,14 +82,15 @@ bool WeightGradient::read(const uint64_t* indices, size_t count, double* values)
   return true;
 }
 
-std::vector<float> WeightGradient::crossings(int64_t gate, const std::vector<int64_t>& rows,
+std::vector<float> WeightGradient::submatrix(int64_t gate, const std::vector<int64_t>& rows,
                                              const std::vector<int64_t>& columns) const {
   const auto height = int64_t(rows.size()), width = int64_t(columns.size());
   const std::vector<float> ds =
-      gathered(ds_ + gate * hidden(), rnn_.gates() * hidden(), places(), rows);
-  const std::vector<float> factors = gathered(group_of(gate).factors, hidden(), places(), columns);
+      gathered(ds_ + gate * hidden(), rnn_.gates() * hidden(), state_rows(), rows);
+  const std::vector<float> factors =
+      gathered(group_of(gate).factors, hidden(), state_rows(), columns);
   std::vector<float> made(rows.size() * columns.size());
-  multiply(height, width, places(), {ds.data(), height, true}, {factors.data(), width, false},
+  multiply(height, width, state_rows(), {ds.data(), height, true}, {factors.data(), width, false},
            made.data(), width, false);
   return made;
 }
@@ -106,24 +107,26 @@ void WeightGradient::add_projection(uint64_t rows, uint64_t seed, uint64_t first
   std::vector<float> weights(size_t(rnn_.gates() * hidden() * parts));
   for (size_t i = 0; i < weights.size(); ++i)
     weights[i] = float(deepbench_weight(seed, first_column + i));
-  std::vector<float> weighted(size_t(places() * parts));
+  std::vector<float> weighted(size_t(state_rows() * parts));
   std::mutex adding;
   for (const GateGroup& group : groups_) {
-    multiply(places(), parts, group.count * hidden(),
+    multiply(state_rows(), parts, group.count * hidden(),
              {ds_ + group.first * hidden(), rnn_.gates() * hidden(), false},
              {weights.data() + group.first * hidden() * parts, parts, false}, weighted.data(),
              parts, false);
-    host_workers().for_parts(uint64_t(places()), kGrain, [&](uint64_t begin, uint64_t end, size_t) {
-      std::vector<double> own(rows);
-      for (auto place = int64_t(begin); place < int64_t(end); ++place)
-        for (int64_t part = 0; part < parts; ++part) {
-          const double weight = weighted[size_t(place * parts + part)];
-          const float* const factors = group.factors + place * hidden() + part * int64_t(rows);
-          for (uint64_t i = 0; i < rows; ++i) own[i] += weight * double(factors[i]);
-        }
-      const std::lock_guard lock(adding);
-      for (uint64_t i = 0; i < rows; ++i) sums[i] += own[i];
-    });
+    host_workers().parallel_for(
+        uint64_t(state_rows()), kGrain, [&](uint64_t begin, uint64_t end, size_t) {
+          std::vector<double> own(rows);
+          for (auto state_row = int64_t(begin); state_row < int64_t(end); ++state_row)
+            for (int64_t part = 0; part < parts; ++part) {
+              const double weight = weighted[size_t(state_row * parts + part)];
+              const float* const factors =
+                  group.factors + state_row * hidden() + part * int64_t(rows);
+              for (uint64_t i = 0; i < rows; ++i) own[i] += weight * double(factors[i]);
+            }
+          const std::lock_guard lock(adding);
+          for (uint64_t i = 0; i < rows; ++i) sums[i] += own[i];
+        });
   }
 }
 

@@ -13,12 +13,13 @@ namespace deepbench::cpu {
 // Gates [first, first + count), whose U is multiplied with the same vectors.
 struct GateGroup {
   int64_t first = 0, count = 0;
-  const float* factors = nullptr;  // [place][unit], places being steps times sequences: h' or r h'
+  const float* factors =
+      nullptr;  // [state_row][unit], rows of states being steps times sequences: h' or r h'
 };
 
 class WeightGradient {
  public:
-  // `ds` is the gradient of s, [place][gate][unit].
+  // `ds` is the gradient of s, [state_row][gate][unit].
   WeightGradient(const Rnn& rnn, const float* ds, std::vector<GateGroup> groups);
 
   // All of it, [gate][unit][j].
@@ -34,9 +35,9 @@ class WeightGradient {
 
  private:
   int64_t hidden() const { return rnn_.hidden; }
-  int64_t places() const { return rnn_.timesteps * rnn_.batch; }
+  int64_t state_rows() const { return rnn_.timesteps * rnn_.batch; }
   const GateGroup& group_of(int64_t gate) const;
-  std::vector<float> crossings(int64_t gate, const std::vector<int64_t>& rows,
+  std::vector<float> submatrix(int64_t gate, const std::vector<int64_t>& rows,
                                const std::vector<int64_t>& columns) const;
 
   const Rnn& rnn_;

@@ -6,13 +6,13 @@
 #include <limits>
 
 #include "isa.hpp"
-#include "workers.hpp"
+#include "worker_pool.hpp"
 
 namespace deepbench::cpu {
 namespace {
 
 constexpr uint64_t kRowsTogether = 16;  // a worker's share is a multiple of this
-constexpr int64_t kMostNonzeros = std::numeric_limits<int32_t>::max();
+constexpr int64_t kMaxNonzeros = std::numeric_limits<int32_t>::max();
 
 // words[i] = the upper half of deepbench_bits(seed, kStreamPattern, first + i * stride).
 DEEPBENCH_CPU_CLONES void hash_run(uint64_t seed, uint64_t first, uint64_t stride, uint64_t count,
@@ -22,12 +22,12 @@ DEEPBENCH_CPU_CLONES void hash_run(uint64_t seed, uint64_t first, uint64_t strid
         deepbench_bits(seed, SparseGemm::kStreamPattern, first + i * stride) >> 32);
 }
 
-class CsrMaker {
+class CsrBuilder {
  public:
-  CsrMaker(const SparseGemm& gemm, uint64_t seed)
+  CsrBuilder(const SparseGemm& gemm, uint64_t seed)
       : rows_(uint64_t(gemm.rows_a())),
         columns_(uint64_t(gemm.columns_a())),
-        least_(gemm.least_word()),
+        least_(gemm.nonzero_threshold()),
         seed_(seed),
         counts_(rows_),
         found_(host_workers().size()) {
@@ -61,10 +61,10 @@ class CsrMaker {
  private:
   template <class Body>
   void for_rows(Body body) {
-    host_workers().for_parts(rows_, kRowsTogether,
-                             [&](uint64_t begin, uint64_t end, size_t worker) {
-                               for (uint64_t row = begin; row < end; ++row) body(row, worker);
-                             });
+    host_workers().parallel_for(rows_, kRowsTogether,
+                                [&](uint64_t begin, uint64_t end, size_t worker) {
+                                  for (uint64_t row = begin; row < end; ++row) body(row, worker);
+                                });
   }
 
   void find(uint64_t row, std::vector<int32_t>& found) {
@@ -101,9 +101,9 @@ class CsrMaker {
 
 CsrCopies::CsrCopies(const SparseGemm& gemm, uint64_t copies, Inputs inputs, uint64_t seed)
     : rows_(gemm.rows_a()), columns_(gemm.columns_a()) {
-  CsrMaker maker(gemm, seed);
+  CsrBuilder maker(gemm, seed);
   nnz_ = maker.nnz();
-  if (nnz_ > kMostNonzeros)
+  if (nnz_ > kMaxNonzeros)
     plugin::unsupported("A has " + std::to_string(nnz_) +
                         " non-zeros, more than 32-bit offsets can count");
   const auto elements = std::max<uint64_t>(1, uint64_t(nnz_));  // libraries want a pointer

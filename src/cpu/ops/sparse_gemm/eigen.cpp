@@ -9,8 +9,8 @@
 #include "implementation.hpp"
 #include "isa.hpp"
 #include "ops/sparse_gemm/eigen_products.hpp"
-#include "ops/sparse_gemm/prepare.hpp"
-#include "ops/sparse_gemm/team.hpp"
+#include "ops/sparse_gemm/prepare_sparse.hpp"
+#include "ops/sparse_gemm/thread_team.hpp"
 #include "topology.hpp"
 
 namespace deepbench::cpu {
@@ -42,9 +42,9 @@ class EigenCall : public LibraryCall {
         // A vector lies by rows as it lies by columns, and Eigen is faster by columns.
         b_by_rows_(!gemm_.b_by_columns() && gemm_.n > 1),
         c_by_rows_(gemm_.row_major && gemm_.n > 1),
-        team_(topology().places(threads)) {}
+        team_(topology().cpus_for_threads(threads)) {}
 
-  void enter() override { team_.enter(); }
+  void begin_batch() override { team_.bind_caller(); }
 
   int run(uint64_t copy) override {
     team_.run([&](size_t member) {
@@ -95,7 +95,7 @@ class EigenCall : public LibraryCall {
   const SparseGemm& gemm_;
   const bool b_by_rows_, c_by_rows_;
   const EigenProducts& products_ = *eigen_products();
-  Team team_;
+  ThreadTeam team_;
 };
 
 // B and C lie by columns. Some columns of B are copied by rows, multiplied, and what comes out by
@@ -139,12 +139,12 @@ class EigenTilesCall final : public EigenCall {
     const int64_t rows = gemm_.k * int64_t(member + 1) / members - first;
     products_.transpose(part.b + column * part.b_stride + first, part.b_stride,
                         tile + first * kColumns, kColumns, rows, columns);
-    team_.meet();
+    team_.barrier();
     part.b = tile, part.b_stride = kColumns;
     part.c += column * part.c_stride;
     part.columns = columns;
     products_.multiply_tiles(part, reinterpret_cast<float*>(c_tiles_[member].data()));
-    team_.meet();
+    team_.barrier();
   }
 
   Buffer b_tile_;
@@ -166,7 +166,7 @@ class EigenSparseGemm final : public Implementation {
 
   uint64_t memory_needed(const plugin::Problem& problem, const plugin::Options& options) override {
     const SparseGemm gemm = sparse_gemm_problem(problem);
-    return sparse_bytes(gemm, SparseOutput::kInPlace, options, own_bytes(gemm, options));
+    return sparse_bytes(gemm, SparseOutput::kInPlace, options, workspace_bytes(gemm, options));
   }
 
   std::vector<std::string> candidates(const plugin::Problem& problem,
@@ -184,10 +184,10 @@ class EigenSparseGemm final : public Implementation {
     supports(problem, options);
     const SparseGemm gemm = sparse_gemm_problem(problem);
     // Transposed, rows of A add to all of C: only columns can be shared.
-    const auto most = gemm.trans_a ? gemm.n : std::numeric_limits<int64_t>::max();
-    const auto threads = int(std::min<int64_t>(thread_count(options.threads), most));
-    return prepare_sparse(gemm, SparseOutput::kInPlace, options, own_bytes(gemm, options), threads,
-                          [&](SparseOperands& operands) -> std::unique_ptr<LibraryCall> {
+    const auto max_threads = gemm.trans_a ? gemm.n : std::numeric_limits<int64_t>::max();
+    const auto threads = int(std::min<int64_t>(thread_count(options.threads), max_threads));
+    return prepare_sparse(gemm, SparseOutput::kInPlace, options, workspace_bytes(gemm, options),
+                          threads, [&](SparseOperands& operands) -> std::unique_ptr<LibraryCall> {
                             if (options.candidate == kTiles)
                               return std::make_unique<EigenTilesCall>(operands, threads);
                             return std::make_unique<EigenCall>(operands, threads);
@@ -195,7 +195,7 @@ class EigenSparseGemm final : public Implementation {
   }
 
  private:
-  static uint64_t own_bytes(const SparseGemm& gemm, const plugin::Options& options) {
+  static uint64_t workspace_bytes(const SparseGemm& gemm, const plugin::Options& options) {
     if (options.candidate != kTiles) return 0;
     return EigenTilesCall::workspace(gemm, thread_count(options.threads));
   }

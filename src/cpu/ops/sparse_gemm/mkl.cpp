@@ -8,7 +8,7 @@
 #include "deepbench/plugin.hpp"
 #include "implementation.hpp"
 #include "ops/sparse_gemm/mkl_sparse.hpp"
-#include "ops/sparse_gemm/prepare.hpp"
+#include "ops/sparse_gemm/prepare_sparse.hpp"
 #include "timing.hpp"
 #include "topology.hpp"
 
@@ -18,7 +18,7 @@ namespace mkl {
 const SparseApi& SparseApi::instance() {
   static const SparseApi api = [] {
     SparseApi functions;
-    const Library& library = Api::instance().library();
+    const SharedLibrary& library = Api::instance().library();
     const bool found = library.bind(functions.create_csr, "mkl_sparse_s_create_csr") &&
                        library.bind(functions.destroy, "mkl_sparse_destroy") &&
                        library.bind(functions.set_mv_hint, "mkl_sparse_set_mv_hint") &&
@@ -43,7 +43,7 @@ using OwnedMatrix = std::unique_ptr<SparseMatrixOpaque, DestroyMatrix>;
 
 constexpr const char* kPlain = "plain";
 constexpr const char* kOptimized = "optimized";
-constexpr int kManyCalls = 1000;
+constexpr int kExpectedCalls = 1000;
 
 void check(int status, const char* doing) {
   if (status != kOk)
@@ -68,7 +68,7 @@ class SparseCall final : public LibraryCall {
     planning_ns_ = elapsed_ns(begin, Clock::now()) / double(matrices_.size());
   }
 
-  void enter() override { Api::instance().use_threads(threads_); }
+  void begin_batch() override { Api::instance().use_threads(threads_); }
 
   int run(uint64_t copy) override {
     const float* const b = operands_.b(copy);
@@ -103,8 +103,9 @@ class SparseCall final : public LibraryCall {
   }
 
   void optimize(SparseMatrix matrix) const {
-    check(is_vector() ? api_.set_mv_hint(matrix, operation_, {}, kManyCalls)
-                      : api_.set_mm_hint(matrix, operation_, {}, layout_, int(gemm_.n), kManyCalls),
+    check(is_vector()
+              ? api_.set_mv_hint(matrix, operation_, {}, kExpectedCalls)
+              : api_.set_mm_hint(matrix, operation_, {}, layout_, int(gemm_.n), kExpectedCalls),
           "taking a hint");
     check(api_.optimize(matrix), "optimizing");
   }
@@ -132,7 +133,7 @@ class MklSparseGemm final : public Implementation {
 
   uint64_t memory_needed(const plugin::Problem& problem, const plugin::Options& options) override {
     const SparseGemm gemm = sparse_gemm_problem(problem);
-    return sparse_bytes(gemm, SparseOutput::kInPlace, options, own_bytes(gemm, options));
+    return sparse_bytes(gemm, SparseOutput::kInPlace, options, workspace_bytes(gemm, options));
   }
 
   std::vector<std::string> candidates(const plugin::Problem& problem,
@@ -152,8 +153,8 @@ class MklSparseGemm final : public Implementation {
     supports(problem, options);
     const int threads = thread_count(options.threads);
     const SparseGemm gemm = sparse_gemm_problem(problem);
-    return prepare_sparse(gemm, SparseOutput::kInPlace, options, own_bytes(gemm, options), threads,
-                          [&](SparseOperands& operands) {
+    return prepare_sparse(gemm, SparseOutput::kInPlace, options, workspace_bytes(gemm, options),
+                          threads, [&](SparseOperands& operands) {
                             return std::make_unique<SparseCall>(
                                 operands, options.candidate == kOptimized, threads);
                           });
@@ -161,7 +162,7 @@ class MklSparseGemm final : public Implementation {
 
  private:
   // MKL may keep a copy of A once it has optimized.
-  static uint64_t own_bytes(const SparseGemm& gemm, const plugin::Options& options) {
+  static uint64_t workspace_bytes(const SparseGemm& gemm, const plugin::Options& options) {
     return options.candidate == kOptimized ? CsrCopies::bytes(gemm, gemm.nnz()) : 0;
   }
 };

@@ -5,7 +5,7 @@
 #include "deepbench/plugin.hpp"
 #include "implementation.hpp"
 #include "onednn/primitive_call.hpp"
-#include "ops/sparse_gemm/prepare.hpp"
+#include "ops/sparse_gemm/prepare_sparse.hpp"
 #include "topology.hpp"
 
 namespace deepbench::cpu {
@@ -27,7 +27,7 @@ struct SparseFunctions {
   static const SparseFunctions& instance() {
     static const SparseFunctions functions = [] {
       SparseFunctions found;
-      const Library& library = Api::instance().library();
+      const SharedLibrary& library = Api::instance().library();
       library.bind(found.create_csr, "dnnl_memory_desc_create_with_csr_encoding");
       library.bind(found.create_memory, "dnnl_memory_create_v2");
       return found;
@@ -62,7 +62,7 @@ SparsePlan plan_sparse(const SparseGemm& gemm, int64_t nnz) {
     plugin::unsupported("oneDNN " + api.version() + " has no sparse product for this processor (" +
                         api.isa_text() + "): " + status_text(status));
   plan.primitive.reset(made);
-  refuse_hopeless(implementation_name(made), gemm.flops());
+  reject_too_slow(implementation_name(made), gemm.flops());
   return plan;
 }
 

@@ -1,6 +1,6 @@
 // The dense baseline by oneDNN's sgemm.
 #include "onednn/api.hpp"
-#include "ops/sparse_gemm/dense.hpp"
+#include "ops/sparse_gemm/dense_baseline.hpp"
 
 namespace deepbench::cpu {
 namespace {
@@ -17,7 +17,7 @@ void multiply_by_onednn(const DenseProduct& p) {
 
 }  // namespace
 
-DenseEngine onednn_dense_engine() {
+DenseLibrary onednn_dense_library() {
   if (!onednn::Api::instance().library().loaded()) return {};
   return {"oneDNN's sgemm", [](int threads) { onednn::Api::instance().use_threads(threads); },
           multiply_by_onednn};

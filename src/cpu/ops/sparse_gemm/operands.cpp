@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "deepbench/plugin.hpp"
-#include "operand_store.hpp"
-#include "ops/sparse_gemm/projected.hpp"
+#include "operand_cache.hpp"
+#include "ops/sparse_gemm/matrix_projection.hpp"
 
 namespace deepbench::cpu {
 namespace {
@@ -25,10 +25,10 @@ uint64_t touched_bytes(const SparseGemm& gemm) {
 
 uint64_t needed_bytes(const SparseGemm& gemm, SparseOutput output, const CopyPlan& plan) {
   const uint64_t a = CsrCopies::bytes(gemm, gemm.nnz());
-  uint64_t bytes = Copies::needed(a, plan.copies);
+  uint64_t bytes = Copies::needed_bytes(a, plan.copies);
   bytes = saturating_add(bytes, a / 2);  // indices, while A is made
-  bytes = saturating_add(bytes, Copies::needed(float_bytes(gemm.k, gemm.n), plan.copies));
-  bytes = saturating_add(bytes, Copies::needed(float_bytes(gemm.m, gemm.n), plan.copies));
+  bytes = saturating_add(bytes, Copies::needed_bytes(float_bytes(gemm.k, gemm.n), plan.copies));
+  bytes = saturating_add(bytes, Copies::needed_bytes(float_bytes(gemm.m, gemm.n), plan.copies));
   if (output == SparseOutput::kInPlace) bytes = saturating_add(bytes, float_bytes(gemm.m, gemm.n));
   return saturating_add(bytes, plan.flush_bytes);
 }
@@ -37,7 +37,7 @@ SparseOperands::SparseOperands(const SparseGemm& gemm, SparseOutput output, cons
                                Inputs inputs, uint64_t seed)
     : gemm_(gemm), output_(output), copies_(plan.copies), a_(gemm, plan.copies, inputs, seed) {
   const auto b_elements = uint64_t(gemm.k) * uint64_t(gemm.n);
-  OperandStore& store = OperandStore::instance();
+  OperandCache& store = OperandCache::instance();
   if (copies_ == 1) {
     shared_b_ = store.get(DEEPBENCH_F32, b_elements, inputs, seed, SparseGemm::kStreamB);
   } else {
@@ -47,7 +47,7 @@ SparseOperands::SparseOperands(const SparseGemm& gemm, SparseOutput output, cons
   }
   c_ = Copies(outputs() * sizeof(float), copies_);
   if (output == SparseOutput::kInPlace) {
-    first_c_ = store.get(DEEPBENCH_F32, outputs(), inputs, seed, SparseGemm::kStreamC);
+    initial_c_ = store.get(DEEPBENCH_F32, outputs(), inputs, seed, SparseGemm::kStreamC);
     empty_outputs_ = outputs_of_empty_rows();
   }
   poison();
@@ -87,18 +87,18 @@ void SparseOperands::describe(plugin::Sink& sink) const {
 }
 
 void SparseOperands::restore() {
-  if (first_c_) c_.overwrite(first_c_->data());
+  if (initial_c_) c_.overwrite(initial_c_->data());
 }
 
 void SparseOperands::poison() {
-  if (first_c_) return restore();
+  if (initial_c_) return restore();
   for (uint64_t copy = 0; copy < copies_; ++copy) cpu::poison(c(copy), DEEPBENCH_F32, outputs());
 }
 
 // Rows without a non-zero keep their C by right.
 deepbench_scan SparseOperands::scan(uint64_t copy) const {
   deepbench_scan scan =
-      cpu::scan(c(copy), DEEPBENCH_F32, outputs(), first_c_ ? first_c_->data() : nullptr);
+      cpu::scan(c(copy), DEEPBENCH_F32, outputs(), initial_c_ ? initial_c_->data() : nullptr);
   scan.untouched -= std::min<uint64_t>(scan.untouched, empty_outputs_);
   return scan;
 }

@@ -6,10 +6,10 @@
 
 #include "copies.hpp"
 #include "deepbench/ops/sparse_gemm/sparse_gemm.hpp"
-#include "kernel.hpp"
 #include "operand.hpp"
 #include "ops/sparse_gemm/csr.hpp"
-#include "ops/sparse_gemm/dense.hpp"
+#include "ops/sparse_gemm/dense_baseline.hpp"
+#include "prepared_kernel.hpp"
 
 namespace deepbench::cpu {
 
@@ -33,8 +33,8 @@ class SparseOperands final : public Operands {
   float* c(uint64_t copy) const { return reinterpret_cast<float*>(c_.at(copy)); }
 
   // What C is before a call; none where it is overwritten.
-  const float* first_c() const {
-    return first_c_ ? reinterpret_cast<const float*>(first_c_->data()) : nullptr;
+  const float* initial_c() const {
+    return initial_c_ ? reinterpret_cast<const float*>(initial_c_->data()) : nullptr;
   }
 
   // Times the dense product on them, for describe(); they are as new afterwards.
@@ -57,8 +57,8 @@ class SparseOperands final : public Operands {
   CsrCopies a_;
   std::shared_ptr<const Buffer> shared_b_;  // one copy; else none
   Copies b_, c_;
-  std::shared_ptr<const Buffer> first_c_;  // kInPlace: what restore() brings back
-  uint64_t empty_outputs_ = 0;             // to which nothing is added
+  std::shared_ptr<const Buffer> initial_c_;  // kInPlace: what restore() brings back
+  uint64_t empty_outputs_ = 0;               // to which nothing is added
   DenseTime dense_;
 };
 

@@ -12,19 +12,19 @@
 #include <utility>
 #include <vector>
 
-#include "check.hpp"
 #include "deepbench/plugin.hpp"
-#include "waiting.hpp"
+#include "status_check.hpp"
+#include "stream_polling.hpp"
 
 namespace deepbench::cuda {
 namespace {
 
-constexpr std::chrono::milliseconds kLookAtRanks{20};
-constexpr std::chrono::seconds kAbortLimit{1};  // long enough where no graph is alive
+constexpr std::chrono::milliseconds kRankPollInterval{20};
+constexpr std::chrono::seconds kAbortTimeout{1};  // long enough where no graph is alive
 
 // What the ranks tell one another before a communicator is made.
-struct Introduction {
-  int32_t has_one = 0;  // of a problem before
+struct Handshake {
+  int32_t has_communicator = 0;  // of a problem before
   int32_t version = 0;
   nvidia::ncclUniqueId id = {};  // rank 0's counts
 };
@@ -35,7 +35,7 @@ int version_of_nccl() {
   return version;
 }
 
-void require_one_version(const std::vector<Introduction>& all) {
+void require_one_version(const std::vector<Handshake>& all) {
   for (size_t rank = 1; rank < all.size(); ++rank)
     if (all[rank].version != all[0].version)
       plugin::unsupported("rank " + std::to_string(rank) + " has NCCL " +
@@ -43,18 +43,19 @@ void require_one_version(const std::vector<Introduction>& all) {
                           std::to_string(all[0].version) + ": all need the same");
 }
 
-struct Started {
+struct InitResult {
   nvidia::ncclComm_t handle = nullptr;
   nvidia::ncclResult_t status = nvidia::ncclSuccess;
 };
 
 // Within it NCCL waits for all ranks, for ever where one is gone: so that happens on a thread that
 // may be left behind.
-Started started(const plugin::Ranks& ranks, const Stream& stream, nvidia::ncclUniqueId id) {
-  std::promise<Started> promise;
-  std::future<Started> future = promise.get_future();
+InitResult init_communicator(const plugin::Ranks& ranks, const Stream& stream,
+                             nvidia::ncclUniqueId id) {
+  std::promise<InitResult> promise;
+  std::future<InitResult> future = promise.get_future();
   const auto start = [id, &stream, size = ranks.size(), rank = ranks.rank()] {
-    Started made;
+    InitResult made;
     made.status = cudart().cudaSetDevice(stream.device()) != nvidia::cudaSuccess
                       ? nvidia::ncclUnhandledCudaError
                       : nccl().ncclCommInitRank(&made.handle, size, id, rank);
@@ -63,8 +64,8 @@ Started started(const plugin::Ranks& ranks, const Stream& stream, nvidia::ncclUn
   std::thread([start, promise = std::move(promise)]() mutable {
     promise.set_value(start());
   }).detach();
-  while (future.wait_for(kLookAtRanks) != std::future_status::ready)
-    if (ranks.lost())
+  while (future.wait_for(kRankPollInterval) != std::future_status::ready)
+    if (ranks.must_abort())
       throw plugin::Error(DEEPBENCH_DEVICE_LOST,
                           "nccl: a rank is gone or has failed before all have met");
   return future.get();
@@ -85,42 +86,42 @@ nvidia::ncclDataType_t nccl_type(deepbench_type type) {
 
 }  // namespace
 
-std::optional<nvidia::ncclUniqueId> agreed_id(const plugin::Ranks& ranks, bool has_one) {
-  Introduction own;
-  own.has_one = has_one;
-  own.version = version_of_nccl();
-  if (ranks.rank() == 0 && !has_one) CUDA_CHECK(nccl().ncclGetUniqueId(&own.id));
-  const std::vector<Introduction> all = ranks.exchange(own);
+std::optional<nvidia::ncclUniqueId> agree_on_id(const plugin::Ranks& ranks, bool has_communicator) {
+  Handshake handshake;
+  handshake.has_communicator = has_communicator;
+  handshake.version = version_of_nccl();
+  if (ranks.rank() == 0 && !has_communicator) CUDA_CHECK(nccl().ncclGetUniqueId(&handshake.id));
+  const std::vector<Handshake> all = ranks.exchange(handshake);
   require_one_version(all);
-  const auto has = [](const Introduction& one) { return one.has_one != 0; };
+  const auto has = [](const Handshake& one) { return one.has_communicator != 0; };
   if (std::all_of(all.begin(), all.end(), has)) return std::nullopt;
   if (std::any_of(all.begin(), all.end(), has))
     throw plugin::Error(DEEPBENCH_DEVICE_LOST, "some ranks have lost their NCCL communicator");
   return all[0].id;
 }
 
-const Communicator::All& Communicator::of(const plugin::Ranks& ranks, Stream& stream) {
-  static auto* const made = new std::map<int, All>();
-  All& mine = (*made)[stream.device()];
-  const std::optional<nvidia::ncclUniqueId> id = agreed_id(ranks, are_good(mine));
-  if (!id) return mine;
-  const Started begun = started(ranks, stream, *id);
+const Communicator::List& Communicator::of(const plugin::Ranks& ranks, Stream& stream) {
+  static auto* const made = new std::map<int, List>();
+  List& communicators = (*made)[stream.device()];
+  const std::optional<nvidia::ncclUniqueId> id = agree_on_id(ranks, are_usable(communicators));
+  if (!id) return communicators;
+  const InitResult begun = init_communicator(ranks, stream, *id);
   CUDA_CHECK_STATUS(ncclCommInitRank, begun.status);
-  mine.clear();
-  mine.emplace_back(new Communicator(stream, begun.handle));
-  return mine;
+  communicators.clear();
+  communicators.emplace_back(new Communicator(stream, begun.handle));
+  return communicators;
 }
 
-const Communicator::All& Communicator::of(const std::vector<int>& devices) {
-  static auto* const made = new std::map<std::vector<int>, All>();
-  All& mine = (*made)[devices];
-  if (are_good(mine)) return mine;
+const Communicator::List& Communicator::of(const std::vector<int>& devices) {
+  static auto* const made = new std::map<std::vector<int>, List>();
+  List& communicators = (*made)[devices];
+  if (are_usable(communicators)) return communicators;
   std::vector<nvidia::ncclComm_t> handles(devices.size());
   CUDA_CHECK(nccl().ncclCommInitAll(handles.data(), int(devices.size()), devices.data()));
-  mine.clear();
+  communicators.clear();
   for (size_t i = 0; i < devices.size(); ++i)
-    mine.emplace_back(new Communicator(Stream::of(devices[i]), handles[i]));
-  return mine;
+    communicators.emplace_back(new Communicator(Stream::of(devices[i]), handles[i]));
+  return communicators;
 }
 
 void Communicator::all_reduce(deepbench_type type, const void* from, void* to,
@@ -129,18 +130,18 @@ void Communicator::all_reduce(deepbench_type type, const void* from, void* to,
                                   stream_.get()));
 }
 
-void Communicator::look(const All& all) {
+void Communicator::check_errors(const List& all) {
   for (const auto& one : all) {
-    const std::string trouble = one->trouble();
-    if (trouble.empty()) continue;
-    give_up(all);
-    throw plugin::Error(DEEPBENCH_DEVICE_LOST, "nccl: " + trouble);
+    const std::string failure = one->failure();
+    if (failure.empty()) continue;
+    abandon(all);
+    throw plugin::Error(DEEPBENCH_DEVICE_LOST, "nccl: " + failure);
   }
 }
 
-std::string Communicator::trouble() const {
+std::string Communicator::failure() const {
   if (!handle_) return "its communicator was given up";
-  if (plugin::ranks().lost()) return "a rank is gone or has failed, and the sum was given up";
+  if (plugin::ranks().must_abort()) return "a rank is gone or has failed, and the sum was given up";
   nvidia::ncclResult_t error = nvidia::ncclSuccess;
   CUDA_CHECK(nccl().ncclCommGetAsyncError(handle_, &error));
   if (error == nvidia::ncclSuccess || error == nvidia::ncclInProgress) return "";
@@ -152,8 +153,8 @@ std::string Communicator::trouble() const {
 
 // NCCL waits in it for the end of all graphs with sums of these, which are the caller's to let go;
 // what runs is told to end at once. So it is done on a thread that may be left behind.
-void Communicator::give_up(const All& all) {
-  if (!are_good(all)) return;
+void Communicator::abandon(const List& all) {
+  if (!are_usable(all)) return;
   std::vector<nvidia::ncclComm_t> handles;
   for (const auto& one : all) handles.push_back(one->handle_);
   std::promise<void> promise;
@@ -163,13 +164,13 @@ void Communicator::give_up(const All& all) {
     promise.set_value();
   }).detach();
   for (const auto& one : all) one->handle_ = nullptr;
-  ended.wait_for(kAbortLimit);
+  ended.wait_for(kAbortTimeout);
 }
 
-SumsGuard::~SumsGuard() {
-  if (wait([this] { Communicator::look(all_); })) return;
+PendingSumsGuard::~PendingSumsGuard() {
+  if (wait([this] { Communicator::check_errors(all_); })) return;
   // Given up, or the device is lost. What runs ends soon now, or never.
-  const auto end = std::chrono::steady_clock::now() + kAbortLimit;
+  const auto end = std::chrono::steady_clock::now() + kAbortTimeout;
   wait([&] {
     if (std::chrono::steady_clock::now() > end)
       throw plugin::Error(DEEPBENCH_DEVICE_LOST, "nccl: sums that were given up go on");
@@ -177,9 +178,9 @@ SumsGuard::~SumsGuard() {
 }
 
 // Whether all have ended. Of errors whoever asks next is told.
-bool SumsGuard::wait(const std::function<void()>& look) const {
+bool PendingSumsGuard::wait(const std::function<void()>& look) const {
   try {
-    for (const auto& one : all_) wait_for(one->stream_, look);
+    for (const auto& one : all_) poll_until_done(one->stream_, look);
     return true;
   } catch (...) {
     return false;

@@ -17,48 +17,48 @@ namespace deepbench::cuda {
 
 class Communicator {
  public:
-  using All = std::vector<std::unique_ptr<Communicator>>;  // of this process
+  using List = std::vector<std::unique_ptr<Communicator>>;  // of this process
 
   // Of all the group's ranks, this one on the stream's device. For prepare, by all ranks alike;
   // made once, and kept as long as the process: nobody then waits for anybody at the end.
-  static const All& of(const plugin::Ranks& ranks, Stream& stream);
+  static const List& of(const plugin::Ranks& ranks, Stream& stream);
   // Of this process alone, one for each of the devices. Both are made anew once they are given up.
-  static const All& of(const std::vector<int>& devices);
+  static const List& of(const std::vector<int>& devices);
 
   // Gives one sum to the stream.
   void all_reduce(deepbench_type type, const void* from, void* to, uint64_t count) const;
   // Throws device_lost, with NCCL's own words, where one of them cannot go on, or where a rank is
   // gone. Whatever still runs of all of them is ended: kernels would wait for one another for ever.
-  static void look(const All& all);
+  static void check_errors(const List& all);
 
  private:
   Communicator(Stream& stream, nvidia::ncclComm_t handle) : stream_(stream), handle_(handle) {}
-  static bool are_good(const All& all) { return !all.empty() && all.front()->handle_; }
-  static void give_up(const All& all);
-  std::string trouble() const;  // empty: none
+  static bool are_usable(const List& all) { return !all.empty() && all.front()->handle_; }
+  static void abandon(const List& all);
+  std::string failure() const;  // empty: none
 
-  friend class SumsGuard;
+  friend class PendingSumsGuard;
   Stream& stream_;
   nvidia::ncclComm_t handle_;  // nullptr: given up
 };
 
 // Where a call is left by an error, sums that it has begun may go on. This waits for their end, so
 // that what they read and write can be let go; not for ever, once they are given up.
-class SumsGuard {
+class PendingSumsGuard {
  public:
-  explicit SumsGuard(const Communicator::All& all) : all_(all) {}
-  ~SumsGuard();
-  SumsGuard(const SumsGuard&) = delete;
-  SumsGuard& operator=(const SumsGuard&) = delete;
+  explicit PendingSumsGuard(const Communicator::List& all) : all_(all) {}
+  ~PendingSumsGuard();
+  PendingSumsGuard(const PendingSumsGuard&) = delete;
+  PendingSumsGuard& operator=(const PendingSumsGuard&) = delete;
 
  private:
   bool wait(const std::function<void()>& look) const;
 
-  const Communicator::All& all_;
+  const Communicator::List& all_;
 };
 
 // The id of a communicator that the ranks are to make; nothing where all of them have one. Throws
 // where they cannot have one together.
-std::optional<nvidia::ncclUniqueId> agreed_id(const plugin::Ranks& ranks, bool has_one);
+std::optional<nvidia::ncclUniqueId> agree_on_id(const plugin::Ranks& ranks, bool has_communicator);
 
 }  // namespace deepbench::cuda

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "graph.hpp"
+#include "ops/all_reduce/all_reduce_implementation.hpp"
 #include "ops/all_reduce/communicator.hpp"
 #include "ops/all_reduce/nccl_facts.hpp"
-#include "ops/all_reduce/summation.hpp"
-#include "waiting.hpp"
+#include "stream_polling.hpp"
 
 namespace deepbench::cuda {
 namespace {
@@ -19,28 +19,28 @@ class NcclCall final : public LibraryCall {
  public:
   explicit NcclCall(AllReduceOperands& operands)
       : operands_(operands),
-        own_(operands.of(0)),
-        greeting_(sizeof(float), Origin::kOwn),
-        communicators_(Communicator::of(plugin::ranks(), own_.stream())),
+        rank_operands_(operands.rank(0)),
+        barrier_buffer_(sizeof(float), AllocationKind::kDedicated),
+        communicators_(Communicator::of(plugin::ranks(), rank_operands_.stream())),
         guard_(communicators_) {
     // NCCL connects the ranks in the first call of a kind: not within a capture.
-    meet();
+    enqueue_start_barrier();
     enqueue(0);
-    wait(own_.stream());
+    wait(rank_operands_.stream());
     operands_.poison();
     can_be_captured_ = on_all_ranks(try_capture());
   }
 
   void enqueue(uint64_t copy) override {
-    communicator().all_reduce(operands_.sum().precision.c, own_.mine(copy), own_.result(copy),
-                              operands_.elements());
+    communicator().all_reduce(operands_.problem().precision.c, rank_operands_.input(copy),
+                              rank_operands_.result(copy), operands_.elements());
   }
   // Nobody leaves a sum before all have come to it.
-  void meet() override {
-    communicator().all_reduce(DEEPBENCH_F32, greeting_.data(), greeting_.data(), 1);
+  void enqueue_start_barrier() override {
+    communicator().all_reduce(DEEPBENCH_F32, barrier_buffer_.data(), barrier_buffer_.data(), 1);
   }
   void wait(const Stream& stream) override {
-    wait_for(stream, [this] { Communicator::look(communicators_); });
+    poll_until_done(stream, [this] { Communicator::check_errors(communicators_); });
   }
   bool can_be_captured() const override { return can_be_captured_; }
   void describe(plugin::Sink& sink) const override { describe_nccl("nccl", kNcclAllReduce, sink); }
@@ -50,8 +50,8 @@ class NcclCall final : public LibraryCall {
   // NCCL wants a sum captured on all ranks, or on none.
   bool try_capture() {
     try {
-      const Graph graph(own_.stream().get(), [this] {
-        meet();
+      const Graph graph(rank_operands_.stream().get(), [this] {
+        enqueue_start_barrier();
         enqueue(0);
       });
       return true;
@@ -65,20 +65,21 @@ class NcclCall final : public LibraryCall {
   }
 
   AllReduceOperands& operands_;
-  const RankOperands& own_;
-  Buffer greeting_;  // before the ranks come together: where it has no room, all are told at once
-  const Communicator::All& communicators_;
-  const SumsGuard guard_;
+  const RankOperands& rank_operands_;
+  Buffer barrier_buffer_;  // before the ranks come together: where it has no room, all are told at
+                           // once
+  const Communicator::List& communicators_;
+  const PendingSumsGuard guard_;
   bool can_be_captured_ = false;
 };
 
-class NcclSummation final : public Summation {
+class NcclAllReduce final : public AllReduceImplementation {
  public:
-  NcclSummation() : Summation("nccl") {}
+  NcclAllReduce() : AllReduceImplementation("nccl") {}
   LibraryFacts library() override { return facts_of<nvidia::Nccl>(); }
 
  protected:
-  std::vector<std::string> ways(const AllReduce&) override { return {kNcclAllReduce}; }
+  std::vector<std::string> algorithms(const AllReduce&) override { return {kNcclAllReduce}; }
   std::unique_ptr<LibraryCall> call(AllReduceOperands& operands, const std::string&) override {
     return std::make_unique<NcclCall>(operands);
   }
@@ -87,7 +88,7 @@ class NcclSummation final : public Summation {
 }  // namespace
 
 Implementation& nccl_all_reduce() {
-  static auto* implementation = new NcclSummation();
+  static auto* implementation = new NcclAllReduce();
   return *implementation;
 }
 

@@ -4,11 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "check.hpp"
+#include "ops/all_reduce/all_reduce_implementation.hpp"
 #include "ops/all_reduce/communicator.hpp"
 #include "ops/all_reduce/nccl_facts.hpp"
-#include "ops/all_reduce/summation.hpp"
-#include "waiting.hpp"
+#include "status_check.hpp"
+#include "stream_polling.hpp"
 
 namespace deepbench::cuda {
 namespace {
@@ -16,22 +16,22 @@ namespace {
 constexpr const char* kGrouped = "grouped_ncclAllReduce";
 
 // An order between streams of several devices.
-class Milestone {
+class OrderingEvent {
  public:
-  explicit Milestone(const Stream& stream) : stream_(stream) {
-    stream.enter();
+  explicit OrderingEvent(const Stream& stream) : stream_(stream) {
+    stream.make_current();
     CUDA_CHECK(cudart().cudaEventCreateWithFlags(&event_, nvidia::cudaEventDisableTiming));
   }
-  ~Milestone() { cudart().cudaEventDestroy(event_); }
-  Milestone(const Milestone&) = delete;
-  Milestone& operator=(const Milestone&) = delete;
+  ~OrderingEvent() { cudart().cudaEventDestroy(event_); }
+  OrderingEvent(const OrderingEvent&) = delete;
+  OrderingEvent& operator=(const OrderingEvent&) = delete;
 
-  void reach() const {
-    stream_.enter();
+  void record() const {
+    stream_.make_current();
     CUDA_CHECK(cudart().cudaEventRecord(event_, stream_.get()));
   }
-  void wait_on(const Stream& other) const {
-    other.enter();
+  void hold_back(const Stream& other) const {
+    other.make_current();
     CUDA_CHECK(cudart().cudaStreamWaitEvent(other.get(), event_, 0));
   }
 
@@ -43,45 +43,45 @@ class Milestone {
 class GroupedCall final : public LibraryCall {
  public:
   explicit GroupedCall(AllReduceOperands& operands)
-      : operands_(operands), communicators_(Communicator::of(operands.seats().devices)) {
+      : operands_(operands), communicators_(Communicator::of(operands.participants().devices)) {
     for (size_t rank = 0; rank < communicators_.size(); ++rank) {
-      stream(rank).enter();
-      reached_.push_back(std::make_unique<Milestone>(stream(rank)));
-      greetings_.emplace_back(sizeof(float), Origin::kOwn);
+      stream(rank).make_current();
+      events_.push_back(std::make_unique<OrderingEvent>(stream(rank)));
+      barrier_buffers_.emplace_back(sizeof(float), AllocationKind::kDedicated);
     }
     // NCCL connects the devices in the first call of a kind: before anything is timed.
-    meet();
+    enqueue_start_barrier();
     enqueue(0);
-    part();
+    enqueue_end_barrier();
     wait(stream(0));
     operands_.poison();
   }
 
   void enqueue(uint64_t copy) override {
     grouped([&](size_t rank) {
-      const RankOperands& own = operands_.of(rank);
-      communicators_[rank]->all_reduce(operands_.sum().precision.c, own.mine(copy),
-                                       own.result(copy), operands_.elements());
+      const RankOperands& rank_operands = operands_.rank(rank);
+      communicators_[rank]->all_reduce(operands_.problem().precision.c, rank_operands.input(copy),
+                                       rank_operands.result(copy), operands_.elements());
     });
   }
   // The first stream's work so far is before everything, and everything before its work from now
   // on.
-  void meet() override {
-    reached_[0]->reach();
-    for (size_t rank = 1; rank < reached_.size(); ++rank) reached_[0]->wait_on(stream(rank));
+  void enqueue_start_barrier() override {
+    events_[0]->record();
+    for (size_t rank = 1; rank < events_.size(); ++rank) events_[0]->hold_back(stream(rank));
     grouped([&](size_t rank) {
-      void* const greeting = greetings_[rank].data();
-      communicators_[rank]->all_reduce(DEEPBENCH_F32, greeting, greeting, 1);
+      void* const barrier_buffer = barrier_buffers_[rank].data();
+      communicators_[rank]->all_reduce(DEEPBENCH_F32, barrier_buffer, barrier_buffer, 1);
     });
   }
-  void part() override {
-    for (size_t rank = 1; rank < reached_.size(); ++rank) {
-      reached_[rank]->reach();
-      reached_[rank]->wait_on(stream(0));
+  void enqueue_end_barrier() override {
+    for (size_t rank = 1; rank < events_.size(); ++rank) {
+      events_[rank]->record();
+      events_[rank]->hold_back(stream(0));
     }
   }
   void wait(const Stream& first) override {
-    wait_for(first, [this] { Communicator::look(communicators_); });
+    poll_until_done(first, [this] { Communicator::check_errors(communicators_); });
   }
   // NVIDIA advises against it where one thread has several devices: launching a graph may block on
   // one device before another, which it waits for, has got its part.
@@ -89,7 +89,7 @@ class GroupedCall final : public LibraryCall {
   void describe(plugin::Sink& sink) const override { describe_nccl("nccl_single", kGrouped, sink); }
 
  private:
-  const Stream& stream(size_t rank) const { return operands_.of(rank).stream(); }
+  const Stream& stream(size_t rank) const { return operands_.rank(rank).stream(); }
 
   // A group that one of the calls leaves by an error is ended too: later calls would be queued in
   // it.
@@ -103,24 +103,26 @@ class GroupedCall final : public LibraryCall {
       throw;
     }
     CUDA_CHECK(nccl().ncclGroupEnd());
-    stream(0).enter();
+    stream(0).make_current();
   }
 
   AllReduceOperands& operands_;
-  const Communicator::All& communicators_;
-  std::vector<std::unique_ptr<Milestone>> reached_;
-  std::vector<Buffer> greetings_;
-  const SumsGuard guard_{communicators_};
+  const Communicator::List& communicators_;
+  std::vector<std::unique_ptr<OrderingEvent>> events_;
+  std::vector<Buffer> barrier_buffers_;
+  const PendingSumsGuard guard_{communicators_};
 };
 
-class NcclSingleSummation final : public Summation {
+class NcclSingleAllReduce final : public AllReduceImplementation {
  public:
-  NcclSingleSummation() : Summation("nccl_single") {}
+  NcclSingleAllReduce() : AllReduceImplementation("nccl_single") {}
   LibraryFacts library() override { return facts_of<nvidia::Nccl>(); }
 
  protected:
-  std::vector<std::string> ways(const AllReduce&) override { return {kGrouped}; }
-  Seats seats(const plugin::Options& options) override { return seats_of_process(options); }
+  std::vector<std::string> algorithms(const AllReduce&) override { return {kGrouped}; }
+  Participants find_participants(const plugin::Options& options) override {
+    return process_participants(options);
+  }
   std::unique_ptr<LibraryCall> call(AllReduceOperands& operands, const std::string&) override {
     return std::make_unique<GroupedCall>(operands);
   }
@@ -129,7 +131,7 @@ class NcclSingleSummation final : public Summation {
 }  // namespace
 
 Implementation& nccl_single_all_reduce() {
-  static auto* implementation = new NcclSingleSummation();
+  static auto* implementation = new NcclSingleAllReduce();
   return *implementation;
 }
 

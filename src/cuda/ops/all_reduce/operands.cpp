@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <numeric>
 
-#include "check.hpp"
 #include "deepbench/plugin.hpp"
 #include "device.hpp"
 #include "kernels/jit.hpp"
+#include "status_check.hpp"
 
 namespace deepbench::cuda {
 namespace {
@@ -15,45 +15,47 @@ namespace {
 constexpr uint32_t kFillThreads = 256, kFillBlocksPerMultiprocessor = 8;
 constexpr uint64_t kReadAtOnce = 1 << 20;
 
-uint64_t payload(const AllReduce& sum) {
-  return saturating_multiply(uint64_t(sum.elements), uint64_t(size_of(sum.precision.c)));
+uint64_t payload(const AllReduce& all_reduce) {
+  return saturating_multiply(uint64_t(all_reduce.elements),
+                             uint64_t(size_of(all_reduce.precision.c)));
 }
 
-void fill_summands(void* data, const AllReduce& sum, int rank, int ranks, uint64_t seed,
+void fill_summands(void* data, const AllReduce& all_reduce, int rank, int ranks, uint64_t seed,
                    const Stream& stream) {
-  Shape shape;
+  LaunchShape shape;
   shape.block_x = kFillThreads;
   const auto most = uint32_t(device_facts(stream.device()).multiprocessors);
-  const uint64_t wanted = (uint64_t(sum.elements) + kFillThreads - 1) / kFillThreads;
-  shape.grid_x = uint32_t(std::min<uint64_t>(wanted, most * kFillBlocksPerMultiprocessor));
+  const uint64_t needed_blocks = (uint64_t(all_reduce.elements) + kFillThreads - 1) / kFillThreads;
+  shape.grid_x = uint32_t(std::min<uint64_t>(needed_blocks, most * kFillBlocksPerMultiprocessor));
   function("summand", "fill_summands", stream)
-      .launch(shape, stream.get(), data, int32_t(sum.precision.c), uint64_t(sum.elements), seed,
-              uint32_t(rank), uint32_t(ranks));
+      .launch(shape, stream.get(), data, int32_t(all_reduce.precision.c),
+              uint64_t(all_reduce.elements), seed, uint32_t(rank), uint32_t(ranks));
 }
 
 }  // namespace
 
 // ---- one rank's ---------------------------------------------------------------------------------
 
-RankOperands::RankOperands(const AllReduce& sum, int rank, int ranks, const plugin::CopyPlan& plan,
-                           Inputs inputs, uint64_t seed, Stream& stream)
-    : type_(sum.precision.c),
-      elements_(uint64_t(sum.elements)),
-      in_place_(sum.in_place),
+RankOperands::RankOperands(const AllReduce& all_reduce, int rank, int ranks,
+                           const plugin::CopyPlan& plan, Inputs inputs, uint64_t seed,
+                           Stream& stream)
+    : type_(all_reduce.precision.c),
+      elements_(uint64_t(all_reduce.elements)),
+      in_place_(all_reduce.in_place),
       stream_(stream) {
-  stream_.enter();
-  mine_ = Copies(payload(sum), plan.copies, Origin::kOwn);
+  stream_.make_current();
+  input_ = Copies(payload(all_reduce), plan.copies, AllocationKind::kDedicated);
   if (inputs == Inputs::kUniform)
-    fill_summands(mine_.at(0), sum, rank, ranks, seed, stream_);
+    fill_summands(input_.at(0), all_reduce, rank, ranks, seed, stream_);
   else
-    fill(array(mine_.at(0)), inputs, seed, 0, stream_);
-  mine_.replicate(stream_);
+    fill(array(input_.at(0)), inputs, seed, 0, stream_);
+  input_.replicate(stream_);
   if (in_place_) {
-    first_ = Buffer(payload(sum));
-    CUDA_CHECK(cudart().cudaMemcpyAsync(first_.data(), mine_.at(0), first_.bytes(),
+    initial_ = Buffer(payload(all_reduce));
+    CUDA_CHECK(cudart().cudaMemcpyAsync(initial_.data(), input_.at(0), initial_.bytes(),
                                         nvidia::cudaMemcpyDeviceToDevice, stream_.get()));
   } else {
-    result_ = Copies(payload(sum), plan.copies, Origin::kOwn);
+    result_ = Copies(payload(all_reduce), plan.copies, AllocationKind::kDedicated);
     poison();
   }
   stream_.synchronize();
@@ -61,62 +63,64 @@ RankOperands::RankOperands(const AllReduce& sum, int rank, int ranks, const plug
 
 void RankOperands::restore() const {
   if (!in_place_) return;
-  stream_.enter();
-  for (uint64_t copy = 0; copy < mine_.count(); ++copy)
-    CUDA_CHECK(cudart().cudaMemcpyAsync(mine_.at(copy), first_.data(), first_.bytes(),
+  stream_.make_current();
+  for (uint64_t copy = 0; copy < input_.count(); ++copy)
+    CUDA_CHECK(cudart().cudaMemcpyAsync(input_.at(copy), initial_.data(), initial_.bytes(),
                                         nvidia::cudaMemcpyDeviceToDevice, stream_.get()));
 }
 
 void RankOperands::poison() const {
   if (in_place_) return restore();
-  stream_.enter();
+  stream_.make_current();
   for (uint64_t copy = 0; copy < result_.count(); ++copy)
     cuda::poison(array(result_.at(copy)), stream_);
 }
 
 deepbench_scan RankOperands::scan(uint64_t copy) const {
-  stream_.enter();
-  return cuda::scan(array(result(copy)), in_place_ ? first_.data() : nullptr, stream_);
+  stream_.make_current();
+  return cuda::scan(array(result(copy)), in_place_ ? initial_.data() : nullptr, stream_);
 }
 
 void RankOperands::project(uint64_t copy, uint64_t rows, uint64_t seed, double* sums) const {
-  stream_.enter();
+  stream_.make_current();
   cuda::project(array(result(copy)), rows, seed, sums, stream_);
 }
 
 void RankOperands::read(uint64_t copy, const uint64_t* indices, size_t count,
                         double* values) const {
-  stream_.enter();
+  stream_.make_current();
   cuda::read(array(result(copy)), indices, count, values, stream_);
 }
 
 // ---- all of this process ------------------------------------------------------------------------
 
-uint64_t AllReduceOperands::touched_bytes(const AllReduce& sum) {
-  return saturating_multiply(payload(sum), sum.in_place ? 1 : 2);
+uint64_t AllReduceOperands::touched_bytes(const AllReduce& all_reduce) {
+  return saturating_multiply(payload(all_reduce), all_reduce.in_place ? 1 : 2);
 }
 
-uint64_t AllReduceOperands::needed_bytes(const AllReduce& sum, const plugin::CopyPlan& plan) {
-  const uint64_t one = Copies::needed(payload(sum), plan.copies);
-  return saturating_add(saturating_add(one, sum.in_place ? payload(sum) : one), plan.flush_bytes);
+uint64_t AllReduceOperands::needed_bytes(const AllReduce& all_reduce,
+                                         const plugin::CopyPlan& plan) {
+  const uint64_t one = Copies::needed(payload(all_reduce), plan.copies);
+  return saturating_add(saturating_add(one, all_reduce.in_place ? payload(all_reduce) : one),
+                        plan.flush_bytes);
 }
 
-AllReduceOperands::AllReduceOperands(const AllReduce& sum, const Seats& seats,
+AllReduceOperands::AllReduceOperands(const AllReduce& all_reduce, const Participants& participants,
                                      const plugin::CopyPlan& plan, Inputs inputs, uint64_t seed)
-    : sum_(sum), seats_(seats) {
-  int rank = seats.first_rank;
-  for (const int device : seats.devices)
-    all_.push_back(std::make_unique<RankOperands>(sum, rank++, seats.ranks, plan, inputs, seed,
-                                                  Stream::of(device)));
-  all_.front()->stream().enter();
+    : problem_(all_reduce), participants_(participants) {
+  int rank = participants.first_rank;
+  for (const int device : participants.devices)
+    all_.push_back(std::make_unique<RankOperands>(all_reduce, rank++, participants.ranks, plan,
+                                                  inputs, seed, Stream::of(device)));
+  all_.front()->stream().make_current();
 }
 
 void AllReduceOperands::describe(plugin::Sink& sink) const {
-  sink.integer("ranks", seats_.ranks);
-  if (seats_.local() > 1) sink.integer("local_ranks", seats_.local());
-  if (!sum_.in_place) return;
+  sink.integer("ranks", participants_.ranks);
+  if (participants_.local() > 1) sink.integer("local_ranks", participants_.local());
+  if (!problem_.in_place) return;
   sink.integer("in_place", 1);
-  sink.integer("restore_every", sums_in_range(sum_.precision.c, seats_.ranks));
+  sink.integer("restore_every", sums_before_overflow(problem_.precision.c, participants_.ranks));
 }
 
 // Ranks of one process have streams of their own: each must have its operands before another,
@@ -162,16 +166,16 @@ void AllReduceOperands::project(uint64_t copy, uint64_t rows, uint64_t seed, dou
 // In runs of indices of the same rank.
 void AllReduceOperands::read(uint64_t copy, const uint64_t* indices, size_t count,
                              double* values) const {
-  std::vector<uint64_t> own;
+  std::vector<uint64_t> local_indices;
   for (size_t begin = 0, end = 0; begin < count; begin = end) {
     const uint64_t rank = indices[begin] / elements();
     if (rank >= all_.size())
       plugin::invalid("read_output: element " + std::to_string(indices[begin]) + " of " +
                       std::to_string(elements() * all_.size()));
-    own.clear();
+    local_indices.clear();
     for (end = begin; end < count && indices[end] / elements() == rank; ++end)
-      own.push_back(indices[end] - rank * elements());
-    all_[rank]->read(copy, own.data(), own.size(), values + begin);
+      local_indices.push_back(indices[end] - rank * elements());
+    all_[rank]->read(copy, local_indices.data(), local_indices.size(), values + begin);
   }
 }
 

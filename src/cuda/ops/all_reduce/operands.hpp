@@ -9,7 +9,7 @@
 #include "buffer.hpp"
 #include "deepbench/ops/all_reduce/all_reduce.hpp"
 #include "operand.hpp"
-#include "ops/all_reduce/seats.hpp"
+#include "ops/all_reduce/participants.hpp"
 #include "prepared_kernel.hpp"
 
 namespace deepbench::cuda {
@@ -17,12 +17,12 @@ namespace deepbench::cuda {
 // One rank's. Its memory is no pool's: others may be given access to it.
 class RankOperands {
  public:
-  RankOperands(const AllReduce& sum, int rank, int ranks, const plugin::CopyPlan& plan,
+  RankOperands(const AllReduce& all_reduce, int rank, int ranks, const plugin::CopyPlan& plan,
                Inputs inputs, uint64_t seed, Stream& stream);
 
-  const std::byte* mine(uint64_t copy) const { return mine_.at(copy); }
-  std::byte* result(uint64_t copy) const { return in_place_ ? mine_.at(copy) : result_.at(copy); }
-  uint64_t copies() const { return mine_.count(); }
+  const std::byte* input(uint64_t copy) const { return input_.at(copy); }
+  std::byte* result(uint64_t copy) const { return in_place_ ? input_.at(copy) : result_.at(copy); }
+  uint64_t copies() const { return input_.count(); }
   Stream& stream() const { return stream_; }
 
   void restore() const;
@@ -38,23 +38,23 @@ class RankOperands {
   const uint64_t elements_;
   const bool in_place_;
   Stream& stream_;
-  Copies mine_, result_;
-  Buffer first_;  // in place: what mine_ held at first
+  Copies input_, result_;
+  Buffer initial_;  // in place: what input_ held at first
 };
 
 class AllReduceOperands final : public Operands {
  public:
-  AllReduceOperands(const AllReduce& sum, const Seats& seats, const plugin::CopyPlan& plan,
-                    Inputs inputs, uint64_t seed);
+  AllReduceOperands(const AllReduce& all_reduce, const Participants& participants,
+                    const plugin::CopyPlan& plan, Inputs inputs, uint64_t seed);
 
   // On each device.
-  static uint64_t touched_bytes(const AllReduce& sum);
-  static uint64_t needed_bytes(const AllReduce& sum, const plugin::CopyPlan& plan);
+  static uint64_t touched_bytes(const AllReduce& all_reduce);
+  static uint64_t needed_bytes(const AllReduce& all_reduce, const plugin::CopyPlan& plan);
 
-  const AllReduce& sum() const { return sum_; }
-  const Seats& seats() const { return seats_; }
-  uint64_t elements() const { return uint64_t(sum_.elements); }
-  const RankOperands& of(size_t local_rank) const { return *all_[local_rank]; }
+  const AllReduce& problem() const { return problem_; }
+  const Participants& participants() const { return participants_; }
+  uint64_t elements() const { return uint64_t(problem_.elements); }
+  const RankOperands& rank(size_t local_rank) const { return *all_[local_rank]; }
 
   void describe(plugin::Sink& sink) const override;
   void restore() override;
@@ -64,8 +64,8 @@ class AllReduceOperands final : public Operands {
   void read(uint64_t copy, const uint64_t* indices, size_t count, double* values) const override;
 
  private:
-  const AllReduce sum_;
-  const Seats seats_;
+  const AllReduce problem_;
+  const Participants participants_;
   std::vector<std::unique_ptr<RankOperands>> all_;  // of this process
 };
 

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "check.hpp"
 #include "deepbench/plugin.hpp"
 #include "device.hpp"
-#include "waiting.hpp"
+#include "status_check.hpp"
+#include "stream_polling.hpp"
 
 namespace deepbench::cuda {
 namespace {
@@ -20,50 +20,51 @@ namespace {
 enum class TeamState : int32_t { kNone, kGood, kBroken };
 
 // More than a call's steps: a ring's are the most.
-constexpr uint32_t kBehind = 2 * PEER_MOST_RANKS;
+constexpr uint32_t kStepMargin = 2 * PEER_MAX_RANKS;
 
 }  // namespace
 
-PeerControl renewed_control(const std::vector<PeerSteps>& of_ranks) {
+PeerControl resynchronized_control(const std::vector<PeerSteps>& of_ranks) {
   PeerControl control = {};
-  for (size_t block = 0; block < PEER_MOST_BLOCKS; ++block) {
+  for (size_t block = 0; block < PEER_MAX_BLOCKS; ++block) {
     uint32_t last = of_ranks[0].of[block];
     for (const PeerSteps& steps : of_ranks)
       if (int32_t(steps.of[block] - last) > 0) last = steps.of[block];
-    control.steps[block] = last + kBehind;
-    std::fill(std::begin(control.flags[block]), std::end(control.flags[block]), last + kBehind);
+    control.steps[block] = last + kStepMargin;
+    std::fill(std::begin(control.flags[block]), std::end(control.flags[block]), last + kStepMargin);
   }
   return control;
 }
 
 PeerTeam& PeerTeam::of(const plugin::Ranks& ranks, Stream& stream) {
   static auto* const made = new std::map<int, std::unique_ptr<PeerTeam>>();
-  std::unique_ptr<PeerTeam>& mine = (*made)[stream.device()];
-  const TeamState own = !mine                ? TeamState::kNone
-                        : *mine->told() == 0 ? TeamState::kGood
-                                             : TeamState::kBroken;
+  std::unique_ptr<PeerTeam>& team = (*made)[stream.device()];
+  const TeamState own = !team                        ? TeamState::kNone
+                        : *team->missing_flag() == 0 ? TeamState::kGood
+                                                     : TeamState::kBroken;
   const std::vector<TeamState> all = ranks.exchange(own);
   const auto are = [&](TeamState state) { return std::count(all.begin(), all.end(), state); };
   if (are(TeamState::kNone) == 0) {
-    if (are(TeamState::kBroken) > 0) mine->renew();
-    return *mine;
+    if (are(TeamState::kBroken) > 0) team->resynchronize();
+    return *team;
   }
   if (are(TeamState::kNone) < ranks.size())
     throw plugin::Error(DEEPBENCH_DEVICE_LOST, "some ranks have lost what peer access needs");
-  if (const std::string reason = out_of_reach(ranks, stream.device()); !reason.empty())
+  if (const std::string reason = unreachable_reason(ranks, stream.device()); !reason.empty())
     plugin::unsupported(reason);
-  stream.enter();
-  mine.reset(new PeerTeam(ranks, stream));
-  return *mine;
+  stream.make_current();
+  team.reset(new PeerTeam(ranks, stream));
+  return *team;
 }
 
 PeerTeam::PeerTeam(const plugin::Ranks& ranks, Stream& stream)
     : ranks_(ranks),
       stream_(stream),
-      control_(sizeof(PeerControl), Origin::kOwn),
-      told_(sizeof(uint32_t), /*pageable=*/false),
-      meet_all_(function("peer", "meet_all<" + std::to_string(ranks.size()) + ">", stream)) {
-  *told() = 0;
+      control_(sizeof(PeerControl), AllocationKind::kDedicated),
+      missing_flag_(sizeof(uint32_t), /*pageable=*/false),
+      barrier_kernel_(
+          function("peer", "barrier_kernel<" + std::to_string(ranks.size()) + ">", stream)) {
+  *missing_flag() = 0;
   CUDA_CHECK(cudart().cudaMemsetAsync(control_.data(), 0, control_.bytes(), stream_.get()));
   stream_.synchronize();  // before anyone is shown it
   controls_ = PeerMemory(ranks_, {control_.data()}, stream_);
@@ -73,8 +74,8 @@ PeerTeam::PeerTeam(const plugin::Ranks& ranks, Stream& stream)
 }
 
 // Where a rank is missed all calls end by themselves.
-void PeerTeam::renew() {
-  stream_.enter();
+void PeerTeam::resynchronize() {
+  stream_.make_current();
   PeerControl control;
   const auto copy = [&](void* to, const void* from) {
     CUDA_CHECK(cudart().cudaMemcpyAsync(to, from, sizeof control, nvidia::cudaMemcpyDefault,
@@ -84,34 +85,34 @@ void PeerTeam::renew() {
   copy(&control, control_.data());
   PeerSteps steps;
   std::copy(std::begin(control.steps), std::end(control.steps), steps.of);
-  control = renewed_control(ranks_.exchange(steps));  // nobody's calls write flags any more
+  control = resynchronized_control(ranks_.exchange(steps));  // nobody's calls write flags any more
   copy(control_.data(), &control);
-  *told() = 0;
+  *missing_flag() = 0;
   ranks_.exchange(int32_t{0});  // nobody begins before all are ready
 }
 
 Peers PeerTeam::peers(uint64_t limit_ns) const {
   Peers peers = {};
   peers.control = controls_.at(0, 0);
-  peers.limit_ns = limit_ns;
-  peers.told = told();
+  peers.timeout_ns = limit_ns;
+  peers.host_missing = missing_flag();
   peers.rank = uint32_t(ranks_.rank());
   return peers;
 }
 
-void PeerTeam::meet(uint64_t limit_ns) {
-  Shape shape;
-  shape.block_x = PEER_MOST_RANKS;
-  meet_all_.launch(shape, stream_.get(), peers(limit_ns));
+void PeerTeam::barrier(uint64_t limit_ns) {
+  LaunchShape shape;
+  shape.block_x = PEER_MAX_RANKS;
+  barrier_kernel_.launch(shape, stream_.get(), peers(limit_ns));
 }
 
 void PeerTeam::wait() {
-  volatile uint32_t* const missing = told();
-  wait_for(stream_, [&] {
-    if (*missing == 0 && ranks_.lost()) *missing = PEER_GIVEN_UP;
+  volatile uint32_t* const missing = missing_flag();
+  poll_until_done(stream_, [&] {
+    if (*missing == 0 && ranks_.must_abort()) *missing = PEER_ABORTED;
   });
   if (*missing == 0) return;
-  const std::string reason = *missing == PEER_GIVEN_UP
+  const std::string reason = *missing == PEER_ABORTED
                                  ? "a rank is gone or has failed, and the sum was given up"
                                  : "rank " + std::to_string(*missing - 1) + " of " +
                                        std::to_string(ranks_.size()) + " did not come in time";

@@ -15,12 +15,12 @@ namespace deepbench::cuda {
 
 // How far a rank's blocks came.
 struct PeerSteps {
-  uint32_t of[PEER_MOST_BLOCKS];
+  uint32_t of[PEER_MAX_BLOCKS];
 };
 
 // With which all ranks go on after one has missed another: behind whatever any of them has begun,
 // so that nothing from before counts as having come.
-PeerControl renewed_control(const std::vector<PeerSteps>& of_ranks);
+PeerControl resynchronized_control(const std::vector<PeerSteps>& of_ranks);
 
 class PeerTeam {
  public:
@@ -35,27 +35,27 @@ class PeerTeam {
   Peers peers(uint64_t limit_ns) const;
 
   // Gives the stream a meeting: what follows begins when all have come to it.
-  void meet(uint64_t limit_ns);
+  void barrier(uint64_t limit_ns);
   // For all that was given to the stream. Throws device_lost for a rank that did not come in time,
   // and for one that is gone, without waiting for the limit.
   void wait();
 
  private:
   PeerTeam(const plugin::Ranks& ranks, Stream& stream);
-  void renew();
-  uint32_t* told() const { return reinterpret_cast<uint32_t*>(told_.data()); }
+  void resynchronize();
+  uint32_t* missing_flag() const { return reinterpret_cast<uint32_t*>(missing_flag_.data()); }
 
   const plugin::Ranks ranks_;
   Stream& stream_;
   Buffer control_;
-  HostBuffer told_;
+  HostBuffer missing_flag_;
   PeerMemory controls_;
   int multiprocessors_ = 0;
-  const Function& meet_all_;
+  const Function& barrier_kernel_;
 };
 
 // A sum waits for ranks that have begun a batch with it; a meeting for ranks that may still verify
 // the one before.
-constexpr uint64_t kSumLimitNs = 10'000'000'000, kMeetingLimitNs = 60'000'000'000;
+constexpr uint64_t kSumTimeoutNs = 10'000'000'000, kBarrierTimeoutNs = 60'000'000'000;
 
 }  // namespace deepbench::cuda

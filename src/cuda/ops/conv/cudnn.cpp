@@ -1,9 +1,9 @@
 // Convolutions through cuDNN's graph interface: one engine of the library's, with its knobs, a
 // call.
-#include "check.hpp"
 #include "cudnn/handle.hpp"
 #include "ops/conv/cudnn_implementation.hpp"
 #include "ops/conv/cudnn_plan.hpp"
+#include "status_check.hpp"
 
 namespace deepbench::cuda {
 namespace dnn {

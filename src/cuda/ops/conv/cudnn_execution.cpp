@@ -49,15 +49,15 @@ ExecutionPlan::ExecutionPlan(std::shared_ptr<const OperationGraph> graph, const 
 // The library does not note all of its engines that use Winograd's algorithm; their kernels' names
 // tell. Nothing runs, so that it does not matter what the operands' addresses are.
 void ExecutionPlan::note_kernels(const Stream& stream) {
-  stream.enter();
-  const Buffer nowhere(1 << 12);
-  void* const address = nowhere.data();
+  stream.make_current();
+  const Buffer placeholder(1 << 12);
+  void* const address = placeholder.data();
   const CudnnDescriptor pack = variants(address, address, address, address);
   const cudnnHandle_t handle = cudnn_handle(stream);
   const auto names = launched_kernels(
       stream, [&] { CUDA_CHECK_STATUS(cudnnBackendExecute, execute(handle, pack)); });
-  notes_.winograd |= any_contains(names, "winograd");
-  notes_.fft |= any_contains(names, "fft");
+  notes_.winograd |= any_name_contains(names, "winograd");
+  notes_.fft |= any_name_contains(names, "fft");
 }
 
 CudnnDescriptor ExecutionPlan::variants(void* x, void* w, void* y, void* workspace) const {

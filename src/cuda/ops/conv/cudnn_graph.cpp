@@ -9,7 +9,7 @@ namespace {
 using namespace nvidia;  // NOLINT: the vendor's names, as in its documentation
 
 constexpr int64_t kAlignment = 16;  // of every operand, in bytes: they have more
-constexpr size_t kMostConfigs = 256, kMostKnobs = 64, kMostNotes = 32;
+constexpr size_t kMaxConfigs = 256, kMaxKnobs = 64, kMaxNotes = 32;
 
 // Names of an operation's attributes.
 struct Attributes {
@@ -85,7 +85,7 @@ CudnnDescriptor describe_convolution(const Conv& conv) {
 EngineNotes notes_of(const CudnnDescriptor& engine) {
   EngineNotes notes;
   for (const auto note :
-       engine.get_all<cudnnBackendNumericalNote_t>(CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, kMostNotes)) {
+       engine.get_all<cudnnBackendNumericalNote_t>(CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, kMaxNotes)) {
     notes.tensor_core |= note == CUDNN_NUMERICAL_NOTE_TENSOR_CORE;
     notes.down_converts |= note == CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS;
     notes.reduced_reduction |= note == CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION;
@@ -94,7 +94,7 @@ EngineNotes notes_of(const CudnnDescriptor& engine) {
     notes.winograd |= note == CUDNN_NUMERICAL_NOTE_WINOGRAD;
   }
   for (const auto note :
-       engine.get_all<cudnnBackendBehaviorNote_t>(CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE, kMostNotes)) {
+       engine.get_all<cudnnBackendBehaviorNote_t>(CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE, kMaxNotes)) {
     notes.compiles |= note == CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION;
     notes.reorders_filter |= note == CUDNN_BEHAVIOR_NOTE_REQUIRES_FILTER_INT8x32_REORDER;
   }
@@ -109,7 +109,7 @@ EngineConfig read_config(const CudnnDescriptor& config) {
   read.engine.index = engines[0].number(CUDNN_ATTR_ENGINE_GLOBAL_INDEX);
   read.notes = notes_of(engines[0]);
   for (const CudnnDescriptor& knob : config.descriptors(
-           CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR, kMostKnobs)) {
+           CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR, kMaxKnobs)) {
     const auto types = knob.get_all<cudnnBackendKnobType_t>(CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE, 1);
     if (!types.empty())
       read.engine.knobs.emplace_back(types[0], knob.number(CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE));
@@ -159,10 +159,10 @@ Operation::Operation(const ConvLayout& layout)
     : x_(describe_tensor(layout.x, kX)),
       w_(describe_tensor(layout.w, kW)),
       y_(describe_tensor(layout.y, kY)),
-      convolution_(describe_convolution(layout.run)) {
-  const Attributes& names = attributes_of(layout.run.phase);
+      convolution_(describe_convolution(layout.executed)) {
+  const Attributes& names = attributes_of(layout.executed.phase);
   operation_ = CudnnDescriptor(names.type);
-  operation_.set(names.alpha, float(layout.run.output_scale()));
+  operation_.set(names.alpha, float(layout.executed.output_scale()));
   operation_.set(names.beta, 0.0f);
   operation_.set(names.convolution, convolution_);
   operation_.set(names.x, x_);
@@ -187,7 +187,7 @@ std::vector<EngineConfig> OperationGraph::heuristics(cudnnBackendHeurMode_t mode
   CUDA_CHECK_STATUS(cudnnBackendFinalize, status);
   std::vector<EngineConfig> configs;
   for (const CudnnDescriptor& config : asked.descriptors(
-           CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, kMostConfigs))
+           CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, kMaxConfigs))
     configs.push_back(read_config(config));
   return configs;
 }

@@ -40,7 +40,7 @@ class CudnnConvolution final : public Implementation {
     Stream& stream = Stream::of(options.device);
     const plugin::CopyPlan copies = plan_copies(planned.layout.touched_bytes(), options);
     auto operands = std::make_unique<ConvOperands>(
-        planned.layout, copies, inputs_named(options.inputs), options.seed, stream);
+        planned.layout, copies, parse_inputs(options.inputs), options.seed, stream);
     auto call = std::make_unique<typename Interface::Call>(std::move(planned), *operands, stream);
     return std::make_unique<PreparedKernel>(stream, copies, std::move(operands), std::move(call));
   }

@@ -1,8 +1,8 @@
 // Convolutions through the calls that the original benchmark makes: cudnnConvolutionForward,
 // cudnnConvolutionBackwardData and cudnnConvolutionBackwardFilter.
-#include "check.hpp"
 #include "ops/conv/cudnn_implementation.hpp"
 #include "ops/conv/legacy_plan.hpp"
+#include "status_check.hpp"
 
 namespace deepbench::cuda {
 namespace legacy {
@@ -15,7 +15,7 @@ class LegacyCall final : public LibraryCall {
 
   // Another kernel of the same problem may have set its own.
   void enqueue(uint64_t copy) override {
-    plan_.convolution->use(plan_.algorithm.math);
+    plan_.convolution->set_math(plan_.algorithm.math);
     CUDA_CHECK_STATUS(cudnnConvolution,
                       plan_.convolution->call(plan_.algorithm, operands_.x(copy), operands_.w(copy),
                                               operands_.y(copy), workspace_.data()));
@@ -24,7 +24,7 @@ class LegacyCall final : public LibraryCall {
   void describe(plugin::Sink& sink) const override {
     sink.text("library", "cudnn_legacy " + report<nvidia::Cudnn>().version);
     sink.text("algorithm", plan_.layout.name + ": " +
-                               name_of(plan_.layout.run.phase, plan_.algorithm.number) +
+                               name_of(plan_.layout.executed.phase, plan_.algorithm.number) +
                                (plan_.algorithm.nondeterministic ? " (nondeterministic)" : ""));
     sink.integer("workspace_bytes", int64_t(workspace_.bytes()));
     sink.real("planning_ns", plan_.planning_ns);

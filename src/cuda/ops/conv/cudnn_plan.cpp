@@ -7,9 +7,9 @@
 #include <set>
 
 #include "cudnn/handle.hpp"
-#include "kept.hpp"
-#include "ops/conv/conv_call.hpp"
-#include "ops/conv/cudnn_kept.hpp"
+#include "memo_cache.hpp"
+#include "ops/conv/conv_checks.hpp"
+#include "ops/conv/cudnn_plan_cache.hpp"
 #include "prepared_kernel.hpp"
 
 namespace deepbench::cuda::dnn {
@@ -17,15 +17,15 @@ namespace {
 
 using namespace nvidia;  // NOLINT: the vendor's names, as in its documentation
 
-constexpr size_t kMostAnswers = 64;  // kept
-constexpr size_t kPromising = 16;    // of the own layout's list: before other layouts
-constexpr size_t kMostCandidates = 400;
+constexpr size_t kMaxCachedResults = 64;  // kept
+constexpr size_t kPromising = 16;         // of the own layout's list: before other layouts
+constexpr size_t kMaxCandidates = 400;
 
 // What was asked for: the problem in one layout on one device.
-struct Answer {
+struct HeuristicsResult {
   std::shared_ptr<const OperationGraph> graph;
   std::vector<EngineConfig> configs;  // heuristics' first, then the fallback's others
-  double asked_ns = 0;
+  double query_ns = 0;
   std::string refusal;  // why there is no graph
 };
 
@@ -37,30 +37,32 @@ void append_new(const std::vector<EngineConfig>& more, std::vector<EngineConfig>
       configs.push_back(config);
 }
 
-std::shared_ptr<const Answer> find_answer(const ConvLayout& layout, const Stream& stream) {
+std::shared_ptr<const HeuristicsResult> run_heuristics(const ConvLayout& layout,
+                                                       const Stream& stream) {
   const cudnnHandle_t handle = cudnn_handle(stream);  // its making is no part of planning
   const auto begin = std::chrono::steady_clock::now();
-  auto answer = std::make_shared<Answer>();
+  auto heuristics = std::make_shared<HeuristicsResult>();
   try {
-    answer->graph = std::make_shared<OperationGraph>(layout, handle);
-    append_new(answer->graph->heuristics(CUDNN_HEUR_MODE_A), answer->configs);
-    append_new(answer->graph->heuristics(CUDNN_HEUR_MODE_FALLBACK), answer->configs);
+    heuristics->graph = std::make_shared<OperationGraph>(layout, handle);
+    append_new(heuristics->graph->heuristics(CUDNN_HEUR_MODE_A), heuristics->configs);
+    append_new(heuristics->graph->heuristics(CUDNN_HEUR_MODE_FALLBACK), heuristics->configs);
   } catch (const plugin::Error& error) {
     if (error.status() != DEEPBENCH_UNSUPPORTED) throw;
-    answer->refusal = error.what();
+    heuristics->refusal = error.what();
   }
   const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - begin;
-  answer->asked_ns = took.count();
-  return answer;
+  heuristics->query_ns = took.count();
+  return heuristics;
 }
 
-std::shared_ptr<const Answer> ask(const ConvLayout& layout, const Stream& stream) {
-  static auto* answers = new Kept<std::shared_ptr<const Answer>, kMostAnswers>();
-  return answers->get(layout.key(stream.device()), [&] { return find_answer(layout, stream); });
+std::shared_ptr<const HeuristicsResult> query_heuristics(const ConvLayout& layout,
+                                                         const Stream& stream) {
+  static auto* cache = new MemoCache<std::shared_ptr<const HeuristicsResult>, kMaxCachedResults>();
+  return cache->get(layout.key(stream.device()), [&] { return run_heuristics(layout, stream); });
 }
 
 // Why an engine may not be used in this precision; empty if it may.
-std::string objection(const Conv& conv, const EngineNotes& notes) {
+std::string rejection_reason(const Conv& conv, const EngineNotes& notes) {
   if (notes.reduced_reduction) return "adds parts of sums in less than 32 bits";
   if (notes.reorders_filter) return "takes filters in an order of its own";
   const Precision precision = conv.precision.precision;
@@ -82,70 +84,72 @@ bool fits(const ExecutionPlan& plan, const plugin::Options& options) {
 }
 
 // The engine's plan if it may be used, however large its workspace; else why not.
-Built build_allowed(const ConvLayout& layout, const Answer& answer, const EngineConfig& config,
-                    const Stream& stream) {
-  if (std::string reason = objection(layout.asked, config.notes); !reason.empty())
+PlanOrReason build_allowed(const ConvLayout& layout, const HeuristicsResult& heuristics,
+                           const EngineConfig& config, const Stream& stream) {
+  if (std::string reason = rejection_reason(layout.problem, config.notes); !reason.empty())
     return {nullptr, reason};
-  Built built = built_plan(layout, answer.graph, config.engine, stream);
+  PlanOrReason built = cached_plan(layout, heuristics.graph, config.engine, stream);
   if (!built.plan) return built;
-  if (std::string reason = objection(layout.asked, built.plan->notes()); !reason.empty())
+  if (std::string reason = rejection_reason(layout.problem, built.plan->notes()); !reason.empty())
     return {nullptr, reason};
   return built;
 }
 
 // The same, within the workspace's limit.
-Built admit(const ConvLayout& layout, const Answer& answer, const EngineConfig& config,
-            const plugin::Options& options, const Stream& stream) {
-  Built built = build_allowed(layout, answer, config, stream);
+PlanOrReason build_within_limit(const ConvLayout& layout, const HeuristicsResult& heuristics,
+                                const EngineConfig& config, const plugin::Options& options,
+                                const Stream& stream) {
+  PlanOrReason built = build_allowed(layout, heuristics, config, stream);
   if (built.plan && !fits(*built.plan, options))
     return {nullptr, "needs a workspace of " + std::to_string(built.plan->workspace_bytes()) +
                          " bytes, more than the limit"};
   return built;
 }
 
-ConvPlan made_plan(const ConvLayout& layout, const Built& built, double asked_ns) {
-  return {layout, built.plan, asked_ns + built.plan->built_ns()};
+ConvPlan make_plan(const ConvLayout& layout, const PlanOrReason& built, double query_ns) {
+  return {layout, built.plan, query_ns + built.plan->built_ns()};
 }
 
 // Why no engine of a layout serves, each reason once.
-class Refusals {
+class RejectionReasons {
  public:
   void add(const std::string& text) {
-    if (seen_.insert(text).second && seen_.size() <= kMostNamed)
+    if (seen_.insert(text).second && seen_.size() <= kMaxNamed)
       text_ += (text_.empty() ? "" : "; ") + text;
   }
   const std::string& text() const { return text_; }
 
  private:
-  static constexpr size_t kMostNamed = 4;
+  static constexpr size_t kMaxNamed = 4;
   std::set<std::string> seen_;
   std::string text_;
 };
 
-[[noreturn]] void refuse(const Conv& conv, const std::string& layout, const Refusals& refusals) {
+[[noreturn]] void refuse(const Conv& conv, const std::string& layout,
+                         const RejectionReasons& rejections) {
   static const char* const kPhases[] = {"fwd", "bwd_data", "bwd_filter"};
   std::string reason = "cuDNN " + report<Cudnn>().version + " offers no engine for " +
                        kPhases[int(conv.phase)] + " in " + std::string(conv.precision.name) +
                        " of these dimensions in " + layout + " on this device";
-  if (!refusals.text().empty()) reason += ": " + refusals.text();
+  if (!rejections.text().empty()) reason += ": " + rejections.text();
   plugin::unsupported(reason);
 }
 
-// The library's own choice: the first that may be used.
-ConvPlan choose_first(const Conv& conv, const std::vector<ConvLayout>& layouts,
+// The library's default: the first that may be used.
+ConvPlan plan_default(const Conv& conv, const std::vector<ConvLayout>& layouts,
                       const plugin::Options& options, const Stream& stream) {
-  Refusals refusals;
+  RejectionReasons rejections;
   for (const ConvLayout& layout : layouts) {
-    const auto answer = ask(layout, stream);
-    if (!answer->refusal.empty()) refusals.add(answer->refusal);
-    for (const EngineConfig& config : answer->configs) {
-      const Built built = admit(layout, *answer, config, options, stream);
-      if (built.plan) return made_plan(layout, built, answer->asked_ns);
-      refusals.add(config.engine.text().substr(0, config.engine.text().find('_')) + " " +
-                   built.reason);
+    const auto heuristics = query_heuristics(layout, stream);
+    if (!heuristics->refusal.empty()) rejections.add(heuristics->refusal);
+    for (const EngineConfig& config : heuristics->configs) {
+      const PlanOrReason built = build_within_limit(layout, *heuristics, config, options, stream);
+      if (built.plan) return make_plan(layout, built, heuristics->query_ns);
+      rejections.add(config.engine.text().substr(0, config.engine.text().find('_')) + " " +
+                     built.reason);
     }
   }
-  refuse(conv, layouts.front().name, refusals);
+  refuse(conv, layouts.front().name, rejections);
 }
 
 std::string id_of(const ConvLayout& layout, const Engine& engine) {
@@ -160,13 +164,13 @@ ConvPlan plan_candidate(const std::vector<ConvLayout>& layouts, const plugin::Op
     const std::string prefix = layout.name + ":";
     if (id.compare(0, prefix.size(), prefix) != 0) continue;
     if (!parse_engine(std::string_view(id).substr(prefix.size()), &config.engine)) break;
-    const auto answer = ask(layout, stream);
-    if (!answer->graph) plugin::unsupported(answer->refusal);
-    const Built built = admit(layout, *answer, config, options, stream);
+    const auto heuristics = query_heuristics(layout, stream);
+    if (!heuristics->graph) plugin::unsupported(heuristics->refusal);
+    const PlanOrReason built = build_within_limit(layout, *heuristics, config, options, stream);
     if (!built.plan) plugin::unsupported(config.engine.text() + ": " + built.reason);
-    return made_plan(layout, built, 0);
+    return make_plan(layout, built, 0);
   }
-  unknown_candidate("cudnn", id);
+  reject_candidate("cudnn", id);
 }
 
 // Ids in the order in which they should be tried, each once. Without a limit (exhaustive) those
@@ -176,48 +180,49 @@ class Candidates {
   Candidates(const plugin::Options& options, const Stream& stream)
       : options_(options),
         stream_(stream),
-        most_(is_exhaustive() ? kMostCandidates
-                              : std::min(size_t(options.limit), kMostCandidates)) {}
+        max_candidates_(is_exhaustive() ? kMaxCandidates
+                                        : std::min(size_t(options.limit), kMaxCandidates)) {}
 
   bool is_exhaustive() const { return options_.limit <= 0; }
 
   // Places [begin, end) of a layout's list, but those that are compiled at run time or those alone.
-  void add_answered(const ConvLayout& layout, size_t begin, size_t end, bool compiled) {
-    const auto answer = ask(layout, stream_);
+  void add_from_heuristics(const ConvLayout& layout, size_t begin, size_t end, bool compiled) {
+    const auto heuristics = query_heuristics(layout, stream_);
     std::vector<EngineConfig> configs;
-    for (size_t i = begin; i < std::min(end, answer->configs.size()); ++i)
-      if (answer->configs[i].notes.compiles == compiled) configs.push_back(answer->configs[i]);
-    add(layout, *answer, configs);
+    for (size_t i = begin; i < std::min(end, heuristics->configs.size()); ++i)
+      if (heuristics->configs[i].notes.compiles == compiled)
+        configs.push_back(heuristics->configs[i]);
+    add(layout, *heuristics, configs);
   }
   // Engines that the heuristics do not answer with, their knobs as the library sets them.
-  void add_others(const ConvLayout& layout) {
-    const auto answer = ask(layout, stream_);
-    if (!answer->graph) return;
+  void add_remaining(const ConvLayout& layout) {
+    const auto heuristics = query_heuristics(layout, stream_);
+    if (!heuristics->graph) return;
     std::set<int64_t> answered;
-    for (const EngineConfig& config : answer->configs) answered.insert(config.engine.index);
+    for (const EngineConfig& config : heuristics->configs) answered.insert(config.engine.index);
     std::vector<EngineConfig> configs;
-    const auto count = if_possible([&] { return answer->graph->engines(); });
+    const auto count = if_possible([&] { return heuristics->graph->engines(); });
     for (int64_t index = 0; index < count.value_or(0); ++index) {
       if (answered.count(index)) continue;
-      const auto config = if_possible([&] { return answer->graph->config({index, {}}); });
+      const auto config = if_possible([&] { return heuristics->graph->config({index, {}}); });
       if (config && *config) configs.push_back({{index, {}}, (*config)->notes});
     }
-    add(layout, *answer, configs);
+    add(layout, *heuristics, configs);
   }
   void add_id(std::string id) {
-    if (!is_full() && known_.insert(id).second) ids_.push_back(std::move(id));
+    if (!is_full() && seen_.insert(id).second) ids_.push_back(std::move(id));
   }
   std::vector<std::string> ids() { return std::move(ids_); }
 
  private:
-  bool is_full() const { return ids_.size() >= most_; }
+  bool is_full() const { return ids_.size() >= max_candidates_; }
 
-  void add(const ConvLayout& layout, const Answer& answer,
+  void add(const ConvLayout& layout, const HeuristicsResult& heuristics,
            const std::vector<EngineConfig>& configs) {
     build_compiled(layout, configs);
     for (size_t i = 0; i < configs.size() && !is_full(); ++i) {
       const auto built =
-          if_possible([&] { return build_allowed(layout, answer, configs[i], stream_); });
+          if_possible([&] { return build_allowed(layout, heuristics, configs[i], stream_); });
       if (built && built->plan && (is_exhaustive() || fits(*built->plan, options_)))
         add_id(id_of(layout, configs[i].engine));
     }
@@ -226,17 +231,17 @@ class Candidates {
   void build_compiled(const ConvLayout& layout, const std::vector<EngineConfig>& configs) const {
     std::vector<Engine> engines;
     for (const EngineConfig& config : configs)
-      if (config.notes.compiles && ids_.size() + engines.size() < most_ &&
-          objection(layout.asked, config.notes).empty())
+      if (config.notes.compiles && ids_.size() + engines.size() < max_candidates_ &&
+          rejection_reason(layout.problem, config.notes).empty())
         engines.push_back(config.engine);
-    build_ahead(layout, engines, stream_);
+    prebuild_plans(layout, engines, stream_);
   }
 
   const plugin::Options& options_;
   const Stream& stream_;
-  size_t most_;
+  size_t max_candidates_;
   std::vector<std::string> ids_;
-  std::set<std::string> known_;
+  std::set<std::string> seen_;
 };
 
 }  // namespace
@@ -259,29 +264,29 @@ ConvPlan plan_conv(const Conv& conv, const std::string& layout, const plugin::Op
   const Stream& stream = Stream::of(options.device);
   const std::vector<ConvLayout> layouts = conv_layouts(conv, layout, options.pad);
   if (!options.candidate.empty()) return plan_candidate(layouts, options, stream);
-  return choose_first(conv, layouts, options, stream);
+  return plan_default(conv, layouts, options, stream);
 }
 
 // Plans that are compiled at run time come late: each takes tenths of seconds to build. Only
-// exhaustive has those for another order of channels than the library's own choice has: of 107
+// exhaustive has those for another order of channels than the library's default has: of 107
 // problems in int8 none was the fastest.
 std::vector<std::string> conv_candidates(const Conv& conv, const std::string& layout,
                                          const plugin::Options& options) {
-  plugin::Options own_choice = options;
-  own_choice.candidate.clear();
-  const ConvPlan first = plan_conv(conv, layout, own_choice);
+  plugin::Options default_options = options;
+  default_options.candidate.clear();
+  const ConvPlan first = plan_conv(conv, layout, default_options);
   const Stream& stream = Stream::of(options.device);
   Candidates candidates(options, stream);
   candidates.add_id(id_of(first.layout, first.execution->engine()));
   const std::vector<ConvLayout> layouts = conv_layouts(conv, layout, options.pad);
-  for (const ConvLayout& one : layouts) candidates.add_answered(one, 0, kPromising, false);
+  for (const ConvLayout& one : layouts) candidates.add_from_heuristics(one, 0, kPromising, false);
   for (const ConvLayout& one : layouts)
-    candidates.add_answered(one, kPromising, kMostCandidates, false);
+    candidates.add_from_heuristics(one, kPromising, kMaxCandidates, false);
   for (const ConvLayout& one : layouts)
     if (candidates.is_exhaustive() || one.channels_last == first.layout.channels_last)
-      candidates.add_answered(one, 0, kMostCandidates, true);
+      candidates.add_from_heuristics(one, 0, kMaxCandidates, true);
   if (candidates.is_exhaustive())
-    for (const ConvLayout& one : layouts) candidates.add_others(one);
+    for (const ConvLayout& one : layouts) candidates.add_remaining(one);
   return candidates.ids();
 }
 

@@ -24,7 +24,7 @@ struct ConvPlan {
 ConvPlan plan_conv(const Conv& conv, const std::string& layout, const plugin::Options& options);
 
 // Ids that plan_conv takes for this problem, all of which can be built and fit the workspace's
-// limit: the library's own choice first, then by promise.
+// limit: the library's default first, then by promise.
 std::vector<std::string> conv_candidates(const Conv& conv, const std::string& layout,
                                          const plugin::Options& options);
 

@@ -43,11 +43,11 @@ std::string rule_text(const Conv& conv, int64_t multiple) {
 
 // Of one group only: padding would tear groups apart. All channels or none, as the original does.
 void pad_channels(ConvLayout& layout, int64_t multiple) {
-  const Conv& asked = layout.asked;
-  if (asked.groups > 1 || (asked.c % multiple == 0 && asked.k % multiple == 0)) return;
-  layout.run.c = round_up(asked.c, multiple);
-  layout.run.k = round_up(asked.k, multiple);
-  layout.padding_rule = rule_text(asked, multiple);
+  const Conv& problem = layout.problem;
+  if (problem.groups > 1 || (problem.c % multiple == 0 && problem.k % multiple == 0)) return;
+  layout.executed.c = round_up(problem.c, multiple);
+  layout.executed.k = round_up(problem.k, multiple);
+  layout.padding_rule = rule_text(problem, multiple);
 }
 
 Sizes spatial_sizes(const Conv& conv, int64_t depth, int64_t height, int64_t width) {
@@ -66,7 +66,7 @@ ConvTensor make_tensor(const char* operand, uint32_t stream, deepbench_type type
 }
 
 void make_tensors(ConvLayout& layout) {
-  const Conv &a = layout.asked, &r = layout.run;
+  const Conv &a = layout.problem, &r = layout.executed;
   const deepbench_type out = output_type(a);
   const bool data = a.phase == ConvPhase::kBackwardData;
   const bool filter = a.phase == ConvPhase::kBackwardFilter;
@@ -81,10 +81,10 @@ void make_tensors(ConvLayout& layout) {
     tensor->channels_last = layout.channels_last;
 }
 
-ConvLayout make_layout(const Conv& asked, bool channels_last, int64_t multiple) {
+ConvLayout make_layout(const Conv& problem, bool channels_last, int64_t multiple) {
   ConvLayout layout;
   layout.name = channels_last ? "nhwc" : "nchw";
-  layout.asked = layout.run = asked;
+  layout.problem = layout.executed = problem;
   layout.channels_last = channels_last;
   pad_channels(layout, multiple);
   make_tensors(layout);
@@ -117,7 +117,7 @@ std::vector<int64_t> ConvTensor::strides() const {
   return all;
 }
 
-Matrix ConvTensor::in_order(void* data) const {
+Matrix ConvTensor::logical_view(void* data) const {
   const std::vector<int64_t> apart = strides();
   Matrix matrix;
   matrix.data = data, matrix.type = type;
@@ -127,8 +127,8 @@ Matrix ConvTensor::in_order(void* data) const {
   return matrix;
 }
 
-Matrix ConvTensor::in_order_of(const ConvOutput& output, void* data) const {
-  Matrix matrix = in_order(data);
+Matrix ConvTensor::output_view(const ConvOutput& output, void* data) const {
+  Matrix matrix = logical_view(data);
   if (output.second_is_slowest) {
     std::swap(matrix.columns, matrix.planes);
     std::swap(matrix.column_stride, matrix.plane_stride);
@@ -137,7 +137,7 @@ Matrix ConvTensor::in_order_of(const ConvOutput& output, void* data) const {
 }
 
 const ConvTensor& ConvLayout::output() const {
-  switch (asked.phase) {
+  switch (problem.phase) {
     case ConvPhase::kForward:
       return y;
     case ConvPhase::kBackwardData:
@@ -155,7 +155,7 @@ std::vector<const ConvTensor*> ConvLayout::inputs() const {
 }
 
 std::string ConvLayout::key(int device) const {
-  const Conv& c = run;
+  const Conv& c = executed;
   std::string text = name + " " + std::string(c.precision.name) + " " + std::to_string(device) +
                      " " + std::to_string(int(c.phase));
   const int64_t stored = c.precision.c, shift = c.shift;  // the latter of the problem's channels
@@ -178,17 +178,19 @@ uint64_t ConvLayout::needed_bytes(const plugin::CopyPlan& plan, uint64_t workspa
   return bytes;
 }
 
-std::vector<ConvLayout> conv_layouts(const Conv& asked, const std::string& layout, bool pad) {
-  const int64_t multiple = pad ? channel_multiple(asked) : 1;
-  const auto make = [&](bool channels_last) { return make_layout(asked, channels_last, multiple); };
+std::vector<ConvLayout> conv_layouts(const Conv& problem, const std::string& layout, bool pad) {
+  const int64_t multiple = pad ? channel_multiple(problem) : 1;
+  const auto make = [&](bool channels_last) {
+    return make_layout(problem, channels_last, multiple);
+  };
   if (layout == "nchw") return {make(false)};
   if (layout == "nhwc") return {make(true)};
-  const bool last_first = !is_of(asked, Precision::kFloat);
+  const bool last_first = !is_of(problem, Precision::kFloat);
   std::vector<ConvLayout> layouts = {make(last_first)};
   constexpr int64_t kFewer = 4;  // what 8-bit products need without tensor cores
-  if (pad && is_of(asked, Precision::kInt8) && layouts[0].is_padded()) {
-    ConvLayout fewer = make_layout(asked, true, kFewer);
-    if (fewer.run.c != layouts[0].run.c || fewer.run.k != layouts[0].run.k) {
+  if (pad && is_of(problem, Precision::kInt8) && layouts[0].is_padded()) {
+    ConvLayout fewer = make_layout(problem, true, kFewer);
+    if (fewer.executed.c != layouts[0].executed.c || fewer.executed.k != layouts[0].executed.k) {
       fewer.name += std::to_string(kFewer);
       if (!fewer.padding_rule.empty()) fewer.padding_rule = "int8: channels are multiples of 4";
       layouts.push_back(std::move(fewer));

@@ -25,23 +25,23 @@ struct ConvTensor {
   uint64_t elements() const;  // padding included
   uint64_t bytes() const;
   bool is_padded() const;
-  std::vector<int64_t> strides() const;  // as `sizes`
-  Matrix in_order(void* data) const;     // counted as fill.h does
+  std::vector<int64_t> strides() const;   // as `sizes`
+  Matrix logical_view(void* data) const;  // counted as fill.h does
   // Counted with one of the first two dimensions slowest.
-  Matrix in_order_of(const ConvOutput& output, void* data) const;
+  Matrix output_view(const ConvOutput& output, void* data) const;
 };
 
 struct ConvLayout {
   std::string name;          // "nchw", "nhwc"; with channels padded less than by the rule "nhwc4"
-  Conv asked;                // the problem
-  Conv run;                  // with the channels that the library is called with
+  Conv problem;              // the problem
+  Conv executed;             // with the channels that the library is called with
   std::string padding_rule;  // why channels were padded; empty if none was
   bool channels_last = false;
   ConvTensor x, w, y;  // or dx, dw, dy
 
   const ConvTensor& output() const;
   std::vector<const ConvTensor*> inputs() const;
-  bool is_padded() const { return run.c != asked.c || run.k != asked.k; }
+  bool is_padded() const { return executed.c != problem.c || executed.k != problem.k; }
 
   std::string key(int device) const;  // all that a library's answer depends on
 
@@ -52,6 +52,6 @@ struct ConvLayout {
 // The layouts in which a library may be given the problem, the default one first. With
 // layout=library those are channels first for float, else last, and then the other one; where
 // tensor cores take more channels than the data has, the padding of the original benchmark.
-std::vector<ConvLayout> conv_layouts(const Conv& asked, const std::string& layout, bool pad);
+std::vector<ConvLayout> conv_layouts(const Conv& problem, const std::string& layout, bool pad);
 
 }  // namespace deepbench::cuda

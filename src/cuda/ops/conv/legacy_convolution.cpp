@@ -2,17 +2,17 @@
 #include <algorithm>
 #include <limits>
 
-#include "check.hpp"
 #include "cudnn/descriptor.hpp"
 #include "ops/conv/cudnn_graph.hpp"
 #include "ops/conv/legacy_plan.hpp"
+#include "status_check.hpp"
 
 namespace deepbench::cuda::legacy {
 namespace {
 
 using namespace nvidia;  // NOLINT: the vendor's names, as in its documentation
 
-constexpr int kMostResults = 32;
+constexpr int kMaxResults = 32;
 constexpr float kZero = 0;  // beta
 
 constexpr const char* kForwardNames[] = {
@@ -49,40 +49,41 @@ bool has_older_calls() {
          library.cudnnConvolutionBackwardFilter;
 }
 
-void require_taken(cudnnStatus_t status, const char* what) {
+void require_accepted(cudnnStatus_t status, const char* what) {
   if (is_cudnn_refusal(status))
     plugin::unsupported("cuDNN's older calls take no such " + std::string(what) + ": " +
                         cudnn_reason(status));
   CUDA_CHECK_STATUS(cudnnSetNdDescriptor, status);
 }
 
-CudnnOwned<cudnnTensorDescriptor_t> make_activations(const ConvTensor& tensor) {
+UniqueCudnn<cudnnTensorDescriptor_t> make_activations(const ConvTensor& tensor) {
   cudnnTensorDescriptor_t made = nullptr;
   CUDA_CHECK(cudnn().cudnnCreateTensorDescriptor(&made));
-  CudnnOwned<cudnnTensorDescriptor_t> owned(made);
+  UniqueCudnn<cudnnTensorDescriptor_t> owned(made);
   const std::vector<int> sizes = narrow(tensor.sizes), strides = narrow(tensor.strides());
-  require_taken(cudnn().cudnnSetTensorNdDescriptor(made, dnn::data_type(tensor.type),
-                                                   int(sizes.size()), sizes.data(), strides.data()),
-                "tensor");
+  require_accepted(
+      cudnn().cudnnSetTensorNdDescriptor(made, dnn::data_type(tensor.type), int(sizes.size()),
+                                         sizes.data(), strides.data()),
+      "tensor");
   return owned;
 }
 
-CudnnOwned<cudnnFilterDescriptor_t> make_filters(const ConvTensor& tensor) {
+UniqueCudnn<cudnnFilterDescriptor_t> make_filters(const ConvTensor& tensor) {
   cudnnFilterDescriptor_t made = nullptr;
   CUDA_CHECK(cudnn().cudnnCreateFilterDescriptor(&made));
-  CudnnOwned<cudnnFilterDescriptor_t> owned(made);
+  UniqueCudnn<cudnnFilterDescriptor_t> owned(made);
   const std::vector<int> sizes = narrow(tensor.sizes);
   const auto format = tensor.channels_last ? CUDNN_TENSOR_NHWC : CUDNN_TENSOR_NCHW;
-  require_taken(cudnn().cudnnSetFilterNdDescriptor(made, dnn::data_type(tensor.type), format,
-                                                   int(sizes.size()), sizes.data()),
-                "filter");
+  require_accepted(cudnn().cudnnSetFilterNdDescriptor(made, dnn::data_type(tensor.type), format,
+                                                      int(sizes.size()), sizes.data()),
+                   "filter");
   return owned;
 }
 
-CudnnOwned<cudnnConvolutionDescriptor_t> make_convolution(const Conv& conv, bool is_int8) {
+UniqueCudnn<cudnnConvolutionDescriptor_t> make_convolution(const Conv& conv, bool is_int8) {
   cudnnConvolutionDescriptor_t made = nullptr;
   CUDA_CHECK(cudnn().cudnnCreateConvolutionDescriptor(&made));
-  CudnnOwned<cudnnConvolutionDescriptor_t> owned(made);
+  UniqueCudnn<cudnnConvolutionDescriptor_t> owned(made);
   const auto spatial = [&](int64_t depth, int64_t height, int64_t width) {
     return narrow(conv.is_3d() ? std::vector<int64_t>{depth, height, width}
                                : std::vector<int64_t>{height, width});
@@ -90,11 +91,11 @@ CudnnOwned<cudnnConvolutionDescriptor_t> make_convolution(const Conv& conv, bool
   const auto padding = spatial(conv.pad_d, conv.pad_h, conv.pad_w);
   const auto strides = spatial(conv.stride_d, conv.stride_h, conv.stride_w);
   const auto dilation = spatial(conv.dilation_d, conv.dilation_h, conv.dilation_w);
-  require_taken(cudnn().cudnnSetConvolutionNdDescriptor(
-                    made, int(padding.size()), padding.data(), strides.data(), dilation.data(),
-                    CUDNN_CROSS_CORRELATION, is_int8 ? CUDNN_DATA_INT32 : CUDNN_DATA_FLOAT),
-                "convolution");
-  require_taken(cudnn().cudnnSetConvolutionGroupCount(made, int(conv.groups)), "groups");
+  require_accepted(cudnn().cudnnSetConvolutionNdDescriptor(
+                       made, int(padding.size()), padding.data(), strides.data(), dilation.data(),
+                       CUDNN_CROSS_CORRELATION, is_int8 ? CUDNN_DATA_INT32 : CUDNN_DATA_FLOAT),
+                   "convolution");
+  require_accepted(cudnn().cudnnSetConvolutionGroupCount(made, int(conv.groups)), "groups");
   return owned;
 }
 
@@ -111,22 +112,22 @@ std::string name_of(ConvPhase phase, int number) {
 }
 
 Convolution::Convolution(const ConvLayout& layout, cudnnHandle_t handle)
-    : phase_(layout.run.phase),
-      is_float_(layout.run.precision.precision == Precision::kFloat),
-      is_int8_(layout.run.precision.precision == Precision::kInt8),
-      scale_(float(layout.run.output_scale())),
+    : phase_(layout.executed.phase),
+      is_float_(layout.executed.precision.precision == Precision::kFloat),
+      is_int8_(layout.executed.precision.precision == Precision::kInt8),
+      scale_(float(layout.executed.output_scale())),
       handle_(handle) {
   if (!has_older_calls())
     plugin::unsupported("this cuDNN has no calls like cudnnConvolutionForward any more");
   x_ = make_activations(layout.x);
   w_ = make_filters(layout.w);
   y_ = make_activations(layout.y);
-  convolution_ = make_convolution(layout.run, is_int8_);
-  const bool tensor_cores = size_of(layout.run.precision.a) < 4;
-  use(is_float_ ? CUDNN_FMA_MATH : tensor_cores ? CUDNN_TENSOR_OP_MATH : CUDNN_DEFAULT_MATH);
+  convolution_ = make_convolution(layout.executed, is_int8_);
+  const bool tensor_cores = size_of(layout.executed.precision.a) < 4;
+  set_math(is_float_ ? CUDNN_FMA_MATH : tensor_cores ? CUDNN_TENSOR_OP_MATH : CUDNN_DEFAULT_MATH);
 }
 
-void Convolution::use(cudnnMathType_t math) const {
+void Convolution::set_math(cudnnMathType_t math) const {
   CUDA_CHECK(cudnn().cudnnSetConvolutionMathType(convolution_.get(), math));
 }
 
@@ -135,34 +136,35 @@ std::vector<Algorithm> Convolution::algorithms() const {
   cudnnStatus_t status = CUDNN_STATUS_SUCCESS;
   std::vector<Algorithm> found;
   if (phase_ == ConvPhase::kForward) {
-    std::vector<cudnnConvolutionFwdAlgoPerf_t> results(kMostResults);
+    std::vector<cudnnConvolutionFwdAlgoPerf_t> results(kMaxResults);
     status = cudnn().cudnnGetConvolutionForwardAlgorithm_v7(handle_, x_.get(), w_.get(),
                                                             convolution_.get(), y_.get(),
-                                                            kMostResults, &count, results.data());
-    found = collected(results, status == CUDNN_STATUS_SUCCESS ? count : 0);
+                                                            kMaxResults, &count, results.data());
+    found = usable_algorithms(results, status == CUDNN_STATUS_SUCCESS ? count : 0);
   } else if (phase_ == ConvPhase::kBackwardData) {
-    std::vector<cudnnConvolutionBwdDataAlgoPerf_t> results(kMostResults);
+    std::vector<cudnnConvolutionBwdDataAlgoPerf_t> results(kMaxResults);
     status = cudnn().cudnnGetConvolutionBackwardDataAlgorithm_v7(
-        handle_, w_.get(), y_.get(), convolution_.get(), x_.get(), kMostResults, &count,
+        handle_, w_.get(), y_.get(), convolution_.get(), x_.get(), kMaxResults, &count,
         results.data());
-    found = collected(results, status == CUDNN_STATUS_SUCCESS ? count : 0);
+    found = usable_algorithms(results, status == CUDNN_STATUS_SUCCESS ? count : 0);
   } else {
-    std::vector<cudnnConvolutionBwdFilterAlgoPerf_t> results(kMostResults);
+    std::vector<cudnnConvolutionBwdFilterAlgoPerf_t> results(kMaxResults);
     status = cudnn().cudnnGetConvolutionBackwardFilterAlgorithm_v7(
-        handle_, x_.get(), y_.get(), convolution_.get(), w_.get(), kMostResults, &count,
+        handle_, x_.get(), y_.get(), convolution_.get(), w_.get(), kMaxResults, &count,
         results.data());
-    found = collected(results, status == CUDNN_STATUS_SUCCESS ? count : 0);
+    found = usable_algorithms(results, status == CUDNN_STATUS_SUCCESS ? count : 0);
   }
   if (!is_cudnn_refusal(status)) CUDA_CHECK_STATUS(cudnnGetConvolutionAlgorithm_v7, status);
   size_t bytes = 0;
   constexpr int kPrecomputed = CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM;
-  if (found.empty() && is_int8_ && workspace_of(kPrecomputed, &bytes) == CUDNN_STATUS_SUCCESS)
+  if (found.empty() && is_int8_ && query_workspace(kPrecomputed, &bytes) == CUDNN_STATUS_SUCCESS)
     found.push_back({kPrecomputed, CUDNN_TENSOR_OP_MATH, bytes, false});
   return found;
 }
 
 template <class Perf>
-std::vector<Algorithm> Convolution::collected(const std::vector<Perf>& results, int count) const {
+std::vector<Algorithm> Convolution::usable_algorithms(const std::vector<Perf>& results,
+                                                      int count) const {
   std::vector<Algorithm> all;
   for (int i = 0; i < std::min(count, int(results.size())); ++i) {
     const Perf& result = results[size_t(i)];
@@ -176,15 +178,15 @@ std::vector<Algorithm> Convolution::collected(const std::vector<Perf>& results, 
     Algorithm made{int(result.algo), is_float_ ? CUDNN_FMA_MATH : result.mathType, result.memory,
                    result.determinism == CUDNN_NON_DETERMINISTIC};
     size_t bytes = 0;
-    use(made.math);
-    if (workspace_of(made.number, &bytes) != CUDNN_STATUS_SUCCESS) continue;
+    set_math(made.math);
+    if (query_workspace(made.number, &bytes) != CUDNN_STATUS_SUCCESS) continue;
     made.workspace_bytes = bytes;
     all.push_back(made);
   }
   return all;
 }
 
-cudnnStatus_t Convolution::workspace_of(int number, size_t* bytes) const {
+cudnnStatus_t Convolution::query_workspace(int number, size_t* bytes) const {
   if (phase_ == ConvPhase::kForward)
     return cudnn().cudnnGetConvolutionForwardWorkspaceSize(
         handle_, x_.get(), w_.get(), convolution_.get(), y_.get(),

@@ -5,24 +5,24 @@
 #include <chrono>
 
 #include "cudnn/handle.hpp"
-#include "kept.hpp"
-#include "ops/conv/conv_call.hpp"
+#include "memo_cache.hpp"
+#include "ops/conv/conv_checks.hpp"
 #include "prepared_kernel.hpp"
 
 namespace deepbench::cuda::legacy {
 namespace {
 
-constexpr size_t kMostQueries = 64;  // kept
+constexpr size_t kMaxCachedQueries = 64;  // kept
 
 struct Query {
   std::shared_ptr<const Convolution> convolution;
   std::vector<Algorithm> algorithms;
-  double asked_ns = 0;
+  double query_ns = 0;
   std::string refusal;
 };
 
 std::shared_ptr<const Query> query(const ConvLayout& layout, const Stream& stream) {
-  static auto* queries = new Kept<std::shared_ptr<const Query>, kMostQueries>();
+  static auto* queries = new MemoCache<std::shared_ptr<const Query>, kMaxCachedQueries>();
   return queries->get(layout.key(stream.device()), [&] {
     const nvidia::cudnnHandle_t handle = cudnn_handle(stream);
     const auto begin = std::chrono::steady_clock::now();
@@ -35,7 +35,7 @@ std::shared_ptr<const Query> query(const ConvLayout& layout, const Stream& strea
       made->refusal = error.what();
     }
     const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - begin;
-    made->asked_ns = took.count();
+    made->query_ns = took.count();
     return made;
   });
 }
@@ -46,7 +46,8 @@ bool uses_winograd(ConvPhase phase, int number) {
 
 // Why an algorithm may not be used; empty if it may. ALGO_0 and ALGO_3 of the gradients add to the
 // output atomically, in its type.
-std::string protest(const Conv& conv, const Algorithm& algorithm, const plugin::Options& options) {
+std::string rejection_reason(const Conv& conv, const Algorithm& algorithm,
+                             const plugin::Options& options) {
   const bool narrow_output = size_of(conv.precision.c) < 4;
   if (conv.phase != ConvPhase::kForward && algorithm.nondeterministic && narrow_output)
     return "adds parts of sums in less than 32 bits";
@@ -61,8 +62,8 @@ std::string protest(const Conv& conv, const Algorithm& algorithm, const plugin::
 }
 
 // All that may be used, in the layouts' order and then the library's; why the others not.
-std::vector<ConvPlan> usable(const Conv& conv, const std::string& layout,
-                             const plugin::Options& options, std::string* reasons) {
+std::vector<ConvPlan> allowed_plans(const Conv& conv, const std::string& layout,
+                                    const plugin::Options& options, std::string* reasons) {
   require_conv_on_device(conv, options.device);
   const Stream& stream = Stream::of(options.device);
   std::vector<ConvPlan> plans;
@@ -70,9 +71,9 @@ std::vector<ConvPlan> usable(const Conv& conv, const std::string& layout,
     const auto known = query(one, stream);
     if (!known->refusal.empty()) *reasons += "; " + known->refusal;
     for (const Algorithm& algorithm : known->algorithms) {
-      const std::string reason = protest(conv, algorithm, options);
+      const std::string reason = rejection_reason(conv, algorithm, options);
       if (reason.empty())
-        plans.push_back({one, known->convolution, algorithm, known->asked_ns});
+        plans.push_back({one, known->convolution, algorithm, known->query_ns});
       else
         *reasons += "; " + name_of(conv.phase, algorithm.number) + " " + reason;
     }
@@ -82,17 +83,19 @@ std::vector<ConvPlan> usable(const Conv& conv, const std::string& layout,
 
 }  // namespace
 
-bool ConvPlan::is_winograd() const { return uses_winograd(layout.run.phase, algorithm.number); }
+bool ConvPlan::is_winograd() const {
+  return uses_winograd(layout.executed.phase, algorithm.number);
+}
 
 std::string ConvPlan::id() const {
-  return layout.name + ":" + name_of(layout.run.phase, algorithm.number);
+  return layout.name + ":" + name_of(layout.executed.phase, algorithm.number);
 }
 
 ConvPlan plan_conv(const Conv& conv, const std::string& layout, const plugin::Options& options) {
   std::string reasons;
-  for (ConvPlan& plan : usable(conv, layout, options, &reasons))
+  for (ConvPlan& plan : allowed_plans(conv, layout, options, &reasons))
     if (options.candidate.empty() || options.candidate == plan.id()) return std::move(plan);
-  if (!options.candidate.empty()) unknown_candidate("cudnn_legacy", options.candidate);
+  if (!options.candidate.empty()) reject_candidate("cudnn_legacy", options.candidate);
   plugin::unsupported("cuDNN " + report<nvidia::Cudnn>().version +
                       "'s older calls have no algorithm for " + std::string(conv.precision.name) +
                       " of these dimensions on this device" + reasons);
@@ -102,7 +105,8 @@ std::vector<std::string> conv_candidates(const Conv& conv, const std::string& la
                                          const plugin::Options& options) {
   std::string reasons;
   std::vector<std::string> ids;
-  for (const ConvPlan& plan : usable(conv, layout, options, &reasons)) ids.push_back(plan.id());
+  for (const ConvPlan& plan : allowed_plans(conv, layout, options, &reasons))
+    ids.push_back(plan.id());
   if (options.limit > 0) ids.resize(std::min(ids.size(), size_t(options.limit)));
   return ids;
 }

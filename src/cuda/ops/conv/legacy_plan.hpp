@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cudnn/owned.hpp"
+#include "cudnn/unique_descriptor.hpp"
 #include "deepbench/plugin.hpp"
 #include "libraries.hpp"
 #include "ops/conv/layout.hpp"
@@ -32,22 +32,22 @@ class Convolution {
   // Best first; those that fail for these dimensions are left out.
   std::vector<Algorithm> algorithms() const;
 
-  void use(nvidia::cudnnMathType_t math) const;
+  void set_math(nvidia::cudnnMathType_t math) const;
   nvidia::cudnnStatus_t call(const Algorithm& algorithm, void* x, void* w, void* y,
                              void* workspace) const;
 
  private:
   template <class Perf>
-  std::vector<Algorithm> collected(const std::vector<Perf>& results, int count) const;
-  nvidia::cudnnStatus_t workspace_of(int number, size_t* bytes) const;
+  std::vector<Algorithm> usable_algorithms(const std::vector<Perf>& results, int count) const;
+  nvidia::cudnnStatus_t query_workspace(int number, size_t* bytes) const;
 
   ConvPhase phase_;
   bool is_float_, is_int8_;
   float scale_;  // of the output: alpha
   nvidia::cudnnHandle_t handle_;
-  CudnnOwned<nvidia::cudnnTensorDescriptor_t> x_, y_;
-  CudnnOwned<nvidia::cudnnFilterDescriptor_t> w_;
-  CudnnOwned<nvidia::cudnnConvolutionDescriptor_t> convolution_;
+  UniqueCudnn<nvidia::cudnnTensorDescriptor_t> x_, y_;
+  UniqueCudnn<nvidia::cudnnFilterDescriptor_t> w_;
+  UniqueCudnn<nvidia::cudnnConvolutionDescriptor_t> convolution_;
 };
 
 struct ConvPlan {

@@ -19,7 +19,7 @@ void ConvOperands::make(const ConvTensor& tensor, Copies& copies, Inputs inputs,
   copies = Copies(tensor.bytes(), count_);
   if (tensor.is_padded()) copies.clear(stream_);
   if (&tensor == &layout_.output()) return;
-  fill(tensor.in_order(copies.at(0)), inputs, seed, tensor.stream, stream_);
+  fill(tensor.logical_view(copies.at(0)), inputs, seed, tensor.stream, stream_);
   copies.replicate(stream_);
 }
 
@@ -29,16 +29,16 @@ const Copies& ConvOperands::output_copies() const {
 }
 
 Matrix ConvOperands::output(uint64_t copy) const {
-  return layout_.output().in_order_of(layout_.asked.output(), output_copies().at(copy));
+  return layout_.output().output_view(layout_.problem.output(), output_copies().at(copy));
 }
 
 void ConvOperands::describe(plugin::Sink& sink) const {
-  const Conv &asked = layout_.asked, &run = layout_.run;
-  if (run.c != asked.c) sink.integer("padded.c", run.c);
-  if (run.k != asked.k) sink.integer("padded.k", run.k);
+  const Conv &problem = layout_.problem, &run = layout_.executed;
+  if (run.c != problem.c) sink.integer("padded.c", run.c);
+  if (run.k != problem.k) sink.integer("padded.k", run.k);
   if (!layout_.padding_rule.empty()) sink.text("padding_rule", layout_.padding_rule);
-  if (asked.precision.precision == Precision::kInt8) sink.text("accumulator", "float");
-  const bool is_fp8 = size_of(asked.precision.a) == 1 && asked.precision.c == DEEPBENCH_BF16;
+  if (problem.precision.precision == Precision::kInt8) sink.text("accumulator", "float");
+  const bool is_fp8 = size_of(problem.precision.a) == 1 && problem.precision.c == DEEPBENCH_BF16;
   if (is_fp8 && device_facts(stream_.device()).major < 10) {
     sink.text("accumulator", "fp22");
     sink.text("note.accumulator",

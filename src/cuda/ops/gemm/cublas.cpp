@@ -5,10 +5,10 @@
 #include <map>
 #include <mutex>
 
-#include "check.hpp"
 #include "implementation.hpp"
 #include "ops/gemm/gemm_call.hpp"
 #include "ops/gemm/types.hpp"
+#include "status_check.hpp"
 
 namespace deepbench::cuda {
 namespace {
@@ -30,7 +30,7 @@ Session& session(const Stream& stream) {
   const std::lock_guard<std::mutex> lock(mutex);
   Session& known = sessions[stream.device()];
   if (!known.handle) {
-    stream.enter();
+    stream.make_current();
     nvidia::cublasHandle_t made = nullptr;
     CUDA_CHECK(cublas().cublasCreate_v2(&made));
     CUDA_CHECK(cublas().cublasSetStream_v2(made, stream.get()));
@@ -44,7 +44,7 @@ class CublasCall final : public GemmCall {
  public:
   CublasCall(const GemmOperands& operands, uint64_t workspace_bytes, Stream& stream)
       : GemmCall(operands),
-        run_(operands.layout().run),
+        run_(operands.layout().executed),
         types_(gemm_types(run_.precision)),
         workspace_(workspace_bytes),
         library_(cublas()),
@@ -52,11 +52,11 @@ class CublasCall final : public GemmCall {
         stream_(stream.get()),
         one_(types_.scale) {}
 
-  ~CublasCall() override { release_workspace(); }
+  ~CublasCall() override { unbind_workspace(); }
 
   // The library cannot be asked whether it has a kernel: it is tried.
-  nvidia::cublasStatus_t try_out() {
-    take_workspace();
+  nvidia::cublasStatus_t try_call() {
+    bind_workspace();
     return call(0);
   }
 
@@ -69,7 +69,7 @@ class CublasCall final : public GemmCall {
 
  protected:
   void multiply(uint64_t copy) override {
-    take_workspace();
+    bind_workspace();
     CUDA_CHECK_STATUS(cublasGemmEx, call(copy));
   }
 
@@ -86,7 +86,7 @@ class CublasCall final : public GemmCall {
   }
 
   // The handle is everybody's, the workspace is this kernel's; none, of 0 bytes, must be set too.
-  void take_workspace() {
+  void bind_workspace() {
     if (session_.owner == this) return;
     CUDA_CHECK(
         library_.cublasSetWorkspace_v2(session_.handle, workspace_.data(), workspace_.bytes()));
@@ -94,7 +94,7 @@ class CublasCall final : public GemmCall {
   }
 
   // The handle forgets the workspace: setting the stream sets its own.
-  void release_workspace() {
+  void unbind_workspace() {
     if (session_.owner != this) return;
     library_.cublasSetStream_v2(session_.handle, stream_);
     session_.owner = nullptr;
@@ -135,10 +135,10 @@ class CublasGemm final : public Implementation {
     const GemmLayout chosen = layout(gemm_problem(problem), options);
     Stream& stream = Stream::of(options.device);
     const plugin::CopyPlan copies = plan_copies(chosen, options);
-    auto operands = std::make_unique<GemmOperands>(chosen, copies, inputs_named(options.inputs),
+    auto operands = std::make_unique<GemmOperands>(chosen, copies, parse_inputs(options.inputs),
                                                    options.seed, stream);
     auto call = std::make_unique<CublasCall>(*operands, workspace(options), stream);
-    if (chosen.run.precision.precision == Precision::kInt8) require_kernel(*call, *operands);
+    if (chosen.executed.precision.precision == Precision::kInt8) require_kernel(*call, *operands);
     return std::make_unique<PreparedKernel>(stream, copies, std::move(operands), std::move(call));
   }
 
@@ -154,14 +154,15 @@ class CublasGemm final : public Implementation {
     require_gemm_on_device(gemm, options.device);
     std::vector<GemmLayout> all = gemm_layouts(gemm, options, /*in_place=*/true);
     for (const GemmLayout& known : all)
-      if (std::max({known.run.m, known.run.n, known.run.k}) > std::numeric_limits<int>::max())
+      if (std::max({known.executed.m, known.executed.n, known.executed.k}) >
+          std::numeric_limits<int>::max())
         plugin::unsupported("cublasGemmEx takes dimensions of 32 bits");
     return all;
   }
 
   // 8-bit integers have kernels for some leading dimensions only.
   static void require_kernel(CublasCall& call, GemmOperands& operands) {
-    const nvidia::cublasStatus_t status = call.try_out();
+    const nvidia::cublasStatus_t status = call.try_call();
     if (status == nvidia::CUBLAS_STATUS_NOT_SUPPORTED ||
         status == nvidia::CUBLAS_STATUS_INVALID_VALUE)
       plugin::unsupported(std::string("cublasGemmEx takes no int8 operands of these dimensions: ") +
@@ -173,7 +174,7 @@ class CublasGemm final : public Implementation {
   static GemmLayout layout(const Gemm& gemm, const plugin::Options& options) {
     for (const GemmLayout& known : layouts(gemm, options))
       if (options.candidate.empty() || options.candidate == known.name) return known;
-    unknown_candidate("cublas", options.candidate);
+    reject_candidate("cublas", options.candidate);
   }
 };
 

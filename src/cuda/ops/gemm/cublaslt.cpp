@@ -1,8 +1,8 @@
 // Matrix products through cuBLASLt: prepared calls of cublasLtMatmul, C and D apart.
-#include "check.hpp"
 #include "implementation.hpp"
 #include "ops/gemm/cublaslt_plan.hpp"
 #include "ops/gemm/gemm_call.hpp"
+#include "status_check.hpp"
 
 namespace deepbench::cuda {
 namespace lt {
@@ -13,12 +13,12 @@ class Call final : public GemmCall {
   Call(Plan plan, const GemmOperands& operands, Stream& stream)
       : GemmCall(operands),
         plan_(std::move(plan)),
-        descriptors_(plan_.layout.run),
+        descriptors_(plan_.layout.executed),
         workspace_(plan_.workspace_bytes),
         library_(cublaslt()),
         handle_(handle(stream.device())),
         stream_(stream.get()),
-        one_(gemm_types(plan_.layout.run.precision).scale) {}
+        one_(gemm_types(plan_.layout.executed.precision).scale) {}
 
   void describe(plugin::Sink& sink) const override {
     sink.text("library", "cublaslt " + version());
@@ -70,7 +70,7 @@ class CublasLtGemm final : public Implementation {
     Stream& stream = Stream::of(options.device);
     const plugin::CopyPlan copies = plan_copies(plan.layout, options);
     auto operands = std::make_unique<GemmOperands>(
-        plan.layout, copies, inputs_named(options.inputs), options.seed, stream);
+        plan.layout, copies, parse_inputs(options.inputs), options.seed, stream);
     auto call = make_call(std::move(plan), *operands, stream);
     return std::make_unique<PreparedKernel>(stream, copies, std::move(operands), std::move(call));
   }

@@ -23,7 +23,7 @@ constexpr std::array<Field, 9> kFields = {{{"id", &Algorithm::id},
                                            {"inner", &Algorithm::inner},
                                            {"cluster", &Algorithm::cluster}}};
 
-constexpr uint32_t kMostPlaces = 1 << 20;
+constexpr uint32_t kMaxHeuristicIndex = 1 << 20;
 
 // The library's own heuristics give -1 with some algorithms, which then split as they see fit.
 std::string split_text(uint32_t split) {
@@ -94,7 +94,8 @@ bool parse_candidate(std::string_view text, Candidate* candidate) {
   text.remove_prefix(colon + 1);
   if (text.substr(0, kHeuristic.size()) == kHeuristic) {
     uint32_t place = 0;
-    if (!read_number(text.substr(kHeuristic.size()), &place) || place > kMostPlaces) return false;
+    if (!read_number(text.substr(kHeuristic.size()), &place) || place > kMaxHeuristicIndex)
+      return false;
     candidate->heuristic = int(place);
     return true;
   }

@@ -20,7 +20,7 @@ struct Algorithm {
 // A layout of gemm_layouts(), and an algorithm or a place in the heuristics' list.
 struct Candidate {
   std::string layout;  // "plain", "tn"
-  int heuristic = -1;  // 0: the library's own choice; n: the n-th of its list; -1: `algorithm`
+  int heuristic = -1;  // 0: the library's default; n: the n-th of its list; -1: `algorithm`
   Algorithm algorithm;
 
   std::string str() const;  // "tn:id=66,tile=23", "plain:heuristic=3"

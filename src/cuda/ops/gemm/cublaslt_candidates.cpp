@@ -13,13 +13,13 @@ namespace {
 
 using namespace nvidia;  // NOLINT: the vendor's names, as in its documentation
 
-constexpr size_t kMostIds = 400;
-constexpr int kMostChecks = 2000;     // microseconds each
-constexpr int kMostAlgorithms = 256;  // ids that the library may enumerate
-constexpr size_t kPromising = 8;      // of the heuristics' list: before anything else
-constexpr size_t kOtherLayouts = 4;   // of the list for a layout that is seldom better
-constexpr size_t kLeaders = 3;        // whose settings are varied
-constexpr size_t kMostSplits = 4;     // of one leader
+constexpr size_t kMaxIds = 400;
+constexpr int kMaxChecks = 2000;     // microseconds each
+constexpr int kMaxAlgorithms = 256;  // ids that the library may enumerate
+constexpr size_t kPromising = 8;     // of the heuristics' list: before anything else
+constexpr size_t kOtherLayouts = 4;  // of the list for a layout that is seldom better
+constexpr size_t kLeaders = 3;       // whose settings are varied
+constexpr size_t kMaxSplits = 4;     // of one leader
 constexpr int64_t kShortestSplit = 128;
 
 constexpr uint32_t kSplits[] = {2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128};
@@ -59,7 +59,7 @@ Candidate candidate_for(const Query& query, const Descriptors& descriptors, int 
   Candidate candidate;
   candidate.layout = query.layout.name;
   candidate.algorithm = settings_of(algo);
-  const auto rebuilt = runnable(candidate.algorithm, query, descriptors);
+  const auto rebuilt = check_algorithm(candidate.algorithm, query, descriptors);
   if (!rebuilt || std::memcmp(&rebuilt->algo, &algo, sizeof algo) != 0)
     candidate.heuristic = heuristic;
   return candidate;
@@ -68,19 +68,19 @@ Candidate candidate_for(const Query& query, const Descriptors& descriptors, int 
 class Collector {
  public:
   explicit Collector(int64_t limit)
-      : most_(limit > 0 ? std::min(size_t(limit), kMostIds) : kMostIds) {}
+      : max_candidates_(limit > 0 ? std::min(size_t(limit), kMaxIds) : kMaxIds) {}
 
   const std::vector<std::string>& ids() const { return ids_; }
-  bool is_full() const { return ids_.size() >= most_; }
+  bool is_full() const { return ids_.size() >= max_candidates_; }
   void add(const Candidate& candidate) {
     std::string id = candidate.str();
-    if (!is_full() && known_.insert(id).second) ids_.push_back(std::move(id));
+    if (!is_full() && seen_.insert(id).second) ids_.push_back(std::move(id));
   }
 
  private:
-  size_t most_;
+  size_t max_candidates_;
   std::vector<std::string> ids_;
-  std::set<std::string> known_;
+  std::set<std::string> seen_;
 };
 
 // The candidates of one layout.
@@ -89,14 +89,14 @@ class Explorer {
   Explorer(const Query& query, Collector& collector)
       : query_(query),
         collector_(collector),
-        descriptors_(query.layout.run),
-        answer_(ask(query, kMany)) {}
+        descriptors_(query.layout.executed),
+        heuristics_(query_heuristics(query, kManyResults)) {}
 
   // Places [begin, end) of the heuristics' list.
   void add_heuristics(size_t begin, size_t end) {
-    for (size_t place = begin; place < std::min(end, answer_->results.size()); ++place)
+    for (size_t place = begin; place < std::min(end, heuristics_->results.size()); ++place)
       collector_.add(
-          candidate_for(query_, descriptors_, int(place) + 1, answer_->results[place].algo));
+          candidate_for(query_, descriptors_, int(place) + 1, heuristics_->results[place].algo));
   }
 
   // k split among blocks, where the output alone does not occupy the device.
@@ -107,7 +107,7 @@ class Explorer {
         varied.split_k = split;
         for (const uint32_t reduction : reductions(leader)) {
           varied.reduction = reduction;
-          try_out(varied);
+          try_algorithm(varied);
         }
       }
   }
@@ -115,7 +115,8 @@ class Explorer {
   // One setting of a leader changed at a time.
   void add_neighbours() {
     for (const Algorithm& leader : leaders()) {
-      const auto algo = configured(leader, query_.layout.run.precision, query_.device);
+      const auto algo =
+          configure_algorithm(leader, query_.layout.executed.precision, query_.device);
       if (!algo) continue;
       vary(leader, &Algorithm::cluster, {std::begin(kClusters), std::end(kClusters)});
       vary(leader, &Algorithm::stages, choices(*algo, CUBLASLT_ALGO_CAP_STAGES_IDS));
@@ -126,11 +127,12 @@ class Explorer {
   }
 
   // Everything else, the leaders' algorithms first.
-  void add_all() {
+  void add_remaining() {
     for (const uint32_t id : algorithm_ids()) {
       Algorithm algorithm;
       algorithm.id = id;
-      const auto algo = configured(algorithm, query_.layout.run.precision, query_.device);
+      const auto algo =
+          configure_algorithm(algorithm, query_.layout.executed.precision, query_.device);
       if (!algo) continue;
       for (const uint32_t tile : choices(*algo, CUBLASLT_ALGO_CAP_TILE_IDS)) {
         algorithm.tile = tile;
@@ -141,29 +143,29 @@ class Explorer {
   }
 
  private:
-  bool is_done() const { return checks_ >= kMostChecks || collector_.is_full(); }
+  bool is_done() const { return checks_ >= kMaxChecks || collector_.is_full(); }
 
   std::vector<Algorithm> leaders() const {
     std::vector<Algorithm> all;
-    for (size_t i = 0; i < std::min(kLeaders, answer_->results.size()); ++i)
-      all.push_back(settings_of(answer_->results[i].algo));
+    for (size_t i = 0; i < std::min(kLeaders, heuristics_->results.size()); ++i)
+      all.push_back(settings_of(heuristics_->results[i].algo));
     return all;
   }
 
   // Those that come nearest to one block for each multiprocessor.
   std::vector<uint32_t> splits(const Algorithm& leader) const {
     const double busy = device_facts(query_.device).multiprocessors;
-    const auto unsplit = double(blocks(query_.layout.run, tile_size(leader.tile)));
+    const auto unsplit = double(blocks(query_.layout.executed, tile_size(leader.tile)));
     if (unsplit == 0 || unsplit >= busy) return {};
     std::vector<uint32_t> all;
     for (const uint32_t split : kSplits)
-      if (query_.layout.run.k / split >= kShortestSplit) all.push_back(split);
+      if (query_.layout.executed.k / split >= kShortestSplit) all.push_back(split);
     const auto distance = [&](uint32_t split) {
       return std::abs(std::log(unsplit * split / busy));
     };
     std::stable_sort(all.begin(), all.end(),
                      [&](uint32_t a, uint32_t b) { return distance(a) < distance(b); });
-    all.resize(std::min(all.size(), kMostSplits));
+    all.resize(std::min(all.size(), kMaxSplits));
     return all;
   }
 
@@ -175,10 +177,10 @@ class Explorer {
     return all;
   }
 
-  bool try_out(const Algorithm& algorithm) {
+  bool try_algorithm(const Algorithm& algorithm) {
     if (is_done()) return false;
     ++checks_;
-    if (!runnable(algorithm, query_, descriptors_)) return false;
+    if (!check_algorithm(algorithm, query_, descriptors_)) return false;
     Candidate candidate;
     candidate.layout = query_.layout.name;
     candidate.algorithm = algorithm;
@@ -190,23 +192,23 @@ class Explorer {
             const std::vector<uint32_t>& values) {
     for (const uint32_t value : values) {
       algorithm.*setting = value;
-      try_out(algorithm);
+      try_algorithm(algorithm);
     }
   }
 
   std::vector<uint32_t> algorithm_ids() const {
-    const GemmTypes t = gemm_types(query_.layout.run.precision);
-    std::vector<int> listed(kMostAlgorithms);
+    const GemmTypes t = gemm_types(query_.layout.executed.precision);
+    std::vector<int> listed(kMaxAlgorithms);
     int count = 0;
     if (cublaslt().cublasLtMatmulAlgoGetIds(handle(query_.device), t.compute, t.scale, t.a, t.b,
-                                            t.c, t.c, kMostAlgorithms, listed.data(),
+                                            t.c, t.c, kMaxAlgorithms, listed.data(),
                                             &count) != CUBLAS_STATUS_SUCCESS)
       count = 0;
     std::vector<uint32_t> ids;
     const auto add = [&](uint32_t id) {
       if (std::find(ids.begin(), ids.end(), id) == ids.end()) ids.push_back(id);
     };
-    for (const Result& result : answer_->results) add(settings_of(result.algo).id);
+    for (const Result& result : heuristics_->results) add(settings_of(result.algo).id);
     for (int i = 0; i < count; ++i) add(uint32_t(listed[size_t(i)]));
     return ids;
   }
@@ -214,20 +216,20 @@ class Explorer {
   Query query_;
   Collector& collector_;
   Descriptors descriptors_;
-  std::shared_ptr<const Answer> answer_;
+  std::shared_ptr<const HeuristicsResult> heuristics_;
   int checks_ = 0;
 };
 
 }  // namespace
 
 std::vector<std::string> gemm_candidates(const Gemm& gemm, const plugin::Options& options) {
-  plugin::Options own_choice = options;
-  own_choice.candidate.clear();
-  const Plan first = plan_gemm(gemm, own_choice);
+  plugin::Options default_options = options;
+  default_options.candidate.clear();
+  const Plan first = plan_gemm(gemm, default_options);
   const uint64_t workspace = uint64_t(std::max<int64_t>(0, options.workspace));
   Collector collector(options.limit);
   collector.add(candidate_for({first.layout, options.device, workspace},
-                              Descriptors(first.layout.run), 0, first.algo));
+                              Descriptors(first.layout.executed), 0, first.algo));
 
   const auto layouts = gemm_layouts(gemm, options, /*in_place=*/false);
   std::vector<Explorer> explorers;
@@ -237,10 +239,11 @@ std::vector<std::string> gemm_candidates(const Gemm& gemm, const plugin::Options
   preferred.add_heuristics(0, kPromising);
   for (size_t i = 1; i < explorers.size(); ++i) explorers[i].add_heuristics(0, kOtherLayouts);
   preferred.add_splits();
-  preferred.add_heuristics(kPromising, kMany);
+  preferred.add_heuristics(kPromising, kManyResults);
   preferred.add_neighbours();
-  for (size_t i = 1; i < explorers.size(); ++i) explorers[i].add_heuristics(kOtherLayouts, kMany);
-  preferred.add_all();
+  for (size_t i = 1; i < explorers.size(); ++i)
+    explorers[i].add_heuristics(kOtherLayouts, kManyResults);
+  preferred.add_remaining();
   return collector.ids();
 }
 

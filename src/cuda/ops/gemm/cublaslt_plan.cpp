@@ -6,15 +6,15 @@
 #include <map>
 #include <mutex>
 
-#include "check.hpp"
 #include "ops/gemm/gemm_call.hpp"
+#include "status_check.hpp"
 
 namespace deepbench::cuda::lt {
 namespace {
 
 using namespace nvidia;  // NOLINT: the vendor's names, as in its documentation
 
-constexpr size_t kMostAnswers = 512;  // kept
+constexpr size_t kMaxCachedResults = 512;  // kept
 
 template <class Value>
 void set(const MatmulDesc& descriptor, cublasLtMatmulDescAttributes_t attribute, Value value) {
@@ -52,12 +52,12 @@ Preference preference_for(const Query& query) {
   Preference preference(made);
   set(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, query.workspace_bytes);
   set(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
-      allowed_reductions(query.layout.run.precision));
+      allowed_reductions(query.layout.executed.precision));
   return preference;
 }
 
 std::vector<Result> query_library(const Query& query, int most) {
-  const Descriptors described(query.layout.run);
+  const Descriptors described(query.layout.executed);
   const Preference preference = preference_for(query);
   std::vector<Result> results(static_cast<size_t>(most));
   int returned = 0;
@@ -75,7 +75,7 @@ std::vector<Result> query_library(const Query& query, int most) {
 }
 
 std::string key_of(const Query& query, int results) {
-  const Gemm& g = query.layout.run;
+  const Gemm& g = query.layout.executed;
   std::string key(g.precision.name);
   key += g.trans_a ? " t" : " n";
   key += g.trans_b ? "t" : "n";
@@ -97,10 +97,11 @@ uint32_t setting(const cublasLtMatmulAlgo_t& algo, cublasLtMatmulAlgoConfigAttri
 // What is its default need not be set, which older libraries could not.
 template <class Value>
 bool configure(cublasLtMatmulAlgo_t& algo, cublasLtMatmulAlgoConfigAttributes_t attribute,
-               uint32_t wanted) {
-  const auto value = static_cast<Value>(wanted);
-  if (setting<Value>(algo, attribute) == uint32_t(value) && uint32_t(value) == wanted) return true;
-  return uint32_t(value) == wanted &&
+               uint32_t requested) {
+  const auto value = static_cast<Value>(requested);
+  if (setting<Value>(algo, attribute) == uint32_t(value) && uint32_t(value) == requested)
+    return true;
+  return uint32_t(value) == requested &&
          cublaslt().cublasLtMatmulAlgoConfigSetAttribute(&algo, attribute, &value, sizeof value) ==
              CUBLAS_STATUS_SUCCESS;
 }
@@ -130,18 +131,19 @@ Plan plan_of(const Query& query, const Result& result, const Candidate& candidat
 // Asked for one result, the library need not give the first of those that it gives when asked for
 // many: 0 is that one, and the list's places count from 1.
 std::optional<Plan> plan_heuristic(const Query& query, const Candidate& candidate) {
-  const bool own_choice = candidate.heuristic == 0;
-  const auto answer = ask(query, own_choice ? kFirst : kMany);
-  const auto place = static_cast<size_t>(own_choice ? 0 : candidate.heuristic - 1);
-  if (place >= answer->results.size()) return {};
-  Plan plan = plan_of(query, answer->results[place], candidate);
-  plan.planning_ns = answer->asked_ns;
+  const bool is_default = candidate.heuristic == 0;
+  const auto heuristics = query_heuristics(query, is_default ? kOneResult : kManyResults);
+  const auto place = static_cast<size_t>(is_default ? 0 : candidate.heuristic - 1);
+  if (place >= heuristics->results.size()) return {};
+  Plan plan = plan_of(query, heuristics->results[place], candidate);
+  plan.planning_ns = heuristics->query_ns;
   return plan;
 }
 
 std::optional<Plan> plan_algorithm(const Query& query, const Candidate& candidate) {
   const auto begin = std::chrono::steady_clock::now();
-  const auto result = runnable(candidate.algorithm, query, Descriptors(query.layout.run));
+  const auto result =
+      check_algorithm(candidate.algorithm, query, Descriptors(query.layout.executed));
   if (!result) return {};
   Plan plan = plan_of(query, *result, candidate);
   const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - begin;
@@ -185,20 +187,20 @@ cublasLtHandle_t handle(int device) {
 
 std::string version() { return report<CublasLt>().version; }
 
-std::shared_ptr<const Answer> ask(const Query& query, int results) {
+std::shared_ptr<const HeuristicsResult> query_heuristics(const Query& query, int results) {
   static std::mutex mutex;
-  static std::map<std::string, std::shared_ptr<const Answer>> answers;
+  static std::map<std::string, std::shared_ptr<const HeuristicsResult>> cache;
   const std::lock_guard<std::mutex> lock(mutex);
   const std::string key = key_of(query, results);
-  if (const auto known = answers.find(key); known != answers.end()) return known->second;
-  if (answers.size() >= kMostAnswers) answers.clear();
+  if (const auto known = cache.find(key); known != cache.end()) return known->second;
+  if (cache.size() >= kMaxCachedResults) cache.clear();
   handle(query.device);  // its making is no part of planning
   const auto begin = std::chrono::steady_clock::now();
-  auto answer = std::make_shared<Answer>();
-  answer->results = query_library(query, results);
+  auto heuristics = std::make_shared<HeuristicsResult>();
+  heuristics->results = query_library(query, results);
   const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - begin;
-  answer->asked_ns = took.count();
-  return answers[key] = answer;
+  heuristics->query_ns = took.count();
+  return cache[key] = heuristics;
 }
 
 Algorithm settings_of(const cublasLtMatmulAlgo_t& algo) {
@@ -215,8 +217,9 @@ Algorithm settings_of(const cublasLtMatmulAlgo_t& algo) {
   return algorithm;
 }
 
-std::optional<cublasLtMatmulAlgo_t> configured(const Algorithm& algorithm,
-                                               const PrecisionInfo& precision, int device) {
+std::optional<cublasLtMatmulAlgo_t> configure_algorithm(const Algorithm& algorithm,
+                                                        const PrecisionInfo& precision,
+                                                        int device) {
   const GemmTypes t = gemm_types(precision);
   cublasLtMatmulAlgo_t algo{};
   if (cublaslt().cublasLtMatmulAlgoInit(handle(device), t.compute, t.scale, t.a, t.b, t.c, t.c,
@@ -234,11 +237,11 @@ std::optional<cublasLtMatmulAlgo_t> configured(const Algorithm& algorithm,
   return done ? std::optional<cublasLtMatmulAlgo_t>(algo) : std::nullopt;
 }
 
-std::optional<Result> runnable(const Algorithm& algorithm, const Query& query,
-                               const Descriptors& descriptors) {
-  const PrecisionInfo& precision = query.layout.run.precision;
+std::optional<Result> check_algorithm(const Algorithm& algorithm, const Query& query,
+                                      const Descriptors& descriptors) {
+  const PrecisionInfo& precision = query.layout.executed.precision;
   if (algorithm.reduction & ~allowed_reductions(precision)) return {};
-  const auto algo = configured(algorithm, precision, query.device);
+  const auto algo = configure_algorithm(algorithm, precision, query.device);
   if (!algo) return {};
   Result result{};
   const cublasStatus_t status = cublaslt().cublasLtMatmulAlgoCheck(
@@ -258,7 +261,7 @@ Plan plan_gemm(const Gemm& gemm, const plugin::Options& options) {
   if (named) {
     candidate = {};
     if (!parse_candidate(options.candidate, &candidate))
-      unknown_candidate("cublaslt", options.candidate);
+      reject_candidate("cublaslt", options.candidate);
   }
   for (const GemmLayout& layout : gemm_layouts(gemm, options, /*in_place=*/false)) {
     if (named && layout.name != candidate.layout) continue;
@@ -268,7 +271,7 @@ Plan plan_gemm(const Gemm& gemm, const plugin::Options& options) {
                                          : plan_algorithm(query, candidate);
     if (plan) return std::move(*plan);
   }
-  if (named) unknown_candidate("cublaslt", options.candidate);
+  if (named) reject_candidate("cublaslt", options.candidate);
   refuse(gemm, options);
 }
 

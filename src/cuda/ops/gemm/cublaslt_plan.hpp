@@ -47,9 +47,9 @@ struct Descriptors {
 using Result = nvidia::cublasLtMatmulHeuristicResult_t;
 
 // What the library's heuristics answer for a layout on a device, best first.
-struct Answer {
+struct HeuristicsResult {
   std::vector<Result> results;
-  double asked_ns = 0;  // descriptors and query
+  double query_ns = 0;  // descriptors and query
 };
 
 // What is asked for: all that the library's choice depends on.
@@ -59,21 +59,22 @@ struct Query {
   uint64_t workspace_bytes;  // the limit
 };
 
-constexpr int kFirst = 1, kMany = 32;  // results asked for
+constexpr int kOneResult = 1, kManyResults = 32;  // results asked for
 
 // Answers are kept: planning, checking and preparing ask the same.
-std::shared_ptr<const Answer> ask(const Query& query, int results);
+std::shared_ptr<const HeuristicsResult> query_heuristics(const Query& query, int results);
 
 // The settings of a configured algorithm.
 Algorithm settings_of(const nvidia::cublasLtMatmulAlgo_t& algo);
 
 // The algorithm with its settings; nothing if the library does not know it for these types.
-std::optional<nvidia::cublasLtMatmulAlgo_t> configured(const Algorithm& algorithm,
-                                                       const PrecisionInfo& precision, int device);
+std::optional<nvidia::cublasLtMatmulAlgo_t> configure_algorithm(const Algorithm& algorithm,
+                                                                const PrecisionInfo& precision,
+                                                                int device);
 
 // As above, if it can run what is described within the workspace and with the reductions allowed.
-std::optional<Result> runnable(const Algorithm& algorithm, const Query& query,
-                               const Descriptors& descriptors);
+std::optional<Result> check_algorithm(const Algorithm& algorithm, const Query& query,
+                                      const Descriptors& descriptors);
 
 nvidia::cublasLtHandle_t handle(int device);  // one for each device, made on first use
 std::string version();
@@ -93,7 +94,7 @@ Plan plan_gemm(const Gemm& gemm, const plugin::Options& options);
 // The planned product of these operands.
 std::unique_ptr<GemmCall> make_call(Plan plan, const GemmOperands& operands, Stream& stream);
 
-// Ids that plan_gemm takes for this problem, the library's own choice first, then by promise.
+// Ids that plan_gemm takes for this problem, the library's default first, then by promise.
 std::vector<std::string> gemm_candidates(const Gemm& gemm, const plugin::Options& options);
 
 }  // namespace deepbench::cuda::lt

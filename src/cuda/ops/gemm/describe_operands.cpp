@@ -12,7 +12,7 @@ constexpr int64_t kManyCalls = 1 << 20;
 void GemmOperands::describe(plugin::Sink& sink) const {
   if (layout_.in_place) {
     sink.integer("in_place", 1);
-    sink.integer("restore_every", calls_in_range());
+    sink.integer("restore_every", calls_before_overflow());
   }
   describe_padding(sink);
   describe_rounding(sink);
@@ -20,14 +20,14 @@ void GemmOperands::describe(plugin::Sink& sink) const {
   describe_conversion(sink);
 }
 
-int64_t GemmOperands::calls_in_range() const {
-  return deepbench::calls_in_range(layout_.asked, inputs_ == Inputs::kUniform, kManyCalls);
+int64_t GemmOperands::calls_before_overflow() const {
+  return deepbench::calls_before_overflow(layout_.problem, inputs_ == Inputs::kUniform, kManyCalls);
 }
 
 void GemmOperands::describe_padding(plugin::Sink& sink) const {
-  if (layout_.run.m != layout_.asked.m) sink.integer("padded.m", layout_.run.m);
-  if (layout_.run.n != layout_.asked.n) sink.integer("padded.n", layout_.run.n);
-  if (layout_.run.k != layout_.asked.k) sink.integer("padded.k", layout_.run.k);
+  if (layout_.executed.m != layout_.problem.m) sink.integer("padded.m", layout_.executed.m);
+  if (layout_.executed.n != layout_.problem.n) sink.integer("padded.n", layout_.executed.n);
+  if (layout_.executed.k != layout_.problem.k) sink.integer("padded.k", layout_.executed.k);
   if (!layout_.padding_rule.empty()) sink.text("padding_rule", layout_.padding_rule);
 }
 
@@ -51,7 +51,7 @@ void GemmOperands::describe_conversion(plugin::Sink& sink) const {
 
 // cublasGemmEx with C in place takes kernels that store by adding to memory in the output's type.
 void GemmOperands::describe_rounding(plugin::Sink& sink) const {
-  if (!layout_.in_place || size_of(layout_.asked.precision.c) > 2) return;
+  if (!layout_.in_place || size_of(layout_.problem.precision.c) > 2) return;
   sink.text("accumulator", "rounded_product");
   sink.text("note.accumulator",
             "C is in place: the library may round the product to the output's type before it adds "
@@ -61,7 +61,7 @@ void GemmOperands::describe_rounding(plugin::Sink& sink) const {
 // Ada's and Hopper's units line products up to the largest and keep 14 bits; fast accumulation
 // being off, the library adds such sums in float.
 void GemmOperands::describe_accumulator(plugin::Sink& sink) const {
-  if (!is_fp8(layout_.asked) || device_facts(stream_.device()).major >= 10) return;
+  if (!is_fp8(layout_.problem) || device_facts(stream_.device()).major >= 10) return;
   sink.text("accumulator", "fp22");
   sink.text("note.accumulator",
             "this device's 8-bit floating-point units keep 14 bits of their partial sums; the "

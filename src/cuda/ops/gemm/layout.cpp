@@ -9,9 +9,9 @@
 namespace deepbench::cuda {
 namespace {
 
-constexpr int64_t kMostPadded = int64_t{1} << 48;  // beyond, no library's index reaches
-constexpr int64_t kTensorCoreGrain = 16;           // of 8-bit elements: 16 bytes
-constexpr int64_t kInt8Grain = 4;                  // leading dimensions of 32 bits
+constexpr int64_t kMaxPadded = int64_t{1} << 48;  // beyond, no library's index reaches
+constexpr int64_t kTensorCoreGrain = 16;          // of 8-bit elements: 16 bytes
+constexpr int64_t kInt8Grain = 4;                 // leading dimensions of 32 bits
 
 uint64_t matrix_bytes(int64_t rows, int64_t columns, deepbench_type type) {
   return saturating_multiply(saturating_multiply(uint64_t(rows), uint64_t(columns)),
@@ -20,44 +20,45 @@ uint64_t matrix_bytes(int64_t rows, int64_t columns, deepbench_type type) {
 
 bool is_int8(const Gemm& gemm) { return gemm.precision.precision == Precision::kInt8; }
 
-int64_t up(int64_t value, int64_t grain) { return (value + grain - 1) / grain * grain; }
+int64_t round_up(int64_t value, int64_t grain) { return (value + grain - 1) / grain * grain; }
 
 void pad_all(Gemm& gemm, int64_t grain) {
-  gemm.m = up(gemm.m, grain), gemm.n = up(gemm.n, grain), gemm.k = up(gemm.k, grain);
+  gemm.m = round_up(gemm.m, grain), gemm.n = round_up(gemm.n, grain),
+  gemm.k = round_up(gemm.k, grain);
 }
 
 // A's, B's and C's leading dimensions.
 void pad_leading(Gemm& gemm, int64_t grain) {
-  gemm.m = up(gemm.m, grain);
+  gemm.m = round_up(gemm.m, grain);
   int64_t& leading_a = gemm.trans_a ? gemm.k : gemm.m;
   int64_t& leading_b = gemm.trans_b ? gemm.n : gemm.k;
-  leading_a = up(leading_a, grain), leading_b = up(leading_b, grain);
+  leading_a = round_up(leading_a, grain), leading_b = round_up(leading_b, grain);
 }
 
-GemmLayout layout_of(const char* name, const Gemm& asked, bool in_place) {
+GemmLayout layout_of(const char* name, const Gemm& problem, bool in_place) {
   GemmLayout layout;
   layout.name = name;
-  layout.asked = layout.run = asked;
+  layout.problem = layout.executed = problem;
   layout.in_place = in_place;
   return layout;
 }
 
 bool can_pad(const Gemm& gemm, const plugin::Options& options) {
-  return options.pad && std::max({gemm.m, gemm.n, gemm.k}) <= kMostPadded;
+  return options.pad && std::max({gemm.m, gemm.n, gemm.k}) <= kMaxPadded;
 }
 
-GemmLayout plain_layout(const Gemm& asked, const plugin::Options& options, bool in_place) {
-  GemmLayout layout = layout_of("plain", asked, in_place);
-  if (!can_pad(asked, options)) return layout;
-  layout.run = padded(asked);
+GemmLayout plain_layout(const Gemm& problem, const plugin::Options& options, bool in_place) {
+  GemmLayout layout = layout_of("plain", problem, in_place);
+  if (!can_pad(problem, options)) return layout;
+  layout.executed = padded(problem);
   const char* rule = "to multiples of 8, by the original benchmark's rule";
-  if (is_int8(asked)) {
-    pad_leading(layout.run, kInt8Grain);
+  if (is_int8(problem)) {
+    pad_leading(layout.executed, kInt8Grain);
     rule =
         "to multiples of 4: m by the original benchmark's rule, leading dimensions since the "
         "library needs it";
-  } else if (is_fp8(asked)) {
-    pad_all(layout.run, kTensorCoreGrain);
+  } else if (is_fp8(problem)) {
+    pad_all(layout.executed, kTensorCoreGrain);
     rule = "to multiples of 16, since the library needs it";
   }
   if (layout.is_padded()) layout.padding_rule = rule;
@@ -70,18 +71,18 @@ Conversion conversion(bool from, bool to, bool constant) {
 }
 
 // A stored transposed and B not, so that k is contiguous in both; not padded.
-GemmLayout layout_along_k(const Gemm& asked, const plugin::Options& options, bool in_place) {
-  GemmLayout layout = layout_of("tn", asked, in_place);
-  layout.run.trans_a = true, layout.run.trans_b = false;
-  layout.a = conversion(asked.trans_a, true, options.is_constant("a"));
-  layout.b = conversion(asked.trans_b, false, options.is_constant("b"));
+GemmLayout layout_along_k(const Gemm& problem, const plugin::Options& options, bool in_place) {
+  GemmLayout layout = layout_of("tn", problem, in_place);
+  layout.executed.trans_a = true, layout.executed.trans_b = false;
+  layout.a = conversion(problem.trans_a, true, options.is_constant("a"));
+  layout.b = conversion(problem.trans_b, false, options.is_constant("b"));
   return layout;
 }
 
-GemmLayout tensor_core_layout(const Gemm& asked, const plugin::Options& options, bool in_place) {
-  GemmLayout layout = layout_along_k(asked, options, in_place);
-  if (!can_pad(asked, options)) return layout;
-  pad_all(layout.run, kTensorCoreGrain);
+GemmLayout tensor_core_layout(const Gemm& problem, const plugin::Options& options, bool in_place) {
+  GemmLayout layout = layout_along_k(problem, options, in_place);
+  if (!can_pad(problem, options)) return layout;
+  pad_all(layout.executed, kTensorCoreGrain);
   if (layout.is_padded())
     layout.padding_rule = "to multiples of 16, which tensor cores take in 8-bit types";
   return layout;
@@ -98,13 +99,21 @@ bool is_fp8(const Gemm& gemm) {
          gemm.precision.precision == Precision::kFp8E5m2;
 }
 
-uint64_t GemmLayout::a_bytes() const { return matrix_bytes(run.m, run.k, run.precision.a); }
-uint64_t GemmLayout::b_bytes() const { return matrix_bytes(run.k, run.n, run.b_type); }
-uint64_t GemmLayout::c_bytes() const { return matrix_bytes(run.m, run.n, run.precision.c); }
-uint64_t GemmLayout::plain_a_bytes() const {
-  return matrix_bytes(asked.m, asked.k, asked.precision.a);
+uint64_t GemmLayout::a_bytes() const {
+  return matrix_bytes(executed.m, executed.k, executed.precision.a);
 }
-uint64_t GemmLayout::plain_b_bytes() const { return matrix_bytes(asked.k, asked.n, asked.b_type); }
+uint64_t GemmLayout::b_bytes() const {
+  return matrix_bytes(executed.k, executed.n, executed.b_type);
+}
+uint64_t GemmLayout::c_bytes() const {
+  return matrix_bytes(executed.m, executed.n, executed.precision.c);
+}
+uint64_t GemmLayout::plain_a_bytes() const {
+  return matrix_bytes(problem.m, problem.k, problem.precision.a);
+}
+uint64_t GemmLayout::plain_b_bytes() const {
+  return matrix_bytes(problem.k, problem.n, problem.b_type);
+}
 
 uint64_t GemmLayout::touched_bytes() const {
   uint64_t bytes = saturating_add(saturating_add(a_bytes(), b_bytes()),
@@ -129,31 +138,32 @@ uint64_t GemmLayout::needed_bytes(const plugin::CopyPlan& plan, uint64_t workspa
   return saturating_add(saturating_add(bytes, workspace_bytes), plan.flush_bytes);
 }
 
-std::vector<GemmLayout> gemm_layouts(const Gemm& asked, const plugin::Options& options,
+std::vector<GemmLayout> gemm_layouts(const Gemm& problem, const plugin::Options& options,
                                      bool in_place) {
-  std::vector<GemmLayout> layouts = {plain_layout(asked, options, in_place)};
-  if (is_int8(asked) || is_fp8(asked)) {
-    const GemmLayout tn = tensor_core_layout(asked, options, in_place);
-    if (!is_same(tn.run, layouts.front().run)) layouts.push_back(tn);
+  std::vector<GemmLayout> layouts = {plain_layout(problem, options, in_place)};
+  if (is_int8(problem) || is_fp8(problem)) {
+    const GemmLayout tn = tensor_core_layout(problem, options, in_place);
+    if (!is_same(tn.executed, layouts.front().executed)) layouts.push_back(tn);
   }
   return layouts;
 }
 
-GemmLayout skinny_layout(const Gemm& asked, const plugin::Options& options) {
-  GemmLayout layout = layout_along_k(asked, options, /*in_place=*/false);
-  if (!can_pad(asked, options)) return layout;
-  layout.run.k = up(asked.k, kTensorCoreGrain);
+GemmLayout skinny_layout(const Gemm& problem, const plugin::Options& options) {
+  GemmLayout layout = layout_along_k(problem, options, /*in_place=*/false);
+  if (!can_pad(problem, options)) return layout;
+  layout.executed.k = round_up(problem.k, kTensorCoreGrain);
   if (layout.is_padded())
     layout.padding_rule = "k to multiples of 16, so that rows begin at whole vectors";
   return layout;
 }
 
-GemmLayout skinny_mma_layout(const Gemm& asked, const plugin::Options& options) {
-  GemmLayout layout = layout_of("plain", asked, /*in_place=*/false);
-  layout.run.trans_b = false;
-  layout.b = conversion(asked.trans_b, false, options.is_constant("b"));
-  if (!can_pad(asked, options)) return layout;
-  layout.run.m = up(asked.m, SKINNY_MMA_GRAIN), layout.run.k = up(asked.k, SKINNY_MMA_GRAIN);
+GemmLayout skinny_mma_layout(const Gemm& problem, const plugin::Options& options) {
+  GemmLayout layout = layout_of("plain", problem, /*in_place=*/false);
+  layout.executed.trans_b = false;
+  layout.b = conversion(problem.trans_b, false, options.is_constant("b"));
+  if (!can_pad(problem, options)) return layout;
+  layout.executed.m = round_up(problem.m, SKINNY_MMA_GRAIN),
+  layout.executed.k = round_up(problem.k, SKINNY_MMA_GRAIN);
   if (layout.is_padded())
     layout.padding_rule = "m and k to multiples of 8, so that columns begin at whole vectors";
   return layout;

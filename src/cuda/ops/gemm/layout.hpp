@@ -22,13 +22,15 @@ enum class Conversion {
 
 struct GemmLayout {
   std::string name;          // "plain" or "tn"
-  Gemm asked;                // the problem
-  Gemm run;                  // what the library is called with: dimensions and transpositions
+  Gemm problem;              // the problem
+  Gemm executed;             // what the library is called with: dimensions and transpositions
   std::string padding_rule;  // why dimensions were padded; empty if none was
   Conversion a = Conversion::kNone, b = Conversion::kNone;
   bool in_place = false;  // C is replaced by the result, else D takes it
 
-  bool is_padded() const { return run.m != asked.m || run.n != asked.n || run.k != asked.k; }
+  bool is_padded() const {
+    return executed.m != problem.m || executed.n != problem.n || executed.k != problem.k;
+  }
 
   // Of one copy, as the library gets it.
   uint64_t a_bytes() const;
@@ -45,13 +47,13 @@ struct GemmLayout {
 // The layouts in which a library may be given the problem, the problem's own first: "plain", padded
 // by the original's rule and to what libraries need. For 8-bit types also "tn", A stored transposed
 // and B not, dimensions multiples of 16: what tensor cores take as it is.
-std::vector<GemmLayout> gemm_layouts(const Gemm& asked, const plugin::Options& options,
+std::vector<GemmLayout> gemm_layouts(const Gemm& problem, const plugin::Options& options,
                                      bool in_place);
 
-// Those of our own kernels for products with few columns. In 8-bit types: A transposed and B not,
+// Those of built-in kernels for products with few columns. In 8-bit types: A transposed and B not,
 // as above, but only k a multiple of 16, so that rows begin at whole vectors. In 16-bit types: B
 // not transposed, A as it is, m and k multiples of 8 for the same reason.
-GemmLayout skinny_layout(const Gemm& asked, const plugin::Options& options);
-GemmLayout skinny_mma_layout(const Gemm& asked, const plugin::Options& options);
+GemmLayout skinny_layout(const Gemm& problem, const plugin::Options& options);
+GemmLayout skinny_mma_layout(const Gemm& problem, const plugin::Options& options);
 
 }  // namespace deepbench::cuda

@@ -5,16 +5,16 @@
 #include <map>
 #include <mutex>
 
-#include "check.hpp"
 #include "device.hpp"
+#include "status_check.hpp"
 #include "timing.hpp"
 
 namespace deepbench::cuda {
 
 plugin::CopyPlan plan_copies(const GemmLayout& layout, const plugin::Options& options) {
   const uint64_t bytes = layout.touched_bytes();
-  return plugin::shuffling_where_near(plan_copies(bytes, options), bytes,
-                                      device_facts(options.device).l2_bytes);
+  return plugin::shuffle_near_cache_size(plan_copies(bytes, options), bytes,
+                                         device_facts(options.device).l2_bytes);
 }
 
 struct GemmOperands::Input {
@@ -37,14 +37,15 @@ struct GemmOperands::Input {
 };
 
 GemmOperands::Input GemmOperands::input_a() const {
-  const Gemm& g = layout_.asked;
+  const Gemm& g = layout_.problem;
   return {g.precision.a, Gemm::kStreamA, layout_.a,
-          g.rows_a(),    g.columns_a(),  layout_.run.rows_a()};
+          g.rows_a(),    g.columns_a(),  layout_.executed.rows_a()};
 }
 
 GemmOperands::Input GemmOperands::input_b() const {
-  const Gemm& g = layout_.asked;
-  return {g.b_type, Gemm::kStreamB, layout_.b, g.rows_b(), g.columns_b(), layout_.run.rows_b()};
+  const Gemm& g = layout_.problem;
+  return {g.b_type,   Gemm::kStreamB, layout_.b,
+          g.rows_b(), g.columns_b(),  layout_.executed.rows_b()};
 }
 
 GemmOperands::GemmOperands(const GemmLayout& layout, const plugin::CopyPlan& plan, Inputs inputs,
@@ -84,8 +85,8 @@ void GemmOperands::make_outputs() {
   fill(c_matrix(0), inputs_, seed_, Gemm::kStreamC, stream_);
   c_.replicate(stream_);
   if (layout_.in_place) {
-    first_c_ = Buffer(c_.bytes());
-    CUDA_CHECK(cudart().cudaMemcpyAsync(first_c_.data(), c_.at(0), c_.bytes(),
+    initial_c_ = Buffer(c_.bytes());
+    CUDA_CHECK(cudart().cudaMemcpyAsync(initial_c_.data(), c_.at(0), c_.bytes(),
                                         nvidia::cudaMemcpyDeviceToDevice, stream_.get()));
     return;
   }
@@ -107,7 +108,7 @@ void GemmOperands::convert_beforehand(const Copies& plain_a, const Copies& plain
   // The same for every kernel of these dimensions: measured once in a process.
   static std::mutex mutex;
   static std::map<std::array<int64_t, 7>, double> known;
-  const Gemm& run = layout_.run;
+  const Gemm& run = layout_.executed;
   const std::array<int64_t, 7> key = {stream_.device(),
                                       run.m,
                                       run.n,
@@ -128,8 +129,8 @@ void GemmOperands::convert(uint64_t copy) const {
 }
 
 Matrix GemmOperands::c_matrix(uint64_t copy) const {
-  const Gemm& g = layout_.asked;
-  return {c(copy), g.precision.c, uint64_t(g.m), uint64_t(g.n), 1, uint64_t(layout_.run.m)};
+  const Gemm& g = layout_.problem;
+  return {c(copy), g.precision.c, uint64_t(g.m), uint64_t(g.n), 1, uint64_t(layout_.executed.m)};
 }
 
 Matrix GemmOperands::output(uint64_t copy) const {
@@ -141,7 +142,7 @@ Matrix GemmOperands::output(uint64_t copy) const {
 void GemmOperands::restore() {
   if (!layout_.in_place) return;
   for (uint64_t copy = 0; copy < count_; ++copy)
-    CUDA_CHECK(cudart().cudaMemcpyAsync(c_.at(copy), first_c_.data(), c_.bytes(),
+    CUDA_CHECK(cudart().cudaMemcpyAsync(c_.at(copy), initial_c_.data(), c_.bytes(),
                                         nvidia::cudaMemcpyDeviceToDevice, stream_.get()));
 }
 

@@ -43,10 +43,10 @@ class GemmOperands final : public MatrixOperands {
   void make_outputs();
   void convert_beforehand(const Copies& plain_a, const Copies& plain_b);
   Matrix output(uint64_t copy) const override;
-  const void* restored() const override { return first_c_.data(); }
+  const void* restored() const override { return initial_c_.data(); }
   Matrix c_matrix(uint64_t copy) const;
   // In place: how many products can be added to C before a sum might leave C's range.
-  int64_t calls_in_range() const;
+  int64_t calls_before_overflow() const;
   void describe_padding(plugin::Sink& sink) const;
   void describe_rounding(plugin::Sink& sink) const;
   void describe_accumulator(plugin::Sink& sink) const;
@@ -58,7 +58,7 @@ class GemmOperands final : public MatrixOperands {
   uint64_t seed_, count_;
   Copies a_, b_, c_, d_;
   Copies plain_a_, plain_b_;  // Conversion::kInCall: what every call converts
-  Buffer first_c_;            // in place: what restore() brings back
+  Buffer initial_c_;          // in place: what restore() brings back
   double conversion_ns_ = 0;  // of one conversion of all that was converted beforehand
 };
 

@@ -1,12 +1,12 @@
-// Products of 8-bit integers with few columns by our own kernels, as a library.
+// Products of 8-bit integers with few columns by built-in kernels, as a library.
 #include <algorithm>
 #include <limits>
 
-#include "check.hpp"
 #include "device.hpp"
+#include "ops/gemm/built_in_gemm.hpp"
 #include "ops/gemm/gemm_call.hpp"
-#include "ops/gemm/own_gemm.hpp"
 #include "ops/gemm/skinny_plan.hpp"
+#include "status_check.hpp"
 
 namespace deepbench::cuda {
 namespace {
@@ -20,7 +20,7 @@ class SkinnyCall final : public GemmCall {
         workspace_(plan.workspace_bytes()),
         function_(planned_function("skinny", plan_.expression(), stream)),
         stream_(stream.get()) {
-    const Gemm& run = layout.run;
+    const Gemm& run = layout.executed;
     product_.m = uint32_t(run.m);
     product_.vectors = uint32_t(run.k / SKINNY_VECTOR);
     product_.part_vectors = plan_.part_vectors;
@@ -32,7 +32,7 @@ class SkinnyCall final : public GemmCall {
   }
 
   void describe(plugin::Sink& sink) const override {
-    sink.text("library", plugin::ours("skinny"));
+    sink.text("library", plugin::builtin_library_name("skinny"));
     sink.text("algorithm", plan_.name());
     sink.integer("workspace_bytes", int64_t(workspace_.bytes()));
     function_.describe(sink);
@@ -64,12 +64,12 @@ void require_skinny(const Gemm& gemm, const GemmLayout& layout) {
     plugin::unsupported("skinny multiplies 8-bit integers only (precision=int8)");
   if (gemm.b_type != DEEPBENCH_S8)
     plugin::unsupported("skinny multiplies signed 8-bit integers only: use b_type=s8");
-  if (gemm.n > SKINNY_MOST_COLUMNS)
-    plugin::unsupported("skinny multiplies by at most " + std::to_string(int(SKINNY_MOST_COLUMNS)) +
+  if (gemm.n > SKINNY_MAX_COLUMNS)
+    plugin::unsupported("skinny multiplies by at most " + std::to_string(int(SKINNY_MAX_COLUMNS)) +
                         " columns; here n is " + std::to_string(gemm.n));
-  if (std::max(gemm.m, layout.run.k) > std::numeric_limits<int32_t>::max())
+  if (std::max(gemm.m, layout.executed.k) > std::numeric_limits<int32_t>::max())
     plugin::unsupported("skinny takes dimensions below 2^31");
-  if (layout.run.k % SKINNY_VECTOR != 0)
+  if (layout.executed.k % SKINNY_VECTOR != 0)
     plugin::unsupported("skinny reads rows by whole vectors: unpadded, k must be a multiple of " +
                         std::to_string(int(SKINNY_VECTOR)));
 }
@@ -86,7 +86,8 @@ struct Skinny {
                                        const plugin::Options& options) {
     require_skinny(gemm, layout);
     require_gemm_on_device(gemm, options.device);
-    return skinny_plans({uint32_t(gemm.m), uint32_t(gemm.n), uint32_t(layout.run.k / SKINNY_VECTOR),
+    return skinny_plans({uint32_t(gemm.m), uint32_t(gemm.n),
+                         uint32_t(layout.executed.k / SKINNY_VECTOR),
                          device_facts(options.device).multiprocessors,
                          uint64_t(std::max<int64_t>(0, options.workspace))});
   }
@@ -95,7 +96,7 @@ struct Skinny {
 }  // namespace
 
 Implementation& skinny_gemm() {
-  static auto* implementation = new OwnGemm<Skinny>();
+  static auto* implementation = new BuiltInGemm<Skinny>();
   return *implementation;
 }
 

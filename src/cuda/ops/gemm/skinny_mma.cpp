@@ -1,10 +1,10 @@
-// Products of 16-bit types with few columns by our own kernels, as a library.
+// Products of 16-bit types with few columns by built-in kernels, as a library.
 #include <algorithm>
 #include <limits>
 
 #include "device.hpp"
+#include "ops/gemm/built_in_gemm.hpp"
 #include "ops/gemm/gemm_call.hpp"
-#include "ops/gemm/own_gemm.hpp"
 #include "ops/gemm/skinny_mma_plan.hpp"
 
 namespace deepbench::cuda {
@@ -18,14 +18,14 @@ class SkinnyMmaCall final : public GemmCall {
         plan_(plan),
         function_(planned_function("skinny_mma", plan_.expression(), stream)),
         stream_(stream.get()) {
-    product_.m = uint32_t(layout.run.m);
-    product_.n = uint32_t(layout.run.n);
-    product_.k = uint32_t(layout.run.k);
+    product_.m = uint32_t(layout.executed.m);
+    product_.n = uint32_t(layout.executed.n);
+    product_.k = uint32_t(layout.executed.k);
     product_.part_steps = plan_.part_steps;
   }
 
   void describe(plugin::Sink& sink) const override {
-    sink.text("library", plugin::ours("skinny_mma"));
+    sink.text("library", plugin::builtin_library_name("skinny_mma"));
     sink.text("algorithm", plan_.name());
     sink.integer("workspace_bytes", 0);
     function_.describe(sink);
@@ -59,9 +59,9 @@ void require_skinny_mma(const Gemm& gemm, const Gemm& run) {
   if (gemm.precision.precision != Precision::kHalf &&
       gemm.precision.precision != Precision::kBfloat16)
     plugin::unsupported("skinny_mma multiplies half and bfloat16 only");
-  if (gemm.n > SKINNY_MMA_MOST_COLUMNS)
+  if (gemm.n > SKINNY_MMA_MAX_COLUMNS)
     plugin::unsupported("skinny_mma multiplies by at most " +
-                        std::to_string(SKINNY_MMA_MOST_COLUMNS) + " columns; here n is " +
+                        std::to_string(SKINNY_MMA_MAX_COLUMNS) + " columns; here n is " +
                         std::to_string(gemm.n));
   if (std::max(run.m, run.k) > std::numeric_limits<int32_t>::max())
     plugin::unsupported("skinny_mma takes dimensions below 2^31");
@@ -80,7 +80,7 @@ struct SkinnyMma {
   }
   static std::vector<SkinnyMmaPlan> plans(const Gemm& gemm, const GemmLayout& layout,
                                           const plugin::Options& options) {
-    const Gemm& run = layout.run;
+    const Gemm& run = layout.executed;
     require_skinny_mma(gemm, run);
     require_gemm_on_device(gemm, options.device);
     const DeviceFacts& device = device_facts(options.device);
@@ -94,7 +94,7 @@ struct SkinnyMma {
 }  // namespace
 
 Implementation& skinny_mma_gemm() {
-  static auto* implementation = new OwnGemm<SkinnyMma>();
+  static auto* implementation = new BuiltInGemm<SkinnyMma>();
   return *implementation;
 }
 

@@ -17,25 +17,25 @@ constexpr Division kTransposed[] = {{1, 16, 1}, {1, 8, 1}, {2, 8, 1},
                                     {2, 8, 2},  {2, 4, 2}, {2, 4, 4}};
 constexpr Division kPlain[] = {{2, 8, 1}, {2, 8, 2}, {2, 4, 2}, {2, 4, 4}};
 
-uint32_t divide_up(uint32_t value, uint32_t by) { return value / by + (value % by != 0); }
+uint32_t ceil_div(uint32_t value, uint32_t by) { return value / by + (value % by != 0); }
 
-SkinnyMmaPlan plan_of(const SkinnyMmaTask& task, const Division& division) {
+SkinnyMmaPlan plan_of(const SkinnyMmaProblem& problem, const Division& division) {
   SkinnyMmaPlan plan;
-  plan.type = task.type, plan.transposed = task.transposed;
-  plan.shape = {divide_up(task.n, SKINNY_MMA_TILE_COLUMNS), division.rows, division.warps,
+  plan.type = problem.type, plan.transposed = problem.transposed;
+  plan.shape = {ceil_div(problem.n, SKINNY_MMA_TILE_COLUMNS), division.rows, division.warps,
                 division.split};
-  plan.blocks = divide_up(task.m, SKINNY_MMA_TILE_ROWS * division.rows) * division.split;
-  plan.part_steps = divide_up(divide_up(task.k, SKINNY_MMA_STEP), skinny_mma_parts(plan.shape));
+  plan.blocks = ceil_div(problem.m, SKINNY_MMA_TILE_ROWS * division.rows) * division.split;
+  plan.part_steps = ceil_div(ceil_div(problem.k, SKINNY_MMA_STEP), skinny_mma_parts(plan.shape));
   return plan;
 }
 
-bool is_own(const SkinnyMmaTask& task, const Division& division) {
-  const auto multiprocessors = uint32_t(task.multiprocessors);
-  const uint32_t tiles = divide_up(task.m, SKINNY_MMA_TILE_ROWS);
-  if (task.transposed && tiles <= multiprocessors)
+bool is_default(const SkinnyMmaProblem& problem, const Division& division) {
+  const auto multiprocessors = uint32_t(problem.multiprocessors);
+  const uint32_t tiles = ceil_div(problem.m, SKINNY_MMA_TILE_ROWS);
+  if (problem.transposed && tiles <= multiprocessors)
     return division.rows == 1 && division.warps == 16;
-  if (!task.has_clusters) return division.rows == 2 && division.split == 1;
-  const bool fits = divide_up(tiles, 2) * 4 <= kBusyBlocks * multiprocessors;
+  if (!problem.has_clusters) return division.rows == 2 && division.split == 1;
+  const bool fits = ceil_div(tiles, 2) * 4 <= kBusyBlocks * multiprocessors;
   return division.rows == 2 && division.warps == 4 && division.split == (fits ? 4u : 2u);
 }
 
@@ -53,21 +53,21 @@ std::string SkinnyMmaPlan::expression() const {
   return text + ">";
 }
 
-Shape SkinnyMmaPlan::launch() const {
-  Shape launch;
+LaunchShape SkinnyMmaPlan::launch() const {
+  LaunchShape launch;
   launch.grid_x = blocks, launch.block_x = 32 * shape.warps;
   launch.shared_bytes = skinny_mma_shared_bytes(shape);
   return launch;
 }
 
-std::vector<SkinnyMmaPlan> skinny_mma_plans(const SkinnyMmaTask& task) {
+std::vector<SkinnyMmaPlan> skinny_mma_plans(const SkinnyMmaProblem& problem) {
   std::vector<Division> divisions(std::begin(kPlain), std::end(kPlain));
-  if (task.transposed) divisions.assign(std::begin(kTransposed), std::end(kTransposed));
+  if (problem.transposed) divisions.assign(std::begin(kTransposed), std::end(kTransposed));
   std::stable_partition(divisions.begin(), divisions.end(),
-                        [&](const Division& one) { return is_own(task, one); });
+                        [&](const Division& one) { return is_default(problem, one); });
   std::vector<SkinnyMmaPlan> plans;
   for (const Division& division : divisions)
-    if (division.split == 1 || task.has_clusters) plans.push_back(plan_of(task, division));
+    if (division.split == 1 || problem.has_clusters) plans.push_back(plan_of(problem, division));
   return plans;
 }
 

@@ -12,7 +12,7 @@
 namespace deepbench::cuda {
 
 // What is multiplied, and where.
-struct SkinnyMmaTask {
+struct SkinnyMmaProblem {
   int32_t type;  // DEEPBENCH_F16 or DEEPBENCH_BF16
   bool transposed;
   uint32_t m, n, k;
@@ -30,11 +30,11 @@ struct SkinnyMmaPlan {
 
   std::string name() const;        // "rows=32,warps=4,split=2"
   std::string expression() const;  // "skinny_mma<2, true, 2, 2, 4, 2>"
-  Shape launch() const;
+  LaunchShape launch() const;
   uint64_t workspace_bytes() const { return 0; }
 };
 
-// The own choice first, then what else is worth a try; each name once.
-std::vector<SkinnyMmaPlan> skinny_mma_plans(const SkinnyMmaTask& task);
+// The default first, then what else is worth a try; each name once.
+std::vector<SkinnyMmaPlan> skinny_mma_plans(const SkinnyMmaProblem& problem);
 
 }  // namespace deepbench::cuda

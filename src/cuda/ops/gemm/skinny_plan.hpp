@@ -12,7 +12,7 @@
 namespace deepbench::cuda {
 
 // What is multiplied, and where.
-struct SkinnyTask {
+struct SkinnyProblem {
   uint32_t m, columns;
   uint32_t vectors;  // of 16 numbers, in a row of A
   int multiprocessors;
@@ -32,11 +32,11 @@ struct SkinnyPlan {
 
   std::string name() const;        // "lanes=32,rows=4,split=16"
   std::string expression() const;  // "skinny<2, 4, 4, 32, true>"
-  Shape launch() const;
+  LaunchShape launch() const;
   uint64_t workspace_bytes() const;
 };
 
-// The own choice first, then what else is worth a try; each name once.
-std::vector<SkinnyPlan> skinny_plans(const SkinnyTask& task);
+// The default first, then what else is worth a try; each name once.
+std::vector<SkinnyPlan> skinny_plans(const SkinnyProblem& problem);
 
 }  // namespace deepbench::cuda

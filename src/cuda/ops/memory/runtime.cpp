@@ -1,5 +1,5 @@
 // Moving memory within a device, and between it and the host: the ceilings of memory-bound work, of
-// memory and of the cache. By our own kernels, and by what CUDA's run time and driver offer.
+// memory and of the cache. By built-in kernels, and by what CUDA's run time and driver offer.
 #include <algorithm>
 #include <memory>
 #include <numeric>
@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "buffer.hpp"
-#include "check.hpp"
 #include "deepbench/ops/memory/memory.hpp"
 #include "device.hpp"
 #include "implementation.hpp"
@@ -17,6 +16,7 @@
 #include "ops/memory/host_copies.hpp"
 #include "prepared_kernel.hpp"
 #include "requirements.hpp"
+#include "status_check.hpp"
 
 namespace deepbench::cuda {
 namespace {
@@ -32,21 +32,21 @@ constexpr uint64_t kBlocksPerMultiprocessor = 2;
 constexpr uint64_t kWordsPerVector = 4;
 constexpr auto kPoison = static_cast<uint32_t>(DEEPBENCH_POISON_INTEGER);
 
-bool crosses(const Memory& memory) {
+bool crosses_bus(const Memory& memory) {
   return memory.kind == MemoryKind::kHostToDevice || memory.kind == MemoryKind::kDeviceToHost;
 }
 
 // How many arrays of memory.bytes lie on the device for one copy. Of host memory the device keeps
 // one image, to fill it and to look at it.
 uint64_t device_arrays(const Memory& memory) { return memory.kind == MemoryKind::kCopy ? 2 : 1; }
-uint64_t images(const Memory& memory) { return crosses(memory) ? 1 : 0; }
+uint64_t staging_arrays(const Memory& memory) { return crosses_bus(memory) ? 1 : 0; }
 
 uint64_t needed_bytes(const Memory& memory, const plugin::CopyPlan& plan) {
   const auto bytes = uint64_t(memory.bytes);
   uint64_t total = plan.flush_bytes;
   for (uint64_t i = 0; i < device_arrays(memory); ++i)
     total = saturating_add(total, Copies::needed(bytes, plan.copies));
-  return saturating_add(total, images(memory) * bytes);
+  return saturating_add(total, staging_arrays(memory) * bytes);
 }
 
 Matrix matrix_of(void* data, uint64_t words) {
@@ -73,9 +73,9 @@ class MemoryKernel final : public DeviceKernel {
                                                            : "copy_words",
                        stream)),
         blocks_(blocks_for(stream)),
-        image_(images(memory) * bytes()),
-        host_(crosses(memory) ? HostCopies(bytes(), copies.copies, method == kPageable)
-                              : HostCopies()) {
+        staging_(staging_arrays(memory) * bytes()),
+        host_(crosses_bus(memory) ? HostCopies(bytes(), copies.copies, method == kPageable)
+                                  : HostCopies()) {
     if (memory.kind != MemoryKind::kHostToDevice && memory.kind != MemoryKind::kWrite)
       source_ = Copies(bytes(), copies.copies);
     if (memory.kind != MemoryKind::kDeviceToHost && memory.kind != MemoryKind::kRead)
@@ -93,24 +93,24 @@ class MemoryKernel final : public DeviceKernel {
   }
 
   void poison_outputs() override {
-    where().enter();
+    device_stream().make_current();
     if (memory_.kind == MemoryKind::kRead) {
-      poison(matrix_of(partial_.data(), blocks_), where());
+      poison(matrix_of(partial_.data(), blocks_), device_stream());
     } else if (memory_.kind == MemoryKind::kDeviceToHost) {
-      poison(matrix_of(image_.data(), words()), where());
+      poison(matrix_of(staging_.data(), words()), device_stream());
       for (uint64_t copy = 0; copy < host_.count(); ++copy)
-        transfer(host_.at(copy), image_.data(), nvidia::cudaMemcpyDeviceToHost);
+        transfer(host_.at(copy), staging_.data(), nvidia::cudaMemcpyDeviceToHost);
     } else {
       for (uint64_t copy = 0; copy < destination_.count(); ++copy)
-        poison(matrix_of(destination_.at(copy), words()), where());
+        poison(matrix_of(destination_.at(copy), words()), device_stream());
     }
-    where().synchronize();
+    device_stream().synchronize();
   }
 
   void read_output(const uint64_t* indices, size_t count, double* values) override {
-    where().enter();
+    device_stream().make_current();
     if (memory_.kind != MemoryKind::kRead)
-      return cuda::read(output(), indices, count, values, where());
+      return cuda::read(output(), indices, count, values, device_stream());
     for (size_t i = 0; i < count; ++i) {
       if (indices[i] != 0)
         plugin::invalid("read_output: word " + std::to_string(indices[i]) + " of 1");
@@ -120,16 +120,17 @@ class MemoryKernel final : public DeviceKernel {
 
   // Words are even: none of them is the poison by right.
   void scan_output(deepbench_scan& found) override {
-    where().enter();
+    device_stream().make_current();
     if (memory_.kind == MemoryKind::kRead)
       found = {sizeof found, 1, xor_of_all() == kPoison, 0};
     else
-      found = scan(output(), nullptr, where());
+      found = scan(output(), nullptr, device_stream());
   }
 
   void project_output(uint64_t rows, uint64_t seed, double* sums) override {
-    where().enter();
-    if (memory_.kind != MemoryKind::kRead) return project(output(), rows, seed, sums, where());
+    device_stream().make_current();
+    if (memory_.kind != MemoryKind::kRead)
+      return project(output(), rows, seed, sums, device_stream());
     if (rows != 1) plugin::invalid("project_output: 1 output is not a matrix of several rows");
     sums[0] = double(xor_of_all()) * deepbench_weight(seed, 0);
   }
@@ -165,8 +166,8 @@ class MemoryKernel final : public DeviceKernel {
     return std::clamp<uint64_t>(useful, 1, kBlocksPerMultiprocessor * multiprocessors);
   }
 
-  Shape shape() const {
-    Shape shape;
+  LaunchShape shape() const {
+    LaunchShape shape;
     shape.grid_x = uint32_t(blocks_);
     shape.block_x = kThreads;
     return shape;
@@ -185,7 +186,7 @@ class MemoryKernel final : public DeviceKernel {
   }
 
   void fill_array(std::byte* data, const plugin::Options& options) const {
-    const Inputs inputs = inputs_named(options.inputs);
+    const Inputs inputs = parse_inputs(options.inputs);
     fill_.launch(shape(), stream(), static_cast<void*>(data), words(),
                  uint32_t(inputs == Inputs::kUniform), uint32_t(inputs == Inputs::kOnes),
                  options.seed);
@@ -194,17 +195,17 @@ class MemoryKernel final : public DeviceKernel {
   void fill_sources(const plugin::Options& options) {
     for (uint64_t copy = 0; copy < source_.count(); ++copy) fill_array(source_.at(copy), options);
     if (memory_.kind != MemoryKind::kHostToDevice) return;
-    fill_array(image_.data(), options);
+    fill_array(staging_.data(), options);
     for (uint64_t copy = 0; copy < host_.count(); ++copy)
-      transfer(host_.at(copy), image_.data(), nvidia::cudaMemcpyDeviceToHost);
+      transfer(host_.at(copy), staging_.data(), nvidia::cudaMemcpyDeviceToHost);
   }
 
   // What the last call wrote, where kernels can see it.
   Matrix output() {
     if (memory_.kind != MemoryKind::kDeviceToHost)
       return matrix_of(destination_.at(last_copy()), words());
-    transfer(image_.data(), host_.at(last_copy()), nvidia::cudaMemcpyHostToDevice);
-    return matrix_of(image_.data(), words());
+    transfer(staging_.data(), host_.at(last_copy()), nvidia::cudaMemcpyHostToDevice);
+    return matrix_of(staging_.data(), words());
   }
 
   // A read's output, from what its blocks found: the poison as long as one of them wrote nothing.
@@ -212,7 +213,8 @@ class MemoryKernel final : public DeviceKernel {
     std::vector<uint64_t> indices(blocks_);
     std::iota(indices.begin(), indices.end(), uint64_t{0});
     std::vector<double> found(blocks_);
-    cuda::read(matrix_of(partial_.data(), blocks_), indices.data(), blocks_, found.data(), where());
+    cuda::read(matrix_of(partial_.data(), blocks_), indices.data(), blocks_, found.data(),
+               device_stream());
     uint32_t total = 0;
     for (const double value : found) {
       const auto word = static_cast<uint32_t>(value);
@@ -228,7 +230,7 @@ class MemoryKernel final : public DeviceKernel {
   const Function &fill_, &move_;
   const uint64_t blocks_;
   Copies source_, destination_;
-  Buffer image_;
+  Buffer staging_;
   HostCopies host_;
   Buffer partial_;  // a word from each block of a read
 };
@@ -241,8 +243,8 @@ class RuntimeMemory final : public Implementation {
   }
 
   void supports(const plugin::Problem& problem, const plugin::Options& options) override {
-    require_our_kernels("memory");
-    inputs_named(options.inputs);
+    require_built_in_kernels("memory");
+    parse_inputs(options.inputs);
     method(problem, options);
   }
 

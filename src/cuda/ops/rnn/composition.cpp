@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "check.hpp"
 #include "cublas/handle.hpp"
-#include "ops/rnn/scaling.hpp"
+#include "ops/rnn/elementwise.hpp"
+#include "status_check.hpp"
 
 namespace deepbench::cuda {
 namespace {
@@ -27,7 +27,7 @@ struct Counts {
         is_backward(!rnn.is_forward()) {}
   int64_t h() const { return sequence + states; }
   int64_t c() const { return is_lstm ? h() : 0; }
-  int64_t aside() const { return is_gru ? sequence : 0; }
+  int64_t candidate_product() const { return is_gru ? sequence : 0; }
   int64_t dy() const { return is_backward ? sequence : 0; }
   int64_t dx() const { return is_backward ? sequence : 0; }
   int64_t dh() const { return is_backward ? states : 0; }
@@ -54,7 +54,7 @@ Composition::Composition(const Rnn& rnn, Inputs inputs, uint64_t seed, Stream& s
   const Counts count(rnn);
   x_ = doubles(count.sequence), u_ = doubles(count.weights), b_ = doubles(count.biases);
   dy_ = doubles(count.dy()), h_ = doubles(count.h()), c_ = doubles(count.c());
-  gates_ = doubles(count.gates), aside_ = doubles(count.aside());
+  gates_ = doubles(count.gates), candidate_product_ = doubles(count.candidate_product());
   dh_ = doubles(count.dh()), dc_ = doubles(count.dh()), dx_ = doubles(count.dx());
   output_ = doubles(rnn.outputs());
   fill(x_, Rnn::kStreamX, Rnn::kScale);
@@ -70,7 +70,7 @@ Composition::Composition(const Rnn& rnn, Inputs inputs, uint64_t seed, Stream& s
 uint64_t Composition::needed_bytes(const Rnn& rnn) {
   const Counts count(rnn);
   const int64_t parts[] = {count.sequence, count.weights, count.biases, count.dy(),
-                           count.h(),      count.c(),     count.gates,  count.aside(),
+                           count.h(),      count.c(),     count.gates,  count.candidate_product(),
                            2 * count.dh(), count.dx(),    rnn.outputs()};
   uint64_t elements = 0;
   for (const int64_t part : parts) elements = saturating_add(elements, uint64_t(part));
@@ -112,7 +112,7 @@ RecurrentStep Composition::step(int64_t t) const {
   step.gates = gates(t);
   step.h_before = states(h_, t), step.h = states(h_, t + 1);
   if (c_.bytes()) step.c_before = states(c_, t), step.c = states(c_, t + 1);
-  if (aside_.bytes()) step.aside = states(aside_, t);
+  if (candidate_product_.bytes()) step.candidate_product = states(candidate_product_, t);
   return step;
 }
 
@@ -129,7 +129,7 @@ void Composition::forward() const {
   }
 }
 
-void Composition::repeat_forward() const {
+void Composition::recompute_forward() const {
   multiply_forward(0, rnn_.timesteps);
   for (int64_t t = 0; t < rnn_.timesteps; ++t) {
     RecurrentStep repeated = step(t);
@@ -141,23 +141,23 @@ void Composition::repeat_forward() const {
 // The library's side of ReLU's kink, where it is a matter of rounding.
 void Composition::take_sides(const void* input_gradients, double tolerance) const {
   widen(input_gradients, rnn_.precision.a, uint64_t(rnn_.sequence()), at(dx_, 0), stream_);
-  const Function& take = function("rnn", "take_sides", stream_);
+  const Function& take = function("rnn", "match_relu_slopes", stream_);
   for (int64_t t = 0; t < rnn_.timesteps; ++t)
     take.launch(shape_, stream_.get(), step(t), states(dx_, t), tolerance);
 }
 
-deepbench_following Composition::follow(const KeptPass& pass) {
+deepbench_following Composition::follow(const ForwardState& pass) {
   follows_ = false;
   if (rnn_.is_forward() || !pass.states) return DEEPBENCH_ALONE;
   const auto count = uint64_t(rnn_.sequence());
   widen(pass.states, rnn_.precision.a, count, states(h_, 1), stream_);
-  repeat_forward();
-  const FollowLimits limits(rnn_, kRoundingsOfOne, kActivations);
-  const FollowedErrors errors =
-      compare_states(states(h_, 1), at(dx_, 0), count, limits.of_one(), stream_);
-  if (!errors.all_near) return DEEPBENCH_ALONE;
-  follows_ = limits.hold(errors);
-  if (follows_ && pass.input_gradients) take_sides(pass.input_gradients, limits.of_one());
+  recompute_forward();
+  const ForwardStateLimits limits(rnn_, kRoundingsOfOne, kActivations);
+  const ForwardStateErrors errors =
+      compare_states(states(h_, 1), at(dx_, 0), count, limits.per_state(), stream_);
+  if (!errors.all_within_limit) return DEEPBENCH_ALONE;
+  follows_ = limits.accept(errors);
+  if (follows_ && pass.input_gradients) take_sides(pass.input_gradients, limits.per_state());
   return follows_ ? DEEPBENCH_FOLLOWS : DEEPBENCH_ASTRAY;
 }
 
@@ -170,7 +170,7 @@ void Composition::backward(int64_t t) const {
 
 void Composition::run() const {
   if (follows_)
-    repeat_forward();
+    recompute_forward();
   else
     forward();
   if (!rnn_.is_forward()) {

@@ -1,4 +1,4 @@
-// A recurrent layer and its gradients in double on the device: cuBLAS' products and our own
+// A recurrent layer and its gradients in double on the device: cuBLAS' products and built-in
 // pointwise kernels (kernels/rnn.cu).
 #pragma once
 
@@ -25,7 +25,7 @@ class Composition {
 
   // Starts gradients from a pass' h(t), stored as the problem's precision stores them, if each is
   // the successor of the one before up to rounding; otherwise from a forward pass of its own.
-  deepbench_following follow(const KeptPass& pass);
+  deepbench_following follow(const ForwardState& pass);
 
   // All of the phase, given to the stream. The output, in rnn.hpp's order, is at output().
   void run() const;
@@ -45,7 +45,7 @@ class Composition {
   void multiply_forward(int64_t t, int64_t steps) const;
   void forward() const;
   // All steps from the states that are followed; what they give is left where dx will be.
-  void repeat_forward() const;
+  void recompute_forward() const;
   void take_sides(const void* input_gradients, double tolerance) const;
   void backward(int64_t t) const;
   void finish() const;
@@ -66,10 +66,10 @@ class Composition {
   int32_t cell_;
   nvidia::cublasHandle_t handle_;
   const Function &forward_, &backward_;
-  Shape shape_;
+  LaunchShape shape_;
   Buffer x_, u_, b_, dy_;
-  Buffer h_, c_;          // [t][n][unit], the initial state first
-  Buffer gates_, aside_;  // [t][n][gate][unit], [t][n][unit]
+  Buffer h_, c_;                      // [t][n][unit], the initial state first
+  Buffer gates_, candidate_product_;  // [t][n][gate][unit], [t][n][unit]
   Buffer dh_, dc_, dx_;
   Buffer output_;
   bool follows_ = false;  // h is that of a kernel that is followed

@@ -3,13 +3,13 @@
 #include <cmath>
 #include <vector>
 
-#include "check.hpp"
 #include "cudnn/handle.hpp"
 #include "event.hpp"
 #include "implementation.hpp"
 #include "ops/rnn/layer_checks.hpp"
 #include "ops/rnn/operands.hpp"
 #include "ops/rnn/plan.hpp"
+#include "status_check.hpp"
 
 namespace deepbench::cuda {
 namespace dnn {
@@ -18,7 +18,7 @@ namespace {
 constexpr double kSpanOfBatchNs = 400e3;
 
 // Of a unit whose sum is rounded to zero h(t) does not tell which slope the library gives it.
-uint64_t kept_dx_bytes(const LayerStorage& storage) {
+uint64_t saved_dx_bytes(const LayerStorage& storage) {
   return storage.rnn.cell == "vanilla" ? storage.bytes(LayerPart::kDx) : 0;
 }
 
@@ -99,11 +99,11 @@ class LayerCall final : public LibraryCall {
   // The passes that a gradient needs before it, on copy 0, and a first call: some of the library's
   // kernels are loaded by it, and memory taken, which a capture does not allow. Returns how many
   // calls may work on one reserve space before it is brought back: as many as a batch has.
-  int64_t pass_before(Stream& stream) {
+  int64_t run_preceding_passes(Stream& stream) {
     passes_.forward(0);
     if (rnn().is_forward()) return 1;
     passes_.backward_data(0);
-    keep_dx(stream);
+    save_dx(stream);
     if (rnn().has_weight_gradient()) {
       passes_.backward_weights(0);
       return 1;
@@ -114,7 +114,7 @@ class LayerCall final : public LibraryCall {
   }
 
   // All copies have the same.
-  KeptPass kept_pass() const override {
+  ForwardState forward_state() const override {
     if (rnn().is_forward()) return {};
     return {operands_.at(LayerPart::kY, 0), dx_.bytes() ? dx_.data() : nullptr};
   }
@@ -139,8 +139,8 @@ class LayerCall final : public LibraryCall {
  private:
   const Rnn& rnn() const { return plan_.storage.rnn; }
 
-  void keep_dx(const Stream& stream) {
-    dx_ = Buffer(kept_dx_bytes(plan_.storage));
+  void save_dx(const Stream& stream) {
+    dx_ = Buffer(saved_dx_bytes(plan_.storage));
     if (dx_.bytes() == 0) return;
     CUDA_CHECK(cudart().cudaMemcpyAsync(dx_.data(), operands_.at(LayerPart::kDx, 0), dx_.bytes(),
                                         nvidia::cudaMemcpyDeviceToDevice, stream.get()));
@@ -181,33 +181,33 @@ class CudnnRnn final : public Implementation {
   LibraryFacts library() override { return facts_of<nvidia::Cudnn>(); }
 
   void supports(const plugin::Problem& problem, const plugin::Options& options) override {
-    plan_layer(skipping_rnn(problem), options);
+    plan_layer(skip_input_rnn(problem), options);
   }
 
   uint64_t memory_needed(const plugin::Problem& problem, const plugin::Options& options) override {
-    const LayerPlan plan = plan_layer(skipping_rnn(problem), options);
+    const LayerPlan plan = plan_layer(skip_input_rnn(problem), options);
     const plugin::CopyPlan copies = plan_copies(plan.storage.touched_bytes(), options);
     const uint64_t lengths = uint64_t(plan.storage.rnn.batch) * sizeof(int32_t);
-    const uint64_t kept = saturating_add(kept_dx_bytes(plan.storage), lengths);
+    const uint64_t kept = saturating_add(saved_dx_bytes(plan.storage), lengths);
     return saturating_add(plan.storage.needed_bytes(copies),
                           saturating_add(plan.workspace_bytes, kept));
   }
 
   std::vector<std::string> candidates(const plugin::Problem& problem,
                                       const plugin::Options& options) override {
-    return layer_candidates(skipping_rnn(problem), options);
+    return layer_candidates(skip_input_rnn(problem), options);
   }
 
   std::unique_ptr<plugin::Kernel> prepare(const plugin::Problem& problem,
                                           const plugin::Options& options) override {
-    LayerPlan plan = plan_layer(skipping_rnn(problem), options);
+    LayerPlan plan = plan_layer(skip_input_rnn(problem), options);
     Stream& stream = Stream::of(options.device);
     const plugin::CopyPlan copies = plan_copies(plan.storage.touched_bytes(), options);
     auto operands = std::make_unique<LayerOperands>(
-        plan.storage, copies, inputs_named(options.inputs), options.seed, stream);
+        plan.storage, copies, parse_inputs(options.inputs), options.seed, stream);
     auto call = std::make_unique<LayerCall>(std::move(plan), *operands, stream);
-    const int64_t calls = call->pass_before(stream);
-    operands->keep_passes(calls);
+    const int64_t calls = call->run_preceding_passes(stream);
+    operands->save_passes(calls);
     stream.synchronize();
     return std::make_unique<PreparedKernel>(stream, copies, std::move(operands), std::move(call));
   }

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "check.hpp"
 #include "cudnn/handle.hpp"
+#include "status_check.hpp"
 
 namespace deepbench::cuda::dnn {
 namespace {

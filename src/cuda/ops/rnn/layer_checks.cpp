@@ -9,7 +9,7 @@
 
 namespace deepbench::cuda {
 
-Rnn skipping_rnn(const plugin::Problem& problem) {
+Rnn skip_input_rnn(const plugin::Problem& problem) {
   Rnn rnn = rnn_problem(problem);
   rnn.inputs = rnn.hidden;
   return rnn;
@@ -20,8 +20,8 @@ std::string layer_text(const Rnn& rnn) {
          " batch=" + std::to_string(rnn.batch) + " in " + std::string(rnn.precision.name);
 }
 
-void require_skipping_layer(const Rnn& rnn) {
-  require_our_kernels("rnn");
+void require_skip_input_layer(const Rnn& rnn) {
+  require_built_in_kernels("rnn");
   if (rnn.cell == "gru_reset_before")
     plugin::unsupported("cuDNN's gru resets after the product: cell=gru");
   if (rnn.hidden == 1)
@@ -37,8 +37,8 @@ void require_skipping_layer(const Rnn& rnn) {
 }
 
 void require_layer(const Rnn& rnn, const plugin::Options& options) {
-  require_skipping_layer(rnn);
-  require_units(rnn.precision, options.device);
+  require_skip_input_layer(rnn);
+  require_precision_support(rnn.precision, options.device);
   if (rnn.phase == "bwd")
     plugin::unsupported(
         "cuDNN computes the two gradients in two calls: phase=bwd_data and phase=bwd_weights");

@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "check.hpp"
-#include "ops/rnn/scaling.hpp"
+#include "ops/rnn/elementwise.hpp"
+#include "status_check.hpp"
 
 namespace deepbench::cuda {
 namespace {
 
-constexpr int64_t kMostCallsInRange = 1 << 20;
+constexpr int64_t kMaxCallsInRange = 1 << 20;
 constexpr double kHalfRange = 65504;
 
 }  // namespace
@@ -21,7 +21,7 @@ LayerOperands::LayerOperands(const LayerStorage& storage, const plugin::CopyPlan
       inputs_(inputs),
       seed_(seed),
       stream_(stream),
-      restore_every_(calls_in_range()) {
+      restore_every_(calls_before_overflow()) {
   for (const LayerPart part : kLayerParts)
     copies(part) = Copies(storage.bytes(part), storage.copies_of(part, plan));
   fill_part(LayerPart::kX, Rnn::kStreamX);
@@ -31,9 +31,9 @@ LayerOperands::LayerOperands(const LayerStorage& storage, const plugin::CopyPlan
   fill_weights();
   if (storage.bytes(LayerPart::kReserve)) copies(LayerPart::kReserve).clear(stream);
   if (storage.rnn.has_weight_gradient()) {
-    first_ = Buffer(storage.weights.bytes);
-    CUDA_CHECK(cudart().cudaMemsetAsync(first_.data(), 0, first_.bytes(), stream.get()));
-    negate(first_.data(), storage.type, elements(LayerPart::kDWeights), stream);
+    initial_ = Buffer(storage.weights.bytes);
+    CUDA_CHECK(cudart().cudaMemsetAsync(initial_.data(), 0, initial_.bytes(), stream.get()));
+    negate(initial_.data(), storage.type, elements(LayerPart::kDWeights), stream);
   }
   poison();
   stream.synchronize();
@@ -68,24 +68,24 @@ void LayerOperands::fill_weights() {
 
 // Blocks that follow one another as the problem counts them, each to its place.
 void LayerOperands::fill_blocks(uint32_t stream_number, double scale, uint64_t block_elements,
-                                const std::vector<uint64_t>& places) {
+                                const std::vector<uint64_t>& offsets) {
   const uint64_t bytes = block_elements * storage_.element_bytes();
-  const Buffer plain(bytes * places.size());
-  fill_scaled(plain.data(), storage_.type, block_elements * places.size(), inputs_, seed_,
+  const Buffer plain(bytes * offsets.size());
+  fill_scaled(plain.data(), storage_.type, block_elements * offsets.size(), inputs_, seed_,
               stream_number, scale, stream_);
   auto* const weights = static_cast<std::byte*>(at(LayerPart::kWeights, 0));
-  for (size_t i = 0; i < places.size(); ++i)
-    copy(weights + places[i], plain.data() + i * bytes, bytes);
+  for (size_t i = 0; i < offsets.size(); ++i)
+    copy(weights + offsets[i], plain.data() + i * bytes, bytes);
 }
 
-void LayerOperands::keep_passes(int64_t calls_between_restores) {
+void LayerOperands::save_passes(int64_t calls_between_restores) {
   if (!storage_.rnn.is_forward()) {
     copies(LayerPart::kY).replicate(stream_);
     copies(LayerPart::kReserve).replicate(stream_);
   }
   if (storage_.restores() && !storage_.rnn.has_weight_gradient()) {
-    first_ = Buffer(storage_.reserve_bytes);
-    copy(first_.data(), at(LayerPart::kReserve, 0), first_.bytes());
+    initial_ = Buffer(storage_.reserve_bytes);
+    copy(initial_.data(), at(LayerPart::kReserve, 0), initial_.bytes());
     restore_every_ = calls_between_restores;
   }
   poison();
@@ -95,9 +95,9 @@ void LayerOperands::restore() {
   if (!storage_.restores()) return;
   const LayerPart part =
       storage_.rnn.has_weight_gradient() ? LayerPart::kDWeights : LayerPart::kReserve;
-  if (first_.bytes() == 0) return;  // before keep_passes()
+  if (initial_.bytes() == 0) return;  // before save_passes()
   for (uint64_t i = 0; i < copies(part).count(); ++i)
-    copy(at(part, i), first_.data(), first_.bytes());
+    copy(at(part, i), initial_.data(), initial_.bytes());
   if (storage_.rnn.has_weight_gradient()) return;
   poison_part(LayerPart::kDx);
   poison_part(LayerPart::kDh0);
@@ -137,42 +137,43 @@ Matrix LayerOperands::output(void* data) const {
   return {data, storage_.type, uint64_t(storage_.rnn.outputs()), 1, 1, 0};
 }
 
-Matrix LayerOperands::in_order(uint64_t copy, Buffer& room) const {
+Matrix LayerOperands::contiguous_output(uint64_t copy, Buffer& scratch) const {
   const std::vector<Piece> all = pieces(copy);
   if (all.size() == 1) return output(const_cast<std::byte*>(all[0].data));
-  room = Buffer(uint64_t(storage_.rnn.outputs()) * storage_.element_bytes());
-  std::byte* to = room.data();
+  scratch = Buffer(uint64_t(storage_.rnn.outputs()) * storage_.element_bytes());
+  std::byte* to = scratch.data();
   for (const Piece& piece : all) {
     this->copy(to, piece.data, piece.bytes);
     to += piece.bytes;
   }
-  return output(room.data());
+  return output(scratch.data());
 }
 
 deepbench_scan LayerOperands::scan(uint64_t copy) const {
-  Buffer room;
-  const Matrix matrix = in_order(copy, room);
+  Buffer scratch;
+  const Matrix matrix = contiguous_output(copy, scratch);
   // The zeros that dU begins with are of one bit pattern: any of them stand for all.
-  return cuda::scan(matrix, storage_.rnn.has_weight_gradient() ? first_.data() : nullptr, stream_);
+  return cuda::scan(matrix, storage_.rnn.has_weight_gradient() ? initial_.data() : nullptr,
+                    stream_);
 }
 
 void LayerOperands::project(uint64_t copy, uint64_t rows, uint64_t seed, double* sums) const {
-  Buffer room;
-  cuda::project(in_order(copy, room), rows, seed, sums, stream_);
+  Buffer scratch;
+  cuda::project(contiguous_output(copy, scratch), rows, seed, sums, stream_);
 }
 
 void LayerOperands::read(uint64_t copy, const uint64_t* indices, size_t count,
                          double* values) const {
-  Buffer room;
-  cuda::read(in_order(copy, room), indices, count, values, stream_);
+  Buffer scratch;
+  cuda::read(contiguous_output(copy, scratch), indices, count, values, stream_);
 }
 
 // Of sums of timesteps * batch products, hardly any as large as 8 times the root of that number.
-int64_t LayerOperands::calls_in_range() const {
+int64_t LayerOperands::calls_before_overflow() const {
   if (!storage_.rnn.has_weight_gradient() || storage_.type != DEEPBENCH_F16)
-    return kMostCallsInRange;
-  const double places = double(storage_.rnn.timesteps) * double(storage_.rnn.batch);
-  return std::max<int64_t>(1, int64_t(kHalfRange / (8 * std::sqrt(places))));
+    return kMaxCallsInRange;
+  const double summands = double(storage_.rnn.timesteps) * double(storage_.rnn.batch);
+  return std::max<int64_t>(1, int64_t(kHalfRange / (8 * std::sqrt(summands))));
 }
 
 void LayerOperands::describe(plugin::Sink& sink) const {

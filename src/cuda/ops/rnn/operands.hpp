@@ -25,7 +25,7 @@ class LayerOperands final : public Operands {
 
   // After the passes that come before a gradient, which work on copy 0: what they left is brought
   // into all copies, and kept if calls change it. `calls_between_restores` is for such calls.
-  void keep_passes(int64_t calls_between_restores);
+  void save_passes(int64_t calls_between_restores);
 
   void describe(plugin::Sink& sink) const override;
   void restore() override;
@@ -49,15 +49,15 @@ class LayerOperands final : public Operands {
   void fill_part(LayerPart part, uint32_t stream_number);
   void fill_weights();
   void fill_blocks(uint32_t stream_number, double scale, uint64_t block_elements,
-                   const std::vector<uint64_t>& places);
+                   const std::vector<uint64_t>& offsets);
   void poison_part(LayerPart part) const;
   void copy(void* to, const void* from, uint64_t bytes) const;
-  int64_t calls_in_range() const;
+  int64_t calls_before_overflow() const;
 
   std::vector<Piece> pieces(uint64_t copy) const;
   Matrix output(void* data) const;
-  // The output as one array: where it does not lie so, in `room`.
-  Matrix in_order(uint64_t copy, Buffer& room) const;
+  // The output as one array: where it does not lie so, in `scratch`.
+  Matrix contiguous_output(uint64_t copy, Buffer& scratch) const;
 
   LayerStorage storage_;
   Inputs inputs_;
@@ -65,7 +65,7 @@ class LayerOperands final : public Operands {
   Stream& stream_;
   std::array<Copies, kLayerPartCount> parts_;
   int64_t restore_every_;
-  Buffer first_;  // what restore() brings back: the reserve space, or the weights' first gradient
+  Buffer initial_;  // what restore() brings back: the reserve space, or the weights' first gradient
 };
 
 }  // namespace deepbench::cuda

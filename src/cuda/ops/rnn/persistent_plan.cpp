@@ -27,8 +27,8 @@ void require_kind(const Rnn& rnn, const DeviceFacts& device) {
     plugin::unsupported("persistent has half and bfloat16 only");
   if (device.major < kOldestGeneration)
     plugin::unsupported("persistent needs a device of compute capability 8.0 or newer");
-  if (rnn.batch > PERSISTENT_MOST_BATCH)
-    plugin::unsupported("persistent has batches of up to " + std::to_string(PERSISTENT_MOST_BATCH));
+  if (rnn.batch > PERSISTENT_MAX_BATCH)
+    plugin::unsupported("persistent has batches of up to " + std::to_string(PERSISTENT_MAX_BATCH));
   if (rnn.hidden % PERSISTENT_TILE != 0)
     plugin::unsupported("persistent has layers of multiples of " + std::to_string(PERSISTENT_TILE) +
                         " units");
@@ -38,7 +38,7 @@ void require_kind(const Rnn& rnn, const DeviceFacts& device) {
 std::optional<PersistentPlan> plan_with(const Rnn& rnn, int64_t units, const DeviceFacts& device) {
   // In doubles first: of layers far too large the sizes would not fit into 32 bits.
   const double weights = 2.0 * double(rnn.gates()) * double(units) * double(rnn.hidden);
-  const double registers = PERSISTENT_WARPS * PERSISTENT_MOST_REGISTERS * PERSISTENT_TILE_BYTES;
+  const double registers = PERSISTENT_WARPS * PERSISTENT_MAX_REGISTERS * PERSISTENT_TILE_BYTES;
   if (weights > double(device.shared_bytes) + registers) return {};
   PersistentPlan plan;
   plan.name = "units=" + std::to_string(units);
@@ -103,7 +103,7 @@ LayerStorage persistent_storage(const Rnn& rnn) {
   return storage;
 }
 
-uint64_t persistent_workspace(const Rnn& rnn) {
+uint64_t persistent_workspace_bytes(const Rnn& rnn) {
   return uint64_t(rnn.states()) * sizeof(uint64_t) + sizeof(uint32_t);
 }
 

@@ -19,7 +19,7 @@ struct PersistentPlan {
 };
 
 // Throws plugin::Error, unsupported, with the reason: not this kind of layer, or it does not fit on
-// such a device. Otherwise the ways of spreading it, the first choice first.
+// such a device. Otherwise the plans of spreading it, the default first.
 std::vector<PersistentPlan> persistent_plans(const Rnn& rnn, const DeviceFacts& device);
 
 // The instance of persistent.cu's kernel.
@@ -28,6 +28,6 @@ std::string persistent_expression(const Rnn& rnn, const PersistentPlan& plan);
 // Operands; the weights are one matrix after the other.
 LayerStorage persistent_storage(const Rnn& rnn);
 // What blocks hand on, and the number of the last step.
-uint64_t persistent_workspace(const Rnn& rnn);
+uint64_t persistent_workspace_bytes(const Rnn& rnn);
 
 }  // namespace deepbench::cuda

@@ -16,7 +16,7 @@ class ReferenceOperands final : public MatrixOperands {
   ReferenceOperands(const Rnn& rnn, const plugin::Options& options, Stream& stream)
       : MatrixOperands(stream),
         rnn_(rnn),
-        composition_(rnn, inputs_named(options.inputs), options.seed, stream) {
+        composition_(rnn, parse_inputs(options.inputs), options.seed, stream) {
     poison();
     stream.synchronize();
   }
@@ -43,7 +43,7 @@ class ReferenceCall final : public LibraryCall {
   void enqueue(uint64_t) override { operands_.composition().run(); }
 
   deepbench_following follow(const LibraryCall& other) override {
-    return operands_.composition().follow(other.kept_pass());
+    return operands_.composition().follow(other.forward_state());
   }
 
   void describe(plugin::Sink& sink) const override {
@@ -65,13 +65,13 @@ class ReferenceRnn final : public Implementation {
   }
 
   void supports(const plugin::Problem& problem, const plugin::Options& options) override {
-    require_skipping_layer(skipping_rnn(problem));
+    require_skip_input_layer(skip_input_rnn(problem));
     require_candidate("reference", {kOnlyCandidate}, options.candidate);
   }
 
   uint64_t memory_needed(const plugin::Problem& problem, const plugin::Options& options) override {
     supports(problem, options);
-    return Composition::needed_bytes(skipping_rnn(problem));
+    return Composition::needed_bytes(skip_input_rnn(problem));
   }
 
   std::vector<std::string> candidates(const plugin::Problem& problem,
@@ -84,7 +84,7 @@ class ReferenceRnn final : public Implementation {
                                           const plugin::Options& options) override {
     supports(problem, options);
     Stream& stream = Stream::of(options.device);
-    auto operands = std::make_unique<ReferenceOperands>(skipping_rnn(problem), options, stream);
+    auto operands = std::make_unique<ReferenceOperands>(skip_input_rnn(problem), options, stream);
     auto call = std::make_unique<ReferenceCall>(*operands);
     return std::make_unique<PreparedKernel>(stream, plugin::CopyPlan{}, std::move(operands),
                                             std::move(call));

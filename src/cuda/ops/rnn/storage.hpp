@@ -19,7 +19,7 @@ inline constexpr LayerPart kLayerParts[] = {
 inline constexpr size_t kLayerPartCount = 10;
 
 // A library's weights, and their gradient: one block of memory.
-struct WeightPlaces {
+struct WeightOffsets {
   uint64_t bytes = 0;
   std::vector<uint64_t> u;  // of each gate [unit][j], in bytes, by rnn.hpp's numbers of gates
   std::vector<uint64_t> b;  // of each bias vector, likewise; all else of the block is zero
@@ -28,7 +28,7 @@ struct WeightPlaces {
 struct LayerStorage {
   Rnn rnn;
   deepbench_type type = DEEPBENCH_F32;  // of all operands
-  WeightPlaces weights;
+  WeightOffsets weights;
   uint64_t reserve_bytes = 0;
   bool changes_reserve =
       false;  // a gradient of the data leaves another reserve space than it found

@@ -4,24 +4,24 @@
 #include <algorithm>
 #include <limits>
 
-#include "check.hpp"
 #include "deepbench/plugin.hpp"
 #include "kernels/jit.hpp"
+#include "status_check.hpp"
 
 namespace deepbench::cuda {
 namespace {
 
-constexpr uint64_t kMostNonzeros = uint64_t(std::numeric_limits<int32_t>::max());
-constexpr uint64_t kMostBlocks = 1 << 20;
+constexpr uint64_t kMaxNonzeros = uint64_t(std::numeric_limits<int32_t>::max());
+constexpr uint64_t kMaxBlocks = 1 << 20;
 
 NonzeroRule rule_of(const SparseGemm& gemm, uint64_t seed) {
-  return {seed, SparseGemm::kStreamPattern, gemm.least_word()};
+  return {seed, SparseGemm::kStreamPattern, gemm.nonzero_threshold()};
 }
 
-Shape shape_of_lines(const Lines& lines) {
-  Shape shape;
+LaunchShape shape_of_lines(const Lines& lines) {
+  LaunchShape shape;
   shape.block_x = OPERAND_THREADS;
-  shape.grid_x = uint32_t(std::min(lines.count, kMostBlocks));
+  shape.grid_x = uint32_t(std::min(lines.count, kMaxBlocks));
   return shape;
 }
 
@@ -53,9 +53,9 @@ std::vector<int32_t> csr_offsets(const std::vector<uint32_t>& counts) {
   uint64_t total = 0;
   for (size_t row = 0; row < counts.size(); ++row) {
     total += counts[row];
-    offsets[row + 1] = int32_t(std::min(total, kMostNonzeros));
+    offsets[row + 1] = int32_t(std::min(total, kMaxNonzeros));
   }
-  if (total > kMostNonzeros)
+  if (total > kMaxNonzeros)
     plugin::unsupported("A has " + std::to_string(total) +
                         " non-zeros, more than 32-bit offsets can count");
   return offsets;

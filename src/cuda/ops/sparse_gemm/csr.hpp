@@ -6,7 +6,7 @@
 
 #include "buffer.hpp"
 #include "deepbench/ops/sparse_gemm/sparse_gemm.hpp"
-#include "kernels/pattern.h"
+#include "kernels/sparsity_pattern.h"
 #include "operand.hpp"
 
 namespace deepbench::cuda {

@@ -7,19 +7,19 @@
 #include <memory>
 #include <vector>
 
-#include "check.hpp"
 #include "implementation.hpp"
 #include "ops/sparse_gemm/cusparse_product.hpp"
-#include "ops/sparse_gemm/dense.hpp"
+#include "ops/sparse_gemm/dense_baseline.hpp"
 #include "ops/sparse_gemm/operands.hpp"
 #include "requirements.hpp"
+#include "status_check.hpp"
 
 namespace deepbench::cuda {
 namespace sparse {
 namespace {
 
-constexpr double kMostPlaces = double(int64_t{1} << 44);  // some seconds of hashing
-constexpr int32_t kMostIndex = std::numeric_limits<int32_t>::max();
+constexpr double kMaxElements = double(int64_t{1} << 44);  // some seconds of hashing
+constexpr int32_t kMaxIndex = std::numeric_limits<int32_t>::max();
 
 class SparseCall final : public LibraryCall {
  public:
@@ -87,7 +87,7 @@ class SparseCall final : public LibraryCall {
 Candidate candidate_for(const SparseGemm& gemm, const plugin::Options& options) {
   for (const Candidate& known : candidates_of(gemm))
     if (options.candidate.empty() || options.candidate == known.str()) return known;
-  unknown_candidate("cusparse", options.candidate);
+  reject_candidate("cusparse", options.candidate);
 }
 
 void require_on_device(const SparseGemm& gemm, int device) {
@@ -98,20 +98,20 @@ void require_on_device(const SparseGemm& gemm, int device) {
         "cuSPARSE's products of a matrix in CSR are in float, half and bfloat16; "
         "there is none in " +
         std::string(gemm.precision.name));
-  require_our_kernels("sparse_gemm");
-  require_units(gemm.precision, device);
-  if (double(gemm.m) * double(gemm.k) > kMostPlaces)
+  require_built_in_kernels("sparse_gemm");
+  require_precision_support(gemm.precision, device);
+  if (double(gemm.m) * double(gemm.k) > kMaxElements)
     plugin::unsupported(
         "A has more than 2^44 places, each of which must be asked whether it is zero");
 }
 
 // The library is asked with the expected non-zeros and places that nobody reads.
 uint64_t expected_workspace(const SparseLayout& layout, const Candidate& candidate, int device) {
-  alignas(256) static std::byte nowhere[256];
+  alignas(256) static std::byte placeholder[256];
   const SparseGemm& gemm = layout.gemm;
-  const auto nonzeros = int64_t(std::min(layout.most_nonzeros(), double(kMostIndex)));
-  const Csr a = {gemm.rows_a(), gemm.columns_a(), nonzeros, nowhere, nowhere, nowhere};
-  return make_product(gemm, candidate, {a, nowhere, nowhere}, Stream::of(device))
+  const auto nonzeros = int64_t(std::min(layout.max_nonzeros(), double(kMaxIndex)));
+  const Csr a = {gemm.rows_a(), gemm.columns_a(), nonzeros, placeholder, placeholder, placeholder};
+  return make_product(gemm, candidate, {a, placeholder, placeholder}, Stream::of(device))
       ->workspace_bytes();
 }
 
@@ -144,7 +144,7 @@ class CusparseGemm final : public Implementation {
     const SparseGemm gemm = sparse_gemm_problem(problem);
     require_on_device(gemm, options.device);
     std::vector<std::string> ids;
-    for (const Candidate& known : candidates_of(gemm, /*every=*/options.limit == 0))
+    for (const Candidate& known : candidates_of(gemm, /*exhaustive=*/options.limit == 0))
       if (!known.preprocessed || can_preprocess(known)) ids.push_back(known.str());
     return ids;
   }
@@ -160,7 +160,7 @@ class CusparseGemm final : public Implementation {
     Stream& stream = Stream::of(options.device);
     DenseBaseline baseline;
     if (options.baseline) baseline = time_dense(gemm, options);
-    auto operands = std::make_unique<SparseOperands>(layout, copies, inputs_named(options.inputs),
+    auto operands = std::make_unique<SparseOperands>(layout, copies, parse_inputs(options.inputs),
                                                      options.seed, stream);
     auto call = std::make_unique<SparseCall>(candidate, *operands, std::move(baseline), stream);
     return std::make_unique<PreparedKernel>(stream, copies, std::move(operands), std::move(call));
@@ -169,8 +169,8 @@ class CusparseGemm final : public Implementation {
  private:
   static bool can_preprocess(const Candidate& candidate) {
     const nvidia::Cusparse& library = cusparse();
-    return candidate.call == sparse::Call::kVectors ? library.cusparseSpMV_preprocess != nullptr
-                                                    : library.cusparseSpMM_preprocess != nullptr;
+    return candidate.call == sparse::Call::kSpmv ? library.cusparseSpMV_preprocess != nullptr
+                                                 : library.cusparseSpMM_preprocess != nullptr;
   }
 };
 

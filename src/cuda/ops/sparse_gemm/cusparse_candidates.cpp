@@ -1,4 +1,4 @@
-// The library's ways, in the order in which `best` tries them.
+// The library's algorithms, in the order in which `best` tries them.
 #include "ops/sparse_gemm/cusparse_candidates.hpp"
 
 #include <algorithm>
@@ -14,18 +14,20 @@ using namespace nvidia;  // NOLINT: the vendor's names, as in its documentation
 constexpr int64_t kFewColumns = 8;  // that may be faster as vectors, one by one
 
 // What is stored the other way round than asked.
-struct Converted {
+struct ConvertedOperands {
   bool b, c;
 };
 
 // All by rows, for which the library is fastest where there are many columns; as asked; op(B)
 // alone by rows.
-std::array<Converted, 3> promising_layouts(const SparseGemm& gemm) {
+std::array<ConvertedOperands, 3> promising_layouts(const SparseGemm& gemm) {
   const bool b = gemm.b_by_columns();
   return {{{b, !gemm.row_major}, {false, false}, {b, false}}};
 }
 
-Converted by_columns(const SparseGemm& gemm) { return {!gemm.b_by_columns(), gemm.row_major}; }
+ConvertedOperands by_columns(const SparseGemm& gemm) {
+  return {!gemm.b_by_columns(), gemm.row_major};
+}
 
 const char* name_of(cusparseSpMMAlg_t algorithm) {
   switch (algorithm) {
@@ -57,9 +59,9 @@ Candidate spmm(cusparseSpMMAlg_t algorithm, bool preprocessed = false) {
   return candidate;
 }
 
-Candidate vectors(cusparseSpMVAlg_t algorithm, bool preprocessed) {
+Candidate spmv(cusparseSpMVAlg_t algorithm, bool preprocessed) {
   Candidate candidate;
-  candidate.call = Call::kVectors;
+  candidate.call = Call::kSpmv;
   candidate.spmv = algorithm, candidate.preprocessed = preprocessed;
   return candidate;
 }
@@ -71,7 +73,7 @@ bool has_all_algorithms(const SparseGemm& gemm) {
 // The library is made for CSR_ALG1 where op(B) is stored by columns and CSR_ALG2 where it is by
 // rows, and takes these for its default; CSR_ALG3 is for either, and takes A only as stored.
 // Preprocessing does something for CSR_ALG1 and CSR_ALG3 alone.
-std::vector<Candidate> promising(const SparseGemm& gemm, bool op_b_by_rows) {
+std::vector<Candidate> promising_algorithms(const SparseGemm& gemm, bool op_b_by_rows) {
   std::vector<Candidate> all;
   if (!gemm.trans_a) all = {spmm(CUSPARSE_SPMM_CSR_ALG3, true), spmm(CUSPARSE_SPMM_CSR_ALG3)};
   if (has_all_algorithms(gemm) && op_b_by_rows)
@@ -81,7 +83,7 @@ std::vector<Candidate> promising(const SparseGemm& gemm, bool op_b_by_rows) {
   return all;
 }
 
-std::vector<Candidate> unpromising(const SparseGemm& gemm, bool op_b_by_rows) {
+std::vector<Candidate> other_algorithms(const SparseGemm& gemm, bool op_b_by_rows) {
   if (!has_all_algorithms(gemm)) return {};
   if (!op_b_by_rows) return {spmm(CUSPARSE_SPMM_CSR_ALG2)};
   return {spmm(CUSPARSE_SPMM_CSR_ALG1), spmm(CUSPARSE_SPMM_CSR_ALG1, true)};
@@ -92,11 +94,11 @@ Candidate default_spmm(const SparseGemm& gemm) {
   return spmm(has_all_algorithms(gemm) ? CUSPARSE_SPMM_ALG_DEFAULT : CUSPARSE_SPMM_CSR_ALG3);
 }
 
-std::vector<Candidate> all_vectors() {
+std::vector<Candidate> spmv_candidates() {
   std::vector<Candidate> all;
   for (const auto algorithm :
        {CUSPARSE_SPMV_ALG_DEFAULT, CUSPARSE_SPMV_CSR_ALG1, CUSPARSE_SPMV_CSR_ALG2})
-    for (const bool preprocessed : {false, true}) all.push_back(vectors(algorithm, preprocessed));
+    for (const bool preprocessed : {false, true}) all.push_back(spmv(algorithm, preprocessed));
   return all;
 }
 
@@ -104,27 +106,28 @@ bool has_contiguous_columns(const SparseGemm& gemm) {
   return gemm.b_by_columns() && !gemm.row_major;
 }
 
-class Products {
+class CandidateList {
  public:
-  explicit Products(const SparseGemm& gemm) : gemm_(gemm), all_({default_spmm(gemm)}) {}
+  explicit CandidateList(const SparseGemm& gemm) : gemm_(gemm), all_({default_spmm(gemm)}) {}
 
-  std::vector<Candidate> list(bool every) {
+  std::vector<Candidate> list(bool exhaustive) {
     if (gemm_.n <= kFewColumns && has_contiguous_columns(gemm_))
-      for (const Candidate& vector : all_vectors()) all_.push_back(vector);
+      for (const Candidate& vector : spmv_candidates()) all_.push_back(vector);
     const auto layouts = promising_layouts(gemm_);
-    for (const Converted& layout : layouts) add(promising, layout);
-    if (every) {
-      for (const Converted& layout : layouts) add(unpromising, layout);
-      for (const Ways ways : {promising, unpromising}) add(ways, by_columns(gemm_));
+    for (const ConvertedOperands& layout : layouts) add(promising_algorithms, layout);
+    if (exhaustive) {
+      for (const ConvertedOperands& layout : layouts) add(other_algorithms, layout);
+      for (const ListAlgorithms list_algorithms : {promising_algorithms, other_algorithms})
+        add(list_algorithms, by_columns(gemm_));
     }
     return std::move(all_);
   }
 
  private:
-  using Ways = std::vector<Candidate> (*)(const SparseGemm&, bool op_b_by_rows);
+  using ListAlgorithms = std::vector<Candidate> (*)(const SparseGemm&, bool op_b_by_rows);
 
-  void add(Ways ways, const Converted& converted) {
-    for (Candidate candidate : ways(gemm_, gemm_.b_by_columns() == converted.b)) {
+  void add(ListAlgorithms list_algorithms, const ConvertedOperands& converted) {
+    for (Candidate candidate : list_algorithms(gemm_, gemm_.b_by_columns() == converted.b)) {
       candidate.convert_b = converted.b, candidate.convert_c = converted.c;
       const auto same = [&](const Candidate& known) { return known.str() == candidate.str(); };
       if (std::none_of(all_.begin(), all_.end(), same)) all_.push_back(candidate);
@@ -138,7 +141,7 @@ class Products {
 }  // namespace
 
 std::string Candidate::str() const {
-  const bool vector = call == Call::kVectors;
+  const bool vector = call == Call::kSpmv;
   std::string id =
       std::string(vector ? "spmv:" : "spmm:") + (vector ? name_of(spmv) : name_of(spmm));
   if (preprocessed) id += ":preprocessed";
@@ -149,7 +152,7 @@ std::string Candidate::str() const {
 }
 
 std::string Candidate::text(const SparseGemm& gemm) const {
-  const bool vector = call == Call::kVectors;
+  const bool vector = call == Call::kSpmv;
   std::string all = std::string(function()) + " " + (vector ? name_of(spmv) : name_of(spmm));
   if (preprocessed) all += ", preprocessed";
   if (!convert_b && !convert_c) return all;
@@ -158,13 +161,13 @@ std::string Candidate::text(const SparseGemm& gemm) const {
   return all + (by_rows ? "rows" : "columns");
 }
 
-std::vector<Candidate> candidates_of(const SparseGemm& gemm, bool every) {
-  if (gemm.n == 1) return all_vectors();
+std::vector<Candidate> candidates_of(const SparseGemm& gemm, bool exhaustive) {
+  if (gemm.n == 1) return spmv_candidates();
   if (!has_all_algorithms(gemm) && gemm.trans_a)
     plugin::unsupported("cuSPARSE adds up the products of a transposed sparse matrix in " +
                         std::string(gemm.precision.name) +
                         " itself; CSR_ALG3, whose sums are in 32 bits, takes A only as stored");
-  return Products(gemm).list(every);
+  return CandidateList(gemm).list(exhaustive);
 }
 
 }  // namespace deepbench::cuda::sparse

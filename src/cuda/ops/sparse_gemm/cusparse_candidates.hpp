@@ -11,14 +11,14 @@
 namespace deepbench::cuda::sparse {
 
 enum class Call {
-  kSpmm,    // the product at once
-  kVectors  // cusparseSpMV, for each column of B in turn
+  kSpmm,  // the product at once
+  kSpmv   // cusparseSpMV, for each column of B in turn
 };
 
 struct Candidate {
   Call call = Call::kSpmm;
   nvidia::cusparseSpMMAlg_t spmm = nvidia::CUSPARSE_SPMM_ALG_DEFAULT;  // of kSpmm
-  nvidia::cusparseSpMVAlg_t spmv = nvidia::CUSPARSE_SPMV_ALG_DEFAULT;  // of kVectors
+  nvidia::cusparseSpMVAlg_t spmv = nvidia::CUSPARSE_SPMV_ALG_DEFAULT;  // of kSpmv
   bool preprocessed = false;
   bool convert_b = false, convert_c = false;
 
@@ -28,8 +28,8 @@ struct Candidate {
   SparseLayout layout(const SparseGemm& gemm) const { return {gemm, convert_b, convert_c}; }
 };
 
-// Those with sums in 32 bits, the default first, then by promise; `every`: also those of which
+// Those with sums in 32 bits, the default first, then by promise; `exhaustive`: also those of which
 // nothing is to be expected. Throws plugin::Error, unsupported, where there is none.
-std::vector<Candidate> candidates_of(const SparseGemm& gemm, bool every = true);
+std::vector<Candidate> candidates_of(const SparseGemm& gemm, bool exhaustive = true);
 
 }  // namespace deepbench::cuda::sparse

@@ -6,8 +6,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "check.hpp"
 #include "cusparse/handle.hpp"
+#include "status_check.hpp"
 
 namespace deepbench::cuda::sparse {
 namespace {
@@ -70,8 +70,8 @@ DenseVector describe_vector(void* data, cudaDataType type, int64_t size) {
 
 class MatrixProduct final : public Product {
  public:
-  MatrixProduct(const SparseLayout& layout, cusparseSpMMAlg_t algorithm, const Memory& memory,
-                cusparseHandle_t handle)
+  MatrixProduct(const SparseLayout& layout, cusparseSpMMAlg_t algorithm,
+                const ProductOperands& memory, cusparseHandle_t handle)
       : library_(cusparse()),
         handle_(handle),
         algorithm_(algorithm),
@@ -118,7 +118,7 @@ class MatrixProduct final : public Product {
 
 class VectorProducts final : public Product {
  public:
-  VectorProducts(const SparseGemm& gemm, cusparseSpMVAlg_t algorithm, const Memory& memory,
+  VectorProducts(const SparseGemm& gemm, cusparseSpMVAlg_t algorithm, const ProductOperands& memory,
                  cusparseHandle_t handle)
       : library_(cusparse()),
         handle_(handle),
@@ -193,9 +193,9 @@ void require_accepted(cusparseStatus_t status, const char* function) {
 }
 
 std::unique_ptr<Product> make_product(const SparseGemm& gemm, const Candidate& candidate,
-                                      const Memory& memory, const Stream& stream) {
+                                      const ProductOperands& memory, const Stream& stream) {
   const cusparseHandle_t handle = cusparse_handle(stream);
-  if (candidate.call == Call::kVectors)
+  if (candidate.call == Call::kSpmv)
     return std::make_unique<VectorProducts>(gemm, candidate.spmv, memory, handle);
   return std::make_unique<MatrixProduct>(candidate.layout(gemm), candidate.spmm, memory, handle);
 }

@@ -12,7 +12,7 @@
 namespace deepbench::cuda::sparse {
 
 // What descriptors are made of. Nothing is read before the product is preprocessed or called.
-struct Memory {
+struct ProductOperands {
   Csr a;
   void* b = nullptr;
   void* c = nullptr;
@@ -31,7 +31,7 @@ class Product {
 };
 
 std::unique_ptr<Product> make_product(const SparseGemm& gemm, const Candidate& candidate,
-                                      const Memory& memory, const Stream& stream);
+                                      const ProductOperands& memory, const Stream& stream);
 
 // Throws plugin::Error unless the status is success: unsupported if it says that the library has
 // nothing for these operands.

@@ -16,7 +16,7 @@ uint64_t dense_matrix_bytes(int64_t rows, int64_t columns, deepbench_type type) 
 
 }  // namespace
 
-double SparseLayout::most_nonzeros() const {
+double SparseLayout::max_nonzeros() const {
   const double mean = gemm.nnz();
   const double most = mean + 6 * std::sqrt(mean * gemm.sparsity) + 6;
   return std::min(most, double(gemm.m) * double(gemm.k));
@@ -45,7 +45,7 @@ uint64_t SparseLayout::needed_bytes(const plugin::CopyPlan& plan, uint64_t works
                                     uint64_t workspaces) const {
   uint64_t bytes = plan.flush_bytes;
   const auto add = [&](uint64_t more) { bytes = saturating_add(bytes, more); };
-  const auto nonzeros = uint64_t(most_nonzeros());
+  const auto nonzeros = uint64_t(max_nonzeros());
   add(Copies::needed(uint64_t(gemm.rows_a() + 1) * sizeof(int32_t), plan.copies));
   add(Copies::needed(nonzeros * sizeof(int32_t), plan.copies));
   add(Copies::needed(nonzeros * uint64_t(size_of(gemm.precision.a)), plan.copies));

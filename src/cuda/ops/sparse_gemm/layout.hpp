@@ -24,7 +24,7 @@ struct SparseLayout {
   int64_t columns_b() const { return gemm.trans_b ? gemm.k : gemm.n; }
 
   // Non-zeros that the matrix will hardly have more of: six deviations above their mean.
-  double most_nonzeros() const;
+  double max_nonzeros() const;
 
   uint64_t a_bytes(double nonzeros) const;  // of one copy, in CSR
   uint64_t b_bytes() const;

@@ -5,13 +5,13 @@
 #include <cmath>
 #include <string>
 
-#include "check.hpp"
 #include "deepbench/ops/gemm/gemm.hpp"
+#include "status_check.hpp"
 
 namespace deepbench::cuda {
 namespace {
 
-constexpr int64_t kMostCalls = 1 << 20;  // float's range is that large
+constexpr int64_t kMaxCalls = 1 << 20;  // float's range is that large
 
 // The operand's elements are counted as they lie in memory.
 Matrix as_array(void* data, deepbench_type type, uint64_t elements) {
@@ -35,15 +35,15 @@ SparseOperands::SparseOperands(const SparseLayout& layout, const plugin::CopyPla
       a_(layout.gemm, plan.copies, inputs, seed, stream),
       b_(layout.b_bytes(), plan.copies),
       c_(layout.c_bytes(), plan.copies),
-      first_c_(layout.c_bytes()),
-      other_b_(layout.convert_b ? layout.b_bytes() : 0),
-      other_c_(layout.convert_c ? layout.c_bytes() : 0) {
+      initial_c_(layout.c_bytes()),
+      converted_b_(layout.convert_b ? layout.b_bytes() : 0),
+      converted_c_(layout.convert_c ? layout.c_bytes() : 0) {
   const SparseGemm& gemm = layout.gemm;
   const auto b_elements = uint64_t(gemm.k) * uint64_t(gemm.n);
   fill(as_array(b_.at(0), gemm.precision.b, b_elements), inputs, seed, SparseGemm::kStreamB,
        stream);
   b_.replicate(stream);
-  fill(as_array(first_c_.data(), gemm.precision.c, outputs()), inputs, seed, SparseGemm::kStreamC,
+  fill(as_array(initial_c_.data(), gemm.precision.c, outputs()), inputs, seed, SparseGemm::kStreamC,
        stream);
   restore();
   stream.synchronize();
@@ -54,25 +54,25 @@ void SparseOperands::convert_before(uint64_t copy) const {
   const int64_t rows = layout_.rows_b(), columns = layout_.columns_b();
   if (layout_.convert_b)
     transpose(by_columns(b_.at(copy), gemm.precision.b, rows, columns, gemm.row_major),
-              by_columns(other_b_.data(), gemm.precision.b, rows, columns, !gemm.row_major),
+              by_columns(converted_b_.data(), gemm.precision.b, rows, columns, !gemm.row_major),
               stream_);
   if (layout_.convert_c)
     transpose(by_columns(c_.at(copy), gemm.precision.c, gemm.m, gemm.n, gemm.row_major),
-              by_columns(other_c_.data(), gemm.precision.c, gemm.m, gemm.n, !gemm.row_major),
+              by_columns(converted_c_.data(), gemm.precision.c, gemm.m, gemm.n, !gemm.row_major),
               stream_);
 }
 
 void SparseOperands::convert_after(uint64_t copy) const {
   const SparseGemm& gemm = layout_.gemm;
   if (layout_.convert_c)
-    transpose(by_columns(other_c_.data(), gemm.precision.c, gemm.m, gemm.n, !gemm.row_major),
+    transpose(by_columns(converted_c_.data(), gemm.precision.c, gemm.m, gemm.n, !gemm.row_major),
               by_columns(c_.at(copy), gemm.precision.c, gemm.m, gemm.n, gemm.row_major), stream_);
 }
 
 void SparseOperands::describe(plugin::Sink& sink) const {
   sink.integer("nnz", a_.nonzeros());
   sink.integer("in_place", 1);
-  sink.integer("restore_every", calls_in_range());
+  sink.integer("restore_every", calls_before_overflow());
   if (!layout_.convert_b && !layout_.convert_c) return;
   const char* const what = !layout_.convert_c   ? "B first"
                            : !layout_.convert_b ? "C before the product and back after it"
@@ -82,18 +82,18 @@ void SparseOperands::describe(plugin::Sink& sink) const {
 }
 
 // As a dense product's, of rows as long as hardly any row has non-zeros.
-int64_t SparseOperands::calls_in_range() const {
+int64_t SparseOperands::calls_before_overflow() const {
   const SparseGemm& gemm = layout_.gemm;
   const double mean = double(gemm.k) * (1 - gemm.sparsity);
   Gemm dense;
   dense.precision = gemm.precision;
   dense.k = std::min(gemm.k, int64_t(mean + 6 * std::sqrt(mean)) + 6);
-  return deepbench::calls_in_range(dense, inputs_ == Inputs::kUniform, kMostCalls);
+  return deepbench::calls_before_overflow(dense, inputs_ == Inputs::kUniform, kMaxCalls);
 }
 
 void SparseOperands::restore() {
   for (uint64_t copy = 0; copy < copies_; ++copy)
-    CUDA_CHECK(cudart().cudaMemcpyAsync(c_.at(copy), first_c_.data(), first_c_.bytes(),
+    CUDA_CHECK(cudart().cudaMemcpyAsync(c_.at(copy), initial_c_.data(), initial_c_.bytes(),
                                         nvidia::cudaMemcpyDeviceToDevice, stream_.get()));
 }
 

@@ -22,8 +22,8 @@ class SparseOperands final : public MatrixOperands {
 
   // As the library gets them.
   Csr a(uint64_t copy) const { return a_.at(copy); }
-  void* b(uint64_t copy) const { return layout_.convert_b ? other_b_.data() : b_.at(copy); }
-  void* c(uint64_t copy) const { return layout_.convert_c ? other_c_.data() : c_.at(copy); }
+  void* b(uint64_t copy) const { return layout_.convert_b ? converted_b_.data() : b_.at(copy); }
+  void* c(uint64_t copy) const { return layout_.convert_c ? converted_c_.data() : c_.at(copy); }
 
   // Give to the stream what every call converts before and after the product; nothing for most.
   void convert_before(uint64_t copy) const;
@@ -37,17 +37,17 @@ class SparseOperands final : public MatrixOperands {
  private:
   uint64_t outputs() const { return uint64_t(layout_.gemm.m) * uint64_t(layout_.gemm.n); }
   Matrix output(uint64_t copy) const override;
-  const void* restored() const override { return first_c_.data(); }
+  const void* restored() const override { return initial_c_.data(); }
   // In place: how many products can be added to C before a sum might leave C's range.
-  int64_t calls_in_range() const;
+  int64_t calls_before_overflow() const;
 
   SparseLayout layout_;
   Inputs inputs_;
   uint64_t copies_;
   CsrCopies a_;
   Copies b_, c_;
-  Buffer first_c_;            // what restore() brings back
-  Buffer other_b_, other_c_;  // stored the other way round, for the time of a call
+  Buffer initial_c_;                  // what restore() brings back
+  Buffer converted_b_, converted_c_;  // stored the other way round, for the time of a call
 };
 
 }  // namespace deepbench::cuda

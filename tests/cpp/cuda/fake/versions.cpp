@@ -12,21 +12,21 @@
 
 namespace {
 
-struct Said {
+struct ConfiguredAnswer {
   int version = 0, status = 0;
 };
 
-Said said() {
+ConfiguredAnswer configured_answer() {
   Dl_info info{};
-  Said found;
-  if (!dladdr(reinterpret_cast<void*>(&said), &info)) return found;
+  ConfiguredAnswer found;
+  if (!dladdr(reinterpret_cast<void*>(&configured_answer), &info)) return found;
   std::ifstream file(std::string(info.dli_fname) + ".cuda");
   file >> found.version;
   if (!(file >> found.status)) found.status = 0;
   return found;
 }
 
-int cuda_version() { return said().version; }
+int cuda_version() { return configured_answer().version; }
 
 constexpr int kStubLibrary = 34;
 
@@ -46,11 +46,11 @@ EXPORT int cuDriverGetVersion(int* version) {
   return *version ? 0 : kStubLibrary;
 }
 EXPORT int cudaRuntimeGetVersion(int* version) { return answer(cuda_version(), version); }
-EXPORT int cuInit(unsigned) { return said().status; }
+EXPORT int cuInit(unsigned) { return configured_answer().status; }
 EXPORT int cuDeviceGetCount(int* count) { return answer(1, count); }
 EXPORT int cudaGetDeviceCount(int* count) {
   answer(1, count);
-  return said().status;
+  return configured_answer().status;
 }
 EXPORT int nvrtcVersion(int* major, int* minor) {
   answer(cuda_version() % 1000 / 10, minor);

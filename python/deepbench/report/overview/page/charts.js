@@ -13,25 +13,25 @@ const RATIO_X = {
   caches: (pair) => rows[pair.id].bytes,
   against: (pair) => pair.time / 1e3,
 };
-const besides = (pair) => rows[pair.id].conversion === null ? ''
+const conversionLine = (pair) => rows[pair.id].conversion === null ? ''
   : `a conversion of ${timeText(rows[pair.id].conversion, pair.time)} is not in the time`;
 const RATIO_LINES = {
   algorithms: (pair) => [
     rows[pair.id].algorithm ? `algorithm ${rows[pair.id].algorithm}` : '',
-    `default ${timeText(pair.other, pair.time)}, ${ratioText(pair.ratio)} times ours`, besides(pair),
+    `default ${timeText(pair.other, pair.time)}, ${ratioText(pair.ratio)} times ours`, conversionLine(pair),
   ].filter(Boolean),
   caches: (pair) => [`cold ${timeText(pair.other, pair.time)}, ${ratioText(pair.ratio)} times hot`],
   against: (pair) => [
     `${pair.side}: ${timeText(pair.other, pair.time)}, ${ratioText(pair.ratio)} times ours`,
     pair.doubt ? `left out of means: ${pair.doubt}` : '',
-    pair.cold ? 'ours is cold, theirs hot in the caches' : '', besides(pair),
+    pair.cold ? 'ours is cold, theirs hot in the caches' : '', conversionLine(pair),
   ].filter(Boolean),
 };
 
-const MANY = 5000;  // rows from which on points are pixels
+const PIXELS_FROM = 5000;  // rows from which on points are pixels
 const DRAWING = {
   mode: 'vega', ast: true, actions: false, defaultStyle: false, logLevel: 1, tooltip: showTooltip,
-  renderer: rows.length > MANY ? 'canvas' : 'svg',
+  renderer: rows.length > PIXELS_FROM ? 'canvas' : 'svg',
 };
 
 const themeOfCharts = () => report.themes[document.documentElement.dataset.theme === 'dark' ? 'dark' : 'light'];
@@ -58,36 +58,36 @@ async function buildChart(name) {
   });
   // The filters or the choice may have changed since it was begun.
   if (name === 'distribution') showSamples(rows[chosenId]);
-  else show(name, visible());
+  else show(name, filteredRows());
 }
 
 // The chart with its first data, so that it is laid out once.
 function filled(name, place) {
   const spec = structuredClone(report.charts[name]);
   const put = (set, values) => putInto(spec, set, values);
-  const tell = (signal, value) => Object.assign(spec.signals.find((one) => one.name === signal) || {}, {value});
+  const setSignal = (signal, value) => Object.assign(spec.signals.find((one) => one.name === signal) || {}, {value});
   if (name === 'distribution') {
     const some = rows[chosenId];
     for (const [set, values] of Object.entries(sampleData(some))) put(set, values);
-    for (const [signal, value] of Object.entries(samplesWidths(place))) tell(signal, value);
+    for (const [signal, value] of Object.entries(samplesWidths(place))) setSignal(signal, value);
     return spec;
   }
   const values = valuesOf(name, rows);
   spec.width = place.clientWidth;
-  tell('outer_width', place.clientWidth);
+  setSignal('outer_width', place.clientWidth);
   put('rows', values);
   put('corners', corners(name, values));
   put('chosen', ring(name, chosenId));
   put('ceilings', report.ceilings);
   put('limits', name === 'caches' ? report.limits : []);
-  for (const [signal, value] of Object.entries(legends(name))) tell(signal, value);
+  for (const [signal, value] of Object.entries(legends(name))) setSignal(signal, value);
   return spec;
 }
 
 // Charts are as light or dark as the page.
 async function repaint() {
   for (const name of Object.keys(views)) await buildChart(name);
-  await showSweep(visible());
+  await showSweep(filteredRows());
 }
 new MutationObserver(repaint).observe(document.documentElement,
   {attributes: true, attributeFilter: ['data-theme']});
@@ -128,37 +128,37 @@ function endsOf(values) {
   return [middle / Math.sqrt(NARROWEST), middle * Math.sqrt(NARROWEST)];
 }
 
-function showCharts(shown) {
+function showCharts(visibleRows) {
   for (const name of Object.keys(views)) {
-    if (name !== 'distribution') show(name, shown);
+    if (name !== 'distribution') show(name, visibleRows);
   }
-  showSweep(shown);
+  showSweep(visibleRows);
 }
 
-function show(name, shown) {
-  const values = valuesOf(name, shown);
+function show(name, visibleRows) {
+  const values = valuesOf(name, visibleRows);
   const place = document.getElementById(`chart-${name}`);
   place.classList.toggle('none', values.length === 0);  // nothing has no axes
   if (values.length === 0) return;
   const view = views[name];
   for (const [signal, value] of Object.entries(legends(name))) view.signal(signal, value);
-  if (name === 'roofline') view.data('ceilings', linesOver(values));
+  if (name === 'roofline') view.data('ceilings', visibleCeilings(values));
   if (name !== 'roofline') view.data('corners', corners(name, values));
   view.data('rows', values).data('chosen', ring(name, chosenId)).runAsync();
 }
 
 // The ceilings of what is shown.
-function linesOver(values) {
-  const shown = values.map((value) => rows[value.id]);
+function visibleCeilings(values) {
+  const visibleRows = values.map((value) => rows[value.id]);
   const deviceOf = (row) => row.device || report.files[row.run].device;
-  const devices = new Set(shown.map(deviceOf));
-  const held = new Set(shown.map((row) => `${deviceOf(row)} ${row.precision || 'arithmetic'}`));
+  const devices = new Set(visibleRows.map(deviceOf));
+  const plottedPrecisions = new Set(visibleRows.map((row) => `${deviceOf(row)} ${row.precision || 'arithmetic'}`));
   return report.ceilings.filter((line) => line.kind === 'memory' ? devices.has(line.device)
-    : held.has(`${line.device} ${line.precision}`));
+    : plottedPrecisions.has(`${line.device} ${line.precision}`));
 }
 
-function valuesOf(name, shown) {
-  const values = POINTS[name] ? points(name, shown) : ratios(name, shown);
+function valuesOf(name, visibleRows) {
+  const values = POINTS[name] ? points(name, visibleRows) : ratios(name, visibleRows);
   positions[name] = new Map(values.map((value) => [value.id, value]));
   return values;
 }
@@ -188,15 +188,15 @@ const sidesOf = (name) => name === 'against' ? unique(report.pairs.against.map((
 const colourOf = (name, row) => (name === 'bandwidth' && row.kind) || (row[filters.colour] ?? 'none');
 const marking = (name, row) => ({id: row.id, colour: colourOf(name, row), regime: row.regime});
 
-function points(name, shown) {
-  return shown.flatMap((row) => {
+function points(name, visibleRows) {
+  return visibleRows.flatMap((row) => {
     const place = POINTS[name](row);
     return place ? [{...place, ...marking(name, row)}] : [];
   });
 }
 
-function ratios(name, shown) {
-  const among = new Set(shown.map((row) => row.id));
+function ratios(name, visibleRows) {
+  const among = new Set(visibleRows.map((row) => row.id));
   const several = sidesOf(name).length > 1;
   return report.pairs[name].filter((pair) => among.has(pair.id)).map((pair) => ({
     x: RATIO_X[name](pair), y: pair.ratio, low: pair.low, high: pair.high, doubt: Boolean(pair.doubt),

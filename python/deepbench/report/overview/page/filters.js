@@ -22,7 +22,7 @@ function tellsApart(name) {
   return unique(some.map((row) => row[name])).length > 1;
 }
 
-function visible() {
+function filteredRows() {
   const words = filters.search.toLowerCase().split(/\s+/).filter(Boolean);
   const facets = [...filters.chosen].filter(([, values]) => values.size);
   return rows.filter((row) => facets.every(([name, values]) => values.has(row[name]))

@@ -1,11 +1,11 @@
 // A chart of the metric against the attribute that were chosen: series as series.py forms them, of the
 // rows that pass the filters.
-const sweeping = {view: null, points: new Map(), metric: null, attribute: null, next: null, busy: null};
+const sweepState = {view: null, points: new Map(), metric: null, attribute: null, next: null, busy: null};
 const MOST_LINES = 8;
 const MOST_COLOURS = 12;  // that the theme has
 const MOST_TICKS = 12;
 const DECADE = 10;  // a logarithmic axis from this ratio on
-const APART = 1.5;  // values of a sweep that are ticks of their own
+const MIN_TICK_RATIO = 1.5;  // values of a sweep that are ticks of their own
 
 const METRICS = {
   time: (row) => row.time / 1e3,
@@ -18,68 +18,68 @@ const METRICS = {
 async function buildSweep() {
   if (!report.sweep) return;
   const {metrics, attributes, metric, attribute} = report.sweep;
-  sweeping.metric = metrics.find((one) => one.name === metric);
-  sweeping.attribute = attributes.find((one) => one.name === attribute);
+  sweepState.metric = metrics.find((one) => one.name === metric);
+  sweepState.attribute = attributes.find((one) => one.name === attribute);
   document.getElementById('sweep-choice').append(
     choice('metric', metrics), ' against ', choice('attribute', attributes));
   const fold = document.getElementById('sweep-fold');
-  if (fold) fold.addEventListener('toggle', () => showSweep(visible()));
-  await showSweep(visible());
+  if (fold) fold.addEventListener('toggle', () => showSweep(filteredRows()));
+  await showSweep(filteredRows());
 }
 
 function choice(what, members) {
   const select = element('select', {ariaLabel: what},
-    ...members.map((one) => element('option', {value: one.name, selected: one === sweeping[what]}, one.name)));
+    ...members.map((one) => element('option', {value: one.name, selected: one === sweepState[what]}, one.name)));
   select.id = `sweep-${what}`;
   select.addEventListener('change', () => {
-    sweeping[what] = members.find((one) => one.name === select.value);
-    showSweep(visible());
+    sweepState[what] = members.find((one) => one.name === select.value);
+    showSweep(filteredRows());
   });
   return select;
 }
 
 // Every choice and filter may change what kind of axes fit, so that the chart is made anew: one after
 // the other, and of several that wait the last.
-async function showSweep(shown) {
+async function showSweep(visibleRows) {
   const fold = document.getElementById('sweep-fold');
-  if (!report.sweep || !sweeping.metric || (fold && !fold.open)) return;
-  sweeping.next = shown;
-  sweeping.busy ??= drawLatest();
-  await sweeping.busy;
+  if (!report.sweep || !sweepState.metric || (fold && !fold.open)) return;
+  sweepState.next = visibleRows;
+  sweepState.busy ??= drawLatest();
+  await sweepState.busy;
 }
 
 async function drawLatest() {
-  while (sweeping.next) {
-    const shown = sweeping.next;
-    sweeping.next = null;
-    await drawSweep(shown);
+  while (sweepState.next) {
+    const visibleRows = sweepState.next;
+    sweepState.next = null;
+    await drawSweep(visibleRows);
   }
-  sweeping.busy = null;
+  sweepState.busy = null;
 }
 
-async function drawSweep(shown) {
+async function drawSweep(visibleRows) {
   const place = document.getElementById('chart-sweep');
-  const points = sweepPoints(shown, sweeping.metric, sweeping.attribute);
-  sweeping.points = new Map(points.map((point) => [point.id, point]));
+  const points = sweepPoints(visibleRows, sweepState.metric, sweepState.attribute);
+  sweepState.points = new Map(points.map((point) => [point.id, point]));
   document.getElementById('sweep-note').textContent = fixedText(points);
   place.classList.toggle('none', points.length === 0);
   if (points.length === 0) return;
   await redrawn(place, sweepSpec(points, place.clientWidth), (view) => {
-    if (sweeping.view) sweeping.view.finalize();
-    sweeping.view = view;
+    if (sweepState.view) sweepState.view.finalize();
+    sweepState.view = view;
   });
 }
 
 function fitSweep() {
-  if (sweeping.view) showSweep(visible());
+  if (sweepState.view) showSweep(filteredRows());
 }
 
 function ringSweep(id) {
-  if (sweeping.view) sweeping.view.data('chosen', sweepRing(id)).runAsync();
+  if (sweepState.view) sweepState.view.data('chosen', sweepRing(id)).runAsync();
 }
 
 function sweepRing(id) {
-  const point = sweeping.points.get(id);
+  const point = sweepState.points.get(id);
   return point ? [{x: point.x, y: point.y}] : [];
 }
 
@@ -97,7 +97,7 @@ function sweepSpec(points, width) {
   spec.axes = [...parts.x.axes, ...parts.y.axes];
   for (const axis of spec.axes) {
     if (axis.scale === 'x' && ticks) axis.values = ticks;
-    if (axis.title) axis.title = sweeping[axis.scale === 'x' ? 'attribute' : 'metric'].title;
+    if (axis.title) axis.title = sweepState[axis.scale === 'x' ? 'attribute' : 'metric'].title;
   }
   spec.width = width;
   const signals = {outer_width: width, label_width: labelWidth(colour.domain)};
@@ -121,7 +121,7 @@ function ticksOf(values) {
   if (values.some((value) => typeof value !== 'number' || value <= 0)) return null;
   const known = [...new Set(values)].sort((a, b) => a - b);
   const few = known.length >= 3 && known.length <= MOST_TICKS;
-  return few && known.every((value, place) => place === 0 || value >= APART * known[place - 1]) ? known : null;
+  return few && known.every((value, place) => place === 0 || value >= MIN_TICK_RATIO * known[place - 1]) ? known : null;
 }
 
 // ---- points and series -------------------------------------------------------------------------
@@ -135,10 +135,10 @@ function attributeOf(row, name) {
 const valueText = (value) => value === null ? 'none'
   : typeof value === 'number' && !Number.isInteger(value) ? String(Number(value.toPrecision(6))) : String(value);
 
-function sweepPoints(shown, metric, attribute) {
+function sweepPoints(visibleRows, metric, attribute) {
   const height = Object.hasOwn(METRICS, metric.name) ? METRICS[metric.name]
     : (row) => report.sweep.heights[metric.name][row.id];
-  const found = shown.filter((row) => row.good).map((row) => ({
+  const found = visibleRows.filter((row) => row.good).map((row) => ({
     row, x: attributeOf(row, attribute.name), y: height(row),
   })).filter(({x, y}) => x !== null && y !== null);
   const {labels, joined} = seriesOf(found, attribute);
@@ -157,8 +157,8 @@ function metricLine(row, metric, y) {
 
 // The 95 % interval of the median, in the metric's unit.
 function intervalOf(row, metric, y) {
-  if (metric.falls === null || row.low === null || row.high === null) return {low: null, high: null};
-  return metric.falls ? {low: y * row.time / row.high, high: y * row.time / row.low}
+  if (metric.inverse_of_time === null || row.low === null || row.high === null) return {low: null, high: null};
+  return metric.inverse_of_time ? {low: y * row.time / row.high, high: y * row.time / row.low}
     : {low: y * row.low / row.time, high: y * row.high / row.time};
 }
 
@@ -170,14 +170,14 @@ function seriesOf(found, attribute) {
   if (names.includes('file') && count('file', 'library') === count('file')) {
     names = names.filter((name) => name !== 'library');
   }
-  if (attribute.is_number) names = withoutWhatGoesAlong(found, keys, names);
+  if (attribute.is_number) names = withoutCovarying(found, keys, names);
   const labels = keys.map((one) => labelOf(one, names));
   if (new Set(labels).size <= MOST_LINES) {
     return {labels: labels.map((label) => label || found[0].row.family), joined: attribute.is_number};
   }
   const fewest = names.includes('file') ? 'file' : names.reduce((a, b) => count(b) < count(a) ? b : a);
-  const telling = fewest === 'file' || count(fewest) <= MOST_COLOURS ? [fewest] : [];
-  return {labels: keys.map((one) => labelOf(one, telling) || 'all rows'), joined: false};
+  const distinctive = fewest === 'file' || count(fewest) <= MOST_COLOURS ? [fewest] : [];
+  return {labels: keys.map((one) => labelOf(one, distinctive) || 'all rows'), joined: false};
 }
 
 function keysOf(row) {
@@ -185,31 +185,31 @@ function keysOf(row) {
     file: `${row.file} ${report.files[row.run].name}`, op: row.op, device: row.device ?? 'none',
     library: row.library ?? 'none', regime: row.regime,
   };
-  for (const name of report.sweep.own) keys[`${name}=`] = valueText(ownAttribute(row, name));
+  for (const name of report.sweep.problem_attributes) keys[`${name}=`] = valueText(problemAttribute(row, name));
   return keys;
 }
 
 // An attribute of the problem itself; bytes and FLOPs of a call are none.
 const isDerived = (row, name) => Object.hasOwn(report.sweep.derived, name)
   && report.sweep.derived[name].includes(row.op);
-const ownAttribute = (row, name) => isDerived(row, name) ? null : attributeOf(row, name);
+const problemAttribute = (row, name) => isDerived(row, name) ? null : attributeOf(row, name);
 
 const labelOf = (keys, names) => names
   .map((name) => name.endsWith('=') ? `${name}${keys[name]}` : keys[name]).join(', ');
 
 // Attributes that grow or fall with the one that is plotted tell nothing apart.
-function withoutWhatGoesAlong(found, keys, names) {
+function withoutCovarying(found, keys, names) {
   const numbers = new Set(names.filter((name) => name.endsWith('=')
-    && found.every(({row}) => typeof ownAttribute(row, name.slice(0, -1)) === 'number')));
+    && found.every(({row}) => typeof problemAttribute(row, name.slice(0, -1)) === 'number')));
   const groups = keys.map((one) => names.filter((name) => !numbers.has(name)).map((name) => one[name]).join('\n'));
-  return names.filter((name) => !numbers.has(name) || !goesAlong(found, name.slice(0, -1), groups));
+  return names.filter((name) => !numbers.has(name) || !covaries(found, name.slice(0, -1), groups));
 }
 
-function goesAlong(found, name, groups) {
+function covaries(found, name, groups) {
   const pairs = new Map();
   found.forEach(({row, x}, place) => {
     const group = pairs.get(groups[place]) || new Map();
-    const pair = [x, ownAttribute(row, name)];
+    const pair = [x, problemAttribute(row, name)];
     pairs.set(groups[place], group.set(pair.join(' '), pair));
   });
   return [...pairs.values()].every((group) => {
@@ -221,13 +221,13 @@ function goesAlong(found, name, groups) {
 
 // What all points have in common.
 function fixedText(points) {
-  const shown = points.map((point) => rows[point.id]);
+  const visibleRows = points.map((point) => rows[point.id]);
   const common = (of) => {
-    const values = unique(shown.map(of));
-    return values.length === 1 && shown.every((row) => of(row) !== null) ? values[0] : null;
+    const values = unique(visibleRows.map(of));
+    return values.length === 1 && visibleRows.every((row) => of(row) !== null) ? values[0] : null;
   };
-  const fixed = report.sweep.own.filter((name) => name !== sweeping.attribute.name)
-    .map((name) => [name, common((row) => ownAttribute(row, name))]).filter(([, value]) => value !== null)
+  const fixed = report.sweep.problem_attributes.filter((name) => name !== sweepState.attribute.name)
+    .map((name) => [name, common((row) => problemAttribute(row, name))]).filter(([, value]) => value !== null)
     .map(([name, value]) => `${name}=${valueText(value)}`);
   const problem = [common((row) => row.op), ...fixed].filter(Boolean).join(' ');
   const hollow = points.filter((point) => point.hollow).length;

@@ -100,18 +100,18 @@ function markSorted() {
   }
 }
 
-function showTable(shown) {
-  table.rows = table.sorted === null ? shown : ordered(shown, table.sorted.of, table.down);
+function showTable(visibleRows) {
+  table.rows = table.sorted === null ? visibleRows : ordered(visibleRows, table.sorted.of, table.down);
   table.built = 0;
   document.querySelector('#table tbody').replaceChildren();
-  document.getElementById('count').textContent = `${shown.length} of ${rows.length} rows.`;
+  document.getElementById('count').textContent = `${visibleRows.length} of ${rows.length} rows.`;
   addLines();
 }
 
 // What is absent is last, whichever way.
-function ordered(shown, of, down) {
+function ordered(visibleRows, of, down) {
   const sign = down ? -1 : 1;
-  return [...shown].sort((a, b) => {
+  return [...visibleRows].sort((a, b) => {
     const [left, right] = [of(a), of(b)];
     if (left === null || right === null) return (left === null) - (right === null);
     const order = typeof left === 'number' ? left - right

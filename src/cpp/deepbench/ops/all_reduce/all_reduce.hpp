@@ -24,7 +24,7 @@ AllReduce all_reduce_problem(const Attributes& a) {
 
 // How many sums can follow one another in place before a value could leave its type's range: they
 // begin with deepbench_summand's.
-inline int64_t sums_in_range(deepbench_type type, int ranks) {
+inline int64_t sums_before_overflow(deepbench_type type, int ranks) {
   const double first = type == DEEPBENCH_F32 ? 24 : type == DEEPBENCH_F16 ? 11 : 8;  // bits
   const double most = type == DEEPBENCH_F16 ? 15 : 127;
   return 1 + static_cast<int64_t>((most - first) / std::log2(std::max(2, ranks)));

@@ -7,7 +7,7 @@
 namespace deepbench {
 namespace {
 
-constexpr int64_t kSmallestShare = 1 << 12;
+constexpr int64_t kMinShare = 1 << 12;
 
 double summand(const AllReduce& sum, const std::string& inputs, uint64_t seed, uint32_t rank,
                uint32_t ranks, uint64_t index) {
@@ -17,16 +17,18 @@ double summand(const AllReduce& sum, const std::string& inputs, uint64_t seed, u
 
 }  // namespace
 
-Expectation expect_all_reduce(const AllReduce& sum, const Conditions& conditions) {
+ExpectedOutput expected_all_reduce_output(const AllReduce& sum,
+                                          const KernelConditions& conditions) {
   const auto ranks = uint32_t(conditions.facts.integer("ranks", 1));
   const auto local = uint64_t(conditions.facts.integer("local_ranks", 1));
   const auto elements = uint64_t(sum.elements);
-  Expectation expected;
+  ExpectedOutput expected;
   expected.outputs = elements * local;
-  expected.what = "every output of every rank, exactly";
-  expected.every = [sum, ranks, elements, seed = conditions.seed, inputs = conditions.inputs](
-                       uint64_t first, uint64_t count, double* values) {
-    parallel_for(int64_t(count), kSmallestShare, [&](int64_t begin, int64_t end, int) {
+  expected.coverage = "every output of every rank, exactly";
+  expected.exact_values = [sum, ranks, elements, seed = conditions.seed,
+                           inputs = conditions.inputs](uint64_t first, uint64_t count,
+                                                       double* values) {
+    parallel_for(int64_t(count), kMinShare, [&](int64_t begin, int64_t end, int) {
       for (int64_t i = begin; i < end; ++i) {
         const uint64_t index = (first + uint64_t(i)) % elements;
         double total = 0;

@@ -26,8 +26,8 @@ class AllReduceOperation final : public Operation {
   }
 
   // As nccl-tests has them: every rank must send and receive 2 (n - 1) / n of the payload.
-  std::vector<Metric> derived(const Problem& problem, const Attributes& facts,
-                              double median_ns) const override {
+  std::vector<Metric> derived_metrics(const Problem& problem, const Attributes& facts,
+                                      double median_ns) const override {
     const double algbw = all_reduce_problem(problem).bytes() / median_ns;
     const double ranks = double(facts.integer("ranks", 1));
     return {{"algbw", "GB/s", "higher", algbw},
@@ -35,8 +35,9 @@ class AllReduceOperation final : public Operation {
   }
 
   bool has_reference() const override { return true; }
-  Expectation expect(const Problem& problem, const Conditions& conditions) const override {
-    return expect_all_reduce(all_reduce_problem(problem), conditions);
+  ExpectedOutput expected_output(const Problem& problem,
+                                 const KernelConditions& conditions) const override {
+    return expected_all_reduce_output(all_reduce_problem(problem), conditions);
   }
 
  private:

@@ -32,7 +32,7 @@ struct ConvOutput {
   int64_t index(int64_t i, int64_t j, int64_t within) const {
     return (second_is_slowest ? j * first + i : i * second + j) * rest + within;
   }
-  int64_t place(int64_t index) const {
+  int64_t tensor_index(int64_t index) const {
     if (!second_is_slowest) return index;
     const int64_t j = index / rest / first, i = index / rest % first;
     return (i * second + j) * rest + index % rest;
@@ -52,28 +52,28 @@ struct Conv {
   // fill.h streams of the operands.
   static constexpr uint32_t kStreamX = 0, kStreamW = 1, kStreamDy = 2;
 
-  static int64_t extent(int64_t size, int64_t filter, int64_t pad, int64_t stride,
-                        int64_t dilation) {
+  static int64_t output_extent(int64_t size, int64_t filter, int64_t pad, int64_t stride,
+                               int64_t dilation) {
     const int64_t room = size + 2 * pad - (dilation * (filter - 1) + 1);
     return room < 0 ? 0 : 1 + room / stride;
   }
-  int64_t o() const { return extent(d, t, pad_d, stride_d, dilation_d); }  // output depth
-  int64_t p() const { return extent(h, r, pad_h, stride_h, dilation_h); }  // output height
-  int64_t q() const { return extent(w, s, pad_w, stride_w, dilation_w); }  // output width
+  int64_t o() const { return output_extent(d, t, pad_d, stride_d, dilation_d); }  // output depth
+  int64_t p() const { return output_extent(h, r, pad_h, stride_h, dilation_h); }  // output height
+  int64_t q() const { return output_extent(w, s, pad_w, stride_w, dilation_w); }  // output width
 
   bool is_3d() const { return d > 1 || t > 1 || pad_d > 0; }
   int64_t group_c() const { return c / groups; }
   int64_t group_k() const { return k / groups; }
   int64_t taps() const { return t * r * s; }
-  int64_t image() const { return d * h * w; }           // elements of one channel of x
-  int64_t response() const { return o() * p() * q(); }  // and of y
-  int64_t x_size() const { return n * c * image(); }
+  int64_t x_channel_size() const { return d * h * w; }        // elements of one channel of x
+  int64_t y_channel_size() const { return o() * p() * q(); }  // and of y
+  int64_t x_size() const { return n * c * x_channel_size(); }
   int64_t w_size() const { return k * group_c() * taps(); }
-  int64_t y_size() const { return n * k * response(); }
+  int64_t y_size() const { return n * k * y_channel_size(); }
 
   // The same useful work for every phase.
   double flops() const {
-    return 2.0 * double(n) * double(k) * double(c) * double(taps()) * double(response()) /
+    return 2.0 * double(n) * double(k) * double(c) * double(taps()) * double(y_channel_size()) /
            double(groups);
   }
 
@@ -83,7 +83,7 @@ struct Conv {
   // Products summed in one element of the phase's output, padding and strides aside.
   int64_t terms() const {
     if (phase == ConvPhase::kForward) return group_c() * taps();
-    return phase == ConvPhase::kBackwardData ? group_k() * taps() : n * response();
+    return phase == ConvPhase::kBackwardData ? group_k() * taps() : n * y_channel_size();
   }
 
   // The slowest dimension is the one that makes the projection's reference the cheapest: of y and
@@ -91,9 +91,9 @@ struct Conv {
   ConvOutput output() const {
     switch (phase) {
       case ConvPhase::kForward:
-        return {n, k, response(), group_k() >= n};
+        return {n, k, y_channel_size(), group_k() >= n};
       case ConvPhase::kBackwardData:
-        return {n, c, image(), group_c() >= n};
+        return {n, c, x_channel_size(), group_c() >= n};
       default:
         return {k, group_c(), taps(), group_c() > group_k()};
     }

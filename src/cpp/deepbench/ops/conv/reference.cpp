@@ -17,25 +17,25 @@
 #include <cmath>
 #include <vector>
 
-#include "deepbench/core/inputs.hpp"
+#include "deepbench/core/input_generator.hpp"
 #include "deepbench/core/parallel.hpp"
 #include "deepbench/core/sums.hpp"
-#include "deepbench/ops/conv/direct.hpp"
-#include "deepbench/ops/conv/projected.hpp"
+#include "deepbench/ops/conv/direct_conv.hpp"
+#include "deepbench/ops/conv/projected_conv.hpp"
 #include "deepbench/ops/conv/sampled_output.hpp"
 
 namespace deepbench {
 namespace {
 
 constexpr double kFullWork = 1 << 24;  // outputs x products up to which everything is checked
-constexpr int64_t kMostFullOutputs = 1 << 20;  // compared one by one, whatever they cost
-constexpr int64_t kMostStored = 1 << 22;       // elements of an operand that are kept for that
-constexpr double kSampledWork = 1 << 22;       // products of all sampled outputs
-constexpr double kFewestSamples = 24, kMostSamples = 192;
+constexpr int64_t kMaxFullOutputs = 1 << 20;  // compared one by one, whatever they cost
+constexpr int64_t kMaxStored = 1 << 22;       // elements of an operand that are kept for that
+constexpr double kSampledWork = 1 << 22;      // products of all sampled outputs
+constexpr double kMinSamples = 24, kMaxSamples = 192;
 // Where sums stand for many times as many outputs each as there are sums, as those of a layer
 // without width and height do, more outputs are looked at: all, if that is affordable. Some more,
 // too, where there are no sums.
-constexpr int64_t kLopsided = 64;
+constexpr int64_t kLopsidedRatio = 64;
 constexpr double kLopsidedWork = 1 << 27, kSaturatedWork = 1 << 24;
 constexpr uint64_t kWeightSeed = 0x5eed;
 
@@ -46,23 +46,23 @@ constexpr double kWinogradAmplification = 32;
 
 bool checks_all(const Conv& conv) {
   const int64_t outputs = conv.output().size();
-  return outputs <= kMostFullOutputs && double(outputs) * double(conv.terms()) <= kFullWork;
+  return outputs <= kMaxFullOutputs && double(outputs) * double(conv.terms()) <= kFullWork;
 }
 
 int64_t sample_count(const Conv& conv) {
   const ConvOutput output = conv.output();
   const auto terms = double(conv.terms());
-  const auto most = double(std::min(output.size(), kMostFullOutputs));
-  const auto affordable = [&](double work) { return std::max(work / terms, kFewestSamples); };
-  if (output.slowest() / kLopsided > output.rows())
+  const auto most = double(std::min(output.size(), kMaxFullOutputs));
+  const auto affordable = [&](double work) { return std::max(work / terms, kMinSamples); };
+  if (output.slowest() / kLopsidedRatio > output.rows())
     return int64_t(std::min(affordable(kLopsidedWork), most));
   if (conv.saturates()) return int64_t(std::min(affordable(kSaturatedWork), most));
-  return int64_t(std::min(affordable(kSampledWork), kMostSamples));
+  return int64_t(std::min(affordable(kSampledWork), kMaxSamples));
 }
 
 class ConvReference {
  public:
-  ConvReference(const Conv& conv, const Conditions& conditions)
+  ConvReference(const Conv& conv, const KernelConditions& conditions)
       : conv_(conv),
         output_(conv.output()),
         inputs_(conditions.seed, conditions.inputs),
@@ -71,9 +71,9 @@ class ConvReference {
     operands_.w = {&inputs_, conv.precision.b, Conv::kStreamW};
     operands_.dy = {&inputs_, conv.precision.a, Conv::kStreamDy};
     for (const auto& [operand, type] : conditions.fill) {
-      ConvElements& which = operand == "x"   ? operands_.x
-                            : operand == "w" ? operands_.w
-                                             : operands_.dy;
+      ConvOperand& which = operand == "x"   ? operands_.x
+                           : operand == "w" ? operands_.w
+                                            : operands_.dy;
       which.type = type == "s7" ? DEEPBENCH_S7 : type == "u8" ? DEEPBENCH_U8 : which.type;
     }
     const PrecisionInfo& precision = conv.precision;
@@ -90,12 +90,12 @@ class ConvReference {
       inputs_roundoff_ = 4 * std::sqrt(double(std::min<int64_t>(conv.terms(), 128))) / (1 << 13);
   }
 
-  Expectation expect() {
-    Expectation expected;
+  ExpectedOutput expected_output() {
+    ExpectedOutput expected;
     const int64_t outputs = output_.size();
     expected.outputs = static_cast<uint64_t>(outputs);
-    expected.what = "all " + std::to_string(outputs) + " outputs";
-    expected.may_be_poison = conv_.saturates() && !constant_;
+    expected.coverage = "all " + std::to_string(outputs) + " outputs";
+    expected.may_equal_poison = conv_.saturates() && !constant_;
     if (checks_all(conv_)) {
       add_all(expected);
       return expected;
@@ -103,21 +103,21 @@ class ConvReference {
     const std::vector<int64_t> indices = sampled_outputs(conv_, sample_count(conv_), kWeightSeed);
     add_samples(indices, expected);
     if (int64_t(indices.size()) == outputs) return expected;
-    expected.what =
+    expected.coverage =
         std::to_string(expected.indices.size()) + " of " + std::to_string(outputs) + " outputs";
     if (conv_.saturates()) return expected;
     add_projection(expected);
-    expected.what += " and " + std::to_string(output_.rows()) +
-                     (output_.rows() == 1 ? " projection of all" : " projections of all");
+    expected.coverage += " and " + std::to_string(output_.rows()) +
+                         (output_.rows() == 1 ? " projection of all" : " projections of all");
     return expected;
   }
 
  private:
-  void reserve(size_t points, Expectation& expected) const {
+  void reserve(size_t points, ExpectedOutput& expected) const {
     expected.indices.resize(points), expected.values.resize(points), expected.bounds.resize(points);
   }
 
-  void set_point(int64_t index, const DotSums& sums, size_t at, Expectation& expected) const {
+  void set_point(int64_t index, const DotSums& sums, size_t at, ExpectedOutput& expected) const {
     const double value = conv_.saturates()
                              ? std::clamp(sums.products * conv_.output_scale(), -128.0, 127.0)
                              : sums.products;
@@ -126,44 +126,44 @@ class ConvReference {
     expected.indices[at] = static_cast<uint64_t>(index);
     expected.values[at] = value;
     expected.bounds[at] =
-        output_roundoff_ * (std::abs(value) + error) + error + conv_.precision.smallest_rounding();
+        output_roundoff_ * (std::abs(value) + error) + error + conv_.precision.absolute_roundoff();
   }
 
   // The sum of squared products is the convolution of the squares.
-  void add_all(Expectation& expected) const {
+  void add_all(ExpectedOutput& expected) const {
     std::array<std::vector<double>, 3> stored;
     ConvOperands operands = operands_;
     store(conv_.x_size(), operands.x, stored[0]);
     store(conv_.w_size(), operands.w, stored[1]);
     store(conv_.y_size(), operands.dy, stored[2]);
     const std::vector<double> products = direct_convolution(conv_, operands);
-    for (ConvElements* of : {&operands.x, &operands.w, &operands.dy}) of->squared = true;
+    for (ConvOperand* of : {&operands.x, &operands.w, &operands.dy}) of->squared = true;
     const std::vector<double> squares = direct_convolution(conv_, operands);
     reserve(products.size(), expected);
     for (size_t index = 0; index < products.size(); ++index) {
-      const auto place = static_cast<size_t>(output_.place(int64_t(index)));
+      const auto place = static_cast<size_t>(output_.tensor_index(int64_t(index)));
       set_point(int64_t(index), {products[place], squares[place]}, index, expected);
     }
   }
 
-  static void store(int64_t size, ConvElements& elements, std::vector<double>& stored) {
-    if (size > kMostStored) return;
+  static void store(int64_t size, ConvOperand& elements, std::vector<double>& stored) {
+    if (size > kMaxStored) return;
     stored.resize(size_t(size));
     elements.read(0, size, stored.data());
     elements.stored = &stored;
   }
 
-  void add_samples(const std::vector<int64_t>& indices, Expectation& expected) const {
+  void add_samples(const std::vector<int64_t>& indices, ExpectedOutput& expected) const {
     reserve(indices.size(), expected);
-    parallel_tasks(int64_t(indices.size()), parallel_width(), [&](int64_t at) {
+    parallel_tasks(int64_t(indices.size()), parallel_threads(), [&](int64_t at) {
       const int64_t index = indices[size_t(at)];
-      set_point(index, one_output(conv_, operands_, index), size_t(at), expected);
+      set_point(index, compute_output(conv_, operands_, index), size_t(at), expected);
     });
   }
 
   // Random errors of the elements behind a sum, at twice their typical bound. Summing in double
   // adds the last term.
-  void add_projection(Expectation& expected) const {
+  void add_projection(ExpectedOutput& expected) const {
     const double terms = double(conv_.terms());
     const double product = std::sqrt(mean_square_of_products());
     const double typical = product * (constant_ ? terms : std::sqrt(terms));
@@ -171,8 +171,8 @@ class ConvReference {
     const double doubles = 1e-13 * (1 + std::sqrt(terms));
     const double bound =
         2 * std::sqrt(double(output_.slowest())) * typical * (relative + doubles) + 1e-300;
-    expected.sums = projection();
-    expected.sum_bounds.assign(expected.sums.size(), bound);
+    expected.projections = projection();
+    expected.projection_bounds.assign(expected.projections.size(), bound);
     expected.projection_rows = static_cast<uint64_t>(output_.rows());
     expected.projection_seed = kWeightSeed;
   }
@@ -193,32 +193,40 @@ class ConvReference {
 
   std::vector<double> projection() const {
     std::vector<float> run(size_t(output_.slowest()));
-    weight_run(kWeightSeed, 0, output_.slowest(), run.data());
+    fill_weights(kWeightSeed, 0, output_.slowest(), run.data());
     const std::vector<double> weights(run.begin(), run.end());
     const Conv& c = conv_;
     const bool second = output_.second_is_slowest;
     switch (c.phase) {
       case ConvPhase::kForward:
-        if (!second) return with(&ConvOperands::x, {1, c.n, c.c * c.image(), 1, 1}, weights);
-        return with(&ConvOperands::w, {c.groups, c.group_k(), c.group_c() * c.taps(), 1, c.groups},
-                    weights);
+        if (!second)
+          return contracted_convolution(&ConvOperands::x, {1, c.n, c.c * c.x_channel_size(), 1, 1},
+                                        weights);
+        return contracted_convolution(&ConvOperands::w,
+                                      {c.groups, c.group_k(), c.group_c() * c.taps(), 1, c.groups},
+                                      weights);
       case ConvPhase::kBackwardData:
-        if (!second) return with(&ConvOperands::dy, {1, c.n, c.k * c.response(), 1, 1}, weights);
-        return with(&ConvOperands::w, {c.k, c.group_c(), c.taps(), c.group_k(), c.groups}, weights);
+        if (!second)
+          return contracted_convolution(&ConvOperands::dy, {1, c.n, c.k * c.y_channel_size(), 1, 1},
+                                        weights);
+        return contracted_convolution(&ConvOperands::w,
+                                      {c.k, c.group_c(), c.taps(), c.group_k(), c.groups}, weights);
       default:
-        if (!second) return responses_summed(weights);
-        return with(&ConvOperands::x, {c.n * c.groups, c.group_c(), c.image(), 1, 1}, weights);
+        if (!second) return weight_gradient_projection(weights);
+        return contracted_convolution(
+            &ConvOperands::x, {c.n * c.groups, c.group_c(), c.x_channel_size(), 1, 1}, weights);
     }
   }
 
   // dw over all filters: one response for each group, and the groups' filters added up.
-  std::vector<double> responses_summed(const std::vector<double>& weights) const {
+  std::vector<double> weight_gradient_projection(const std::vector<double>& weights) const {
     const Conv& c = conv_;
     const auto size = size_t(output_.rows());
     std::vector<double> sums;
     if (c.group_k() > 1) {
-      sums = with(&ConvOperands::dy, {c.n * c.groups, c.group_k(), c.response(), 1, c.groups},
-                  weights);
+      sums = contracted_convolution(&ConvOperands::dy,
+                                    {c.n * c.groups, c.group_k(), c.y_channel_size(), 1, c.groups},
+                                    weights);
     } else {  // nothing is summed beforehand, so nothing need be stored
       sums = direct_convolution(c, operands_);
       for (size_t i = 0; i < sums.size(); ++i) sums[i] *= weights[i / size];
@@ -229,40 +237,41 @@ class ConvReference {
   }
 
   // The projected convolution, with an operand that is summed so.
-  std::vector<double> with(ConvElements ConvOperands::*which, const Collapse& shape,
-                           const std::vector<double>& weights) const {
-    const std::vector<double> sum = collapsed(operands_.*which, shape, weights);
+  std::vector<double> contracted_convolution(ConvOperand ConvOperands::*which,
+                                             const ContractionShape& shape,
+                                             const std::vector<double>& weights) const {
+    const std::vector<double> sum = contract(operands_.*which, shape, weights);
     ConvOperands operands = operands_;
     (operands.*which).stored = &sum;
-    return direct_convolution(projected(conv_).conv, operands);
+    return direct_convolution(projected_conv(conv_).conv, operands);
   }
 
   const Conv conv_;
   const ConvOutput output_;
-  const Inputs inputs_;
+  const InputGenerator inputs_;
   const bool constant_;
   ConvOperands operands_;
   double output_roundoff_ = 0, sums_roundoff_ = 0, inputs_roundoff_ = 0, truncation_ = 0;
 };
 
 // What store() keeps of an operand.
-double stored_bytes(int64_t size) { return size > kMostStored ? 0 : 8 * double(size); }
+double stored_bytes(int64_t size) { return size > kMaxStored ? 0 : 8 * double(size); }
 
 }  // namespace
 
-Expectation expect_conv(const Conv& conv, const Conditions& conditions) {
-  return ConvReference(conv, conditions).expect();
+ExpectedOutput expected_conv_output(const Conv& conv, const KernelConditions& conditions) {
+  return ConvReference(conv, conditions).expected_output();
 }
 
 double conv_reference_bytes(const Conv& conv) {
   const ConvOutput output = conv.output();
   if (checks_all(conv))
     return stored_bytes(conv.x_size()) + stored_bytes(conv.w_size()) + stored_bytes(conv.y_size()) +
-           direct_bytes(conv) + 32 * double(output.size());
+           direct_convolution_bytes(conv) + 32 * double(output.size());
   // Beside the sum of each row its bound and what the kernel gives.
-  const ProjectedConv whole = projected(conv);
-  return direct_bytes(whole.conv) + 8 * double(whole.summed) + 12 * double(output.slowest()) +
-         16 * double(output.rows());
+  const ProjectedConv whole = projected_conv(conv);
+  return direct_convolution_bytes(whole.conv) + 8 * double(whole.contracted_elements) +
+         12 * double(output.slowest()) + 16 * double(output.rows());
 }
 
 }  // namespace deepbench

@@ -2,12 +2,12 @@
 // operands.
 #pragma once
 
-#include "deepbench/core/expectation.hpp"
+#include "deepbench/core/expected_output.hpp"
 #include "deepbench/ops/conv/conv.hpp"
 
 namespace deepbench {
 
-Expectation expect_conv(const Conv& conv, const Conditions& conditions);
+ExpectedOutput expected_conv_output(const Conv& conv, const KernelConditions& conditions);
 
 // Host memory that this and the comparison take.
 double conv_reference_bytes(const Conv& conv);

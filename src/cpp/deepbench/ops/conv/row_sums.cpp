@@ -3,14 +3,14 @@
 
 #include <cstring>
 
-#include "deepbench/core/quad.hpp"
+#include "deepbench/core/double4.hpp"
 
 namespace deepbench {
 namespace {
 
 template <int kTaps>
-DEEPBENCH_INLINED inline void add_together(const RowTap* taps, int64_t count,
-                                           double* __restrict sums) {
+DEEPBENCH_ALWAYS_INLINE inline void add_unrolled(const RowTap* taps, int64_t count,
+                                                 double* __restrict sums) {
   for (int64_t i = 0; i < count; ++i) {
     double sum = sums[i];
     for (int tap = 0; tap < kTaps; ++tap) sum += taps[tap].factor * taps[tap].from[i];
@@ -19,11 +19,11 @@ DEEPBENCH_INLINED inline void add_together(const RowTap* taps, int64_t count,
 }
 
 template <int kTaps>
-DEEPBENCH_INLINED inline void multiply_together(const double* a, const double* const* b,
-                                                int64_t count, LaneSum* sums) {
-  Quad total[kTaps] = {};
+DEEPBENCH_ALWAYS_INLINE inline void multiply_unrolled(const double* a, const double* const* b,
+                                                      int64_t count, LaneSum* sums) {
+  Double4 total[kTaps] = {};
   for (int64_t i = 0; i < count; i += kRowLanes) {
-    Quad left, right;
+    Double4 left, right;
     load(a + i, left);
     for (int tap = 0; tap < kTaps; ++tap) {
       load(b[tap] + i, right);
@@ -31,7 +31,7 @@ DEEPBENCH_INLINED inline void multiply_together(const double* a, const double* c
     }
   }
   for (int tap = 0; tap < kTaps; ++tap) {
-    Quad before;
+    Double4 before;
     load(sums[tap].lanes, before);
     total[tap] += before;
     std::memcpy(sums[tap].lanes, &total[tap], sizeof total[tap]);
@@ -41,26 +41,26 @@ DEEPBENCH_INLINED inline void multiply_together(const double* a, const double* c
 }  // namespace
 
 void add_taps(const std::vector<RowTap>& taps, int64_t count, double* sums) {
-  vectorised([&]() DEEPBENCH_INLINED {
+  run_vectorised([&]() DEEPBENCH_ALWAYS_INLINE {
     const RowTap *tap = taps.data(), *const end = tap + taps.size();
-    for (; end - tap >= 4; tap += 4) add_together<4>(tap, count, sums);
-    if (end - tap == 3) add_together<3>(tap, count, sums);
-    if (end - tap == 2) add_together<2>(tap, count, sums);
-    if (end - tap == 1) add_together<1>(tap, count, sums);
+    for (; end - tap >= 4; tap += 4) add_unrolled<4>(tap, count, sums);
+    if (end - tap == 3) add_unrolled<3>(tap, count, sums);
+    if (end - tap == 2) add_unrolled<2>(tap, count, sums);
+    if (end - tap == 1) add_unrolled<1>(tap, count, sums);
   });
 }
 
 void add_products(const double* a, const std::vector<const double*>& b, int64_t count,
                   LaneSum* sums) {
-  vectorised([&]() DEEPBENCH_INLINED {
+  run_vectorised([&]() DEEPBENCH_ALWAYS_INLINE {
     const auto taps = static_cast<int64_t>(b.size());
     int64_t tap = 0;
-    for (; tap + 4 <= taps; tap += 4) multiply_together<4>(a, &b[size_t(tap)], count, sums + tap);
+    for (; tap + 4 <= taps; tap += 4) multiply_unrolled<4>(a, &b[size_t(tap)], count, sums + tap);
     if (tap + 2 <= taps) {
-      multiply_together<2>(a, &b[size_t(tap)], count, sums + tap);
+      multiply_unrolled<2>(a, &b[size_t(tap)], count, sums + tap);
       tap += 2;
     }
-    if (tap < taps) multiply_together<1>(a, &b[size_t(tap)], count, sums + tap);
+    if (tap < taps) multiply_unrolled<1>(a, &b[size_t(tap)], count, sums + tap);
   });
 }
 

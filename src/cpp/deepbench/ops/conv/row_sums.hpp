@@ -8,7 +8,7 @@ namespace deepbench {
 
 constexpr int64_t kRowLanes = 4;
 
-inline int64_t whole_lanes(int64_t count) {
+inline int64_t round_up_to_lanes(int64_t count) {
   return (count + kRowLanes - 1) / kRowLanes * kRowLanes;
 }
 

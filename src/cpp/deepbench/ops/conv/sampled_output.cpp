@@ -24,9 +24,9 @@ Place extents(const Conv& c) {
   }
 }
 
-Place place_of(const Conv& conv, int64_t index) {
+Place tensor_place(const Conv& conv, int64_t index) {
   const Place size = extents(conv);
-  int64_t rest = conv.output().place(index);
+  int64_t rest = conv.output().tensor_index(index);
   Place place{};
   for (size_t i = size.size(); i-- > 0; rest /= size[i]) place[i] = rest % size[i];
   return place;
@@ -36,7 +36,7 @@ Place place_of(const Conv& conv, int64_t index) {
 class Products {
  public:
   struct Run {
-    const ConvElements& from;
+    const ConvOperand& from;
     int64_t first, step;
   };
 
@@ -59,8 +59,8 @@ class Products {
   static constexpr int64_t kBatch = 1024;
 
   static void read(const Run& run, int64_t done, int64_t count, float* out) {
-    run.from.inputs->run(run.from.type, run.from.stream, uint64_t(run.first + done * run.step),
-                         uint64_t(run.step), count, out);
+    run.from.inputs->fill(run.from.type, run.from.stream, uint64_t(run.first + done * run.step),
+                          uint64_t(run.step), count, out);
   }
 
   void flush() {
@@ -75,16 +75,16 @@ class Products {
 };
 
 // The indices i of [0, size) for which 0 <= first + i * step < end, as [begin, end).
-std::array<int64_t, 2> inside(int64_t first, int64_t step, int64_t size, int64_t end) {
+std::array<int64_t, 2> valid_range(int64_t first, int64_t step, int64_t size, int64_t end) {
   const int64_t begin = first < 0 ? (-first + step - 1) / step : 0;
   const int64_t last = first >= end ? 0 : (end - 1 - first) / step + 1;
   return {begin, std::min(last, size)};
 }
 
-class OneOutput {
+class SingleOutput {
  public:
-  OneOutput(const Conv& conv, const ConvOperands& in, int64_t index)
-      : c_(conv), in_(in), at_(place_of(conv, index)) {}
+  SingleOutput(const Conv& conv, const ConvOperands& in, int64_t index)
+      : c_(conv), in_(in), at_(tensor_place(conv, index)) {}
 
   DotSums sums() {
     switch (c_.phase) {
@@ -114,7 +114,7 @@ class OneOutput {
   void forward() {
     const auto [n, k, o, p, q] = at_;
     const int64_t left = q * c_.stride_w - c_.pad_w, group = k / c_.group_k();
-    const auto [begin, end] = inside(left, c_.dilation_w, c_.s, c_.w);
+    const auto [begin, end] = valid_range(left, c_.dilation_w, c_.s, c_.w);
     for (int64_t c = 0; c < c_.group_c(); ++c) {
       for (int64_t tap = 0; tap < c_.t * c_.r; ++tap) {
         const int64_t t = tap / c_.r, r = tap % c_.r;
@@ -129,8 +129,8 @@ class OneOutput {
   }
 
   // Which output a tap of this input belongs to; -1 if to none.
-  static int64_t met_by(int64_t input, int64_t pad, int64_t tap, int64_t dilation, int64_t stride,
-                        int64_t outputs) {
+  static int64_t output_at_tap(int64_t input, int64_t pad, int64_t tap, int64_t dilation,
+                               int64_t stride, int64_t outputs) {
     const int64_t step = input + pad - tap * dilation;
     return step < 0 || step % stride || step / stride >= outputs ? -1 : step / stride;
   }
@@ -140,12 +140,12 @@ class OneOutput {
     const int64_t group = c / c_.group_c(), c_in_group = c % c_.group_c();
     for (int64_t tap = 0; tap < c_.taps(); ++tap) {
       const int64_t t = tap / c_.s / c_.r, r = tap / c_.s % c_.r, s = tap % c_.s;
-      const int64_t o = met_by(z, c_.pad_d, t, c_.dilation_d, c_.stride_d, c_.o());
-      const int64_t p = met_by(h, c_.pad_h, r, c_.dilation_h, c_.stride_h, c_.p());
-      const int64_t q = met_by(w_at, c_.pad_w, s, c_.dilation_w, c_.stride_w, c_.q());
+      const int64_t o = output_at_tap(z, c_.pad_d, t, c_.dilation_d, c_.stride_d, c_.o());
+      const int64_t p = output_at_tap(h, c_.pad_h, r, c_.dilation_h, c_.stride_h, c_.p());
+      const int64_t q = output_at_tap(w_at, c_.pad_w, s, c_.dilation_w, c_.stride_w, c_.q());
       if (o < 0 || p < 0 || q < 0) continue;
       const int64_t k = group * c_.group_k();
-      products_.add({in_.dy, y(n, k, o, p) + q, c_.response()},
+      products_.add({in_.dy, y(n, k, o, p) + q, c_.y_channel_size()},
                     {in_.w, w(k, c_in_group, t, r) + s, c_.group_c() * c_.taps()}, c_.group_k());
     }
   }
@@ -154,7 +154,7 @@ class OneOutput {
     const auto [k, c_in_group, t, r, s] = at_;
     const int64_t c = k / c_.group_k() * c_.group_c() + c_in_group;
     const int64_t left = s * c_.dilation_w - c_.pad_w;
-    const auto [begin, end] = inside(left, c_.stride_w, c_.q(), c_.w);
+    const auto [begin, end] = valid_range(left, c_.stride_w, c_.q(), c_.w);
     for (int64_t n = 0; n < c_.n; ++n) {
       for (int64_t row = 0; row < c_.o() * c_.p(); ++row) {
         const int64_t o = row / c_.p(), p = row % c_.p();
@@ -203,8 +203,8 @@ std::vector<int64_t> sampled_outputs(const Conv& conv, int64_t count, uint64_t s
   return chosen;
 }
 
-DotSums one_output(const Conv& conv, const ConvOperands& operands, int64_t index) {
-  return OneOutput(conv, operands, index).sums();
+DotSums compute_output(const Conv& conv, const ConvOperands& operands, int64_t index) {
+  return SingleOutput(conv, operands, index).sums();
 }
 
 }  // namespace deepbench

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "deepbench/core/sums.hpp"
-#include "deepbench/ops/conv/direct.hpp"
+#include "deepbench/ops/conv/direct_conv.hpp"
 
 namespace deepbench {
 
@@ -14,6 +14,6 @@ namespace deepbench {
 std::vector<int64_t> sampled_outputs(const Conv& conv, int64_t count, uint64_t seed);
 
 // The sum of products behind the output at `index`, and that of their squares.
-DotSums one_output(const Conv& conv, const ConvOperands& operands, int64_t index);
+DotSums compute_output(const Conv& conv, const ConvOperands& operands, int64_t index);
 
 }  // namespace deepbench

@@ -8,24 +8,25 @@
 namespace deepbench {
 namespace {
 
-Parameter size(const char* name, const char* help) {
+Parameter size_parameter(const char* name, const char* help) {
   return {name, ParameterKind::kInteger, help, "", {}, 1, 1e9};
 }
-Parameter optional(const char* name, const char* help, const char* fallback, double minimum) {
-  return {name, ParameterKind::kInteger, help, fallback, {}, minimum, 1e9};
+Parameter optional_parameter(const char* name, const char* help, const char* default_text,
+                             double minimum) {
+  return {name, ParameterKind::kInteger, help, default_text, {}, minimum, 1e9};
 }
 // Much more than any filter is wide: all of it would be looked at, for outputs of nothing.
-Parameter padding(const char* name, const char* help) {
+Parameter padding_parameter(const char* name, const char* help) {
   return {name, ParameterKind::kInteger, help, "0", {}, 0, 1e5};
 }
-Parameter silent(Parameter parameter) {
-  parameter.silent_at_default = true;
+Parameter omitted_default(Parameter parameter) {
+  parameter.omitted_at_default = true;
   return parameter;
 }
 
 void require_output(const char* what, const char* key, int64_t size, int64_t filter, int64_t pad,
                     int64_t dilation) {
-  if (Conv::extent(size, filter, pad, 1, dilation) >= 1) return;
+  if (Conv::output_extent(size, filter, pad, 1, dilation) >= 1) return;
   throw InvalidProblem(
       std::string("the filter's ") + what + ", " + std::to_string(dilation * (filter - 1) + 1) +
       " with its dilation, is larger than the padded input's, " + key + " + 2 pad_" + key + " = " +
@@ -46,7 +47,7 @@ class ConvOperation final : public Operation {
   const std::vector<Parameter>& parameters() const override { return parameters_; }
   std::string group_by() const override { return "phase"; }
 
-  std::vector<std::string> constants() const override { return {"w"}; }
+  std::vector<std::string> constant_operands() const override { return {"w"}; }
 
   void validate(const Problem& problem) const override {
     const Conv conv = conv_problem(problem);
@@ -75,8 +76,9 @@ class ConvOperation final : public Operation {
   }
 
   bool has_reference() const override { return true; }
-  Expectation expect(const Problem& problem, const Conditions& conditions) const override {
-    return expect_conv(conv_problem(problem), conditions);
+  ExpectedOutput expected_output(const Problem& problem,
+                                 const KernelConditions& conditions) const override {
+    return expected_conv_output(conv_problem(problem), conditions);
   }
   double verification_bytes(const Problem& problem) const override {
     return conv_reference_bytes(conv_problem(problem));
@@ -89,20 +91,20 @@ class ConvOperation final : public Operation {
   std::string example_ =
       "conv w=56 h=56 c=64 n=8 k=64 s=3 r=3 pad_w=1 pad_h=1 stride_w=1 stride_h=1";
   std::vector<Parameter> parameters_ = {
-      size("w", "width of the input"),
-      size("h", "height of the input"),
-      size("c", "channels of the input"),
-      size("n", "batch"),
-      size("k", "filters: channels of the output"),
-      size("s", "width of the filter"),
-      size("r", "height of the filter"),
-      padding("pad_w", "zeros added left and right"),
-      padding("pad_h", "zeros added above and below"),
-      optional("stride_w", "horizontal step", "1", 1),
-      optional("stride_h", "vertical step", "1", 1),
-      optional("dilation_w", "horizontal distance of the filter's taps", "1", 1),
-      optional("dilation_h", "vertical distance of the filter's taps", "1", 1),
-      optional("groups", "groups of channels", "1", 1),
+      size_parameter("w", "width of the input"),
+      size_parameter("h", "height of the input"),
+      size_parameter("c", "channels of the input"),
+      size_parameter("n", "batch"),
+      size_parameter("k", "filters: channels of the output"),
+      size_parameter("s", "width of the filter"),
+      size_parameter("r", "height of the filter"),
+      padding_parameter("pad_w", "zeros added left and right"),
+      padding_parameter("pad_h", "zeros added above and below"),
+      optional_parameter("stride_w", "horizontal step", "1", 1),
+      optional_parameter("stride_h", "vertical step", "1", 1),
+      optional_parameter("dilation_w", "horizontal distance of the filter's taps", "1", 1),
+      optional_parameter("dilation_h", "vertical distance of the filter's taps", "1", 1),
+      optional_parameter("groups", "groups of channels", "1", 1),
       {"phase",
        ParameterKind::kChoice,
        "forward, or a gradient",
@@ -123,20 +125,21 @@ class ConvOperation final : public Operation {
        1,
        "precision",
        "int8"},
-      silent({"y_type",
-              ParameterKind::kChoice,
-              "int8: sums in 32 bits, or scaled, rounded and saturated to 8",
-              "s32",
-              {"s32", "s8"},
-              1,
-              1,
-              "precision",
-              "int8"}),
-      silent(optional("d", "depth of the input: a third dimension", "1", 1)),
-      silent(optional("t", "depth of the filter", "1", 1)),
-      silent(padding("pad_d", "zeros added in front and behind")),
-      silent(optional("stride_d", "step in depth", "1", 1)),
-      silent(optional("dilation_d", "distance in depth of the filter's taps", "1", 1)),
+      omitted_default({"y_type",
+                       ParameterKind::kChoice,
+                       "int8: sums in 32 bits, or scaled, rounded and saturated to 8",
+                       "s32",
+                       {"s32", "s8"},
+                       1,
+                       1,
+                       "precision",
+                       "int8"}),
+      omitted_default(optional_parameter("d", "depth of the input: a third dimension", "1", 1)),
+      omitted_default(optional_parameter("t", "depth of the filter", "1", 1)),
+      omitted_default(padding_parameter("pad_d", "zeros added in front and behind")),
+      omitted_default(optional_parameter("stride_d", "step in depth", "1", 1)),
+      omitted_default(
+          optional_parameter("dilation_d", "distance in depth of the filter's taps", "1", 1)),
   };
 };
 

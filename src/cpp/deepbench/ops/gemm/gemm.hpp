@@ -61,7 +61,7 @@ Gemm gemm_problem(const Attributes& attributes) {
 // a deviation of sqrt(k)/3, and none of 10^8 lies beyond six of those. 8-bit numbers have means of
 // -1/2 and at most 255/2, and root mean squares of 74 and at most 148. Where all have one sign
 // (`uniform` is false) every product counts in full.
-inline int64_t calls_in_range(const Gemm& gemm, bool uniform, int64_t most) {
+inline int64_t calls_before_overflow(const Gemm& gemm, bool uniform, int64_t most) {
   const double k = double(gemm.k);
   double range = 0, call = 1;
   if (gemm.precision.c == DEEPBENCH_F16) {

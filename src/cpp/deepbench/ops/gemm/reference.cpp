@@ -17,7 +17,7 @@ namespace {
 
 class GemmReference final : public ProductReference {
  public:
-  GemmReference(const Gemm& gemm, const Conditions& conditions)
+  GemmReference(const Gemm& gemm, const KernelConditions& conditions)
       : ProductReference(gemm.m, gemm.n, gemm.k, conditions.beta),
         gemm_(gemm),
         rounds_product_(conditions.accumulator == "rounded_product"),
@@ -51,12 +51,12 @@ class GemmReference final : public ProductReference {
 
   void row_of_a(size_t, int64_t i, float* row) override {
     const auto stride = static_cast<uint64_t>(gemm_.trans_a ? 1 : gemm_.m);
-    inputs_.run(type_a_, Gemm::kStreamA, gemm_.index_a(i, 0), stride, gemm_.k, row);
+    inputs_.fill(type_a_, Gemm::kStreamA, gemm_.index_a(i, 0), stride, gemm_.k, row);
   }
 
   void column_of_b(int64_t j, float* column) const override {
     const auto stride = static_cast<uint64_t>(gemm_.trans_b ? gemm_.n : 1);
-    inputs_.run(type_b_, Gemm::kStreamB, gemm_.index_b(0, j), stride, gemm_.k, column);
+    inputs_.fill(type_b_, Gemm::kStreamB, gemm_.index_b(0, j), stride, gemm_.k, column);
   }
 
   double roundoff_of_sums() const {
@@ -72,25 +72,25 @@ class GemmReference final : public ProductReference {
     const double sums_error = roundoff_of_sums() * std::sqrt(squares + sum * sum) +
                               roundoff_of_inputs() * std::sqrt(squares);
     const double rounded = std::abs(sum) + (rounds_product_ ? std::abs(sums.products) : 0);
-    const double smallest = (rounds_product_ ? 2 : 1) * gemm_.precision.smallest_rounding();
+    const double smallest = (rounds_product_ ? 2 : 1) * gemm_.precision.absolute_roundoff();
     return {sum, gemm_.precision.output_roundoff * (rounded + sums_error) + sums_error + smallest};
   }
 
-  double typical_bound() const override {
+  double relative_bound() const override {
     return (rounds_product_ ? 2 : 1) * gemm_.precision.output_roundoff + roundoff_of_sums() +
            roundoff_of_inputs();
   }
 
   Gemm gemm_;
   const bool rounds_product_;  // to the output's type, before C is added
-  const Inputs inputs_;
+  const InputGenerator inputs_;
   deepbench_type type_a_, type_b_, type_c_;
 };
 
 }  // namespace
 
-Expectation expect_gemm(const Gemm& gemm, const Conditions& conditions) {
-  return GemmReference(gemm, conditions).expect();
+ExpectedOutput expected_gemm_output(const Gemm& gemm, const KernelConditions& conditions) {
+  return GemmReference(gemm, conditions).expected_output();
 }
 
 }  // namespace deepbench

@@ -1,11 +1,11 @@
 // What the output of a gemm must be, in float64 from the same generator that filled the operands.
 #pragma once
 
-#include "deepbench/core/expectation.hpp"
+#include "deepbench/core/expected_output.hpp"
 #include "deepbench/ops/gemm/gemm.hpp"
 
 namespace deepbench {
 
-Expectation expect_gemm(const Gemm& gemm, const Conditions& conditions);
+ExpectedOutput expected_gemm_output(const Gemm& gemm, const KernelConditions& conditions);
 
 }  // namespace deepbench

@@ -14,7 +14,7 @@ class GemmOperation final : public Operation {
   const std::string& help() const override { return help_; }
   const std::string& example() const override { return example_; }
   const std::vector<Parameter>& parameters() const override { return parameters_; }
-  std::vector<std::string> constants() const override { return {"a", "b"}; }
+  std::vector<std::string> constant_operands() const override { return {"a", "b"}; }
 
   void validate(const Problem& problem) const override {
     const Gemm gemm = gemm_problem(problem);
@@ -34,12 +34,13 @@ class GemmOperation final : public Operation {
   }
 
   bool has_reference() const override { return true; }
-  Expectation expect(const Problem& problem, const Conditions& conditions) const override {
-    return expect_gemm(gemm_problem(problem), conditions);
+  ExpectedOutput expected_output(const Problem& problem,
+                                 const KernelConditions& conditions) const override {
+    return expected_gemm_output(gemm_problem(problem), conditions);
   }
   double verification_bytes(const Problem& problem) const override {
     const Gemm gemm = gemm_problem(problem);
-    return ProductReference::needed_bytes(gemm.m, gemm.n, gemm.k);
+    return ProductReference::host_bytes(gemm.m, gemm.n, gemm.k);
   }
 
  private:

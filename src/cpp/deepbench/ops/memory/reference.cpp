@@ -5,7 +5,7 @@
 #include <atomic>
 #include <vector>
 
-#include "deepbench/core/inputs.hpp"
+#include "deepbench/core/input_generator.hpp"
 #include "deepbench/core/parallel.hpp"
 #include "deepbench/core/sums.hpp"
 
@@ -13,11 +13,11 @@ namespace deepbench {
 namespace {
 
 constexpr int64_t kSamples = 1024;
-constexpr int64_t kSmallestPart = 1 << 16;
+constexpr int64_t kMinPart = 1 << 16;
 constexpr int64_t kBlock = 1024;
 constexpr uint64_t kWeightSeed = 0x5eed;
 
-uint32_t word(const Memory& memory, const Conditions& conditions, uint64_t index) {
+uint32_t word(const Memory& memory, const KernelConditions& conditions, uint64_t index) {
   if (memory.kind == MemoryKind::kWrite) return write_pattern(conditions.seed);
   if (conditions.inputs != "uniform") return conditions.inputs == "ones" ? 1 : 0;
   return memory_word(conditions.seed, index);
@@ -25,24 +25,24 @@ uint32_t word(const Memory& memory, const Conditions& conditions, uint64_t index
 
 // Calls visit(first, words, count) for blocks of [begin, end).
 template <class Visit>
-void for_blocks(const Memory& memory, const Conditions& conditions, int64_t begin, int64_t end,
-                const Visit& visit) {
+void for_blocks(const Memory& memory, const KernelConditions& conditions, int64_t begin,
+                int64_t end, const Visit& visit) {
   const bool random = memory.kind != MemoryKind::kWrite && conditions.inputs == "uniform";
   uint32_t words[kBlock];
   if (!random) std::fill(words, words + kBlock, word(memory, conditions, 0));
   for (int64_t first = begin; first < end; first += kBlock) {
     const int64_t count = std::min(kBlock, end - first);
     if (random) {
-      word_run(conditions.seed, Memory::kStream, uint64_t(first), count, words);
+      fill_words(conditions.seed, Memory::kStream, uint64_t(first), count, words);
       for (int64_t i = 0; i < count; ++i) words[i] &= ~1u;  // as memory_word does
     }
     visit(first, words, count);
   }
 }
 
-uint32_t xor_of_all(const Memory& memory, const Conditions& conditions) {
+uint32_t xor_of_all(const Memory& memory, const KernelConditions& conditions) {
   std::atomic<uint32_t> total{0};
-  parallel_for(memory.words(), kSmallestPart, [&](int64_t begin, int64_t end, int) {
+  parallel_for(memory.words(), kMinPart, [&](int64_t begin, int64_t end, int) {
     uint32_t part = 0;
     for_blocks(memory, conditions, begin, end, [&](int64_t, const uint32_t* words, int64_t count) {
       for (int64_t i = 0; i < count; ++i) part ^= words[i];
@@ -52,14 +52,14 @@ uint32_t xor_of_all(const Memory& memory, const Conditions& conditions) {
   return total;
 }
 
-double weighted_sum(const Memory& memory, const Conditions& conditions) {
-  std::vector<double> parts(size_t(parallel_width()), 0.0);
-  parallel_for(memory.words(), kSmallestPart, [&](int64_t begin, int64_t end, int part) {
+double weighted_sum(const Memory& memory, const KernelConditions& conditions) {
+  std::vector<double> parts(size_t(parallel_threads()), 0.0);
+  parallel_for(memory.words(), kMinPart, [&](int64_t begin, int64_t end, int part) {
     double sum = 0, values[kBlock];
     float weights[kBlock];
     for_blocks(memory, conditions, begin, end,
                [&](int64_t first, const uint32_t* words, int64_t count) {
-                 weight_run(kWeightSeed, uint64_t(first), count, weights);
+                 fill_weights(kWeightSeed, uint64_t(first), count, weights);
                  std::copy(words, words + count, values);
                  sum += weighted_sums(weights, values, count).products;
                });
@@ -72,14 +72,14 @@ double weighted_sum(const Memory& memory, const Conditions& conditions) {
 
 }  // namespace
 
-Expectation expect_memory(const Memory& memory, const Conditions& conditions) {
-  Expectation expected;
+ExpectedOutput expected_memory_output(const Memory& memory, const KernelConditions& conditions) {
+  ExpectedOutput expected;
   expected.outputs = uint64_t(memory.output_words());
   if (memory.kind == MemoryKind::kRead) {
     expected.indices = {0};
     expected.values = {double(xor_of_all(memory, conditions))};
     expected.bounds = {0};
-    expected.what = "the xor of all words";
+    expected.coverage = "the xor of all words";
     return expected;
   }
   const int64_t samples = std::min(kSamples, memory.words());
@@ -91,11 +91,11 @@ Expectation expect_memory(const Memory& memory, const Conditions& conditions) {
   }
   expected.projection_rows = 1;
   expected.projection_seed = kWeightSeed;
-  expected.sums = {weighted_sum(memory, conditions)};
+  expected.projections = {weighted_sum(memory, conditions)};
   // 32-bit words times weights of at most 1, summed in double in another order.
-  expected.sum_bounds = {1e-15 * 4.3e9 * double(memory.words())};
-  expected.what = std::to_string(samples) + " of " + std::to_string(memory.words()) +
-                  " words and a projection of all";
+  expected.projection_bounds = {1e-15 * 4.3e9 * double(memory.words())};
+  expected.coverage = std::to_string(samples) + " of " + std::to_string(memory.words()) +
+                      " words and a projection of all";
   return expected;
 }
 

@@ -1,11 +1,11 @@
 // What the output of a memory problem must be: exact, word for word.
 #pragma once
 
-#include "deepbench/core/expectation.hpp"
+#include "deepbench/core/expected_output.hpp"
 #include "deepbench/ops/memory/memory.hpp"
 
 namespace deepbench {
 
-Expectation expect_memory(const Memory& memory, const Conditions& conditions);
+ExpectedOutput expected_memory_output(const Memory& memory, const KernelConditions& conditions);
 
 }  // namespace deepbench

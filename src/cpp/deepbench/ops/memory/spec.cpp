@@ -31,8 +31,9 @@ class MemoryOperation final : public Operation {
   }
 
   bool has_reference() const override { return true; }
-  Expectation expect(const Problem& problem, const Conditions& conditions) const override {
-    return expect_memory(memory_problem(problem), conditions);
+  ExpectedOutput expected_output(const Problem& problem,
+                                 const KernelConditions& conditions) const override {
+    return expected_memory_output(memory_problem(problem), conditions);
   }
 
  private:

@@ -5,69 +5,70 @@
 
 namespace deepbench {
 
-RnnCell::RnnCell(const Rnn& rnn, const Conditions& conditions, double spread)
+RnnCell::RnnCell(const Rnn& rnn, const KernelConditions& conditions, double bound_factor)
     : kind_(rnn.cell == "vanilla" ? Kind::kVanilla
             : rnn.cell == "lstm"  ? Kind::kLstm
             : rnn.cell == "gru"   ? Kind::kGru
-                                  : Kind::kResetBefore),
+                                  : Kind::kGruResetBefore),
       activation_error_((conditions.facts.text("activations") == "fast" ? kFastActivationError
                                                                         : kActivationError) /
-                        spread),
+                        bound_factor),
       quantises_(rnn.is_quantised()),
-      has_kink_(!conditions.follows),
+      relu_side_unknown_(!conditions.from_tested_forward),
       output_roundoff_(rnn.precision.output_roundoff),
-      smallest_rounding_(rnn.precision.smallest_rounding()) {
+      absolute_roundoff_(rnn.precision.absolute_roundoff()) {
   // Half of the largest that rounding can do is more than its deviation.
-  const double output = rnn.precision.output_roundoff / (spread > 1 ? 2 : 1);
+  const double output = rnn.precision.output_roundoff / (bound_factor > 1 ? 2 : 1);
   operand_roundoff_ = output > kRoundoffFloat ? output : 0;
   const auto roundoff = [&](const char* fact) {
     return conditions.facts.text(fact, "float") == "float" ? 0 : operand_roundoff_;
   };
   gates_roundoff_ = roundoff("gates");
-  memory_roundoff_ = roundoff("cell_state");
+  cell_state_roundoff_ = roundoff("cell_state");
   sums_roundoff_ = roundoff("sums");
   partial_roundoff_ = kPartialSums * roundoff("partial_sums");
 }
 
-RnnCell::State RnnCell::step(const Approximate* inputs, const Approximate* products,
+RnnCell::State RnnCell::step(const ValueWithError* inputs, const ValueWithError* products,
                              const State& before) const {
-  Approximate z[4], s[4];
+  ValueWithError z[4], s[4];
   for (int i = 0; i < (is_vanilla() ? 1 : is_lstm() ? 4 : 3); ++i)
     z[i] = inputs[i].rounded(sums_roundoff_), s[i] = products[i].rounded(sums_roundoff_);
   State now;
-  Approximate* const g = now.gate;
+  ValueWithError* const g = now.gate;
   if (is_vanilla()) {
-    now.kept = (z[0] + s[0]).rounded(gates_roundoff_);
-    now.h = {std::max(now.kept.value, 0.0), now.kept.error};
+    now.saved = (z[0] + s[0]).rounded(gates_roundoff_);
+    now.h = {std::max(now.saved.value, 0.0), now.saved.error};
   } else if (is_lstm()) {
     for (const int i : {0, 1, 3}) g[i] = gate(z[i], s[i]);
-    g[2] = squashed(z[2] + s[2]);
-    now.kept = (g[1] * before.kept + g[0] * g[2]).rounded(memory_roundoff_);
-    now.h = g[3] * tanh(now.kept, activation_error_);
+    g[2] = tanh_gate(z[2] + s[2]);
+    now.saved = (g[1] * before.saved + g[0] * g[2]).rounded(cell_state_roundoff_);
+    now.h = g[3] * tanh(now.saved, activation_error_);
   } else {
     for (const int i : {0, 1}) g[i] = gate(z[i], s[i]);
-    now.kept = s[2];
-    g[2] = squashed(is_gru() ? z[2] + g[1] * s[2] : z[2] + s[2]);
+    now.saved = s[2];
+    g[2] = tanh_gate(is_gru() ? z[2] + g[1] * s[2] : z[2] + s[2]);
     now.h = g[0] * before.h + one_minus(g[0]) * g[2];
   }
   return now;
 }
 
-Approximate RnnCell::back(const State& state, const State& before, const Approximate& gradient_of_h,
-                          Approximate& dc, Gradient& gradient) const {
-  const Approximate dh = gradient_of_h.rounded(sums_roundoff_);
-  if (is_vanilla()) return back_vanilla(state, dh, gradient);
-  if (is_lstm()) return back_lstm(state, before, dh, dc, gradient);
-  return back_gru(state, before, dh, gradient);
+ValueWithError RnnCell::backward(const State& state, const State& before,
+                                 const ValueWithError& gradient_of_h, ValueWithError& dc,
+                                 Gradient& gradient) const {
+  const ValueWithError dh = gradient_of_h.rounded(sums_roundoff_);
+  if (is_vanilla()) return backward_vanilla(state, dh, gradient);
+  if (is_lstm()) return backward_lstm(state, before, dh, dc, gradient);
+  return backward_gru(state, before, dh, gradient);
 }
 
 // A sum that is n errors away from ReLU's kink is on its other side with a probability of about
 // exp(-n^2 / 2) / 2; the gradient is then off by all of it. Unless the side that was taken is
 // known.
-Approximate RnnCell::back_vanilla(const State& state, const Approximate& dh,
-                                  Gradient& gradient) const {
-  const Approximate& sum = state.kept;
-  const bool may_flip = has_kink_ && sum.error > 0;
+ValueWithError RnnCell::backward_vanilla(const State& state, const ValueWithError& dh,
+                                         Gradient& gradient) const {
+  const ValueWithError& sum = state.saved;
+  const bool may_flip = relu_side_unknown_ && sum.error > 0;
   const double distance = may_flip ? sum.value / sum.error : 0;
   const double flips =
       may_flip ? dh.value * dh.value * 0.5 * std::exp(-0.5 * distance * distance) : 0;
@@ -76,35 +77,37 @@ Approximate RnnCell::back_vanilla(const State& state, const Approximate& dh,
   return {};
 }
 
-Approximate RnnCell::back_lstm(const State& state, const State& before, const Approximate& dh,
-                               Approximate& dc, Gradient& gradient) const {
-  const Approximate &i = state.gate[0], &f = state.gate[1], &g = state.gate[2], &o = state.gate[3];
-  const Approximate squashed_c = tanh(state.kept, activation_error_);
-  dc = dc + dh * o * one_minus(squashed_c * squashed_c);
+ValueWithError RnnCell::backward_lstm(const State& state, const State& before,
+                                      const ValueWithError& dh, ValueWithError& dc,
+                                      Gradient& gradient) const {
+  const ValueWithError &i = state.gate[0], &f = state.gate[1], &g = state.gate[2],
+                       &o = state.gate[3];
+  const ValueWithError tanh_c = tanh(state.saved, activation_error_);
+  dc = dc + dh * o * one_minus(tanh_c * tanh_c);
   gradient.z[0] = dc * g * (i * one_minus(i));
-  gradient.z[1] = dc * before.kept * (f * one_minus(f));
+  gradient.z[1] = dc * before.saved * (f * one_minus(f));
   gradient.z[2] = dc * i * one_minus(g * g);
-  gradient.z[3] = dh * squashed_c * (o * one_minus(o));
-  dc = (dc * f).rounded(memory_roundoff_);
+  gradient.z[3] = dh * tanh_c * (o * one_minus(o));
+  dc = (dc * f).rounded(cell_state_roundoff_);
   return {};
 }
 
-Approximate RnnCell::back_gru(const State& state, const State& before, const Approximate& dh,
-                              Gradient& gradient) const {
-  const Approximate &u = state.gate[0], &r = state.gate[1], &candidate = state.gate[2];
+ValueWithError RnnCell::backward_gru(const State& state, const State& before,
+                                     const ValueWithError& dh, Gradient& gradient) const {
+  const ValueWithError &u = state.gate[0], &r = state.gate[1], &candidate = state.gate[2];
   gradient.z[0] = dh * (before.h - candidate) * (u * one_minus(u));
   gradient.z[2] = dh * one_minus(u) * one_minus(candidate * candidate);
   gradient.s_o = gradient.z[2];
   if (is_gru()) {
-    gradient.z[1] = gradient.z[2] * state.kept * (r * one_minus(r));
+    gradient.z[1] = gradient.z[2] * state.saved * (r * one_minus(r));
     gradient.s_o = gradient.z[2] * r;
   }
   return dh * u;
 }
 
-Approximate RnnCell::back_reset(const State& state, const State& before, const Approximate& dp,
-                                Gradient& gradient) const {
-  const Approximate& r = state.gate[kReset];
+ValueWithError RnnCell::backward_reset_gate(const State& state, const State& before,
+                                            const ValueWithError& dp, Gradient& gradient) const {
+  const ValueWithError& r = state.gate[kReset];
   gradient.z[kReset] = dp * before.h * (r * one_minus(r));
   return dp * r;
 }

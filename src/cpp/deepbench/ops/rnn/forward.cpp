@@ -13,47 +13,48 @@
 #include "deepbench/core/parallel.hpp"
 #include "deepbench/core/sums.hpp"
 #include "deepbench/ops/rnn/cell.hpp"
+#include "deepbench/ops/rnn/gradient_parts.hpp"
 #include "deepbench/ops/rnn/operands.hpp"
-#include "deepbench/ops/rnn/parts.hpp"
 #include "deepbench/ops/rnn/reference.hpp"
 #include "deepbench/ops/rnn/sampling.hpp"
 
 namespace deepbench {
 namespace {
 
-class ForwardRun {
+class ForwardSegment {
  public:
   // `h` are the states before each step of the run.
-  ForwardRun(const RnnOperands& operands, const RnnCell& cell, const RnnRun& run,
-             std::vector<float> h)
+  ForwardSegment(const RnnOperands& operands, const RnnCell& cell, const RnnSegment& segment,
+                 std::vector<float> h)
       : operands_(operands),
         cell_(cell),
         rnn_(operands.rnn()),
         gates_(rnn_.gates()),
-        run_(run),
+        segment_(segment),
         h_(std::move(h)) {
-    steps_ = run.end - run.begin;
+    steps_ = segment.end - segment.begin;
     row_.resize(size_t(rnn_.hidden));
-    if (cell_.resets_before()) reset_states();
+    if (cell_.is_gru_reset_before()) reset_states();
   }
 
   // Writes the run's part of the expectation, from `at` on.
-  void expect(Expectation& expected, size_t at) {
-    for (const int64_t unit : run_.units) {
+  void write_expected(ExpectedOutput& expected, size_t at) {
+    for (const int64_t unit : segment_.units) {
       for (int64_t gate = 0; gate < gates_; ++gate) sum_up(gate, unit);
       RnnCell::State state = first_state(unit);
       for (int64_t step = 0; step < steps_; ++step) {
         state = next(unit, step, state);
-        if (run_.begin + step >= run_.checked_from) set(unit, step, state.h, expected, at++);
+        if (segment_.begin + step >= segment_.checked_from)
+          set(unit, step, state.h, expected, at++);
       }
     }
   }
 
  private:
   const float* h_before(int64_t step) const { return h_.data() + step * rnn_.hidden; }
-  Approximate& s(int64_t gate, int64_t step) { return s_[size_t(gate * steps_ + step)]; }
+  ValueWithError& s(int64_t gate, int64_t step) { return s_[size_t(gate * steps_ + step)]; }
 
-  Approximate sum(const DotSums& sums) const {
+  ValueWithError sum(const DotSums& sums) const {
     if (rnn_.is_quantised()) return quantised_sum(sums);
     const PrecisionInfo& precision = rnn_.precision;
     const double roundoff = 4 * std::sqrt(double(rnn_.hidden)) * precision.sum_roundoff;
@@ -64,7 +65,7 @@ class ForwardRun {
 
   // Libraries sum integers exactly, h' shifted by 1 to be positive. What follows is in float, and
   // takes off the shift's part: the sum of the row.
-  Approximate quantised_sum(const DotSums& sums) const {
+  ValueWithError quantised_sum(const DotSums& sums) const {
     const double terms = std::abs(sums.products) + std::abs(row_sum_);
     return {sums.products, 4 * kRoundoffFloat * terms};
   }
@@ -78,7 +79,7 @@ class ForwardRun {
   void sum_up(int64_t gate, int64_t unit) {
     s_.resize(size_t(gates_ * steps_));
     read_row(gate, unit);
-    const bool of_reset = cell_.resets_before() && gate == RnnCell::kCandidate;
+    const bool of_reset = cell_.is_gru_reset_before() && gate == RnnCell::kCandidate;
     for (int64_t step = 0; step < steps_; ++step)
       s(gate, step) =
           of_reset ? sum_of_reset(step) : sum(dot_sums(row_.data(), h_before(step), rnn_.hidden));
@@ -91,9 +92,9 @@ class ForwardRun {
     for (int64_t unit = 0; unit < rnn_.hidden; ++unit) {
       read_row(RnnCell::kReset, unit);
       for (int64_t step = 0; step < steps_; ++step) {
-        const Approximate s = sum(dot_sums(row_.data(), h_before(step), rnn_.hidden));
-        const Approximate r = cell_.reset(z(RnnCell::kReset, unit, step), s);
-        const Approximate state = cell_.reset_state(r, {h_before(step)[unit], 0});
+        const ValueWithError s = sum(dot_sums(row_.data(), h_before(step), rnn_.hidden));
+        const ValueWithError r = cell_.reset(z(RnnCell::kReset, unit, step), s);
+        const ValueWithError state = cell_.reset_state(r, {h_before(step)[unit], 0});
         reset_[size_t(step * rnn_.hidden + unit)] = state.value;
         reset_square_[size_t(step)] += state.value * state.value;
         reset_error_[size_t(step)] += state.error * state.error;
@@ -102,17 +103,17 @@ class ForwardRun {
   }
 
   // The squares of the products as what they are for a typical row; errors of r add up at random.
-  Approximate sum_of_reset(int64_t step) const {
+  ValueWithError sum_of_reset(int64_t step) const {
     DotSums sums = weighted_sums(row_.data(), reset_.data() + step * rnn_.hidden, rnn_.hidden);
     const double mean_square = sums.squares / double(rnn_.hidden);
     sums.squares = mean_square * reset_square_[size_t(step)];
-    Approximate result = sum(sums);
+    ValueWithError result = sum(sums);
     result.error += 4 * std::sqrt(mean_square * reset_error_[size_t(step)]);
     return result;
   }
 
-  Approximate z(int64_t gate, int64_t unit, int64_t step) const {
-    const double value = operands_.input_part(gate, unit, run_.begin + step, run_.sequence);
+  ValueWithError z(int64_t gate, int64_t unit, int64_t step) const {
+    const double value = operands_.input_part(gate, unit, segment_.begin + step, segment_.sequence);
     const double largest = 2;  // of its few terms, beside which it may be small
     return {value, kRoundoffFloat * largest + rnn_.precision.input_roundoff};
   }
@@ -121,31 +122,31 @@ class ForwardRun {
   RnnCell::State first_state(int64_t unit) const {
     RnnCell::State state;
     if (!cell_.is_lstm()) return state;
-    if (run_.begin == 0)
-      state.kept = {operands_.element(Rnn::kStreamC0, run_.sequence * rnn_.hidden + unit), 0};
+    if (segment_.begin == 0)
+      state.saved = {operands_.element(Rnn::kStreamC0, segment_.sequence * rnn_.hidden + unit), 0};
     else
-      state.kept = {0, double(run_.begin) + Rnn::kScale};
+      state.saved = {0, double(segment_.begin) + Rnn::kScale};
     return state;
   }
 
   RnnCell::State next(int64_t unit, int64_t step, RnnCell::State before) {
     before.h = {h_before(step)[unit], 0};
-    Approximate input[4], recurrent[4];
+    ValueWithError input[4], recurrent[4];
     for (int64_t gate = 0; gate < gates_; ++gate) {
       input[gate] = z(gate, unit, step);
       recurrent[gate] = s(gate, step);
     }
     if (cell_.is_gru())
-      recurrent[RnnCell::kCandidate] =
-          cell_.kept(recurrent[RnnCell::kCandidate]) + Approximate{operands_.bias(3, unit), 0};
+      recurrent[RnnCell::kCandidate] = cell_.stored_sum(recurrent[RnnCell::kCandidate]) +
+                                       ValueWithError{operands_.bias(3, unit), 0};
     return cell_.step(input, recurrent, before);
   }
 
-  void set(int64_t unit, int64_t step, const Approximate& h, Expectation& expected,
+  void set(int64_t unit, int64_t step, const ValueWithError& h, ExpectedOutput& expected,
            size_t at) const {
-    const int64_t place = (run_.begin + step) * rnn_.batch + run_.sequence;
+    const int64_t place = (segment_.begin + step) * rnn_.batch + segment_.sequence;
     expected.indices[at] = uint64_t(place * rnn_.hidden + unit);
-    const Approximate stored = cell_.stored(h);
+    const ValueWithError stored = cell_.stored(h);
     expected.values[at] = stored.value;
     expected.bounds[at] = stored.error;
   }
@@ -154,37 +155,37 @@ class ForwardRun {
   const RnnCell& cell_;
   const Rnn& rnn_;
   const int64_t gates_;
-  const RnnRun& run_;
+  const RnnSegment& segment_;
   int64_t steps_;
   std::vector<float> h_, row_;
   double row_sum_ = 0;                                      // int8's only
-  std::vector<Approximate> s_;                              // [gate][step]
+  std::vector<ValueWithError> s_;                           // [gate][step]
   std::vector<double> reset_, reset_square_, reset_error_;  // r h' [step][unit], sums over units
 };
 
 // The library's h before each step of each run.
 class ForwardStates {
  public:
-  ForwardStates(const RnnOperands& operands, const std::vector<RnnRun>& runs,
+  ForwardStates(const RnnOperands& operands, const std::vector<RnnSegment>& runs,
                 ComputedOutput& computed)
       : operands_(operands), rnn_(operands.rnn()) {
     std::vector<uint64_t> indices;
-    for (const RnnRun& run : runs) {
+    for (const RnnSegment& segment : runs) {
       first_.push_back(indices.size());
-      for (int64_t t = std::max<int64_t>(run.begin, 1); t < run.end; ++t)
+      for (int64_t t = std::max<int64_t>(segment.begin, 1); t < segment.end; ++t)
         for (int64_t j = 0; j < rnn_.hidden; ++j)
-          indices.push_back(uint64_t(((t - 1) * rnn_.batch + run.sequence) * rnn_.hidden + j));
+          indices.push_back(uint64_t(((t - 1) * rnn_.batch + segment.sequence) * rnn_.hidden + j));
     }
     first_.push_back(indices.size());
     const std::vector<double> values = computed.elements(indices);
     values_.assign(values.begin(), values.end());
   }
 
-  std::vector<float> of(const RnnRun& run, size_t number) const {
+  std::vector<float> of(const RnnSegment& segment, size_t number) const {
     std::vector<float> h;
-    if (run.begin == 0) {
+    if (segment.begin == 0) {
       h.resize(size_t(rnn_.hidden));
-      operands_.run(Rnn::kStreamH0, run.sequence * rnn_.hidden, rnn_.hidden, h.data());
+      operands_.fill(Rnn::kStreamH0, segment.sequence * rnn_.hidden, rnn_.hidden, h.data());
     }
     h.insert(h.end(), values_.begin() + ptrdiff_t(first_[number]),
              values_.begin() + ptrdiff_t(first_[number + 1]));
@@ -200,26 +201,28 @@ class ForwardStates {
 
 }  // namespace
 
-Expectation expect_forward(const Rnn& rnn, const Conditions& conditions) {
+ExpectedOutput expected_forward_output(const Rnn& rnn, const KernelConditions& conditions) {
   const RnnOperands operands(rnn, conditions);
   const RnnCell cell(rnn, conditions, 1);
-  const std::vector<RnnRun> runs = choose_runs(rnn);
-  const ForwardStates states(operands, runs, *conditions.computed);
+  const std::vector<RnnSegment> runs = choose_segments(rnn);
+  const ForwardStates states(operands, runs, *conditions.computed_output);
 
   std::vector<size_t> first = {0};
-  for (const RnnRun& run : runs)
-    first.push_back(first.back() + run.units.size() * size_t(run.end - run.checked_from));
-  Expectation expected;
+  for (const RnnSegment& segment : runs)
+    first.push_back(first.back() +
+                    segment.units.size() * size_t(segment.end - segment.checked_from));
+  ExpectedOutput expected;
   expected.outputs = static_cast<uint64_t>(rnn.outputs());
   expected.indices.resize(first.back());
   expected.values = std::vector<double>(first.back());
   expected.bounds = expected.values;
-  parallel_tasks(int64_t(runs.size()), parallel_width(), [&](int64_t i) {
-    const RnnRun& run = runs[size_t(i)];
-    ForwardRun(operands, cell, run, states.of(run, size_t(i))).expect(expected, first[size_t(i)]);
+  parallel_tasks(int64_t(runs.size()), parallel_threads(), [&](int64_t i) {
+    const RnnSegment& segment = runs[size_t(i)];
+    ForwardSegment(operands, cell, segment, states.of(segment, size_t(i)))
+        .write_expected(expected, first[size_t(i)]);
   });
-  expected.what = checked_share(first.back(), rnn.outputs());
-  if (!checks_everything(rnn)) expected.what += ", each from the state before it";
+  expected.coverage = coverage_text(first.back(), rnn.outputs());
+  if (!checks_all(rnn)) expected.coverage += ", each from the state before it";
   return expected;
 }
 

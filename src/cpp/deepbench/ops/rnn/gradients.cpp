@@ -15,30 +15,30 @@ constexpr int64_t kUnitsTogether = 16;
 
 }  // namespace
 
-RnnGradients::RnnGradients(const RnnOperands& operands, const Conditions& conditions)
+RnnGradients::RnnGradients(const RnnOperands& operands, const KernelConditions& conditions)
     : operands_(operands),
       rnn_(operands.rnn()),
       gates_(rnn_.gates()),
       hidden_(rnn_.hidden),
-      cell_(rnn_, conditions, kSpread),
-      plain_gates_(cell_.resets_before() ? RnnCell::kCandidate : gates_),
+      cell_(rnn_, conditions, kDeviationsPerBound),
+      state_gates_(cell_.is_gru_reset_before() ? RnnCell::kCandidate : gates_),
       weight_square_(operands.recurrent_mean_square()),
       dy_(operands.all(Rnn::kStreamDy, rnn_.sequence())) {
   const auto states = size_t(rnn_.states()), sequence = size_t(rnn_.sequence());
   add_panels();
   states_.resize(states + sequence);
-  h_.resize(states), reset_.resize(cell_.resets_before() ? states : 0);
+  h_.resize(states), reset_.resize(cell_.is_gru_reset_before() ? states : 0);
   sums_.resize(states * size_t(gates_));
   ds_.resize(sequence * size_t(gates_)), ds_error_.resize(ds_.size());
   gradient_.resize(states), dh_.resize(states), dc_.resize(states);
   dx_.resize(size_t(rnn_.dx_elements()));
 }
 
-std::vector<Approximate> RnnGradients::run() {
+std::vector<ValueWithError> RnnGradients::run() {
   set_initial_state();
   for (int64_t t = 0; t < rnn_.timesteps; ++t) forward_step(t);
   for (int64_t t = rnn_.timesteps - 1; t >= 0; --t) backward_step(t);
-  std::vector<Approximate> out = std::move(dx_);
+  std::vector<ValueWithError> out = std::move(dx_);
   out.reserve(size_t(rnn_.outputs()));
   if (rnn_.has_data_gradient()) out.insert(out.end(), dh_.begin(), dh_.end());
   for (int64_t gate = 0; gate < gates_ && rnn_.has_weight_gradient(); ++gate)
@@ -57,55 +57,56 @@ void RnnGradients::set_initial_state() {
   const std::vector<float> c0 = operands_.all(Rnn::kStreamC0, rnn_.states());
   for (size_t i = 0; i < h0.size(); ++i) {
     states_[i].h = {h0[i], 0};
-    if (cell_.is_lstm()) states_[i].kept = {c0[i], 0};
+    if (cell_.is_lstm()) states_[i].saved = {c0[i], 0};
   }
 }
 
 void RnnGradients::add_panels() {
   const std::vector<float> u = operands_.all(Rnn::kStreamU, rnn_.weights());
-  for (int64_t gate = 0; gate < gates_; gate += plain_gates_) {
+  for (int64_t gate = 0; gate < gates_; gate += state_gates_) {
     const float* const first = u.data() + gate * hidden_ * hidden_;
-    const int64_t rows = std::min(plain_gates_, gates_ - gate) * hidden_;
+    const int64_t rows = std::min(state_gates_, gates_ - gate) * hidden_;
     forward_.emplace_back(first, hidden_, rows, 1, hidden_);
     backward_.emplace_back(first, rows, hidden_, hidden_, 1);
   }
 }
 
 void RnnGradients::add_forward_product(int64_t gate, const double* h) {
-  forward_[size_t(gate / plain_gates_)].add_product(
+  forward_[size_t(gate / state_gates_)].add_product(
       rnn_.batch, h, hidden_, sums_.data() + gate * hidden_, gates_ * hidden_);
 }
 
 void RnnGradients::set_backward_product(int64_t t, int64_t gate, std::vector<double>& sums) {
   std::fill(sums.begin(), sums.end(), 0.0);
   const double* const ds = ds_.data() + t * rnn_.states() * gates_ + gate * hidden_;
-  backward_[size_t(gate / plain_gates_)].add_product(rnn_.batch, ds, gates_ * hidden_, sums.data(),
+  backward_[size_t(gate / state_gates_)].add_product(rnn_.batch, ds, gates_ * hidden_, sums.data(),
                                                      hidden_);
 }
 
-Approximate RnnGradients::sum_of_products(double sum, int64_t terms, const Squares& squares) const {
-  const double own = std::sqrt(double(terms)) / 2 * rnn_.precision.sum_roundoff;
+ValueWithError RnnGradients::sum_of_products(double sum, int64_t terms,
+                                             const Squares& squares) const {
+  const double sum_error = std::sqrt(double(terms)) / 2 * rnn_.precision.sum_roundoff;
   const double size = std::sqrt(squares.values + sum * sum);
-  return {sum, own * size + cell_.partial_error(size) / kSpread +
+  return {sum, sum_error * size + cell_.partial_error(size) / kDeviationsPerBound +
                    rnn_.precision.input_roundoff * std::sqrt(squares.values) +
                    std::sqrt(squares.errors)};
 }
 
-Approximate RnnGradients::recurrent_sum(double sum, int64_t terms, const Squares& vector) const {
+ValueWithError RnnGradients::recurrent_sum(double sum, int64_t terms, const Squares& vector) const {
   return sum_of_products(sum, terms,
                          {weight_square_ * vector.values, weight_square_ * vector.errors});
 }
 
-Approximate RnnGradients::input_part(int64_t gate, int64_t unit, int64_t t, int64_t n) const {
+ValueWithError RnnGradients::input_part(int64_t gate, int64_t unit, int64_t t, int64_t n) const {
   return {operands_.input_part(gate, unit, t, n),
-          kRoundoffFloat + rnn_.precision.input_roundoff / kSpread};
+          kRoundoffFloat + rnn_.precision.input_roundoff / kDeviationsPerBound};
 }
 
 void RnnGradients::forward_step(int64_t t) {
   std::fill(sums_.begin(), sums_.end(), 0.0);
   for (size_t i = 0; i < h_.size(); ++i) h_[i] = states_[size_t(t) * h_.size() + i].h.value;
   add_forward_product(0, h_.data());
-  if (cell_.resets_before()) {
+  if (cell_.is_gru_reset_before()) {
     for_sequences([&](int64_t n) { reset_sequence(t, n); });
     add_forward_product(RnnCell::kCandidate, reset_.data());
   }
@@ -117,20 +118,20 @@ void RnnGradients::reset_sequence(int64_t t, int64_t n) {
   Squares h;
   for (int64_t j = 0; j < hidden_; ++j) h.add(before(t, n, j).h);
   for (int64_t unit = 0; unit < hidden_; ++unit) {
-    const double sum = sums_[sum_at(n, RnnCell::kReset, unit)];
+    const double sum = sums_[gate_index(n, RnnCell::kReset, unit)];
     after(t, n, unit).gate[RnnCell::kReset] =
         cell_.reset(input_part(RnnCell::kReset, unit, t, n), recurrent_sum(sum, hidden_, h));
-    reset_[place(n, unit)] = factor(RnnCell::kCandidate, t, n, unit).value;
+    reset_[unit_index(n, unit)] = factor(RnnCell::kCandidate, t, n, unit).value;
   }
 }
 
-Approximate RnnGradients::recurrent_part(int64_t gate, int64_t unit, int64_t n, const Squares& h,
-                                         const Squares& reset) const {
+ValueWithError RnnGradients::recurrent_sum_of_gate(int64_t gate, int64_t unit, int64_t n,
+                                                   const Squares& h, const Squares& reset) const {
   const bool is_candidate = !cell_.is_lstm() && gate == RnnCell::kCandidate;
-  const Approximate s = recurrent_sum(sums_[sum_at(n, gate, unit)], hidden_,
-                                      cell_.resets_before() && is_candidate ? reset : h);
+  const ValueWithError s = recurrent_sum(sums_[gate_index(n, gate, unit)], hidden_,
+                                         cell_.is_gru_reset_before() && is_candidate ? reset : h);
   if (cell_.is_gru() && is_candidate)
-    return cell_.kept(s) + Approximate{operands_.bias(3, unit), 0};
+    return cell_.stored_sum(s) + ValueWithError{operands_.bias(3, unit), 0};
   return s;
 }
 
@@ -138,13 +139,13 @@ void RnnGradients::forward_sequence(int64_t t, int64_t n) {
   Squares h, reset;
   for (int64_t j = 0; j < hidden_; ++j) {
     h.add(before(t, n, j).h);
-    if (cell_.resets_before()) reset.add(factor(RnnCell::kCandidate, t, n, j));
+    if (cell_.is_gru_reset_before()) reset.add(factor(RnnCell::kCandidate, t, n, j));
   }
   for (int64_t unit = 0; unit < hidden_; ++unit) {
-    Approximate z[4], s[4];
+    ValueWithError z[4], s[4];
     for (int64_t gate = 0; gate < gates_; ++gate) {
       z[gate] = input_part(gate, unit, t, n);
-      s[gate] = recurrent_part(gate, unit, n, h, reset);
+      s[gate] = recurrent_sum_of_gate(gate, unit, n, h, reset);
     }
     RnnCell::State& now = after(t, n, unit);
     now = cell_.step(z, s, before(t, n, unit));
@@ -154,7 +155,7 @@ void RnnGradients::forward_sequence(int64_t t, int64_t n) {
 
 void RnnGradients::backward_step(int64_t t) {
   for_sequences([&](int64_t n) { backward_sequence(t, n); });
-  if (cell_.resets_before()) {
+  if (cell_.is_gru_reset_before()) {
     set_backward_product(t, RnnCell::kCandidate, reset_);
     for_sequences([&](int64_t n) { backward_reset(t, n); });
   }
@@ -165,10 +166,10 @@ void RnnGradients::backward_step(int64_t t) {
 // The gradients of the gates, and of h' what goes by no product.
 void RnnGradients::backward_sequence(int64_t t, int64_t n) {
   for (int64_t unit = 0; unit < hidden_; ++unit) {
-    const size_t at = place(n, unit);
-    const Approximate dy = {dy_[size_t(t * rnn_.states()) + at], 0};
+    const size_t at = unit_index(n, unit);
+    const ValueWithError dy = {dy_[size_t(t * rnn_.states()) + at], 0};
     RnnCell::Gradient& of_unit = gradient_[at];
-    dh_[at] = cell_.back(after(t, n, unit), before(t, n, unit), dy + dh_[at], dc_[at], of_unit);
+    dh_[at] = cell_.backward(after(t, n, unit), before(t, n, unit), dy + dh_[at], dc_[at], of_unit);
     for (int64_t gate = 0; gate < gates_; ++gate) {
       const bool is_inner = !cell_.is_lstm() && gate == RnnCell::kCandidate;
       set_gradient(t, n, gate, unit, is_inner ? of_unit.s_o : of_unit.z[gate]);
@@ -180,10 +181,11 @@ void RnnGradients::backward_reset(int64_t t, int64_t n) {
   Squares candidate;
   for (int64_t i = 0; i < hidden_; ++i) candidate.add(gradient(t, n, RnnCell::kCandidate, i));
   for (int64_t unit = 0; unit < hidden_; ++unit) {
-    const size_t at = place(n, unit);
-    const Approximate dp = recurrent_sum(reset_[at], hidden_, candidate);
+    const size_t at = unit_index(n, unit);
+    const ValueWithError dp = recurrent_sum(reset_[at], hidden_, candidate);
     RnnCell::Gradient& of_unit = gradient_[at];
-    dh_[at] = dh_[at] + cell_.back_reset(after(t, n, unit), before(t, n, unit), dp, of_unit);
+    dh_[at] =
+        dh_[at] + cell_.backward_reset_gate(after(t, n, unit), before(t, n, unit), dp, of_unit);
     set_gradient(t, n, RnnCell::kReset, unit, of_unit.z[RnnCell::kReset]);
   }
 }
@@ -191,39 +193,40 @@ void RnnGradients::backward_reset(int64_t t, int64_t n) {
 // The products' part of the gradient of h', and the gradient of x.
 void RnnGradients::finish_sequence(int64_t t, int64_t n) {
   Squares ds;
-  for (int64_t gate = 0; gate < plain_gates_; ++gate)
+  for (int64_t gate = 0; gate < state_gates_; ++gate)
     for (int64_t unit = 0; unit < hidden_; ++unit) ds.add(gradient(t, n, gate, unit));
   for (int64_t unit = 0; unit < hidden_; ++unit) {
-    const size_t at = place(n, unit);
-    dh_[at] = dh_[at] + recurrent_sum(h_[at], plain_gates_ * hidden_, ds);
+    const size_t at = unit_index(n, unit);
+    dh_[at] = dh_[at] + recurrent_sum(h_[at], state_gates_ * hidden_, ds);
   }
   if (dx_.empty()) return;
-  Approximate* const dx = dx_.data() + (t * rnn_.batch + n) * rnn_.inputs;
+  ValueWithError* const dx = dx_.data() + (t * rnn_.batch + n) * rnn_.inputs;
   for (int64_t input = 0; input < rnn_.inputs; ++input) dx[input] = input_gradient(n, input);
 }
 
 void RnnGradients::set_gradient(int64_t t, int64_t n, int64_t gate, int64_t unit,
-                                const Approximate& ds) {
-  const size_t at = size_t(t) * sums_.size() + sum_at(n, gate, unit);
+                                const ValueWithError& ds) {
+  const size_t at = size_t(t) * sums_.size() + gate_index(n, gate, unit);
   ds_[at] = ds.value;
   ds_error_[at] = static_cast<float>(cell_.operand(ds).error);
 }
 
-Approximate RnnGradients::gradient(int64_t t, int64_t n, int64_t gate, int64_t unit) const {
-  const size_t at = size_t(t) * sums_.size() + sum_at(n, gate, unit);
+ValueWithError RnnGradients::gradient(int64_t t, int64_t n, int64_t gate, int64_t unit) const {
+  const size_t at = size_t(t) * sums_.size() + gate_index(n, gate, unit);
   return {ds_[at], ds_error_[at]};
 }
 
-Approximate RnnGradients::input_gradient(int64_t n, int64_t input) const {
-  Approximate sum;
+ValueWithError RnnGradients::input_gradient(int64_t n, int64_t input) const {
+  ValueWithError sum;
   if (rnn_.inputs > 1) {
-    for (int64_t gate = 0; gate < gates_; ++gate) sum = sum + gradient_[place(n, input)].z[gate];
+    for (int64_t gate = 0; gate < gates_; ++gate)
+      sum = sum + gradient_[unit_index(n, input)].z[gate];
     return sum;
   }
   Squares squares;
   for (int64_t gate = 0; gate < gates_; ++gate) {
     for (int64_t unit = 0; unit < hidden_; ++unit) {
-      const Approximate dz = cell_.operand(gradient_[place(n, unit)].z[gate]);
+      const ValueWithError dz = cell_.operand(gradient_[unit_index(n, unit)].z[gate]);
       const double wx = operands_.wx(gate, unit);
       sum.value += wx * dz.value;
       squares.add({wx * dz.value, wx * dz.error});
@@ -232,26 +235,26 @@ Approximate RnnGradients::input_gradient(int64_t n, int64_t input) const {
   return sum_of_products(sum.value, gates_ * hidden_, squares);
 }
 
-Approximate RnnGradients::factor(int64_t gate, int64_t t, int64_t n, int64_t unit) const {
-  const Approximate& h = before(t, n, unit).h;
-  if (!cell_.resets_before() || gate != RnnCell::kCandidate) return h;
+ValueWithError RnnGradients::factor(int64_t gate, int64_t t, int64_t n, int64_t unit) const {
+  const ValueWithError& h = before(t, n, unit).h;
+  if (!cell_.is_gru_reset_before() || gate != RnnCell::kCandidate) return h;
   return cell_.reset_state(before(t + 1, n, unit).gate[RnnCell::kReset], h);
 }
 
 // Sums over all steps of all sequences, and of the squares of what the gradients' errors add to
 // them: few of these may be as large as all others together, at ReLU's kink.
-void RnnGradients::add_gate_gradient(int64_t gate, std::vector<Approximate>& out) const {
-  const int64_t places = rnn_.timesteps * rnn_.batch;
-  Matrix gradients(size_t(places * hidden_)), factors(gradients), errors(gradients);
+void RnnGradients::add_gate_gradient(int64_t gate, std::vector<ValueWithError>& out) const {
+  const int64_t total_steps = rnn_.timesteps * rnn_.batch;
+  Matrix gradients(size_t(total_steps * hidden_)), factors(gradients), errors(gradients);
   std::vector<Squares> rows(static_cast<size_t>(hidden_)), columns(rows);
   parallel_for(hidden_, kUnitsTogether, [&](int64_t begin, int64_t end, int) {
-    for (int64_t at = 0; at < places; ++at) {
+    for (int64_t at = 0; at < total_steps; ++at) {
       for (int64_t unit = begin; unit < end; ++unit) {
         const int64_t t = at / rnn_.batch, n = at % rnn_.batch;
-        const Approximate ds = gradient(t, n, gate, unit), of_column = factor(gate, t, n, unit);
-        gradients[size_t(unit * places + at)] = ds.value;
-        errors[size_t(unit * places + at)] = ds.error * ds.error;
-        factors[place(at, unit)] = of_column.value;
+        const ValueWithError ds = gradient(t, n, gate, unit), of_column = factor(gate, t, n, unit);
+        gradients[size_t(unit * total_steps + at)] = ds.value;
+        errors[size_t(unit * total_steps + at)] = ds.error * ds.error;
+        factors[unit_index(at, unit)] = of_column.value;
         rows[size_t(unit)].add(ds);
         columns[size_t(unit)].add(of_column);
       }
@@ -262,26 +265,26 @@ void RnnGradients::add_gate_gradient(int64_t gate, std::vector<Approximate>& out
   const Matrix squared_errors = weight_sums(errors, factors);
   for (int64_t i = 0; i < hidden_; ++i)
     for (int64_t j = 0; j < hidden_; ++j)
-      out.push_back(weight_gradient(sums[place(i, j)], squared_errors[place(i, j)], rows[size_t(i)],
-                                    columns[size_t(j)]));
+      out.push_back(weight_gradient(sums[unit_index(i, j)], squared_errors[unit_index(i, j)],
+                                    rows[size_t(i)], columns[size_t(j)]));
 }
 
 RnnGradients::Matrix RnnGradients::weight_sums(const Matrix& gradients,
                                                const Matrix& factors) const {
-  const int64_t places = rnn_.timesteps * rnn_.batch;
+  const int64_t total_steps = rnn_.timesteps * rnn_.batch;
   Matrix sums(size_t(hidden_ * hidden_));
-  Panels<double>(factors.data(), places, hidden_, hidden_, 1)
-      .add_product(hidden_, gradients.data(), places, sums.data(), hidden_);
+  PackedPanels<double>(factors.data(), total_steps, hidden_, hidden_, 1)
+      .add_product(hidden_, gradients.data(), total_steps, sums.data(), hidden_);
   return sums;
 }
 
 // The squares of the other products as what they are if rows and columns are independent.
-Approximate RnnGradients::weight_gradient(double sum, double squared_errors, const Squares& row,
-                                          const Squares& column) const {
-  const auto places = double(rnn_.timesteps * rnn_.batch);
-  const double squares = row.values * column.values / places;
-  return sum_of_products(sum, int64_t(places),
-                         {squares, squared_errors + row.values * column.errors / places});
+ValueWithError RnnGradients::weight_gradient(double sum, double squared_errors, const Squares& row,
+                                             const Squares& column) const {
+  const auto total_steps = double(rnn_.timesteps * rnn_.batch);
+  const double squares = row.values * column.values / total_steps;
+  return sum_of_products(sum, int64_t(total_steps),
+                         {squares, squared_errors + row.values * column.errors / total_steps});
 }
 
 }  // namespace deepbench

@@ -4,7 +4,7 @@
 // Deviations, unlike bounds, may be added up along a sequence: pointwise as cell.hpp says, through
 // a recurrent product as the root of a sum of squares, since the weights are random and independent
 // of the errors. A product adds sqrt(terms) / 2 sum_roundoff sqrt(S^2 + s^2) of its own, S being
-// the root of the sum of its terms' squares. A bound is kSpread deviations.
+// the root of the sum of its terms' squares. A bound is kDeviationsPerBound deviations.
 #pragma once
 
 #include <cstdint>
@@ -13,25 +13,25 @@
 
 #include "deepbench/ops/rnn/cell.hpp"
 #include "deepbench/ops/rnn/operands.hpp"
-#include "deepbench/ops/rnn/product.hpp"
+#include "deepbench/ops/rnn/packed_panels.hpp"
 
 namespace deepbench {
 
 class RnnGradients {
  public:
-  static constexpr double kSpread = 8;
+  static constexpr double kDeviationsPerBound = 8;
 
-  RnnGradients(const RnnOperands& operands, const Conditions& conditions);
+  RnnGradients(const RnnOperands& operands, const KernelConditions& conditions);
 
   // All outputs of the phase, in rnn.hpp's order.
-  std::vector<Approximate> run();
+  std::vector<ValueWithError> run();
 
  private:
   using Matrix = std::vector<double>;
   // Sums over a vector: of its squares, and of those of its deviations.
   struct Squares {
     double values = 0, errors = 0;
-    void add(const Approximate& a) { values += a.value * a.value, errors += a.error * a.error; }
+    void add(const ValueWithError& a) { values += a.value * a.value, errors += a.error * a.error; }
   };
 
   // U by the gates that take h', then gru_reset_before's candidate, which takes r h'.
@@ -43,59 +43,59 @@ class RnnGradients {
   void forward_step(int64_t t);
   void forward_sequence(int64_t t, int64_t n);
   void reset_sequence(int64_t t, int64_t n);
-  Approximate input_part(int64_t gate, int64_t unit, int64_t t, int64_t n) const;
-  Approximate recurrent_part(int64_t gate, int64_t unit, int64_t n, const Squares& h,
-                             const Squares& reset) const;
+  ValueWithError input_part(int64_t gate, int64_t unit, int64_t t, int64_t n) const;
+  ValueWithError recurrent_sum_of_gate(int64_t gate, int64_t unit, int64_t n, const Squares& h,
+                                       const Squares& reset) const;
 
   void backward_step(int64_t t);
   void backward_sequence(int64_t t, int64_t n);
   void backward_reset(int64_t t, int64_t n);
   void finish_sequence(int64_t t, int64_t n);
-  void set_gradient(int64_t t, int64_t n, int64_t gate, int64_t unit, const Approximate& ds);
-  Approximate gradient(int64_t t, int64_t n, int64_t gate, int64_t unit) const;
-  Approximate input_gradient(int64_t n, int64_t input) const;
+  void set_gradient(int64_t t, int64_t n, int64_t gate, int64_t unit, const ValueWithError& ds);
+  ValueWithError gradient(int64_t t, int64_t n, int64_t gate, int64_t unit) const;
+  ValueWithError input_gradient(int64_t n, int64_t input) const;
 
   // What is multiplied with a gate's gradient in U's.
-  Approximate factor(int64_t gate, int64_t t, int64_t n, int64_t unit) const;
-  void add_gate_gradient(int64_t gate, std::vector<Approximate>& out) const;
+  ValueWithError factor(int64_t gate, int64_t t, int64_t n, int64_t unit) const;
+  void add_gate_gradient(int64_t gate, std::vector<ValueWithError>& out) const;
   Matrix weight_sums(const Matrix& gradients, const Matrix& factors) const;
-  Approximate weight_gradient(double sum, double squared_errors, const Squares& row,
-                              const Squares& column) const;
+  ValueWithError weight_gradient(double sum, double squared_errors, const Squares& row,
+                                 const Squares& column) const;
 
   // A sum of `terms` products whose squares, and whose deviations' squares, add up to these.
-  Approximate sum_of_products(double sum, int64_t terms, const Squares& squares) const;
+  ValueWithError sum_of_products(double sum, int64_t terms, const Squares& squares) const;
   // The same of U with a vector of these squares.
-  Approximate recurrent_sum(double sum, int64_t terms, const Squares& of_vector) const;
+  ValueWithError recurrent_sum(double sum, int64_t terms, const Squares& of_vector) const;
 
   void for_sequences(const std::function<void(int64_t)>& body) const;
-  size_t place(int64_t n, int64_t unit) const { return size_t(n * hidden_ + unit); }
-  size_t sum_at(int64_t n, int64_t gate, int64_t unit) const {
+  size_t unit_index(int64_t n, int64_t unit) const { return size_t(n * hidden_ + unit); }
+  size_t gate_index(int64_t n, int64_t gate, int64_t unit) const {
     return size_t((n * gates_ + gate) * hidden_ + unit);
   }
   // The state before step t; `after` is that of step t + 1.
   const RnnCell::State& before(int64_t t, int64_t n, int64_t unit) const {
-    return states_[size_t(t * rnn_.states()) + place(n, unit)];
+    return states_[size_t(t * rnn_.states()) + unit_index(n, unit)];
   }
   RnnCell::State& after(int64_t t, int64_t n, int64_t unit) {
-    return states_[size_t((t + 1) * rnn_.states()) + place(n, unit)];
+    return states_[size_t((t + 1) * rnn_.states()) + unit_index(n, unit)];
   }
 
   const RnnOperands& operands_;
   const Rnn& rnn_;
   const int64_t gates_, hidden_;
   const RnnCell cell_;
-  const int64_t plain_gates_;   // whose product takes h' itself
+  const int64_t state_gates_;   // whose product takes h' itself
   const double weight_square_;  // the mean of U's
   const std::vector<float> dy_;
-  std::vector<Panels<float>> forward_, backward_;
+  std::vector<PackedPanels<float>> forward_, backward_;
   std::vector<RnnCell::State> states_;  // [step][n][unit], the initial ones first
   std::vector<double> h_, reset_;       // [n][unit] of a step: h', r h'; then their gradients
   std::vector<double> sums_;            // [n][gate][unit] of a step
   std::vector<double> ds_;              // [t][n][gate][unit]: the gradient of s
   std::vector<float> ds_error_;
   std::vector<RnnCell::Gradient> gradient_;  // [n][unit] of a step
-  std::vector<Approximate> dh_, dc_;         // [n][unit] from the step behind
-  std::vector<Approximate> dx_;
+  std::vector<ValueWithError> dh_, dc_;      // [n][unit] from the step behind
+  std::vector<ValueWithError> dx_;
 };
 
 }  // namespace deepbench

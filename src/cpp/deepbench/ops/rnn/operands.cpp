@@ -11,7 +11,7 @@ constexpr int64_t kRunOfThread = 1 << 18;
 bool is_weights(uint32_t stream) { return stream == Rnn::kStreamU || stream == Rnn::kStreamWx; }
 
 // S7 where a kernel says that its processor asks for it.
-deepbench_type integers_of(const Conditions& conditions) {
+deepbench_type integers_of(const KernelConditions& conditions) {
   for (const auto& [operand, type] : conditions.fill)
     if (operand == "u" && type == "s7") return DEEPBENCH_S7;
   return DEEPBENCH_S8;
@@ -19,7 +19,7 @@ deepbench_type integers_of(const Conditions& conditions) {
 
 }  // namespace
 
-RnnOperands::RnnOperands(const Rnn& rnn, const Conditions& conditions)
+RnnOperands::RnnOperands(const Rnn& rnn, const KernelConditions& conditions)
     : rnn_(rnn), inputs_(conditions.seed, conditions.inputs), integers_(integers_of(conditions)) {
   rnn_.inputs = conditions.facts.integer("inputs", 1);
   bias_ = all(Rnn::kStreamB, rnn_.biases() * rnn_.hidden);
@@ -41,8 +41,8 @@ double RnnOperands::scale_of(uint32_t stream) const {
   return 1 / (is_weights(stream) ? rnn_.weights_scale(type) : Rnn::kDataScale);
 }
 
-void RnnOperands::run(uint32_t stream, int64_t first, int64_t count, float* out) const {
-  inputs_.run(type_of(stream), stream, static_cast<uint64_t>(first), 1, count, out);
+void RnnOperands::fill(uint32_t stream, int64_t first, int64_t count, float* out) const {
+  inputs_.fill(type_of(stream), stream, static_cast<uint64_t>(first), 1, count, out);
   const auto scale = static_cast<float>(scale_of(stream));
   for (int64_t i = 0; i < count; ++i) out[i] *= scale;
   if (rnn_.precision.a != DEEPBENCH_F16) return;
@@ -53,14 +53,14 @@ void RnnOperands::run(uint32_t stream, int64_t first, int64_t count, float* out)
 std::vector<float> RnnOperands::all(uint32_t stream, int64_t count) const {
   std::vector<float> values(static_cast<size_t>(count));
   parallel_for(count, kRunOfThread, [&](int64_t begin, int64_t end, int) {
-    run(stream, begin, end - begin, values.data() + begin);
+    fill(stream, begin, end - begin, values.data() + begin);
   });
   return values;
 }
 
 double RnnOperands::element(uint32_t stream, int64_t index) const {
   float value;
-  run(stream, index, 1, &value);
+  fill(stream, index, 1, &value);
   return value;
 }
 

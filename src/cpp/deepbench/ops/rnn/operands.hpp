@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "deepbench/core/expectation.hpp"
-#include "deepbench/core/inputs.hpp"
+#include "deepbench/core/expected_output.hpp"
+#include "deepbench/core/input_generator.hpp"
 #include "deepbench/ops/rnn/rnn.hpp"
 
 namespace deepbench {
@@ -13,17 +13,17 @@ namespace deepbench {
 class RnnOperands {
  public:
   // With the number of a step's inputs that the kernel says.
-  RnnOperands(const Rnn& rnn, const Conditions& conditions);
+  RnnOperands(const Rnn& rnn, const KernelConditions& conditions);
 
   const Rnn& rnn() const { return rnn_; }
 
   // Elements [first, first + count) of a stream; every precision's are exact in float.
-  void run(uint32_t stream, int64_t first, int64_t count, float* out) const;
+  void fill(uint32_t stream, int64_t first, int64_t count, float* out) const;
   std::vector<float> all(uint32_t stream, int64_t count) const;
 
   // Of U, the row of one gate and unit.
   void recurrent_row(int64_t gate, int64_t unit, float* row) const {
-    run(Rnn::kStreamU, (gate * rnn_.hidden + unit) * rnn_.hidden, rnn_.hidden, row);
+    fill(Rnn::kStreamU, (gate * rnn_.hidden + unit) * rnn_.hidden, rnn_.hidden, row);
   }
   double recurrent_mean_square() const;
 
@@ -43,7 +43,7 @@ class RnnOperands {
   double scale_of(uint32_t stream) const;
 
   Rnn rnn_;
-  Inputs inputs_;
+  InputGenerator inputs_;
   deepbench_type integers_;           // of int8's U and Wx
   std::vector<float> bias_, wx_, x_;  // wx and x with one input only
 };

@@ -20,12 +20,12 @@ void require_reference(const Rnn& rnn) {
 }
 
 // Of ones all sums have one sign: nothing cancels, neither values nor errors.
-void require_random_signs(const Rnn& rnn, const Conditions& conditions) {
+void require_random_signs(const Rnn& rnn, const KernelConditions& conditions) {
   if (conditions.inputs != "ones") return;
   if (rnn.cell == "vanilla")
     throw RowFailure(Status::kUnsupported,
                      "of ones, a vanilla layer grows beyond any range: inputs=uniform");
-  if (rnn_evidence(rnn) == Evidence::kReference)
+  if (rnn_reference_source(rnn) == ReferenceSource::kReferenceKernel)
     throw RowFailure(Status::kUnsupported,
                      "of ones, errors of gradients add up in one direction, and those of a layer "
                      "this large cannot be verified: inputs=uniform");
@@ -33,14 +33,15 @@ void require_random_signs(const Rnn& rnn, const Conditions& conditions) {
 
 }  // namespace
 
-Evidence rnn_evidence(const Rnn& rnn) {
-  if (rnn.is_forward()) return Evidence::kOutput;
-  return fits_float64(rnn) ? Evidence::kInputs : Evidence::kReference;
+ReferenceSource rnn_reference_source(const Rnn& rnn) {
+  if (rnn.is_forward()) return ReferenceSource::kTestedOutput;
+  return is_affordable_in_float64(rnn) ? ReferenceSource::kInputs
+                                       : ReferenceSource::kReferenceKernel;
 }
 
 double rnn_reference_bytes(const Rnn& rnn) {
   const double inputs = 4 * double(rnn.timesteps) * double(rnn.batch);  // x, with one a step
-  if (rnn_evidence(rnn) != Evidence::kInputs) return inputs;
+  if (rnn_reference_source(rnn) != ReferenceSource::kInputs) return inputs;
   // Forward states, gradients of gates and their deviations, dy, and what is multiplied for dU;
   // weights twice in panels; outputs with their deviations.
   const auto gates = double(rnn.gates());
@@ -49,18 +50,18 @@ double rnn_reference_bytes(const Rnn& rnn) {
          32 * double(rnn.outputs());
 }
 
-Expectation expect_rnn(const Rnn& rnn, const Conditions& conditions) {
+ExpectedOutput expected_rnn_output(const Rnn& rnn, const KernelConditions& conditions) {
   require_reference(rnn);
   require_random_signs(rnn, conditions);
-  switch (rnn_evidence(rnn)) {
-    case Evidence::kInputs:
-      return expect_gradients(rnn, conditions);
-    case Evidence::kReference:
-      return expect_composed_gradients(rnn, conditions);
-    case Evidence::kOutput:
+  switch (rnn_reference_source(rnn)) {
+    case ReferenceSource::kInputs:
+      return expected_float64_gradients(rnn, conditions);
+    case ReferenceSource::kReferenceKernel:
+      return expected_reference_kernel_gradients(rnn, conditions);
+    case ReferenceSource::kTestedOutput:
       break;
   }
-  return expect_forward(rnn, conditions);
+  return expected_forward_output(rnn, conditions);
 }
 
 }  // namespace deepbench

@@ -10,26 +10,26 @@ namespace deepbench {
 namespace {
 
 constexpr double kForwardWork = 1 << 27;  // multiplications of a forward pass that are repeated
-constexpr int64_t kMostOutputs = 1 << 19;
-constexpr int64_t kFewestRuns = 4;
+constexpr int64_t kMaxOutputs = 1 << 19;
+constexpr int64_t kMinSegments = 4;
 constexpr uint64_t kSampleSeed = 0x5a3b1e;
 
 // lstm's c of 64 steps before counts for nothing: a forget gate of 0.8 leaves a millionth of it,
 // and one of 1/2 leaves 5e-20.
-constexpr int64_t kForgetting = 64;
-constexpr int64_t kLongestWholeRun = 3 * kForgetting;
+constexpr int64_t kForgetSteps = 64;
+constexpr int64_t kMaxWholeSegment = 3 * kForgetSteps;
 
 int64_t random_below(int64_t size, uint32_t stream, uint64_t index) {
   return static_cast<int64_t>(deepbench_bits(kSampleSeed, stream, index) % uint64_t(size));
 }
 
-struct RunShape {
+struct SegmentShape {
   int64_t steps, units;
 };
 
-RunShape shape_of(const Rnn& rnn) {
+SegmentShape shape_of(const Rnn& rnn) {
   if (rnn.cell == "lstm")
-    return {rnn.timesteps <= kLongestWholeRun ? rnn.timesteps : 2 * kForgetting,
+    return {rnn.timesteps <= kMaxWholeSegment ? rnn.timesteps : 2 * kForgetSteps,
             std::min<int64_t>(rnn.hidden, 32)};
   // Of gru_reset_before the units' common factor r costs hidden units each step.
   if (rnn.cell == "gru_reset_before")
@@ -38,50 +38,51 @@ RunShape shape_of(const Rnn& rnn) {
 }
 
 // Generating a row of U costs as much as two products with it.
-double cost_of(const Rnn& rnn, const RunShape& shape) {
+double cost_of(const Rnn& rnn, const SegmentShape& shape) {
   const double rows =
       double(rnn.gates() * shape.units) + (rnn.cell == "gru_reset_before" ? double(rnn.hidden) : 0);
   return rows * double(rnn.hidden) * double(shape.steps + 2);
 }
 
-RnnRun run_of(const Rnn& rnn, const RunShape& shape, int64_t number) {
+RnnSegment segment_at(const Rnn& rnn, const SegmentShape& shape, int64_t number) {
   const int64_t latest = rnn.timesteps - shape.steps, last = rnn.batch - 1;
-  RnnRun run;
-  run.sequence = number == 0   ? 0
-                 : number == 1 ? last
-                               : random_below(rnn.batch, 1, uint64_t(number));
-  run.begin = number % 4 == 0   ? 0
-              : number % 4 == 1 ? latest
-                                : random_below(latest + 1, 2, uint64_t(number));
-  run.end = run.begin + shape.steps;
-  run.checked_from = run.begin + (run.begin > 0 && rnn.cell == "lstm" ? kForgetting : 0);
-  run.units = stratified(rnn.hidden, shape.units, uint64_t(number));
-  return run;
+  RnnSegment segment;
+  segment.sequence = number == 0   ? 0
+                     : number == 1 ? last
+                                   : random_below(rnn.batch, 1, uint64_t(number));
+  segment.begin = number % 4 == 0   ? 0
+                  : number % 4 == 1 ? latest
+                                    : random_below(latest + 1, 2, uint64_t(number));
+  segment.end = segment.begin + shape.steps;
+  segment.checked_from =
+      segment.begin + (segment.begin > 0 && rnn.cell == "lstm" ? kForgetSteps : 0);
+  segment.units = stratified_sample(rnn.hidden, shape.units, uint64_t(number));
+  return segment;
 }
 
 }  // namespace
 
-bool checks_everything(const Rnn& rnn) {
+bool checks_all(const Rnn& rnn) {
   return double(rnn.sequence()) * double(rnn.gates() * rnn.hidden) <= kForwardWork &&
-         rnn.sequence() <= kMostOutputs;
+         rnn.sequence() <= kMaxOutputs;
 }
 
-std::vector<RnnRun> choose_runs(const Rnn& rnn) {
-  std::vector<RnnRun> runs;
-  if (checks_everything(rnn)) {
+std::vector<RnnSegment> choose_segments(const Rnn& rnn) {
+  std::vector<RnnSegment> runs;
+  if (checks_all(rnn)) {
     for (int64_t n = 0; n < rnn.batch; ++n)
-      runs.push_back({n, 0, rnn.timesteps, 0, stratified(rnn.hidden, rnn.hidden, 0)});
+      runs.push_back({n, 0, rnn.timesteps, 0, stratified_sample(rnn.hidden, rnn.hidden, 0)});
     return runs;
   }
-  const RunShape shape = shape_of(rnn);
+  const SegmentShape shape = shape_of(rnn);
   const auto affordable = static_cast<int64_t>(kForwardWork / cost_of(rnn, shape));
-  const int64_t most = kMostOutputs / 2 / (shape.steps * shape.units);
-  for (int64_t i = 0; i < std::max(kFewestRuns, std::min(affordable, most)); ++i)
-    runs.push_back(run_of(rnn, shape, i));
+  const int64_t most = kMaxOutputs / 2 / (shape.steps * shape.units);
+  for (int64_t i = 0; i < std::max(kMinSegments, std::min(affordable, most)); ++i)
+    runs.push_back(segment_at(rnn, shape, i));
   return runs;
 }
 
-std::vector<int64_t> stratified(int64_t size, int64_t count, uint64_t salt) {
+std::vector<int64_t> stratified_sample(int64_t size, int64_t count, uint64_t salt) {
   std::vector<int64_t> chosen(static_cast<size_t>(std::min(size, count)));
   std::iota(chosen.begin(), chosen.end(), 0);
   if (size <= count) return chosen;

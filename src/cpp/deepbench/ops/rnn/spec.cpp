@@ -17,7 +17,7 @@ class RnnOperation final : public Operation {
   const std::string& example() const override { return example_; }
   const std::vector<Parameter>& parameters() const override { return parameters_; }
   std::string group_by() const override { return "phase"; }
-  std::vector<std::string> constants() const override { return {"u"}; }
+  std::vector<std::string> constant_operands() const override { return {"u"}; }
 
   void validate(const Problem& problem) const override {
     const Rnn rnn = rnn_problem(problem);
@@ -40,11 +40,12 @@ class RnnOperation final : public Operation {
   }
 
   bool has_reference() const override { return true; }
-  Evidence evidence(const Problem& problem) const override {
-    return rnn_evidence(rnn_problem(problem));
+  ReferenceSource reference_source(const Problem& problem) const override {
+    return rnn_reference_source(rnn_problem(problem));
   }
-  Expectation expect(const Problem& problem, const Conditions& conditions) const override {
-    return expect_rnn(rnn_problem(problem), conditions);
+  ExpectedOutput expected_output(const Problem& problem,
+                                 const KernelConditions& conditions) const override {
+    return expected_rnn_output(rnn_problem(problem), conditions);
   }
   double verification_bytes(const Problem& problem) const override {
     return rnn_reference_bytes(rnn_problem(problem));

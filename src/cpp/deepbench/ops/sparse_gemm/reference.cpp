@@ -18,19 +18,20 @@ namespace {
 
 class SparseGemmReference final : public ProductReference {
  public:
-  SparseGemmReference(const SparseGemm& gemm, const Conditions& conditions)
+  SparseGemmReference(const SparseGemm& gemm, const KernelConditions& conditions)
       : ProductReference(gemm.m, gemm.n, gemm.k, conditions.beta),
         gemm_(gemm),
         inputs_(conditions.seed, conditions.inputs),
-        pattern_{conditions.seed, SparseGemm::kStreamPattern, gemm.least_word()} {}
+        pattern_{conditions.seed, SparseGemm::kStreamPattern, gemm.nonzero_threshold()} {}
 
  private:
-  void expect_rows(size_t rows) override { nnz_.resize(rows); }
+  void set_grid_rows(size_t rows) override { nnz_.resize(rows); }
 
   // With its zeros; the others are counted.
   void row_of_a(size_t at, int64_t i, float* row) override {
     const auto stride = static_cast<uint64_t>(gemm_.trans_a ? 1 : gemm_.m);
-    inputs_.run(gemm_.precision.a, SparseGemm::kStreamA, gemm_.index_a(i, 0), stride, gemm_.k, row);
+    inputs_.fill(gemm_.precision.a, SparseGemm::kStreamA, gemm_.index_a(i, 0), stride, gemm_.k,
+                 row);
     int64_t nnz = 0;
     for (int64_t l = 0; l < gemm_.k; ++l) {
       const bool nonzero = gemm_.is_nonzero(pattern_.seed, gemm_.index_a(i, l));
@@ -42,8 +43,8 @@ class SparseGemmReference final : public ProductReference {
 
   void column_of_b(int64_t j, float* column) const override {
     const auto stride = static_cast<uint64_t>(gemm_.b_by_columns() ? 1 : gemm_.n);
-    inputs_.run(gemm_.precision.b, SparseGemm::kStreamB, gemm_.index_b(0, j), stride, gemm_.k,
-                column);
+    inputs_.fill(gemm_.precision.b, SparseGemm::kStreamB, gemm_.index_b(0, j), stride, gemm_.k,
+                 column);
   }
 
   double roundoff_of_sums(double nnz) const {
@@ -58,7 +59,7 @@ class SparseGemmReference final : public ProductReference {
     const double sums_error =
         roundoff_of_sums(double(nnz_[at])) * std::sqrt(sums.squares + c * c + sum * sum);
     return {sum, gemm_.precision.output_roundoff * (std::abs(sum) + sums_error) + sums_error +
-                     gemm_.precision.smallest_rounding()};
+                     gemm_.precision.absolute_roundoff()};
   }
 
   // A matrix of `rows` that is stored by rows is the transposed of one that is stored by columns.
@@ -80,24 +81,25 @@ class SparseGemmReference final : public ProductReference {
   }
 
   // Rows have more non-zeros than the mean and six deviations once in 10^9.
-  double most_terms() const override {
+  double max_terms() const override {
     const double mean = double(gemm_.k) * (1 - gemm_.sparsity);
     return std::min(double(gemm_.k), mean + 6 * std::sqrt(mean) + 6);
   }
-  double typical_bound() const override {
-    return gemm_.precision.output_roundoff + roundoff_of_sums(most_terms());
+  double relative_bound() const override {
+    return gemm_.precision.output_roundoff + roundoff_of_sums(max_terms());
   }
 
   const SparseGemm gemm_;
-  const Inputs inputs_;
-  const Pattern pattern_;
+  const InputGenerator inputs_;
+  const SparsityPattern pattern_;
   std::vector<int64_t> nnz_;  // of the rows that are looked at
 };
 
 }  // namespace
 
-Expectation expect_sparse_gemm(const SparseGemm& gemm, const Conditions& conditions) {
-  return SparseGemmReference(gemm, conditions).expect();
+ExpectedOutput expected_sparse_gemm_output(const SparseGemm& gemm,
+                                           const KernelConditions& conditions) {
+  return SparseGemmReference(gemm, conditions).expected_output();
 }
 
 }  // namespace deepbench

@@ -2,11 +2,12 @@
 // operands.
 #pragma once
 
-#include "deepbench/core/expectation.hpp"
+#include "deepbench/core/expected_output.hpp"
 #include "deepbench/ops/sparse_gemm/sparse_gemm.hpp"
 
 namespace deepbench {
 
-Expectation expect_sparse_gemm(const SparseGemm& gemm, const Conditions& conditions);
+ExpectedOutput expected_sparse_gemm_output(const SparseGemm& gemm,
+                                           const KernelConditions& conditions);
 
 }  // namespace deepbench

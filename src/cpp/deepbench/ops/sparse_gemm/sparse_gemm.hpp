@@ -4,11 +4,10 @@
 // op(A) is m x k and sparse, op(B) is k x n, C is m x n. As in gemm a dense A would be stored
 // column after column, m x k, or k x m with trans_a=t; an element's index there is the one of its
 // random numbers. Element `index` is not zero where its word of stream kStreamPattern is at least
-// least_word(); its value is then that of stream kStreamA. So the matrix is a function of seed and
-// index, which nobody needs to store to know it. What a library is given is the same matrix in CSR
-// with 32-bit indices: of the stored m x k, or k x m.
-// B and C are stored column after column (order=col), or row after row (order=row).
-// Output index: i + j*m, whatever the order.
+// nonzero_threshold(); its value is then that of stream kStreamA. So the matrix is a function of
+// seed and index, which nobody needs to store to know it. What a library is given is the same
+// matrix in CSR with 32-bit indices: of the stored m x k, or k x m. B and C are stored column after
+// column (order=col), or row after row (order=row). Output index: i + j*m, whatever the order.
 #pragma once
 
 #include <cmath>
@@ -34,9 +33,11 @@ struct SparseGemm {
 
   // Words are uniform in [0, 2^32): those from here on are a share of 1 - sparsity. Valid
   // sparsities end at 1 - 2^-32, which keeps this within a word.
-  uint32_t least_word() const { return static_cast<uint32_t>(std::ceil(sparsity * 4294967296.0)); }
+  uint32_t nonzero_threshold() const {
+    return static_cast<uint32_t>(std::ceil(sparsity * 4294967296.0));
+  }
   bool is_nonzero(uint64_t seed, uint64_t index_a) const {
-    return deepbench_bits(seed, kStreamPattern, index_a) >> 32 >= least_word();
+    return deepbench_bits(seed, kStreamPattern, index_a) >> 32 >= nonzero_threshold();
   }
 
   // Whether op(B)'s columns lie each in one piece, rather than its rows.

@@ -12,8 +12,8 @@
 namespace deepbench {
 namespace {
 
-constexpr double kMostSparse = 1 - 1.0 / 4294967296;
-constexpr int64_t kMostIndex = std::numeric_limits<int32_t>::max();
+constexpr double kMaxSparse = 1 - 1.0 / 4294967296;
+constexpr int64_t kMaxIndex = std::numeric_limits<int32_t>::max();
 
 class SparseGemmOperation final : public Operation {
  public:
@@ -28,9 +28,9 @@ class SparseGemmOperation final : public Operation {
     checked_product("the size of the dense A in bytes", {gemm.m, gemm.k, 4});
     checked_product("the size of B in bytes", {gemm.k, gemm.n, 4});
     checked_product("the size of C in bytes", {gemm.m, gemm.n, 4});
-    if (gemm.m > kMostIndex || gemm.k > kMostIndex)
+    if (gemm.m > kMaxIndex || gemm.k > kMaxIndex)
       throw InvalidProblem("m and k must be at most 2147483647: A has 32-bit indices");
-    if (gemm.nnz() > double(kMostIndex))
+    if (gemm.nnz() > double(kMaxIndex))
       throw InvalidProblem(
           "m k (1 - sparsity), the non-zeros, must be at most 2147483647: A has "
           "32-bit indices");
@@ -48,8 +48,8 @@ class SparseGemmOperation final : public Operation {
 
   // From the kernel's facts nnz, which it counted, and metric.dense_time and dense_time_tf32, in
   // us.
-  std::vector<Metric> derived(const Problem& problem, const Attributes& facts,
-                              double median_ns) const override {
+  std::vector<Metric> derived_metrics(const Problem& problem, const Attributes& facts,
+                                      double median_ns) const override {
     const SparseGemm gemm = sparse_gemm_problem(problem);
     std::vector<Metric> metrics;
     if (facts.has("nnz")) {
@@ -69,12 +69,13 @@ class SparseGemmOperation final : public Operation {
   }
 
   bool has_reference() const override { return true; }
-  Expectation expect(const Problem& problem, const Conditions& conditions) const override {
-    return expect_sparse_gemm(sparse_gemm_problem(problem), conditions);
+  ExpectedOutput expected_output(const Problem& problem,
+                                 const KernelConditions& conditions) const override {
+    return expected_sparse_gemm_output(sparse_gemm_problem(problem), conditions);
   }
   double verification_bytes(const Problem& problem) const override {
     const SparseGemm gemm = sparse_gemm_problem(problem);
-    return ProductReference::needed_bytes(gemm.m, gemm.n, gemm.k);
+    return ProductReference::host_bytes(gemm.m, gemm.n, gemm.k);
   }
 
  private:
@@ -87,7 +88,7 @@ class SparseGemmOperation final : public Operation {
       {"k", ParameterKind::kInteger, "columns of op(A), rows of op(B)"},
       {"trans_a", ParameterKind::kChoice, "t: A is stored k x m", "n", {"n", "t"}},
       {"trans_b", ParameterKind::kChoice, "t: B is stored n x k", "n", {"n", "t"}},
-      {"sparsity", ParameterKind::kReal, "share of A that is zero", "", {}, 0, kMostSparse},
+      {"sparsity", ParameterKind::kReal, "share of A that is zero", "", {}, 0, kMaxSparse},
       precision_parameter("float"),
       {"order", ParameterKind::kChoice, "B and C by columns or by rows", "col", {"col", "row"}},
   };

@@ -1,0 +1,60 @@
+"""A whole set, or a tenth of it (--quick): wall time, what was verified, what it cost.
+
+Goals on two cores: `gemm training float` in at most 10 minutes with every row verified, its --quick
+in 90 s; `all inference-device` in 3 minutes; `all --quick` in 6; verification at most 15 % of the
+run; under 10 ms a row (median) for everything that is neither measuring nor verifying.
+
+    python benchmarks/suite_overheads.py [WORDS OF deepbench]    by default: gemm training float
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+from collections import Counter
+from typing import Any
+
+from sweep_runner import sweep
+
+Rows = list[dict[str, Any]]
+STAGES = ("prepare", "verify", "measure", "ceilings", "other")  # of the host's time
+
+
+def main() -> None:
+    words = sys.argv[1:] or ["gemm", "training", "float"]
+    run = sweep(*words)
+    print(f"wall time         {run.seconds:.1f} s: {' '.join(words)}")
+    print_summary("all rows", run.rows)
+    ops = list(dict.fromkeys(row["op"] for row in run.rows))
+    for op in ops if len(ops) > 1 else []:
+        print_summary(op, [row for row in run.rows if row["op"] == op])
+
+
+def print_summary(title: str, rows: Rows) -> None:
+    """What some rows came to."""
+    ok = [row for row in rows if row["status"] == "ok"]
+    verified = sum(row["verification"]["status"] == "passed" for row in rows)
+    verify_s = seconds(rows, "verify")
+    all_s = sum(seconds(rows, stage) for stage in STAGES)
+    other_ms = [(row["stages_ns"]["other"] + row["stages_ns"]["prepare"]) / 1e6 for row in rows]
+    print(f"{title}: {len(rows)} rows, {len(ok)} ok, {verified} verified, {all_s:.1f} s")
+    print(f"  measuring       {seconds(rows, 'measure'):.1f} s")
+    print(f"  verifying       {verify_s:.1f} s, {100 * verify_s / max(all_s, 1e-9):.1f} %")
+    print(f"  preparing       {seconds(rows, 'prepare'):.1f} s")
+    print(f"  ceilings        {seconds(rows, 'ceilings'):.1f} s")
+    print(f"  other, a row    {statistics.median(other_ms):.2f} ms (median), with preparing")
+    print(f"  ended           {dict(Counter(row['statistics']['stop'] for row in ok))}")
+    for reason, count in Counter(why(row) for row in rows if row["status"] != "ok").most_common(8):
+        print(f"  {count} {reason}")
+
+
+def why(row: dict[str, Any]) -> str:
+    return f"{row['status']}: {row['reason']}"
+
+
+def seconds(rows: Rows, stage: str) -> float:
+    return sum(float(row["stages_ns"].get(stage) or 0) for row in rows) / 1e9
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,214 @@
+"""Words of a problem that are nearly right: 'M=64', '--m 64', 'm 64', 'm = 64', 'm=64,n=64',
+'64x64x64', 'cache=cold' or a bare 'lstm', and the command as it is to be written. Nothing of this
+is accepted: what a command means must not depend on a guess."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Sequence
+
+from deepbench import suites
+from deepbench.cli import problem_arguments
+from deepbench.cli.errors import UsageError, shown
+from deepbench.cli.flags import Flag, parse, synonym_of
+from deepbench.cli.selection import select
+
+_ASSIGNMENT = re.compile(r"([A-Za-z_][\w-]*)[=:](.+)", re.DOTALL)
+_BETWEEN = re.compile(r"[,;\s]+(?=[A-Za-z_]\w*\s*[=:])")
+_SIZE = re.compile(r"\d+[KMG]?", re.IGNORECASE)
+_BETWEEN_SIZES = re.compile(r"\s*[xX*,\s]\s*")
+_AROUND_SIZES = "()[],"
+_SYNONYMS = {
+    "dtype": "precision", "type": "precision", "datatype": "precision", "data_type": "precision",
+    "hidden_size": "hidden", "batch_size": "batch", "seq": "timesteps", "seq_len": "timesteps",
+    "steps": "timesteps", "transpose_a": "trans_a", "transpose_b": "trans_b", "count": "elements",
+}  # fmt: skip
+
+
+def suggest_command(op: str, arguments: Sequence[str], flags: Sequence[Flag]) -> UsageError | None:
+    """The error that shows the right form of a command, or the one that this form would get. None
+    where the words are as they should be, or still make no sense when they are put right."""
+    found = _CommandRewriter(op, flags)
+    joined = _joined(arguments)
+    changed = [word for word in joined if word not in arguments]
+    found.wrong = changed[0] if changed else ""
+    found.read([word.replace(" ", "") if word in changed else word for word in joined])
+    if not found.wrong:
+        return None
+    try:
+        line = parse(found.right, flags)
+        problem_arguments.parse_problem_arguments(op, line.words)
+    except UsageError:
+        return None
+    try:
+        select(op, line.words, line.has("--corrected"))
+    except UsageError as error:
+        return error
+    command = shlex.join(["deepbench", op, *found.right])
+    return UsageError(f"{shown(found.wrong)} is not understood; write {command}")
+
+
+class _CommandRewriter:
+    """Goes through a command's arguments and writes them anew."""
+
+    def __init__(self, op: str, flags: Sequence[Flag]) -> None:
+        parameters = [
+            key for known in problem_arguments.operations()
+            if op in (problem_arguments.ALL, known.name)
+            for key in known.parameters if op != problem_arguments.ALL or key.kind == "choice"
+        ]  # fmt: skip
+        self._op = op
+        self._flags = {name: flag for flag in flags for name in (flag.name, flag.short) if name}
+        self.keys = {key.name: key for key in parameters}
+        self._sizes = [key.name for key in parameters if key.kind == "integer" and not key.default]
+        self.right: list[str] = []
+        self.wrong = ""  # the first that is not as it should be
+
+    def read(self, arguments: Sequence[str]) -> None:
+        rest = list(arguments)
+        while rest:
+            argument = rest.pop(0)
+            name, equals, value = argument.partition("=")
+            if name in self._flags:
+                self.right.append(argument)
+                if self._flags[name].metavar and not equals and rest:
+                    self.right.append(rest.pop(0))
+            elif argument.startswith("-"):
+                self._option(argument, name.lstrip("-"), value, rest)
+            elif (sizes := self._sizes_in(argument)) is not None:
+                self._replace(argument, *sizes)
+            elif (sizes := self._listed([argument, *rest[: len(self._sizes) - 1]])) is not None:
+                del rest[: len(self._sizes) - 1]
+                self._replace(argument, *sizes)
+            elif rest and (key := self._key(argument)) and self._can_be(key, rest[0]):
+                self._replace(argument, f"{key}={rest.pop(0)}")
+            else:
+                self._word(argument)
+
+    def _replace(self, wrong: str, *right: str) -> None:
+        self.wrong = self.wrong or wrong
+        self.right += right
+
+    def _option(self, argument: str, name: str, value: str, rest: list[str]) -> None:
+        """What is no option: '--m 64', '--half', '--training'."""
+        key = self._key(name)
+        if key is not None and (value or (rest and not rest[0].startswith("-"))):
+            self._replace(argument, f"{key}={value or rest.pop(0)}")
+        elif name in ("set", "suite") and (value or rest):
+            self._replace(argument, value or rest.pop(0))
+        elif not value and (self._is_word(name) or self._is_word(name.lower())):
+            self._replace(argument, name.lower())
+        else:
+            self.right.append(argument)
+
+    def _word(self, word: str) -> None:
+        if self._is_word(word):
+            self.right.append(word)
+            return
+        if (option := self._option_for(word)) is not None:
+            self._replace(word, *option)
+            return
+        parts = [part.rstrip(",;") for part in _BETWEEN.split(word)]
+        right = [part for one in parts for part in self._assignments(one)]
+        if right == [word]:
+            self.right.append(word)
+        else:
+            self._replace(word, *right)
+
+    def _option_for(self, word: str) -> list[str] | None:
+        """The option that a word is meant as: 'quick', 'cold', 'cpu', 'cache=cold', a result file;
+        for 'set=training' the set."""
+        name, _, value = word.partition("=")
+        if value and self._key(name) is None:
+            option = self._flags.get(f"--{name.lower().replace('_', '-')}")
+            if option is not None and option.metavar:
+                return [option.name, value]
+            return [value] if name in ("set", "suite") and suites.set_name(value) else None
+        if word.endswith(".jsonl"):
+            return ["-o", word]
+        flag = self._flags.get(f"--{word.lower()}")
+        if flag is not None:
+            return None if flag.metavar else [flag.name]
+        name, _, value = synonym_of(word, self._flags).partition(" ")
+        return [name, value] if value and value == value.lower() else None
+
+    def _assignments(self, word: str) -> list[str]:
+        """One word as KEY=VALUE, or as it is."""
+        assignment = _ASSIGNMENT.fullmatch(word)
+        if assignment is None:
+            return [self._choice(word)]
+        name, value = assignment.groups()
+        both = [f"{name.lower()}_{side}" for side in ("w", "h")]  # pad=1 of conv
+        if all(key in self.keys for key in both):
+            return [f"{key}={value}" for key in both]
+        key = self._key(name)
+        if key is None:
+            return [word]
+        *more, last = value.lstrip("=").split("=")  # m=n=k=64
+        equal = [self._key(name) for name in more]
+        if None in equal:
+            return [word]
+        last = last.strip("[]()")
+        return [f"{name}={last}" for name in (key, *equal)]
+
+    def _key(self, name: str) -> str | None:
+        """The key that a name means: M is m, transA and trans-a are trans_a."""
+        lower = name.lower().replace("-", "_")
+        lower = _SYNONYMS.get(lower, lower)
+        if lower in self.keys:
+            return lower
+        plain = {key.replace("_", ""): key for key in self.keys}
+        return plain.get(lower.replace("_", ""))
+
+    def _choice(self, word: str) -> str:
+        """A bare value that only one key can have, as in cell=lstm, or precisions in a list."""
+        if "," in word and all(
+            problem_arguments.precision_name(self._op, one) for one in word.split(",")
+        ):
+            return f"precision={word}"
+        of = [key.name for key in self.keys.values() if word.lower() in key.choices]
+        return f"{of[0]}={word.lower()}" if len(of) == 1 and of != ["precision"] else word
+
+    def _sizes_in(self, word: str) -> list[str] | None:
+        """64x64x64, (64,64,64) or shape=64x64x64 as the operation's sizes in their order."""
+        name, _, value = word.rpartition("=")
+        values = _BETWEEN_SIZES.split(value.strip(_AROUND_SIZES))
+        return self._named(values) if len(values) > 1 and self._key(name) is None else None
+
+    def _listed(self, words_of_sizes: Sequence[str]) -> list[str] | None:
+        """Sizes that are words of their own: '64 64 64', or '[64, 64, 64]' without quotes."""
+        return self._named([word.strip(_AROUND_SIZES) for word in words_of_sizes])
+
+    def _can_be(self, key: str, value: str) -> bool:
+        """Whether a word is a value of the key that stands before it: 'm 64', 'trans_a t'."""
+        if key == "precision":
+            return problem_arguments.precision_name(self._op, value) is not None
+        if self.keys[key].choices:
+            return value.lower() in self.keys[key].choices
+        return value[:1].isdigit() and "=" not in value
+
+    def _named(self, values: Sequence[str]) -> list[str] | None:
+        """Values for all of the operation's sizes as KEY=VALUE, or None."""
+        if self._op == problem_arguments.ALL or len(values) != len(self._sizes):
+            return None
+        if not all(_SIZE.fullmatch(value) for value in values):
+            return None
+        return [f"{key}={value}" for key, value in zip(self._sizes, values, strict=True)]
+
+    def _is_word(self, word: str) -> bool:
+        return bool(suites.set_name(word) or problem_arguments.precision_name(self._op, word))
+
+
+def _joined(arguments: Sequence[str]) -> list[str]:
+    """The arguments with 'm = 64', 'm= 64' and 'm =64' as one word each."""
+    joined: list[str] = []
+    for argument in arguments:
+        begun = joined[-1] if joined else "-"
+        ends_open = begun[-1:] in ("=", ":") and "=" not in argument
+        continues = ends_open or (argument.startswith("=") and "=" not in begun)
+        if continues and not begun.startswith("-"):
+            joined[-1] += f" {argument}"
+        else:
+            joined.append(argument)
+    return joined

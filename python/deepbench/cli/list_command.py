@@ -1,0 +1,186 @@
+"""deepbench list: the original's sets with their work; with an operation, every problem."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from deepbench import _core, suites
+from deepbench.cli.errors import UsageError, shown, suggestion
+from deepbench.cli.flags import HELP, Flag, help_lines, parse
+from deepbench.cli.problem_arguments import (
+    ALL,
+    operation_name,
+    operation_names,
+    precision_name,
+    precisions,
+)
+from deepbench.cli.selection import SuiteSource, original_suite, suite_errors_as_usage_errors
+
+_FLAGS = (
+    Flag("--corrected", "sets without the original's misprints"),
+    Flag("--format", "table (default), csv or json", "WORD", choices=("table", "csv", "json")),
+    HELP,
+)
+_HELP = """\
+usage: deepbench list [OP] [SET] [PRECISION] [options]
+       deepbench list references [NAME] [options]
+
+Without OP, how many problems each set has; with OP, or 'all', every one of them and its work.
+FLOPs and bytes are the useful work of one call, bytes in PRECISION (float).
+References are the figures that the original published; with NAME, every row of one with its source.
+"""
+
+_BY_ENV = "'deepbench env' has the backends with their devices and libraries"
+_HINTS = {
+    "backends": _BY_ENV, "devices": _BY_ENV, "libraries": _BY_ENV,
+    "memory": "memory has no sets; 'deepbench memory --help' has what it runs",
+    "precisions": "'deepbench OP --help' has the precisions of an operation",
+    "algorithms": "a wrong --algorithm of a problem is answered with all that it has",
+    "sets": "'deepbench list' alone has the sets",
+    "operations": "'deepbench --help' has the operations", "ops": "'deepbench --help' has them",
+}  # fmt: skip
+
+Cell = str | int | float
+Table = tuple[tuple[str, ...], list[tuple[Cell, ...]]]
+
+
+@dataclass(frozen=True)
+class ListedProblem:
+    """One problem of a set."""
+
+    set: str
+    op: str
+    group: object
+    problem: _core.Problem
+    application: str
+
+
+def main(arguments: Sequence[str]) -> int:
+    line = parse(arguments, _FLAGS)
+    if line.words[:1] == ("references",) and not line.has("--help"):
+        from deepbench.cli.list_references import table
+
+        (titles, rows), notes = table(line.words[1:])
+        form = line.get("--format") or "table"
+        sys.stdout.write(_rendered(titles, rows, form))
+        if form == "table":
+            sys.stdout.write("".join(f"{note}\n" for note in notes))
+        return 0
+    if line.has("--help"):
+        print("\n".join([_HELP, "options:", *help_lines(_FLAGS)]))
+        return 0
+    op, set_name, precision = _words(line.words)
+    with suite_errors_as_usage_errors():
+        listed = list(_list_problems(op, set_name, precision, line.has("--corrected")))
+    if not listed:
+        raise UsageError(f"{op} has no set {set_name}; 'deepbench list' has what there is")
+    titles, rows = _summary(listed) if op is None else _problems(listed)
+    sys.stdout.write(_rendered(titles, rows, line.get("--format") or "table"))
+    return 0
+
+
+def _words(words: Sequence[str]) -> tuple[str | None, str | None, str]:
+    """Operation, set and precision, in any order."""
+    op = set_name = precision = None
+    for word in words:
+        if set_name is None and suites.set_name(word) is not None:
+            set_name = suites.set_name(word)
+        elif op is None and word != "memory" and operation_name(word) is not None:
+            op = operation_name(word)
+        elif precision is None and precision_name(ALL, word) is not None:
+            precision = precision_name(ALL, word)
+        else:
+            names = [name for name in operation_names() if name != "memory"]
+            if word in _HINTS:
+                raise UsageError(
+                    f"{shown(word)} is no set, operation with sets, or precision: {_HINTS[word]}"
+                )
+            known = [*names, *suites.SETS, *precisions(ALL)]
+            if word in known or suites.set_name(word) or precision_name(ALL, word):
+                raise UsageError(f"{shown(word)} is one too many: give one operation, one set and "
+                                 "one precision")  # fmt: skip
+            raise UsageError(
+                f"{shown(word)} is no set, operation with sets, or precision"
+                f"{suggestion(word, known)}: deepbench list [OP] [SET] [PRECISION]"
+            )
+    return op, set_name, precision or "float"
+
+
+def _list_problems(
+    op: str | None, set_name: str | None, precision: str, corrected: bool
+) -> Iterator[ListedProblem]:
+    for folder, name in suites.available():
+        if op not in (None, "all", name) or set_name not in (None, folder):
+            continue
+        suite = original_suite(folder, name, corrected)
+        source = SuiteSource([suite], {"precision": precision})
+        for selected in source.problems(_core.Problem.parse, None):
+            yield ListedProblem(
+                folder, name, selected.group, selected.problem, selected.application or ""
+            )
+
+
+def _summary(listed: Sequence[ListedProblem]) -> Table:
+    groups: dict[tuple[str, str], list[ListedProblem]] = {}
+    for item in listed:
+        groups.setdefault((item.set, item.op), []).append(item)
+    rows: list[tuple[Cell, ...]] = [
+        (
+            set_name,
+            op,
+            len({item.group for item in items}),
+            len(items),
+            round(sum(item.problem.flops for item in items) / 1e12, 4),
+            round(sum(item.problem.bytes for item in items) / 1e9, 3),
+        )
+        for (set_name, op), items in groups.items()
+    ]
+    return ("set", "op", "problems", "rows", "TFLOP", "GB"), rows
+
+
+def _problems(listed: Sequence[ListedProblem]) -> Table:
+    rows: list[tuple[Cell, ...]] = [
+        (
+            item.set,
+            str(item.problem),
+            round(item.problem.flops / 1e9, 6),
+            round(item.problem.bytes / 1e6, 6),
+            item.application,
+        )
+        for item in listed
+    ]
+    return ("set", "problem", "GFLOP", "MB", "application"), rows
+
+
+def _rendered(titles: Sequence[str], rows: Sequence[tuple[Cell, ...]], name: str) -> str:
+    if name == "json":
+        import json
+
+        objects = [dict(zip(titles, row, strict=True)) for row in rows]
+        return "[\n" + ",\n".join(json.dumps(item) for item in objects) + "\n]\n"
+    if name == "csv":
+        import csv
+        import io
+
+        buffer = io.StringIO()
+        csv.writer(buffer, lineterminator="\r\n").writerows([titles, *rows])
+        return buffer.getvalue()
+    texts = [tuple(titles), *(tuple(map(_cell, row)) for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
+    numbers = [not isinstance(cell, str) for cell in rows[0]]
+    lines = [
+        "  ".join(
+            text.rjust(width) if number else text.ljust(width)
+            for text, width, number in zip(row, widths, numbers, strict=True)
+        ).rstrip()
+        for row in texts
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _cell(value: Cell) -> str:
+    if not isinstance(value, float):
+        return str(value)
+    return f"{value:.2e}" if 0 < abs(value) < 0.001 else f"{value:.4f}"

@@ -1,0 +1,227 @@
+"""One side of a comparison: of every row of a file what comparing needs, checked and cleaned.
+
+Files come from strangers. Their shape is checked by the schema; what the schema leaves open is read
+here with care, and texts lose the characters that could steer a terminal.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from deepbench.algorithm_choice import AlgorithmChoice, choice_of
+from deepbench.results import ResultFile
+
+Json = Mapping[str, Any]
+Value = int | float | str
+
+_LONGEST_TEXT = 300
+_SMALLEST = 1e-9  # of times and work: quotients of what is left can be computed with
+TOTAL = "total"  # the phase of a published sum over phases
+# Attributes that say in which types a problem is computed; but for the first only int8 has any.
+OPERAND_TYPES = ("b_type", "x_type")
+TYPE_ATTRIBUTES = ("precision", *OPERAND_TYPES, "y_type")
+
+
+@dataclass(frozen=True)
+class Spread:
+    """What a row's statistics say of its median's uncertainty."""
+
+    n: int
+    error: float | None  # relative standard error; None where it cannot be told
+    low_ns: float
+    high_ns: float
+    q1_ns: float
+    q3_ns: float
+    stdev_ns: float
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A row of one side."""
+
+    position: int
+    op: str
+    problem: str
+    attributes: Mapping[str, Value]
+    application: str | None
+    status: str
+    reason: str | None
+    time_ns: float | None  # None: nothing was measured, or what was measured does not count
+    spread: Spread | None
+    flops: float | None
+    bytes: float | None
+    backend: str | None
+    device: str | None
+    library: str | None
+    choice: AlgorithmChoice
+    cache: str | None
+    power: str | None
+    launch: str | None
+    threads: int | None
+    inputs: str
+    clock_mhz: float | None
+    conversion_ns: float | None
+    published: bool = False  # a figure of others, by other rules
+    ranks: int | None = None  # of a collective
+    doubt: str | None = None  # why a published figure counts in no mean
+    meant: Mapping[str, Value] = field(default_factory=dict)  # in place of misprints
+
+    @property
+    def algorithm(self) -> str | None:
+        """How the algorithm was chosen."""
+        return self.choice.mode
+
+    @property
+    def tflops(self) -> float | None:
+        """Useful work per time, by our formulas whatever was published."""
+        return self.flops / self.time_ns / 1e3 if self.flops and self.time_ns else None
+
+    @property
+    def phase(self) -> str | None:
+        value = self.attributes.get("phase")
+        return None if value is None else str(value)
+
+
+@dataclass(frozen=True)
+class ResultSet:
+    """A file or a reference."""
+
+    name: str  # as it was asked for: a path, or a processor's name
+    about: str  # device, libraries, when
+    entries: tuple[Entry, ...]
+    published: bool = False
+    footnotes: tuple[str, ...] = field(default=())
+    device: str | None = None
+
+
+def to_result_set(result: ResultFile) -> ResultSet:
+    """A result file as a side."""
+    rows = sorted(result.rows, key=lambda row: int(row["position"]))
+    given = inputs(result.context)
+    entries = tuple(to_entry(row, given) for row in rows)
+    published = bool(entries) and all(one.published for one in entries)
+    notes = footnotes(result.context) if any(one.published for one in entries) else ()
+    device = _text(_part(result.context, "device").get("name"))
+    about = _about(result.context)
+    return ResultSet(printable(str(result.path)), about, entries, published, notes, device)
+
+
+def inputs(context: Json) -> str:
+    """What operands held, of all rows of a context."""
+    return _text(_part(context, "options").get("inputs")) or "uniform"
+
+
+def footnotes(context: Json) -> tuple[str, ...]:
+    """What is to be known of published figures, where a context is of such."""
+    notes = context.get("footnotes")
+    if isinstance(notes, list) and notes:
+        return tuple(printable(text) for text in notes)
+    return ("published: figures that were measured by other rules; no verdict comes of them",)
+
+
+def _ranks(regime: Json) -> int | None:
+    ranks = regime.get("ranks")
+    return ranks if isinstance(ranks, int) and ranks > 0 else None
+
+
+def to_entry(row: Json, inputs: str = "uniform") -> Entry:
+    """A row, checked against the schema before, as an entry."""
+    regime = _part(row, "regime")
+    published = _part(regime, "published")
+    statistics = _part(row, "statistics")
+    time_ns = _positive(statistics.get("median_ns" if not published else "mean_ns"))
+    attributes = row.get("attributes") or {}
+    return Entry(
+        position=int(row["position"]),
+        op=printable(row.get("op") or "unknown"),
+        problem=printable(row.get("problem") or _problem(row)),
+        attributes={printable(name): _value(value) for name, value in attributes.items()},
+        application=_text(row.get("application")),
+        status=row["status"],
+        reason=_text(row.get("reason")),
+        time_ns=time_ns if row["status"] == "ok" else None,
+        spread=_spread(statistics) if time_ns and not published else None,
+        flops=_positive(_part(row, "work").get("flops")),
+        bytes=_positive(_part(row, "work").get("bytes")),
+        backend=_text(row.get("backend")),
+        device=_text(_part(row, "device").get("name")),
+        library=_text(row.get("library")),
+        choice=choice_of(row, printable),
+        cache=_cache(regime),
+        power=regime.get("power"),
+        launch=regime.get("launch"),
+        threads=regime.get("threads"),
+        ranks=_ranks(regime),
+        inputs=inputs,
+        clock_mhz=_positive(_part(row, "observed").get("sm_clock_mhz")),
+        conversion_ns=_positive(_part(row, "conversion").get("ns")),
+        published=bool(published),
+        doubt=_text(published.get("doubt")),
+        meant={
+            printable(name): _value(value)
+            for name, value in _part(published, "intended_attributes").items()
+        },
+    )
+
+
+def _problem(row: Json) -> str:
+    """The problem of a row that has no canonical one."""
+    words = [f"{name}={value}" for name, value in (row.get("attributes") or {}).items()]
+    return " ".join([row.get("op") or "unknown", *words])
+
+
+def printable(text: object) -> str:
+    """A text of a file without control characters, and of a length that a line can hold."""
+    clean = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}"
+                    for letter in str(text)[:_LONGEST_TEXT])  # fmt: skip
+    return clean if len(str(text)) <= _LONGEST_TEXT else clean[:-3] + "..."
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else printable(value)
+
+
+def _value(value: object) -> Value:
+    return value if isinstance(value, (int, float)) else printable(value)
+
+
+def _part(row: Json, name: str) -> Json:
+    value = row.get(name)
+    return value if isinstance(value, Mapping) else {}
+
+
+def _positive(value: object) -> float | None:
+    """A number that can be divided by; None for everything else."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    return float(value) if _SMALLEST < value < math.inf else None
+
+
+def _cache(regime: Json) -> str | None:
+    """'hot', or how the operands were kept cold."""
+    cache, cold = regime.get("cache"), regime.get("cold")
+    return f"cold by {cold}" if cache == "cold" and cold else cache
+
+
+def _spread(statistics: Json) -> Spread | None:
+    names = ("low_ns", "high_ns", "q1_ns", "q3_ns")
+    low, high, q1, q3 = (_positive(statistics.get(name)) for name in names)
+    n = statistics.get("n")
+    if not n or low is None or high is None or q1 is None or q3 is None:
+        return None
+    error, stdev = statistics.get("relative_standard_error"), statistics.get("stdev_ns") or 0.0
+    return Spread(int(n), None if error is None else float(error), low, high, q1, q3, float(stdev))
+
+
+def _about(context: Json) -> str:
+    """'NVIDIA H200, cuda, deepbench 0.1.0, 2026-01-31T12:00:00Z'."""
+    facts = [
+        _part(context, "device").get("name") or "unknown device",
+        _part(context, "backend").get("name"),
+        "" if (version := context.get("version")) == "published" else f"deepbench {version}",
+        context.get("started"),
+    ]
+    return ", ".join(printable(fact) for fact in facts if fact)

@@ -1,0 +1,73 @@
+"""Texts that take seconds to make and are always the same, kept on disk beside the compiled kernels
+(docs/reporting.md). Whatever is wrong with the folder, or with a file in it, costs those seconds
+and nothing else; what others own or can write is not read."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from deepbench import atomic_write
+from deepbench.atomic_write import WriteError
+
+_LARGEST = 16 << 20  # bytes
+_DIGEST = 64  # letters
+
+
+def cached_text(key: str, make: Callable[[], str]) -> str:
+    """The text that was kept under this key, or a new one."""
+    folder = _folder()
+    if folder is None:
+        return make()
+    file = folder / "reports" / hashlib.sha256(key.encode()).hexdigest()
+    text = _read(file)
+    if text is None:
+        text = make()
+        _store(file, text)
+    return text
+
+
+def _folder() -> Path | None:
+    """Where kernels are kept as well (src/cuda/kernels/kernel_cache.hpp)."""
+    chosen = os.environ.get("DEEPBENCH_CACHE_DIR")
+    if chosen:
+        return Path(chosen) if Path(chosen).is_absolute() else None
+    for variable, below in (("XDG_CACHE_HOME", "deepbench"), ("HOME", ".cache/deepbench")):
+        base = Path(os.environ.get(variable) or "")
+        if base.is_absolute():
+            return base / below
+    return None
+
+
+def _read(file: Path) -> str | None:
+    """The text in a file that is ours alone, and whole."""
+    try:
+        if not (_is_private(file.parent) and _is_private(file)):
+            return None
+        data = file.read_bytes()[:_LARGEST]
+        digest, text = data[:_DIGEST], data[_DIGEST:]
+        return text.decode() if digest == _digest(text) else None
+    except (OSError, ValueError):
+        return None
+
+
+def _is_private(path: Path) -> bool:
+    facts = path.lstat()
+    private = facts.st_uid == os.getuid() and not facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    return private and not stat.S_ISLNK(facts.st_mode)
+
+
+def _store(file: Path, text: str) -> None:
+    data = text.encode()
+    with suppress(OSError, ValueError, WriteError):
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        atomic_write.write(file, _digest(data) + data, overwrite=True)
+        file.chmod(0o600)
+
+
+def _digest(data: bytes) -> bytes:
+    return hashlib.sha256(data).hexdigest().encode()

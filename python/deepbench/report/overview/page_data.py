@@ -1,0 +1,197 @@
+"""What the page's scripts work with: every row by column, texts once, samples thinned to what a
+page should weigh, and lists of pairs. All of it becomes one JSON text that no content can leave."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from deepbench.compare.result_set import printable
+from deepbench.report.fields import get, spread, time_text
+from deepbench.report.remarks import plain_remarks
+
+from .attributes import ShortNames, colourable
+from .outliers import outliers
+from .pairs import Pair, ReferenceComparison
+from .report_rows import ReportFile, ReportRow, regimes
+
+_DIGITS = 9  # that a number keeps
+_SAMPLE_DIGITS = 6
+_MOST_SAMPLES = 1000  # of a row
+_ALL_SAMPLES = 200_000  # of the page: 2 MB
+_FEWEST_SAMPLES = 20
+_UNITS = {"w": "W", "c": "\N{DEGREE SIGN}C", "mhz": "MHz", "j": "J", "ns": "ns"}  # by a name's end
+
+Value = str | int | float | bool | None
+
+_TEXTS: dict[str, Callable[[ReportRow], object]] = {
+    "problem": lambda row: row.entry.problem,
+    "op": lambda row: row.entry.op,
+    "family": lambda row: row.family,
+    "precision": lambda row: row.entry.attributes.get("precision"),
+    "kind": lambda row: row.entry.attributes.get("kind"),
+    "phase": lambda row: row.entry.phase,
+    "application": lambda row: row.entry.application,
+    "regime": lambda row: row.regime,
+    "cache": lambda row: row.entry.cache,
+    "mode": lambda row: row.entry.algorithm,
+    "device": lambda row: row.entry.device,
+    "library": lambda row: row.entry.library,
+    "algorithm": lambda row: row.entry.choice.text,
+    "status": lambda row: "inconsistent" if row.entry.doubt else row.entry.status,
+    "reason": lambda row: row.entry.doubt or row.entry.reason,
+    "bound": lambda row: get(row.raw, "bound.by"),
+    "level": lambda row: get(row.raw, "bound.level"),
+    "verified": lambda row: get(row.raw, "verification.status"),
+    "stop": lambda row: get(row.raw, "statistics.stop"),
+    "launch": lambda row: get(row.raw, "regime.launch"),
+    "timer": lambda row: get(row.raw, "regime.timer"),
+    "kept": lambda row: get(row.raw, "samples_kept"),
+    "observed": lambda row: _observed(row),
+    "remarks": lambda row: plain_remarks(row.raw),
+    "notes": lambda row: "; ".join(row.raw.get("notes") or ()) or None,
+}
+
+
+def _observed(row: ReportRow) -> str | None:
+    """What the backend saw beside the measuring: clocks, power, temperature."""
+    facts = row.raw.get("observed") or {}
+    return ", ".join(
+        _quantity(name, value)
+        for name, value in facts.items()
+        if isinstance(value, (int, float, str))
+    ) or None  # fmt: skip
+
+
+def _quantity(name: str, value: float | str) -> str:
+    """'power 404.13 W'."""
+    *words, last = name.split("_")
+    unit = _UNITS.get(last) if words else None
+    if unit == "ns" and not isinstance(value, str):
+        return f"{' '.join(words)} {time_text(value)}"
+    text = f"{value:.5g}" if isinstance(value, float) else str(value)
+    return f"{' '.join(words)} {text} {unit}" if unit else f"{name.replace('_', ' ')} {text}"
+
+
+def _statistic(name: str) -> Callable[[ReportRow], object]:
+    return lambda row: get(row.raw, f"statistics.{name}_ns")
+
+
+_STATISTICS = ("min", "q1", "q3", "p99", "max", "low", "high", "mean")
+_NUMBERS: dict[str, Callable[[ReportRow], object]] = {
+    "run": lambda row: row.file_index,
+    "position": lambda row: row.entry.position,
+    "good": lambda row: int(row.good),
+    "time": lambda row: row.entry.time_ns or get(row.raw, "statistics.median_ns"),
+    "spread": lambda row: spread(row.raw),
+    "tflops": lambda row: row.tflops,
+    "gbps": lambda row: row.gbps,
+    "flops": lambda row: row.entry.flops,
+    "bytes": lambda row: row.entry.bytes,
+    "ceiling": lambda row: _if_good(row, "bound.share_arithmetic"),
+    "roofline": lambda row: row.share,
+    "peak": lambda row: get(row.raw, "bound.arithmetic_tflops"),
+    "bandwidth": lambda row: get(row.raw, "bound.memory_gbps"),
+    "n": lambda row: get(row.raw, "statistics.n"),
+    "batch": lambda row: get(row.raw, "statistics.batch"),
+    "first": lambda row: get(row.raw, "first_call_ns"),
+    "host": lambda row: get(row.raw, "host_ns"),
+    "conversion": lambda row: row.entry.conversion_ns,
+    "default": lambda row: get(row.raw, "algorithm.default_ns"),
+    "worst": lambda row: get(row.raw, "verification.max_error_ratio"),
+    **{name: _statistic(name) for name in _STATISTICS},
+}  # fmt: skip
+
+
+def _if_good(row: ReportRow, path: str) -> object:
+    return get(row.raw, path) if row.good else None
+
+
+def page_data(
+    files: Sequence[ReportFile],
+    algorithms: Sequence[Pair],
+    caches: Sequence[Pair],
+    others: Sequence[ReferenceComparison],
+) -> dict[str, Any]:
+    """Everything but the charts."""
+    rows = [row for file in files for row in file.rows]
+    most = max(_FEWEST_SAMPLES, min(_MOST_SAMPLES, _ALL_SAMPLES // max(1, len(rows))))
+    brief = ShortNames(rows)
+    texts = {name: [of(row) for row in rows] for name, of in _TEXTS.items()}
+    texts["brief"] = [brief.name(row) for row in rows]
+    return {
+        "count": len(rows),
+        "files": [
+            {"letter": file.letter, "name": file.name, "device": file.device} for file in files
+        ],
+        "regimes": regimes(rows),
+        "texts": {name: _indexed(values) for name, values in texts.items()},
+        "colourable": {name: _indexed(values) for name, values in colourable(rows).items()},
+        "shared": brief.notes(),
+        "hides_defaults": brief.hides_defaults,
+        "numbers": {name: [_number(of(row)) for row in rows] for name, of in _NUMBERS.items()},
+        "samples": [_samples(row, most) for row in rows],
+        "outliers": {row.id: far for row in rows if (far := _outliers(row))},
+        "pairs": {
+            "algorithms": [_pair(pair) for pair in algorithms],
+            "caches": [_pair(pair) for pair in caches],
+            "against": [_named(pair, one.label) for one in others for pair in one.pairs],
+        },
+    }
+
+
+def script_text(value: object) -> str:
+    """JSON that neither ends its script element nor begins a comment, whatever the texts hold."""
+    text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    for letter in "<>&":
+        text = text.replace(letter, f"\\u{ord(letter):04x}")
+    return text
+
+
+def _indexed(values: Sequence[object]) -> dict[str, Any]:
+    """Every text once, and by row which."""
+    places: dict[str, int] = {}
+    index = [
+        -1 if value is None else places.setdefault(printable(value), len(places))
+        for value in values
+    ]
+    return {"values": list(places), "index": index}
+
+
+def _number(value: object) -> int | float | None:
+    if isinstance(value, int) or value is None:
+        return value
+    return float(f"{value:.{_DIGITS}g}")
+
+
+def _samples(row: ReportRow, most: int) -> list[int | float]:
+    """Microseconds; an even selection of those in the file where they are many."""
+    samples = row.raw.get("samples_ns") or ()
+    if len(samples) > most:
+        samples = [samples[i * len(samples) // most] for i in range(most)]
+    return [float(f"{value / 1e3:.{_SAMPLE_DIGITS}g}") for value in samples]
+
+
+def _outliers(row: ReportRow) -> dict[str, Any]:
+    """The scale for a row's samples, where any is outside."""
+    far = outliers([ns / 1e3 for ns in row.raw.get("samples_ns") or ()])
+    return {"low": far.low, "high": far.high, "texts": list(far.texts)} if far.texts else {}
+
+
+def _named(pair: Pair, side: str) -> dict[str, Value]:
+    return {**_pair(pair), "side": side}
+
+
+def _pair(pair: Pair) -> dict[str, Value]:
+    return {
+        "id": pair.row.id,
+        "time": pair.time_ns,
+        "other": pair.other_ns,
+        "ratio": pair.ratio.value,
+        "low": pair.ratio.low,
+        "high": pair.ratio.high,
+        "with": pair.other.id if pair.other else None,
+        "doubt": pair.doubt,
+        "cold": pair.cold,
+    }

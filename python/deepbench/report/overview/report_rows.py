@@ -1,0 +1,131 @@
+"""The rows of a report: those of one result file or several, each with the regime that it was
+measured in. Nothing of two regimes, or of two files, is put together but by those who say so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from deepbench.compare import Entry, ResultSet, to_result_set
+from deepbench.compare.groups import family
+from deepbench.compare.result_set import printable
+from deepbench.report.comparison.wording import result_set_letter
+from deepbench.report.fields import get, work_unit
+from deepbench.results import ResultFile
+
+Json = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class ReportRow:
+    """A row of a report."""
+
+    id: int  # among all rows of the report
+    file_index: int  # which file
+    raw: Json  # as it stands there
+    entry: Entry  # the same, checked and cleaned
+    asked: str | None  # the cache regime of its file, where that has one alone
+
+    @property
+    def good(self) -> bool:
+        """Whether its time may be plotted and enter means."""
+        return self.entry.time_ns is not None and not self.entry.doubt
+
+    @cached_property
+    def family(self) -> str:
+        """'conv fwd half'."""
+        return family(self.entry, self.entry)
+
+    @cached_property
+    def regime(self) -> str:
+        """'hot, default', with what is out of the ordinary behind it."""
+        entry = self.entry
+        if entry.published:
+            return "published"
+        words = [entry.cache or self.asked or "cache unknown", entry.algorithm or "default"]
+        if entry.power == "steady":
+            words.append("steady power")
+        if entry.inputs != "uniform":
+            words.append(f"inputs {entry.inputs}")
+        return ", ".join(words)
+
+    @property
+    def tflops(self) -> float | None:
+        """The rate in the file; of a published figure by our formula."""
+        if not self.good:
+            return None
+        return self.entry.tflops if self.entry.published else self._number("rates.tflops")
+
+    @property
+    def gbps(self) -> float | None:
+        return self._number("rates.gbps") if self.good else None
+
+    @property
+    def share(self) -> float | None:
+        """Of the roofline."""
+        return self._number("bound.share_roofline") if self.good else None
+
+    def _number(self, path: str) -> float | None:
+        value = get(self.raw, path)
+        return float(value) if value is not None and value > 0 else None
+
+
+@dataclass(frozen=True)
+class ReportFile:
+    """A result file."""
+
+    letter: str
+    result: ResultFile
+    side: ResultSet
+    rows: tuple[ReportRow, ...]
+
+    @property
+    def name(self) -> str:
+        """The file's name; where it lies is nobody's business."""
+        return self.side.name.rpartition("/")[2]
+
+    @property
+    def device(self) -> str:
+        return printable(get(self.result.context, "device.name") or "unknown device")
+
+
+def report_files(files: Sequence[ResultFile]) -> tuple[ReportFile, ...]:
+    """The files with their rows, numbered through."""
+    made = []
+    first = 0
+    for index, file in enumerate(files):
+        made.append(_run(index, file, first))
+        first += len(file.rows)
+    return tuple(made)
+
+
+def _run(index: int, file: ResultFile, first: int) -> ReportFile:
+    side = to_result_set(file)
+    rows = sorted(file.rows, key=lambda row: int(row["position"]))
+    cache = get(file.context, "options.cache")
+    asked = cache if cache in ("hot", "cold") else None if cache else "hot"
+    report_rows = (
+        ReportRow(first + number, index, row, entry, asked)
+        for number, (row, entry) in enumerate(zip(rows, side.entries, strict=True))
+    )
+    return ReportFile(result_set_letter(index), file, side, tuple(report_rows))
+
+
+def all_rows(files: Sequence[ReportFile]) -> Iterator[ReportRow]:
+    for file in files:
+        yield from file.rows
+
+
+def regimes(rows: Iterable[ReportRow]) -> list[str]:
+    """Every regime of good rows: hot before cold, the library's own choice before others."""
+    found = {row.regime for row in rows if row.good}
+    return sorted(found, key=lambda name: (not name.startswith("hot"), "default" not in name, name))
+
+
+def work_title(rows: Iterable[ReportRow]) -> str:
+    """Of an axis of rates: 'TOP/s' where all rows are of integers, 'TFLOP/s or TOP/s' where some
+    are."""
+    units = {work_unit(row.entry.attributes.get("precision")) for row in rows if row.tflops}
+    return " or ".join(sorted(units)) or work_unit(None)

@@ -1,0 +1,73 @@
+"""The lines of a roofline plot as the points that are drawn, and where their labels stand."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from .ceilings import Axes, Ceiling, ceiling_ends
+from .charts import HEIGHT
+
+Value = str | float | bool
+
+_LETTER_WIDTH, _LABEL_HEIGHT = 5.9, 13.0  # pixels of a label, about
+
+
+def roofline_points(ceilings: Sequence[Ceiling], room: Axes) -> list[dict[str, Value]]:
+    """Two points for each ceiling, the left one of which carries its label."""
+    several = len({ceiling.device for ceiling in ceilings}) > 1
+    rises = _rises(ceilings, room)
+    points: list[dict[str, Value]] = []
+    for index, ceiling in enumerate(ceilings):
+        label = f"{ceiling.label}, {ceiling.device}" if several else ceiling.label
+        own = _parallel(ceiling, ceilings)
+        ends = ceiling_ends(ceiling, ceilings, room)
+        if not ceiling.arithmetic and _crowded(ceiling, own, room):
+            label = ""  # the pointer tells it
+        for place, (x, y) in enumerate(ends):
+            points.append({
+                "line": index,
+                "device": ceiling.device,
+                "precision": ceiling.name if ceiling.arithmetic else "",
+                "x": x,
+                "y": y,
+                "tip": ceiling.about,
+                "kind": "arithmetic" if ceiling.arithmetic else "memory",
+                "label": "" if place else label,
+                "rise": rises.get(index, 0.0),
+                "under": len(own) > 1 and ceiling is own[0],
+                # The chart, which knows its width, finds out whether the label has room.
+                "length": _LETTER_WIDTH * len(label) + 10,
+                "until": ends[-1][0],
+            })  # fmt: skip
+    return points
+
+
+def _rises(ceilings: Sequence[Ceiling], room: Axes) -> dict[int, float]:
+    """By how many pixels labels of horizontal lines stand above them: none is on another."""
+    horizontal = [index for index, one in enumerate(ceilings) if one.arithmetic]
+    rises = {}
+    free = -math.inf
+    for index in sorted(horizontal, key=lambda place: ceilings[place].highest):
+        height = _decade(room) * math.log10(ceilings[index].highest)
+        rises[index] = max(0.0, free - height)
+        free = max(free, height) + _LABEL_HEIGHT
+    return rises
+
+
+def _parallel(ceiling: Ceiling, ceilings: Sequence[Ceiling]) -> list[Ceiling]:
+    """The levels of memory of one device, the slowest first."""
+    alike = [one for one in ceilings if one.device == ceiling.device and not one.arithmetic]
+    return sorted(alike, key=lambda one: one.highest)
+
+
+def _crowded(ceiling: Ceiling, parallel: Sequence[Ceiling], room: Axes) -> bool:
+    """Whether the label of a rising line would lie on the next line above. That of the lowest is
+    below it and in nobody's way."""
+    above: Iterator[float] = (one.highest for one in parallel if one.highest > ceiling.highest)
+    gap = min((_decade(room) * math.log10(one / ceiling.highest) for one in above), default=None)
+    return gap is not None and gap < _LABEL_HEIGHT + 2 and ceiling is not parallel[0]
+
+
+def _decade(room: Axes) -> float:
+    return HEIGHT / math.log10(room.y[1] / room.y[0])

@@ -1,0 +1,58 @@
+"""Whether a run may go on with an old result file: what must be the same, and what differs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from deepbench.results import ResultFile
+
+Json = Mapping[str, Any]
+
+
+def first_difference(old: ResultFile, new: Json, problems: Sequence[str]) -> str | None:
+    """What keeps a run of `problems` in context `new` from going on with an old file."""
+    for what, before, now in _compared(old.context, new):
+        if before != now:
+            return f"{what} was {before or 'not given'}, now it is {now or 'not given'}"
+    for row in old.rows:
+        position = row["position"]
+        if position >= len(problems):
+            return f"the file has a row at position {position}, the run has {len(problems)} rows"
+        if row["problem"] != problems[position]:
+            return f"row {position} was '{row['problem']}', now it is '{problems[position]}'"
+    if old.context.get("plan") != new.get("plan"):
+        return "the problems that are still to come are others"
+    return None
+
+
+def _compared(old: Json, new: Json) -> Iterator[tuple[str, object, object]]:
+    """Pairs of values that a resumed run must share, the most telling first."""
+    yield "the set", old.get("set"), new.get("set")
+    before, now = old["options"], new["options"]
+    for key in sorted({*before, *now}):
+        yield f"option {key}", before.get(key), now.get(key)
+    for what in ("backend", "device"):
+        yield f"the {what}", (old.get(what) or {}).get("name"), (new.get(what) or {}).get("name")
+    before_ranks, now_ranks = (of.get("ranks") or {} for of in (old, new))
+    yield "the number of ranks", before_ranks.get("count"), now_ranks.get("count")
+    places = zip(_devices_of_ranks(before_ranks), _devices_of_ranks(now_ranks), strict=False)
+    for rank, (old_device, new_device) in enumerate(places):
+        yield f"the device of rank {rank}", old_device, new_device
+    yield "the number of threads", old.get("threads"), new.get("threads")
+    libraries = [context.get("libraries") or {} for context in (old, new)]
+    for name in sorted({*libraries[0], *libraries[1]}):
+        yield f"library {name}", *(side.get(name, {}).get("version") for side in libraries)
+    yield "the schema", old.get("schema"), new.get("schema")
+    yield "deepbench", old.get("version"), new.get("version")
+    yield "the number of rows", old["rows"], new["rows"]
+
+
+def _devices_of_ranks(ranks: Json) -> list[str]:
+    """Which device of which machine each rank has: what is said of a rank is said of one device,
+    over all rows. Its index may change with what else its machine shows, its own number not."""
+    machines, devices = ranks.get("machines") or (), ranks.get("devices") or ()
+    return [
+        f"{one.get('name')} {one.get('uuid') or one.get('index')} of {machine}"
+        for machine, one in zip(machines, devices, strict=False)
+    ]

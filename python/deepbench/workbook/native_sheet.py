@@ -1,0 +1,237 @@
+"""The sheet `Rows` of a workbook that deepbench wrote: every row of the result file, so that a
+workbook can be read back. The other sheets are for people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from deepbench import _core, schema
+from deepbench.report.fields import get
+from deepbench.workbook import specs
+from deepbench.workbook.cell_remarks import CellRemarks
+from deepbench.workbook.cells import Book, Cell, CellError, Sheet, number, whole_number
+from deepbench.workbook.figures import LONGEST_NS
+from deepbench.workbook.published_match import OTHER_TIME, published_row, with_time
+
+Json = dict[str, Any]
+Value = int | float | str
+
+SHEET = "Rows"
+_NEAR = 1e-9  # of a rate and the one that follows from the time
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column, and where in a row it stands."""
+
+    title: str
+    path: str
+    kind: str  # 'text', 'count', 'time' (ns), 'number' or 'words' (name=value name=value)
+    always: bool = False  # even where no row has it
+
+
+# Of statistics, in nanoseconds.
+_TIMES = ("median", "low", "high", "min", "q1", "q3", "p99", "max", "mean", "stdev", "mad")
+
+
+def _column(path: str, kind: str, always: bool = False) -> Column:
+    name = path.rpartition(".")[2]
+    title = name.removesuffix("_ns").replace("_", " ")
+    if path.startswith("regime.published"):
+        title = f"published {title}"
+    elif path in ("algorithm.name", "device.index", "verification.status"):
+        title = path.replace(".", " ")
+    unit = " (ns)" if kind == "time" else ""
+    return Column((title[:1].upper() + title[1:]) + unit, path, kind, always)
+
+
+COLUMNS = (
+    _column("position", "count", True),
+    _column("op", "text", True),
+    _column("problem", "text", True),
+    Column("Attributes", "attributes", "words", True),
+    _column("application", "text"),
+    _column("status", "text", True),
+    _column("reason", "text"),
+    Column("Backend", "backend", "text"),
+    Column("Device", "device.name", "text"),
+    _column("device.index", "count"),
+    Column("Library", "library", "text"),
+    Column("Algorithm mode", "algorithm.mode", "text"),
+    _column("algorithm.name", "text"),
+    Column("Cache", "regime.cache", "text"),
+    Column("Cold by", "regime.cold", "text"),
+    Column("Power", "regime.power", "text"),
+    Column("Launch", "regime.launch", "text"),
+    Column("Threads", "regime.threads", "count"),
+    Column("Ranks", "regime.ranks", "count"),
+    Column("Timer", "regime.timer", "text"),
+    *(
+        _column(f"statistics.{name}_ns", "time", name == "median")
+        for name in _TIMES
+    ),
+    Column("Error of the median", "statistics.relative_standard_error", "number"),
+    Column("Samples", "statistics.n", "count"),
+    _column("statistics.batch", "count"),
+    _column("statistics.stop", "text"),
+    _column("work.flops", "number"),
+    _column("work.bytes", "number"),
+    _column("rates.tflops", "number"),
+    _column("rates.gbps", "number"),
+    Column("Bound by", "bound.by", "text"),
+    Column("Level", "bound.level", "text"),
+    Column("Ceiling (TFLOPS)", "bound.arithmetic_tflops", "number"),
+    Column("Ceiling (GB/s)", "bound.memory_gbps", "number"),
+    Column("Empty call (ns)", "bound.latency_ns", "time"),
+    Column("Share of ceiling", "bound.share_arithmetic", "number"),
+    Column("Share of roofline", "bound.share_roofline", "number"),
+    _column("verification.status", "text"),
+    *(
+        _column(f"regime.published.{name}", kind)
+        for name, kind in (
+            ("workbook", "text"), ("sheet", "text"), ("row", "count"), ("set", "text"),
+            ("index", "count"), ("phase", "text"), ("status", "text"), ("note", "text"),
+            ("doubt", "text"), ("precision", "text"), ("algorithm", "text"), ("tflops", "number"),
+            ("intended_attributes", "words"),
+        )
+    ),
+)  # fmt: skip
+_OLD_TITLES = {"Published meant": "Published intended attributes"}  # as version 1 wrote it
+_NEEDED = ("Position", "Op", "Problem", "Attributes", "Status")
+
+
+def sheet_of(book: Book) -> Sheet | None:
+    """The sheet `Rows`; None in a workbook that is not ours."""
+    for sheet in book.sheets:
+        titles = {cell.value for cell in sheet.rows.get(1, {}).values()}
+        if sheet.name == SHEET and titles.issuperset(_NEEDED):
+            return sheet
+    return None
+
+
+def rows_of(book: Book, sheet: Sheet, remarks: CellRemarks) -> tuple[Json, list[Json]]:
+    """The context and the rows that can be read."""
+    known = {column.title: column for column in COLUMNS}
+    columns: dict[int, Column] = {}
+    for place, cell in sheet.rows[1].items():
+        title = _OLD_TITLES.get(cell.value, cell.value) if isinstance(cell.value, str) else None
+        if title in known:
+            columns[place] = known[title]
+        else:
+            said = f"is a column {cell.text!r} that is not ours"
+            remarks.add_left_out(cell.address, "is a column that is not ours", said=said)
+    if sheet.first_outside:
+        remarks.add_left_out(sheet.first_outside, "lies beyond any result file", "what follows was")
+    rows: list[Json] = []
+    seen: set[int] = set()
+    for line, cells in sheet.rows.items():
+        row = _row(columns, f"{sheet.name}!{line}", cells, remarks) if line > 1 else None
+        if row is None:
+            continue
+        if row["position"] in seen:
+            remarks.add_left_out(f"{sheet.name}!{line}", "has a position that another row has")
+            continue
+        seen.add(row["position"])
+        rows.append(row)
+    return specs.context(book, len(rows)), rows
+
+
+def _row(
+    columns: Mapping[int, Column], place: str, cells: Mapping[int, Cell], remarks: CellRemarks
+) -> Json | None:
+    row: Json = {"type": "row", "reason": None, "problem": None, "op": None, "attributes": {}}
+    for where, column in columns.items():
+        cell = cells.get(where)
+        if cell is None or (cell.blank and not cell.uncomputed):
+            continue
+        try:
+            _put(row, column, _value(column, cell))
+        except CellError as error:
+            remarks.add_left_out(cell.address, error, "the row was")
+            return None
+    if row["problem"] is not None:
+        row["attributes"] = _attributes(row)
+    try:
+        schema.check_row(row)
+        schema.check_consistency(row)
+    except schema.SchemaError as error:
+        said = str(error)
+        remarks.add_left_out(place, f"has a wrong {said.split()[0]}", "the row was", said=said)
+        return None
+    if _changed(row):
+        remarks.add(place, "has a time that its rate does not follow from; what followed from the "
+                           "time that was measured was left out")  # fmt: skip
+        for part in ("rates", "bound", "verification"):
+            row.pop(part, None)
+        row["statistics"] = {"median_ns": row["statistics"]["median_ns"]}
+    if get(row, "regime.published"):
+        _compare_with_published(row, place, remarks)
+    return row
+
+
+def _compare_with_published(row: Json, place: str, remarks: CellRemarks) -> None:
+    """A published figure whose time is another one now is told, and in doubt."""
+    then, time_ns = published_row(row), get(row, "statistics.mean_ns")
+    if then is None or time_ns is None or time_ns == then["statistics"]["mean_ns"]:
+        return
+    facts = with_time(row["regime"]["published"], then["statistics"]["mean_ns"], time_ns)
+    row["regime"]["published"] = facts
+    remarks.add(place, f"inconsistent: {facts['note']}", OTHER_TIME)
+
+
+def _changed(row: Json) -> bool:
+    """Whether somebody put another time into the workbook."""
+    time_ns = get(row, "statistics.median_ns")
+    for rate, work, unit in (("tflops", "flops", 1e3), ("gbps", "bytes", 1.0)):
+        written, done = get(row, f"rates.{rate}"), get(row, f"work.{work}")
+        if written and done and time_ns and abs(done / time_ns / unit / written - 1) > _NEAR:
+            return True
+    return False
+
+
+def _value(column: Column, cell: Cell) -> Value | dict[str, Value]:
+    if cell.uncomputed:
+        number(cell)  # says so
+    if column.kind == "text":
+        return cell.text
+    if column.kind == "words":
+        pairs = (word.split("=", 1) for word in cell.text.split(" ") if "=" in word)
+        return {name: _number(text) for name, text in pairs}
+    if column.kind == "count":
+        return whole_number(cell)
+    value = number(cell)
+    if column.kind == "time" and not 0 <= value <= LONGEST_NS:
+        raise CellError("is no time", cell.text)
+    if column.path in ("statistics.median_ns", "statistics.mean_ns") and not value > 0:
+        raise CellError("is no time", cell.text)
+    if not 0 <= value <= 1e30:
+        raise CellError("is out of range", cell.text)
+    return value
+
+
+def _put(row: Json, column: Column, value: object) -> None:
+    *parents, name = column.path.split(".")
+    part = row
+    for parent in parents:
+        part = part.setdefault(parent, {})
+    part[name] = value
+
+
+def _attributes(row: Json) -> Json:
+    """Those of the problem; as they were written where this deepbench does not know it."""
+    try:
+        return dict(_core.Problem.parse(str(row["problem"])).attributes)
+    except _core.InvalidProblem:
+        return dict(row["attributes"])
+
+
+def _number(text: str) -> Value:
+    for kind in (int, float):
+        try:
+            value: Value = kind(text)
+        except ValueError:
+            continue
+        return value if abs(float(value)) <= 1e30 else text
+    return text

@@ -1,0 +1,126 @@
+"""Where the rows of a table stand in the original's sets: which set it is, which of its problems
+each row means, and in what a row differs from the problem whose turn it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from deepbench import suites
+
+Value = int | float | str
+
+
+@dataclass(frozen=True)
+class SuitePosition:
+    """A row's place."""
+
+    set: str | None
+    index: int | None
+    application: str | None = None
+    meant: Mapping[str, Value] | None = None  # the set's values where the row has others
+
+
+class SuiteAlignment:
+    """The rows of a table, asked for in their order; `set` None: they are of none."""
+
+    def __init__(self, op: str, set: str | None) -> None:
+        self.set = set
+        self._suite_problems = _suite_problems(set, op)
+        self._entries = self._suite_problems.entries
+        self._next = 0
+
+    def align(self, problem: Mapping[str, Value]) -> SuitePosition:
+        """Of the next row."""
+        wanted = _key(problem)
+        found = self._suite_problems.of(wanted)
+        if not found:
+            return self._misprinted(problem, wanted)
+        index = next((one for one in found if one >= self._next), found[0])
+        self._advance(index, problem)
+        return SuitePosition(self.set, index, self._entries[index][1])
+
+    def _advance(self, index: int, problem: Mapping[str, Value]) -> None:
+        """The next row is the next problem's, or the same with more ranks."""
+        self._next = index if "ranks" in problem else index + 1
+
+    def _misprinted(
+        self, problem: Mapping[str, Value], wanted: Mapping[str, Value]
+    ) -> SuitePosition:
+        """The problem whose turn it is, or the one after it, if one dimension alone differs; of
+        two the one that is nearer."""
+        found = []
+        for index in range(self._next, min(self._next + 2, len(self._entries))):
+            entry = self._entries[index][0]
+            differing = {key: right for key, right in entry.items() if wanted.get(key) != right}
+            if len(differing) == 1:
+                [(key, right)] = differing.items()
+                found.append((_distance(wanted.get(key), right), index, differing))
+        if not found:
+            return SuitePosition(self.set, None)
+        _, index, meant = min(found, key=lambda one: one[:2])
+        self._advance(index, problem)
+        return SuitePosition(self.set, index, self._entries[index][1], meant)
+
+
+def set_of(problems: Sequence[tuple[str, Mapping[str, Value]]], training: bool) -> str | None:
+    """The set that most of these problems, by operation and dimensions, are of; with gradients it
+    is that of training."""
+    if training:
+        return suites.SETS[0]
+    counts = dict.fromkeys(suites.SETS, 0)
+    for op, problem in problems:
+        wanted = _key(problem)
+        for name in suites.SETS:
+            counts[name] += bool(_suite_problems(name, op).of(wanted))
+    best = max(counts, key=lambda name: counts[name])
+    return best if counts[best] else None
+
+
+def _distance(one: Value | None, other: Value) -> float:
+    """Of two values of a dimension, as a share; of words that differ, much."""
+    if not isinstance(one, float) or not isinstance(other, float):
+        return 1.0
+    return abs(one - other) / max(abs(one), abs(other), 1.0)
+
+
+class _SuiteProblems:
+    """The problems of a set's operation, with their applications."""
+
+    def __init__(self, entries: Sequence[tuple[dict[str, Value], str | None]]) -> None:
+        self.entries = entries
+        self._keys = {frozenset(entry) for entry, _ in entries}  # there is hardly more than one
+        self._indices_by_problem: dict[frozenset[tuple[str, Value]], list[int]] = {}
+        for index, (entry, _) in enumerate(entries):
+            self._indices_by_problem.setdefault(frozenset(entry.items()), []).append(index)
+
+    def of(self, wanted: Mapping[str, Value]) -> Sequence[int]:
+        """Where a problem stands; it may have dimensions that the set does not know."""
+        for keys in self._keys:
+            items = frozenset((key, value) for key, value in wanted.items() if key in keys)
+            if items in self._indices_by_problem:
+                return self._indices_by_problem[items]
+        return ()
+
+
+@cache
+def _suite_problems(name: str | None, op: str) -> _SuiteProblems:
+    there = (name, op) in suites.available()
+    found = []
+    entries = suites.builtin(str(name), op).entries if there else ()
+    for entry in entries:
+        words = dict(word.split("=", 1) for word in entry.text.split()[1:] if "=" in word)
+        found.append((_key(words), entry.application))
+    return _SuiteProblems(found)
+
+
+def _key(problem: Mapping[str, Value]) -> dict[str, Value]:
+    return {key: _number(value) for key, value in problem.items()}
+
+
+def _number(value: Value) -> Value:
+    try:
+        return float(value)
+    except ValueError:
+        return value

@@ -1,0 +1,227 @@
+"""The sheets of a workbook with the values that were saved. Read here and not by a library: of a
+stranger's file a library should not make hours of work, leave out rows, or stop at the first
+number that is none without saying where it stands.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from deepbench.workbook.cells import LAST_COLUMN, LAST_ROW, Book, Cell, Sheet, Value, cleaned
+from deepbench.workbook.errors import WorkbookError
+from deepbench.workbook.package import Package, open_package
+from deepbench.workbook.xml_parts import Budget, parse_part
+
+_MOST_SHEETS = 100
+_WHOLE = re.compile(r"[+-]?\d{1,18}", re.ASCII)
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_ADDRESS = re.compile(r"([A-Z]{1,3})([1-9]\d{0,6})", re.ASCII)
+_MOST_DIGITS = 400
+_ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")  # how a letter that XML cannot hold is written
+
+
+def read_book(path: Path) -> Book:
+    """The sheets of a workbook. Raises WorkbookError."""
+    package, budget = open_package(path), Budget()
+    reading = _Reading(package, budget)
+    names = reading.sheets()
+    if len(names) > _MOST_SHEETS:
+        raise WorkbookError(f"{path}: has more than {_MOST_SHEETS} sheets")
+    sheets = tuple(reading.sheet(name, part) for name, part in names)
+    remarks = ("its macros were not looked at",) if package.macros else ()
+    return Book(path, sheets, remarks)
+
+
+class _Reading:
+    """A package that is being read."""
+
+    def __init__(self, package: Package, budget: Budget) -> None:
+        self._package, self._budget = package, budget
+        book = self._related("", "officeDocument")
+        if len(book) != 1:
+            raise WorkbookError(f"{package.path}: is no workbook: it has no part that lists sheets")
+        self._book = book[0][1]
+        strings = _SharedStrings()
+        for _, part in self._related(self._book, "sharedStrings")[:1]:
+            self._read(part, strings)
+        self._strings = strings.found
+
+    def sheets(self) -> list[tuple[str, str]]:
+        """Names of sheets with their parts; charts and the like have no cells and are left out."""
+        listed = _ElementAttributes("sheet")
+        self._read(self._book, listed)
+        parts = dict(self._related(self._book, "worksheet"))
+        return [(one.get("name", ""), parts[one["id"]]) for one in listed.found
+                if one.get("id") in parts]  # fmt: skip
+
+    def sheet(self, name: str, part: str) -> Sheet:
+        reader = _SheetCells(cleaned(name), self._strings)
+        self._read(part, reader)
+        return reader.sheet()
+
+    def _related(self, part: str, kind: str) -> list[tuple[str, str]]:
+        """The parts that a part names in its relationships, of a kind: their ids and names. What
+        is outside of the workbook, or not there, is left out."""
+        folder, name = posixpath.split(part)
+        listed = _ElementAttributes("Relationship")
+        relations = posixpath.join(folder, "_rels", f"{name}.rels")
+        if relations in self._package.parts:
+            self._read(relations, listed)
+        found = []
+        for one in listed.found:
+            target = posixpath.normpath(posixpath.join("/", folder, one.get("Target", "")))[1:]
+            there = one.get("TargetMode") != "External" and target in self._package.parts
+            if there and one.get("Type", "").rpartition("/")[2] == kind:
+                found.append((one.get("Id", ""), target))
+        return found
+
+    def _read(self, part: str, reader: _ElementAttributes | _SharedStrings | _SheetCells) -> None:
+        where = f"{self._package.path}: {cleaned(part)}"
+        parse_part(where, self._package.part(part), reader, self._budget)
+
+
+class _ElementAttributes:
+    """The attributes of every element of a name."""
+
+    def __init__(self, element: str) -> None:
+        self.found: list[Mapping[str, str]] = []
+        self._element = element
+
+    def begin(self, name: str, attributes: Mapping[str, str]) -> None:
+        if name == self._element:
+            self.found.append(attributes)
+
+    def end(self, name: str) -> None:
+        pass
+
+    def text(self, text: str) -> None:
+        pass
+
+
+class _SharedStrings:
+    """The texts that cells name by their number. How they are pronounced is none of them."""
+
+    def __init__(self) -> None:
+        self.found: list[str] = []
+        self._pieces: list[str] = []
+        self._open = False
+        self._in_phonetic = False
+
+    def begin(self, name: str, attributes: Mapping[str, str]) -> None:
+        self._in_phonetic = self._in_phonetic or name == "rPh"
+        self._open = name == "t" and not self._in_phonetic
+
+    def text(self, text: str) -> None:
+        if self._open:
+            self._pieces.append(text)
+
+    def end(self, name: str) -> None:
+        self._open = False
+        if name == "rPh":
+            self._in_phonetic = False
+        if name == "si":
+            self.found.append(_unescaped("".join(self._pieces)))
+            self._pieces = []
+
+
+@dataclass
+class _OpenCell:
+    """A cell that is being read."""
+
+    row: int
+    column: int
+    kind: str
+    formula: bool = False
+    valued: bool = False
+    pieces: list[str] = field(default_factory=list)
+
+
+class _SheetCells:
+    """The cells of a sheet that hold anything."""
+
+    def __init__(self, name: str, strings: Sequence[str]) -> None:
+        self._name, self._strings = name, strings
+        self._rows: dict[int, dict[int, Cell]] = {}
+        self._row = self._column = 0  # of the last cell: one that does not say its address is next
+        self._cell: _OpenCell | None = None
+        self._open = False
+        self._first_outside: str | None = None
+
+    def sheet(self) -> Sheet:
+        rows = {row: dict(sorted(self._rows[row].items())) for row in sorted(self._rows)}
+        return Sheet(self._name, rows, self._first_outside)
+
+    def begin(self, name: str, attributes: Mapping[str, str]) -> None:
+        if name == "row":
+            number = attributes.get("r", "")
+            self._row = int(number) if _WHOLE.fullmatch(number) else self._row + 1
+            self._column = 0
+        elif name == "c":
+            self._move_to(attributes.get("r", ""))
+            self._cell = _OpenCell(self._row, self._column, attributes.get("t", "n"))
+        elif self._cell is not None and name == "f":
+            self._cell.formula = True
+        elif self._cell is not None and name in ("v", "t"):
+            self._open = self._cell.valued = True
+
+    def text(self, text: str) -> None:
+        if self._open and self._cell is not None:
+            self._cell.pieces.append(text)
+
+    def end(self, name: str) -> None:
+        self._open = False
+        if name == "c" and self._cell is not None:
+            self._store(self._cell)
+            self._cell = None
+
+    def _move_to(self, text: str) -> None:
+        found = _ADDRESS.fullmatch(text)
+        if found is None:
+            self._column += 1
+            return
+        self._row, self._column = int(found[2]), 0
+        for letter in found[1]:
+            self._column = 26 * self._column + ord(letter) - ord("A") + 1
+
+    def _store(self, one: _OpenCell) -> None:
+        if not one.valued and not one.formula:
+            return
+        cell = Cell(self._name, one.row, one.column, None, one.formula)
+        if not (1 <= one.row <= LAST_ROW and one.column <= LAST_COLUMN):
+            self._first_outside = self._first_outside or cell.address
+            return
+        row = self._rows.setdefault(one.row, {})
+        if one.column in row:
+            raise WorkbookError(f"{cell.address}: stands in the workbook twice; save it anew")
+        value = self._value(cell.address, one.kind, "".join(one.pieces)) if one.valued else None
+        row[one.column] = Cell(self._name, one.row, one.column, value, one.formula)
+
+    def _value(self, address: str, kind: str, text: str) -> Value:
+        if kind == "s":
+            return self._string(address, text)
+        if kind == "b":
+            return text.strip() == "1"
+        if kind != "n":  # texts, errors such as #DIV/0!, dates
+            return _unescaped(text)
+        number = text.strip()
+        if _WHOLE.fullmatch(number):
+            return int(number)
+        if len(number) <= _MOST_DIGITS and _NUMBER.fullmatch(number):
+            return float(number)
+        return number or None
+
+    def _string(self, address: str, text: str) -> str:
+        number = text.strip()
+        if not _WHOLE.fullmatch(number) or not 0 <= int(number) < len(self._strings):
+            raise WorkbookError(
+                f"{address}: names a text that is not in the workbook; save it anew"
+            )
+        return self._strings[int(number)]
+
+
+def _unescaped(text: str) -> str:
+    return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text)

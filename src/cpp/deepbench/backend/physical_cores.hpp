@@ -1,0 +1,45 @@
+// Which processors are hardware threads of one physical core. Header-only: backends place threads
+// by it, and the core divides a machine's cores among the ranks that share it.
+#pragma once
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace deepbench::plugin {
+
+namespace internal {
+
+// The kernel's own list, which all hardware threads of a core have alike; "" where there is none.
+inline std::string siblings_in(const std::string& path) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "re"),
+                                                             &std::fclose);
+  char line[256] = "";
+  if (!file || !std::fgets(line, sizeof line, file.get())) return "";
+  const std::string text = line;
+  return text.substr(0, text.find('\n'));
+}
+
+}  // namespace internal
+
+// `sys`: where the kernel's files are.
+inline std::vector<std::vector<int>> group_by_core(const std::vector<int>& processors,
+                                                   const std::string& sys = "/sys") {
+  std::vector<std::string> known;  // the siblings of each core
+  std::vector<std::vector<int>> cores;
+  for (const int cpu : processors) {
+    const std::string number = std::to_string(cpu);
+    const std::string folder = sys + "/devices/system/cpu/cpu" + number + "/topology/";
+    std::string siblings = internal::siblings_in(folder + "core_cpus_list");
+    if (siblings.empty()) siblings = internal::siblings_in(folder + "thread_siblings_list");
+    if (siblings.empty()) siblings = number;
+    const auto at = size_t(std::find(known.begin(), known.end(), siblings) - known.begin());
+    if (at == known.size()) known.push_back(siblings), cores.emplace_back();
+    cores[at].push_back(cpu);
+  }
+  return cores;
+}
+
+}  // namespace deepbench::plugin

@@ -1,0 +1,151 @@
+// Runs of generated elements, in loops that compilers vectorise: the same values as fill.h's
+// functions give one by one, bit for bit.
+#include "deepbench/core/input_generator.hpp"
+
+#include <algorithm>
+
+#include "deepbench/core/simd_level.hpp"
+
+namespace deepbench {
+namespace {
+
+constexpr uint64_t kGamma = 0x9E3779B97F4A7C15ull;
+
+// SplitMix64's state of an element; that of the next one is `stride` gammas further.
+uint64_t state_of(uint64_t seed, uint32_t stream, uint64_t index) {
+  return (seed ^ (uint64_t{stream} * 0xD1B54A32D192ED03ull)) + (index + 1) * kGamma;
+}
+
+// The upper half of deepbench_bits but for its last step, z ^ (z >> 31), which changes only the
+// lowest bit of this half: no element depends on that one.
+DEEPBENCH_ALWAYS_INLINE inline uint32_t upper_half(uint64_t z) {
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
+  return static_cast<uint32_t>(z >> 32);
+}
+
+DEEPBENCH_ALWAYS_INLINE inline float uniform(uint32_t top) {
+  return static_cast<float>(static_cast<int32_t>(top >> 7) - (1 << 24)) * (1.0f / 16777216.0f);
+}
+
+// Rounds to nearest, ties to even, as deepbench_round and deepbench_widen do one after the other:
+// adding and subtracting a number whose last place is what the format can hold leaves the rest to
+// the processor. Serves |value| <= 1.
+class FloatFormatRounding {
+ public:
+  FloatFormatRounding(int exponent, int mantissa)
+      : smallest_normal_((129 - (1 << (exponent - 1))) << 23), raise_((23 - mantissa) << 23) {}
+
+  DEEPBENCH_ALWAYS_INLINE float operator()(float value) const {
+    const uint32_t bits = deepbench_float_bits(value);
+    const auto scale = static_cast<int32_t>(bits & 0x7f800000u);
+    const float cut = deepbench_bits_float(
+        static_cast<uint32_t>((scale > smallest_normal_ ? scale : smallest_normal_) + raise_));
+    const float magnitude = (deepbench_bits_float(bits & 0x7fffffffu) + cut) - cut;
+    return deepbench_bits_float(deepbench_float_bits(magnitude) | (bits & 0x80000000u));
+  }
+
+ private:
+  int32_t smallest_normal_, raise_;
+};
+
+template <class Convert>
+DEEPBENCH_ALWAYS_INLINE inline void generate(uint64_t state, uint64_t step, int64_t count,
+                                             float* __restrict out, Convert convert) {
+  for (int64_t i = 0; i < count; ++i, state += step) out[i] = convert(upper_half(state));
+}
+
+struct FillRange {
+  uint64_t state, step;
+  int64_t count;
+  float* out;
+};
+
+void fill_uniform(const FillRange& run) {
+  run_vectorised([&]() DEEPBENCH_ALWAYS_INLINE {
+    generate(run.state, run.step, run.count, run.out,
+             [](uint32_t top) DEEPBENCH_ALWAYS_INLINE { return uniform(top); });
+  });
+}
+
+void fill_rounded(const FillRange& run, const FloatFormatRounding& rounding) {
+  run_vectorised([&]() DEEPBENCH_ALWAYS_INLINE {
+    generate(run.state, run.step, run.count, run.out,
+             [rounding](uint32_t top) DEEPBENCH_ALWAYS_INLINE { return rounding(uniform(top)); });
+  });
+}
+
+// `bits` bits, from -2^(bits-1) or, unsigned, from 0 on.
+void fill_integers(const FillRange& run, int bits, bool is_signed) {
+  const int drop = 32 - bits, least = is_signed ? -(1 << (bits - 1)) : 0;
+  run_vectorised([&]() DEEPBENCH_ALWAYS_INLINE {
+    generate(run.state, run.step, run.count, run.out,
+             [drop, least](uint32_t top) DEEPBENCH_ALWAYS_INLINE {
+               return static_cast<float>(static_cast<int32_t>(top >> drop) + least);
+             });
+  });
+}
+
+}  // namespace
+
+void InputGenerator::fill(deepbench_type type, uint32_t stream, uint64_t first, uint64_t stride,
+                          int64_t count, float* out) const {
+  if (constant_) {
+    std::fill(out, out + count, value_);
+    return;
+  }
+  const FillRange run = {state_of(seed_, stream, first), stride * kGamma, count, out};
+  switch (type) {
+    case DEEPBENCH_F16:
+      return fill_rounded(run, FloatFormatRounding(5, 10));
+    case DEEPBENCH_BF16:
+      return fill_rounded(run, FloatFormatRounding(8, 7));
+    case DEEPBENCH_E4M3:
+      return fill_rounded(run, FloatFormatRounding(4, 3));
+    case DEEPBENCH_E5M2:
+      return fill_rounded(run, FloatFormatRounding(5, 2));
+    case DEEPBENCH_S32:
+      return fill_integers(run, 16, true);
+    case DEEPBENCH_S8:
+      return fill_integers(run, 8, true);
+    case DEEPBENCH_U8:
+      return fill_integers(run, 8, false);
+    case DEEPBENCH_S7:
+      return fill_integers(run, 7, true);
+    default:
+      return fill_uniform(run);
+  }
+}
+
+double InputGenerator::mean_square(deepbench_type type) const {
+  if (constant_) return double(value_) * value_;
+  switch (type) {
+    case DEEPBENCH_S8:
+      return 65536.0 / 12 + 0.25;
+    case DEEPBENCH_U8:
+      return 255.0 * 511.0 / 6;
+    case DEEPBENCH_S7:
+      return 16384.0 / 12 + 0.25;
+    case DEEPBENCH_S32:
+      return 65536.0 * 65536.0 / 12;
+    default:
+      return 1.0 / 3;
+  }
+}
+
+void fill_weights(uint64_t seed, uint64_t first, int64_t count, float* out) {
+  InputGenerator(seed, "uniform").fill(DEEPBENCH_F32, 0x77656967u, first, 1, count, out);
+}
+
+void fill_words(uint64_t seed, uint32_t stream, uint64_t first, int64_t count, uint32_t* out) {
+  const uint64_t start = state_of(seed, stream, first);
+  run_vectorised([&]() DEEPBENCH_ALWAYS_INLINE {
+    uint64_t state = start;
+    for (int64_t i = 0; i < count; ++i, state += kGamma) {
+      const uint32_t top = upper_half(state);
+      out[i] = top ^ (top >> 31);
+    }
+  });
+}
+
+}  // namespace deepbench

@@ -1,0 +1,42 @@
+// What operands hold, for references: the generator of fill.h in runs of consecutive elements.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "deepbench/core/export.hpp"
+#include "deepbench/fill.h"
+
+namespace deepbench {
+
+class DEEPBENCH_API InputGenerator {
+ public:
+  // `mode` is "uniform", "zeros" or "ones".
+  InputGenerator(uint64_t seed, const std::string& mode)
+      : seed_(seed), constant_(mode != "uniform"), value_(mode == "ones" ? 1.0f : 0.0f) {}
+
+  double element(deepbench_type type, uint32_t stream, uint64_t index) const {
+    return constant_ ? value_ : deepbench_element(type, seed_, stream, index);
+  }
+
+  // out[i] = element first + i * stride. Every type but F64 is exact in float.
+  void fill(deepbench_type type, uint32_t stream, uint64_t first, uint64_t stride, int64_t count,
+            float* out) const;
+
+  // Mean square of an element, for error bounds.
+  double mean_square(deepbench_type type) const;
+
+ private:
+  uint64_t seed_;
+  bool constant_;
+  float value_;
+};
+
+// out[i] = deepbench_weight(seed, first + i), which float holds.
+DEEPBENCH_API void fill_weights(uint64_t seed, uint64_t first, int64_t count, float* out);
+
+// out[i] = the upper half of deepbench_bits(seed, stream, first + i).
+DEEPBENCH_API void fill_words(uint64_t seed, uint32_t stream, uint64_t first, int64_t count,
+                              uint32_t* out);
+
+}  // namespace deepbench

@@ -1,0 +1,104 @@
+// Noticing that ranks are gone, or have failed while others wait for them in a call.
+#include <poll.h>
+
+#include <algorithm>
+#include <exception>
+
+#include "deepbench/group/group.hpp"
+
+#ifndef POLLRDHUP  // Linux has it: the other side has closed
+#define POLLRDHUP 0
+#endif
+
+namespace deepbench {
+namespace {
+
+constexpr double kGraceS = 5;            // to leave a row by oneself once a rank is gone
+constexpr double kPollIntervalS = 5e-3;  // a look takes some microseconds
+
+}  // namespace
+
+bool Group::has_ended() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return ended_;
+}
+
+bool Group::is_disconnected() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return !disconnect_reason_.empty();
+}
+
+// Whether the message that waits to be read is a failure.
+bool Group::has_failed(size_t rank) const {
+  uint64_t begin[2] = {};  // its length, then what Message says first
+  return sockets_[rank].peek(begin, sizeof begin) && begin[1] != 0;
+}
+
+bool Group::any_has_failed(size_t from) const {
+  for (size_t rank = from; rank < sockets_.size(); ++rank)
+    if (has_failed(rank)) return true;
+  return false;
+}
+
+// A word before the answer, for those who are in a call: they come out of it, and the round ends.
+void Group::broadcast_warning() {
+  for (size_t rank = 1; rank < sockets_.size(); ++rank) send(rank, name_of(rank), kWarning);
+}
+
+// Nothing is said to a rank in a row that has not spoken itself, but a warning. Who asks while it
+// tidies up after a failure has failed by itself. (Failures that a plugin has thrown and not yet
+// returned are seen only where it shares the C++ runtime.)
+bool Group::must_abort_call() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (!disconnect_reason_.empty() || aborting_call_) return true;
+  if (!in_row_ || in_round_ || next_poll_.left_s() > 0) return false;
+  next_poll_ = Deadline(kPollIntervalS);
+  aborting_call_ = rank_ == 0 ? any_has_failed(1) : sockets_[0].is_readable(0);
+  was_unwinding_ = std::uncaught_exceptions() > 0;
+  return aborting_call_;
+}
+
+// Sleeps until a connection has ended, whose rank is then lost, or the group has.
+bool Group::poll_for_disconnect() {
+  std::vector<pollfd> all = {{wake_[0], POLLIN, 0}};
+  for (const Socket& socket : sockets_)
+    if (socket.is_open()) all.push_back({socket.descriptor(), POLLRDHUP, 0});
+  if (poll(all.data(), static_cast<nfds_t>(all.size()), -1) <= 0) return false;
+  for (size_t i = 0; i < sockets_.size(); ++i) {
+    const auto gone = [&](const pollfd& one) {
+      return one.fd == sockets_[i].descriptor() && (one.revents & (POLLRDHUP | POLLHUP | POLLERR));
+    };
+    if (std::none_of(all.begin(), all.end(), gone)) continue;
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (disconnect_reason_.empty() && !ended_)
+      disconnect_reason_ = name_of(i) + " closed the connection";
+    return true;
+  }
+  return false;
+}
+
+// Watches until the group ends or a rank is gone. Then whoever waits for a message gets it or an
+// error; whoever waits in a library has kGraceS to find out.
+void Group::run_watchdog() {
+  while (!has_ended() && !poll_for_disconnect()) {
+  }
+  for (Deadline grace(kGraceS); !has_ended() && grace.left_s() > 0;) {
+    pollfd wake = {wake_[0], POLLIN, 0};
+    poll(&wake, 1, kPollMs);
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!in_row_) grace = Deadline(kGraceS);
+  }
+  for (const Socket& socket : sockets_)
+    if (!has_ended()) socket.shutdown();
+  const std::lock_guard<std::mutex> lock(mutex_);
+  grace_expired_ = true;
+  changed_.notify_all();
+}
+
+std::string Group::wait_for_disconnect() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  changed_.wait(lock, [this] { return ended_ || grace_expired_; });
+  return ended_ ? "" : disconnect_reason_;
+}
+
+}  // namespace deepbench

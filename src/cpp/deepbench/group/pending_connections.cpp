@@ -1,0 +1,76 @@
+// One poll() over the port and all connections that have not said who they are.
+#include "deepbench/group/pending_connections.hpp"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace deepbench {
+namespace {
+
+constexpr double kGreetingTimeoutS = 5;  // for a whole message, once connected
+// Each may hold a message of the longest size. A rank that loses its place to a crowd tries again.
+constexpr size_t kMaxPending = 128;
+constexpr int kDescriptorRetryMs = 20;  // until another attempt where none is free
+
+}  // namespace
+
+PendingConnections::PendingConnections(Socket listener, uint64_t max_bytes)
+    : listener_(std::move(listener)), max_bytes_(max_bytes) {}
+
+std::optional<FirstMessage> PendingConnections::next(Deadline& deadline) {
+  for (;;) {
+    if (std::optional<FirstMessage> whole = take_complete()) return whole;
+    if (deadline.left_s() == 0) return std::nullopt;
+    wait(deadline);
+    accept_all();
+  }
+}
+
+// Until something can be read or accepted, a connection has had its time, or the deadline.
+void PendingConnections::wait(Deadline& deadline) {
+  double left_s = deadline.left_s();
+  std::vector<pollfd> all = {{listener_.descriptor(), POLLIN, 0}};
+  for (Pending& one : pending_) {
+    all.push_back({one.socket.descriptor(), POLLIN, 0});
+    left_s = std::min(left_s, one.deadline.left_s());
+  }
+  poll(all.data(), static_cast<nfds_t>(all.size()),
+       static_cast<int>(std::min(std::ceil(left_s * 1e3), 1e9)));
+}
+
+void PendingConnections::accept_all() {
+  for (size_t count = 0; count < kMaxPending; ++count) {
+    bool out_of_descriptors = false;
+    Socket socket = listener_.accept(&out_of_descriptors);
+    if (out_of_descriptors) {
+      if (!pending_.empty()) pending_.erase(pending_.begin());
+      poll(nullptr, 0, kDescriptorRetryMs);
+    }
+    if (!socket.is_open()) return;
+    if (pending_.size() == kMaxPending) pending_.erase(pending_.begin());
+    pending_.push_back({std::move(socket), Deadline(kGreetingTimeoutS), ""});
+  }
+}
+
+// The first message that is whole. Connections that ended, sent what cannot be a message or had
+// their time are closed without a word.
+std::optional<FirstMessage> PendingConnections::take_complete() {
+  for (auto one = pending_.begin(); one != pending_.end();) {
+    try {
+      if (one->socket.receive_available(max_bytes_, &one->part)) {
+        FirstMessage first = {std::move(one->socket), std::move(one->part)};
+        pending_.erase(one);
+        return first;
+      }
+      one = one->deadline.left_s() > 0 ? one + 1 : pending_.erase(one);
+    } catch (const ConnectionError&) {
+      one = pending_.erase(one);
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace deepbench

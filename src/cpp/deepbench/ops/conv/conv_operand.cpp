@@ -1,0 +1,66 @@
+// Reading operands in runs, and weighted sums of those.
+#include "deepbench/ops/conv/conv_operand.hpp"
+
+#include <algorithm>
+
+#include "deepbench/core/parallel.hpp"
+#include "deepbench/core/simd_level.hpp"
+#include "deepbench/ops/conv/row_sums.hpp"
+
+namespace deepbench {
+namespace {
+
+constexpr int64_t kRun = 2048;              // elements generated at once
+constexpr int64_t kRunsOfThread = 1 << 16;  // elements that are worth starting a thread
+
+void widen(const float* from, int64_t count, double* to) {
+  run_vectorised([&]() DEEPBENCH_ALWAYS_INLINE {
+    for (int64_t i = 0; i < count; ++i) to[i] = double(from[i]);
+  });
+}
+
+}  // namespace
+
+void ConvOperand::read(int64_t first, int64_t count, double* out) const {
+  if (stored) {
+    std::copy_n(stored->data() + first, count, out);
+  } else {
+    float run[kRun];
+    for (int64_t done = 0; done < count; done += kRun) {
+      const int64_t size = std::min(kRun, count - done);
+      inputs->fill(type, stream, uint64_t(first + done), 1, size, run);
+      widen(run, size, out + done);
+    }
+  }
+  if (squared)
+    run_vectorised([&]() DEEPBENCH_ALWAYS_INLINE {
+      for (int64_t i = 0; i < count; ++i) out[i] *= out[i];
+    });
+}
+
+std::vector<double> contract(const ConvOperand& elements, const ContractionShape& shape,
+                             const std::vector<double>& weights) {
+  // Runs of whole inner rows where they are short, of pieces of one where they are long.
+  const int64_t piece = std::min(shape.inner, kRun), pieces = (shape.inner + piece - 1) / piece;
+  const int64_t together = shape.inner <= kRun ? kRun / shape.inner : 1;
+  const int64_t work = shape.outer * shape.count * shape.inner;
+  std::vector<double> sums(size_t(shape.outer * shape.inner));
+  parallel_tasks(shape.outer * pieces, work / kRunsOfThread, [&](int64_t task) {
+    const int64_t i = task / pieces, begin = task % pieces * piece;
+    const int64_t size = std::min(piece, shape.inner - begin);
+    const double* factors = &weights[size_t(i / shape.repeats % shape.sets * shape.count)];
+    double run[kRun];
+    std::vector<RowTap> rows;
+    for (int64_t j = 0; j < shape.count; j += together) {
+      const int64_t count = std::min(together, shape.count - j);
+      elements.read((i * shape.count + j) * shape.inner + begin, count * size, run);
+      rows.clear();
+      for (int64_t row = 0; row < count; ++row)
+        rows.push_back({run + row * size, factors[j + row]});
+      add_taps(rows, size, &sums[size_t(i * shape.inner + begin)]);
+    }
+  });
+  return sums;
+}
+
+}  // namespace deepbench

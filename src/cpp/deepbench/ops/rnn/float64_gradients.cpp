@@ -1,0 +1,44 @@
+// The reference of gradients that float64 can do in full.
+#include <cmath>
+
+#include "deepbench/ops/rnn/gradient_parts.hpp"
+#include "deepbench/ops/rnn/gradients.hpp"
+#include "deepbench/ops/rnn/operands.hpp"
+#include "deepbench/ops/rnn/reference.hpp"
+
+namespace deepbench {
+namespace {
+
+constexpr double kFullWork = 1 << 29;     // multiplications of a pass, of which it makes three
+constexpr int64_t kMaxUnits = 1 << 21;    // of all steps, some 150 bytes each
+constexpr int64_t kMaxWeights = 1 << 24;  // some 50 bytes each
+constexpr int64_t kMaxChecked = 1 << 17;  // elements of a part
+
+}  // namespace
+
+bool is_affordable_in_float64(const Rnn& rnn) {
+  return double(rnn.weights()) * double(rnn.batch) * double(rnn.timesteps) <= kFullWork &&
+         rnn.sequence() <= kMaxUnits && rnn.weights() <= kMaxWeights;
+}
+
+ExpectedOutput expected_float64_gradients(const Rnn& rnn, const KernelConditions& conditions) {
+  const RnnOperands operands(rnn, conditions);
+  const std::vector<ValueWithError> all = RnnGradients(operands, conditions).run();
+  // Of the gradients of gates, which dx adds up, too.
+  const double smallest = RnnGradients::kDeviationsPerBound * rnn.precision.absolute_roundoff();
+  ExpectedOutput expected;
+  expected.outputs = all.size();
+  for (const GradientPart& part : gradient_parts(operands.rnn())) {
+    for (const uint64_t index : sample_part(part, kMaxChecked)) {
+      const ValueWithError output =
+          all[index].rounded(rnn.precision.output_roundoff / RnnGradients::kDeviationsPerBound);
+      expected.indices.push_back(index);
+      expected.values.push_back(output.value);
+      expected.bounds.push_back(RnnGradients::kDeviationsPerBound * output.error + smallest);
+    }
+  }
+  expected.coverage = coverage_text(expected.indices.size(), int64_t(all.size()));
+  return expected;
+}
+
+}  // namespace deepbench

@@ -1,0 +1,88 @@
+// Loops of sums: compiled for every vector unit; half by the processor's own conversions.
+#include "ops/all_reduce/elementwise_add.hpp"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include <cmath>
+
+#include "deepbench/plugin.hpp"
+#include "isa.hpp"
+
+namespace deepbench::cpu {
+namespace {
+
+DEEPBENCH_CPU_CLONES void add_f32(const float* a, const float* b, float* out, uint64_t count) {
+  for (uint64_t i = 0; i < count; ++i) out[i] = a[i] + b[i];
+}
+
+// To the nearest, ties to even; a NaN stays one.
+inline uint16_t rounded_bfloat16(float value) {
+  const uint32_t bits = deepbench_float_bits(value);
+  const uint32_t rounded = bits + 0x7fffu + ((bits >> 16) & 1u);
+  return static_cast<uint16_t>((value != value ? bits | 0x400000u : rounded) >> 16);
+}
+
+DEEPBENCH_CPU_CLONES void add_bfloat16(const uint16_t* a, const uint16_t* b, uint16_t* out,
+                                       uint64_t count) {
+  for (uint64_t i = 0; i < count; ++i)
+    out[i] = rounded_bfloat16(deepbench_from_bfloat16(a[i]) + deepbench_from_bfloat16(b[i]));
+}
+
+uint16_t rounded_half(float value) {
+  constexpr float kOverflow = 65520;  // what rounds beyond the largest half, 65504
+  if (value != value) return 0x7e00;
+  if (std::fabs(value) >= kOverflow) return value > 0 ? 0x7c00 : 0xfc00;
+  return deepbench_to_half(value);
+}
+
+void add_half_scalar(const uint16_t* a, const uint16_t* b, uint16_t* out, uint64_t count) {
+  for (uint64_t i = 0; i < count; ++i)
+    out[i] = rounded_half(deepbench_from_half(a[i]) + deepbench_from_half(b[i]));
+}
+
+#if defined(__x86_64__)
+// Every processor with AVX2 converts halves.
+__attribute__((target("avx2,f16c"))) void add_half_avx2(const uint16_t* a, const uint16_t* b,
+                                                        uint16_t* out, uint64_t count) {
+  uint64_t i = 0;
+  for (; i + 8 <= count; i += 8) {
+    const __m128i left = _mm_loadu_si128(reinterpret_cast<const __m128i*>(a + i));
+    const __m128i right = _mm_loadu_si128(reinterpret_cast<const __m128i*>(b + i));
+    const __m256 sum = _mm256_add_ps(_mm256_cvtph_ps(left), _mm256_cvtph_ps(right));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(out + i),
+                     _mm256_cvtps_ph(sum, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+  }
+  add_half_scalar(a + i, b + i, out + i, count - i);
+}
+#endif
+
+void add_half(const uint16_t* a, const uint16_t* b, uint16_t* out, uint64_t count) {
+#if defined(__x86_64__)
+  if (isa().avx2) return add_half_avx2(a, b, out, count);
+#endif
+  add_half_scalar(a, b, out, count);
+}
+
+template <class T, class Add>
+void add_as(Add add, const void* a, const void* b, void* out, uint64_t count) {
+  add(static_cast<const T*>(a), static_cast<const T*>(b), static_cast<T*>(out), count);
+}
+
+}  // namespace
+
+void add(deepbench_type type, const void* a, const void* b, void* out, uint64_t count) {
+  switch (type) {
+    case DEEPBENCH_F32:
+      return add_as<float>(add_f32, a, b, out, count);
+    case DEEPBENCH_F16:
+      return add_as<uint16_t>(add_half, a, b, out, count);
+    case DEEPBENCH_BF16:
+      return add_as<uint16_t>(add_bfloat16, a, b, out, count);
+    default:
+      plugin::unsupported("sums over ranks are of float, half or bfloat16");
+  }
+}
+
+}  // namespace deepbench::cpu

@@ -1,0 +1,70 @@
+// all_reduce by MPI_Allreduce on host memory, as the original's OSU benchmark has it.
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "ops/all_reduce/all_reduce_implementation.hpp"
+#include "ops/all_reduce/mpi_api.hpp"
+
+namespace deepbench::cpu {
+namespace {
+
+constexpr const char* kAllreduce = "MPI_Allreduce";
+
+class MpiCall final : public LibraryCall {
+ public:
+  explicit MpiCall(const AllReduceOperands& operands)
+      : operands_(operands), mpi_(mpi(plugin::ranks())), version_(mpi_facts().version) {}
+
+  int run(uint64_t copy) override {
+    return mpi_.all_reduce(operands_.problem().precision.c, operands_.input(copy),
+                           operands_.result(copy), int(operands_.elements()));
+  }
+  std::string error_text(int status) const override { return mpi_.error_text(status); }
+  void begin_batch() override {
+    bind_rank();
+    mpi_.barrier();
+  }
+  void describe(plugin::Sink& sink) const override {
+    sink.text("library", "mpi " + version_);
+    sink.text("algorithm", kAllreduce);
+    sink.integer("workspace_bytes", 0);
+    if (operands_.problem().precision.name != "float")
+      sink.text("note.sum", "MPI has no sum of " + std::string(operands_.problem().precision.name) +
+                                ": its operation is ours");
+  }
+
+ private:
+  const AllReduceOperands& operands_;
+  Mpi& mpi_;
+  const std::string version_;
+};
+
+class MpiAllReduce final : public AllReduceImplementation {
+ public:
+  MpiAllReduce() : AllReduceImplementation("mpi") {}
+  LibraryFacts library() override { return mpi_facts(); }
+
+ protected:
+  void require(const AllReduce& all_reduce, const std::string&) override {
+    const std::string reason =
+        mpi_unavailable_reason("--library mpi, or --ranks 2 --library mpi, which does that");
+    if (!reason.empty()) plugin::unsupported("mpi: " + reason);
+    if (all_reduce.elements > std::numeric_limits<int>::max())
+      plugin::unsupported("mpi: counts of elements are of 31 bits");
+  }
+  std::vector<std::string> algorithms(const AllReduce&) override { return {kAllreduce}; }
+  std::unique_ptr<LibraryCall> call(const AllReduceOperands& operands,
+                                    const std::string&) override {
+    return std::make_unique<MpiCall>(operands);
+  }
+};
+
+}  // namespace
+
+Implementation& mpi_all_reduce() {
+  static auto* implementation = new MpiAllReduce();
+  return *implementation;
+}
+
+}  // namespace deepbench::cpu

@@ -1,0 +1,106 @@
+// Messages of one tag between two ranks arrive in order: a pass is cut into pieces, alike on both
+// sides, and several are under way, so that one is summed while the next one comes.
+#include "ops/all_reduce/mpi_transport.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "ops/all_reduce/spin_backoff.hpp"
+
+namespace deepbench::cpu {
+namespace {
+
+constexpr uint64_t kMpiPieceBytes = 256 << 10;  // summed while it is still in the cache
+constexpr uint64_t kInFlight = 2;               // pieces in either direction
+constexpr double kMpiTimeoutS = 60;
+
+}  // namespace
+
+// What goes in one direction in one pass.
+struct MpiTransport::Flow {
+  explicit Flow(uint64_t all) : bytes(all), pieces((all + kMpiPieceBytes - 1) / kMpiPieceBytes) {}
+
+  bool has_ended() const { return ended == pieces; }
+  bool can_start() const { return started < pieces && started - ended < kInFlight; }
+  Request& request(uint64_t piece) { return requests[piece % kInFlight]; }
+  static uint64_t begin(uint64_t piece) { return piece * kMpiPieceBytes; }
+  uint64_t bytes_of(uint64_t piece) const { return std::min(kMpiPieceBytes, bytes - begin(piece)); }
+
+  const uint64_t bytes, pieces;
+  uint64_t started = 0, ended = 0;  // pieces
+  std::array<Request, kInFlight> requests{};
+};
+
+MpiTransport::MpiTransport(Mpi& mpi, const plugin::Ranks& ranks)
+    : mpi_(mpi), right_(ranks.right()), left_(ranks.left()), pieces_(kInFlight * kMpiPieceBytes) {}
+
+// Receives come first: what arrives for one that waits need not be kept by MPI.
+void MpiTransport::send_receive(const std::byte* out, uint64_t out_bytes, uint64_t in_bytes,
+                                const Consumer& consume) {
+  const auto no_failure = [] { return static_cast<const char*>(nullptr); };
+  Flow in(in_bytes), away(out_bytes);
+  SpinBackoff backoff(kMpiTimeoutS);
+  while (!in.has_ended() || !away.has_ended()) {
+    start_receives(in);
+    start_sends(away, out);
+    const bool received = receive(in, consume), sent = send(away);
+    if (received || sent)
+      backoff.reset();
+    else
+      backoff.wait(no_failure);
+  }
+}
+
+void MpiTransport::start_receives(Flow& flow) {
+  for (; flow.can_start(); ++flow.started) {
+    const uint64_t piece = flow.started;
+    check(mpi_.start_receive(buffer_for(piece), int(flow.bytes_of(piece)), left_,
+                             &flow.request(piece)),
+          "MPI_Irecv");
+  }
+}
+
+void MpiTransport::start_sends(Flow& flow, const std::byte* out) {
+  for (; flow.can_start(); ++flow.started) {
+    const uint64_t piece = flow.started;
+    check(mpi_.start_send(out + Flow::begin(piece), int(flow.bytes_of(piece)), right_,
+                          &flow.request(piece)),
+          "MPI_Isend");
+  }
+}
+
+bool MpiTransport::receive(Flow& flow, const Consumer& consume) {
+  if (flow.has_ended() || !is_done(flow)) return false;
+  consume(buffer_for(flow.ended), Flow::begin(flow.ended), flow.bytes_of(flow.ended));
+  ++flow.ended;
+  return true;
+}
+
+bool MpiTransport::send(Flow& flow) {
+  if (flow.has_ended() || !is_done(flow)) return false;
+  ++flow.ended;
+  return true;
+}
+
+// Of the oldest piece under way. Polled, and not waited for within MPI, which would not hear that a
+// rank has failed.
+bool MpiTransport::is_done(Flow& flow) {
+  bool done = false;
+  check(mpi_.test(&flow.request(flow.ended), &done), "MPI_Test");
+  return done;
+}
+
+void MpiTransport::check(int code, const char* function) const {
+  if (code != 0) plugin::failed(std::string(function) + ": " + mpi_.error_text(code));
+}
+
+std::byte* MpiTransport::buffer_for(uint64_t piece) {
+  return pieces_.data() + piece % kInFlight * kMpiPieceBytes;
+}
+
+std::unique_ptr<RingTransport> connect_mpi(const plugin::Ranks& ranks) {
+  return std::make_unique<MpiTransport>(mpi(ranks), ranks);
+}
+
+}  // namespace deepbench::cpu

@@ -1,0 +1,38 @@
+// RingTransport by MPI, between any two ranks that its mpirun has started: what only MPI drives.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "deepbench/backend/ranks.hpp"
+#include "ops/all_reduce/mpi_api.hpp"
+#include "ops/all_reduce/ring_algorithm.hpp"
+
+namespace deepbench::cpu {
+
+class MpiTransport final : public RingTransport {
+ public:
+  // Ranks of `mpi` are those of `ranks`.
+  MpiTransport(Mpi& mpi, const plugin::Ranks& ranks);
+  void send_receive(const std::byte* out, uint64_t out_bytes, uint64_t in_bytes,
+                    const Consumer& consume) override;
+
+ private:
+  struct Flow;
+  void start_sends(Flow& flow, const std::byte* out);
+  void start_receives(Flow& flow);
+  bool send(Flow& flow);
+  bool receive(Flow& flow, const Consumer& consume);
+  bool is_done(Flow& flow);
+  void check(int code, const char* function) const;
+  std::byte* buffer_for(uint64_t piece);
+
+  Mpi& mpi_;
+  const int right_, left_;
+  std::vector<std::byte> pieces_;  // those that may be coming
+};
+
+// All ranks at the same time. Throws as mpi() does.
+std::unique_ptr<RingTransport> connect_mpi(const plugin::Ranks& ranks);
+
+}  // namespace deepbench::cpu

@@ -1,0 +1,70 @@
+// A team's members spin for some hundred microseconds, then sleep.
+#include "ops/sparse_gemm/thread_team.hpp"
+
+#include "affinity.hpp"
+
+namespace deepbench::cpu {
+namespace {
+
+constexpr int kSpinsBetweenCalls = 1 << 14;
+
+}  // namespace
+
+ThreadTeam::ThreadTeam(const std::vector<int>& cpus)
+    : cpus_(cpus), barrier_(uint32_t(cpus.size())) {
+  try {
+    for (size_t member = 1; member < cpus_.size(); ++member)
+      threads_.emplace_back([this, member] { serve(member); });
+  } catch (...) {
+    stop();
+    throw;
+  }
+}
+
+ThreadTeam::~ThreadTeam() { stop(); }
+
+void ThreadTeam::stop() {
+  job_ = nullptr;
+  generation_.fetch_add(1);
+  { const std::lock_guard lock(mutex_); }
+  wake_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void ThreadTeam::bind_caller() const { bind_this_thread(cpus_.front()); }
+
+// A sleeper counts itself before it looks at the generation, which the caller changes before it
+// looks for sleepers: one of the two sees the other.
+void ThreadTeam::wait_for_job(uint32_t seen) {
+  for (int spins = 0; spins < kSpinsBetweenCalls; ++spins) {
+    if (generation_.load(std::memory_order_acquire) != seen) return;
+    relax();
+  }
+  std::unique_lock lock(mutex_);
+  ++sleepers_;
+  wake_.wait(lock, [&] { return generation_.load() != seen; });
+  --sleepers_;
+}
+
+void ThreadTeam::serve(size_t member) {
+  bind_this_thread(cpus_[member]);
+  for (uint32_t seen = 0;; ++seen) {
+    wait_for_job(seen);
+    if (!job_) return;
+    (*job_)(member);
+    barrier_.wait();
+  }
+}
+
+void ThreadTeam::run(const std::function<void(size_t)>& job) {
+  job_ = &job;
+  generation_.fetch_add(1);
+  if (sleepers_.load() > 0) {
+    { const std::lock_guard lock(mutex_); }
+    wake_.notify_all();
+  }
+  job(0);
+  barrier_.wait();
+}
+
+}  // namespace deepbench::cpu

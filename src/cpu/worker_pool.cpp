@@ -1,0 +1,110 @@
+// The pool of bound threads.
+#include "worker_pool.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "affinity.hpp"
+#include "topology.hpp"
+
+namespace deepbench::cpu {
+
+void Barrier::wait() {
+  constexpr int kSpins = 1 << 14;  // then somebody else needs the core more
+  const uint32_t generation = generation_.load(std::memory_order_acquire);
+  if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == parties_) {
+    arrived_.store(0, std::memory_order_relaxed);
+    generation_.store(generation + 1, std::memory_order_release);
+    return;
+  }
+  for (int spins = 0; generation_.load(std::memory_order_acquire) == generation; ++spins) {
+    if (spins < kSpins)
+      relax();
+    else
+      std::this_thread::yield();
+  }
+}
+
+WorkerPool::WorkerPool(const std::vector<int>& cpus) {
+  threads_.reserve(cpus.size());
+  try {
+    for (size_t worker = 0; worker < cpus.size(); ++worker)
+      threads_.emplace_back([this, worker, cpu = cpus[worker]] { serve(worker, cpu); });
+  } catch (...) {
+    stop();
+    throw;
+  }
+}
+
+WorkerPool::~WorkerPool() { stop(); }
+
+void WorkerPool::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void WorkerPool::serve(size_t worker, int cpu) {
+  bind_this_thread(cpu);
+  uint64_t seen = 0;
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    wake_.wait(lock, [&] { return stopping_ || generation_ != seen; });
+    if (stopping_) return;
+    seen = generation_;
+    const auto& job = *job_;
+    lock.unlock();
+    std::exception_ptr error;
+    try {
+      job(worker);
+    } catch (...) {
+      error = std::current_exception();
+    }
+    lock.lock();
+    if (error && !error_) error_ = error;
+    if (--left_ == 0) done_.notify_one();
+  }
+}
+
+void WorkerPool::run(const std::function<void(size_t)>& job) {
+  const std::lock_guard only(busy_);
+  std::unique_lock lock(mutex_);
+  job_ = &job;
+  error_ = nullptr;
+  left_ = threads_.size();
+  ++generation_;
+  wake_.notify_all();
+  done_.wait(lock, [&] { return left_ == 0; });
+  job_ = nullptr;
+  if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+}
+
+uint64_t part_begin(uint64_t count, uint64_t grain, size_t worker, size_t workers) {
+  const uint64_t grains = (count + grain - 1) / grain;
+  const uint64_t whole = grains / workers, rest = grains % workers;
+  return std::min(count, (whole * worker + std::min<uint64_t>(worker, rest)) * grain);
+}
+
+void WorkerPool::parallel_for(uint64_t count, uint64_t grain, const Part& part) {
+  if (count <= grain) {
+    if (count > 0) part(0, count, 0);
+    return;
+  }
+  run([&](size_t worker) {
+    const uint64_t begin = part_begin(count, grain, worker, size());
+    const uint64_t end = part_begin(count, grain, worker + 1, size());
+    if (begin < end) part(begin, end, worker);
+  });
+}
+
+WorkerPool& host_workers() {
+  // Never destroyed: at exit the threads may be gone before we are.
+  static WorkerPool* workers =
+      new WorkerPool(topology().cpus_for_threads(topology().default_threads()));
+  return *workers;
+}
+
+}  // namespace deepbench::cpu

@@ -1,0 +1,26 @@
+// Descriptors of cuDNN's older interfaces, destroyed with their owner.
+#pragma once
+
+#include <memory>
+#include <type_traits>
+
+#include "libraries.hpp"
+
+namespace deepbench::cuda {
+
+struct CudnnDeleter {
+  void operator()(nvidia::cudnnTensorDescriptor_t object) const {
+    cudnn().cudnnDestroyTensorDescriptor(object);
+  }
+  void operator()(nvidia::cudnnFilterDescriptor_t object) const {
+    cudnn().cudnnDestroyFilterDescriptor(object);
+  }
+  void operator()(nvidia::cudnnConvolutionDescriptor_t object) const {
+    cudnn().cudnnDestroyConvolutionDescriptor(object);
+  }
+};
+
+template <class Handle>
+using UniqueCudnn = std::unique_ptr<std::remove_pointer_t<Handle>, CudnnDeleter>;
+
+}  // namespace deepbench::cuda

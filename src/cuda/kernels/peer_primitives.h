@@ -1,0 +1,330 @@
+/* What the sums over ranks are made of: accesses to memory that several devices share, flags, and
+ * sums of 16-bit and 32-bit numbers in float. */
+#ifndef DEEPBENCH_CUDA_KERNELS_PEER_PRIMITIVES_H_
+#define DEEPBENCH_CUDA_KERNELS_PEER_PRIMITIVES_H_
+
+#include "fill.h"
+#include "peer_control.h"
+
+namespace {
+
+// ---- memory that others write -------------------------------------------------------------------
+
+// On the host (tests) the same accesses by the host's atomics.
+
+__device__ inline uint32_t read_flag(const uint32_t* flag) {
+#ifdef __CUDACC__
+  uint32_t value;
+  asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(flag) : "memory");
+  return value;
+#else
+  return __atomic_load_n(flag, __ATOMIC_ACQUIRE);
+#endif
+}
+
+__device__ inline void write_flag(uint32_t* flag, uint32_t value) {
+#ifdef __CUDACC__
+  asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(flag), "r"(value) : "memory");
+#else
+  __atomic_store_n(flag, value, __ATOMIC_RELEASE);
+#endif
+}
+
+__device__ inline uint64_t now_ns() {
+#ifdef __CUDACC__
+  uint64_t now;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  return now;
+#else
+  return host_now_ns();
+#endif
+}
+
+// Past the caches that do not see what others write.
+__device__ inline uint4 load(const uint4* from) {
+#ifdef __CUDACC__
+  uint4 v;
+  asm volatile("ld.relaxed.sys.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+               : "l"(from)
+               : "memory");
+  return v;
+#else
+  return *from;
+#endif
+}
+
+// Two words of 64 bits, each of which arrives as a whole.
+struct Pair {
+  uint64_t first, second;
+};
+
+__device__ inline Pair load_pair(const Pair* from) {
+#ifdef __CUDACC__
+  Pair pair;
+  asm volatile("ld.relaxed.sys.global.v2.u64 {%0, %1}, [%2];"
+               : "=l"(pair.first), "=l"(pair.second)
+               : "l"(from)
+               : "memory");
+  return pair;
+#else
+  return {__atomic_load_n(&from->first, __ATOMIC_RELAXED),
+          __atomic_load_n(&from->second, __ATOMIC_RELAXED)};
+#endif
+}
+
+__device__ inline void store_pair(Pair* to, Pair pair) {
+#ifdef __CUDACC__
+  asm volatile("st.relaxed.sys.global.v2.u64 [%0], {%1, %2};" ::"l"(to), "l"(pair.first),
+               "l"(pair.second)
+               : "memory");
+#else
+  __atomic_store_n(&to->first, pair.first, __ATOMIC_RELAXED);
+  __atomic_store_n(&to->second, pair.second, __ATOMIC_RELAXED);
+#endif
+}
+
+// ---- waiting for other ranks --------------------------------------------------------------------
+
+__device__ inline PeerControl* control_of(const Peers& peers, uint32_t rank) {
+  return static_cast<PeerControl*>(peers.control.of[rank]);
+}
+
+// Ends the call here and those after it, and tells the host. The first rank that is named stays.
+__device__ inline void report_missing(const Peers& peers, uint32_t rank) {
+  volatile uint32_t* const mine = &control_of(peers, peers.rank)->missing;
+  volatile uint32_t* const host_missing = peers.host_missing;
+  if (*mine != 0) return;
+  *mine = rank + 1;
+  if (*host_missing == 0) *host_missing = rank + 1;
+}
+
+// Until has_arrived() says so. False, and the rank is missed, when that takes longer than the limit
+// or the host gives up.
+template <class HasArrived>
+__device__ bool wait_until(const Peers& peers, uint32_t rank, HasArrived has_arrived) {
+  constexpr uint32_t kPollsPerClockRead = 64;  // before a look at the clock and the host's memory
+  volatile const uint32_t* const host_missing = peers.host_missing;
+  uint64_t begin = 0;
+  for (;;) {
+#pragma unroll 1
+    for (uint32_t turn = 0; turn < kPollsPerClockRead; ++turn)
+      if (has_arrived()) return true;
+    const uint64_t now = now_ns();
+    if (begin == 0) begin = now;
+    if (now - begin > peers.timeout_ns || *host_missing != 0) break;
+  }
+  report_missing(peers, rank);
+  return false;
+}
+
+__device__ inline bool wait_for_flag(const Peers& peers, uint32_t rank, uint32_t step) {
+  const uint32_t* const flag = &control_of(peers, peers.rank)->flags[blockIdx.x][rank];
+  return wait_until(peers, rank, [&] { return int32_t(read_flag(flag) - step) >= 0; });
+}
+
+__device__ inline void signal(const Peers& peers, uint32_t rank, uint32_t step) {
+  write_flag(&control_of(peers, rank)->flags[blockIdx.x][peers.rank], step);
+}
+
+// The step from which this block goes on. False where a rank has been missed before.
+__device__ inline bool begin_call(const Peers& peers, uint32_t* step) {
+  PeerControl* const mine = control_of(peers, peers.rank);
+  *step = mine->steps[blockIdx.x];
+  return !__syncthreads_or(*static_cast<volatile uint32_t*>(&mine->missing) != 0);
+}
+
+__device__ inline void end_call(const Peers& peers, uint32_t step) {
+  __syncthreads();
+  if (threadIdx.x == 0) control_of(peers, peers.rank)->steps[blockIdx.x] = step;
+}
+
+// What this block of every rank has written before, all of them see after. False if one is missed.
+template <int kRanks>
+__device__ bool rank_barrier(const Peers& peers, uint32_t step) {
+  __syncthreads();
+  bool missed = false;
+  for (uint32_t rank = threadIdx.x; rank < kRanks; rank += blockDim.x)
+    if (rank != peers.rank) signal(peers, rank, step);
+  for (uint32_t rank = threadIdx.x; rank < kRanks; rank += blockDim.x)
+    if (rank != peers.rank) missed |= !wait_for_flag(peers, rank, step);
+  return !__syncthreads_or(missed);
+}
+
+// ---- numbers ------------------------------------------------------------------------------------
+
+// A word of 32 bits holds kPerWord numbers, the first in its low bits.
+struct Float {
+  static constexpr int kPerWord = 1;
+  static __device__ void widen(uint32_t word, float* values) {
+    values[0] = deepbench_bits_float(word);
+  }
+  static __device__ uint32_t rounded(const float* values) {
+    return deepbench_float_bits(values[0]);
+  }
+};
+
+struct Half {
+  static constexpr int kPerWord = 2;
+  static __device__ void widen(uint32_t word, float* values) {
+#ifdef __CUDACC__
+    asm("cvt.f32.f16 %0, %1;" : "=f"(values[0]) : "h"(uint16_t(word)));
+    asm("cvt.f32.f16 %0, %1;" : "=f"(values[1]) : "h"(uint16_t(word >> 16)));
+#else
+    values[0] = deepbench_from_half(uint16_t(word));
+    values[1] = deepbench_from_half(uint16_t(word >> 16));
+#endif
+  }
+  static __device__ uint32_t rounded(const float* values) {
+#ifdef __CUDACC__
+    uint16_t low, high;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(low) : "f"(values[0]));
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(high) : "f"(values[1]));
+    return low | uint32_t(high) << 16;
+#else
+    return deepbench_to_half(values[0]) | uint32_t(deepbench_to_half(values[1])) << 16;
+#endif
+  }
+};
+
+struct Bfloat16 {
+  static constexpr int kPerWord = 2;
+  static __device__ void widen(uint32_t word, float* values) {
+    values[0] = deepbench_bits_float(word << 16);
+    values[1] = deepbench_bits_float(word & 0xffff0000u);
+  }
+  static __device__ uint32_t rounded(const float* values) {
+    return code(values[0]) >> 16 | (code(values[1]) & 0xffff0000u);
+  }
+
+ private:
+  // The code in the high bits: to the nearest, ties to even; a NaN stays one.
+  static __device__ uint32_t code(float value) {
+    const uint32_t bits = deepbench_float_bits(value);
+    return value != value ? bits | 0x400000u : bits + 0x7fffu + ((bits >> 16) & 1u);
+  }
+};
+
+// The sums of one rank's words and then others', in float.
+template <class T, int kWords>
+struct Sum {
+  float values[kWords * T::kPerWord];
+
+  __device__ void start(const uint32_t* words) {
+#pragma unroll
+    for (int i = 0; i < kWords; ++i) T::widen(words[i], values + i * T::kPerWord);
+  }
+  __device__ void add(const uint32_t* words) {
+#pragma unroll
+    for (int i = 0; i < kWords; ++i) {
+      float added[T::kPerWord];
+      T::widen(words[i], added);
+#pragma unroll
+      for (int k = 0; k < T::kPerWord; ++k) values[i * T::kPerWord + k] += added[k];
+    }
+  }
+  __device__ void finish(uint32_t* words) const {
+#pragma unroll
+    for (int i = 0; i < kWords; ++i) words[i] = T::rounded(values + i * T::kPerWord);
+  }
+};
+
+template <class T>
+struct VectorSum {
+  Sum<T, 4> sum;
+  __device__ void start(uint4 v) {
+    const uint32_t words[4] = {v.x, v.y, v.z, v.w};
+    sum.start(words);
+  }
+  __device__ void add(uint4 v) {
+    const uint32_t words[4] = {v.x, v.y, v.z, v.w};
+    sum.add(words);
+  }
+  __device__ uint4 finish() const {
+    uint32_t words[4];
+    sum.finish(words);
+    return {words[0], words[1], words[2], words[3]};
+  }
+};
+
+// ---- what is no whole vector --------------------------------------------------------------------
+
+template <class T>
+struct Extent {
+  static constexpr uint64_t kPerVector = 4 * T::kPerWord;
+  uint64_t vectors;  // whole ones
+  uint32_t tail;     // 16-bit units behind them
+
+  explicit __device__ Extent(uint64_t elements)
+      : vectors(elements / kPerVector), tail(uint32_t(elements % kPerVector) * 2 / T::kPerWord) {}
+};
+
+// `units` of 16 bits; zeros behind them.
+template <int kWords>
+__device__ void load_tail(const void* from, uint32_t units, uint32_t* words) {
+  const auto* const in = static_cast<const volatile uint16_t*>(from);
+#pragma unroll
+  for (int i = 0; i < kWords; ++i) words[i] = 0;
+#pragma unroll
+  for (uint32_t i = 0; i < 2 * kWords; ++i)
+    if (i < units) words[i / 2] |= uint32_t(in[i]) << (i % 2 * 16);
+}
+
+template <int kWords>
+__device__ void store_tail(void* to, uint32_t units, const uint32_t* words) {
+  auto* const out = static_cast<uint16_t*>(to);
+#pragma unroll
+  for (uint32_t i = 0; i < 2 * kWords; ++i)
+    if (i < units) out[i] = uint16_t(words[i / 2] >> (i % 2 * 16));
+}
+
+__device__ inline uint4 load_tail(const uint4* from, uint32_t units) {
+  uint32_t words[4];
+  load_tail<4>(from, units, words);
+  return {words[0], words[1], words[2], words[3]};
+}
+
+__device__ inline void store_tail(uint4* to, uint32_t units, uint4 v) {
+  const uint32_t words[4] = {v.x, v.y, v.z, v.w};
+  store_tail<4>(to, units, words);
+}
+
+// ---- walking over vectors -----------------------------------------------------------------------
+
+template <int kCount>
+struct Count {
+  static constexpr int value = kCount;
+};
+
+// body(at, count): vectors at, at + blockDim.x, ..., count of them, all threads of all blocks side
+// by side, kVectorsInFlight at once as long as there are as many.
+template <int kVectorsInFlight, class Body>
+__device__ void for_each_vector(uint64_t begin, uint64_t end, Body body) {
+  const uint64_t apart = blockDim.x;
+  uint64_t at = begin + uint64_t(blockIdx.x) * apart * kVectorsInFlight + threadIdx.x;
+  for (; at + (kVectorsInFlight - 1) * apart < end; at += gridDim.x * apart * kVectorsInFlight)
+    body(at, Count<kVectorsInFlight>());
+  for (; at < end; at += apart) body(at, Count<1>());
+}
+
+// Of `vectors`, the part of one of `parts`: it begins where a warp's access of 512 bytes does.
+struct Part {
+  uint64_t begin, end;
+};
+
+__device__ inline uint64_t part_begin(uint64_t vectors, uint32_t part, uint32_t parts) {
+  constexpr uint64_t kGrain = 32;
+  const uint64_t grains = (vectors + kGrain - 1) / kGrain, at = grains * part / parts * kGrain;
+  return at < vectors ? at : vectors;
+}
+
+__device__ inline Part part_of(uint64_t vectors, uint32_t part, uint32_t parts) {
+  return {part_begin(vectors, part, parts), part_begin(vectors, part + 1, parts)};
+}
+
+// The thread that deals with what is no whole vector.
+__device__ inline bool is_last() { return blockIdx.x + 1 == gridDim.x && threadIdx.x == 0; }
+
+}  // namespace
+
+#endif  // DEEPBENCH_CUDA_KERNELS_PEER_PRIMITIVES_H_

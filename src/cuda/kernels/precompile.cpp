@@ -1,0 +1,61 @@
+// Compiling what is missing.
+#include "kernels/precompile.hpp"
+
+#include <exception>
+#include <mutex>
+#include <set>
+#include <tuple>
+
+#include "device.hpp"
+#include "kernels/compile.hpp"
+#include "parallel_for.hpp"
+
+namespace deepbench::cuda {
+namespace {
+
+// Those that this process has not looked at yet: once is enough, whatever came of it.
+std::vector<std::string> claim_unseen(const std::string& file,
+                                      const std::vector<std::string>& expressions,
+                                      int architecture) {
+  static std::mutex mutex;
+  static std::set<std::tuple<std::string, std::string, int>> seen;
+  const std::lock_guard<std::mutex> lock(mutex);
+  std::vector<std::string> fresh;
+  for (const std::string& expression : expressions)
+    if (seen.insert({file, expression, architecture}).second) fresh.push_back(expression);
+  return fresh;
+}
+
+}  // namespace
+
+void precompile(const std::string& file, const std::vector<std::string>& expressions, int device) {
+  try {
+    const int architecture = device_facts(device).architecture();
+    const std::vector<std::string> fresh = claim_unseen(file, expressions, architecture);
+    if (fresh.empty()) return;
+    compile_missing(source_of_file(file), fresh, architecture, KernelCache(cache_folder()));
+  } catch (const std::exception&) {  // whoever asks for a kernel is told
+  }
+}
+
+void compile_missing(const Source& source, const std::vector<std::string>& expressions,
+                     int device_architecture, const KernelCache& cache) {
+  if (!cache.is_writable()) return;
+  const std::string compiler = compiler_identity();
+  struct Missing {
+    std::string key, expression;
+  };
+  std::vector<Missing> missing;
+  for (const std::string& expression : expressions) {
+    const std::string key = cache_key(source, expression, device_architecture, compiler);
+    if (!cache.load(key)) missing.push_back({key, expression});
+  }
+  parallel_for(missing.size(), [&](size_t at, size_t) {
+    try {
+      cache.store(missing[at].key, compile(source, missing[at].expression, device_architecture));
+    } catch (const std::exception&) {  // it will be said when the kernel is asked for
+    }
+  });
+}
+
+}  // namespace deepbench::cuda

@@ -1,0 +1,160 @@
+// Choosing walks and grids.
+#include "operand_launch.hpp"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "deepbench/ops/precision.hpp"
+#include "deepbench/plugin.hpp"
+
+namespace deepbench::cuda {
+namespace {
+
+constexpr uint32_t kWarp = 32;
+constexpr uint64_t kBlocksPerMultiprocessor = 8;  // of OPERAND_THREADS threads: all it can hold
+constexpr uint64_t kMaxGridY = 65535, kMaxGridX = (uint64_t{1} << 31) - 1;
+
+uint64_t divide_up(uint64_t number, uint64_t by) { return (number + by - 1) / by; }
+
+// The smallest power of two that is no less, at most `most` (which is one).
+uint32_t power_of_two(uint64_t number, uint32_t most) {
+  uint32_t power = 1;
+  while (power < most && power < number) power *= 2;
+  return power;
+}
+
+struct Dimension {
+  uint64_t count, stride, step;  // apart in memory, and in the operand's order
+};
+using Dimensions = std::vector<Dimension>;
+
+// The operand's, nearest in its order first; those of one element are left out, and those that
+// follow each other in memory as in the operand are one. An array has one.
+Dimensions dimensions_of(const Matrix& matrix) {
+  const Dimension all[] = {{matrix.rows, matrix.row_stride, 1},
+                           {matrix.columns, matrix.column_stride, matrix.rows},
+                           {matrix.planes, matrix.plane_stride, matrix.rows * matrix.columns}};
+  Dimensions dimensions;
+  for (const Dimension& one : all) {
+    if (one.count == 1) continue;
+    if (!dimensions.empty() && one.stride == dimensions.back().count * dimensions.back().stride)
+      dimensions.back().count *= one.count;
+    else
+      dimensions.push_back(one);
+  }
+  return dimensions;
+}
+
+// The operand's dimensions on either side of a matrix of so many rows, of which one may be cut in
+// two. False if the rows do not come out so.
+bool split(const Dimensions& dimensions, uint64_t rows, Dimensions& of_rows,
+           Dimensions& of_columns) {
+  for (const Dimension& one : dimensions) {
+    if (rows == 1) {
+      of_columns.push_back(one);
+    } else if (rows % one.count == 0) {
+      of_rows.push_back(one);
+      rows /= one.count;
+    } else if (one.count % rows == 0) {
+      of_rows.push_back({rows, one.stride, one.step});
+      of_columns.push_back({one.count / rows, rows * one.stride, rows * one.step});
+      rows = 1;
+    } else {
+      return false;
+    }
+  }
+  return of_rows.size() <= 2 && of_columns.size() <= 1;
+}
+
+void set_strides(Projection& p, const Matrix& matrix) {
+  Dimensions of_rows, of_columns;
+  p.inner_rows = p.rows;
+  if (!split(dimensions_of(matrix), p.rows, of_rows, of_columns)) {
+    p.operand = tensor_of(matrix);
+    p.row_stride = matrix.row_stride, p.column_stride = matrix.column_stride;
+    return;
+  }
+  if (!of_columns.empty()) p.column_stride = of_columns[0].stride;
+  if (!of_rows.empty()) p.inner_rows = of_rows[0].count, p.row_stride = of_rows[0].stride;
+  if (of_rows.size() > 1) p.outer_row_stride = of_rows[1].stride;
+}
+
+// The shortest way from one row to another.
+uint64_t shortest_row_stride(const Projection& p) {
+  return p.outer_row_stride ? std::min(p.row_stride, p.outer_row_stride) : p.row_stride;
+}
+
+}  // namespace
+
+StridedLayout strided_layout_of(const Matrix& matrix) {
+  Dimensions d = dimensions_of(matrix);
+  std::sort(d.begin(), d.end(),
+            [](const Dimension& a, const Dimension& b) { return a.stride < b.stride; });
+  d.resize(3, {1, 0, 0});
+  return {d[0].count,  d[1].count, d[2].count, d[0].stride, d[1].stride,
+          d[2].stride, d[0].step,  d[1].step,  d[2].step};
+}
+
+Tensor tensor_of(const Matrix& matrix) {
+  return {matrix.rows, matrix.columns, matrix.row_stride, matrix.column_stride,
+          matrix.plane_stride};
+}
+
+LaunchShape launch_shape_of(const StridedLayout& layout, int multiprocessors) {
+  const uint64_t most = 2 * kBlocksPerMultiprocessor * uint64_t(multiprocessors);
+  LaunchShape shape;
+  shape.block_x = power_of_two(layout.inner, OPERAND_THREADS);
+  shape.block_y = OPERAND_THREADS / shape.block_x;
+  shape.grid_x = uint32_t(std::clamp<uint64_t>(divide_up(layout.inner, shape.block_x), 1, most));
+  const uint64_t most_y = std::min(kMaxGridY, std::max<uint64_t>(1, most / shape.grid_x));
+  shape.grid_y = uint32_t(
+      std::clamp<uint64_t>(divide_up(layout.middle * layout.outer, shape.block_y), 1, most_y));
+  return shape;
+}
+
+ProjectionPlan plan_projection(const Matrix& matrix, uint64_t rows, int multiprocessors) {
+  const uint64_t count = matrix.elements();
+  if (rows == 0 || count == 0 || count % rows != 0)
+    plugin::invalid("project_output: " + std::to_string(count) + " outputs are not a matrix of " +
+                    std::to_string(rows) + " rows");
+  ProjectionPlan plan = {};
+  Projection& p = plan.projection;
+  p.rows = rows;
+  p.columns = count / rows;
+  set_strides(p, matrix);
+  p.columns_are_near = p.columns > 1 && p.column_stride < shortest_row_stride(p);
+  p.row_threads = p.columns_are_near
+                      ? power_of_two(divide_up(rows, PROJECTION_ROWS), OPERAND_THREADS / kWarp)
+                      : power_of_two(rows, kWarp);
+
+  const uint64_t column_threads = OPERAND_THREADS / p.row_threads;
+  const uint64_t row_blocks = divide_up(rows, uint64_t(p.row_threads) * PROJECTION_ROWS);
+  const uint64_t target_blocks =
+      divide_up(kBlocksPerMultiprocessor * uint64_t(multiprocessors), row_blocks);
+  const uint64_t useful_blocks = divide_up(p.columns, 4 * column_threads);
+  p.columns_of_block = divide_up(p.columns, std::min({target_blocks, useful_blocks, kMaxGridY}));
+  plan.shape.block_x = OPERAND_THREADS;
+  plan.shape.grid_x = uint32_t(row_blocks);
+  plan.shape.grid_y = uint32_t(divide_up(p.columns, p.columns_of_block));
+  plan.combine_row_threads = power_of_two(rows, kWarp);
+  plan.combine_shape.block_x = OPERAND_THREADS;
+  plan.combine_shape.grid_x = uint32_t(divide_up(rows, plan.combine_row_threads));
+  return plan;
+}
+
+LaunchShape transpose_launch_shape(const Matrix& from, const Matrix& to) {
+  if (from.rows != to.columns || from.columns != to.rows || from.type != to.type ||
+      from.row_stride != 1 || to.row_stride != 1 || size_of(from.type) > 4)
+    plugin::failed("transpose: the matrices are no transposes of one another");
+  const uint64_t tile = TRANSPOSE_WORDS * 4 / uint64_t(size_of(from.type));
+  const uint64_t tiles = divide_up(from.rows, tile) * divide_up(from.columns, tile);
+  if (tiles > kMaxGridX) plugin::unsupported("transpose: the matrix is too large");
+  LaunchShape shape;
+  shape.grid_x = uint32_t(tiles);
+  shape.block_x = TRANSPOSE_WORDS;
+  shape.block_y = OPERAND_THREADS / TRANSPOSE_WORDS;
+  return shape;
+}
+
+}  // namespace deepbench::cuda

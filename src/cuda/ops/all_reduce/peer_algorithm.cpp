@@ -1,0 +1,252 @@
+// Sizes, grids and arguments of the kernels of peer.cu.
+#include "ops/all_reduce/peer_algorithm.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "deepbench/plugin.hpp"
+#include "stream.hpp"
+
+namespace deepbench::cuda {
+namespace {
+
+constexpr uint64_t kVectorBytes = 16, kPairBytes = 8;  // of numbers, in a unit of shared memory
+constexpr uint64_t kGrain = 32;                        // vectors: slices begin at multiples of them
+
+// ---- the choice by size -------------------------------------------------------------------------
+
+// Bytes of payload up to which an algorithm is the default; beyond all of them it is the ring. What
+// was the shortest on two and on four H200s with NVLink; of more than four none was measured, and
+// the numbers are carried on. one_shot_ll sends its bytes twice and to every rank, but waits for
+// nothing else; one_shot waits for flags; the others move less and wait twice, and of them sending
+// is quicker than reading, once there is so much that what it stores in between does not count.
+struct SizeThresholds {
+  int ranks;  // at most
+  uint64_t one_shot_ll, one_shot, two_shot, two_shot_push;
+};
+constexpr std::array<SizeThresholds, 3> kSizeThresholds = {
+    {{2, 512 << 10, 2 << 20, 3 << 20, 0},
+     {4, 48 << 10, 256 << 10, 4 << 20, 24 << 20},
+     {8, 12 << 10, 96 << 10, 4 << 20, 64 << 20}}};
+// Beyond these an algorithm is nobody's choice, and its shared memory grows.
+constexpr uint64_t kMaxLlCandidateBytes = 4 << 20, kMaxOneShotCandidateBytes = 64 << 20;
+// Of three ranks and more, blocks that keep the links busy. With one on each of 132 multiprocessors
+// what is under way between all pairs got in its own way: calls took up to three times as long.
+constexpr int kMaxBlocksOfManyRanks = 64;
+// Numbers of blocks that are tried too, from so much payload on.
+constexpr uint64_t kMinPayloadForBlockCounts = 4 << 20;
+constexpr std::array<uint32_t, 2> kBlockCounts = {64, 96};
+
+struct NamedAlgorithm {
+  PeerAlgorithm algorithm;
+  const char* name;
+};
+constexpr std::array<NamedAlgorithm, 5> kAllAlgorithms = {
+    {{PeerAlgorithm::kOneShotLl, "one_shot_ll"},
+     {PeerAlgorithm::kOneShot, "one_shot"},
+     {PeerAlgorithm::kTwoShot, "two_shot"},
+     {PeerAlgorithm::kTwoShotPush, "two_shot_push"},
+     {PeerAlgorithm::kRing, "ring"}}};
+
+const char* name_of(PeerAlgorithm algorithm) { return kAllAlgorithms[size_t(algorithm)].name; }
+
+uint64_t payload_of(const AllReduce& all_reduce) {
+  return uint64_t(all_reduce.elements) * uint64_t(size_of(all_reduce.precision.c));
+}
+
+uint64_t received_bytes(const AllReduce& all_reduce, int ranks) {
+  return payload_of(all_reduce) * uint64_t(ranks - 1);
+}
+
+PeerAlgorithm default_algorithm(const AllReduce& all_reduce, int ranks) {
+  const SizeThresholds& thresholds =
+      *std::find_if(kSizeThresholds.begin(), kSizeThresholds.end() - 1,
+                    [&](const SizeThresholds& each) { return ranks <= each.ranks; });
+  const uint64_t bytes = payload_of(all_reduce);
+  if (bytes <= thresholds.one_shot_ll) return PeerAlgorithm::kOneShotLl;
+  if (bytes <= thresholds.one_shot) return PeerAlgorithm::kOneShot;
+  if (bytes <= thresholds.two_shot) return PeerAlgorithm::kTwoShot;
+  return bytes <= thresholds.two_shot_push ? PeerAlgorithm::kTwoShotPush : PeerAlgorithm::kRing;
+}
+
+int max_blocks(int ranks, int multiprocessors) {
+  const int most = std::clamp(multiprocessors, 1, int(PEER_MAX_BLOCKS));
+  return ranks > 2 ? std::min(most, kMaxBlocksOfManyRanks) : most;
+}
+
+bool is_candidate(PeerAlgorithm algorithm, const AllReduce& all_reduce, int ranks) {
+  if (algorithm == PeerAlgorithm::kOneShotLl)
+    return received_bytes(all_reduce, ranks) <= kMaxLlCandidateBytes;
+  if (algorithm == PeerAlgorithm::kOneShot)
+    return received_bytes(all_reduce, ranks) <= kMaxOneShotCandidateBytes;
+  return true;
+}
+
+uint64_t ceil_div(uint64_t number, uint64_t by) { return (number + by - 1) / by; }
+
+// Vectors of a rank's slice, at most.
+uint64_t slice_of(const AllReduce& all_reduce, int ranks) {
+  const uint64_t vectors = payload_of(all_reduce) / kVectorBytes;
+  return ceil_div(ceil_div(vectors, kGrain), uint64_t(ranks)) * kGrain;
+}
+
+// The kernel's argument. What is no whole vector has a unit of its own.
+uint64_t units_of(PeerAlgorithm algorithm, const AllReduce& all_reduce, int ranks) {
+  if (algorithm == PeerAlgorithm::kOneShotLl) return ceil_div(payload_of(all_reduce), kPairBytes);
+  if (algorithm == PeerAlgorithm::kTwoShotPush)
+    return slice_of(all_reduce, ranks) + kGrain;  // whole lines
+  return payload_of(all_reduce) / kVectorBytes + 1;
+}
+
+// ---- the grid -----------------------------------------------------------------------------------
+
+// One round for each thread, as far as the device holds so many; with little to do, little at once,
+// so that more threads share it.
+
+uint32_t blocks_for(uint64_t work, uint64_t of_block, int most) {
+  return uint32_t(std::clamp<uint64_t>(ceil_div(work, of_block), 1, uint64_t(most)));
+}
+
+PeerPlan plan_one_shot_ll(const AllReduce& all_reduce, int most) {
+  constexpr uint64_t kFewPairs = 8192;
+  const uint64_t pairs = ceil_div(payload_of(all_reduce), kPairBytes);
+  const uint32_t threads = pairs <= kFewPairs ? PEER_THREADS / 2 : PEER_THREADS;
+  return {PeerAlgorithm::kOneShotLl, blocks_for(pairs, threads, most), threads, 1};
+}
+
+PeerPlan plan_one_shot(const AllReduce& all_reduce, int ranks, int most) {
+  constexpr uint64_t kFewVectors = 32768;
+  const uint64_t vectors = payload_of(all_reduce) / kVectorBytes;
+  if (vectors <= kFewVectors)
+    return {PeerAlgorithm::kOneShot, blocks_for(vectors, PEER_THREADS, most), PEER_THREADS, 1};
+  constexpr uint32_t kThreads = PEER_THREADS / 2;  // two blocks at once
+  const int twice = ranks > 2 ? most : std::min(2 * most, int(PEER_MAX_BLOCKS));
+  const int vectors_in_flight = ranks <= 4 ? 4 : 2;
+  const uint64_t of_block = kThreads * uint64_t(vectors_in_flight);
+  return {PeerAlgorithm::kOneShot, blocks_for(vectors, of_block, twice), kThreads,
+          vectors_in_flight};
+}
+
+// Registers hold sixteen vectors or so, of all ranks together.
+int max_vectors_in_flight(PeerAlgorithm algorithm, int ranks) {
+  if (algorithm == PeerAlgorithm::kRing || ranks <= 2) return 8;
+  return ranks <= 4 ? 4 : 2;
+}
+
+PeerPlan plan_by_slices(PeerAlgorithm algorithm, const AllReduce& all_reduce, int ranks, int most) {
+  constexpr uint64_t kRound = PEER_THREADS;
+  const uint64_t slice = slice_of(all_reduce, ranks);
+  const int preferred = slice <= 32 * kRound                   ? 1
+                        : slice <= 64 * kRound                 ? 2
+                        : slice <= uint64_t(most) * kRound * 4 ? 4
+                                                               : 8;
+  const int vectors_in_flight = std::min(preferred, max_vectors_in_flight(algorithm, ranks));
+  return {algorithm, blocks_for(slice, kRound * uint64_t(vectors_in_flight), most), PEER_THREADS,
+          vectors_in_flight};
+}
+
+PeerPlan plan_by_size(PeerAlgorithm algorithm, const AllReduce& all_reduce, int ranks,
+                      int multiprocessors) {
+  const int most = max_blocks(ranks, multiprocessors);
+  if (algorithm == PeerAlgorithm::kOneShotLl) return plan_one_shot_ll(all_reduce, most);
+  if (algorithm == PeerAlgorithm::kOneShot) return plan_one_shot(all_reduce, ranks, most);
+  return plan_by_slices(algorithm, all_reduce, ranks, most);
+}
+
+}  // namespace
+
+std::vector<std::string> peer_candidates(const AllReduce& all_reduce, int ranks) {
+  const PeerAlgorithm first = default_algorithm(all_reduce, ranks);
+  std::vector<std::string> names = {name_of(first)};
+  for (const NamedAlgorithm& named : kAllAlgorithms)
+    if (named.algorithm != first && is_candidate(named.algorithm, all_reduce, ranks))
+      names.emplace_back(named.name);
+  if (payload_of(all_reduce) < kMinPayloadForBlockCounts) return names;
+  for (const PeerAlgorithm algorithm : {PeerAlgorithm::kTwoShotPush, PeerAlgorithm::kRing})
+    for (const uint32_t blocks : kBlockCounts)
+      if (ranks <= 2 || int(blocks) != kMaxBlocksOfManyRanks)
+        names.push_back(std::string(name_of(algorithm)) + "/" + std::to_string(blocks));
+  return names;
+}
+
+PeerAlgorithm peer_algorithm(const std::string& name) {
+  for (const NamedAlgorithm& named : kAllAlgorithms)
+    if (name.substr(0, name.find('/')) == named.name) return named.algorithm;
+  plugin::invalid("peer has no algorithm '" + name + "'");
+}
+
+PeerPlan peer_plan(const std::string& name, const AllReduce& all_reduce, int ranks,
+                   int multiprocessors) {
+  PeerPlan plan = plan_by_size(peer_algorithm(name), all_reduce, ranks, multiprocessors);
+  if (const size_t slash = name.find('/'); slash != std::string::npos)
+    plan.blocks = uint32_t(std::stoul(name.substr(slash + 1)));
+  return plan;
+}
+
+// ---- one call -----------------------------------------------------------------------------------
+
+bool reads_operands(PeerAlgorithm algorithm) { return algorithm == PeerAlgorithm::kTwoShot; }
+bool writes_results(PeerAlgorithm algorithm) {
+  return algorithm != PeerAlgorithm::kOneShotLl && algorithm != PeerAlgorithm::kOneShot;
+}
+
+uint64_t shared_bytes(PeerAlgorithm algorithm, const AllReduce& all_reduce, int ranks) {
+  const uint64_t bytes = units_of(algorithm, all_reduce, ranks) * kVectorBytes;
+  switch (algorithm) {
+    case PeerAlgorithm::kOneShotLl:
+      return 2 * uint64_t(ranks) * bytes;
+    case PeerAlgorithm::kOneShot:
+      return 2 * bytes;
+    case PeerAlgorithm::kTwoShotPush:
+      return uint64_t(ranks) * bytes;
+    case PeerAlgorithm::kRing:
+      return bytes;
+    case PeerAlgorithm::kTwoShot:
+      break;
+  }
+  return 0;
+}
+
+std::string peer_expression(const PeerPlan& plan, deepbench_type type, int ranks) {
+  const char* const number = type == DEEPBENCH_F16    ? "Half"
+                             : type == DEEPBENCH_BF16 ? "Bfloat16"
+                                                      : "Float";
+  std::string text =
+      std::string(name_of(plan.algorithm)) + "<" + number + ", " + std::to_string(ranks);
+  if (plan.algorithm != PeerAlgorithm::kOneShotLl)
+    text += ", " + std::to_string(plan.vectors_in_flight);
+  return text + ">";
+}
+
+PeerKernel::PeerKernel(const PeerPlan& plan, const AllReduce& all_reduce, int ranks,
+                       const Stream& stream)
+    : algorithm_(plan.algorithm),
+      elements_(uint64_t(all_reduce.elements)),
+      units_(units_of(plan.algorithm, all_reduce, ranks)),
+      function_(
+          planned_function("peer", peer_expression(plan, all_reduce.precision.c, ranks), stream)) {
+  shape_.grid_x = plan.blocks;
+  shape_.block_x = plan.threads;
+}
+
+void PeerKernel::enqueue(nvidia::cudaStream_t stream, const Peers& peers,
+                         const PeerAddresses& shared, const PeerAddresses& inputs,
+                         const PeerAddresses& results) const {
+  const void* const input = inputs.of[peers.rank];
+  void* const result = results.of[peers.rank];
+  switch (algorithm_) {
+    case PeerAlgorithm::kOneShotLl:
+    case PeerAlgorithm::kOneShot:
+      return function_.kernel.launch(shape_, stream, peers, shared, units_, input, result,
+                                     elements_);
+    case PeerAlgorithm::kTwoShot:
+      return function_.kernel.launch(shape_, stream, peers, inputs, results, elements_);
+    case PeerAlgorithm::kTwoShotPush:
+      return function_.kernel.launch(shape_, stream, peers, shared, units_, input, results,
+                                     elements_);
+    case PeerAlgorithm::kRing:
+      return function_.kernel.launch(shape_, stream, peers, shared, input, results, elements_);
+  }
+}
+
+}  // namespace deepbench::cuda

@@ -1,0 +1,69 @@
+// Grids for the kernels of rnn.cu that go over whole operands.
+#include "ops/rnn/elementwise.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "buffer.hpp"
+#include "kernels/jit.hpp"
+#include "kernels/strided_layout.h"
+#include "status_check.hpp"
+
+namespace deepbench::cuda {
+namespace {
+
+constexpr uint64_t kScaleThreads = OPERAND_THREADS;
+constexpr uint64_t kMaxScaleBlocks = kComparisonBytes / sizeof(RecurrentErrors);
+
+LaunchShape shape_over(uint64_t count) {
+  LaunchShape shape;
+  shape.block_x = uint32_t(kScaleThreads);
+  shape.grid_x = uint32_t(
+      std::clamp<uint64_t>((count + kScaleThreads - 1) / kScaleThreads, 1, kMaxScaleBlocks));
+  return shape;
+}
+
+void scale_by(void* data, deepbench_type type, uint64_t count, float scale, const Stream& stream) {
+  function("rnn", "scale_elements", stream)
+      .launch(shape_over(count), stream.get(), data, int32_t(type), count, scale);
+}
+
+}  // namespace
+
+void fill_scaled(void* data, deepbench_type type, uint64_t count, Inputs inputs, uint64_t seed,
+                 uint32_t stream_number, double scale, const Stream& stream) {
+  if (count == 0) return;
+  fill(Matrix{data, type, count, 1, 1, 0}, inputs, seed, stream_number, stream);
+  scale_by(data, type, count, float(scale), stream);
+}
+
+void negate(void* data, deepbench_type type, uint64_t count, const Stream& stream) {
+  scale_by(data, type, count, -1.0f, stream);
+}
+
+void widen(const void* data, deepbench_type type, uint64_t count, double* to,
+           const Stream& stream) {
+  function("rnn", "widen_elements", stream)
+      .launch(shape_over(count), stream.get(), data, int32_t(type), count, to);
+}
+
+ForwardStateErrors compare_states(const double* kept, const double* right, uint64_t count,
+                                  double tolerance, const Stream& stream) {
+  const LaunchShape shape = shape_over(count);
+  std::vector<RecurrentErrors> found(shape.grid_x);
+  const uint64_t bytes = found.size() * sizeof(RecurrentErrors);
+  const Buffer of_blocks(bytes);
+  function("rnn", "compare_states", stream)
+      .launch(shape, stream.get(), kept, right, count, tolerance,
+              reinterpret_cast<RecurrentErrors*>(of_blocks.data()));
+  CUDA_CHECK(cudart().cudaMemcpyAsync(found.data(), of_blocks.data(), bytes,
+                                      nvidia::cudaMemcpyDeviceToHost, stream.get()));
+  stream.synchronize();
+  ForwardStateErrors errors;
+  for (const RecurrentErrors& block : found)
+    errors.add({block.outliers == 0, block.error, block.state, 0});
+  errors.count = int64_t(count);
+  return errors;
+}
+
+}  // namespace deepbench::cuda

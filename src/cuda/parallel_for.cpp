@@ -1,0 +1,34 @@
+// Threads that take the next task.
+#include "parallel_for.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <future>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+namespace deepbench::cuda {
+namespace {
+
+constexpr size_t kMaxThreads = 8;  // ranks of a machine work beside each other
+
+}  // namespace
+
+void parallel_for(size_t tasks, const std::function<void(size_t task, size_t worker)>& one) {
+  std::atomic<size_t> next{0};
+  const auto work = [&](size_t worker) {
+    for (size_t task = next++; task < tasks; task = next++) one(task, worker);
+  };
+  const size_t processors = std::max(1U, std::thread::hardware_concurrency());
+  const size_t workers = std::min({tasks, processors, kMaxThreads});
+  std::vector<std::future<void>> others;
+  try {
+    for (size_t worker = 1; worker < workers; ++worker)
+      others.push_back(std::async(std::launch::async, work, worker));
+  } catch (const std::system_error&) {  // no more threads are to be had: fewer do
+  }
+  work(0);
+}
+
+}  // namespace deepbench::cuda

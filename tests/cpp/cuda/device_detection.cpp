@@ -1,0 +1,163 @@
+// Whether there are devices, by stand-ins for the driver, the run time and the devices' nodes.
+#include "device_detection.hpp"
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "../scoped_environment_variable.hpp"
+#include "deepbench/plugin.hpp"
+#include "fake_installation.hpp"
+
+namespace deepbench::cuda {
+namespace {
+
+using cuda_test::FakeInstallation;
+using std::filesystem::perms;
+using testing::ScopedEnvironmentVariable;
+
+constexpr int kInsufficientDriver = 35, kNoDevice = 100, kUnknown = 999;
+constexpr uid_t kNobody = 65534;
+
+// A machine with a driver, CUDA 12.9's run time and one device.
+class Machine {
+ public:
+  Machine() {
+    installation_.add("driver/libcuda.so.1", 12090);
+    installation_.add("lib/libcudart.so.12", 12090);
+    std::filesystem::create_directories(installation_.path("dev"));
+    for (const char* node : {"nvidiactl", "nvidia-uvm", "nvidia0"}) {
+      installation_.folder().write(dev(node));
+      std::filesystem::permissions(path(node), perms(0666));
+    }
+    for (const std::string& folder : {installation_.path(""), installation_.path("dev")})
+      std::filesystem::permissions(folder, perms(0755));
+  }
+
+  void driver_answers(int status) { installation_.answer("driver/libcuda.so.1", 12090, status); }
+  void runtime_answers(int status) { installation_.answer("lib/libcudart.so.12", 12090, status); }
+  void remove(const std::string& file) { std::filesystem::remove(installation_.path(file)); }
+  void forbid(const std::string& node) { std::filesystem::permissions(path(node), perms(0400)); }
+  std::string dev(const std::string& node) const { return "dev/" + node; }
+  std::string path(const std::string& node) const { return installation_.path(dev(node)); }
+
+  int32_t count() const {
+    Loader loader = installation_.loader({"lib"}, {"driver"});
+    return count_devices(loader, installation_.path("dev"));
+  }
+  // How many devices there are, or why none can be used.
+  std::string devices() const {
+    try {
+      return std::to_string(count());
+    } catch (const plugin::Error& error) {
+      CHECK(error.status() == DEEPBENCH_UNSUPPORTED);
+      return error.what();
+    }
+  }
+
+ private:
+  FakeInstallation installation_;
+  ScopedEnvironmentVariable visible_{"CUDA_VISIBLE_DEVICES", std::nullopt};
+};
+
+// Permissions are the real user's, and a superuser has all.
+class UnprivilegedUser {
+ public:
+  UnprivilegedUser() : is_another_(getuid() == 0 && setreuid(kNobody, uid_t(-1)) == 0) {}
+  ~UnprivilegedUser() {
+    if (is_another_ && setreuid(0, uid_t(-1)) != 0) std::abort();
+  }
+  UnprivilegedUser(const UnprivilegedUser&) = delete;
+  UnprivilegedUser& operator=(const UnprivilegedUser&) = delete;
+
+  // Whether this user can be kept from that folder's files, and sees them.
+  bool can_be_refused(const std::string& folder) const {
+    const bool can = getuid() != 0 && access(folder.c_str(), X_OK) == 0;
+    if (!can) MESSAGE("not checked: there is no other user who sees " << folder);
+    return can;
+  }
+
+ private:
+  bool is_another_;
+};
+
+TEST_CASE("devices are counted by driver and run time") {
+  Machine machine;
+  CHECK(machine.devices() == "1");
+  machine.runtime_answers(kNoDevice);
+  CHECK(machine.devices() == "0");
+  machine.driver_answers(kNoDevice);
+  CHECK(machine.devices() == "0");
+}
+
+TEST_CASE("no permission for a device's node is said, whatever the driver answers") {
+  const UnprivilegedUser user;
+  for (const int status : {kNoDevice, kUnknown})
+    for (const char* node : {"nvidiactl", "nvidia-uvm", "nvidia0"}) {
+      CAPTURE(status);
+      Machine machine;
+      if (!user.can_be_refused(machine.path(""))) return;
+      machine.driver_answers(status);
+      machine.forbid(node);
+      CHECK(machine.devices() ==
+            "the NVIDIA driver cannot be used: unknown error; no permission for " +
+                machine.path(node) +
+                ": ask for membership of the group that owns it, or start the container with its "
+                "GPUs");
+      machine.driver_answers(0);  // it may be another device's node
+      CHECK(machine.devices() == "1");
+    }
+}
+
+TEST_CASE("who hides all devices is not told of permissions") {
+  const UnprivilegedUser user;
+  Machine machine;
+  if (!user.can_be_refused(machine.path(""))) return;
+  machine.driver_answers(kNoDevice);
+  machine.forbid("nvidia0");
+  for (const char* devices : {"", "-1", "NoDevFiles"}) {
+    const ScopedEnvironmentVariable visible("CUDA_VISIBLE_DEVICES", devices);
+    CHECK(machine.devices() == "0");
+  }
+  for (const char* devices : {"0", "GPU-1", "MIG-1"}) {
+    const ScopedEnvironmentVariable visible("CUDA_VISIBLE_DEVICES", devices);
+    CHECK(machine.devices() != "0");
+  }
+}
+
+TEST_CASE("a driver that fails is a reason where its kernel module is loaded") {
+  Machine machine;
+  machine.driver_answers(kUnknown);
+  CHECK(machine.devices() == "the NVIDIA driver cannot be used: unknown error");
+  machine.remove("dev/nvidiactl");
+  CHECK(machine.devices() == "0");
+}
+
+TEST_CASE("a device without its libraries is a reason") {
+  Machine machine;
+  machine.remove("lib/libcudart.so.12");
+  CHECK(machine.devices().find("an NVIDIA device is there, but cudart cannot be used: ") == 0);
+  machine.remove("driver/libcuda.so.1");
+  CHECK(machine.devices().find("an NVIDIA device is there, but not its driver's library: ") == 0);
+  machine.remove("dev/nvidiactl");
+  CHECK(machine.devices() == "0");
+}
+
+TEST_CASE("a driver that is older than the run time needs says both versions") {
+  Machine machine;
+  machine.runtime_answers(kInsufficientDriver);
+  const std::string said = machine.devices();
+  CHECK(said.find("the driver is for CUDA 12.9 and older than ") == 0);
+  CHECK(said.find("libcudart.so.12 (12.9) needs: update it") != std::string::npos);
+}
+
+TEST_CASE("whatever else the run time answers is said") {
+  Machine machine;
+  machine.runtime_answers(kUnknown);
+  CHECK_THROWS_AS(machine.count(), plugin::Error);
+}
+
+}  // namespace
+}  // namespace deepbench::cuda

@@ -1,0 +1,225 @@
+// The cache of compiled kernels: what is stored comes back, and nothing that is wrong with it is
+// more than a miss.
+#include "kernels/kernel_cache.hpp"
+
+#include <doctest/doctest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <string>
+
+#include "../scoped_environment_variable.hpp"
+#include "../temporary_folder.hpp"
+
+namespace deepbench::cuda_test {
+namespace {
+
+using cuda::Image;
+using cuda::KernelCache;
+using testing::ScopedEnvironmentVariable;
+using testing::TemporaryFolder;
+
+const std::string kKey("a key\nof several lines");
+const Image kImage = {std::string("machine\0code", 12), "name"};
+
+bool is_same(const std::optional<Image>& got, const Image& expected) {
+  return got && got->code == expected.code && got->entry == expected.entry;
+}
+
+std::string contents(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+void overwrite(const std::filesystem::path& path, const std::string& text) {
+  std::ofstream(path, std::ios::binary | std::ios::trunc) << text;
+}
+
+size_t files_in(const std::filesystem::path& folder) {
+  return size_t(std::distance(std::filesystem::directory_iterator(folder), {}));
+}
+
+TEST_CASE("cache: what is stored comes back, under its key alone") {
+  const TemporaryFolder folder;
+  const KernelCache cache(folder.path());
+  CHECK_FALSE(cache.load(kKey));
+  cache.store(kKey, kImage);
+  CHECK(is_same(cache.load(kKey), kImage));
+  CHECK_FALSE(cache.load(kKey + " "));
+  const Image other = {"other code", ""};
+  cache.store(kKey, other);
+  CHECK(is_same(cache.load(kKey), other));
+  CHECK(files_in(cache.file_of(kKey).parent_path()) == 1);  // nothing unfinished is left
+}
+
+TEST_CASE("cache: a file that is not whole is a miss") {
+  const TemporaryFolder folder;
+  const KernelCache cache(folder.path());
+  cache.store(kKey, kImage);
+  const std::filesystem::path file = cache.file_of(kKey);
+  const std::string whole = contents(file);
+  for (size_t length = 0; length < whole.size(); ++length) {
+    overwrite(file, whole.substr(0, length));
+    CHECK_FALSE(cache.load(kKey));
+  }
+  for (size_t at = 0; at < whole.size(); ++at) {
+    std::string changed = whole;
+    changed[at] = char(changed[at] ^ 1);
+    overwrite(file, changed);
+    CHECK_FALSE(cache.load(kKey));
+  }
+  overwrite(file, whole + "x");
+  CHECK_FALSE(cache.load(kKey));
+  overwrite(file, whole);
+  CHECK(is_same(cache.load(kKey), kImage));
+}
+
+TEST_CASE("cache: another key's file is a miss, should two keys ever have one name") {
+  const TemporaryFolder folder;
+  const KernelCache cache(folder.path());
+  cache.store("other", kImage);
+  std::filesystem::copy(cache.file_of("other"), cache.file_of("wrong"));
+  CHECK_FALSE(cache.load("wrong"));
+}
+
+TEST_CASE("cache: a folder that cannot be made, read or written costs nothing") {
+  const TemporaryFolder folder;
+  const std::string file = folder.write("file", "not a folder");
+  for (const std::string& path : {file, file + "/below", std::string("/proc/nothing/here")}) {
+    const KernelCache cache(path);
+    cache.store(kKey, kImage);
+    CHECK_FALSE(cache.load(kKey));
+  }
+  const KernelCache none(std::nullopt);
+  none.store(kKey, kImage);
+  CHECK_FALSE(none.load(kKey));
+
+  const KernelCache cache(folder.path());
+  std::filesystem::create_directories(cache.file_of(kKey));  // a folder in the file's place
+  cache.store(kKey, kImage);
+  CHECK_FALSE(cache.load(kKey));
+}
+
+TEST_CASE("cache: two processes at once") {
+  const TemporaryFolder folder;
+  const KernelCache cache(folder.path());
+  const Image large = {std::string(1 << 20, 'x'), "large"};
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    for (int i = 0; i < 50; ++i) cache.store(kKey, large);
+    _exit(0);
+  }
+  int wrong = 0, found = 0, status = 0;
+  while (waitpid(child, &status, WNOHANG) == 0) {
+    cache.store(kKey, large);
+    const std::optional<Image> got = cache.load(kKey);
+    wrong += !is_same(got, large);
+    found += got.has_value();
+  }
+  CHECK(status == 0);
+  CHECK(wrong == 0);
+  CHECK(found > 0);
+  CHECK(files_in(cache.file_of(kKey).parent_path()) == 1);
+}
+
+unsigned mode_of(const std::filesystem::path& path) {
+  struct stat facts = {};
+  REQUIRE(lstat(path.c_str(), &facts) == 0);
+  return facts.st_mode & 07777u;
+}
+
+TEST_CASE("cache: what it makes is the user's alone") {
+  const TemporaryFolder folder;
+  const KernelCache cache(folder / "made/by us");
+  const mode_t before = umask(0);
+  cache.store(kKey, kImage);
+  umask(before);
+  CHECK(is_same(cache.load(kKey), kImage));
+  CHECK(mode_of(cache.file_of(kKey)) == 0600u);
+  for (const char* made : {"made", "made/by us", "made/by us/kernels"})
+    CHECK(mode_of(folder / made) == 0700u);
+}
+
+TEST_CASE("cache: what another user may have written is a miss, and written anew") {
+  const TemporaryFolder folder;
+  const KernelCache cache(folder.path());
+  cache.store(kKey, kImage);
+  const std::filesystem::path file = cache.file_of(kKey);
+  for (const unsigned mode : {0620u, 0602u}) {
+    REQUIRE(chmod(file.c_str(), mode) == 0);
+    CHECK_FALSE(cache.load(kKey));
+    cache.store(kKey, kImage);
+    CHECK(is_same(cache.load(kKey), kImage));
+  }
+  if (geteuid() != 0) return;  // only root can give files away
+  REQUIRE(chown(file.c_str(), 12345, gid_t(-1)) == 0);
+  CHECK_FALSE(cache.load(kKey));
+  cache.store(kKey, kImage);
+  CHECK(is_same(cache.load(kKey), kImage));
+}
+
+TEST_CASE("cache: neither links nor pipes are followed or waited for") {
+  const TemporaryFolder folder;
+  const KernelCache cache(folder.path());
+  cache.store(kKey, kImage);
+  const std::filesystem::path file = cache.file_of(kKey);
+  const std::string elsewhere = folder / "elsewhere";
+  std::filesystem::rename(file, elsewhere);
+  std::filesystem::create_symlink(elsewhere, file);
+  CHECK_FALSE(cache.load(kKey));
+  const Image other = {"other code", ""};
+  const std::string whole = contents(elsewhere);
+  cache.store(kKey, other);
+  CHECK(is_same(cache.load(kKey), other));
+  CHECK(contents(elsewhere) == whole);  // the link was replaced, not its target
+  std::filesystem::remove(file);
+  REQUIRE(mkfifo(file.c_str(), 0600) == 0);
+  CHECK_FALSE(cache.load(kKey));
+}
+
+TEST_CASE("cache: what killed processes left is removed after a day") {
+  const TemporaryFolder folder;
+  const KernelCache cache(folder.path());
+  cache.store(kKey, kImage);
+  const std::filesystem::path kept = cache.file_of(kKey);
+  const std::filesystem::path young = kept.string() + ".1.2.unfinished";
+  const std::filesystem::path old = kept.string() + ".1.3.unfinished";
+  for (const auto& path : {young, old}) overwrite(path, "half");
+  const auto now = std::filesystem::file_time_type::clock::now();
+  for (const auto& path : {kept, old})
+    std::filesystem::last_write_time(path, now - std::chrono::hours(25));
+  cache.store("another", kImage);
+  CHECK_FALSE(std::filesystem::exists(old));
+  CHECK(std::filesystem::exists(young));
+  CHECK(is_same(cache.load(kKey), kImage));  // finished ones have no age
+}
+
+TEST_CASE("cache: where it is") {
+  const ScopedEnvironmentVariable home("HOME", "/home/somebody"),
+      xdg("XDG_CACHE_HOME", std::nullopt), own("DEEPBENCH_CACHE_DIR", std::nullopt);
+  CHECK(*cuda::cache_folder() == "/home/somebody/.cache/deepbench");
+  {
+    const ScopedEnvironmentVariable relative("XDG_CACHE_HOME", "relative");
+    CHECK(*cuda::cache_folder() == "/home/somebody/.cache/deepbench");
+    const ScopedEnvironmentVariable absolute("XDG_CACHE_HOME", "/caches");
+    CHECK(*cuda::cache_folder() == "/caches/deepbench");
+    const ScopedEnvironmentVariable chosen("DEEPBENCH_CACHE_DIR", "/here");
+    CHECK(*cuda::cache_folder() == "/here");
+    const ScopedEnvironmentVariable anywhere("DEEPBENCH_CACHE_DIR", "here");
+    CHECK_FALSE(cuda::cache_folder());
+  }
+  const ScopedEnvironmentVariable empty("DEEPBENCH_CACHE_DIR", "");
+  const ScopedEnvironmentVariable homeless("HOME", std::nullopt);
+  CHECK_FALSE(cuda::cache_folder());
+}
+
+}  // namespace
+}  // namespace deepbench::cuda_test

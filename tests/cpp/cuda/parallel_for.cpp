@@ -1,0 +1,55 @@
+// Work that threads share.
+#include "parallel_for.hpp"
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <thread>
+#include <vector>
+
+namespace deepbench {
+namespace {
+
+TEST_CASE("parallel_for: each task is done once, by workers that are told apart") {
+  for (const size_t tasks : {size_t{0}, size_t{1}, size_t{3}, size_t{1000}}) {
+    CAPTURE(tasks);
+    std::vector<std::atomic<int>> done(tasks);
+    std::array<std::atomic<int>, 8> busy{};  // workers: no two threads are one at a time
+    std::atomic<int> clashes{0};
+    cuda::parallel_for(tasks, [&](size_t task, size_t worker) {
+      if (worker >= busy.size() || busy[worker]++ != 0) ++clashes;
+      std::this_thread::yield();
+      ++done[task];
+      if (worker < busy.size()) --busy[worker];
+    });
+    CHECK(clashes == 0);
+    for (const std::atomic<int>& times : done) CHECK(times == 1);
+  }
+}
+
+TEST_CASE("parallel_for: the caller is worker 0") {
+  const std::thread::id caller = std::this_thread::get_id();
+  std::atomic<int> others{0};
+  cuda::parallel_for(64, [&](size_t, size_t worker) {
+    if ((worker == 0) != (std::this_thread::get_id() == caller)) ++others;
+  });
+  CHECK(others == 0);
+}
+
+// Each waits until both are there: one thread alone would end without having met another.
+TEST_CASE("parallel_for: tasks run beside each other where there are processors") {
+  if (std::thread::hardware_concurrency() < 2) return;
+  std::atomic<int> arrived{0}, saw_both{0};
+  cuda::parallel_for(2, [&](size_t, size_t) {
+    ++arrived;
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (arrived < 2 && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+    if (arrived == 2) ++saw_both;
+  });
+  CHECK(saw_both == 2);
+}
+
+}  // namespace
+}  // namespace deepbench

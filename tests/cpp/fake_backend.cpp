@@ -1,0 +1,113 @@
+// The fake backend itself: what its scripts promise, and that its faults are real.
+#include "fake_backend.hpp"
+
+#include <doctest/doctest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <iostream>
+
+#include "deepbench/fill.h"
+#include "temporary_folder.hpp"
+
+namespace deepbench::testing {
+namespace {
+
+std::vector<double> elapsed(const std::string& script, int batches, uint64_t count = 1) {
+  Kernel kernel = fake_kernel(script);
+  std::vector<double> all;
+  for (int i = 0; i < batches; ++i) all.push_back(kernel.time_batch(count).elapsed_ns);
+  return all;
+}
+
+using Times = std::vector<double>;
+
+TEST_CASE("sequences run once or for ever") {
+  CHECK(elapsed("time 10 20", 5) == Times{10, 20, 10, 20, 10});
+  CHECK(elapsed("time 10 20 hold", 5) == Times{10, 20, 20, 20, 20});
+  CHECK(elapsed("time 10*2 20*3", 7) == Times{10, 10, 20, 20, 20, 10, 10});
+  CHECK(elapsed("time 10*2 20 hold", 4, 8) == Times{80, 80, 160, 160});
+  CHECK(elapsed("time 1e3; overhead 50; resolution 100", 1, 3) == Times{3100});
+}
+
+TEST_CASE("later lines override earlier ones, conditions choose among them") {
+  CHECK(elapsed("time 10; time 20", 1) == Times{20});
+  CHECK(elapsed("# a comment\n\n  time 10\n#time 20", 1) == Times{10});
+  CHECK(elapsed("time 10; when m=4 time 20; when m=5 time 30", 1) == Times{20});
+  CHECK(elapsed("time 10; when m=4 n=5 time 20", 1) == Times{10});
+  CHECK(elapsed("time 10; from 2 time 20; from 3 time 30", 5) == Times{10, 10, 20, 30, 30});
+  CHECK(elapsed("when op=gemm candidate=default library=fake time 20", 1) == Times{20});
+  for (double expected : {10, 20, 30, 30}) {
+    CHECK(elapsed("time 30; when attempt=0 time 10; when attempt=1 time 20", 1) == Times{expected});
+  }
+}
+
+TEST_CASE("noise is the generator's") {
+  const Times noisy = elapsed("time 1000; noise 7 0.5", 3), same = elapsed("time 1000", 3);
+  for (uint64_t i = 0; i < 3; ++i)
+    CHECK(noisy[i] == 1000 * (1 + 0.5 * double(deepbench_uniform(7, 0, i))));
+  CHECK(same == Times{1000, 1000, 1000});
+}
+
+TEST_CASE("without a time the model gives one") {
+  // 2 * 4 * 4 * 4 operations at 2 a nanosecond; 4 * (16 + 16 + 32) bytes at 8 or, cached, at 16.
+  CHECK(elapsed("model 100 2 8 16", 1) == Times{100 + 64});
+  CHECK(elapsed("model 100 100 8 16", 1) == Times{100 + 16});
+  CHECK(elapsed("model 100 100 8 16; cache 255", 1) == Times{100 + 32});
+}
+
+TEST_CASE("a script can be a file") {
+  const TemporaryFolder folder;
+  CHECK(elapsed("@" + folder.write("script", "time 77\n"), 1) == Times{77});
+}
+
+TEST_CASE("a mutant can appear in batches of several calls alone") {
+  Kernel kernel = fake_kernel("mutant nan batches");
+  kernel.time_batch(1);
+  CHECK(kernel.scan_output(16).non_finite == 0);
+  kernel.time_batch(2);
+  CHECK(kernel.scan_output(16).non_finite == 1);
+}
+
+// How a process ends that makes a batch under a script: its status as waitpid gives it.
+int exit_status_of(const std::string& script, int wait_ms) {
+  Kernel kernel = fake_kernel(script);
+  std::cout.flush();  // what is buffered is ours to print, not the child's
+  const pid_t child = fork();
+  if (child == 0) {
+    for (int number : {SIGSEGV, SIGABRT, SIGTERM}) signal(number, SIG_DFL);  // not doctest's
+    kernel.time_batch(1);
+    _exit(0);
+  }
+  int status = 0;
+  for (int waited = 0; waited < wait_ms; ++waited) {
+    if (waitpid(child, &status, WNOHANG) == child) return status;
+    usleep(1000);
+  }
+  kill(child, SIGTERM);
+  waitpid(child, &status, 0);
+  return status;
+}
+
+TEST_CASE("faults are real") {
+  constexpr int kLong = 20000;
+  int status = exit_status_of("crash", kLong);
+  CHECK(WIFSIGNALED(status));
+  CHECK(WTERMSIG(status) == SIGSEGV);
+  status = exit_status_of("abort", kLong);
+  CHECK(WTERMSIG(status) == SIGABRT);
+  status = exit_status_of("killed", kLong);
+  CHECK(WTERMSIG(status) == SIGKILL);
+  status = exit_status_of("exit time_batch 5", kLong);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 5);
+  status = exit_status_of("hang", 50);
+  CHECK(WTERMSIG(status) == SIGTERM);  // it was still there
+  status = exit_status_of("sleep time_batch 5", kLong);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
+}
+
+}  // namespace
+}  // namespace deepbench::testing

@@ -1,0 +1,365 @@
+/* The slots of the fake backend: each consults the script, then behaves.
+ */
+#ifndef FAKE_SLOTS_H_
+#define FAKE_SLOTS_H_
+
+#include "faults.h"
+#include "kernel.h"
+
+/* ---- emitting -------------------------------------------------------------------------------- */
+
+static inline void emit_text(deepbench_sink sink, const char* name, const char* text) {
+  const deepbench_value value = {name, DEEPBENCH_TEXT, 0, 0, text};
+  sink.emit(sink.context, &value);
+}
+static inline void emit_integer(deepbench_sink sink, const char* name, int64_t integer) {
+  const deepbench_value value = {name, DEEPBENCH_INTEGER, integer, 0, NULL};
+  sink.emit(sink.context, &value);
+}
+static inline void emit_real(deepbench_sink sink, const char* name, double real, const char* text) {
+  const deepbench_value value = {name, DEEPBENCH_REAL, 0, real, text};
+  sink.emit(sink.context, &value);
+}
+
+/* The kind is what the text looks like: 5, 5.0, five; a number may be followed by a unit. Slots
+ * that speak only in texts, such as the version 1.0, do so whatever it looks like. */
+static inline void emit_scripted(const Scenario* scenario, Slot slot, deepbench_sink sink) {
+  const bool texts = slot == kDescribe || slot == kEnvironment || slot == kCandidates;
+  for (int i = 0; i < scenario->emission_count; ++i) {
+    const NamedText* named = &scenario->emissions[i];
+    if (named->slot != slot) continue;
+    char *after_integer = NULL, *after_real = NULL;
+    const int64_t integer = strtoll(named->text, &after_integer, 10);
+    const double real = strtod(named->text, &after_real);
+    if (strcmp(named->text, "null") == 0)
+      emit_text(sink, named->name, NULL);
+    else if (texts)
+      emit_text(sink, named->name, named->text);
+    else if (*named->text && !*after_integer)
+      emit_integer(sink, named->name, integer);
+    else if (after_real != named->text && (!*after_real || *after_real == ' '))
+      emit_real(sink, named->name, real, *after_real ? after_real + 1 : NULL);
+    else
+      emit_text(sink, named->name, named->text);
+  }
+}
+
+/* ---- attempts -------------------------------------------------------------------------------- */
+
+static inline uint64_t hash_of(uint64_t hash, const char* text) {
+  for (; *text; ++text) hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001B3); /* FNV-1a */
+  return hash;
+}
+
+/* How often this problem was prepared under this script before, by this thread. */
+static inline int count_attempt(const char* script, const deepbench_problem* problem) {
+  static _Thread_local uint64_t current_script, problems[kMaxNamed];
+  static _Thread_local int counts[kMaxNamed], known;
+  const uint64_t basis = UINT64_C(0xCBF29CE484222325), this_script = hash_of(basis, script);
+  if (this_script != current_script) known = 0;
+  current_script = this_script;
+  Context context = {0};
+  context_add(&context, problem->attributes);
+  uint64_t hash = hash_of(basis, problem->op);
+  for (int i = 0; i < context.count; ++i) hash = hash_of(hash, context.texts[i]);
+  int at = 0;
+  while (at < known && problems[at] != hash) ++at;
+  if (at == kMaxNamed) return 0;
+  if (at == known) problems[known] = hash, counts[known++] = 0;
+  return counts[at]++;
+}
+
+/* ---- contexts -------------------------------------------------------------------------------- */
+
+static inline bool is_named(const NamedText* names, int count, const char* name) {
+  for (int i = 0; i < count; ++i)
+    if (strcmp(names[i].name, name) == 0) return true;
+  return false;
+}
+
+/* The plan for a problem (or none) and options. Conditions see the library and the candidate that
+ * will be used, also where the options leave them open. */
+static inline deepbench_status load_scenario(const deepbench_problem* problem,
+                                             deepbench_values options, Slot slot, char** script,
+                                             Context* context, Scenario* scenario) {
+  *script = read_script();
+  if (!*script) return DEEPBENCH_FAILED;
+  context->count = 0;
+  context_add(context, options);
+  if (problem) {
+    context_add(context, problem->attributes);
+    context_set(context, "op", problem->op);
+  }
+  char number[16];
+  snprintf(number, sizeof number, "%d", (int)group_rank);
+  context_set(context, "rank", number);
+  if (slot == kPrepare) {
+    snprintf(number, sizeof number, "%d", count_attempt(*script, problem));
+    context_set(context, "attempt", number);
+  }
+  const deepbench_status status = make_scenario(scenario, *script, context, 0);
+  if (status != DEEPBENCH_OK) return status;
+  if (!*context_text(context, "library") && scenario->library_count)
+    context_set(context, "library", scenario->libraries[0].name);
+  if (!*context_text(context, "candidate"))
+    context_set(context, "candidate",
+                scenario->candidate_count ? scenario->candidates[0].name : "default");
+  return make_scenario(scenario, *script, context, 0);
+}
+
+static const deepbench_values kNoValues = {NULL, 0};
+
+/* As above for slots that keep nothing; thread-local, because a plan is large. */
+static inline Scenario* read_scenario(const deepbench_problem* problem, deepbench_values options,
+                                      Slot slot, deepbench_status* status) {
+  static _Thread_local Scenario scenario;
+  static _Thread_local Context context;
+  char* script = NULL;
+  *status = load_scenario(problem, options, slot, &script, &context, &scenario);
+  free(script);
+  if (*status == DEEPBENCH_OK) *status = enter_slot(&scenario, slot, "");
+  return &scenario;
+}
+
+/* ---- slots without a kernel ------------------------------------------------------------------ */
+
+static inline deepbench_status fake_describe(deepbench_sink sink) {
+  deepbench_status status;
+  const Scenario* scenario = read_scenario(NULL, kNoValues, kDescribe, &status);
+  if (status != DEEPBENCH_OK) return status;
+  char name[2 * kNameSize], path[2 * kNameSize];
+  for (int i = 0; i < scenario->library_count; ++i) {
+    snprintf(name, sizeof name, "library.%s.version", scenario->libraries[i].name);
+    emit_text(sink, name, "1.0");
+    snprintf(name, sizeof name, "library.%s.path", scenario->libraries[i].name);
+    snprintf(path, sizeof path, "/fake/lib%s.so", scenario->libraries[i].name);
+    emit_text(sink, name, path);
+  }
+  for (int i = 0; i < scenario->absent_count; ++i) {
+    snprintf(name, sizeof name, "library.%s.reason", scenario->absent[i].name);
+    emit_text(sink, name, scenario->absent[i].text);
+  }
+  emit_scripted(scenario, kDescribe, sink);
+  return DEEPBENCH_OK;
+}
+
+static inline deepbench_status fake_device_count(int32_t* count) {
+  deepbench_status status;
+  *count = read_scenario(NULL, kNoValues, kDeviceCount, &status)->devices;
+  return status;
+}
+
+static inline deepbench_status fake_describe_device(int32_t device, deepbench_sink sink) {
+  const deepbench_value which = {"device", DEEPBENCH_INTEGER, device, 0, NULL};
+  const deepbench_values options = {&which, 1};
+  deepbench_status status;
+  const Scenario* scenario = read_scenario(NULL, options, kDescribeDevice, &status);
+  if (status != DEEPBENCH_OK) return status;
+  if (device < 0 || device >= scenario->devices)
+    return fail(DEEPBENCH_INVALID, "device %d: there are %d", (int)device, scenario->devices);
+  char name[kNameSize];
+  snprintf(name, sizeof name, "Fake device %d", (int)device);
+  emit_text(sink, "name", name);
+  emit_integer(sink, "last_level_cache_bytes", scenario->cache_bytes);
+  emit_integer(sink, "memory_bytes", INT64_C(64) << 30);
+  emit_integer(sink, "memory_available_bytes", INT64_C(60) << 30);
+  emit_integer(sink, "cache.l1_bytes", 32 << 10);
+  emit_integer(sink, "cache.l2_bytes", 1 << 20);
+  emit_scripted(scenario, kDescribeDevice, sink);
+  return DEEPBENCH_OK;
+}
+
+static inline deepbench_status fake_environment(deepbench_values options, deepbench_sink sink) {
+  deepbench_status status;
+  const Scenario* scenario = read_scenario(NULL, options, kEnvironment, &status);
+  if (status == DEEPBENCH_OK) emit_scripted(scenario, kEnvironment, sink);
+  return status;
+}
+
+static inline deepbench_status fake_observe(int32_t device, deepbench_sink sink) {
+  const deepbench_value which = {"device", DEEPBENCH_INTEGER, device, 0, NULL};
+  const deepbench_values options = {&which, 1};
+  deepbench_status status;
+  const Scenario* scenario = read_scenario(NULL, options, kObserve, &status);
+  if (status != DEEPBENCH_OK) return status;
+  emit_real(sink, "power_w", 100, NULL);
+  emit_real(sink, "temperature_c", 50, NULL);
+  emit_scripted(scenario, kObserve, sink);
+  return DEEPBENCH_OK;
+}
+
+/* A thousand joules, and one more each time it is asked. */
+static inline deepbench_status fake_energy(int32_t device, double* joules) {
+  static double counter = 1000;
+  (void)device;
+  *joules = counter++;
+  return DEEPBENCH_OK;
+}
+
+/* Every rank tells its number; all must be there. */
+static inline deepbench_status fake_join(const deepbench_group* group) {
+  deepbench_status status;
+  group_rank = group->rank, group_size = group->size;
+  read_scenario(NULL, kNoValues, kJoin, &status);
+  if (status != DEEPBENCH_OK) return status;
+  int32_t all[64];
+  if (group->size > 64) return fail(DEEPBENCH_UNSUPPORTED, "at most 64 ranks");
+  status = group->exchange(group->context, &group->rank, sizeof group->rank, all);
+  for (int32_t i = 0; status == DEEPBENCH_OK && i < group->size; ++i)
+    if (all[i] != i) return fail(DEEPBENCH_FAILED, "rank %d answers as %d", (int)i, (int)all[i]);
+  return status;
+}
+
+/* ---- problems -------------------------------------------------------------------------------- */
+
+static inline int constant_of(const Context* context) {
+  const char* inputs = context_text(context, "inputs");
+  return strcmp(inputs, "zeros") == 0 ? 0 : strcmp(inputs, "ones") == 0 ? 1 : -1;
+}
+
+static inline bool read_problem(Kernel* kernel) {
+  const Context* context = &kernel->context;
+  const uint64_t seed = strtoull(context_text(context, "seed"), NULL, 10);
+  kernel->is_gemm = strcmp(context_text(context, "op"), "gemm") == 0;
+  kernel->is_sum = strcmp(context_text(context, "op"), "all_reduce") == 0;
+  if (kernel->is_sum) {
+    kernel->sum.elements = context_integer(context, "elements", 0);
+    kernel->sum.seed = seed;
+    kernel->sum.constant = constant_of(context);
+    return read_sum(&kernel->sum, context_text(context, "precision"));
+  }
+  if (!kernel->is_gemm) {
+    const int kind = INDEX_OF(context_text(context, "kind"), kMemoryKinds);
+    kernel->memory.kind = kind < 0 ? "copy" : kMemoryKinds[kind];
+    kernel->memory.words = context_integer(context, "bytes", 0) / 4;
+    kernel->memory.seed = seed;
+    kernel->memory.constant = constant_of(context);
+    return kind >= 0 && strcmp(context_text(context, "op"), "memory") == 0;
+  }
+  Gemm* gemm = &kernel->gemm;
+  gemm->m = context_integer(context, "m", 0);
+  gemm->n = context_integer(context, "n", 0);
+  gemm->k = context_integer(context, "k", 0);
+  gemm->trans_a = strcmp(context_text(context, "trans_a"), "t") == 0;
+  gemm->trans_b = strcmp(context_text(context, "trans_b"), "t") == 0;
+  gemm->seed = seed;
+  gemm->constant = constant_of(context);
+  gemm->beta = kernel->scenario.beta;
+  if (!set_precision(gemm, context_text(context, "precision"))) return false;
+  if (strcmp(context_text(context, "b_type"), "u8") == 0) gemm->b = DEEPBENCH_U8;
+  if (strcmp(kernel->scenario.fill_b, "s7") == 0) gemm->b = DEEPBENCH_S7;
+  if (strcmp(kernel->scenario.fill_b, "u8") == 0) gemm->b = DEEPBENCH_U8;
+  return true;
+}
+
+static inline double operand_bytes(const Kernel* kernel) {
+  if (kernel->is_sum) return 8.0 * (double)kernel->sum.elements;
+  return kernel->is_gemm ? gemm_bytes(&kernel->gemm) : 8.0 * (double)kernel->memory.words;
+}
+
+/* Copies so that a round touches three times the last-level cache. */
+static inline void choose_copies(Kernel* kernel) {
+  kernel->cold = strcmp(context_text(&kernel->context, "cache"), "cold") == 0;
+  kernel->copies = 1;
+  if (!kernel->cold || kernel->scenario.flush) return;
+  const double most = (double)context_integer(&kernel->context, "copies", 1024);
+  const double wanted = 3.0 * (double)kernel->scenario.cache_bytes / operand_bytes(kernel) + 1;
+  if (wanted > most)
+    kernel->scenario.flush = true;
+  else
+    kernel->copies = wanted < 2 ? 2 : (uint64_t)wanted;
+}
+
+static inline deepbench_status check_library(const Scenario* scenario, const Context* context) {
+  const char* library = context_text(context, "library");
+  for (int i = 0; i < scenario->absent_count; ++i)
+    if (strcmp(scenario->absent[i].name, library) == 0)
+      return fail(DEEPBENCH_UNSUPPORTED, "%s: %s", library, scenario->absent[i].text);
+  if (is_named(scenario->libraries, scenario->library_count, library)) return DEEPBENCH_OK;
+  return fail(DEEPBENCH_UNSUPPORTED, "the fake backend has no library '%s'", library);
+}
+
+static inline deepbench_status check_candidate(const Scenario* scenario, const Context* context) {
+  const char* candidate = context_text(context, "candidate");
+  if (strcmp(candidate, "default") == 0 ||
+      is_named(scenario->candidates, scenario->candidate_count, candidate))
+    return DEEPBENCH_OK;
+  return fail(DEEPBENCH_INVALID, "the fake backend has no candidate '%s'", candidate);
+}
+
+/* A kernel for the problem, without operands; NULL with the reason set. */
+static inline Kernel* open_kernel(const deepbench_problem* problem, deepbench_values options,
+                                  Slot slot, deepbench_status* status) {
+  Kernel* kernel = calloc(1, sizeof *kernel);
+  if (!kernel) {
+    *status = fail(DEEPBENCH_OUT_OF_MEMORY, "no memory for a kernel");
+    return NULL;
+  }
+  *status =
+      load_scenario(problem, options, slot, &kernel->script, &kernel->context, &kernel->scenario);
+  if (*status == DEEPBENCH_OK) *status = enter_slot(&kernel->scenario, slot, "");
+  if (*status == DEEPBENCH_OK) *status = check_library(&kernel->scenario, &kernel->context);
+  if (*status == DEEPBENCH_OK) *status = check_candidate(&kernel->scenario, &kernel->context);
+  if (*status == DEEPBENCH_OK && !read_problem(kernel))
+    *status = fail(DEEPBENCH_UNSUPPORTED, "the fake backend has no %s", problem->op);
+  if (*status == DEEPBENCH_OK) {
+    choose_copies(kernel);
+    return kernel;
+  }
+  free(kernel->script);
+  free(kernel);
+  return NULL;
+}
+
+static inline void close_kernel(Kernel* kernel) {
+  free(kernel->gemm.rows);
+  free(kernel->gemm.columns);
+  free(kernel->script);
+  free(kernel);
+}
+
+static inline deepbench_status fake_supports(const deepbench_problem* problem,
+                                             deepbench_values options) {
+  deepbench_status status;
+  Kernel* kernel = open_kernel(problem, options, kSupports, &status);
+  if (kernel) close_kernel(kernel);
+  return status;
+}
+
+static inline deepbench_status fake_memory_needed(const deepbench_problem* problem,
+                                                  deepbench_values options, uint64_t* bytes) {
+  deepbench_status status;
+  Kernel* kernel = open_kernel(problem, options, kMemoryNeeded, &status);
+  if (!kernel) return status;
+  *bytes = kernel->scenario.memory_needed != kAsOperands
+               ? (uint64_t)kernel->scenario.memory_needed
+               : (uint64_t)(operand_bytes(kernel) * (double)kernel->copies);
+  close_kernel(kernel);
+  return DEEPBENCH_OK;
+}
+
+static inline deepbench_status fake_candidates(const deepbench_problem* problem,
+                                               deepbench_values options, deepbench_sink sink) {
+  deepbench_status status;
+  const Scenario* scenario = read_scenario(problem, options, kCandidates, &status);
+  if (status != DEEPBENCH_OK) return status;
+  for (int i = 0; i < scenario->candidate_count; ++i)
+    emit_text(sink, "candidate", scenario->candidates[i].name);
+  emit_scripted(scenario, kCandidates, sink);
+  return DEEPBENCH_OK;
+}
+
+static inline deepbench_status fake_prepare(const deepbench_problem* problem,
+                                            deepbench_values options, deepbench_kernel** out) {
+  deepbench_status status;
+  Kernel* kernel = open_kernel(problem, options, kPrepare, &status);
+  if (!kernel) return status;
+  if (kernel->is_gemm && !cache_operands(&kernel->gemm)) {
+    close_kernel(kernel);
+    return fail(DEEPBENCH_OUT_OF_MEMORY, "no memory for the operands");
+  }
+  *out = (deepbench_kernel*)kernel;
+  return DEEPBENCH_OK;
+}
+
+#endif /* FAKE_SLOTS_H_ */

@@ -1,0 +1,41 @@
+"""Rows through a format, and the golden files that they are held against.
+
+DEEPBENCH_UPDATE_GOLDEN=1 rewrites the golden files, to be looked at before they are committed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from deepbench.report import create
+from deepbench.report.outline import OutlineProblem, outline
+from example_rows import make_context
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "report"
+
+
+def render(name: str, rows: Sequence[dict[str, Any]], context: dict[str, Any] | None = None) -> str:
+    report = create(name)
+    context = context or make_context(rows=len(rows))
+    own = context["set"] is None
+    problems = [
+        OutlineProblem(
+            row["op"] or "?",
+            row["attributes"] or {},
+            row["work"]["flops"],
+            row["application"] if own else None,
+        )
+        for row in rows
+    ]
+    text = report.begin(context, outline(problems))
+    return text + "".join(report.row(row) for row in rows) + report.end()
+
+
+def check_golden(file: str, text: str) -> None:
+    path = GOLDEN / file
+    if os.environ.get("DEEPBENCH_UPDATE_GOLDEN"):
+        path.write_bytes(text.encode())
+    assert text == path.read_bytes().decode()

@@ -1,0 +1,101 @@
+"""A whole run with rows from a script in the place of a worker's."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from deepbench import _core
+from deepbench.cli import flags
+from deepbench.cli.options import FLAGS, run_options
+from deepbench.cli.selection import select
+from deepbench.cli.sweep import Sweep
+from deepbench.progress import Screen
+from deepbench.worker_process import WorkerFailure
+from example_rows import HELLO, make_row, without_times
+
+Answer = Callable[[dict[str, Any]], dict[str, Any] | WorkerFailure]
+
+
+def unchanged(row: dict[str, Any]) -> dict[str, Any]:
+    return row
+
+
+class ScriptedRows:
+    """Rows that are ok, but for those at the positions that `answers` has something else for."""
+
+    def __init__(self, answers: Mapping[int, Answer | BaseException] | None = None) -> None:
+        self.answers = dict(answers or {})
+        self.hello: dict[str, Any] = HELLO
+        self.lines: list[str] = []
+        self.checks = 0
+        self.able: dict[int, str] = {}  # the libraries that can do a row, where not all
+        self.ended = ""
+
+    def start(self) -> dict[str, Any]:
+        return self.hello
+
+    def run(self, line: str, position: int, limit_s: float) -> str | WorkerFailure:
+        answer = self.answers.get(position, unchanged)
+        if " check=yes" in line:
+            self.checks += 1
+            answer = answer if answer in (unsupported, no_candidate) else unchanged
+            _, asked, library = line.partition(" library=")
+            if asked and library not in self.able.get(position, library):
+                answer = unsupported
+        else:
+            self.lines.append(line)
+        if isinstance(answer, BaseException):
+            raise answer
+        problem = _core.Problem.parse(line.partition(" ; ")[0])
+        row = answer(make_row(problem.op, problem.attributes, position, problem.flops))
+        return (
+            row if isinstance(row, WorkerFailure) else json.dumps({**row, "problem": str(problem)})
+        )
+
+    def close(self) -> None:
+        self.ended = "closed"
+
+    def kill(self) -> None:
+        self.ended = "killed"
+
+
+class Run:
+    """One command, run to its end."""
+
+    def __init__(
+        self, source: ScriptedRows, *arguments: str, err: io.StringIO | None = None
+    ) -> None:
+        op, *rest = arguments
+        self.source = source
+        self.out, self.err = io.StringIO(), err or io.StringIO()
+        line = flags.parse(rest, FLAGS)
+        options = run_options(line)
+        selection = select(op, line.words, options.corrected)
+        screen = Screen(self.out, self.err)
+        self.sweep = Sweep(selection, options, arguments, source, screen)
+
+    def end(self) -> int:
+        return self.sweep.run()
+
+
+def run(source: ScriptedRows, *arguments: str) -> tuple[int, str, str]:
+    one = Run(source, *arguments)
+    return one.end(), one.out.getvalue(), one.err.getvalue()
+
+
+THREE = ("gemm", "m=64", "n=16,32,48", "k=64")
+
+
+def unsupported(row: dict[str, Any]) -> dict[str, Any]:
+    return without_times(row, "unsupported", "not here; pip install it")
+
+
+def no_candidate(row: dict[str, Any]) -> dict[str, Any]:
+    return without_times(row, "invalid", "there is no candidate 'quik'")
+
+
+def lost(row: dict[str, Any]) -> WorkerFailure:
+    return WorkerFailure("failed", "the worker crashed: SIGSEGV")

@@ -1,0 +1,84 @@
+"""Files that are there as a whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from deepbench import atomic_write
+from deepbench.atomic_write import WriteError
+
+
+def test_a_file_is_written_with_the_permissions_of_any_other(tmp_path: Path) -> None:
+    path, other = tmp_path / "page.html", tmp_path / "other"
+    other.touch()
+    atomic_write.write(path, b"text", overwrite=False)
+    assert path.read_bytes() == b"text"
+    assert path.stat().st_mode == other.stat().st_mode
+
+
+def test_an_old_file_stays_unless_it_is_to_be_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    path.write_bytes(b"old")
+    path.chmod(0o640)
+    with pytest.raises(WriteError, match="exists; --overwrite replaces it"):
+        atomic_write.write(path, b"new", overwrite=False)
+    assert path.read_bytes() == b"old"
+    atomic_write.write(path, b"new", overwrite=True)
+    assert path.read_bytes() == b"new"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+def test_a_link_stays_one(tmp_path: Path) -> None:
+    target, link = tmp_path / "target", tmp_path / "link"
+    target.write_bytes(b"old")
+    link.symlink_to(target)
+    atomic_write.write(link, b"new", overwrite=True)
+    assert link.is_symlink()
+    assert target.read_bytes() == b"new"
+
+
+@pytest.mark.parametrize("old", [None, b"old"])
+def test_a_disk_that_fills_up_leaves_what_was_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, old: bytes | None
+) -> None:
+    path = tmp_path / "page.html"
+    if old:
+        path.write_bytes(old)
+
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(WriteError, match="the disk is full; nothing was written") as caught:
+        atomic_write.write(path, b"new", overwrite=True)
+    assert caught.value.exit_status == 1
+    assert [entry.name for entry in tmp_path.iterdir()] == ([path.name] if old else [])
+    assert not old or path.read_bytes() == old
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+def test_devices_are_written_as_they_are() -> None:
+    with pytest.raises(WriteError, match="/dev/full: the disk is full"):
+        atomic_write.write(Path("/dev/full"), b"x" * 100_000, overwrite=False)
+    atomic_write.write(Path("/dev/null"), b"text", overwrite=False)
+    assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        (".", "is a folder"),
+        ("missing/page.html", "there is no folder"),
+        ("nul\0", "NUL"),
+        ("x" * 300, "File name too long"),
+    ],
+)
+def test_places_that_cannot_be_written(tmp_path: Path, name: str, message: str) -> None:
+    with pytest.raises(WriteError, match=message):
+        atomic_write.write(tmp_path / name, b"text", overwrite=True)
+    assert list(tmp_path.iterdir()) == []

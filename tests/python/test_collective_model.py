@@ -1,0 +1,147 @@
+"""The cost model of all_reduce: exact on what follows it, honest on what does not."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deepbench.cli.commands import run
+from deepbench.collective_model import Point, algorithm_of, fit, groups
+from deepbench.errors import UserError
+from example_rows import make_context, make_row
+
+
+def points(
+    latency_ns: float, ns_per_byte: float, noise: float = 0, start_ns: float = 0
+) -> list[Point]:
+    """Of a ring on 2 and 4 ranks."""
+    found = []
+    for index, size in enumerate((400, 4000, 40000, 400000, 4000000)):
+        for ranks in (2, 4):
+            time_ns = start_ns + 2 * (ranks - 1) * (latency_ns + size * ns_per_byte / ranks)
+            found.append(Point(ranks, size, time_ns * (1 + noise * (-1) ** index)))
+    return found
+
+
+def test_what_follows_the_model_is_found_and_predicted() -> None:
+    fitted = fit(algorithm_of("ring 0.1.0"), points(5000, 0.25))
+    assert fitted is not None
+    assert fitted.model.large is None
+    assert fitted.model.start_ns == pytest.approx(0, abs=1e-6)
+    assert fitted.model.latency_ns == pytest.approx(5000)
+    assert fitted.model.ns_per_byte == pytest.approx(0.25)
+    assert fitted.size_error.largest == pytest.approx(0, abs=1e-9)
+    assert fitted.rank_error is not None
+    assert fitted.rank_error.largest == pytest.approx(0, abs=1e-9)
+    assert fitted.model.time_ns(1024, 1e6) == pytest.approx(2 * 1023 * (5000 + 1e6 * 0.25 / 1024))
+
+
+def test_what_every_call_takes_shows_where_ranks_differ() -> None:
+    fitted = fit(algorithm_of("ring 0.1.0"), points(1000, 0.25, start_ns=3000))
+    assert fitted is not None
+    assert fitted.model.start_ns == pytest.approx(3000)
+    assert fitted.model.latency_ns == pytest.approx(1000)
+    assert fitted.rank_error is not None
+    assert fitted.rank_error.largest > 0.2, "of two ranks alone it is taken for steps"
+    alone = fit(algorithm_of("ring 0.1.0"), [p for p in points(1000, 0.25) if p.ranks == 2])
+    assert alone is not None
+    assert alone.rank_error is None
+    assert alone.model.start_ns == 0
+
+
+def test_large_sizes_that_go_their_own_way_have_a_line_of_their_own() -> None:
+    sizes = [4.0**power for power in range(2, 15)]
+    changed = [Point(2, b, 2000 + 0.1 * b if b < 1e5 else 20000 + 0.01 * b) for b in sizes]
+    fitted = fit(algorithm_of("nccl 2.28.9"), changed)
+    assert fitted is not None
+    large = fitted.model.large
+    assert large is not None
+    assert (large.least, large.ns_per_byte) == (4.0**9, pytest.approx(0.01, rel=1e-6))
+    assert large.extra_ns == pytest.approx(18000, rel=1e-6)
+    assert fitted.size_error.median == pytest.approx(0, abs=1e-9)
+    assert fitted.model.time_ns(2, 4.0**8) == pytest.approx(2000 + 0.1 * 4**8, rel=1e-6)
+    assert fitted.model.time_ns(2, 4.0**13) == pytest.approx(20000 + 0.01 * 4**13, rel=1e-6)
+    steps = algorithm_of("nccl 2.28.9").steps
+    more_steps = (steps(1024) - steps(2)) * fitted.model.latency_ns
+    assert fitted.model.time_ns(1024, 4.0**13) > fitted.model.time_ns(2, 4.0**13) + more_steps
+
+
+def test_what_does_not_follow_it_says_how_far_it_is_off() -> None:
+    fitted = fit(algorithm_of("ring 0.1.0"), points(5000, 0.25, noise=0.2))
+    assert fitted is not None
+    assert 0.1 < fitted.size_error.median <= fitted.size_error.largest < 0.6
+
+
+@pytest.mark.parametrize("count", [7, 13])
+def test_noise_alone_does_not_part_sizes(count: int) -> None:
+    parted = 0
+    for seed in range(40):
+        noise = random.Random(seed)
+        sizes = [4.0**power for power in range(1, count + 1)]
+        noisy = [Point(2, b, (2000 + 0.1 * b) * noise.gauss(1, 0.05)) for b in sizes]
+        fitted = fit(algorithm_of("nccl 2.28.9"), noisy)
+        assert fitted is not None
+        assert fitted.size_error.median < 0.25
+        parted += fitted.model.large is not None
+    assert parted <= 4
+
+
+def test_neither_latency_nor_bytes_cost_less_than_nothing() -> None:
+    falling = [Point(2, size, 1000 - size / 100) for size in (100, 1000, 5000, 20000, 50000)]
+    fitted = fit(algorithm_of("mpi MPICH"), falling)
+    assert fitted is not None
+    assert fitted.model.ns_per_byte == 0
+    assert fitted.model.latency_ns > 0
+
+
+def test_ways_of_peer_have_their_own_steps_and_bytes() -> None:
+    for way, steps, share in (
+        ("one_shot_ll", 1, 6),
+        ("one_shot", 1, 3),
+        ("two_shot/32", 2, 1.5),
+        ("two_shot_push", 2, 1.5),
+        ("ring", 6, 1.5),
+    ):
+        algorithm = algorithm_of("peer 0.1.0", way)
+        assert (algorithm.steps(4), algorithm.share(4)) == (steps, share), way
+
+
+def test_few_sizes_make_no_model() -> None:
+    assert fit(algorithm_of("ring 0.1.0"), points(1, 1)[:4]) is None
+
+
+def sized(index: int, elements: int, time_us: float, ranks: int = 2) -> dict[str, Any]:
+    row = make_row("all_reduce", {"elements": elements, "precision": "float"}, index - 1, 0.0)
+    row["statistics"]["median_ns"] = 1e3 * time_us
+    row["work"]["bytes"] = 4.0 * elements
+    row["library"], row["regime"]["ranks"] = "ring 0.1.0", ranks
+    return row
+
+
+def test_the_command_prints_a_model_and_its_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "rows.jsonl"
+    rows = [sized(i, 10**i, 2 * (5 + 4 * 10**i * 0.25e-3 / 2)) for i in range(1, 7)]
+    lines = [make_context(rows=len(rows)), *rows]
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    assert len(groups(rows)) == 1
+    assert run(["model", str(file), "--ranks", "8"]) == 0
+    out = capsys.readouterr().out
+    assert "5 us a step, 4 GB/s a rank" in out
+    assert "off by 0% (median), 0% (largest)" in out
+    assert "8 ranks" in out
+    assert "ranks alone" not in out
+    more = tmp_path / "four.jsonl"
+    rows = [sized(i, 10**i, 6 * (5 + 4 * 10**i * 0.25e-3 / 4), 4) for i in range(1, 7)]
+    lines = [make_context(rows=len(rows)), *rows]
+    more.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    assert run(["model", str(file), str(more)]) == 0
+    assert "of 2 ranks alone, on 4: off by 0% (median), 0% (largest)" in capsys.readouterr().out
+    for words in (["model"], ["model", str(file), "--ranks", "1"]):
+        with pytest.raises(UserError):
+            run(words)
