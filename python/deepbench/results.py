@@ -154,9 +154,7 @@ def _context(path: Path, line: bytes, whole: bool) -> Json:
     return redacted_context(value)
 
 
-def _row(
-    path: Path, number: int, line: bytes, version: object, may_be_torn: bool
-) -> Json | None:
+def _row(path: Path, number: int, line: bytes, version: object, may_be_torn: bool) -> Json | None:
     """The row in a line; None if the line is blank, or torn where that may be."""
     if not line.strip():
         return None

@@ -20,7 +20,6 @@ OPS = CORE / "ops"
 SOURCE_FOLDERS = ("src", "python", "third_party", "tests", "benchmarks", "tools")
 C_SUFFIXES = {".c", ".h", ".cpp", ".hpp", ".cu", ".cuh"}
 SOURCE_SUFFIXES = C_SUFFIXES | {".py", ".pyi", ".cmake", ".in", ".js", ".css"}
-LONGEST_FILE = 400
 VAGUE_NAMES = {"common", "util", "utils", "misc", "helper", "helpers"}
 
 
@@ -327,15 +326,6 @@ def test_no_vague_names() -> None:
     parts = {Path(part) for path in sources() for part in path.relative_to(ROOT).parts}
     wrong = [part.name for part in parts if part.stem.lower() in VAGUE_NAMES]
     assert not wrong, wrong
-
-
-def test_no_file_is_too_long() -> None:
-    long = {
-        name(path): lines
-        for path in sources()
-        if (lines := len(path.read_text(encoding="utf-8").splitlines())) > LONGEST_FILE
-    }
-    assert not long, long
 
 
 def says_what_it_is_for(path: Path) -> bool:
