@@ -136,9 +136,7 @@ def test_a_table_would_have_no_end(tmp_path: Path) -> None:
         row["attributes"] = {f"x{i}_{j}": 1 for j in range(30)}
     path = tmp_path / "wide.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in [make_context(), *rows]))
-    with pytest.raises(
-        ResultError, match="has 300 names of attributes; .* at most 256"
-    ):
+    with pytest.raises(ResultError, match=r"has 300 names of attributes; .* at most 256"):
         read(path)
 
 
