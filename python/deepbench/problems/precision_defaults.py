@@ -1,23 +1,18 @@
-"""The precision of a problem that names none. It depends on the backend, which is known only once
-the worker has said hello: this table is the one place that decides."""
+"""The precision of a problem that names none, which the backend decides."""
 
 from __future__ import annotations
 
-# On CUDA what the original took where today's libraries can; its inference sets were int8.
-_CUDA = {
-    ("training", "gemm"): "half",
-    ("training", "conv"): "half",
-    ("inference", "gemm"): "int8",
-    ("inference", "conv"): "int8",
-    ("training", "rnn"): "half",
-    ("inference", "rnn"): "half",
-}
-_OTHERWISE = "float"
+from collections.abc import Mapping
+from typing import Any
+
+_FALLBACK = "float"
 
 
-def default_precision(backend: str, set_name: str | None, op: str) -> str:
-    """A problem outside any set counts as training."""
-    if backend != "cuda":
-        return _OTHERWISE
-    kind = "inference" if (set_name or "").startswith("inference") else "training"
-    return _CUDA.get((kind, op), _OTHERWISE)
+def default_precision(hello: Mapping[str, Any] | None, set_name: str | None, op: str) -> str:
+    """The default precision of `op` in a set, by the facts `default_precision.OP` and
+    `default_precision.SET.OP` (plugin.h) in the hello message of the backend. A set's name may
+    continue that of the fact: inference stands for inference_server and inference_device. A problem
+    outside any set counts as training."""
+    facts = ((hello or {}).get("planning") or {}).get("default_precisions") or {}
+    kind = (set_name or "training").partition("_")[0]
+    return str(facts.get(f"{kind}.{op}") or facts.get(op) or _FALLBACK)

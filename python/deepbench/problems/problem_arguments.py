@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from deepbench._core import Operation
 
 ALL = "all"
-_ALIASES = {"sparse": "sparse_gemm", "sparse-gemm": "sparse_gemm",
-            "allreduce": "all_reduce", "all-reduce": "all_reduce"}  # fmt: skip
 _TYPE = re.compile(r"double|(u?int|i|u|fp|float|f|bf|bfloat)\d+\w*")  # as types are called
 _SET_WORDS = ("training", "train", "inference", "inference-server", "inference-device", "device")
 
@@ -38,8 +36,11 @@ def operation_names() -> list[str]:
 
 def operation_name(word: str) -> str | None:
     """The operation (or 'all') that a word means, or None."""
-    name = _ALIASES.get(word, word)
-    return name if name in operation_names() else None
+    if word == ALL:
+        return ALL
+    return next(
+        (known.name for known in operations() if word in (known.name, *known.aliases)), None
+    )
 
 
 def operations() -> Sequence[Operation]:

@@ -167,14 +167,21 @@ class Sweep:
             self._resume(old, context)
         elif self._writer is not None:
             self._writer.write_context(context)
+        planning = self._hello.get("planning") or {}
+        estimates = planning.get("estimates") or {}
+        libraries = planning.get("default_libraries") or {}
         to_measure = [row.work for row in self._rows if row.position not in self._rows_by_position]
-        self._estimate = Estimate(to_measure, Expectation.of(context, self._options.rows))
+        self._estimate = Estimate(
+            to_measure, Expectation.of(context, self._options.rows, estimates)
+        )
         self._announced = True
         if self._can_run:
             for warning in context["warnings"]:
                 self._screen.say(f"deepbench: warning: {warning}")
             left = self._estimate.remaining_s()
-            self._screen.say(first_line(context, self._selection, self._options, self._rows, left))
+            self._screen.say(
+                first_line(context, self._selection, self._options, self._rows, left, libraries)
+            )
         self._show(begun)
 
     def _resume(self, old: ResultFile, context: Json) -> None:
