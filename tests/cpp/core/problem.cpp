@@ -140,9 +140,8 @@ TEST_CASE("what is wrong with a problem is named in one line") {
       {"gemm m=1 n=3000000000 k=1200000000", "the size of B in bytes does not fit 64 bits"},
       {"gemm m=1200000000 n=3000000000 k=1", "the size of C in bytes does not fit 64 bits"},
       {"conv w=2 h=9 c=1 n=1 k=1 s=3 r=3",
-       "the filter's width, 3 with its dilation, is larger than the padded input's, w + 2 pad_w = "
-       "2: "
-       "the output is empty"},
+       "the output is empty: the dilated filter's width, 3, exceeds the padded input's, "
+       "w + 2 pad_w = 2"},
       {"conv w=9 h=9 c=3 n=1 k=4 s=3 r=3 groups=2", "groups=2 does not divide c=3"},
       {"conv w=9 h=9 c=1 n=1 k=1 s=3 r=3 pad_w=-1", "pad_w=-1: must be at least 0"},
       {"conv w=9 h=9 c=1 n=1 k=1 s=3 r=3 stride_h=0", "stride_h=0: must be at least 1"},
@@ -152,7 +151,7 @@ TEST_CASE("what is wrong with a problem is named in one line") {
       {"rnn cell=lstn hidden=8 batch=2 timesteps=3",
        "cell=lstn: must be one of vanilla lstm gru gru_reset_before (did you mean 'lstm'?)"},
       {"rnn cell=lstm hidden=8 batch=2 timesteps=3 mode=inference phase=bwd_data",
-       "mode=inference has no phase but fwd"},
+       "mode=inference supports only phase=fwd"},
       {"sparse_gemm m=8 n=1 k=4 sparsity=1", "sparsity=1: must be at most 0.9999999997671694"},
       {"sparse_gemm m=8 n=1 k=4 sparsity=95",
        "sparsity=95: must be at most 0.9999999997671694; 95 % is sparsity=0.95"},

@@ -133,11 +133,11 @@ std::string refusal(const std::string& line) {
 TEST_CASE("conv: what makes no sense is refused in a line") {
   const std::string rest = " c=4 n=2 k=8 s=3 r=3";
   CHECK(refusal("w=2 h=9" + rest) ==
-        "the filter's width, 3 with its dilation, is larger than the padded input's, w + 2 pad_w = "
-        "2: the output is empty");
+        "the output is empty: the dilated filter's width, 3, exceeds the padded input's, "
+        "w + 2 pad_w = 2");
   CHECK(refusal("w=9 h=6 dilation_h=4 pad_h=1" + rest) ==
-        "the filter's height, 9 with its dilation, is larger than the padded input's, h + 2 pad_h "
-        "= 8: the output is empty");
+        "the output is empty: the dilated filter's height, 9, exceeds the padded input's, "
+        "h + 2 pad_h = 8");
   CHECK(refusal("w=9 h=9 t=2" + rest).find("the filter's depth, 2 with") == 0);
   CHECK(refusal("w=9 h=9 groups=3" + rest) == "groups=3 does not divide c=4");
   CHECK(refusal("w=9 h=9 groups=4 c=4 n=2 k=6 s=3 r=3") == "groups=4 does not divide k=6");

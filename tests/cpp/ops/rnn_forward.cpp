@@ -174,7 +174,7 @@ TEST_CASE("rnn: long sequences are checked in runs, lstm's after some that find 
   const ExpectedOutput expected = expect(problem, right);
   CHECK(expected.indices.size() >= 4096);
   CHECK(expected.indices.size() < expected.outputs);
-  CHECK(expected.coverage.find(" of 546000 outputs, each from the state before it") !=
+  CHECK(expected.coverage.find(" of 546000 outputs, each computed from the tested h(t-1)") !=
         std::string::npos);
   CHECK(worst_error(expected, right) <= 1);
   CHECK(*std::max_element(expected.bounds.begin(), expected.bounds.end()) < 1e-5);

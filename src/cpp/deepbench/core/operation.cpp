@@ -60,7 +60,8 @@ const Operation& find_operation(std::string_view name) {
 
 Parameter precision_parameter(const std::string& default_text) {
   Parameter parameter{"precision", ParameterKind::kChoice,
-                      "of the operands: tf32 is float storage with 11-bit products", default_text};
+                      "type of the operands; tf32 stores float and multiplies with 11 bits",
+                      default_text};
   for (const auto& info : kPrecisions) {
     parameter.choices.emplace_back(info.name);
     for (const auto alias : info.aliases)

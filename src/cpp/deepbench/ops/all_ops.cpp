@@ -1,4 +1,4 @@
-// The operations, in the order that lists show them. A new operation adds its line here.
+// All operations, in the order of listings. A new operation adds one line here.
 #include "deepbench/ops/all_ops.hpp"
 
 #include "deepbench/core/operation.hpp"
