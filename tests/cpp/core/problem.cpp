@@ -94,8 +94,8 @@ TEST_CASE("metadata describes a problem and is no part of it") {
 
 TEST_CASE("what is wrong with a problem is named in one line") {
   const std::vector<std::pair<std::string, std::string>> wrong = {
-      {"", "an empty problem"},
-      {" \t\n", "an empty problem"},
+      {"", "the problem is empty"},
+      {" \t\n", "the problem is empty"},
       {"gem m=1",
        "no operation is called 'gem' (did you mean 'gemm'?); there are gemm conv rnn "
        "sparse_gemm all_reduce memory"},
@@ -174,7 +174,7 @@ TEST_CASE("what is wrong with a problem is named in one line") {
       {"memory bytes=2000000000000000", "bytes=2000000000000000: must be at most 1000000000000000"},
       {"memory kind=reed bytes=8",
        "kind=reed: must be one of read write copy h2d d2h (did you mean 'read'?)"},
-      {std::string(5000, 'x'), "a problem of 5000 characters; at most 4096"},
+      {std::string(5000, 'x'), "the problem has 5000 characters; the limit is 4096"},
   };
   for (const auto& [line, message] : wrong) {
     CAPTURE(line);

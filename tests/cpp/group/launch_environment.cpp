@@ -108,7 +108,7 @@ TEST_CASE("variables that make no sense are named") {
   bad = good;
   bad["DEEPBENCH_RENDEZVOUS_TIMEOUT"] = "never";
   CHECK(refusal(bad) ==
-        "the variable DEEPBENCH_RENDEZVOUS_TIMEOUT=never must be seconds, more than 0");
+        "the variable DEEPBENCH_RENDEZVOUS_TIMEOUT=never must be a number of seconds above 0");
   bad["DEEPBENCH_RENDEZVOUS_TIMEOUT"] = "2.5";
   CHECK(place(bad)->timeout_s == 2.5);
 }

@@ -63,11 +63,11 @@ TEST_CASE("ranks know themselves and one another") {
 
 TEST_CASE("what does not belong together is refused on both sides") {
   check_refused(connect_two(1, 2, {"1.1", "all_reduce half"}),
-                "a rank runs deepbench 1.1, rank 0 runs 1.0: all ranks must run the same");
+                "a rank runs deepbench 1.1, rank 0 runs 1.0: all ranks must run the same version");
   check_refused(connect_two(1, 2, {"1.0", "all_reduce float"}),
-                "rank 1 was asked for 'all_reduce float', rank 0 for 'all_reduce half': all ranks "
-                "must be asked for the same");
-  check_refused(connect_two(1, 3, kIdentity), "rank 1 was told of 3 ranks, rank 0 of 2");
+                "rank 1 runs 'all_reduce float', rank 0 runs 'all_reduce half': all ranks must run "
+                "the same command");
+  check_refused(connect_two(1, 3, kIdentity), "rank 1 expects 3 ranks, rank 0 expects 2");
 }
 
 TEST_CASE("two processes with one rank are refused") {
@@ -81,14 +81,14 @@ TEST_CASE("two processes with one rank are refused") {
     });
   const std::string refusal = wait_for_group(first).refusal;
   for (std::thread& thread : threads) thread.join();
-  CHECK(refusal == "two processes say that they are rank 1");
+  CHECK(refusal == "two processes claim to be rank 1");
   for (const RendezvousOutcome& twin : twins) CHECK(twin.refusal == refusal);
 }
 
 TEST_CASE("who does not come is named") {
   Rendezvous first(environment_of(0, 4, 0, 0.2), kIdentity);
   const std::string refusal = wait_for_group(first).refusal;
-  CHECK(refusal == "ranks 1 2 3 of 4 did not come to 127.0.0.1:" + std::to_string(first.port()) +
+  CHECK(refusal == "ranks 1 2 3 of 4 did not connect to 127.0.0.1:" + std::to_string(first.port()) +
                        " within 0.2 s");
 }
 
@@ -103,14 +103,14 @@ TEST_CASE("rank 0 that is not there is named, too") {
 
 TEST_CASE("a rank with another secret is a stranger: it is told nothing and ends nothing") {
   const TwoOutcomes both = connect_two(1, 2, kIdentity, "another secret", 0.5);
-  CHECK(both.first.refusal.find("rank 1 of 2 did not come") == 0);
+  CHECK(both.first.refusal.find("rank 1 of 2 did not connect") == 0);
   CHECK(both.second.refusal.find("closed the connection") != std::string::npos);
   CHECK(both.second.refusal.find("DEEPBENCH_RANKS_SECRET must be the same") != std::string::npos);
 }
 
 TEST_CASE("another version is refused only to who knows the secret") {
   const TwoOutcomes both = connect_two(1, 2, {"0.9", "all_reduce half"}, "", 0.5);
-  CHECK(both.first.refusal.find("rank 1 of 2 did not come") == 0);
+  CHECK(both.first.refusal.find("rank 1 of 2 did not connect") == 0);
   CHECK(both.second.refusal.find("closed the connection") != std::string::npos);
 }
 
@@ -224,7 +224,7 @@ TEST_CASE("a rank of another version that knows the secret is told why it is ref
     Rendezvous first(environment_of(0, 2, 0), kIdentity);
     const Socket other = connect_stranger(first.port(), framed(greeting(magic, "0.9", "secret")));
     const std::string reason =
-        "a rank runs deepbench 0.9, rank 0 runs 1.0: all ranks must run the same";
+        "a rank runs deepbench 0.9, rank 0 runs 1.0: all ranks must run the same version";
     CHECK(wait_for_group(first).refusal == reason);
     { const Rendezvous closed = std::move(first); }
     CHECK(answer_to(other) == framed(Packer().text(reason).bytes()));
@@ -238,12 +238,10 @@ TEST_CASE("without a secret, rank 0 alone says what it was asked for") {
   const Socket other =
       connect_stranger(first.port(), framed(greeting("deepbench rank 1", "1.0", "", "gemm")));
   CHECK(wait_for_group(first).refusal ==
-        "rank 1 was asked for 'gemm', rank 0 for 'all_reduce half': all ranks must be asked for "
-        "the same");
+        "rank 1 runs 'gemm', rank 0 runs 'all_reduce half': all ranks must run the same command");
   { const Rendezvous closed = std::move(first); }
   const std::string answer =
-      "rank 1 was asked for 'gemm', rank 0 for another command: all ranks must be asked for the "
-      "same";
+      "rank 1 runs 'gemm', rank 0 runs another command: all ranks must run the same command";
   CHECK(answer_to(other) == framed(Packer().text(answer).bytes()));
 }
 
