@@ -1,4 +1,4 @@
-// Problems: parse and str are inverses, and what is wrong is named.
+// Tests that parse and str are inverses and that messages name the error.
 #include "deepbench/core/problem.hpp"
 
 #include <doctest/doctest.h>
@@ -65,26 +65,26 @@ TEST_CASE("every precision has its name and its aliases") {
   }
 }
 
-TEST_CASE("a choice may be written in capitals") {
+TEST_CASE("a choice may contain capitals") {
   CHECK(canonical("gemm m=1 n=2 k=3 trans_a=T", "precision=FP16") ==
         "gemm m=1 n=2 k=3 trans_a=t trans_b=n precision=half");
   CHECK(Problem::parse("rnn cell=LSTM hidden=8 batch=2 timesteps=3").text("cell") == "lstm");
 }
 
-TEST_CASE("defaults serve what the line leaves open, and only that") {
+TEST_CASE("defaults apply only to parameters that the line does not give") {
   CHECK(canonical("gemm m=1 n=2 k=3", "precision=half trans_a=t") ==
         "gemm m=1 n=2 k=3 trans_a=t trans_b=n precision=half");
   CHECK(canonical("gemm m=1 n=2 k=3 precision=float", "precision=half") ==
         "gemm m=1 n=2 k=3 trans_a=n trans_b=n precision=float");
   CHECK(canonical("gemm m=1 n=2", "k=5 phase=fwd") ==
         "gemm m=1 n=2 k=5 trans_a=n trans_b=n precision=float");
-  // b_type exists for int8 alone; a default of it harms no other precision.
+  // b_type exists for int8 only; its default is ignored in other precisions.
   CHECK(canonical("gemm m=1 n=2 k=3", "b_type=u8") ==
         "gemm m=1 n=2 k=3 trans_a=n trans_b=n precision=float");
   CHECK_THROWS_AS(canonical("gemm m=1 n=2 k=3", "precision=quad"), InvalidProblem);
 }
 
-TEST_CASE("metadata describes a problem and is no part of it") {
+TEST_CASE("metadata is not part of a problem") {
   const Problem named = Problem::parse("gemm m=1 n=2 k=3 application=\"DeepSpeech, output\"");
   CHECK(named.metadata().text("application") == "DeepSpeech, output");
   CHECK(named == Problem::parse("gemm m=1 n=2 k=3"));
@@ -92,7 +92,7 @@ TEST_CASE("metadata describes a problem and is no part of it") {
   CHECK_FALSE(Problem::parse("memory bytes=4") == Problem::parse("all_reduce elements=4"));
 }
 
-TEST_CASE("what is wrong with a problem is named in one line") {
+TEST_CASE("an invalid problem is rejected with a reason of one line") {
   const std::vector<std::pair<std::string, std::string>> wrong = {
       {"", "the problem is empty"},
       {" \t\n", "the problem is empty"},
@@ -182,26 +182,26 @@ TEST_CASE("what is wrong with a problem is named in one line") {
   }
 }
 
-TEST_CASE("an unknown operation of any length or bytes gives a short line") {
+TEST_CASE("an unknown operation of any length and bytes gives a short message") {
   for (const std::string& word : {std::string(4000, 'g'), std::string("\xff\xfe\x80gemm")}) {
     try {
       Problem::parse(word);
-      FAIL("it did not throw");
+      FAIL("Problem::parse() did not throw");
     } catch (const InvalidProblem& error) {
       CHECK(std::string(error.what()).size() < 160);
     }
   }
 }
 
-// A random valid value of a parameter, small enough that no product overflows.
+// Returns a random valid value of a parameter, so small that no product overflows.
 std::string random_value(const Parameter& parameter, std::mt19937& random) {
   if (parameter.kind == ParameterKind::kChoice)
     return parameter.choices[random() % parameter.choices.size()];
   if (parameter.kind == ParameterKind::kReal)
     return to_text(Value(double(random()) / 4294967296.0));
-  const auto least = static_cast<int64_t>(parameter.minimum);
+  const auto minimum = static_cast<int64_t>(parameter.minimum);
   return std::to_string(parameter.name == "bytes" ? 4 * (1 + random() % 100000)
-                                                  : least + random() % 200);
+                                                  : minimum + random() % 200);
 }
 
 std::string random_line(const Operation& operation, std::mt19937& random) {
@@ -233,7 +233,7 @@ TEST_CASE("parse and str are inverses for random problems of every operation") {
         CHECK(&again.operation() == operation);
         CHECK(again.metadata().items().empty());
         ++valid;
-      } catch (const InvalidProblem& error) {  // the operation's own rules: groups, phases
+      } catch (const InvalidProblem& error) {  // the rules of the operation: groups, phases
         const std::string reason = error.what();
         const bool known = reason.find("groups=") == 0 || reason.find("mode=inference") == 0 ||
                            reason.find("the output is empty") != std::string::npos;
@@ -244,7 +244,7 @@ TEST_CASE("parse and str are inverses for random problems of every operation") {
   }
 }
 
-TEST_CASE("random bytes never do worse than InvalidProblem") {
+TEST_CASE("random bytes yield a problem or InvalidProblem") {
   std::mt19937 random(8);
   const std::string seeds[] = {"gemm m=16 n=16 k=16 precision=half", "conv w=7 h=7 c=4 n=2 k=8 s=3",
                                "sparse_gemm m=8 n=1 k=4 sparsity=0.9 application=\"x\""};
@@ -256,7 +256,7 @@ TEST_CASE("random bytes never do worse than InvalidProblem") {
       const Problem problem = Problem::parse(line);
       CHECK(Problem::parse(problem.str()) == problem);
     } catch (const InvalidProblem& error) {
-      const std::string reason = error.what();  // one line, nothing that moves a cursor
+      const std::string reason = error.what();  // one line without control characters
       CHECK(std::none_of(reason.begin(), reason.end(),
                          [](char c) { return static_cast<unsigned char>(c) < 0x20; }));
     }

@@ -13,10 +13,10 @@
 
 namespace deepbench {
 
-// What a reference needs in addition to the inputs that fill.h generates.
+// The data that a reference needs in addition to the inputs that fill.h generates.
 enum class ReferenceSource {
   kInputs,  // the inputs are sufficient
-  // each time step is checked against the step computed from the tested output before it
+  // each time step is checked against a step computed from the tested output of the preceding one
   kTestedOutput,
   kReferenceKernel  // an independent computation by the backend's library called "reference"
 };

@@ -1,5 +1,5 @@
-// What the core knows about an operation: its parameters, when a problem is valid, the useful work
-// of a problem, and the expected output. Each operation has one class, in ops/<op>/spec.cpp.
+// An operation as the core sees it: its parameters, the validity and the useful work of a problem,
+// and the expected output. Each operation has one class, in ops/<op>/spec.cpp.
 #pragma once
 
 #include <cstdint>
@@ -79,7 +79,7 @@ class DEEPBENCH_API Operation {
 
   // Whether expected_output() is implemented.
   virtual bool has_reference() const { return false; }
-  // What expected_output() needs for this problem in addition to the inputs.
+  // The data that expected_output() needs for this problem in addition to the inputs.
   virtual ReferenceSource reference_source(const Problem& problem) const;
   virtual ExpectedOutput expected_output(const Problem& problem,
                                          const KernelConditions& conditions) const;

@@ -7,7 +7,8 @@
 namespace deepbench {
 namespace {
 
-constexpr size_t kSettledClockBatches = 10;  // the settled clock is the median of so many batches
+// the settled clock is the median over this many batches
+constexpr size_t kSettledClockBatches = 10;
 
 class MeasuringLoop {
  public:

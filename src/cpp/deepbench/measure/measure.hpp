@@ -17,11 +17,11 @@ struct Samples {
       per_call_ns;  // one value per batch, or the mean of `batches_per_sample` successive batches
   size_t batches_per_sample = 1;
   uint64_t batch = 1;     // calls in each batch
-  bool shuffled = false;  // `shuffles` work ran before batches (plugin.h)
+  bool shuffled = false;  // a shuffle preceded the batches (DEEPBENCH_REQUEST_SHUFFLE)
   double first_call_ns = 0;
   double host_per_call_ns = 0;  // median
   double spent_ns = 0;          // host time of the whole loop, including rests
-  double rested_ns = 0;         // rest before the last batch
+  double rested_ns = 0;         // rest ahead of the last batch
   double error = 0;             // relative standard error of the median; infinity for one sample
   double clock_mhz = 0;         // median over the samples, 0 if unknown
   int64_t throttled = 0;        // samples accepted although the device was throttled

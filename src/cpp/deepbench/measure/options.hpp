@@ -20,7 +20,7 @@ struct MeasureOptions {
   double max_autocorrelation = 0.5;  // at lag 1; above it, errors come from block means
   // the row is noisy if doubling the samples leaves more than this share of the error
   double noisy_error_ratio = 0.9;
-  int64_t noisy_min_samples = 20;      // number of samples of the first such check
+  int64_t noisy_min_samples = 20;      // number of samples at the first such check
   double throttled_clock_ratio = 0.9;  // a clock below this share of the settled clock is throttled
   int throttled_retries = 3;
   double max_throttled_share = 0.1;  // the row is throttled above this share of throttled samples

@@ -33,9 +33,9 @@ DEEPBENCH_API double median_absolute_deviation(const std::vector<double>& sample
 DEEPBENCH_API double lag1_autocorrelation(const std::vector<double>& samples);
 
 // The relative standard error of the median, 1.2533 * 1.4826 * MAD / (sqrt(n) * median). Where the
-// autocorrelation at lag 1 is `max_autocorrelation` or more, the error of block means instead, with
-// the shortest block length (2, 4, 8, ... samples, at least ten blocks) whose means correlate less;
-// infinity if no block length qualifies.
+// autocorrelation at lag 1 is `max_autocorrelation` or more, it is the error of block means
+// instead, with the shortest block length (2, 4, 8, ... samples, at least ten blocks) whose means
+// correlate less; infinity if no block length qualifies.
 DEEPBENCH_API double median_error(const std::vector<double>& samples, double max_autocorrelation);
 
 }  // namespace deepbench

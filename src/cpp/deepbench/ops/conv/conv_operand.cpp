@@ -10,7 +10,7 @@
 namespace deepbench {
 namespace {
 
-constexpr int64_t kRun = 2048;  // elements generated at once
+constexpr int64_t kRun = 2048;  // number of elements generated at once
 constexpr int64_t kMinThreadElements = 1
                                        << 16;  // elements; less work does not repay another thread
 

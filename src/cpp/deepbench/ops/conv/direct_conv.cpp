@@ -11,7 +11,7 @@
 namespace deepbench {
 namespace {
 
-constexpr int64_t kBlock = 1 << 13;      // elements of a block of rows
+constexpr int64_t kBlock = 1 << 13;      // number of elements of a block of rows
 constexpr int64_t kBlockSums = 1 << 15;  // sums of a block, which fit into the L2 cache
 constexpr int64_t kMinThreadProducts = 1
                                        << 17;  // products; less work does not repay another thread
@@ -130,7 +130,7 @@ class DirectConv {
 
   const Conv& c_;
   const ConvOperands& in_;
-  const int64_t depth_, height_, width_;  // of y
+  const int64_t depth_, height_, width_;  // output extents
   const int64_t phase_length_;
 };
 
