@@ -305,7 +305,7 @@ def test_help_is_the_same_both_ways(capsys: pytest.CaptureFixture[str]) -> None:
         ("conv", "  pad_w       zeros added left and right; 0 to 100000; default 0\n"),
         (
             "sparse_gemm",
-            "  sparsity   share of A that is zero; from 0 to less than 1, as in 0.95",
+            "  sparsity   fraction of A that is zero; from 0 to less than 1, as in 0.95",
         ),
         ("memory", "3 problems: deepbench memory kind=copy bytes=256M..1G\n"),
         ("all_reduce", "3 problems: deepbench all_reduce elements=16M..64M precision=float\n"),
