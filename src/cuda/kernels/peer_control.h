@@ -20,7 +20,7 @@ enum { PEER_ABORTED = 1 << 30 };
 typedef struct PeerControl {
   /* [block][rank]: the step that this rank's block has reached, written by that rank */
   uint32_t flags[PEER_MAX_BLOCKS][PEER_MAX_RANKS];
-  /* the step at which each block of this rank ended its last call */
+  /* The step at which each block of this rank ended its last call. */
   uint32_t steps[PEER_MAX_BLOCKS];
   uint32_t missing; /* 1 + a rank that timed out, or 0 if all ranks arrived */
 } PeerControl;

@@ -172,7 +172,7 @@ __global__ void __launch_bounds__(SKINNY_THREADS, 1) skinny(SkinnyProduct produc
   Lane<kColumns, kRows, kDepth, kLanes> mine;
 #pragma unroll
   for (int i = 0; i < kRows; ++i) {
-    // read, but not written
+    // Read, but not written.
     const uint32_t source_row = row + i < product.m ? row + i : product.m - 1;
     mine.a[i] = static_cast<const uint4*>(product.a) + uint64_t(source_row) * product.vectors;
   }
