@@ -44,11 +44,11 @@ TEST_CASE("ranks with a device each may sum, those that share one are told which
         "");
   CHECK(cuda::shared_device_reason({rank_device("a", "1b", 2, 3), rank_device("a", "1c", 2, 3),
                                     rank_device("a", "1c", 2, 3)}) ==
-        "3 ranks on a machine with 2 devices: each needs one of its own "
+        "3 ranks on a machine with 2 devices: each rank needs a separate device "
         "(ranks 1 and 2 share device 1c); --backend cpu sums in host memory");
   CHECK(cuda::shared_device_reason({rank_device("a", "1b", 2, 2), rank_device("a", "1b", 2, 2)}) ==
-        "ranks 0 and 1 share device 1b: each rank needs one of its own; without --device every "
-        "rank takes its own");
+        "ranks 0 and 1 share device 1b: each rank needs a separate device; without --device, every "
+        "rank selects its own device");
 }
 
 TEST_CASE("what is set for NCCL is on the row, in order") {
@@ -311,9 +311,8 @@ TEST_CASE("gpu: NCCL's communicators are given up although their graphs are aliv
   {
     const FailedGroup lost;
     CHECK_THROWS_WITH_AS(Communicator::check_errors(all),
-                         "nccl: a rank is gone or has failed, and the sum was given up",
-                         plugin::Error);
-    CHECK_THROWS_WITH_AS(Communicator::check_errors(all), "nccl: its communicator was given up",
+                         "nccl: a rank exited or failed, so the sum was aborted", plugin::Error);
+    CHECK_THROWS_WITH_AS(Communicator::check_errors(all), "nccl: the communicator was aborted",
                          plugin::Error);
     const cuda::PendingSumsGuard guard(all);  // has nothing to wait for
   }

@@ -216,11 +216,11 @@ TEST_CASE("gpu: gemm: constant operands are converted beforehand, others by ever
     CHECK(check_call(run, gemm_of(d, false, trans_b, "int8"), facts));
   };
   check(false, "constant=a", "a", "");
-  check(false, "", "", "transposes a first");
-  check(true, "constant=a", "a", "transposes b first");
+  check(false, "", "", "first transposes a,");
+  check(true, "constant=a", "a", "first transposes b,");
   check(true, "constant=a,b", "a,b", "");
-  check(true, "", "", "transposes a,b first");
-  check(true, "constant=a cache=cold", "a", "transposes b first");
+  check(true, "", "", "first transposes a,b,");
+  check(true, "constant=a cache=cold", "a", "first transposes b,");
 }
 
 TEST_CASE("gpu: gemm: in place calls add up and restore brings C back") {

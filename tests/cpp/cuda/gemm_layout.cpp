@@ -225,7 +225,7 @@ TEST_CASE("cublas: what it refuses has no candidates") {
   for (const char* precision : {"fp8_e4m3", "fp8_e5m2"})
     CHECK(refusal(precision, [](const auto& problem, const auto& options) {
             cuda::cublas_gemm().candidates(problem, options);
-          }) == "cublasGemmEx has no 8-bit floating-point types; cublaslt has");
+          }) == "cublasGemmEx does not support 8-bit floating-point types; use library cublaslt");
 }
 
 TEST_CASE("gemm: without NVRTC there are no operands, and that is the reason given") {

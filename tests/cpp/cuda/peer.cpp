@@ -377,7 +377,7 @@ TEST_CASE("gpu: peer: a team that has missed a rank says so, and is renewed for 
   cuda::Stream& stream = device_stream(0);
   cuda::PeerTeam& team = cuda::PeerTeam::of(plugin::Ranks(), stream);
   *team.peers(kTimeoutNs).host_missing = 1;  // as kernels have it
-  CHECK_THROWS_WITH_AS(team.wait(), "peer: rank 0 of 1 did not come in time", plugin::Error);
+  CHECK_THROWS_WITH_AS(team.wait(), "peer: rank 0 of 1 did not arrive in time", plugin::Error);
   CHECK_THROWS_AS(team.wait(), plugin::Error);
   CHECK(&team == &cuda::PeerTeam::of(plugin::Ranks(), stream));
   team.barrier(kTimeoutNs);

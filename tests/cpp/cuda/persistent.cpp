@@ -98,7 +98,7 @@ TEST_CASE("persistent: what it does not do is told") {
   Layer layer = inference("gru", {64, 2, 3});
   CHECK(refusal_of(layer).empty());
   says(refusal_of(inference("gru_reset_before", {64, 2, 3})), "cell=gru");
-  says(refusal_of(inference("gru", {64, 9, 3})), "batches of up to 8");
+  says(refusal_of(inference("gru", {64, 9, 3})), "batches up to 8");
   says(refusal_of(inference("gru", {72, 1, 3})), "multiples of 16");
   says(refusal_of(inference("gru", {64, 2, 3}, "float")), "half and bfloat16");
   says(refusal_of(inference("gru", {4096, 1, 3})), "do not fit");

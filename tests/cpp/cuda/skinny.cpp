@@ -117,8 +117,8 @@ TEST_CASE("skinny: what it does not do is told, also without a device") {
     CHECK(refusal_of(cuda::skinny_gemm(), problem, options).find(why) != std::string::npos);
   };
   for (const char* precision : {"float", "tf32", "half", "bfloat16", "fp8_e4m3", "fp8_e5m2"})
-    refuses(gemm_text({64, 4, 64}, false, false, precision), "8-bit integers only");
-  refuses(gemm_text({64, 9, 64}, false, false, "int8"), "at most 8 columns; here n is 9");
+    refuses(gemm_text({64, 4, 64}, false, false, precision), "only 8-bit integers");
+  refuses(gemm_text({64, 9, 64}, false, false, "int8"), "at most 8 columns, but n is 9");
   refuses(gemm_text({64, 4, 64}, false, false, "int8", "u8"), "b_type=s8");
   refuses(gemm_text({int64_t{1} << 31, 1, 1}, false, false, "int8"), "below 2^31");
   refuses(gemm_text({1, 1, (int64_t{1} << 31) - 1}, false, false, "int8"), "below 2^31");

@@ -113,8 +113,8 @@ TEST_CASE("skinny_mma: what it does not do is told, also without a device") {
     CHECK(refusal_of(cuda::skinny_mma_gemm(), problem, options).find(why) != std::string::npos);
   };
   for (const char* precision : {"float", "tf32", "int8", "fp8_e4m3", "fp8_e5m2"})
-    refuses(gemm_text({64, 4, 64}, false, false, precision), "half and bfloat16 only");
-  refuses(gemm_text({64, 33, 64}, false, false, "half"), "at most 32 columns; here n is 33");
+    refuses(gemm_text({64, 4, 64}, false, false, precision), "only half and bfloat16");
+  refuses(gemm_text({64, 33, 64}, false, false, "half"), "at most 32 columns, but n is 33");
   refuses(gemm_text({int64_t{1} << 31, 1, 8}, false, false, "half"), "below 2^31");
   refuses(gemm_text({8, 1, (int64_t{1} << 31) - 1}, false, false, "bfloat16"), "below 2^31");
   refuses(gemm_text({60, 4, 64}, false, false, "half"), "multiples of 8", "pad=0");
