@@ -1,4 +1,4 @@
-"""Sphinx directives that generate the reference from the code: options, attributes, rows, headers."""
+"""Sphinx directives that generate the reference from code, schema and headers."""
 
 from __future__ import annotations
 
