@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
-from docutils.parsers.rst import directives
 from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
@@ -144,14 +143,13 @@ class Header(SphinxDirective):
     """A public header: breathe's documentation where doxygen is present, else its source."""
 
     required_arguments = 1
-    option_spec = {"language": directives.unchanged}
 
     def run(self) -> list[nodes.Node]:
         name = self.arguments[0]
         if self.config.breathe_projects:
             lines = [f".. doxygenfile:: {name}", "   :project: deepbench"]
             lines += [
-                "   :sections: briefdescription detaileddescription innerclass enum func define typedef"
+                "   :sections: briefdescription detaileddescription innerclass enum func define"
             ]
             text = "```{eval-rst}\n" + "\n".join(lines) + "\n```"
         else:
