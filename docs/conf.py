@@ -28,6 +28,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "deepbench"
 html_theme_options = {"navigation_depth": 2, "show_toc_level": 2}
 html_copy_source = False
+highlight_language = "text"
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 4
 suppress_warnings = ["misc.highlighting_failure"]

@@ -8,6 +8,7 @@ import json
 import shutil
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 from docutils import nodes
 from docutils.statemachine import StringList
@@ -139,6 +140,19 @@ class RowSchema(MarkdownDirective):
                 self.collect(extra, f"{prefix}{name}.NAME.", rows)
 
 
+def compounds(xml: Path, header: str) -> list[tuple[str, str]]:
+    """The structs and classes that a header declares, as ("struct" or "class", name)."""
+    found = []
+    for entry in ElementTree.parse(xml / "index.xml").getroot().iter("compound"):
+        kind = entry.get("kind")
+        if kind in ("struct", "class"):
+            compound = ElementTree.parse(xml / f"{entry.get('refid')}.xml").getroot()
+            place = compound.find("compounddef/location")
+            if place is not None and Path(str(place.get("file"))).name == header:
+                found.append((int(str(place.get("line"))), kind, str(entry.findtext("name"))))
+    return [(kind, name) for _, kind, name in sorted(found)]
+
+
 class Header(SphinxDirective):
     """A public header: breathe's documentation where doxygen is present, else its source."""
 
@@ -147,10 +161,19 @@ class Header(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         name = self.arguments[0]
         if self.config.breathe_projects:
-            lines = [f".. doxygenfile:: {name}", "   :project: deepbench"]
-            lines += [
-                "   :sections: briefdescription detaileddescription innerclass enum func define"
+            lines = [
+                f".. doxygenfile:: {name}",
+                "   :project: deepbench",
+                "   :sections: briefdescription detaileddescription enum func define",
+                "",
             ]
+            for kind, found in compounds(Path(self.config.breathe_projects["deepbench"]), name):
+                lines += [
+                    f".. doxygen{kind}:: {found}",
+                    "   :project: deepbench",
+                    "   :members:",
+                    "",
+                ]
             text = "```{eval-rst}\n" + "\n".join(lines) + "\n```"
         else:
             text = f"```{{literalinclude}} {self.relative(HEADERS / name)}\n:language: c\n```"

@@ -1,7 +1,7 @@
 """Doxygen's input filter: marks the comments of the public headers as documentation.
 
-The headers use plain comments, so that they stay readable without doxygen's markup. This filter
-changes no line number.
+The headers use plain comments, so that they stay readable without doxygen's markup. Comments with
+columns keep their layout.
 """
 
 from __future__ import annotations
@@ -10,28 +10,32 @@ import re
 import sys
 from pathlib import Path
 
+BLOCK = re.compile(r"^([^\n]*?)/\*(.*?)\*/", re.M | re.S)
+COLUMNS = re.compile(r"\w {2,}\S")
+
 
 def mark(text: str) -> str:
     """Returns the source with /* as /** and // as ///, or /**< and ///< behind code."""
     lines = []
-    in_block = False
     for line in text.splitlines():
-        if in_block:
-            in_block = "*/" not in line
-            lines.append(line)
-            continue
-        before, found, _ = line.partition("/*")
-        if found:
-            in_block = "*/" not in line[len(before) + 2 :]
-            is_title = line[len(before) :].startswith("/* ----")
-            trailing = before.strip() and not before.lstrip().startswith("#")
-            if not is_title and not before.lstrip().startswith("#"):
-                line = before + ("/**<" if trailing else "/**") + line[len(before) + 2 :]
-        elif "://" not in line:
+        if "://" not in line and '"' not in line:
             line = re.sub(r"^(\s*)//(?!/)", r"\1///", line)
             line = re.sub(r"(\S\s+)//(?!/)", r"\1///<", line)
         lines.append(line)
-    return "\n".join(lines) + "\n"
+    text = BLOCK.sub(_documented, "\n".join(lines) + "\n")
+    return re.sub(r"\A(/\*\*|///)", r"\1 @file\n\1", text, count=1).replace("@file\n/**", "@file\n")
+
+
+def _documented(found: re.Match[str]) -> str:
+    before, comment = found.groups()
+    if before.lstrip().startswith("#") or comment.startswith(" ----"):
+        return found.group()
+    if before.strip():
+        return f"{before}/**<{comment}*/"
+    if COLUMNS.search(comment):
+        body = re.sub(r"^\s*\* ?", "", comment.strip(), flags=re.M)
+        return f"{before}/** @verbatim\n{body}\n@endverbatim */"
+    return f"{before}/**{comment}*/"
 
 
 if __name__ == "__main__":

@@ -108,7 +108,8 @@ def h200(files: Files) -> str:
             "",
             "## Recurrent layers, inference in half",
             "",
-            "The default's time over the winner's, by cell and selected library: geometric mean and range.",
+            "The default's time over the winner's by cell and selected library: geometric mean and",
+            "range.",
             "",
             *table(
                 ["cell", "library", "rows", "speedup"],
@@ -323,8 +324,8 @@ def collectives(folder: str, count: str, number: str) -> str:
     files = files_of(folder)
     lines = [
         *head(f"{count.capitalize()} NVIDIA H200", folder),
-        "One process per device. Every row on this page is verified exactly on all ranks, before and",
-        "after timing. GB/s is `busbw`, bytes/t · 2(n - 1)/n. `best` runs NCCL and `peer`.",
+        "One process per device. Every row on this page is verified exactly on all ranks, before",
+        "and after timing. GB/s is `busbw`, bytes/t · 2(n - 1)/n. `best` runs NCCL and `peer`.",
         "",
     ]
     for precision in ("float", "half"):

@@ -1,4 +1,4 @@
-"""Result files: JSON lines, the context first, then a row a line (docs/results.md).
+"""Result files: JSON lines, the context first, then a row a line (docs/reference/rows.md).
 
 A row reaches the file as soon as it is finished. A killed run leaves at most its last line torn,
 which reading drops with a warning and resuming cuts off. A file has one writer at a time, see

@@ -1,6 +1,5 @@
-// Host time: of a row's stages, for its bookkeeping (docs/results.md, stages_ns), of rests, and of
-// waiting for other ranks. No reported measurement comes from here: those come from the backend's
-// time_batch.
+// Host time: of a row's stages (stages_ns in docs/reference/rows.md), of rests, and of waiting for
+// other ranks. No reported measurement comes from here: those come from the backend's time_batch.
 #pragma once
 
 #include <chrono>

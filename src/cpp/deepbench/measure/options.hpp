@@ -1,4 +1,4 @@
-// How long and how precisely to measure. Defaults are docs/measuring.md's rules.
+// How long and how precisely to measure. Defaults are docs/explanation/measuring.md's rules.
 #pragma once
 
 #include <cstddef>

@@ -10,7 +10,7 @@ constexpr double kLoweredClockRatio = 0.98;   // of the highest clock
 constexpr double kMinClockedBatchNs = 100e3;  // a shorter batch does not tell the clock
 // Half of what a batch took, within bounds: on an H200 half a millisecond brings medians of half
 // products within 1 % of one another that without it are up to 18 % apart, and half of 37 ms those
-// of long products in float that are 2.8 % apart after 5 ms (docs/performance_h200.md).
+// of long products in float that are 2.8 % apart after 5 ms (docs/results/log/h200_gemm.md).
 constexpr double kRestShareOfBatch = 0.5, kMinRestNs = 500e3, kMaxRestNs = 25e6;
 
 }  // namespace

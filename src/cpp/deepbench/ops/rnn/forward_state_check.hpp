@@ -4,8 +4,8 @@
 // Each h(t) is compared with the reference's own after the library's h(t-1). One alone may be far
 // off, where a sum cancels; all of them together may not: what rounding adds to each is random, and
 // in the root of the mean square it is about one roundoff of the narrow type, wherever a library
-// rounds (docs/operations/rnn.md has the figures). A pass that is off by a small part of every h(t)
-// shows there, long before it shows in one of them.
+// rounds (docs/explanation/rnn_verification.md has the figures). A pass that is off by a small part
+// of every h(t) shows there, long before it shows in one of them.
 #pragma once
 
 #include <cmath>
