@@ -1,7 +1,7 @@
 """The architecture as a test: who may include what, what may be called where, how files look.
 
-Reads only the sources; src/cpp/DESIGN.md says why. A change that breaks a rule on purpose changes the
-rule here, in the same commit.
+Reads only the sources; src/cpp/DESIGN.md says why. A change that breaks a rule on purpose changes
+the rule here, in the same commit.
 """
 
 from __future__ import annotations

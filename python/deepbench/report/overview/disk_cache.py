@@ -1,6 +1,6 @@
 """Keeps texts that take seconds to make and never change on disk, beside the compiled kernels
-(docs/reference/reports.md). A faulty folder or file costs those seconds and nothing else. Files that
-other users own or can write are ignored."""
+(docs/reference/reports.md). A faulty folder or file costs those seconds and nothing else. Files
+that other users own or can write are ignored."""
 
 from __future__ import annotations
 
