@@ -115,7 +115,7 @@ class RowSchema(MarkdownDirective):
 
     def markdown(self) -> str:
         document = json.loads(
-            (ROOT / "python" / "deepbench" / "schema.json").read_text(encoding="utf-8")
+            (ROOT / "python" / "deepbench" / "results" / "schema.json").read_text(encoding="utf-8")
         )
         self.definitions = document["$defs"]
         part = self.definitions[self.arguments[0]]

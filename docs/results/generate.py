@@ -15,8 +15,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from deepbench.algorithm_choice import choice_of
-from deepbench.results import ResultFile, read
+from deepbench.results.algorithm_choice import choice_of
+from deepbench.results.reader import ResultFile, read
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = Path(__file__).resolve().parent

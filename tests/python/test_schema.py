@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deepbench import references, results, schema
+from deepbench import references, results
+from deepbench.results import schema
 from example_rows import make_context, make_gemm, make_memory, without_times
 
 LINES = [

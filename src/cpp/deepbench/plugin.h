@@ -27,7 +27,7 @@ extern "C" {
 #endif
 
 #define DEEPBENCH_ABI_MAJOR 1
-#define DEEPBENCH_ABI_MINOR 4
+#define DEEPBENCH_ABI_MINOR 5
 #define DEEPBENCH_PLUGIN_SYMBOL "deepbench_plugin"
 
 typedef enum deepbench_status {
@@ -204,7 +204,18 @@ typedef struct deepbench_backend {
    *   joint_phase.OP (text)  the phase that stands for all of the operation's phases whose names
    *                          continue it, where one call computes them together: "bwd" for
    *                          bwd_data and bwd_weights
-   * and any further facts about the backend as a whole. warning.* (text) is shown to the user. */
+   * Facts for planning, all optional:
+   *   default_library.OP (text)        the library that OP goes through where options name none
+   *   default_precision.OP (text)      the precision of a problem that names none ("float")
+   *   default_precision.SET.OP (text)  the same in the suites of a set: "inference"
+   *   estimate.flops_per_s.OP, estimate.flops_per_s.OP.PRECISION (real)
+   *                                    the rate that OP usually reaches
+   *   estimate.per_thread (integer)    1: these rates are those of one host thread
+   *   estimate.bytes_per_s, estimate.calls (of a row with long calls), estimate.row_limit_s,
+   *   estimate.ceiling_s, estimate.verification_s_per_byte,
+   *   estimate.collective_verification_s_per_byte (real)
+   *                                    from which the host estimates the time left
+   * and any further facts about the backend as a whole. The host shows warning.* (text). */
   deepbench_status (*describe)(deepbench_sink sink);
 
   /* How many devices can be used; 0 with DEEPBENCH_OK is a clean "none". */
@@ -330,6 +341,10 @@ typedef struct deepbench_backend {
    * DEEPBENCH_ALONE. */
   deepbench_status (*follow)(deepbench_kernel* reference, deepbench_kernel* kernel,
                              int32_t* follows);
+
+  /* since 1.5. `auto` takes the backend with the highest priority that has a device here; it never
+   * takes one with priority 0. */
+  int32_t priority;
 } deepbench_backend;
 
 typedef const deepbench_backend* (*deepbench_plugin_function)(void);

@@ -57,6 +57,14 @@ class DEEPBENCH_API Operation {
   virtual const std::string& help() const = 0;
   virtual const std::string& example() const = 0;
   virtual const std::vector<Parameter>& parameters() const = 0;
+  // Other names that the command line accepts for the operation: "allreduce".
+  virtual std::vector<std::string> aliases() const { return {}; }
+  // Words of other programs, each with the words that a suggestion gives instead: {"lstm", "rnn
+  // cell=lstm"}.
+  virtual std::vector<std::pair<std::string, std::string>> synonyms() const { return {}; }
+  // The problems that the operation's name alone stands for where no suite has any, for a device
+  // that tells such facts of itself (plugin.h, describe_device).
+  virtual std::vector<std::string> default_problems(const Attributes& device) const;
   // The attribute whose rows a report folds into one ("phase"), or nothing.
   virtual std::string group_by() const { return ""; }
   // The operands that may be constant in an application and that libraries then store otherwise
@@ -81,6 +89,9 @@ class DEEPBENCH_API Operation {
   virtual ReferenceSource reference_source(const Problem& problem) const;
   virtual ExpectedOutput expected_output(const Problem& problem,
                                          const KernelConditions& conditions) const;
+  // Elements that the host generates one after the other before a call and again to verify it; 0:
+  // few.
+  virtual double host_elements(const Problem& problem) const;
   // Host memory that expected_output() and the comparison take, where it grows with the problem; 0:
   // little.
   virtual double verification_bytes(const Problem& problem) const;

@@ -1,7 +1,8 @@
 """Selects the problems that a command line asks for: suites, written problems, or the memory sweep.
 
 A ProblemSource yields problems. Facts of the backend are passed in: the default precision with the
-parser, the cache sizes and the phases of a call with the hello message. plan.py makes rows of them.
+parser, the cache sizes and the phases of a call with the hello message. runner/plan.py turns them
+into rows.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from deepbench import suites
-from deepbench.cli.errors import UsageError, shown
-from deepbench.cli.problem_arguments import (
+from deepbench.errors import UsageError, shown
+from deepbench.problems.problem_arguments import (
     ALL,
     ProblemArguments,
     choices_of,
@@ -122,48 +123,39 @@ class LineSource:
 
 
 @dataclass(frozen=True)
-class MemorySweep:
-    """Each kind of access at sizes that fit each level of the memory hierarchy."""
+class DefaultProblems:
+    """The problems that an operation's name alone stands for, on the device at hand. `chosen` gives
+    values to some of their keys, which then take the place of the operation's own."""
 
-    kinds: Sequence[str] | None  # None: all that the device has
+    op: str
+    chosen: Mapping[str, Sequence[str]]
 
     def problems(self, parse: Parse, hello: Json | None) -> Iterator[SelectedProblem]:
-        device = (hello or {}).get("device") or {}
-        lines = [
-            f"memory kind={kind} bytes={size}"
-            for kind in self.kinds or sweep_kinds(device)
-            for size in sweep_sizes(device)
-        ]
+        lines = operation(self.op).default_problems((hello or {}).get("device") or {})
+        for key, values in self.chosen.items():
+            rests = dict.fromkeys(_without_key(line, key) for line in lines)
+            lines = [f"{rest} {key}={value}" for value in values for rest in rests]
         return LineSource(lines).problems(parse, hello)
 
 
-def sweep_kinds(device: Json) -> list[str]:
-    """Ways to the host and back exist where the device has a memory of its own."""
-    apart = device and not device.get("shares_host_memory")
-    return ["read", "write", "copy", *(("h2d", "d2h") if apart else ())]
-
-
-def sweep_sizes(device: Json) -> list[int]:
-    """Half of each cache, and four times the last: ascending, in whole pages."""
-    last = device.get("last_level_cache_bytes") or 64 << 20
-    levels = [device.get("cache.l1_bytes"), device.get("cache.l2_bytes"), last]
-    sizes = [level // 2 for level in levels if isinstance(level, int)] + [4 * int(last)]
-    return sorted({max(size // 4096 * 4096, 4096) for size in sizes})
+def _without_key(line: str, key: str) -> str:
+    return " ".join(word for word in line.split() if not word.startswith(f"{key}="))
 
 
 def select(op: str, line_words: Sequence[str], corrected: bool) -> Selection:
     """What 'OP words...' asks for. Raises UsageError."""
     words = parse_problem_arguments(op, line_words)
     dimensions = [key for key in words.values if key not in _selectors(op)]
-    if words.set is not None and op != "memory":
+    runs_default_problems = op != ALL and bool(operation(op).default_problems({}))
+    if words.set is not None and not runs_default_problems:
         _ops_of(op, words.set)
     if words.set is not None and dimensions:
         raise UsageError(
             f"a set ({_word(words.set)}) and dimensions ({' '.join(dimensions)}) are given; "
             "give a set, or KEY=VALUE alone for one problem"
         )
-    if op == "memory":
-        return _select_memory(words)
+    if runs_default_problems:
+        return _select_default_problems(op, words)
     if dimensions and op == ALL:
         raise UsageError(f"'all' runs sets, not one problem; name the operation of {dimensions[0]}")
     if dimensions:
@@ -259,12 +251,17 @@ def original_suite(set_name: str, op: str, corrected: bool) -> Suite:
     return suites.builtin(set_name, op)
 
 
-def _select_memory(words: ProblemArguments) -> Selection:
+def _select_default_problems(op: str, words: ProblemArguments) -> Selection:
+    """Selects the default problems of an operation without suites, or those written out."""
     if words.set is not None:
-        raise UsageError("memory has no sets: 'memory' alone runs a sweep over kinds and sizes")
-    if set(words.values) - {"kind"}:
-        return Selection("memory", None, LineSource(problem_lines("memory", words)), many=False)
-    return Selection("memory sweep", None, MemorySweep(words.values.get("kind")), many=True)
+        raise UsageError(f"{op} has no sets: '{op}' alone runs a sweep over {_sweep_keys(op)}")
+    if set(words.values) - _selectors(op):
+        return Selection(op, None, LineSource(problem_lines(op, words)), many=False)
+    return Selection(f"{op} sweep", None, DefaultProblems(op, words.values), many=True)
+
+
+def _sweep_keys(op: str) -> str:
+    return " and ".join(parameter.name for parameter in operation(op).parameters)
 
 
 def _word(set_name: str) -> str:

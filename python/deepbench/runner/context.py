@@ -5,22 +5,19 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from deepbench import schema
-from deepbench.cli.options import RunOptions
-from deepbench.cli.plan import PlannedRow, digest
-from deepbench.cli.selection import Selection
-from deepbench.environment import host_context, host_warnings, timestamp
-from deepbench.progress import rough_duration
+from deepbench.problems.selection import Selection
+from deepbench.results import schema
+from deepbench.runner.environment import host_context, host_warnings, timestamp
+from deepbench.runner.plan import PlannedRow, digest
+from deepbench.runner.progress import rough_duration
+from deepbench.runner.run_options import RunOptions
 
 Json = Mapping[str, Any]
 
 _LONG_S = 100.0  # from here on --quick is worth a word
-_OPS_WITHOUT_DEFAULT_LIBRARY = {
-    "memory",
-    "all_reduce",
-    "sparse_gemm",
-}  # not through a backend's first library
 _MOST_NAMED = 3
+_NONE: Mapping[str, str] = {}
+_NOT_RECORDED = {"type", "warnings", "planning"}  # of the hello message
 
 
 def build_context(
@@ -32,7 +29,7 @@ def build_context(
 ) -> dict[str, Any]:
     """The first line of a result file: the worker's hello, and what the parent knows besides."""
     host = host_context()
-    kept = {key: value for key, value in hello.items() if key not in ("type", "warnings")}
+    kept = {key: value for key, value in hello.items() if key not in _NOT_RECORDED}
     return {
         "type": "context",
         "schema": schema.VERSION,
@@ -54,10 +51,13 @@ def first_line(
     options: RunOptions,
     rows: Sequence[PlannedRow],
     remaining_s: float,
+    default_libraries: Mapping[str, str],
 ) -> str:
-    """What runs, on what, how long it will take."""
+    """What runs, on what, how long it will take. `default_libraries`: of operations, as the backend
+    tells them."""
     count = "1 row" if len(rows) == 1 else f"{len(rows)} rows"
-    text = f"deepbench: {_title(selection, rows)} on {device_text(context, options, rows)}: {count}"
+    device = device_text(context, options, rows, default_libraries=default_libraries)
+    text = f"deepbench: {_title(selection, rows)} on {device}: {count}"
     if len(rows) > 1:
         text += f", about {rough_duration(remaining_s)}"
     if selection.many and not options.quick and remaining_s > _LONG_S:
@@ -70,12 +70,15 @@ def device_text(
     options: RunOptions | None = None,
     rows: Sequence[PlannedRow] = (),
     used: Collection[str] = (),
+    default_libraries: Mapping[str, str] = _NONE,
 ) -> str:
     """'AMD EPYC (cpu, onednn 3.2.0, 2 threads)'; `used`: the libraries that rows went through,
     where they are known."""
     device = (context.get("device") or {}).get("name") or "an unnamed device"
     facts = [(context.get("backend") or {}).get("name") or "unknown backend"]
-    library = _named(used) or _library(context, options, {row.op for row in rows})
+    library = _named(used) or _library(
+        context, options, {row.op for row in rows}, default_libraries
+    )
     if library:
         facts.append(library)
     ranks = (context.get("ranks") or {}).get("count")
@@ -97,15 +100,24 @@ def _named(libraries: Collection[str]) -> str | None:
     return ", ".join(sorted(libraries)) if 0 < len(libraries) <= _MOST_NAMED else None
 
 
-def _library(context: Json, options: RunOptions | None, ops: Collection[str]) -> str | None:
-    """The library that was asked for, else CUDA's version, else the first that can be used."""
+def _library(
+    context: Json,
+    options: RunOptions | None,
+    ops: Collection[str],
+    default_libraries: Mapping[str, str],
+) -> str | None:
+    """The library that was asked for, else CUDA's version, else the default library of all
+    operations; of a backend that tells none, the first that can be used."""
     libraries = context.get("libraries") or {}
     wanted = options.rows.get("library") if options else None
     cuda = (libraries.get("cudart") or {}).get("version")
     if cuda and wanted is None:  # each operation has its own library there
         return f"CUDA {cuda}"
-    if wanted is None and not _OPS_WITHOUT_DEFAULT_LIBRARY.isdisjoint(ops):
-        return None
+    if wanted is None and default_libraries:
+        of_ops = {default_libraries.get(op) for op in ops}
+        wanted = of_ops.pop() if len(of_ops) == 1 else None
+        if wanted not in libraries:
+            return None
     for name, facts in libraries.items():
         if facts.get("version") and wanted in (None, name):
             return f"{name} {facts['version']}"

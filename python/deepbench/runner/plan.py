@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from deepbench.cli.options import RunOptions, quoted
-from deepbench.cli.precision_defaults import default_precision
-from deepbench.cli.problem_arguments import require_constant
-from deepbench.cli.selection import Parse, SelectedProblem, Selection
-from deepbench.time_estimate import Work
+from deepbench.problems.precision_defaults import default_precision
+from deepbench.problems.problem_arguments import quoted, require_constant
+from deepbench.problems.selection import Parse, SelectedProblem, Selection
+from deepbench.runner.run_options import RunOptions
+from deepbench.runner.time_estimate import Work
 
 Json = Mapping[str, Any]
 
@@ -38,6 +38,8 @@ class PlannedRow:
     application: str | None
     flops: float
     bytes: float
+    host_elements: float  # generated one after the other
+    is_collective: bool
     options: str  # of this row alone
 
     @property
@@ -52,14 +54,13 @@ class PlannedRow:
         """What its time is estimated from."""
         precision = str(self.attributes.get("precision", ""))
         cold = "cache=cold" in self.options.split()
-        return Work(self.op, precision, self.flops, self.bytes, cold)
+        return Work(self.op, precision, self.flops, self.bytes, cold, self.is_collective)
 
 
 def plan(selection: Selection, options: RunOptions, hello: Json | None) -> list[PlannedRow]:
     """Every row in order. Before the backend has answered (`hello` is None) it serves to find
     mistakes: default precisions are provisional then. Raises UsageError."""
-    backend = ((hello or {}).get("backend") or {}).get("name") or ""
-    selected = list(selection.source.problems(parser(backend, selection.set), hello))
+    selected = list(selection.source.problems(parser(hello, selection.set), hello))
     _check_constants(selected, options)
     if options.quick and selection.many:
         selected = quick(selected)
@@ -67,14 +68,14 @@ def plan(selection: Selection, options: RunOptions, hello: Json | None) -> list[
     return [_row(position, *variant) for position, variant in enumerate(variants)]
 
 
-def parser(backend: str, set_name: str | None) -> Parse:
+def parser(hello: Json | None, set_name: str | None) -> Parse:
     """A parser that knows which precision a problem has when nobody names one."""
     from deepbench import _core
 
     def parse(line: str, defaults: str) -> _core.Problem:
         if "precision=" not in defaults:
             op = line.split(maxsplit=1)[0]
-            defaults += f" precision={default_precision(backend, set_name, op)}"
+            defaults += f" precision={default_precision(hello, set_name, op)}"
         return _core.Problem.parse(line, defaults)
 
     return parse
@@ -112,15 +113,8 @@ def hang_limit_s(row: PlannedRow, options: RunOptions) -> float:
     limit_s = float(options.rows.get("time_limit", 0)) or _TIME_LIMIT_S
     longer = _SELECTION_FACTOR.get(options.rows.get("algorithm", ""), 1.0)
     work_s = row.flops / _SLOWEST_FLOPS_PER_S + row.bytes / _SLOWEST_BYTES_PER_S
-    work_s += _matrix_elements(row) / _SLOWEST_ELEMENTS_PER_S
+    work_s += row.host_elements / _SLOWEST_ELEMENTS_PER_S
     return longer * (_HANG_BASE_S + _HANG_LIMITS * limit_s + work_s)
-
-
-def _matrix_elements(row: PlannedRow) -> float:
-    """Of a sparse matrix: all are gone through when it is made and when it is verified."""
-    if row.op != "sparse_gemm":
-        return 0.0
-    return float(row.attributes["m"]) * float(row.attributes["k"])
 
 
 def digest(rows: Sequence[PlannedRow]) -> str:
@@ -141,6 +135,8 @@ def _row(position: int, selected: SelectedProblem, cache: str) -> PlannedRow:
         application=selected.application,
         flops=problem.flops,
         bytes=problem.bytes,
+        host_elements=problem.host_elements,
+        is_collective=problem.is_collective,
         options=" ".join(_options(selected, cache)),
     )
 

@@ -15,7 +15,7 @@ from typing import Any
 
 Json = Mapping[str, Any]
 
-_COLLECTIVE = "all_reduce"
+_NO_FACTS: Json = {}
 _SELECTION_FACTOR = {"best": 2.5, "exhaustive": 25.0}  # as seen on an H200
 _MIN_CALLS = 2.5  # of a row whose time limit is over after the first
 _STEADY_S, _ENERGY_S = 3.0, 2.2  # what these options add to a row
@@ -31,41 +31,40 @@ class Speeds:
     calls: float  # of a row with long calls
     verification_s_per_byte: float
     collective_verification_s_per_byte: float  # a collective's verification, for each rank
-    limit_s: float
+    row_limit_s: float
     ceiling_s: float
+
+    per_thread: bool  # the rates are those of one host thread, and threads add up
+
+    @classmethod
+    def of(cls, estimates: Json) -> Speeds:
+        """From the backend's facts `estimate.*` (plugin.h), without that prefix. A figure that it
+        does not tell is that of a host thread."""
+        prefix = "flops_per_s."
+        rates = {
+            key.removeprefix(prefix).replace(".", " "): rate
+            for key in estimates
+            if key.startswith(prefix) and (rate := _number(estimates, key))
+        }
+        figures = {name: _number(estimates, name) or value for name, value in _FALLBACK.items()}
+        return cls(rates, per_thread=_number(estimates, "per_thread") == 1, **figures)
 
     def arithmetic_s(self, work: Work) -> float:
         """Of one call."""
-        rate = self.flops_per_s.get(f"{work.op} {work.precision}") or self.flops_per_s.get(work.op)
-        return work.flops / (rate or self.flops_per_s["gemm"])
+        rates = self.flops_per_s
+        rate = rates.get(f"{work.op} {work.precision}") or rates.get(work.op)
+        return work.flops / (rate or max(rates.values(), default=_FALLBACK_FLOPS_PER_S))
 
 
-_CUDA = Speeds(
-    flops_per_s={
-        "gemm": 3e14,
-        "gemm float": 5e13,
-        "conv": 1.5e14,
-        "conv float": 2.5e13,
-        "rnn": 6e13,
-        "rnn float": 1e13,
-        "sparse_gemm": 1e12,
-    },
-    bytes_per_s=2e12,
-    calls=20.0,
-    verification_s_per_byte=3e-11,
-    collective_verification_s_per_byte=3e-9,
-    limit_s=5.0,
-    ceiling_s=0.3,
-)
-_CPU_THREAD = Speeds(
-    flops_per_s={"gemm": 5e10, "conv": 3e10, "rnn": 1.5e10, "sparse_gemm": 2e9},
-    bytes_per_s=2.5e9,
-    calls=8.0,
-    verification_s_per_byte=1e-9,
-    collective_verification_s_per_byte=1e-8,
-    limit_s=10.0,
-    ceiling_s=1.0,
-)
+_FALLBACK_FLOPS_PER_S = 5e10
+_FALLBACK = {
+    "bytes_per_s": 2.5e9,
+    "calls": 8.0,
+    "verification_s_per_byte": 1e-9,
+    "collective_verification_s_per_byte": 1e-8,
+    "row_limit_s": 10.0,
+    "ceiling_s": 1.0,
+}
 
 
 @dataclass(frozen=True)
@@ -77,13 +76,14 @@ class Work:
     flops: float
     bytes: float
     cold: bool = False
+    is_collective: bool = False
 
 
 @dataclass(frozen=True)
 class Expectation:
     """The time of rows as it is expected before any is measured."""
 
-    speeds: Speeds = _CPU_THREAD
+    speeds: Speeds = Speeds({}, per_thread=False, **_FALLBACK)
     threads: int = 1  # that reach `speeds` each
     contention: float = 1.0  # by how much other work on the host is taken to slow rows down
     ranks: int = 0
@@ -95,21 +95,23 @@ class Expectation:
     levels: tuple[tuple[float, str], ...] = ()  # caches by their bytes
 
     @classmethod
-    def of(cls, context: Json, options: Mapping[str, str]) -> Expectation:
-        """From what the backend and the host say of themselves, and the options of every row."""
+    def of(
+        cls, context: Json, options: Mapping[str, str], estimates: Json = _NO_FACTS
+    ) -> Expectation:
+        """From what the backend and the host tell of themselves, and the options of every row.
+        `estimates`: the backend's, as Speeds.of takes them."""
         device = context.get("device") or {}
-        on_gpu = (context.get("backend") or {}).get("name") == "cuda"
-        speeds = _CUDA if on_gpu else _CPU_THREAD
+        speeds = Speeds.of(estimates)
         limit_s = float(options.get("time_limit", 0)) or _number(device, "row_limit_ns") / 1e9
-        limit_s = limit_s or speeds.limit_s
+        limit_s = limit_s or speeds.row_limit_s
         spans_s = _number(device, "min_total_ns") / 1e9 or _SPANS_S
         warm_up_s = min(2.0 * spans_s + _SPANS_S, 1.5 * limit_s)
         warm_up_s += _STEADY_S if options.get("power") == "steady" else 0.0
         warm_up_s += _ENERGY_S if options.get("energy") == "yes" else 0.0
         return cls(
             speeds=speeds,
-            threads=1 if on_gpu else max(1, int(_number(context, "threads"))),
-            contention=1.0 if on_gpu else _contention(context.get("host") or {}),
+            threads=max(1, int(_number(context, "threads"))) if speeds.per_thread else 1,
+            contention=_contention(context.get("host") or {}) if speeds.per_thread else 1.0,
             ranks=int(_number(context.get("ranks") or {}, "count")) or _devices(options),
             limit_s=limit_s,
             warm_up_s=warm_up_s,
@@ -122,7 +124,7 @@ class Expectation:
     def row_s(self, work: Work, slower: float = 1.0) -> float:
         """Of a row, ceilings apart, where calls are slower than expected. The time limit holds
         whatever they take."""
-        if work.op == _COLLECTIVE and self.ranks == 0:
+        if work.is_collective and self.ranks == 0:
             return 0.0  # unsupported: there is no other rank
         slower *= self.contention
         call_s = self._call_s(work)
@@ -134,7 +136,7 @@ class Expectation:
 
     def ceilings_of(self, work: Work) -> set[str]:
         """The ceilings that a row is held against."""
-        if not self.ceilings or work.op == _COLLECTIVE:
+        if not self.ceilings or work.is_collective:
             return set()
         arithmetic = {f"arithmetic {work.precision}"} if work.flops else set()
         return arithmetic | {f"bandwidth {self._level(work)}"}
@@ -148,7 +150,7 @@ class Expectation:
         return (speeds.arithmetic_s(work) + work.bytes / speeds.bytes_per_s) / self.threads
 
     def _verifying_s(self, work: Work) -> float:
-        if work.op == _COLLECTIVE:  # the ranks share the host that checks what they have
+        if work.is_collective:  # the ranks share the host that checks what they have
             s_per_byte = self.speeds.collective_verification_s_per_byte * self.ranks
         else:
             s_per_byte = self.speeds.verification_s_per_byte

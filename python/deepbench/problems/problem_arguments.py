@@ -9,15 +9,13 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from deepbench import suites
-from deepbench.cli.errors import UsageError, shown, suggestion
-from deepbench.cli.ranges import numbers
+from deepbench.errors import UsageError, shown, suggestion
+from deepbench.problems.ranges import numbers
 
 if TYPE_CHECKING:
     from deepbench._core import Operation
 
 ALL = "all"
-_ALIASES = {"sparse": "sparse_gemm", "sparse-gemm": "sparse_gemm",
-            "allreduce": "all_reduce", "all-reduce": "all_reduce"}  # fmt: skip
 _TYPE = re.compile(r"double|(u?int|i|u|fp|float|f|bf|bfloat)\d+\w*")  # as types are called
 _SET_WORDS = ("training", "train", "inference", "inference-server", "inference-device", "device")
 
@@ -38,8 +36,11 @@ def operation_names() -> list[str]:
 
 def operation_name(word: str) -> str | None:
     """The operation (or 'all') that a word means, or None."""
-    name = _ALIASES.get(word, word)
-    return name if name in operation_names() else None
+    if word == ALL:
+        return ALL
+    return next(
+        (known.name for known in operations() if word in (known.name, *known.aliases)), None
+    )
 
 
 def operations() -> Sequence[Operation]:
@@ -155,8 +156,6 @@ def _key_values(word: str) -> tuple[str, list[str]]:
     if not key:
         raise UsageError(f"{shown(word)} has no key before '='")
     if key == "application":
-        from deepbench.cli.options import quoted
-
         return key, [quoted(value)]
     items = value.split(",")
     if not all(items):
@@ -181,3 +180,10 @@ def _unknown(op: str, word: str) -> str:
     if op != ALL and operation_name(word) not in (None, op):
         return f"two operations, {op} and {word}: give one; 'all' runs every operation of a set"
     return f"{shown(word)} is neither {wanted} nor KEY=VALUE{near}; '{op} --help' lists them"
+
+
+def quoted(value: str) -> str:
+    """A value as key=value text has it: in quotes where it must be."""
+    if value and not any(character.isspace() or character in '"\\;' for character in value):
+        return value
+    return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -12,7 +12,7 @@ import signal
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from deepbench.worker_process import (
+from deepbench.runner.worker_process import (
     SessionError,
     WorkerFailure,
     WorkerProcess,
