@@ -1,7 +1,7 @@
 """The architecture as a test: who may include what, what may be called where, how files look.
 
-Reads the sources alone; docs/design.md, "Tree", says why. A rule that a change breaks on purpose is
-changed here, in the same commit.
+Reads only the sources; src/cpp/DESIGN.md says why. A change that breaks a rule on purpose changes
+the rule here, in the same commit.
 """
 
 from __future__ import annotations
@@ -320,7 +320,7 @@ def test_every_operation_is_listed_and_documented() -> None:
     listed = re.findall(r"&(\w+)_operation\(\)", (OPS / "all_ops.cpp").read_text())
     declared = re.findall(r"& (\w+)_operation\(\)", (OPS / "all_ops.hpp").read_text())
     assert sorted(listed) == sorted(declared) == operation_names()
-    pages = {path.stem for path in (ROOT / "docs/operations").glob("*.md")}
+    pages = {path.stem for path in (ROOT / "docs/reference/operations").glob("*.md")}
     assert set(operation_names()) <= pages
     tested = {path.stem for path in (ROOT / "tests/cpp/ops").glob("*.cpp")}
     assert set(operation_names()) <= tested

@@ -13,7 +13,7 @@ from deepbench.references.lookup import require_distinct_output
 from deepbench.report import FORMATS
 from deepbench.runner.run_options import SINGLE_PROCESS_LIBRARIES, RunOptions
 
-# Flags that become options of rows (docs/results.md): flag, key, value of a switch.
+# Flags that become options of rows (docs/reference/rows.md): flag, key, value of a switch.
 _ROW_FLAGS: tuple[tuple[Flag, str, str], ...] = (
     (Flag("--device", "which device of the backend, from 0", "N"), "device", ""),
     (Flag("--library", "which vendor library ('env' lists them)", "NAME"), "library", ""),

@@ -22,7 +22,7 @@ FASTER, SLOWER, NOISE, UNKNOWN, PUBLISHED, DOUBTED = (
     "faster", "slower", "noise", "unknown", "published", "doubted",
 )  # fmt: skip
 
-# Medians of repeated runs lie within 3 % of each other on a quiet machine: docs/performance_cpu.md.
+# Medians of repeated runs lie within 3 % of each other on a quiet machine: docs/results/log/cpu.md.
 NOISE_FLOOR = 0.03
 _FALSE_CALLS = 0.05  # the chance of one or more among all rows of which nothing changed
 _FEWEST = 10  # rows, from which on the drift between two runs can be told

@@ -1,4 +1,4 @@
-"""Reads a suite file: problem lines, comments and headers (docs/suites.md has the grammar).
+"""Reads a suite file: problem lines, comments and headers, as in docs/reference/suites.md.
 
 Only the file is understood here: encoding, lines, headers, quoting, the application. Whether a
 problem makes sense is for the native parser to say; see suite_expansion.py.

@@ -1,5 +1,5 @@
 """The remarks that follow a row: what a reader must know beyond its columns. The one list of them,
-which docs/remarks.md explains form by form."""
+which docs/reference/remarks.md explains form by form."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ _CONVERSION_METRICS = ("call", "conversion", "call_and_conversion")
 
 @dataclass(frozen=True)
 class Remark:
-    """`form` is what docs/remarks.md lists: words in capitals stand for what differs by row. `of`
-    gives a row's own text, None where there is nothing to say."""
+    """`form` is the form in docs/reference/remarks.md, in which words in capitals stand for values
+    that differ by row. `of` gives the text for a row, or None if the remark does not apply."""
 
     form: str
     of: Callable[[Row], str | None]

@@ -1,6 +1,6 @@
-"""What the rows of a fleet come to: for each rank its time over the ranks' median, over all rows,
-and who is out of line. The rows say who is an outlier of one row (docs/fleet.md has the rules);
-here they are only counted.
+"""Sums up the rows of a fleet: for each rank its time over the ranks' median, over all rows, and
+which ranks are out of line. Each row names its outliers (docs/explanation/fleets.md has the rules);
+this module only counts them.
 """
 
 from __future__ import annotations

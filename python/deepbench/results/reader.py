@@ -1,4 +1,4 @@
-"""Reads result files: JSON lines, the context first, then one row per line (docs/results.md).
+"""Reads result files (docs/reference/rows.md): the context first, then one row per line.
 
 A killed run leaves at most its last line incomplete. Reading drops that line with a warning.
 """

@@ -63,7 +63,7 @@ typedef struct deepbench_values {
 } deepbench_values;
 
 /* An operation and its attributes, all of them, defaults filled in, validated by the core:
- * "gemm" with m n k trans_a trans_b precision, and so on (docs/operations). */
+ * "gemm" with m n k trans_a trans_b precision, and so on (docs/reference/operations). */
 typedef struct deepbench_problem {
   const char* op;
   deepbench_values attributes;
@@ -83,7 +83,7 @@ typedef struct deepbench_sink {
  *                         an independent computation of the same output, of any speed, which
  *                         verification of rnn's gradients asks for
  *   candidate    text     an id from candidates(); "" is the library's own first choice
- *   cache        text     "hot" (default) or "cold": see docs/measuring.md
+ *   cache        text     "hot" (default) or "cold": see docs/explanation/measuring.md
  *   copies       integer  at most this many copies of each operand for cold (1024)
  *   threads      integer  host threads; 0 is the backend's choice
  *   pad          integer  1: dimensions may be padded by the operation's rule (default); 0: never
@@ -109,8 +109,8 @@ typedef enum deepbench_launch {
 } deepbench_launch;
 
 enum {                                /* deepbench_request.flags */
-       DEEPBENCH_REQUEST_MARKERS = 1, /* tell profilers and simulators where the calls begin and
-                                         end, by whatever they listen to (docs/simulators.md) */
+       DEEPBENCH_REQUEST_MARKERS = 1, /* mark the begin and the end of the calls for profilers and
+                                         simulators (docs/guide/simulators.md) */
        DEEPBENCH_REQUEST_SHUFFLE =
            2 /* of a kernel that emits `shuffles`: run first, outside all spans, what changes which
                 compute unit takes which part of the calls */

@@ -1,6 +1,6 @@
-"""Texts that take seconds to make and are always the same, kept on disk beside the compiled kernels
-(docs/reporting.md). Whatever is wrong with the folder, or with a file in it, costs those seconds
-and nothing else; what others own or can write is not read."""
+"""Keeps texts that take seconds to make and never change on disk, beside the compiled kernels
+(docs/reference/reports.md). A faulty folder or file costs those seconds and nothing else. Files
+that other users own or can write are ignored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-// How long and how precisely to measure. docs/measuring.md explains the defaults.
+// How long and how precisely to measure. docs/explanation/measuring.md explains the defaults.
 #pragma once
 
 #include <cstddef>

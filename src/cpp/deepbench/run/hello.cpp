@@ -1,4 +1,4 @@
-// The hello of docs/results.md: what a backend says of itself, as one line of JSON.
+// The hello of docs/reference/protocol.md: what a backend says of itself, as one line of JSON.
 #include "deepbench/run/hello.hpp"
 
 #include <algorithm>
