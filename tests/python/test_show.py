@@ -185,7 +185,7 @@ def test_columns_without_a_partner_say_so(
     assert main(["show", str(ours), "--against", str(other)]) == 0
     out = capsys.readouterr().out
     assert "..ning_half_best time" in out
-    assert "..ning_half_best has none of these problems in one precision and regime" in out
+    assert "..ning_half_best has none of these problems in the same precision and regime" in out
     assert (
         main(["show", str(ours), "--against", str(write(tmp_path / "b.jsonl", make_gemm()))]) == 0
     )

@@ -1,4 +1,4 @@
-"""A comparison on the screen: fixed width, no wider than the screen where that can be."""
+"""A comparison on the terminal, in columns that fit the terminal's width if possible."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from .section import Section
 
 _INDENT = 4
-_SHORT = 4  # letters of titles that stay in one line
+_SHORT = 4  # characters of a title that never wraps
 
 
 def render_table(sections: Sequence[Section], width: int | None = None) -> str:
-    """`width` is that of the screen; None: lines may have any length."""
+    """`width` is the terminal's width; None: lines may have any length."""
     return "\n".join(_text(section, width) for section in sections)
 
 
@@ -27,11 +27,11 @@ def _text(section: Section, width: int | None) -> str:
 
 @dataclass(frozen=True)
 class _Layout:
-    """How a table is drawn."""
+    """The columns of a table that are shown, and the spacing between them."""
 
-    shown: tuple[int, ...]  # columns
+    shown: tuple[int, ...]  # column indices
     gap: str = "  "
-    stacked: bool = False  # titles in several lines
+    stacked: bool = False  # titles wrap onto several lines
 
     def title(self, text: str) -> list[str]:
         split = self.stacked and len(text) > _SHORT
@@ -45,14 +45,14 @@ class _Layout:
         ]  # fmt: skip
 
     def total(self, section: Section) -> int:
-        """Of a line, without words that may go on below it."""
+        """The width of a line, except for a last column that may wrap."""
         widths = self.widths(section)[: -1 if section.wraps else None]
         return sum(widths) + len(self.gap) * (len(widths) - 1)
 
 
 def _layout(section: Section, width: int | None) -> _Layout:
-    """The first that fits: without ever more of the optional columns, then the same with narrow
-    columns, then without what other columns imply; where none fits, the narrowest."""
+    """The first layout that fits, else the narrowest. The candidates drop more and more of the
+    optional columns, then do so with narrow columns, then drop the implied columns as well."""
     shown = list(range(len(section.columns)))
     choices = [tuple(shown)]
     for place in section.optional:

@@ -1,6 +1,6 @@
-// The charts: which rows each of them shows, and where. A click chooses a row.
+// The charts: which rows each chart shows, and where. A click selects a row.
 const views = {};
-const positions = {};  // by chart: where rows are, for the ring around the chosen one
+const positions = {};  // by chart: the points of its rows, for the ring around the selected one
 
 const POINTS = {
   roofline: (row) => row.good && row.tflops && row.flops && row.bytes
@@ -14,21 +14,21 @@ const RATIO_X = {
   against: (pair) => pair.time / 1e3,
 };
 const conversionLine = (pair) => rows[pair.id].conversion === null ? ''
-  : `a conversion of ${timeText(rows[pair.id].conversion, pair.time)} is not in the time`;
+  : `the time excludes a conversion of ${timeText(rows[pair.id].conversion, pair.time)}`;
 const RATIO_LINES = {
   algorithms: (pair) => [
     rows[pair.id].algorithm ? `algorithm ${rows[pair.id].algorithm}` : '',
-    `default ${timeText(pair.other, pair.time)}, ${ratioText(pair.ratio)} times ours`, conversionLine(pair),
+    `default ${timeText(pair.other, pair.time)}, ${ratioText(pair.ratio)} × this time`, conversionLine(pair),
   ].filter(Boolean),
-  caches: (pair) => [`cold ${timeText(pair.other, pair.time)}, ${ratioText(pair.ratio)} times hot`],
+  caches: (pair) => [`cold ${timeText(pair.other, pair.time)}, ${ratioText(pair.ratio)} × hot`],
   against: (pair) => [
-    `${pair.side}: ${timeText(pair.other, pair.time)}, ${ratioText(pair.ratio)} times ours`,
-    pair.doubt ? `left out of means: ${pair.doubt}` : '',
-    pair.cold ? 'ours is cold, theirs hot in the caches' : '', conversionLine(pair),
+    `${pair.side}: ${timeText(pair.other, pair.time)}, ${ratioText(pair.ratio)} × this time`,
+    pair.doubt ? `excluded from means:  ${pair.doubt}` : '',
+    pair.cold ? 'this row is cold, the published figure hot' : '', conversionLine(pair),
   ].filter(Boolean),
 };
 
-const PIXELS_FROM = 5000;  // rows from which on points are pixels
+const PIXELS_FROM = 5000;  // with more rows, the charts are drawn as pixels instead of SVG
 const DRAWING = {
   mode: 'vega', ast: true, actions: false, defaultStyle: false, logLevel: 1, tooltip: showTooltip,
   renderer: rows.length > PIXELS_FROM ? 'canvas' : 'svg',
@@ -36,8 +36,8 @@ const DRAWING = {
 
 const themeOfCharts = () => report.themes[document.documentElement.dataset.theme === 'dark' ? 'dark' : 'light'];
 
-// Draws a chart whose points can be clicked, in the page's colours. What was there stays until it is
-// complete; whoever waits for a change of the place then finds the view that `use` has taken.
+// Draws a chart with clickable points in the page's theme. The old chart stays until the new one is
+// complete, and `use` receives the new view before the swap, so that observers of `place` find it.
 async function redrawn(place, spec, use) {
   const inner = element('div', {});
   const {view} = await drawChart(inner, {...spec, config: themeOfCharts()}, DRAWING);
@@ -56,12 +56,12 @@ async function buildChart(name) {
     if (views[name]) views[name].finalize();
     views[name] = view;
   });
-  // The filters or the choice may have changed since it was begun.
+  // The filters or the selection may have changed while the chart was drawn.
   if (name === 'distribution') showSamples(rows[chosenId]);
   else show(name, filteredRows());
 }
 
-// The chart with its first data, so that it is laid out once.
+// The chart with its initial data, so that Vega computes its layout only once.
 function filled(name, place) {
   const spec = structuredClone(report.charts[name]);
   const put = (set, values) => putInto(spec, set, values);
@@ -84,7 +84,7 @@ function filled(name, place) {
   return spec;
 }
 
-// Charts are as light or dark as the page.
+// Charts follow the page's theme.
 async function repaint() {
   for (const name of Object.keys(views)) await buildChart(name);
   await showSweep(filteredRows());
@@ -110,7 +110,7 @@ function fitCharts() {
   fitSweep();
 }
 
-// Two invisible points keep logarithmic axes from having no length, or next to none.
+// Two invisible points give logarithmic axes a minimum length.
 const NARROWEST = 1.5;
 function corners(name, values) {
   if (!values.length) return [];
@@ -138,7 +138,7 @@ function showCharts(visibleRows) {
 function show(name, visibleRows) {
   const values = valuesOf(name, visibleRows);
   const place = document.getElementById(`chart-${name}`);
-  place.classList.toggle('none', values.length === 0);  // nothing has no axes
+  place.classList.toggle('none', values.length === 0);  // an empty chart has no axes
   if (values.length === 0) return;
   const view = views[name];
   for (const [signal, value] of Object.entries(legends(name))) view.signal(signal, value);
@@ -147,7 +147,7 @@ function show(name, visibleRows) {
   view.data('rows', values).data('chosen', ring(name, chosenId)).runAsync();
 }
 
-// The ceilings of what is shown.
+// The ceilings of the visible rows' devices and precisions.
 function visibleCeilings(values) {
   const visibleRows = values.map((value) => rows[value.id]);
   const deviceOf = (row) => row.device || report.files[row.run].device;
@@ -163,8 +163,8 @@ function valuesOf(name, visibleRows) {
   return values;
 }
 
-// A colour and a shape mean the same in every chart, whatever the filters; legends name what the
-// chart can show.
+// Colours and shapes mean the same in every chart, whatever the filters are. A legend lists only
+// entries that its chart can show.
 function legends(name) {
   const members = POINTS[name] ? rows.filter(POINTS[name]) : report.pairs[name].map((pair) => rows[pair.id]);
   const plotted = name === 'bandwidth' ? members : rows.filter((row) => row.good && row.flops);
@@ -178,13 +178,13 @@ function legends(name) {
   };
 }
 
-// Pixels of a legend's column with its symbol, as charts.py has them.
+// The width in pixels of a legend column with its symbol, the same as in charts.py.
 const labelWidth = (labels) => 40 + Math.min(300, 7 * Math.max(0, ...labels.map((label) => label.length)));
 
-// Several others in one chart are told apart by colour before anything else.
+// If a chart shows several references, colours distinguish these.
 const sidesOf = (name) => name === 'against' ? unique(report.pairs.against.map((pair) => pair.side)) : [];
 
-// What moves bytes alone has neither precision nor much else to tell it apart by but its kind.
+// Operations that only move bytes may lack a precision, so their kind determines the colour.
 const colourOf = (name, row) => (name === 'bandwidth' && row.kind) || (row[filters.colour] ?? 'none');
 const marking = (name, row) => ({id: row.id, colour: colourOf(name, row), regime: row.regime});
 
@@ -205,7 +205,7 @@ function ratios(name, visibleRows) {
   }));
 }
 
-// A ring around the row in every chart that shows it.
+// Draws a ring around the row in every chart that shows it.
 function ringAround(id) {
   for (const [name, view] of Object.entries(views)) {
     if (name !== 'distribution') view.data('chosen', ring(name, id)).runAsync();
