@@ -141,11 +141,11 @@ def test_a_conversion_is_said_with_the_sum() -> None:
     ]
     assert (
         Remarks().of(row)
-        == "a converted beforehand in 23.46 \N{MICRO SIGN}s, 123.5 \N{MICRO SIGN}s with it"
+        == "a converted beforehand in 23.46 \N{MICRO SIGN}s, 123.5 \N{MICRO SIGN}s in total"
     )
     row["conversion"]["constant"] = False
     assert (
-        Remarks().of(row) == "a converted in 23.46 \N{MICRO SIGN}s, 123.5 \N{MICRO SIGN}s with it"
+        Remarks().of(row) == "a converted in 23.46 \N{MICRO SIGN}s, 123.5 \N{MICRO SIGN}s in total"
     )
 
 
