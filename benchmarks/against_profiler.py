@@ -236,8 +236,8 @@ def comparisons(words: list[str]) -> Iterator[bool]:
         excess_us = measured_us - kernels_us
         within = excess_us <= max(SHARE * kernels_us, PER_KERNEL_US * count)
         print(
-            f"{problem:{width}} deepbench {measured_us:10.3f}  "
-            f"kernels {kernels_us:10.3f} us ({count})  excess {excess_us:7.3f} us {excess_us / kernels_us:7.2%}  "
+            f"{problem:{width}} deepbench {measured_us:10.3f}  kernels {kernels_us:10.3f} us "
+            f"({count})  excess {excess_us:7.3f} us {excess_us / kernels_us:7.2%}  "
             f"{'within' if within else 'BEYOND'}{how}"
         )
         yield within
