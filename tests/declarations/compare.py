@@ -28,7 +28,7 @@ HEADERS = {
     "driver": ["cuda.h"],
     "nvrtc": ["nvrtc.h"],
     "nvjitlink": ["nvJitLink.h"],
-    "properties": ["library_types.h"],
+    "library_types": ["library_types.h"],
     "cublas": ["cublas_v2.h"],
     "cublaslt": ["cublasLt.h"],
     "cudnn_types": ["cudnn.h"],
@@ -170,7 +170,7 @@ def main(roots: list[str]) -> int:
     if not roots:
         print(__doc__)
         return 2
-    unknown = {path.stem for path in OURS.glob("*.hpp")} - {*HEADERS, "table"}
+    unknown = {path.stem for path in OURS.glob("*.hpp")} - {*HEADERS, "function_table"}
     assert not unknown, f"of which header are {unknown}?"
     libraries = {library: read(OURS / f"{library}.hpp") for library in HEADERS}
     compiler = Compiler(include_folders(roots))

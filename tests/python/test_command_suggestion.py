@@ -11,12 +11,12 @@ import pytest
 
 from deepbench.cli import main
 from deepbench.cli.command_suggestion import suggest_command
-from deepbench.cli.errors import UsageError
 from deepbench.cli.flags import parse
 from deepbench.cli.ops import help_text, sweep_example
 from deepbench.cli.options import FLAGS, run_options
-from deepbench.cli.output_names import require_result_name
-from deepbench.cli.problem_arguments import operations, parse_problem_arguments, problem_lines
+from deepbench.errors import UsageError
+from deepbench.problems.problem_arguments import operations, parse_problem_arguments, problem_lines
+from deepbench.results.output_names import require_result_name
 from example_rows import make_context, make_gemm
 
 
@@ -114,7 +114,7 @@ def test_nearly_right(
          "backend's: --backend NAME --device 0"),
         ("gemm --device 0,1", "--device '0,1': is one device; several are --devices 0,1"),
         ("gemm -output x.jsonl", "there is no option '-output' here (did you mean '--output'?); "
-         "--help lists what there is"),
+         "--help lists the options"),
         ("gemm m=64 n=64 k=64 =", "'=' has no key before '='"),
         ("show .", "'.': is a folder; name a result file in it"),
         ("--quick gemm half", "an operation or a command comes first, not '--quick' (did you mean "
@@ -126,15 +126,15 @@ def test_nearly_right(
         ("gemm --workspace 32MB", "'32MB': units are powers of 2; write 32M or 32MiB, which is 32 "
          "x 1048576"),
         ("gemm --cpu", "there is no option '--cpu' here (did you mean '--backend cpu'?); --help "
-         "lists what there is"),
+         "lists the options"),
         ("gemm --csv", "there is no option '--csv' here (did you mean '--format csv'?); --help "
-         "lists what there is"),
+         "lists the options"),
         ("gemm --iterations 9", "there is no option '--iterations' here (did you mean '--samples "
-         "N'?); --help lists what there is"),
+         "N'?); --help lists the options"),
         ("gemm --thread 2", "there is no option '--thread' here (did you mean '--threads'?); "
-         "--help lists what there is"),
-        ("gemm --verbose", "there is no option '--verbose' here; --help lists what there is"),
-        ("env --html", "there is no option '--html' here; --help lists what there is"),
+         "--help lists the options"),
+        ("gemm --verbose", "there is no option '--verbose' here; --help lists the options"),
+        ("env --html", "there is no option '--html' here; --help lists the options"),
         ("gemm --format CSV", "--format 'CSV': must be one of table legacy json csv markdown (did "
          "you mean 'csv'?)"),
         ("gemm --format xlsx", "--format 'xlsx': must be one of table legacy json csv markdown; "

@@ -32,7 +32,7 @@ compare = load()
 
 def test_no_declaration_is_overlooked() -> None:
     for path in sorted(compare.OURS.glob("*.hpp")):
-        if path.stem == "table":
+        if path.stem == "function_table":
             continue
         declared = compare.read(path)
         text = path.read_text(encoding="utf-8")

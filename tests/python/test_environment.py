@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from deepbench import environment, libraries
+from deepbench import libraries
+from deepbench.runner import environment
 
 
 def test_host_is_described() -> None:
@@ -70,7 +71,9 @@ def test_variables_that_change_arithmetic_are_warned_of() -> None:
 
 
 def entries(monkeypatch: pytest.MonkeyPatch, *values: str) -> None:
-    found = [EntryPoint(f"e{i}", value, libraries.GROUP) for i, value in enumerate(values)]
+    found = [
+        EntryPoint(f"e{i}", value, libraries.ENTRY_POINT_GROUP) for i, value in enumerate(values)
+    ]
 
     def entry_points(**selection: Any) -> list[EntryPoint]:
         assert selection == {"group": "deepbench.backends"}

@@ -17,7 +17,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from comparison_rows import timed_gemm
-from deepbench.progress import Screen
 from deepbench.report.comparison.wording import number_text
 from deepbench.report.fields import (
     metric_text,
@@ -29,6 +28,7 @@ from deepbench.report.fields import (
     work_unit,
 )
 from deepbench.report.overview.charts import chart
+from deepbench.runner.progress import Screen
 from example_rows import make_context, make_gemm
 from golden_report import render
 from number_texts import NUMBER_TEXTS

@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 from deepbench.cli import flags
-from deepbench.cli.errors import UsageError
-from deepbench.cli.options import FLAGS, RunOptions, run_options
-from deepbench.cli.plan import PlannedRow, digest, hang_limit_s, plan
-from deepbench.cli.precision_defaults import default_precision
-from deepbench.cli.selection import select, select_files, sweep_kinds, sweep_sizes
+from deepbench.cli.options import FLAGS, run_options
+from deepbench.errors import UsageError
+from deepbench.problems.precision_defaults import default_precision
+from deepbench.problems.selection import select, select_files, sweep_kinds, sweep_sizes
+from deepbench.runner.plan import PlannedRow, digest, hang_limit_s, plan
+from deepbench.runner.run_options import RunOptions
 from example_rows import HELLO
 
 

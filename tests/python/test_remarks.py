@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 
-from deepbench import schema
 from deepbench.report.notes import Notes
 from deepbench.report.remarks import REMARKS, STATUSES, Remarks, plain_remarks
-from deepbench.results import read
+from deepbench.results import read, schema
 from example_rows import make_gemm, without_times
 from golden_report import render
 

@@ -17,9 +17,10 @@ from typing import Any
 
 import pytest
 
-from deepbench import _core, progress
-from deepbench.time_estimate import Estimate, Expectation, Work
-from deepbench.worker_process import WorkerFailure
+from deepbench import _core
+from deepbench.runner import progress
+from deepbench.runner.time_estimate import Estimate, Expectation, Work
+from deepbench.runner.worker_process import WorkerFailure
 from scripted_sweep import Run as ScriptedRun
 from scripted_sweep import ScriptedRows, lost, unsupported
 

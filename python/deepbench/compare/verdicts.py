@@ -12,7 +12,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from deepbench.algorithm_choice import same_algorithm
+from deepbench.results.algorithm_choice import same_algorithm
 
 from .ratios import Interval, Ratio, ratio
 from .regimes import differences

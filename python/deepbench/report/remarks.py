@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from deepbench.algorithm_choice import choice_of
-from deepbench.fleet import counted_ranks
 from deepbench.report.fields import (
     get,
     measured,
@@ -19,6 +17,8 @@ from deepbench.report.fields import (
     time_text,
 )
 from deepbench.report.notes import Notes
+from deepbench.results.algorithm_choice import choice_of
+from deepbench.results.fleet import counted_ranks
 
 Row = Mapping[str, Any]
 

@@ -1,14 +1,15 @@
 """Suites: the original benchmark's problem sets, which lie here as <set>/<op>.txt, and the user's.
 
-reader.py reads a file, expansion.py turns its lines into problems, this file finds the sets.
+problems/suite_reader.py reads a file, problems/suite_expansion.py turns its lines into problems.
+This file finds the sets.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from .expansion import problems
-from .reader import Entry, Suite, SuiteError, from_bytes, read
+from deepbench.problems.suite_expansion import problems
+from deepbench.problems.suite_reader import Entry, Suite, SuiteError, from_bytes, read
 
 __all__ = [
     "SETS",

@@ -17,8 +17,8 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NoReturn
 
-from deepbench import ranks
-from deepbench.ranks import RankRequest
+from deepbench.runner import ranks
+from deepbench.runner.ranks import RankRequest
 
 if TYPE_CHECKING:
     from deepbench._core import Runner

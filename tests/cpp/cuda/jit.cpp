@@ -126,7 +126,7 @@ TEST_CASE("jit: instances of templates have a name, newer devices get PTX") {
 TEST_CASE("jit: errors carry the file and the compiler's log, on one line") {
   if (!has_nvrtc()) return;
   const std::string error = error_of([] {
-    cuda::compile(source_of("#include \"walk.h\"\n__global__ void f() { nonsense(); }\n"), "", 90);
+    cuda::compile(source_of("#include \"strided_layout.h\"\n__global__ void f() { nonsense(); }\n"), "", 90);
   });
   CHECK(error.find("5 text.cu does not compile for sm_90") == 0);
   CHECK(error.find("text.cu(2): error") != std::string::npos);

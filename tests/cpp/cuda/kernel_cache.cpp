@@ -190,8 +190,8 @@ TEST_CASE("cache: what killed processes left is removed after a day") {
   const KernelCache cache(folder.path());
   cache.store(kKey, kImage);
   const std::filesystem::path kept = cache.file_of(kKey);
-  const std::filesystem::path young = kept.string() + ".1.2.unfinished";
-  const std::filesystem::path old = kept.string() + ".1.3.unfinished";
+  const std::filesystem::path young = kept.string() + ".1.2.temporary";
+  const std::filesystem::path old = kept.string() + ".1.3.temporary";
   for (const auto& path : {young, old}) overwrite(path, "half");
   const auto now = std::filesystem::file_time_type::clock::now();
   for (const auto& path : {kept, old})

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from deepbench import atomic_write
-from deepbench.atomic_write import WriteError
+from deepbench.results import atomic_write
+from deepbench.results.atomic_write import WriteError
 
 _LARGEST = 16 << 20  # bytes
 _DIGEST = 64  # characters

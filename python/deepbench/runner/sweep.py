@@ -6,27 +6,26 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from deepbench import schema, strict_json
-from deepbench.cli.context import build_context, first_line
-from deepbench.cli.errors import UsageError, shown
-from deepbench.cli.launcher import exec_worker, launch_environment, plan_launch
-from deepbench.cli.options import RunOptions, quoted
-from deepbench.cli.plan import PlannedRow, hang_limit_s, plan
-from deepbench.cli.restart_limit import Libraries, RestartLimit
-from deepbench.cli.result_lookup import reference_columns
-from deepbench.cli.selection import Selection
-from deepbench.cli.summary import Summary
-from deepbench.failed_row import failed_row
-from deepbench.progress import Screen, Stopwatch, rough_duration
-from deepbench.ranks import worker_command
-from deepbench.report import Report, create
+from deepbench.errors import UsageError, shown
+from deepbench.problems.problem_arguments import quoted
+from deepbench.problems.selection import Selection
+from deepbench.report import Report, columns_against, create
 from deepbench.report.fields import get, measured
 from deepbench.report.outline import Outline, OutlineProblem, outline
-from deepbench.results import ResultError, ResultFile, ResultWriter
-from deepbench.resume_check import first_difference
-from deepbench.session import InProcessRows, RowSource, Session
-from deepbench.time_estimate import Estimate, Expectation
-from deepbench.worker_process import SessionError, WorkerFailure
+from deepbench.results import ResultError, ResultFile, ResultWriter, schema, strict_json
+from deepbench.results.failed_row import failed_row
+from deepbench.results.resume_check import first_difference
+from deepbench.runner.context import build_context, first_line
+from deepbench.runner.launcher import exec_worker, launch_environment, plan_launch
+from deepbench.runner.plan import PlannedRow, hang_limit_s, plan
+from deepbench.runner.progress import Screen, Stopwatch, rough_duration
+from deepbench.runner.ranks import worker_command
+from deepbench.runner.restart_limit import Libraries, RestartLimit
+from deepbench.runner.run_options import RunOptions
+from deepbench.runner.session import InProcessRows, RowSource, Session
+from deepbench.runner.summary import Summary
+from deepbench.runner.time_estimate import Estimate, Expectation
+from deepbench.runner.worker_process import SessionError, WorkerFailure
 
 Json = Mapping[str, Any]
 
@@ -56,7 +55,7 @@ class Sweep:
         self._context: Json = {}
         self._rows_by_position: dict[int, Json] = {}  # rows by position
         self._writer: ResultWriter | None = None
-        self._report: Report = create(options.format, reference_columns(options.against))
+        self._report: Report = create(options.format, columns_against(options.against))
         self._estimate = Estimate([], Expectation())
         self._rows: list[PlannedRow] = []
         self._last_position: dict[str, int] = {}  # the position of each operation's last row

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from deepbench import schema
-from deepbench.cli.options import RunOptions
-from deepbench.cli.plan import PlannedRow, digest
-from deepbench.cli.selection import Selection
-from deepbench.environment import host_context, host_warnings, timestamp
-from deepbench.progress import rough_duration
+from deepbench.problems.selection import Selection
+from deepbench.results import schema
+from deepbench.runner.environment import host_context, host_warnings, timestamp
+from deepbench.runner.plan import PlannedRow, digest
+from deepbench.runner.progress import rough_duration
+from deepbench.runner.run_options import RunOptions
 
 Json = Mapping[str, Any]
 

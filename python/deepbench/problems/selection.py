@@ -1,7 +1,7 @@
 """Selects the problems that a command line asks for: suites, written problems, or the memory sweep.
 
 A ProblemSource yields problems. Facts of the backend are passed in: the default precision with the
-parser, the cache sizes and the phases of a call with the hello message. plan.py makes rows of them.
+parser, the cache sizes and the phases of a call with the hello message. runner/plan.py turns them into rows.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from deepbench import suites
-from deepbench.cli.errors import UsageError, shown
-from deepbench.cli.problem_arguments import (
+from deepbench.errors import UsageError, shown
+from deepbench.problems.problem_arguments import (
     ALL,
     ProblemArguments,
     choices_of,

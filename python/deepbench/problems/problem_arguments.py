@@ -9,8 +9,8 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from deepbench import suites
-from deepbench.cli.errors import UsageError, shown, suggestion
-from deepbench.cli.ranges import numbers
+from deepbench.errors import UsageError, shown, suggestion
+from deepbench.problems.ranges import numbers
 
 if TYPE_CHECKING:
     from deepbench._core import Operation
@@ -155,8 +155,6 @@ def _key_values(word: str) -> tuple[str, list[str]]:
     if not key:
         raise UsageError(f"{shown(word)} has no key before '='")
     if key == "application":
-        from deepbench.cli.options import quoted
-
         return key, [quoted(value)]
     items = value.split(",")
     if not all(items):
@@ -181,3 +179,10 @@ def _unknown(op: str, word: str) -> str:
     if op != ALL and operation_name(word) not in (None, op):
         return f"two operations, {op} and {word}: give one; 'all' runs every operation of a set"
     return f"{shown(word)} is neither {wanted} nor KEY=VALUE{near}; '{op} --help' lists them"
+
+
+def quoted(value: str) -> str:
+    """A value as key=value text has it: in quotes where it must be."""
+    if value and not any(character.isspace() or character in '"\\;' for character in value):
+        return value
+    return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 from typing import IO, Any, Literal
 
 from deepbench.errors import UserError
-from deepbench.progress import Deadline, duration
-from deepbench.ranks import inherited_descriptors
-from deepbench.strict_json import MAX_LINE_BYTES
+from deepbench.results.strict_json import MAX_LINE_BYTES
+from deepbench.runner.progress import Deadline, duration
+from deepbench.runner.ranks import inherited_descriptors
 
 _DEVICE_LOST = 3  # a worker's exit status
 _MESSAGE_PREFIX = "deepbench: "  # begins what ranks.py says

@@ -6,14 +6,10 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from deepbench import references
-from deepbench.cli.errors import UsageError, shown, suggestion
+from deepbench.errors import UsageError, shown, suggestion
 from deepbench.results import ResultFile, read
-
-if TYPE_CHECKING:
-    from deepbench.report.reference_columns import ReferenceColumns
 
 _ZIP = b"PK\x03\x04"  # as workbooks begin
 
@@ -40,16 +36,6 @@ def _refuse_workbook(word: str) -> None:
     if file_begins_with(word, _ZIP):
         made = f"deepbench import {shlex.quote(word)} -o {shlex.quote(Path(word).stem + '.jsonl')}"
         raise UsageError(f"{shown(word)} is no result file; a workbook becomes one by {made}")
-
-
-def reference_columns(word: str | None) -> ReferenceColumns | None:
-    """The rows that a word means, as columns of a report. Raises UserError."""
-    if word is None:
-        return None
-    from deepbench.compare import to_result_set
-    from deepbench.report.reference_columns import ReferenceColumns
-
-    return ReferenceColumns(to_result_set(open_results(word)))
 
 
 def require_distinct_output(output: str | None, read: Iterable[str]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from deepbench import schema
+from deepbench.results import schema
 
 Json = Mapping[str, Any]
 

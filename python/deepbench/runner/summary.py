@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from deepbench.fleet import FleetSummary
-from deepbench.progress import duration
 from deepbench.report.fields import ABOVE_CEILING, get, share
+from deepbench.results.fleet import FleetSummary
+from deepbench.runner.progress import duration
 
 _GOOD = ("ok", "unsupported")
 _MAX_FINDINGS = 8

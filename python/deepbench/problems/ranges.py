@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-from deepbench.cli.errors import UsageError, shown
+from deepbench.errors import UsageError, shown
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _NUMBER = re.compile(r"(\d{1,18})(?:([KMG])(?:iB)?)?", re.IGNORECASE)

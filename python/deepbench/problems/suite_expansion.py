@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from types import MappingProxyType
 from typing import NoReturn, TypeVar
 
-from .reader import Entry, Suite, fail
+from deepbench.problems.suite_reader import Entry, Suite, fail
 
 T = TypeVar("T")
 

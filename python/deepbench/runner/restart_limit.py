@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from deepbench.cli.plan import PlannedRow
 from deepbench.report.fields import get
+from deepbench.runner.plan import PlannedRow
 
 Json = Mapping[str, Any]
 # The libraries that can do a row: rows of an operation that share them go through the same one.

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from deepbench.cli.errors import UsageError, shown
+from deepbench.errors import UsageError, shown
 
 # Suffixes that no result file has, with the command that makes a file of that name from one.
 _PRINTED = {

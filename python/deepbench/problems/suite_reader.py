@@ -1,7 +1,7 @@
 """Reads a suite file: problem lines, comments and headers (docs/suites.md has the grammar).
 
 Only the file is understood here: encoding, lines, headers, quoting, the application. Whether a
-problem makes sense is for the native parser to say; see expansion.py.
+problem makes sense is for the native parser to say; see suite_expansion.py.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from deepbench import schema_fast_path
+from deepbench.results import schema_fast_path
 
 VERSION = 2
 

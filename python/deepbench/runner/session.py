@@ -1,7 +1,7 @@
 """The parent's side of the worker: starts it, sends it problem lines, watches and restarts it.
 
-A row whose worker crashes, hangs or loses its device becomes a WorkerFailure with its cause, and the
-next row gets a new worker. InProcessRows has the same interface and runs rows in this process.
+A row whose worker crashes, hangs or loses its device becomes a WorkerFailure with its cause, and
+the next row gets a new worker. InProcessRows has the same interface and runs rows in this process.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import signal
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from deepbench.worker_process import (
+from deepbench.runner.worker_process import (
     SessionError,
     WorkerFailure,
     WorkerProcess,

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from deepbench.cli.options import RunOptions, quoted
-from deepbench.cli.precision_defaults import default_precision
-from deepbench.cli.problem_arguments import require_constant
-from deepbench.cli.selection import Parse, SelectedProblem, Selection
-from deepbench.time_estimate import Work
+from deepbench.problems.precision_defaults import default_precision
+from deepbench.problems.problem_arguments import quoted, require_constant
+from deepbench.problems.selection import Parse, SelectedProblem, Selection
+from deepbench.runner.run_options import RunOptions
+from deepbench.runner.time_estimate import Work
 
 Json = Mapping[str, Any]
 

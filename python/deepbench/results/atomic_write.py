@@ -10,8 +10,8 @@ import stat
 import tempfile
 from pathlib import Path
 
-from deepbench import file_lock
 from deepbench.errors import UserError
+from deepbench.results import file_lock
 
 _REASONS = {
     errno.EACCES: "permission to write it is missing",

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 # first on its path and import its own runpy from there before the worker's first line (Python 3.10
 # has no -P against it). For a path it puts the file's folder first, which holds nothing but the
 # worker, and which the worker takes off the path in its first line.
-_WORKER = Path(__file__).absolute().with_name("worker") / "__main__.py"
+_WORKER = Path(__file__).absolute().parents[1] / "worker" / "__main__.py"
 _RANK_LOST_STATUS = 3  # exit status
 _FINAL_ROW_S = 2.0  # for a row that ends by itself
 _REFUSAL_MESSAGE_S = 2.0  # for rank 0 to say itself why it has refused a rank

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deepbench.cli.errors import UsageError
-from deepbench.cli.options import RunOptions
+from deepbench.errors import UsageError
+from deepbench.runner.run_options import RunOptions
 
 if TYPE_CHECKING:
     from deepbench._core import LaunchEnvironment

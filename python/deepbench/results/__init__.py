@@ -1,0 +1,6 @@
+"""Result files: reading, writing, locking, and the schema of their lines (docs/results.md)."""
+
+from deepbench.results.reader import Json, ResultError, ResultFile, parsed, read, thinned
+from deepbench.results.writer import ResultWriter
+
+__all__ = ["Json", "ResultError", "ResultFile", "ResultWriter", "parsed", "read", "thinned"]
