@@ -85,14 +85,15 @@ def main() -> int:
             row = measured[launch][size]
             keys = [key for key in ((size, FEW), (size, MANY)) if key in before and key in after]
             bares = [(before[key][which], after[key][which]) for key in keys]
-            ours, judge = row["statistics"]["median_ns"] / 1e3, bares[-1]
-            ratio = ours / (sum(judge) / 2)
+            row_us, judge = row["statistics"]["median_ns"] / 1e3, bares[-1]
+            ratio = row_us / (sum(judge) / 2)
             busbw = next(one["value"] for one in row["metrics"] if one["name"] == "busbw")
             within = abs(ratio - 1) <= GOAL
             missed += not within
             many = f"{sum(bares[1]) / 2:15.2f}" if len(bares) > 1 else " " * 15
-            print(f"{size:10d} {row['regime']['launch']:6} {ours:10.2f} {sum(bares[0]) / 2:14.2f} "
-                  f"{many} {ratio:6.3f} {(max(judge) / min(judge) - 1) * 100:5.1f} % {busbw:11.1f}"
+            print(f"{size:10d} {row['regime']['launch']:6} {row_us:10.2f} "
+                  f"{sum(bares[0]) / 2:14.2f} {many} {ratio:6.3f} "
+                  f"{(max(judge) / min(judge) - 1) * 100:5.1f} % {busbw:11.1f}"
                   f"{'' if within else '  missed'}")  # fmt: skip
     print(f"within {GOAL * 100:.0f} %: {2 * len(sizes) - missed} of {2 * len(sizes)}")
     return 0 if missed == 0 else 1

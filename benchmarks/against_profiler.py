@@ -88,7 +88,7 @@ Event = dict[str, Any]  # of a trace
 Answer = dict[str, Any]  # of a subprocess, for one problem
 
 
-# ---- in a process of its own --------------------------------------------------------------------
+# ---- in a subprocess ---------------------------------------------------------------------------
 
 
 def chosen(words: list[str]) -> tuple[tuple[str, ...], list[str]]:
@@ -108,9 +108,9 @@ def runner(options: list[str]) -> Any:
 def plainly(words: list[str]) -> None:
     """Prints the median of each problem without the profiler, one JSON line each."""
     problems, options = chosen(words)
-    ours = runner(options)
+    row_runner = runner(options)
     for position, problem in enumerate(problems):
-        row = json.loads(ours.run(problem, position))
+        row = json.loads(row_runner.run(problem, position))
         print(json.dumps({"status": row["status"], "reason": row["reason"], **measured(row)}))
 
 
@@ -126,21 +126,21 @@ def under_profiler(words: list[str]) -> None:
 
     torch.cuda.init()
     problems, options = chosen(words)
-    ours = runner(["verify=no", f"samples={SAMPLES}", *options])
+    row_runner = runner(["verify=no", f"samples={SAMPLES}", *options])
     for position, problem in enumerate(problems):
-        events, row = traced(ours, problem, position)
+        events, row = traced(row_runner, problem, position)
         found = of_one_call(batches(events), (row["statistics"] or {}).get("batch"))
         found["reason"] = row["reason"] or found["reason"]
         print(json.dumps(found | measured(row)), flush=True)
 
 
-def traced(ours: Any, line: str, position: int) -> tuple[list[Event], Answer]:
+def traced(row_runner: Any, line: str, position: int) -> tuple[list[Event], Answer]:
     """All events on the device during a row, in order, and the row."""
     from torch.profiler import ProfilerActivity, profile  # type: ignore[import-not-found]
 
     with profile(activities=[ProfilerActivity.CUDA]) as profiler:
-        row = json.loads(ours.run(line, position))
-    ours.release()
+        row = json.loads(row_runner.run(line, position))
+    row_runner.release()
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "trace.json"
         profiler.export_chrome_trace(str(file))
@@ -175,7 +175,7 @@ def of_one_call(found: list[list[Event]], calls: int | None) -> Answer:
     return {"us": statistics.median(sums) / calls, "kernels": length // calls, "reason": None}
 
 
-# ---- the comparison -----------------------------------------------------------------------------
+# ---- the comparison ----------------------------------------------------------------------------
 
 
 def answers(mode: str, words: list[str]) -> list[Answer]:
@@ -226,13 +226,13 @@ def comparisons(words: list[str]) -> Iterator[bool]:
     each = zip(
         chosen(words)[0], zip(*plain, strict=False), zip(*traced, strict=False), strict=False
     )
-    for problem, ours, theirs in each:
-        if why := why_not(ours, theirs):
+    for problem, without_profiler, with_profiler in each:
+        if why := why_not(without_profiler, with_profiler):
             print(f"{problem:{width}} {why}")
             yield False
             continue
-        measured_us, kernels_us, how = compared(ours, theirs)
-        count = theirs[0]["kernels"]  # the same in all runs
+        measured_us, kernels_us, how = compared(without_profiler, with_profiler)
+        count = with_profiler[0]["kernels"]  # the same in all runs
         excess_us = measured_us - kernels_us
         within = excess_us <= max(SHARE * kernels_us, PER_KERNEL_US * count)
         print(

@@ -46,8 +46,8 @@ def counter(metric: str, problem: tuple[str, ...], cache: str) -> float | str:
     values = [float(row["Metric Value"].replace(",", "")) for row in csv.DictReader(lines)]
     if values:
         return statistics.median(values)
-    said = [line for line in done.stdout.splitlines() if "ERROR" in line] or ["no counters"]
-    return said[0].strip("= ")
+    errors = [line for line in done.stdout.splitlines() if "ERROR" in line] or ["no counters"]
+    return errors[0].strip("= ")
 
 
 def show(problem: tuple[str, ...], cache: str) -> bool:

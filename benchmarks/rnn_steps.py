@@ -44,9 +44,14 @@ Layer = tuple[str, int, int]
 
 def main() -> int:
     precision = sys.argv[1] if len(sys.argv) > 1 else "half"
-    own = {"persistent": ("--library", "persistent")}
+    built_in = {"persistent": ("--library", "persistent")}
     cudnn = {name: ("--library", "cudnn", "--algorithm", name) for name in CUDNN}
-    show("phase=fwd mode=inference", INFERENCE, precision, {"standard": cudnn["standard"], **own})
+    show(
+        "phase=fwd mode=inference",
+        INFERENCE,
+        precision,
+        {"standard": cudnn["standard"], **built_in},
+    )
     for phase in ("fwd", "bwd_data"):
         show(f"phase={phase} mode=training", TRAINING, precision, cudnn)
     weights = {"standard": cudnn["standard"]}  # the only algorithm with this phase

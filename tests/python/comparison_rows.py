@@ -27,7 +27,7 @@ def timed_gemm(position: int = 0, time_ns: float = 100_000.0, **changes: Any) ->
     return row
 
 
-def make_result_set(*rows: dict[str, Any], name: str = "side") -> ResultSet:
+def make_result_set(*rows: dict[str, Any], name: str = "result_set") -> ResultSet:
     return ResultSet(name, "", tuple(to_entry(row) for row in rows))
 
 

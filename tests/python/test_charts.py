@@ -95,7 +95,7 @@ def test_sweep_values_are_the_ticks() -> None:
     assert labels(vega.svg(spec))[0] == ["512", "64 Ki", "3 Mi"]
 
 
-# ---- whose times -------------------------------------------------------------------------------
+# ---- references --------------------------------------------------------------------------------
 
 
 def test_a_chart_against_references_names_them(tmp_path: Path) -> None:
@@ -165,7 +165,7 @@ def test_long_titles_are_wrapped(tmp_path: Path) -> None:
     assert max(map(len, lines(image.read_bytes()))) < 80
 
 
-# ---- samples far from the others ---------------------------------------------------------------
+# ---- outliers ----------------------------------------------------------------------------------
 
 USUAL = [100.0 + 0.1 * (place % 9) for place in range(60)]
 

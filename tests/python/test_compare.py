@@ -23,7 +23,7 @@ def verdicts(base: ResultSet, other: ResultSet, **rules: Any) -> list[str]:
     return [row.verdict for row in compare([base, other], Rules(**rules)).others[0].rows]
 
 
-# ---- which rows belong together ---------------------------------------------------------------
+# ---- pairing of rows ---------------------------------------------------------------------------
 
 
 def test_rows_are_matched_by_their_problem_in_any_order() -> None:
@@ -168,7 +168,7 @@ def test_published_figures_are_paired_with_rows_of_their_application_first(cache
     assert found_pairs(base, figures) == [(0, 2), (1, 1), (2, 0)]
 
 
-# ---- what a ratio is worth --------------------------------------------------------------------
+# ---- intervals of ratios -----------------------------------------------------------------------
 
 
 def test_interval_of_a_ratio_has_its_nominal_coverage() -> None:
@@ -255,7 +255,7 @@ def test_geometric_mean() -> None:
     assert of_four.interval.above == pytest.approx(one.interval.above / 2)
 
 
-# ---- what counts as a change ------------------------------------------------------------------
+# ---- verdicts ----------------------------------------------------------------------------------
 
 
 def test_changes_within_the_noise_have_no_verdict() -> None:

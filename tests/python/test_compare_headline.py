@@ -37,7 +37,7 @@ def published(one: ResultSet) -> ResultSet:
     return replace(one, name=V100, about=V100, device=V100, published=True)
 
 
-# ---- what the headline says --------------------------------------------------------------------
+# ---- the headline ------------------------------------------------------------------------------
 
 
 def test_the_faster_device_is_named_with_its_factor_and_the_number_of_rows() -> None:
@@ -140,7 +140,7 @@ def test_several_files_have_a_headline_each() -> None:
     assert lines[1].startswith("c.jsonl is 2.000 times faster than a.jsonl (")
 
 
-# ---- what follows it ---------------------------------------------------------------------------
+# ---- the sections below the headline -----------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["table", "markdown", "html"])
@@ -243,7 +243,7 @@ def test_means_of_several_files_fit_a_narrow_screen() -> None:
     assert max(map(len, text[text.index("applications:") :].splitlines())) <= 80
 
 
-# ---- what best chose ---------------------------------------------------------------------------
+# ---- selected algorithms -----------------------------------------------------------------------
 
 
 def chosen(row: dict[str, Any], name: str, candidate: str | None, **more: Any) -> dict[str, Any]:

@@ -380,7 +380,7 @@ def test_without_rows_there_is_no_chart() -> None:
     assert content.charts == []
 
 
-# ---- circumstances -----------------------------------------------------------------------------
+# ---- environment and warnings ------------------------------------------------------------------
 
 
 def test_warnings_name_files_and_rows() -> None:

@@ -48,7 +48,7 @@ def facts(row: Mapping[str, Any]) -> Mapping[str, Any]:
     return found
 
 
-# ---- what is there ----------------------------------------------------------------------------
+# ---- available references ----------------------------------------------------------------------
 
 
 def test_all_published_figures_are_present(loaded: dict[str, ResultFile]) -> None:
@@ -160,7 +160,7 @@ def test_list(capsys: pytest.CaptureFixture[str]) -> None:
     assert "no reference 'h100'" in err
 
 
-# ---- unpacking --------------------------------------------------------------------------------
+# ---- unpacking ---------------------------------------------------------------------------------
 
 
 def test_unpacking_is_bounded() -> None:
@@ -183,7 +183,7 @@ def test_a_damaged_reference_is_reported(tmp_path: Path, monkeypatch: pytest.Mon
         references.load(reference)
 
 
-# ---- comparing --------------------------------------------------------------------------------
+# ---- comparing ---------------------------------------------------------------------------------
 
 
 def slow(**changes: Any) -> dict[str, Any]:
@@ -334,7 +334,7 @@ def test_rows_are_compared_with_figures_of_their_application(
     assert all(row.base.application == row.other.application for row in against.rows)
 
 
-# ---- the tool ---------------------------------------------------------------------------------
+# ---- the tool ----------------------------------------------------------------------------------
 
 
 @pytest.fixture

@@ -207,7 +207,7 @@ def test_a_report_without_a_good_row(
     assert "no row is ok" in error(capsys)
 
 
-# ---- what strangers write into their files -----------------------------------------------------
+# ---- malicious texts ---------------------------------------------------------------------------
 
 
 def test_texts_of_a_file_are_text_in_the_page(tmp_path: Path) -> None:

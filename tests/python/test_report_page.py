@@ -165,7 +165,7 @@ def test_the_pointer_shows_a_row_and_a_click_selects_it(opened: Browser) -> None
     text = opened.wait_for("!document.getElementById('tooltip').hidden && "
                            "document.getElementById('tooltip').innerText")  # fmt: skip
     assert "gemm m=" in text
-    assert "times ours" in text
+    assert "2.000 \N{MULTIPLICATION SIGN} this time" in text
     opened.click(*where)
     title = opened.wait_for("document.getElementById('chosen-title').textContent")
     assert title in text
@@ -193,7 +193,7 @@ def test_a_line_of_the_table_shows_its_samples(opened: Browser) -> None:
     assert "m=1763" in opened.run("document.getElementById('chosen-title').textContent")
     marks = "document.querySelectorAll('#chart-distribution .mark-symbol > path').length"
     opened.wait_for(f"{marks} === 60")
-    assert "60 samples" in opened.run("document.getElementById('samples-note').textContent")
+    assert "60 of 100 samples" in opened.run("document.getElementById('samples-note').textContent")
     # The panel scrolls into view, and a button scrolls back.
     top = "document.getElementById('row').getBoundingClientRect().top"
     assert 0 <= opened.run(top) < 300

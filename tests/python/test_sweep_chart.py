@@ -55,7 +55,7 @@ def labels(found: list[Point]) -> list[str]:
     return list(dict.fromkeys(point.series.label for point in found))
 
 
-# ---- what is plotted ---------------------------------------------------------------------------
+# ---- points ------------------------------------------------------------------------------------
 
 
 def test_points_have_the_figures_and_intervals_of_the_file() -> None:
@@ -199,7 +199,7 @@ def test_attributes_that_are_words_are_not_joined() -> None:
     ]
 
 
-# ---- what a page shows first -------------------------------------------------------------------
+# ---- initial choice ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

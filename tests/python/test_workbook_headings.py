@@ -27,7 +27,7 @@ def imported(path: Path, *rows: Sequence[Any], sheet: str = "Results - FP32") ->
     return read_workbook(path / "a.xlsx")
 
 
-# ---- headings ------------------------------------------------------------------------------------
+# ---- headings ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("headings", "op"), [
@@ -98,7 +98,7 @@ def test_headings_of_other_quantities_and_units_are_not_used(heading: str) -> No
     assert column_meaning("all_reduce", heading) is None
 
 
-# ---- tables --------------------------------------------------------------------------------------
+# ---- tables ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("inside", [True, False])
@@ -138,7 +138,7 @@ def test_applications_without_a_heading(tmp_path: Path) -> None:
     assert [row["application"] for row in imported(tmp_path, *rows).rows] == ["Mine", None]
 
 
-# ---- sums over phases ----------------------------------------------------------------------------
+# ---- sums over phases --------------------------------------------------------------------------
 
 
 def test_sums_over_phases_are_checked_and_omitted(tmp_path: Path) -> None:
@@ -179,7 +179,7 @@ def test_the_phase_of_a_heading_overrides_the_heading_above(tmp_path: Path) -> N
     assert [row["statistics"]["mean_ns"] for row in found] == [5e5, 2.5e5]
 
 
-# ---- nothing is left out in silence --------------------------------------------------------------
+# ---- skipped cells are reported ----------------------------------------------------------------
 
 
 def test_numbers_that_were_entered_as_text_are_read(tmp_path: Path) -> None:
@@ -218,7 +218,7 @@ def test_a_missing_precision_error_names_the_cure(tmp_path: Path) -> None:
         imported(tmp_path, *rows, sheet="Times")
 
 
-# ---- reports -------------------------------------------------------------------------------------
+# ---- remarks -----------------------------------------------------------------------------------
 
 
 def test_remarks_of_one_kind_share_a_line() -> None:

@@ -87,7 +87,7 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Book]:
     return found
 
 
-# ---- the original's ----------------------------------------------------------------------------
+# ---- the original's workbooks ------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", originals.figures())
@@ -216,7 +216,7 @@ def test_show_and_compare_accept_imported_files(
     assert "182 rows compared: 176 published, 6 inconsistent" in out
 
 
-# ---- those of others -----------------------------------------------------------------------------
+# ---- other workbooks ---------------------------------------------------------------------------
 
 
 def test_units_and_wording_of_headings(tmp_path: Path) -> None:
@@ -277,7 +277,7 @@ def test_precisions(tmp_path: Path, said_above: str, sheet: str, found: str) -> 
     assert ("the title of the table says float" in said(imported)) == contradicts
 
 
-# ---- cells that cannot be read -------------------------------------------------------------------
+# ---- invalid cells -----------------------------------------------------------------------------
 
 WRONG: Sequence[tuple[Any, str]] = [
     (-1.0, "holds -1, which is not a valid time"), (0, "holds 0, which is not a valid time"),

@@ -19,7 +19,7 @@ from workbook_parts import SHEET, changed, packed, parts, refusal_message
 MIB = 1 << 20
 
 
-# ---- formulas and macros -------------------------------------------------------------------------
+# ---- formulas and macros -----------------------------------------------------------------------
 
 
 def test_saved_values_are_read_and_formulas_ignored(tmp_path: Path) -> None:
@@ -56,7 +56,7 @@ def test_links_to_other_files_are_not_followed(
     assert "has no table of results" in refusal_message(path)
 
 
-# ---- XML that expands or reads files -------------------------------------------------------------
+# ---- XML that expands or reads files -----------------------------------------------------------
 
 LAUGHS = '<!DOCTYPE l [<!ENTITY a "ha">' + "".join(
     f'<!ENTITY {b} "{f"&{a};" * 10}">' for a, b in zip("abcdefgh", "bcdefghi", strict=True)
@@ -86,7 +86,7 @@ def test_invalid_xml_is_refused(tmp_path: Path) -> None:
     assert "sheet1.xml: is not valid XML" in refusal_message(path)
 
 
-# ---- tables without end --------------------------------------------------------------------------
+# ---- limits on tables --------------------------------------------------------------------------
 
 
 def test_too_many_tables_are_refused(tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_too_many_tables_are_refused(tmp_path: Path) -> None:
     assert "has more than 500 tables" in refusal_message(path)
 
 
-# ---- ZIPs that swell -----------------------------------------------------------------------------
+# ---- archives that expand ----------------------------------------------------------------------
 
 
 def traced(path: Path) -> int:
@@ -162,7 +162,7 @@ def test_too_many_cells_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert "more than 1000 cells and other elements" in refusal_message(path)
 
 
-# ---- sheets that claim to be large ---------------------------------------------------------------
+# ---- claimed sizes of sheets -------------------------------------------------------------------
 
 
 def test_claimed_dimensions_of_a_sheet_are_ignored(tmp_path: Path) -> None:
@@ -204,7 +204,7 @@ def test_rows_in_any_order_and_without_addresses_are_read(tmp_path: Path) -> Non
     assert "Results - FP32!G4: occurs twice in the workbook" in refusal_message(path)
 
 
-# ---- numbers -------------------------------------------------------------------------------------
+# ---- numbers -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

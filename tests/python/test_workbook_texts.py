@@ -31,7 +31,7 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, 
     return status, said.out, said.err
 
 
-# ---- names and texts -----------------------------------------------------------------------------
+# ---- names and texts ---------------------------------------------------------------------------
 
 EVIL = "../../etc/\u009b2J\u202e\u2028\u0085=1+1"
 
@@ -119,7 +119,7 @@ def test_extreme_numbers_are_written(tmp_path: Path) -> None:
     assert len(read_workbook(tmp_path / "a.xlsx").rows) == 2
 
 
-# ---- files that are no workbooks -----------------------------------------------------------------
+# ---- files that are not workbooks --------------------------------------------------------------
 
 
 def test_files_of_other_kinds_are_refused(

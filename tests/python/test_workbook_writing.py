@@ -21,7 +21,7 @@ from workbook_results import families, result
 MEASURED = Path(__file__).parents[2] / "results/h200"
 
 
-# ---- formulas ------------------------------------------------------------------------------------
+# ---- formulas ----------------------------------------------------------------------------------
 
 
 def formulas(path: Path) -> Iterator[tuple[str, float, float]]:
@@ -66,7 +66,7 @@ def test_rates_are_those_of_the_rows(tmp_path: Path) -> None:
     assert values == pytest.approx([row["rates"]["tflops"] for row in rows])
 
 
-# ---- sheets and columns --------------------------------------------------------------------------
+# ---- sheets and columns ------------------------------------------------------------------------
 
 
 def test_sheets_and_columns_match_the_original(tmp_path: Path) -> None:
@@ -182,7 +182,7 @@ def test_more_rows_than_the_reader_accepts_are_not_written(
     assert not (tmp_path / "a.xlsx").exists()
 
 
-# ---- the command ---------------------------------------------------------------------------------
+# ---- the command -------------------------------------------------------------------------------
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:

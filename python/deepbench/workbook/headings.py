@@ -208,7 +208,7 @@ def _other(words: Sequence[str]) -> ColumnMeaning | None:
     return None
 
 
-# ---- spelling ---------------------------------------------------------------------------------
+# ---- spelling ----------------------------------------------------------------------------------
 
 # The original's headings contain spelling mistakes ('Fitler width', 'BWD PARMS'). A word that
 # becomes equal to a known word when each of them loses at most one letter counts as that word, if

@@ -240,7 +240,7 @@ def _as_published(figure: Figure, known: Mapping[str, Any], remarks: CellRemarks
     return row
 
 
-# ---- the context ------------------------------------------------------------------------------
+# ---- the context -------------------------------------------------------------------------------
 
 
 def _is_specs(sheet: Sheet) -> bool:

@@ -25,17 +25,17 @@ __all__ = ["Section", "TableRow", "sections", "summary"]
 
 def sections(comparison: Comparison) -> list[Section]:
     """All sections in reading order: headline, summary, legend, groups, rows, footnotes."""
-    sides = range(1, len(comparison.others) + 1)
+    indices = range(1, len(comparison.others) + 1)
     parts = [
         Section("", tuple(summary(comparison)), lead=tuple(headlines(comparison))),
         Section("", tuple(_legend(comparison))),
         *_group_table("families", "family", comparison, lambda one: one.families),
         *_group_table("applications", "application", comparison, lambda one: one.applications),
     ]
-    for index in sides:
+    for index in indices:
         parts += change_tables(comparison, index)
     parts += row_tables(comparison)
-    for index in sides:
+    for index in indices:
         parts += missing_tables(comparison, index)
     footnotes = dict.fromkeys(
         note

@@ -20,8 +20,8 @@ def remarks(row: ComparedRow, letter: str = "B") -> Iterator[str]:
     if row.broken:
         yield f"{letter}: {other.status}: {other.reason or 'no reason given'}"
     elif row.ratio is None:
-        untimed, whose = (other, letter) if other.time_ns is None else (base, "A")
-        yield f"{whose}: {untimed.status}: {untimed.reason or 'no time'}"
+        untimed, name = (other, letter) if other.time_ns is None else (base, "A")
+        yield f"{name}: {untimed.status}: {untimed.reason or 'no time'}"
     if base.doubt or other.doubt:
         yield f"excluded from means: {other.doubt or base.doubt}"
     if compares_hot_with_cold(base, other):

@@ -35,8 +35,8 @@ def row_tables(comparison: Comparison) -> list[Section]:
     for entry in comparison.base.entries:
         if id(entry) in partners:
             by_op.setdefault(entry.op, []).append(entry)
-    sides = range(1, len(comparison.others) + 1)
-    return [_row_table(op, entries, partners, sides) for op, entries in by_op.items()]
+    indices = range(1, len(comparison.others) + 1)
+    return [_row_table(op, entries, partners, indices) for op, entries in by_op.items()]
 
 
 @dataclass(frozen=True)
@@ -51,10 +51,10 @@ class _Cell:
 
 
 def _row_table(
-    op: str, entries: Sequence[Entry], partners: Partners, sides: Sequence[int]
+    op: str, entries: Sequence[Entry], partners: Partners, indices: Sequence[int]
 ) -> Section:
     shared, names = _shared(entries)
-    texts_of = {id(entry): _remarks(partners[id(entry)], sides) for entry in entries}
+    texts_of = {id(entry): _remarks(partners[id(entry)], indices) for entry in entries}
     every = list(texts_of.values())
     always = [text for text in every[0] if all(text in texts for texts in every)]
 
@@ -63,12 +63,12 @@ def _row_table(
 
     columns = [_Cell(title(name), _attribute(name)) for name in names]
     columns.append(_Cell("A time", lambda entry, found: time_cell(entry.time_ns)))
-    published = [index for index in sides if _all_published(entries, partners, index)]
-    for index in sides:
+    published = [index for index in indices if _all_published(entries, partners, index)]
+    for index in indices:
         columns += _side_columns(index)[: -1 if index in published else None]
     if any(entry.flops for entry in entries):
         columns.append(_rate_column("A", entries, lambda entry, found: entry))
-        for index in sides:
+        for index in indices:
             others = [found[index].other for entry in entries
                       if index in (found := partners[id(entry)])]  # fmt: skip
             columns.append(_rate_column(result_set_letter(index), others, _other(index)))
@@ -162,14 +162,14 @@ def _shared(entries: Sequence[Entry]) -> tuple[list[str], list[str]]:
     return [" ".join(alike)] if alike else [], [name for name in names if len(values[name]) > 1]
 
 
-def _remarks(found: Mapping[int, ComparedRow], sides: Sequence[int]) -> list[str]:
+def _remarks(found: Mapping[int, ComparedRow], indices: Sequence[int]) -> list[str]:
     """The remarks on all pairs of a row of A. If there are several result sets, each remark names
     its letter."""
     texts = []
     for index, row in found.items():
         name = result_set_letter(index)
         for text in remarks(row, name):
-            is_clear = len(sides) == 1 or text.startswith((f"{name}: ", "A: "))
+            is_clear = len(indices) == 1 or text.startswith((f"{name}: ", "A: "))
             texts.append(text if is_clear else f"{name}: {text}")
     return list(dict.fromkeys(texts))
 

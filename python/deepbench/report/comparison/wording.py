@@ -13,7 +13,7 @@ _VERDICTS = {
 
 def result_set_letter(index: int) -> str:
     """The name of a result set: A, B, ... Z, then a number."""
-    return chr(ord("A") + index) if index < 26 else f"side {index + 1}"
+    return chr(ord("A") + index) if index < 26 else f"set {index + 1}"
 
 
 def verdict_word(verdict: str) -> str:

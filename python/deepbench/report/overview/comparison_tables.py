@@ -94,9 +94,10 @@ def cache_section(files: Sequence[ReportFile], pairs: Sequence[Pair]) -> Section
 
 def reference_sections(every: Sequence[ReferenceComparison]) -> list[Section]:
     """One table for each reference, with its footnotes."""
-    names = list(dict.fromkeys(one.side.name for one in every))
+    names = list(dict.fromkeys(one.reference.name for one in every))
     return [
-        _reference_section(name, [one for one in every if one.side.name == name]) for name in names
+        _reference_section(name, [one for one in every if one.reference.name == name])
+        for name in names
     ]
 
 
@@ -104,7 +105,7 @@ def _reference_section(name: str, every: Sequence[ReferenceComparison]) -> Secti
     rows: list[TableRow] = []
     lines = [
         "The ratio is the reference's time over the row's: 4 means that the row is 4 times faster.",
-        *every[0].side.footnotes,
+        *every[0].reference.footnotes,
     ]
     reasons = dict.fromkeys(one.no_pairs_reason for one in every if one.no_pairs_reason)
     for reason in reasons:
@@ -121,7 +122,7 @@ def _reference_section(name: str, every: Sequence[ReferenceComparison]) -> Secti
     columns = ("file", "family", "regime", "rows", "excluded", "mean ratio", "95 %", "lowest",
                "highest")  # fmt: skip
     words = frozenset((0, 1, 2))
-    about = every[0].side.about
+    about = every[0].reference.about
     lines = [*([about] if about not in ("", name) else []), *lines]
     return Section(f"Against {every[0].label}", tuple(lines), columns, words, tuple(rows))
 

@@ -137,11 +137,11 @@ class Content:
             for device, size in sizes.items()
             if isinstance(size, (int, float)) and 0 < size < math.inf
         }
-        whose = {device: f" of {device}" if len(known) > 1 else "" for device in known}
+        suffixes = {device: f" of {device}" if len(known) > 1 else "" for device in known}
         return [
             {
                 "x": float(size),
-                "label": f"last-level cache{whose[device]}, {size / _MIB:.4g} MiB",
+                "label": f"last-level cache{suffixes[device]}, {size / _MIB:.4g} MiB",
                 "tip": device,
                 "place": place,
             }

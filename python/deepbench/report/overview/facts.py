@@ -78,7 +78,7 @@ def _warnings(file: ReportFile) -> Iterator[tuple[str, str]]:
     missing = int(file.result.context["rows"]) - len(file.rows)
     if missing > 0:
         yield "rows of the run are missing from the file", str(missing)
-    for text in file.side.footnotes:
+    for text in file.result_set.footnotes:
         yield text, ""
     yield from _row_warnings(file)
 

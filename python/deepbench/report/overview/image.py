@@ -129,7 +129,7 @@ def _rows(content: Content, name: str) -> list[Value]:
         return [{"x": x, "y": y, **_marking(row, colour)} for row, (x, y) in places]
     pairs = list(_pairs(content, name))
     colour = _distinguishing_property(pair.row for pair, _ in pairs)
-    several = len({side for _, side in pairs}) > 1  # several references differ in colour
+    several = len({reference for _, reference in pairs}) > 1  # several references differ in colour
     return [
         {
             "x": pair.row.entry.bytes if name == "caches" else pair.time_ns / 1e3,
@@ -138,9 +138,9 @@ def _rows(content: Content, name: str) -> list[Value]:
             "high": pair.ratio.high,
             "doubt": bool(pair.doubt),
             **_marking(pair.row, colour),
-            **({"colour": side} if several else {}),
+            **({"colour": reference} if several else {}),
         }
-        for pair, side in pairs
+        for pair, reference in pairs
     ]
 
 

@@ -42,8 +42,8 @@ def outliers(samples: Sequence[float]) -> Outliers:
         return Outliers()
     below = [value for value in known if value < low]
     above = [value for value in known if value > high]
-    sides = ((above, "above"), (below, "below"))
-    texts = [_text(some, where, median) for some, where in sides if some]
+    parts = ((above, "above"), (below, "below"))
+    texts = [_text(some, where, median) for some, where in parts if some]
     return Outliers(low, high, tuple(texts))
 
 

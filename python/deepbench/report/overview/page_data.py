@@ -179,8 +179,8 @@ def _outliers(row: ReportRow) -> dict[str, Any]:
     return {"low": far.low, "high": far.high, "texts": list(far.texts)} if far.texts else {}
 
 
-def _named(pair: Pair, side: str) -> dict[str, Value]:
-    return {**_pair(pair), "side": side}
+def _named(pair: Pair, reference: str) -> dict[str, Value]:
+    return {**_pair(pair), "reference": reference}
 
 
 def _pair(pair: Pair) -> dict[str, Value]:

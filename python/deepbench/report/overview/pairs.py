@@ -35,7 +35,7 @@ class ReferenceComparison:
     """The rows of a file against those of another file or of a reference."""
 
     file: ReportFile
-    side: ResultSet
+    reference: ResultSet
     label: str  # the processor, with the file's name for a result file
     pairs: tuple[Pair, ...]
     no_pairs_reason: str | None  # why there are no pairs
@@ -80,32 +80,36 @@ def _all_but_cache(entry: Entry) -> Hashable:
 
 def against(files: Sequence[ReportFile], others: Sequence[ResultFile]) -> list[ReferenceComparison]:
     """Every file against every reference."""
-    sides = [(side, _label(side, other)) for other in others for side in [to_result_set(other)]]
-    return [_against(file, side, label) for file in files for side, label in sides]
+    result_sets = [to_result_set(other) for other in others]
+    references = [
+        (reference, _label(reference, other))
+        for reference, other in zip(result_sets, others, strict=True)
+    ]
+    return [_against(file, reference, label) for file in files for reference, label in references]
 
 
-def _label(side: ResultSet, other: ResultFile) -> str:
+def _label(reference: ResultSet, other: ResultFile) -> str:
     """The name of a published reference is its processor; the label of a result file adds its
     name."""
-    name = printable(side.name).rpartition("/")[2]
+    name = printable(reference.name).rpartition("/")[2]
     device = printable(get(other.context, "device.name") or "unknown device")
     return name if name == device else f"{device} ({name})"
 
 
-def _against(file: ReportFile, side: ResultSet, label: str) -> ReferenceComparison:
+def _against(file: ReportFile, reference: ResultSet, label: str) -> ReferenceComparison:
     by_entry = {id(row.entry): row for row in file.rows}
-    ours = {kind(row.entry, ()) for row in file.rows}
-    alike = tuple(entry for entry in side.entries if kind(entry, ()) in ours)
-    side = replace(side, entries=alike)  # for speed: the other entries cannot match
+    kinds = {kind(row.entry, ()) for row in file.rows}
+    alike = tuple(entry for entry in reference.entries if kind(entry, ()) in kinds)
+    reference = replace(reference, entries=alike)  # for speed: the other entries cannot match
     if not alike:
         return ReferenceComparison(
-            file, side, label, (), "no row of the same operation, phase and precision"
+            file, reference, label, (), "no row of the same operation, phase and precision"
         )
     try:
-        compared = compare([file.side, side], Rules()).others[0].rows
+        compared = compare([file.result_set, reference], Rules()).others[0].rows
     except NothingInCommon:
         return ReferenceComparison(
-            file, side, label, (), "no common problem in a comparable regime"
+            file, reference, label, (), "no common problem in a comparable regime"
         )
     pairs = [
         Pair(
@@ -120,4 +124,4 @@ def _against(file: ReportFile, side: ResultSet, label: str) -> ReferenceComparis
         if row.ratio is not None and row.base.time_ns and row.other.time_ns
     ]
     no_pairs_reason = None if pairs else "no pair of rows has two times"
-    return ReferenceComparison(file, side, label, tuple(pairs), no_pairs_reason)
+    return ReferenceComparison(file, reference, label, tuple(pairs), no_pairs_reason)

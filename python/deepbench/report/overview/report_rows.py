@@ -78,13 +78,13 @@ class ReportFile:
 
     letter: str
     result: ResultFile
-    side: ResultSet
+    result_set: ResultSet
     rows: tuple[ReportRow, ...]
 
     @property
     def name(self) -> str:
         """The file's name without its folder, which may be private."""
-        return self.side.name.rpartition("/")[2]
+        return self.result_set.name.rpartition("/")[2]
 
     @property
     def device(self) -> str:
@@ -102,15 +102,15 @@ def report_files(files: Sequence[ResultFile]) -> tuple[ReportFile, ...]:
 
 
 def _run(index: int, file: ResultFile, first: int) -> ReportFile:
-    side = to_result_set(file)
+    result_set = to_result_set(file)
     rows = sorted(file.rows, key=lambda row: int(row["position"]))
     cache = get(file.context, "options.cache")
     asked = cache if cache in ("hot", "cold") else None if cache else "hot"
     report_rows = (
         ReportRow(first + number, index, row, entry, asked)
-        for number, (row, entry) in enumerate(zip(rows, side.entries, strict=True))
+        for number, (row, entry) in enumerate(zip(rows, result_set.entries, strict=True))
     )
-    return ReportFile(result_set_letter(index), file, side, tuple(report_rows))
+    return ReportFile(result_set_letter(index), file, result_set, tuple(report_rows))
 
 
 def all_rows(files: Sequence[ReportFile]) -> Iterator[ReportRow]:

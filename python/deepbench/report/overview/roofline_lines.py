@@ -20,9 +20,9 @@ def roofline_points(ceilings: Sequence[Ceiling], room: Axes) -> list[dict[str, V
     points: list[dict[str, Value]] = []
     for index, ceiling in enumerate(ceilings):
         label = f"{ceiling.label}, {ceiling.device}" if several else ceiling.label
-        own = _parallel(ceiling, ceilings)
+        parallel = _parallel(ceiling, ceilings)
         ends = ceiling_ends(ceiling, ceilings, room)
-        if not ceiling.arithmetic and _crowded(ceiling, own, room):
+        if not ceiling.arithmetic and _crowded(ceiling, parallel, room):
             label = ""  # the tooltip shows it instead
         for place, (x, y) in enumerate(ends):
             points.append({
@@ -35,7 +35,7 @@ def roofline_points(ceilings: Sequence[Ceiling], room: Axes) -> list[dict[str, V
                 "kind": "arithmetic" if ceiling.arithmetic else "memory",
                 "label": "" if place else label,
                 "rise": rises.get(index, 0.0),
-                "under": len(own) > 1 and ceiling is own[0],
+                "under": len(parallel) > 1 and ceiling is parallel[0],
                 # The chart hides a label that does not fit; only the chart knows its width.
                 "length": _LETTER_WIDTH * len(label) + 10,
                 "until": ends[-1][0],

@@ -77,8 +77,8 @@ def fleets(files: Sequence[ReportFile]) -> list[Section]:
             fleet.add(row)
         section = fleet_section(fleet)
         if section:
-            whose = f" of {file.letter}" if len(files) > 1 else ""
-            found.append(replace(section, heading=section.heading + whose))
+            suffix = f" of {file.letter}" if len(files) > 1 else ""
+            found.append(replace(section, heading=section.heading + suffix))
     return found
 
 
@@ -195,7 +195,7 @@ def _tone(rows: Sequence[ReportRow]) -> str:
     return "slower" if bad else ""
 
 
-# ---- the column that names the file, where there are several -----------------------------------
+# ---- the column that names the file ------------------------------------------------------------
 
 
 def _letter(files: Sequence[ReportFile], key: Sequence[str | int]) -> Cells:

@@ -22,7 +22,7 @@ const RATIO_LINES = {
   ].filter(Boolean),
   caches: (pair) => [`cold ${timeText(pair.other, pair.time)}, ${ratioText(pair.ratio)} × hot`],
   against: (pair) => [
-    `${pair.side}: ${timeText(pair.other, pair.time)}, ${ratioText(pair.ratio)} × this time`,
+    `${pair.reference}: ${timeText(pair.other, pair.time)}, ${ratioText(pair.ratio)} × this time`,
     pair.doubt ? `excluded from means:  ${pair.doubt}` : '',
     pair.cold ? 'this row is cold, the published figure hot' : '', conversionLine(pair),
   ].filter(Boolean),
@@ -168,8 +168,8 @@ function valuesOf(name, visibleRows) {
 function legends(name) {
   const members = POINTS[name] ? rows.filter(POINTS[name]) : report.pairs[name].map((pair) => rows[pair.id]);
   const plotted = name === 'bandwidth' ? members : rows.filter((row) => row.good && row.flops);
-  const sides = sidesOf(name);
-  const colours = (some) => sides.length > 1 ? sides : unique(some.map((row) => colourOf(name, row)));
+  const references = referencesOf(name);
+  const colours = (some) => references.length > 1 ? references : unique(some.map((row) => colourOf(name, row)));
   const here = new Set(members.map((row) => row.regime));
   return {
     colours: colours(plotted), colours_here: colours(members),
@@ -182,7 +182,7 @@ function legends(name) {
 const labelWidth = (labels) => 40 + Math.min(300, 7 * Math.max(0, ...labels.map((label) => label.length)));
 
 // If a chart shows several references, colours distinguish these.
-const sidesOf = (name) => name === 'against' ? unique(report.pairs.against.map((pair) => pair.side)) : [];
+const referencesOf = (name) => name === 'against' ? unique(report.pairs.against.map((pair) => pair.reference)) : [];
 
 // Operations that only move bytes may lack a precision, so their kind determines the colour.
 const colourOf = (name, row) => (name === 'bandwidth' && row.kind) || (row[filters.colour] ?? 'none');
@@ -197,11 +197,11 @@ function points(name, visibleRows) {
 
 function ratios(name, visibleRows) {
   const among = new Set(visibleRows.map((row) => row.id));
-  const several = sidesOf(name).length > 1;
+  const several = referencesOf(name).length > 1;
   return report.pairs[name].filter((pair) => among.has(pair.id)).map((pair) => ({
     x: RATIO_X[name](pair), y: pair.ratio, low: pair.low, high: pair.high, doubt: Boolean(pair.doubt),
     lines: RATIO_LINES[name](pair), ...marking(name, rows[pair.id]),
-    ...(several ? {colour: pair.side} : {}),
+    ...(several ? {colour: pair.reference} : {}),
   }));
 }
 
