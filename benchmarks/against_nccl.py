@@ -26,7 +26,7 @@ CYCLES = 21
 GOAL = 0.02
 PACKAGE = [sys.executable, "-m", "deepbench"]
 FEW, MANY = 20, 200
-# by elements and calls: plain and captured, in us
+# By elements and calls: plain and captured, in us.
 Times = dict[tuple[int, int], tuple[float, float]]
 
 

@@ -67,7 +67,7 @@ class Rank {
     stream_.synchronize();
     double plain = 0;
     for (const int count : {kCalls, kManyCalls}) {
-      // the mean over all ranks, so all ranks agree
+      // The mean over all ranks, so all ranks agree.
       if (count == kManyCalls && plain >= kShortUs) break;
       plain = median_us(cycles, count, [&] { calls(count); });
       const Graph graph(stream_.get(), [&] { calls(count); });

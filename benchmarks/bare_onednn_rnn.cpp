@@ -21,7 +21,7 @@
 namespace {
 
 using Description = const_dnnl_memory_desc_t;
-// otherwise gradients accumulate
+// Without this flag, gradients accumulate.
 constexpr auto kOverwrite = dnnl_rnn_flags_diff_weights_overwrite;
 
 void check(dnnl_status_t status, const char* what) {

@@ -111,7 +111,7 @@ def test_other_precisions_and_dimensions_are_refused_without_across() -> None:
     assert len(match(base, half, ["precision"]).pairs) == 1
     with pytest.raises(NothingInCommon, match="no problem in common: ") as caught:
         match(base, larger)
-    # rows of unlike problems never suggest an option together
+    # Rows of unlike problems never suggest an option together.
     assert "--across" not in str(caught.value)
     assert len(match(base, larger, ["dimensions"]).pairs) == 1
     both = make_result_set(timed_gemm(0, m=1, precision="half"))

@@ -143,7 +143,7 @@ def test_short_names_hold_only_differing_attributes_without_defaults() -> None:
     assert document["shared"] == ["gemm n=2"]
     assert document["hides_defaults"]
     assert list(document["colourable"]) == ["m", "trans_a"]
-    # a bare number would be ambiguous
+    # A bare number would be ambiguous.
     assert document["colourable"]["m"]["values"] == ["m=1", "m=3"]
 
 

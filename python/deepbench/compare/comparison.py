@@ -94,7 +94,7 @@ def _regressions(against: PairwiseComparison, rules: Rules) -> list[str]:
     limit = 1 + rules.fail_over
     slower = [row for row in against.changed(SLOWER) if row.ratio and row.ratio.value > limit]
     texts = [f"{row.base.problem} is slower" for row in slower]
-    # keyed by content: a family and an application can hold the same rows
+    # Keyed by content, since a family and an application can hold the same rows.
     means: dict[object, str] = {}
     for name, group in _means(against):
         if group.verdict == SLOWER and group.ratio.value > limit:

@@ -106,7 +106,7 @@ class _Pairing:
     def join(self, keys: Keys) -> None:
         """Pairs every unpaired row with the first unpaired row of the second set that has the same
         key."""
-        # dicts serve as ordered sets
+        # Dicts serve as ordered sets.
         candidates: dict[Hashable, dict[int, None]] = defaultdict(dict)
         for number, entry in self.unpaired_second.items():
             for key in keys(entry, self._across):

@@ -68,7 +68,7 @@ class Entry:
     published: bool = False  # a published figure, which was measured by other rules
     ranks: int | None = None  # of a collective operation
     doubt: str | None = None  # why a published figure is excluded from means
-    # the intended values of misprinted attributes
+    # The intended values of misprinted attributes.
     meant: Mapping[str, Value] = field(default_factory=dict)
 
     @property

@@ -24,7 +24,7 @@ FASTER, SLOWER, NOISE, UNKNOWN, PUBLISHED, DOUBTED = (
 
 # Medians of repeated runs on a quiet machine differ by up to 3 %: docs/performance_cpu.md.
 NOISE_FLOOR = 0.03
-# family-wise error rate: the probability of any false verdict if nothing changed
+# Family-wise error rate: the probability of any false verdict if nothing changed.
 _FALSE_CALLS = 0.05
 _FEWEST = 10  # the fewest rows from which the drift between two runs is estimated
 _MAD_TO_SIGMA = 1.4826

@@ -11,11 +11,11 @@ _BOLD = 1.2  # width of a bold character relative to a plain digit
 
 
 class ColumnSizes:
-    """The sizes for the cells of a sheet. Where a column would be wider than `most`, headings wrap
+    """The sizes for the cells of a sheet. If a column would be wider than `widest`, headings wrap
     and other texts are cut off."""
 
-    def __init__(self, least: int, most: int) -> None:
-        self._least, self._most = least, most
+    def __init__(self, narrowest: int, widest: int) -> None:
+        self._narrowest, self._widest = narrowest, widest
         self._widths: dict[int, int] = {}
         self._headings: list[tuple[int, int, str]] = []
 
@@ -28,7 +28,7 @@ class ColumnSizes:
         self._need(column, len(f"{content:.4f}" if isinstance(content, float) else str(content)))
 
     def _need(self, column: int, letters: int) -> None:
-        wide = min(max(letters + 2, self._least), self._most)
+        wide = min(max(letters + 2, self._narrowest), self._widest)
         self._widths[column] = max(wide, self._widths.get(column, 0))
 
     def set(self, sheet: Any) -> None:

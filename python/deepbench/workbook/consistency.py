@@ -10,7 +10,7 @@ from deepbench.workbook.figures import Figure, phase_of
 from deepbench.workbook.suite_alignment import SuitePosition
 
 _NEAR = 2e-3  # relative tolerance of rates and sums, which are printed with three digits or more
-# absolute tolerance of a sum per time, since times are rounded to microseconds
+# Absolute tolerance of a sum per time, since times are rounded to microseconds.
 _ROUNDED_NS = 2_000.0
 
 

@@ -67,7 +67,7 @@ def _dimensions(
     for name, column in section.dimensions.items():
         cell = line.cells.get(column)
         if cell is None and section.op == "all_reduce" and name == "elements" and name in before:
-            # printed only in the first row of several with different numbers of ranks
+            # Printed only in the first row of several with different numbers of ranks.
             found[name] = before[name]
             continue
         if cell is None or (cell.blank and not cell.uncomputed):
@@ -160,7 +160,7 @@ def _time(cell: Cell | None, unit: float, remarks: CellRemarks) -> float | None:
     if cell is None or (isinstance(cell.value, str) and _marks_missing(cell)):
         return None
     try:
-        # rounds away the error of the conversion: 0.142 ms is 142000 ns
+        # Rounds away the error of the conversion: 0.142 ms is 142000 ns.
         value = float(f"{number(cell) * unit:.15g}")
         if not 0 < value <= LONGEST_NS:
             raise CellError("is not a valid time", cell.text)

@@ -54,7 +54,7 @@ DIMENSIONS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     },
 }  # fmt: skip
 _FILLERS = {"of", "number", "num", "no", "the"}
-# without a column, trans_a and trans_b are n, and the title names the cell
+# Without a column, trans_a and trans_b are n, and the title names the cell.
 OPTIONAL = ("trans_a", "trans_b", "cell")
 
 _TIMES = {"time", "times", "latency", "results", "result"}
@@ -64,7 +64,7 @@ _UNITS = {
     **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), 1e9),
     **dict.fromkeys(("ns", "nsec", "nanosecond", "nanoseconds"), 1.0),
 }
-# also matches 'sparseteraflops'
+# Also matches 'sparseteraflops'.
 _RATE = re.compile(r"(tera|t|giga|g)flops?$|^(tera|t|giga|g)(er)?ops?$")
 _RATE_UNITS = {"t": 1.0, "g": 1e-3}
 _FORWARD = {"fwd", "forward"}
@@ -86,7 +86,7 @@ _OTHERS = {
 _OTHER_TIMES = {"compile", "compilation", "setup", "warmup", "min", "minimum", "max", "maximum",
                 "minutes", "hours", "cycles", "clocks", "ticks", "ps"}  # fmt: skip
 _OTHER_BANDWIDTHS = {"mb", "mbs", "mbps", "kb", "kbs", "gbit", "gbits"}
-# units of columns that are never dimensions
+# Units of columns that are never dimensions.
 _BYTES = {"byte", "bytes", "kb", "mb", "gb", "kib", "mib", "gib"}
 _OUTPUT_SIZES = {"p", "q"}  # output dimensions of conv, which its other dimensions imply
 _BRACKETS = re.compile(r"\([^()]*\)")
@@ -222,8 +222,8 @@ _SPELLED = {*_TIMES, *_UNITS, *_FORWARD, *_BACKWARD, *_OF_DATA, *_OF_WEIGHTS, "t
 
 def _without_one(word: str) -> Iterator[str]:
     yield word
-    for place in range(len(word)):
-        yield word[:place] + word[place + 1 :]
+    for i in range(len(word)):
+        yield word[:i] + word[i + 1 :]
 
 
 _SLIPS = {slip: word for word in sorted(_SPELLED, reverse=True) if len(word) >= _SHORTEST

@@ -143,7 +143,7 @@ def _attributes(line: Phases) -> Mapping[str, Any]:
 def _dimension(name: str) -> Callable[[Phases, Mapping[str, str]], Content]:
     def content(line: Phases, cells: Mapping[str, str]) -> Content:
         value = _attributes(line).get(name)
-        # the number of ranks belongs to the regime in deepbench's rows
+        # The number of ranks belongs to the regime in deepbench's rows.
         if name == "ranks" and value is None:
             value = get(next(iter(line.values())), "regime.ranks")
         if name in ("trans_a", "trans_b") and isinstance(value, str):

@@ -116,12 +116,12 @@ def rows_of(book: Book, sheet: Sheet, remarks: CellRemarks) -> tuple[Json, list[
     """The context and the valid rows."""
     known = {column.title: column for column in COLUMNS}
     columns: dict[int, Column] = {}
-    for place, cell in sheet.rows[1].items():
+    for column_number, cell in sheet.rows[1].items():
         title = (
             _VERSION_1_TITLES.get(cell.value, cell.value) if isinstance(cell.value, str) else None
         )
         if title in known:
-            columns[place] = known[title]
+            columns[column_number] = known[title]
         else:
             detail = f"is an unknown column {cell.text!r}"
             remarks.add_skipped(cell.address, "is an unknown column", detail=detail)
@@ -144,7 +144,7 @@ def rows_of(book: Book, sheet: Sheet, remarks: CellRemarks) -> tuple[Json, list[
 
 
 def _row(
-    columns: Mapping[int, Column], place: str, cells: Mapping[int, Cell], remarks: CellRemarks
+    columns: Mapping[int, Column], address: str, cells: Mapping[int, Cell], remarks: CellRemarks
 ) -> Json | None:
     row: Json = {"type": "row", "reason": None, "problem": None, "op": None, "attributes": {}}
     for where, column in columns.items():
@@ -163,20 +163,20 @@ def _row(
         schema.check_consistency(row)
     except schema.SchemaError as error:
         text = str(error)
-        remarks.add_skipped(place, f"has a wrong {text.split()[0]}", "the row was", detail=text)
+        remarks.add_skipped(address, f"has a wrong {text.split()[0]}", "the row was", detail=text)
         return None
     if _time_was_edited(row):
-        remarks.add(place, "has a time that contradicts its rate; values derived from the measured "
-                           "time were removed")  # fmt: skip
+        remarks.add(address, "has a time that contradicts its rate; values derived from the "
+                           "measured time were removed")  # fmt: skip
         for part in ("rates", "bound", "verification"):
             row.pop(part, None)
         row["statistics"] = {"median_ns": row["statistics"]["median_ns"]}
     if get(row, "regime.published"):
-        _compare_with_published(row, place, remarks)
+        _compare_with_published(row, address, remarks)
     return row
 
 
-def _compare_with_published(row: Json, place: str, remarks: CellRemarks) -> None:
+def _compare_with_published(row: Json, address: str, remarks: CellRemarks) -> None:
     """Marks a published figure as doubtful if its time differs from the published one, and reports
     it."""
     original, time_ns = published_row(row), get(row, "statistics.mean_ns")
@@ -184,7 +184,7 @@ def _compare_with_published(row: Json, place: str, remarks: CellRemarks) -> None
         return
     facts = with_time(row["regime"]["published"], original["statistics"]["mean_ns"], time_ns)
     row["regime"]["published"] = facts
-    remarks.add(place, f"inconsistent: {facts['note']}", OTHER_TIME)
+    remarks.add(address, f"inconsistent: {facts['note']}", OTHER_TIME)
 
 
 def _time_was_edited(row: Json) -> bool:

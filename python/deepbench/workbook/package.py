@@ -23,7 +23,7 @@ _LARGEST_PARTS = 128 << 20  # unpacked size of all parts in bytes; 2000 rows tak
 _MAX_PARTS = 1000
 _CHUNK = 1 << 18
 _LOCKED = 0x1  # flag of a part that needs a password
-# the first bytes of an old .xls file or an encrypted .xlsx file
+# The first bytes of an old .xls file or an encrypted .xlsx file.
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _CURE = "save it as .xlsx and try again"
 _DAMAGES = (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, NotImplementedError,

@@ -187,6 +187,6 @@ class _HeadingsAbove:
         self._above = above
 
     def column(self, column: int) -> str:
-        place = bisect_right(self._columns, column)
-        cell = self._above[self._columns[place - 1]] if place else None
+        index = bisect_right(self._columns, column)
+        cell = self._above[self._columns[index - 1]] if index else None
         return cell.text if cell and isinstance(cell.value, str) else ""

@@ -90,7 +90,7 @@ class _SuiteProblems:
 
     def __init__(self, entries: Sequence[tuple[dict[str, Value], str | None]]) -> None:
         self.entries = entries
-        # in practice nearly always a single one
+        # In practice there is nearly always a single one.
         self._keys = {frozenset(entry) for entry, _ in entries}
         self._indices_by_problem: dict[frozenset[tuple[str, Value]], list[int]] = {}
         for index, (entry, _) in enumerate(entries):

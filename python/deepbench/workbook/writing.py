@@ -25,7 +25,7 @@ _STARTS_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _AS_TEXT = {"quote_prefix": True, "num_format": "@"}
 _PRECISIONS = {"float": "FP32", "half": "FP16", "bfloat16": "BF16", "tf32": "TF32", "int8": "INT8",
                "fp8_e4m3": "FP8 E4M3", "fp8_e5m2": "FP8 E5M2"}  # fmt: skip
-# smallest and largest widths of columns, in characters
+# Smallest and largest widths of columns, in characters.
 _WIDTHS = {"Results": (14, 40), "Rows": (9, 60)}
 _SMALL = "[<0.001]0.00E+00;[<1]0.000000"  # for numbers that would appear as 0.000
 _CREATED = "2000-01-01T00:00:00"  # fixed, so that the same rows give the same bytes
@@ -123,11 +123,11 @@ class _BookWriter:
             self._text(sheet, line, FIRST_COLUMN - 1 + i, column.title, "heading")
             sizes.heading(line, FIRST_COLUMN - 1 + i, column.title)
         for number, phases in enumerate(lines, start=line + 1):
-            places = cells(found, number + 1)
+            addresses = cells(found, number + 1)
             for i, column in enumerate(found):
-                content = column.content(phases, places)
+                content = column.content(phases, addresses)
                 self._put(sheet, number, FIRST_COLUMN - 1 + i, content, "msec" in column.title)
-                # a status may extend beyond its column
+                # A status may extend beyond its column.
                 if content is not None and column.key != "status":
                     value = content.value if isinstance(content, Formula) else content
                     sizes.content(FIRST_COLUMN - 1 + i, value)

@@ -20,7 +20,7 @@ _WHOLE = re.compile(r"[+-]?\d{1,18}", re.ASCII)
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _ADDRESS = re.compile(r"([A-Z]{1,3})([1-9]\d{0,6})", re.ASCII)
 _MAX_DIGITS = 400
-# how the format writes a character that XML cannot represent
+# How the format writes a character that XML cannot represent.
 _ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
 
 
@@ -147,7 +147,7 @@ class _SheetCells:
     def __init__(self, name: str, strings: Sequence[str]) -> None:
         self._name, self._strings = name, strings
         self._rows: dict[int, dict[int, Cell]] = {}
-        # position of the last cell; a cell without an address follows it
+        # Position of the last cell; a cell without an address follows it.
         self._row = self._column = 0
         self._cell: _OpenCell | None = None
         self._open = False

@@ -52,7 +52,7 @@ def parse_part(where: str, data: bytes, handler: ElementHandler, budget: Budget)
     parser.CharacterDataHandler = handler.text
     try:
         parser.Parse(data, True)
-    # expat raises the last two for invalid encodings
+    # Expat raises the last two for invalid encodings.
     except (expat.ExpatError, ValueError, LookupError) as error:
         raise WorkbookError(f"{where}: is not valid XML: {error}") from None
 

@@ -21,7 +21,7 @@ MOST_CHANGED = 10
 _MOST_MISSING = 10  # for each reason
 _NO_TIME = time_cell(None)
 
-# by the id of a row of A, then by the index of a result set
+# By the id of a row of A, then by the index of a result set.
 Partners = Mapping[int, Mapping[int, ComparedRow]]
 
 
@@ -75,26 +75,26 @@ def _row_table(
     columns.append(_Cell("remarks", remarks_of, words=True))
     cells = [[column.text(entry, partners[id(entry)]) for entry in entries] for column in columns]
     empty = {"95 %": "-", "remarks": ""}
-    shown = [place for place, column in enumerate(columns)
-             if set(cells[place]) != {empty.get(column.title)}]  # fmt: skip
-    columns, cells = [columns[place] for place in shown], [cells[place] for place in shown]
+    shown = [i for i, column in enumerate(columns)
+             if set(cells[i]) != {empty.get(column.title)}]  # fmt: skip
+    columns, cells = [columns[i] for i in shown], [cells[i] for i in shown]
     rows = [
         TableRow(row, _tone(partners[id(entry)].values()))
         for entry, row in zip(entries, zip(*cells, strict=True), strict=True)
     ]
-    places = range(len(columns))
-    optional = [place for place in places if columns[place].dispensable]
-    optional.sort(key=lambda place: -columns[place].dispensable)
+    column_indices = range(len(columns))
+    optional = [i for i in column_indices if columns[i].dispensable]
+    optional.sort(key=lambda i: -columns[i].dispensable)
     verdicts = [f"{result_set_letter(index)}: published, without a verdict" for index in published]
     return Section(
         f"{op}: rows",
         tuple(f"all: {text}" for text in (*shared, *verdicts, *always)),
         tuple(column.title for column in columns),
-        frozenset(place for place in places if columns[place].words),
+        frozenset(i for i in column_indices if columns[i].words),
         tuple(rows),
         wraps=columns[-1].title == "remarks",
         optional=tuple(optional),
-        implied=tuple(place for place in places if columns[place].implied),
+        implied=tuple(i for i in column_indices if columns[i].implied),
     )
 
 
@@ -116,7 +116,7 @@ def _side_columns(index: int) -> list[_Cell]:
 
     name = result_set_letter(index)
     return [
-        # implied by A's time and the ratio
+        # Implied by A's time and the ratio.
         _Cell(f"{name} time", of(_other_time, _NO_TIME), implied=True),
         _Cell(f"{name}/A", of(lambda row: ratio_cells(row.ratio)[0])),
         _Cell("95 %", of(lambda row: ratio_cells(row.ratio)[1]), dispensable=1),
@@ -185,7 +185,7 @@ def change_tables(comparison: Comparison, index: int) -> list[Section]:
     found = []
     for verdict in ("slower", "faster"):
         changed = against.changed(verdict)
-        # in a smaller table, the rows themselves show it
+        # In a smaller table, the rows themselves show it.
         if changed and len(against.rows) > MOST_CHANGED:
             shown = changed[:MOST_CHANGED]
             rest = f", the first {len(shown)} of {len(changed)}" if changed != shown else ""
@@ -235,7 +235,7 @@ def missing_tables(comparison: Comparison, index: int) -> list[Section]:
         lines = _listed(against.missing, name)
         found.append(Section(f"rows of A without a partner in {name}", tuple(lines)))
     if against.extra:
-        # a reference covers sets that were not run, which is no loss
+        # A reference covers sets that were not run, which is no loss.
         if against.result_set.published:
             lines = iter([f"{len(against.extra)} more published rows"])
         else:

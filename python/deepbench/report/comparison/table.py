@@ -39,9 +39,9 @@ class _Layout:
 
     def widths(self, section: Section) -> list[int]:
         return [
-            max(*map(len, self.title(section.columns[place])),
-                *(len(row.cells[place]) for row in section.rows), 0)
-            for place in self.shown
+            max(*map(len, self.title(section.columns[column])),
+                *(len(row.cells[column]) for row in section.rows), 0)
+            for column in self.shown
         ]  # fmt: skip
 
     def total(self, section: Section) -> int:
@@ -55,13 +55,13 @@ def _layout(section: Section, width: int | None) -> _Layout:
     optional columns, then do so with narrow columns, then drop the implied columns as well."""
     shown = list(range(len(section.columns)))
     choices = [tuple(shown)]
-    for place in section.optional:
-        shown.remove(place)
+    for column in section.optional:
+        shown.remove(column)
         choices.append(tuple(shown))
     layouts = [_Layout(choice) for choice in choices]
     if width is None:
         return layouts[0]
-    choices.append(tuple(place for place in choices[-1] if place not in section.implied))
+    choices.append(tuple(column for column in choices[-1] if column not in section.implied))
     layouts += [_Layout(choice, " ", stacked=True) for choice in choices]
     return next((one for one in layouts if one.total(section) <= width), layouts[-1])
 
@@ -69,14 +69,14 @@ def _layout(section: Section, width: int | None) -> _Layout:
 def _aligned(section: Section, width: int | None) -> Iterator[str]:
     layout = _layout(section, width)
     widths = layout.widths(section)
-    titles = [layout.title(section.columns[place]) for place in layout.shown]
+    titles = [layout.title(section.columns[column]) for column in layout.shown]
     height = max(map(len, titles))
     heads = zip(*([""] * (height - len(title)) + title for title in titles), strict=True)
-    lines = [[row.cells[place] for place in layout.shown] for row in section.rows]
+    lines = [[row.cells[column] for column in layout.shown] for row in section.rows]
     for cells in (*heads, *lines):
         aligned = [
-            cell.ljust(wide) if place in section.left_aligned else cell.rjust(wide)
-            for place, cell, wide in zip(layout.shown, cells, widths, strict=True)
+            cell.ljust(wide) if column in section.left_aligned else cell.rjust(wide)
+            for column, cell, wide in zip(layout.shown, cells, widths, strict=True)
         ]
         line = layout.gap.join(aligned).rstrip()
         if width is None or len(line) <= width or not section.wraps or not cells[-1]:

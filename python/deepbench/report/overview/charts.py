@@ -145,8 +145,8 @@ def _finish(spec: Spec, width: int) -> None:
     for legend in _legends(spec):
         legend["columns"] = {"expr": "max(1, floor(outer_width / label_width))"}
         beside = 80 if legend.get("title") else 30
-        most = f"max(120, min({_LONGEST_LABEL}, outer_width - {beside}))"
-        legend["labelLimit"] = {"expr": most}
+        limit = f"max(120, min({_LONGEST_LABEL}, outer_width - {beside}))"
+        legend["labelLimit"] = {"expr": limit}
 
 
 def _legends(spec: Spec) -> Iterator[Spec]:

@@ -54,7 +54,7 @@ class Content:
 
     @cached_property
     def axes(self) -> Axes | None:
-        found = [place for row in all_rows(self.files) if (place := point(row))]
+        found = [position for row in all_rows(self.files) if (position := point(row))]
         return axes(found, self.ceilings)
 
     @cached_property
@@ -143,9 +143,9 @@ class Content:
                 "x": float(size),
                 "label": f"last-level cache{suffixes[device]}, {size / _MIB:.4g} MiB",
                 "tip": device,
-                "place": place,
+                "place": index,
             }
-            for place, (device, size) in enumerate(known.items())
+            for index, (device, size) in enumerate(known.items())
         ]
 
     # ---- sections ------------------------------------------------------------------------------

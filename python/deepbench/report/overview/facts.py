@@ -52,21 +52,21 @@ def _version(context: Mapping[str, Any]) -> str | None:
 def warnings(files: Sequence[ReportFile]) -> list[str]:
     """Warnings about the machine, the file and its rows. Each appears once, with the files and the
     number of rows it applies to."""
-    places_by_text: dict[str, list[str]] = {}
+    locations_by_text: dict[str, list[str]] = {}
     for file in files:
         for text, count in _warnings(file):
             where = [file.letter] if len(files) > 1 else []
-            places_by_text.setdefault(text, []).append(
+            locations_by_text.setdefault(text, []).append(
                 " ".join([*where, *([count] if count else [])])
             )
     return [
-        _with_places(text, [place for place in places if place])
-        for text, places in places_by_text.items()
+        _with_locations(text, [location for location in locations if location])
+        for text, locations in locations_by_text.items()
     ]
 
 
-def _with_places(text: str, places: Sequence[str]) -> str:
-    return f"{text} ({', '.join(places)})" if places else text
+def _with_locations(text: str, locations: Sequence[str]) -> str:
+    return f"{text} ({', '.join(locations)})" if locations else text
 
 
 def _warnings(file: ReportFile) -> Iterator[tuple[str, str]]:

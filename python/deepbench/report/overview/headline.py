@@ -108,13 +108,13 @@ def _families(shares: Sequence[tuple[ReportRow, float]]) -> Iterator[str]:
             parts = families[means[0][1]]
             yield f"All are of {means[0][1]}, from {share(min(parts))} to {share(max(parts))} %."
         return
-    (least, worst), (most, best) = means[0], means[-1]
-    if share(least) == share(most):
-        yield f"Each of {len(means)} families reaches {share(most)} %."
+    (lowest, worst), (highest, best) = means[0], means[-1]
+    if share(lowest) == share(highest):
+        yield f"Each of {len(means)} families reaches {share(highest)} %."
         return
     yield (
-        f"The best of {len(means)} families, {best}, reaches {share(most)} %, "
-        f"the worst, {worst}, {share(least)} %."
+        f"The best of {len(means)} families, {best}, reaches {share(highest)} %, "
+        f"the worst, {worst}, {share(lowest)} %."
     )
 
 

@@ -120,13 +120,13 @@ def _base(name: str) -> list[float]:
 
 def _rows(content: Content, name: str) -> list[Value]:
     if name in ("roofline", "bandwidth"):
-        places = [
-            (row, place)
+        positions = [
+            (row, position)
             for row in all_rows(content.files)
-            if (place := point(row) if name == "roofline" else _moved(row))
+            if (position := point(row) if name == "roofline" else _moved(row))
         ]
-        colour = _distinguishing_property(row for row, _ in places)
-        return [{"x": x, "y": y, **_marking(row, colour)} for row, (x, y) in places]
+        colour = _distinguishing_property(row for row, _ in positions)
+        return [{"x": x, "y": y, **_marking(row, colour)} for row, (x, y) in positions]
     pairs = list(_pairs(content, name))
     colour = _distinguishing_property(pair.row for pair, _ in pairs)
     several = len({reference for _, reference in pairs}) > 1  # several references differ in colour
@@ -264,6 +264,6 @@ def _samples(samples: Sequence[float], far: Outliers) -> dict[str, list[Value]]:
             if not far.shows(one["y"])
         ],
         "outside_count": [
-            {"label": text, "place": place} for place, text in enumerate(reversed(far.texts))
+            {"label": text, "place": index} for index, text in enumerate(reversed(far.texts))
         ],
     }

@@ -43,7 +43,7 @@ _TITLES = {
 
 def render_page(content: Content) -> str:
     with ThreadPoolExecutor(1) as pool:
-        # in parallel, since the first call takes as long as everything else
+        # In parallel, since the first call takes as long as everything else.
         runtime = pool.submit(vega.runtime)
         data = script_text(_data(content))
         scripts = {"vega": runtime.result(), "script": _script()}
@@ -131,12 +131,12 @@ def _tiles(content: Content) -> Iterator[str]:
 
 
 def _links(content: Content) -> Iterator[str]:
-    places = [("summary", "Summary")]
+    links = [("summary", "Summary")]
     for name in _shown_charts(content):
         anchor = "row" if name == "distribution" else name
-        places.append((anchor, _TITLES[anchor]))
-    places += [("rows", "All rows"), ("environment", "Environment and warnings")]
-    for anchor, title in places:
+        links.append((anchor, _TITLES[anchor]))
+    links += [("rows", "All rows"), ("environment", "Environment and warnings")]
+    for anchor, title in links:
         yield f'<a href="#{anchor}">{escape(title)}</a>\n'
 
 
@@ -164,11 +164,11 @@ def _charts(content: Content) -> Iterator[str]:
             continue
         notes = "".join(f'<p class="note">{escape(text)}</p>\n' for text in content.notes(name))
         label = f'role="figure" aria-label="{_TITLES[name]}"'
-        place = f'<div class="chart scripted" id="chart-{name}" {label}></div>\n'
+        box = f'<div class="chart scripted" id="chart-{name}" {label}></div>\n'
         titled = [replace(section, heading="") if section.heading == _TITLES[name] else section
                   for section in content.tables(name)]  # fmt: skip
         tables = "".join(map(_inner, titled))
-        yield f'<section id="{name}">\n<h2>{_TITLES[name]}</h2>\n{notes}{place}{tables}</section>\n'
+        yield f'<section id="{name}">\n<h2>{_TITLES[name]}</h2>\n{notes}{box}{tables}</section>\n'
     if content.against and "against" not in content.charts:
         yield _tables("against", _TITLES["against"], content.tables("against"))
 

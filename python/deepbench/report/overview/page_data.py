@@ -22,7 +22,7 @@ _SAMPLE_DIGITS = 6
 _MOST_SAMPLES = 1000  # of a row
 _ALL_SAMPLES = 200_000  # of the page, which take 2 MB
 _FEWEST_SAMPLES = 20
-# by the last part of a name
+# By the last part of a name.
 _UNITS = {"w": "W", "c": "\N{DEGREE SIGN}C", "mhz": "MHz", "j": "J", "ns": "ns"}
 
 Value = str | int | float | bool | None
@@ -153,12 +153,12 @@ def script_text(value: object) -> str:
 
 def _indexed(values: Sequence[object]) -> dict[str, Any]:
     """Each distinct text once, and an index into these texts for every row."""
-    places: dict[str, int] = {}
+    numbers: dict[str, int] = {}
     index = [
-        -1 if value is None else places.setdefault(printable(value), len(places))
+        -1 if value is None else numbers.setdefault(printable(value), len(numbers))
         for value in values
     ]
-    return {"values": list(places), "index": index}
+    return {"values": list(numbers), "index": index}
 
 
 def _number(value: object) -> int | float | None:

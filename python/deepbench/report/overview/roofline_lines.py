@@ -24,7 +24,7 @@ def roofline_points(ceilings: Sequence[Ceiling], room: Axes) -> list[dict[str, V
         ends = ceiling_ends(ceiling, ceilings, room)
         if not ceiling.arithmetic and _crowded(ceiling, parallel, room):
             label = ""  # the tooltip shows it instead
-        for place, (x, y) in enumerate(ends):
+        for end, (x, y) in enumerate(ends):
             points.append({
                 "line": index,
                 "device": ceiling.device,
@@ -33,7 +33,7 @@ def roofline_points(ceilings: Sequence[Ceiling], room: Axes) -> list[dict[str, V
                 "y": y,
                 "tip": ceiling.about,
                 "kind": "arithmetic" if ceiling.arithmetic else "memory",
-                "label": "" if place else label,
+                "label": "" if end else label,
                 "rise": rises.get(index, 0.0),
                 "under": len(parallel) > 1 and ceiling is parallel[0],
                 # The chart hides a label that does not fit; only the chart knows its width.
@@ -49,7 +49,7 @@ def _rises(ceilings: Sequence[Ceiling], room: Axes) -> dict[int, float]:
     horizontal = [index for index, one in enumerate(ceilings) if one.arithmetic]
     rises = {}
     free = -math.inf
-    for index in sorted(horizontal, key=lambda place: ceilings[place].highest):
+    for index in sorted(horizontal, key=lambda i: ceilings[i].highest):
         height = _decade(room) * math.log10(ceilings[index].highest)
         rises[index] = max(0.0, free - height)
         free = max(free, height) + _LABEL_HEIGHT

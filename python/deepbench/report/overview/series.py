@@ -27,22 +27,22 @@ class Series:
 
 def series_of(
     files: Sequence[ReportFile],
-    places: Sequence[tuple[ReportRow, Value]],
+    rows_with_x: Sequence[tuple[ReportRow, Value]],
     attribute: str,
     is_number: bool,
 ) -> list[Series]:
-    """The series of each row. `places` holds each row with its value of the attribute."""
-    keys = _complete([_keys(files, row) for row, _ in places])
+    """The series of each row. `rows_with_x` holds each row with its value of the attribute."""
+    keys = _complete([_keys(files, row) for row, _ in rows_with_x])
     names = [name for name in _differing(keys) if name != f"{attribute}="]
     if "file" in names and len({(one["file"], one["library"]) for one in keys}) == len(
         {one["file"] for one in keys}
     ):
         names = [name for name in names if name != "library"]  # the file implies the library
     if is_number:
-        names = _without_covarying(places, keys, names)
+        names = _without_covarying(rows_with_x, keys, names)
     labels = [_label(one, names) for one in keys]
     if len(set(labels)) <= _MOST_LINES:
-        family = places[0][0].family if places else ""
+        family = rows_with_x[0][0].family if rows_with_x else ""
         return [Series(label or family, is_number) for label in labels]
     distinctive = _most_distinctive(keys, names)
     return [Series(_label(one, distinctive) or "all rows", False) for one in keys]
@@ -77,23 +77,23 @@ def _differing(keys: Sequence[Keys]) -> list[str]:
 
 
 def _without_covarying(
-    places: Sequence[tuple[ReportRow, Value]], keys: Sequence[Keys], names: Sequence[str]
+    rows_with_x: Sequence[tuple[ReportRow, Value]], keys: Sequence[Keys], names: Sequence[str]
 ) -> list[str]:
     """Drops attributes that increase or decrease monotonically with the plotted one and thus
     distinguish nothing: elements with bytes, or m with n in a sweep of squares."""
-    numbers = {name: values for name in names if (values := _numbers(places, name))}
+    numbers = {name: values for name in names if (values := _numbers(rows_with_x, name))}
     groups = [tuple(one[name] for name in names if name not in numbers) for one in keys]
-    xs = [float(x) for _, x in places]
+    xs = [float(x) for _, x in rows_with_x]
     return [
         name for name in names if name not in numbers or not _covaries(xs, numbers[name], groups)
     ]
 
 
-def _numbers(places: Sequence[tuple[ReportRow, Value]], key: str) -> list[float] | None:
+def _numbers(rows_with_x: Sequence[tuple[ReportRow, Value]], key: str) -> list[float] | None:
     """The values of an attribute if all of them are numbers."""
     if key[-1] != "=":
         return None
-    values = [row.entry.attributes.get(key[:-1]) for row, _ in places]
+    values = [row.entry.attributes.get(key[:-1]) for row, _ in rows_with_x]
     numbers = [float(value) for value in values if isinstance(value, (int, float))]
     return numbers if len(numbers) == len(values) else None
 

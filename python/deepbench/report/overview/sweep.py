@@ -39,7 +39,7 @@ class Attribute:
 
     name: str
     title: str
-    # false for bytes and FLOPs of a call, unless the problem has such an attribute
+    # False for bytes and FLOPs of a call, unless the problem has such an attribute.
     of_problem: bool
     is_number: bool
     values: int  # number of distinct values
@@ -219,18 +219,18 @@ def points(
     files: Sequence[ReportFile], rows: Iterable[ReportRow], metric: Metric, attribute: Attribute
 ) -> list[Point]:
     """The points of all good rows that have both quantities, each with its series."""
-    places = []
+    plotted = []
     for row in rows:
         x = value_of(row, attribute.name) if row.good else None
         y = metric.of(row) if x is not None else None
         if x is not None and y is not None:
-            places.append((row, x if attribute.is_number else value_text(x), y))
+            plotted.append((row, x if attribute.is_number else value_text(x), y))
     known = series_of(
-        files, [(row, x) for row, x, _ in places], attribute.name, attribute.is_number
+        files, [(row, x) for row, x, _ in plotted], attribute.name, attribute.is_number
     )
     return [
         Point(row, x, y, *_interval(row, metric, y), series)
-        for (row, x, y), series in zip(places, known, strict=True)
+        for (row, x, y), series in zip(plotted, known, strict=True)
     ]
 
 

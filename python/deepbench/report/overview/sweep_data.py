@@ -73,10 +73,10 @@ def _derived(rows: Sequence[ReportRow], sweep: Sweep) -> dict[str, list[str]]:
 def _indexed(values: Sequence[object]) -> dict[str, Any]:
     """Each distinct value once, and an index into these values for every row. The index is omitted
     if all rows have the same value."""
-    places: dict[object, int] = {}
-    index = [-1 if value is None else places.setdefault(value, len(places)) for value in values]
-    same = len(places) == 1 and -1 not in index
-    return {"values": list(places), "index": None if same else index}
+    numbers: dict[object, int] = {}
+    index = [-1 if value is None else numbers.setdefault(value, len(numbers)) for value in values]
+    same = len(numbers) == 1 and -1 not in index
+    return {"values": list(numbers), "index": None if same else index}
 
 
 def _compiled(x: str, y: str) -> Spec:

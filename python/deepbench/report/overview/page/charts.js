@@ -37,8 +37,9 @@ const DRAWING = {
 const themeOfCharts = () => report.themes[document.documentElement.dataset.theme === 'dark' ? 'dark' : 'light'];
 
 // Draws a chart with clickable points in the page's theme. The old chart stays until the new one is
-// complete, and `use` receives the new view before the swap, so that observers of `place` find it.
-async function redrawn(place, spec, use) {
+// complete, and `use` receives the new view before the swap, so that observers of `container` find
+// it.
+async function redrawn(container, spec, use) {
   const inner = element('div', {});
   const {view} = await drawChart(inner, {...spec, config: themeOfCharts()}, DRAWING);
   view.addEventListener('click', (_, item) => {
@@ -47,12 +48,12 @@ async function redrawn(place, spec, use) {
     reveal();
   });
   use(view);
-  place.replaceChildren(inner);
+  container.replaceChildren(inner);
 }
 
 async function buildChart(name) {
-  const place = document.getElementById(`chart-${name}`);
-  await redrawn(place, filled(name, place), (view) => {
+  const container = document.getElementById(`chart-${name}`);
+  await redrawn(container, filled(name, container), (view) => {
     if (views[name]) views[name].finalize();
     views[name] = view;
   });
@@ -62,19 +63,19 @@ async function buildChart(name) {
 }
 
 // The chart with its initial data, so that Vega computes its layout only once.
-function filled(name, place) {
+function filled(name, container) {
   const spec = structuredClone(report.charts[name]);
   const put = (set, values) => putInto(spec, set, values);
   const setSignal = (signal, value) => Object.assign(spec.signals.find((one) => one.name === signal) || {}, {value});
   if (name === 'distribution') {
     const some = rows[chosenId];
     for (const [set, values] of Object.entries(sampleData(some))) put(set, values);
-    for (const [signal, value] of Object.entries(samplesWidths(place))) setSignal(signal, value);
+    for (const [signal, value] of Object.entries(samplesWidths(container))) setSignal(signal, value);
     return spec;
   }
   const values = valuesOf(name, rows);
-  spec.width = place.clientWidth;
-  setSignal('outer_width', place.clientWidth);
+  spec.width = container.clientWidth;
+  setSignal('outer_width', container.clientWidth);
   put('rows', values);
   put('corners', corners(name, values));
   put('chosen', ring(name, chosenId));
@@ -100,12 +101,12 @@ const putInto = (spec, set, values) => {
 
 function fitCharts() {
   for (const [name, view] of Object.entries(views)) {
-    const place = document.getElementById(`chart-${name}`);
-    if (!place.clientWidth) continue;
+    const container = document.getElementById(`chart-${name}`);
+    if (!container.clientWidth) continue;
     if (name === 'distribution') {
-      for (const [signal, value] of Object.entries(samplesWidths(place))) view.signal(signal, value);
+      for (const [signal, value] of Object.entries(samplesWidths(container))) view.signal(signal, value);
       view.runAsync();
-    } else view.width(place.clientWidth).signal('outer_width', place.clientWidth).runAsync();
+    } else view.width(container.clientWidth).signal('outer_width', container.clientWidth).runAsync();
   }
   fitSweep();
 }
@@ -137,8 +138,8 @@ function showCharts(visibleRows) {
 
 function show(name, visibleRows) {
   const values = valuesOf(name, visibleRows);
-  const place = document.getElementById(`chart-${name}`);
-  place.classList.toggle('none', values.length === 0);  // an empty chart has no axes
+  const container = document.getElementById(`chart-${name}`);
+  container.classList.toggle('none', values.length === 0);  // an empty chart has no axes
   if (values.length === 0) return;
   const view = views[name];
   for (const [signal, value] of Object.entries(legends(name))) view.signal(signal, value);
@@ -190,8 +191,8 @@ const marking = (name, row) => ({id: row.id, colour: colourOf(name, row), regime
 
 function points(name, visibleRows) {
   return visibleRows.flatMap((row) => {
-    const place = POINTS[name](row);
-    return place ? [{...place, ...marking(name, row)}] : [];
+    const position = POINTS[name](row);
+    return position ? [{...position, ...marking(name, row)}] : [];
   });
 }
 
@@ -214,6 +215,6 @@ function ringAround(id) {
 }
 
 function ring(name, id) {
-  const place = positions[name].get(id);
-  return place ? [{x: place.x, y: place.y}] : [];
+  const position = positions[name].get(id);
+  return position ? [{x: position.x, y: position.y}] : [];
 }

@@ -23,11 +23,11 @@ function reveal() {
   const box = panel.getBoundingClientRect();
   if (box.top > 0 && box.top < innerHeight - 220) return;
   const back = document.getElementById('back');
-  const place = scrollY;
+  const position = scrollY;
   back.hidden = false;
   back.onclick = () => {
     back.hidden = true;
-    scrollTo(0, place);
+    scrollTo(0, position);
   };
   panel.scrollIntoView();
 }
@@ -42,9 +42,9 @@ function showSamples(row) {
 }
 
 // The widths of the plot of samples and of the plot of their distribution.
-function samplesWidths(place) {
-  const beside = place.clientWidth < 420 ? 60 : 120;
-  return {concat_0_width: Math.max(110, Math.min(430, place.clientWidth - beside - 95)), concat_1_width: beside};
+function samplesWidths(container) {
+  const histogram = container.clientWidth < 420 ? 60 : 120;
+  return {concat_0_width: Math.max(110, Math.min(430, container.clientWidth - histogram - 95)), concat_1_width: histogram};
 }
 
 // Outliers appear as markers at the edge of the scale, which would otherwise be too wide.

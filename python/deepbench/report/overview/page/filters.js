@@ -10,7 +10,7 @@ const COLOURS = [
   ['application', 'application'], ['bound', 'bound by'], ['family', 'family'], ['device', 'device'],
   ['file', 'file'], ...Object.keys(report.colourable).map((name) => [`${name}=`, name]),
 ].filter(([name]) => isDistinctive(name));
-// charts whose colours show the selected property
+// Charts whose colours show the selected property.
 const KEYED = ['roofline', 'caches', 'algorithms'];
 const MOST_KEYS = 12;  // the theme repeats its colours after these
 
@@ -89,10 +89,10 @@ function colourChoice(changed) {
 
 // Explains the colours beside the selection, as in the first chart that uses them.
 async function showKey() {
-  const place = document.getElementById('key');
+  const container = document.getElementById('key');
   const name = KEYED.find((one) => views[one]);
   if (!name || COLOURS.length === 0) {
-    place.replaceChildren();
+    container.replaceChildren();
     return;
   }
   const view = await views[name].runAsync();
@@ -104,7 +104,7 @@ async function showKey() {
     return element('span', {}, dot, value);
   });
   const more = values.length - keys.length;
-  place.replaceChildren(...keys, ...(more > 0 ? [`and ${more} more in repeated colours`] : []));
+  container.replaceChildren(...keys, ...(more > 0 ? [`and ${more} more in repeated colours`] : []));
 }
 
 // Updates the explanation whenever that chart is redrawn.

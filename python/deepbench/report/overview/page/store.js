@@ -9,7 +9,7 @@ function decoded(id) {
   }
   for (const [name, values] of Object.entries(report.numbers)) row[name] = values[id];
   for (const [name, {values, index}] of Object.entries(report.colourable)) {
-    // no other field's name ends like this
+    // No other field's name ends like this.
     row[`${name}=`] = index[id] < 0 ? null : values[index[id]];
   }
   row.file = report.files[row.run].letter;

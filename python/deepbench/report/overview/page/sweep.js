@@ -58,13 +58,13 @@ async function drawLatest() {
 }
 
 async function drawSweep(visibleRows) {
-  const place = document.getElementById('chart-sweep');
+  const container = document.getElementById('chart-sweep');
   const points = sweepPoints(visibleRows, sweepState.metric, sweepState.attribute);
   sweepState.points = new Map(points.map((point) => [point.id, point]));
   document.getElementById('sweep-note').textContent = fixedText(points);
-  place.classList.toggle('none', points.length === 0);
+  container.classList.toggle('none', points.length === 0);
   if (points.length === 0) return;
-  await redrawn(place, sweepSpec(points, place.clientWidth), (view) => {
+  await redrawn(container, sweepSpec(points, container.clientWidth), (view) => {
     if (sweepState.view) sweepState.view.finalize();
     sweepState.view = view;
   });
@@ -121,15 +121,15 @@ function ticksOf(values) {
   if (values.some((value) => typeof value !== 'number' || value <= 0)) return null;
   const distinct = [...new Set(values)].sort((a, b) => a - b);
   const few = distinct.length >= 3 && distinct.length <= MOST_TICKS;
-  return few && distinct.every((value, place) => place === 0 || value >= MIN_TICK_RATIO * distinct[place - 1]) ? distinct : null;
+  return few && distinct.every((value, i) => i === 0 || value >= MIN_TICK_RATIO * distinct[i - 1]) ? distinct : null;
 }
 
 // ---- points and series -------------------------------------------------------------------------
 
 function attributeOf(row, name) {
   const {values, index} = report.sweep.values[name];
-  const place = index === null ? 0 : index[row.id];
-  return place < 0 ? null : values[place];
+  const number = index === null ? 0 : index[row.id];
+  return number < 0 ? null : values[number];
 }
 
 const valueText = (value) => value === null ? 'none'
@@ -142,9 +142,9 @@ function sweepPoints(visibleRows, metric, attribute) {
     row, x: attributeOf(row, attribute.name), y: height(row),
   })).filter(({x, y}) => x !== null && y !== null);
   const {labels, joined} = seriesOf(found, attribute);
-  return found.map(({row, x, y}, place) => ({
+  return found.map(({row, x, y}, i) => ({
     id: row.id, x: attribute.is_number ? x : valueText(x), y, ...intervalOf(row, metric, y),
-    series: labels[place], joined, hollow: row.verified === 'skipped',
+    series: labels[i], joined, hollow: row.verified === 'skipped',
     lines: [metricLine(row, metric, y)],
   }));
 }
@@ -208,14 +208,14 @@ function withoutCovarying(found, keys, names) {
 
 function covaries(found, name, groups) {
   const pairs = new Map();
-  found.forEach(({row, x}, place) => {
-    const group = pairs.get(groups[place]) || new Map();
+  found.forEach(({row, x}, i) => {
+    const group = pairs.get(groups[i]) || new Map();
     const pair = [x, problemAttribute(row, name)];
-    pairs.set(groups[place], group.set(pair.join(' '), pair));
+    pairs.set(groups[i], group.set(pair.join(' '), pair));
   });
   return [...pairs.values()].every((group) => {
     const sorted = [...group.values()].sort((a, b) => a[0] - b[0] || a[1] - b[1]);
-    const steps = sorted.slice(1).map(([x, y], place) => [x - sorted[place][0], y - sorted[place][1]]);
+    const steps = sorted.slice(1).map(([x, y], i) => [x - sorted[i][0], y - sorted[i][1]]);
     return steps.every(([dx, dy]) => dx > 0 && dy > 0) || steps.every(([dx, dy]) => dx > 0 && dy < 0);
   });
 }

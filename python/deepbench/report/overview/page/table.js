@@ -77,9 +77,9 @@ function buildSwitch() {
     same.length ? `The same in every row: ${same.join('; ')}.` : '',
     report.hides_defaults ? 'Attributes with default values are hidden.' : '',
   ].filter(Boolean).join(' ');
-  const place = document.getElementById('switch');
-  place.hidden = false;
-  place.querySelector('input').addEventListener('change', (event) => {
+  const box = document.getElementById('switch');
+  box.hidden = false;
+  box.querySelector('input').addEventListener('change', (event) => {
     table.full = event.target.checked;
     document.getElementById('same').hidden = table.full;
     buildHead();
