@@ -36,8 +36,8 @@ _CONVERSION_METRICS = ("call", "conversion", "call_and_conversion")
 
 @dataclass(frozen=True)
 class Remark:
-    """`form` is the entry in docs/reference/remarks.md; words in capitals stand for what differs by row. `of`
-    returns the text for a row, or None if the remark does not apply."""
+    """`form` is the entry in docs/reference/remarks.md; words in capitals stand for what differs by
+    row. `of` returns the text for a row, or None if the remark does not apply."""
 
     form: str
     of: Callable[[Row], str | None]

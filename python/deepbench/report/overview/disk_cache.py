@@ -1,6 +1,6 @@
 """Caches texts that take seconds to compute and never change, in the folder of the compiled kernels
-(docs/reference/reports.md). An unusable folder or file only costs these seconds. Cache files that other
-users own or can write are ignored."""
+(docs/reference/reports.md). An unusable folder or file only costs these seconds. Cache files that
+other users own or can write are ignored."""
 
 from __future__ import annotations
 
