@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from deepbench.cli import flags
-from deepbench.cli.options import FLAGS, run_options
+from deepbench.cli import command
+from deepbench.cli.options import OPTIONS, run_options
 from deepbench.errors import UsageError
 from deepbench.problems.precision_defaults import default_precision
 from deepbench.problems.selection import select, select_files, sweep_kinds, sweep_sizes
@@ -20,14 +20,14 @@ from example_rows import HELLO
 def rows(
     op: str, *arguments: str, backend: str = "cpu", device: dict[str, Any] | None = None
 ) -> list[PlannedRow]:
-    line = flags.parse(arguments, FLAGS)
+    line = command.parse(arguments, OPTIONS)
     options = run_options(line)
     hello = {**HELLO, "backend": {"name": backend}, "device": device or HELLO["device"]}
     return plan(select(op, line.words, options.corrected), options, hello)
 
 
 def options(*arguments: str) -> RunOptions:
-    return run_options(flags.parse(arguments, FLAGS))
+    return run_options(command.parse(arguments, OPTIONS))
 
 
 def precisions(planned: list[PlannedRow]) -> set[object]:
@@ -60,7 +60,7 @@ def test_rows_of_a_set(op: str, words: list[str], count: int) -> None:
 
 def test_phases_that_a_backend_has_in_one_call_are_one_row() -> None:
     def phases(*words: str, joint: dict[str, str]) -> list[object]:
-        line = flags.parse(words, FLAGS)
+        line = command.parse(words, OPTIONS)
         hello = {**HELLO, "backend": {"name": "cpu", "joint_phases": joint}}
         planned = plan(select("rnn", line.words, False), run_options(line), hello)
         return [row.attributes["phase"] for row in planned]
@@ -102,7 +102,7 @@ def test_what_a_set_leaves_open_can_be_said_for_all_of_it() -> None:
 
 
 def test_choices_are_not_refused_before_the_precision_is_known() -> None:
-    line = flags.parse(["inference", "y_type=s8"], FLAGS)
+    line = command.parse(["inference", "y_type=s8"], OPTIONS)
     selection = select("conv", line.words, False)
     assert selection.title == "conv inference-server y_type=s8"
     assert len(plan(selection, run_options(line), None)) == 107
