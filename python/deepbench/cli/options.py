@@ -66,14 +66,15 @@ _FORMAT = Option("--format", "table (default), legacy, json, csv or markdown", "
 _AGAINST = Option(
     "--against", "other rows beside: a reference ('list references') or a file", "NAME"
 )
+COLUMNS = Option("--columns", "columns of the table, as in m,n,k,time,rate", "LIST")
 _HANG = Option("--hang-limit", "seconds after which a row counts as hung", "S")
 _IN_PROCESS = Option("--in-process", "no worker process: for debuggers")
 
 OPTIONS: tuple[Option, ...] = (
     _BACKEND, *(option for option, _, _ in _ROW_OPTIONS[:3]), _CACHE,
     *(option for option, _, _ in _ROW_OPTIONS[3:]),
-    _RANKS, _DEVICES, _QUICK, _CORRECTED, _OUTPUT, _RESUME, _RETRY, _OVERWRITE, _FORMAT, _AGAINST,
-    _HANG, _IN_PROCESS
+    _RANKS, _DEVICES, _QUICK, _CORRECTED, _OUTPUT, _RESUME, _RETRY, _OVERWRITE, _FORMAT, COLUMNS,
+    _AGAINST, _HANG, _IN_PROCESS,
 )  # fmt: skip
 
 
@@ -114,9 +115,16 @@ def run_options(line: CommandLine) -> RunOptions:
         in_process=line.has("--in-process"),
         retry=line.has("--retry"),
         against=against,
+        columns=column_names(line),
         ranks=_ranks(line),
         devices=devices["devices"].count(",") + 1 if devices else 0,
     )
+
+
+def column_names(line: CommandLine) -> tuple[str, ...]:
+    """The names that --columns lists."""
+    names = [name.strip() for name in (line.get(COLUMNS.flag) or "").split(",")]
+    return tuple(name for name in names if name)
 
 
 def _ranks(line: CommandLine) -> int | None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from deepbench.cli.command import Command, CommandLine, Option
+from deepbench.cli.options import COLUMNS, column_names
 from deepbench.compare.result_set import footnotes
 from deepbench.errors import UsageError, printable_line, shown
 from deepbench.problems.ranges import whole_number
@@ -21,14 +22,25 @@ from deepbench.runner.summary import Summary
 
 _OPTIONS = (
     Option("--format", "table (default), legacy, json, csv or markdown", "WORD", choices=FORMATS),
+    COLUMNS,
     Option("--against", "other rows beside these: a reference or a result file", "NAME"),
     Option("--thin", "with -o: keep at most so many raw samples a row, evenly chosen", "N"),
     Option("--output", "write the rows to this file instead of printing them", "FILE", short="-o"),
     Option("--overwrite", "replace the file that -o names"),
 )
 _USAGE = """\
-usage: deepbench show FILE [--format WORD] [--against NAME]
+usage: deepbench show FILE [--format WORD] [--against NAME] [--columns LIST]
        deepbench show FILE --thin N -o OTHER_FILE
+
+Prints a result file as a run prints its rows, or writes it anew with fewer raw
+samples.
+
+Columns of a table: the attributes by their names, or 'problem' for all of them,
+and application time spread rate ceiling roofline bound verified. In a pipe a
+table has all columns. On a terminal that is too narrow for them, attributes
+that are equal in every row move into a line above the table; then verified and
+bound are dropped, titles become initials, one blank separates columns, and
+ceiling, spread, application and roofline are dropped, until the table fits.
 """
 
 
@@ -47,7 +59,8 @@ def main(line: CommandLine) -> int:
         return 0
     others = columns_against(line.get("--against"))
     _say_context(screen, result)
-    report = create(line.get("--format") or "table", others)
+    width = screen.report_width()
+    report = create(line.get("--format") or "table", others, width, column_names(line))
     _print(screen, result, report)
     return 0
 
