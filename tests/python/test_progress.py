@@ -98,7 +98,7 @@ def test_progress_line_is_replaced_and_removed() -> None:
     assert not screen.is_due
     screen.progress("too soon to be drawn again", 0.5)
     drawn = plain(err.getvalue())
-    assert drawn == "\r" + BAR + " " + "row 1 of 2".ljust(58)
+    assert drawn == "\r" + BAR + " " + "row 1 of 2".ljust(56)
     screen.report("a row\n")
     assert plain(err.getvalue()) == drawn + "\r" + " " * 79 + "\r"
     assert out.getvalue() == "a row\n"
@@ -113,9 +113,20 @@ def test_progress_line_fits_the_terminal(text: str) -> None:
     err = Terminal()
     Screen(Terminal(), err).progress(text, 0.3)
     drawn = plain(err.getvalue())
-    assert len(drawn) == 80  # of 80 columns the last stays free
+    assert len(drawn) == 1 + 77  # of 80 columns three stay free: for ^C and the cursor
     if text.startswith("["):
         assert "[red]a row[/red] :smile: \N{REPLACEMENT CHARACTER}[31m" in drawn
+
+
+def test_messages_are_folded_between_words_on_a_terminal() -> None:
+    pipe, terminal = io.StringIO(), Terminal()
+    text = "deepbench: warning: " + "words " * 20 + "end\n  of it"
+    for err in (pipe, terminal):
+        Screen(io.StringIO(), err).say(text)
+    assert pipe.getvalue() == text + "\n"
+    assert max(map(len, terminal.getvalue().splitlines())) <= 80
+    assert terminal.getvalue().split() == text.split()
+    assert terminal.getvalue().endswith("\n  of it\n")
 
 
 def test_a_narrow_terminal_has_no_bar() -> None:
@@ -124,7 +135,7 @@ def test_a_narrow_terminal_has_no_bar() -> None:
         fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 40, 0, 0))
         with open(terminal, "w", closefd=False) as err:
             Screen(io.StringIO(), err).progress("row 1 of 2", 0.0)
-        assert plain(os.read(master, 1000).decode()) == f"\r{'row 1 of 2':<39}"
+        assert plain(os.read(master, 1000).decode()) == f"\r{'row 1 of 2':<37}"
     finally:
         os.close(master)
         os.close(terminal)

@@ -10,6 +10,7 @@ import contextlib
 import os
 import sys
 import time
+from textwrap import wrap
 from typing import TYPE_CHECKING, TextIO
 
 from deepbench.errors import encodable, printable_line, printable_lines
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 _REDRAW_INTERVAL_S = 0.2  # between two drawings of the progress line
 _BAR_COLUMNS = 20
 _LEAST_BAR_TERMINAL = 60  # columns; a narrower terminal has no bar
+_CTRL_C = "^C"  # what a terminal writes behind the progress line, and clear() removes with it
 
 
 class Stopwatch:
@@ -86,10 +88,13 @@ class Screen:
         return _columns(self._out) if self._out.isatty() else None
 
     def say(self, text: str) -> None:
-        """A line for the person at the screen; what libraries say passes here too."""
+        """Writes lines to standard error, folded between words on a terminal. Messages of
+        libraries pass here too."""
         self.clear()
-        line = printable_lines(text.expandtabs().replace("\r", ""))
-        self._err.write(encodable(line, self._err.encoding) + "\n")
+        lines = printable_lines(text.expandtabs().replace("\r", ""))
+        if self._is_terminal:
+            lines = _folded(lines, _columns(self._err))
+        self._err.write(encodable(lines, self._err.encoding) + "\n")
         self._err.flush()
 
     @property
@@ -103,10 +108,11 @@ class Screen:
         """Replaces the progress line where it is due. `share` of the work is done."""
         if not self.is_due:
             return
-        width = max(0, _columns(self._err) - 1)
+        columns = _columns(self._err)
+        width = max(0, columns - 1 - len(_CTRL_C))
         self._err.write("\r" + _progress_line(printable_line(text), share, width, self._err))
         self._err.flush()
-        self._drawn_width, self._since_drawn = width, Stopwatch()
+        self._drawn_width, self._since_drawn = max(0, columns - 1), Stopwatch()
 
     def clear(self) -> None:
         """Removes the progress line, so that something else may be written there."""
@@ -123,6 +129,15 @@ def _columns(stream: TextIO) -> int:
         return 80
 
 
+def _folded(text: str, width: int) -> str:
+    return "\n".join(
+        "\n".join(wrap(line, width, break_long_words=False, break_on_hyphens=False))
+        if len(line) > width
+        else line
+        for line in text.split("\n")
+    )
+
+
 def _progress_line(text: str, share: float, width: int, stream: TextIO) -> str:
     """A bar and a text in exactly `width` columns."""
     from rich.progress_bar import ProgressBar
@@ -130,7 +145,7 @@ def _progress_line(text: str, share: float, width: int, stream: TextIO) -> str:
     from rich.text import Text
 
     line = Table.grid(padding=(0, 1), pad_edge=False, expand=True)
-    if width + 1 >= _LEAST_BAR_TERMINAL:
+    if width >= _LEAST_BAR_TERMINAL - 3:
         line.add_column(width=_BAR_COLUMNS)
         line.add_column(ratio=1, no_wrap=True, overflow="crop")
         line.add_row(ProgressBar(total=1.0, completed=share, width=_BAR_COLUMNS), Text(text))
