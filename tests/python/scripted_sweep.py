@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from deepbench import _core
-from deepbench.cli import flags
-from deepbench.cli.options import FLAGS, run_options
+from deepbench.cli import command
+from deepbench.cli.options import OPTIONS, run_options
 from deepbench.problems.selection import select
 from deepbench.runner.progress import Screen
 from deepbench.runner.sweep import Sweep
@@ -71,7 +71,7 @@ class Run:
         op, *rest = arguments
         self.source = source
         self.out, self.err = io.StringIO(), err or io.StringIO()
-        line = flags.parse(rest, FLAGS)
+        line = command.parse(rest, OPTIONS)
         options = run_options(line)
         selection = select(op, line.words, options.corrected)
         screen = Screen(self.out, self.err)

@@ -3,7 +3,7 @@ in the same way."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from deepbench.errors import UserError
@@ -36,16 +36,25 @@ class Report(Protocol):
         """Called after the last row, also when the run was interrupted."""
 
 
-def create(name: str, reference: ReferenceColumns | None = None) -> Report:
-    """Returns the format called `name`, one of FORMATS. Table and markdown add the columns of
-    `reference`. Imports only the module of that format. Raises FormatError."""
+def create(
+    name: str,
+    reference: ReferenceColumns | None = None,
+    width: int | None = None,
+    columns: Sequence[str] = (),
+) -> Report:
+    """Returns the format called `name`, one of FORMATS. A format for people adds the columns of
+    `reference`. A table fits the `width` of its terminal, None elsewhere, and has the `columns`
+    that are named, all where none is. Only the module of that format is imported. Raises
+    FormatError."""
+    if columns and name != "table":
+        raise FormatError(f"--columns chooses the columns of a table, not of --format {name}")
     if reference is not None and name not in FORMATS_WITH_REFERENCE:
         have = " and ".join(FORMATS_WITH_REFERENCE)
         raise FormatError(f"--format {name} cannot show reference columns; {have} can")
     if name == "table":
         from deepbench.report.table import Table
 
-        return Table(reference)
+        return Table(reference, width, columns)
     if name == "legacy":
         from deepbench.report.legacy import Legacy
 
