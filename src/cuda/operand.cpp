@@ -3,12 +3,11 @@
 #include "operand.hpp"
 
 #include <algorithm>
-#include <map>
-#include <memory>
 #include <mutex>
 
 #include "buffer.hpp"
 #include "deepbench/backend/bit_patterns.hpp"
+#include "deepbench/backend/memo_cache.hpp"
 #include "deepbench/ops/precision.hpp"
 #include "deepbench/plugin.hpp"
 #include "device.hpp"
@@ -73,13 +72,8 @@ struct OperandKernels {
 };
 
 OperandKernels& operand_kernels(const Stream& stream) {
-  static std::mutex mutex;
-  static auto* instances =
-      new std::map<int, std::unique_ptr<OperandKernels>>();  // outlives the libraries
-  const std::lock_guard<std::mutex> lock(mutex);
-  std::unique_ptr<OperandKernels>& kernels = (*instances)[stream.device()];
-  if (!kernels) kernels = std::make_unique<OperandKernels>(stream);
-  return *kernels;
+  static auto* instances = new plugin::MemoCache<int, OperandKernels*>();  // outlives the libraries
+  return *instances->get(stream.device(), [&] { return new OperandKernels(stream); });
 }
 
 bool is_empty(const Matrix& matrix) { return matrix.elements() == 0; }

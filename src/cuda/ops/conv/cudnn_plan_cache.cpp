@@ -4,7 +4,7 @@
 #include <exception>
 
 #include "cudnn/handle.hpp"
-#include "memo_cache.hpp"
+#include "deepbench/backend/memo_cache.hpp"
 #include "parallel_for.hpp"
 
 namespace deepbench::cuda::dnn {
@@ -12,8 +12,8 @@ namespace {
 
 constexpr size_t kMaxPlans = 1024;
 
-MemoCache<PlanOrReason, kMaxPlans>& plans() {
-  static auto* kept = new MemoCache<PlanOrReason, kMaxPlans>();
+plugin::MemoCache<std::string, PlanOrReason, kMaxPlans>& plans() {
+  static auto* kept = new plugin::MemoCache<std::string, PlanOrReason, kMaxPlans>();
   return *kept;
 }
 

@@ -2,9 +2,8 @@
 #include "ops/gemm/operands.hpp"
 
 #include <array>
-#include <map>
-#include <mutex>
 
+#include "deepbench/backend/memo_cache.hpp"
 #include "device.hpp"
 #include "status_check.hpp"
 #include "timing.hpp"
@@ -106,8 +105,7 @@ void GemmOperands::convert_beforehand(const Copies& plain_a, const Copies& plain
   };
   convert_all(0);
   // The same for every kernel of these dimensions: measured once in a process.
-  static std::mutex mutex;
-  static std::map<std::array<int64_t, 7>, double> known;
+  static plugin::MemoCache<std::array<int64_t, 7>, double> known;
   const Gemm& run = layout_.executed;
   const std::array<int64_t, 7> key = {stream_.device(),
                                       run.m,
@@ -116,9 +114,7 @@ void GemmOperands::convert_beforehand(const Copies& plain_a, const Copies& plain
                                       int64_t(run.precision.precision),
                                       int64_t(plain_a.count()),
                                       int64_t(plain_b.count())};
-  const std::lock_guard<std::mutex> lock(mutex);
-  const auto at = known.find(key);
-  conversion_ns_ = at != known.end() ? at->second : known[key] = time_calls(stream_, convert_all);
+  conversion_ns_ = known.get(key, [&] { return time_calls(stream_, convert_all); });
 }
 
 void GemmOperands::convert(uint64_t copy) const {
