@@ -8,6 +8,7 @@
 #include "buffer.hpp"
 #include "deepbench/backend/bit_patterns.hpp"
 #include "deepbench/backend/memo_cache.hpp"
+#include "deepbench/backend/output_checks.hpp"
 #include "deepbench/ops/precision.hpp"
 #include "deepbench/plugin.hpp"
 #include "device.hpp"
@@ -146,10 +147,7 @@ void project(const Matrix& matrix, uint64_t rows, uint64_t seed, double* sums,
 void read(const Matrix& matrix, const uint64_t* indices, size_t count, double* values,
           const Stream& stream) {
   const uint64_t elements = matrix.elements();
-  for (size_t i = 0; i < count; ++i)
-    if (indices[i] >= elements)
-      plugin::invalid("read_output: element " + std::to_string(indices[i]) + " of " +
-                      std::to_string(elements));
+  for (size_t i = 0; i < count; ++i) plugin::require_element(indices[i], elements);
   if (count == 0) return;
   OperandKernels& kernels = operand_kernels(stream);
   const std::lock_guard<std::mutex> lock(kernels.mutex);

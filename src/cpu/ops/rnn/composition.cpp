@@ -178,9 +178,9 @@ void Composition::backward(int64_t t, size_t worker) {
 // ---- following ---------------------------------------------------------------------------------
 
 // Its h(t) make all gates in one product, and are checked on the way.
-deepbench_following Composition::follow(const LibraryCall& other) {
+deepbench_following Composition::follow(const plugin::LibraryCall& other) {
   follows_ = gates_are_current_ = false;
-  const void* const kept = rnn_.is_forward() ? nullptr : other.forward_states();
+  const void* const kept = rnn_.is_forward() ? nullptr : other.forward_state().states;
   if (!kept) return DEEPBENCH_ALONE;
   begin_batch();
   copy_ = 0;

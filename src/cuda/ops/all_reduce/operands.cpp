@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "deepbench/backend/output_checks.hpp"
 #include "deepbench/plugin.hpp"
 #include "device.hpp"
 #include "kernels/jit.hpp"
@@ -168,10 +169,8 @@ void AllReduceOperands::read(uint64_t copy, const uint64_t* indices, size_t coun
                              double* values) const {
   std::vector<uint64_t> local_indices;
   for (size_t begin = 0, end = 0; begin < count; begin = end) {
+    plugin::require_element(indices[begin], elements() * all_.size());
     const uint64_t rank = indices[begin] / elements();
-    if (rank >= all_.size())
-      plugin::invalid("read_output: element " + std::to_string(indices[begin]) + " of " +
-                      std::to_string(elements() * all_.size()));
     local_indices.clear();
     for (end = begin; end < count && indices[end] / elements() == rank; ++end)
       local_indices.push_back(indices[end] - rank * elements());
