@@ -8,7 +8,6 @@
 #include "deepbench/plugin.hpp"
 #include "device.hpp"
 #include "kernels/jit.hpp"
-#include "status_check.hpp"
 
 namespace deepbench::cuda {
 namespace {
@@ -53,8 +52,7 @@ RankOperands::RankOperands(const AllReduce& all_reduce, int rank, int ranks,
   input_.replicate(stream_);
   if (in_place_) {
     initial_ = Buffer(payload(all_reduce));
-    CUDA_CHECK(cudart().cudaMemcpyAsync(initial_.data(), input_.at(0), initial_.bytes(),
-                                        nvidia::cudaMemcpyDeviceToDevice, stream_.get()));
+    copy_on_device(initial_.data(), input_.at(0), initial_.bytes(), stream_);
   } else {
     result_ = Copies(payload(all_reduce), plan.copies, AllocationKind::kDedicated);
     poison();
@@ -65,9 +63,7 @@ RankOperands::RankOperands(const AllReduce& all_reduce, int rank, int ranks,
 void RankOperands::restore() const {
   if (!in_place_) return;
   stream_.make_current();
-  for (uint64_t copy = 0; copy < input_.count(); ++copy)
-    CUDA_CHECK(cudart().cudaMemcpyAsync(input_.at(copy), initial_.data(), initial_.bytes(),
-                                        nvidia::cudaMemcpyDeviceToDevice, stream_.get()));
+  input_.overwrite(initial_.data(), stream_);
 }
 
 void RankOperands::poison() const {
@@ -101,7 +97,7 @@ uint64_t AllReduceOperands::touched_bytes(const AllReduce& all_reduce) {
 
 uint64_t AllReduceOperands::needed_bytes(const AllReduce& all_reduce,
                                          const plugin::CopyPlan& plan) {
-  const uint64_t one = Copies::needed(payload(all_reduce), plan.copies);
+  const uint64_t one = Copies::needed_bytes(payload(all_reduce), plan.copies);
   return saturating_add(saturating_add(one, all_reduce.in_place ? payload(all_reduce) : one),
                         plan.flush_bytes);
 }

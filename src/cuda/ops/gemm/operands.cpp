@@ -5,7 +5,6 @@
 
 #include "deepbench/backend/memo_cache.hpp"
 #include "device.hpp"
-#include "status_check.hpp"
 #include "timing.hpp"
 
 namespace deepbench::cuda {
@@ -85,8 +84,7 @@ void GemmOperands::make_outputs() {
   c_.replicate(stream_);
   if (layout_.in_place) {
     initial_c_ = Buffer(c_.bytes());
-    CUDA_CHECK(cudart().cudaMemcpyAsync(initial_c_.data(), c_.at(0), c_.bytes(),
-                                        nvidia::cudaMemcpyDeviceToDevice, stream_.get()));
+    copy_on_device(initial_c_.data(), c_.at(0), c_.bytes(), stream_);
     return;
   }
   d_ = Copies(layout_.c_bytes(), count_);
@@ -136,10 +134,7 @@ Matrix GemmOperands::output(uint64_t copy) const {
 }
 
 void GemmOperands::restore() {
-  if (!layout_.in_place) return;
-  for (uint64_t copy = 0; copy < count_; ++copy)
-    CUDA_CHECK(cudart().cudaMemcpyAsync(c_.at(copy), initial_c_.data(), c_.bytes(),
-                                        nvidia::cudaMemcpyDeviceToDevice, stream_.get()));
+  if (layout_.in_place) c_.overwrite(initial_c_.data(), stream_);
 }
 
 void GemmOperands::poison() {

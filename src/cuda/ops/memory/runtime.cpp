@@ -13,13 +13,14 @@
 #include "kernels/jit.hpp"
 #include "libraries.hpp"
 #include "operand.hpp"
-#include "ops/memory/host_copies.hpp"
 #include "prepared_kernel.hpp"
 #include "requirements.hpp"
 #include "status_check.hpp"
 
 namespace deepbench::cuda {
 namespace {
+
+using HostCopies = plugin::Copies<HostBuffer, 4096, 4096>;  // of pages
 
 constexpr const char* kKernel = "kernel";      // ours
 constexpr const char* kMemcpy = "memcpy";      // the run time's
@@ -45,7 +46,7 @@ uint64_t needed_bytes(const Memory& memory, const plugin::CopyPlan& plan) {
   const auto bytes = uint64_t(memory.bytes);
   uint64_t total = plan.flush_bytes;
   for (uint64_t i = 0; i < device_arrays(memory); ++i)
-    total = saturating_add(total, Copies::needed(bytes, plan.copies));
+    total = saturating_add(total, Copies::needed_bytes(bytes, plan.copies));
   return saturating_add(total, staging_arrays(memory) * bytes);
 }
 
