@@ -217,7 +217,7 @@ LibraryFacts mpi_facts() {
     return {"", "",
             library.path() + " is neither Open MPI nor MPICH nor one of its kin: '" +
                 version_text() + "'"};
-  return {version_text(), library.path(), ""};
+  return library.facts(version_text());
 }
 
 Mpi& mpi(const plugin::Ranks& ranks) {

@@ -150,8 +150,7 @@ class MklGemm final : public blas::BlasGemm {
  public:
   LibraryFacts library() override {
     const Api& api = Api::instance();
-    if (!api.library().loaded()) return {"", "", api.library().reason()};
-    return {api.version(), api.library().path(), ""};
+    return api.library().facts(api.version());
   }
 
   // Where nobody has asked for MKL, a product is not to have another C than other libraries give.

@@ -238,10 +238,7 @@ class MemoryKernel final : public DeviceKernel {
 
 class RuntimeMemory final : public Implementation {
  public:
-  LibraryFacts library() override {
-    const LibraryReport& cudart = report<nvidia::Cudart>();
-    return {cudart.version, cudart.path, cudart.reason};
-  }
+  LibraryFacts library() override { return facts_of<nvidia::Cudart>(); }
 
   void supports(const plugin::Problem& problem, const plugin::Options& options) override {
     require_built_in_kernels("memory");
