@@ -1,5 +1,5 @@
-/* A complete backend in plain C11: gemm in float by three loops. It is a minimal starting point for a
- * new backend; every table entry that it leaves out is optional (plugin.h).
+/* A complete backend in plain C11: gemm in float by three loops. It is a minimal starting point for
+ * a new backend; every table entry that it leaves out is optional (plugin.h).
  *
  *   gcc -O2 -std=c11 -shared -fPIC -I src/cpp examples/plain_backend.c -o libdeepbench_plain.so
  *   python -m deepbench gemm m=64 n=64 k=64 --backend ./libdeepbench_plain.so

@@ -1,9 +1,8 @@
 // The CPU as a backend: which library does which operation, and nothing else.
-#include <array>
+#include <iterator>
 #include <string>
 #include <vector>
 
-#include "deepbench/backend/ranks.hpp"
 #include "deepbench/plugin.hpp"
 #include "device.hpp"
 #include "environment.hpp"
@@ -15,7 +14,7 @@ namespace deepbench::cpu {
 namespace {
 
 // In order of preference within an operation.
-constexpr std::array<plugin::Route, 13> kRoutes = {{
+constexpr plugin::Route kRoutes[] = {
     {"gemm", "onednn", true, onednn_gemm},
     {"gemm", "openblas", true, openblas_gemm},
     {"gemm", "mkl", true, mkl_gemm},
@@ -29,7 +28,7 @@ constexpr std::array<plugin::Route, 13> kRoutes = {{
     {"all_reduce", "mpi", true, mpi_all_reduce, true},
     {"all_reduce", "oneccl", true, oneccl_all_reduce, true},
     {"memory", "threads", false, threads_memory},
-}};
+};
 
 // What one thread reaches on a server's processor, within a factor of two or so.
 void describe_estimates(plugin::Sink& sink) {
@@ -55,20 +54,10 @@ class CpuBackend final : public plugin::RoutedBackend {
   static constexpr int32_t kPriority = 10;
 
   // Before any library is loaded: OpenMP may narrow the mask that topology() reads.
-  CpuBackend() { topology(); }
+  CpuBackend() : RoutedBackend("cpu", {std::begin(kRoutes), std::end(kRoutes)}) { topology(); }
 
   void describe(plugin::Sink& sink) override {
-    for (const plugin::Route& route : kRoutes) {
-      if (!route.vendor) continue;
-      const std::string prefix = "library." + std::string(route.library);
-      const LibraryFacts facts = route.implementation().library();
-      if (facts.usable()) {
-        sink.text(prefix + ".version", facts.version);
-        sink.text(prefix + ".path", facts.path);
-      } else {
-        sink.text(prefix + ".reason", facts.reason);
-      }
-    }
+    describe_libraries(sink);
     sink.text("joint_phase.rnn", "bwd");  // oneDNN computes both gradients in one call
     describe_estimates(sink);
     plugin::describe_default_libraries(kRoutes, sink);
@@ -86,7 +75,6 @@ class CpuBackend final : public plugin::RoutedBackend {
          library_environment(thread_count(options.threads), topology(), isa()))
       sink.text(name, value);
   }
-  void join(const deepbench_group& group) override { plugin::join_ranks(group); }
 
  private:
   plugin::RouteSelection select_route(const plugin::Problem& problem,
@@ -100,15 +88,10 @@ class CpuBackend final : public plugin::RoutedBackend {
     }
   }
 
-  static plugin::RouteSelection route(const plugin::Problem& problem,
-                                      const plugin::Options& options) {
-    return {"cpu", kRoutes, problem, options};
-  }
-
   // Of those that this processor has instructions for. What an int8 problem lacks is seldom its
   // precision, and it has attributes that no other precision has.
-  static std::string precisions_instead(const plugin::Problem& problem,
-                                        const plugin::Options& options) {
+  std::string precisions_instead(const plugin::Problem& problem,
+                                 const plugin::Options& options) const {
     const std::string precision = problem.text("precision");
     if (precision == "int8" || precision == "float") return "";
     std::vector<const char*> others;

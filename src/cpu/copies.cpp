@@ -20,37 +20,19 @@ CopyPlan plan_copies(uint64_t bytes_per_copy, const plugin::Options& options) {
                      uint64_t(read_memory().total_bytes));
 }
 
-// Small operands lie a cache line apart, large ones a page: every copy begins at the alignment
-// of the first, or a multiple of it.
-static uint64_t stride_of(uint64_t bytes) {
-  return round_up(bytes, bytes < kPageBytes ? kLineBytes : kPageBytes);
-}
-
-uint64_t Copies::needed_bytes(uint64_t bytes, uint64_t copies) {
-  return bytes > (uint64_t{1} << 62) ? bytes : saturating_multiply(stride_of(bytes), copies);
-}
-
-Copies::Copies(uint64_t bytes, uint64_t copies)
-    : bytes_(bytes),
-      count_(copies),
-      stride_(stride_of(bytes)),
-      buffer_(needed_bytes(bytes, copies)) {}
-
-void Copies::replicate() {
-  for (uint64_t copy = 1; copy < count_; ++copy) {
-    host_workers().parallel_for(bytes_, kCopyGrain, [&](uint64_t begin, uint64_t end, size_t) {
-      std::memcpy(at(copy) + begin, at(0) + begin, end - begin);
-    });
-  }
-}
-
-void Copies::overwrite(const std::byte* from) {
-  for (uint64_t copy = 0; copy < count_; ++copy) {
-    host_workers().parallel_for(bytes_, kCopyGrain, [&](uint64_t begin, uint64_t end, size_t) {
+void Copies::copy_into(uint64_t first_copy, const std::byte* from) const {
+  for (uint64_t copy = first_copy; copy < count(); ++copy) {
+    host_workers().parallel_for(bytes(), kCopyGrain, [&](uint64_t begin, uint64_t end, size_t) {
       std::memcpy(at(copy) + begin, from + begin, end - begin);
     });
   }
 }
+
+void Copies::replicate() const {
+  if (count() > 1) copy_into(1, at(0));
+}
+
+void Copies::overwrite(const std::byte* from) const { copy_into(0, from); }
 
 void CacheFlusher::flush() {
   host_workers().run([this](size_t worker) { flush_part(worker, host_workers().size()); });

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "buffer.hpp"
+#include "deepbench/backend/copies.hpp"
 #include "deepbench/backend/rotation.hpp"
 
 namespace deepbench::cpu {
@@ -15,23 +16,16 @@ using plugin::Rotation;
 
 CopyPlan plan_copies(uint64_t bytes_per_copy, const plugin::Options& options);  // for this machine
 
-// `copies` arrays of `bytes`, all at the same alignment.
-class Copies {
+// Aligned to cache lines, or to pages where an array has one or more.
+class Copies : public plugin::Copies<Buffer, kLineBytes, kPageBytes> {
  public:
-  Copies() = default;
-  Copies(uint64_t bytes, uint64_t copies);
+  using plugin::Copies<Buffer, kLineBytes, kPageBytes>::Copies;
 
-  std::byte* at(uint64_t copy) const { return buffer_.data() + copy * stride_; }
-  uint64_t bytes() const { return bytes_; }
-  uint64_t count() const { return count_; }
-  static uint64_t needed_bytes(uint64_t bytes, uint64_t copies);
-
-  void replicate();                       // copy 0 into all others
-  void overwrite(const std::byte* from);  // all of them
+  void replicate() const;                       // copy 0 into all others
+  void overwrite(const std::byte* from) const;  // `from` into all copies
 
  private:
-  uint64_t bytes_ = 0, count_ = 0, stride_ = 0;
-  Buffer buffer_;
+  void copy_into(uint64_t first_copy, const std::byte* from) const;
 };
 
 // Reads and writes every line of a buffer larger than the caches, which leaves nothing else there.

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "deepbench/backend/output_checks.hpp"
 #include "deepbench/fill.h"
-#include "deepbench/plugin.hpp"
 #include "worker_pool.hpp"
 
 namespace deepbench::cpu {
@@ -19,11 +19,8 @@ struct Block {
 // elements to sums[row].
 template <class Add>
 void project_blocks(uint64_t count, uint64_t rows, double* sums, Add add) {
-  if (rows == 0 || count % rows != 0)
-    plugin::invalid("project_output: " + std::to_string(count) + " outputs are not a matrix of " +
-                    std::to_string(rows) + " rows");
   constexpr uint64_t kRowGrain = 256, kElementGrain = 1 << 16;
-  const uint64_t columns = count / rows;
+  const uint64_t columns = plugin::output_columns(count, rows);
   WorkerPool& workers = host_workers();
   for (uint64_t row = 0; row < rows; ++row) sums[row] = 0;
   if (rows >= kRowGrain * workers.size()) {

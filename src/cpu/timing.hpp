@@ -2,10 +2,10 @@
 // where something must happen between calls.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 
 #include "copies.hpp"
+#include "deepbench/backend/host_timer.hpp"
 #include "deepbench/plugin.hpp"
 
 // Called around the timed calls of a request with DEEPBENCH_REQUEST_MARKERS: profilers and
@@ -17,11 +17,8 @@ DEEPBENCH_EXPORT void deepbench_region_end();
 
 namespace deepbench::cpu {
 
-using Clock = std::chrono::steady_clock;
-
-inline double elapsed_ns(Clock::time_point begin, Clock::time_point end) {
-  return std::chrono::duration<double, std::nano>(end - begin).count();
-}
+using plugin::Clock;
+using plugin::elapsed_ns;
 
 // Marks the region for its lifetime, when the request asks for it.
 class Region {

@@ -1,9 +1,8 @@
 // NVIDIA's GPUs as a backend: which library does which operation, and nothing else.
-#include <algorithm>
+#include <iterator>
 #include <string>
 #include <vector>
 
-#include "deepbench/backend/ranks.hpp"
 #include "deepbench/plugin.hpp"
 #include "device.hpp"
 #include "implementation.hpp"
@@ -31,37 +30,6 @@ constexpr plugin::Route kRoutes[] = {
     {"all_reduce", "nccl_single", true, nccl_single_all_reduce, true},
     {"all_reduce", "peer", true, peer_all_reduce, true},
 };
-
-void describe_library(const LibraryReport& library, plugin::Sink& sink) {
-  const std::string prefix = "library." + library.name;
-  if (library.usable()) {
-    sink.text(prefix + ".version", library.version);
-    sink.text(prefix + ".path", library.path);
-    sink.text(prefix + ".found_by", library.found_by);
-  } else {
-    sink.text(prefix + ".reason", library.reason);
-  }
-}
-
-// Options name routes; a library that can be called in two ways has two names, and some are our
-// own.
-std::vector<LibraryReport> reports_of_other_routes(const std::vector<LibraryReport>& reports) {
-  std::vector<LibraryReport> others;
-  for (const plugin::Route& route : kRoutes) {
-    const auto is_it = [&](const LibraryReport& one) { return one.name == route.library; };
-    if (!route.vendor || std::any_of(reports.begin(), reports.end(), is_it)) continue;
-    const LibraryFacts facts = route.implementation().library();
-    const auto same = std::find_if(reports.begin(), reports.end(), [&](const LibraryReport& one) {
-      return one.path == facts.path && one.reason == facts.reason;
-    });
-    if (same != reports.end())
-      others.push_back(*same);
-    else  // our own
-      others.push_back({"", facts.version, facts.path, "", facts.reason});
-    others.back().name = route.library;
-  }
-  return others;
-}
 
 // The precisions that the original measured, where current libraries have them.
 void describe_default_precisions(plugin::Sink& sink) {
@@ -92,14 +60,18 @@ class CudaBackend final : public plugin::RoutedBackend {
  public:
   static constexpr int32_t kPriority = 100;
 
+  CudaBackend() : RoutedBackend("cuda", {std::begin(kRoutes), std::end(kRoutes)}) {}
+
   void describe(plugin::Sink& sink) override {
     describe_default_precisions(sink);
     describe_estimates(sink);
     plugin::describe_default_libraries(kRoutes, sink);
-    const std::vector<LibraryReport> reports = all_reports();
-    for (const LibraryReport& library : reports) describe_library(library, sink);
-    for (const LibraryReport& library : reports_of_other_routes(reports))
-      describe_library(library, sink);
+    std::vector<std::string> described;
+    for (const LibraryReport& library : all_reports()) {
+      library.describe(library.name, sink);
+      described.push_back(library.name);
+    }
+    describe_libraries(sink, described);  // a library that is called in two ways has two names
     int number = 0;
     for (const std::string& text : mixed_major_warnings())
       sink.text("warning.libraries" + std::to_string(number++), text);
@@ -112,13 +84,12 @@ class CudaBackend final : public plugin::RoutedBackend {
   void observe(int32_t device, plugin::Sink& sink) override { cuda::observe(device, sink); }
 
   double energy_joules(int32_t device) override { return cuda::energy_joules(device); }
-  void join(const deepbench_group& group) override { plugin::join_ranks(group); }
 
  private:
   plugin::RouteSelection select_route(const plugin::Problem& problem,
                                       const plugin::Options& options) const override {
     Stream::of(options.device);  // current from here on; throws for an index that is no device
-    return {"cuda", kRoutes, problem, options};
+    return route(problem, options);
   }
 };
 

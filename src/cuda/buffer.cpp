@@ -2,7 +2,6 @@
 #include "buffer.hpp"
 
 #include <cstdlib>
-#include <limits>
 #include <new>
 
 #include "device.hpp"
@@ -12,16 +11,6 @@
 
 namespace deepbench::cuda {
 namespace {
-
-constexpr uint64_t kAll = std::numeric_limits<uint64_t>::max();
-constexpr uint64_t kSmallStride = 256, kLargeStride = uint64_t{1} << 21;
-
-// Small arrays lie as near to each other as alignment permits, large ones on pages of their own:
-// every copy then begins at the alignment of the first.
-uint64_t stride_of(uint64_t bytes) {
-  const uint64_t step = bytes < kLargeStride ? kSmallStride : kLargeStride;
-  return (bytes + step - 1) / step * step;
-}
 
 uint64_t round_to_pages(uint64_t bytes) {
   return saturating_add(bytes, kLargeStride - 1) / kLargeStride * kLargeStride;
@@ -87,26 +76,22 @@ HostBuffer::~HostBuffer() {
     cudart().cudaFreeHost(data_);
 }
 
-Copies::Copies(uint64_t bytes, uint64_t copies, AllocationKind kind)
-    : bytes_(bytes),
-      count_(copies),
-      stride_(stride_of(bytes)),
-      buffer_(needed(bytes, copies), kind) {}
-
-uint64_t Copies::needed(uint64_t bytes, uint64_t copies) {
-  if (bytes > kAll / 2 || copies == 0) return bytes;
-  return saturating_multiply(stride_of(bytes), copies);
+void copy_on_device(void* to, const void* from, uint64_t bytes, const Stream& stream) {
+  CUDA_CHECK(
+      cudart().cudaMemcpyAsync(to, from, bytes, nvidia::cudaMemcpyDeviceToDevice, stream.get()));
 }
 
 void Copies::clear(const Stream& stream) const {
-  for (uint64_t copy = 0; copy < count_; ++copy)
-    CUDA_CHECK(cudart().cudaMemsetAsync(at(copy), 0, bytes_, stream.get()));
+  for (uint64_t copy = 0; copy < count(); ++copy)
+    CUDA_CHECK(cudart().cudaMemsetAsync(at(copy), 0, bytes(), stream.get()));
 }
 
 void Copies::replicate(const Stream& stream) const {
-  for (uint64_t copy = 1; copy < count_; ++copy)
-    CUDA_CHECK(cudart().cudaMemcpyAsync(at(copy), at(0), bytes_, nvidia::cudaMemcpyDeviceToDevice,
-                                        stream.get()));
+  for (uint64_t copy = 1; copy < count(); ++copy) copy_on_device(at(copy), at(0), bytes(), stream);
+}
+
+void Copies::overwrite(const void* from, const Stream& stream) const {
+  for (uint64_t copy = 0; copy < count(); ++copy) copy_on_device(at(copy), from, bytes(), stream);
 }
 
 }  // namespace deepbench::cuda

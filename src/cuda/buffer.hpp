@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "deepbench/backend/copies.hpp"
 #include "deepbench/backend/saturating_arithmetic.hpp"
 
 namespace deepbench::cuda {
@@ -71,25 +72,20 @@ class HostBuffer {
   bool pageable_ = false;
 };
 
-// `copies` arrays of `bytes`, all at the same alignment: small ones 256 bytes apart, large ones
-// the page of the device's address translation.
-class Copies {
+inline constexpr uint64_t kSmallStride = 256;
+inline constexpr uint64_t kLargeStride = uint64_t{1} << 21;  // page of the address translation
+
+class Copies : public plugin::Copies<Buffer, kSmallStride, kLargeStride> {
  public:
-  Copies() = default;
-  Copies(uint64_t bytes, uint64_t copies, AllocationKind kind = AllocationKind::kPooled);
+  using plugin::Copies<Buffer, kSmallStride, kLargeStride>::Copies;
 
-  std::byte* at(uint64_t copy) const { return buffer_.data() + copy * stride_; }
-  uint64_t bytes() const { return bytes_; }
-  uint64_t count() const { return count_; }
-  static uint64_t needed(uint64_t bytes, uint64_t copies);  // saturates
-
-  // Both are given to the stream.
-  void clear(const Stream& stream) const;      // zeros, in all copies
-  void replicate(const Stream& stream) const;  // copy 0 into all others
-
- private:
-  uint64_t bytes_ = 0, count_ = 0, stride_ = 0;
-  Buffer buffer_;
+  // Each of these goes to the stream.
+  void clear(const Stream& stream) const;                        // zeros in all copies
+  void replicate(const Stream& stream) const;                    // copy 0 into all others
+  void overwrite(const void* from, const Stream& stream) const;  // `from` into all copies
 };
+
+// Gives the copy of device memory to device memory to the stream.
+void copy_on_device(void* to, const void* from, uint64_t bytes, const Stream& stream);
 
 }  // namespace deepbench::cuda

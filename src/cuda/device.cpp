@@ -2,10 +2,9 @@
 #include "device.hpp"
 
 #include <cstdio>
-#include <map>
-#include <mutex>
 #include <string>
 
+#include "deepbench/backend/memo_cache.hpp"
 #include "device_detection.hpp"
 #include "memory_pools.hpp"
 #include "sensors.hpp"
@@ -84,17 +83,15 @@ int32_t device_count() {
 }
 
 const DeviceFacts& device_facts(int device) {
-  static std::mutex mutex;
-  static std::map<int, DeviceFacts> known;
-  const std::lock_guard<std::mutex> lock(mutex);
-  const auto at = known.find(device);
-  if (at != known.end()) return at->second;
-  const int32_t count = device_count();
-  if (device < 0 || device >= count)
-    plugin::invalid("device " + std::to_string(device) + ": there " +
-                    (count == 1 ? "is 1 device" : "are " + std::to_string(count) + " devices") +
-                    ", counted from 0");
-  return known[device] = read_facts(device);
+  static plugin::MemoCache<int, const DeviceFacts*> known;
+  return *known.get(device, [&] {
+    const int32_t count = device_count();
+    if (device < 0 || device >= count)
+      plugin::invalid("device " + std::to_string(device) + ": there " +
+                      (count == 1 ? "is 1 device" : "are " + std::to_string(count) + " devices") +
+                      ", counted from 0");
+    return new DeviceFacts(read_facts(device));
+  });
 }
 
 uint64_t memory_available(int device) {

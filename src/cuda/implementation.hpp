@@ -12,8 +12,7 @@ using plugin::LibraryFacts;
 // Of the library whose table of functions it is.
 template <class Table>
 LibraryFacts facts_of() {
-  const LibraryReport& found = report<Table>();
-  return {found.version, found.path, found.reason};
+  return report<Table>();
 }
 
 // Made on first use; they live as long as the process.

@@ -18,6 +18,7 @@ class DeviceKernel : public plugin::Kernel {
   DeviceKernel(Stream& stream, const plugin::CopyPlan& plan);
   ~DeviceKernel() override;
 
+  void describe(plugin::Sink& sink) const override { plan_.describe(sink); }
   void time_batch(const deepbench_request& request, deepbench_batch& batch) final;
 
  protected:
@@ -33,6 +34,7 @@ class DeviceKernel : public plugin::Kernel {
   virtual void wait();  // for all that was given to the stream
   virtual bool can_be_captured() const { return true; }
 
+  void make_current() const { stream_.make_current(); }
   nvidia::cudaStream_t stream() const { return stream_.get(); }
   const Stream& device_stream() const { return stream_; }
   const plugin::CopyPlan& plan() const { return plan_; }

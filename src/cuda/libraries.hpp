@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "deepbench/backend/routing.hpp"
 #include "nvidia/cublas.hpp"
 #include "nvidia/cublaslt.hpp"
 #include "nvidia/cudart.hpp"
@@ -22,13 +23,8 @@ namespace deepbench::cuda {
 class Loader;
 Loader& loader();  // the process' one
 
-struct LibraryReport {
-  std::string name;      // "cudart", "nvrtc", "cublaslt", ...
-  std::string version;   // "13.0.96"; empty if it cannot be used
-  std::string path;      // the file, links resolved
-  std::string found_by;  // "DEEPBENCH_CUDA_LIBRARY_PATH", "beside the backend", "the loader"
-  std::string reason;    // why it cannot be used, with the cure; empty if it can
-  bool usable() const { return reason.empty(); }
+struct LibraryReport : plugin::LibraryFacts {
+  std::string name;  // "cudart", "nvrtc", "cublaslt", ...
 };
 
 // The table of functions of a library. Throws plugin::Error (unsupported) with the reason if the

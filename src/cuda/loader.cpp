@@ -17,9 +17,15 @@ constexpr int kMajors[] = {13, 12};  // that our declarations are tested with, t
 // What a search may look at for this major.
 std::vector<Location> locations_for(const std::vector<Location>& all, int major) {
   std::vector<Location> locations;
-  for (const Location& location : all)
-    if (location.cuda_major == 0 || location.cuda_major == major) locations.push_back(location);
+  for (const Location& location : all) {
+    const int found = location.path.empty() ? 0 : major_of_folder(location.path);
+    if (found == 0 || found == major) locations.push_back(location);
+  }
   return locations;
+}
+
+std::string stub_reason(const std::string& path) {
+  return path + " is the toolkit's stub, not the driver's library";
 }
 
 // A copied stub has no folder that tells: all of its functions fail alike.
@@ -28,16 +34,16 @@ std::string reject_stub(const SharedLibrary& library) {
       library.find("cuDriverGetVersion"));
   int ignored = 0;
   return version && version(&ignored) == nvidia::CUDA_ERROR_STUB_LIBRARY
-             ? library.path() + " is the toolkit's stub, not the driver's library"
+             ? stub_reason(library.path())
              : "";
 }
 
 // Parts that a library opens by itself when they are first called are opened here: beside it, as a
 // rule. What is open it finds by its name, wherever it would have looked.
 std::string reject_without(const SharedLibrary& library, const std::vector<std::string>& parts) {
-  const Location beside = {library.path().substr(0, library.path().rfind('/')), "", 0};
+  const Location beside = {library.folder(), ""};
   for (const std::string& name : parts) {
-    const std::string file = file_at(beside, name);
+    const std::string file = plugin::file_at(beside, name);
     const std::string error = SharedLibrary().open(file.empty() ? name : file);
     if (!error.empty()) return library.path() + " needs " + name + ": " + error;
   }
@@ -62,6 +68,18 @@ std::string reject_nvrtc_without_builtins(const SharedLibrary& nvrtc) {
 }
 
 std::string reject_nothing(const SharedLibrary&) { return ""; }
+
+// Opens the first file that is no stub and that `reject` returns no reason against.
+SearchResult find_library(const std::vector<Location>& locations,
+                          const std::vector<std::string>& names,
+                          std::string (*reject)(const SharedLibrary&)) {
+  const auto reject_stubs_too = [reject](const SharedLibrary& library) {
+    const bool is_stub = library.path().find("/stubs/") != std::string::npos;
+    return is_stub ? stub_reason(library.path()) : reject(library);
+  };
+  return plugin::find_library(locations, names, SharedLibrary::SymbolScope::kLocal,
+                              reject_stubs_too);
+}
 
 void* find_function(const SharedLibrary& library, const char* name, nvidia::Need need,
                     std::string& missing) {
@@ -183,7 +201,7 @@ std::string Loader::absence_reason(const LibraryFiles& names, const std::string&
   if (!error.empty()) return error + "; " + install_hint(names);
   for (const int major : kMajors)
     for (const Location& location : toolkit_) {
-      const std::string file = file_at(location, names.of_major(major).front());
+      const std::string file = plugin::file_at(location, names.of_major(major).front());
       if (file.empty() || major <= majors.front()) continue;
       return file + " needs a driver for CUDA " + std::to_string(major) +
              ", this one is for CUDA " + driver().version + "; " + install_hint(names);

@@ -11,7 +11,7 @@
 
 #include "libraries.hpp"
 #include "library_identity.hpp"
-#include "shared_library.hpp"
+#include "library_search.hpp"
 
 namespace deepbench::cuda {
 

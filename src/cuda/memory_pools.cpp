@@ -4,9 +4,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
-#include <map>
-#include <mutex>
 
+#include "deepbench/backend/memo_cache.hpp"
 #include "device.hpp"
 #include "status_check.hpp"
 #include "stream.hpp"
@@ -24,10 +23,8 @@ struct CachePool {
 };
 
 CachePool& cache_pool(int device) {
-  static std::mutex mutex;
-  static auto* pools = new std::map<int, CachePool>();  // outlives the libraries
-  const std::lock_guard<std::mutex> lock(mutex);
-  return (*pools)[device];
+  static auto* pools = new plugin::MemoCache<int, CachePool*>();  // outlives the libraries
+  return *pools->get(device, [] { return new CachePool(); });
 }
 
 nvidia::cudaMemPool_t default_pool(int device) {

@@ -3,12 +3,12 @@
 #include "operand.hpp"
 
 #include <algorithm>
-#include <map>
-#include <memory>
 #include <mutex>
 
 #include "buffer.hpp"
 #include "deepbench/backend/bit_patterns.hpp"
+#include "deepbench/backend/memo_cache.hpp"
+#include "deepbench/backend/output_checks.hpp"
 #include "deepbench/ops/precision.hpp"
 #include "deepbench/plugin.hpp"
 #include "device.hpp"
@@ -73,13 +73,8 @@ struct OperandKernels {
 };
 
 OperandKernels& operand_kernels(const Stream& stream) {
-  static std::mutex mutex;
-  static auto* instances =
-      new std::map<int, std::unique_ptr<OperandKernels>>();  // outlives the libraries
-  const std::lock_guard<std::mutex> lock(mutex);
-  std::unique_ptr<OperandKernels>& kernels = (*instances)[stream.device()];
-  if (!kernels) kernels = std::make_unique<OperandKernels>(stream);
-  return *kernels;
+  static auto* instances = new plugin::MemoCache<int, OperandKernels*>();  // outlives the libraries
+  return *instances->get(stream.device(), [&] { return new OperandKernels(stream); });
 }
 
 bool is_empty(const Matrix& matrix) { return matrix.elements() == 0; }
@@ -152,10 +147,7 @@ void project(const Matrix& matrix, uint64_t rows, uint64_t seed, double* sums,
 void read(const Matrix& matrix, const uint64_t* indices, size_t count, double* values,
           const Stream& stream) {
   const uint64_t elements = matrix.elements();
-  for (size_t i = 0; i < count; ++i)
-    if (indices[i] >= elements)
-      plugin::invalid("read_output: element " + std::to_string(indices[i]) + " of " +
-                      std::to_string(elements));
+  for (size_t i = 0; i < count; ++i) plugin::require_element(indices[i], elements);
   if (count == 0) return;
   OperandKernels& kernels = operand_kernels(stream);
   const std::lock_guard<std::mutex> lock(kernels.mutex);

@@ -2,9 +2,9 @@
 #include "operand_launch.hpp"
 
 #include <algorithm>
-#include <string>
 #include <vector>
 
+#include "deepbench/backend/output_checks.hpp"
 #include "deepbench/ops/precision.hpp"
 #include "deepbench/plugin.hpp"
 
@@ -114,14 +114,10 @@ LaunchShape launch_shape_of(const StridedLayout& layout, int multiprocessors) {
 }
 
 ProjectionPlan plan_projection(const Matrix& matrix, uint64_t rows, int multiprocessors) {
-  const uint64_t count = matrix.elements();
-  if (rows == 0 || count == 0 || count % rows != 0)
-    plugin::invalid("project_output: " + std::to_string(count) + " outputs are not a matrix of " +
-                    std::to_string(rows) + " rows");
   ProjectionPlan plan = {};
   Projection& p = plan.projection;
   p.rows = rows;
-  p.columns = count / rows;
+  p.columns = plugin::output_columns(matrix.elements(), rows);
   set_strides(p, matrix);
   p.columns_are_near = p.columns > 1 && p.column_stride < shortest_row_stride(p);
   p.row_threads = p.columns_are_near

@@ -1,4 +1,4 @@
-// The library-independent part of a prepared call.
+// Verification of matrices, and plans of copies for a device.
 #include "prepared_kernel.hpp"
 
 #include "device.hpp"
@@ -20,53 +20,14 @@ void MatrixOperands::read(uint64_t copy, const uint64_t* indices, size_t count,
 
 PreparedKernel::PreparedKernel(Stream& stream, const plugin::CopyPlan& plan,
                                std::unique_ptr<Operands> operands,
-                               std::unique_ptr<LibraryCall> call)
-    : DeviceKernel(stream, plan), operands_(std::move(operands)), call_(std::move(call)) {}
+                               const std::function<std::unique_ptr<LibraryCall>()>& make_call)
+    : plugin::PreparedKernel<LibraryCall, DeviceKernel>(std::move(operands), make_call, stream,
+                                                        plan) {}
 
 PreparedKernel::PreparedKernel(Stream& stream, const plugin::CopyPlan& plan,
                                std::unique_ptr<Operands> operands,
-                               const std::function<std::unique_ptr<LibraryCall>()>& make_call)
-    : DeviceKernel(stream, plan), operands_(std::move(operands)), call_(make_call()) {}
-
-void PreparedKernel::describe(plugin::Sink& sink) const {
-  call_->describe(sink);
-  plan().describe(sink);
-  operands_->describe(sink);
-}
-
-void PreparedKernel::restore() {
-  device_stream().make_current();
-  operands_->restore();
-}
-
-void PreparedKernel::poison_outputs() {
-  device_stream().make_current();
-  operands_->poison();
-}
-
-void PreparedKernel::read_output(const uint64_t* indices, size_t count, double* values) {
-  device_stream().make_current();
-  operands_->read(last_copy(), indices, count, values);
-}
-
-void PreparedKernel::scan_output(deepbench_scan& scan) {
-  device_stream().make_current();
-  const size_t size = scan.struct_size;
-  scan = operands_->scan(last_copy());
-  scan.struct_size = size;
-}
-
-void PreparedKernel::project_output(uint64_t rows, uint64_t seed, double* sums) {
-  device_stream().make_current();
-  operands_->project(last_copy(), rows, seed, sums);
-}
-
-deepbench_following PreparedKernel::follow(const plugin::Kernel& other) {
-  const auto* const prepared = dynamic_cast<const PreparedKernel*>(&other);
-  if (!prepared) return DEEPBENCH_ALONE;
-  device_stream().make_current();
-  return call_->follow(*prepared->call_);
-}
+                               std::unique_ptr<LibraryCall> call)
+    : PreparedKernel(stream, plan, std::move(operands), [&] { return std::move(call); }) {}
 
 plugin::CopyPlan plan_copies(uint64_t touched_bytes, const plugin::Options& options) {
   const DeviceFacts& device = device_facts(options.device);

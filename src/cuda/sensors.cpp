@@ -2,11 +2,10 @@
 #include "sensors.hpp"
 
 #include <array>
-#include <map>
-#include <mutex>
 #include <string>
 #include <utility>
 
+#include "deepbench/backend/memo_cache.hpp"
 #include "device.hpp"
 #include "status_check.hpp"
 
@@ -27,11 +26,8 @@ nvmlDevice_t find_device(int device) {
 }
 
 nvmlDevice_t handle_of(int device) {
-  static std::mutex mutex;
-  static std::map<int, nvmlDevice_t> known;
-  const std::lock_guard<std::mutex> lock(mutex);
-  const auto at = known.find(device);
-  return at != known.end() ? at->second : known[device] = find_device(device);
+  static plugin::MemoCache<int, nvmlDevice_t> known;
+  return known.get(device, [&] { return find_device(device); });
 }
 
 bool succeeded(nvidia::nvmlReturn_t status) { return status == nvidia::NVML_SUCCESS; }
@@ -91,14 +87,13 @@ struct DeviceConstants {
   bool has_energy = false;
 };
 
-const DeviceConstants& constants_of(int device, nvmlDevice_t handle) {
-  static std::mutex mutex;
-  static std::map<int, DeviceConstants> known;
-  const std::lock_guard<std::mutex> lock(mutex);
-  if (const auto at = known.find(device); at != known.end()) return at->second;
-  double joules = 0;
-  return known[device] = {max_clock(handle, nvidia::NVML_CLOCK_SM),
-                          max_clock(handle, nvidia::NVML_CLOCK_MEM), read_energy(handle, &joules)};
+DeviceConstants constants_of(int device, nvmlDevice_t handle) {
+  static plugin::MemoCache<int, DeviceConstants> known;
+  return known.get(device, [&]() -> DeviceConstants {
+    double joules = 0;
+    return {max_clock(handle, nvidia::NVML_CLOCK_SM), max_clock(handle, nvidia::NVML_CLOCK_MEM),
+            read_energy(handle, &joules)};
+  });
 }
 
 void describe_modes(nvmlDevice_t handle, plugin::Sink& sink) {

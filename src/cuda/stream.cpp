@@ -1,10 +1,7 @@
 // One stream for each device.
 #include "stream.hpp"
 
-#include <map>
-#include <memory>
-#include <mutex>
-
+#include "deepbench/backend/memo_cache.hpp"
 #include "device.hpp"
 #include "memory_pools.hpp"
 #include "status_check.hpp"
@@ -12,14 +9,11 @@
 namespace deepbench::cuda {
 
 Stream& Stream::of(int device) {
-  static std::mutex mutex;
-  static std::map<int, std::unique_ptr<Stream>> streams;
+  static plugin::MemoCache<int, Stream*> streams;
   device_facts(device);  // throws for an index that is no device
-  const std::lock_guard<std::mutex> lock(mutex);
-  std::unique_ptr<Stream>& stream = streams[device];
-  if (!stream) stream.reset(new Stream(device));
-  stream->make_current();
-  return *stream;
+  Stream& stream = *streams.get(device, [&] { return new Stream(device); });
+  stream.make_current();
+  return stream;
 }
 
 Stream::Stream(int device) : device_(device) {

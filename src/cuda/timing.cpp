@@ -2,10 +2,10 @@
 #include "timing.hpp"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <mutex>
 
+#include "deepbench/backend/host_timer.hpp"
 #include "device.hpp"
 #include "profiler_region.hpp"
 #include "sensors.hpp"
@@ -14,18 +14,15 @@
 namespace deepbench::cuda {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using plugin::Clock;
 
 constexpr uint64_t kMaxGraphCalls = 4096;  // more are several graphs, each with its own span
 constexpr size_t kMaxGraphs = 64;
-constexpr double kSpanNs = 500e3, kMaxCalls = 1000;                   // of time_calls
+constexpr double kSpanNs = 500e3, kMaxCalls = 1000;  // of time_calls, for each of its samples
+constexpr size_t kSamples = 3;
 constexpr uint32_t kPerturbingBlocks = 16, kPerturbingThreads = 256;  // blocks a multiprocessor
 constexpr std::chrono::milliseconds kThrottlePollInterval{
     5};  // asking NVML takes tens of microseconds
-
-double elapsed_ns(Clock::time_point begin, Clock::time_point end) {
-  return std::chrono::duration<double, std::nano>(end - begin).count();
-}
 
 // What the device last said of heat and power; asked again now and then, while it works, and always
 // while it says that heat slows it: a batch that is repeated for that must be judged anew.
@@ -66,7 +63,7 @@ CallTimer::CallTimer(Stream& stream, const plugin::CopyPlan& plan, TimedCalls ca
 CallTimer::~CallTimer() = default;
 
 void CallTimer::time(const deepbench_request& request, deepbench_batch& batch) {
-  const Clock::time_point entered = Clock::now();
+  const plugin::HostTimer timer;
   if (request.count == 0) plugin::invalid("time_batch: a batch of no calls has no time");
   const bool marked = (request.flags & DEEPBENCH_REQUEST_MARKERS) != 0;
   const bool isolated =
@@ -90,7 +87,7 @@ void CallTimer::time(const deepbench_request& request, deepbench_batch& batch) {
   batch.timer = "cuda_event";
   batch.clock_mhz = stamps_ && !marked ? stamps_->mhz() : 0;
   batch.flags = flags_;
-  batch.host_ns = elapsed_ns(entered, Clock::now());
+  batch.host_ns = timer.elapsed_ns();
 }
 
 void CallTimer::perturb_scheduling() {
@@ -180,10 +177,7 @@ double time_calls(Stream& stream, const Enqueue& enqueue, const plugin::CopyPlan
   };
   time(1);  // kernels are loaded when they are first called
   const auto count = uint64_t(std::clamp(kSpanNs / time(1), 1.0, kMaxCalls));
-  std::array<double, 3> samples;
-  for (double& sample : samples) sample = time(count);
-  std::sort(samples.begin(), samples.end());
-  return samples[1];
+  return plugin::median_time({kSamples, kSamples}, [&] { return time(count); }).median_ns;
 }
 
 }  // namespace deepbench::cuda

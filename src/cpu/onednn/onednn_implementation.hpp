@@ -9,9 +9,8 @@ namespace deepbench::cpu::onednn {
 class OnednnImplementation : public Implementation {
  public:
   LibraryFacts library() final {
-    const SharedLibrary& library = Api::instance().library();
-    if (!library.loaded()) return {"", "", library.reason()};
-    return {Api::instance().version(), library.path(), ""};
+    const Api& api = Api::instance();
+    return api.library().facts(api.version());
   }
 };
 

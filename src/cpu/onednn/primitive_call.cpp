@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "deepbench/backend/host_timer.hpp"
 namespace deepbench::cpu::onednn {
 namespace {
 
@@ -140,18 +141,13 @@ double reorder(const_dnnl_memory_desc_t from_description, void* from,
   const MemoryObject source = memory_at(from_description, from);
   const MemoryObject target = memory_at(to_description, to);
   const dnnl_exec_arg_t arguments[] = {{DNNL_ARG_FROM, source.get()}, {DNNL_ARG_TO, target.get()}};
-  std::vector<double> took;
-  double total = 0;
-  do {
-    const Clock::time_point begin = Clock::now();
+  const auto time_reorder = [&] {
+    const plugin::HostTimer timer;
     api.check(api.primitive_execute_f(primitive.get(), api.stream(), 2, arguments), "reordering");
     api.check(api.stream_wait_f(api.stream()), "reordering");
-    took.push_back(elapsed_ns(begin, Clock::now()));
-    total += took.back();
-  } while (int(took.size()) < times && total < kMaxReorderNs);
-  const auto middle = took.begin() + int64_t(took.size() / 2);
-  std::nth_element(took.begin(), middle, took.end());
-  return *middle;
+    return timer.elapsed_ns();
+  };
+  return plugin::median_time({1, size_t(times), kMaxReorderNs}, time_reorder).median_ns;
 }
 
 dnnl_data_type_t data_type(deepbench_type type) {

@@ -1,27 +1,21 @@
 // Creates cuBLAS' handles.
 #include "cublas/handle.hpp"
 
-#include <map>
-#include <mutex>
-
+#include "deepbench/backend/memo_cache.hpp"
 #include "status_check.hpp"
 
 namespace deepbench::cuda {
 
 nvidia::cublasHandle_t cublas_handle(const Stream& stream) {
-  static std::mutex mutex;
-  // never destroyed: handles live until the process ends
-  static std::map<int, nvidia::cublasHandle_t> handles;
-  const std::lock_guard<std::mutex> lock(mutex);
-  nvidia::cublasHandle_t& known = handles[stream.device()];
-  if (!known) {
+  // The process ends before the handles.
+  static plugin::MemoCache<int, nvidia::cublasHandle_t> handles;
+  return handles.get(stream.device(), [&] {
     stream.make_current();
     nvidia::cublasHandle_t made = nullptr;
     CUDA_CHECK(cublas().cublasCreate_v2(&made));
     CUDA_CHECK(cublas().cublasSetStream_v2(made, stream.get()));
-    known = made;
-  }
-  return known;
+    return made;
+  });
 }
 
 }  // namespace deepbench::cuda

@@ -1,27 +1,21 @@
 // Creates cuSPARSE's handles.
 #include "cusparse/handle.hpp"
 
-#include <map>
-#include <mutex>
-
+#include "deepbench/backend/memo_cache.hpp"
 #include "status_check.hpp"
 
 namespace deepbench::cuda {
 
 nvidia::cusparseHandle_t cusparse_handle(const Stream& stream) {
-  static std::mutex mutex;
-  // Handles are never destroyed; they live until the process ends.
-  static std::map<int, nvidia::cusparseHandle_t> handles;
-  const std::lock_guard<std::mutex> lock(mutex);
-  nvidia::cusparseHandle_t& known = handles[stream.device()];
-  if (!known) {
+  // The process ends before the handles.
+  static plugin::MemoCache<int, nvidia::cusparseHandle_t> handles;
+  return handles.get(stream.device(), [&] {
     stream.make_current();
     nvidia::cusparseHandle_t made = nullptr;
     CUDA_CHECK(cusparse().cusparseCreate(&made));
     CUDA_CHECK(cusparse().cusparseSetStream(made, stream.get()));
-    known = made;
-  }
-  return known;
+    return made;
+  });
 }
 
 }  // namespace deepbench::cuda

@@ -120,7 +120,7 @@ class FixedStatesCall final : public cpu::LibraryCall {
   }
   int run(uint64_t) override { return 0; }
   void describe(plugin::Sink&) const override {}
-  const void* forward_states() const override { return bytes_.data(); }
+  ForwardState forward_state() const override { return {bytes_.data(), nullptr}; }
 
  private:
   std::vector<char> bytes_;

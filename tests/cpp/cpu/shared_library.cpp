@@ -33,10 +33,11 @@ TEST_CASE("the reason for a broken library names the file") {
 
 TEST_CASE("the user's folders are searched first") {
   const ScopedEnvironmentVariable path("DEEPBENCH_CPU_LIBRARY_PATH", "/first:/second");
-  const auto folders = library_folders();
-  REQUIRE(folders.size() > 2);
-  CHECK(folders[0] == "/first");
-  CHECK(folders[1] == "/second");
+  const auto locations = library_locations();
+  REQUIRE(locations.size() > 2);
+  CHECK(locations[0].path == "/first");
+  CHECK(locations[0].found_by == "DEEPBENCH_CPU_LIBRARY_PATH");
+  CHECK(locations[1].path == "/second");
 }
 
 TEST_CASE("the loader's default folders are searched last, and the path is the file's real path") {

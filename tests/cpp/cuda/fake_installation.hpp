@@ -54,8 +54,7 @@ class FakeInstallation {
 
   std::vector<cuda::Location> locations(const std::vector<std::string>& folders) const {
     std::vector<cuda::Location> all;
-    for (const std::string& folder : folders)
-      all.push_back(cuda::location_of(path(folder), folder));
+    for (const std::string& folder : folders) all.push_back({path(folder), folder});
     return all;
   }
   cuda::Loader loader(const std::vector<std::string>& toolkit,

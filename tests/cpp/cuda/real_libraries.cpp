@@ -22,7 +22,7 @@ Loader* loader() {
     std::vector<Location> locations;
     std::istringstream rest(folders);
     for (std::string folder; std::getline(rest, folder, ':');)
-      locations.push_back(location_of(folder, "the test"));
+      locations.push_back({folder, "the test"});
     return new Loader(locations, driver_locations());
   }();
   if (!instance) MESSAGE("nothing tested: DEEPBENCH_TEST_CUDA_LIBRARIES is not set");

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "deepbench/backend/ranks.hpp"
 #include "deepbench/plugin.hpp"
 
 #ifndef DEEPBENCH_VERSION
@@ -21,9 +22,19 @@ namespace deepbench::plugin {
 
 // Whether a library can be used here, as describe() reports it.
 struct LibraryFacts {
-  std::string version, path;  // when it can
-  std::string reason;         // when it cannot; empty otherwise
+  std::string version, path;  // of a usable library; the path has no links
+  std::string reason;         // why the library is not usable, with the cure; empty if it is
+  std::string found_by = {};  // the place of the search (shared_library.hpp), if there was a search
   bool usable() const { return reason.empty(); }
+
+  // Emits the facts under the library's name.
+  void describe(const std::string& name, Sink& sink) const {
+    const std::string prefix = "library." + name;
+    if (!usable()) return sink.text(prefix + ".reason", reason);
+    sink.text(prefix + ".version", version);
+    sink.text(prefix + ".path", path);
+    if (!found_by.empty()) sink.text(prefix + ".found_by", found_by);
+  }
 };
 
 // Of code of our own, which comes with the package: its facts, and what its rows call it.
@@ -218,9 +229,11 @@ class RouteSelection {
   const Route* chosen_ = nullptr;
 };
 
-// A backend whose slots on problems are those of the library that is chosen for each.
+// A backend that answers every question about a problem with the library that it chooses for the
+// problem. Its ranks are those that join() leaves (ranks.hpp).
 class RoutedBackend : public Backend {
  public:
+  void join(const deepbench_group& group) override { join_ranks(group); }
   void supports(const Problem& problem, const Options& options) final {
     select_route(problem, options);
   }
@@ -236,8 +249,31 @@ class RoutedBackend : public Backend {
     return chosen->prepare(problem, chosen.options());
   }
 
+ protected:
+  // `routes` in order of preference within an operation.
+  RoutedBackend(const char* name, std::vector<Route> routes)
+      : name_(name), routes_(std::move(routes)) {}
+
+  RouteSelection route(const Problem& problem, const Options& options) const {
+    return {name_, routes_, problem, options};
+  }
+  // A backend overrides it to check the device, or to say more about a refusal.
+  virtual RouteSelection select_route(const Problem& problem, const Options& options) const {
+    return route(problem, options);
+  }
+
+  // Emits the facts of the vendors' libraries, except those with a name in `described`.
+  void describe_libraries(Sink& sink, const std::vector<std::string>& described = {}) const {
+    for (const Route& route : routes_) {
+      const std::string name(route.library);
+      if (route.vendor && std::find(described.begin(), described.end(), name) == described.end())
+        route.implementation().library().describe(name, sink);
+    }
+  }
+
  private:
-  virtual RouteSelection select_route(const Problem& problem, const Options& options) const = 0;
+  const char* const name_;
+  const std::vector<Route> routes_;
 };
 
 // For the reason of a problem that is unsupported in its precision: those of `precisions` in which

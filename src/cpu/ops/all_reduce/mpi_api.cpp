@@ -224,7 +224,7 @@ LibraryFacts mpi_facts() {
     return {"", "",
             library.path() + " is neither Open MPI nor an MPI with the MPICH ABI: '" +
                 version_text() + "'"};
-  return {version_text(), library.path(), ""};
+  return library.facts(version_text());
 }
 
 Mpi& mpi(const plugin::Ranks& ranks) {

@@ -143,7 +143,7 @@ LibraryFacts oneccl_facts() {
   const SharedLibrary& library = oneccl_library();
   if (!library.loaded()) return {"", "", library.reason()};
   try {
-    return {version_of_oneccl(), library.path(), ""};
+    return library.facts(version_of_oneccl());
   } catch (const plugin::Error& error) {
     return {"", "", error.what()};
   }

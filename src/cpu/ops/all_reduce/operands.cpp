@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "deepbench/backend/output_checks.hpp"
 #include "deepbench/plugin.hpp"
 #include "projection.hpp"
 #include "worker_pool.hpp"
@@ -97,9 +98,7 @@ void AllReduceOperands::project(uint64_t copy, uint64_t rows, uint64_t seed, dou
 void AllReduceOperands::read(uint64_t copy, const uint64_t* indices, size_t count,
                              double* values) const {
   for (size_t i = 0; i < count; ++i) {
-    if (indices[i] >= elements())
-      plugin::invalid("read_output: element " + std::to_string(indices[i]) + " of " +
-                      std::to_string(elements()));
+    plugin::require_element(indices[i], elements());
     values[i] = element(result(copy), type(), indices[i]);
   }
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "deepbench/backend/output_checks.hpp"
 #include "onednn/primitive_call.hpp"
 #include "operand_cache.hpp"
 
@@ -100,9 +101,7 @@ void ConvOperands::read(uint64_t copy, const uint64_t* indices, size_t count,
                         double* values) const {
   const std::byte* const data = ordered(copy);
   for (size_t i = 0; i < count; ++i) {
-    if (indices[i] >= plan_.output.elements)
-      plugin::invalid("read_output: element " + std::to_string(indices[i]) + " of " +
-                      std::to_string(plan_.output.elements));
+    plugin::require_element(indices[i], plan_.output.elements);
     values[i] = element(data, plan_.output.type, indices[i]);
   }
 }

@@ -5,6 +5,7 @@
 #include <array>
 #include <string>
 
+#include "deepbench/backend/host_timer.hpp"
 #include "deepbench/plugin.hpp"
 #include "implementation.hpp"
 #include "isa.hpp"
@@ -83,21 +84,19 @@ class PackedSgemmCall final : public MklCall {
   }
 
  private:
-  static constexpr int kRepeats = 5;
+  static constexpr size_t kRepeats = 5;
 
   // Measures several times and takes the median, because the first pass also touches new pages.
   void pack(GemmOperands& operands) {
     const std::shared_ptr<const Buffer> plain = operands.plain_a();
-    std::array<double, kRepeats> times{};
-    for (double& time : times) {
-      const Clock::time_point begin = Clock::now();
+    const auto time_packing = [&] {
+      const plugin::HostTimer timer;
       api_.sgemm_pack(blas::kColumnMajor, kMatrixA, shape_.trans_a, shape_.m, shape_.n, shape_.k,
                       1.0f, reinterpret_cast<const float*>(plain->data()), shape_.lda,
                       static_cast<float*>(operands.a(0)));
-      time = elapsed_ns(begin, Clock::now());
-    }
-    std::nth_element(times.begin(), times.begin() + kRepeats / 2, times.end());
-    conversion_ns_ = times[kRepeats / 2];
+      return timer.elapsed_ns();
+    };
+    conversion_ns_ = plugin::median_time({kRepeats, kRepeats}, time_packing).median_ns;
     operands.replicate_a();
   }
 
@@ -151,8 +150,7 @@ class MklGemm final : public blas::BlasGemm {
  public:
   LibraryFacts library() override {
     const Api& api = Api::instance();
-    if (!api.library().loaded()) return {"", "", api.library().reason()};
-    return {api.version(), api.library().path(), ""};
+    return api.library().facts(api.version());
   }
 
   // Automatic selection excludes MKL for these products, because its C differs from that of other

@@ -119,8 +119,7 @@ class OpenblasGemm final : public blas::BlasGemm {
  public:
   LibraryFacts library() override {
     const Openblas& openblas = Openblas::instance();
-    if (!openblas.library().loaded()) return {"", "", openblas.library().reason()};
-    return {openblas.version(), openblas.library().path(), ""};
+    return openblas.library().facts(openblas.version());
   }
 
  protected:

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <string>
 
+#include "deepbench/backend/output_checks.hpp"
 #include "deepbench/plugin.hpp"
 #include "operand_cache.hpp"
 
@@ -138,9 +139,7 @@ void GemmOperands::project(uint64_t copy, uint64_t rows, uint64_t seed, double* 
 void GemmOperands::read(uint64_t copy, const uint64_t* indices, size_t count,
                         double* values) const {
   for (size_t i = 0; i < count; ++i) {
-    if (indices[i] >= outputs())
-      plugin::invalid("read_output: element " + std::to_string(indices[i]) + " of " +
-                      std::to_string(outputs()));
+    plugin::require_element(indices[i], outputs());
     values[i] = element(d(copy), storage_.c_type(), indices[i]);
   }
 }

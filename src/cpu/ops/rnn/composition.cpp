@@ -179,12 +179,11 @@ void Composition::backward(int64_t t, size_t worker) {
 
 // ---- following ---------------------------------------------------------------------------------
 
-// The states h(t) of the other kernel give the inputs of all gates in one product per group of
-// gates. The computation also checks each state.
-deepbench_following Composition::follow(const LibraryCall& other) {
+// Its h(t) make all gates in one product, and are checked on the way.
+deepbench_following Composition::follow(const plugin::LibraryCall& other) {
   follows_ = gates_are_current_ = false;
-  const void* const other_states = rnn_.is_forward() ? nullptr : other.forward_states();
-  if (!other_states) return DEEPBENCH_ALONE;
+  const void* const kept = rnn_.is_forward() ? nullptr : other.forward_state().states;
+  if (!kept) return DEEPBENCH_ALONE;
   begin_batch();
   copy_ = 0;
   start();

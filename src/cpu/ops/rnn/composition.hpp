@@ -37,7 +37,7 @@ class Composition final : public LibraryCall {
 
   void begin_batch() override;
   int run(uint64_t copy) override;
-  deepbench_following follow(const LibraryCall& other) override;
+  deepbench_following follow(const plugin::LibraryCall& other) override;
   void describe(plugin::Sink& sink) const override;
 
  private:

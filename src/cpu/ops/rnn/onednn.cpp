@@ -41,10 +41,10 @@ class Pass : public PrimitiveCall {
   PassBuffers release_buffers() { return std::move(pass_buffers_); }
 
   // h(t) is an argument of the backward pass.
-  const void* forward_states() const override {
+  ForwardState forward_state() const override {
     const auto found = pass_buffers_.find(DNNL_ARG_DST_LAYER);
-    return operands_.rnn().is_forward() || found == pass_buffers_.end() ? nullptr
-                                                                        : found->second.data();
+    if (operands_.rnn().is_forward() || found == pass_buffers_.end()) return {};
+    return {found->second.data(), nullptr};
   }
 
  protected:

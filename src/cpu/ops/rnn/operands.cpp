@@ -5,6 +5,7 @@
 #include <cstring>
 #include <string>
 
+#include "deepbench/backend/output_checks.hpp"
 #include "deepbench/plugin.hpp"
 #include "worker_pool.hpp"
 
@@ -207,9 +208,7 @@ void LayerOperands::project(uint64_t copy, uint64_t rows, uint64_t seed, double*
 void LayerOperands::read(uint64_t copy, const uint64_t* indices, size_t count,
                          double* values) const {
   for (size_t i = 0; i < count; ++i) {
-    if (indices[i] >= outputs_)
-      plugin::invalid("read_output: element " + std::to_string(indices[i]) + " of " +
-                      std::to_string(outputs_));
+    plugin::require_element(indices[i], outputs_);
     values[i] = output(copy, indices[i]);
   }
 }

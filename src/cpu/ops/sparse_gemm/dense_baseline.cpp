@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <mutex>
 #include <optional>
-#include <vector>
 
 #include "copies.hpp"
+#include "deepbench/backend/host_timer.hpp"
+#include "deepbench/backend/memo_cache.hpp"
 #include "ops/gemm/mkl_api.hpp"
 #include "ops/sparse_gemm/dense_verification.hpp"
 #include "ops/sparse_gemm/operands.hpp"
@@ -18,12 +18,11 @@
 namespace deepbench::cpu {
 namespace {
 
-constexpr double kMaxNs = 10e9;    // The longest expected time of a call that is measured.
-constexpr double kLongNs = 1e9;    // One call that takes this long is enough.
-constexpr double kSpanNs = 100e6;  // The minimum total time of shorter calls.
-constexpr size_t kMaxCalls = 25;
-constexpr int64_t kProbeShare = 16;  // The first call computes this fraction of the columns.
-constexpr int64_t kFewColumns = 8;   // So few columns may be faster one by one.
+constexpr double kMaxNs = 10e9;  // of one call: longer ones are left out
+constexpr double kLongNs = 1e9;  // of one call: one is enough
+constexpr plugin::SamplingRule kSampling = {3, 25, 100e6, kLongNs};
+constexpr int64_t kProbeShare = 16;  // of the columns, for the first call
+constexpr int64_t kFewColumns = 8;   // that may be faster one by one
 constexpr int kBlasByRows = 101;
 
 void multiply_by_mkl(const DenseProduct& p) {
@@ -118,18 +117,9 @@ class DenseTimer {
     return text;
   }
 
-  static bool needs_more_calls(const std::vector<double>& times, double total) {
-    if (times.empty()) return true;
-    if (times.front() > kLongNs) return false;
-    return times.size() < 3 || (total < kSpanNs && times.size() < kMaxCalls);
-  }
-
   Timed time_calls() {
-    std::vector<double> times;
-    for (double total = 0; needs_more_calls(times, total); total += times.back())
-      times.push_back(time(next()));
-    std::nth_element(times.begin(), times.begin() + int64_t(times.size() / 2), times.end());
-    return {times[times.size() / 2], times.size(), wrong_row_of_last()};
+    const plugin::SampledTime taken = plugin::median_time(kSampling, [&] { return time(next()); });
+    return {taken.median_ns, taken.samples, wrong_row_of_last()};
   }
 
   // The product on the copies of the next call.
@@ -143,10 +133,10 @@ class DenseTimer {
   double time(const DenseProduct& product) {
     if (is_long_) operands_.poison();
     if (flusher_) flusher_->flush();
-    const Clock::time_point begin = Clock::now();
+    const plugin::HostTimer timer;
     multiply(product);
     last_ = product;
-    return elapsed_ns(begin, Clock::now());
+    return timer.elapsed_ns();
   }
 
   // Libraries have one kernel for a vector, and another for many columns that packs A first.
@@ -222,17 +212,10 @@ DensePlan plan_dense(const SparseGemm& gemm, const CopyPlan& sparse,
 
 DenseTime time_dense(const DensePlan& plan, SparseOperands& operands,
                      const plugin::Options& options) {
-  static std::mutex mutex;
-  static std::string last_key;
-  static DenseTime last;
+  static plugin::MemoCache<std::string, DenseTime, 1> last;
   if (!plan.is_enabled()) return {0, plan.reason};
-  const std::lock_guard lock(mutex);
-  const std::string key = key_of(operands.gemm(), operands.initial_c() != nullptr, plan, options);
-  if (key != last_key) {
-    last = measure_dense(plan, operands, options);
-    last_key = key;
-  }
-  return last;
+  return last.get(key_of(operands.gemm(), operands.initial_c() != nullptr, plan, options),
+                  [&] { return measure_dense(plan, operands, options); });
 }
 
 }  // namespace deepbench::cpu

@@ -123,8 +123,7 @@ class MklSparseGemm final : public Implementation {
  public:
   LibraryFacts library() override {
     const Api& api = Api::instance();
-    if (!api.library().loaded()) return {"", "", api.library().reason()};
-    return {api.version(), api.library().path(), ""};
+    return api.library().facts(api.version());
   }
 
   void supports(const plugin::Problem& problem, const plugin::Options& options) override {

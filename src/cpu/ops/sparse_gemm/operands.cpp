@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "deepbench/backend/output_checks.hpp"
 #include "deepbench/plugin.hpp"
 #include "operand_cache.hpp"
 #include "ops/sparse_gemm/matrix_projection.hpp"
@@ -112,12 +113,10 @@ void SparseOperands::project(uint64_t copy, uint64_t rows, uint64_t seed, double
 
 void SparseOperands::read(uint64_t copy, const uint64_t* indices, size_t count,
                           double* values) const {
-  for (size_t output = 0; output < count; ++output) {
-    if (indices[output] >= outputs())
-      plugin::invalid("read_output: element " + std::to_string(indices[output]) + " of " +
-                      std::to_string(outputs()));
-    const auto i = int64_t(indices[output]) % gemm_.m, j = int64_t(indices[output]) / gemm_.m;
-    values[output] = double(c(copy)[gemm_.index_c(i, j)]);
+  for (size_t at = 0; at < count; ++at) {
+    plugin::require_element(indices[at], outputs());
+    const auto i = int64_t(indices[at]) % gemm_.m, j = int64_t(indices[at]) / gemm_.m;
+    values[at] = double(c(copy)[gemm_.index_c(i, j)]);
   }
 }
 

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <numeric>
 
+#include "deepbench/backend/output_checks.hpp"
 #include "deepbench/plugin.hpp"
 #include "device.hpp"
 #include "kernels/jit.hpp"
-#include "status_check.hpp"
 
 namespace deepbench::cuda {
 namespace {
@@ -54,8 +54,7 @@ RankOperands::RankOperands(const AllReduce& all_reduce, int rank, int ranks,
   input_.replicate(stream_);
   if (in_place_) {
     initial_ = Buffer(payload(all_reduce));
-    CUDA_CHECK(cudart().cudaMemcpyAsync(initial_.data(), input_.at(0), initial_.bytes(),
-                                        nvidia::cudaMemcpyDeviceToDevice, stream_.get()));
+    copy_on_device(initial_.data(), input_.at(0), initial_.bytes(), stream_);
   } else {
     result_ = Copies(payload(all_reduce), plan.copies, AllocationKind::kDedicated);
     poison();
@@ -66,9 +65,7 @@ RankOperands::RankOperands(const AllReduce& all_reduce, int rank, int ranks,
 void RankOperands::restore() const {
   if (!in_place_) return;
   stream_.make_current();
-  for (uint64_t copy = 0; copy < input_.count(); ++copy)
-    CUDA_CHECK(cudart().cudaMemcpyAsync(input_.at(copy), initial_.data(), initial_.bytes(),
-                                        nvidia::cudaMemcpyDeviceToDevice, stream_.get()));
+  input_.overwrite(initial_.data(), stream_);
 }
 
 void RankOperands::poison() const {
@@ -102,7 +99,7 @@ uint64_t AllReduceOperands::touched_bytes(const AllReduce& all_reduce) {
 
 uint64_t AllReduceOperands::needed_bytes(const AllReduce& all_reduce,
                                          const plugin::CopyPlan& plan) {
-  const uint64_t one = Copies::needed(payload(all_reduce), plan.copies);
+  const uint64_t one = Copies::needed_bytes(payload(all_reduce), plan.copies);
   return saturating_add(saturating_add(one, all_reduce.in_place ? payload(all_reduce) : one),
                         plan.flush_bytes);
 }
@@ -171,10 +168,8 @@ void AllReduceOperands::read(uint64_t copy, const uint64_t* indices, size_t coun
                              double* values) const {
   std::vector<uint64_t> local_indices;
   for (size_t begin = 0, end = 0; begin < count; begin = end) {
+    plugin::require_element(indices[begin], elements() * all_.size());
     const uint64_t rank = indices[begin] / elements();
-    if (rank >= all_.size())
-      plugin::invalid("read_output: element " + std::to_string(indices[begin]) + " of " +
-                      std::to_string(elements() * all_.size()));
     local_indices.clear();
     for (end = begin; end < count && indices[end] / elements() == rank; ++end)
       local_indices.push_back(indices[end] - rank * elements());

@@ -2,10 +2,10 @@
 #include "ops/conv/cudnn_execution.hpp"
 
 #include <algorithm>
-#include <chrono>
 
 #include "buffer.hpp"
 #include "cudnn/handle.hpp"
+#include "deepbench/backend/host_timer.hpp"
 #include "launched_kernels.hpp"
 
 namespace deepbench::cuda::dnn {
@@ -30,7 +30,7 @@ void require_built(cudnnStatus_t status) {
 ExecutionPlan::ExecutionPlan(std::shared_ptr<const OperationGraph> graph, const Engine& engine,
                              cudnnHandle_t handle)
     : graph_(std::move(graph)), engine_(engine) {
-  const auto begin = std::chrono::steady_clock::now();
+  const plugin::HostTimer timer;
   auto config = graph_->config(engine);
   if (!config) plugin::unsupported("cuDNN does not know this engine");
   config_ = std::move(*config);
@@ -42,8 +42,7 @@ ExecutionPlan::ExecutionPlan(std::shared_ptr<const OperationGraph> graph, const 
   const auto bytes = plan_.get_all<int64_t>(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, 1);
   if (bytes.empty()) plugin::unsupported("cuDNN does not report the workspace size of the engine");
   workspace_bytes_ = uint64_t(std::max<int64_t>(0, bytes[0]));
-  const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - begin;
-  built_ns_ = took.count();
+  built_ns_ = timer.elapsed_ns();
 }
 
 // The library does not note all engines that use Winograd's algorithm, but their kernels' names

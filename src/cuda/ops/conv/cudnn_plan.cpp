@@ -3,11 +3,11 @@
 #include "ops/conv/cudnn_plan.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <set>
 
 #include "cudnn/handle.hpp"
-#include "memo_cache.hpp"
+#include "deepbench/backend/host_timer.hpp"
+#include "deepbench/backend/memo_cache.hpp"
 #include "ops/conv/conv_checks.hpp"
 #include "ops/conv/cudnn_plan_cache.hpp"
 #include "prepared_kernel.hpp"
@@ -40,9 +40,8 @@ void append_new(const std::vector<EngineConfig>& more, std::vector<EngineConfig>
 
 std::shared_ptr<const HeuristicsResult> run_heuristics(const ConvLayout& layout,
                                                        const Stream& stream) {
-  // Created first so that planning time excludes it.
-  const cudnnHandle_t handle = cudnn_handle(stream);
-  const auto begin = std::chrono::steady_clock::now();
+  const cudnnHandle_t handle = cudnn_handle(stream);  // its making is no part of planning
+  const plugin::HostTimer timer;
   auto heuristics = std::make_shared<HeuristicsResult>();
   try {
     heuristics->graph = std::make_shared<OperationGraph>(layout, handle);
@@ -52,14 +51,14 @@ std::shared_ptr<const HeuristicsResult> run_heuristics(const ConvLayout& layout,
     if (error.status() != DEEPBENCH_UNSUPPORTED) throw;
     heuristics->refusal = error.what();
   }
-  const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - begin;
-  heuristics->query_ns = took.count();
+  heuristics->query_ns = timer.elapsed_ns();
   return heuristics;
 }
 
 std::shared_ptr<const HeuristicsResult> query_heuristics(const ConvLayout& layout,
                                                          const Stream& stream) {
-  static auto* cache = new MemoCache<std::shared_ptr<const HeuristicsResult>, kMaxCachedResults>();
+  static auto* cache = new plugin::MemoCache<std::string, std::shared_ptr<const HeuristicsResult>,
+                                             kMaxCachedResults>();
   return cache->get(layout.key(stream.device()), [&] { return run_heuristics(layout, stream); });
 }
 

@@ -4,7 +4,7 @@
 #include <exception>
 
 #include "cudnn/handle.hpp"
-#include "memo_cache.hpp"
+#include "deepbench/backend/memo_cache.hpp"
 #include "parallel_for.hpp"
 
 namespace deepbench::cuda::dnn {
@@ -12,9 +12,9 @@ namespace {
 
 constexpr size_t kMaxPlans = 1024;
 
-MemoCache<PlanOrReason, kMaxPlans>& plans() {
-  static auto* cache = new MemoCache<PlanOrReason, kMaxPlans>();
-  return *cache;
+plugin::MemoCache<std::string, PlanOrReason, kMaxPlans>& plans() {
+  static auto* kept = new plugin::MemoCache<std::string, PlanOrReason, kMaxPlans>();
+  return *kept;
 }
 
 std::string key_of(const ConvLayout& layout, const Engine& engine, const Stream& stream) {

@@ -176,7 +176,7 @@ uint64_t ConvLayout::touched_bytes() const {
 uint64_t ConvLayout::needed_bytes(const plugin::CopyPlan& plan, uint64_t workspace_bytes) const {
   uint64_t bytes = saturating_add(workspace_bytes, plan.flush_bytes);
   for (const ConvTensor* tensor : {&x, &w, &y})
-    bytes = saturating_add(bytes, Copies::needed(tensor->bytes(), plan.copies));
+    bytes = saturating_add(bytes, Copies::needed_bytes(tensor->bytes(), plan.copies));
   return bytes;
 }
 

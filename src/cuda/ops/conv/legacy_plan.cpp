@@ -2,10 +2,10 @@
 #include "ops/conv/legacy_plan.hpp"
 
 #include <algorithm>
-#include <chrono>
 
 #include "cudnn/handle.hpp"
-#include "memo_cache.hpp"
+#include "deepbench/backend/host_timer.hpp"
+#include "deepbench/backend/memo_cache.hpp"
 #include "ops/conv/conv_checks.hpp"
 #include "prepared_kernel.hpp"
 
@@ -22,10 +22,11 @@ struct Query {
 };
 
 std::shared_ptr<const Query> query(const ConvLayout& layout, const Stream& stream) {
-  static auto* queries = new MemoCache<std::shared_ptr<const Query>, kMaxCachedQueries>();
+  static auto* queries =
+      new plugin::MemoCache<std::string, std::shared_ptr<const Query>, kMaxCachedQueries>();
   return queries->get(layout.key(stream.device()), [&] {
     const nvidia::cudnnHandle_t handle = cudnn_handle(stream);
-    const auto begin = std::chrono::steady_clock::now();
+    const plugin::HostTimer timer;
     auto made = std::make_shared<Query>();
     try {
       made->convolution = std::make_shared<Convolution>(layout, handle);
@@ -34,8 +35,7 @@ std::shared_ptr<const Query> query(const ConvLayout& layout, const Stream& strea
       if (error.status() != DEEPBENCH_UNSUPPORTED) throw;
       made->refusal = error.what();
     }
-    const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - begin;
-    made->query_ns = took.count();
+    made->query_ns = timer.elapsed_ns();
     return made;
   });
 }

@@ -2,9 +2,8 @@
 // replaces C.
 #include <algorithm>
 #include <limits>
-#include <map>
-#include <mutex>
 
+#include "deepbench/backend/memo_cache.hpp"
 #include "implementation.hpp"
 #include "ops/gemm/gemm_call.hpp"
 #include "ops/gemm/types.hpp"
@@ -28,19 +27,15 @@ constexpr auto kMath =
 // Returns the session of the stream's device, which is created on first use and bound to the
 // device's stream.
 Session& session(const Stream& stream) {
-  static std::mutex mutex;
-  static std::map<int, Session> sessions;  // never destroyed: sessions live until the process ends
-  const std::lock_guard<std::mutex> lock(mutex);
-  Session& known = sessions[stream.device()];
-  if (!known.handle) {
+  static plugin::MemoCache<int, Session*> sessions;
+  return *sessions.get(stream.device(), [&] {
     stream.make_current();
     nvidia::cublasHandle_t made = nullptr;
     CUDA_CHECK(cublas().cublasCreate_v2(&made));
     CUDA_CHECK(cublas().cublasSetStream_v2(made, stream.get()));
     CUDA_CHECK(cublas().cublasSetMathMode(made, kMath));
-    known.handle = made;
-  }
-  return known;
+    return new Session{made, nullptr};
+  });
 }
 
 class CublasCall final : public GemmCall {

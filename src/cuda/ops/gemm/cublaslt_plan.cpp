@@ -2,10 +2,9 @@
 #include "ops/gemm/cublaslt_plan.hpp"
 
 #include <algorithm>
-#include <chrono>
-#include <map>
-#include <mutex>
 
+#include "deepbench/backend/host_timer.hpp"
+#include "deepbench/backend/memo_cache.hpp"
 #include "ops/gemm/gemm_call.hpp"
 #include "status_check.hpp"
 
@@ -144,13 +143,12 @@ std::optional<Plan> plan_heuristic(const Query& query, const Candidate& candidat
 }
 
 std::optional<Plan> plan_algorithm(const Query& query, const Candidate& candidate) {
-  const auto begin = std::chrono::steady_clock::now();
+  const plugin::HostTimer timer;
   const auto result =
       check_algorithm(candidate.algorithm, query, Descriptors(query.layout.executed));
   if (!result) return {};
   Plan plan = plan_of(query, *result, candidate);
-  const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - begin;
-  plan.planning_ns = took.count();
+  plan.planning_ns = timer.elapsed_ns();
   return plan;
 }
 
@@ -177,34 +175,28 @@ Descriptors::Descriptors(const Gemm& run) {
 }
 
 cublasLtHandle_t handle(int device) {
-  static std::mutex mutex;
-  // never destroyed: handles live until the process ends
-  static std::map<int, cublasLtHandle_t> handles;
-  const std::lock_guard<std::mutex> lock(mutex);
-  cublasLtHandle_t& known = handles[device];
-  if (!known) {
+  static plugin::MemoCache<int, cublasLtHandle_t> handles;
+  return handles.get(device, [&] {
     Stream::of(device);
-    CUDA_CHECK(cublaslt().cublasLtCreate(&known));
-  }
-  return known;
+    cublasLtHandle_t made = nullptr;
+    CUDA_CHECK(cublaslt().cublasLtCreate(&made));
+    return made;
+  });
 }
 
 std::string version() { return report<CublasLt>().version; }
 
 std::shared_ptr<const HeuristicsResult> query_heuristics(const Query& query, int results) {
-  static std::mutex mutex;
-  static std::map<std::string, std::shared_ptr<const HeuristicsResult>> cache;
-  const std::lock_guard<std::mutex> lock(mutex);
-  const std::string key = key_of(query, results);
-  if (const auto known = cache.find(key); known != cache.end()) return known->second;
-  if (cache.size() >= kMaxCachedResults) cache.clear();
-  handle(query.device);  // created first so that planning time excludes it
-  const auto begin = std::chrono::steady_clock::now();
-  auto heuristics = std::make_shared<HeuristicsResult>();
-  heuristics->results = query_library(query, results);
-  const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - begin;
-  heuristics->query_ns = took.count();
-  return cache[key] = heuristics;
+  static plugin::MemoCache<std::string, std::shared_ptr<const HeuristicsResult>, kMaxCachedResults>
+      cache;
+  return cache.get(key_of(query, results), [&] {
+    handle(query.device);  // its making is no part of planning
+    const plugin::HostTimer timer;
+    auto heuristics = std::make_shared<HeuristicsResult>();
+    heuristics->results = query_library(query, results);
+    heuristics->query_ns = timer.elapsed_ns();
+    return heuristics;
+  });
 }
 
 Algorithm settings_of(const cublasLtMatmulAlgo_t& algo) {

@@ -127,13 +127,13 @@ uint64_t GemmLayout::touched_bytes() const {
 uint64_t GemmLayout::needed_bytes(const plugin::CopyPlan& plan, uint64_t workspace_bytes) const {
   const auto plain = [&](Conversion conversion, uint64_t bytes) {
     if (conversion == Conversion::kNone) return uint64_t{0};
-    return Copies::needed(bytes, conversion == Conversion::kInCall ? plan.copies : 1);
+    return Copies::needed_bytes(bytes, conversion == Conversion::kInCall ? plan.copies : 1);
   };
-  uint64_t bytes = saturating_add(Copies::needed(a_bytes(), plan.copies),
-                                  Copies::needed(b_bytes(), plan.copies));
-  bytes = saturating_add(bytes, Copies::needed(c_bytes(), plan.copies));
-  // The memory of D or, in place, of the initial values of C.
-  bytes = saturating_add(bytes, Copies::needed(c_bytes(), in_place ? 1 : plan.copies));
+  uint64_t bytes = saturating_add(Copies::needed_bytes(a_bytes(), plan.copies),
+                                  Copies::needed_bytes(b_bytes(), plan.copies));
+  bytes = saturating_add(bytes, Copies::needed_bytes(c_bytes(), plan.copies));
+  // D; in place, the first values of C.
+  bytes = saturating_add(bytes, Copies::needed_bytes(c_bytes(), in_place ? 1 : plan.copies));
   bytes = saturating_add(bytes, plain(a, plain_a_bytes()));
   bytes = saturating_add(bytes, plain(b, plain_b_bytes()));
   return saturating_add(saturating_add(bytes, workspace_bytes), plan.flush_bytes);

@@ -2,11 +2,9 @@
 #include "ops/gemm/operands.hpp"
 
 #include <array>
-#include <map>
-#include <mutex>
 
+#include "deepbench/backend/memo_cache.hpp"
 #include "device.hpp"
-#include "status_check.hpp"
 #include "timing.hpp"
 
 namespace deepbench::cuda {
@@ -87,8 +85,7 @@ void GemmOperands::make_outputs() {
   c_.replicate(stream_);
   if (layout_.in_place) {
     initial_c_ = Buffer(c_.bytes());
-    CUDA_CHECK(cudart().cudaMemcpyAsync(initial_c_.data(), c_.at(0), c_.bytes(),
-                                        nvidia::cudaMemcpyDeviceToDevice, stream_.get()));
+    copy_on_device(initial_c_.data(), c_.at(0), c_.bytes(), stream_);
     return;
   }
   d_ = Copies(layout_.c_bytes(), count_);
@@ -106,10 +103,8 @@ void GemmOperands::convert_beforehand(const Copies& plain_a, const Copies& plain
       transpose(input_b().plain(plain_b.at(0)), input_b().stored(b_.at(0)), stream_);
   };
   convert_all(0);
-  // The conversion time is the same for every kernel of these dimensions, so a process measures it
-  // only once.
-  static std::mutex mutex;
-  static std::map<std::array<int64_t, 7>, double> known;
+  // The same for every kernel of these dimensions: measured once in a process.
+  static plugin::MemoCache<std::array<int64_t, 7>, double> known;
   const Gemm& run = layout_.executed;
   const std::array<int64_t, 7> key = {stream_.device(),
                                       run.m,
@@ -118,10 +113,7 @@ void GemmOperands::convert_beforehand(const Copies& plain_a, const Copies& plain
                                       int64_t(run.precision.precision),
                                       int64_t(plain_a.count()),
                                       int64_t(plain_b.count())};
-  const std::lock_guard<std::mutex> lock(mutex);
-  const auto found = known.find(key);
-  conversion_ns_ =
-      found != known.end() ? found->second : known[key] = time_calls(stream_, convert_all);
+  conversion_ns_ = known.get(key, [&] { return time_calls(stream_, convert_all); });
 }
 
 void GemmOperands::convert(uint64_t copy) const {
@@ -143,10 +135,7 @@ Matrix GemmOperands::output(uint64_t copy) const {
 }
 
 void GemmOperands::restore() {
-  if (!layout_.in_place) return;
-  for (uint64_t copy = 0; copy < count_; ++copy)
-    CUDA_CHECK(cudart().cudaMemcpyAsync(c_.at(copy), initial_c_.data(), c_.bytes(),
-                                        nvidia::cudaMemcpyDeviceToDevice, stream_.get()));
+  if (layout_.in_place) c_.overwrite(initial_c_.data(), stream_);
 }
 
 void GemmOperands::poison() {

@@ -14,7 +14,6 @@
 #include "kernels/jit.hpp"
 #include "libraries.hpp"
 #include "operand.hpp"
-#include "ops/memory/host_copies.hpp"
 #include "prepared_kernel.hpp"
 #include "requirements.hpp"
 #include "status_check.hpp"
@@ -22,9 +21,11 @@
 namespace deepbench::cuda {
 namespace {
 
-constexpr const char* kKernel = "kernel";      // the built-in kernel
-constexpr const char* kMemcpy = "memcpy";      // cudaMemcpyAsync
-constexpr const char* kMemset = "memset";      // cuMemsetD32Async
+using HostCopies = plugin::Copies<HostBuffer, 4096, 4096>;  // of pages
+
+constexpr const char* kKernel = "kernel";      // ours
+constexpr const char* kMemcpy = "memcpy";      // the run time's
+constexpr const char* kMemset = "memset";      // the driver's
 constexpr const char* kPinned = "pinned";      // page-locked host memory
 constexpr const char* kPageable = "pageable";  // other host memory
 
@@ -46,7 +47,7 @@ uint64_t needed_bytes(const Memory& memory, const plugin::CopyPlan& plan) {
   const auto bytes = uint64_t(memory.bytes);
   uint64_t total = plan.flush_bytes;
   for (uint64_t i = 0; i < device_arrays(memory); ++i)
-    total = saturating_add(total, Copies::needed(bytes, plan.copies));
+    total = saturating_add(total, Copies::needed_bytes(bytes, plan.copies));
   return saturating_add(total, staging_arrays(memory) * bytes);
 }
 
@@ -239,10 +240,7 @@ class MemoryKernel final : public DeviceKernel {
 
 class RuntimeMemory final : public Implementation {
  public:
-  LibraryFacts library() override {
-    const LibraryReport& cudart = report<nvidia::Cudart>();
-    return {cudart.version, cudart.path, cudart.reason};
-  }
+  LibraryFacts library() override { return facts_of<nvidia::Cudart>(); }
 
   void supports(const plugin::Problem& problem, const plugin::Options& options) override {
     require_built_in_kernels("memory");

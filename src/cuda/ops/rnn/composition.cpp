@@ -186,8 +186,7 @@ void Composition::run() const {
 void Composition::finish() const {
   double* to = output();
   const auto put = [&](const double* from, int64_t count) {
-    CUDA_CHECK(cudart().cudaMemcpyAsync(to, from, uint64_t(count) * sizeof(double),
-                                        nvidia::cudaMemcpyDeviceToDevice, stream_.get()));
+    copy_on_device(to, from, uint64_t(count) * sizeof(double), stream_);
     to += count;
   };
   if (rnn_.is_forward()) put(states(h_, 1), rnn_.sequence());

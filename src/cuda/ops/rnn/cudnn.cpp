@@ -144,8 +144,7 @@ class LayerCall final : public LibraryCall {
   void save_dx(const Stream& stream) {
     dx_ = Buffer(saved_dx_bytes(plan_.storage));
     if (dx_.bytes() == 0) return;
-    CUDA_CHECK(cudart().cudaMemcpyAsync(dx_.data(), operands_.at(LayerPart::kDx, 0), dx_.bytes(),
-                                        nvidia::cudaMemcpyDeviceToDevice, stream.get()));
+    copy_on_device(dx_.data(), operands_.at(LayerPart::kDx, 0), dx_.bytes(), stream);
   }
 
   double time_backward_data(Stream& stream) {

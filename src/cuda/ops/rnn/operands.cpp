@@ -44,11 +44,6 @@ void* LayerOperands::at(LayerPart part, uint64_t copy) const {
   return all.bytes() == 0 ? nullptr : all.at(all.count() == 1 ? 0 : copy);
 }
 
-void LayerOperands::copy(void* to, const void* from, uint64_t bytes) const {
-  CUDA_CHECK(
-      cudart().cudaMemcpyAsync(to, from, bytes, nvidia::cudaMemcpyDeviceToDevice, stream_.get()));
-}
-
 void LayerOperands::fill_part(LayerPart part, uint32_t stream_number) {
   if (storage_.bytes(part) == 0) return;
   fill_scaled(at(part, 0), storage_.type, elements(part), inputs_, seed_, stream_number,
@@ -75,7 +70,7 @@ void LayerOperands::fill_blocks(uint32_t stream_number, double scale, uint64_t b
               stream_number, scale, stream_);
   auto* const weights = static_cast<std::byte*>(at(LayerPart::kWeights, 0));
   for (size_t i = 0; i < offsets.size(); ++i)
-    copy(weights + offsets[i], plain.data() + i * bytes, bytes);
+    copy_on_device(weights + offsets[i], plain.data() + i * bytes, bytes, stream_);
 }
 
 void LayerOperands::save_passes(int64_t calls_between_restores) {
@@ -85,7 +80,7 @@ void LayerOperands::save_passes(int64_t calls_between_restores) {
   }
   if (storage_.restores() && !storage_.rnn.has_weight_gradient()) {
     initial_ = Buffer(storage_.reserve_bytes);
-    copy(initial_.data(), at(LayerPart::kReserve, 0), initial_.bytes());
+    copy_on_device(initial_.data(), at(LayerPart::kReserve, 0), initial_.bytes(), stream_);
     restore_every_ = calls_between_restores;
   }
   poison();
@@ -97,7 +92,7 @@ void LayerOperands::restore() {
       storage_.rnn.has_weight_gradient() ? LayerPart::kDWeights : LayerPart::kReserve;
   if (initial_.bytes() == 0) return;  // save_passes() has not been called yet
   for (uint64_t i = 0; i < copies(part).count(); ++i)
-    copy(at(part, i), initial_.data(), initial_.bytes());
+    copy_on_device(at(part, i), initial_.data(), initial_.bytes(), stream_);
   if (storage_.rnn.has_weight_gradient()) return;
   poison_part(LayerPart::kDx);
   poison_part(LayerPart::kDh0);
@@ -143,7 +138,7 @@ Matrix LayerOperands::contiguous_output(uint64_t copy, Buffer& scratch) const {
   scratch = Buffer(uint64_t(storage_.rnn.outputs()) * storage_.element_bytes());
   std::byte* to = scratch.data();
   for (const Piece& piece : all) {
-    this->copy(to, piece.data, piece.bytes);
+    copy_on_device(to, piece.data, piece.bytes, stream_);
     to += piece.bytes;
   }
   return output(scratch.data());

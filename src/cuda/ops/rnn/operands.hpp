@@ -52,7 +52,6 @@ class LayerOperands final : public Operands {
   void fill_blocks(uint32_t stream_number, double scale, uint64_t block_elements,
                    const std::vector<uint64_t>& offsets);
   void poison_part(LayerPart part) const;
-  void copy(void* to, const void* from, uint64_t bytes) const;
   int64_t calls_before_overflow() const;
 
   std::vector<Piece> pieces(uint64_t copy) const;

@@ -2,14 +2,13 @@
 #include "ops/rnn/plan.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
-#include <map>
-#include <mutex>
 
 #include "buffer.hpp"
 #include "cudnn/handle.hpp"
 #include "cudnn/unique_descriptor.hpp"
+#include "deepbench/backend/host_timer.hpp"
+#include "deepbench/backend/memo_cache.hpp"
 #include "ops/rnn/layer_checks.hpp"
 #include "prepared_kernel.hpp"
 #include "status_check.hpp"
@@ -82,7 +81,7 @@ WeightOffsets weight_offsets(const Rnn& rnn, const LayerDescriptors& descriptors
 
 LayerQuery query_layer(const Rnn& rnn, nvidia::cudnnRNNAlgo_t algorithm, const Stream& stream) {
   LayerQuery query;
-  const auto begin = std::chrono::steady_clock::now();
+  const plugin::HostTimer timer;
   try {
     query.descriptors = std::make_shared<LayerDescriptors>(rnn, algorithm, stream);
     const auto mode =
@@ -97,24 +96,18 @@ LayerQuery query_layer(const Rnn& rnn, nvidia::cudnnRNNAlgo_t algorithm, const S
     if (error.status() != DEEPBENCH_UNSUPPORTED) throw;
     query.refusal = error.what();
   }
-  const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - begin;
-  query.planning_ns = took.count();
+  query.planning_ns = timer.elapsed_ns();
   return query;
 }
 
 // A row queries several times, and compilation takes seconds.
 LayerQuery cached_query(const Rnn& rnn, const NamedAlgorithm& named, const Stream& stream) {
-  static std::mutex mutex;
-  // Never destroyed, because the library may be gone at exit.
-  static auto* cache = new std::map<std::string, LayerQuery>();
-  const std::lock_guard<std::mutex> lock(mutex);
+  static auto* cache = new plugin::MemoCache<std::string, LayerQuery, kMaxCachedQueries>();
   std::string key =
       rnn.cell + " " + rnn.mode + " " + std::string(rnn.precision.name) + " " + named.name;
   for (const int64_t number : {rnn.hidden, rnn.batch, rnn.timesteps, int64_t(stream.device())})
     key += " " + std::to_string(number);
-  if (const auto found = cache->find(key); found != cache->end()) return found->second;
-  if (cache->size() >= kMaxCachedQueries) cache->clear();
-  return (*cache)[key] = query_layer(rnn, named.algorithm, stream);
+  return cache->get(key, [&] { return query_layer(rnn, named.algorithm, stream); });
 }
 
 // The reason why this algorithm does not support the layer, or an empty string. If cuDNN has no

@@ -42,7 +42,7 @@ class ReferenceCall final : public LibraryCall {
 
   void enqueue(uint64_t) override { operands_.composition().run(); }
 
-  deepbench_following follow(const LibraryCall& other) override {
+  deepbench_following follow(const plugin::LibraryCall& other) override {
     return operands_.composition().follow(other.forward_state());
   }
 

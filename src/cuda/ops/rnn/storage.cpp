@@ -71,7 +71,7 @@ uint64_t LayerStorage::touched_bytes() const {
 uint64_t LayerStorage::needed_bytes(const plugin::CopyPlan& plan) const {
   uint64_t total = plan.flush_bytes;
   for (const LayerPart part : kLayerParts)
-    total = saturating_add(total, Copies::needed(bytes(part), copies_of(part, plan)));
+    total = saturating_add(total, Copies::needed_bytes(bytes(part), copies_of(part, plan)));
   if (restores())
     total = saturating_add(total, rnn.has_weight_gradient() ? weights.bytes : reserve_bytes);
   const uint64_t in_order =

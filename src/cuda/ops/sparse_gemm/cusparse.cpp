@@ -1,12 +1,12 @@
 // Sparse products through cuSPARSE: prepared calls of cusparseSpMM and, for vectors, of
 // cusparseSpMV. The result replaces C.
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <limits>
 #include <memory>
 #include <vector>
 
+#include "deepbench/backend/host_timer.hpp"
 #include "implementation.hpp"
 #include "ops/sparse_gemm/cusparse_product.hpp"
 #include "ops/sparse_gemm/dense_baseline.hpp"
@@ -26,12 +26,11 @@ class SparseCall final : public LibraryCall {
   SparseCall(const Candidate& candidate, const SparseOperands& operands, DenseBaseline baseline,
              const Stream& stream)
       : candidate_(candidate), operands_(operands), baseline_(std::move(baseline)) {
-    const auto begin = std::chrono::steady_clock::now();
+    const plugin::HostTimer timer;
     make_products(stream);
     if (candidate.preprocessed) preprocess();
     stream.synchronize();
-    const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - begin;
-    planning_ns_ = took.count() / double(operands.copies());
+    planning_ns_ = timer.elapsed_ns() / double(operands.copies());
   }
 
   void enqueue(uint64_t copy) override {

@@ -2,8 +2,8 @@
 #include "ops/sparse_gemm/dense_baseline.hpp"
 
 #include <algorithm>
-#include <mutex>
 
+#include "deepbench/backend/memo_cache.hpp"
 #include "device.hpp"
 #include "ops/gemm/cublaslt_plan.hpp"
 #include "ops/sparse_gemm/csr.hpp"
@@ -133,16 +133,8 @@ uint64_t dense_bytes(const SparseGemm& gemm, const plugin::Options& options) {
 }
 
 DenseBaseline time_dense(const SparseGemm& gemm, const plugin::Options& options) {
-  static std::mutex mutex;
-  static std::string last_key;
-  static DenseBaseline last;
-  const std::lock_guard<std::mutex> lock(mutex);
-  const std::string key = key_of(gemm, options);
-  if (key != last_key) {
-    last = measure_baseline(gemm, options);
-    last_key = key;
-  }
-  return last;
+  static plugin::MemoCache<std::string, DenseBaseline, 1> last;
+  return last.get(key_of(gemm, options), [&] { return measure_baseline(gemm, options); });
 }
 
 }  // namespace deepbench::cuda

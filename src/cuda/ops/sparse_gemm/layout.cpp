@@ -46,17 +46,16 @@ uint64_t SparseLayout::needed_bytes(const plugin::CopyPlan& plan, uint64_t works
   uint64_t bytes = plan.flush_bytes;
   const auto add = [&](uint64_t more) { bytes = saturating_add(bytes, more); };
   const auto nonzeros = uint64_t(max_nonzeros());
-  add(Copies::needed(uint64_t(gemm.rows_a() + 1) * sizeof(int32_t), plan.copies));
-  add(Copies::needed(nonzeros * sizeof(int32_t), plan.copies));
-  add(Copies::needed(nonzeros * uint64_t(size_of(gemm.precision.a)), plan.copies));
-  // Counts of nonzeros while A is created.
-  add(uint64_t(std::max(gemm.m, gemm.k)) * sizeof(uint32_t));
-  add(Copies::needed(b_bytes(), plan.copies));
-  add(Copies::needed(c_bytes(), plan.copies));
-  add(c_bytes());  // the initial values of C
+  add(Copies::needed_bytes(uint64_t(gemm.rows_a() + 1) * sizeof(int32_t), plan.copies));
+  add(Copies::needed_bytes(nonzeros * sizeof(int32_t), plan.copies));
+  add(Copies::needed_bytes(nonzeros * uint64_t(size_of(gemm.precision.a)), plan.copies));
+  add(uint64_t(std::max(gemm.m, gemm.k)) * sizeof(uint32_t));  // counts, while A is made
+  add(Copies::needed_bytes(b_bytes(), plan.copies));
+  add(Copies::needed_bytes(c_bytes(), plan.copies));
+  add(c_bytes());  // the first values
   if (convert_b) add(b_bytes());
   if (convert_c) add(c_bytes());
-  add(Copies::needed(workspace_bytes, workspaces));
+  add(Copies::needed_bytes(workspace_bytes, workspaces));
   return bytes;
 }
 

@@ -6,7 +6,6 @@
 #include <string>
 
 #include "deepbench/ops/gemm/gemm.hpp"
-#include "status_check.hpp"
 
 namespace deepbench::cuda {
 namespace {
@@ -91,11 +90,7 @@ int64_t SparseOperands::calls_before_overflow() const {
   return deepbench::calls_before_overflow(dense, inputs_ == Inputs::kUniform, kMaxCalls);
 }
 
-void SparseOperands::restore() {
-  for (uint64_t copy = 0; copy < copies_; ++copy)
-    CUDA_CHECK(cudart().cudaMemcpyAsync(c_.at(copy), initial_c_.data(), initial_c_.bytes(),
-                                        nvidia::cudaMemcpyDeviceToDevice, stream_.get()));
-}
+void SparseOperands::restore() { c_.overwrite(initial_c_.data(), stream_); }
 
 // Output elements are ordered as i + j*m, regardless of the order in memory.
 Matrix SparseOperands::output(uint64_t copy) const {

@@ -1,0 +1,26 @@
+// What every output checks about the requests of verification. Header-only, for backends.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "deepbench/plugin.hpp"
+
+namespace deepbench::plugin {
+
+// Throws invalid for an index that read_output was given and the output does not have.
+inline void require_element(uint64_t index, uint64_t elements) {
+  if (index >= elements)
+    invalid("read_output: element " + std::to_string(index) + " of " + std::to_string(elements));
+}
+
+// The columns of an output of so many elements as a matrix of `rows` rows. Throws invalid where
+// project_output was given rows that do not divide the elements.
+inline uint64_t output_columns(uint64_t elements, uint64_t rows) {
+  if (rows == 0 || elements == 0 || elements % rows != 0)
+    invalid("project_output: " + std::to_string(elements) + " outputs are not a matrix of " +
+            std::to_string(rows) + " rows");
+  return elements / rows;
+}
+
+}  // namespace deepbench::plugin

@@ -1,0 +1,116 @@
+// A prepared kernel, whatever the operation and the library: its operands, the library's call, and
+// the slots of verification. A backend derives its LibraryCall and its kernel class from those here
+// and adds how it times calls; an operation derives from Operands once, and each of its libraries
+// from the backend's LibraryCall. Header-only, for backends.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "deepbench/plugin.hpp"
+
+namespace deepbench::plugin {
+
+// What a forward pass left for the gradient after it, where the operands lie.
+struct ForwardState {
+  // rnn's h(t) as [t][n][unit], in the problem's precision; nullptr without a forward pass.
+  const void* states = nullptr;
+  // The gradients of x from the same pass, if they tell more than h(t) on which side of an
+  // activation's kink each unit was; otherwise nullptr.
+  const void* input_gradients = nullptr;
+};
+
+// The library's part of a kernel. A backend adds the function that makes one call.
+class LibraryCall {
+ public:
+  virtual ~LibraryCall() = default;
+
+  // Emits library, algorithm, workspace_bytes, planning_ns and further facts of the library.
+  virtual void describe(Sink& sink) const = 0;
+
+  virtual ForwardState forward_state() const { return {}; }
+  // Of a reference: from here on, starts from the forward state of `other`, if that is the state
+  // that the problem gives, up to rounding.
+  virtual deepbench_following follow(const LibraryCall& other) {
+    (void)other;
+    return DEEPBENCH_ALONE;
+  }
+};
+
+// The operands of a call, and what verification asks of the result. Elements are counted in the
+// order that the operation documents, whatever the library's layout.
+class Operands {
+ public:
+  virtual ~Operands() = default;
+
+  // Emits in_place, restore_every, padded.*, fill.*, conversions and notes on them.
+  virtual void describe(Sink& sink) const { (void)sink; }
+  virtual void restore() {}
+  virtual void poison() = 0;
+  virtual deepbench_scan scan(uint64_t copy) const = 0;
+  virtual void project(uint64_t copy, uint64_t rows, uint64_t seed, double* sums) const = 0;
+  virtual void read(uint64_t copy, const uint64_t* indices, size_t count, double* values) const = 0;
+};
+
+// A kernel of operands and a library's call. `Call` is the backend's class of calls. `TimedKernel`
+// is the backend's class that times calls; it derives from Kernel, describes the cache regime, and
+// has last_copy(), the copy of the operands that the last call took, and make_current(), which
+// prepares the calling thread for touching operands.
+template <class Call, class TimedKernel>
+class PreparedKernel : public TimedKernel {
+ public:
+  // `make_call` runs last, when nothing else can fail: a call in which other ranks take part
+  // reports its failure to them at once, and no rank waits on its device for a rank that gave up.
+  // The remaining arguments are the TimedKernel's.
+  template <class... Arguments>
+  PreparedKernel(std::unique_ptr<Operands> operands,
+                 const std::function<std::unique_ptr<Call>()>& make_call, Arguments&&... arguments)
+      : TimedKernel(std::forward<Arguments>(arguments)...),
+        operands_(std::move(operands)),
+        call_(make_call()) {}
+
+  void describe(Sink& sink) const final {
+    call_->describe(sink);
+    TimedKernel::describe(sink);
+    operands_->describe(sink);
+  }
+  void restore() final {
+    this->make_current();
+    operands_->restore();
+  }
+  void poison_outputs() final {
+    this->make_current();
+    operands_->poison();
+  }
+  void read_output(const uint64_t* indices, size_t count, double* values) final {
+    this->make_current();
+    operands_->read(this->last_copy(), indices, count, values);
+  }
+  void scan_output(deepbench_scan& scan) final {
+    this->make_current();
+    const size_t size = scan.struct_size;
+    scan = operands_->scan(this->last_copy());
+    scan.struct_size = size;
+  }
+  void project_output(uint64_t rows, uint64_t seed, double* sums) final {
+    this->make_current();
+    operands_->project(this->last_copy(), rows, seed, sums);
+  }
+  deepbench_following follow(const Kernel& other) final {
+    const auto* const prepared = dynamic_cast<const PreparedKernel*>(&other);
+    if (!prepared) return DEEPBENCH_ALONE;
+    this->make_current();
+    return call_->follow(*prepared->call_);
+  }
+
+ protected:
+  Call& call() const { return *call_; }
+
+ private:
+  std::unique_ptr<Operands> operands_;
+  std::unique_ptr<Call> call_;  // after operands_: it holds pointers into them
+};
+
+}  // namespace deepbench::plugin
