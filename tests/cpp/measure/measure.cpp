@@ -130,7 +130,7 @@ TEST_CASE("warm-up ends at the time limit") {
 }
 
 TEST_CASE("noise that averages out converges") {
-  // Computed with numpy from the generator's values and the rules of docs/measuring.md.
+  // Computed with numpy from the generator's values and the rules of docs/explanation/measuring.md.
   const Samples quick = run("time 1000; noise 7 0.02");
   CHECK(quick.first_call_ns == Approx(995.5931890010834).epsilon(1e-12));
   CHECK(quick.batch == 204);
@@ -256,7 +256,7 @@ TEST_CASE("an exception of the backend is rethrown from every stage") {
   }
   try {
     run("time 2e6; from 3 fail time_batch device_lost gone");
-    FAIL("it did not throw");
+    FAIL("run() did not throw");
   } catch (const RowFailure& failure) {
     CHECK(failure.status() == Status::kDeviceLost);
   }

@@ -17,7 +17,7 @@ using testing::repeat;
 
 Approx close(double value) { return Approx(value).epsilon(1e-13); }
 
-// 1.2533 * 1.4826 * MAD / (sqrt(n) * median), the formula of docs/measuring.md.
+// 1.2533 * 1.4826 * MAD / (sqrt(n) * median), the formula of docs/explanation/measuring.md.
 double error_by_hand(double mad, double n, double median) {
   return 1.2533 * 1.4826 * mad / (std::sqrt(n) * median);
 }

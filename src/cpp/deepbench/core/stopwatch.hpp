@@ -1,5 +1,5 @@
-// Host time of a row's stages (docs/results.md, stages_ns), of rests and of waiting for other
-// ranks. Reported measurements never come from here: they come from the backend's time_batch.
+// Host time of a row's stages (docs/reference/rows.md, stages_ns), of rests and of waiting for
+// other ranks. Reported measurements never come from here: they come from the backend's time_batch.
 #pragma once
 
 #include <chrono>

@@ -97,7 +97,7 @@ std::string address_of(const Reader& read, const Launcher& launcher, int size) {
   throw BackendUnavailable("started by " + std::string(launcher.name) + " as one of " +
                            std::to_string(size) +
                            " ranks, but MASTER_ADDR is not set: it must name rank 0's machine "
-                           "(docs/operations/all_reduce.md has the recipes)");
+                           "(docs/guide/ranks.md has the recipes)");
 }
 
 double seconds_of(const Reader& read, const char* name, double fallback) {

@@ -4,8 +4,8 @@
 // Each h(t) is compared with the reference's h(t), which is computed from the library's h(t-1). A
 // single h(t) may differ strongly where a sum cancels, but all of them together may not: rounding
 // errors are random, and their root mean square is about one roundoff of the narrow type, wherever
-// a library rounds (docs/operations/rnn.md has the figures). A pass whose every h(t) is slightly
-// wrong shows in the root mean square long before it shows in a single h(t).
+// a library rounds (docs/explanation/rnn_verification.md has the figures). A pass whose every h(t)
+// is slightly wrong shows in the root mean square long before it shows in a single h(t).
 #pragma once
 
 #include <cmath>
