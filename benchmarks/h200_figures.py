@@ -23,7 +23,7 @@ from typing import Any
 
 from sweep_runner import Sweep, load, median_us
 
-from deepbench.algorithm_choice import choice_of
+from deepbench.results.algorithm_choice import choice_of
 
 GOAL_S = {
     "gemm_training_half": 15,

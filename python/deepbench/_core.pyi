@@ -1,6 +1,6 @@
 """The native module: problems, and the runner that times them through a backend."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import final
 
 version: str
@@ -51,6 +51,18 @@ class Operation:
     def group_by(self) -> str:
         """The attribute whose rows a report may fold into one, or ''."""
     @property
+    def aliases(self) -> list[str]:
+        """Other names that a command line accepts for the operation."""
+    @property
+    def synonyms(self) -> list[tuple[str, str]]:
+        """Words of other programs, each with the words to suggest instead."""
+    @property
+    def is_collective(self) -> bool:
+        """Whether several ranks make a call together."""
+    def default_problems(self, device: Mapping[str, object]) -> list[str]:
+        """The problem lines that the name alone stands for where no suite has any, for a device
+        with such facts: integers, numbers and texts count, other values do not."""
+    @property
     def constants(self) -> list[str]:
         """The operands that may be constant in an application, as in constant=a."""
     @property
@@ -74,6 +86,12 @@ class Problem:
     def flops(self) -> float: ...
     @property
     def bytes(self) -> float: ...
+    @property
+    def is_collective(self) -> bool:
+        """Whether several ranks make a call together."""
+    @property
+    def host_elements(self) -> float:
+        """Elements that the host generates one after the other for a call; 0: few."""
     def __str__(self) -> str: ...
     def __eq__(self, other: object) -> bool: ...
     def __hash__(self) -> int: ...

@@ -16,6 +16,7 @@ from typing import Any
 
 Json = Mapping[str, Any]
 
+_OPERATION = "all_reduce"  # whose algorithms are modelled
 _MIN_SIZES = 3  # sizes to fit a line to
 _MIN_SIZES_TO_SPLIT = 4 * _MIN_SIZES - 1  # so that every second of them can be parted too
 _SPLIT_THRESHOLD = 0.35  # of the squared errors large sizes of their own must leave less
@@ -128,7 +129,7 @@ def groups(rows: Iterable[Json]) -> dict[tuple[str, str, str], list[Point]]:
     for row in rows:
         ranks = (row.get("regime") or {}).get("ranks")
         time_ns = (row.get("statistics") or {}).get("median_ns")
-        if row.get("op") != "all_reduce" or row.get("status") != "ok" or not ranks:
+        if row.get("op") != _OPERATION or row.get("status") != "ok" or not ranks:
             continue
         if not time_ns or not math.isfinite(time_ns):
             continue

@@ -1,6 +1,8 @@
-"""The base of every error that ends a command in one line instead of a traceback."""
+"""Errors that end a command in one line instead of a traceback, and how such a line is worded."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 _ASCII_FALLBACKS = (
     (" \N{PLUS-MINUS SIGN}%", "+-%"),
@@ -16,6 +18,29 @@ class UserError(Exception):
     def __init__(self, message: str, exit_status: int = 2) -> None:
         super().__init__(message)
         self.exit_status = exit_status
+
+
+class UsageError(UserError):
+    """A command that makes no sense: exit status 2."""
+
+
+class Terminated(BaseException):
+    """SIGTERM arrived: like Ctrl-C, with exit status 143."""
+
+
+def suggestion(word: str, choices: Iterable[str]) -> str:
+    """The choice that a misspelt word is closest to, as ' (did you mean ...?)'; or nothing."""
+    from difflib import get_close_matches
+
+    known = list(choices)
+    lower = word.lower()
+    matches = [one for one in known if one == lower] or get_close_matches(lower, known, n=1)
+    return f" (did you mean {matches[0]!r}?)" if matches else ""
+
+
+def shown(word: str) -> str:
+    """A word of the user's, quoted and short enough for a line."""
+    return repr(word if len(word) <= 60 else word[:57] + "...")
 
 
 def printable_line(text: str) -> str:

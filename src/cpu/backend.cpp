@@ -31,12 +31,29 @@ constexpr std::array<plugin::Route, 13> kRoutes = {{
     {"memory", "threads", false, threads_memory},
 }};
 
+// What one thread reaches on a server's processor, within a factor of two or so.
+void describe_estimates(plugin::Sink& sink) {
+  sink.integer("estimate.per_thread", 1);
+  sink.real("estimate.flops_per_s.gemm", 5e10);
+  sink.real("estimate.flops_per_s.conv", 3e10);
+  sink.real("estimate.flops_per_s.rnn", 1.5e10);
+  sink.real("estimate.flops_per_s.sparse_gemm", 2e9);
+  sink.real("estimate.bytes_per_s", 2.5e9);
+  sink.real("estimate.calls", 8);
+  sink.real("estimate.verification_s_per_byte", 1e-9);
+  sink.real("estimate.collective_verification_s_per_byte", 1e-8);
+  sink.real("estimate.row_limit_s", 10);
+  sink.real("estimate.ceiling_s", 1);
+}
+
 void require_device(int32_t device) {
   if (device != 0) plugin::invalid("device " + std::to_string(device) + ": the CPU is device 0");
 }
 
 class CpuBackend final : public plugin::RoutedBackend {
  public:
+  static constexpr int32_t kPriority = 10;
+
   // Before any library is loaded: OpenMP may narrow the mask that topology() reads.
   CpuBackend() { topology(); }
 
@@ -53,6 +70,8 @@ class CpuBackend final : public plugin::RoutedBackend {
       }
     }
     sink.text("joint_phase.rnn", "bwd");  // oneDNN computes both gradients in one call
+    describe_estimates(sink);
+    plugin::describe_default_libraries(kRoutes, sink);
   }
 
   int32_t device_count() override { return 1; }

@@ -16,7 +16,7 @@ namespace deepbench::cpu {
 namespace {
 
 // A CPU's speed drifts over tens of milliseconds with what else runs beside it: medians over 20 ms
-// differed by up to 12 % from run to run, over 200 ms by up to 6 (docs/performance_cpu.md).
+// differed by up to 12 % from run to run, over 200 ms by up to 6 (docs/results/log/cpu.md).
 constexpr double kMinTotalNs = 200e6;
 constexpr double kRowLimitNs = 10e9;
 

@@ -63,9 +63,39 @@ std::vector<LibraryReport> reports_of_other_routes(const std::vector<LibraryRepo
   return others;
 }
 
+// The precisions that the original measured, where current libraries have them.
+void describe_default_precisions(plugin::Sink& sink) {
+  for (const char* const op : {"gemm", "conv", "rnn"})
+    sink.text("default_precision." + std::string(op), "half");
+  for (const char* const op : {"gemm", "conv"})
+    sink.text("default_precision.inference." + std::string(op), "int8");
+}
+
+// What a data-centre GPU reaches, within a factor of two or so.
+void describe_estimates(plugin::Sink& sink) {
+  sink.real("estimate.flops_per_s.gemm", 3e14);
+  sink.real("estimate.flops_per_s.gemm.float", 5e13);
+  sink.real("estimate.flops_per_s.conv", 1.5e14);
+  sink.real("estimate.flops_per_s.conv.float", 2.5e13);
+  sink.real("estimate.flops_per_s.rnn", 6e13);
+  sink.real("estimate.flops_per_s.rnn.float", 1e13);
+  sink.real("estimate.flops_per_s.sparse_gemm", 1e12);
+  sink.real("estimate.bytes_per_s", 2e12);
+  sink.real("estimate.calls", 20);
+  sink.real("estimate.verification_s_per_byte", 3e-11);
+  sink.real("estimate.collective_verification_s_per_byte", 3e-9);
+  sink.real("estimate.row_limit_s", 5);
+  sink.real("estimate.ceiling_s", 0.3);
+}
+
 class CudaBackend final : public plugin::RoutedBackend {
  public:
+  static constexpr int32_t kPriority = 100;
+
   void describe(plugin::Sink& sink) override {
+    describe_default_precisions(sink);
+    describe_estimates(sink);
+    plugin::describe_default_libraries(kRoutes, sink);
     const std::vector<LibraryReport> reports = all_reports();
     for (const LibraryReport& library : reports) describe_library(library, sink);
     for (const LibraryReport& library : reports_of_other_routes(reports))

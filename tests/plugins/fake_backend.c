@@ -21,5 +21,6 @@ static const deepbench_backend kTable = {
     .energy = fake_energy,
     .join = fake_join,
     .follow = fake_follow,
+    .priority = 1,
 };
 FAKE_PLUGIN(&kTable)

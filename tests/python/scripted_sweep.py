@@ -10,10 +10,10 @@ from typing import Any
 from deepbench import _core
 from deepbench.cli import flags
 from deepbench.cli.options import FLAGS, run_options
-from deepbench.cli.selection import select
-from deepbench.cli.sweep import Sweep
-from deepbench.progress import Screen
-from deepbench.worker_process import WorkerFailure
+from deepbench.problems.selection import select
+from deepbench.runner.progress import Screen
+from deepbench.runner.sweep import Sweep
+from deepbench.runner.worker_process import WorkerFailure
 from example_rows import HELLO, make_row, without_times
 
 Answer = Callable[[dict[str, Any]], dict[str, Any] | WorkerFailure]

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from deepbench import atomic_write
-from deepbench.atomic_write import WriteError
+from deepbench.results import atomic_write
+from deepbench.results.atomic_write import WriteError
 
 
 def test_a_file_is_written_with_the_permissions_of_any_other(tmp_path: Path) -> None:

@@ -18,8 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from deepbench import schema
-from deepbench.results import read
+from deepbench.results import read, schema
 
 DEEPBENCH = [sys.executable, "-m", "deepbench"]
 

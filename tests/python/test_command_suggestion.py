@@ -11,12 +11,12 @@ import pytest
 
 from deepbench.cli import main
 from deepbench.cli.command_suggestion import suggest_command
-from deepbench.cli.errors import UsageError
 from deepbench.cli.flags import parse
 from deepbench.cli.ops import help_text, sweep_example
 from deepbench.cli.options import FLAGS, run_options
-from deepbench.cli.output_names import require_result_name
-from deepbench.cli.problem_arguments import operations, parse_problem_arguments, problem_lines
+from deepbench.errors import UsageError
+from deepbench.problems.problem_arguments import operations, parse_problem_arguments, problem_lines
+from deepbench.results.output_names import require_result_name
 from example_rows import make_context, make_gemm
 
 

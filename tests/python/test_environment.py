@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from deepbench import environment, libraries
+from deepbench import libraries
+from deepbench.runner import environment
 
 
 def test_host_is_described() -> None:

@@ -13,9 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from deepbench import file_lock
-from deepbench.atomic_write import WriteError, write
-from deepbench.results import ResultError, ResultWriter, read
+from deepbench.results import ResultError, ResultWriter, file_lock, read
+from deepbench.results.atomic_write import WriteError, write
 from example_rows import make_context, make_gemm
 from fake_plugin import build_fake_backend
 from polling import wait_until
@@ -82,7 +81,7 @@ def test_content_that_cannot_be_replaced_stays(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("deepbench.results.os.write", full)
+        patch.setattr("deepbench.results.writer.os.write", full)
         with pytest.raises(ResultError, match="the disk is full"):
             writer.replace(make_context(set=None), [])
     assert path.read_bytes() == before
@@ -190,7 +189,7 @@ def test_a_file_that_its_writer_removed_is_not_written_to(
             late.pop()()  # nothing was written: the file goes
         return descriptor
 
-    monkeypatch.setattr("deepbench.results.os.open", open_before_it_goes)
+    monkeypatch.setattr("deepbench.results.writer.os.open", open_before_it_goes)
     writer, old = ResultWriter.for_resuming(path)
     monkeypatch.undo()
     assert old is None

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from deepbench.fleet import FleetSummary
 from deepbench.report.fleet import fleet_section
 from deepbench.report.remarks import plain_remarks
+from deepbench.results.fleet import FleetSummary
 
 
 def ranks(medians: list[float | None], slow: dict[int, float], **more: Any) -> dict[str, Any]:

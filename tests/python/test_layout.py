@@ -1,7 +1,7 @@
 """The architecture as a test: who may include what, what may be called where, how files look.
 
-Reads the sources alone; docs/design.md, "Tree", says why. A rule that a change breaks on purpose is
-changed here, in the same commit.
+Reads only the sources; src/cpp/DESIGN.md says why. A change that breaks a rule on purpose changes
+the rule here, in the same commit.
 """
 
 from __future__ import annotations
@@ -234,40 +234,57 @@ def test_python_measures_no_time() -> None:
         for path in python_sources("python")
         for module, _ in imports(path)
         if module.split(".")[0] in {"time", "datetime", "timeit"}
-        and not (path.parent.name == "deepbench" and path.name in allowed)
+        and not (path.parent.name == "runner" and path.name in allowed)
     ]
     assert not wrong, wrong
 
 
-# For each module of the package: what it must not know of.
+# For a package, or one module of it: what it must not import.
 LAYERS = {
-    "report": {"cli", "session", "worker"},
-    "compare": {"cli", "session", "worker", "report"},
-    "session": {"cli", "report", "suites"},
-    "worker_process": {"cli", "report", "session", "suites", "_core"},
-    "worker": {"cli", "report", "results", "session", "suites"},
-    "ranks": {"cli", "report", "results", "session", "suites", "worker"},
-    "results": {"cli", "report", "session", "worker", "suites", "_core"},
-    "references": {"cli", "report", "compare", "session", "worker", "suites", "_core"},
-    "cost_model": {"cli", "report", "session", "worker", "suites", "_core"},
-    "schema": {"cli", "report", "session", "worker", "suites", "_core"},
-    "suites": {"cli", "report", "session", "worker", "results", "_core"},
-    "progress": {"cli", "report", "session", "worker", "results", "suites", "_core"},
-    "time_estimate": {"cli", "report", "session", "worker", "results", "suites", "_core"},
-    "environment": {"cli", "report", "session", "worker", "results", "suites", "_core"},
-    "libraries": {"cli", "report", "session", "worker", "results", "suites", "_core"},
+    "compare": {"cli", "report", "runner", "worker"},
+    "collective_model": {"_core", "cli", "problems", "report", "runner", "suites", "worker"},
+    "libraries": {"_core", "cli", "problems", "report", "results", "runner", "suites", "worker"},
+    "problems": {"cli", "report", "results", "runner", "worker"},
+    "problems.suite_expansion": {"_core"},
+    "problems.suite_reader": {"_core"},
+    "redaction": {"_core", "cli", "problems", "report", "results", "runner", "suites", "worker"},
+    "references": {"_core", "cli", "compare", "problems", "report", "runner", "suites", "worker"},
+    "report": {"cli", "runner", "worker"},
+    "results": {"_core", "cli", "problems", "report", "runner", "suites", "worker"},
+    "runner": {"cli"},
+    "runner.environment": {"_core", "problems", "report", "results", "suites", "worker"},
+    "runner.progress": {"_core", "problems", "report", "results", "suites", "worker"},
+    "runner.ranks": {"problems", "report", "results", "runner.session", "suites", "worker"},
+    "runner.session": {"problems", "report", "suites"},
+    "runner.time_estimate": {"_core", "problems", "report", "results", "suites", "worker"},
+    "runner.worker_process": {"_core", "problems", "report", "runner.session", "suites"},
+    "suites": {"_core", "cli", "report", "results", "runner", "worker"},
+    "worker": {"cli", "problems", "report", "results", "runner.session", "suites"},
 }
 
 
-def test_python_modules_know_only_what_is_below_them() -> None:
+def within(module: str, package: str) -> bool:
+    return f"{module}.".startswith(f"{package}.")
+
+
+def test_every_layer_exists() -> None:
     package = ROOT / "python/deepbench"
+    for layer in {*LAYERS, *(other for others in LAYERS.values() for other in others)}:
+        path = package.joinpath(*layer.split("."))
+        assert path.is_dir() or path.with_suffix(".py").is_file() or layer == "_core", layer
+
+
+def test_python_modules_know_only_what_is_below_them() -> None:
     wrong = []
     for path in python_sources("python"):
-        layer = path.relative_to(package).parts[0].removesuffix(".py")
-        for module, _ in imports(path):
-            parts = module.split(".")
-            if parts[0] == "deepbench" and len(parts) > 1 and parts[1] in LAYERS.get(layer, ()):
-                wrong.append(f"{name(path)} imports {module}")
+        this = ".".join(path.relative_to(ROOT / "python/deepbench").with_suffix("").parts)
+        layers = [layer for layer in LAYERS if within(this, layer)]
+        forbidden = {f"deepbench.{other}" for layer in layers for other in LAYERS[layer]}
+        wrong += [
+            f"{name(path)} imports {module}"
+            for module, _ in imports(path)
+            if any(within(module, other) for other in forbidden)
+        ]
     assert not wrong, "\n".join(sorted(set(wrong)))
 
 
@@ -303,7 +320,7 @@ def test_every_operation_is_listed_and_documented() -> None:
     listed = re.findall(r"&(\w+)_operation\(\)", (OPS / "all_ops.cpp").read_text())
     declared = re.findall(r"& (\w+)_operation\(\)", (OPS / "all_ops.hpp").read_text())
     assert sorted(listed) == sorted(declared) == operation_names()
-    pages = {path.stem for path in (ROOT / "docs/operations").glob("*.md")}
+    pages = {path.stem for path in (ROOT / "docs/reference/operations").glob("*.md")}
     assert set(operation_names()) <= pages
     tested = {path.stem for path in (ROOT / "tests/cpp/ops").glob("*.cpp")}
     assert set(operation_names()) <= tested

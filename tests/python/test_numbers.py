@@ -16,9 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from comparison_rows import timed_gemm
-from deepbench.progress import Screen
 from deepbench.report.fields import metric_text, rate, time_cell, time_text
 from deepbench.report.overview.charts import chart
+from deepbench.runner.progress import Screen
 from example_rows import make_context, make_gemm
 from golden_report import render
 from report_files import content_of

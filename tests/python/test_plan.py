@@ -7,12 +7,16 @@ from typing import Any
 
 import pytest
 
+from backend_facts import planning
+from deepbench import _core
 from deepbench.cli import flags
-from deepbench.cli.errors import UsageError
-from deepbench.cli.options import FLAGS, RunOptions, run_options
-from deepbench.cli.plan import PlannedRow, digest, hang_limit_s, plan
-from deepbench.cli.precision_defaults import default_precision
-from deepbench.cli.selection import select, select_files, sweep_kinds, sweep_sizes
+from deepbench.cli.options import FLAGS, run_options
+from deepbench.errors import UsageError
+from deepbench.problems.precision_defaults import default_precision
+from deepbench.problems.problem_arguments import operation
+from deepbench.problems.selection import select, select_files
+from deepbench.runner.plan import PlannedRow, digest, hang_limit_s, plan
+from deepbench.runner.run_options import RunOptions
 from example_rows import HELLO
 
 
@@ -21,7 +25,13 @@ def rows(
 ) -> list[PlannedRow]:
     line = flags.parse(arguments, FLAGS)
     options = run_options(line)
-    hello = {**HELLO, "backend": {"name": backend}, "device": device or HELLO["device"]}
+    facts = planning(backend) if backend in ("cpu", "cuda") else {}
+    hello = {
+        **HELLO,
+        "backend": {"name": backend},
+        "device": device or HELLO["device"],
+        "planning": facts,
+    }
     return plan(select(op, line.words, options.corrected), options, hello)
 
 
@@ -105,7 +115,7 @@ def test_choices_are_not_refused_before_the_precision_is_known() -> None:
     selection = select("conv", line.words, False)
     assert selection.title == "conv inference-server y_type=s8"
     assert len(plan(selection, run_options(line), None)) == 107
-    hello = {**HELLO, "backend": {"name": "cuda"}}
+    hello = {**HELLO, "backend": {"name": "cuda"}, "planning": planning("cuda")}
     planned = plan(selection, run_options(line), hello)
     assert {row.attributes["y_type"] for row in planned} == {"s8"}
     with pytest.raises(UsageError, match="y_type=s8: no problem of these has it in float"):
@@ -140,10 +150,15 @@ def test_precision_that_nobody_named(
     assert precisions(rows(op, *words, backend=backend)) == {precision}
 
 
-def test_default_precisions_are_one_table() -> None:
-    assert default_precision("cuda", None, "conv") == "half"
-    assert default_precision("cuda", "inference_device", "conv") == "int8"
-    assert default_precision("cuda", "training", "operation of the future") == "float"
+def test_default_precisions_are_facts_of_the_backend() -> None:
+    cuda = {"planning": planning("cuda")}
+    assert default_precision(cuda, None, "conv") == "half"
+    assert default_precision(cuda, "inference_device", "conv") == "int8"
+    assert default_precision(cuda, "training", "operation of the future") == "float"
+    new = {"planning": {"default_precisions": {"axpy": "half", "training.axpy": "tf32"}}}
+    assert default_precision(new, "inference_server", "axpy") == "half"
+    assert default_precision(new, None, "axpy") == "tf32"
+    assert default_precision(None, None, "gemm") == "float"
 
 
 @pytest.mark.parametrize(
@@ -196,10 +211,20 @@ def test_memory_sweep_goes_to_a_device_of_its_own_memory_and_back() -> None:
     assert len(rows("memory", "kind=copy,d2h", device=gpu)) == 4
 
 
+def sweep_of(device: dict[str, Any]) -> tuple[list[str], list[int]]:
+    """The kinds and the sizes of the memory sweep."""
+    lines = operation("memory").default_problems(device)
+    problems = [_core.Problem.parse(line).attributes for line in lines]
+    kinds = dict.fromkeys(str(attributes["kind"]) for attributes in problems)
+    sizes = dict.fromkeys(int(attributes["bytes"]) for attributes in problems)
+    assert len(lines) == len(kinds) * len(sizes)
+    return list(kinds), list(sizes)
+
+
 def test_sweep_of_a_device_that_says_little() -> None:
-    assert sweep_kinds({}) == ["read", "write", "copy"]
-    assert sweep_sizes({}) == [32 << 20, 256 << 20]
-    assert sweep_sizes({"cache.l1_bytes": None, "last_level_cache_bytes": 8192}) == [4096, 32768]
+    assert sweep_of({}) == (["read", "write", "copy"], [32 << 20, 256 << 20])
+    facts = {"cache.l1_bytes": None, "last_level_cache_bytes": 8192}
+    assert sweep_of(facts) == (["read", "write", "copy", "h2d", "d2h"], [4096, 32768])
 
 
 # ---- quick and cold ---------------------------------------------------------------------------

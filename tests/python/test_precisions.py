@@ -127,7 +127,7 @@ def test_debians_names_of_libraries_are_looked_for(
 
 
 def test_the_manual_has_every_spelling() -> None:
-    manual = Path(__file__).parents[2] / "docs/command_line.md"
+    manual = Path(__file__).parents[2] / "docs/reference/command_line.md"
     lines = manual.read_text(encoding="utf-8").splitlines()
     (gemm,) = [known for known in _core.operations() if known.name == "gemm"]
     (parameter,) = [key for key in gemm.parameters if key.name == "precision"]

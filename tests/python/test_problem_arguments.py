@@ -9,10 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepbench.cli import flags
-from deepbench.cli.errors import UsageError
 from deepbench.cli.flags import Flag
-from deepbench.cli.options import FLAGS, quoted, run_options
-from deepbench.cli.problem_arguments import operation_name, parse_problem_arguments, problem_lines
+from deepbench.cli.options import FLAGS, run_options
+from deepbench.errors import UsageError
+from deepbench.problems.problem_arguments import (
+    operation_name,
+    parse_problem_arguments,
+    problem_lines,
+    quoted,
+)
 
 # ---- options ----------------------------------------------------------------------------------
 
@@ -239,7 +244,7 @@ WORD = st.sampled_from(
 
 @given(st.sampled_from(["gemm", "conv", "memory", "all"]), st.lists(WORD, max_size=6))
 def test_any_words_are_understood_or_refused(op: str, arguments: list[str]) -> None:
-    from deepbench.cli.selection import select
+    from deepbench.problems.selection import select
 
     with suppress(UsageError):
         line = flags.parse(arguments, FLAGS)

@@ -10,7 +10,7 @@ import termios
 
 import pytest
 
-from deepbench.progress import Deadline, Screen, duration, rough_duration
+from deepbench.runner.progress import Deadline, Screen, duration, rough_duration
 
 
 class Terminal(io.StringIO):

@@ -1,5 +1,5 @@
-"""Remarks and notes: docs/remarks.md explains each that the code can print, and notes that are
-alike are one."""
+"""Remarks and notes: docs/reference/remarks.md explains each one that the code can print, and equal
+notes are printed once."""
 
 from __future__ import annotations
 
@@ -9,15 +9,14 @@ from typing import Any
 
 import pytest
 
-from deepbench import schema
 from deepbench.report.notes import Notes
 from deepbench.report.remarks import REMARKS, STATUSES, Remarks, plain_remarks
-from deepbench.results import read
+from deepbench.results import read, schema
 from example_rows import make_gemm, without_times
 from golden_report import render
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = " ".join((ROOT / "docs" / "remarks.md").read_text(encoding="utf-8").split())
+PAGE = " ".join((ROOT / "docs" / "reference" / "remarks.md").read_text(encoding="utf-8").split())
 
 
 def changed(part: str, **values: Any) -> dict[str, Any]:
@@ -65,7 +64,7 @@ def has_form(form: str, text: str) -> bool:
 
 def listed(headings: str) -> list[str]:
     """The first cells of the tables of remarks."""
-    text = (ROOT / "docs" / "remarks.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "reference" / "remarks.md").read_text(encoding="utf-8")
     return re.findall(r"^\| `([^`]+)` \|", text.partition(headings)[0], re.M)
 
 

@@ -12,9 +12,8 @@ from typing import Any
 
 import pytest
 
-from deepbench import schema
-from deepbench.results import read
-from deepbench.worker_process import WorkerFailure
+from deepbench.results import read, schema
+from deepbench.runner.worker_process import WorkerFailure
 from example_rows import HELLO, without_times
 from fake_plugin import build_fake_backend
 from scripted_sweep import Answer, ScriptedRows, lost, run, unsupported

@@ -14,10 +14,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from deepbench import results, schema
-from deepbench.failed_row import failed_row
-from deepbench.results import ResultError, ResultFile, ResultWriter, read
-from deepbench.resume_check import first_difference
+from deepbench import results
+from deepbench.results import ResultError, ResultFile, ResultWriter, read, schema
+from deepbench.results.failed_row import failed_row
+from deepbench.results.resume_check import first_difference
 from example_rows import HELLO, make_context, make_gemm
 
 
@@ -145,9 +145,9 @@ def test_the_size_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     os.truncate(tmp_path / "sparse", (1 << 30) + 1)
     assert "is larger than 1024 MiB" in refusal(tmp_path / "sparse")
     path = write(tmp_path / "a.jsonl")
-    monkeypatch.setattr(results, "_MAX_FILE_BYTES", path.stat().st_size)
+    monkeypatch.setattr(results.reader, "_MAX_FILE_BYTES", path.stat().st_size)
     assert len(read(path).rows) == 2
-    monkeypatch.setattr(results, "_MAX_FILE_BYTES", path.stat().st_size - 1)
+    monkeypatch.setattr(results.reader, "_MAX_FILE_BYTES", path.stat().st_size - 1)
     assert "is larger than" in refusal(path)
 
 
@@ -221,7 +221,7 @@ def test_full_disk_at_the_start_leaves_no_file(
             return written(descriptor, data[:100])  # noqa: B023
 
         with monkeypatch.context() as patch:
-            patch.setattr("deepbench.results.os.write", full)
+            patch.setattr("deepbench.results.writer.os.write", full)
             with pytest.raises(ResultError, match="the disk is full"):
                 writer.write_context(make_context())
         writer.close()
@@ -242,7 +242,7 @@ def test_no_permission(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*arguments: object) -> int:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("deepbench.results.os.open", refuse)  # root may write anywhere
+    monkeypatch.setattr("deepbench.results.writer.os.open", refuse)  # root may write anywhere
     with pytest.raises(ResultError, match="permission to write"):
         ResultWriter.new(tmp_path / "a.jsonl")
 

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deepbench import references, results, schema
+from deepbench import references, results
+from deepbench.results import schema
 from example_rows import make_context, make_gemm, make_memory, without_times
 
 LINES = [
@@ -136,8 +137,8 @@ def test_says_where_and_what() -> None:
 
 
 def test_documented_row_is_the_schema() -> None:
-    """docs/results.md and schema.json name the same keys."""
-    document = Path(__file__).parents[2] / "docs" / "results.md"
+    """docs/reference/rows.md and schema.json name the same keys."""
+    document = Path(__file__).parents[2] / "docs" / "reference" / "rows.md"
     if not document.exists():
         pytest.skip("the documentation is not part of this installation")
     text = document.read_text(encoding="utf-8")

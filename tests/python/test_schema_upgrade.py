@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from deepbench import results
-from deepbench.schema_upgrade import upgrade_row
+from deepbench.results.schema_upgrade import upgrade_row
 from example_rows import make_context
 
 SAMPLES = sorted((Path(__file__).parents[1] / "samples" / "v1").glob("*.jsonl"))
@@ -62,7 +62,7 @@ def test_a_malformed_row_is_left_to_the_schema(value: object) -> None:
 
 
 def test_an_old_file_is_not_resumed() -> None:
-    from deepbench.resume_check import first_difference
+    from deepbench.results.resume_check import first_difference
 
     old = results.ResultFile(Path("old.jsonl"), make_context(schema=1), (), 0, False, True)
     assert first_difference(old, make_context(), []) == "the schema was 1, now it is 2"

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from deepbench.environment import relevant_variables
 from deepbench.redaction import without_secrets
 from deepbench.results import read
+from deepbench.runner.environment import relevant_variables
 from example_rows import make_context, make_gemm
 from rank_processes import LIMIT_S, QUICK, environment
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from deepbench.ranks import worker_command
-from deepbench.session import InProcessRows, Session
-from deepbench.worker_process import SessionError, WorkerFailure
+from deepbench.runner.ranks import worker_command
+from deepbench.runner.session import InProcessRows, Session
+from deepbench.runner.worker_process import SessionError, WorkerFailure
 
 FAKE_WORKER = str(Path(__file__).with_name("fake_worker.py"))
 

@@ -10,9 +10,9 @@ import pytest
 
 from deepbench import references
 from deepbench.cli import main
-from deepbench.cli.summary import Summary
 from deepbench.report.remarks import Remarks
 from deepbench.results import read, thinned
+from deepbench.runner.summary import Summary
 from example_rows import make_context, make_gemm
 
 

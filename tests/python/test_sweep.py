@@ -11,11 +11,10 @@ from typing import Any
 
 import pytest
 
-from deepbench import schema
-from deepbench.cli.errors import Terminated, UsageError
+from deepbench.errors import Terminated, UsageError
 from deepbench.report import FormatError
-from deepbench.results import ResultError, read
-from deepbench.worker_process import SessionError
+from deepbench.results import ResultError, read, schema
+from deepbench.runner.worker_process import SessionError
 from example_rows import HELLO
 from scripted_sweep import THREE, Answer, Run, ScriptedRows, lost, no_candidate, run, unsupported
 

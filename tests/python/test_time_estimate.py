@@ -17,9 +17,11 @@ from typing import Any
 
 import pytest
 
-from deepbench import _core, progress
-from deepbench.time_estimate import Estimate, Expectation, Work
-from deepbench.worker_process import WorkerFailure
+from backend_facts import estimates
+from deepbench import _core
+from deepbench.runner import progress
+from deepbench.runner.time_estimate import Estimate, Expectation, Work
+from deepbench.runner.worker_process import WorkerFailure
 from scripted_sweep import Run as ScriptedRun
 from scripted_sweep import ScriptedRows, lost, unsupported
 
@@ -45,7 +47,14 @@ class RecordedRow:
     def work(self) -> Work:
         problem = _core.Problem.parse(self.problem)
         precision = str(problem.attributes.get("precision", ""))
-        return Work(problem.op, precision, problem.flops, problem.bytes, self.cold)
+        return Work(
+            problem.op,
+            precision,
+            problem.flops,
+            problem.bytes,
+            self.cold,
+            problem.is_collective,
+        )
 
     @property
     def has_time(self) -> bool:
@@ -90,9 +99,14 @@ def cuda_runs() -> Iterator[Run]:
         yield Run(str(path.relative_to(ROOT / "results")), context, context["options"], rows)
 
 
+def expectation(context: Mapping[str, Any], options: Mapping[str, str]) -> Expectation:
+    """With what the backend of the context tells."""
+    return Expectation.of(context, options, estimates(dict(context)))
+
+
 def announced(run: Run) -> Iterator[tuple[float, float]]:
     """What is announced, and the truth, of each moment that counts."""
-    estimate = Estimate([row.work for row in run.rows], Expectation.of(run.context, run.options))
+    estimate = Estimate([row.work for row in run.rows], expectation(run.context, run.options))
     remaining_s = sum(row.seconds for row in run.rows)
     for index, row in enumerate(run.rows):
         for tenth in range(10):
@@ -146,7 +160,7 @@ def gemm(flops: float, precision: str = "float", bytes: float = 1e6) -> Work:
 def test_ceilings_of_the_first_row_say_nothing_about_flops(facts: Mapping[str, Any]) -> None:
     """The first row has few FLOPs and takes long, for its ceilings and for loading its library."""
     rows = [gemm(1e8), gemm(2e8), *[gemm(4e9)] * 158]
-    estimate = Estimate(rows, Expectation.of(facts, {}))
+    estimate = Estimate(rows, expectation(facts, {}))
     estimate.finished(31.0, ceilings_s=30.0)
     estimate.finished(0.5)
     assert 158 * 0.1 < estimate.remaining_s() < 158 * 2.0
@@ -154,8 +168,8 @@ def test_ceilings_of_the_first_row_say_nothing_about_flops(facts: Mapping[str, A
 
 def test_ceilings_to_come_are_expected_at_what_they_took() -> None:
     rows = [gemm(1e8), gemm(1e8), gemm(1e8, "half"), gemm(1e8, "half"), gemm(1e8, "int8")]
-    with_ceilings = Estimate(rows, Expectation.of(HOST, {}))
-    without = Estimate(rows, Expectation.of(HOST, {"ceilings": "no"}))
+    with_ceilings = Estimate(rows, expectation(HOST, {}))
+    without = Estimate(rows, expectation(HOST, {"ceilings": "no"}))
     assert without.remaining_s() < with_ceilings.remaining_s()
     for estimate, ceilings_s in ((with_ceilings, 40.0), (without, 0.0)):
         estimate.finished(ceilings_s + 0.5, ceilings_s)
@@ -168,42 +182,44 @@ def test_ceilings_to_come_are_expected_at_what_they_took() -> None:
 
 
 def test_a_cold_row_meets_another_memory_level() -> None:
-    level = Expectation.of(GPU, {}).ceilings_of
+    level = expectation(GPU, {}).ceilings_of
     hot, cold = Work("memory", "", 0.0, 1e6), Work("memory", "", 0.0, 1e6, cold=True)
     large = Work("memory", "", 0.0, 1e9)
     assert level(hot) != level(cold) == level(large)
 
 
 def test_all_reduce_is_estimated_from_its_bytes() -> None:
-    small, large = (Work("all_reduce", "float", 0.0, bytes) for bytes in (4e5, 2.6e8))
+    small, large = (
+        Work("all_reduce", "float", 0.0, bytes, is_collective=True) for bytes in (4e5, 2.6e8)
+    )
     for facts in (GPU, HOST):
-        expectation = Expectation.of({**facts, "ranks": {"count": 2}}, {})
-        assert expectation.row_s(large) > 1.0 > expectation.row_s(small)
-        estimate = Estimate([small] * 3 + [large] * 4, expectation)
+        expected = expectation({**facts, "ranks": {"count": 2}}, {})
+        assert expected.row_s(large) > 1.0 > expected.row_s(small)
+        estimate = Estimate([small] * 3 + [large] * 4, expected)
         for _ in range(3):
-            estimate.finished(expectation.row_s(small))
-        assert estimate.remaining_s() == pytest.approx(4 * expectation.row_s(large), rel=0.2)
+            estimate.finished(expected.row_s(small))
+        assert estimate.remaining_s() == pytest.approx(4 * expected.row_s(large), rel=0.2)
 
 
 def test_all_reduce_costs_nothing_where_it_is_unsupported() -> None:
-    row = Work("all_reduce", "float", 0.0, 2.6e8)
-    assert Estimate([row] * 7, Expectation.of(HOST, {})).remaining_s() == 0.0
-    assert Estimate([row] * 7, Expectation.of(GPU, {"devices": "0,1"})).remaining_s() > 5.0
+    row = Work("all_reduce", "float", 0.0, 2.6e8, is_collective=True)
+    assert Estimate([row] * 7, expectation(HOST, {})).remaining_s() == 0.0
+    assert Estimate([row] * 7, expectation(GPU, {"devices": "0,1"})).remaining_s() > 5.0
 
 
 def test_unsupported_rows_cost_nothing_and_say_nothing_of_other_operations() -> None:
     conv = Work("conv", "int8", 1e9, 1e6)
-    expectation = Expectation.of(HOST, {"ceilings": "no"})
-    estimate = Estimate([conv] * 40 + [gemm(1e9)], expectation)
+    expected = expectation(HOST, {"ceilings": "no"})
+    estimate = Estimate([conv] * 40 + [gemm(1e9)], expected)
     for _ in range(20):
         estimate.finished(0.001, has_time=False)
-    gemm_s = expectation.row_s(gemm(1e9))
+    gemm_s = expected.row_s(gemm(1e9))
     assert gemm_s * 0.9 < estimate.remaining_s() < gemm_s * 1.1 + 20 * 0.1
 
 
 def test_algorithms_and_limits_count() -> None:
     def row_s(**options: str) -> float:
-        return Expectation.of(HOST, options).row_s(gemm(1e11))
+        return expectation(HOST, options).row_s(gemm(1e11))
 
     assert row_s(algorithm="exhaustive") > row_s(algorithm="best") > 2 * row_s()
     assert row_s(time_limit="0.2") < row_s()
@@ -212,7 +228,7 @@ def test_algorithms_and_limits_count() -> None:
 
 
 def test_a_row_that_takes_longer_than_expected_is_never_over() -> None:
-    estimate = Estimate([gemm(1e8)], Expectation.of(HOST, {}))
+    estimate = Estimate([gemm(1e8)], expectation(HOST, {}))
     assert estimate.remaining_s(100.0) > 1.0
     estimate.finished(101.0)
     assert estimate.remaining_s() == 0.0
@@ -223,7 +239,7 @@ def test_what_a_plugin_says_cannot_break_the_estimate(nonsense: object) -> None:
     facts = ("row_limit_ns", "min_total_ns", "last_level_cache_bytes")
     device = dict.fromkeys(facts, nonsense)
     hello = {"device": device, "threads": nonsense, "ranks": {"count": nonsense}}
-    assert 0 < Estimate([gemm(1e9)], Expectation.of(hello, {})).remaining_s() < 100
+    assert 0 < Estimate([gemm(1e9)], expectation(hello, {})).remaining_s() < 100
 
 
 class Timed(ScriptedRows):

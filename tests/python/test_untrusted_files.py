@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from deepbench import references, strict_json
+from deepbench import references
 from deepbench.cli import main
-from deepbench.results import ResultError, read
+from deepbench.results import ResultError, read, strict_json
 from example_rows import make_context, make_gemm
 from fake_plugin import build_fake_backend
 

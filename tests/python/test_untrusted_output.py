@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from deepbench.cli import main
 from deepbench.report import FORMATS
 from deepbench.results import ResultError, read
-from deepbench.resume_check import first_difference
+from deepbench.results.resume_check import first_difference
 from example_rows import make_context, make_gemm, make_memory
 from mutated_lines import EVIL, examples, mutated, write
 

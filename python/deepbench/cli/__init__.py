@@ -9,8 +9,7 @@ import sys
 from collections.abc import Sequence
 from types import FrameType
 
-from deepbench.cli.errors import Terminated
-from deepbench.errors import UserError, printable_line
+from deepbench.errors import Terminated, UserError, printable_line
 
 __all__ = ["main"]
 

@@ -9,10 +9,10 @@ import shlex
 from collections.abc import Sequence
 
 from deepbench import suites
-from deepbench.cli import problem_arguments
-from deepbench.cli.errors import UsageError, shown
 from deepbench.cli.flags import Flag, parse, synonym_of
-from deepbench.cli.selection import select
+from deepbench.errors import UsageError, shown
+from deepbench.problems import problem_arguments
+from deepbench.problems.selection import select
 
 _ASSIGNMENT = re.compile(r"([A-Za-z_][\w-]*)[=:](.+)", re.DOTALL)
 _BETWEEN = re.compile(r"[,;\s]+(?=[A-Za-z_]\w*\s*[=:])")

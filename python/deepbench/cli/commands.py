@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from deepbench.cli.errors import UsageError, shown, suggestion
+from deepbench.errors import UsageError, shown, suggestion
 
 _COMMANDS = ("run", "list", "env", "show", "compare", "report", "import", "model")
 
@@ -103,7 +103,8 @@ def _subcommand(first: str, rest: Sequence[str]) -> int:
 
 
 def _operation(first: str, rest: Sequence[str]) -> int:
-    from deepbench.cli import ops, problem_arguments
+    from deepbench.cli import ops
+    from deepbench.problems import problem_arguments
 
     op = problem_arguments.operation_name(first)
     if op is not None:
@@ -131,7 +132,7 @@ def _did_you_mean(first: str, rest: Sequence[str]) -> str:
 def _whole_command(first: str, rest: Sequence[str]) -> list[str] | None:
     """The command with its operation in the first place, or the command that takes a file."""
     from deepbench import suites
-    from deepbench.cli import problem_arguments
+    from deepbench.problems import problem_arguments
 
     op = next((word for word in rest if problem_arguments.operation_name(word) is not None), None)
     if op is not None:

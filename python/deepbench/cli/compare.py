@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from deepbench.cli.errors import UsageError, shown, suggestion
 from deepbench.cli.flags import HELP, CommandLine, Flag, help_lines, parse
-from deepbench.cli.result_lookup import open_results, source_identity
 from deepbench.compare import ACROSS, ResultSet, Rules, compare, to_result_set
-from deepbench.progress import Screen
+from deepbench.errors import UsageError, shown, suggestion
+from deepbench.references.lookup import open_results, source_identity
 from deepbench.report.comparison import FORMATS, render
+from deepbench.runner.progress import Screen
 
 _FLAGS = (
     Flag("--across", "compare though these differ, with commas: " + " ".join(ACROSS), "WORDS"),

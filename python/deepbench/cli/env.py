@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from deepbench.cli.errors import UsageError
 from deepbench.cli.flags import HELP, Flag, help_lines, parse
+from deepbench.errors import UsageError
 
 _FLAGS = (
     Flag("--cmake-dir", "print only the folder of deepbench's CMake package"),
@@ -39,7 +39,8 @@ def main(arguments: Sequence[str]) -> int:
 
 def collect() -> dict[str, Any]:
     """Everything that env prints."""
-    from deepbench import _core, environment, installation, libraries
+    from deepbench import _core, installation, libraries
+    from deepbench.runner import environment
 
     warnings: list[str] = []
     paths = libraries.plugin_paths(warnings.append)
@@ -63,9 +64,9 @@ def collect() -> dict[str, Any]:
 
 def _inspected(path: str) -> dict[str, Any]:
     """What a backend says of itself, in a process of its own: a broken one ends only that."""
-    from deepbench.ranks import worker_command
-    from deepbench.session import Session
-    from deepbench.worker_process import SessionError
+    from deepbench.runner.ranks import worker_command
+    from deepbench.runner.session import Session
+    from deepbench.runner.worker_process import SessionError
 
     session = Session(worker_command("--inspect", (path,)), start_timeout_s=_DESCRIBE_TIMEOUT_S)
     try:

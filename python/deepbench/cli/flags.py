@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from deepbench.cli.errors import UsageError, shown, suggestion
+from deepbench.errors import UsageError, shown, suggestion
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deepbench.cli.errors import UsageError, shown
 from deepbench.cli.flags import HELP, Flag, help_lines, parse
-from deepbench.cli.output_names import require_result_name
-from deepbench.cli.result_lookup import file_begins_with, require_distinct_output
-from deepbench.errors import printable_line
-from deepbench.progress import Screen
+from deepbench.errors import UsageError, printable_line, shown
+from deepbench.references.lookup import file_begins_with, require_distinct_output
 from deepbench.results import ResultWriter
+from deepbench.results.output_names import require_result_name
+from deepbench.runner.progress import Screen
 
 if TYPE_CHECKING:
     from deepbench.workbook import Imported

@@ -7,16 +7,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from deepbench import _core, suites
-from deepbench.cli.errors import UsageError, shown, suggestion
 from deepbench.cli.flags import HELP, Flag, help_lines, parse
-from deepbench.cli.problem_arguments import (
+from deepbench.errors import UsageError, shown, suggestion
+from deepbench.problems.problem_arguments import (
     ALL,
     operation_name,
     operation_names,
     precision_name,
     precisions,
 )
-from deepbench.cli.selection import SuiteSource, original_suite, suite_errors_as_usage_errors
+from deepbench.problems.selection import SuiteSource, original_suite, suite_errors_as_usage_errors
 
 _FLAGS = (
     Flag("--corrected", "sets without the original's misprints"),

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from deepbench import references
-from deepbench.cli.errors import UsageError, shown, suggestion
 from deepbench.compare.result_set import ResultSet, to_result_set
+from deepbench.errors import UsageError, shown, suggestion
 from deepbench.results import ResultFile
 
 Cell = str | int | float

@@ -6,12 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from deepbench.cli.errors import UsageError, shown
 from deepbench.cli.flags import HELP, CommandLine, Flag, help_lines, parse, whole_number
 from deepbench.collective_model import Fit, Point, PredictionError, algorithm_of, fit, groups
-from deepbench.errors import printable_line
-from deepbench.progress import Screen
+from deepbench.errors import UsageError, printable_line, shown
 from deepbench.results import read
+from deepbench.runner.progress import Screen
 
 _FLAGS = (
     Flag("--ranks", "numbers of ranks to predict for, as in 8,64,1024 (the default)", "LIST"),

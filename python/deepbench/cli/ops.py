@@ -7,13 +7,18 @@ from typing import TYPE_CHECKING
 
 from deepbench import suites
 from deepbench.cli.command_suggestion import suggest_command
-from deepbench.cli.errors import UsageError
 from deepbench.cli.flags import help_lines, parse
 from deepbench.cli.options import FLAGS, run_options
-from deepbench.cli.output_names import require_result_name
-from deepbench.cli.problem_arguments import ALL, operation, parse_problem_arguments, problem_lines
-from deepbench.cli.selection import select
-from deepbench.cli.sweep import Sweep
+from deepbench.errors import UsageError
+from deepbench.problems.problem_arguments import (
+    ALL,
+    operation,
+    parse_problem_arguments,
+    problem_lines,
+)
+from deepbench.problems.selection import select
+from deepbench.results.output_names import require_result_name
+from deepbench.runner.sweep import Sweep
 
 if TYPE_CHECKING:
     from deepbench._core import Parameter

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
 from pathlib import Path
 
-from deepbench.cli.errors import UsageError, shown
 from deepbench.cli.flags import HELP, CommandLine, Flag, whole_number
-from deepbench.cli.ranges import byte_count
-from deepbench.cli.result_lookup import require_distinct_output
+from deepbench.errors import UsageError, shown
+from deepbench.problems.problem_arguments import quoted
+from deepbench.problems.ranges import byte_count
+from deepbench.references.lookup import require_distinct_output
 from deepbench.report import FORMATS
+from deepbench.runner.run_options import SINGLE_PROCESS_LIBRARIES, RunOptions
 
-# Flags that become options of rows (docs/results.md): flag, key, value of a switch.
+# Flags that become options of rows (docs/reference/rows.md): flag, key, value of a switch.
 _ROW_FLAGS: tuple[tuple[Flag, str, str], ...] = (
     (Flag("--device", "which device of the backend, from 0", "N"), "device", ""),
     (Flag("--library", "which vendor library ('env' lists them)", "NAME"), "library", ""),
@@ -80,67 +81,6 @@ _POSITIVE = frozenset({"samples", "time_limit", "threads"})
 
 _QUICK_LIMIT_S = "2"
 _MOST_RANKS = 1024
-_SINGLE_PROCESS_LIBRARIES = ("nccl_single",)  # libraries whose one process has all devices
-
-
-@dataclass(frozen=True)
-class RunOptions:
-    """How rows are to be run, shown and kept."""
-
-    backend: str
-    rows: dict[str, str]  # options of every row, by their keys
-    caches: tuple[str, ...]  # each problem is run in each of these
-    quick: bool
-    corrected: bool
-    output: Path | None
-    resume: bool
-    overwrite: bool
-    format: str
-    hang_limit_s: float | None
-    in_process: bool
-    retry: bool = False
-    against: str | None = None  # whose rows stand beside ours in the report
-    ranks: int | None = None  # that we start ourselves
-    devices: int = 0  # so many, each a rank's: which they are is in `rows`
-
-    @property
-    def candidate(self) -> str | None:
-        """The candidate that --algorithm names, where it is no way to choose."""
-        word = self.rows.get("algorithm", "default")
-        return None if word in ("default", "best", "exhaustive") else word
-
-    @property
-    def processes(self) -> int | None:
-        """How many ranks we start ourselves, where nobody else has."""
-        in_one = not self.devices or self.rows.get("library") in _SINGLE_PROCESS_LIBRARIES
-        return self.ranks if in_one else self.devices
-
-    @property
-    def energy(self) -> bool:
-        return self.rows.get("energy") == "yes"
-
-    @property
-    def once(self) -> bool:
-        return self.rows.get("once") == "yes"
-
-    def for_set(self, name: str | None) -> RunOptions:
-        """The options for a set: those of devices run on one thread, unless --threads says else."""
-        if name != "inference_device" or "threads" in self.rows:
-            return self
-        return replace(self, rows={**self.rows, "threads": "1"})
-
-    def worker_words(self) -> list[str]:
-        """The options as a worker's command line takes them."""
-        return [f"{key}={quoted(value)}" for key, value in self.rows.items()]
-
-    def recorded(self) -> dict[str, str]:
-        """Options as the context of a result keeps them."""
-        options = dict(self.rows)
-        if self.ranks is not None:
-            options["ranks"] = str(self.ranks)
-        if self.caches != ("hot",):
-            options["cache"] = "both" if len(self.caches) > 1 else self.caches[0]
-        return options
 
 
 def run_options(line: CommandLine) -> RunOptions:
@@ -214,16 +154,9 @@ def _devices(line: CommandLine) -> dict[str, str]:
     for other in ("--device", "--ranks"):
         if line.has(other):
             raise UsageError(f"--devices and {other} exclude each other")
-    if line.has("--in-process") and line.get("--library") not in _SINGLE_PROCESS_LIBRARIES:
+    if line.has("--in-process") and line.get("--library") not in SINGLE_PROCESS_LIBRARIES:
         raise UsageError("--devices and --in-process exclude each other: ranks are processes")
     return {"devices": text if words[1:] else ",".join(map(str, range(int(text))))}
-
-
-def quoted(value: str) -> str:
-    """A value as key=value text has it: in quotes where it must be."""
-    if value and not any(character.isspace() or character in '"\\;' for character in value):
-        return value
-    return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def _row_options(line: CommandLine) -> dict[str, str]:

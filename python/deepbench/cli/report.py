@@ -6,15 +6,14 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from deepbench import atomic_write
-from deepbench.cli.errors import UsageError, shown, suggestion
 from deepbench.cli.flags import HELP, CommandLine, Flag, help_lines, parse, whole_number
-from deepbench.cli.output_names import print_command
-from deepbench.cli.result_lookup import open_results, require_distinct_output, source_identity
+from deepbench.errors import UsageError, shown, suggestion
 from deepbench.installation import install_command
-from deepbench.progress import Screen
+from deepbench.references.lookup import open_results, require_distinct_output, source_identity
 from deepbench.report.overview import CHARTS, FORMATS, IMAGES, content, render
-from deepbench.results import ResultFile
+from deepbench.results import ResultFile, atomic_write
+from deepbench.results.output_names import print_command
+from deepbench.runner.progress import Screen
 
 _FLAGS = (
     Flag("--output", "the file to write; markdown is printed without", "FILE", short="-o"),

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from deepbench.cli.errors import UsageError
 from deepbench.cli.flags import help_lines, parse
 from deepbench.cli.options import FLAGS, run_options
-from deepbench.cli.output_names import require_result_name
-from deepbench.cli.result_lookup import require_distinct_output
-from deepbench.cli.selection import select_files
-from deepbench.cli.sweep import Sweep
+from deepbench.errors import UsageError
+from deepbench.problems.selection import select_files
+from deepbench.references.lookup import require_distinct_output
+from deepbench.results.output_names import require_result_name
+from deepbench.runner.sweep import Sweep
 
 _HELP = """\
 usage: deepbench run SUITE_FILE... [PRECISION] [options]

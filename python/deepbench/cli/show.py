@@ -6,20 +6,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from deepbench import schema
-from deepbench.cli.context import device_text
-from deepbench.cli.errors import UsageError, shown
 from deepbench.cli.flags import HELP, CommandLine, Flag, help_lines, parse, whole_number
-from deepbench.cli.output_names import conversion_command, require_result_name
-from deepbench.cli.result_lookup import open_results, reference_columns
-from deepbench.cli.summary import Summary
 from deepbench.compare.result_set import footnotes
-from deepbench.errors import printable_line
-from deepbench.progress import Screen
-from deepbench.report import FORMATS, Report, create
+from deepbench.errors import UsageError, printable_line, shown
+from deepbench.references.lookup import open_results
+from deepbench.report import FORMATS, Report, columns_against, create
 from deepbench.report.fields import get
 from deepbench.report.outline import OutlineProblem, outline
-from deepbench.results import Json, ResultFile, ResultWriter, thinned
+from deepbench.results import Json, ResultFile, ResultWriter, schema, thinned
+from deepbench.results.output_names import conversion_command, require_result_name
+from deepbench.runner.context import device_text
+from deepbench.runner.progress import Screen
+from deepbench.runner.summary import Summary
 
 _FLAGS = (
     Flag("--format", "table (default), legacy, json, csv or markdown", "WORD", choices=FORMATS),
@@ -52,7 +50,7 @@ def main(arguments: Sequence[str]) -> int:
     if most is not None:
         _write(result, Path(line.get("--output") or ""), line.has("--overwrite"), most)
         return 0
-    others = reference_columns(line.get("--against"))
+    others = columns_against(line.get("--against"))
     _say_context(screen, result)
     report = create(line.get("--format") or "table", others)
     _print(screen, result, report)

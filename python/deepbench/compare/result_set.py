@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from deepbench.algorithm_choice import AlgorithmChoice, choice_of
 from deepbench.results import ResultFile
+from deepbench.results.algorithm_choice import AlgorithmChoice, choice_of
 
 Json = Mapping[str, Any]
 Value = int | float | str

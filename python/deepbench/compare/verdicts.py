@@ -12,7 +12,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from deepbench.algorithm_choice import same_algorithm
+from deepbench.results.algorithm_choice import same_algorithm
 
 from .ratios import Interval, Ratio, ratio
 from .regimes import differences
@@ -22,7 +22,7 @@ FASTER, SLOWER, NOISE, UNKNOWN, PUBLISHED, DOUBTED = (
     "faster", "slower", "noise", "unknown", "published", "doubted",
 )  # fmt: skip
 
-# Medians of repeated runs lie within 3 % of each other on a quiet machine: docs/performance_cpu.md.
+# Medians of repeated runs lie within 3 % of each other on a quiet machine: docs/results/log/cpu.md.
 NOISE_FLOOR = 0.03
 _FALSE_CALLS = 0.05  # the chance of one or more among all rows of which nothing changed
 _FEWEST = 10  # rows, from which on the drift between two runs can be told

@@ -62,3 +62,14 @@ def create(name: str, reference: ReferenceColumns | None = None) -> Report:
 
         return Markdown(reference)
     raise FormatError(f"there is no format {name!r}; there are {' '.join(FORMATS)}")
+
+
+def columns_against(word: str | None) -> ReferenceColumns | None:
+    """The columns for `--against WORD`, a result file or a reference. Raises UserError."""
+    if word is None:
+        return None
+    from deepbench.compare import to_result_set
+    from deepbench.references.lookup import open_results
+    from deepbench.report.reference_columns import ReferenceColumns
+
+    return ReferenceColumns(to_result_set(open_results(word)))

@@ -9,10 +9,10 @@ import io
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from deepbench.algorithm_choice import choice_of
 from deepbench.report import Context, Row
 from deepbench.report.fields import get, metric_text
 from deepbench.report.outline import Outline
+from deepbench.results.algorithm_choice import choice_of
 
 # Column name -> where it is in the row.
 _PATHS = {

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from deepbench.fleet import FleetSummary, RankSummary, slowest_first
 from deepbench.report.comparison.content import Section, TableRow
+from deepbench.results.fleet import FleetSummary, RankSummary, slowest_first
 
 _MOST = 16  # ranks that are named one by one, but for those that are out of line
 

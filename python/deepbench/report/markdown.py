@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from deepbench.fleet import FleetSummary
 from deepbench.report import Context, Row
 from deepbench.report.columns import Column, measured_columns, problem_columns
 from deepbench.report.fields import get
 from deepbench.report.outline import OpOutline, Outline
 from deepbench.report.remarks import Remarks
+from deepbench.results.fleet import FleetSummary
 
 if TYPE_CHECKING:
     from deepbench.report.reference_columns import ReferenceColumns

@@ -1,5 +1,5 @@
 """The remarks that follow a row: what a reader must know beyond its columns. The one list of them,
-which docs/remarks.md explains form by form."""
+which docs/reference/remarks.md explains form by form."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from deepbench.algorithm_choice import choice_of
-from deepbench.fleet import counted_ranks
 from deepbench.report.fields import (
     get,
     measured,
@@ -19,6 +17,8 @@ from deepbench.report.fields import (
     time_text,
 )
 from deepbench.report.notes import Notes
+from deepbench.results.algorithm_choice import choice_of
+from deepbench.results.fleet import counted_ranks
 
 Row = Mapping[str, Any]
 
@@ -34,8 +34,8 @@ _CONVERSION_METRICS = ("call", "conversion", "call_and_conversion")
 
 @dataclass(frozen=True)
 class Remark:
-    """`form` is what docs/remarks.md lists: words in capitals stand for what differs by row. `of`
-    gives a row's own text, None where there is nothing to say."""
+    """`form` is the form in docs/reference/remarks.md, in which words in capitals stand for values
+    that differ by row. `of` gives the text for a row, or None if the remark does not apply."""
 
     form: str
     of: Callable[[Row], str | None]

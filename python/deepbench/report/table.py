@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deepbench.fleet import FleetSummary
 from deepbench.report import Context, Row
 from deepbench.report.columns import Column, measured_columns, problem_columns
 from deepbench.report.fields import measured
 from deepbench.report.outline import OpOutline, Outline
 from deepbench.report.remarks import Remarks
+from deepbench.results.fleet import FleetSummary
 
 _GAP = "  "
 

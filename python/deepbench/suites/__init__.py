@@ -1,14 +1,15 @@
 """Suites: the original benchmark's problem sets, which lie here as <set>/<op>.txt, and the user's.
 
-reader.py reads a file, expansion.py turns its lines into problems, this file finds the sets.
+problems/suite_reader.py reads a file, problems/suite_expansion.py turns its lines into problems.
+This file finds the sets.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from .expansion import problems
-from .reader import Entry, Suite, SuiteError, from_bytes, read
+from deepbench.problems.suite_expansion import problems
+from deepbench.problems.suite_reader import Entry, Suite, SuiteError, from_bytes, read
 
 __all__ = [
     "SETS",
@@ -38,8 +39,6 @@ _WORDS = {
     "inference_device": "inference_device",
     "device": "inference_device",
 }
-# The original's order; a further operation comes after these, by name.
-_ORDER = ("gemm", "conv", "rnn", "sparse_gemm", "all_reduce")
 
 
 def set_name(word: str) -> str | None:
@@ -65,10 +64,13 @@ def builtin(set_name: str, op: str, corrected: bool = False) -> Suite:
 
 def _files() -> list[tuple[str, str]]:
     """(set, name without .txt) of every suite file, in the order of sets and operations."""
+    from deepbench import _core
+
+    order = [operation.name for operation in _core.operations()]
 
     def position(name: str) -> tuple[int, str]:
         op = name.removesuffix(_CORRECTED)
-        return (_ORDER.index(op) if op in _ORDER else len(_ORDER), name)
+        return (order.index(op) if op in order else len(order), name)
 
     return [
         (folder, name)

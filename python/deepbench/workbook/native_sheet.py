@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from deepbench import _core, schema
+from deepbench import _core
 from deepbench.report.fields import get
+from deepbench.results import schema
 from deepbench.workbook import specs
 from deepbench.workbook.cell_remarks import CellRemarks
 from deepbench.workbook.cells import Book, Cell, CellError, Sheet, number, whole_number

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from deepbench import _core, schema
+from deepbench import _core
 from deepbench.errors import printable_line
+from deepbench.results import schema
 from deepbench.workbook import native_sheet
 from deepbench.workbook.cell_remarks import CellRemarks
 from deepbench.workbook.cells import Book, CellError, Sheet

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from deepbench import schema
 from deepbench.errors import printable_line
+from deepbench.results import schema
 from deepbench.workbook.cells import Book
 
 Json = dict[str, Any]

@@ -8,10 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from deepbench import atomic_write
 from deepbench.errors import printable_line
 from deepbench.report.fields import get
-from deepbench.results import ResultFile
+from deepbench.results import ResultFile, atomic_write
 from deepbench.workbook import native_sheet, specs
 from deepbench.workbook.column_sizes import ColumnSizes
 from deepbench.workbook.errors import WorkbookError, xlsx_package_required

@@ -4,8 +4,9 @@ in, row lines out. With --inspect BACKEND it says what can be said of a backend,
 As one of several ranks, rank 0 is the worker, and starts the others where --ranks says so; they
 make the rows that it runs. TEXT is what all of them must have been asked for.
 
-The protocol is docs/results.md's, the same as deepbench_run's. Rows run in this process so that a
-crash of a vendor's library costs one row: session.py starts it, watches it and ends it.
+docs/reference/protocol.md describes the protocol, which deepbench_run shares. Rows run in this
+process so that a crash of a vendor's library costs one row: session.py starts it, watches it and
+ends it.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NoReturn
 
-from deepbench import ranks
-from deepbench.ranks import RankRequest
+from deepbench.runner import ranks
+from deepbench.runner.ranks import RankRequest
 
 if TYPE_CHECKING:
     from deepbench._core import Runner

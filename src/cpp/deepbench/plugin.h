@@ -27,7 +27,7 @@ extern "C" {
 #endif
 
 #define DEEPBENCH_ABI_MAJOR 1
-#define DEEPBENCH_ABI_MINOR 4
+#define DEEPBENCH_ABI_MINOR 5
 #define DEEPBENCH_PLUGIN_SYMBOL "deepbench_plugin"
 
 typedef enum deepbench_status {
@@ -63,7 +63,7 @@ typedef struct deepbench_values {
 } deepbench_values;
 
 /* An operation and its attributes, all of them, defaults filled in, validated by the core:
- * "gemm" with m n k trans_a trans_b precision, and so on (docs/operations). */
+ * "gemm" with m n k trans_a trans_b precision, and so on (docs/reference/operations). */
 typedef struct deepbench_problem {
   const char* op;
   deepbench_values attributes;
@@ -83,7 +83,7 @@ typedef struct deepbench_sink {
  *                         an independent computation of the same output, of any speed, which
  *                         verification of rnn's gradients asks for
  *   candidate    text     an id from candidates(); "" is the library's own first choice
- *   cache        text     "hot" (default) or "cold": see docs/measuring.md
+ *   cache        text     "hot" (default) or "cold": see docs/explanation/measuring.md
  *   copies       integer  at most this many copies of each operand for cold (1024)
  *   threads      integer  host threads; 0 is the backend's choice
  *   pad          integer  1: dimensions may be padded by the operation's rule (default); 0: never
@@ -109,8 +109,8 @@ typedef enum deepbench_launch {
 } deepbench_launch;
 
 enum {                                /* deepbench_request.flags */
-       DEEPBENCH_REQUEST_MARKERS = 1, /* tell profilers and simulators where the calls begin and
-                                         end, by whatever they listen to (docs/simulators.md) */
+       DEEPBENCH_REQUEST_MARKERS = 1, /* mark the begin and the end of the calls for profilers and
+                                         simulators (docs/guide/simulators.md) */
        DEEPBENCH_REQUEST_SHUFFLE =
            2 /* of a kernel that emits `shuffles`: run first, outside all spans, what changes which
                 compute unit takes which part of the calls */
@@ -204,7 +204,18 @@ typedef struct deepbench_backend {
    *   joint_phase.OP (text)  the phase that stands for all of the operation's phases whose names
    *                          continue it, where one call computes them together: "bwd" for
    *                          bwd_data and bwd_weights
-   * and any further facts about the backend as a whole. warning.* (text) is shown to the user. */
+   * Facts for planning, all optional:
+   *   default_library.OP (text)        the library that OP goes through where options name none
+   *   default_precision.OP (text)      the precision of a problem that names none ("float")
+   *   default_precision.SET.OP (text)  the same in the suites of a set: "inference"
+   *   estimate.flops_per_s.OP, estimate.flops_per_s.OP.PRECISION (real)
+   *                                    the rate that OP usually reaches
+   *   estimate.per_thread (integer)    1: these rates are those of one host thread
+   *   estimate.bytes_per_s, estimate.calls (of a row with long calls), estimate.row_limit_s,
+   *   estimate.ceiling_s, estimate.verification_s_per_byte,
+   *   estimate.collective_verification_s_per_byte (real)
+   *                                    from which the host estimates the time left
+   * and any further facts about the backend as a whole. The host shows warning.* (text). */
   deepbench_status (*describe)(deepbench_sink sink);
 
   /* How many devices can be used; 0 with DEEPBENCH_OK is a clean "none". */
@@ -330,6 +341,10 @@ typedef struct deepbench_backend {
    * DEEPBENCH_ALONE. */
   deepbench_status (*follow)(deepbench_kernel* reference, deepbench_kernel* kernel,
                              int32_t* follows);
+
+  /* since 1.5. `auto` takes the backend with the highest priority that has a device here; it never
+   * takes one with priority 0. */
+  int32_t priority;
 } deepbench_backend;
 
 typedef const deepbench_backend* (*deepbench_plugin_function)(void);

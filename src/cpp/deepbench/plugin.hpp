@@ -192,6 +192,9 @@ class Kernel {
 
 class Backend {
  public:
+  // deepbench_backend::priority; a backend that `auto` may take hides it with its own.
+  static constexpr int32_t kPriority = 0;
+
   virtual ~Backend() = default;
   virtual void describe(Sink& sink) = 0;
   virtual int32_t device_count() = 0;
@@ -378,7 +381,8 @@ const deepbench_backend* table(const char* name) {
                                           S::join,
                                           S::destroy,
                                           S::energy,
-                                          S::follow};
+                                          S::follow,
+                                          B::kPriority};
   return &table;
 }
 

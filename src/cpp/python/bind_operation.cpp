@@ -35,6 +35,21 @@ py::object bound(const Parameter& parameter, double value) {
   return py::int_(static_cast<int64_t>(value));
 }
 
+// The integers, numbers and texts of a dictionary.
+deepbench::Attributes to_attributes(const py::dict& values) {
+  deepbench::Attributes attributes;
+  for (const auto& [key, value] : values) {
+    const std::string name = py::str(key);
+    if (py::isinstance<py::int_>(value))
+      attributes.set(name, value.cast<int64_t>());
+    else if (py::isinstance<py::float_>(value))
+      attributes.set(name, value.cast<double>());
+    else if (py::isinstance<py::str>(value))
+      attributes.set(name, value.cast<std::string>());
+  }
+  return attributes;
+}
+
 }  // namespace
 
 void bind_operation(py::module_& module) {
@@ -58,6 +73,20 @@ void bind_operation(py::module_& module) {
       .def_property_readonly("example", &Operation::example)
       .def_property_readonly("group_by", &Operation::group_by,
                              "The attribute whose rows a report folds into one, or ''.")
+      .def_property_readonly("aliases", &Operation::aliases,
+                             "Other names that a command line accepts.")
+      .def_property_readonly("synonyms", &Operation::synonyms,
+                             "Words of other programs, each with the words to suggest instead.")
+      .def_property_readonly("is_collective", &Operation::is_collective,
+                             "Whether several ranks make a call together.")
+      .def(
+          "default_problems",
+          [](const Operation& operation, const py::dict& device) {
+            return operation.default_problems(to_attributes(device));
+          },
+          py::arg("device"),
+          "The problem lines that the name alone stands for where no suite has any, for a device\n"
+          "with such facts: integers, numbers and texts count, other values do not.")
       .def_property_readonly("constants", &Operation::constant_operands,
                              "The operands that may be constant, as in constant=a.")
       .def_property_readonly("parameters", &Operation::parameters);

@@ -36,6 +36,14 @@ void bind_problem(py::module_& module) {
       .def_property_readonly(
           "bytes", [](const Problem& problem) { return problem.operation().work(problem).bytes; },
           "Bytes that must move if every operand is touched once.")
+      .def_property_readonly(
+          "is_collective",
+          [](const Problem& problem) { return problem.operation().is_collective(); },
+          "Whether several ranks make a call together.")
+      .def_property_readonly(
+          "host_elements",
+          [](const Problem& problem) { return problem.operation().host_elements(problem); },
+          "Elements that the host generates one after the other for a call; 0: few.")
       .def("__str__", &Problem::str)
       .def("__repr__",
            [](const Problem& problem) { return "Problem.parse('" + problem.str() + "')"; })

@@ -1,5 +1,5 @@
 // deepbench_run: problem lines on standard input, JSON rows on standard output, no Python. The
-// protocol is the worker's (docs/results.md).
+// protocol is the worker's (docs/reference/protocol.md).
 //
 //   echo "gemm m=1760 n=128 k=1760" | deepbench_run cpu cache=hot threads=2
 //   echo "all_reduce elements=100000" | mpirun -n 2 deepbench_run cpu

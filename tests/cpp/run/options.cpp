@@ -15,7 +15,7 @@ RunOptions read(const std::string& text) {
   return options;
 }
 
-TEST_CASE("every key of docs/results.md") {
+TEST_CASE("every key of docs/reference/protocol.md") {
   const RunOptions options = read(
       "device=1 library=openblas algorithm=best cache=cold power=steady samples=7 time_limit=2.5 "
       "verify=no pad=no threads=4 seed=9 inputs=ones constant=a,b workspace=1024 once=yes "
@@ -45,7 +45,7 @@ TEST_CASE("every key of docs/results.md") {
   CHECK(options.position == 3);
 }
 
-TEST_CASE("defaults are those of docs/results.md") {
+TEST_CASE("defaults are those of docs/reference/protocol.md") {
   const RunOptions options = read("");
   CHECK(options.device == 0);
   CHECK(options.devices.empty());

@@ -1,4 +1,4 @@
-// Rows as JSON: always one line, always valid, always every key of docs/results.md.
+// Rows as JSON: always one line, always valid, always every key of docs/reference/rows.md.
 #include "deepbench/run/row.hpp"
 
 #include <doctest/doctest.h>

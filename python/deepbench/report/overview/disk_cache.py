@@ -1,6 +1,6 @@
-"""Texts that take seconds to make and are always the same, kept on disk beside the compiled kernels
-(docs/reporting.md). Whatever is wrong with the folder, or with a file in it, costs those seconds
-and nothing else; what others own or can write is not read."""
+"""Keeps texts that take seconds to make and never change on disk, beside the compiled kernels
+(docs/reference/reports.md). A faulty folder or file costs those seconds and nothing else. Files
+that other users own or can write are ignored."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from deepbench import atomic_write
-from deepbench.atomic_write import WriteError
+from deepbench.results import atomic_write
+from deepbench.results.atomic_write import WriteError
 
 _LARGEST = 16 << 20  # bytes
 _DIGEST = 64  # letters

@@ -8,10 +8,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
-from deepbench.fleet import FleetSummary
 from deepbench.report.comparison.content import Section, TableRow
 from deepbench.report.fields import ABOVE_CEILING, get, rate, share, time_cell, work_unit
 from deepbench.report.fleet import fleet_section
+from deepbench.results.fleet import FleetSummary
 
 from .report_rows import ReportFile, ReportRow, all_rows
 

@@ -88,7 +88,7 @@ inline void require_ranks(const std::string& cure) {
   if (ranks().size() < 2)
     unsupported("a sum over ranks needs at least two: " + cure +
                 " starts them on this machine; mpirun, srun or torchrun start them on several "
-                "(docs/operations/all_reduce.md)");
+                "(docs/guide/ranks.md)");
 }
 
 // Throws unsupported for a precision in which no library sums over ranks.

@@ -55,6 +55,17 @@ struct Route {
   bool competes = false;
 };
 
+// Emits default_library.OP for each operation: the first library of its routes that can be used.
+template <class Routes>
+void describe_default_libraries(const Routes& routes, Sink& sink) {
+  std::string_view op;
+  for (const Route& route : routes) {
+    if (route.op == op || (route.vendor && !route.implementation().library().usable())) continue;
+    op = route.op;
+    sink.text("default_library." + std::string(op), std::string(route.library));
+  }
+}
+
 // What verification asks for by name: an independent computation, and nobody's first choice.
 inline constexpr std::string_view kReferenceLibrary = "reference";
 

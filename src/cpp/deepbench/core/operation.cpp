@@ -58,6 +58,10 @@ const Operation& find_operation(std::string_view name) {
                        suggestion(name.substr(0, 40), names) + "; there are " + list);
 }
 
+std::vector<std::string> Operation::default_problems(const Attributes&) const { return {}; }
+
+double Operation::host_elements(const Problem&) const { return 0; }
+
 Parameter precision_parameter(const std::string& default_text) {
   Parameter parameter{"precision", ParameterKind::kChoice,
                       "type of the operands; tf32 stores float and multiplies with 11 bits",

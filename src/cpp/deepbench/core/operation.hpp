@@ -59,6 +59,14 @@ class DEEPBENCH_API Operation {
   virtual const std::string& help() const = 0;
   virtual const std::string& example() const = 0;
   virtual const std::vector<Parameter>& parameters() const = 0;
+  // Other names that the command line accepts for the operation: "allreduce".
+  virtual std::vector<std::string> aliases() const { return {}; }
+  // Words of other programs, each with the words that a suggestion gives instead:
+  // {"lstm", "rnn cell=lstm"}.
+  virtual std::vector<std::pair<std::string, std::string>> synonyms() const { return {}; }
+  // The problem lines that the operation's name alone stands for on a device with such facts
+  // (plugin.h, describe_device); none for an operation that has suites.
+  virtual std::vector<std::string> default_problems(const Attributes& device) const;
   // The attribute ("phase") over which a report merges rows into one; empty if there is none.
   virtual std::string group_by() const { return ""; }
   // Operands that can be constant in an application, so that a library may convert them ahead of
@@ -83,6 +91,9 @@ class DEEPBENCH_API Operation {
   virtual ReferenceSource reference_source(const Problem& problem) const;
   virtual ExpectedOutput expected_output(const Problem& problem,
                                          const KernelConditions& conditions) const;
+  // The number of elements that the host generates one by one before a call and again to verify it;
+  // 0 where it is small.
+  virtual double host_elements(const Problem& problem) const;
   // Bytes of host memory that expected_output() and the comparison take; 0 where the amount is
   // small and independent of the problem's size.
   virtual double verification_bytes(const Problem& problem) const;

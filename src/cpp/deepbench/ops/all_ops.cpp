@@ -1,4 +1,4 @@
-// All operations, in the order of listings. A new operation adds one line here.
+// All operations, in the order of all_ops.hpp.
 #include "deepbench/ops/all_ops.hpp"
 
 #include "deepbench/core/operation.hpp"
@@ -6,10 +6,10 @@
 namespace deepbench {
 
 const std::vector<const Operation*>& operations() {
+#define DEEPBENCH_ADDRESS_OF_OPERATION(name) &name##_operation(),
   static const std::vector<const Operation*> all = {
-      &gemm_operation(),        &conv_operation(),       &rnn_operation(),
-      &sparse_gemm_operation(), &all_reduce_operation(), &memory_operation(),
-  };
+      DEEPBENCH_OPERATIONS(DEEPBENCH_ADDRESS_OF_OPERATION)};
+#undef DEEPBENCH_ADDRESS_OF_OPERATION
   return all;
 }
 

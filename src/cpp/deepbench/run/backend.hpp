@@ -58,6 +58,7 @@ class DEEPBENCH_API Kernel {
 // A loaded backend. Copies share the plugin, which stays loaded as long as the process.
 class DEEPBENCH_API Backend {
  public:
+  int32_t priority() const { return table_->priority; }  // among those that `auto` may take
   // `path` is where it was loaded from, or "" for a table that is linked in.
   Backend(const deepbench_backend* table, std::string path);
 

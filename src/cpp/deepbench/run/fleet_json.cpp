@@ -1,5 +1,5 @@
-// A fleet's part of a row, as docs/results.md says: a list by rank for every figure, so that a
-// thousand ranks take some ten bytes each; names only of those who are out of line.
+// A fleet's part of a row (docs/reference/rows.md): a list by rank for every figure, so that each
+// of a thousand ranks takes some ten bytes; names only of outliers and failures.
 #include "deepbench/run/fleet_json.hpp"
 
 #include <algorithm>

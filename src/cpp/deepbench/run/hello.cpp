@@ -1,4 +1,4 @@
-// The hello of docs/results.md: what a backend says of itself, as one line of JSON.
+// The hello of docs/reference/protocol.md: what a backend says of itself, as one line of JSON.
 #include "deepbench/run/hello.hpp"
 
 #include <algorithm>
@@ -59,13 +59,21 @@ void write_libraries(JsonWriter& json, const Attributes& facts) {
   json.end_object();
 }
 
-// {"rnn": "bwd"}
-void write_joint_phases(JsonWriter& json, const Attributes& facts) {
-  constexpr std::string_view kPrefix = "joint_phase.";
-  json.key("joint_phases").begin_object();
+// The facts whose names begin with `prefix`, without it: {"rnn": "bwd"}.
+void write_facts_of(JsonWriter& json, const char* key, std::string_view prefix,
+                    const Attributes& facts) {
+  json.key(key).begin_object();
   for (const auto& [name, value] : facts.items())
-    if (name.compare(0, kPrefix.size(), kPrefix) == 0)
-      json.member(name.substr(kPrefix.size()), value);
+    if (name.compare(0, prefix.size(), prefix) == 0) json.member(name.substr(prefix.size()), value);
+  json.end_object();
+}
+
+// What the parent plans rows with.
+void write_planning(JsonWriter& json, const Attributes& facts) {
+  json.key("planning").begin_object();
+  write_facts_of(json, "default_precisions", "default_precision.", facts);
+  write_facts_of(json, "default_libraries", "default_library.", facts);
+  write_facts_of(json, "estimates", "estimate.", facts);
   json.end_object();
 }
 
@@ -121,8 +129,9 @@ std::string Runner::hello() const {
   json.begin_object().member("type", "hello").member("version", DEEPBENCH_VERSION);
   json.key("backend").begin_object().member("name", backend_.name());
   json.member("path", backend_.path()).member_or_null("reason", skipped_backends_);
-  write_joint_phases(json, facts_);
+  write_facts_of(json, "joint_phases", "joint_phase.", facts_);
   json.end_object();
+  write_planning(json, facts_);
   json.key("device").begin_object().member("index", defaults_.device);
   write_facts(json, device_);
   json.end_object().member("device_count", int64_t{device_count_});
@@ -156,6 +165,7 @@ std::string inspect(const std::string& backend, const std::vector<std::string>& 
   }
   json.end_array();
   write_libraries(json, found.facts);
+  write_planning(json, found.facts);
   json.member("environment", found.environment);
   json.key("warnings").begin_array();
   write_warnings(json, found.facts);

@@ -138,33 +138,46 @@ const deepbench_backend* open_table(const std::string& path) {
   return padded_table(*table);
 }
 
-// The backend if it has a device here; else why not is added to `skipped`. A device that is
-// there but cannot be used (its driver is too old, a library is missing) is no reason to time
-// another one unasked: the backend's own line, which has the cure, ends the search.
-std::optional<Backend> load_if_usable(const FoundBackend& one, std::string& skipped) {
-  std::string why = "no " + one.name + " device";
-  try {
-    const Backend backend = load_plugin(one.path);
-    if (backend.device_count() > 0) return backend;
-  } catch (const RowFailure& failure) {
-    throw BackendUnavailable(one.name + ": " + failure.what() +
-                             (one.name == "cpu" ? "" : "; or take --backend cpu"));
-  } catch (const BackendUnavailable& error) {
-    why = one.name + ": " + error.what();
+// A backend that `auto` may take.
+struct Automatic {
+  std::string name;
+  Backend backend;
+};
+
+// Those with a priority, the highest first. Why a plugin cannot be loaded is added to `skipped`.
+std::vector<Automatic> load_automatic_backends(const std::vector<FoundBackend>& found,
+                                               std::string& skipped) {
+  std::vector<Automatic> all;
+  for (const FoundBackend& one : found) {
+    try {
+      const Backend backend = load_plugin(one.path);
+      if (backend.priority() > 0) all.push_back({one.name, backend});
+    } catch (const BackendUnavailable& error) {
+      skipped += (skipped.empty() ? "" : "; ") + one.name + ": " + error.what();
+    }
   }
-  skipped += (skipped.empty() ? "" : "; ") + why;
-  return std::nullopt;
+  std::stable_sort(all.begin(), all.end(), [](const Automatic& a, const Automatic& b) {
+    return a.backend.priority() > b.backend.priority();
+  });
+  return all;
 }
 
+// A device that is there but cannot be used (its driver is too old, a library is missing) does not
+// justify timing another device unasked: the backend's message, which has the cure, ends the
+// search.
 Backend load_automatic(const std::vector<FoundBackend>& found, std::string* why) {
   std::string skipped;
-  for (const std::string name : {"cuda", "cpu"}) {
-    for (const auto& one : found) {
-      if (one.name != name) continue;
-      const std::optional<Backend> backend = load_if_usable(one, skipped);
-      if (why) *why = skipped;
-      if (backend) return *backend;
+  const std::vector<Automatic> all = load_automatic_backends(found, skipped);
+  for (const Automatic& one : all) {
+    if (why) *why = skipped;
+    try {
+      if (one.backend.device_count() > 0) return one.backend;
+    } catch (const RowFailure& failure) {
+      const std::string& last = all.back().name;
+      throw BackendUnavailable(one.name + ": " + failure.what() +
+                               (one.name == last ? "" : "; or take --backend " + last));
     }
+    skipped += (skipped.empty() ? "" : "; ") + ("no " + one.name + " device");
   }
   throw BackendUnavailable("no backend has a device here" +
                            (skipped.empty() ? "" : ": " + skipped) + "; looked in " +

@@ -29,8 +29,8 @@ DEEPBENCH_API std::vector<std::string> search_warnings();
 // major ABI, a table without the slots that every backend has.
 DEEPBENCH_API Backend load_plugin(const std::string& path);
 
-// Loads by name or path. "auto" is the first of cuda, cpu that has a device; `why` then says why
-// the others were passed over.
+// Loads by name or path. "auto" is the backend of the highest priority that has a device here; `why`
+// then says why those of a higher priority were passed over.
 DEEPBENCH_API Backend load_backend(const std::string& name,
                                    const std::vector<std::string>& paths = {},
                                    std::string* why = nullptr);

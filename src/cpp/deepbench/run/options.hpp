@@ -1,4 +1,4 @@
-// What a row may be asked for; written as key=value text (docs/results.md lists the keys).
+// The options of a row, written as key=value text (docs/reference/protocol.md lists the keys).
 #pragma once
 
 #include <cstdint>

@@ -90,7 +90,7 @@ struct DEEPBENCH_API Row {
   double median_ns() const;  // 0 without samples
   bool has_rates() const { return status == Status::kOk && samples; }
 
-  // One line, as docs/results.md says.
+  // One line, as docs/reference/rows.md says.
   std::string to_json() const;
 };
 

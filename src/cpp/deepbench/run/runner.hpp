@@ -41,7 +41,7 @@ class DEEPBENCH_API Runner {
   Runner(const Runner&) = delete;  // its ceilings measure through it
   Runner& operator=(const Runner&) = delete;
 
-  // The hello of docs/results.md, one line of JSON.
+  // The hello of docs/reference/protocol.md, one line of JSON.
   std::string hello() const;
   // A problem line with its options after ';'. Blank lines and comments are the caller's.
   Row run(std::string_view line, int64_t position);

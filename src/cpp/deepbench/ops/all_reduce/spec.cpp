@@ -13,6 +13,10 @@ class AllReduceOperation final : public Operation {
   const std::string& help() const override { return help_; }
   const std::string& example() const override { return example_; }
   const std::vector<Parameter>& parameters() const override { return parameters_; }
+  std::vector<std::string> aliases() const override { return {"allreduce", "all-reduce"}; }
+  std::vector<std::pair<std::string, std::string>> synonyms() const override {
+    return {{"nccl", "all_reduce"}, {"mpi", "all_reduce"}};
+  }
 
   void validate(const Problem& problem) const override {
     checked_product("the payload in bytes", {problem.integer("elements"), 8});

@@ -46,6 +46,9 @@ class ConvOperation final : public Operation {
   const std::string& help() const override { return help_; }
   const std::string& example() const override { return example_; }
   const std::vector<Parameter>& parameters() const override { return parameters_; }
+  std::vector<std::pair<std::string, std::string>> synonyms() const override {
+    return {{"conv2d", "conv"}, {"conv3d", "conv"}, {"convolution", "conv"}};
+  }
   std::string group_by() const override { return "phase"; }
 
   std::vector<std::string> constant_operands() const override { return {"w"}; }

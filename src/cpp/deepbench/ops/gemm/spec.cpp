@@ -14,6 +14,10 @@ class GemmOperation final : public Operation {
   const std::string& help() const override { return help_; }
   const std::string& example() const override { return example_; }
   const std::vector<Parameter>& parameters() const override { return parameters_; }
+  std::vector<std::pair<std::string, std::string>> synonyms() const override {
+    return {{"matmul", "gemm"}, {"mm", "gemm"},    {"sgemm", "gemm"}, {"hgemm", "gemm"},
+            {"igemm", "gemm"},  {"dense", "gemm"}, {"linear", "gemm"}};
+  }
   std::vector<std::string> constant_operands() const override { return {"a", "b"}; }
 
   void validate(const Problem& problem) const override {

@@ -1,4 +1,7 @@
 // The specification of memory: parameters, validity, bytes moved.
+#include <algorithm>
+#include <set>
+
 #include "deepbench/core/operation.hpp"
 #include "deepbench/core/status.hpp"
 #include "deepbench/ops/all_ops.hpp"
@@ -8,12 +11,48 @@
 namespace deepbench {
 namespace {
 
+constexpr int64_t kPageBytes = 4096;
+constexpr int64_t kTypicalCacheBytes = 64 << 20;  // of a device that does not tell its last level
+
+// The ways to the host and back exist where the device has a memory of its own.
+std::vector<const char*> sweep_kinds(const Attributes& device) {
+  std::vector<const char*> kinds = {"read", "write", "copy"};
+  if (!device.items().empty() && device.integer("shares_host_memory") == 0)
+    kinds.insert(kinds.end(), {"h2d", "d2h"});
+  return kinds;
+}
+
+// Half of each cache and four times the last one: ascending, in whole pages.
+std::vector<int64_t> sweep_sizes(const Attributes& device) {
+  const int64_t last = device.integer("last_level_cache_bytes", kTypicalCacheBytes);
+  std::set<int64_t> sizes;
+  const auto add = [&](int64_t bytes) {
+    sizes.insert(std::max(bytes / kPageBytes * kPageBytes, kPageBytes));
+  };
+  for (const char* const level : {"cache.l1_bytes", "cache.l2_bytes"})
+    if (const int64_t bytes = device.integer(level); bytes > 0) add(bytes / 2);
+  add(last / 2);
+  add(4 * last);
+  return {sizes.begin(), sizes.end()};
+}
+
 class MemoryOperation final : public Operation {
  public:
   const std::string& name() const override { return name_; }
   const std::string& help() const override { return help_; }
   const std::string& example() const override { return example_; }
   const std::vector<Parameter>& parameters() const override { return parameters_; }
+  std::vector<std::pair<std::string, std::string>> synonyms() const override {
+    return {{"mem", "memory"}, {"memcpy", "memory"}, {"bandwidth", "memory"}, {"stream", "memory"}};
+  }
+  // Each kind of access at sizes that fit each level of the memory hierarchy.
+  std::vector<std::string> default_problems(const Attributes& device) const override {
+    std::vector<std::string> lines;
+    for (const char* const kind : sweep_kinds(device))
+      for (const int64_t bytes : sweep_sizes(device))
+        lines.push_back("memory kind=" + std::string(kind) + " bytes=" + std::to_string(bytes));
+    return lines;
+  }
 
   void validate(const Problem& problem) const override {
     if (problem.integer("bytes") % 4)

@@ -16,6 +16,9 @@ class RnnOperation final : public Operation {
   const std::string& help() const override { return help_; }
   const std::string& example() const override { return example_; }
   const std::vector<Parameter>& parameters() const override { return parameters_; }
+  std::vector<std::pair<std::string, std::string>> synonyms() const override {
+    return {{"lstm", "rnn cell=lstm"}, {"gru", "rnn cell=gru"}, {"vanilla", "rnn cell=vanilla"}};
+  }
   std::string group_by() const override { return "phase"; }
   std::vector<std::string> constant_operands() const override { return {"u"}; }
 

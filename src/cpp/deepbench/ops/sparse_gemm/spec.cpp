@@ -21,6 +21,13 @@ class SparseGemmOperation final : public Operation {
   const std::string& help() const override { return help_; }
   const std::string& example() const override { return example_; }
   const std::vector<Parameter>& parameters() const override { return parameters_; }
+  std::vector<std::string> aliases() const override { return {"sparse", "sparse-gemm"}; }
+  std::vector<std::pair<std::string, std::string>> synonyms() const override {
+    return {{"spmm", "sparse_gemm"}, {"spmv", "sparse_gemm"}};
+  }
+  double host_elements(const Problem& problem) const override {
+    return double(problem.integer("m")) * double(problem.integer("k"));
+  }
 
   void validate(const Problem& problem) const override {
     const SparseGemm gemm = sparse_gemm_problem(problem);

@@ -1,0 +1,71 @@
+"""Numbers as command lines write them: 64M or 64MiB, and 1..64M, which is every doubling from 1
+on."""
+
+from __future__ import annotations
+
+import re
+
+from deepbench.errors import UsageError, shown
+
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+_NUMBER = re.compile(r"(\d{1,18})(?:([KMG])(?:iB)?)?", re.IGNORECASE)
+_DECIMAL = re.compile(r"(\d+)([KMG])B", re.IGNORECASE)
+_OTHER_RANGE = re.compile(r"(\d+)[-:](\d+)")
+_MOST = (1 << 63) - 1
+
+
+def numbers(word: str) -> list[str]:
+    """What a value means: numbers without a unit, or the word itself where it is none."""
+    first, dots, last = word.partition("..")
+    if not dots:
+        _refuse_other_range(word)
+        number = None if word.isdigit() else _number(word)
+        return [word] if number is None else [str(number)]
+    least, most = _number(first), _number(last)
+    if least is None or most is None:
+        raise UsageError(
+            f"{shown(word)} is no range: LEAST..MOST is every doubling, as in 16..128 or 1..64M"
+        )
+    if not 1 <= least <= most:
+        raise UsageError(f"{shown(word)} must go up from 1 or more, as in 1..64M")
+    found = [least]
+    while found[-1] * 2 <= most:
+        found.append(found[-1] * 2)
+    if len(found) == 1 and least < most:
+        raise UsageError(
+            f"{shown(word)} has no doubling: write {first},{last} or {first}..{2 * least}"
+        )
+    return [str(number) for number in found]
+
+
+def byte_count(word: str) -> str:
+    """A number of bytes such as 32M, without its unit; the word itself where it is none."""
+    number = _number(word)
+    return word if number is None else str(number)
+
+
+def _number(word: str) -> int | None:
+    if decimal := _DECIMAL.fullmatch(word):
+        count, unit = decimal[1], decimal[2].upper()
+        raise UsageError(
+            f"{shown(word)}: units are powers of 2; write {count}{unit} or {count}{unit}iB, "
+            f"which is {count} x {_UNITS[unit]}"
+        )
+    match = _NUMBER.fullmatch(word)
+    if not match:
+        return None
+    number = int(match[1]) * _UNITS[(match[2] or "").upper()]
+    if number > _MOST:
+        raise UsageError(f"{shown(word)} is more than {_MOST}")
+    return number
+
+
+def _refuse_other_range(word: str) -> None:
+    """Ranges as other programs write them."""
+    match = _OTHER_RANGE.fullmatch(word)
+    if match:
+        first, last = match.groups()
+        raise UsageError(
+            f"{shown(word)} is no number: write {first},{last} for these two, or "
+            f"{first}..{last} for every doubling"
+        )

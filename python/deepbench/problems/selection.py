@@ -1,0 +1,284 @@
+"""Selects the problems that a command line asks for: suites, written problems, or the memory sweep.
+
+A ProblemSource yields problems. Facts of the backend are passed in: the default precision with the
+parser, the cache sizes and the phases of a call with the hello message. runner/plan.py turns them
+into rows.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from deepbench import suites
+from deepbench.errors import UsageError, shown
+from deepbench.problems.problem_arguments import (
+    ALL,
+    ProblemArguments,
+    choices_of,
+    default_values,
+    operation,
+    operation_name,
+    operations,
+    parameter_names,
+    parse_problem_arguments,
+    precision_name,
+    precisions,
+    problem_lines,
+    require_constant,
+)
+from deepbench.suites import Suite
+
+if TYPE_CHECKING:
+    from deepbench._core import Problem
+
+Json = Mapping[str, Any]
+Parse = Callable[[str, str], "Problem"]  # a line, and key=value words for what it leaves open
+
+
+@dataclass(frozen=True)
+class SelectedProblem:
+    """One problem to run."""
+
+    problem: Problem
+    application: str | None = None
+    constant: tuple[str, ...] = ()
+    group: tuple[str, int] | None = None  # the suite's line, which may stand for several phases
+
+
+class ProblemSource(Protocol):
+    """Where problems come from."""
+
+    def problems(self, parse: Parse, hello: Json | None) -> Iterator[SelectedProblem]:
+        """The problems in order. `hello` is the backend's, None before it has answered. Raises
+        UsageError for a problem that makes no sense."""
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Everything one command runs."""
+
+    title: str  # "gemm training"
+    set: str | None
+    source: ProblemSource
+    many: bool  # a set, of which --quick is a part
+
+
+@dataclass(frozen=True)
+class SuiteSource:
+    """The problems of suites, one suite after the other."""
+
+    suites: Sequence[Suite]
+    chosen: Mapping[str, str]  # wins over the suites' defaults; ignored by operations without it
+
+    def problems(self, parse: Parse, hello: Json | None) -> Iterator[SelectedProblem]:
+        keys = parameter_names()
+        joint = ((hello or {}).get("backend") or {}).get("joint_phases") or {}
+        selected: list[SelectedProblem] = []
+        for suite in self.suites:
+            with suite_errors_as_usage_errors():
+                parsed = suites.problems(suite, parse, self.chosen, keys, joint)
+            _check_constants(suite, [problem.op for _, problem in parsed])
+            for entry, problem in parsed:
+                place = (entry.source, entry.line)
+                selected.append(SelectedProblem(problem, entry.application, suite.constant, place))
+        if hello or "precision" in self.chosen:  # else the precision is not known yet
+            self._require_used(selected)
+        yield from selected
+
+    def _require_used(self, selected: Sequence[SelectedProblem]) -> None:
+        """A key may be one of some precisions alone: of x_type=u8 floats would have nothing."""
+        for key, value in self.chosen.items():
+            if value in default_values(key):  # which may not be shown
+                continue
+            if not any(key in one.problem.attributes for one in selected):
+                precision = selected[0].problem.attributes.get("precision")
+                within = f" in {precision}" if precision else ""
+                raise UsageError(f"{key}={value}: no problem of these has it{within}")
+
+
+def _check_constants(suite: Suite, ops: Iterable[str]) -> None:
+    for name in suite.constant:
+        place = f"{suite.source}:{suite.lines['constant', name]}"
+        require_constant(f"{place}: '# constant:'", name, ops)
+
+
+@dataclass(frozen=True)
+class LineSource:
+    """Problems that were written out."""
+
+    lines: Sequence[str]
+
+    def problems(self, parse: Parse, hello: Json | None) -> Iterator[SelectedProblem]:
+        for line in self.lines:
+            try:
+                problem = parse(line, "")
+            except ValueError as error:
+                raise UsageError(str(error)) from None
+            yield SelectedProblem(problem, problem.metadata.get("application"))
+
+
+@dataclass(frozen=True)
+class DefaultProblems:
+    """The problems that an operation's name alone stands for, on the device at hand. `chosen` gives
+    values to some of their keys, which then take the place of the operation's own."""
+
+    op: str
+    chosen: Mapping[str, Sequence[str]]
+
+    def problems(self, parse: Parse, hello: Json | None) -> Iterator[SelectedProblem]:
+        lines = operation(self.op).default_problems((hello or {}).get("device") or {})
+        for key, values in self.chosen.items():
+            rests = dict.fromkeys(_without_key(line, key) for line in lines)
+            lines = [f"{rest} {key}={value}" for value in values for rest in rests]
+        return LineSource(lines).problems(parse, hello)
+
+
+def _without_key(line: str, key: str) -> str:
+    return " ".join(word for word in line.split() if not word.startswith(f"{key}="))
+
+
+def select(op: str, line_words: Sequence[str], corrected: bool) -> Selection:
+    """What 'OP words...' asks for. Raises UsageError."""
+    words = parse_problem_arguments(op, line_words)
+    dimensions = [key for key in words.values if key not in _selectors(op)]
+    runs_default_problems = op != ALL and bool(operation(op).default_problems({}))
+    if words.set is not None and not runs_default_problems:
+        _ops_of(op, words.set)
+    if words.set is not None and dimensions:
+        raise UsageError(
+            f"a set ({_word(words.set)}) and dimensions ({' '.join(dimensions)}) are given; "
+            "give a set, or KEY=VALUE alone for one problem"
+        )
+    if runs_default_problems:
+        return _select_default_problems(op, words)
+    if dimensions and op == ALL:
+        raise UsageError(f"'all' runs sets, not one problem; name the operation of {dimensions[0]}")
+    if dimensions:
+        return Selection(op, None, LineSource(problem_lines(op, words)), many=False)
+    return _select_set(op, words, corrected)
+
+
+def select_files(words: Sequence[str]) -> Selection:
+    """The suites in the user's files, and the precision that is asked for."""
+    asked = [word for word in words if precision_name(ALL, word) and not Path(word).exists()]
+    if len(asked) > 1:
+        raise UsageError(f"two precisions, {asked[0]} and {asked[1]}: give one")
+    paths = [word for word in words if word not in asked]
+    if not paths:
+        raise UsageError("run needs a suite file: deepbench run SUITE_FILE... [PRECISION]")
+    if operation_name(paths[0]) is not None and not Path(paths[0]).exists():
+        raise UsageError(
+            f"{shown(paths[0])} is an operation, and run takes files of problems; write "
+            f"{shlex.join(['deepbench', *words])}"
+        )
+    for word in paths:
+        if "=" in word and not Path(word).exists():
+            raise UsageError(f"{shown(word)}: run takes files and a precision; what a problem is "
+                             "stands in its file")  # fmt: skip
+    with suite_errors_as_usage_errors():
+        read = [suites.read(path) for path in paths]
+    title = " ".join(suite.name for suite in read)
+    chosen = {"precision": str(precision_name(ALL, asked[0]))} if asked else {}
+    return Selection(title, None, SuiteSource(read, chosen), many=True)
+
+
+def _select_set(op: str, words: ProblemArguments, corrected: bool) -> Selection:
+    set_name = words.set or "training"
+    ops = _ops_of(op, set_name)
+    chosen = {} if words.precision is None else {"precision": words.precision}
+    for key, items in words.values.items():
+        if len(items) > 1:
+            raise UsageError(f"{key}={','.join(items)}: a set takes one {key} at a time")
+        chosen[key] = items[0]
+    _require_choices(op, ops, chosen)
+    with suite_errors_as_usage_errors():
+        read = [original_suite(set_name, name, corrected) for name in ops]
+    _require_not_in_suite(chosen, read)
+    said = [f"{key}={value}" for key, value in chosen.items() if key != "precision"]
+    title = " ".join([op, _word(set_name), *said])
+    return Selection(title, set_name, SuiteSource(read, chosen), many=True)
+
+
+def _ops_of(op: str, set_name: str) -> list[str]:
+    """The operations of a set that are asked for, at least one."""
+    there = suites.available()
+    ops = [name for folder, name in there if folder == set_name and op in (ALL, name)]
+    if not ops:
+        sets = _list(_word(folder) for folder, name in there if name == op)
+        raise UsageError(f"{op} has no set {_word(set_name)}; it has {sets}")
+    return ops
+
+
+def _require_choices(op: str, ops: Sequence[str], chosen: Mapping[str, str]) -> None:
+    for key, value in chosen.items():
+        if key == "precision":
+            if precision_name(op, value) is None:
+                raise UsageError(f"{op} has no precision {value!r}; it has {_list(precisions(op))}")
+            continue
+        choices = [choice for name in ops for choice in choices_of(name, key)]
+        if not choices:
+            raise UsageError(f"{key}: no operation of this set has it")
+        if value not in choices:
+            raise UsageError(f"{key}={value}: must be one of {_list(dict.fromkeys(choices))}")
+
+
+def _list(words: Iterable[str]) -> str:
+    return " ".join(words)
+
+
+def _require_not_in_suite(keys: Collection[str], read: Sequence[Suite]) -> None:
+    """What a set's lines say themselves wins over the command line: no key may be lost so."""
+    for suite in read:
+        for key in keys:
+            if any(f" {key}=" in entry.text for entry in suite.entries):
+                raise UsageError(
+                    f"{key}: the problems of {suite.name} have their own; leave it out"
+                )
+
+
+def original_suite(set_name: str, op: str, corrected: bool) -> Suite:
+    """The original's set; with `corrected`, without its misprints where it has any."""
+    if corrected:
+        try:
+            return suites.builtin(set_name, op, corrected=True)
+        except suites.SuiteError:
+            pass
+    return suites.builtin(set_name, op)
+
+
+def _select_default_problems(op: str, words: ProblemArguments) -> Selection:
+    """Selects the default problems of an operation without suites, or those written out."""
+    if words.set is not None:
+        raise UsageError(f"{op} has no sets: '{op}' alone runs a sweep over {_sweep_keys(op)}")
+    if set(words.values) - _selectors(op):
+        return Selection(op, None, LineSource(problem_lines(op, words)), many=False)
+    return Selection(f"{op} sweep", None, DefaultProblems(op, words.values), many=True)
+
+
+def _sweep_keys(op: str) -> str:
+    return " and ".join(parameter.name for parameter in operation(op).parameters)
+
+
+def _word(set_name: str) -> str:
+    """A set as the command line writes it."""
+    return set_name.replace("_", "-")
+
+
+def _selectors(op: str) -> set[str]:
+    """Keys that may stand beside a set: choices, of phases and of what its problems leave open."""
+    of = operations() if op == ALL else [operation(op)]
+    return {key.name for one in of for key in one.parameters if key.kind == "choice"}
+
+
+@contextmanager
+def suite_errors_as_usage_errors() -> Iterator[None]:
+    """What is wrong with a suite is bad usage."""
+    try:
+        yield
+    except suites.SuiteError as error:
+        raise UsageError(str(error)) from None

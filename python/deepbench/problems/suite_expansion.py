@@ -1,0 +1,107 @@
+"""From a suite's lines to problems: headers and the command line's choices applied, then parsed.
+
+The parser is handed in: the native Problem.parse, or whatever a test puts in its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from types import MappingProxyType
+from typing import NoReturn, TypeVar
+
+from deepbench.problems.suite_reader import Entry, Suite, fail
+
+T = TypeVar("T")
+
+_NOTHING: Mapping[str, str] = MappingProxyType({})
+_ABOUT_NUMBERS = "in a file numbers are written out, and each problem has a line"
+
+
+def problems(
+    suite: Suite,
+    parse: Callable[[str, str], T],
+    chosen: Mapping[str, str] = _NOTHING,
+    keys: Collection[str] | None = None,
+    joint_phases: Mapping[str, str] = _NOTHING,
+) -> list[tuple[Entry, T]]:
+    """Every problem of a suite in its order, the phases of a line one after the other.
+
+    parse(line, defaults) reads a line; `defaults` are key=value words for what the line leaves
+    open, of which it ignores those that the operation does not know. `chosen`, the command line's,
+    wins over the file's headers, and the line over both. `keys`, every key that an operation may
+    have, lets a misspelt header be found. `joint_phases` names, by operation, the phase that stands
+    for all phases of the header whose names continue it, where a backend computes them in one call:
+    {"rnn": "bwd"} for bwd_data and bwd_weights. A ValueError of `parse` becomes a SuiteError that
+    names file and line.
+    """
+    if keys is not None:
+        _check_defaults(suite, keys)
+    parsed: list[tuple[Entry, T]] = []
+    for entry in suite.entries:
+        try:
+            of_line = _of_line(entry, suite, parse, chosen, joint_phases)
+            parsed += [(entry, problem) for problem in of_line]
+        except ValueError as error:
+            _blame(str(error), entry, suite, chosen)
+    return parsed
+
+
+def _blame(what: str, entry: Entry, suite: Suite, chosen: Mapping[str, str]) -> NoReturn:
+    """Fails at the line, or at the header whose value it is that cannot be."""
+    right = _ABOUT_NUMBERS if "is not an integer" in what else ""
+    said = [("default", key, value) for key, value in suite.defaults.items()]
+    said += [("phases", "phase", phase) for phase in suite.phases]
+    for header, key, value in said:
+        if key in chosen or any(word.startswith(f"{key}=") for word in entry.text.split()):
+            continue
+        if what.startswith((f"{key}={value}: ", f"{key}={value} is not ")):
+            op = entry.text.split(maxsplit=1)[0]
+            line = suite.lines[header, value if header == "phases" else key]
+            fail(suite.source, line, f"'# {header}:', for {op} in line {entry.line}: {what}", right)
+    fail(entry.source, entry.line, what, right)
+
+
+def _of_line(
+    entry: Entry,
+    suite: Suite,
+    parse: Callable[[str, str], T],
+    chosen: Mapping[str, str],
+    joint_phases: Mapping[str, str],
+) -> list[T]:
+    """The problems that a line stands for.
+
+    One for each phase, unless all phases give the same: when the line or the command line names
+    the phase, or the operation knows none.
+    """
+    distinct: list[T] = []
+    joint = joint_phases.get(entry.text.split(maxsplit=1)[0])
+    for defaults in _defaults(suite, chosen, joint):
+        problem = parse(entry.text, defaults)
+        if problem not in distinct:
+            distinct.append(problem)
+    return distinct
+
+
+def _defaults(suite: Suite, chosen: Mapping[str, str], joint: str | None) -> Iterator[str]:
+    values = {**suite.defaults, **chosen}
+    if not suite.phases or "phase" in chosen:
+        yield _words(values)
+    else:
+        for phase in suite.phases:
+            whole = joint if joint and phase.startswith(f"{joint}_") else phase
+            yield _words({**values, "phase": whole})
+
+
+def _words(values: Mapping[str, str]) -> str:
+    return " ".join(f"{key}={value}" for key, value in values.items())
+
+
+def _check_defaults(suite: Suite, keys: Collection[str]) -> None:
+    for key in suite.defaults:
+        if key not in keys:
+            fail(
+                suite.source,
+                suite.lines["default", key],
+                f"'# default:' names {key}, which no operation has",
+                f"keys are {', '.join(sorted(keys))}",
+            )

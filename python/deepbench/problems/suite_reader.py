@@ -1,0 +1,273 @@
+"""Reads a suite file: problem lines, comments and headers, as in docs/reference/suites.md.
+
+Only the file is understood here: encoding, lines, headers, quoting, the application. Whether a
+problem makes sense is for the native parser to say; see suite_expansion.py.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import NoReturn
+
+MAX_BYTES = 16 * 1024 * 1024
+MAX_LINES = 1_000_000
+MAX_LINE_CHARACTERS = 4096
+
+_BOM = b"\xef\xbb\xbf"
+_HEADER = re.compile(r"#\s*(defaults?|phases?|constants?)\s*:(.*)")
+_HEADERS = {"default": "precision=half", "phases": "fwd bwd_data", "constant": "a"}
+_NAME = re.compile(r"[a-z_][a-z0-9_]*")
+_VALUE = re.compile(r'[^\s"=]+')
+_TOKEN = re.compile(r'(?:[^\s"]|"(?:[^"\\]|\\.)*")+')
+_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
+
+
+class SuiteError(ValueError):
+    """A suite that cannot be used. Its text is one line: where, what is wrong; what is right."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One problem line."""
+
+    text: str  # the problem as written, without its application, one space between words
+    application: str | None
+    source: str  # the path as the user gave it, or "training/gemm"
+    line: int  # counts from 1
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A file's problems in its order, duplicates included, and what its headers say."""
+
+    name: str
+    entries: tuple[Entry, ...]  # at least one
+    defaults: Mapping[str, str]  # "# default:", for keys that a line leaves open
+    phases: tuple[str, ...]  # "# phases:", each line stands for a problem in each; may be empty
+    constant: tuple[str, ...]  # "# constant:", operands that are constant in their application
+    # Where a header names a word: ("default", "precision") -> 3.
+    lines: Mapping[tuple[str, str], int] = field(compare=False)
+
+    @property
+    def source(self) -> str:
+        """What errors call the file."""
+        return self.entries[0].source
+
+
+def read(path: str | os.PathLike[str]) -> Suite:
+    """The suite in a user's file. Raises SuiteError, whatever is wrong with the file."""
+    given = os.fspath(path)
+    source = _printable(given) or "''"
+    return from_bytes(_content(given, source), source, _printable(Path(given).stem))
+
+
+def from_bytes(data: bytes, source: str, name: str) -> Suite:
+    """The suite that a file's content holds; `source` is what errors call the file."""
+    reader = _Reader(source)
+    for number, line in enumerate(_lines(data, source), start=1):
+        reader.read_line(number, line)
+    return reader.finish(name)
+
+
+def fail(source: str, line: int | None, what: str, right: str = "") -> NoReturn:
+    """Raises the SuiteError that says so, in one line."""
+    where = source if line is None else f"{source}:{line}"
+    message = f"{what}; {right}" if right else what
+    raise SuiteError(f"{where}: {' '.join(message.split())}")
+
+
+def _content(path: str, source: str) -> bytes:
+    """All of a file, of which no more is read than a suite may have."""
+    right = "give the path of a suite, a text file with one problem on each line"
+    try:
+        with Path(path).open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except FileNotFoundError:
+        fail(source, None, "there is no such file", right)
+    except IsADirectoryError:
+        fail(source, None, "is a directory", right)
+    except PermissionError:
+        fail(source, None, "may not be read", "permission to read it is needed")
+    except OSError as error:
+        fail(source, None, f"cannot be read ({error.strerror})", right)
+    except ValueError as error:  # NUL or a lone surrogate in the name
+        fail(source, None, f"cannot be the name of a file ({_printable(str(error))})", right)
+    if len(data) > MAX_BYTES:
+        fail(source, None, "is too large", f"a suite has at most {MAX_BYTES >> 20} MiB")
+    return data
+
+
+def _lines(data: bytes, source: str) -> list[str]:
+    """A file's lines, without their ends; only LF and CRLF end a line."""
+    data = data.removeprefix(_BOM)
+    right = "a suite is UTF-8 text with one problem on each line"
+    if data.startswith(b"{"):
+        cure = "'show' prints one, and the command that made it goes on with it by --resume"
+        fail(source, 1, "is no suite, it looks like a result file", cure)
+    nul = data.find(b"\0")
+    if nul >= 0:
+        line = data.count(b"\n", 0, nul) + 1
+        fail(source, line, "is not a text file, it has a NUL byte here", right)
+    if data.count(b"\n") > MAX_LINES:
+        fail(source, MAX_LINES + 1, "too many lines", f"a suite has at most {MAX_LINES:,}")
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        fail(source, line, "is not a text file, it has bytes that are not UTF-8 here", right)
+    return [line.removesuffix("\r") for line in text.split("\n")]
+
+
+class _Reader:
+    """What a suite file has said so far."""
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+        self._line = 0
+        self._entries: list[Entry] = []
+        self._defaults: dict[str, str] = {}
+        self._names: dict[str, list[str]] = {"phases": [], "constant": []}
+        self._lines: dict[tuple[str, str], int] = {}
+
+    def read_line(self, number: int, line: str) -> None:
+        self._line = number
+        if len(line) > MAX_LINE_CHARACTERS:
+            self._fail(f"the line has {len(line):,} characters", f"at most {MAX_LINE_CHARACTERS:,}")
+        line = line.strip()
+        header = _HEADER.fullmatch(line)
+        if header is not None:
+            self._check_characters(line)
+            self._read_header(header[1], header[2].split())
+        elif line and not line.startswith("#"):
+            self._check_characters(line)
+            self._read_problem(line)
+
+    def finish(self, name: str) -> Suite:
+        if not self._entries:
+            fail(
+                self._source,
+                None,
+                "has no problems",
+                "a suite has at least one line such as 'gemm m=1760 n=16 k=1760'",
+            )
+        return Suite(
+            name=name,
+            entries=tuple(self._entries),
+            defaults=MappingProxyType(dict(self._defaults)),
+            phases=tuple(self._names["phases"]),
+            constant=tuple(self._names["constant"]),
+            lines=MappingProxyType(dict(self._lines)),
+        )
+
+    def _read_problem(self, line: str) -> None:
+        words: list[str] = []
+        application: str | None = None
+        for token in self._tokens(line):
+            key, equals, value = token.partition("=")
+            if token.startswith("#"):
+                self._fail("a comment follows a problem", "a comment has a line of its own")
+            elif key != "application" or not equals:
+                words.append(token)
+            elif application is None:
+                application = self._unquoted(value)
+            else:
+                self._fail("application is given twice", "a problem has one")
+        if application is not None and not application.strip():
+            self._fail("the application is empty", "leave out what is not known")
+        if not words:
+            self._fail(
+                "an application without a problem", "begin the line with an operation's name"
+            )
+        self._entries.append(Entry(" ".join(words), application, self._source, self._line))
+
+    def _read_header(self, keyword: str, words: list[str]) -> None:
+        if keyword not in _HEADERS:
+            known = ", ".join(f"'# {name}:'" for name in _HEADERS)
+            self._fail(f"there is no header '# {keyword}:'", f"headers are {known}")
+        if self._entries:
+            self._fail(
+                f"'# {keyword}:' comes after a problem",
+                "a header is for the whole file and comes before its first problem",
+            )
+        if not words:
+            self._fail(
+                f"'# {keyword}:' is empty", f"write for example '# {keyword}: {_HEADERS[keyword]}'"
+            )
+        for word in words:
+            if keyword == "default":
+                self._read_default(word)
+            else:
+                self._read_name(keyword, word)
+        if self._names["phases"] and "phase" in self._defaults:
+            self._fail("'# phases:' and a default phase are both given", "a suite has one of them")
+
+    def _read_default(self, word: str) -> None:
+        key, equals, value = word.partition("=")
+        if not equals or not _NAME.fullmatch(key) or not _VALUE.fullmatch(value):
+            self._fail(f"'{word}' is not a default", "write KEY=VALUE, without spaces or quotes")
+        if key == "application":
+            self._fail("application has no default", "write it on each problem's line")
+        if key in self._defaults:
+            self._fail(f"the default of {key} is given twice", "a key has one default")
+        self._defaults[key] = value
+        self._lines["default", key] = self._line
+
+    def _read_name(self, keyword: str, word: str) -> None:
+        names = self._names[keyword]
+        if not _NAME.fullmatch(word):
+            self._fail(
+                f"'{word}' is not a name",
+                f"write '# {keyword}:' with names of a-z, 0-9 and _, spaces between them",
+            )
+        if word in names:
+            self._fail(f"'# {keyword}:' names {word} twice", "name it once")
+        names.append(word)
+        self._lines[keyword, word] = self._line
+
+    def _tokens(self, line: str) -> list[str]:
+        """The words of a line; white space inside double quotes does not end one."""
+        tokens: list[str] = []
+        at = 0
+        while at < len(line):
+            if line[at].isspace():
+                at += 1
+                continue
+            match = _TOKEN.match(line, at)
+            if match is None or (match.end() < len(line) and line[match.end()] == '"'):
+                self._fail("a quote is not closed", 'write application="..." with both quotes')
+            tokens.append(match.group())
+            at = match.end()
+        return tokens
+
+    def _unquoted(self, value: str) -> str:
+        quoted = _QUOTED.fullmatch(value)
+        if quoted is not None:
+            return re.sub(r"\\(.)", r"\1", quoted[1])
+        if '"' in value or value.startswith("'"):
+            self._fail(
+                "the application is not quoted as it should be",
+                'write application="...", with \\" for a quote inside',
+            )
+        return value
+
+    def _check_characters(self, line: str) -> None:
+        text = line.replace("\t", " ")
+        if not text.isprintable():
+            invisible = next(character for character in text if not character.isprintable())
+            self._fail(
+                f"the line has the invisible character U+{ord(invisible):04X}",
+                "write it with ordinary spaces and printable text",
+            )
+
+    def _fail(self, what: str, right: str) -> NoReturn:
+        fail(self._source, self._line, what, right)
+
+
+def _printable(text: str) -> str:
+    """`text`, escaped where a terminal or a single line could not show it."""
+    return text if text.isprintable() else text.encode("unicode_escape").decode("ascii")

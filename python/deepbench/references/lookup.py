@@ -1,0 +1,89 @@
+"""What a word means where rows to compare with are wanted: a result file, or the published figures
+of a processor."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable
+from pathlib import Path
+
+from deepbench import references
+from deepbench.errors import UsageError, shown, suggestion
+from deepbench.results import ResultFile, read
+
+_ZIP = b"PK\x03\x04"  # as workbooks begin
+
+
+def open_results(word: str) -> ResultFile:
+    """The rows that a word means; a file wins over a reference of its name. Raises UserError."""
+    reference = None if _is_file(word) else references.find(word)
+    if reference is not None:
+        return references.load(reference)
+    if _is_file(word) or _is_path(word):
+        _refuse_workbook(word)
+        return read(Path(word))
+    if _is_folder(word):
+        raise UsageError(f"{shown(word)}: is a folder; name a result file in it")
+    near = suggestion(word, [one.name for one in references.available()])
+    raise UsageError(
+        f"{shown(word)}: there is no such file and no such reference{near}; 'deepbench list "
+        "references' has the names"
+    )
+
+
+def _refuse_workbook(word: str) -> None:
+    """Says how a workbook becomes a result file."""
+    if file_begins_with(word, _ZIP):
+        made = f"deepbench import {shlex.quote(word)} -o {shlex.quote(Path(word).stem + '.jsonl')}"
+        raise UsageError(f"{shown(word)} is no result file; a workbook becomes one by {made}")
+
+
+def require_distinct_output(output: str | None, read: Iterable[str]) -> None:
+    """Refuses an output that is one of the files that are read: nobody means to lose that."""
+    for word in read:
+        if (
+            output is not None
+            and _is_file(output)
+            and source_identity(word) == source_identity(output)
+        ):
+            raise UsageError(f"-o {shown(output)}: is a file that is read; name another one")
+
+
+def source_identity(word: str) -> object:
+    """What is equal for two words that mean the same; None where that is to be found out later."""
+    if not _is_file(word):
+        reference = references.find(word)
+        return reference.name if reference else None
+    facts = Path(word).stat()
+    return facts.st_dev, facts.st_ino
+
+
+def file_begins_with(word: str, beginning: bytes) -> bool:
+    """Whether a word names a regular file that begins so."""
+    try:
+        path = Path(word)
+        if not path.is_file():  # a pipe would be waited for
+            return False
+        with path.open("rb") as file:
+            return file.read(len(beginning)) == beginning
+    except (OSError, ValueError):
+        return False  # which reading it reports
+
+
+def _is_file(word: str) -> bool:
+    try:
+        return Path(word).exists() and not Path(word).is_dir()
+    except (OSError, ValueError):
+        return False
+
+
+def _is_folder(word: str) -> bool:
+    try:
+        return Path(word).is_dir()
+    except (OSError, ValueError):
+        return False
+
+
+def _is_path(word: str) -> bool:
+    """Whether a word that names no file cannot be meant as a name either."""
+    return "/" in word or "\0" in word or word.endswith((".jsonl", ".json"))

@@ -1,0 +1,86 @@
+"""Writing a file that is there as a whole or not at all: a disk that fills up, or a process that is
+killed, leaves what was there before."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+import tempfile
+from pathlib import Path
+
+from deepbench.errors import UserError
+from deepbench.results import file_lock
+
+_REASONS = {
+    errno.EACCES: "permission to write it is missing",
+    errno.ENOSPC: "the disk is full; nothing was written",
+    errno.EDQUOT: "the disk quota is used up; nothing was written",
+    errno.EFBIG: "is larger than a file may be here; nothing was written",
+    errno.EROFS: "the file system is read-only",
+}
+
+
+class WriteError(UserError):
+    """A file that cannot be written. One line: which, why, what would be right."""
+
+
+def check(path: Path, overwrite: bool) -> None:
+    """Raises WriteError, before anything costly is done, if the file may not or cannot be written.
+    Devices and pipes have nothing to lose."""
+    if "\0" in str(path):
+        raise WriteError(f"{str(path)!r}: a name has no NUL")
+    try:
+        facts = path.stat() if path.exists() else None
+        there = os.path.lexists(path)
+        folder = path.parent.is_dir()
+    except OSError as error:  # too long a name
+        raise WriteError(f"{path}: {error.strerror or error}") from None
+    if facts is not None and stat.S_ISDIR(facts.st_mode):
+        raise WriteError(f"{path}: is a folder; name a file")
+    if there and not overwrite and (facts is None or stat.S_ISREG(facts.st_mode)):
+        raise WriteError(f"{path}: exists; --overwrite replaces it")
+    if facts is not None and stat.S_ISREG(facts.st_mode) and file_lock.is_locked(path):
+        raise WriteError(file_lock.locked_message(path))
+    if not folder:
+        raise WriteError(f"{path}: there is no folder {str(path.parent)!r}; make it")
+
+
+def write(path: Path, data: bytes, overwrite: bool) -> None:
+    """Writes the file. Raises WriteError."""
+    check(path, overwrite)
+    target = path.resolve()  # a link stays a link
+    try:
+        if target.exists() and not target.is_file():
+            target.write_bytes(data)
+        else:
+            _replace(target, data)
+    except OSError as error:
+        reason = _REASONS.get(error.errno or 0, error.strerror or str(error))
+        raise WriteError(f"{path}: {reason}", exit_status=1) from None
+
+
+def _replace(target: Path, data: bytes) -> None:
+    """Through a neighbour that takes the file's name when it is complete."""
+    descriptor, name = tempfile.mkstemp(prefix=f".{target.name[:64]}.", dir=target.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+            os.fchmod(file.fileno(), _mode(target))
+        os.replace(name, target)  # noqa: PTH105
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(name)  # noqa: PTH108
+        raise
+
+
+def _mode(target: Path) -> int:
+    """The permissions of the file that is replaced, or those of any new one."""
+    if target.exists():
+        return stat.S_IMODE(target.stat().st_mode)
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask

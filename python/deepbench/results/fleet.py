@@ -1,0 +1,165 @@
+"""Sums up the rows of a fleet: for each rank its time over the ranks' median, over all rows, and
+which ranks are out of line. Each row names its outliers (docs/explanation/fleets.md has the rules);
+this module only counts them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+Json = Mapping[str, Any]
+
+_FLAGGED_SHARE = 0.1  # slow in this share of its rows: no longer chance
+
+
+def counted_ranks(ranks: Json) -> set[int]:
+    """Those of a row's ranks that have a time, whose own row is ok, and that ran what most did."""
+    statuses, mismatched = ranks.get("status") or (), ranks.get("mismatched") or ()
+    return {
+        rank
+        for rank, median in enumerate(ranks.get("median_ns") or ())
+        if median and rank not in mismatched and (rank >= len(statuses) or statuses[rank] == "ok")
+    }
+
+
+@dataclass(frozen=True)
+class RankSummary:
+    """One rank over all rows."""
+
+    rank: int
+    host: str
+    device: int | None
+    name: str  # of the device
+    uuid: str
+    rows: int  # in which it has a time that counts
+    mean: float | None  # geometric, of its time over the ranks' median
+    slow: int  # rows that call it an outlier
+    quick: int
+    slowness: float  # the median share by which it is off in those where it is slow
+    failed: int  # rows that others could do and it could not
+    worst: tuple[float, str] | None  # the largest ratio, and the row's problem
+
+    @property
+    def flagged(self) -> bool:
+        return self.failed > 0 or self.slow > _FLAGGED_SHARE * self.rows
+
+    @property
+    def place(self) -> str:
+        """'rank 13 (node4, device 5)'."""
+        parts = [self.host, "" if self.device is None else f"device {self.device}"]
+        known = ", ".join(part for part in parts if part)
+        return f"rank {self.rank}" + (f" ({known})" if known else "")
+
+    @property
+    def finding(self) -> str:
+        """'rank 13 (node4, device 5) is 8.1 % slow on 41 of 57 rows'."""
+        said = []
+        if self.slow:
+            rows = f"{self.rows} row{'' if self.rows == 1 else 's'}"
+            said.append(f"is {100 * self.slowness:.1f} % slow on {self.slow} of {rows}")
+        if self.failed:
+            said.append(f"failed {self.failed} row{'' if self.failed == 1 else 's'} of others")
+        return f"{self.place} {' and '.join(said)}"
+
+
+@dataclass
+class _RankRecord:
+    """What has been seen of one rank."""
+
+    logarithms: list[float] = field(default_factory=list)
+    slow: list[float] = field(default_factory=list)
+    quick: int = 0
+    failed: int = 0
+    worst: tuple[float, str] | None = None
+
+
+class FleetSummary:
+    """Collects rows as they come."""
+
+    def __init__(self) -> None:
+        self.rows = 0  # that ranks made each on its own device
+        self._found: dict[int, _RankRecord] = {}
+        self._context: Json = {}
+
+    def begin(self, context: Json) -> None:
+        self._context = context
+
+    def add(self, row: Json) -> None:
+        ranks = row.get("ranks")
+        if not isinstance(ranks, Mapping):
+            return
+        self.rows += 1
+        statuses = ranks.get("status") or ()
+        if any(status == "ok" for status in statuses):
+            for rank, status in enumerate(statuses):
+                self._of(rank).failed += status != "ok"
+        self._add_times(ranks, str(row.get("problem") or "an unnamed problem"))
+        for outlier in ranks.get("outliers") or ():
+            deviation, rank = outlier.get("deviation") or 0.0, outlier.get("rank")
+            if rank is not None and deviation > 0:
+                self._of(rank).slow.append(deviation)
+            elif rank is not None:
+                self._of(rank).quick += 1
+
+    def _add_times(self, ranks: Json, problem: str) -> None:
+        middle, counting = ranks.get("middle_ns"), counted_ranks(ranks)
+        for rank, median in enumerate(ranks.get("median_ns") or ()):
+            found = self._of(rank)
+            if not middle or rank not in counting:
+                continue
+            ratio = median / middle
+            if not 0 < ratio < math.inf:  # of a file that makes no sense
+                continue
+            found.logarithms.append(math.log(ratio))
+            if found.worst is None or ratio > found.worst[0]:
+                found.worst = (ratio, problem)
+
+    def _of(self, rank: int) -> _RankRecord:
+        return self._found.setdefault(rank, _RankRecord())
+
+    def ranks(self) -> list[RankSummary]:
+        """All of them, by number."""
+        context = self._context.get("ranks") or {}
+        hosts, devices = context.get("machines") or (), context.get("devices") or ()
+        return [
+            _summary(rank, self._found[rank], _at(hosts, rank), _at(devices, rank))
+            for rank in sorted(self._found)
+        ]
+
+    def findings(self) -> list[str]:
+        """A line for each rank that is out of line, the slowest first."""
+        flagged = [one for one in self.ranks() if one.flagged]
+        return [one.finding for one in sorted(flagged, key=slowest_first)]
+
+
+def slowest_first(one: RankSummary) -> tuple[bool, bool, float, int]:
+    """Sorts ranks: who failed first, then who is flagged, then the slowest."""
+    return not one.failed, not one.flagged, -(one.mean or 0.0), one.rank
+
+
+def _summary(rank: int, found: _RankRecord, host: object, device: object) -> RankSummary:
+    facts: Json = device if isinstance(device, Mapping) else {}
+    count = len(found.logarithms)
+    slow = sorted(found.slow)
+    index = facts.get("index")
+    return RankSummary(
+        rank=rank,
+        host=str(host or ""),
+        device=index if isinstance(index, int) else None,
+        name=str(facts.get("name") or ""),
+        uuid=str(facts.get("uuid") or ""),
+        rows=count,
+        mean=math.exp(sum(found.logarithms) / count) if count else None,
+        slow=len(slow),
+        quick=found.quick,
+        slowness=slow[len(slow) // 2] if slow else 0.0,
+        failed=found.failed,
+        worst=found.worst,
+    )
+
+
+def _at(values: Sequence[object], index: int) -> object:
+    return values[index] if index < len(values) else None

@@ -1,0 +1,78 @@
+"""What the name of an output promises: result files are JSON lines, and a name that promises
+another format is answered with the command that makes such a file."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+from deepbench.errors import UsageError, shown
+
+# Suffixes that no result file has, with the command that makes a file of that name from one.
+_PRINTED = {
+    ".csv": "csv", ".json": "json", ".md": "markdown", ".markdown": "markdown", ".txt": "table",
+}  # fmt: skip
+_REPORTED = (".html", ".htm", ".xlsx")
+_DRAWN = (".png", ".svg", ".pdf")
+_COMPRESSED = {".gz": "gzip", ".xz": "xz", ".zst": "zstd", ".bz2": "bzip2"}
+_UNKNOWN = (".xls", ".ods", ".tsv", ".docx", ".parquet", ".yaml", ".yml", ".xml")
+
+
+def require_result_name(output: str | None, command: Sequence[str], resumes: bool = False) -> None:
+    """Refuses an output of rows whose name promises another format. `command`: the words after
+    'deepbench'. An older file is gone on with, whatever it is called. Raises UsageError."""
+    if output is None or _is_special(output) or (resumes and Path(output).exists()):
+        return
+    rows = str(Path(output).with_suffix(".jsonl"))
+    if Path(output).suffix.lower() in _COMPRESSED:
+        rows = output[: -len(Path(output).suffix)]
+        if conversion_command(rows, rows) is not None:  # out.csv.gz
+            rows = str(Path(rows).with_suffix(".jsonl"))
+    made = conversion_command(rows, output)
+    if made is None:
+        return
+    first = shlex.join(["deepbench", *_with_output(command, output, rows)])
+    raise UsageError(f"-o {shown(output)}: rows are kept as JSON lines; write {first}{made}")
+
+
+def conversion_command(rows: str, output: str) -> str | None:
+    """How to go on for a file of that name once the result file `rows` is there; None where any
+    result file may have the name."""
+    suffix = Path(output).suffix.lower()
+    file, quoted = shlex.quote(rows), shlex.quote(output)
+    if suffix in _COMPRESSED:
+        return f" && {_COMPRESSED[suffix]} {file}"
+    if suffix in _UNKNOWN:
+        return ""
+    command = print_command(rows, output)
+    if suffix in _REPORTED:
+        command = f"deepbench report {file} -o {quoted}"
+    if suffix in _DRAWN:
+        command = f"deepbench report {file} --chart roofline -o {quoted}"
+    return f" && {command}" if command else None
+
+
+def print_command(rows: str, output: str) -> str | None:
+    """The command that prints a result file into a file of that name, if 'show' has its format."""
+    name = _PRINTED.get(Path(output).suffix.lower())
+    if name is None:
+        return None
+    form = "" if name == "table" else f" --format {name}"
+    return f"deepbench show {shlex.quote(rows)}{form} > {shlex.quote(output)}"
+
+
+def _is_special(output: str) -> bool:
+    """Devices and pipes, which take anything."""
+    try:
+        path = Path(output)
+        return path.exists() and not path.is_file()
+    except (OSError, ValueError):
+        return True
+
+
+def _with_output(command: Sequence[str], output: str, rows: str) -> list[str]:
+    """The command with another name after -o."""
+    written = {output: rows, f"-o{output}": f"-o{rows}", f"--output={output}": f"--output={rows}",
+               f"-o={output}": f"-o={rows}"}  # fmt: skip
+    return [written.get(word, word) for word in command]

@@ -1,0 +1,199 @@
+"""Reads result files (docs/reference/rows.md): the context first, then one row per line.
+
+A killed run leaves at most its last line incomplete. Reading drops that line with a warning.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from deepbench.errors import UserError, printable_line
+from deepbench.redaction import redacted_context
+from deepbench.results import schema, strict_json
+from deepbench.results.schema_upgrade import upgrade_row
+
+Json = Mapping[str, Any]
+
+_MAX_FILE_BYTES = 1 << 30  # bytes: fifty thousand rows of a thousand samples each
+_HOW_TO_MAKE_ONE = "a result file is written by deepbench with -o"
+_GZIP_MAGIC = b"\x1f\x8b"
+_MAX_ATTRIBUTE_NAMES = 256  # of attributes; all operations together have some forty
+
+
+class ResultError(UserError):
+    """A result file that cannot be read or written. One line: which file, what, what is right."""
+
+
+@dataclass(frozen=True)
+class ResultFile:
+    """What a file holds."""
+
+    path: Path
+    context: Json
+    rows: tuple[Json, ...]  # by position
+    size: int  # bytes up to the end of the last whole line
+    torn: bool  # a last line that was cut short has been left out
+    ends_with_newline: bool = True  # the last whole line has its newline
+
+    @property
+    def warning(self) -> str | None:
+        if not self.torn:
+            return None
+        return printable_line(f"{self.path}: its last line is cut short and was left out")
+
+
+def read(path: Path) -> ResultFile:
+    """The content of a result file. Raises ResultError, whatever is wrong with it."""
+    try:
+        data = _read_path(path)
+    except OSError as error:
+        raise ResultError(f"{path}: {os_reason(error)}") from None
+    except ValueError as error:  # NUL in the name
+        raise ResultError(f"{str(path)!r}: {error}") from None
+    return parsed(path, data)
+
+
+def _read_path(path: Path) -> bytes:
+    with open(path, "rb", opener=_open_nonblocking) as file:
+        return read_regular_file(path, file)
+
+
+def read_regular_file(path: Path, file: BinaryIO) -> bytes:
+    """All bytes of a regular file: what has no end, or waits for a writer, is refused."""
+    facts = os.fstat(file.fileno())
+    if not stat.S_ISREG(facts.st_mode):
+        raise ResultError(f"{path}: is no regular file; {_HOW_TO_MAKE_ONE}")
+    data = file.read(_MAX_FILE_BYTES + 1) if facts.st_size <= _MAX_FILE_BYTES else b""
+    if max(facts.st_size, len(data)) > _MAX_FILE_BYTES:
+        raise ResultError(
+            f"{path}: is larger than {_MAX_FILE_BYTES >> 20} MiB, as no result file is"
+        )
+    return data
+
+
+def _open_nonblocking(path: str, flags: int) -> int:
+    """Opens a named pipe at once, too, whether or not anybody writes to it."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def parsed(path: Path, data: bytes) -> ResultFile:
+    """The content of a result file that was read before; `path` is what errors call it."""
+    if not data.strip():
+        raise ResultError(f"{path}: is empty; {_HOW_TO_MAKE_ONE}")
+    if data.startswith(_GZIP_MAGIC):
+        raise ResultError(f"{path}: is compressed; unpack it first")
+    lines = io.BytesIO(data)  # which does not copy them
+    first = lines.readline()
+    size, torn, ends_with_newline = len(first), False, first.endswith(b"\n")
+    context = _context(path, first, whole=ends_with_newline)
+    rows: list[Json] = []
+    for number, line in enumerate(lines, start=2):
+        last = size + len(line) == len(data)
+        may_be_torn = last and not line.endswith(b"\n")
+        row = _row(path, number, line, context["schema"], may_be_torn)
+        if row is None and line.strip():
+            torn = True
+            break
+        if row is not None:
+            rows.append(row)
+            ends_with_newline = line.endswith(b"\n")
+        size += len(line)
+    _refuse_duplicate_positions(path, rows)
+    _refuse_too_many_attributes(path, rows)
+    rows.sort(key=lambda row: int(row["position"]))  # one measured again stands behind the others
+    return ResultFile(path, context, tuple(rows), size, torn, ends_with_newline)
+
+
+def thinned(row: Json, most: int) -> Json:
+    """The row with at most so many raw samples, an even selection of those that it has. Its
+    statistics remain those of all."""
+    samples = row.get("samples_ns") or ()
+    if len(samples) <= most:
+        return row
+    kept = [samples[i * len(samples) // most] for i in range(most)]
+    return {**row, "samples_ns": kept, "samples_kept": "thinned"}
+
+
+def _context(path: Path, line: bytes, whole: bool) -> Json:
+    try:
+        value = strict_json.parsed(line)
+    except strict_json.NotJson:
+        if not whole and line.lstrip().startswith(b"{"):
+            what = "its first line, the context, is cut short; nothing can be read"
+            raise ResultError(f"{path}: {what}") from None
+        value = None
+    except strict_json.JsonError as error:
+        if not line.lstrip().startswith(b"{"):
+            raise ResultError(f"{path}: is not a result file; {_HOW_TO_MAKE_ONE}") from None
+        raise ResultError(f"{path}:1: {error}") from None
+    if not isinstance(value, dict) or value.get("type") != "context":
+        raise ResultError(f"{path}: is not a result file; {_HOW_TO_MAKE_ONE}")
+    version = value.get("schema")
+    if isinstance(version, int) and version > schema.VERSION:
+        raise ResultError(
+            f"{path}: has schema {version}, this deepbench reads up to {schema.VERSION}; "
+            f"read it with deepbench {value.get('version', 'of its day')} or newer"
+        )
+    try:
+        schema.check_context(value)
+    except schema.SchemaError as error:
+        raise ResultError(f"{path}:1: {error}") from None
+    return redacted_context(value)
+
+
+def _row(path: Path, number: int, line: bytes, version: object, may_be_torn: bool) -> Json | None:
+    """The row in a line; None if the line is blank, or torn where that may be."""
+    if not line.strip():
+        return None
+    try:
+        value: Any = strict_json.parsed(line)
+        if isinstance(value, dict):
+            value = upgrade_row(value, version)
+        schema.check_row(value)
+        schema.check_consistency(value)
+    except strict_json.NotJson as error:
+        if may_be_torn:
+            return None
+        raise ResultError(f"{path}:{number}: {error}") from None
+    except (strict_json.JsonError, schema.SchemaError) as error:
+        raise ResultError(f"{path}:{number}: {error}") from None
+    return value if isinstance(value, dict) else None
+
+
+def _refuse_too_many_attributes(path: Path, rows: list[Json]) -> None:
+    """Each would be a column of a table."""
+    names = {name for row in rows for name in row["attributes"] or ()}
+    if len(names) > _MAX_ATTRIBUTE_NAMES:
+        raise ResultError(
+            f"{path}: has {len(names)} names of attributes; a result file has at most "
+            f"{_MAX_ATTRIBUTE_NAMES}"
+        )
+
+
+def _refuse_duplicate_positions(path: Path, rows: list[Json]) -> None:
+    seen: set[int] = set()
+    for row in rows:
+        if row["position"] in seen:
+            raise ResultError(f"{path}: has two rows at position {row['position']}")
+        seen.add(row["position"])
+
+
+def os_reason(error: OSError) -> str:
+    """What an operating system error means for a result file."""
+    known = {
+        errno.ENOENT: "there is no such file",
+        errno.EACCES: "permission to write or read it is missing",
+        errno.EISDIR: "is a folder; name a file",
+        errno.ENOSPC: "the disk is full; every row written before is kept",
+        errno.EDQUOT: "the disk quota is used up; every row written before is kept",
+        errno.EFBIG: "may not grow further (ulimit -f); every row written before is kept",
+        errno.EROFS: "the file system is read-only",
+    }
+    return known.get(error.errno or 0, error.strerror or str(error))

@@ -1,0 +1,228 @@
+"""Writes result files.
+
+A row reaches the file as soon as it is finished. A killed run leaves at most its last line
+incomplete, which resuming cuts off. A file has one writer at a time, see file_lock.py.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import stat
+from collections.abc import Iterable
+from pathlib import Path
+
+from deepbench.results import file_lock
+from deepbench.results.reader import (
+    Json,
+    ResultError,
+    ResultFile,
+    os_reason,
+    parsed,
+    read_regular_file,
+)
+
+_CONTEXT_PREFIX = b'{"type": "context"'
+_CURE = "--resume goes on with it, --overwrite replaces it"
+_OPEN_ATTEMPTS = 10  # to open a file that others create and remove
+
+
+class ResultWriter:
+    """The file that rows are written to, each at once. Nothing is lost by closing or dying."""
+
+    def __init__(self, path: Path, descriptor: int, size: int, created: bool) -> None:
+        self.path = path
+        self._descriptor = descriptor
+        self._size = size  # bytes of whole lines
+        self._created = created
+        self._wrote = False  # from then on the file has what was written, and nothing else
+        self._regular = stat.S_ISREG(os.fstat(descriptor).st_mode)
+
+    @classmethod
+    def new(cls, path: Path, overwrite: bool = False, cure: str = _CURE) -> ResultWriter:
+        """A file to write from its beginning. An old one keeps its content until the context.
+        `cure`: what to do where there is one already."""
+        existed = os.path.lexists(path)
+        if path.is_dir():
+            raise ResultError(f"{path}: is a folder; name a file")
+        keeps = not (path.exists() and not path.is_file())  # a device or a pipe has nothing to lose
+        if existed and keeps and not overwrite:
+            raise ResultError(
+                file_lock.locked_message(path)
+                if file_lock.is_locked(path)
+                else f"{path}: exists; {cure}"
+            )
+        flags = os.O_WRONLY | os.O_CREAT | (os.O_EXCL if keeps and not overwrite else 0)
+        return cls(path, _open_locked(path, flags), 0, created=not existed)
+
+    @classmethod
+    def for_resuming(cls, path: Path) -> tuple[ResultWriter, ResultFile | None]:
+        """Opens a file to continue, which stays as it is until continue_from(), and reads it. The
+        content is None where there is no file yet, or its context line is incomplete."""
+        existed = os.path.lexists(path)
+        descriptor = _open_locked(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NONBLOCK", 0))
+        try:
+            with os.fdopen(os.dup(descriptor), "rb") as file:
+                data = read_regular_file(path, file)
+            old = None if _is_only_torn_context(data) else parsed(path, data)
+        except BaseException:
+            os.close(descriptor)
+            raise
+        return cls(path, descriptor, old.size if old else 0, created=not existed), old
+
+    def continue_from(self, old: ResultFile) -> None:
+        """Cuts off what follows the last whole line."""
+        assert self._size == old.size
+        self._truncate()
+        self._wrote = True
+        if not old.ends_with_newline:
+            self._write(b"\n")
+
+    def replace(self, context: Json, rows: Iterable[Json]) -> None:
+        """Puts other content in the file's place, all at once: whatever happens, one of the two is
+        there. The lock stays: the new file has its own before it has the name."""
+        if not self._regular:
+            self._write_all(context, rows)
+            return
+        place = self.path.resolve()
+        new_path = place.with_name(f".{place.name}.new")
+        new_path.unlink(missing_ok=True)  # of one that was killed; nobody else has ours
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+        writer = ResultWriter(self.path, _open_locked(new_path, flags), 0, created=False)
+        try:
+            writer._write_all(context, rows)
+            os.fchmod(writer._descriptor, stat.S_IMODE(os.fstat(self._descriptor).st_mode))
+            new_path.replace(place)
+        except BaseException as error:
+            new_path.unlink(missing_ok=True)
+            os.close(writer._descriptor)
+            if isinstance(error, OSError):
+                raise ResultError(f"{self.path}: {os_reason(error)}") from None
+            raise
+        os.close(self._descriptor)
+        self._descriptor, self._size = writer._descriptor, writer._size
+        self._wrote = True
+
+    def _write_all(self, context: Json, rows: Iterable[Json]) -> None:
+        self.write_context(context)
+        for row in rows:
+            self._write_line(json.dumps(row, ensure_ascii=False))
+
+    def write_context(self, context: Json) -> None:
+        self._truncate()
+        self._write_line(json.dumps(context, ensure_ascii=False))
+
+    def write_line(self, line: str) -> None:
+        """Writes one line; on failure the file is cut back to its whole lines. Raises ResultError
+        also where it is no longer the file that was begun."""
+        self._require_same_file(line)
+        self._write_line(line)
+
+    def _write_line(self, line: str) -> None:
+        self._write(line.encode("utf-8", errors="replace") + b"\n")
+
+    def close(self) -> None:
+        """Closes the file; one that was made here and got not even its first line is removed."""
+        if self._descriptor < 0:
+            return
+        self._require_same_file()
+        descriptor, self._descriptor = self._descriptor, -1
+        if self._created and self._size == 0:  # before anybody else can claim it
+            self.path.unlink(missing_ok=True)
+        try:
+            os.close(descriptor)
+        except OSError as error:  # what a network's file system says of earlier writes
+            raise ResultError(f"{self.path}: {os_reason(error)}", 1) from None
+
+    def _require_same_file(self, line: str = "") -> None:
+        """Raises ResultError where others removed the file, put another in its place or changed it:
+        its rows, and the line that was to follow, would be lost without a word."""
+        if not self._regular or not self._wrote or self._descriptor < 0:
+            return
+        there = file_lock.is_still_at(self.path, self._descriptor)
+        if there and os.fstat(self._descriptor).st_size == self._size:
+            return
+        kept = self._rescue(line)
+        os.close(self._descriptor)
+        self._descriptor = -1
+        happened = "was changed" if there else "was removed, or another put in its place,"
+        saved = f"what was written is in {kept}" if kept else "what was written is lost"
+        raise ResultError(f"{self.path}: {happened} while it was written; {saved}", 1)
+
+    def _rescue(self, line: str) -> Path | None:
+        """Where the lines that were written are now, if they could be read once more."""
+        try:
+            data = Path(f"/proc/self/fd/{self._descriptor}").read_bytes()[: self._size]
+            if len(data) < self._size or b"\0" in data:
+                return None
+            place = self._unused_rescue_path()
+            with place.open("xb") as file:
+                file.write(data + (line.encode("utf-8", errors="replace") + b"\n" if line else b""))
+        except OSError:
+            return None
+        return place
+
+    def _unused_rescue_path(self) -> Path:
+        names = (f"{self.path.name}.rescued{number or ''}" for number in range(_OPEN_ATTEMPTS))
+        places = [self.path.with_name(name) for name in names]
+        return next((place for place in places if not os.path.lexists(place)), places[-1])
+
+    def _write(self, data: bytes) -> None:
+        done = 0
+        try:
+            while done < len(data):
+                done += os.write(self._descriptor, data[done:])
+        except OSError as error:
+            self._truncate(ignore_errors=True)
+            raise ResultError(f"{self.path}: {os_reason(error)}") from None
+        except BaseException:  # Ctrl-C: the file ends with a whole line
+            self._truncate(ignore_errors=True)
+            raise
+        self._size += len(data)
+        self._wrote = True
+
+    def _truncate(self, ignore_errors: bool = False) -> None:
+        if not self._regular:
+            return
+        try:
+            os.ftruncate(self._descriptor, self._size)
+            os.lseek(self._descriptor, self._size, os.SEEK_SET)
+        except OSError as error:
+            if not ignore_errors:
+                raise ResultError(f"{self.path}: {os_reason(error)}") from None
+
+
+def _is_only_torn_context(data: bytes) -> bool:
+    """Whether a writer of ours ended before its first line was whole."""
+    return b"\n" not in data and (
+        _CONTEXT_PREFIX.startswith(data) or data.startswith(_CONTEXT_PREFIX)
+    )
+
+
+def _open_locked(path: Path, flags: int) -> int:
+    """Opens a file that nobody else writes. What is no regular file may have many writers."""
+    for _ in range(_OPEN_ATTEMPTS):
+        descriptor = _open_descriptor(path, flags)
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return descriptor
+        if not file_lock.try_lock(descriptor):
+            os.close(descriptor)
+            raise ResultError(file_lock.locked_message(path))
+        if file_lock.is_still_at(path, descriptor):
+            return descriptor
+        os.close(descriptor)
+    raise ResultError(f"{path}: is made and removed by others; name another file")
+
+
+def _open_descriptor(path: Path, flags: int) -> int:
+    try:
+        return os.open(path, flags | getattr(os, "O_CLOEXEC", 0), 0o666)
+    except FileExistsError:
+        raise ResultError(file_lock.locked_message(path)) from None  # since just now
+    except OSError as error:
+        if error.errno == errno.ENOENT and not path.parent.is_dir():
+            raise ResultError(f"{path}: there is no folder {str(path.parent)!r}; make it") from None
+        raise ResultError(f"{path}: {os_reason(error)}") from None
+    except ValueError as error:  # NUL in the name
+        raise ResultError(f"{str(path)!r}: {error}") from None

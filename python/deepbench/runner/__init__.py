@@ -1,0 +1,1 @@
+"""Runs problems: plans their rows, starts and watches workers, shows progress, keeps results."""

@@ -1,0 +1,124 @@
+"""The context of a result, and the first line on the screen, which says the same shortly."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from deepbench.problems.selection import Selection
+from deepbench.results import schema
+from deepbench.runner.environment import host_context, host_warnings, timestamp
+from deepbench.runner.plan import PlannedRow, digest
+from deepbench.runner.progress import rough_duration
+from deepbench.runner.run_options import RunOptions
+
+Json = Mapping[str, Any]
+
+_LONG_S = 100.0  # from here on --quick is worth a word
+_MOST_NAMED = 3
+_NONE: Mapping[str, str] = {}
+_NOT_RECORDED = {"type", "warnings", "planning"}  # of the hello message
+
+
+def build_context(
+    hello: Json,
+    set_name: str | None,
+    options: RunOptions,
+    rows: Sequence[PlannedRow],
+    command: Sequence[str],
+) -> dict[str, Any]:
+    """The first line of a result file: the worker's hello, and what the parent knows besides."""
+    host = host_context()
+    kept = {key: value for key, value in hello.items() if key not in _NOT_RECORDED}
+    return {
+        "type": "context",
+        "schema": schema.VERSION,
+        "command": list(command),
+        "started": timestamp(),
+        "set": set_name,
+        "rows": len(rows),
+        "plan": digest(rows),
+        **kept,
+        "host": host,
+        "options": options.recorded(),
+        "warnings": [*(hello.get("warnings") or ()), *host_warnings(host)],
+    }
+
+
+def first_line(
+    context: Json,
+    selection: Selection,
+    options: RunOptions,
+    rows: Sequence[PlannedRow],
+    remaining_s: float,
+    default_libraries: Mapping[str, str],
+) -> str:
+    """What runs, on what, how long it will take. `default_libraries`: of operations, as the backend
+    tells them."""
+    count = "1 row" if len(rows) == 1 else f"{len(rows)} rows"
+    device = device_text(context, options, rows, default_libraries=default_libraries)
+    text = f"deepbench: {_title(selection, rows)} on {device}: {count}"
+    if len(rows) > 1:
+        text += f", about {rough_duration(remaining_s)}"
+    if selection.many and not options.quick and remaining_s > _LONG_S:
+        text += "; try --quick"
+    return text
+
+
+def device_text(
+    context: Json,
+    options: RunOptions | None = None,
+    rows: Sequence[PlannedRow] = (),
+    used: Collection[str] = (),
+    default_libraries: Mapping[str, str] = _NONE,
+) -> str:
+    """'AMD EPYC (cpu, onednn 3.2.0, 2 threads)'; `used`: the libraries that rows went through,
+    where they are known."""
+    device = (context.get("device") or {}).get("name") or "an unnamed device"
+    facts = [(context.get("backend") or {}).get("name") or "unknown backend"]
+    library = _named(used) or _library(
+        context, options, {row.op for row in rows}, default_libraries
+    )
+    if library:
+        facts.append(library)
+    ranks = (context.get("ranks") or {}).get("count")
+    if ranks:
+        facts.append(f"{ranks} ranks")
+    if context.get("threads"):
+        facts.append(f"{context['threads']} thread{'s' if context['threads'] > 1 else ''}")
+    return f"{device} ({', '.join(facts)})"
+
+
+def _title(selection: Selection, rows: Sequence[PlannedRow]) -> str:
+    precisions = {row.attributes.get("precision") for row in rows} - {None}
+    if len(rows) == 1:
+        return rows[0].problem
+    return selection.title + (f" {precisions.pop()}" if len(precisions) == 1 else "")
+
+
+def _named(libraries: Collection[str]) -> str | None:
+    return ", ".join(sorted(libraries)) if 0 < len(libraries) <= _MOST_NAMED else None
+
+
+def _library(
+    context: Json,
+    options: RunOptions | None,
+    ops: Collection[str],
+    default_libraries: Mapping[str, str],
+) -> str | None:
+    """The library that was asked for, else CUDA's version, else the default library of all
+    operations; of a backend that tells none, the first that can be used."""
+    libraries = context.get("libraries") or {}
+    wanted = options.rows.get("library") if options else None
+    cuda = (libraries.get("cudart") or {}).get("version")
+    if cuda and wanted is None:  # each operation has its own library there
+        return f"CUDA {cuda}"
+    if wanted is None and default_libraries:
+        of_ops = {default_libraries.get(op) for op in ops}
+        wanted = of_ops.pop() if len(of_ops) == 1 else None
+        if wanted not in libraries:
+            return None
+    for name, facts in libraries.items():
+        if facts.get("version") and wanted in (None, name):
+            return f"{name} {facts['version']}"
+    return wanted

@@ -1,0 +1,78 @@
+"""Who starts ranks. A command that torchrun, srun or mpirun have started several times is run by
+rank 0 as ever; the others do what rank 0's worker asks of them. With --ranks the worker starts the
+others, but MPI's own must be started by its mpiexec.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from deepbench.errors import UsageError
+from deepbench.runner.run_options import RunOptions
+
+if TYPE_CHECKING:
+    from deepbench._core import LaunchEnvironment
+
+
+_MPI_LIBRARIES = ("mpi",)
+
+
+@dataclass(frozen=True)
+class Launch:
+    """How a worker is started: what comes before its command line, and how many ranks it starts."""
+
+    spawn_count: int | None = None
+    prefix: Sequence[str] = ()
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+
+def plan_launch(options: RunOptions, environment: LaunchEnvironment | None) -> Launch:
+    """Raises UsageError where MPI's ranks are asked for and there is no mpiexec."""
+    # Who has started ranks may say which devices are theirs.
+    ranks = options.ranks if environment is not None else options.processes
+    if ranks is None or options.rows.get("library") not in _MPI_LIBRARIES:
+        return Launch(ranks)
+    from secrets import token_hex
+    from shutil import which
+
+    mpiexec = which("mpiexec", path=Path(sys.executable).parent) or which("mpiexec")
+    if mpiexec is None:
+        raise UsageError(
+            "--library mpi: there is no mpiexec; pip install mpich, or start the ranks with mpirun"
+        )
+    variables = {
+        "DEEPBENCH_MASTER_PORT": str(_free_port()),
+        "DEEPBENCH_RANKS_SECRET": token_hex(16),
+    }
+    return Launch(None, [mpiexec, "-n", str(ranks)], variables)
+
+
+def _free_port() -> int:
+    import socket
+
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        port: int = one.getsockname()[1]
+        return port
+
+
+def launch_environment() -> LaunchEnvironment | None:
+    """Which rank this process is; None alone. Raises UsageError."""
+    from deepbench import _core
+
+    try:
+        return _core.launch_environment()
+    except RuntimeError as error:
+        raise UsageError(str(error)) from None
+
+
+def exec_worker(command: Sequence[str]) -> int:
+    """Becomes another program, with this process' number: who started the rank watches it."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os.execv(command[0], list(command))

@@ -1,0 +1,152 @@
+"""The rows of a run: problems with everything filled in, and the options of each."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from deepbench.problems.precision_defaults import default_precision
+from deepbench.problems.problem_arguments import quoted, require_constant
+from deepbench.problems.selection import Parse, SelectedProblem, Selection
+from deepbench.runner.run_options import RunOptions
+from deepbench.runner.time_estimate import Work
+
+Json = Mapping[str, Any]
+
+_QUICK_STRIDE = 10  # --quick
+_HANG_BASE_S = (
+    30.0  # loading libraries, preparing, verifying and measuring ceilings on small problems
+)
+_HANG_LIMITS = 6.0  # times the time limit of a row, which may be measured twice
+_SLOWEST_FLOPS_PER_S = 2e9  # recurrent steps whose threads wait for others' work at each
+_SLOWEST_BYTES_PER_S = 1e8
+_SLOWEST_ELEMENTS_PER_S = 1e8
+_SELECTION_FACTOR = {"best": 4.0, "exhaustive": 100.0}  # the default's
+_TIME_LIMIT_S = 10.0
+
+
+@dataclass(frozen=True)
+class PlannedRow:
+    """One row to be."""
+
+    position: int
+    problem: str  # canonical
+    op: str
+    attributes: Mapping[str, int | float | str]
+    application: str | None
+    flops: float
+    bytes: float
+    host_elements: float  # generated one after the other
+    is_collective: bool
+    options: str  # of this row alone
+
+    @property
+    def line(self) -> str:
+        """What the worker is sent."""
+        application = f" application={quoted(self.application)}" if self.application else ""
+        options = f"{self.options} position={self.position}".lstrip()
+        return f"{self.problem}{application} ; {options}"
+
+    @property
+    def work(self) -> Work:
+        """What its time is estimated from."""
+        precision = str(self.attributes.get("precision", ""))
+        cold = "cache=cold" in self.options.split()
+        return Work(self.op, precision, self.flops, self.bytes, cold, self.is_collective)
+
+
+def plan(selection: Selection, options: RunOptions, hello: Json | None) -> list[PlannedRow]:
+    """Every row in order. Before the backend has answered (`hello` is None) it serves to find
+    mistakes: default precisions are provisional then. Raises UsageError."""
+    selected = list(selection.source.problems(parser(hello, selection.set), hello))
+    _check_constants(selected, options)
+    if options.quick and selection.many:
+        selected = quick(selected)
+    variants = ((problem, cache) for problem in selected for cache in options.caches)
+    return [_row(position, *variant) for position, variant in enumerate(variants)]
+
+
+def parser(hello: Json | None, set_name: str | None) -> Parse:
+    """A parser that knows which precision a problem has when nobody names one."""
+    from deepbench import _core
+
+    def parse(line: str, defaults: str) -> _core.Problem:
+        if "precision=" not in defaults:
+            op = line.split(maxsplit=1)[0]
+            defaults += f" precision={default_precision(hello, set_name, op)}"
+        return _core.Problem.parse(line, defaults)
+
+    return parse
+
+
+def quick(selected: Sequence[SelectedProblem]) -> list[SelectedProblem]:
+    """Every tenth problem, and the first of each application that would be missing. All phases of
+    a problem stay together."""
+    groups: dict[object, list[SelectedProblem]] = {}
+    for index, problem in enumerate(selected):
+        groups.setdefault(index if problem.group is None else problem.group, []).append(problem)
+    problems = list(groups.values())
+    chosen = set(range(0, len(problems), _QUICK_STRIDE))
+    seen = {_family(problems[index][0]) for index in chosen}
+    for index, problem_group in enumerate(problems):
+        if _family(problem_group[0]) not in seen:
+            seen.add(_family(problem_group[0]))
+            chosen.add(index)
+    return [problem for index in sorted(chosen) for problem in problems[index]]
+
+
+def _check_constants(selected: Sequence[SelectedProblem], options: RunOptions) -> None:
+    """Refuses constant operands that no operation of the run can have. Raises UsageError."""
+    given = options.rows.get("constant")
+    for name in given.split(",") if given is not None else ():
+        require_constant("--constant:", name, [one.problem.op for one in selected])
+
+
+def hang_limit_s(row: PlannedRow, options: RunOptions) -> float:
+    """Seconds after which the row's worker is taken to hang."""
+    if options.hang_limit_s is not None:
+        return options.hang_limit_s
+    if options.once:  # a simulator may need days for one call
+        return float("inf")
+    limit_s = float(options.rows.get("time_limit", 0)) or _TIME_LIMIT_S
+    longer = _SELECTION_FACTOR.get(options.rows.get("algorithm", ""), 1.0)
+    work_s = row.flops / _SLOWEST_FLOPS_PER_S + row.bytes / _SLOWEST_BYTES_PER_S
+    work_s += row.host_elements / _SLOWEST_ELEMENTS_PER_S
+    return longer * (_HANG_BASE_S + _HANG_LIMITS * limit_s + work_s)
+
+
+def digest(rows: Sequence[PlannedRow]) -> str:
+    """What tells two plans apart."""
+    from hashlib import sha256
+
+    lines = [[row.problem, row.options, row.application] for row in rows]
+    return sha256(json.dumps(lines).encode()).hexdigest()
+
+
+def _row(position: int, selected: SelectedProblem, cache: str) -> PlannedRow:
+    problem = selected.problem
+    return PlannedRow(
+        position=position,
+        problem=str(problem),
+        op=problem.op,
+        attributes=problem.attributes,
+        application=selected.application,
+        flops=problem.flops,
+        bytes=problem.bytes,
+        host_elements=problem.host_elements,
+        is_collective=problem.is_collective,
+        options=" ".join(_options(selected, cache)),
+    )
+
+
+def _options(selected: SelectedProblem, cache: str) -> Iterator[str]:
+    if cache != "hot":
+        yield f"cache={cache}"
+    if selected.constant:
+        yield f"constant={','.join(selected.constant)}"
+
+
+def _family(selected: SelectedProblem) -> tuple[str, str | None]:
+    return selected.problem.op, selected.application

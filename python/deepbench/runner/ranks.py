@@ -1,0 +1,178 @@
+"""A worker as one of several ranks: those that it starts itself, or those that torchrun, srun or
+mpirun have started. What ranks say to one another is native; here they are started, and ended.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from deepbench._core import Group
+
+# A worker is started by the path of this file. With -m, Python would put the working directory
+# first on its path and import its own runpy from there before the worker's first line (Python 3.10
+# has no -P against it). For a path it puts the file's folder first, which holds nothing but the
+# worker, and which the worker takes off the path in its first line.
+_WORKER = Path(__file__).absolute().parents[1] / "worker" / "__main__.py"
+_RANK_LOST_STATUS = 3  # exit status
+_FINAL_ROW_S = 2.0  # for a row that ends by itself
+_REFUSAL_MESSAGE_S = 2.0  # for rank 0 to say itself why it has refused a rank
+
+
+def worker_command(
+    backend: str, options: Sequence[str], ranks: int | None = None, command: str = ""
+) -> list[str]:
+    """The command line of a worker: with `ranks` of so many that it starts itself. `command` is
+    what all ranks, however started, must have been asked for."""
+    words = [] if ranks is None else ["--ranks", str(ranks)]
+    words += ["--command", command] if command else []
+    return [*_interpreter(), str(_WORKER), *words, backend, *options]
+
+
+def _interpreter() -> list[str]:
+    """Python as this process runs it: what is kept off its path is kept off a worker's."""
+    if sys.flags.isolated:
+        return [sys.executable, "-I"]
+    environment = ["-E"] if sys.flags.ignore_environment else []
+    return [sys.executable, *environment, *(["-s"] if sys.flags.no_user_site else [])]
+
+
+def inherited_descriptors(variables: Mapping[str, str]) -> list[int]:
+    """What mpirun has opened for its ranks: by it MPI, in the worker, asks who it is."""
+    text = variables.get("PMI_FD", "")
+    try:
+        os.fstat(int(text))
+    except (ValueError, OSError, OverflowError):
+        return []
+    return [int(text)]
+
+
+@dataclass(frozen=True)
+class RankRequest:
+    """What a worker was asked for: so many ranks of its own, or whatever its variables say."""
+
+    spawn_count: int | None
+    command: str  # what all ranks must have been asked for alike
+
+
+def report_refusal(message: str) -> bool:
+    """Says why a rank beside 0 cannot begin: its output is nobody's protocol. False for rank 0."""
+    from deepbench import _core
+
+    try:
+        environment = _core.launch_environment()
+    except RuntimeError:
+        return False
+    if environment is None or environment.rank == 0:
+        return False
+    said = f"rank {environment.rank}: "
+    _say(said + message.removeprefix(said))  # what one rank is refused all of them hear
+    return True
+
+
+def join(request: RankRequest, followers: Sequence[str]) -> Group | None:
+    """The group that this process is a rank of; None alone. `followers` is the command line of the
+    ranks that rank 0 starts itself. Raises RuntimeError."""
+    from deepbench import _core
+
+    environment = _core.launch_environment()
+    if request.spawn_count is None:
+        return (
+            None if environment is None else _core.Rendezvous(environment, request.command).wait()
+        )
+    if environment is not None:
+        raise RuntimeError(
+            f"--ranks {request.spawn_count}: this process is already rank {environment.rank} of "
+            f"{environment.size}, started by {environment.launcher}"
+        )
+    return _start(request.spawn_count, request.command, followers)
+
+
+def _start(size: int, command: str, followers: Sequence[str]) -> Group:
+    from secrets import token_hex
+
+    from deepbench import _core
+
+    secret = token_hex(16)  # others on this machine could come to the port as well
+    here = "127.0.0.1"
+    environment = _core.LaunchEnvironment(0, size, here, 0, secret, _core.rendezvous_timeout_s())
+    rendezvous = _core.Rendezvous(environment, command)
+    variables = {
+        **os.environ,
+        "WORLD_SIZE": str(size),
+        "LOCAL_WORLD_SIZE": str(size),
+        "MASTER_ADDR": here,
+        "DEEPBENCH_MASTER_PORT": str(rendezvous.port),
+        "DEEPBENCH_RANKS_SECRET": secret,
+    }
+    joined = threading.Event()
+    for rank in range(1, size):
+        process = subprocess.Popen(
+            followers, env={**variables, "RANK": str(rank)}, stdin=subprocess.DEVNULL
+        )
+        threading.Thread(
+            target=_watch_spawned_rank, args=(rank, process, joined), daemon=True
+        ).start()
+    group = rendezvous.wait()
+    joined.set()
+    return group
+
+
+def _watch_spawned_rank(
+    rank: int, process: subprocess.Popen[bytes], joined: threading.Event
+) -> None:
+    """Ends this process when a rank ends before it has come: it would be waited for in vain. Of one
+    that ends later the connections tell; here is said of what."""
+    status = process.wait()
+    how = f"exit status {status}" if status >= 0 else _signal_name(-status)
+    if not joined.wait(_REFUSAL_MESSAGE_S):
+        _exit_process(f"rank {rank} ended with {how} before it came")
+    if status != 0:
+        _say(f"rank {rank} ended with {how}")
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+@contextlib.contextmanager
+def exit_on_rank_loss(group: Group | None) -> Iterator[None]:
+    """Meanwhile this process ends when a rank is gone and it waits for it in a library."""
+    if group is None:
+        yield
+        return
+    watcher = threading.Thread(target=_wait_for_loss, args=(group,), daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        group.end()
+        watcher.join()
+
+
+def _wait_for_loss(group: Group) -> None:
+    reason = group.wait_for_disconnect()
+    if reason:
+        threading.Event().wait(_FINAL_ROW_S)
+        _exit_process(reason)
+
+
+def _exit_process(reason: str) -> None:
+    _say(reason)
+    os._exit(_RANK_LOST_STATUS)
+
+
+def _say(text: str) -> None:
+    print(f"deepbench: {text}", file=sys.stderr, flush=True)

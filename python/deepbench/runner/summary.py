@@ -1,0 +1,70 @@
+"""What a run comes to: rows by status, how near the limit they were, the exit status."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from deepbench.report.fields import ABOVE_CEILING, get, share
+from deepbench.results.fleet import FleetSummary
+from deepbench.runner.progress import duration
+
+_GOOD = ("ok", "unsupported")
+_MAX_FINDINGS = 8
+
+
+class Summary:
+    """Counts rows as they come."""
+
+    def __init__(self) -> None:
+        self._counts: dict[str, int] = {}
+        self._logarithms: list[float] = []  # of shares of the roofline
+        self._above = 0
+        self._fleet = FleetSummary()
+
+    @property
+    def rows(self) -> int:
+        return sum(self._counts.values())
+
+    @property
+    def exit_status(self) -> int:
+        """0: every row ok or unsupported, and at least one ok."""
+        bad = sum(count for status, count in self._counts.items() if status not in _GOOD)
+        return 0 if bad == 0 and self._counts.get("ok", 0) > 0 else 1
+
+    def begin(self, context: Mapping[str, Any]) -> None:
+        self._fleet.begin(context)
+
+    def add(self, row: Mapping[str, Any]) -> None:
+        self._fleet.add(row)
+        status = row["status"]
+        self._counts[status] = self._counts.get(status, 0) + 1
+        part = get(row, "bound.share_roofline")
+        if status == "ok" and part:
+            self._above += part > ABOVE_CEILING
+            self._logarithms += [math.log(part)] if part <= ABOVE_CEILING else []
+
+    @property
+    def findings(self) -> list[str]:
+        """Of ranks that are out of line: one line each for the first few."""
+        every = self._fleet.findings()
+        more = [f"{len(every) - _MAX_FINDINGS} more ranks are out of line"]
+        return every[:_MAX_FINDINGS] + (more if len(every) > _MAX_FINDINGS else [])
+
+    def line(self, seconds: float | None, planned: int) -> str:
+        """'160 rows: 158 ok, 2 unsupported; geometric mean 83 % of the roofline; 7 min 31 s'."""
+        done = "" if self.rows == planned else f"{self.rows} of "
+        rows = f"{done}{planned} row{'' if planned == 1 else 's'}"
+        statuses = sorted(self._counts, key=lambda status: (status not in _GOOD, status))
+        counts = ", ".join(f"{self._counts[name]} {name.replace('_', ' ')}" for name in statuses)
+        parts = [f"{rows}: {counts}" if counts else rows]
+        if self._logarithms:
+            mean = math.exp(sum(self._logarithms) / len(self._logarithms))
+            parts.append(f"geometric mean {share(mean)} % of the roofline")
+        if self._above:
+            its = "its" if self._above == 1 else "their"
+            parts.append(f"{self._above} above {its} ceiling, in no mean")
+        if seconds is not None:
+            parts.append(duration(seconds))
+        return "; ".join(parts)

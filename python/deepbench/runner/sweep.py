@@ -1,0 +1,356 @@
+"""Running rows from first to last: worker, result file, report and screen come together here."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from deepbench.errors import UsageError, shown
+from deepbench.problems.problem_arguments import quoted
+from deepbench.problems.selection import Selection
+from deepbench.report import Report, columns_against, create
+from deepbench.report.fields import get, measured
+from deepbench.report.outline import Outline, OutlineProblem, outline
+from deepbench.results import ResultError, ResultFile, ResultWriter, schema, strict_json
+from deepbench.results.failed_row import failed_row
+from deepbench.results.resume_check import first_difference
+from deepbench.runner.context import build_context, first_line
+from deepbench.runner.launcher import exec_worker, launch_environment, plan_launch
+from deepbench.runner.plan import PlannedRow, hang_limit_s, plan
+from deepbench.runner.progress import Screen, Stopwatch, rough_duration
+from deepbench.runner.ranks import worker_command
+from deepbench.runner.restart_limit import Libraries, RestartLimit
+from deepbench.runner.run_options import RunOptions
+from deepbench.runner.session import InProcessRows, RowSource, Session
+from deepbench.runner.summary import Summary
+from deepbench.runner.time_estimate import Estimate, Expectation
+from deepbench.runner.worker_process import SessionError, WorkerFailure
+
+Json = Mapping[str, Any]
+
+_SILENT_START_S = 0.8  # without a word on the screen
+_INVALID_ANSWER = "the backend answered nonsense"
+_RETRIED = ("failed", "out_of_memory", "device_lost")  # for what may be another way next time
+
+
+class Sweep:
+    """One command that runs rows."""
+
+    def __init__(
+        self,
+        selection: Selection,
+        options: RunOptions,
+        command: Sequence[str],
+        source: RowSource | None = None,
+        screen: Screen | None = None,
+    ) -> None:
+        self._selection, self._options, self._command = selection, options, list(command)
+        self._screen = screen or Screen()
+        self._environment = launch_environment()
+        self._source = source or self._row_source()
+        self._clock = self._row_clock = Stopwatch()
+        self._announced = False
+        self._hello: Json = {}
+        self._context: Json = {}
+        self._rows_by_position: dict[int, Json] = {}  # rows by position
+        self._writer: ResultWriter | None = None
+        self._report: Report = create(options.format, columns_against(options.against))
+        self._estimate = Estimate([], Expectation())
+        self._rows: list[PlannedRow] = []
+        self._last_position: dict[str, int] = {}  # the position of each operation's last row
+        self._current_row: PlannedRow | None = None
+        self._can_run = True  # any row, as far as is known
+        self._restart_limit = RestartLimit(self._libraries)
+
+    def run(self) -> int:
+        """Runs everything and returns the exit status. Whatever ends it early, what was measured
+        is kept, the report is closed, and the worker is gone. Raises UserError."""
+        if self._environment is not None and self._environment.rank > 0:
+            return exec_worker(self._worker_command())
+        # Mistakes show before anything is started.
+        rows = plan(self._selection, self._options, None)
+        create(self._options.format).begin({}, self._outline(rows))
+        old = self._open_file()
+        try:
+            self._hello = self._source.start()
+            self._rows = plan(self._selection, self._options, self._hello)
+            self._last_position = {row.op: row.position for row in self._rows}
+            self._check_energy()
+            if old is None:
+                self._can_run = self._check_rows()
+            self._begin_output(old)
+            status = self._run_rows()
+            self._source.close()
+        except BaseException:
+            self._source.kill()
+            raise
+        finally:
+            self._screen.clear()
+            if self._writer is not None:
+                self._writer.close()
+        return status
+
+    # ---- before the first row -----------------------------------------------------------------
+
+    def _row_source(self) -> RowSource:
+        if self._options.in_process:
+            if self._environment is not None:
+                raise UsageError(f"--in-process: not as one of {self._environment.size} ranks")
+            return InProcessRows(
+                self._options.backend, self._options.worker_words(), self._screen.say
+            )
+        launch = plan_launch(self._options, self._environment)
+        return Session(
+            [*launch.prefix, *self._worker_command(launch.spawn_count)],
+            say=self._screen.say,
+            tick=self._tick,
+            can_restart=self._environment is None,
+            variables=launch.variables,
+        )
+
+    def _worker_command(self, spawn_count: int | None = None) -> list[str]:
+        several = self._options.processes is not None or self._environment is not None
+        asked = " ".join(self._command) if several else ""
+        return worker_command(
+            self._options.backend, self._options.worker_words(), spawn_count, asked
+        )
+
+    def _open_file(self) -> ResultFile | None:
+        path = self._options.output
+        if path is None:
+            return None
+        if self._options.resume:
+            self._writer, old = ResultWriter.for_resuming(path)
+            if old and old.warning:
+                self._screen.say(f"deepbench: warning: {old.warning}")
+            return old
+        self._writer = ResultWriter.new(path, overwrite=self._options.overwrite)
+        return None
+
+    def _check_energy(self) -> None:
+        device = self._hello.get("device") or {}
+        if self._options.energy and not device.get("energy"):
+            name = (self._hello.get("backend") or {}).get("name")
+            raise UsageError(
+                f"--energy: the backend {name} cannot measure energy here; leave it out"
+            )
+
+    def _check_rows(self) -> bool:
+        """Whether any row can run, asked before anything is written. Raises UsageError where
+        --algorithm names a candidate that no row has."""
+        mistake = ""
+        for planned in self._rows:
+            limit_s = hang_limit_s(planned, self._options)
+            answer = self._source.run(f"{planned.line} check=yes", planned.position, limit_s)
+            row: Json = {} if isinstance(answer, WorkerFailure) else json.loads(answer)
+            if row.get("status") not in ("unsupported", "invalid"):
+                return True
+            if row["status"] == "invalid":
+                mistake = mistake or str(row.get("reason"))
+        if mistake and self._options.candidate:
+            raise UsageError(f"--algorithm {shown(self._options.candidate)}: {mistake}")
+        return not self._rows
+
+    def _begin_output(self, old: ResultFile | None) -> None:
+        """Writes or compares the context, begins the report, says what is going to happen."""
+        context = build_context(
+            self._hello, self._selection.set, self._options, self._rows, self._command
+        )
+        try:
+            schema.check_context(context)
+        except schema.SchemaError as error:
+            raise SessionError(f"{_INVALID_ANSWER}: {error}", 2) from None
+        self._context = old.context if old else context
+        begun = self._report.begin(self._context, self._outline(self._rows))
+        if old is not None:
+            self._resume(old, context)
+        elif self._writer is not None:
+            self._writer.write_context(context)
+        planning = self._hello.get("planning") or {}
+        estimates = planning.get("estimates") or {}
+        libraries = planning.get("default_libraries") or {}
+        to_measure = [row.work for row in self._rows if row.position not in self._rows_by_position]
+        self._estimate = Estimate(
+            to_measure, Expectation.of(context, self._options.rows, estimates)
+        )
+        self._announced = True
+        if self._can_run:
+            for warning in context["warnings"]:
+                self._screen.say(f"deepbench: warning: {warning}")
+            left = self._estimate.remaining_s()
+            self._screen.say(
+                first_line(context, self._selection, self._options, self._rows, left, libraries)
+            )
+        self._show(begun)
+
+    def _resume(self, old: ResultFile, context: Json) -> None:
+        difference = first_difference(old, context, [row.problem for row in self._rows])
+        if difference:
+            command = " ".join(old.context.get("command") or ["an unknown command"])
+            raise ResultError(
+                f"{old.path}: --resume with another run: {difference} (the file is of: {command})"
+            )
+        assert self._writer is not None
+        failed = _RETRIED if self._options.retry else ()
+        kept = [row for row in old.rows if row["status"] not in failed]
+        again = len(old.rows) - len(kept)
+        if again:
+            self._writer.replace(old.context, kept)
+        else:
+            self._writer.continue_from(old)
+        self._rows_by_position = {row["position"]: row for row in kept}
+        said = f"deepbench: {old.path} has {len(old.rows)} of {len(self._rows)} rows"
+        self._screen.say(said + (f"; {again} failed and will be measured again" if again else ""))
+
+    def _outline(self, rows: Sequence[PlannedRow]) -> Outline:
+        """Applications are shown of a user's own problems, which they tell apart."""
+        own = self._selection.set is None
+        return outline(
+            OutlineProblem(row.op, row.attributes, row.flops, row.application if own else None)
+            for row in rows
+        )
+
+    # ---- rows ---------------------------------------------------------------------------------
+
+    def _run_rows(self) -> int:
+        summary = Summary()
+        summary.begin(self._context)
+        try:
+            for planned in self._rows:
+                row = self._rows_by_position.get(planned.position)
+                if row is None:
+                    row = self._measure(planned)
+                self._update_restart_limit(planned, row)
+                summary.add(row)
+                self._show(self._report.row(row))
+        except BaseException as error:
+            self._end_report(ignore_errors=True)
+            self._say_summary(summary, interrupted=not isinstance(error, Exception))
+            raise
+        self._end_report()
+        self._say_summary(summary)
+        return summary.exit_status
+
+    def _measure(self, planned: PlannedRow) -> Json:
+        self._row_clock = clock = Stopwatch()
+        self._current_row = planned
+        self._tick()
+        answer = self._answer(planned)
+        if self._writer is not None:
+            self._write_row(answer)
+        row: Json = json.loads(answer)
+        self._rows_by_position[planned.position] = row
+        self._current_row = None
+        ceilings_s = (get(row, "stages_ns.ceilings") or 0) / 1e9
+        self._estimate.finished(clock.elapsed_s(), ceilings_s, has_time=measured(row))
+        return row
+
+    def _answer(self, planned: PlannedRow) -> str:
+        """The row as text, whatever becomes of its worker."""
+        reason = self._restart_limit.skip_reason(planned)
+        if reason is not None:
+            return self._failed_row(planned, "failed", reason, "skipped")
+        limit_s = hang_limit_s(planned, self._options)
+        answer = self._source.run(planned.line, planned.position, limit_s)
+        if isinstance(answer, WorkerFailure):
+            return self._failed_row(planned, answer.status, answer.reason, answer.cause)
+        try:  # one line that no reader takes would cost the whole file
+            row: Any = strict_json.parsed(answer.encode())
+            schema.check_row(row)
+            schema.check_consistency(row)
+        except ValueError as error:
+            return self._failed_row(planned, "failed", f"{_INVALID_ANSWER}: {error}")
+        return answer
+
+    def _libraries(self, planned: PlannedRow) -> Libraries:
+        """Which libraries can do a row, of those that may."""
+        asked = self._options.rows.get("library")
+        known = self._hello.get("libraries") or {}
+        usable = [name for name, facts in known.items() if "reason" not in facts]
+        limit_s = hang_limit_s(planned, self._options)
+        able = set()
+        for name in [asked] if asked else usable or [""]:
+            words = f" library={quoted(name)}" if name else ""
+            line = f"{planned.line} check=yes{words}"
+            answer = self._source.run(line, planned.position, limit_s)
+            if isinstance(answer, WorkerFailure):
+                return None
+            if json.loads(answer).get("status") not in ("unsupported", "invalid"):
+                able.add(name)
+        return frozenset(able)
+
+    def _update_restart_limit(self, planned: PlannedRow, row: Json) -> None:
+        if planned.position == self._last_position[planned.op]:
+            return  # there is nothing left to give up
+        given_up = self._restart_limit.record(planned, row)
+        if given_up:
+            self._screen.say(
+                f"deepbench: warning: {given_up} is given up after three crashes in a row: its "
+                "other rows are not run; another --library or --algorithm may do them"
+            )
+
+    def _write_row(self, line: str) -> None:
+        assert self._writer is not None
+        try:
+            self._writer.write_line(line)
+        except ResultError as error:
+            raise ResultError(str(error), exit_status=1) from None
+
+    def _failed_row(
+        self, planned: PlannedRow, status: str, reason: str, worker: str | None = None
+    ) -> str:
+        row = failed_row(
+            position=planned.position,
+            problem=planned.problem,
+            op=planned.op,
+            attributes=planned.attributes,
+            application=planned.application,
+            work={"flops": planned.flops, "bytes": planned.bytes},
+            hello=self._hello,
+            status=status,
+            reason=reason,
+            worker=worker,
+        )
+        return json.dumps(row)
+
+    def _tick(self) -> None:
+        """Called while waiting: keeps the screen alive."""
+        if not self._announced:
+            if self._clock.elapsed_s() > _SILENT_START_S:
+                self._announced = True
+                self._screen.say("deepbench: waiting for the backend")
+            return
+        if self._current_row is not None and self._screen.is_due:
+            left = rough_duration(self._estimate.remaining_s(self._row_clock.elapsed_s()))
+            count = f"row {len(self._rows_by_position) + 1} of {len(self._rows)}"
+            self._screen.progress(f"{count}, about {left} left: {self._current_row.problem}")
+
+    def _end_report(self, ignore_errors: bool = False) -> None:
+        try:
+            self._show(self._report.end())
+        except OSError:
+            if not ignore_errors:
+                raise
+
+    def _show(self, text: str) -> None:
+        """A part of the report. When nobody reads it any more, a file that keeps the rows is
+        reason enough to go on."""
+        try:
+            self._screen.report(text)
+        except BrokenPipeError:
+            if self._writer is None:
+                raise
+            self._screen.drop_report()
+
+    def _say_summary(self, summary: Summary, interrupted: bool = False) -> None:
+        path = self._options.output
+        if not self._can_run and path is None and self._options.format == "table":
+            return  # the table says it in one line
+        text = summary.line(self._clock.elapsed_s(), len(self._rows))
+        where = f"; rows are in {path}" if path and summary.rows else ""
+        again = "; --resume goes on" if path and summary.rows < len(self._rows) else ""
+        kind = "interrupted, " if interrupted else ""
+        self._screen.say(f"deepbench: {kind}{text}{where}{again}")
+        for finding in summary.findings:
+            self._screen.say(f"deepbench: {finding}")

@@ -1,0 +1,331 @@
+"""How long the rows of a sweep will still take.
+
+Every row has an expected time, from its operation, precision, FLOPs and bytes and from what the
+backend says of itself. Finished rows correct it: the ratios of measured to expected times are
+averaged, those of rows of like size, operation and precision most. Ceilings count apart: the first
+row of a precision or of a memory level measures them, whatever its own size.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+Json = Mapping[str, Any]
+
+_NO_FACTS: Json = {}
+_SELECTION_FACTOR = {"best": 2.5, "exhaustive": 25.0}  # as seen on an H200
+_MIN_CALLS = 2.5  # of a row whose time limit is over after the first
+_STEADY_S, _ENERGY_S = 3.0, 2.2  # what these options add to a row
+_SPANS_S = 0.02  # all spans of a row together, where the device does not say
+
+
+@dataclass(frozen=True)
+class Speeds:
+    """What a device is taken to reach until rows of it are measured."""
+
+    flops_per_s: Mapping[str, float]  # of an operation, or of one in a precision
+    bytes_per_s: float
+    calls: float  # of a row with long calls
+    verification_s_per_byte: float
+    collective_verification_s_per_byte: float  # a collective's verification, for each rank
+    row_limit_s: float
+    ceiling_s: float
+
+    per_thread: bool  # the rates are those of one host thread, and threads add up
+
+    @classmethod
+    def of(cls, estimates: Json) -> Speeds:
+        """From the backend's facts `estimate.*` (plugin.h), without that prefix. A figure that it
+        does not tell is that of a host thread."""
+        prefix = "flops_per_s."
+        rates = {
+            key.removeprefix(prefix).replace(".", " "): rate
+            for key in estimates
+            if key.startswith(prefix) and (rate := _number(estimates, key))
+        }
+        figures = {name: _number(estimates, name) or value for name, value in _FALLBACK.items()}
+        return cls(rates, per_thread=_number(estimates, "per_thread") == 1, **figures)
+
+    def arithmetic_s(self, work: Work) -> float:
+        """Of one call."""
+        rates = self.flops_per_s
+        rate = rates.get(f"{work.op} {work.precision}") or rates.get(work.op)
+        return work.flops / (rate or max(rates.values(), default=_FALLBACK_FLOPS_PER_S))
+
+
+_FALLBACK_FLOPS_PER_S = 5e10
+_FALLBACK = {
+    "bytes_per_s": 2.5e9,
+    "calls": 8.0,
+    "verification_s_per_byte": 1e-9,
+    "collective_verification_s_per_byte": 1e-8,
+    "row_limit_s": 10.0,
+    "ceiling_s": 1.0,
+}
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a row does, as far as its time depends on it."""
+
+    op: str
+    precision: str
+    flops: float
+    bytes: float
+    cold: bool = False
+    is_collective: bool = False
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """The time of rows as it is expected before any is measured."""
+
+    speeds: Speeds = Speeds({}, per_thread=False, **_FALLBACK)
+    threads: int = 1  # that reach `speeds` each
+    contention: float = 1.0  # by how much other work on the host is taken to slow rows down
+    ranks: int = 0
+    limit_s: float = 10.0
+    warm_up_s: float = 0.4  # what a row with the shortest calls takes
+    verify: bool = True
+    ceilings: bool = True
+    selection_factor: float = 1.0
+    levels: tuple[tuple[float, str], ...] = ()  # caches by their bytes
+
+    @classmethod
+    def of(
+        cls, context: Json, options: Mapping[str, str], estimates: Json = _NO_FACTS
+    ) -> Expectation:
+        """From what the backend and the host tell of themselves, and the options of every row.
+        `estimates`: the backend's, as Speeds.of takes them."""
+        device = context.get("device") or {}
+        speeds = Speeds.of(estimates)
+        limit_s = float(options.get("time_limit", 0)) or _number(device, "row_limit_ns") / 1e9
+        limit_s = limit_s or speeds.row_limit_s
+        spans_s = _number(device, "min_total_ns") / 1e9 or _SPANS_S
+        warm_up_s = min(2.0 * spans_s + _SPANS_S, 1.5 * limit_s)
+        warm_up_s += _STEADY_S if options.get("power") == "steady" else 0.0
+        warm_up_s += _ENERGY_S if options.get("energy") == "yes" else 0.0
+        return cls(
+            speeds=speeds,
+            threads=max(1, int(_number(context, "threads"))) if speeds.per_thread else 1,
+            contention=_contention(context.get("host") or {}) if speeds.per_thread else 1.0,
+            ranks=int(_number(context.get("ranks") or {}, "count")) or _devices(options),
+            limit_s=limit_s,
+            warm_up_s=warm_up_s,
+            verify=options.get("verify") != "no",
+            ceilings=options.get("ceilings") != "no",
+            selection_factor=_SELECTION_FACTOR.get(options.get("algorithm", ""), 1.0),
+            levels=tuple(_levels(device)),
+        )
+
+    def row_s(self, work: Work, slower: float = 1.0) -> float:
+        """Of a row, ceilings apart, where calls are slower than expected. The time limit holds
+        whatever they take."""
+        if work.is_collective and self.ranks == 0:
+            return 0.0  # unsupported: there is no other rank
+        slower *= self.contention
+        call_s = self._call_s(work)
+        least_s = _MIN_CALLS * call_s
+        calls_s = max(min(self.limit_s, self.speeds.calls * call_s), least_s)
+        most_s = self.warm_up_s + self.limit_s + slower * least_s
+        measuring_s = min(slower * (self.warm_up_s + calls_s), most_s)
+        return self.selection_factor * measuring_s + slower * self._verifying_s(work)
+
+    def ceilings_of(self, work: Work) -> set[str]:
+        """The ceilings that a row is held against."""
+        if not self.ceilings or work.is_collective:
+            return set()
+        arithmetic = {f"arithmetic {work.precision}"} if work.flops else set()
+        return arithmetic | {f"bandwidth {self._level(work)}"}
+
+    @property
+    def ceiling_s(self) -> float:
+        return self.speeds.ceiling_s * self.contention
+
+    def _call_s(self, work: Work) -> float:
+        speeds = self.speeds
+        return (speeds.arithmetic_s(work) + work.bytes / speeds.bytes_per_s) / self.threads
+
+    def _verifying_s(self, work: Work) -> float:
+        if work.is_collective:  # the ranks share the host that checks what they have
+            s_per_byte = self.speeds.collective_verification_s_per_byte * self.ranks
+        else:
+            s_per_byte = self.speeds.verification_s_per_byte
+        return work.bytes * s_per_byte if self.verify else 0.0
+
+    def _level(self, work: Work) -> str:
+        """The memory level whose bandwidth bounds the row: as run/ceilings.cpp has it."""
+        if work.cold or not self.levels:
+            return "memory"
+        for size, name in self.levels:
+            if work.bytes <= size:
+                return name
+        last_size, last_name = self.levels[-1]
+        return last_name if work.bytes <= 2 * last_size else "memory"
+
+
+class Estimate:
+    """The time left of a sweep with these rows, in their order.
+
+    Rows to come are taken to be slower than expected by the mean ratio of measured to expected time
+    over finished rows, in which a row counts half for each doubling by which its expected time
+    differs. Three such means build on one another: over all rows, beginning as if two rows had
+    taken the expected time; over rows of the operation, beginning as if one had shown the first
+    mean; over those of its precision too, beginning as if one had shown the second.
+    """
+
+    _PRIOR_ROWS = (2.0, 1.0, 1.0)  # rows
+    _MAX_RATIO = 30.0  # a higher ratio says more about a mishap than about the rows to come
+    _FIRST_ROW_WEIGHT = 0.1  # an operation's first row loads its library too
+    _OVERRUN_FACTOR = 1.0  # as it has taken: needed by a row that takes longer than expected
+
+    def __init__(self, rows: Sequence[Work], expectation: Expectation) -> None:
+        self._rows, self._expectation = list(rows), expectation
+        self._kinds = [_RowClass.of(work, expectation.row_s(work)) for work in rows]
+        ceilings = [expectation.ceilings_of(work) for work in rows]
+        self._has_ceilings, self._new_ceilings = (
+            [*map(bool, ceilings)],
+            _count_first_occurrences(ceilings),
+        )
+        self._ceiling_s = _Mean(1.0, expectation.ceiling_s)
+        self._remeasure_s = _Mean(1.0, 0.0)  # of a row that is above ceilings which are known
+        self._ratios: dict[_RowClass, _Mean] = {}  # of finished rows
+        self._operations: set[str] = set()  # theirs
+        self._next = 0
+        self._cached_remaining: tuple[float, float] | None = (
+            None  # of the next row, of those after it
+        )
+
+    def finished(self, seconds: float, ceilings_s: float = 0.0, has_time: bool = True) -> None:
+        """The next row has taken so long, its ceilings included. A row without a time (unsupported,
+        crashed, given up) says nothing about other operations."""
+        kind = self._kinds[self._next]
+        if self._new_ceilings[self._next]:
+            self._ceiling_s.add(ceilings_s, self._new_ceilings[self._next])
+        elif self._has_ceilings[self._next]:
+            self._remeasure_s.add(ceilings_s, 1.0)
+        expected_s = self._expectation.row_s(self._rows[self._next])
+        if expected_s > 0:
+            weight = 1.0 if kind.op in self._operations else self._FIRST_ROW_WEIGHT
+            self._operations.add(kind.op)
+            ratio = min(self._MAX_RATIO, max(0.0, seconds - ceilings_s) / expected_s)
+            seen = self._ratios.setdefault(replace(kind, has_time=has_time), _Mean())
+            seen.add(ratio * weight, weight)
+        self._next += 1
+        self._cached_remaining = None
+
+    def remaining_s(self, into_row_s: float = 0.0) -> float:
+        """For all rows that are still to come, the next of which has been under way so long."""
+        if self._next == len(self._rows):
+            return 0.0
+        this_s, later_s = self._cached_remaining = (
+            self._cached_remaining or self._predict_remaining()
+        )
+        return max(this_s - into_row_s, self._OVERRUN_FACTOR * into_row_s) + later_s
+
+    def _predict_remaining(self) -> tuple[float, float]:
+        """Milliseconds for a whole set: done once between two rows, and only when asked."""
+        slower = {kind: self._ratio(kind) for kind in set(self._kinds[self._next :])}
+        left = []
+        for index in range(self._next, len(self._rows)):
+            row_s = self._expectation.row_s(self._rows[index], slower[self._kinds[index]])
+            if self._new_ceilings[index]:
+                row_s += self._new_ceilings[index] * self._ceiling_s.value
+            elif self._has_ceilings[index]:
+                row_s += self._remeasure_s.value
+            left.append(row_s)
+        return left[0], sum(left[1:])
+
+    def _ratio(self, kind: _RowClass) -> float:
+        ratio = 1.0
+        for likeness, rows in zip(_LIKENESSES, self._PRIOR_ROWS, strict=True):
+            mean = _Mean(rows, rows * ratio)
+            for other, seen in self._ratios.items():
+                if other.likeness(kind) >= likeness:
+                    nearness = math.pow(0.5, abs(other.octave - kind.octave))
+                    mean.add(nearness * seen.total, nearness * seen.weight)
+            ratio = mean.value
+        return ratio
+
+
+_UNLIKE, *_LIKENESSES = range(4)
+_ANY, _SAME_OPERATION, _SAME_PRECISION = _LIKENESSES
+
+
+@dataclass(frozen=True)
+class _RowClass:
+    """Rows of an operation and precision that are expected to take about the same time."""
+
+    op: str
+    precision: str
+    octave: float
+    has_time: bool = True
+
+    @staticmethod
+    def of(work: Work, expected_s: float) -> _RowClass:
+        octave = round(2 * math.log2(expected_s)) / 2 if expected_s > 0 else 0.0
+        return _RowClass(work.op, work.precision, octave)
+
+    def likeness(self, other: _RowClass) -> int:
+        if self.op == other.op and self.precision == other.precision:
+            return _SAME_PRECISION
+        if not self.has_time:
+            return _UNLIKE
+        return _SAME_OPERATION if self.op == other.op else _ANY
+
+
+@dataclass
+class _Mean:
+    weight: float = 0.0
+    total: float = 0.0
+
+    def add(self, total: float, weight: float) -> None:
+        self.total += total
+        self.weight += weight
+
+    @property
+    def value(self) -> float:
+        return self.total / self.weight
+
+
+def _count_first_occurrences(sets: Sequence[set[str]]) -> list[int]:
+    """How many elements of each set are in none before it."""
+    seen: set[str] = set()
+    counts = []
+    for one in sets:
+        counts.append(len(one - seen))
+        seen |= one
+    return counts
+
+
+def _contention(host: Json) -> float:
+    """Rows that wait for all their threads suffer from other work, though less than by its share;
+    the root of it was seen on two cores with 1 to 16 other threads."""
+    cpus = _number(host, "cpus_allowed") or _number(host, "cpus") or 1.0
+    return math.sqrt(1.0 + _number(host, "load") / cpus)
+
+
+def _devices(options: Mapping[str, str]) -> int:
+    """Those that one process has all of."""
+    named = options.get("devices")
+    return named.count(",") + 1 if named else 0
+
+
+def _levels(device: Json) -> Iterator[tuple[float, str]]:
+    """The caches that a device names, by their bytes."""
+    last = _number(device, "last_level_cache_bytes")
+    for name in ("l1", "l2", "l3"):
+        size = _number(device, f"cache.{name}_bytes")
+        if 0 < size < last:
+            yield size, name
+    if last > 0:
+        yield last, "llc"
+
+
+def _number(facts: Json, key: str) -> float:
+    """A stranger's plugin says what it likes."""
+    value = facts.get(key)
+    return float(value) if isinstance(value, int | float) and 0 < value < math.inf else 0.0

@@ -1,0 +1,277 @@
+"""One worker process: its pipes, its lines in time, and what became of it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import selectors
+import signal
+import subprocess
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import IO, Any, Literal
+
+from deepbench.errors import UserError
+from deepbench.results.strict_json import MAX_LINE_BYTES
+from deepbench.runner.progress import Deadline, duration
+from deepbench.runner.ranks import inherited_descriptors
+
+_DEVICE_LOST = 3  # a worker's exit status
+_MESSAGE_PREFIX = "deepbench: "  # begins what ranks.py says
+_TICK_S = 0.25
+_CEILING = '{"type": "ceiling"'
+_EXIT_TIMEOUT_S = 5.0  # for a worker to end by itself once its input is closed
+
+Json = Mapping[str, Any]
+Cause = Literal["crashed", "hung", "killed"]
+
+
+class SessionError(UserError):
+    """No worker can be had. One line."""
+
+
+@dataclass(frozen=True)
+class WorkerFailure:
+    """A row that its worker could not finish."""
+
+    status: str
+    reason: str
+    begun: bool = True  # False: the worker went before it came to the row
+    cause: Cause = "crashed"  # what became of the worker
+    measured: Json | None = None  # the row without ceilings, where one of these ended the worker
+    ceiling: str = ""  # which one, as a problem
+
+
+@contextlib.contextmanager
+def _sigint_blocked() -> Iterator[None]:
+    """Holds Ctrl-C back, also from what is started meanwhile: a terminal sends it to both, and a
+    worker that has not come so far as to ignore it would end with a traceback."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+class WorkerProcess:
+    """One worker process and its pipes."""
+
+    def __init__(
+        self,
+        command: list[str],
+        variables: Mapping[str, str],
+        say: Callable[[str], object],
+        tick: Callable[[], object],
+    ) -> None:
+        self._say, self._tick = say, tick
+        try:
+            # Started from the main thread: the worker asks to die with the thread that made it.
+            with _sigint_blocked():
+                self._process = subprocess.Popen(
+                    command,
+                    env=variables,
+                    pass_fds=inherited_descriptors(variables),
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    bufsize=0,
+                )
+        except OSError as error:
+            raise SessionError(f"cannot start {command[0]}: {error.strerror}", 1) from None
+        # A row that was cut short by its worker's end is no row.
+        self._output = _Lines(self._process.stdout, keep_torn=False)
+        self._errors = _Lines(self._process.stderr, keep_torn=True)
+        self._last_stderr_line: deque[str] = deque(maxlen=1)
+        self._pipes = selectors.DefaultSelector()
+        self._pipes.register(self._output.descriptor, selectors.EVENT_READ, self._output)
+        self._pipes.register(self._errors.descriptor, selectors.EVENT_READ, self._errors)
+
+    def write_line(self, line: str) -> None:
+        data = line.encode("utf-8", errors="replace") + b"\n"
+        stdin = self._process.stdin
+        assert stdin is not None
+        try:
+            while data:
+                data = data[stdin.write(data) or 0 :]
+        except BrokenPipeError:
+            pass  # it has died; read_line finds out of what
+
+    def ask(self, line: str, limit_s: float) -> str | WorkerFailure:
+        """The answer to a line. Before it the worker says that it begins."""
+        self.write_line(line)
+        text = self.read_line(limit_s)
+        if isinstance(text, WorkerFailure):
+            return replace(text, begun=False)
+        if as_object(text).get("type") == "begin":
+            text = self._row(limit_s)
+        return text
+
+    def _row(self, limit_s: float) -> str | WorkerFailure:
+        """The row; ceilings that are measured for it have the time of a row each."""
+        measured: Json | None = None
+        ceiling = ""
+        while True:
+            text = self.read_line(limit_s, " (--hang-limit)")
+            if isinstance(text, WorkerFailure):
+                return replace(text, measured=measured, ceiling=ceiling)
+            if not text.startswith(_CEILING):
+                return self._failure_in_ceiling(text, measured, ceiling) or text
+            said = as_object(text)
+            measured = said.get("row") or measured
+            ceiling = said.get("problem") or ""
+
+    def _failure_in_ceiling(
+        self, text: str, measured: Json | None, ceiling: str
+    ) -> WorkerFailure | None:
+        """A row that lost its device to a ceiling was measured before."""
+        if measured is None or not ceiling:
+            return None
+        row = as_object(text)
+        if row.get("status") != "device_lost":
+            return None
+        self.close()
+        return WorkerFailure(
+            "device_lost", str(row.get("reason")), measured=measured, ceiling=ceiling
+        )
+
+    def read_line(self, limit_s: float, limit: str = "") -> str | WorkerFailure:
+        """The next line, or why there is none; then the worker is gone."""
+        deadline = Deadline(limit_s)
+        while True:
+            line = self._output.pop()
+            if line is not None:
+                return line
+            if self._output.closed or self._output.size > MAX_LINE_BYTES:
+                return self._failure_of_ended_worker()
+            if deadline.remaining_s() == 0:
+                self.kill()
+                waited = f"no answer within {duration(limit_s)}{limit}"
+                return WorkerFailure("failed", f"{waited}: the worker was stopped", cause="hung")
+            self._wait(min(_TICK_S, deadline.remaining_s()))
+            self._tick()
+
+    def close(self) -> None:
+        stdin = self._process.stdin
+        if stdin is not None:
+            stdin.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(_EXIT_TIMEOUT_S)
+        self.kill()
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.wait()
+        self._drain_stderr()
+        self._pipes.close()
+        for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
+            if pipe is not None:
+                pipe.close()
+
+    def _wait(self, seconds: float) -> None:
+        for key, _ in self._pipes.select(seconds):
+            lines: _Lines = key.data
+            if not lines.read():
+                self._pipes.unregister(key.fd)
+        self._forward_stderr()
+
+    def _forward_stderr(self) -> None:
+        """Passes on what the worker said on standard error."""
+        while (line := self._errors.pop()) is not None:
+            if line.strip():
+                self._last_stderr_line.append(line.strip())
+                self._say(line)
+
+    def _drain_stderr(self) -> None:
+        if not self._errors.closed:
+            os.set_blocking(self._errors.descriptor, False)
+            while self._errors.read():
+                pass
+        self._forward_stderr()
+
+    def _failure_of_ended_worker(self) -> WorkerFailure:
+        """Why the process that closed its output has ended."""
+        try:
+            status = self._process.wait(_EXIT_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            return WorkerFailure("failed", "the worker closed its output: it was stopped")
+        self.kill()
+        return _failure_of_exit_status(
+            status, self._last_stderr_line[-1] if self._last_stderr_line else ""
+        )
+
+
+class _Lines:
+    """Lines from a pipe, as they come."""
+
+    def __init__(self, pipe: IO[bytes] | None, keep_torn: bool) -> None:
+        assert pipe is not None
+        self._keep_torn = keep_torn
+        self.descriptor = pipe.fileno()
+        self.closed = False
+        self._whole: deque[bytes] = deque()
+        self._rest = bytearray()
+
+    @property
+    def size(self) -> int:
+        return len(self._rest)
+
+    def read(self) -> bool:
+        """Takes what is there; False when nothing more will come (or, not blocking, is there)."""
+        try:
+            data = os.read(self.descriptor, 1 << 16)
+        except BlockingIOError:
+            return False
+        if not data:
+            self.closed = True
+            if self._rest and self._keep_torn:
+                self._whole.append(bytes(self._rest))
+            self._rest.clear()
+            return False
+        head, newline, tail = data.rpartition(b"\n")
+        if newline:
+            self._whole.extend(bytes(self._rest + head).split(b"\n"))
+            self._rest = bytearray(tail)
+        else:
+            self._rest += tail
+        return True
+
+    def pop(self) -> str | None:
+        """The next whole line."""
+        return self._whole.popleft().decode("utf-8", errors="replace") if self._whole else None
+
+
+def _failure_of_exit_status(status: int, last_stderr_line: str) -> WorkerFailure:
+    if status == _DEVICE_LOST and last_stderr_line:  # it could not end the row: a library held it
+        return WorkerFailure(
+            "device_lost", shortened(last_stderr_line.removeprefix(_MESSAGE_PREFIX))
+        )
+    said = f" ({shortened(last_stderr_line)})" if last_stderr_line else ""
+    if status >= 0:
+        return WorkerFailure("failed", f"the worker ended with exit status {status}{said}")
+    number = -status
+    if number == signal.SIGKILL:
+        reason = f"killed (signal 9): probably out of memory{said}"
+        return WorkerFailure("out_of_memory", reason, cause="killed")
+    try:
+        name = signal.Signals(number).name
+    except ValueError:
+        name = f"signal {number}"
+    what = "aborted" if number == signal.SIGABRT else "crashed"
+    return WorkerFailure("failed", f"the worker {what}: {name}{said}")
+
+
+def as_object(text: str) -> Json:
+    """The JSON object in a line; an empty one where there is none."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def shortened(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= 200 else line[:197] + "..."
