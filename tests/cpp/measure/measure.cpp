@@ -256,7 +256,7 @@ TEST_CASE("an exception of the backend is rethrown from every stage") {
   }
   try {
     run("time 2e6; from 3 fail time_batch device_lost gone");
-    FAIL("it did not throw");
+    FAIL("run() did not throw");
   } catch (const RowFailure& failure) {
     CHECK(failure.status() == Status::kDeviceLost);
   }

@@ -122,7 +122,7 @@ TEST_CASE("conv: outputs are numbered with the cheaper dimension to project slow
   }
 }
 
-std::string refusal(const std::string& line) {
+std::string rejection(const std::string& line) {
   try {
     Problem::parse("conv " + line);
   } catch (const InvalidProblem& error) {
@@ -133,29 +133,31 @@ std::string refusal(const std::string& line) {
 
 TEST_CASE("conv: invalid problems are rejected with a reason of one line") {
   const std::string rest = " c=4 n=2 k=8 s=3 r=3";
-  CHECK(refusal("w=2 h=9" + rest) ==
+  CHECK(rejection("w=2 h=9" + rest) ==
         "the output is empty: the dilated filter's width, 3, exceeds the padded input's, "
         "w + 2 pad_w = 2");
-  CHECK(refusal("w=9 h=6 dilation_h=4 pad_h=1" + rest) ==
+  CHECK(rejection("w=9 h=6 dilation_h=4 pad_h=1" + rest) ==
         "the output is empty: the dilated filter's height, 9, exceeds the padded input's, "
         "h + 2 pad_h = 8");
-  CHECK(refusal("w=9 h=9 t=2" + rest).find("the filter's depth, 2 with") == 0);
-  CHECK(refusal("w=9 h=9 groups=3" + rest) == "groups=3 does not divide c=4");
-  CHECK(refusal("w=9 h=9 groups=4 c=4 n=2 k=6 s=3 r=3") == "groups=4 does not divide k=6");
-  CHECK(refusal("w=1000000000 h=1000000000 c=1000 n=1 k=1 s=1 r=1") ==
+  CHECK(rejection("w=9 h=9 t=2" + rest)
+            .find("the output is empty: the dilated filter's depth, 2, ") == 0);
+  CHECK(rejection("w=9 h=9 groups=3" + rest) == "groups=3 does not divide c=4");
+  CHECK(rejection("w=9 h=9 groups=4 c=4 n=2 k=6 s=3 r=3") == "groups=4 does not divide k=6");
+  CHECK(rejection("w=1000000000 h=1000000000 c=1000 n=1 k=1 s=1 r=1") ==
         "the size of the input in bytes does not fit 64 bits");
-  CHECK(refusal("w=1 h=1 c=1000000000 n=1 k=1000000000 s=3 r=3 pad_w=5 pad_h=5") ==
+  CHECK(rejection("w=1 h=1 c=1000000000 n=1 k=1000000000 s=3 r=3 pad_w=5 pad_h=5") ==
         "the size of the filter in bytes does not fit 64 bits");
-  CHECK(refusal("w=9 h=9 c=1 n=1000000000 k=1000000000 s=1 r=1") ==
+  CHECK(rejection("w=9 h=9 c=1 n=1000000000 k=1000000000 s=1 r=1") ==
         "the size of the output in bytes does not fit 64 bits");
-  CHECK(refusal("w=10000 h=10000 c=100000 n=1 k=100000 s=3 r=3 pad_w=1 pad_h=1") ==
+  CHECK(rejection("w=10000 h=10000 c=100000 n=1 k=100000 s=3 r=3 pad_w=1 pad_h=1") ==
         "the number of operations does not fit 64 bits");
-  CHECK(refusal("w=0 h=9" + rest).find("w=0: must be at least 1") == 0);
-  CHECK(refusal("w=9 h=9 pad_w=-1" + rest).find("pad_w=-1: must be at least 0") == 0);
-  CHECK(refusal("w=9 h=9 x_type=u8" + rest).find("x_type is a parameter only where") == 0);
-  CHECK(refusal("w=9 h=9 y_type=s8" + rest).find("y_type is a parameter only where") == 0);
-  CHECK(refusal("w=9 h=9 precision=int8 y_type=u8" + rest).find("y_type=u8: must be one of") == 0);
-  CHECK(refusal("w=9 h=9 pad_d=0 d=0" + rest).find("d=0: must be at least 1") == 0);
+  CHECK(rejection("w=0 h=9" + rest).find("w=0: must be at least 1") == 0);
+  CHECK(rejection("w=9 h=9 pad_w=-1" + rest).find("pad_w=-1: must be at least 0") == 0);
+  CHECK(rejection("w=9 h=9 x_type=u8" + rest).find("x_type is a parameter only where") == 0);
+  CHECK(rejection("w=9 h=9 y_type=s8" + rest).find("y_type is a parameter only where") == 0);
+  CHECK(rejection("w=9 h=9 precision=int8 y_type=u8" + rest).find("y_type=u8: must be one of") ==
+        0);
+  CHECK(rejection("w=9 h=9 pad_d=0 d=0" + rest).find("d=0: must be at least 1") == 0);
 }
 
 TEST_CASE("conv: strides far beyond the input are computed, huge padding is rejected") {

@@ -93,7 +93,8 @@ TEST_CASE("sparse_gemm: invalid problems are rejected with a reason of one line"
   contains("m=2147483647 n=9 k=2147483647 sparsity=0.5", "2 m n k");
   contains("m=3000000000 n=1 k=1 sparsity=0.5", "32-bit indices");
   contains("m=1 n=1 k=3000000000 sparsity=0.5", "32-bit indices");
-  contains("m=1000000 n=1 k=1000000 sparsity=0.5", "the non-zeros, must be at most 2147483647");
+  contains("m=1000000 n=1 k=1000000 sparsity=0.5",
+           "the number of nonzeros, m k (1 - sparsity), must be at most 2147483647");
   CHECK(reason("m=1000000 n=1 k=1000000 sparsity=0.999") == "");
 }
 

@@ -39,8 +39,8 @@ struct KernelConditions {
   // operand -> value type, where it differs from the default
   std::vector<std::pair<std::string, std::string>> fill{};
   Attributes facts{};  // all facts of describe_kernel
-  ComputedOutput* computed_output =
-      nullptr;  // The output named by the problem's ReferenceSource; null for kInputs.
+  // The output named by the problem's ReferenceSource; null for kInputs.
+  ComputedOutput* computed_output = nullptr;
   // kReferenceKernel only: the reference kernel starts from the forward state that the tested
   // kernel left.
   bool from_tested_forward = false;

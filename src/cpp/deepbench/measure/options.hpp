@@ -28,10 +28,9 @@ struct MeasureOptions {
   // Minimum number of calls in a batch, and in a batch of calls shorter than kShortCallNs. Neither
   // applies where the batch would take more than kMaxBatchShareOfLimit of the time limit.
   int64_t min_batch = 1, min_short_batch = 1;
-  int64_t rotation =
-      // Number of operand copies that calls rotate through. Where a rotation is short, a batch is a
-      // whole number of rotations.
-      1;
+  // Number of operand copies that calls rotate through. Where a rotation is short, a batch is a
+  // whole number of rotations.
+  int64_t rotation = 1;
 };
 
 inline constexpr double kMaxBatchShareOfLimit = 0.02, kShortCallNs = 100e3;

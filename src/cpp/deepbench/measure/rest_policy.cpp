@@ -11,7 +11,7 @@ constexpr double kMinClockedBatchNs = 100e3;  // the clock reading of a shorter 
 // A rest is half as long as the batch, within bounds. On an H200, rests of 0.5 ms bring the medians
 // of half products within 1 % of one another; without rests they differ by up to 18 %. Rests of
 // half a 37 ms batch do the same for long float products, which differ by 2.8 % after rests of 5 ms
-// (docs/results/log/h200_other.md).
+// (docs/results/log/h200_gemm.md).
 constexpr double kRestShareOfBatch = 0.5, kMinRestNs = 500e3, kMaxRestNs = 25e6;
 
 }  // namespace

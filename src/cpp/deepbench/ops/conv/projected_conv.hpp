@@ -10,8 +10,8 @@ namespace deepbench {
 
 struct ProjectedConv {
   Conv conv;
-  int64_t contracted_elements =
-      0;  // elements of the summed operand; 0: no operand is summed beforehand
+  // Elements of the summed operand; 0: no operand is summed beforehand.
+  int64_t contracted_elements = 0;
 };
 
 inline ProjectedConv projected_conv(const Conv& conv) {
