@@ -12,7 +12,8 @@
 
 namespace deepbench::cuda {
 
-// Requests shuffled scheduling between hot calls whose operands are about as large as the cache.
+// Plans the copies of the operands. Requests shuffles (kernels/perturb_scheduling.cu) between hot
+// calls if the operands are about as large as the cache.
 plugin::CopyPlan plan_copies(const GemmLayout& layout, const plugin::Options& options);
 
 class GemmOperands final : public MatrixOperands {
