@@ -190,11 +190,11 @@ TEST_CASE("gpu: kernels and template instances are compiled, launched and cached
   const TemporaryFolder folder;
   const ScopedEnvironmentVariable cached("DEEPBENCH_CACHE_DIR", folder.path());
   const cuda::Stream& stream = cuda::Stream::of(0);
-  const cuda::Function& add = cuda::function_from_text("kept", adder(1), "add", stream);
+  const cuda::Function& add = cuda::function_from_text("launched", adder(1), "add", stream);
   CHECK(result_of(add, 4) == 5);
-  CHECK(&add == &cuda::function_from_text("kept", adder(1), "add", stream));
-  CHECK(result_of(cuda::function_from_text("kept", adder(1), "more<7>", stream), 4) == 11);
-  CHECK(result_of(cuda::function_from_text("kept", adder(1), "more<8>", stream), 4) == 12);
+  CHECK(&add == &cuda::function_from_text("launched", adder(1), "add", stream));
+  CHECK(result_of(cuda::function_from_text("launched", adder(1), "more<7>", stream), 4) == 11);
+  CHECK(result_of(cuda::function_from_text("launched", adder(1), "more<8>", stream), 4) == 12);
   const std::filesystem::directory_iterator files(folder / "kernels");
   CHECK(std::distance(files, {}) == 3);
 }

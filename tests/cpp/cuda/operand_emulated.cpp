@@ -12,7 +12,7 @@
 // Defines CUDA's keywords, so that the rest of the file is CUDA code.
 #include "emulated.hpp"
 
-// From the folder to which the build copies them.
+// The build copies the kernel sources to an include folder.
 #include <operand.cu>
 #include <projection.cu>
 #include <transpose.cu>

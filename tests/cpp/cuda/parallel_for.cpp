@@ -16,7 +16,7 @@ TEST_CASE("parallel_for: each task runs once, on workers with distinct numbers")
   for (const size_t tasks : {size_t{0}, size_t{1}, size_t{3}, size_t{1000}}) {
     CAPTURE(tasks);
     std::vector<std::atomic<int>> done(tasks);
-    // Per worker; no two threads may use the same number at the same time.
+    // Counts the threads that use each worker number, which must never exceed one.
     std::array<std::atomic<int>, 8> busy{};
     std::atomic<int> clashes{0};
     cuda::parallel_for(tasks, [&](size_t task, size_t worker) {

@@ -51,7 +51,7 @@ inline uint64_t host_now_ns() {
 #define __syncthreads() static_cast<void>(0)
 #define __syncthreads_or(any) (any)
 
-// From the folder to which the build copies it.
+// The build copies the kernel source to an include folder.
 #include <peer.cu>
 
 namespace deepbench::cuda_test {
@@ -204,7 +204,7 @@ class Machine {
 constexpr size_t kAlgorithms = 5;
 using Kernels = std::vector<std::function<void(int)>>;
 
-// Computed as on the host: the largest slice plus one grain.
+// The same value as on the host: the largest slice plus one grain.
 template <class T, int kRanks>
 uint64_t room_of(Machine<T, kRanks>&, uint64_t elements) {
   const uint64_t grains = (elements / (4 * T::kPerWord) + 31) / 32;
