@@ -10,7 +10,7 @@ namespace deepbench::cuda {
 
 nvidia::cublasHandle_t cublas_handle(const Stream& stream) {
   static std::mutex mutex;
-  // never destroyed: handles live until the process ends
+  // Never destroyed: handles live until the process ends.
   static std::map<int, nvidia::cublasHandle_t> handles;
   const std::lock_guard<std::mutex> lock(mutex);
   nvidia::cublasHandle_t& known = handles[stream.device()];

@@ -92,7 +92,7 @@ uint32_t setting(const cublasLtMatmulAlgo_t& algo, cublasLtMatmulAlgoConfigAttri
   size_t written = 0;
   const cublasStatus_t status = cublaslt().cublasLtMatmulAlgoConfigGetAttribute(
       &algo, attribute, &value, sizeof value, &written);
-  // older libraries lack some attributes
+  // Older libraries lack some attributes.
   return status == CUBLAS_STATUS_SUCCESS ? uint32_t(value) : 0;
 }
 
@@ -178,7 +178,7 @@ Descriptors::Descriptors(const Gemm& run) {
 
 cublasLtHandle_t handle(int device) {
   static std::mutex mutex;
-  // never destroyed: handles live until the process ends
+  // Never destroyed: handles live until the process ends.
   static std::map<int, cublasLtHandle_t> handles;
   const std::lock_guard<std::mutex> lock(mutex);
   cublasLtHandle_t& known = handles[device];
