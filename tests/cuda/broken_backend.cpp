@@ -1,5 +1,5 @@
-// A backend whose kernels break on purpose, to see what becomes of the row and of the sweep. The op
-// is "memory", and its bytes say what happens: see kFaults.
+// A backend whose kernels fail on purpose, to test how rows and sweeps handle it. The op is
+// "memory", and its bytes select the fault; see kFaults.
 #include <array>
 #include <memory>
 #include <string>
@@ -25,7 +25,7 @@ extern "C" __global__ void hang(unsigned* word) {
   }
 }
 )";
-// bytes=4 is the first, bytes=8 the second, and so on.
+// bytes=4 selects the first fault, bytes=8 the second, and so on.
 constexpr std::array<const char*, 6> kFaults = {"healthy", "illegal_address", "trap",
                                                 "hang",    "out_of_memory",   "no_capture"};
 
@@ -74,13 +74,13 @@ class BrokenBackend final : public plugin::Backend {
     cuda::describe_device(device, sink);
   }
   void supports(const plugin::Problem& problem, const plugin::Options&) override {
-    if (problem.op() != "memory") plugin::unsupported("only memory breaks here");
+    if (problem.op() != "memory") plugin::unsupported("this backend supports only memory");
   }
   uint64_t memory_needed(const plugin::Problem&, const plugin::Options&) override { return 4; }
   std::unique_ptr<plugin::Kernel> prepare(const plugin::Problem& problem,
                                           const plugin::Options& options) override {
     const auto number = size_t(problem.integer("bytes") / 4 - 1);
-    if (number >= kFaults.size()) plugin::unsupported("there are only so many faults");
+    if (number >= kFaults.size()) plugin::unsupported("bytes selects no fault");
     return std::make_unique<BrokenKernel>(Stream::of(options.device), kFaults[number]);
   }
 };

@@ -1,11 +1,11 @@
-"""Compares third_party/nvidia with NVIDIA's own headers, of the CUDA whose folders are given.
+"""Compares third_party/nvidia with NVIDIA's headers of the CUDA version in the given folders.
 
-    python tests/declarations/compare.py FOLDER...      each searched for `include` folders
+    python tests/declarations/compare.py FOLDER...      searched for `include` folders
 
-Writes one C++ file of static assertions and compiles it: every function is called alike, every
-enumerator has the same value, every struct that we lay out has the same size and offsets, and no
-macro of the headers gives a name that we call another meaning. Ours are taken before theirs are
-included, so that their macros change nothing of ours. An optional function may be missing.
+The script writes and compiles one C++ file of static assertions: every function has the same
+signature, every enumerator has the same value, every declared struct has the same size and
+offsets, and no macro of the headers redirects a declared name. The project's headers are included
+first, so that NVIDIA's macros do not affect them. An optional function may be missing.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 OURS = ROOT / "third_party/nvidia"
 
-# The vendor's headers of each of ours, cudart's before those that include more of it.
+# NVIDIA's headers for each of the project's headers, cudart's before those that include more of it.
 HEADERS = {
     "cudart": ["cuda_runtime_api.h", "cuda_profiler_api.h"],
     "driver": ["cuda.h"],
@@ -41,10 +41,10 @@ HEADERS = {
     "nvml": ["nvml.h"],
     "nvtx": ["nvtx3/nvToolsExt.h"],
 }
-# A library's table may take up lists of functions that stand in files of their own.
+# A library's table may contain lists of functions that separate headers define.
 TABLES = {"cudnn": "Cudnn"}
 
-# Where a header adds a C++ overload of the same name: the type of the one that is C.
+# Functions for which a header adds a C++ overload of the same name, with the type of the C version.
 OVERLOADED = {
     "cublasGemmEx": "cublasStatus_t (*)(cublasHandle_t, cublasOperation_t, cublasOperation_t, int, "
     "int, int, const void*, const void*, cudaDataType, int, const void*, cudaDataType, int, "
@@ -54,17 +54,17 @@ OVERLOADED = {
 
 @dataclass(frozen=True)
 class Declarations:
-    """What one of our headers declares."""
+    """The declarations of one of the project's headers."""
 
-    functions: list[tuple[str, str, bool]]  # table, name, optional
+    functions: list[tuple[str, str, bool]]  # table, name, whether it is optional
     enumerators: list[str]
-    structs: dict[str, list[str]]  # with their fields
+    structs: dict[str, list[str]]  # struct name to field names
 
 
 def read(path: Path) -> Declarations:
     text = re.sub(r"//[^\n]*", "", path.read_text(encoding="utf-8"))
-    own = re.search(r"DEEPBENCH_NVIDIA_TABLE\(\s*(\w+)", text)
-    table = own[1] if own else TABLES.get(path.stem.split("_")[0], "")
+    defined = re.search(r"DEEPBENCH_NVIDIA_TABLE\(\s*(\w+)", text)
+    table = defined[1] if defined else TABLES.get(path.stem.split("_")[0], "")
     functions = []
     lists = re.findall(
         r"#define DEEPBENCH_NVIDIA_\w+_(REQUIRED|OPTIONAL)\(X\)((?:[^\n]*\\\n)*[^\n]*)", text
@@ -83,7 +83,7 @@ def read(path: Path) -> Declarations:
 
 
 def include_folders(roots: list[str]) -> list[Path]:
-    """The include folders of wheels and of toolkits alike; those below one belong to it."""
+    """The include folders of wheels and toolkits, without those that are inside of another one."""
     folders: list[Path] = []
     for root in roots:
         for path in [Path(root), *sorted(Path(root).rglob("include"))]:
@@ -111,7 +111,7 @@ def ours(libraries: dict[str, Declarations]) -> Iterator[str]:
 
 
 def theirs(libraries: dict[str, Declarations], missing: set[str]) -> Iterator[str]:
-    """Each right after its own header: others add C++ overloads."""
+    """Assertions follow their header directly, because later headers add C++ overloads."""
     yield '#include "compatible.hpp"'
     yield "#define TEXT_OF(x) TEXT_OF_MAPPED(x)\n#define TEXT_OF_MAPPED(x) #x"
     for library, declared in libraries.items():
@@ -124,8 +124,8 @@ def theirs(libraries: dict[str, Declarations], missing: set[str]) -> Iterator[st
         for struct, fields in declared.structs.items():
             yield assertion(f"ours::size_{struct} == sizeof(::{struct})", f"size of {struct}")
             for field in fields:
-                at = f"{struct}_{field} == offsetof(::{struct}, {field})"
-                yield assertion(f"ours::at_{at}", f"place of {struct}.{field}")
+                offset = f"{struct}_{field} == offsetof(::{struct}, {field})"
+                yield assertion(f"ours::at_{offset}", f"offset of {struct}.{field}")
                 size = f"{struct}_{field} == sizeof(::{struct}::{field})"
                 yield assertion(f"ours::size_{size}", f"size of {struct}.{field}")
 
@@ -159,7 +159,7 @@ class Compiler:
 
 
 def absent_optional(libraries: dict[str, Declarations], compiler: Compiler) -> set[str]:
-    """Optional functions that these headers do not have."""
+    """The optional functions that these headers lack."""
     headers = [f"#include <{header}>\n" for name in libraries for header in HEADERS[name]]
     optional = {name for one in libraries.values() for _, name, may in one.functions if may}
     text = compiler.run("".join(headers), "-E", "-P").stdout
@@ -171,7 +171,7 @@ def main(roots: list[str]) -> int:
         print(__doc__)
         return 2
     unknown = {path.stem for path in OURS.glob("*.hpp")} - {*HEADERS, "function_table"}
-    assert not unknown, f"of which header are {unknown}?"
+    assert not unknown, f"HEADERS has no entry for {unknown}"
     libraries = {library: read(OURS / f"{library}.hpp") for library in HEADERS}
     compiler = Compiler(include_folders(roots))
     missing = absent_optional(libraries, compiler)
@@ -184,7 +184,7 @@ def main(roots: list[str]) -> int:
     print(
         f"{functions} functions, {values} values, "
         f"{sum(len(one.structs) for one in libraries.values())} structs: "
-        + (f"{len(errors)} differ" if result.returncode else "as NVIDIA's headers have them")
+        + (f"{len(errors)} differ" if result.returncode else "all equal NVIDIA's headers")
         + (f"; not in these headers: {', '.join(sorted(missing))}" if missing else "")
     )
     return int(result.returncode != 0)

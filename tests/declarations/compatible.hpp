@@ -1,5 +1,5 @@
-// Whether two declarations of one C function are called alike: same number of arguments, each of
-// the same kind and size, and what pointers lead to as well. compare.py includes it.
+// Compares the signatures of two declarations of a C function: the number of arguments, the kind
+// and size of each argument, and the types that pointers refer to. compare.py includes this file.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +32,7 @@ constexpr bool same_value() {
     if constexpr (is_complete<Ours>::value && is_complete<Theirs>::value)
       return sizeof(Ours) == sizeof(Theirs) && alignof(Ours) == alignof(Theirs);
     else
-      return true;  // a handle, which only its library looks into
+      return true;  // an opaque handle
   } else
     return false;
 }
@@ -40,7 +40,7 @@ constexpr bool same_value() {
 template <class Ours, class Theirs>
 struct SameCall : std::false_type {};
 
-// Exceptions are no part of a C function's call.
+// Exception specifications do not affect the call of a C function.
 template <class R, class... A, class S, class... B, bool kOurs, bool kTheirs>
 struct SameCall<R (*)(A...) noexcept(kOurs), S (*)(B...) noexcept(kTheirs)> {
   static constexpr bool compare() {

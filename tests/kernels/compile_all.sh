@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Compiles every kernel of ours with nvcc, for generations of devices that the machine need not
-# have; warnings are errors, and registers that spill:
+# Compiles every built-in kernel with nvcc for several generations of devices, none of which the
+# machine needs. Warnings and register spills are errors:
 #   tests/kernels/compile_all.sh [NVCC] [ARCHITECTURE...]
-# NVCC is by default the one on the PATH; the architectures sm_80, sm_90a and sm_100.
+# NVCC defaults to the one on the PATH, the architectures to sm_80, sm_90a and sm_100.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 

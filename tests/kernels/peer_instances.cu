@@ -1,4 +1,4 @@
-// Instances of peer.cu's templates, as the host names them (peer_expression), for compile_all.sh.
+// Instances of the templates in peer.cu that the host names (peer_expression), for compile_all.sh.
 #include "peer.cu"
 
 template <class T, int kRanks, int kVectorsInFlight>

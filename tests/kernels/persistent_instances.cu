@@ -1,5 +1,5 @@
-// Instances of persistent.cu's template, as the host names them (persistent_expression), for
-// compile_all.sh: the largest layers, one that fills no tile, and the smallest.
+// Instances of the template in persistent.cu that the host names (persistent_expression), for
+// compile_all.sh: the largest layers, one with partial tiles, and the smallest.
 #include "persistent.cu"
 
 struct Instances {

@@ -1,5 +1,5 @@
-// Instances of skinny.cu's template, as the host names them (SkinnyPlan::expression), for
-// compile_all.sh: for every number of columns those that take the most registers.
+// Instances of the template in skinny.cu that the host names (SkinnyPlan::expression), for
+// compile_all.sh: for every number of columns, the instances that use the most registers.
 #include "skinny.cu"
 
 template <int kColumns, int kDeepest, int kDeep, int kFlat>

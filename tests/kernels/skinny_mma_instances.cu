@@ -1,6 +1,6 @@
-// Instances of skinny_mma.cu's template, as the host names them (SkinnyMmaPlan::expression), for
-// compile_all.sh: for every number of columns those that take the most registers. Clusters begin
-// with compute capability 9.0.
+// Instances of the template in skinny_mma.cu that the host names (SkinnyMmaPlan::expression), for
+// compile_all.sh: for every number of columns, the instances that use the most registers. Clusters
+// need compute capability 9.0 or higher.
 #include "skinny_mma.cu"
 
 template <int kType, uint32_t kColumns>

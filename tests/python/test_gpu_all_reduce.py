@@ -147,8 +147,8 @@ def test_more_devices_than_there_are() -> None:
 
 
 def test_one_process_is_no_rank() -> None:
-    assert "this library sums over all devices in one process" in refusal("--ranks", "2", "--library",
-                                                          "nccl_single")  # fmt: skip
+    reason = refusal("--ranks", "2", "--library", "nccl_single")
+    assert "this library sums over all devices in one process" in reason
 
 
 # ---- ranks that die ------------------------------------------------------------------------------

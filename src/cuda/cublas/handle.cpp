@@ -7,7 +7,7 @@
 namespace deepbench::cuda {
 
 nvidia::cublasHandle_t cublas_handle(const Stream& stream) {
-  // The process ends before the handles.
+  // Handles are never destroyed; they live until the process ends.
   static plugin::MemoCache<int, nvidia::cublasHandle_t> handles;
   return handles.get(stream.device(), [&] {
     stream.make_current();

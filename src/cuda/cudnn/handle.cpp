@@ -9,7 +9,7 @@
 namespace deepbench::cuda {
 
 nvidia::cudnnHandle_t cudnn_handle(const Stream& stream, size_t worker) {
-  // The process ends before the handles.
+  // Handles are never destroyed; they live until the process ends.
   static plugin::MemoCache<std::pair<int, size_t>, nvidia::cudnnHandle_t> handles;
   return handles.get({stream.device(), worker}, [&] {
     stream.make_current();

@@ -104,7 +104,7 @@ __device__ inline void report_missing(const Peers& peers, uint32_t rank) {
 // timeout expires or the host aborts.
 template <class HasArrived>
 __device__ bool wait_until(const Peers& peers, uint32_t rank, HasArrived has_arrived) {
-  // polls before the clock and the host's memory are read
+  // Polls before the clock and the host's memory are read.
   constexpr uint32_t kPollsPerClockRead = 64;
   volatile const uint32_t* const host_missing = peers.host_missing;
   uint64_t begin = 0;

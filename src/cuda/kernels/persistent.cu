@@ -53,7 +53,7 @@ struct Layer {
   static constexpr uint32_t kPitch = persistent_pitch(kShape);
   static constexpr uint32_t kRowTiles = kFullRowTiles + (kPartialRows > 0);
   static constexpr uint32_t kRounds = (kSlice / 4 + 31) / 32;
-  // limited by the number of registers
+  // Limited by the number of registers.
   static constexpr uint32_t kLoads = kRegisterTiles > 32 ? 4 : 8;
   static constexpr uint32_t kFitting = kRounds > kLoads / 2 ? 1 : kLoads / kRounds;
   static constexpr uint32_t kSequencesInFlight = kFitting < kBatch ? kFitting : kBatch;

@@ -10,7 +10,7 @@
 
 #include "emulated.hpp"
 
-// From the folder to which the build copies it.
+// The build copies the kernel source to an include folder.
 #include <summand.cu>
 
 namespace deepbench::cuda_test {

@@ -1,4 +1,4 @@
-// Whether there are devices, by stand-ins for the driver, the run time and the devices' nodes.
+// The detection of devices, with fakes of the driver, the runtime and the device nodes.
 #include "device_detection.hpp"
 
 #include <doctest/doctest.h>
@@ -21,7 +21,7 @@ using testing::ScopedEnvironmentVariable;
 constexpr int kInsufficientDriver = 35, kNoDevice = 100, kUnknown = 999;
 constexpr uid_t kNobody = 65534;
 
-// A machine with a driver, CUDA 12.9's run time and one device.
+// A machine with a driver, the runtime of CUDA 12.9 and one device.
 class Machine {
  public:
   Machine() {
@@ -47,7 +47,7 @@ class Machine {
     Loader loader = installation_.loader({"lib"}, {"driver"});
     return count_devices(loader, installation_.path("dev"));
   }
-  // How many devices there are, or why none can be used.
+  // The number of devices, or the reason why none can be used.
   std::string devices() const {
     try {
       return std::to_string(count());
@@ -62,7 +62,7 @@ class Machine {
   ScopedEnvironmentVariable visible_{"CUDA_VISIBLE_DEVICES", std::nullopt};
 };
 
-// Permissions are the real user's, and a superuser has all.
+// Permissions apply to the real user id, and root has all permissions.
 class UnprivilegedUser {
  public:
   UnprivilegedUser() : is_another_(getuid() == 0 && setreuid(kNobody, uid_t(-1)) == 0) {}
@@ -72,10 +72,11 @@ class UnprivilegedUser {
   UnprivilegedUser(const UnprivilegedUser&) = delete;
   UnprivilegedUser& operator=(const UnprivilegedUser&) = delete;
 
-  // Whether this user can be kept from that folder's files, and sees them.
+  // Whether permissions can keep this user from the folder's files while the folder remains
+  // visible.
   bool can_be_refused(const std::string& folder) const {
     const bool can = getuid() != 0 && access(folder.c_str(), X_OK) == 0;
-    if (!can) MESSAGE("not checked: there is no other user who sees " << folder);
+    if (!can) MESSAGE("not checked: no other user can see " << folder);
     return can;
   }
 
@@ -83,7 +84,7 @@ class UnprivilegedUser {
   bool is_another_;
 };
 
-TEST_CASE("devices are counted by driver and run time") {
+TEST_CASE("driver and runtime count the devices") {
   Machine machine;
   CHECK(machine.devices() == "1");
   machine.runtime_answers(kNoDevice);
@@ -92,7 +93,7 @@ TEST_CASE("devices are counted by driver and run time") {
   CHECK(machine.devices() == "0");
 }
 
-TEST_CASE("no permission for a device's node is said, whatever the driver answers") {
+TEST_CASE("a lack of permission for a device node is reported for every status of the driver") {
   const UnprivilegedUser user;
   for (const int status : {kNoDevice, kUnknown})
     for (const char* node : {"nvidiactl", "nvidia-uvm", "nvidia0"}) {
@@ -106,12 +107,12 @@ TEST_CASE("no permission for a device's node is said, whatever the driver answer
                 machine.path(node) +
                 ": ask for membership of the group that owns it, or start the container with its "
                 "GPUs");
-      machine.driver_answers(0);  // it may be another device's node
+      machine.driver_answers(0);  // the node may belong to another device
       CHECK(machine.devices() == "1");
     }
 }
 
-TEST_CASE("who hides all devices is not told of permissions") {
+TEST_CASE("permissions are not reported if CUDA_VISIBLE_DEVICES hides all devices") {
   const UnprivilegedUser user;
   Machine machine;
   if (!user.can_be_refused(machine.path(""))) return;
@@ -127,7 +128,7 @@ TEST_CASE("who hides all devices is not told of permissions") {
   }
 }
 
-TEST_CASE("a driver that fails is a reason where its kernel module is loaded") {
+TEST_CASE("a failing driver is reported if its kernel module is loaded") {
   Machine machine;
   machine.driver_answers(kUnknown);
   CHECK(machine.devices() == "the NVIDIA driver cannot be used: unknown error");
@@ -135,7 +136,7 @@ TEST_CASE("a driver that fails is a reason where its kernel module is loaded") {
   CHECK(machine.devices() == "0");
 }
 
-TEST_CASE("a device without its libraries is a reason") {
+TEST_CASE("a device without its libraries is reported") {
   Machine machine;
   machine.remove("lib/libcudart.so.12");
   CHECK(machine.devices().find("an NVIDIA device is there, but cudart cannot be used: ") == 0);
@@ -145,15 +146,15 @@ TEST_CASE("a device without its libraries is a reason") {
   CHECK(machine.devices() == "0");
 }
 
-TEST_CASE("a driver that is older than the run time needs says both versions") {
+TEST_CASE("a driver that is too old for the runtime is reported with both versions") {
   Machine machine;
   machine.runtime_answers(kInsufficientDriver);
-  const std::string said = machine.devices();
-  CHECK(said.find("the driver is for CUDA 12.9 and older than ") == 0);
-  CHECK(said.find("libcudart.so.12 (12.9) needs: update it") != std::string::npos);
+  const std::string reason = machine.devices();
+  CHECK(reason.find("the driver is for CUDA 12.9 and older than ") == 0);
+  CHECK(reason.find("libcudart.so.12 (12.9) needs: update it") != std::string::npos);
 }
 
-TEST_CASE("whatever else the run time answers is said") {
+TEST_CASE("any other status of the runtime is reported") {
   Machine machine;
   machine.runtime_answers(kUnknown);
   CHECK_THROWS_AS(machine.count(), plugin::Error);

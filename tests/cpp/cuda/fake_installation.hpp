@@ -1,4 +1,4 @@
-// Folders of stand-ins for NVIDIA's libraries, as wheels and toolkits lay them out.
+// Folders of fake libraries in the layouts of wheels and toolkits.
 #pragma once
 
 #include <filesystem>
@@ -13,29 +13,29 @@ namespace deepbench::cuda_test {
 
 class FakeInstallation {
  public:
-  // `file` below the folder, "nvidia/cu13/lib/libcudart.so.13"; what `version` means is said in
-  // fake/versions.cpp.
+  // Adds `file`, a path below the folder such as "nvidia/cu13/lib/libcudart.so.13".
+  // fake/versions.cpp defines the meaning of `version`.
   void add(const std::string& file, int version, const std::string& fake = "fake_cuda") const {
     const std::filesystem::path path = folder_ / file;
     std::filesystem::create_directories(path.parent_path());
     std::filesystem::copy_file(testing::fake_cuda_folder() + ("/lib" + fake + ".so"), path);
     answer(file, version, 0);
   }
-  // What a library that is there says from now on.
+  // Sets what an existing fake library reports.
   void answer(const std::string& file, int version, int status) const {
     folder_.write(file + ".cuda", std::to_string(version) + " " + std::to_string(status));
   }
-  // cuDNN is a front with parts.
+  // cuDNN consists of a front library and several parts.
   void add_cudnn(const std::string& folder, int version, const std::string& but = "none") const {
     for (const char* part : {"", "_graph", "_ops", "_cnn", "_adv"})
       if (part != but) add(folder + "/libcudnn" + part + ".so.9", version);
   }
-  // NVRTC opens a library of its own.
+  // NVRTC opens its builtins library itself.
   void add_builtins(const std::string& folder, int version) const {
     const std::string minor = std::to_string(version % 1000 / 10);
     add(folder + "/libnvrtc-builtins.so." + std::to_string(version / 1000) + "." + minor, version);
   }
-  // All of the toolkit, in one folder.
+  // Adds all libraries of the toolkit to one folder.
   void add_toolkit(const std::string& folder, int version, const std::string& but = "") const {
     for (const std::string& file : toolkit(version))
       if (file != but && file != "libcudnn.so.9") add(folder + "/" + file, version);

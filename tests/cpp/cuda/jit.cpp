@@ -1,4 +1,5 @@
-// Compiling our kernels: with whatever NVRTC is installed, which needs no device, and on a device.
+// Compiling the built-in kernels with the installed NVRTC, which needs no device, and running them
+// on a device.
 #include "kernels/jit.hpp"
 
 #include <doctest/doctest.h>
@@ -29,7 +30,7 @@ using cuda::Source;
 using testing::ScopedEnvironmentVariable;
 using testing::TemporaryFolder;
 
-// Kernels are looked for where the build put them.
+// The tests use the kernel sources of the build.
 const int kernels_are_found =
     setenv("DEEPBENCH_CUDA_KERNELS",
            (testing::stage_folder() + std::string("/deepbench_cuda")).c_str(), 0);
@@ -52,7 +53,7 @@ std::string error_of(Work work) {
   return "";
 }
 
-TEST_CASE("jit: sources bring the headers that they include, and those that these include") {
+TEST_CASE("jit: sources contain the headers that they include, directly or indirectly") {
   const Source source = cuda::source_of_file("operand");
   CHECK(source.name == "kernels/operand.cu");
   std::vector<std::string> names;
@@ -64,7 +65,7 @@ TEST_CASE("jit: sources bring the headers that they include, and those that thes
   CHECK(source_of("// #include \"missing.h\"\n#include <missing.h>\n").headers.empty());
 }
 
-TEST_CASE("jit: machine code for generations that the compiler knows, PTX for newer ones") {
+TEST_CASE("jit: the target is machine code for known generations and PTX for newer ones") {
   const std::vector<int> known = {75, 80, 86, 90, 100, 120};
   const auto option = [&](int device) { return cuda::target_for(device, known).option(); };
   CHECK(option(75) == "sm_75");
@@ -78,7 +79,7 @@ TEST_CASE("jit: machine code for generations that the compiler knows, PTX for ne
   CHECK(error_of([&] { option(70); }).find("cu12") != std::string::npos);
 }
 
-TEST_CASE("jit: keys tell apart whatever changes the code") {
+TEST_CASE("jit: keys depend on everything that changes the code") {
   const Source source = {"a.cu", "text", {{"h.h", "header"}}};
   const std::string key = cuda::cache_key(source, "f<1>", 90, "compiler");
   CHECK(key == cuda::cache_key(source, "f<1>", 90, "compiler"));
@@ -89,7 +90,7 @@ TEST_CASE("jit: keys tell apart whatever changes the code") {
   CHECK(key != cuda::cache_key({"a.cu", "text", {{"h.h", "other"}}}, "f<1>", 90, "compiler"));
 }
 
-TEST_CASE("jit: every kernel compiles, for every generation") {
+TEST_CASE("jit: every kernel compiles for every generation") {
   if (!has_nvrtc()) return;
   size_t files = 0;
   for (const auto& entry : std::filesystem::directory_iterator(cuda::kernel_folder())) {
@@ -108,7 +109,7 @@ TEST_CASE("jit: every kernel compiles, for every generation") {
   CHECK(files >= 5);
 }
 
-TEST_CASE("jit: instances of templates have a name, newer devices get PTX") {
+TEST_CASE("jit: template instances have an entry name, and newer devices get PTX") {
   if (!has_nvrtc()) return;
   const Source source = source_of(
       "template <class T, int n> __global__ void add(T* x) { *x += n; }\n"
@@ -123,7 +124,7 @@ TEST_CASE("jit: instances of templates have a name, newer devices get PTX") {
   CHECK(newer.code.back() == '\0');
 }
 
-TEST_CASE("jit: errors carry the file and the compiler's log, on one line") {
+TEST_CASE("jit: errors contain the file and the compiler's log on one line") {
   if (!has_nvrtc()) return;
   const std::string error = error_of([] {
     cuda::compile(source_of("#include \"strided_layout.h\"\n__global__ void f() { nonsense(); }\n"),
@@ -137,7 +138,7 @@ TEST_CASE("jit: errors carry the file and the compiler's log, on one line") {
         std::string::npos);
 }
 
-TEST_CASE("jit: the compiler is known by its file") {
+TEST_CASE("jit: the compiler is identified by its file") {
   if (!has_nvrtc()) return;
   const std::string identity = cuda::compiler_identity();
   CHECK(identity.find(cuda::report<nvidia::Nvrtc>().path) == 0);
@@ -162,19 +163,19 @@ std::string adder(int number) {
          "template <int n> __global__ void more(unsigned* x, unsigned y) { *x = y + n; }\n";
 }
 
-TEST_CASE("jit: what candidates need is compiled ahead, and kept") {
+TEST_CASE("jit: kernels of candidates are compiled in advance and cached") {
   if (!has_nvrtc()) return;
   const TemporaryFolder folder;
   const cuda::KernelCache cache(folder.path());
   const Source source = source_of(adder(1));
-  const auto is_kept = [&](const std::string& expression) {
+  const auto is_cached = [&](const std::string& expression) {
     return cache.load(cuda::cache_key(source, expression, 90, cuda::compiler_identity()))
         .has_value();
   };
   const std::vector<std::string> expressions = {"more<1>", "more<2>", "more<1>", "none<3>"};
   cuda::compile_missing(source, expressions, 90, cache);
-  for (const char* expression : {"more<1>", "more<2>"}) CHECK(is_kept(expression));
-  CHECK_FALSE(is_kept("none<3>"));
+  for (const char* expression : {"more<1>", "more<2>"}) CHECK(is_cached(expression));
+  CHECK_FALSE(is_cached("none<3>"));
   const std::filesystem::directory_iterator files(folder / "kernels");
   CHECK(std::distance(files, {}) == 2);
   for (const auto& nowhere : {std::optional<std::filesystem::path>(),
@@ -184,21 +185,22 @@ TEST_CASE("jit: what candidates need is compiled ahead, and kept") {
   }
 }
 
-TEST_CASE("gpu: kernels and instances of templates are compiled, launched and kept") {
+TEST_CASE("gpu: kernels and template instances are compiled, launched and cached") {
   REQUIRE_GPU();
   const TemporaryFolder folder;
   const ScopedEnvironmentVariable cached("DEEPBENCH_CACHE_DIR", folder.path());
   const cuda::Stream& stream = cuda::Stream::of(0);
-  const cuda::Function& add = cuda::function_from_text("kept", adder(1), "add", stream);
+  const cuda::Function& add = cuda::function_from_text("launched", adder(1), "add", stream);
   CHECK(result_of(add, 4) == 5);
-  CHECK(&add == &cuda::function_from_text("kept", adder(1), "add", stream));
-  CHECK(result_of(cuda::function_from_text("kept", adder(1), "more<7>", stream), 4) == 11);
-  CHECK(result_of(cuda::function_from_text("kept", adder(1), "more<8>", stream), 4) == 12);
+  CHECK(&add == &cuda::function_from_text("launched", adder(1), "add", stream));
+  CHECK(result_of(cuda::function_from_text("launched", adder(1), "more<7>", stream), 4) == 11);
+  CHECK(result_of(cuda::function_from_text("launched", adder(1), "more<8>", stream), 4) == 12);
   const std::filesystem::directory_iterator files(folder / "kernels");
   CHECK(std::distance(files, {}) == 3);
 }
 
-TEST_CASE("gpu: what the cache holds is used if it can be loaded, else compiled anew") {
+TEST_CASE(
+    "gpu: a cached image is used if it can be loaded, otherwise the kernel is compiled again") {
   REQUIRE_GPU();
   const TemporaryFolder folder;
   const ScopedEnvironmentVariable cached("DEEPBENCH_CACHE_DIR", folder.path());
@@ -209,7 +211,7 @@ TEST_CASE("gpu: what the cache holds is used if it can be loaded, else compiled 
     return cuda::cache_key(cuda::source_of_text("cached", text), "", device,
                            cuda::compiler_identity());
   };
-  // Another kernel's code under this one's key shows that the cache was read.
+  // Code of another kernel stored under this key shows that the cache is read.
   cache.store(key_of(adder(10)), cuda::compile(source_of(adder(20)), "", device));
   CHECK(result_of(cuda::function_from_text("cached", adder(10), "add", stream), 1) == 21);
   cache.store(key_of(adder(30)), {"no code", ""});
@@ -217,7 +219,7 @@ TEST_CASE("gpu: what the cache holds is used if it can be loaded, else compiled 
   CHECK(cache.load(key_of(adder(30)))->code.substr(1, 3) == "ELF");
 }
 
-TEST_CASE("gpu: a folder that cannot be written does not matter; a kernel that is not there does") {
+TEST_CASE("gpu: an unwritable cache folder is ignored, a missing kernel is an error") {
   REQUIRE_GPU();
   const ScopedEnvironmentVariable cached("DEEPBENCH_CACHE_DIR", "/proc/nothing");
   const cuda::Stream& stream = cuda::Stream::of(0);
@@ -227,7 +229,7 @@ TEST_CASE("gpu: a folder that cannot be written does not matter; a kernel that i
   CHECK(error.find("5 ") == 0);
 }
 
-TEST_CASE("gpu: clocks") {
+TEST_CASE("gpu: stamps read the clocks of the multiprocessors") {
   REQUIRE_GPU();
   struct ClockStamp {
     unsigned long long clock, nanoseconds;

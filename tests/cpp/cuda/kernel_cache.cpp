@@ -1,5 +1,5 @@
-// The cache of compiled kernels: what is stored comes back, and nothing that is wrong with it is
-// more than a miss.
+// The cache of compiled kernels: stored images are loaded again, and any defect of the cache is
+// only a miss.
 #include "kernels/kernel_cache.hpp"
 
 #include <doctest/doctest.h>
@@ -46,7 +46,7 @@ size_t files_in(const std::filesystem::path& folder) {
   return size_t(std::distance(std::filesystem::directory_iterator(folder), {}));
 }
 
-TEST_CASE("cache: what is stored comes back, under its key alone") {
+TEST_CASE("cache: a stored image is loaded again, only under its key") {
   const TemporaryFolder folder;
   const KernelCache cache(folder.path());
   CHECK_FALSE(cache.load(kKey));
@@ -56,10 +56,10 @@ TEST_CASE("cache: what is stored comes back, under its key alone") {
   const Image other = {"other code", ""};
   cache.store(kKey, other);
   CHECK(is_same(cache.load(kKey), other));
-  CHECK(files_in(cache.file_of(kKey).parent_path()) == 1);  // nothing unfinished is left
+  CHECK(files_in(cache.file_of(kKey).parent_path()) == 1);  // no temporary file is left
 }
 
-TEST_CASE("cache: a file that is not whole is a miss") {
+TEST_CASE("cache: an incomplete or changed file is a miss") {
   const TemporaryFolder folder;
   const KernelCache cache(folder.path());
   cache.store(kKey, kImage);
@@ -69,9 +69,9 @@ TEST_CASE("cache: a file that is not whole is a miss") {
     overwrite(file, whole.substr(0, length));
     CHECK_FALSE(cache.load(kKey));
   }
-  for (size_t at = 0; at < whole.size(); ++at) {
+  for (size_t i = 0; i < whole.size(); ++i) {
     std::string changed = whole;
-    changed[at] = char(changed[at] ^ 1);
+    changed[i] = char(changed[i] ^ 1);
     overwrite(file, changed);
     CHECK_FALSE(cache.load(kKey));
   }
@@ -81,7 +81,7 @@ TEST_CASE("cache: a file that is not whole is a miss") {
   CHECK(is_same(cache.load(kKey), kImage));
 }
 
-TEST_CASE("cache: another key's file is a miss, should two keys ever have one name") {
+TEST_CASE("cache: the file of another key with the same file name is a miss") {
   const TemporaryFolder folder;
   const KernelCache cache(folder.path());
   cache.store("other", kImage);
@@ -89,7 +89,7 @@ TEST_CASE("cache: another key's file is a miss, should two keys ever have one na
   CHECK_FALSE(cache.load("wrong"));
 }
 
-TEST_CASE("cache: a folder that cannot be made, read or written costs nothing") {
+TEST_CASE("cache: a folder that cannot be created, read or written causes only misses") {
   const TemporaryFolder folder;
   const std::string file = folder.write("file", "not a folder");
   for (const std::string& path : {file, file + "/below", std::string("/proc/nothing/here")}) {
@@ -102,12 +102,12 @@ TEST_CASE("cache: a folder that cannot be made, read or written costs nothing") 
   CHECK_FALSE(none.load(kKey));
 
   const KernelCache cache(folder.path());
-  std::filesystem::create_directories(cache.file_of(kKey));  // a folder in the file's place
+  std::filesystem::create_directories(cache.file_of(kKey));  // a folder instead of the file
   cache.store(kKey, kImage);
   CHECK_FALSE(cache.load(kKey));
 }
 
-TEST_CASE("cache: two processes at once") {
+TEST_CASE("cache: two processes can store the same key concurrently") {
   const TemporaryFolder folder;
   const KernelCache cache(folder.path());
   const Image large = {std::string(1 << 20, 'x'), "large"};
@@ -136,7 +136,7 @@ unsigned mode_of(const std::filesystem::path& path) {
   return facts.st_mode & 07777u;
 }
 
-TEST_CASE("cache: what it makes is the user's alone") {
+TEST_CASE("cache: files and folders are accessible only to the user") {
   const TemporaryFolder folder;
   const KernelCache cache(folder / "made/by us");
   const mode_t before = umask(0);
@@ -144,11 +144,11 @@ TEST_CASE("cache: what it makes is the user's alone") {
   umask(before);
   CHECK(is_same(cache.load(kKey), kImage));
   CHECK(mode_of(cache.file_of(kKey)) == 0600u);
-  for (const char* made : {"made", "made/by us", "made/by us/kernels"})
-    CHECK(mode_of(folder / made) == 0700u);
+  for (const char* created : {"made", "made/by us", "made/by us/kernels"})
+    CHECK(mode_of(folder / created) == 0700u);
 }
 
-TEST_CASE("cache: what another user may have written is a miss, and written anew") {
+TEST_CASE("cache: a file that another user could have written is a miss and is replaced") {
   const TemporaryFolder folder;
   const KernelCache cache(folder.path());
   cache.store(kKey, kImage);
@@ -159,14 +159,14 @@ TEST_CASE("cache: what another user may have written is a miss, and written anew
     cache.store(kKey, kImage);
     CHECK(is_same(cache.load(kKey), kImage));
   }
-  if (geteuid() != 0) return;  // only root can give files away
+  if (geteuid() != 0) return;  // only root can change the owner
   REQUIRE(chown(file.c_str(), 12345, gid_t(-1)) == 0);
   CHECK_FALSE(cache.load(kKey));
   cache.store(kKey, kImage);
   CHECK(is_same(cache.load(kKey), kImage));
 }
 
-TEST_CASE("cache: neither links nor pipes are followed or waited for") {
+TEST_CASE("cache: links are not followed, and pipes do not block") {
   const TemporaryFolder folder;
   const KernelCache cache(folder.path());
   cache.store(kKey, kImage);
@@ -179,32 +179,32 @@ TEST_CASE("cache: neither links nor pipes are followed or waited for") {
   const std::string whole = contents(elsewhere);
   cache.store(kKey, other);
   CHECK(is_same(cache.load(kKey), other));
-  CHECK(contents(elsewhere) == whole);  // the link was replaced, not its target
+  CHECK(contents(elsewhere) == whole);  // the link is replaced, not its target
   std::filesystem::remove(file);
   REQUIRE(mkfifo(file.c_str(), 0600) == 0);
   CHECK_FALSE(cache.load(kKey));
 }
 
-TEST_CASE("cache: what killed processes left is removed after a day") {
+TEST_CASE("cache: leftovers of killed processes are removed after a day") {
   const TemporaryFolder folder;
   const KernelCache cache(folder.path());
   cache.store(kKey, kImage);
-  const std::filesystem::path kept = cache.file_of(kKey);
-  const std::filesystem::path young = kept.string() + ".1.2.temporary";
-  const std::filesystem::path old = kept.string() + ".1.3.temporary";
+  const std::filesystem::path finished = cache.file_of(kKey);
+  const std::filesystem::path young = finished.string() + ".1.2.temporary";
+  const std::filesystem::path old = finished.string() + ".1.3.temporary";
   for (const auto& path : {young, old}) overwrite(path, "half");
   const auto now = std::filesystem::file_time_type::clock::now();
-  for (const auto& path : {kept, old})
+  for (const auto& path : {finished, old})
     std::filesystem::last_write_time(path, now - std::chrono::hours(25));
   cache.store("another", kImage);
   CHECK_FALSE(std::filesystem::exists(old));
   CHECK(std::filesystem::exists(young));
-  CHECK(is_same(cache.load(kKey), kImage));  // finished ones have no age
+  CHECK(is_same(cache.load(kKey), kImage));  // finished files do not expire
 }
 
-TEST_CASE("cache: where it is") {
+TEST_CASE("cache: environment variables determine the folder") {
   const ScopedEnvironmentVariable home("HOME", "/home/somebody"),
-      xdg("XDG_CACHE_HOME", std::nullopt), own("DEEPBENCH_CACHE_DIR", std::nullopt);
+      xdg("XDG_CACHE_HOME", std::nullopt), explicit_folder("DEEPBENCH_CACHE_DIR", std::nullopt);
   CHECK(*cuda::cache_folder() == "/home/somebody/.cache/deepbench");
   {
     const ScopedEnvironmentVariable relative("XDG_CACHE_HOME", "relative");

@@ -1,4 +1,4 @@
-// Which library is taken, and why one is not, with stand-ins for NVIDIA's.
+// The choice of libraries and the reasons for refusals, with fake libraries in place of NVIDIA's.
 #include "loader.hpp"
 
 #include <dlfcn.h>
@@ -26,7 +26,7 @@ std::map<std::string, LibraryReport> by_name(Loader& loader) {
   return reports;
 }
 
-TEST_CASE("all of a toolkit is found, with versions, paths and how") {
+TEST_CASE("all libraries of a toolkit are found, with version, path and origin") {
   const FakeInstallation installation;
   installation.add_toolkit("lib", 13010);
   installation.add("driver/libcuda.so.1", 13000);
@@ -51,7 +51,7 @@ TEST_CASE("all of a toolkit is found, with versions, paths and how") {
   CHECK(bool(loader.get<nvidia::Cudart>().table.cudaMalloc));
 }
 
-TEST_CASE("nothing is installed: each says what it is and what cures it") {
+TEST_CASE("without an installation, each library reports its name and how to install it") {
   const FakeInstallation installation;
   Loader loader = installation.loader({"lib"}, {"driver"});
   for (const LibraryReport& report : loader.all_reports()) {
@@ -67,7 +67,7 @@ TEST_CASE("nothing is installed: each says what it is and what cures it") {
   CHECK(loader.mixed_major_warnings().empty());
 }
 
-TEST_CASE("libraries missing one by one are one reason each") {
+TEST_CASE("a single missing library causes exactly one reason") {
   for (const int version : {12090, 13000})
     for (const std::string& missing : FakeInstallation::toolkit(version)) {
       INFO(missing);
@@ -80,7 +80,7 @@ TEST_CASE("libraries missing one by one are one reason each") {
         if (report.name == "nvml" || report.usable()) continue;
         ++absent;
         INFO(report.reason);
-        if (report.name == "cudart")  // of which major nothing is known then
+        if (report.name == "cudart")  // without a runtime, the major version is unknown
           CHECK(has(report.reason, "libcudart.so.13 was not found; " + cuda::install_command(13)));
         else
           CHECK(report.reason.rfind(missing + " was not found; pip install ", 0) == 0);
@@ -89,7 +89,7 @@ TEST_CASE("libraries missing one by one are one reason each") {
     }
 }
 
-TEST_CASE("the driver says which major can be used") {
+TEST_CASE("the driver determines the major version") {
   const FakeInstallation installation;
   installation.add_toolkit("lib", 13000);
   installation.add_toolkit("lib12", 12090);
@@ -110,7 +110,7 @@ TEST_CASE("the driver says which major can be used") {
   CHECK(version("d11") == "the driver is for CUDA 11.4, too old for CUDA 12: update it");
 }
 
-TEST_CASE("a library that needs a newer driver says so, with the extra that fits") {
+TEST_CASE("a library that needs a newer driver reports it, with the extra that suits the driver") {
   const FakeInstallation installation;
   installation.add_toolkit("lib", 13000);
   installation.add("driver/libcuda.so.1", 12040);
@@ -120,7 +120,7 @@ TEST_CASE("a library that needs a newer driver says so, with the extra that fits
             " needs a driver for CUDA 13, this one is for CUDA 12.4; " + cuda::install_command(12));
 }
 
-TEST_CASE("the nearest run time decides the major of all others") {
+TEST_CASE("the nearest runtime determines the major version of all libraries") {
   const FakeInstallation installation;
   installation.add_toolkit("near", 12090);
   installation.add_toolkit("far", 13000);
@@ -130,7 +130,7 @@ TEST_CASE("the nearest run time decides the major of all others") {
     if (report.name != "driver" && report.name != "nvml") CHECK(report.found_by == "near");
 }
 
-TEST_CASE("files of one name on both majors are chosen by their folder") {
+TEST_CASE("files with the same name in both major versions are chosen by their folder") {
   const FakeInstallation installation;
   const std::string wheels = "site-packages/nvidia/";
   installation.add_toolkit(wheels + "cu13/lib", 13000);
@@ -151,7 +151,7 @@ TEST_CASE("files of one name on both majors are chosen by their folder") {
   CHECK(on_12.get<nvidia::Cusparse>().report.version == "12.5.7");
 }
 
-TEST_CASE("libraries of mixed majors are used and named") {
+TEST_CASE("libraries of mixed major versions are used and named") {
   const FakeInstallation installation;
   installation.add_toolkit("lib", 13000, "libcudnn.so.9");
   installation.add_cudnn("lib", 12090);
@@ -165,7 +165,7 @@ TEST_CASE("libraries of mixed majors are used and named") {
                         ") for CUDA 13: install all of one of the two");
 }
 
-TEST_CASE("cuDNN without one of its parts is not asked for anything") {
+TEST_CASE("cuDNN without one of its parts is not used") {
   const FakeInstallation installation;
   installation.add("lib/libcudart.so.13", 13000);
   installation.add_cudnn("lib", 13000, "_ops");
@@ -177,7 +177,7 @@ TEST_CASE("cuDNN without one of its parts is not asked for anything") {
   CHECK(has(reason, "; pip install nvidia-cudnn-cu13"));
 }
 
-TEST_CASE("NVRTC's built-ins are opened beside it, or it is not asked for anything") {
+TEST_CASE("NVRTC is used only if its builtins library can be opened") {
   const FakeInstallation installation;
   installation.add("lib/libcudart.so.13", 13000);
   installation.add("lib/libnvrtc.so.13", 13990);
@@ -194,7 +194,7 @@ TEST_CASE("NVRTC's built-ins are opened beside it, or it is not asked for anythi
   if (open) dlclose(open);
 }
 
-TEST_CASE("another major serves where there is none of the run time's") {
+TEST_CASE("a library of another major version is used if none matches the runtime") {
   const FakeInstallation installation;
   installation.add("lib/libcudart.so.13", 13000);
   installation.add("lib/libcublasLt.so.12", 12090);
@@ -204,7 +204,7 @@ TEST_CASE("another major serves where there is none of the run time's") {
   CHECK(loader.mixed_major_warnings().size() == 1);
 }
 
-TEST_CASE("a folder of stubs is passed over") {
+TEST_CASE("folders of stubs are skipped") {
   const FakeInstallation installation;
   installation.add("cuda/lib64/stubs/libcuda.so.1", 0);
   installation.add("copied/libcuda.so.1", 0);
@@ -219,7 +219,7 @@ TEST_CASE("a folder of stubs is passed over") {
   }
 }
 
-TEST_CASE("a library that is too old is named with its version and what it lacks") {
+TEST_CASE("a library that is too old is named with its version and the missing function") {
   const FakeInstallation installation;
   installation.add("lib/libcudart.so.12", 12010);
   installation.add("lib/libcublasLt.so.12", 12010, "fake_old_cuda");
@@ -230,7 +230,7 @@ TEST_CASE("a library that is too old is named with its version and what it lacks
             "'cuda-toolkit[cublas]==12.*'");
 }
 
-TEST_CASE("so is a cuDNN that is too old") {
+TEST_CASE("a cuDNN that is too old is named with its version and the missing function") {
   const FakeInstallation installation;
   installation.add("lib/libcudart.so.12", 12090);
   installation.add_cudnn("lib", 12090);
@@ -242,7 +242,7 @@ TEST_CASE("so is a cuDNN that is too old") {
             " (9.28.7) is too old: it has no cudnnBackendExecute; pip install nvidia-cudnn-cu12");
 }
 
-TEST_CASE("a broken file is named; a later place still serves") {
+TEST_CASE("a broken file is named, and a later location is used") {
   const FakeInstallation installation;
   installation.add("good/libcudart.so.13", 13000);
   std::filesystem::create_directories(installation.path("bad"));
@@ -253,7 +253,7 @@ TEST_CASE("a broken file is named; a later place still serves") {
   CHECK(both.get<nvidia::Cudart>().report.usable());
 }
 
-TEST_CASE("NVML that does not start says why") {
+TEST_CASE("NVML that does not start reports the reason") {
   const FakeInstallation installation;
   installation.add("driver/libnvidia-ml.so.1", 4);
   Loader loader = installation.loader({}, {"driver"});
@@ -261,7 +261,7 @@ TEST_CASE("NVML that does not start says why") {
         installation.path("driver/libnvidia-ml.so.1") + ": Insufficient Permissions");
 }
 
-TEST_CASE("a file can be named instead of a folder; a link leads to the file") {
+TEST_CASE("a file can be named instead of a folder, and links are resolved") {
   const FakeInstallation installation;
   installation.add("real/libcudart.so.13.0.96", 13000);
   Loader by_file = installation.loader({"real/libcudart.so.13.0.96"});

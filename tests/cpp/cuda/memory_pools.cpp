@@ -1,4 +1,5 @@
-// Where buffers come from: what fits into three caches lies where it lay before.
+// The origin of buffers: sets of buffers up to three times the cache size get the same addresses
+// again.
 #include "memory_pools.hpp"
 
 #include <doctest/doctest.h>
@@ -36,7 +37,7 @@ std::vector<Buffer> allocate_buffers(const std::vector<uint64_t>& sizes) {
   return buffers;
 }
 
-TEST_CASE("gpu: pool: what fits into three caches lies where it lay, whatever came between") {
+TEST_CASE("gpu: pool: small sets of buffers get the same addresses again") {
   REQUIRE_GPU();
   const cuda::DeviceFacts& facts = cuda::device_facts(0);
   if (!facts.memory_pools) return;
@@ -51,10 +52,10 @@ TEST_CASE("gpu: pool: what fits into three caches lies where it lay, whatever ca
   const uint64_t free = free_bytes();
   const std::vector<Buffer> again = allocate_buffers(sizes);
   CHECK(addresses(again) == first);
-  CHECK(free_bytes() == free);  // the device had given them to the pool before
+  CHECK(free_bytes() == free);  // the pool already had this memory from the device
 }
 
-TEST_CASE("gpu: pool: what does not fit comes from the run time's, and is apart from the rest") {
+TEST_CASE("gpu: pool: larger sets come from the runtime's pool and do not overlap") {
   REQUIRE_GPU();
   const cuda::DeviceFacts& facts = cuda::device_facts(0);
   if (!facts.memory_pools) return;

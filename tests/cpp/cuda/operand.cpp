@@ -1,4 +1,5 @@
-// Our kernels on operands, run by a device, and how long the largest of a set take.
+// The built-in kernels on operands, run by a device, and their durations for the largest operands
+// of a suite.
 #include "operand.hpp"
 
 #include <doctest/doctest.h>
@@ -23,9 +24,9 @@ using cuda::Stream;
 class Device final : public Platform {
  public:
   std::byte* put(const Bytes& bytes) override {
-    kept_.emplace_back(bytes.size());
-    move(kept_.back().data(), bytes.data(), bytes.size(), nvidia::cudaMemcpyHostToDevice);
-    return kept_.back().data();
+    arrays_.emplace_back(bytes.size());
+    move(arrays_.back().data(), bytes.data(), bytes.size(), nvidia::cudaMemcpyHostToDevice);
+    return arrays_.back().data();
   }
   Bytes get(const void* data, size_t bytes) override {
     Bytes copy(bytes);
@@ -61,24 +62,24 @@ class Device final : public Platform {
   }
 
   const Stream& stream_ = Stream::of(0);
-  std::vector<Buffer> kept_;
+  std::vector<Buffer> arrays_;
 };
 
-TEST_CASE("gpu: fill") {
+TEST_CASE("gpu: fill is correct") {
   REQUIRE_GPU();
   Device device;
   check_fill(device);
   check_constants(device);
 }
 
-TEST_CASE("gpu: poison and scan") {
+TEST_CASE("gpu: poison and scan are correct") {
   REQUIRE_GPU();
   Device device;
   check_poison_and_scan(device);
   check_scan_in_place(device);
 }
 
-TEST_CASE("gpu: project") {
+TEST_CASE("gpu: project is correct") {
   REQUIRE_GPU();
   Device device;
   check_projection(device);
@@ -86,19 +87,19 @@ TEST_CASE("gpu: project") {
   check_unsigned_words(device);
 }
 
-TEST_CASE("gpu: read") {
+TEST_CASE("gpu: reading operands is correct") {
   REQUIRE_GPU();
   Device device;
   check_read(device);
 }
 
-TEST_CASE("gpu: transpose") {
+TEST_CASE("gpu: transpose is correct") {
   REQUIRE_GPU();
   Device device;
   check_transpose(device);
 }
 
-// Milliseconds of the second call: the first may load and allocate.
+// Returns the duration of the second call in milliseconds, because the first may load and allocate.
 template <class Work>
 double milliseconds(const Stream& stream, Work work) {
   double elapsed = 0;
@@ -113,7 +114,7 @@ double milliseconds(const Stream& stream, Work work) {
   return elapsed;
 }
 
-TEST_CASE("gpu: verifying a large output takes little") {
+TEST_CASE("gpu: verifying a large output takes less than 5 ms") {
   REQUIRE_GPU();
   const Stream& stream = Stream::of(0);
   const uint64_t rows = 3072, columns = 7000;
@@ -135,7 +136,7 @@ TEST_CASE("gpu: verifying a large output takes little") {
   }
 }
 
-TEST_CASE("gpu: transposing runs near the speed of memory") {
+TEST_CASE("gpu: transposing runs near the bandwidth of memory") {
   REQUIRE_GPU();
   const Stream& stream = Stream::of(0);
   const uint64_t rows = 512, columns = 500000;

@@ -1,4 +1,4 @@
-// The checks, against fill.h on the host.
+// The checks, which compare with fill.h on the host.
 #include "operand_checks.hpp"
 
 #include <cmath>
@@ -25,19 +25,20 @@ struct Layout {
   uint64_t planes = 1, plane_stride = 0;
 
   uint64_t count() const { return rows * columns * planes; }
-  uint64_t elements() const {  // of memory
+  uint64_t elements() const {  // elements of memory
     return 1 + (rows - 1) * row_stride + (columns - 1) * column_stride +
            (planes - 1) * plane_stride;
   }
-  // In memory, of an element of the operand.
-  uint64_t place(uint64_t index) const {
+  // The position in memory of an element of the operand.
+  uint64_t position(uint64_t index) const {
     return index % rows * row_stride + index / rows % columns * column_stride +
            index / rows / columns * plane_stride;
   }
 };
 
-// An array, padded, transposed, transposed and padded, one row, one column, strided, larger; then
-// tensors: channels first and last, plain, padded and with the planes nearest.
+// An array, padded, transposed, transposed and padded, one row, one column, strided, and larger
+// matrices; then tensors with channels first and last, plain, padded, and with planes as the
+// nearest dimension.
 constexpr Layout kLayouts[] = {
     {1000, 1, 1, 0},        {35, 17, 1, 35},        {35, 17, 1, 40},       {35, 17, 17, 1},
     {35, 17, 24, 1},        {1, 700, 0, 1},         {1, 70, 1, 8},         {9, 1, 3, 0},
@@ -52,7 +53,7 @@ std::string text(const Layout& layout, deepbench_type type) {
          " planes, stride " + std::to_string(layout.plane_stride);
 }
 
-// All of them for one type of each size, two for every other.
+// All layouts for one type of each size, three for every other type.
 std::vector<Layout> layouts_of(deepbench_type type) {
   const std::vector<Layout> all(std::begin(kLayouts), std::end(kLayouts));
   const bool thorough = type == DEEPBENCH_F64 || type == DEEPBENCH_F32 || type == DEEPBENCH_F16 ||
@@ -74,7 +75,7 @@ size_t bytes_of(const Layout& layout, deepbench_type type) {
   return layout.elements() * size_t(size_of(type));
 }
 
-// Element `index` of the generator as memory holds it, as bits.
+// The bits of the generator's element `index` as memory holds it.
 uint64_t stored_bits(deepbench_type type, uint64_t index) {
   const float value = deepbench_uniform(kSeed, kOperand, index);
   const double wide = value;
@@ -100,17 +101,17 @@ uint64_t stored_bits(deepbench_type type, uint64_t index) {
   }
 }
 
-uint64_t bits_at(const Bytes& bytes, deepbench_type type, uint64_t place) {
+uint64_t bits_at(const Bytes& bytes, deepbench_type type, uint64_t position) {
   const auto size = size_t(size_of(type));
   uint64_t bits = 0;
-  std::memcpy(&bits, bytes.data() + place * size, size);
+  std::memcpy(&bits, bytes.data() + position * size, size);
   return bits;
 }
 
-// Bytes outside of the matrix that are not the padding's.
+// The number of bytes outside of the matrix that differ from the padding.
 uint64_t spoiled(const Bytes& bytes, const Layout& layout, deepbench_type type) {
   std::vector<bool> inside(layout.elements());
-  for (uint64_t index = 0; index < layout.count(); ++index) inside[layout.place(index)] = true;
+  for (uint64_t index = 0; index < layout.count(); ++index) inside[layout.position(index)] = true;
   const auto size = uint64_t(size_of(type));
   uint64_t count = 0;
   for (uint64_t i = 0; i < bytes.size(); ++i) count += !inside[i / size] && bytes[i] != kPadding;
@@ -134,7 +135,7 @@ void check_fill(Platform& platform) {
       const Bytes bytes = platform.get(matrix.data, bytes_of(layout, type));
       uint64_t wrong = 0;
       for (uint64_t index = 0; index < layout.count(); ++index)
-        wrong += bits_at(bytes, type, layout.place(index)) != stored_bits(type, index);
+        wrong += bits_at(bytes, type, layout.position(index)) != stored_bits(type, index);
       CHECK(wrong == 0);
       CHECK(spoiled(bytes, layout, type) == 0);
     }
@@ -171,13 +172,13 @@ void check_poison_and_scan(Platform& platform) {
       CHECK(spoiled(platform.get(matrix.data, bytes_of(layout, type)), layout, type) == 0);
       platform.fill(matrix, Inputs::kUniform, kSeed, kOperand);
       scan = platform.scan(matrix, nullptr);
-      if (!one_byte) CHECK(scan.untouched == 0);  // one byte may be the poison by chance
+      if (!one_byte) CHECK(scan.untouched == 0);  // a single byte may equal the poison by chance
       CHECK(scan.non_finite == 0);
 
-      // All bits set: a NaN that is not the poison, in every format that has more than one.
+      // All bits set is a NaN that differs from the poison, in every format with more than one NaN.
       const auto size = size_t(size_of(type));
       Bytes bytes = platform.get(matrix.data, bytes_of(layout, type));
-      const uint64_t last = layout.place(count - 1);
+      const uint64_t last = layout.position(count - 1);
       std::memset(bytes.data() + last * size, 0xff, size);
       const Matrix copy = matrix_of(layout, type, platform.put(bytes));
       const bool integer = type == DEEPBENCH_S32 || type == DEEPBENCH_S8 || type == DEEPBENCH_U8 ||
@@ -193,8 +194,8 @@ void check_scan_in_place(Platform& platform) {
   std::vector<uint16_t> words(layout.elements());
   std::memcpy(words.data(), bytes.data(), bytes.size());
   words[0] ^= 1;
-  words[layout.place(layout.count() - 1)] = 0x7c00;  // an infinity
-  words[layout.place(7 + 3 * layout.rows)] ^= 0x8000;
+  words[layout.position(layout.count() - 1)] = 0x7c00;  // an infinity
+  words[layout.position(7 + 3 * layout.rows)] ^= 0x8000;
   std::memcpy(bytes.data(), words.data(), bytes.size());
   const Matrix after = matrix_of(layout, DEEPBENCH_F16, platform.put(bytes));
   const deepbench_scan scan = platform.scan(after, before.data);
@@ -271,7 +272,8 @@ void check_transpose(Platform& platform) {
   struct Case {
     uint64_t rows, columns, from_stride, to_stride;
   };
-  // Whole tiles, edges in both directions, strides that words are not aligned to, one of either.
+  // Covers whole tiles, edges in both directions, and strides that are not aligned to words, in
+  // either matrix or both.
   constexpr Case kCases[] = {{128, 128, 128, 128}, {256, 384, 256, 384}, {35, 17, 35, 17},
                              {130, 67, 132, 68},   {1, 300, 4, 300},     {300, 1, 300, 4},
                              {7, 5, 9, 11},        {129, 257, 131, 259}, {64, 33, 64, 36}};
@@ -288,7 +290,7 @@ void check_transpose(Platform& platform) {
       uint64_t wrong = 0;
       for (uint64_t j = 0; j < c.columns; ++j)
         for (uint64_t i = 0; i < c.rows; ++i)
-          wrong += bits_at(bytes, type, to_layout.place(j + i * c.columns)) !=
+          wrong += bits_at(bytes, type, to_layout.position(j + i * c.columns)) !=
                    stored_bits(type, i + j * c.rows);
       CHECK(wrong == 0);
       CHECK(spoiled(bytes, to_layout, type) == 0);

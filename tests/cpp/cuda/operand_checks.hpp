@@ -1,4 +1,4 @@
-// What our kernels on operands must do, whether a device runs them or the host in its stead.
+// Checks of the built-in kernels on operands, for a device and for the host that emulates it.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -15,7 +15,7 @@ using cuda::Inputs;
 using cuda::Matrix;
 using Bytes = std::vector<std::byte>;
 
-// Where the kernels run.
+// The place where the kernels run.
 class Platform {
  public:
   virtual ~Platform() = default;
@@ -30,7 +30,8 @@ class Platform {
   virtual void transpose(const Matrix& from, const Matrix& to) = 0;
 };
 
-// Every type, in arrays and in matrices of several strides, the padding untouched.
+// Each check covers every type, in arrays and in matrices with several strides, and verifies that
+// padding is untouched.
 void check_fill(Platform& platform);
 void check_constants(Platform& platform);
 void check_poison_and_scan(Platform& platform);

@@ -1,4 +1,4 @@
-// Our kernels on operands, run by the host: every index and every sum, without a device.
+// The built-in kernels on operands, run by the host without a device: every index and every sum.
 #include <sys/mman.h>
 
 #include <utility>
@@ -9,10 +9,10 @@
 #include "operand_checks.hpp"
 #include "operand_launch.hpp"
 
-// What makes CUDA of the rest of the file.
+// Defines CUDA's keywords, so that the rest of the file is CUDA code.
 #include "emulated.hpp"
 
-// From the folder that the build puts them in.
+// The build copies the kernel sources to an include folder.
 #include <operand.cu>
 #include <projection.cu>
 #include <transpose.cu>
@@ -20,15 +20,15 @@
 namespace deepbench::cuda_test {
 namespace {
 
-constexpr int kMultiprocessors = 1;  // few blocks, so that each goes round several times
+constexpr int kMultiprocessors = 1;  // few blocks, so that each has several rounds
 
 class Host final : public Platform {
  public:
   std::byte* put(const Bytes& bytes) override {
-    // Words beside the array that nothing may touch.
-    kept_.emplace_back(bytes.size() + 16);
-    std::copy(bytes.begin(), bytes.end(), kept_.back().begin());
-    return kept_.back().data();
+    // Guard bytes after the array, which no kernel may touch.
+    arrays_.emplace_back(bytes.size() + 16);
+    std::copy(bytes.begin(), bytes.end(), arrays_.back().begin());
+    return arrays_.back().data();
   }
   Bytes get(const void* data, size_t bytes) override {
     const auto* begin = static_cast<const std::byte*>(data);
@@ -74,7 +74,7 @@ class Host final : public Platform {
 
   std::vector<double> read(const Matrix& matrix, const std::vector<uint64_t>& indices) override {
     for (const uint64_t index : indices)
-      if (index >= matrix.elements()) plugin::invalid("an index outside");
+      if (index >= matrix.elements()) plugin::invalid("an index beyond the operand");
     std::vector<double> values(indices.size());
     cuda::LaunchShape shape;
     shape.block_x = OPERAND_THREADS;
@@ -106,39 +106,39 @@ class Host final : public Platform {
             [&] { set_elements(matrix.data, uint32_t(size_of(matrix.type)), layout, bits); });
   }
 
-  std::vector<Bytes> kept_;
+  std::vector<Bytes> arrays_;
 };
 
-TEST_CASE("kernels on the host: fill") {
+TEST_CASE("kernels on the host: fill is correct") {
   Host host;
   check_fill(host);
   check_constants(host);
 }
 
-TEST_CASE("kernels on the host: poison and scan") {
+TEST_CASE("kernels on the host: poison and scan are correct") {
   Host host;
   check_poison_and_scan(host);
   check_scan_in_place(host);
 }
 
-TEST_CASE("kernels on the host: project") {
+TEST_CASE("kernels on the host: project is correct") {
   Host host;
   check_projection(host);
   check_sums_repeat(host);
   check_unsigned_words(host);
 }
 
-TEST_CASE("kernels on the host: read") {
+TEST_CASE("kernels on the host: read is correct") {
   Host host;
   check_read(host);
 }
 
-TEST_CASE("kernels on the host: transpose") {
+TEST_CASE("kernels on the host: transpose is correct") {
   Host host;
   check_transpose(host);
 }
 
-// Address space, of which only what is touched takes memory.
+// Reserved address space, of which only touched pages take memory.
 class Vast {
  public:
   explicit Vast(uint64_t bytes)
@@ -146,11 +146,11 @@ class Vast {
         data_(mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {}
   ~Vast() {
-    if (is_there()) munmap(data_, bytes_);
+    if (is_mapped()) munmap(data_, bytes_);
   }
   Vast(const Vast&) = delete;
   Vast& operator=(const Vast&) = delete;
-  bool is_there() const { return data_ != MAP_FAILED; }
+  bool is_mapped() const { return data_ != MAP_FAILED; }
   std::byte* data() const { return static_cast<std::byte*>(data_); }
 
  private:
@@ -158,7 +158,7 @@ class Vast {
   void* data_;
 };
 
-// Elements lie further apart than 32 bits count.
+// Checks a matrix whose elements are more than 32 bits apart.
 void check_far_apart(Host& host, const Matrix& matrix) {
   std::vector<uint64_t> indices(matrix.elements());
   std::vector<double> expected;
@@ -179,10 +179,10 @@ void check_far_apart(Host& host, const Matrix& matrix) {
   CHECK(host.scan(matrix, nullptr).untouched == matrix.elements());
 }
 
-TEST_CASE("kernels on the host: places and indices beyond 32 bits") {
+TEST_CASE("kernels on the host: positions and indices beyond 32 bits are correct") {
   constexpr uint64_t kFar = (uint64_t{1} << 32) + 8;
   const Vast first(2 * kFar + 64), second(2 * kFar + 64);
-  if (!first.is_there() || !second.is_there()) {
+  if (!first.is_mapped() || !second.is_mapped()) {
     MESSAGE("nothing tested: no address space");
     return;
   }
@@ -205,14 +205,14 @@ TEST_CASE("kernels on the host: places and indices beyond 32 bits") {
   CHECK(host.read(array, {kFar + 3}) == std::vector<double>{77});
 }
 
-TEST_CASE("outputs that are no matrix of so many rows cannot be projected") {
+TEST_CASE("outputs cannot be projected to a number of rows that does not divide them") {
   Matrix matrix;
   matrix.rows = 6;
   CHECK_THROWS_AS(cuda::plan_projection(matrix, 4, 1), plugin::Error);
   CHECK_THROWS_AS(cuda::plan_projection(matrix, 0, 1), plugin::Error);
 }
 
-TEST_CASE("large operands keep within the limits of a grid") {
+TEST_CASE("large operands stay within the limits of a grid") {
   Matrix matrix;
   matrix.rows = uint64_t{1} << 36;
   for (const uint64_t columns : {uint64_t{1}, uint64_t{1} << 20}) {
@@ -222,7 +222,7 @@ TEST_CASE("large operands keep within the limits of a grid") {
     CHECK(uint64_t(shape.grid_x) * shape.grid_y <= 132 * 16);
     CHECK(shape.block_x * shape.block_y == OPERAND_THREADS);
   }
-  // Of products with a dimension near or beyond 2^31.
+  // Shapes of products with a dimension near or beyond 2^31.
   for (const auto& [rows, columns] : {std::pair<uint64_t, uint64_t>{2000000000, 1},
                                       {uint64_t{1} << 33, 3},
                                       {1, 2000000000},

@@ -1,4 +1,4 @@
-// Work that threads share.
+// Work that several threads share.
 #include "parallel_for.hpp"
 
 #include <doctest/doctest.h>
@@ -12,11 +12,12 @@
 namespace deepbench {
 namespace {
 
-TEST_CASE("parallel_for: each task is done once, by workers that are told apart") {
+TEST_CASE("parallel_for: each task runs once, on workers with distinct numbers") {
   for (const size_t tasks : {size_t{0}, size_t{1}, size_t{3}, size_t{1000}}) {
     CAPTURE(tasks);
     std::vector<std::atomic<int>> done(tasks);
-    std::array<std::atomic<int>, 8> busy{};  // workers: no two threads are one at a time
+    // Counts the threads that use each worker number, which must never exceed one.
+    std::array<std::atomic<int>, 8> busy{};
     std::atomic<int> clashes{0};
     cuda::parallel_for(tasks, [&](size_t task, size_t worker) {
       if (worker >= busy.size() || busy[worker]++ != 0) ++clashes;
@@ -38,8 +39,8 @@ TEST_CASE("parallel_for: the caller is worker 0") {
   CHECK(others == 0);
 }
 
-// Each waits until both are there: one thread alone would end without having met another.
-TEST_CASE("parallel_for: tasks run beside each other where there are processors") {
+// Each task waits until both have started; a single thread would time out.
+TEST_CASE("parallel_for: tasks run concurrently on several processors") {
   if (std::thread::hardware_concurrency() < 2) return;
   std::atomic<int> arrived{0}, saw_both{0};
   cuda::parallel_for(2, [&](size_t, size_t) {

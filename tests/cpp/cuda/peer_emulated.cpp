@@ -1,5 +1,5 @@
-// The sums over ranks on the host: a thread for every block of every rank, so that the flags are
-// put to the test by a real scheduler, and every index by every size.
+// The all_reduce kernels over peer memory, run on the host with one thread for every block of every
+// rank: a real scheduler tests the flags, and small sizes test every index.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 #include "deepbench/fill.h"
 #include "ops/all_reduce/peer_team.hpp"
 
-// CUDA as far as these kernels need it: blocks of one thread.
+// CUDA as far as these kernels need it: blocks have one thread.
 namespace deepbench::cuda_test::peer_model {
 
 struct Index {
@@ -29,7 +29,8 @@ struct alignas(16) Four {
 inline thread_local Index thread_index{0}, block_index{0}, block_size{1}, grid_size{1};
 
 inline uint64_t host_now_ns() {
-  std::this_thread::sleep_for(std::chrono::microseconds(10));  // on a busy machine, not yield()
+  // Sleeps, because yield() is not enough on a busy machine.
+  std::this_thread::sleep_for(std::chrono::microseconds(10));
   return uint64_t(std::chrono::steady_clock::now().time_since_epoch() /
                   std::chrono::nanoseconds(1));
 }
@@ -50,7 +51,7 @@ inline uint64_t host_now_ns() {
 #define __syncthreads() static_cast<void>(0)
 #define __syncthreads_or(any) (any)
 
-// From the folder that the build puts it in.
+// The build copies the kernel source to an include folder.
 #include <peer.cu>
 
 namespace deepbench::cuda_test {
@@ -60,7 +61,7 @@ constexpr uint64_t kSeed = 11;
 constexpr int kMaxRanks = 4;
 constexpr uint32_t kGuard = 0xdeadbeef;
 
-// Vectors, with guards behind the bytes that belong to the operand.
+// An operand in vectors, with guards after its bytes.
 class Operand {
  public:
   explicit Operand(uint64_t bytes) : bytes_(bytes), vectors_(bytes / 16 + 3) {
@@ -89,7 +90,7 @@ struct Rank {
   Operand mine, result, region;
 };
 
-// What ranks add in call after call; every call's sums are of that call's numbers alone.
+// The summands of ranks; each call adds different numbers.
 template <class T>
 struct Numbers;
 template <>
@@ -123,20 +124,20 @@ class Machine {
   }
 
   Rank& rank(int r) { return ranks_[size_t(r)]; }
-  Peers peers(int r, uint64_t limit_ns = 10'000'000'000) {
+  Peers peers(int r, uint64_t timeout_ns = 10'000'000'000) {
     Peers peers = {};
     for (int i = 0; i < kRanks; ++i) peers.control.of[i] = &rank(i).control;
-    peers.timeout_ns = limit_ns;
+    peers.timeout_ns = timeout_ns;
     peers.host_missing = &rank(r).host_missing;
     peers.rank = uint32_t(r);
     return peers;
   }
-  PeerAddresses regions() { return places(&Rank::region); }
-  PeerAddresses added() { return places(&Rank::mine); }
-  PeerAddresses results() { return places(in_place_ ? &Rank::mine : &Rank::result); }
+  PeerAddresses regions() { return addresses(&Rank::region); }
+  PeerAddresses added() { return addresses(&Rank::mine); }
+  PeerAddresses results() { return addresses(in_place_ ? &Rank::mine : &Rank::result); }
   uint4* result(int r) { return static_cast<uint4*>(results().of[r]); }
 
-  // `calls` calls of kernel(rank), one after another on each rank, as a stream has them.
+  // Runs `calls` calls of kernel(rank), which follow one another on each rank as on a stream.
   void run(int calls, uint32_t blocks, int begin_rank, const std::function<void(int)>& kernel) {
     std::vector<std::thread> threads;
     for (int r = begin_rank; r < kRanks; ++r)
@@ -179,10 +180,10 @@ class Machine {
   static float summand(int r, int call, uint64_t i) {
     return deepbench_summand(N::type, kSeed + uint64_t(call), uint32_t(r), kRanks, i);
   }
-  PeerAddresses places(Operand Rank::*member) {
-    PeerAddresses places = {};
-    for (int r = 0; r < kRanks; ++r) places.of[r] = (rank(r).*member).vectors();
-    return places;
+  PeerAddresses addresses(Operand Rank::*member) {
+    PeerAddresses all = {};
+    for (int r = 0; r < kRanks; ++r) all.of[r] = (rank(r).*member).vectors();
+    return all;
   }
   static void run_grid(uint32_t blocks, const std::function<void()>& kernel) {
     std::vector<std::thread> threads;
@@ -200,10 +201,10 @@ class Machine {
   uint64_t wrong_[kMaxRanks] = {};
 };
 
-constexpr size_t kWays = 5;
-using Ways = std::vector<std::function<void(int)>>;
+constexpr size_t kAlgorithms = 5;
+using Kernels = std::vector<std::function<void(int)>>;
 
-// As the host has it: the largest slice, and a grain.
+// The same value as on the host: the largest slice plus one grain.
 template <class T, int kRanks>
 uint64_t room_of(Machine<T, kRanks>&, uint64_t elements) {
   const uint64_t grains = (elements / (4 * T::kPerWord) + 31) / 32;
@@ -211,7 +212,7 @@ uint64_t room_of(Machine<T, kRanks>&, uint64_t elements) {
 }
 
 template <class T, int kRanks>
-Ways ways_of(Machine<T, kRanks>& m, uint64_t elements) {
+Kernels kernels_of(Machine<T, kRanks>& m, uint64_t elements) {
   const uint64_t units = (elements + 2 * T::kPerWord - 1) / (2 * T::kPerWord);
   return {[&m, elements](int r) {
             one_shot<T, kRanks, 2>(m.peers(r), m.regions(), elements / (4 * T::kPerWord) + 1,
@@ -238,10 +239,11 @@ Ways ways_of(Machine<T, kRanks>& m, uint64_t elements) {
 template <class T, int kRanks>
 void check_sums(uint64_t elements, uint32_t blocks) {
   for (const bool in_place : {false, true})
-    for (size_t way = 0; way < kWays; ++way) {
-      INFO(kRanks, " ranks, ", elements, " elements, ", blocks, " blocks, way ", way, in_place);
+    for (size_t algorithm = 0; algorithm < kAlgorithms; ++algorithm) {
+      INFO(kRanks, " ranks, ", elements, " elements, ", blocks, " blocks, algorithm ", algorithm,
+           in_place);
       Machine<T, kRanks> machine(elements, in_place);
-      const auto kernel = ways_of(machine, elements)[way];
+      const auto kernel = kernels_of(machine, elements)[algorithm];
       if (!in_place) {
         machine.run(4, blocks, 0, kernel);
       } else {
@@ -257,7 +259,7 @@ void check_sums(uint64_t elements, uint32_t blocks) {
     }
 }
 
-TEST_CASE("kernels on the host: sums over ranks, every way, call after call") {
+TEST_CASE("kernels on the host: every all_reduce algorithm is correct in consecutive calls") {
   for (const uint64_t elements : {1, 9, 1001}) {
     check_sums<Float, 2>(elements, 3);
     check_sums<Half, 3>(elements, 2);
@@ -267,25 +269,25 @@ TEST_CASE("kernels on the host: sums over ranks, every way, call after call") {
 }
 
 TEST_CASE(
-    "kernels on the host: a rank that never comes is missed by all others, once and for all") {
+    "kernels on the host: all other ranks report a missing rank, in this and all later calls") {
   constexpr uint64_t kElements = 100;
-  for (size_t way = 0; way < kWays; ++way) {
-    INFO("way ", way);
+  for (size_t algorithm = 0; algorithm < kAlgorithms; ++algorithm) {
+    INFO("algorithm ", algorithm);
     Machine<Float, 3> machine(kElements, false);
-    const auto kernel = ways_of(machine, kElements)[way];
+    const auto kernel = kernels_of(machine, kElements)[algorithm];
     for (int r = 0; r < 3; ++r) machine.fill(r, 0);
     const auto begin = std::chrono::steady_clock::now();
     machine.run(20, 2, 1, [&](int r) {  // rank 0 never runs
       const Peers peers = machine.peers(r, 20'000'000);
-      if (way == 0)
+      if (algorithm == 0)
         one_shot<Float, 3, 2>(peers, machine.regions(), kElements, machine.rank(r).mine.vectors(),
                               machine.result(r), kElements);
-      else if (way == 1)
+      else if (algorithm == 1)
         one_shot_ll<Float, 3>(peers, machine.regions(), kElements, machine.rank(r).mine.as<uint2>(),
                               reinterpret_cast<uint2*>(machine.result(r)), kElements);
-      else if (way == 2)
+      else if (algorithm == 2)
         two_shot<Float, 3, 4>(peers, machine.added(), machine.results(), kElements);
-      else if (way == 3)
+      else if (algorithm == 3)
         two_shot_push<Float, 3, 2>(peers, machine.regions(), 33, machine.rank(r).mine.vectors(),
                                    machine.results(), kElements);
       else
@@ -294,24 +296,25 @@ TEST_CASE(
     });
     const auto took = std::chrono::steady_clock::now() - begin;
     CHECK(took < std::chrono::seconds(2));
-    if (way < 4) CHECK(machine.rank(1).host_missing == 1);
+    if (algorithm < 4) CHECK(machine.rank(1).host_missing == 1);
     CHECK(machine.rank(1).host_missing != 0);
     CHECK(machine.rank(2).host_missing != 0);
   }
 }
 
-TEST_CASE("kernels on the host: ranks whose control words are renewed sum as before") {
+TEST_CASE("kernels on the host: resynchronised ranks compute correct sums") {
   constexpr uint64_t kElements = 100;
-  for (size_t way = 0; way < kWays; ++way) {
-    INFO("way ", way);
+  for (size_t algorithm = 0; algorithm < kAlgorithms; ++algorithm) {
+    INFO("algorithm ", algorithm);
     Machine<Float, 3> machine(kElements, false);
-    const auto kernel = ways_of(machine, kElements)[way];
+    const auto kernel = kernels_of(machine, kElements)[algorithm];
     machine.run(3, 2, 0, kernel);
     std::vector<cuda::PeerSteps> steps(3);
     for (int r = 0; r < 3; ++r) {
       PeerControl& control = machine.rank(r).control;
       control.missing = 1, machine.rank(r).host_missing = 1;
-      control.steps[0] += uint32_t(r);  // one rank came further than others, as a call is left
+      // Some ranks are further than others, as after an aborted call.
+      control.steps[0] += uint32_t(r);
       std::copy(std::begin(control.steps), std::end(control.steps), steps[size_t(r)].of);
     }
     for (int r = 0; r < 3; ++r) {
@@ -324,9 +327,10 @@ TEST_CASE("kernels on the host: ranks whose control words are renewed sum as bef
   }
 }
 
-TEST_CASE("peer: renewed control words are behind what any rank had begun, block by block") {
+TEST_CASE("peer: resynchronised control words are beyond all steps that any rank has begun") {
   std::vector<cuda::PeerSteps> steps(2);
-  steps[0] = {{7, 0xfffffffe}}, steps[1] = {{21, 3}};  // the second has begun to count anew
+  // The second block's counter has wrapped around.
+  steps[0] = {{7, 0xfffffffe}}, steps[1] = {{21, 3}};
   const PeerControl control = cuda::resynchronized_control(steps);
   constexpr uint32_t kStepsOfRing = 2 * PEER_MAX_RANKS - 2;
   for (const auto& [block, last] : {std::pair{0, 21u}, std::pair{1, 3u}, std::pair{9, 0u}}) {

@@ -30,7 +30,7 @@ struct Group {
   uint64_t round = 0;
 };
 
-struct Given {
+struct Recorded {
   MmaOperands operands;
   uint32_t word;
 };
@@ -42,7 +42,7 @@ class Grid {
     fibers_.assign(size_t(blocks) * threads, {});
     blocks_.assign(blocks, {threads});
     warps_.assign(fibers_.size() / 32, {32});
-    given_.assign(fibers_.size(), {});
+    recorded_.assign(fibers_.size(), {});
     threads_ = threads;
     for (Fiber& fiber : fibers_) fiber.begin(&Grid::enter, &scheduler_);
     while (turn()) continue;
@@ -52,8 +52,8 @@ class Grid {
   void block_barrier() { meet(blocks_[current_ / threads_]); }
   void warp_barrier() { meet(warps_[current_ / 32]); }
   // What the current thread recorded, and what the lanes of its warp recorded.
-  Given& given() { return given_[current_]; }
-  const Given& given_by(uint32_t lane) const { return given_[current_ / 32 * 32 + lane]; }
+  Recorded& recorded() { return recorded_[current_]; }
+  const Recorded& recorded_by(uint32_t lane) const { return recorded_[current_ / 32 * 32 + lane]; }
   uint32_t lane() const { return uint32_t(current_ % 32); }
 
  private:
@@ -82,7 +82,7 @@ class Grid {
   const std::function<void()>* body_ = nullptr;
   std::vector<Fiber> fibers_;
   std::vector<Group> blocks_, warps_;
-  std::vector<Given> given_;
+  std::vector<Recorded> recorded_;
   size_t threads_ = 0, current_ = 0;
   ucontext_t scheduler_ = {};
 } grid;
@@ -93,9 +93,9 @@ void Grid::enter() {
 }
 
 uint32_t from_next_lane(uint32_t value) {
-  grid.given().word = value;
+  grid.recorded().word = value;
   grid.warp_barrier();
-  const uint32_t other = grid.given_by((grid.lane() + 1) % 32).word;
+  const uint32_t other = grid.recorded_by((grid.lane() + 1) % 32).word;
   grid.warp_barrier();
   return other;
 }
@@ -113,10 +113,10 @@ struct Narrow {
   }
   static void multiply(float (&sums)[4], uint4 tile, uint2 columns) {
     using deepbench::cuda_test::grid;
-    grid.given().operands = {tile, columns};
+    grid.recorded().operands = {tile, columns};
     grid.warp_barrier();
     deepbench::cuda_test::multiply_for(
-        grid.lane(), [](uint32_t lane) { return grid.given_by(lane).operands; },
+        grid.lane(), [](uint32_t lane) { return grid.recorded_by(lane).operands; },
         [](uint32_t word) { return wide(uint16_t(word)); }, sums);
     grid.warp_barrier();
   }
@@ -141,7 +141,7 @@ inline void store_mailbox(uint64_t* to, uint32_t elements, uint32_t step) {
 #define __expf(x) std::exp(x)
 #define __trap() throw std::logic_error("a state did not arrive")
 
-// From the folder to which the build copies it.
+// The build copies the kernel source to an include folder.
 #include <persistent.cu>
 
 namespace deepbench::cuda_test {

@@ -1,5 +1,6 @@
-// NVIDIA's own libraries without a device: every function of every table is there, and what needs
-// none works. DEEPBENCH_TEST_CUDA_LIBRARIES names their folders, separated by colons.
+// NVIDIA's real libraries without a device: every function of every table exists, and functions
+// that need no device work. DEEPBENCH_TEST_CUDA_LIBRARIES names the folders of the libraries,
+// separated by colons.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -29,7 +30,7 @@ Loader* loader() {
   return instance;
 }
 
-// Of a library that is there: one that is not has no functions to call.
+// Returns the table of a library, which must be usable.
 template <class Table>
 const Table& table() {
   const LoadedLibrary<Table>& loaded = loader()->get<Table>();
@@ -54,7 +55,7 @@ void check_functions() {
   });
 }
 
-TEST_CASE("every function that we declare is in the real libraries") {
+TEST_CASE("the real libraries have every declared function") {
   if (!loader()) return;
   check_functions<nvidia::Cudart>();
   check_functions<nvidia::Nvrtc>();
@@ -65,10 +66,10 @@ TEST_CASE("every function that we declare is in the real libraries") {
   check_functions<nvidia::Cusparse>();
   check_functions<nvidia::Nccl>();
   CHECK(loader()->mixed_major_warnings().empty());
-  MESSAGE("not compared: libcuda.so.1 and libnvidia-ml.so.1, which are the driver's");
+  MESSAGE("not compared: libcuda.so.1 and libnvidia-ml.so.1, which belong to the driver");
 }
 
-TEST_CASE("the real libraries know which CUDA they were made for") {
+TEST_CASE("the real libraries report the CUDA version they were built for") {
   if (!loader()) return;
   const int major = loader()->get<nvidia::Cudart>().identity.cuda_major;
   CHECK(major >= 12);
@@ -81,7 +82,7 @@ TEST_CASE("the real libraries know which CUDA they were made for") {
   CHECK(loader()->get<nvidia::Nccl>().identity.cuda_major == major);
 }
 
-TEST_CASE("cuDNN's descriptors of recurrent layers need no device, but for a layer's own") {
+TEST_CASE("most of cuDNN's descriptors of recurrent layers need no device") {
   if (!loader()) return;
   using namespace nvidia;  // NOLINT: the vendor's names, as in its documentation
   const Cudnn& cudnn = table<Cudnn>();
@@ -143,7 +144,7 @@ TEST_CASE("cuSPARSE's descriptors need no device") {
   CHECK(cusparse.cusparseDestroySpMat(sparse) == nvidia::CUSPARSE_STATUS_SUCCESS);
 }
 
-TEST_CASE("NCCL makes an id without a device") {
+TEST_CASE("NCCL creates an id without a device") {
   if (!loader()) return;
   const nvidia::Nccl& nccl = table<nvidia::Nccl>();
   nvidia::ncclUniqueId id{};

@@ -12,7 +12,7 @@
 // Defines CUDA's keywords, so that the rest of the file is CUDA code.
 #include "emulated.hpp"
 
-// From the folder to which the build copies it.
+// The build copies the kernel source to an include folder.
 #include <rnn.cu>
 
 namespace deepbench::cuda_test {
@@ -184,8 +184,8 @@ TEST_CASE("rnn kernels: stored states are compared with expected ones") {
 }
 
 TEST_CASE("rnn kernels: units with a zero sum get the library's slope") {
-  // The recurrent product without bias and input, h as the library stored it, its gradient, and
-  // whether h must be positive afterwards.
+  // The sum of the unit, h as the library stored it, its gradient, and whether h must be
+  // positive afterwards.
   struct Kink {
     double z, h, dz;
     bool positive;

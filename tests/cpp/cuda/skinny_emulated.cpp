@@ -12,7 +12,7 @@
 // Defines CUDA's keywords, so that the rest of the file is CUDA code.
 #include "emulated.hpp"
 
-// From the folder to which the build copies it.
+// The build copies the kernel source to an include folder.
 #include <skinny.cu>
 
 namespace deepbench::cuda_test {

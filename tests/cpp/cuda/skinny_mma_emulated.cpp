@@ -26,11 +26,11 @@ struct Float4 {
   float x, y, z, w;
 };
 
-struct Given {
+struct Recorded {
   float (*sums)[4];
   MmaOperands operands;
 };
-std::vector<Given>* given = nullptr;  // recorded operands of the current thread
+std::vector<Recorded>* recorded = nullptr;  // recorded operands of the current thread
 
 // The shared memory of the cluster's blocks, and the index of the current block.
 std::vector<std::vector<Float4>> cluster;
@@ -46,7 +46,7 @@ struct Narrow {
   static float wide(uint16_t word) { return float(int16_t(word)); }
   static uint16_t narrow(float value) { return uint16_t(int16_t(value)); }
   static void multiply(float (&sums)[4], uint4 tile, uint2 columns) {
-    deepbench::cuda_test::given->push_back({&sums, {tile, columns}});
+    deepbench::cuda_test::recorded->push_back({&sums, {tile, columns}});
   }
 };
 
@@ -68,7 +68,7 @@ inline void store_at(uint32_t block, float4* to, const float (&v)[4]) {
 #define __cluster_dims__(...)
 using std::min;
 
-// From the folder to which the build copies it.
+// The build copies the kernel source to an include folder.
 #include <skinny_mma.cu>
 
 namespace deepbench::cuda_test {
@@ -125,7 +125,7 @@ struct Case {
 };
 
 // Multiplies the operands that all lanes of a warp recorded at the same time.
-void multiply_together(const std::vector<Given>* of_lane, size_t which) {
+void multiply_together(const std::vector<Recorded>* of_lane, size_t which) {
   for (uint32_t lane = 0; lane < 32; ++lane)
     multiply_for(
         lane, [&](uint32_t other) { return of_lane[other][which].operands; },
@@ -144,13 +144,13 @@ class Cluster {
     constexpr uint32_t kFours = skinny_mma_shared_bytes(kShape) / sizeof(Float4);
     cluster.assign(kSplit, std::vector<Float4>(kFours, Float4{1e9f, 1e9f, 1e9f, 1e9f}));
     threads_.assign(kSplit * kWarps * 32, Thread());
-    given_.assign(threads_.size(), {});
+    recorded_.assign(threads_.size(), {});
     number_ = number;
     each([](Part& part, Thread& mine) {
       part.load_c(mine.c);
       part.multiply_part(mine.sums);
     });
-    for (size_t first = 0; first < threads_.size(); first += 32) multiply_warp(&given_[first]);
+    for (size_t first = 0; first < threads_.size(); first += 32) multiply_warp(&recorded_[first]);
     each([](Part& part, Thread& mine) { part.distribute_tiles(mine.sums); });
     each([](Part& part, Thread& mine) { part.finish(mine.c); });
   }
@@ -167,12 +167,12 @@ class Cluster {
       running_block = uint32_t(i / (kWarps * 32));
       thread_index = {uint32_t(i % (kWarps * 32)), 0, 0};
       block_index = {number_ * kSplit + running_block, 0, 0};
-      given = &given_[i];
+      recorded = &recorded_[i];
       Part part{product_, cluster[running_block].data()};
       phase(part, threads_[i]);
     }
   }
-  static void multiply_warp(const std::vector<Given>* of_lane) {
+  static void multiply_warp(const std::vector<Recorded>* of_lane) {
     for (int lane = 0; lane < 32; ++lane) REQUIRE(of_lane[lane].size() == of_lane[0].size());
     for (size_t which = 0; which < of_lane[0].size(); ++which) multiply_together(of_lane, which);
   }
@@ -180,7 +180,7 @@ class Cluster {
   const SkinnyMmaProduct& product_;
   uint32_t number_ = 0;
   std::vector<Thread> threads_;
-  std::vector<std::vector<Given>> given_;
+  std::vector<std::vector<Recorded>> recorded_;
 };
 
 template <bool kTransposed, uint32_t kColumns, uint32_t kRows, uint32_t kWarps, uint32_t kSplit>

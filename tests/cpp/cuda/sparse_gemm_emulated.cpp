@@ -14,7 +14,7 @@
 
 #include "emulated.hpp"
 
-// From the folder to which the build copies it.
+// The build copies the kernel source to an include folder.
 #include <csr.cu>
 
 namespace deepbench::cuda_test {
@@ -97,8 +97,9 @@ TEST_CASE("kernels on the host: the zeros of a dense A are cleared by columns an
     for (uint64_t line = 0; line < lines.count; ++line)
       for (uint64_t j = 0; j < stride; ++j) {
         const auto i = int64_t(by_rows ? line : j), l = int64_t(by_rows ? j : line);
-        const bool stays = j >= lines.length || gemm.is_nonzero(kPatternSeed, gemm.index_a(i, l));
-        CHECK(dense[line * stride + j] == (stays ? 5 : 0));
+        const bool is_unchanged =
+            j >= lines.length || gemm.is_nonzero(kPatternSeed, gemm.index_a(i, l));
+        CHECK(dense[line * stride + j] == (is_unchanged ? 5 : 0));
       }
   }
 }

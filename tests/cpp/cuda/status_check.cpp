@@ -1,4 +1,4 @@
-// What a status of a library means for a row, and how the message reads.
+// The meaning of library statuses for rows, and the format of the messages.
 #include "status_check.hpp"
 
 #include <doctest/doctest.h>
@@ -28,7 +28,7 @@ deepbench_status thrown_status(Status status) {
   return error_of(status).status();
 }
 
-TEST_CASE("success is silent") {
+TEST_CASE("success throws nothing") {
   CHECK(thrown_status(cudaSuccess) == DEEPBENCH_OK);
   CHECK(thrown_status(CUDA_SUCCESS) == DEEPBENCH_OK);
   CHECK(thrown_status(NVRTC_SUCCESS) == DEEPBENCH_OK);
@@ -38,7 +38,7 @@ TEST_CASE("success is silent") {
   CHECK(thrown_status(NVML_SUCCESS) == DEEPBENCH_OK);
 }
 
-TEST_CASE("errors that end the process' use of the device") {
+TEST_CASE("sticky errors mean device_lost") {
   for (const cudaError_t status :
        {cudaErrorIllegalAddress, cudaErrorLaunchTimeout, cudaErrorContextIsDestroyed,
         cudaErrorAssert, cudaErrorHardwareStackError, cudaErrorIllegalInstruction,
@@ -56,7 +56,7 @@ TEST_CASE("errors that end the process' use of the device") {
     CHECK_FALSE(cuda::is_sticky(status));
 }
 
-TEST_CASE("no memory, and what a library cannot do, are no failures") {
+TEST_CASE("lack of memory and unsupported operations are not failures") {
   CHECK(thrown_status(cudaErrorMemoryAllocation) == DEEPBENCH_OUT_OF_MEMORY);
   CHECK(thrown_status(CUDA_ERROR_OUT_OF_MEMORY) == DEEPBENCH_OUT_OF_MEMORY);
   CHECK(thrown_status(CUBLAS_STATUS_ALLOC_FAILED) == DEEPBENCH_OUT_OF_MEMORY);
@@ -76,14 +76,14 @@ TEST_CASE("no memory, and what a library cannot do, are no failures") {
   CHECK(thrown_status(NVML_ERROR_UNKNOWN) == DEEPBENCH_FAILED);
 }
 
-TEST_CASE("a message names library, expression and place, without the folder of the build") {
+TEST_CASE("a message names library, expression, file and line, without the build folder") {
   const std::string text = error_of(cudaErrorMemoryAllocation).what();
   CHECK(text.rfind("cudart: ", 0) == 0);
   CHECK(text.find(" from cudart().cudaMalloc(&data, bytes) at buffer.cpp:23") != std::string::npos);
   CHECK(text.find("/somewhere") == std::string::npos);
 }
 
-TEST_CASE("a status of cuBLAS' is told from cuBLASLt's by the function that gave it") {
+TEST_CASE("the called function distinguishes statuses of cuBLAS and cuBLASLt") {
   const auto message = [](auto&& failing) -> std::string {
     try {
       failing();

@@ -1,4 +1,4 @@
-// The ground: streams, buffers, graphs, and how batches are timed. No test here judges a time.
+// Streams, buffers, graphs, and the timing of batches. No test here judges a duration.
 #include "timing.hpp"
 
 #include <doctest/doctest.h>
@@ -66,20 +66,20 @@ void check_batch(const deepbench_batch& batch, uint64_t count, int32_t launch) {
   REQUIRE(std::string(batch.timer) == "cuda_event");
 }
 
-TEST_CASE("gpu: a batch makes as many calls as were asked for, again and again") {
+TEST_CASE("gpu: a batch makes the requested number of calls, batch after batch") {
   REQUIRE_GPU();
   Counter counter({});
-  uint32_t made = 0;
+  uint32_t expected = 0;
   for (const uint64_t count : {1u, 1u, 7u, 100u, 7u, 5000u}) {
     const deepbench_batch batch = counter.time(count);
     check_batch(batch, count, DEEPBENCH_LAUNCH_GRAPH);
     REQUIRE(batch.copies_touched == 1);
-    made += uint32_t(count);
-    REQUIRE(counter.calls(0) == made);
+    expected += uint32_t(count);
+    REQUIRE(counter.calls(0) == expected);
   }
 }
 
-TEST_CASE("gpu: calls go round the copies, from batch to batch") {
+TEST_CASE("gpu: calls rotate through the copies across batches") {
   REQUIRE_GPU();
   Counter counter({plugin::Regime::kRotation, 3, 0});
   CHECK(counter.time(2).copies_touched == 2);
@@ -91,14 +91,15 @@ TEST_CASE("gpu: calls go round the copies, from batch to batch") {
   for (uint64_t copy = 0; copy < 3; ++copy) CHECK(counter.calls(copy) == 3);
 }
 
-TEST_CASE("gpu: what cannot be captured goes to the stream, and the batch says so") {
+TEST_CASE(
+    "gpu: calls that cannot be captured are enqueued on the stream, and the batch reports it") {
   REQUIRE_GPU();
   Counter counter({}, /*refuses_capture=*/true);
   for (int i = 0; i < 2; ++i) check_batch(counter.time(10), 10, DEEPBENCH_LAUNCH_STREAM);
   CHECK(counter.calls(0) == 20);
 }
 
-TEST_CASE("gpu: launches can be asked for") {
+TEST_CASE("gpu: the launch mode can be requested") {
   REQUIRE_GPU();
   Counter counter({});
   check_batch(counter.time(10, DEEPBENCH_LAUNCH_STREAM), 10, DEEPBENCH_LAUNCH_STREAM);
@@ -111,7 +112,7 @@ constexpr const char* kAppend = R"(
 extern "C" __global__ void append(unsigned* digits, unsigned digit) { *digits = *digits * 10 + digit; }
 )";
 
-TEST_CASE("gpu: all meet before a span, part after it, and are waited for as they like") {
+TEST_CASE("gpu: barriers surround the timed calls, and the call's wait function is used") {
   REQUIRE_GPU();
   Stream& stream = Stream::of(0);
   const Buffer word(256);
@@ -146,31 +147,31 @@ TEST_CASE("gpu: all meet before a span, part after it, and are waited for as the
   check_batch(batch, 3, DEEPBENCH_LAUNCH_STREAM);
 }
 
-TEST_CASE("gpu: a flushed cache is flushed before each call") {
+TEST_CASE("gpu: the cache is flushed before each call") {
   REQUIRE_GPU();
   Counter counter({plugin::Regime::kFlush, 1, uint64_t{1} << 26});
   check_batch(counter.time(3), 3, DEEPBENCH_LAUNCH_ISOLATED);
   CHECK(counter.calls(0) == 3);
 }
 
-TEST_CASE("gpu: a batch that is shuffled makes its calls and no others") {
+TEST_CASE("gpu: a shuffled batch makes exactly its calls") {
   REQUIRE_GPU();
   plugin::CopyPlan plan;
   plan.shuffles = true;
   Counter counter(plan);
-  uint32_t made = 0;
+  uint32_t expected = 0;
   for (const int32_t launch : {DEEPBENCH_LAUNCH_GRAPH, DEEPBENCH_LAUNCH_STREAM}) {
     for (const uint32_t flags : {uint32_t(DEEPBENCH_REQUEST_SHUFFLE), 0u}) {
       check_batch(counter.time(5, launch, flags), 5, launch);
-      CHECK(counter.calls(0) == (made += 5));
+      CHECK(counter.calls(0) == (expected += 5));
     }
   }
-  Counter never({});  // whose plan does not ask for it
-  check_batch(never.time(5, DEEPBENCH_LAUNCH_GRAPH, DEEPBENCH_REQUEST_SHUFFLE), 5,
+  Counter plain({});  // its plan does not request shuffles
+  check_batch(plain.time(5, DEEPBENCH_LAUNCH_GRAPH, DEEPBENCH_REQUEST_SHUFFLE), 5,
               DEEPBENCH_LAUNCH_GRAPH);
 }
 
-TEST_CASE("gpu: one marked call is one call") {
+TEST_CASE("gpu: a marked call is made once") {
   REQUIRE_GPU();
   Counter counter({});
   const deepbench_batch batch = counter.time(1, DEEPBENCH_LAUNCH_BEST, DEEPBENCH_REQUEST_MARKERS);
@@ -178,7 +179,7 @@ TEST_CASE("gpu: one marked call is one call") {
   CHECK(counter.calls(0) == 1);
 }
 
-TEST_CASE("gpu: the clock of the multiprocessors is told") {
+TEST_CASE("gpu: a batch reports the clock of the multiprocessors") {
   REQUIRE_GPU();
   Counter counter({});
   const double mhz = counter.time(200).clock_mhz;
@@ -186,13 +187,13 @@ TEST_CASE("gpu: the clock of the multiprocessors is told") {
   CHECK(mhz < 10000);
 }
 
-TEST_CASE("gpu: a batch of no calls is refused") {
+TEST_CASE("gpu: a batch without calls is refused") {
   REQUIRE_GPU();
   Counter counter({});
   CHECK_THROWS_AS(counter.time(0), plugin::Error);
 }
 
-TEST_CASE("gpu: too much memory is out of memory, and no reason to stop") {
+TEST_CASE("gpu: too large a buffer is out of memory, and later batches still run") {
   REQUIRE_GPU();
   Stream::of(0);
   deepbench_status status = DEEPBENCH_OK;
@@ -206,11 +207,11 @@ TEST_CASE("gpu: too much memory is out of memory, and no reason to stop") {
   CHECK(counter.time(3).count == 3);
 }
 
-TEST_CASE("gpu: what buffers give back is available again") {
+TEST_CASE("gpu: freed buffers are available memory") {
   REQUIRE_GPU();
   constexpr uint64_t kSize = uint64_t{1} << 30, kOthers = uint64_t{1} << 26;
   const uint64_t before = memory_available(0);
-  for (int turn = 0; turn < 2; ++turn) {  // the second finds its memory in the pool
+  for (int turn = 0; turn < 2; ++turn) {  // the second turn finds its memory in the pool
     {
       const Buffer held(kSize);
       CHECK(memory_available(0) <= before - kSize + kOthers);

@@ -25,8 +25,8 @@ void AllReduceImplementation::supports(const plugin::Problem& problem,
   const Participants participants = find_participants(options);
   if (participants.local() > 1 && plan_of(all_reduce, options).regime == plugin::Regime::kFlush)
     plugin::unsupported(
-        "with several devices in one process, cold caches require enough copies of the "
-        "operands, which do not fit here; one process per device can flush them instead");
+        "with several devices in one process, only copies of the operands make caches cold, and "
+        "the copies do not suffice here; one process per device can flush the caches instead");
   require(all_reduce, participants);
   plugin::require_candidate(name_, algorithms(all_reduce), options.candidate);
 }

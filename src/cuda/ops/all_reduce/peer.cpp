@@ -71,7 +71,7 @@ class PeerCall final : public LibraryCall {
   }
 
  private:
-  enum Part : size_t { kShared, kInputs, kResults };  // of what ranks show
+  enum Part : size_t { kShared, kInputs, kResults };  // of the exported allocations
 
   template <class Body>
   void ignore_errors(Body body) const {

@@ -8,7 +8,7 @@ namespace {
 
 using namespace nvidia;  // NOLINT: the vendor's names, as in its documentation
 
-// Of every operand, in bytes; allocations are aligned more strictly.
+// The alignment of every operand in bytes; allocations have a stricter alignment.
 constexpr int64_t kAlignment = 16;
 constexpr size_t kMaxConfigs = 256, kMaxKnobs = 64, kMaxNotes = 32;
 

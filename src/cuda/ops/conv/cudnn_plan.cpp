@@ -24,7 +24,7 @@ constexpr size_t kMaxCandidates = 400;
 // The result of a heuristics query for the problem in one layout on one device.
 struct HeuristicsResult {
   std::shared_ptr<const OperationGraph> graph;
-  // First those of the heuristics, then the additional ones of the fallback mode.
+  // The results of the heuristics come first, then the additional ones of the fallback mode.
   std::vector<EngineConfig> configs;
   double query_ns = 0;
   std::string refusal;  // why there is no graph

@@ -19,7 +19,7 @@ deepbench_type output_type(const Conv& conv) {
   return conv.precision.c == DEEPBENCH_S32 ? DEEPBENCH_F32 : conv.precision.c;
 }
 
-// Tensor cores require numbers of channels that are multiples of this.
+// Tensor cores require numbers of channels that are multiples of the returned value.
 int64_t channel_multiple(const Conv& conv) {
   switch (conv.precision.precision) {
     case Precision::kHalf:

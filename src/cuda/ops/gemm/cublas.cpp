@@ -18,8 +18,8 @@ struct Session {
   const void* owner = nullptr;
 };
 
-// If k is split, partial sums of half and bfloat16 products remain in 32 bits; float products
-// remain float.
+// If k is split, partial sums of half and bfloat16 products remain in 32 bits; float products are
+// not rounded to TF32.
 constexpr auto kMath =
     nvidia::cublasMath_t(int(nvidia::CUBLAS_DEFAULT_MATH) |
                          int(nvidia::CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION));

@@ -94,10 +94,10 @@ bool parse_candidate(std::string_view text, Candidate* candidate) {
   candidate->layout = std::string(text.substr(0, colon));
   text.remove_prefix(colon + 1);
   if (text.substr(0, kHeuristic.size()) == kHeuristic) {
-    uint32_t place = 0;
-    if (!read_number(text.substr(kHeuristic.size()), &place) || place > kMaxHeuristicIndex)
+    uint32_t index = 0;
+    if (!read_number(text.substr(kHeuristic.size()), &index) || index > kMaxHeuristicIndex)
       return false;
-    candidate->heuristic = int(place);
+    candidate->heuristic = int(index);
     return true;
   }
   return text.substr(0, 3) == "id=" && parse_algorithm(text, &candidate->algorithm);

@@ -91,7 +91,7 @@ uint32_t setting(const cublasLtMatmulAlgo_t& algo, cublasLtMatmulAlgoConfigAttri
   size_t written = 0;
   const cublasStatus_t status = cublaslt().cublasLtMatmulAlgoConfigGetAttribute(
       &algo, attribute, &value, sizeof value, &written);
-  // older libraries lack some attributes
+  // Older libraries lack some attributes.
   return status == CUBLAS_STATUS_SUCCESS ? uint32_t(value) : 0;
 }
 

@@ -12,7 +12,8 @@
 
 namespace deepbench::cuda {
 
-// Requests shuffled scheduling between hot calls whose operands are about as large as the cache.
+// Plans the copies of the operands. Requests shuffles (kernels/perturb_scheduling.cu) between hot
+// calls if the operands are about as large as the cache.
 plugin::CopyPlan plan_copies(const GemmLayout& layout, const plugin::Options& options);
 
 class GemmOperands final : public MatrixOperands {
@@ -60,7 +61,7 @@ class GemmOperands final : public MatrixOperands {
   Copies a_, b_, c_, d_;
   Copies plain_a_, plain_b_;  // Conversion::kInCall: the sources that every call converts
   Buffer initial_c_;          // C in place: the values that restore() writes
-  // duration of one conversion of all operands that are converted beforehand
+  // The duration of one conversion of all operands that are converted beforehand.
   double conversion_ns_ = 0;
 };
 

@@ -87,7 +87,7 @@ bool is_allowed(const SkinnyPlan& plan, const SkinnyProblem& problem) {
 }
 
 // The best grid. It has fewer parts and larger blocks unless the estimated cost of another grid is
-// at least 3 % lower.
+// lower by about 3 % or more.
 SkinnyPlan plan_of(const SkinnyProblem& problem, const Mapping& mapping) {
   SkinnyPlan best = instance_of(problem, mapping), tried = best;
   const uint32_t warps = std::min(kMaxWarps, warps_of(problem, mapping));

@@ -140,11 +140,11 @@ void Composition::recompute_forward() const {
 }
 
 // Where the sign of relu's argument is a matter of rounding, takes the library's choice of slope.
-void Composition::take_sides(const void* input_gradients, double tolerance) const {
+void Composition::match_slopes(const void* input_gradients, double tolerance) const {
   widen(input_gradients, rnn_.precision.a, uint64_t(rnn_.sequence()), at(dx_, 0), stream_);
-  const Function& take = function("rnn", "match_relu_slopes", stream_);
+  const Function& match = function("rnn", "match_relu_slopes", stream_);
   for (int64_t t = 0; t < rnn_.timesteps; ++t)
-    take.launch(shape_, stream_.get(), step(t), states(dx_, t), tolerance);
+    match.launch(shape_, stream_.get(), step(t), states(dx_, t), tolerance);
 }
 
 deepbench_following Composition::follow(const ForwardState& pass) {
@@ -158,7 +158,7 @@ deepbench_following Composition::follow(const ForwardState& pass) {
       compare_states(states(h_, 1), at(dx_, 0), count, limits.per_state(), stream_);
   if (!errors.all_within_limit) return DEEPBENCH_ALONE;
   follows_ = limits.accept(errors);
-  if (follows_ && pass.input_gradients) take_sides(pass.input_gradients, limits.per_state());
+  if (follows_ && pass.input_gradients) match_slopes(pass.input_gradients, limits.per_state());
   return follows_ ? DEEPBENCH_FOLLOWS : DEEPBENCH_ASTRAY;
 }
 

@@ -49,7 +49,7 @@ class Composition {
   // Recomputes all steps from the states that are followed and stores the results in the memory of
   // dx.
   void recompute_forward() const;
-  void take_sides(const void* input_gradients, double tolerance) const;
+  void match_slopes(const void* input_gradients, double tolerance) const;
   void backward(int64_t t) const;
   void finish() const;
 

@@ -189,9 +189,9 @@ class CudnnRnn final : public Implementation {
     const LayerPlan plan = plan_layer(skip_input_rnn(problem), options);
     const plugin::CopyPlan copies = plan_copies(plan.storage.touched_bytes(), options);
     const uint64_t lengths = uint64_t(plan.storage.rnn.batch) * sizeof(int32_t);
-    const uint64_t kept = saturating_add(saved_dx_bytes(plan.storage), lengths);
+    const uint64_t other_bytes = saturating_add(saved_dx_bytes(plan.storage), lengths);
     return saturating_add(plan.storage.needed_bytes(copies),
-                          saturating_add(plan.workspace_bytes, kept));
+                          saturating_add(plan.workspace_bytes, other_bytes));
   }
 
   std::vector<std::string> candidates(const plugin::Problem& problem,

@@ -18,8 +18,8 @@ struct ConvertedOperands {
   bool b, c;
 };
 
-// All operands by rows, for which the library is fastest if there are many columns; the problem's
-// order; only op(B) by rows.
+// The first layout stores all operands by rows, for which the library is fastest if there are many
+// columns. The second is the problem's order, and the third stores only op(B) by rows.
 std::array<ConvertedOperands, 3> promising_layouts(const SparseGemm& gemm) {
   const bool b = gemm.b_by_columns();
   return {{{b, !gemm.row_major}, {false, false}, {b, false}}};

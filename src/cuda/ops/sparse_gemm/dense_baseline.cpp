@@ -13,7 +13,7 @@ namespace deepbench::cuda {
 namespace {
 
 constexpr double kMaxFlops = 5e13;  // per call; larger products have no baseline
-// Per operand, because larger ones are not tried in any library.
+// The limit per operand; the baseline does not allocate larger ones.
 constexpr uint64_t kMaxBytes = uint64_t{1} << 34;
 
 struct DenseProduct {

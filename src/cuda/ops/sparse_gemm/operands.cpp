@@ -80,7 +80,7 @@ void SparseOperands::describe(plugin::Sink& sink) const {
             std::string("every call transposes ") + what + ", which is included in its time");
 }
 
-// Computed as for a dense product whose k is an upper estimate of the nonzeros in a row.
+// The result equals that for a dense product whose k is an upper estimate of the nonzeros in a row.
 int64_t SparseOperands::calls_before_overflow() const {
   const SparseGemm& gemm = layout_.gemm;
   const double mean = double(gemm.k) * (1 - gemm.sparsity);

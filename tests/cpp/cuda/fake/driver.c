@@ -1,5 +1,5 @@
-/* libcuda.so.1 where there is no driver: a part of cuDNN that is linked with it can then be loaded,
- * and descriptors finalized. Every function says that there is no device. */
+/* A libcuda.so.1 for machines without a driver: it allows loading a part of cuDNN that is linked
+ * with the driver and finalizing descriptors. Every function reports that there is no device. */
 enum { kNoDevice = 100 };
 
 #define FUNCTION(name) \

@@ -1,5 +1,6 @@
-// A library of NVIDIA's that is none: every function of every table, answering 0. Copied under any
-// of their names, it serves the tests of the loader. versions.cpp replaces a few.
+// A fake library with every function of every table, each of which returns 0. Copied under the
+// names of NVIDIA's libraries, it serves the tests of the loader. versions.cpp replaces some
+// functions.
 #include "nvidia/cublas.hpp"
 #include "nvidia/cublaslt.hpp"
 #include "nvidia/cudart.hpp"
@@ -12,7 +13,7 @@
 #include "nvidia/nvrtc.hpp"
 #include "nvidia/nvtx.hpp"
 
-// The library without a function, as an old one would be.
+// The library without some functions, like an old version.
 #ifdef DEEPBENCH_FAKE_IS_OLD
 #define cublasLtMatmul not_there_yet
 #define cudaGraphUpload not_there_either

@@ -1,7 +1,8 @@
-// The functions by which a fake library says what it is: as the text file beside it, of its own
-// name and ".cuda", has it. That is CUDA's version (12090); 0 makes it the toolkit's stub, and
-// below 1000 it is the status that NVML starts with. A second number is the status with which
-// the driver and the run time answer when they are asked for devices, of which there is one.
+// The functions that report the identity of a fake library. They read it from a text file beside
+// the library, whose name is that of the library plus ".cuda". The first number is the CUDA version
+// (12090); 0 makes the library the toolkit's stub, and a number below 1000 is the status with which
+// NVML starts. The second number is the status that the driver and the runtime return when they are
+// queried for devices; the number of devices is always one.
 #include <dlfcn.h>
 
 #include <cstddef>
