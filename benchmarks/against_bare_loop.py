@@ -1,10 +1,9 @@
-"""deepbench against a bare loop over the same library, in turns, in one run.
+"""Compares deepbench with a bare loop over the same library; both take turns within one run.
 
-Goal: within 3 %, in the median of the turns' ratios: neighbours in time, which the machine's own
-changes touch alike. A row that the machine's other work made mistrusted has another turn. The bare
-loops (bare_onednn.cpp, bare_onednn_conv.cpp, bare_onednn_rnn.cpp, bare_eigen.cpp) know nothing of
-deepbench; build them first, see CMakeLists.txt. Which operation is compared follows from the
-program's name.
+Goal: the median ratio is within 3 %. Each ratio compares two neighbouring measurements, which a
+change of the machine's speed affects alike. A mistrusted row is measured again. The bare loops
+(bare_onednn.cpp, bare_onednn_conv.cpp, bare_onednn_rnn.cpp, bare_eigen.cpp) do not use deepbench;
+see CMakeLists.txt for how to build them. The name of the program determines the operation.
 
     python benchmarks/against_bare_loop.py build/benchmarks/bare_onednn [options of deepbench]
 """
@@ -21,7 +20,7 @@ from sweep_runner import median_us, sweep
 
 _SQUARE = "w=28 h=28 c=128 n=8 k=128 s=3 r=3 pad_w=1 pad_h=1"
 
-# Problems that both sides read; what is left out has the same default on both.
+# Problems for both programs. Omitted attributes have the same defaults in both.
 PROBLEMS = {
     "gemm": (
         "m=1760 n=128 k=1760 precision=float",
@@ -61,7 +60,7 @@ PROGRAMS = {
     "bare_eigen": "sparse_gemm",
 }
 TURNS = 7
-MOST_MISTRUSTED = 7
+MAX_MISTRUSTED = 7
 
 
 def bare_us(program: str, problem: str, environment: dict[str, str]) -> float | None:
@@ -80,26 +79,26 @@ def bare_us(program: str, problem: str, environment: dict[str, str]) -> float | 
 
 def compare(program: str, op: str, problem: str, options: list[str]) -> str:
     label = f"{op} {problem}"
-    ours: list[float] = []
+    deepbench_us: list[float] = []
     bare: list[float] = []
     mistrusted = 0
-    while len(ours) < TURNS:
+    while len(deepbench_us) < TURNS:
         run = sweep(op, *problem.split(), *options)
         row = run.rows[0]
-        if row["status"] == "mistrusted" and mistrusted < MOST_MISTRUSTED:
+        if row["status"] == "mistrusted" and mistrusted < MAX_MISTRUSTED:
             mistrusted += 1
             continue
         if row["status"] != "ok":
             return f"{label:84} {row['status']}: {row['reason']}"
-        # The same binding of threads as the worker's.
+        # Binds threads in the same way as the worker.
         time_us = bare_us(program, problem, run.context.get("environment", {}))
         if time_us is None:
-            return f"{label:84} the bare loop cannot run it"
-        ours.append(median_us(row))
+            return f"{label:84} the bare loop does not support it"
+        deepbench_us.append(median_us(row))
         bare.append(time_us)
-    ratios = sorted(one / other for one, other in zip(ours, bare, strict=True))
+    ratios = sorted(one / other for one, other in zip(deepbench_us, bare, strict=True))
     return (
-        f"{label:84} deepbench {statistics.median(ours):12.1f} us   "
+        f"{label:84} deepbench {statistics.median(deepbench_us):12.1f} us   "
         f"bare {statistics.median(bare):12.1f} us   ratio {statistics.median(ratios):.3f} "
         f"({ratios[0]:.3f} to {ratios[-1]:.3f})"
         + (f", {mistrusted} mistrusted" if mistrusted else "")

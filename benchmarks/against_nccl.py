@@ -1,14 +1,15 @@
-"""all_reduce's rows through NCCL against the same calls timed as nccl-tests does, in one run.
+"""Compares rows of all_reduce through NCCL with the same calls timed as in nccl-tests, in one run.
 
-Goal: within 2 %, launched alike: rows in graphs against graphs (nccl-tests -G 1), rows on the
-stream against plain launches. The bare calls run before and after the rows; their figure is the
-mean of both, and the spread says how far the two were apart. By the host's clock the launch of the
-first call and the wait for the last are in the time: of 20 calls of 10 us they are some 5 %. So
-calls under 100 us are held against 200 of them (nccl-tests -n 200), and 20 stand beside.
+Goal: within 2 % for the same kind of launch: rows in graphs against graphs (nccl-tests -G 1), and
+rows on the stream against plain launches. The bare calls run before and after the rows. Their
+figure is the mean of both, and the spread is the difference between them. The host's clock includes
+the launch of the first call and the wait for the last, which is about 5 % of 20 calls of 10 us.
+Calls under 100 us are therefore compared with 200 calls (nccl-tests -n 200), and the figure for 20
+calls is printed as well.
 
     python benchmarks/against_nccl.py build/tests/bare_nccl [DEVICES [ELEMENTS,...]]
 
-Exit status: 0 all within, 1 not all, 2 not run.
+Exit status: 0 if all rows are within the goal, 1 if not, 2 if the comparison could not run.
 """
 
 from __future__ import annotations
@@ -25,12 +26,14 @@ CYCLES = 21
 GOAL = 0.02
 PACKAGE = [sys.executable, "-m", "deepbench"]
 FEW, MANY = 20, 200
-Times = dict[tuple[int, int], tuple[float, float]]  # by elements and calls: plain, captured; in us
+# By elements and calls: plain and captured, in us.
+Times = dict[tuple[int, int], tuple[float, float]]
 
 
 @functools.cache
 def environment() -> dict[str, str]:
-    """With the folders of the libraries that deepbench takes: the bare program looks elsewhere."""
+    """Adds the folders of the libraries that deepbench uses, since the bare program searches
+    elsewhere."""
     done = subprocess.run([*PACKAGE, "env", "--format", "json"], capture_output=True, check=True)
     backends = json.loads(done.stdout)["backends"]
     facts = next(each for each in backends if each["name"] == "cuda")
@@ -56,12 +59,12 @@ def rows(devices: int, sizes: list[int], launch: str) -> dict[int, dict[str, Any
              f"launch={launch}"]  # fmt: skip
     lines = "".join(f"all_reduce elements={size} precision=float\n" for size in sizes)
     done = subprocess.run(words, input=lines, stdout=subprocess.PIPE, text=True, timeout=300)
-    said = [json.loads(line) for line in done.stdout.splitlines()]
-    for one in said:
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    for one in answers:
         if one["type"] == "error" or one.get("status", "ok") != "ok":
             print(one.get("message") or one["reason"], file=sys.stderr)
             raise SystemExit(2)
-    return {row["attributes"]["elements"]: row for row in said if row["type"] == "row"}
+    return {row["attributes"]["elements"]: row for row in answers if row["type"] == "row"}
 
 
 def main() -> int:
@@ -82,14 +85,15 @@ def main() -> int:
             row = measured[launch][size]
             keys = [key for key in ((size, FEW), (size, MANY)) if key in before and key in after]
             bares = [(before[key][which], after[key][which]) for key in keys]
-            ours, judge = row["statistics"]["median_ns"] / 1e3, bares[-1]
-            ratio = ours / (sum(judge) / 2)
+            row_us, judge = row["statistics"]["median_ns"] / 1e3, bares[-1]
+            ratio = row_us / (sum(judge) / 2)
             busbw = next(one["value"] for one in row["metrics"] if one["name"] == "busbw")
             within = abs(ratio - 1) <= GOAL
             missed += not within
             many = f"{sum(bares[1]) / 2:15.2f}" if len(bares) > 1 else " " * 15
-            print(f"{size:10d} {row['regime']['launch']:6} {ours:10.2f} {sum(bares[0]) / 2:14.2f} "
-                  f"{many} {ratio:6.3f} {(max(judge) / min(judge) - 1) * 100:5.1f} % {busbw:11.1f}"
+            print(f"{size:10d} {row['regime']['launch']:6} {row_us:10.2f} "
+                  f"{sum(bares[0]) / 2:14.2f} {many} {ratio:6.3f} "
+                  f"{(max(judge) / min(judge) - 1) * 100:5.1f} % {busbw:11.1f}"
                   f"{'' if within else '  missed'}")  # fmt: skip
     print(f"within {GOAL * 100:.0f} %: {2 * len(sizes) - missed} of {2 * len(sizes)}")
     return 0 if missed == 0 else 1

@@ -1,17 +1,17 @@
-"""deepbench's hot times against the kernel times that CUPTI reports, on 20 rows of 2.5 us to 4 ms.
+"""Compares hot times of deepbench with kernel times from CUPTI, on 20 rows of 2.5 us to 4 ms.
 
-Goal: above the sum of the call's kernels by at most 2 % or 0.5 us a kernel, whichever is larger.
-CUPTI's figures come from torch's profiler, which adds some 0.6 to 3 us to a call: ours are taken
-without it, in processes of their own. Three of them and two with the profiler take turns: the
-median of the former, the mean of the latter. From 50 us on they are compared in cycles, time by the
-row's SM clock, since clocks of runs may differ by 2 %; then they are printed as times at the
-profiled runs' clock and marked "same clock".
-What a call's kernels take is what the trace has of a batch, between its two stamps of clocks,
-divided by the batch's calls. Memsets and copies count as kernels.
+Goal: the time exceeds the sum of the call's kernels by at most 2 % or 0.5 us per kernel, whichever
+is larger. CUPTI's figures come from torch's profiler, which adds about 0.6 to 3 us to a call, so
+deepbench measures without it in separate processes. Three processes without the profiler and two
+with it alternate. The figures are the median of the former and the mean of the latter. From 50 us
+on they are compared in cycles, time multiplied by the row's SM clock, since clocks of different
+runs may differ by 2 %. Such rows are printed as times at the clock of the profiled runs and marked
+"same clock". The time of a call's kernels is the total of a batch in the trace, between the two
+kernels that stamp the clock, divided by the number of calls. Memsets and copies count as kernels.
 
     python benchmarks/against_profiler.py [gemm|conv] [options of rows, key=value, for both]
 
-Exit status: 0 all within, 1 not all, 2 not run, for want of torch.
+Exit status: 0 if all rows are within the goal, 1 if not, 2 if torch is missing.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ GEMM = (
     "gemm m=5124 n=700 k=2048 precision=int8",
     "gemm m=3072 n=1500 k=1024 precision=int8",
 )
-# Geometry, phase and precision: tensor cores in all phases, engines of several kernels (int8 and
-# gradients of filters among them), Winograd's, and channels that are padded.
+# Geometry, phase and precision. The problems cover tensor cores in all phases, engines with several
+# kernels (among them int8 and filter gradients), Winograd, and padded channels.
 CONV = tuple(
     f"conv {shape} phase={phase} precision={precision}"
     for shape, phase, precision in (
@@ -78,21 +78,21 @@ CONV = tuple(
 STAMP = "stamp"  # the kernel around each batch (src/cuda/kernels/clock.cu)
 SETS = {"gemm": GEMM, "conv": CONV}
 SHARE, PER_KERNEL_US = 0.02, 0.5
-SAME_CLOCK_US = 50  # calls of so long are compared in cycles
-TURNS = 2  # after a first run without the profiler: one with it and one without
-SAMPLES = 40  # under the profiler: graphs of up to hundreds of calls each
+SAME_CLOCK_US = 50  # longer calls are compared in cycles
+TURNS = 2  # after a first run without the profiler, each turn runs once with it and once without
+SAMPLES = 40  # under the profiler, where a sample is a graph of up to hundreds of calls
 RUN_LIMIT_S = 480
 NOT_RUN = 2
 
 Event = dict[str, Any]  # of a trace
-Answer = dict[str, Any]  # of a process of its own, on one problem
+Answer = dict[str, Any]  # of a subprocess, for one problem
 
 
-# ---- in a process of its own --------------------------------------------------------------------
+# ---- in a subprocess ---------------------------------------------------------------------------
 
 
 def chosen(words: list[str]) -> tuple[tuple[str, ...], list[str]]:
-    """The problems that the first word names, gemm's without one; and the rows' options."""
+    """The problems of the operation that the first word names (default gemm), and the options."""
     if words and words[0] in SETS:
         return SETS[words[0]], words[1:]
     return GEMM, words
@@ -106,41 +106,41 @@ def runner(options: list[str]) -> Any:
 
 
 def plainly(words: list[str]) -> None:
-    """Our medians, one JSON line a problem."""
+    """Prints the median of each problem without the profiler, one JSON line each."""
     problems, options = chosen(words)
-    ours = runner(options)
+    row_runner = runner(options)
     for position, problem in enumerate(problems):
-        row = json.loads(ours.run(problem, position))
+        row = json.loads(row_runner.run(problem, position))
         print(json.dumps({"status": row["status"], "reason": row["reason"], **measured(row)}))
 
 
 def measured(row: dict[str, Any]) -> Answer:
-    """A call's median, and the clock that it was taken at where that is known."""
+    """The median of a call, and the clock during the measurement if it is known."""
     median_ns = (row["statistics"] or {}).get("median_ns")
     return {"ns": median_ns, "mhz": (row["observed"] or {}).get("sm_clock_mhz")}
 
 
 def under_profiler(words: list[str]) -> None:
-    """The sum of the kernels of one call and their number, one JSON line a problem."""
+    """Prints the sum and the number of the kernels of one call, one JSON line per problem."""
     import torch  # type: ignore[import-not-found]
 
     torch.cuda.init()
     problems, options = chosen(words)
-    ours = runner(["verify=no", f"samples={SAMPLES}", *options])
+    row_runner = runner(["verify=no", f"samples={SAMPLES}", *options])
     for position, problem in enumerate(problems):
-        events, row = traced(ours, problem, position)
+        events, row = traced(row_runner, problem, position)
         found = of_one_call(batches(events), (row["statistics"] or {}).get("batch"))
         found["reason"] = row["reason"] or found["reason"]
         print(json.dumps(found | measured(row)), flush=True)
 
 
-def traced(ours: Any, line: str, position: int) -> tuple[list[Event], Answer]:
-    """Everything that the device did for a row, in order, and the row."""
+def traced(row_runner: Any, line: str, position: int) -> tuple[list[Event], Answer]:
+    """All events on the device during a row, in order, and the row."""
     from torch.profiler import ProfilerActivity, profile  # type: ignore[import-not-found]
 
     with profile(activities=[ProfilerActivity.CUDA]) as profiler:
-        row = json.loads(ours.run(line, position))
-    ours.release()
+        row = json.loads(row_runner.run(line, position))
+    row_runner.release()
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "trace.json"
         profiler.export_chrome_trace(str(file))
@@ -151,7 +151,7 @@ def traced(ours: Any, line: str, position: int) -> tuple[list[Event], Answer]:
 
 
 def batches(events: list[Event]) -> list[list[Event]]:
-    """What a row's batches are made of: whatever lies between a stamp of clocks and the next."""
+    """The events of each batch, between one clock stamp and the next."""
     found: list[list[Event]] = []
     inside = False
     for event in events:
@@ -164,7 +164,8 @@ def batches(events: list[Event]) -> list[list[Event]]:
 
 
 def of_one_call(found: list[list[Event]], calls: int | None) -> Answer:
-    """The median of the row's later batches of so many calls: shuffles have fewer."""
+    """The median over the row's later batches of this many calls. Perturbing batches have fewer
+    calls."""
     later = found[len(found) // 2 :]
     whole = Counter(len(batch) for batch in later if calls and batch and len(batch) % calls == 0)
     if not calls or not whole:
@@ -174,7 +175,7 @@ def of_one_call(found: list[list[Event]], calls: int | None) -> Answer:
     return {"us": statistics.median(sums) / calls, "kernels": length // calls, "reason": None}
 
 
-# ---- the comparison -----------------------------------------------------------------------------
+# ---- the comparison ----------------------------------------------------------------------------
 
 
 def answers(mode: str, words: list[str]) -> list[Answer]:
@@ -187,21 +188,21 @@ def answers(mode: str, words: list[str]) -> list[Answer]:
 
 
 def compared(plain: Sequence[Answer], traced: Sequence[Answer]) -> tuple[float, float, str]:
-    """Microseconds of ours and of the kernels, and how they are compared where not plainly."""
-    ours_us = statistics.median(one["ns"] / 1e3 for one in plain)
+    """The time of deepbench and of the kernels in us, and a mark if they are compared in cycles."""
+    measured_us = statistics.median(one["ns"] / 1e3 for one in plain)
     kernels_us = statistics.mean(one["us"] for one in traced)
     if kernels_us < SAME_CLOCK_US:
-        return ours_us, kernels_us, ""
+        return measured_us, kernels_us, ""
     if not all(one["mhz"] for one in [*plain, *traced]):
-        return ours_us, kernels_us, ", clocks unknown"
+        return measured_us, kernels_us, ", clocks unknown"
     clock = statistics.mean(one["mhz"] for one in traced)
-    ours_us = statistics.median(one["ns"] * one["mhz"] for one in plain) / 1e3 / clock
+    measured_us = statistics.median(one["ns"] * one["mhz"] for one in plain) / 1e3 / clock
     kernels_us = statistics.mean(one["us"] * one["mhz"] for one in traced) / clock
-    return ours_us, kernels_us, ", same clock"
+    return measured_us, kernels_us, ", same clock"
 
 
 def why_not(plain: Sequence[Answer], traced: Sequence[Answer]) -> str:
-    """Why a row has nothing to compare; empty where it has."""
+    """The reason why a row cannot be compared; empty if it can."""
     for one in plain:
         if not one["ns"]:
             return f"{one['status']}: {one['reason']}"
@@ -209,7 +210,11 @@ def why_not(plain: Sequence[Answer], traced: Sequence[Answer]) -> str:
         if not one["us"]:
             return f"under the profiler: {one['reason']}"
     counts = sorted({one["kernels"] for one in traced})
-    return "" if len(counts) == 1 else f"under the profiler: calls of {counts} kernels"
+    return (
+        ""
+        if len(counts) == 1
+        else f"under the profiler, calls have different numbers of kernels: {counts}"
+    )
 
 
 def comparisons(words: list[str]) -> Iterator[bool]:
@@ -221,18 +226,18 @@ def comparisons(words: list[str]) -> Iterator[bool]:
     each = zip(
         chosen(words)[0], zip(*plain, strict=False), zip(*traced, strict=False), strict=False
     )
-    for problem, ours, theirs in each:
-        if why := why_not(ours, theirs):
+    for problem, without_profiler, with_profiler in each:
+        if why := why_not(without_profiler, with_profiler):
             print(f"{problem:{width}} {why}")
             yield False
             continue
-        ours_us, kernels_us, how = compared(ours, theirs)
-        count = theirs[0]["kernels"]  # the same in all
-        excess_us = ours_us - kernels_us
+        measured_us, kernels_us, how = compared(without_profiler, with_profiler)
+        count = with_profiler[0]["kernels"]  # the same in all runs
+        excess_us = measured_us - kernels_us
         within = excess_us <= max(SHARE * kernels_us, PER_KERNEL_US * count)
         print(
-            f"{problem:{width}} ours {ours_us:10.3f}  kernels {kernels_us:10.3f} us ({count})  "
-            f"excess {excess_us:7.3f} us {excess_us / kernels_us:7.2%}  "
+            f"{problem:{width}} deepbench {measured_us:10.3f}  kernels {kernels_us:10.3f} us "
+            f"({count})  excess {excess_us:7.3f} us {excess_us / kernels_us:7.2%}  "
             f"{'within' if within else 'BEYOND'}{how}"
         )
         yield within
@@ -246,10 +251,10 @@ def main() -> int:
     from importlib.util import find_spec
 
     if find_spec("torch") is None:
-        print("torch is not installed: its profiler is what this compares with; not run")
+        print("torch is not installed, so there is no profiler to compare with")
         return NOT_RUN
     within, count = list(comparisons(sys.argv[1:])), len(chosen(sys.argv[1:])[0])
-    print(f"within {SHARE:.0%} or {PER_KERNEL_US} us a kernel: {sum(within)} of {count}")
+    print(f"within {SHARE:.0%} or {PER_KERNEL_US} us per kernel: {sum(within)} of {count}")
     return 0 if sum(within) == count else 1
 
 

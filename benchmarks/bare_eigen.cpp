@@ -1,7 +1,6 @@
-// The yardstick of sparse products: Eigen's in a bare loop, with nothing of ours in between. The
-// operation is the CPU backend's default: C += A B in place, A in CSR, rows of equal numbers of
-// non-zeros shared by bound OpenMP threads, compiled with the same options.
-//
+// The baseline for sparse products: Eigen in a bare loop, without any code of deepbench. The
+// operation is the CPU backend's default: C += A B in place, with A in CSR. Bound OpenMP threads
+// share the rows of A by equal numbers of nonzeros. The compiler options are the same.
 //   bare_eigen m=7680 n=1500 k=2560 sparsity=0.95 [order=col|row] [seconds=2]
 #define EIGEN_DONT_PARALLELIZE
 #include <omp.h>

@@ -1,5 +1,5 @@
-// What the bare loops have in common: words to values, bound threads, large pages, and the loop.
-// Nothing of deepbench is in it.
+// Shared parts of the bare loops: parsing of arguments, bound threads, large pages, and the loop.
+// They contain no code of deepbench.
 #pragma once
 
 #include <sys/mman.h>
@@ -28,7 +28,7 @@ inline Values parse_values(int count, char** words) {
   return values;
 }
 
-// OpenMP reads its variables before main: without them, set them and begin again.
+// OpenMP reads its variables before main, so if they are missing, set them and restart the program.
 inline void bind_threads(char** words) {
   if (std::getenv("OMP_PROC_BIND")) return;
   setenv("OMP_PROC_BIND", "true", 1);
@@ -37,7 +37,7 @@ inline void bind_threads(char** words) {
   execv("/proc/self/exe", words);
 }
 
-// As the CPU backend's buffers have.
+// Large pages, as in the buffers of the CPU backend.
 inline void* allocate_large_pages(size_t bytes) {
   constexpr size_t kPage = size_t{2} << 20;
   bytes = (bytes + kPage) / kPage * kPage;
@@ -58,7 +58,7 @@ double time_ns(const Call& call, int64_t calls) {
   return std::chrono::duration<double, std::nano>(Clock::now() - begin).count() / double(calls);
 }
 
-// Calls for `seconds` in samples of 2 ms or more, and prints their median; `facts` ends the line.
+// Calls for `seconds` in samples of at least 2 ms and prints their median. `facts` ends the line.
 template <class Call>
 void measure(const Call& call, double seconds, double flops, const std::string& facts) {
   constexpr double kSpanNs = 2e6;

@@ -1,9 +1,11 @@
-// ncclAllReduce as nccl-tests times it, for rows to be held against (benchmarks/against_nccl.py):
-// one process for each device; after a barrier 20 calls back to back (-n 20), out of place, by the
-// host's clock until the stream is done; the mean over the ranks, and the median over the cycles.
-// Plain launches, and the same calls in a graph (-G 1); short calls also 200 at a time (-n 200).
+// Times ncclAllReduce as nccl-tests does, as a baseline for rows (benchmarks/against_nccl.py): one
+// process per device; after a barrier 20 calls back to back (-n 20), out of place, by the host's
+// clock until the stream is done; the mean over the ranks, and the median over the cycles. Times
+// plain launches and the same calls in a graph (-G 1). Short calls are also timed 200 at a time (-n
+// 200).
 //   build/tests/bare_nccl DEVICES CYCLES ELEMENTS...
-// Elements are floats; prints: elements calls plain_us graph_us
+//
+// Elements are floats. Prints: elements calls plain_us graph_us
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -32,10 +34,10 @@ using namespace deepbench::cuda;
 using Clock = std::chrono::steady_clock;
 
 constexpr int kMaxDevices = 16, kCalls = 20, kManyCalls = 200, kWarmUp = 5;
-constexpr double kShortUs = 100;   // 20 calls of that are long beside their launch
-constexpr unsigned kLimitS = 300;  // for all of it
+constexpr double kShortUs = 100;  // for longer calls, the launch overhead of 20 calls is negligible
+constexpr unsigned kLimitS = 300;  // for the whole run
 
-// What the processes share.
+// Memory that the processes share.
 struct Shared {
   std::atomic<int> arrived{0};
   deepbench::nvidia::ncclUniqueId id;
@@ -65,7 +67,8 @@ class Rank {
     stream_.synchronize();
     double plain = 0;
     for (const int count : {kCalls, kManyCalls}) {
-      if (count == kManyCalls && plain >= kShortUs) break;  // the mean of all: the same everywhere
+      // The mean over all ranks, so all ranks agree.
+      if (count == kManyCalls && plain >= kShortUs) break;
       plain = median_us(cycles, count, [&] { calls(count); });
       const Graph graph(stream_.get(), [&] { calls(count); });
       const double captured = median_us(cycles, count, [&] { graph.launch(stream_.get()); });
@@ -83,7 +86,7 @@ class Rank {
 
   double median_us(int cycles, int count, const std::function<void()>& enqueue) {
     std::vector<double> means;
-    for (int cycle = -1; cycle < cycles; ++cycle) {  // the first is for warming up
+    for (int cycle = -1; cycle < cycles; ++cycle) {  // the first cycle is the warm-up
       barrier();
       const auto begin = Clock::now();
       enqueue();
@@ -122,8 +125,8 @@ int run(Shared& shared, int rank, int ranks, int cycles, char** elements) {
   }
 }
 
-// Of processes by rank: 0 once all have ended well. The others of one that does not are ended at
-// once, since they wait for it within NCCL.
+// Waits for the processes, ordered by rank. Returns 0 if all succeeded. If one fails, the others
+// are terminated, since they would wait for it inside NCCL.
 int wait_for_all(std::vector<pid_t> processes, bool all_started) {
   bool good = all_started;
   for (size_t left = processes.size(); left > 0; --left) {

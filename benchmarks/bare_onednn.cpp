@@ -1,7 +1,7 @@
-// The yardstick: one matrix product through oneDNN's C API in a bare loop, with nothing of ours in
-// between. The operation is the CPU backend's default: C += op(A) op(B) in place for floating
-// point, D = op(A) op(B) for int8; the same layouts, attributes, pages and bound threads.
-//
+// The baseline for matrix products: one product through oneDNN's C API in a bare loop, without any
+// code of deepbench. The operation is the CPU backend's default: C += op(A) op(B) in place for
+// floating point, D = op(A) op(B) for int8. Layouts, attributes, pages and bound threads are the
+// same.
 //   bare_onednn m=1760 n=128 k=1760 [trans_a=n] [trans_b=n] [precision=float|bfloat16|int8]
 //               [b_type=s8|u8] [c=sum|add|none] [seconds=2]
 #include <oneapi/dnnl/dnnl.h>
@@ -64,7 +64,8 @@ size_t size_of(dnnl_data_type_t type) {
   return type == dnnl_f32 || type == dnnl_s32 ? 4 : type == dnnl_bf16 ? 2 : 1;
 }
 
-// Large pages, and full-mantissa numbers in [-1, 1]; [-64, 63] for int8.
+// Allocates large pages and fills them with random full-mantissa numbers in [-1, 1], or [-64, 63]
+// for int8.
 void* operand(int64_t elements, dnnl_data_type_t type, uint64_t seed) {
   void* data = bare::allocate_large_pages(size_t(elements) * size_of(type));
   for (int64_t i = 0; i < elements; ++i) {

@@ -1,7 +1,6 @@
-// The yardstick of convolutions: one of a phase through oneDNN's C API in a bare loop, with nothing
-// of ours in between; the layouts are the library's, as in the CPU backend's default; the same
-// attributes, pages and bound threads.
-//
+// The baseline for convolutions: one phase of a convolution through oneDNN's C API in a bare loop,
+// without any code of deepbench. The library chooses the layouts, as in the CPU backend's default.
+// Attributes, pages and bound threads are the same.
 //   bare_onednn_conv w=56 h=56 c=64 n=8 k=64 s=3 r=3 [pad_w=1] [pad_h=1] [stride_w=1] [stride_h=1]
 //                    [phase=fwd|bwd_data|bwd_filter] [precision=float|bfloat16|int8] [x_type=u8]
 //                    [seconds=2]
@@ -60,8 +59,8 @@ Problem parse(int count, char** words) {
   return problem;
 }
 
-// Large pages, and full-mantissa numbers in [-1, 1]; [-64, 63] or [0, 127] for 8 bits. In whatever
-// order the library stores them.
+// Allocates large pages and fills them with random full-mantissa numbers in [-1, 1], or [-64, 63]
+// or [0, 127] for 8 bits, independent of the library's layout.
 void* operand(size_t bytes, dnnl_data_type_t type, uint64_t seed) {
   void* data = bare::allocate_large_pages(bytes);
   const size_t size = type == dnnl_f32 || type == dnnl_s32 ? 4 : type == dnnl_bf16 ? 2 : 1;

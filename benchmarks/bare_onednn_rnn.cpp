@@ -1,8 +1,7 @@
-// The yardstick of recurrent layers: one layer through oneDNN's C API in a bare loop, with nothing
-// of ours in between; the same layouts, attributes, pages and bound threads as the CPU backend's
-// default. `inputs` other than 1 shows what the input product adds; `weights=plain` takes no packed
-// ones.
-//
+// The baseline for recurrent layers: one layer through oneDNN's C API in a bare loop, without any
+// code of deepbench. Layouts, attributes, pages and bound threads are those of the CPU backend's
+// default. `inputs` above 1 shows the cost of the input product; `weights=plain` disables packed
+// weights.
 //   bare_onednn_rnn cell=lstm hidden=512 batch=16 timesteps=25 [phase=fwd|bwd] [mode=training]
 //                   [precision=float|bfloat16] [inputs=1] [weights=any|plain] [seconds=2]
 #include <oneapi/dnnl/dnnl.h>
@@ -22,7 +21,8 @@
 namespace {
 
 using Description = const_dnnl_memory_desc_t;
-constexpr auto kOverwrite = dnnl_rnn_flags_diff_weights_overwrite;  // else gradients add up
+// Without this flag, gradients accumulate.
+constexpr auto kOverwrite = dnnl_rnn_flags_diff_weights_overwrite;
 
 void check(dnnl_status_t status, const char* what) {
   if (status == dnnl_success) return;
@@ -65,7 +65,7 @@ Layer parse(int count, char** words) {
   return layer;
 }
 
-// Large pages, and full-mantissa numbers in [-scale, scale].
+// Allocates large pages and fills them with random full-mantissa numbers in [-scale, scale].
 void* operand(size_t bytes, dnnl_data_type_t type, float scale) {
   void* data = bare::allocate_large_pages(bytes);
   static uint64_t seed = 1;
@@ -92,7 +92,8 @@ struct Descriptions {
   Description x, h, c, wx, u, b, y;
 };
 
-// Backward wants its weights transposed, and gives their gradients as forward wants the weights.
+// The backward pass takes transposed weights, and writes their gradients in the layout of the
+// forward pass.
 Descriptions describe(const Layer& l, bool transposed, dnnl_data_type_t type) {
   const auto weights = l.weights != "plain" ? dnnl_format_tag_any
                        : transposed         ? dnnl_ldgoi
@@ -187,7 +188,7 @@ struct Primitive {
   }
 };
 
-// U in a layout of the library's own can only be had from the library: it may begin with a header.
+// Only the library can convert U to its internal layout, which may begin with a header.
 void reorder(dnnl_engine_t engine, dnnl_memory_t from, Description from_description,
              dnnl_memory_t to, Description to_description) {
   dnnl_primitive_desc_t description = nullptr;
@@ -222,8 +223,8 @@ Memory operand_of(const Layer& layer, dnnl_engine_t engine, int argument, Descri
   return made;
 }
 
-// Operands in the layouts that this primitive wants; an earlier one's, where the layouts agree:
-// workspace and states.
+// Operands in the layouts of this primitive. An operand of an earlier primitive with the same
+// layout is reused, such as the workspace and the states.
 Primitive bind(const Layer& layer, dnnl_engine_t engine, dnnl_primitive_desc_t description,
                Memories& memories) {
   Primitive made;
@@ -257,7 +258,7 @@ int main(int count, char** words) {
   first.phase = "fwd";
   Primitive timed = bind(first, engine, description, memories);
   if (layer.backward()) {
-    timed.call();  // the workspace of a real forward pass
+    timed.call();  // fills the workspace with a real forward pass
     description = backward(layer, engine, description);
     timed = bind(layer, engine, description, memories);
   }

@@ -1,11 +1,12 @@
-"""Whether cold is cold: the L2 hit rate and the bytes from DRAM of hot and cold calls, by ncu.
+"""Checks that cold calls read from DRAM: prints the L2 hit rate and the bytes from DRAM of hot and
+cold calls, measured by ncu.
 
-Takes five products that fit the cache. Needs Nsight Compute and permission to read the hardware's
-counters; says so where either is missing.
+Uses five products that fit the cache. Needs Nsight Compute and permission to read hardware
+counters, and reports if either is missing.
 
     python benchmarks/cold_cache_counters.py
 
-Exit status: 0 with figures; 2 without any, where nothing was shown.
+Exit status: 0 if figures were printed, 2 if not.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ PROBLEMS = (
     ("m=4096", "n=32", "k=1024"),
 )
 HIT_RATE, FROM_DRAM = "lts__t_sector_hit_rate.pct", "dram__bytes_read.sum"
-# Without ncu's own flushing, and one metric at a time: where a kernel must be run again for another
-# counter, ncu saves and restores the memory between, and its caches are what would be seen.
+# Disables ncu's cache flushing and collects one metric per run. If a kernel must be replayed for
+# another counter, ncu saves and restores the memory in between, which changes the caches.
 NCU = (
     "ncu", "--csv", "--print-units", "base", "--cache-control", "none", "--clock-control", "none",
     "--kernel-name", "regex:gemm|nvjet|xmma|cutlass|gemv", "--launch-skip", "40",
@@ -36,7 +37,7 @@ NOT_RUN = 2
 
 
 def counter(metric: str, problem: tuple[str, ...], cache: str) -> float | str:
-    """Its median over five calls, or why there is none."""
+    """The median of the counter over five calls, or the reason why it is missing."""
     command = [*NCU, "--metrics", metric, sys.executable, "-m", "deepbench", "gemm", *problem]
     command += ["precision=half", "--backend", "cuda", "--cache", cache, "--samples", "3"]
     command += ["--no-verify", "--in-process"]
@@ -45,12 +46,12 @@ def counter(metric: str, problem: tuple[str, ...], cache: str) -> float | str:
     values = [float(row["Metric Value"].replace(",", "")) for row in csv.DictReader(lines)]
     if values:
         return statistics.median(values)
-    said = [line for line in done.stdout.splitlines() if "ERROR" in line] or ["no counters"]
-    return said[0].strip("= ")
+    errors = [line for line in done.stdout.splitlines() if "ERROR" in line] or ["no counters"]
+    return errors[0].strip("= ")
 
 
 def show(problem: tuple[str, ...], cache: str) -> bool:
-    """Prints a line; whether it has both figures."""
+    """Prints a line, and returns whether it has both figures."""
     m, n, k = (int(word.partition("=")[2]) for word in problem)
     operands_mb = 2 * (m * k + k * n + m * n) / 1e6
     row = f"{' '.join(problem):24} {cache:5}"
@@ -68,7 +69,7 @@ def show(problem: tuple[str, ...], cache: str) -> bool:
 
 def main() -> int:
     if shutil.which("ncu") is None:
-        print("ncu is not installed: its counters are what this shows; not run")
+        print("ncu is not installed, so there are no counters to show")
         return NOT_RUN
     shown = [show(problem, cache) for problem in PROBLEMS for cache in ("hot", "cold")]
     return 0 if any(shown) else NOT_RUN

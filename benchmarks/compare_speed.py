@@ -1,7 +1,8 @@
-"""What `deepbench compare` costs: two files of 500 rows, from the start of Python to its end.
+"""Measures the cost of `deepbench compare`: two files of 500 rows, from the start of Python to its
+end.
 
-Goal: at most 1 s, in every format, with 100 raw samples a row (as in results/) and with 1,000 (the
-most that a row keeps). The rows are made up; reading is nearly all of it.
+Goal: at most 1 s in every format, with 100 raw samples per row (as in results/) and with 1,000 (the
+maximum per row). The rows are synthetic. Reading takes nearly all of the time.
 
     python benchmarks/compare_speed.py
 """
@@ -24,7 +25,7 @@ SET = Path(__file__).parents[1] / "results/h200/gemm_training_half.jsonl"
 
 
 def write(path: Path, seed: int, samples: int) -> None:
-    """A file with the rows of a measured set, over and over, their dimensions and times changed."""
+    """Writes a file that repeats the rows of a measured set with modified dimensions and times."""
     chance = random.Random(seed)
     context, *lines = SET.read_text().splitlines()
     written = [json.dumps({**json.loads(context), "rows": ROWS})]
@@ -57,7 +58,7 @@ def main() -> None:
             for form in ("table", "json", "markdown", "html"):
                 spent = [seconds(*map(str, files), "--format", form) for _ in range(TURNS)]
                 middle, best = statistics.median(spent), min(spent)
-                print(f"{samples:5} samples a row, {form:8} {middle:.2f} s (best {best:.2f})")
+                print(f"{samples:5} samples per row, {form:8} {middle:.2f} s (best {best:.2f})")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
-// How far a machine itself drifts: rates of three loops of one thread that change with nothing but
-// the core's clock, its cache's and the memory's, as medians of windows of some seconds. No product
-// can repeat better than these.
-//
+// Measures the drift of a machine: rates of three single-threaded loops that depend only on the
+// clock of the core, the cache or the memory, as medians of windows of some seconds. No product can
+// be more repeatable than these.
 //   drift [SECONDS, default 100]
 #include <algorithm>
 #include <chrono>
@@ -30,7 +29,7 @@ double seconds(Body body) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-// Each waits for the one before it: so many cycles, whatever else the machine does.
+// Each multiplication waits for the previous one, so the number of cycles is fixed.
 double multiplications_per_ns() {
   uint64_t x = 3;
   const double took = seconds([&] {

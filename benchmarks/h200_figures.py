@@ -1,13 +1,14 @@
-"""The figures that the H200's tables are held against, from the folder of h200_tables.py.
+"""Computes the figures that the H200's tables must reach, from the folder of h200_tables.py.
 
     python benchmarks/h200_figures.py [FOLDER] [sets|best|repeat|cold|cost ...]
 
-Goals: gemm training half in 15 s, training float in 30 s, inference int8 in 15 s; conv training
-half in 30 s, inference half in 20 s; sparse products in 30 s; gemm, conv and rnn together in 90 s
-(training half) and 60 s (inference half); every row verified and precise or saying why not; best in
-four times that, never slower, and faster than default by geometric means of 1.03 (gemm half), 1.04
-(tf32), 6 (int8) and 1.4 (rnn inference half); medians of three runs within 1 % on 95 % of the rows
-over 10 us; 15 ms a row (median) for everything that is not the device's work.
+Goals for wall time: gemm training half in 15 s, training float in 30 s, inference int8 in 15 s;
+conv training half in 30 s, inference half in 20 s; sparse products in 30 s; gemm, conv and rnn
+together in 90 s (training half) and 60 s (inference half). Every row is verified, and precise or
+marked with the reason. `best` takes at most four times as long, is never slower than default, and
+is faster by a geometric mean of 1.03 (gemm half), 1.04 (tf32), 6 (int8) and 1.4 (rnn inference
+half). Medians of three runs agree within 1 % on 95 % of the rows over 10 us. The overhead of the
+host is 15 ms per row (median).
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ def main() -> int:
     files = sorted(folder.glob("*.jsonl"))
     runs = {file.stem: load(file, seconds.get(file.stem, 0.0)) for file in files}
     if not runs:
-        print(f"there are no tables in {folder}; benchmarks/h200_tables.py makes them")
+        print(f"there are no tables in {folder}; run benchmarks/h200_tables.py")
         return 1
     for name in words or SECTIONS:
         print(f"== {name}")
@@ -69,7 +70,7 @@ def main() -> int:
 
 
 def sets(runs: Runs) -> Iterator[str]:
-    """Wall time, rows, what was verified, how measuring ended."""
+    """Wall time, number of rows, verified rows, and reasons for the end of measuring."""
     for name, run in runs.items():
         verified = sum(row["verification"]["status"] == "passed" for row in run.ok())
         stops = Counter((row["statistics"] or {}).get("stop") for row in run.rows)
@@ -77,7 +78,7 @@ def sets(runs: Runs) -> Iterator[str]:
         other = Counter(row["status"] for row in run.rows if row["status"] != "ok")
         wrong = " ".join(f"{status}={count}" for status, count in other.items())
         goal = f" (goal {GOAL_S[name]})" if name in GOAL_S else ""
-        wall = f"{run.seconds:.1f} s{goal}" if run.seconds else "wall time not known"
+        wall = f"{run.seconds:.1f} s{goal}" if run.seconds else "wall time unknown"
         complete = f"{len(run.rows)} of {run.context['rows']}"
         yield f"{name:26} {complete} rows, {verified} verified, {wall}; {ends} {wrong}"
     for group, goal_s in GOAL_TOGETHER_S.items():
@@ -88,22 +89,23 @@ def sets(runs: Runs) -> Iterator[str]:
 
 
 def best(runs: Runs) -> Iterator[str]:
-    """default / best, geometric mean: of the call, and with the conversion counted."""
+    """The speedup of best over default as a geometric mean: of the call, and with the
+    conversion."""
     for name, run in runs.items():
         if not name.endswith("_best"):
             continue
         plain = name.removesuffix("_best")
         rows = [row for row in run.ok() if row["algorithm"]["default_ns"]]
         if not rows:
-            yield f"{name:26} has no row with both times"
+            yield f"{name:26} has no row with two times"
             continue
         turns = mean(row["algorithm"].get("speedup") or 1.0 for row in rows)
         call = mean(row["algorithm"]["default_ns"] / median_ns(row) for row in rows)
         both = mean(row["algorithm"]["default_ns"] / with_conversion_ns(row) for row in rows)
         changed = sum(not choice_of(row).is_default for row in rows)
-        line = f"{name:26} in turns {turns:.3f}, call {call:.3f}, with conversion {both:.3f}, "
+        line = f"{name:26} interleaved {turns:.3f}, call {call:.3f}, with conversion {both:.3f}, "
         slower = sum(median_ns(row) > row["algorithm"]["default_ns"] for row in rows)
-        line += f"{changed} not the default, {slower} of {len(rows)} slower"
+        line += f"{changed} not default, {slower} of {len(rows)} slower"
         if plain in GOAL_BEST:
             line += f" (goal {GOAL_BEST[plain]} for the call)"
         if plain in runs:
@@ -115,7 +117,7 @@ def best(runs: Runs) -> Iterator[str]:
 
 
 def repeat(runs: Runs) -> Iterator[str]:
-    """How far the medians of several runs lie apart."""
+    """The differences between the medians of several runs."""
     for name in runs:
         again = [runs[f"{name}_{turn}"] for turn in (2, 3) if f"{name}_{turn}" in runs]
         if not again:
@@ -137,7 +139,7 @@ def repeat(runs: Runs) -> Iterator[str]:
 
 
 def cold(runs: Runs) -> Iterator[str]:
-    """Cold against hot, every row."""
+    """Cold against hot, for every row."""
     for name, run in runs.items():
         hot = runs.get(name.removesuffix("_cold"))
         if not name.endswith("_cold") or hot is None:
@@ -156,7 +158,7 @@ def cold(runs: Runs) -> Iterator[str]:
 
 
 def cost(runs: Runs) -> Iterator[str]:
-    """Wall time of a row without the device's work and rests, nor the ceilings of many rows."""
+    """The wall time of a row without the device's work, rest time, and the ceilings."""
     for name, run in runs.items():
         rows = [row for row in run.ok() if row["stages_ns"].get("device")]
         if not rows:
@@ -169,8 +171,8 @@ def cost(runs: Runs) -> Iterator[str]:
         ceilings_s = run.stage_seconds("ceilings")
         shown = ", ".join(f"{stage} {ms:.1f}" for stage, ms in parts.items())
         yield (
-            f"{name:26} {rest:.1f} ms a row, median (goal {GOAL_ROW_MS}); "
-            f"medians: {shown} ms; ceilings {ceilings_s:.1f} s in all"
+            f"{name:26} {rest:.1f} ms per row, median (goal {GOAL_ROW_MS}); "
+            f"medians: {shown} ms; ceilings {ceilings_s:.1f} s in total"
         )
 
 
@@ -198,7 +200,7 @@ def not_the_device_ms(row: Row) -> float:
 
 
 def same_problems(*runs: Sweep) -> Iterator[tuple[Row, ...]]:
-    """Rows of the same place and problem that are ok in every run."""
+    """Rows of the same position and problem that are ok in every run."""
     by_place = [{(row["position"], row["problem"]): row for row in run.ok()} for run in runs]
     for place in by_place[0]:
         if all(place in rows for rows in by_place):
@@ -210,7 +212,7 @@ def across(plain: Sweep, chosen: Sweep) -> float:
 
 
 def mean(ratios: Iterator[float]) -> float:
-    """Geometric."""
+    """The geometric mean."""
     logarithms = [math.log(ratio) for ratio in ratios]
     return math.exp(sum(logarithms) / len(logarithms)) if logarithms else math.nan
 

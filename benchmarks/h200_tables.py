@@ -1,8 +1,9 @@
-"""The published tables of an H200: measures them into a folder, a command a table.
+"""Measures the published tables of an H200 into a folder, with one command per table.
 
-Each takes less than eight minutes. A table that was cut off goes on where it stopped, one that is
-complete is left alone. Finished tables keep at most 100 raw samples a row, evenly chosen; how long
-each command took is in wall_seconds.json beside them. h200_figures.py reads the folder.
+Each table takes less than eight minutes. An interrupted table resumes where it stopped, and a
+complete one is not measured again. Finished tables keep at most 100 raw samples per row, evenly
+spaced. wall_seconds.json in the same folder holds the wall time of each command. h200_figures.py
+reads the folder.
 
     python benchmarks/h200_tables.py [--folder results/h200] [TABLE...] [-- options of deepbench]
 """
@@ -63,7 +64,8 @@ TABLES: dict[str, tuple[str, ...]] = {
     "rnn_inference_float": ("rnn", "inference", "float"),
     "rnn_inference_float_best": ("rnn", "inference", "float", *BEST),
 }
-# Measured, not published: repeats, the original's libraries, and what there is no room for.
+# Measured but not published: repeated runs, the original's libraries, and tables that would be too
+# large.
 OTHERS: dict[str, tuple[str, ...]] = {
     **{
         f"{name}_{turn}": TABLES[name]
@@ -98,7 +100,7 @@ def main() -> int:
     known = {**TABLES, **OTHERS}
     for name in chosen.tables:
         if name not in known:
-            parser.error(f"there is no table {name!r}; there are {' '.join(known)}")
+            parser.error(f"unknown table {name!r}; the tables are {' '.join(known)}")
     chosen.folder.mkdir(parents=True, exist_ok=True)
     names = chosen.tables or list(TABLES)
     extra = arguments[cut + 1 :]
@@ -107,10 +109,10 @@ def main() -> int:
 
 
 def make(name: str, words: list[str], folder: Path, limit_s: float) -> bool:
-    """Measures one table and thins it. False if rows are missing at its end."""
+    """Measures one table and thins it. Returns False if rows are still missing."""
     file = folder / f"{name}.jsonl"
     if file.exists() and is_complete(file):
-        print(f"{name}: is there", flush=True)
+        print(f"{name}: exists", flush=True)
         return True
     resumed = file.exists()
     command = [sys.executable, "-m", "deepbench", *words, "-o", str(file), "--resume"]
@@ -118,7 +120,7 @@ def make(name: str, words: list[str], folder: Path, limit_s: float) -> bool:
     status = run(command, limit_s)
     seconds = time.monotonic() - begin
     if not file.exists():
-        print(f"{name}: nothing was measured, exit status {status}", flush=True)
+        print(f"{name}: no row was measured, exit status {status}", flush=True)
         return False
     complete = is_complete(file)
     if complete and not resumed:
@@ -134,7 +136,7 @@ def make(name: str, words: list[str], folder: Path, limit_s: float) -> bool:
 
 
 def run(command: list[str], limit_s: float) -> int:
-    """Like Ctrl-C at the limit: what was measured stays in the file."""
+    """Interrupts the command at the limit like Ctrl-C, so that the file keeps the measured rows."""
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     try:
         return process.wait(limit_s)

@@ -1,6 +1,6 @@
-// How long our kernels take to be ready in a new process: run it twice, the second time the machine
-// code comes from the disk. Goal with a warm cache: 50 ms. Built with the tests, which see the
-// plugin's objects:
+// Measures how long the built-in kernels take to load in a new process. Run it twice: the second
+// run reads the machine code from disk. Goal with a warm cache: 50 ms. It is built with the tests,
+// since it needs the plugin's objects:
 //   build/tests/kernel_cache
 #include <chrono>
 #include <cstdio>
@@ -11,7 +11,7 @@
 
 namespace {
 
-// One kernel of each file: a file is one module.
+// One kernel of each source file, since each file is one module.
 constexpr std::pair<const char*, const char*> kKernels[] = {
     {"clock", "stamp"},       {"operand", "fill_elements"},     {"projection", "combine_parts"},
     {"memory", "fill_words"}, {"transpose", "transpose_words"},

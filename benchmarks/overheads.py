@@ -1,7 +1,8 @@
-"""What deepbench costs besides measuring: start-up, listing, one problem, an empty batch.
+"""Measures the cost of deepbench besides measuring: start-up, listing, one problem, an empty batch.
 
-Goals: `list` < 0.3 s, `import deepbench` < 0.15 s over a bare interpreter, one problem < 3 s, an
-empty batch through the seam < 1 us (needs build/benchmarks/empty_batch, see CMakeLists.txt).
+Goals: `list` < 0.3 s, `import deepbench` < 0.15 s more than a bare interpreter, one problem < 3 s,
+an empty batch through the plugin interface < 1 us (needs build/benchmarks/empty_batch, see
+CMakeLists.txt).
 
     python benchmarks/overheads.py [build/benchmarks/empty_batch]
 """

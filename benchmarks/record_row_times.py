@@ -1,13 +1,13 @@
-"""Records how long the rows of sweeps take on this machine's CPU, for the test of the time left.
+"""Records how long the rows of sweeps take on this machine's CPU, for the test of time estimates.
 
     python benchmarks/record_row_times.py FOLDER
 
-runs every command below (an hour on two busy cores), keeps the result files in FOLDER, skips those
-that are there already, and writes tests/data/row_times_cpu.jsonl: a line for each run with its
-command, what the backend said of itself as far as an estimate depends on it, and of each row the
-problem, its seconds, the seconds of ceilings, and its status. A run that was stopped is kept as far
-as it came, and rows that cost their worker are left out. tests/python/test_time_estimate.py replays
-what is there.
+Runs every command below, which takes an hour on two busy cores. Keeps the result files in FOLDER,
+skips those that exist already, and writes tests/data/row_times_cpu.jsonl. That file has one line
+per run with its command, the facts of the backend that an estimate uses, and for each row the
+problem, its seconds, the seconds of ceilings, and its status. An interrupted run is included up to
+its last row. Rows that ended their worker are excluded. tests/python/test_time_estimate.py replays
+the file.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 TARGET = Path(__file__).resolve().parents[1] / "tests/data/row_times_cpu.jsonl"
-OWN_FILE = "own_problems.txt"
+SUITE_FILE = "own_problems.txt"
 OWN_PROBLEMS = """\
 gemm m=512 n=64 k=512
 gemm m=1024 n=1024 k=1024
@@ -36,7 +36,7 @@ gemm m=7680 n=1 k=2560
 COMMANDS = (
     "gemm training --quick",
     "all_reduce training --ranks 2",
-    f"run {OWN_FILE}",
+    f"run {SUITE_FILE}",
     "gemm device",
     "sparse_gemm device",
     "gemm inference --quick --cache both",
@@ -56,8 +56,8 @@ COMMANDS = (
     "all training --quick --time-limit 0.5",
 )
 OF_HOST = ("load", "cpus", "cpus_allowed")
-STAGES = ("prepare", "verify", "measure", "other")  # of the host's time, ceilings apart
-OF_OURS = ("--backend", "-o")  # where the options that this program adds begin
+STAGES = ("prepare", "verify", "measure", "other")  # of the host's time; ceilings are separate
+ADDED_OPTIONS = ("--backend", "-o")  # the first of the options that this program adds
 OF_DEVICE = ("name", "row_limit_ns", "min_total_ns", "last_level_cache_bytes")
 
 
@@ -66,7 +66,7 @@ def main() -> None:
         sys.exit(__doc__)
     folder = Path(sys.argv[1])
     folder.mkdir(exist_ok=True)
-    (folder / OWN_FILE).write_text(OWN_PROBLEMS, encoding="utf-8")
+    (folder / SUITE_FILE).write_text(OWN_PROBLEMS, encoding="utf-8")
     for command in COMMANDS:
         if not result_file(folder, command).exists():
             run(folder, command)
@@ -81,7 +81,8 @@ def result_file(folder: Path, command: str) -> Path:
 
 
 def run(folder: Path, command: str) -> None:
-    """Under another name until the run is over, so that what was broken off is run again."""
+    """The file has another name until the run is complete, so that an interrupted command runs
+    again."""
     partial = folder / "partial.jsonl"
     words = [sys.executable, "-m", "deepbench", *command.split(), "--backend", "cpu"]
     subprocess.run(
@@ -99,7 +100,7 @@ def recording(path: Path) -> dict[str, Any]:
     device = context["device"]
     levels = [key for key in device if key.startswith("cache.")]
     return {
-        "command": " ".join(takewhile(lambda word: word not in OF_OURS, context["command"])),
+        "command": " ".join(takewhile(lambda word: word not in ADDED_OPTIONS, context["command"])),
         "backend": {"name": context["backend"]["name"]},
         "device": {key: device[key] for key in (*OF_DEVICE, *levels) if key in device},
         "threads": context["threads"],
@@ -111,7 +112,7 @@ def recording(path: Path) -> dict[str, Any]:
 
 
 def is_known(row: dict[str, Any]) -> bool:
-    """How long a row took that cost its worker stands nowhere."""
+    """Whether the time of a row is known. A row that ended its worker has none."""
     return row["stages_ns"] is not None or row["status"] == "unsupported"
 
 

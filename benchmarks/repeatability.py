@@ -1,4 +1,4 @@
-"""Three runs of --quick: how far the medians of a row lie apart.
+"""Runs --quick three times and prints the differences between the medians of each row.
 
 Goal on a quiet machine: within 3 % of each other on 90 % of the rows.
 

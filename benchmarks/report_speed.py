@@ -1,7 +1,7 @@
-"""What `deepbench report` costs: 1,500 rows of several operations with the raw samples that a file
-keeps, from the start of Python to its end, how heavy the page is, and when a browser can use it.
+"""Measures the cost of `deepbench report` on 1,500 rows of several operations with raw samples: the
+time from the start of Python to its end, the size of the page, and when it is usable in a browser.
 
-Goals: 5 s in every format, 8 MB, 2 s in Chromium. The rows are those of results/h200 and made-up
+Goals: 5 s in every format, 8 MB, 2 s in Chromium. The rows are those of results/h200 and synthetic
 convolutions, hot and cold, some of which failed.
 
     python benchmarks/report_speed.py
@@ -29,7 +29,7 @@ sys.path.insert(0, str(ROOT / "tests/python"))
 
 
 def convolution(row: dict[str, Any], position: int, samples: int, chance: random.Random) -> None:
-    """Makes a measured product one of a convolution's phases, a few of which go wrong."""
+    """Turns a measured product into a phase of a convolution. A few of them fail."""
     sizes = {"w": 56, "h": 56, "c": 64, "n": 16, "k": 64 + position // 6, "r": 3, "s": 3}
     attributes = {**sizes, "phase": PHASES[position % 3], "precision": "half"}
     middle = row["statistics"]["median_ns"]
@@ -72,7 +72,7 @@ def seconds(*arguments: str) -> tuple[float, float]:
 
 
 def usable_after_ms(page: Path) -> list[int]:
-    """Milliseconds until filters, the first plot, the table and a row's samples are there."""
+    """Milliseconds until filters, the first plot, the table and a row's samples exist."""
     from browser import Browser, chromium
 
     if chromium() is None:
@@ -88,7 +88,7 @@ def usable_after_ms(page: Path) -> list[int]:
 def show(what: str, page: Path, *arguments: str) -> None:
     spent = [seconds(*arguments, "-o", str(page)) for _ in range(TURNS)]
     wall, processor = (statistics.median(column) for column in zip(*spent, strict=True))
-    text = f"{what:32} {wall:.2f} s, of processors {processor:.2f} s"
+    text = f"{what:32} {wall:.2f} s, processor time {processor:.2f} s"
     if page.suffix == ".html":
         text += f"; {page.stat().st_size / 1e6:.1f} MB"
         times = usable_after_ms(page)

@@ -1,7 +1,8 @@
-"""What a step of a recurrent layer takes on an NVIDIA GPU, by each algorithm that can do it.
+"""Measures the time of one step of a recurrent layer on an NVIDIA GPU, for each algorithm.
 
-Microseconds a step, of the gradient of the weights the whole call: cuDNN's algorithms, and in
-inference our own `persistent`, as tables in Markdown. `-`: the algorithm cannot do the layer.
+Prints Markdown tables in microseconds per step, or per call for the weights' gradient. The columns
+are cuDNN's algorithms and, for inference, the built-in kernel `persistent`. `-`: the algorithm does
+not support the layer.
 
     python benchmarks/rnn_steps.py [PRECISION, default half]
 """
@@ -43,12 +44,17 @@ Layer = tuple[str, int, int]
 
 def main() -> int:
     precision = sys.argv[1] if len(sys.argv) > 1 else "half"
-    own = {"persistent": ("--library", "persistent")}
+    built_in = {"persistent": ("--library", "persistent")}
     cudnn = {name: ("--library", "cudnn", "--algorithm", name) for name in CUDNN}
-    show("phase=fwd mode=inference", INFERENCE, precision, {"standard": cudnn["standard"], **own})
+    show(
+        "phase=fwd mode=inference",
+        INFERENCE,
+        precision,
+        {"standard": cudnn["standard"], **built_in},
+    )
     for phase in ("fwd", "bwd_data"):
         show(f"phase={phase} mode=training", TRAINING, precision, cudnn)
-    weights = {"standard": cudnn["standard"]}  # the only one that has it
+    weights = {"standard": cudnn["standard"]}  # the only algorithm with this phase
     show("phase=bwd_weights mode=training", TRAINING, precision, weights, steps=1)
     return 0
 
@@ -60,7 +66,7 @@ def show(
     algorithms: dict[str, tuple[str, ...]],
     steps: int = STEPS,
 ) -> None:
-    """One table; times are divided by `steps`."""
+    """Prints one table. Times are divided by `steps`."""
     lines = [
         f"rnn cell={cell} hidden={hidden} batch={batch} timesteps={STEPS} {what}"
         f" precision={precision}"
@@ -69,7 +75,7 @@ def show(
     columns = [
         column(sweep_of(lines, options), len(lines), steps) for options in algorithms.values()
     ]
-    print(f"\n{what}, {precision}, us {'a step' if steps > 1 else 'a call'}\n")
+    print(f"\n{what}, {precision}, us {'per step' if steps > 1 else 'per call'}\n")
     print("|".join(("| layer ", *(f" {name} " for name in algorithms), "")))
     print("|---" * (1 + len(columns)) + "|")
     for (cell, hidden, batch), cells in zip(layers, zip(*columns, strict=True), strict=True):
@@ -84,7 +90,7 @@ def sweep_of(lines: Sequence[str], options: Sequence[str]) -> Sweep:
 
 
 def column(run: Sweep, count: int, steps: int) -> list[str]:
-    """What a table says of each line: the time of a step, or why there is none."""
+    """The cells of a column: the time of a step, or the reason why it is missing."""
     shown = ["not run"] * count
     for row in run.rows:
         ok = row["status"] == "ok"

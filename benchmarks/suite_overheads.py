@@ -1,8 +1,8 @@
-"""A whole set, or a tenth of it (--quick): wall time, what was verified, what it cost.
+"""Runs a whole set, or a tenth of it (--quick), and prints wall time, verified rows, and overheads.
 
-Goals on two cores: `gemm training float` in at most 10 minutes with every row verified, its --quick
-in 90 s; `all inference-device` in 3 minutes; `all --quick` in 6; verification at most 15 % of the
-run; under 10 ms a row (median) for everything that is neither measuring nor verifying.
+Goals on two cores: `gemm training float` in at most 10 minutes with every row verified, with
+--quick in 90 s; `all inference-device` in 3 minutes; `all --quick` in 6; verification at most 15 %
+of the run; under 10 ms per row (median) for everything except measuring and verifying.
 
     python benchmarks/suite_overheads.py [WORDS OF deepbench]    by default: gemm training float
 """
@@ -31,7 +31,7 @@ def main() -> None:
 
 
 def print_summary(title: str, rows: Rows) -> None:
-    """What some rows came to."""
+    """Prints the totals of some rows."""
     ok = [row for row in rows if row["status"] == "ok"]
     verified = sum(row["verification"]["status"] == "passed" for row in rows)
     verify_s = seconds(rows, "verify")
@@ -42,7 +42,7 @@ def print_summary(title: str, rows: Rows) -> None:
     print(f"  verifying       {verify_s:.1f} s, {100 * verify_s / max(all_s, 1e-9):.1f} %")
     print(f"  preparing       {seconds(rows, 'prepare'):.1f} s")
     print(f"  ceilings        {seconds(rows, 'ceilings'):.1f} s")
-    print(f"  other, a row    {statistics.median(other_ms):.2f} ms (median), with preparing")
+    print(f"  other, per row  {statistics.median(other_ms):.2f} ms (median), including preparing")
     print(f"  ended           {dict(Counter(row['statistics']['stop'] for row in ok))}")
     for reason, count in Counter(why(row) for row in rows if row["status"] != "ok").most_common(8):
         print(f"  {count} {reason}")

@@ -1,4 +1,4 @@
-"""Runs deepbench as its users do, and reads the rows back: shared by the benchmarks here."""
+"""Runs deepbench as a user does, and reads the rows. The benchmarks in this folder share it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Sweep:
-    """One finished run: wall time in seconds (0: not known), and its rows as written."""
+    """One finished run: wall time in seconds (0 if unknown), and its rows as in the file."""
 
     seconds: float
     context: dict[str, Any]
@@ -28,7 +28,7 @@ class Sweep:
 
 
 def sweep(*arguments: str) -> Sweep:
-    """Runs ``python -m deepbench ARGUMENTS -o FILE``; the screen shows its progress."""
+    """Runs ``python -m deepbench ARGUMENTS -o FILE``. The terminal shows its progress."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "rows.jsonl"
         command = [sys.executable, "-m", "deepbench", *arguments, "-o", str(file)]
@@ -39,7 +39,7 @@ def sweep(*arguments: str) -> Sweep:
 
 
 def load(file: Path, seconds: float = 0.0) -> Sweep:
-    """A run that was kept in a result file."""
+    """Loads a run from a result file."""
     lines = [json.loads(line) for line in file.read_text().splitlines()]
     return Sweep(seconds, lines[0], sorted(lines[1:], key=lambda row: int(row["position"])))
 

@@ -1,6 +1,7 @@
-// What verification costs the host: nanoseconds for each generated element and thread, for every
-// type and vector unit, and milliseconds for the expectations of the problems on standard input,
-// one a line (those of a set: python -m deepbench list training gemm precision=half).
+// Measures the cost of verification on the host: nanoseconds per generated element and thread, for
+// every type and vector unit, and milliseconds for the expectations of problems. The problems come
+// from standard input, one per line (for example from: python -m deepbench list training gemm
+// precision=half).
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -34,7 +35,7 @@ constexpr Type kTypes[] = {{"float", DEEPBENCH_F32},     {"half", DEEPBENCH_F16}
                            {"e5m2", DEEPBENCH_E5M2},     {"s8", DEEPBENCH_S8},
                            {"u8", DEEPBENCH_U8}};
 
-// Generating four columns of 512 elements and adding them to a vector of sums; the least of 20.
+// Generates four columns of 512 elements and adds them to a vector of sums; the minimum of 20 runs.
 double element_ns(deepbench_type type) {
   constexpr int64_t kRows = 512, kColumns = 4;
   constexpr int kRepeats = 50;

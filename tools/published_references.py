@@ -1,10 +1,10 @@
-"""Makes the package's reference data set of tables of the figures that the original published.
+"""Creates the package's reference data set from tables of the figures that the original published.
 
     python tools/published_references.py RESULTS.csv SPECS.csv ISSUES.csv [FOLDER]
 
-The tables hold what stands in the original's 18 workbooks: a line for every time, as published,
-with a status. Written are, in FOLDER (python/deepbench/references), a result file for each
-processor, compressed, and an index of them. The same tables give the same content.
+The tables hold the contents of the original's 18 workbooks: one line for every published time, with
+a status. The tool writes a compressed result file for each processor and an index to FOLDER
+(default python/deepbench/references). The same tables give the same bytes.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from deepbench import _core, suites
 
 FOLDER = Path(__file__).parents[1] / "python/deepbench/references"
 
-Line = Mapping[str, str]  # a line of RESULTS.csv, by its columns
+Line = Mapping[str, str]  # a line of RESULTS.csv by column
 Json = dict[str, Any]
 
-# Classes of ISSUES.csv by which a line's time may not be that of its problem; and notes that say so
-# of lines whose status is ok.
+# Classes of ISSUES.csv for lines whose time may belong to another problem, and notes that state
+# this for lines whose status is ok.
 DOUBTFUL = {"dims_differ_from_header", "DIMS_1530", "MISMATCH_PQ", "MISMATCH_TOTAL",
             "MISMATCH_N_LABEL"}  # fmt: skip
 DOUBTFUL_NOTES = ("swaps n and c", "suspect", "does not scale")
 PHASES = {"bwd_params": "bwd_weights"}
-NOT_PROBLEMS = ("total",)  # phases: sums over others
+NOT_PROBLEMS = ("total",)  # phases that are sums over others
 TRANSPOSED = {"0": "n", "1": "t"}
 
-# What the original's programs measured, by makers of processors.
+# The measuring rules of the original's programs, by vendor.
 GENERAL = (
     "published: the mean over queued calls by the host's clock, one call of warm-up, operands hot"
     " in the caches, results not verified; times are as published, rates are recomputed by our"
@@ -70,7 +70,7 @@ def read(path: Path) -> list[Line]:
 def write(
     folder: Path, results: Sequence[Line], specs: Sequence[Line], issues: Sequence[Line]
 ) -> None:
-    """A file for each processor, and index.json."""
+    """Writes a file for each processor, and index.json."""
     doubtful = {(i["source_workbook"], i["sheet"], i["row"]) for i in issues
                 if i["class"] == "dims_differ_from_header"}  # fmt: skip
     headers = Headers()
@@ -87,7 +87,7 @@ def write(
 
 
 def entry(name: str, file: str, rows: Sequence[Json], data: bytes) -> Json:
-    """What is known of a reference without opening it."""
+    """The facts about a reference that are available without opening it."""
     ops = Counter(row["op"] for row in rows)
     return {
         "name": name,
@@ -122,13 +122,13 @@ def context(name: str, rows: Sequence[Json], specs: Sequence[Line]) -> Json:
 
 
 class Headers:
-    """The problems of the original's sets, by set, operation and place."""
+    """The problems of the original's sets, by set, operation and index."""
 
     def __init__(self) -> None:
         self._read: dict[tuple[str, str], list[dict[str, str]]] = {}
 
     def attributes(self, line: Line) -> dict[str, str]:
-        """Dimensions of the problem at the line's place; none where it has no place."""
+        """The dimensions of the problem at the line's index; empty if the line has no index."""
         place = line["index"] or _guessed_field(line["note"])
         key = (line["set"], line["op"])
         if not place or key not in suites.available():
@@ -149,7 +149,7 @@ def _pairs(words: Sequence[str]) -> dict[str, str]:
 
 
 def row(position: int, line: Line, headers: Headers, doubtful: set[tuple[str, str, str]]) -> Json:
-    """A line as a row of a result file. Its problem is that which was printed."""
+    """Converts a line to a row of a result file. Its problem is the printed one."""
     printed = {key: TRANSPOSED.get(value, value) if key.startswith("trans_") else value
                for key, value in _pairs(line["dims"].split()).items()}  # fmt: skip
     printed |= {"precision": line["precision"], **_phase(line)}
@@ -189,7 +189,8 @@ def _phase(line: Line) -> dict[str, str]:
 
 
 def _problem(line: Line, printed: Mapping[str, str]) -> _core.Problem | None:
-    """The line's problem; None for sums of phases and for what no problem of ours describes."""
+    """The line's problem; None for sums of phases and for figures without an equivalent in
+    deepbench."""
     described = line["op"] != "all_reduce" and line["algorithm"] != "dense baseline"
     if not described or line["phase"] in NOT_PROBLEMS:
         return None
@@ -198,7 +199,7 @@ def _problem(line: Line, printed: Mapping[str, str]) -> _core.Problem | None:
 
 
 def published(line: Line, meant: Json, doubtful: set[tuple[str, str, str]]) -> Json:
-    """Where a figure is from, what stood there, and what is to be thought of it."""
+    """The source of a figure, the printed values, and why it is doubtful."""
     found = (line["source_workbook"], line["sheet"], line["row"])
     doubt = line["status"] in DOUBTFUL or bool(meant) or found in doubtful
     doubt = doubt or any(words in line["note"] for words in DOUBTFUL_NOTES)
@@ -214,8 +215,8 @@ def published(line: Line, meant: Json, doubtful: set[tuple[str, str, str]]) -> J
         "doubt": _reason(line) if doubt else None,
         "precision": line["precision_detail"],
     }
-    kept = ("tflops", "bandwidth_gbs", "stddev_ms", "speedup")
-    values |= {key: float(line[key]) for key in kept if line[key]}
+    optional = ("tflops", "bandwidth_gbs", "stddev_ms", "speedup")
+    values |= {key: float(line[key]) for key in optional if line[key]}
     if line["padded"]:
         values["padded"] = line["padded"] == "1"
     if line["algorithm"]:
@@ -224,7 +225,7 @@ def published(line: Line, meant: Json, doubtful: set[tuple[str, str, str]]) -> J
 
 
 def _reason(line: Line) -> str:
-    """Why a figure is in doubt. A status is part of it only where that is what is wrong."""
+    """Why a figure is doubtful. The status is included only if it names the defect."""
     note = line["note"] or "dimensions differ from those of the original's set"
     return f"{line['status']}: {note}" if line["status"] in DOUBTFUL else note
 

@@ -1,4 +1,4 @@
-// The fake backend itself: what its scripts promise, and that its faults are real.
+// Tests the fake backend: the language of its scripts, and its faults.
 #include "fake_backend.hpp"
 
 #include <doctest/doctest.h>
@@ -23,7 +23,7 @@ std::vector<double> elapsed(const std::string& script, int batches, uint64_t cou
 
 using Times = std::vector<double>;
 
-TEST_CASE("sequences run once or for ever") {
+TEST_CASE("scripted sequences repeat or hold their last value") {
   CHECK(elapsed("time 10 20", 5) == Times{10, 20, 10, 20, 10});
   CHECK(elapsed("time 10 20 hold", 5) == Times{10, 20, 20, 20, 20});
   CHECK(elapsed("time 10*2 20*3", 7) == Times{10, 10, 20, 20, 20, 10, 10});
@@ -43,26 +43,26 @@ TEST_CASE("later lines override earlier ones, conditions choose among them") {
   }
 }
 
-TEST_CASE("noise is the generator's") {
+TEST_CASE("noise comes from the input generator") {
   const Times noisy = elapsed("time 1000; noise 7 0.5", 3), same = elapsed("time 1000", 3);
   for (uint64_t i = 0; i < 3; ++i)
     CHECK(noisy[i] == 1000 * (1 + 0.5 * double(deepbench_uniform(7, 0, i))));
   CHECK(same == Times{1000, 1000, 1000});
 }
 
-TEST_CASE("without a time the model gives one") {
-  // 2 * 4 * 4 * 4 operations at 2 a nanosecond; 4 * (16 + 16 + 32) bytes at 8 or, cached, at 16.
+TEST_CASE("without a scripted time the model determines it") {
+  // 2 * 4 * 4 * 4 operations at 2 per ns; 4 * (16 + 16 + 32) bytes at 8 per ns, or 16 if cached.
   CHECK(elapsed("model 100 2 8 16", 1) == Times{100 + 64});
   CHECK(elapsed("model 100 100 8 16", 1) == Times{100 + 16});
   CHECK(elapsed("model 100 100 8 16; cache 255", 1) == Times{100 + 32});
 }
 
-TEST_CASE("a script can be a file") {
+TEST_CASE("a script can be in a file") {
   const TemporaryFolder folder;
   CHECK(elapsed("@" + folder.write("script", "time 77\n"), 1) == Times{77});
 }
 
-TEST_CASE("a mutant can appear in batches of several calls alone") {
+TEST_CASE("a mutant can be limited to batches of several calls") {
   Kernel kernel = fake_kernel("mutant nan batches");
   kernel.time_batch(1);
   CHECK(kernel.scan_output(16).non_finite == 0);
@@ -70,13 +70,14 @@ TEST_CASE("a mutant can appear in batches of several calls alone") {
   CHECK(kernel.scan_output(16).non_finite == 1);
 }
 
-// How a process ends that makes a batch under a script: its status as waitpid gives it.
+// Runs a batch under a script in a child process and returns its status from waitpid.
 int exit_status_of(const std::string& script, int wait_ms) {
   Kernel kernel = fake_kernel(script);
-  std::cout.flush();  // what is buffered is ours to print, not the child's
+  std::cout.flush();  // the child must not print the parent's buffered output
   const pid_t child = fork();
   if (child == 0) {
-    for (int number : {SIGSEGV, SIGABRT, SIGTERM}) signal(number, SIG_DFL);  // not doctest's
+    // doctest's handlers must not catch the signal
+    for (int number : {SIGSEGV, SIGABRT, SIGTERM}) signal(number, SIG_DFL);
     kernel.time_batch(1);
     _exit(0);
   }
@@ -90,7 +91,7 @@ int exit_status_of(const std::string& script, int wait_ms) {
   return status;
 }
 
-TEST_CASE("faults are real") {
+TEST_CASE("scripted faults end the process as described") {
   constexpr int kLong = 20000;
   int status = exit_status_of("crash", kLong);
   CHECK(WIFSIGNALED(status));
@@ -103,7 +104,7 @@ TEST_CASE("faults are real") {
   CHECK(WIFEXITED(status));
   CHECK(WEXITSTATUS(status) == 5);
   status = exit_status_of("hang", 50);
-  CHECK(WTERMSIG(status) == SIGTERM);  // it was still there
+  CHECK(WTERMSIG(status) == SIGTERM);  // the child was still running
   status = exit_status_of("sleep time_batch 5", kLong);
   CHECK(WIFEXITED(status));
   CHECK(WEXITSTATUS(status) == 0);

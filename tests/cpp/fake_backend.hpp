@@ -1,5 +1,5 @@
-// The fake backend of tests/plugins as tests use it: a script, and what the core makes of it
-// through the seam. The language of scripts is described in tests/plugins/fake_backend.c.
+// The fake backend of tests/plugins for C++ tests: runs a script and reads its results through the
+// plugin interface. tests/plugins/README.md describes the language of scripts.
 #pragma once
 
 #include <cstdlib>
@@ -20,7 +20,7 @@ inline std::string plugin_path(const std::string& name) {
   return std::string(plugin_folder()) + "/libdeepbench_" + name + ".so";
 }
 
-// The plugin under a script; kernels keep the script that they were prepared with.
+// The plugin under a script; a kernel keeps the script that was set when it was prepared.
 inline Backend fake_backend(const std::string& script, const std::string& plugin = "fake") {
   setenv("DEEPBENCH_FAKE_SCRIPT", script.c_str(), 1);
   return load_plugin(plugin_path(plugin));
@@ -32,7 +32,8 @@ inline Kernel fake_kernel(const std::string& script,
   return fake_backend(script).prepare(Problem::parse(problem), options);
 }
 
-// One row of a problem line under a script, by default without ceilings: they are problems too.
+// Runs one row of a problem line under a script. Ceilings are off by default, because they are
+// problems too.
 inline Row fake_row(const std::string& script, const std::string& line,
                     const std::string& options = "ceilings=no",
                     const std::string& plugin = "fake") {
@@ -40,13 +41,13 @@ inline Row fake_row(const std::string& script, const std::string& line,
   return Runner(plugin_path(plugin), options).run(line, 0);
 }
 
-// A scripted clock for the measuring loop, through the seam like any other.
+// A scripted clock for the measuring loop, through the plugin interface.
 inline BatchTimer scripted_clock(const std::string& script) {
   const auto kernel = std::make_shared<Kernel>(fake_kernel(script));
   return [kernel](uint64_t count) { return kernel->time_batch(count); };
 }
 
-// A `time` line from numbers.
+// A script line `time` with these numbers.
 inline std::string time_line(const std::vector<double>& values, const std::string& end = "hold") {
   std::string line = "time";
   for (double value : values) line += " " + to_text(Value(value));

@@ -1,5 +1,5 @@
-// The input generator: values, moments, rounding of every format against an independent one, and
-// the same values in C and in C++.
+// Tests the input generator: values, moments, rounding of every format against an independent
+// implementation, and equal values in C and C++.
 #include "deepbench/fill.h"
 
 #include <dlfcn.h>
@@ -16,15 +16,15 @@
 
 namespace {
 
-TEST_CASE("bits are SplitMix64's") {
-  // The first four outputs of the published generator for seed 0, which every implementation shows.
+TEST_CASE("deepbench_bits equals SplitMix64") {
+  // The first four published outputs of the generator for seed 0.
   CHECK(deepbench_bits(0, 0, 0) == 0xE220A8397B1DCDAFull);
   CHECK(deepbench_bits(0, 0, 1) == 0x6E789E6AA1B965F4ull);
   CHECK(deepbench_bits(0, 0, 2) == 0x06C45D188009454Full);
   CHECK(deepbench_bits(0, 0, 3) == 0xF88BB8A8724C81ECull);
 }
 
-TEST_CASE("seed, stream and index each matter") {
+TEST_CASE("bits depend on seed, stream and index") {
   CHECK(deepbench_bits(1, 0, 0) != deepbench_bits(0, 0, 0));
   CHECK(deepbench_bits(0, 1, 0) != deepbench_bits(0, 0, 0));
   CHECK(deepbench_bits(0, 0, 1ull << 40) != deepbench_bits(0, 0, 0));
@@ -52,7 +52,7 @@ TEST_CASE("uniform values fill [-1, 1) evenly, with full mantissas") {
   CHECK(smallest < -0.9999f);
   CHECK(largest < 1.0f);
   CHECK(largest > 0.9999f);
-  // Each within four standard deviations of what independent uniform values give.
+  // Each moment lies within four standard deviations of that of independent uniform values.
   CHECK(std::abs(sum / kCount) < 4 * std::sqrt(1.0 / 3 / kCount));
   CHECK(std::abs(squares / kCount - 1.0 / 3) < 4 * std::sqrt(4.0 / 45 / kCount));
   CHECK(std::abs(products / kCount) < 4 * (1.0 / 3) / std::sqrt(kCount));
@@ -105,7 +105,7 @@ float widen(const Format& format, uint32_t code) {
   return deepbench_widen(code, uint32_t(format.exponent), uint32_t(format.mantissa));
 }
 
-// The value of a finite, non-negative code by the definition of the formats.
+// The value of a finite, non-negative code, by the definition of the formats.
 double value_of(const Format& format, uint32_t code) {
   const int bias = (1 << (format.exponent - 1)) - 1;
   const int scale = int(code >> format.mantissa),
@@ -130,7 +130,7 @@ TEST_CASE("every code widens to its value and rounds back to itself") {
   }
 }
 
-TEST_CASE("infinities and NaNs widen to such") {
+TEST_CASE("infinities and NaNs are preserved by widening") {
   for (const Format& format : kFormats) {
     CAPTURE(format.name);
     int wrong = 0;
@@ -144,7 +144,7 @@ TEST_CASE("infinities and NaNs widen to such") {
   }
 }
 
-TEST_CASE("halfway cases round to even, and everything else to the nearer") {
+TEST_CASE("halfway cases round to even, all others to the nearest") {
   for (const Format& format : kFormats) {
     CAPTURE(format.name);
     int wrong = 0;
@@ -161,30 +161,30 @@ TEST_CASE("halfway cases round to even, and everything else to the nearer") {
   }
 }
 
-// Rounding by the processor's own ties-to-even, at the place that the format cuts.
+// Rounds with the processor's ties-to-even at the last place of the format.
 double rounded(const Format& format, double value) {
   int exponent = 0;
   std::frexp(value, &exponent);
-  const int least = 2 - (1 << (format.exponent - 1));  // of normal numbers
+  const int least = 2 - (1 << (format.exponent - 1));  // exponents of normal numbers
   const int place = std::max(exponent - 1, least) - format.mantissa;
   return std::ldexp(std::nearbyint(std::ldexp(value, -place)), place);
 }
 
-TEST_CASE("random values round as the processor rounds") {
+TEST_CASE("random values are rounded like the processor rounds them") {
   std::mt19937_64 random(3);
   for (const Format& format : kFormats) {
     CAPTURE(format.name);
     int wrong = 0;
     for (int i = 0; i < 200000; ++i) {
       float value = deepbench_uniform(4, 0, uint64_t(i));
-      if (i % 2) value = std::ldexp(value, -int(random() % 150));  // down to float's subnormals
+      if (i % 2) value = std::ldexp(value, -int(random() % 150));  // down to subnormal floats
       wrong += !(double(widen(format, round_to(format, value))) == rounded(format, value));
     }
     CHECK(wrong == 0);
   }
 }
 
-TEST_CASE("elements are what the operand's type holds") {
+TEST_CASE("elements are exact values of the operand's type") {
   int wrong = 0;
   for (uint64_t i = 0; i < 1000; ++i) {
     const float value = deepbench_uniform(5, 2, i);

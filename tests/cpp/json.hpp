@@ -1,4 +1,5 @@
-// A strict JSON reader for tests: what rows and hellos say, and that they are JSON at all.
+// A strict JSON reader for tests: it reads rows and hello messages and throws if they are not valid
+// JSON.
 #pragma once
 
 #include <cstdlib>

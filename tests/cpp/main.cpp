@@ -1,3 +1,3 @@
-// The one translation unit that holds doctest's own code and main().
+// The translation unit that contains doctest's implementation and main().
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>

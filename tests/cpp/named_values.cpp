@@ -1,4 +1,4 @@
-// Values from text, of the kind that they look like, and back.
+// Converts text to named values, with the type that the text suggests, and back.
 #include "named_values.hpp"
 
 #include <cctype>

@@ -1,4 +1,4 @@
-// Named values as they cross the plugin interface, from text and to text.
+// Converts named values of the plugin interface from text and to text.
 #pragma once
 
 #include <map>
@@ -10,7 +10,7 @@
 
 namespace deepbench::testing {
 
-// From "m=3 trans_a=n"; what reads as an integer, or a real number, is one.
+// Parses "m=3 trans_a=n"; a value that is an integer or a real number has that type.
 class NamedValues {
  public:
   explicit NamedValues(const std::string& pairs);
@@ -21,7 +21,7 @@ class NamedValues {
   std::vector<deepbench_value> values_;
 };
 
-// What a slot emitted, as text; repeated names are kept in `order`.
+// The values that a slot emitted, as text; `order` holds repeated names.
 struct Emitted {
   std::map<std::string, std::string> values;
   std::vector<std::pair<std::string, std::string>> order;

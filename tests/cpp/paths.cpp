@@ -1,4 +1,4 @@
-// The folders' paths, as tests/CMakeLists.txt gives them.
+// Defines the paths that tests/CMakeLists.txt passes.
 #include "paths.hpp"
 
 namespace deepbench::testing {

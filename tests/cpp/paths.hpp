@@ -1,5 +1,5 @@
-// Where things lie that tests open: folders of the source and of the build. Only paths.cpp is
-// compiled with paths, so that the objects of all other files are the same in any folder.
+// The folders of the source and the build that tests open. Only paths.cpp is compiled with these
+// paths, so that the objects of all other files are the same in any folder.
 #pragma once
 
 namespace deepbench::testing {

@@ -1,4 +1,4 @@
-// The C++ face of the seam: exceptions become statuses, values and options are read with defaults.
+// Tests plugin.hpp: exceptions become statuses, and values and options are read with defaults.
 #include "deepbench/plugin.hpp"
 
 #include <doctest/doctest.h>
@@ -32,7 +32,7 @@ class OneKernel final : public plugin::Kernel {
   void project_output(uint64_t, uint64_t, double*) override { throw std::bad_alloc(); }
 };
 
-// Does what the problem's m says.
+// A backend whose behaviour depends on the problem's m.
 class OneBackend final : public plugin::Backend {
  public:
   void describe(plugin::Sink& sink) override { sink.text("library.one.version", "1"); }
@@ -96,13 +96,13 @@ TEST_CASE("exceptions become statuses and reasons") {
   CHECK_THROWS_WITH_AS(supports(6), "supports: six", RowFailure);
 }
 
-TEST_CASE("something that is no exception does not keep the reason of an earlier failure") {
+TEST_CASE("throwing a non-exception clears the reason of an earlier failure") {
   CHECK_THROWS_AS(supports(6), RowFailure);
   CHECK_THROWS_WITH_AS(supports(7), "supports: something was thrown that is no std::exception",
                        RowFailure);
 }
 
-TEST_CASE("answers cross the seam") {
+TEST_CASE("results cross the plugin interface") {
   CHECK(backend().name() == "one");
   CHECK(backend().device_count() == 2);
   CHECK(backend().describe().text("library.one.version") == "1");
@@ -132,7 +132,7 @@ TEST_CASE("answers cross the seam") {
   kernel.restore();
 }
 
-TEST_CASE("options have the defaults of plugin.h") {
+TEST_CASE("options have the defaults that plugin.h states") {
   const plugin::Options none(deepbench_values{nullptr, 0});
   CHECK(none.device == 0);
   CHECK(none.library == "");

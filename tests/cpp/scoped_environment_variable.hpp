@@ -1,4 +1,4 @@
-// An environment variable for the length of a test.
+// An environment variable that is set for the length of a test.
 #pragma once
 
 #include <cstdlib>
@@ -8,7 +8,7 @@
 
 namespace deepbench::testing {
 
-// Sets a variable, or removes it, for its lifetime.
+// Sets a variable, or removes it, and restores it at the end of its lifetime.
 class ScopedEnvironmentVariable {
  public:
   ScopedEnvironmentVariable(std::string name, const std::optional<std::string>& value)

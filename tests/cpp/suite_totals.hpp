@@ -1,4 +1,4 @@
-// Sums over the shipped problem sets, for tests of work formulas against totals that were made
+// Sums over the shipped problem sets. Tests compare them with totals that were computed
 // independently of this code.
 #pragma once
 

@@ -1,4 +1,4 @@
-// A folder for one test, gone when the test is over.
+// A folder for one test, deleted when the test ends.
 #pragma once
 
 #include <unistd.h>

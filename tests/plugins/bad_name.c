@@ -1,4 +1,4 @@
-/* A broken plugin: its name is none. */
+/* A broken plugin: its name contains characters that a name must not have. */
 #define _POSIX_C_SOURCE 200809L /* nanosleep, SIGKILL, strtok_r */
 
 #include "fake/export.h"

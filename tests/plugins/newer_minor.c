@@ -1,5 +1,5 @@
-/* A backend built against a later minor version of plugin.h: a larger table with slots that this
- * core does not know. It must work.
+/* A backend built against a later minor version of plugin.h: its table is larger and has slots
+ * that this core does not know. The core must accept it.
  */
 #define _POSIX_C_SOURCE 200809L /* nanosleep, SIGKILL, strtok_r */
 

@@ -1,5 +1,5 @@
-/* A broken plugin: a library that loads but exports no deepbench_plugin(). What it does export is
- * the input generator as a C compiler sees it, for the test that C and C++ agree.
+/* A broken plugin: a library that loads but exports no deepbench_plugin(). It exports
+ * the input generator compiled as C, for the test that C and C++ generate the same values.
  */
 #include "deepbench/fill.h"
 #include "fake/export.h"

@@ -1,4 +1,4 @@
-/* A broken plugin: the slots that every backend must have are NULL.
+/* A broken plugin: its required slots are NULL.
  */
 #include "fake/export.h"
 

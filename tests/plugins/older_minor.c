@@ -1,5 +1,5 @@
-/* A backend built against version 1.1 of plugin.h: its table ends before `follow`. What lies behind
- * the end is not the core's to read, let alone to call. It must work as it did.
+/* A backend built against version 1.1 of plugin.h: its table ends before `follow`. The
+ * core must accept it and must not read or call what lies behind the end of the table.
  */
 #define _POSIX_C_SOURCE 200809L /* nanosleep, SIGKILL, strtok_r */
 

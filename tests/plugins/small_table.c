@@ -1,5 +1,5 @@
-/* A broken plugin: its table ends before the slots that every backend must have. Only the first
- * fields exist at all, so that a core which read on would read foreign memory.
+/* A broken plugin: its table ends before the required slots. Only the first fields exist, so that
+ * a core that reads further reads memory outside the table.
  */
 #include "fake/export.h"
 

@@ -1,4 +1,4 @@
-// A broken plugin in C++: its entry throws.
+// A broken plugin in C++: its entry point throws.
 #include <stdexcept>
 
 #include "deepbench/plugin.h"

@@ -1,5 +1,5 @@
-/* A broken plugin: it calls a function that no library has, as one built against a library that
- * is missing here.
+/* A broken plugin: it calls a function that no library defines, like a plugin whose library is
+ * missing on this machine.
  */
 #include "fake/export.h"
 

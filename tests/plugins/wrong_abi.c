@@ -1,4 +1,4 @@
-/* A broken plugin: built for another major version of the interface.
+/* A broken plugin: it was built for another major version of the interface.
  */
 #include "fake/export.h"
 

@@ -1,4 +1,4 @@
-"""Rows and sides for tests of comparing, whose statistics belong together."""
+"""Rows and result sets with consistent statistics, for tests of comparisons."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from example_rows import make_gemm
 
 
 def timed_gemm(position: int = 0, time_ns: float = 100_000.0, **changes: Any) -> dict[str, Any]:
-    """A gemm whose statistics belong together; `sure` is half its interval, as a share."""
+    """A gemm with consistent statistics. `sure` is half the width of its interval, as a
+    fraction."""
     sure = changes.pop("sure", 0.002)
     changes.setdefault("m", 1760 + position)
     row = make_gemm(position, **changes)
@@ -26,7 +27,7 @@ def timed_gemm(position: int = 0, time_ns: float = 100_000.0, **changes: Any) ->
     return row
 
 
-def make_result_set(*rows: dict[str, Any], name: str = "side") -> ResultSet:
+def make_result_set(*rows: dict[str, Any], name: str = "result_set") -> ResultSet:
     return ResultSet(name, "", tuple(to_entry(row) for row in rows))
 
 
@@ -37,7 +38,7 @@ def with_regime(row: dict[str, Any], **changes: Any) -> dict[str, Any]:
 def make_published_row(
     position: int = 0, time_ns: float = 50_000.0, **changes: Any
 ) -> dict[str, Any]:
-    """A published figure: hot, a mean without a spread."""
+    """A published figure: hot, with a mean and without a spread."""
     row = timed_gemm(position, **changes)
     facts = {"cache": "hot", "timer": "host clock", "published": {"status": "ok", "doubt": None}}
     return {**row, "regime": facts, "statistics": {"mean_ns": time_ns}, "library": None}

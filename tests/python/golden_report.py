@@ -1,6 +1,6 @@
-"""Rows through a format, and the golden files that they are held against.
+"""Renders rows in a format and compares the output with golden files.
 
-DEEPBENCH_UPDATE_GOLDEN=1 rewrites the golden files, to be looked at before they are committed.
+DEEPBENCH_UPDATE_GOLDEN=1 rewrites the golden files. Review them before committing.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""The original's 18 workbooks, made again for tests: each figure in the sheet, row and unit where
-it was published, with the mistakes that are known.
+"""Regenerates the original's 18 workbooks for tests: each figure is in its published sheet, row and
+unit, with the known mistakes.
 
-Sheets, rows and values are those of the published figures. Columns, titles and headings are those
-of six of the files, in all their variants; the other twelve are given the variants of the one that
-is most like them, and turn by turn those that differ among the six.
+Sheets, rows and values are those of the published figures. Columns, titles and headings cover all
+variants of six of the files. The other twelve use the variants of the most similar file, and
+alternate where the six differ.
 """
 
 from __future__ import annotations
@@ -22,16 +22,17 @@ Row = Mapping[str, Any]
 Lines = Mapping[int, Mapping[str, Row]]
 Content = str | float | tuple[str, float] | None  # a tuple: a formula and its value
 
-# R before S, and P, Q without rounding.
+# These files have R before S, and P and Q without rounding.
 R_BEFORE_S = ("AMD_MI25", "AMD_VegaFE", "train/DeepBench_NV_1080Ti", "train/DeepBench_NV_P100",
               "train/DeepBench_NV_TitanXp")  # fmt: skip
-BACKWARD_ALONE = ("AMD_MI25", "AMD_VegaFE", "Psuedo FP16")  # sheets or files: 'Time Backward'
+# sheets or files with a heading 'Time Backward'
+BACKWARD_ALONE = ("AMD_MI25", "AMD_VegaFE", "Psuedo FP16")
 STRAY = {
     ("DeepBench_Raspberry_Pi_3", "Kernels"): ("S26", ("=ROUNDDOWN(1.6,0)", 1.0)),
     ("server/DeepBench_NV_TitanX_Pascal", "Results - Mixed Precision"): ("V217", 1.0),
     ("train/DeepBench_NV_1080Ti", "Results - FP32"): ("L344", ("=1000/(SUM(U180:U215))", 1.23)),
 }
-# Tables that stand in a sheet without a time, and the workbook whose rows they have.
+# Tables without times in a sheet, and the workbook that provides their rows.
 EMPTY = {
     "device/DeepBench_iPhone_6": (("conv",), "device/DeepBench_Raspberry_Pi_3"),
     "device/DeepBench_iPhone_7": (("conv",), "device/DeepBench_Raspberry_Pi_3"),
@@ -71,12 +72,13 @@ def facts(row: Row) -> Mapping[str, Any]:
 
 
 def is_sum(row: Row) -> bool:
-    """Whether a published row is a sum over phases. All-reduces have one phase, called total."""
+    """Whether a published row is a sum over phases. All-reduces have a single phase called
+    total."""
     return facts(row)["phase"] == "total" and row["op"] != "all_reduce"
 
 
 def write(workbook: str, path: Path, scale: float = 1.0) -> None:
-    """The workbook as a file; times are multiplied."""
+    """Writes the workbook to a file. Times are multiplied by `scale`."""
     book = xlsxwriter.Workbook(str(path))
     sheets: defaultdict[str, list[Row]] = defaultdict(list)
     for row in figures()[workbook]:
@@ -118,7 +120,7 @@ def _sheet(sheet: Any, workbook: str, name: str, rows: Sequence[Row], scale: flo
 
 
 def _empty(sheet: Any, workbook: str, name: str, ops: Sequence[str], other: str) -> None:
-    """Tables of an operation that was not measured, as another workbook has them."""
+    """Tables of an operation that was not measured, with the layout of another workbook."""
     like = next(rows for workbook, rows in figures().items() if other in workbook)
     for op in ops:
         for lines in _tables([row for row in like if facts(row)["sheet"] == facts(like[0])["sheet"]
@@ -127,7 +129,7 @@ def _empty(sheet: Any, workbook: str, name: str, ops: Sequence[str], other: str)
 
 
 def _tables(rows: Sequence[Row], op: str) -> Iterator[Lines]:
-    """The rows of an operation's tables: recurrent layers have one for each cell."""
+    """The rows of an operation's tables: recurrent layers have one table for each cell."""
     found: defaultdict[str, defaultdict[int, dict[str, Row]]]
     found = defaultdict(lambda: defaultdict(dict))
     for row in rows:
@@ -139,7 +141,7 @@ def _tables(rows: Sequence[Row], op: str) -> Iterator[Lines]:
 
 
 class _Table:
-    """One table; with `scale` None it is one that was never filled in."""
+    """One table. With `scale` None it has no times."""
 
     def __init__(
         self, sheet: Any, workbook: str, name: str, op: str, lines: Lines, scale: float | None
@@ -147,12 +149,13 @@ class _Table:
         self._sheet, self._op, self._lines, self._scale = sheet, op, lines, scale
         self._workbook, self._name = workbook, name
         self._device, self._inference = "/device/" in workbook, "/inference/" in workbook
-        self._turn = sorted(figures()).index(workbook) % 2  # of what differs between the six
+        # alternates between the variants of the six files
+        self._turn = sorted(figures()).index(workbook) % 2
         self._unit = "GIGAFLOPS" if self._device else "TERAFLOPS"
 
     def write(self) -> None:
-        """The title stands in the row of the headings, or above it; after that of the first
-        recurrent layers and of all-reduces comes a blank row."""
+        """The title is in the row of the headings or above it. A blank row follows the title of the
+        first recurrent layers and of all-reduces."""
         cell = str(next(iter(self._first().values()))["attributes"].get("cell"))
         blank = self._op == "all_reduce" or (cell == "vanilla" and not self._inference)
         head = min(self._lines) - (2 if blank else 1)
@@ -185,7 +188,7 @@ class _Table:
             yield "Padded Kernels", lambda line: float(self._fact(line, "padded"))
 
     def _application(self, line: Mapping[str, Row]) -> Content:
-        """Some of the workbooks name them; the others' are those of the set."""
+        """Some workbooks name the applications; for the others, the set provides them."""
         return next(iter(line.values()))["application"]
 
     def _fact(self, line: Mapping[str, Row], name: str) -> Any:
@@ -336,6 +339,6 @@ class _Table:
         return lambda line: self._fact(line, name)
 
     def _nodes(self, line: Mapping[str, Row]) -> Content:
-        """Of more than one node stands their number, without a heading."""
+        """A number of nodes above one is written without a heading."""
         ranks = next(iter(line.values()))["attributes"]["ranks"]
         return float(ranks // 8) if ranks > 8 else None

@@ -1,4 +1,4 @@
-"""Result files for tests of the report: two regimes, rows that are not ok, texts of a stranger."""
+"""Result files for tests of reports: two regimes, rows that are not ok, and malicious texts."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ HOSTILE = (
 
 
 def with_samples(row: dict[str, Any], count: int = 60) -> dict[str, Any]:
-    """The row with as many samples, which differ."""
+    """The row with this many different samples."""
     time_ns = row["statistics"]["median_ns"]
     samples = [time_ns * (1 + 0.0001 * (place % 7 - 3)) for place in range(count)]
     return {**row, "samples_ns": samples, "samples_kept": "all"}
 
 
 def with_best_algorithm(row: dict[str, Any], gain: float) -> dict[str, Any]:
-    """The row as `best` leaves it, so many times faster than the default."""
+    """The row after a selection with `best` whose winner is `gain` times faster than the
+    default."""
     time_ns = row["statistics"]["median_ns"]
     algorithm = {
         **row["algorithm"],
@@ -40,8 +41,8 @@ def with_best_algorithm(row: dict[str, Any], gain: float) -> dict[str, Any]:
 
 
 def make_rows() -> list[dict[str, Any]]:
-    """Six hot rows and the same cold at 1.5 times the time, two of `best`, a copy, and three that
-    are not ok."""
+    """Six hot rows, the same rows cold with 1.5 times the time, two rows of `best`, a copy, and
+    three rows that are not ok."""
     hot = [
         with_samples(timed_gemm(i, 100_000.0 + 1000 * i, application="Speech")) for i in range(6)
     ]
@@ -67,7 +68,7 @@ def make_rows() -> list[dict[str, Any]]:
 
 
 def hostile_rows() -> list[dict[str, Any]]:
-    """Everything that is a text is somebody's attempt."""
+    """Rows in which every text is an attack."""
     row = with_samples(timed_gemm(0))
     texts = ("problem", "application", "library", "backend")
     row.update(dict.fromkeys(texts, HOSTILE), notes=[HOSTILE])

@@ -1,4 +1,4 @@
-"""A whole run with rows from a script in the place of a worker's."""
+"""A complete run with scripted rows instead of a worker's."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from deepbench import _core
-from deepbench.cli import flags
-from deepbench.cli.options import FLAGS, run_options
+from deepbench.cli import command
+from deepbench.cli.options import OPTIONS, run_options
 from deepbench.problems.selection import select
 from deepbench.runner.progress import Screen
 from deepbench.runner.sweep import Sweep
@@ -24,14 +24,14 @@ def unchanged(row: dict[str, Any]) -> dict[str, Any]:
 
 
 class ScriptedRows:
-    """Rows that are ok, but for those at the positions that `answers` has something else for."""
+    """Rows that are ok, except at positions for which `answers` holds another row."""
 
     def __init__(self, answers: Mapping[int, Answer | BaseException] | None = None) -> None:
         self.answers = dict(answers or {})
         self.hello: dict[str, Any] = HELLO
         self.lines: list[str] = []
         self.checks = 0
-        self.able: dict[int, str] = {}  # the libraries that can do a row, where not all
+        self.able: dict[int, str] = {}  # the libraries that support a row, unless all do
         self.ended = ""
 
     def start(self) -> dict[str, Any]:
@@ -63,7 +63,7 @@ class ScriptedRows:
 
 
 class Run:
-    """One command, run to its end."""
+    """One command that ran to its end."""
 
     def __init__(
         self, source: ScriptedRows, *arguments: str, err: io.StringIO | None = None
@@ -71,7 +71,7 @@ class Run:
         op, *rest = arguments
         self.source = source
         self.out, self.err = io.StringIO(), err or io.StringIO()
-        line = flags.parse(rest, FLAGS)
+        line = command.parse(rest, OPTIONS)
         options = run_options(line)
         selection = select(op, line.words, options.corrected)
         screen = Screen(self.out, self.err)

@@ -1,4 +1,4 @@
-"""Charts as images: labels of axes, names, samples far from the others, colours of the theme."""
+"""Charts as images: labels of axes, titles, outliers, and the theme's colours."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def labels(svg: bytes | str) -> list[list[str]]:
-    """The labels of each axis that can be seen."""
+    """The visible labels of each axis."""
     root = ElementTree.fromstring(svg)
     groups = [one for one in root.iter(f"{SVG}g") if "role-axis-label" in one.get("class", "")]
     return [
@@ -74,13 +74,13 @@ def filled(name: str, low: float, high: float) -> Spec:
 @pytest.mark.parametrize(("low", "high"), RANGES)
 def test_an_axis_has_three_labels_whatever_its_range(name: str, low: float, high: float) -> None:
     spec = filled(name, low, high)
-    spec["width"] = 320  # where labels have the least room
+    spec["width"] = 320  # the width with the least room for labels
     for axis in labels(vega.svg(spec)):
         assert len(axis) >= 3
         assert len(set(axis)) == len(axis)
 
 
-def test_labels_are_round() -> None:
+def test_labels_are_round_numbers() -> None:
     x, _ = labels(vega.svg(filled("sweep", 40.0, 990.0)))
     assert x == ["50", "100", "200", "500", "1,000"]
     x, _ = labels(vega.svg(filled("sweep", 3.0, 30000.0)))
@@ -89,16 +89,16 @@ def test_labels_are_round() -> None:
     assert x == ["10", "100", "1k", "10k", "100k", "1M"]
 
 
-def test_ticks_of_a_sweep_are_its_values() -> None:
+def test_sweep_values_are_the_ticks() -> None:
     spec = sweep_chart(("bytes", "log"), ("GB/s", "log"), 900, [512.0, 65536.0, 3145728.0])
     spec["datasets"] = filled("sweep", 512.0, 3145728.0)["datasets"]
     assert labels(vega.svg(spec))[0] == ["512", "64 Ki", "3 Mi"]
 
 
-# ---- whose times -------------------------------------------------------------------------------
+# ---- references --------------------------------------------------------------------------------
 
 
-def test_a_chart_against_others_names_them(tmp_path: Path) -> None:
+def test_a_chart_against_references_names_them(tmp_path: Path) -> None:
     mine = write(tmp_path / "mine.jsonl", [timed_gemm(0), timed_gemm(1)])
     theirs = write(tmp_path / "theirs.jsonl", [timed_gemm(0, 2e5), timed_gemm(1, 3e5)])
     published = write(tmp_path / "others.jsonl", [make_published_row(0), make_published_row(1)])
@@ -110,16 +110,16 @@ def test_a_chart_against_others_names_them(tmp_path: Path) -> None:
     assert main([*words, "--against", f"{theirs},{published}"]) == 0
     found = texts(image.read_bytes())
     for name in ("Example CPU (theirs.jsonl)", "others.jsonl"):
-        assert found.count(name) >= 2  # in the title, and beside its colour
+        assert found.count(name) >= 2  # in the title and in the legend
     assert str(tmp_path) not in found
 
 
-def test_a_chart_against_nobody_is_told_how_to_name_them(
+def test_a_chart_without_references_names_the_cure(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     mine = write(tmp_path / "mine.jsonl", [timed_gemm(0), timed_gemm(1)])
     assert main(["report", str(mine), "--chart", "against", "-o", str(tmp_path / "x.svg")]) == 2
-    assert "here: name others by --against; there is for" in capsys.readouterr().err
+    assert "against (--against names references); they have data for" in capsys.readouterr().err
 
 
 def test_a_reference_is_named_in_the_chart(tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ def test_a_reference_is_named_in_the_chart(tmp_path: Path) -> None:
     assert "Example CPU against NVIDIA Tesla V100" in texts(image.read_bytes())
 
 
-def test_doubtful_figures_are_rings(tmp_path: Path) -> None:
+def test_inconsistent_figures_are_rings(tmp_path: Path) -> None:
     theirs = [make_published_row(0), make_published_row(1)]
     theirs[1]["regime"]["published"]["doubt"] = "a misprint"
     mine, others = tmp_path / "mine.jsonl", write(tmp_path / "theirs.jsonl", theirs)
@@ -147,7 +147,7 @@ def test_doubtful_figures_are_rings(tmp_path: Path) -> None:
         one for one in root.iter(f"{SVG}g") if "mark-symbol role-mark" in one.get("class", "")
     ]
     marks = [mark.attrib for group in groups for mark in group]
-    assert "hollow: 1 of 2 figures are inconsistent" in texts(image.read_bytes())
+    assert "hollow points: 1 of 2 figures are inconsistent" in texts(image.read_bytes())
     assert [mark.get("fill") for mark in marks if mark.get("stroke") != colour] == [colour]
     assert [mark.get("fill") for mark in marks if mark.get("stroke") == colour] == [None]
 
@@ -165,12 +165,12 @@ def test_long_titles_are_wrapped(tmp_path: Path) -> None:
     assert max(map(len, lines(image.read_bytes()))) < 80
 
 
-# ---- samples far from the others ---------------------------------------------------------------
+# ---- outliers ----------------------------------------------------------------------------------
 
 USUAL = [100.0 + 0.1 * (place % 9) for place in range(60)]
 
 
-def test_a_sample_far_away_does_not_stretch_the_scale() -> None:
+def test_an_outlier_does_not_stretch_the_scale() -> None:
     far = outliers([*USUAL, 900.0])
     assert far.texts == ("1 sample above the scale: 900.0 µs",)
     assert far.high < 110
@@ -186,19 +186,19 @@ def test_a_sample_far_away_does_not_stretch_the_scale() -> None:
     [
         [], [5.0], [5.0, 500.0, 6.0], USUAL, [100.0] * 50,
         [float(place) for place in range(100)],
-        [*USUAL, 101.6],  # outside, but near
-        [100.0] * 40 + [200.0] * 20,  # two states, not one and outliers
+        [*USUAL, 101.6],  # outside the scale, but close to it
+        [100.0] * 40 + [200.0] * 20,  # two states rather than outliers
     ],
 )  # fmt: skip
 def test_ordinary_samples_are_all_shown(samples: list[float]) -> None:
     assert outliers(samples) == Outliers()
 
 
-def test_samples_that_are_one_value_have_outliers_too() -> None:
+def test_equal_samples_can_have_outliers() -> None:
     assert outliers([100.0] * 50 + [300.0]).texts == ("1 sample above the scale: 300.0 µs",)
 
 
-def test_an_image_of_samples_says_what_is_outside(tmp_path: Path) -> None:
+def test_an_image_of_samples_counts_the_outliers(tmp_path: Path) -> None:
     row = with_samples(timed_gemm(0))
     row["samples_ns"][7] = 9e6
     file, image = write(tmp_path / "mine.jsonl", [row]), tmp_path / "x.svg"
@@ -212,7 +212,7 @@ def test_an_image_of_samples_says_what_is_outside(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [*NAMES, "sweep"])
-def test_colours_stand_in_the_theme_alone(name: str) -> None:
+def test_only_the_theme_holds_colours(name: str) -> None:
     spec = sweep_chart(("n", "log"), ("s", "log")) if name == "sweep" else chart(name)
     compiled = vega.compiled(spec)
     config = json.dumps(compiled.pop("config"))

@@ -1,5 +1,5 @@
-"""The charts of a page in a real browser: metrics against attributes by two drop-downs, samples
-without their outliers' scale, nothing cut off in narrow windows, and the page's colours."""
+"""The charts of a page in a real browser: selection of metric and attribute, outliers of samples,
+labels in narrow windows, and themes."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def texts(browser: Browser, selector: str) -> list[str]:
 
 
 def choose(browser: Browser, metric: str, attribute: str) -> None:
-    """The chart is complete when its axes have the titles of both."""
+    """Waits until the axes have the titles of both, when the chart is complete."""
     for what, name in (("metric", metric), ("attribute", attribute)):
         browser.run(
             f"(() => {{const select = document.getElementById('sweep-{what}');"
@@ -76,17 +76,17 @@ def wait_for_titles(browser: Browser, x: str, y: str) -> None:
 # ---- metrics against attributes ----------------------------------------------------------------
 
 
-def test_a_sweep_begins_with_its_chart(browser: Browser, tmp_path: Path) -> None:
+def test_the_chart_of_a_sweep_comes_first(browser: Browser, tmp_path: Path) -> None:
     show(browser, tmp_path, [*with_k(swept(), 64), *with_k(swept(first=4), 128)])
     places = browser.run("[...document.querySelectorAll('main section')].map((one) => one.id)")
     assert places.index("sweep") < places.index("roofline")
     wait_for_titles(browser, "n", "TFLOP/s")
     assert texts(browser, SERIES) == ["k=64", "k=128"]
-    assert browser.run(POINTS) == 8 + 1  # and the ring around the chosen one
+    assert browser.run(POINTS) == 8 + 1  # plus the ring around the selected one
     assert browser.problems == []
 
 
-def test_other_files_offer_it(browser: Browser, tmp_path: Path) -> None:
+def test_other_files_offer_the_sweep_chart(browser: Browser, tmp_path: Path) -> None:
     show(browser, tmp_path, scattered())
     assert texts(browser, TITLES) == []
     browser.run("document.getElementById('sweep-fold').open = true")
@@ -94,7 +94,7 @@ def test_other_files_offer_it(browser: Browser, tmp_path: Path) -> None:
     assert browser.problems == []
 
 
-def test_both_axes_can_be_chosen(browser: Browser, tmp_path: Path) -> None:
+def test_both_axes_can_be_selected(browser: Browser, tmp_path: Path) -> None:
     rows = [*swept(), *swept(first=4, precision="half")]
     show(browser, tmp_path, rows)
     choose(browser, "time", "bytes")
@@ -117,7 +117,7 @@ def test_both_axes_can_be_chosen(browser: Browser, tmp_path: Path) -> None:
     assert browser.problems == []
 
 
-def test_filters_hold_for_the_chart(browser: Browser, tmp_path: Path) -> None:
+def test_filters_apply_to_the_chart(browser: Browser, tmp_path: Path) -> None:
     show(browser, tmp_path, [*swept(), *swept(first=4, precision="half")])
     assert texts(browser, SERIES) == ["precision=float", "precision=half"]
     browser.run("document.querySelector('[data-facet=precision] input[value=half]').click()")
@@ -138,8 +138,10 @@ MIXED: list[Rows] = [
 
 
 @pytest.mark.parametrize("files", [*([rows] for rows in MIXED), MIXED, [make_rows(), make_rows()]])
-def test_series_are_those_of_an_image(browser: Browser, tmp_path: Path, files: list[Rows]) -> None:
-    """The page forms them anew, of what its filters leave."""
+def test_page_and_image_form_the_same_series(
+    browser: Browser, tmp_path: Path, files: list[Rows]
+) -> None:
+    """The page groups the rows that pass its filters in the same way as an image."""
     show(browser, tmp_path, *files)
     browser.run("(document.getElementById('sweep-fold') || {}).open = true")
     made = content_of(*files)
@@ -161,7 +163,7 @@ def test_series_are_those_of_an_image(browser: Browser, tmp_path: Path, files: l
 # ---- samples -----------------------------------------------------------------------------------
 
 
-def test_samples_far_away_are_counted(browser: Browser, tmp_path: Path) -> None:
+def test_outlying_samples_are_counted(browser: Browser, tmp_path: Path) -> None:
     row = with_samples(timed_gemm(0))
     row["samples_ns"][7] = 9e6
     show(browser, tmp_path, [row])
@@ -173,7 +175,7 @@ def test_samples_far_away_are_counted(browser: Browser, tmp_path: Path) -> None:
     assert not any(text.startswith(("9,000", "9000")) for text in labels)
 
 
-# ---- room and colours --------------------------------------------------------------------------
+# ---- layout and colours ------------------------------------------------------------------------
 
 CUT_OFF = """(() => [...document.querySelectorAll('.chart svg')].flatMap((svg) => {
   const room = svg.getBoundingClientRect();
@@ -189,7 +191,7 @@ SHORTENED = """[...document.querySelectorAll('.chart svg text')].map((one) => on
 
 
 @pytest.mark.parametrize("width", [400, 1360])
-def test_no_label_is_cut_off(browser: Browser, narrow: Browser, tmp_path: Path, width: int) -> None:
+def test_no_label_is_clipped(browser: Browser, narrow: Browser, tmp_path: Path, width: int) -> None:
     used = narrow if width == 400 else browser
     library = "a library of a long name 12.34.56"
     rows: list[dict[str, Any]] = [
@@ -223,7 +225,7 @@ def test_long_names_of_many_files_fit(browser: Browser, tmp_path: Path, ending: 
     assert browser.run(room) == []
 
 
-def test_charts_are_as_dark_as_the_page(browser: Browser, tmp_path: Path) -> None:
+def test_charts_follow_the_theme(browser: Browser, tmp_path: Path) -> None:
     show(browser, tmp_path, [with_samples(row) for row in swept()])
     fills = ("[...document.querySelectorAll('.chart .role-axis-label text')]"
              ".map((one) => one.getAttribute('fill'))")  # fmt: skip

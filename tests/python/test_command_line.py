@@ -16,8 +16,10 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
+import click
 import pytest
 
+from deepbench.cli import commands
 from deepbench.results import read, schema
 
 DEEPBENCH = [sys.executable, "-m", "deepbench"]
@@ -125,6 +127,79 @@ def test_help(words: Sequence[str]) -> None:
     done = deepbench(*words, "--help")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("usage: deepbench")
+
+
+def test_help_names_every_operation_and_command_and_fits_80_columns(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    root = commands.group()
+    names = root.list_commands(click.Context(root))
+    assert {"gemm", "all", "run", "report", "man"} <= set(names)
+    assert commands.run(["--help"]) == 0
+    whole = capsys.readouterr().out
+    assert all(f"\n  {name} " in whole for name in names)
+    assert max(map(len, whole.splitlines())) <= 80
+    for name in names:
+        assert commands.run([name, "--help"]) == 0
+        text = capsys.readouterr().out
+        assert text.startswith(f"usage: deepbench {name}")
+        assert max(map(len, text.splitlines())) <= 80, name
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_scripts(shell: str) -> None:
+    done = deepbench("completion", shell)
+    assert done.returncode == 0
+    assert "_DEEPBENCH_COMPLETE" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("gem", {"gemm"}),
+        ("comp", {"compare", "completion"}),
+        ("gemm --prec", set()),
+        ("gemm --cach", {"--cache"}),
+        ("gemm --cache ", {"hot", "cold", "both"}),
+        ("gemm inference-", {"inference-server", "inference-device"}),
+        ("gemm --quick bf", {"bfloat16"}),
+        ("rnn cell=l", {"cell=lstm"}),
+        ("completion z", {"zsh"}),
+        ("nonsense x", set()),
+    ],
+)
+def test_completions(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    line: str,
+    expected: set[str],
+) -> None:
+    words = f"deepbench {line}".split(" ")
+    monkeypatch.setenv("_DEEPBENCH_COMPLETE", "bash_complete")
+    monkeypatch.setenv("COMP_WORDS", " ".join(words))
+    monkeypatch.setenv("COMP_CWORD", str(len(words) - 1))
+    assert commands.run([]) == 0
+    offered = {line.partition(",")[2] for line in capsys.readouterr().out.split()}
+    assert offered == expected
+
+
+@pytest.mark.parametrize("line", ["deepbench show r", "deepbench gemm -o r"])
+def test_names_of_files_are_completed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], line: str
+) -> None:
+    monkeypatch.setenv("_DEEPBENCH_COMPLETE", "bash_complete")
+    monkeypatch.setenv("COMP_WORDS", line)
+    monkeypatch.setenv("COMP_CWORD", str(line.count(" ")))
+    assert commands.run([]) == 0
+    assert capsys.readouterr().out == "file,r\n"
+
+
+def test_the_manual_page_has_every_operation_and_command() -> None:
+    page = deepbench("man").stdout
+    assert page.startswith(".TH DEEPBENCH 1 ")
+    for name in ("GEMM", "ALL_REDUCE", "RUN", "REPORT", "COMPLETION"):
+        assert f'.SH "DEEPBENCH {name}"' in page
+    assert "\\-\\-algorithm WORD" in page
 
 
 def test_help_of_an_operation_lists_its_keys() -> None:

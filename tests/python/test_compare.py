@@ -1,4 +1,4 @@
-"""Comparing files: which rows belong together, what a ratio is worth, what counts as a change."""
+"""Comparing files: pairing of rows, intervals of ratios, and verdicts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def verdicts(base: ResultSet, other: ResultSet, **rules: Any) -> list[str]:
     return [row.verdict for row in compare([base, other], Rules(**rules)).others[0].rows]
 
 
-# ---- which rows belong together ---------------------------------------------------------------
+# ---- pairing of rows ---------------------------------------------------------------------------
 
 
 def test_rows_are_matched_by_their_problem_in_any_order() -> None:
@@ -44,7 +44,7 @@ def test_duplicates_are_matched_one_by_one() -> None:
     assert found.only_first[0].reason == "fewer rows of this problem"
 
 
-def test_several_regimes_and_libraries_in_one_file_find_their_like() -> None:
+def test_several_regimes_and_libraries_in_one_file_are_paired_with_equals() -> None:
     hot, cold = timed_gemm(0, m=5), with_regime(timed_gemm(1, m=5), cache="cold", cold="rotation")
     mkl = timed_gemm(2, m=5, library="mkl 2024")
     found = match(make_result_set(mkl, cold, hot), make_result_set(hot, mkl, cold))
@@ -68,12 +68,12 @@ def test_other_backends_libraries_and_machines_are_compared() -> None:
         ({"threads": 1}, "threads"),
     ],
 )
-def test_other_regimes_are_refused_unless_told(changes: dict[str, Any], word: str) -> None:
+def test_other_regimes_are_refused_without_across(changes: dict[str, Any], word: str) -> None:
     base, other = (
         make_result_set(timed_gemm(0)),
         make_result_set(with_regime(timed_gemm(0), **changes)),
     )
-    with pytest.raises(NothingInCommon, match=f"other regimes.*--across {word}"):
+    with pytest.raises(NothingInCommon, match=f"different regimes.*--across {word}"):
         match(base, other)
     assert len(match(base, other, [word]).pairs) == 1
     partly = match(
@@ -91,7 +91,7 @@ def test_other_inputs_are_another_regime() -> None:
         match(make_result_set(timed_gemm(0)), zeros)
 
 
-def test_other_precisions_and_dimensions_are_refused_unless_told() -> None:
+def test_other_precisions_and_dimensions_are_refused_without_across() -> None:
     base, half, larger = (
         make_result_set(timed_gemm(0, **changes))
         for changes in ({}, {"precision": "half"}, {"m": 1})
@@ -111,7 +111,8 @@ def test_other_precisions_and_dimensions_are_refused_unless_told() -> None:
     assert len(match(base, half, ["precision"]).pairs) == 1
     with pytest.raises(NothingInCommon, match="no problem in common: ") as caught:
         match(base, larger)
-    assert "--across" not in str(caught.value)  # rows of unlike problems say nothing together
+    # Rows of unlike problems never suggest an option together.
+    assert "--across" not in str(caught.value)
     assert len(match(base, larger, ["dimensions"]).pairs) == 1
     both = make_result_set(timed_gemm(0, m=1, precision="half"))
     for across in ([], ["dimensions"]):
@@ -129,8 +130,8 @@ def found_pairs(base: ResultSet, other: ResultSet) -> list[tuple[int, int]]:
     return [(a.position, b.position) for a, b in match(base, other).pairs]
 
 
-def test_published_figures_are_for_hot_rows_first() -> None:
-    """Whichever order the rows have: figures are hot. A cold row takes only what is left."""
+def test_published_figures_are_paired_with_hot_rows_first() -> None:
+    """A cold row gets a published figure only if no hot row takes it, in any order of the rows."""
     cold = [with_regime(timed_gemm(i, m=5), cache="cold", cold="rotation") for i in (0, 1)]
     hot = [timed_gemm(i, m=5, application="Vision") for i in (2, 3)]
     figures = make_result_set(
@@ -140,7 +141,7 @@ def test_published_figures_are_for_hot_rows_first() -> None:
     assert found_pairs(figures, make_result_set(*cold, *hot)) == [(0, 2), (1, 3), (2, 0)]
 
 
-def test_a_cold_row_beside_a_published_figure_says_so() -> None:
+def test_a_cold_row_paired_with_a_published_figure_gets_a_remark() -> None:
     cold, hot = with_regime(timed_gemm(0), cache="cold", cold="rotation"), timed_gemm(1)
     rows = (
         compare(
@@ -157,7 +158,7 @@ def test_a_cold_row_beside_a_published_figure_says_so() -> None:
 
 
 @pytest.mark.parametrize("cache", ["hot", "cold"])
-def test_published_figures_are_for_rows_of_their_application_first(cache: str) -> None:
+def test_published_figures_are_paired_with_rows_of_their_application_first(cache: str) -> None:
     names = ("Vision", "Resnet", None)
     base = make_result_set(*(with_regime(timed_gemm(i, m=5, application=name), cache=cache)
                   for i, name in enumerate(names)))  # fmt: skip
@@ -167,11 +168,11 @@ def test_published_figures_are_for_rows_of_their_application_first(cache: str) -
     assert found_pairs(base, figures) == [(0, 2), (1, 1), (2, 0)]
 
 
-# ---- what a ratio is worth --------------------------------------------------------------------
+# ---- intervals of ratios -----------------------------------------------------------------------
 
 
-def test_interval_of_a_ratio_holds_the_truth_as_often_as_it_says() -> None:
-    """Medians of 41 normal samples with the order statistics that rows have."""
+def test_interval_of_a_ratio_has_its_nominal_coverage() -> None:
+    """For medians of 41 normal samples with the interval from order statistics that rows carry."""
     chance = random.Random(1)
     held, tries = 0, 2000
     for _ in range(tries):
@@ -205,7 +206,7 @@ def test_correlated_samples_widen_the_interval() -> None:
     assert found.above == pytest.approx(math.log(1.1))
 
 
-def test_few_samples_are_worth_little_and_one_nothing() -> None:
+def test_few_samples_give_wide_intervals_and_one_sample_gives_none() -> None:
     row = timed_gemm(0)
     row["statistics"].update(
         n=3, low_ns=99_000.0, high_ns=101_000.0, stdev_ns=1000.0, relative_standard_error=0.0
@@ -221,8 +222,8 @@ def test_few_samples_are_worth_little_and_one_nothing() -> None:
     assert decide(one, 0.03, 1.0) == "unknown"
 
 
-def test_quantiles_are_those_of_student() -> None:
-    """The density, integrated by Simpson's rule, leaves 2.5 % beyond each of them."""
+def test_quantiles_match_the_student_distribution() -> None:
+    """The probability beyond each quantile is 2.5 %, by Simpson's rule for the density."""
     assert len(_STUDENT) == 30
     for freedom, quantile in enumerate(_STUDENT, start=1):
         scale = math.exp(math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2))
@@ -233,7 +234,7 @@ def test_quantiles_are_those_of_student() -> None:
         assert half == pytest.approx(0.475, abs=3e-5), freedom
 
 
-def test_student_holds_up_to_thirty_one_samples() -> None:
+def test_student_quantiles_apply_up_to_thirty_one_samples() -> None:
     for n, quantile in ((12, 2.201), (31, 2.042), (32, 1.96)):
         row = timed_gemm(0)
         row["statistics"].update(n=n, relative_standard_error=0.02)
@@ -254,10 +255,10 @@ def test_geometric_mean() -> None:
     assert of_four.interval.above == pytest.approx(one.interval.above / 2)
 
 
-# ---- what counts as a change ------------------------------------------------------------------
+# ---- verdicts ----------------------------------------------------------------------------------
 
 
-def test_inside_the_noise_nothing_is_faster_or_slower() -> None:
+def test_changes_within_the_noise_have_no_verdict() -> None:
     base = make_result_set(*(timed_gemm(i) for i in range(5)))
     times = (97_500.0, 102_500.0, 110_000.0, 90_000.0, 110_000.0)
     sure = (0.001, 0.001, 0.001, 0.001, 0.2)
@@ -267,7 +268,7 @@ def test_inside_the_noise_nothing_is_faster_or_slower() -> None:
     assert verdicts(base, other, noise=0.2) == ["noise"] * 5
 
 
-def test_what_the_clock_explains_is_counted_and_may_count() -> None:
+def test_changes_that_the_clock_explains_are_counted_separately() -> None:
     base = make_result_set(*(timed_gemm(i, observed={"sm_clock_mhz": 1980.0}) for i in range(4)))
     slow = make_result_set(
         *(timed_gemm(i, 300_000.0, observed={"sm_clock_mhz": 600.0}) for i in range(4))
@@ -275,13 +276,13 @@ def test_what_the_clock_explains_is_counted_and_may_count() -> None:
     excused = compare([base, slow], Rules())
     assert excused.regressions == []
     said = " ".join(summary(excused))
-    assert "4 the same only at equal clocks: -69.7 % in the median (--any-clock)" in said
+    assert "4 same only at equal clocks, which differ by -69.7 % in the median (--any-clock" in said
     strict = compare([base, slow], Rules(any_clock=True))
     assert len([text for text in strict.regressions if text.endswith("is slower")]) > 4
     assert "equal clocks" not in " ".join(summary(strict))
 
 
-def test_rows_that_broke_and_rows_that_were_mended_are_counted_once() -> None:
+def test_broken_and_fixed_rows_are_counted_once() -> None:
     failed = {**without_times(timed_gemm(0), "failed", "the worker crashed"), "algorithm": None}
     base, other = (
         make_result_set(timed_gemm(0), timed_gemm(1)),
@@ -291,10 +292,10 @@ def test_rows_that_broke_and_rows_that_were_mended_are_counted_once() -> None:
     assert "2 rows compared: 1 same, 1 broken" in line
     assert "unknown" not in " ".join(remarks(compare([base, other], Rules()).others[0].rows[0]))
     line = next(summary(compare([other, base], Rules())))
-    assert "2 rows compared: 1 same, 1 mended" in line
+    assert "2 rows compared: 1 same, 1 fixed" in line
 
 
-def test_the_clock_of_the_device_explains_a_ratio() -> None:
+def test_the_device_clock_can_explain_a_ratio() -> None:
     slow = timed_gemm(0, 110_000.0, observed={"sm_clock_mhz": 1500.0})
     base = make_result_set(timed_gemm(0, observed={"sm_clock_mhz": 1650.0}))
     assert verdicts(base, make_result_set(slow)) == ["noise"]
@@ -305,9 +306,9 @@ def test_the_clock_of_the_device_explains_a_ratio() -> None:
     assert verdicts(base, make_result_set(elsewhere)) == ["slower"]
 
 
-def test_runs_of_one_setup_that_lie_apart_are_noise() -> None:
-    """A machine that is 10 % off in either direction from run to run says nothing of 15 %; of
-    another library's rows that spread is no noise."""
+def test_drift_between_runs_of_one_setup_is_noise() -> None:
+    """If runs of one setup differ by 10 % in both directions, 15 % is noise. This spread does not
+    apply to rows of another library."""
     chance, called = random.Random(2), 0
     base = make_result_set(*(timed_gemm(i) for i in range(40)))
     for _ in range(20):
@@ -318,17 +319,17 @@ def test_runs_of_one_setup_that_lie_apart_are_noise() -> None:
     assert called <= 3
 
 
-def test_a_change_of_all_rows_alike_is_no_noise() -> None:
+def test_a_common_change_of_all_rows_is_not_noise() -> None:
     base = make_result_set(*(timed_gemm(i) for i in range(40)))
     other = make_result_set(*(timed_gemm(i, 110_000.0) for i in range(40)))
     assert verdicts(base, other) == ["slower"] * 40
 
 
-def test_many_rows_need_more_certainty() -> None:
+def test_more_rows_widen_the_intervals() -> None:
     assert sidak_factor(1) == pytest.approx(1.0, abs=1e-3)
     assert 1.9 < sidak_factor(500) < 2.1
     chance, found = random.Random(3), 0
-    for _ in range(40):  # files of 100 rows of which nothing changed
+    for _ in range(40):  # pairs of files with 100 unchanged rows each
         base, other = (
             make_result_set(
                 *(

@@ -1,4 +1,4 @@
-"""deepbench compare as a command: its formats, its exit status, and files that mean no good."""
+"""deepbench compare as a command: formats, exit status, and malicious files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def write(path: Path, *rows: dict[str, Any], **context: Any) -> str:
 
 
 def slower(row: dict[str, Any], factor: float) -> dict[str, Any]:
-    """The row as if everything had taken so much longer."""
+    """The row with all its times multiplied by the factor."""
     statistics = {
         name: value * factor if name.endswith("_ns") else value
         for name, value in row["statistics"].items()
@@ -34,7 +34,8 @@ def slower(row: dict[str, Any], factor: float) -> dict[str, Any]:
 
 @pytest.fixture
 def files(tmp_path: Path) -> tuple[str, str]:
-    """Two files: of four rows one is a fifth slower, one a fifth faster, one is missing."""
+    """Two files. Of four rows in the first, one is 20 % slower in the second, one 20 % faster, and
+    one missing."""
     rows = [make_gemm(i, m=100 + i, application="DeepSpeech") for i in range(4)]
     rows.append(make_memory(4))
     changed = [slower(rows[0], 1.2), slower(rows[1], 0.8), rows[2], slower(rows[4], 1.01)]
@@ -78,13 +79,13 @@ def test_table(files: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> No
     assert "regressions: gemm m=100 n=16" in text
 
 
-def test_exit_status_follows_what_is_allowed(
+def test_exit_status_follows_the_allowed_slowdown(
     files: tuple[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(capsys, *files, "--fail-over", "25%")[0] == 0
     assert run(capsys, *files, "--fail-over=15")[0] == 1
     assert run(capsys, *files, "--noise", "30 %")[0] == 0
-    assert run(capsys, *reversed(files))[0] == 1  # what was faster is slower now
+    assert run(capsys, *reversed(files))[0] == 1  # reversed files turn speedups into slowdowns
     assert run(capsys, files[0], str(copied(files[0])))[0] == 0
 
 
@@ -120,7 +121,7 @@ def test_json(files: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> Non
 
 
 class Page(HTMLParser):
-    """Tags of a page, and attributes that could load or run something."""
+    """Collects the tags of a page, and attributes that could load or run something."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -134,7 +135,7 @@ class Page(HTMLParser):
 
 @pytest.fixture
 def evil(tmp_path: Path) -> tuple[str, str]:
-    """Files whose every text is an attack."""
+    """Two files in which every text is an attack."""
     rows = []
     for i in range(3):
         row = make_gemm(i, m=100 + i, application=EVIL, library=EVIL, notes=[EVIL])
@@ -149,7 +150,7 @@ def evil(tmp_path: Path) -> tuple[str, str]:
     return one, two
 
 
-def test_a_page_holds_texts_and_no_code(
+def test_a_page_contains_texts_but_no_code(
     evil: tuple[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     status, out, _ = run(capsys, *evil, "--format", "html")
@@ -166,14 +167,14 @@ def test_a_page_holds_texts_and_no_code(
 
 
 @pytest.mark.parametrize("name", ["table", "markdown", "html"])
-def test_texts_cannot_steer_a_terminal(
+def test_texts_cannot_control_a_terminal(
     evil: tuple[str, str], name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _, out, _ = run(capsys, *evil, "--format", name)
     assert all(letter.isprintable() or letter == "\n" for letter in out)
 
 
-def test_markdown_holds_no_html_and_no_links(
+def test_markdown_contains_no_html_and_no_links(
     evil: tuple[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     _, out, _ = run(capsys, *evil, "--format", "markdown")
@@ -231,7 +232,7 @@ def test_rows_that_contradict_themselves_are_refused(
     assert re.search(rf"bad\.jsonl:2: .*{says}", refused(capsys, files[0], bad))
 
 
-def test_dimensions_below_nothing_are_refused(
+def test_negative_dimensions_are_refused(
     files: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     row = make_gemm(0)
@@ -241,7 +242,7 @@ def test_dimensions_below_nothing_are_refused(
 
 
 @pytest.mark.parametrize("value", [1e-100, 1e-99])
-def test_times_that_cannot_be_divided_by(
+def test_times_too_small_to_divide_by_are_ignored(
     value: float, files: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     row = slower(make_gemm(0, m=100), value)
@@ -251,7 +252,7 @@ def test_times_that_cannot_be_divided_by(
 
 
 @pytest.mark.parametrize("command", ["compare", "show"])
-def test_a_warning_cannot_steer_a_terminal(
+def test_a_warning_cannot_control_a_terminal(
     command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     good = write(tmp_path / "good.jsonl", make_gemm(0))
@@ -265,7 +266,7 @@ def test_a_warning_cannot_steer_a_terminal(
     assert warning.isprintable()
 
 
-def test_what_is_said_of_a_shown_file_cannot_steer_a_terminal(
+def test_messages_about_a_file_cannot_control_a_terminal(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = write(tmp_path / "a.jsonl", make_gemm(0), command=[EVIL], started=EVIL)
@@ -283,7 +284,7 @@ def test_samples_are_checked_too(tmp_path: Path, capsys: pytest.CaptureFixture[s
         assert "b.jsonl:2: samples_ns[1]" in refused(capsys, good, bad)
 
 
-def test_what_is_no_input(
+def test_invalid_inputs_are_refused(
     files: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     a, b = files
@@ -305,10 +306,11 @@ def test_what_is_no_input(
     assert "did you mean 'cache'" in refused(capsys, a, b, "--across", "cahce")
 
 
-def test_many_rows_of_one_problem_take_no_time(
+def test_many_rows_of_one_problem_are_paired_quickly(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A file made to be slow: every row is the same problem, in a regime that the other lacks."""
+    """Pairing stays fast for a malicious file: all rows are one problem, in a regime that the other
+    file lacks."""
     hot = [make_gemm(i, samples_ns=[]) for i in range(3000)]
     cold = [{**row, "regime": {**row["regime"], "cache": "cold"}} for row in hot]
     a, b = write(tmp_path / "a.jsonl", *hot), write(tmp_path / "b.jsonl", *cold)

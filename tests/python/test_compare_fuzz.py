@@ -1,4 +1,4 @@
-"""Files that are nearly right: comparing them ends with a status and a line, never a traceback."""
+"""Slightly malformed files: comparing them ends with a status and one line, never a traceback."""
 
 from __future__ import annotations
 

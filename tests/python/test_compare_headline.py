@@ -1,4 +1,4 @@
-"""deepbench compare: its headline, the order and width of what it says, and advice that works."""
+"""deepbench compare: the headline, the order and width of the output, and advice that works."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def published(one: ResultSet) -> ResultSet:
     return replace(one, name=V100, about=V100, device=V100, published=True)
 
 
-# ---- what the headline says --------------------------------------------------------------------
+# ---- the headline ------------------------------------------------------------------------------
 
 
 def test_the_faster_device_is_named_with_its_factor_and_the_number_of_rows() -> None:
@@ -67,7 +67,7 @@ def test_files_of_one_device_are_named_by_file_and_the_faster_one_comes_first() 
     assert headlines(comparison(*same_names))[0].startswith("A is 1.200 times faster than B (")
 
 
-def test_the_interval_of_the_factor_holds_it_whoever_is_faster() -> None:
+def test_the_interval_contains_the_factor_in_both_directions() -> None:
     slow, quick = make_result_set(*rows(3, 2e5)), make_result_set(*rows(3))
     for sides, letter in (((slow, quick), "B"), ((quick, slow), "A")):
         found = json.loads(render(comparison(*sides), "json"))["against"][0]["headline"]
@@ -77,7 +77,7 @@ def test_the_interval_of_the_factor_holds_it_whoever_is_faster() -> None:
         assert (found["rows"], found["left_out"], found["across"]) == (3, 0, [])
 
 
-def test_no_difference_beyond_noise_is_said() -> None:
+def test_the_headline_states_that_no_difference_exceeds_noise() -> None:
     found = comparison(make_result_set(*rows(3)), make_result_set(*rows(3, 1.01e5)))
     assert headlines(found)[0].startswith(
         "B and A do not differ beyond noise (B/A 1.010; geometric"
@@ -93,25 +93,25 @@ def test_no_difference_beyond_noise_is_said() -> None:
     assert f"{V100} and {OURS} do not differ beyond 3.0 % (" in text
 
 
-def test_what_a_headline_does_not_know_is_said() -> None:
+def test_the_headline_states_its_reservations() -> None:
     single = rows(2, 5e4)
     for row in single:
         row["statistics"]["n"] = 1
     [text] = headlines(comparison(make_result_set(*rows(2)), make_result_set(*single)))
-    assert "no interval, so that it may be noise" in text
+    assert "no interval, so it may be noise" in text
     mixed = make_result_set(*rows(2), make_published_row(2))
-    assert "; 1 more left out" in headlines(comparison(make_result_set(*rows(3, 2e5)), mixed))[0]
+    assert "; 1 more excluded" in headlines(comparison(make_result_set(*rows(3, 2e5)), mixed))[0]
     assert (
         "(1 of 3 rows of gemm"
         in headlines(comparison(make_result_set(*rows(3, 2e5)), make_result_set(timed_gemm(0))))[0]
     )
     lost = make_result_set(*(without_times(row, "failed", "it crashed") for row in rows(2)))
     assert headlines(comparison(make_result_set(*rows(2)), lost)) == [
-        "B and A have no row with a time on both sides"
+        "B and A have no pair of rows with two times"
     ]
 
 
-def test_other_regimes_are_in_the_headline() -> None:
+def test_the_headline_names_differing_regimes() -> None:
     cold = [with_regime(row, cache="cold", cold="flush") for row in rows(2, 3e5)]
     [text] = headlines(
         comparison(make_result_set(*rows(2)), make_result_set(*cold), across=("cache",))
@@ -140,11 +140,11 @@ def test_several_files_have_a_headline_each() -> None:
     assert lines[1].startswith("c.jsonl is 2.000 times faster than a.jsonl (")
 
 
-# ---- what follows it ---------------------------------------------------------------------------
+# ---- the sections below the headline -----------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["table", "markdown", "html"])
-def test_the_headline_is_first_then_the_sides_then_families_then_rows(name: str) -> None:
+def test_sections_are_headline_then_legend_then_families_then_rows(name: str) -> None:
     mixed = [[*rows(2, ns), *rows(2, ns, precision="half")] for ns in (1e5, 2e5)]
     found = comparison(*(named(make_result_set(*one), f"{i}.jsonl") for i, one in enumerate(mixed)))
     text = render(found, name)
@@ -167,7 +167,7 @@ def test_a_long_table_ends_with_its_headline() -> None:
     assert text.splitlines()[-1].startswith("regressions: ")
 
 
-def test_what_all_rows_have_alike_is_said_once() -> None:
+def test_shared_attributes_and_remarks_appear_once() -> None:
     best = rows(3)
     for row in best:
         row["algorithm"] = {**row["algorithm"], "mode": "best"}
@@ -192,7 +192,7 @@ def test_published_rows_have_no_column_of_verdicts() -> None:
     assert "published" in text
 
 
-def test_regressions_are_not_spoken_of_against_published_figures_alone() -> None:
+def test_a_comparison_with_published_figures_alone_omits_regressions() -> None:
     figures = published(make_result_set(*(make_published_row(i) for i in range(3))))
     assert "regressions" not in render(comparison(make_result_set(*rows(3)), figures), "table")
     both = comparison(make_result_set(*rows(3)), make_result_set(*rows(3)), figures)
@@ -200,7 +200,7 @@ def test_regressions_are_not_spoken_of_against_published_figures_alone() -> None
 
 
 def wide_rows(factor: float) -> list[dict[str, Any]]:
-    """Of an operation with as many attributes as a convolution's that differ, and remarks."""
+    """Rows of an operation with as many differing attributes as a convolution, and with remarks."""
     names = ("w", "h", "c", "n", "k", "s", "r", "pad_w", "pad_h", "stride_w", "stride_h")
     found = []
     for i in range(12):
@@ -243,7 +243,7 @@ def test_means_of_several_files_fit_a_narrow_screen() -> None:
     assert max(map(len, text[text.index("applications:") :].splitlines())) <= 80
 
 
-# ---- what best chose ---------------------------------------------------------------------------
+# ---- selected algorithms -----------------------------------------------------------------------
 
 
 def chosen(row: dict[str, Any], name: str, candidate: str | None, **more: Any) -> dict[str, Any]:
@@ -280,12 +280,13 @@ def test_the_winner_is_named_by_its_id_where_the_default_has_its_name() -> None:
         (("jit", "nhwc:jit"), ("jit", "nchw:jit"), False),
         (("jit", None), ("jit", None), True),
         (("jit", None), ("brgemm", None), False),
-        # A default whose id the row has, against the same candidate that won elsewhere.
+        # The default, whose id the row has, against the same candidate as the winner of a
+        # selection.
         (("jit", None, "nhwc:jit"), ("jit", "nhwc:jit"), True),
-        (("jit", "onednn:jit"), ("jit", "jit"), True),  # libraries competed in one of them
+        (("jit", "onednn:jit"), ("jit", "jit"), True),  # several libraries competed in one of them
     ],
 )
-def test_choices_are_the_same_by_their_ids(
+def test_ids_decide_whether_choices_are_the_same(
     a: tuple[str, ...], b: tuple[str, ...], same: bool
 ) -> None:
     sides = []
@@ -297,7 +298,7 @@ def test_choices_are_the_same_by_their_ids(
     assert comparison(*sides).others[0].rows[0].same_algorithm is same
 
 
-def test_other_libraries_and_other_problems_have_no_algorithm_in_common() -> None:
+def test_algorithms_of_other_libraries_or_problems_are_not_compared() -> None:
     one, other = (
         chosen(timed_gemm(0), "jit", "a"),
         chosen(timed_gemm(0, library="mkl 1"), "jit", "b"),
@@ -391,7 +392,7 @@ def test_following_the_advice_on_clocks_works(
         for ns, mhz in ((1e5, 2000.0), (2e5, 1000.0))
     ]
     assert main(["compare", *files]) == 0
-    assert "3 the same only at equal clocks: -50.0 % in the median (--any-clock)" in (
+    assert "3 same only at equal clocks, which differ by -50.0 % in the median (--any-clock" in (
         capsys.readouterr().out
     )
     assert main(["compare", *files, "--any-clock"]) == 1

@@ -1,4 +1,4 @@
-"""Comparing files: means of families and applications, and what counts as a regression."""
+"""Comparing files: means of families and applications, and regressions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def regressions(base: ResultSet, other: ResultSet, **rules: Any) -> list[str]:
     return compare([base, other], Rules(**rules)).regressions
 
 
-def test_regressions_are_beyond_what_is_allowed() -> None:
+def test_regressions_exceed_the_allowed_slowdown() -> None:
     base = make_result_set(timed_gemm(0), timed_gemm(1))
     other = make_result_set(timed_gemm(0, 110_000.0), timed_gemm(1, 90_000.0))
     assert len(regressions(base, other)) == 1
@@ -51,8 +51,8 @@ def test_an_application_regresses_though_no_row_and_no_family_does() -> None:
     assert regressions(base, other, fail_over=0.1) == []
 
 
-def test_everything_together_regresses() -> None:
-    """Two precisions and two applications, none of which alone is sure enough."""
+def test_all_rows_together_regress() -> None:
+    """Two precisions and two applications, each of which alone has too wide an interval."""
     rows: list[dict[str, Any]] = [
         {"precision": p, "application": a} for p in ("float", "half") for a in ("X", "Y")
     ]
@@ -60,7 +60,7 @@ def test_everything_together_regresses() -> None:
     other = make_result_set(
         *(timed_gemm(i, 106_000.0, sure=0.13, **rows[i % 4]) for i in range(24))
     )
-    assert regressions(base, other) == ["all together is slower"]
+    assert regressions(base, other) == ["all rows is slower"]
 
 
 def test_a_row_of_one_sample_does_not_hide_that_its_family_is_slower() -> None:
@@ -116,7 +116,7 @@ def test_a_published_row_in_a_file_has_its_footnotes(given: list[str] | None) ->
 
 
 @pytest.mark.parametrize("status", ["incorrect", "failed"])
-def test_what_is_wrong_beside_a_published_figure_is_no_regression(status: str) -> None:
+def test_an_incorrect_row_against_a_published_figure_is_no_regression(status: str) -> None:
     ours = make_result_set({**timed_gemm(0), "status": status})
     for sides in (
         [make_result_set(make_published_row(0)), ours],
@@ -129,7 +129,7 @@ def test_what_is_wrong_beside_a_published_figure_is_no_regression(status: str) -
 
 
 @pytest.mark.parametrize("status", ["incorrect", "mistrusted", "failed", "out_of_memory"])
-def test_a_row_that_broke_is_a_regression(status: str) -> None:
+def test_a_broken_row_is_a_regression(status: str) -> None:
     base, other = (
         make_result_set(timed_gemm(0), timed_gemm(1)),
         make_result_set(timed_gemm(0), {**timed_gemm(1), "status": status}),
@@ -139,7 +139,7 @@ def test_a_row_that_broke_is_a_regression(status: str) -> None:
     assert compare([base, other], Rules()).others[0].rows[1].ratio is None
 
 
-def test_what_a_library_cannot_do_is_no_regression() -> None:
+def test_an_unsupported_row_is_no_regression() -> None:
     other = make_result_set(timed_gemm(0), without_times(timed_gemm(1), "unsupported", "no kernel"))
     assert regressions(make_result_set(timed_gemm(0), timed_gemm(1)), other) == []
 

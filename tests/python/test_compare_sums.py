@@ -1,4 +1,4 @@
-"""Published sums over phases, which one side has and the other does not."""
+"""Published sums over phases that only one of the two result sets has."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DEFAULTS = {"groups": 1, "layout": "library"}
 
 
 def conv(position: int, phase: str, n: int = 4) -> dict[str, Any]:
-    """A sum has no attributes but those that its sheet names."""
+    """A sum has only the attributes that its sheet names."""
     more = {} if phase == "total" else DEFAULTS
     attributes = {**SIZES, "n": n, **more, "phase": phase}
     problem = " ".join(["conv", *(f"{name}={value}" for name, value in attributes.items())])
@@ -41,19 +41,19 @@ def against(a: ResultSet, b: ResultSet) -> PairwiseComparison:
     return compare([a, b], Rules()).others[0]
 
 
-def test_sums_of_phases_that_are_compared_are_left_out_and_counted() -> None:
+def test_sums_of_compared_phases_are_omitted_and_counted() -> None:
     whole, phases = make_result_set(*convs(*PHASES, "total")), make_result_set(*convs(*PHASES))
     for a, b in ((whole, phases), (phases, whole)):
         found = against(a, b)
         assert (found.missing, found.extra, found.derived) == ((), (), 1)
         text = render(compare([a, b], Rules()), "table")
-        assert "; 1 sum over phases left out as derived" in text
+        assert "; 1 sum over phases omitted, since the phases are compared" in text
         assert "only in" not in text
         assert "geometric mean of 3 rows;" in text
         assert headline(found, 0.03).rows == 3
 
 
-def test_sums_that_both_sides_have_are_compared() -> None:
+def test_sums_in_both_result_sets_are_compared() -> None:
     whole = make_result_set(*convs(*PHASES, "total"))
     found = against(whole, whole)
     assert (len(found.rows), found.derived) == (4, 0)
@@ -66,7 +66,7 @@ def test_a_sum_without_its_phases_has_no_partner() -> None:
     assert found.derived == 0
 
 
-def test_a_row_of_ours_is_no_published_sum() -> None:
+def test_a_measured_row_is_not_a_published_sum() -> None:
     own = conv(3, "total")
     own["regime"] = {"cache": "hot"}
     own["statistics"] = {"median_ns": 5e4}
@@ -75,7 +75,7 @@ def test_a_row_of_ours_is_no_published_sum() -> None:
     assert found.derived == 0
 
 
-def test_a_workbook_is_held_against_its_own_reference(
+def test_a_workbook_is_compared_with_its_reference(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     workbook = "results/train/DeepBench_NV_V100.xlsx"

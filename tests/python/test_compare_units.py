@@ -1,4 +1,4 @@
-"""The units of a comparison: times of a row in one unit, and what a rate counts."""
+"""Units in a comparison: the times of a row share a unit, and rates name what they count."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def compared(*sides: ResultSet, across: tuple[str, ...] = ()) -> Comparison:
 
 
 @pytest.mark.parametrize("name", ["table", "markdown", "html"])
-def test_times_of_a_row_share_a_unit_that_scales(name: str) -> None:
+def test_times_of_a_row_share_a_unit(name: str) -> None:
     a = make_result_set(
         timed_gemm(0, 2.4534328e9), timed_gemm(1, 98_232_400.0), timed_gemm(2, 52_361.0)
     )
@@ -35,7 +35,7 @@ def test_times_of_a_row_share_a_unit_that_scales(name: str) -> None:
     assert "2453432" not in text
 
 
-def test_times_of_a_table_stand_below_one_another() -> None:
+def test_times_of_a_table_are_aligned() -> None:
     a = make_result_set(
         timed_gemm(0, 2.4534328e9), timed_gemm(1, 98_232_400.0), timed_gemm(2, 52_361.0)
     )
@@ -50,7 +50,7 @@ def test_a_conversion_is_in_the_unit_of_its_row() -> None:
     a, b = timed_gemm(0, 2_000_000.0), timed_gemm(0, 1_500_000.0)
     b["conversion"] = {"operand": "a", "ns": 300_000.0, "constant": False}
     text = render(compared(make_result_set(a), make_result_set(b)), "markdown")
-    assert "B: 0.3000 ms of conversion outside the time" in text
+    assert "B: 0.3000 ms of conversion, not in the time" in text
 
 
 def test_rates_of_integers_are_operations() -> None:

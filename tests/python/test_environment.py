@@ -141,11 +141,20 @@ def test_import_is_light() -> None:
     """Importing deepbench, and its command line, loads none of the slow packages."""
     code = (
         "import sys, deepbench, deepbench.cli, deepbench.worker.protocol;"
-        "print([name for name in ('numpy', 'rich', 'argparse', 'deepbench._core')"
+        "print([name for name in ('numpy', 'click', 'rich', 'argparse', 'deepbench._core')"
         " if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_pipe_needs_no_rich() -> None:
+    code = (
+        "import sys; from deepbench.cli import main; main(['list']); main(['gemm', '--help']);"
+        "print([name for name in ('numpy', 'rich') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
 
 
 def test_public_names_exist() -> None:

@@ -65,7 +65,7 @@ def test_the_slow_rank_is_found_and_named(plugin: Path, tmp_path: Path) -> None:
     host = read(ran.file).context["ranks"]["machines"][2]
     said = f"deepbench: rank 2 ({host}, device 0) is 10.0 % slow on 3 of 3 rows"
     assert said in ran.done.stderr.splitlines()
-    assert "4 ranks within 10.0 %; rank 2 10.0 % slow" in ran.done.stdout
+    assert "4 ranks within 10.0 %; rank 2 is 10.0 % slow" in ran.done.stdout
     assert all(row["ranks"]["mismatched"] is None for row in ran.rows)
     shown = deepbench("show", str(ran.file), "--format", "markdown")
     assert "## Fleet" in shown.stdout

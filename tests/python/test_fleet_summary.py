@@ -77,7 +77,7 @@ def test_of_a_thousand_the_slowest_are_shown() -> None:
     assert section is not None
     assert len(section.rows) == 16
     assert section.rows[0].cells[:3] == ("700", "n350", "0")
-    assert section.lines[1] == "984 more between +0.0 % and +0.0 %"
+    assert section.lines[1] == "984 more ranks between +0.0 % and +0.0 %"
 
 
 def test_rows_of_no_fleet_say_nothing() -> None:

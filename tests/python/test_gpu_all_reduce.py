@@ -127,7 +127,7 @@ def test_one_device_alone_is_told_how_to_be_several() -> None:
 def test_two_ranks_on_one_device() -> None:
     reason = refusal("--ranks", "2", "--device", "0")
     assert "ranks 0 and 1 share device 0" in reason
-    assert "needs one of its own" in reason
+    assert "needs a separate device" in reason
 
 
 def test_more_ranks_than_devices() -> None:
@@ -147,7 +147,7 @@ def test_more_devices_than_there_are() -> None:
 
 
 def test_one_process_is_no_rank() -> None:
-    assert "one process sums over all devices" in refusal("--ranks", "2", "--library",
+    assert "this library sums over all devices in one process" in refusal("--ranks", "2", "--library",
                                                           "nccl_single")  # fmt: skip
 
 

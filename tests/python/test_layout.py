@@ -243,6 +243,7 @@ def test_python_measures_no_time() -> None:
 LAYERS = {
     "compare": {"cli", "report", "runner", "worker"},
     "collective_model": {"_core", "cli", "problems", "report", "runner", "suites", "worker"},
+    "marked_text": {"_core", "cli", "problems", "report", "results", "runner", "suites", "worker"},
     "libraries": {"_core", "cli", "problems", "report", "results", "runner", "suites", "worker"},
     "problems": {"cli", "report", "results", "runner", "worker"},
     "problems.suite_expansion": {"_core"},

@@ -1,4 +1,4 @@
-"""The original's text: its columns, a line for the phases of a problem, its footers."""
+"""The original's output: columns, one line for all phases of a problem, and footers."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ def test_legacy_int8_inference() -> None:
     check_golden("int8_inference.legacy", render("legacy", rows, context))
 
 
-def test_legacy_columns_are_where_they_were() -> None:
-    """Facts of the original's output, independent of the golden file."""
+def test_legacy_columns_match_the_original() -> None:
+    """Facts about the original's output, independent of the golden file."""
     lines = render("legacy", [make_gemm(0), make_gemm(1)]).splitlines()
     assert lines[0] == "Running training benchmark ".rjust(45)
     assert lines[1] == "Times".rjust(30)
@@ -67,7 +67,7 @@ def test_legacy_columns_are_where_they_were() -> None:
     assert len(row) == sum(widths)
 
 
-def test_legacy_has_only_what_the_original_had() -> None:
+def test_legacy_supports_only_the_original_operations() -> None:
     with pytest.raises(FormatError, match="prints gemm conv rnn sparse_gemm, not memory"):
         render("legacy", [make_memory()])
 
@@ -85,7 +85,7 @@ def test_phases_of_a_convolution_are_one_line_and_their_sum() -> None:
     assert len(lines) == 7
 
 
-def test_a_phase_without_a_time_says_so() -> None:
+def test_a_phase_without_a_time_is_not_supported() -> None:
     rows = conv_rows(0)
     rows[1] = without_times(rows[1], "unsupported", "no")
     line = render("legacy", rows).splitlines()[5]
@@ -96,7 +96,7 @@ def test_the_same_problem_twice_is_two_lines() -> None:
     assert len(render("legacy", conv_rows(0) + conv_rows(3)).splitlines()) == 7
 
 
-def test_hot_and_cold_are_two_lines_though_they_take_turns() -> None:
+def test_alternating_hot_and_cold_rows_are_two_lines() -> None:
     hot = conv_rows(0)
     cold = [timed_gemm(row, 7e6) for row in conv_rows(3)]
     for row in cold:
@@ -151,7 +151,7 @@ def test_sparse_products_beside_the_dense_ones() -> None:
     assert cells(lines[4], *widths)[6] == "Not Supported"
 
 
-def test_every_operation_has_its_own_section() -> None:
+def test_every_operation_has_a_section() -> None:
     rows = [make_gemm(0), *conv_rows(1), *rnn_rows({"fwd": 1e6}, 4)]
     text = render("legacy", rows)
     assert text.count("Running training benchmark") == 3

@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +17,42 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from comparison_rows import timed_gemm
-from deepbench.report.fields import metric_text, rate, time_cell, time_text
+from deepbench.report.comparison.wording import number_text
+from deepbench.report.fields import (
+    metric_text,
+    percent,
+    rate,
+    share,
+    time_cell,
+    time_text,
+    work_unit,
+)
 from deepbench.report.overview.charts import chart
 from deepbench.runner.progress import Screen
 from example_rows import make_context, make_gemm
 from golden_report import render
+from number_texts import NUMBER_TEXTS
 from report_files import content_of
 
 MICRO = "\N{MICRO SIGN}s"
+
+
+FORMATTERS: dict[str, Callable[..., str]] = {
+    "rate": rate,
+    "share": share,
+    "percent": percent,
+    "timeText": time_text,
+    "ratioText": number_text,
+    "workUnit": work_unit,
+    "general": lambda value, count: f"{value:.{count}g}",
+}
+
+
+@pytest.mark.parametrize(("name", "values", "expected"), NUMBER_TEXTS)
+def test_each_number_has_the_text_of_the_number_table(
+    name: str, values: list[Any], expected: str
+) -> None:
+    assert FORMATTERS[name](*values) == expected
 
 
 @pytest.mark.parametrize(
@@ -40,9 +69,7 @@ MICRO = "\N{MICRO SIGN}s"
         (1.5e12, "1500 s"),
     ],
 )
-def test_a_time_has_four_digits_and_the_unit_that_suits(
-    nanoseconds: float | None, text: str
-) -> None:
+def test_a_time_has_four_digits_and_a_fitting_unit(nanoseconds: float | None, text: str) -> None:
     assert time_text(nanoseconds) == text
 
 
@@ -60,7 +87,7 @@ def test_a_time_is_in_the_unit_of_its_row(nanoseconds: float, like_ns: float, te
 
 
 @given(st.floats(1, 9e11))
-def test_times_of_a_column_stand_below_one_another(nanoseconds: float) -> None:
+def test_times_of_a_column_are_aligned(nanoseconds: float) -> None:
     cell = time_cell(nanoseconds)
     assert len(cell) <= len("394.5 us")
     assert cell[-3] == " "
@@ -126,7 +153,7 @@ def test_every_time_of_a_row_has_its_unit() -> None:
     row["conversion"] = {"operand": "a", "ns": 2_000_000.0, "constant": False}
     line = render("table", [row]).splitlines()[1]
     assert f"  136.0 {MICRO}  " in line
-    assert f"a converted in 2000 {MICRO}, 2136 {MICRO} with it" in line
+    assert f"a converted in 2000 {MICRO}, 2136 {MICRO} in total" in line
     assert (
         f"slowest=1974 {MICRO}, dense=12.35 {MICRO}, spread=0.198 %, nnz_rate=0.2027 TFLOP/s"
         in line
@@ -135,14 +162,14 @@ def test_every_time_of_a_row_has_its_unit() -> None:
     assert metric_text(row, exact=True) == exact
 
 
-def test_a_strangers_time_takes_no_room_without_bound() -> None:
+def test_untrusted_times_have_bounded_width() -> None:
     row = make_gemm()
     row["metrics"] = [{"name": "t", "value": value, "unit": "ns"} for value in (1e300, -1e-99)]
     assert len(metric_text(row)) < 60
 
 
 @pytest.mark.parametrize("name", ["table", "markdown"])
-def test_one_sample_has_no_sign_without_a_number(name: str) -> None:
+def test_one_sample_has_no_plus_minus_sign(name: str) -> None:
     row = make_gemm(precision="half")
     row["statistics"] |= {"n": 1, "relative_standard_error": None, "low_ns": None, "high_ns": None}
     text = render(name, [row])

@@ -1,4 +1,4 @@
-"""What a report says: nothing of two regimes in one figure, nothing that is not ok in any."""
+"""The content of a report: no figure mixes regimes, and none includes rows that are not ok."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def tables(*files: list[dict[str, Any]]) -> dict[str, Section]:
     return {section.heading: section for section in content_of(*files).summary}
 
 
-def test_a_line_of_the_summary_is_of_one_family_and_regime() -> None:
+def test_a_summary_line_covers_one_family_and_regime() -> None:
     families = tables(make_rows())["By family"]
     assert list(zip(cells(families, "family"), cells(families, "regime"), strict=True)) == [
         ("gemm float", "hot, default"),
@@ -35,16 +35,16 @@ def test_a_line_of_the_summary_is_of_one_family_and_regime() -> None:
         ("memory", "hot, default"),
     ]
     assert cells(families, "rows") == ["9", "6", "2", "1"]
-    assert cells(families, "ok") == ["6", "6", "2", "1"]  # without the three that are not
+    assert cells(families, "ok") == ["6", "6", "2", "1"]  # without the three that are not ok
 
 
-def test_files_are_never_put_together() -> None:
+def test_files_are_never_combined() -> None:
     families = tables([timed_gemm(0)], [timed_gemm(0)])["By family"]
     assert cells(families, "file") == ["A", "B"]
     assert "file" not in tables([timed_gemm(0)])["By family"].columns
 
 
-def test_means_are_geometric_and_leave_out_what_is_not_ok() -> None:
+def test_means_are_geometric_and_exclude_rows_that_are_not_ok() -> None:
     rows = [timed_gemm(0), timed_gemm(1), timed_gemm(2)]
     for row, share in zip(rows, (0.25, 1.0, 0.01), strict=True):
         row["bound"]["share_roofline"] = share
@@ -55,13 +55,13 @@ def test_means_are_geometric_and_leave_out_what_is_not_ok() -> None:
     assert families.rows[0].tone == "slower"
 
 
-def test_the_best_rate_is_that_of_the_file() -> None:
+def test_the_best_rate_comes_from_the_file() -> None:
     row = timed_gemm(0)
     row["rates"]["tflops"] = 123.456789
     assert cells(tables([row])["By family"], "best rate") == ["123.46 TFLOP/s"]
 
 
-def test_applications_have_the_time_of_one_call_each() -> None:
+def test_applications_sum_one_call_of_each_row() -> None:
     rows = [
         timed_gemm(0, 1e6, application="a"),
         timed_gemm(1, 2e6, application="a"),
@@ -69,7 +69,7 @@ def test_applications_have_the_time_of_one_call_each() -> None:
     ]
     applications = tables(rows)["By application"]
     assert cells(applications, "application") == ["a", "none"]
-    assert cells(applications, "time of all") == ["3.000 ms", "4.000 ms"]
+    assert cells(applications, "total time") == ["3.000 ms", "4.000 ms"]
 
 
 def test_rows_that_are_not_ok_are_listed_and_not_plotted() -> None:
@@ -88,7 +88,7 @@ def test_rows_that_are_not_ok_are_listed_and_not_plotted() -> None:
                 assert document["numbers"][name][place] is None
 
 
-def test_rows_that_fail_before_they_begin_count_for_the_regime_that_was_asked_for() -> None:
+def test_rows_that_fail_early_count_for_the_requested_regime() -> None:
     lost = {
         **timed_gemm(0),
         "regime": None,
@@ -99,7 +99,7 @@ def test_rows_that_fail_before_they_begin_count_for_the_regime_that_was_asked_fo
     assert cells(tables([lost])["By family"], "regime") == ["hot, default"]
 
 
-def test_numbers_of_the_page_are_those_of_the_file() -> None:
+def test_numbers_of_the_page_match_the_file() -> None:
     rows = make_rows()
     content = content_of(rows)
     document = page_data.page_data(
@@ -123,10 +123,10 @@ def test_many_samples_are_thinned_evenly() -> None:
     kept = document["samples"][0]
     assert len(kept) == 500
     assert kept[1] == pytest.approx(rows[0]["samples_ns"][2] / 1e3, rel=1e-5)
-    assert document["numbers"]["n"][0] == 100  # what the statistics are of
+    assert document["numbers"]["n"][0] == 100  # the statistics cover all samples
 
 
-def test_a_brief_name_has_what_differs_and_is_not_at_its_default() -> None:
+def test_short_names_hold_only_differing_attributes_without_defaults() -> None:
     rows = [
         make_row("gemm", {"m": 1, "n": 2, "trans_a": "n", "precision": "float"}, 0, 1.0),
         make_row("gemm", {"m": 3, "n": 2, "trans_a": "t", "precision": "half"}, 1, 1.0),
@@ -143,10 +143,11 @@ def test_a_brief_name_has_what_differs_and_is_not_at_its_default() -> None:
     assert document["shared"] == ["gemm n=2"]
     assert document["hides_defaults"]
     assert list(document["colourable"]) == ["m", "trans_a"]
-    assert document["colourable"]["m"]["values"] == ["m=1", "m=3"]  # a bare number says nothing
+    # A bare number would be ambiguous.
+    assert document["colourable"]["m"]["values"] == ["m=1", "m=3"]
 
 
-def test_problems_that_differ_in_a_default_alone_say_it() -> None:
+def test_a_default_is_shown_if_problems_differ_only_in_it() -> None:
     rows = [make_row("gemm", {"m": 1, "trans_a": one}, i, 1.0) for i, one in enumerate("nt")]
     document = page_data.page_data(content_of(rows).files, [], [], [])
     assert named(document, "brief") == ["gemm trans_a=n", "gemm trans_a=t"]
@@ -167,7 +168,7 @@ def shared_roofline(share: float | None, position: int = 0, **changes: Any) -> d
     return row
 
 
-def test_the_headline_says_what_ran_and_how_near_the_roofline_it_came() -> None:
+def test_the_headline_names_machine_rows_and_roofline_share() -> None:
     rows = [
         shared_roofline(0.25),
         shared_roofline(0.81, 1, precision="half"),
@@ -179,13 +180,13 @@ def test_the_headline_says_what_ran_and_how_near_the_roofline_it_came() -> None:
         "Example CPU, 2 threads: 4 of 5 rows are ok (1 incorrect). In the regime 'hot, default', 2 "
         "rows reach 45.0 % of the roofline in the geometric mean. The best of 2 families, gemm "
         "half, reaches 81.0 %, the worst, gemm float, 25.0 %. 1 row of other regimes is in the "
-        "summary below. 1 row above its ceiling is in no mean."
+        "summary below. The mean excludes 1 row above its ceiling."
     ]
     families = tables(rows)["By family"]
     assert cells(families, "mean % of roofline") == ["25.0", "81.0", "50.0"]
 
 
-def test_the_headline_of_one_row_and_of_none() -> None:
+def test_the_headline_handles_one_row_and_no_rows() -> None:
     [text] = content_of([shared_roofline(0.00012)]).headline
     assert text.endswith("the only row is ok. In the regime 'hot, default', 1 row reaches 0.012 % "
                          "of the roofline.")  # fmt: skip
@@ -201,12 +202,12 @@ def test_the_headline_without_a_roofline_names_the_highest_rate() -> None:
     assert f"The highest rate is 25.000 GB/s, of {rows[0]['problem']}." in text
 
 
-def test_families_that_are_alike_have_no_best_one() -> None:
+def test_equal_families_have_no_best_one() -> None:
     rows = [shared_roofline(0.5), shared_roofline(0.5, 1, precision="half")]
     assert "Each of 2 families reaches 50.0 %." in content_of(rows).headline[0]
 
 
-def test_every_device_has_a_headline_of_its_own() -> None:
+def test_every_device_has_a_headline() -> None:
     files = []
     for name in "abcdef":
         context = make_context(rows=1, device={"index": 0, "name": name})
@@ -216,7 +217,7 @@ def test_every_device_has_a_headline_of_its_own() -> None:
     assert said[4:] == ["2 more devices are in the summary below."]
 
 
-def test_the_headline_counts_rows_that_are_not_in_the_file() -> None:
+def test_the_headline_counts_missing_rows() -> None:
     text = text_of([timed_gemm(0)], make_context(rows=5))
     [said] = overview.content([parsed(Path("mine.jsonl"), text.encode())], [], "0.1.0").headline
     assert "1 of 5 rows is ok (4 not in the file)" in said
@@ -225,7 +226,7 @@ def test_the_headline_counts_rows_that_are_not_in_the_file() -> None:
 # ---- pairs -------------------------------------------------------------------------------------
 
 
-def test_default_against_best_is_the_gain_of_the_row() -> None:
+def test_default_against_best_uses_the_speedup_of_the_row() -> None:
     content = content_of(make_rows())
     assert [(pair.ratio.value, pair.changed) for pair in content.algorithms] == [
         (2.0, True), (1.0, False)
@@ -235,31 +236,31 @@ def test_default_against_best_is_the_gain_of_the_row() -> None:
     assert cells(section, "largest") == ["2.000"]
 
 
-def test_what_best_chose_is_counted_and_named_by_its_id() -> None:
-    """oneDNN calls an implementation alike in two layouts."""
+def test_selected_algorithms_are_counted_by_id() -> None:
+    """oneDNN gives an implementation the same name in two layouts."""
     rows = [with_best_algorithm(timed_gemm(i, 50_000.0), 2.0) for i in range(4)]
     for row, candidate in zip(rows, ("nhwc:own", "nhwc:own", "nchw:own", None), strict=True):
         row["algorithm"] |= {"name": "own", "candidate": candidate}
     content = content_of(rows)
     [section] = content.tables("algorithms")
     assert cells(section, "other algorithm") == ["3"]
-    assert cells(section, "chosen most often") == ["nhwc:own (2 of 3)"]
+    assert cells(section, "selected most often") == ["nhwc:own (2 of 3)"]
     document = page_data.page_data(content.files, [], [], [])
     texts = document["texts"]["algorithm"]
     said = [texts["values"][place] for place in texts["index"]]
     assert said == ["nhwc:own", "nhwc:own", "nchw:own", "own"]
 
 
-def test_a_gain_that_a_conversion_buys_is_told_with_it() -> None:
+def test_a_gain_that_needs_a_conversion_is_shown_with_it() -> None:
     row = with_best_algorithm(timed_gemm(0, 50_000.0), 4.0)
     row["conversion"] = {"operand": "a", "ns": 50_000.0, "constant": True}
     [section] = content_of([row]).tables("algorithms")
     assert cells(section, "mean gain") == ["4.000"]
     assert cells(section, "with conversion") == ["2.000"]
-    assert any("outside their time" in line for line in section.lines)
+    assert any("convert a constant operand beforehand" in line for line in section.lines)
 
 
-def test_hot_against_cold_pairs_what_differs_in_nothing_else() -> None:
+def test_hot_and_cold_rows_are_paired_if_otherwise_alike() -> None:
     content = content_of(make_rows())
     assert [pair.ratio.value for pair in content.caches] == pytest.approx([1.5] * 6)
     [section] = content.tables("caches")
@@ -271,12 +272,12 @@ def test_hot_against_cold_pairs_what_differs_in_nothing_else() -> None:
     "changes",
     [{"library": "mkl 2024"}, {"device": {"index": 0, "name": "Other"}}, {"application": "x"}],
 )
-def test_other_setups_are_no_pair(changes: dict[str, Any]) -> None:
+def test_rows_of_other_setups_are_not_paired(changes: dict[str, Any]) -> None:
     cold = {**with_regime(timed_gemm(1, m=1760), cache="cold", cold="rotation"), **changes}
     assert content_of([timed_gemm(0), cold]).caches == []
 
 
-def test_ours_against_published_figures() -> None:
+def test_rows_against_published_figures() -> None:
     theirs = [make_published_row(0, 300_000.0), make_published_row(1, 400_000.0)]
     theirs[1]["regime"]["published"]["doubt"] = "a misprint"
     content = content_of([timed_gemm(0, 100_000.0), timed_gemm(1, 100_000.0)], others=(theirs,))
@@ -286,21 +287,19 @@ def test_ours_against_published_figures() -> None:
     ]  # fmt: skip
     [section] = content.tables("against")
     assert cells(section, "rows") == ["1"]
-    assert cells(section, "left out") == ["1"]
+    assert cells(section, "excluded") == ["1"]
     assert cells(section, "mean ratio") == ["3.000"]
     assert any("published" in line for line in section.lines)
 
 
-def test_cold_rows_beside_published_figures_have_a_line_of_their_own() -> None:
+def test_cold_rows_against_published_figures_form_a_separate_line() -> None:
     cold = with_regime(timed_gemm(0), cache="cold", cold="rotation")
     content = content_of([cold], others=([make_published_row(0, 300_000.0)],))
     [section] = content.tables("against")
-    assert cells(section, "regime") == [
-        "cold by rotation, default beside published figures that are hot"
-    ]
+    assert cells(section, "regime") == ["cold by rotation, default (published figures are hot)"]
 
 
-def test_what_has_nothing_in_common_says_so() -> None:
+def test_missing_pairs_have_a_reason() -> None:
     other = make_row("conv", {"phase": "fwd", "precision": "half"}, 0, 1e9)
     content = content_of([timed_gemm(0)], others=([other],))
     [section] = content.tables("against")
@@ -316,12 +315,12 @@ def test_published_figures_alone_are_shown_as_published() -> None:
 # ---- rooflines ---------------------------------------------------------------------------------
 
 
-def test_ceilings_are_the_highest_of_several_runs_and_say_so() -> None:
+def test_ceilings_are_the_highest_of_several_runs() -> None:
     rows = [timed_gemm(0), timed_gemm(1)]
     rows[1]["bound"]["arithmetic_tflops"] = 1.5
     found = {one.name: one for one in content_of(rows).ceilings}
     assert found["float"].highest == 1.5
-    assert "the lowest of several runs 1.2500" in found["float"].about
+    assert "the lowest of several runs: 1.2500" in found["float"].about
     assert found["memory"].label == "memory 25.000 GB/s"
 
 
@@ -341,7 +340,7 @@ def test_lines_meet_at_the_ridge_and_stay_within_the_axes() -> None:
     assert (start, low, end, high) == pytest.approx((0.1, 0.01, 10.0, 1.0))
 
 
-def test_labels_of_close_lines_do_not_lie_on_each_other() -> None:
+def test_labels_of_close_lines_do_not_overlap() -> None:
     lines = [ceilings.Ceiling("d", name, True, height, height)
              for name, height in (("a", 100.0), ("b", 101.0), ("c", 102.0))]  # fmt: skip
     room = ceilings.Axes((1.0, 1000.0), (0.1, 1000.0))
@@ -353,7 +352,7 @@ def test_labels_of_close_lines_do_not_lie_on_each_other() -> None:
     assert [round(float(rise or 0), 1) for rise in rises.values()] == [0.0, 12.5, 25.0]
 
 
-def test_labels_of_lines_that_rise_close_to_each_other_are_left_to_the_pointer() -> None:
+def test_crowded_labels_are_only_in_the_tooltip() -> None:
     lines = [ceilings.Ceiling("d", name, False, height, height)
              for name, height in (("memory", 100.0), ("llc", 101.0), ("l2", 102.0))]  # fmt: skip
     room = ceilings.Axes((0.1, 1000.0), (0.001, 10.0))
@@ -366,7 +365,7 @@ def test_labels_of_lines_that_rise_close_to_each_other_are_left_to_the_pointer()
     }
 
 
-def test_lines_of_several_devices_say_whose_they_are() -> None:
+def test_lines_of_several_devices_name_them() -> None:
     lines = [ceilings.Ceiling(device, "float", True, 1.0, 1.0) for device in ("a", "b")]
     room = ceilings.Axes((0.1, 1000.0), (0.001, 10.0))
     labels = [
@@ -381,7 +380,7 @@ def test_without_rows_there_is_no_chart() -> None:
     assert content.charts == []
 
 
-# ---- circumstances -----------------------------------------------------------------------------
+# ---- environment and warnings ------------------------------------------------------------------
 
 
 def test_warnings_name_files_and_rows() -> None:
@@ -393,22 +392,22 @@ def test_warnings_name_files_and_rows() -> None:
     assert "weights are small (B 1 of 1)" in said
 
 
-def test_what_is_missing_is_said() -> None:
+def test_missing_rows_are_reported() -> None:
     text = text_of(make_rows()[:2], make_context(rows=5))
     file = parsed(Path("mine.jsonl"), text.encode() + b'{"torn')
     said = overview.content([file], [], "0.1.0").warnings
-    assert "rows of the run are not in the file (3)" in said
-    assert "the last line of the file is cut short and was left out" in said
+    assert "rows of the run are missing from the file (3)" in said
+    assert "the last line of the file is incomplete and was ignored" in said
 
 
-def test_what_was_observed_has_its_unit() -> None:
+def test_observed_values_have_units() -> None:
     facts = {"power_w": 404.134, "throttle": "power cap", "samples": 3, "rest_ns": 500_000}
     row = {**timed_gemm(0), "observed": facts}
     texts = page_data.page_data(content_of([row]).files, [], [], [])["texts"]["observed"]["values"]
     assert texts == ["power 404.13 W, throttle power cap, samples 3, rest 500.0 µs"]
 
 
-def test_script_text_holds_nothing_that_ends_it() -> None:
+def test_script_text_cannot_end_its_element() -> None:
     text = page_data.script_text({"<a>": "</script><!--\u2028\u2029&"})
     assert not set("<>&\u2028\u2029") & set(text)
     assert json.loads(text) == {"<a>": "</script><!--\u2028\u2029&"}

@@ -9,8 +9,8 @@ import pytest
 
 from backend_facts import planning
 from deepbench import _core
-from deepbench.cli import flags
-from deepbench.cli.options import FLAGS, run_options
+from deepbench.cli import command
+from deepbench.cli.options import OPTIONS, run_options
 from deepbench.errors import UsageError
 from deepbench.problems.precision_defaults import default_precision
 from deepbench.problems.problem_arguments import operation
@@ -23,7 +23,7 @@ from example_rows import HELLO
 def rows(
     op: str, *arguments: str, backend: str = "cpu", device: dict[str, Any] | None = None
 ) -> list[PlannedRow]:
-    line = flags.parse(arguments, FLAGS)
+    line = command.parse(arguments, OPTIONS)
     options = run_options(line)
     facts = planning(backend) if backend in ("cpu", "cuda") else {}
     hello = {
@@ -36,7 +36,7 @@ def rows(
 
 
 def options(*arguments: str) -> RunOptions:
-    return run_options(flags.parse(arguments, FLAGS))
+    return run_options(command.parse(arguments, OPTIONS))
 
 
 def precisions(planned: list[PlannedRow]) -> set[object]:
@@ -69,7 +69,7 @@ def test_rows_of_a_set(op: str, words: list[str], count: int) -> None:
 
 def test_phases_that_a_backend_has_in_one_call_are_one_row() -> None:
     def phases(*words: str, joint: dict[str, str]) -> list[object]:
-        line = flags.parse(words, FLAGS)
+        line = command.parse(words, OPTIONS)
         hello = {**HELLO, "backend": {"name": "cpu", "joint_phases": joint}}
         planned = plan(select("rnn", line.words, False), run_options(line), hello)
         return [row.attributes["phase"] for row in planned]
@@ -111,7 +111,7 @@ def test_what_a_set_leaves_open_can_be_said_for_all_of_it() -> None:
 
 
 def test_choices_are_not_refused_before_the_precision_is_known() -> None:
-    line = flags.parse(["inference", "y_type=s8"], FLAGS)
+    line = command.parse(["inference", "y_type=s8"], OPTIONS)
     selection = select("conv", line.words, False)
     assert selection.title == "conv inference-server y_type=s8"
     assert len(plan(selection, run_options(line), None)) == 107

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepbench.cli import flags
-from deepbench.cli.flags import Flag
-from deepbench.cli.options import FLAGS, run_options
+from deepbench.cli import command
+from deepbench.cli.command import Option
+from deepbench.cli.options import OPTIONS, run_options
 from deepbench.errors import UsageError
 from deepbench.problems.problem_arguments import (
     operation_name,
@@ -21,10 +21,10 @@ from deepbench.problems.problem_arguments import (
 
 # ---- options ----------------------------------------------------------------------------------
 
-SAMPLES = Flag("--samples", "", "N")
-OUTPUT = Flag("--output", "", "FILE", short="-o")
-QUICK = Flag("--quick", "")
-CACHE = Flag("--cache", "", "WORD", choices=("hot", "cold"))
+SAMPLES = Option("--samples", "", "N")
+OUTPUT = Option("--output", "", "FILE", short="-o")
+QUICK = Option("--quick", "")
+CACHE = Option("--cache", "", "WORD", choices=("hot", "cold"))
 SOME = (SAMPLES, OUTPUT, QUICK, CACHE)
 
 
@@ -37,7 +37,7 @@ SOME = (SAMPLES, OUTPUT, QUICK, CACHE)
     ],
 )
 def test_any_order_and_spelling(arguments: list[str]) -> None:
-    line = flags.parse(arguments, SOME)
+    line = command.parse(arguments, SOME)
     assert line.words == ("gemm", "half")
     assert line.values == {"--samples": "5", "--output": "x", "--quick": ""}
 
@@ -66,16 +66,16 @@ def test_one_call_is_not_sampled_or_chosen(words: tuple[str, ...]) -> None:
 )
 def test_wrong_options(arguments: list[str], message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        flags.parse(arguments, SOME)
+        command.parse(arguments, SOME)
 
 
 def test_negative_number_is_a_value_and_dashes_end_options() -> None:
-    assert flags.parse(["--samples", "-1"], SOME).get("--samples") == "-1"
-    assert flags.parse(["--", "--quick"], SOME).words == ("--quick",)
+    assert command.parse(["--samples", "-1"], SOME).get("--samples") == "-1"
+    assert command.parse(["--", "--quick"], SOME).words == ("--quick",)
 
 
 def options(*arguments: str) -> dict[str, str]:
-    return run_options(flags.parse(arguments, FLAGS)).rows
+    return run_options(command.parse(arguments, OPTIONS)).rows
 
 
 def test_row_options() -> None:
@@ -108,10 +108,10 @@ def test_wrong_row_options(arguments: list[str], message: str) -> None:
 
 
 def test_both_caches() -> None:
-    parsed = run_options(flags.parse(["--cache", "both"], FLAGS))
+    parsed = run_options(command.parse(["--cache", "both"], OPTIONS))
     assert parsed.caches == ("hot", "cold")
     assert parsed.recorded() == {"cache": "both"}
-    assert run_options(flags.parse([], FLAGS)).recorded() == {}
+    assert run_options(command.parse([], OPTIONS)).recorded() == {}
 
 
 @given(st.text(min_size=1).filter(lambda text: text.isprintable()))
@@ -247,6 +247,6 @@ def test_any_words_are_understood_or_refused(op: str, arguments: list[str]) -> N
     from deepbench.problems.selection import select
 
     with suppress(UsageError):
-        line = flags.parse(arguments, FLAGS)
+        line = command.parse(arguments, OPTIONS)
         run_options(line)
         assert select(op, line.words, corrected=False).title

@@ -112,7 +112,7 @@ def test_arguments_that_differ() -> None:
     first, second = ranks.end()
     for status, out, err in (first, second):
         assert (status, out) == (2, "")
-        assert "rank 1 was asked for 'all_reduce elements=3000 float', rank 0 for" in err
+        assert "rank 1 runs 'all_reduce elements=3000 float', rank 0 runs" in err
 
 
 def test_another_version() -> None:
@@ -157,7 +157,7 @@ def test_a_rank_with_another_secret_is_told_the_cure() -> None:
         given = {"DEEPBENCH_RANKS_SECRET": secret, "DEEPBENCH_RENDEZVOUS_TIMEOUT": "6"}
         ranks.start(rank, *words, **given)
     (_, _, first), (_, _, other) = ranks.end()
-    assert "did not come" in first
+    assert "did not connect" in first
     assert "DEEPBENCH_RANKS_SECRET must be the same on all ranks" in other
 
 
@@ -212,7 +212,7 @@ def test_a_rank_that_does_not_come() -> None:
         ranks.start(rank, "all_reduce", "elements=3000", DEEPBENCH_RENDEZVOUS_TIMEOUT="3")
     (status, _, err), (other_status, _, other_err) = ranks.end()
     assert status == 2
-    assert "rank 1 of 3 did not come to 127.0.0.1:" in err
+    assert "rank 1 of 3 did not connect to 127.0.0.1:" in err
     assert other_status == 2
     assert "rank 2: " in other_err
 

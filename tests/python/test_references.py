@@ -1,4 +1,4 @@
-"""The published figures that the package carries, and comparing with them."""
+"""The published figures that the package contains, and comparisons with them."""
 
 from __future__ import annotations
 
@@ -43,15 +43,15 @@ def write(path: Path, *rows: dict[str, Any]) -> str:
 
 
 def facts(row: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Where a figure is from, and what is known of it."""
+    """The source of a figure and known facts about it."""
     found: Mapping[str, Any] = row["regime"]["published"]
     return found
 
 
-# ---- what is there ----------------------------------------------------------------------------
+# ---- available references ----------------------------------------------------------------------
 
 
-def test_all_that_was_published_is_there(loaded: dict[str, ResultFile]) -> None:
+def test_all_published_figures_are_present(loaded: dict[str, ResultFile]) -> None:
     rows = [row for result in loaded.values() for row in result.rows]
     assert len(loaded) == 14
     assert len(rows) == 10_825
@@ -69,12 +69,12 @@ def test_all_that_was_published_is_there(loaded: dict[str, ResultFile]) -> None:
     assert all(facts(row)["doubt"] for row in unscaled)
     places = {tuple(facts(row)[key] for key in ("workbook", "sheet", "row", "phase"))
               for row in rows}  # fmt: skip
-    assert len(places) >= len(rows) - 96  # the dense products beside sparse ones
+    assert len(places) >= len(rows) - 96  # except for the dense products beside sparse ones
     assert all(facts(row)["doubt"] for row in rows
                if facts(row)["status"].startswith(("MISMATCH", "DIMS")))  # fmt: skip
 
 
-def test_the_index_is_that_of_the_files(loaded: dict[str, ResultFile]) -> None:
+def test_the_index_matches_the_files(loaded: dict[str, ResultFile]) -> None:
     for reference in references.available():
         rows = loaded[reference.name].rows
         assert reference.rows == len(rows)
@@ -84,7 +84,7 @@ def test_the_index_is_that_of_the_files(loaded: dict[str, ResultFile]) -> None:
     assert sum(path.stat().st_size for path in folder.glob("*.gz")) < 500_000
 
 
-def test_problems_are_ours_and_work_is_by_our_formulas(loaded: dict[str, ResultFile]) -> None:
+def test_problems_and_work_follow_deepbench(loaded: dict[str, ResultFile]) -> None:
     rows = [row for result in loaded.values() for row in result.rows if row["problem"]]
     assert len(rows) > 8000
     for row in rows:
@@ -94,7 +94,7 @@ def test_problems_are_ours_and_work_is_by_our_formulas(loaded: dict[str, ResultF
         assert row["work"] == {"flops": problem.flops, "bytes": problem.bytes}
 
 
-def test_a_figure_by_hand(loaded: dict[str, ResultFile]) -> None:
+def test_a_figure_checked_by_hand(loaded: dict[str, ResultFile]) -> None:
     problem = "gemm m=5124 n=700 k=2048 trans_a=n trans_b=n precision=int8 b_type=s8"
     row = next(row for row in loaded["NVIDIA T4"].rows if row["problem"] == problem)
     assert row["statistics"]["mean_ns"] == 999_000
@@ -117,23 +117,23 @@ def test_a_figure_by_hand(loaded: dict[str, ResultFile]) -> None:
         ("1080", "NVIDIA GTX 1080 Ti"),
         ("phi 7250", "Intel Xeon Phi 7250"),
         ("h200", None),
-        ("7", None),  # of one letter is no name, though 'iPhone 7' ends so
+        ("7", None),  # a single character is too short, although 'iPhone 7' ends in it
         ("i", None),
         ("-", None),
     ],
 )
-def test_names(words: str, name: str | None) -> None:
+def test_references_are_found_by_name(words: str, name: str | None) -> None:
     found = references.find(words)
     assert (found.name if found else None) == name
 
 
-def test_a_name_of_several() -> None:
+def test_an_ambiguous_name_is_refused() -> None:
     with pytest.raises(references.UnknownReference, match="TitanX Maxwell, NVIDIA TitanX Pascal"):
         references.find("titan x")
 
 
 def test_a_name_ends_where_a_word_begins() -> None:
-    """'NVIDIA TitanXp' ends in 'xp', but no word of it is that."""
+    """'NVIDIA TitanXp' ends in 'xp', but 'xp' is not one of its words."""
     with pytest.raises(references.UnknownReference, match="TitanX Pascal, NVIDIA TitanXp"):
         references.find("xp")
 
@@ -160,7 +160,7 @@ def test_list(capsys: pytest.CaptureFixture[str]) -> None:
     assert "no reference 'h100'" in err
 
 
-# ---- unpacking --------------------------------------------------------------------------------
+# ---- unpacking ---------------------------------------------------------------------------------
 
 
 def test_unpacking_is_bounded() -> None:
@@ -173,7 +173,7 @@ def test_unpacking_is_bounded() -> None:
     assert references.unpacked(b"hello", 100) is None
 
 
-def test_a_damaged_reference_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_damaged_reference_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(references, "_FOLDER", tmp_path)
     reference = references.available()[0]
     with pytest.raises(references.UnknownReference, match="reinstall"):
@@ -183,11 +183,11 @@ def test_a_damaged_reference_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyP
         references.load(reference)
 
 
-# ---- comparing --------------------------------------------------------------------------------
+# ---- comparing ---------------------------------------------------------------------------------
 
 
 def slow(**changes: Any) -> dict[str, Any]:
-    """A product of the training set that takes a second."""
+    """A product of the training set that takes one second."""
     row = make_gemm(0, m=1760, n=16, **changes)
     row["attributes"]["trans_b"] = "n"
     row["statistics"] = {**row["statistics"], "median_ns": 1e9, "low_ns": 9e8, "high_ns": 1.1e9}
@@ -210,8 +210,10 @@ def test_published_figures_are_never_a_regression(
     assert "zeros" in out
 
 
-def test_inconsistent_figures_are_shown_and_count_in_no_mean(loaded: dict[str, ResultFile]) -> None:
-    """The sheet says k=1530, the original's program ran 1536: the row belongs to either."""
+def test_inconsistent_figures_are_shown_but_excluded_from_means(
+    loaded: dict[str, ResultFile],
+) -> None:
+    """The sheet prints k=1530, but the original's program ran 1536: rows of both match."""
     dims = {"m": 512, "n": 24000, "trans_a": "n", "trans_b": "n", "precision": "half"}
     for k in (1530, 1536):
         attributes = {"m": dims["m"], "n": dims["n"], "k": k, **dims}
@@ -226,7 +228,7 @@ def test_inconsistent_figures_are_shown_and_count_in_no_mean(loaded: dict[str, R
         assert (against.overall.rows, against.overall.left_out) == (1, 1)
 
 
-def test_operands_without_a_sign_match_what_tells_no_sign(loaded: dict[str, ResultFile]) -> None:
+def test_unsigned_operands_match_figures_without_a_sign(loaded: dict[str, ResultFile]) -> None:
     attributes = {"m": 35, "n": 700, "k": 2048, "trans_a": "n", "trans_b": "n",
                   "precision": "int8", "b_type": "u8"}  # fmt: skip
     row = make_row("gemm", attributes, 0, 1.0)
@@ -235,7 +237,7 @@ def test_operands_without_a_sign_match_what_tells_no_sign(loaded: dict[str, Resu
     assert len(against.rows) == 1
 
 
-def test_sums_of_phases_are_in_no_mean_of_all(loaded: dict[str, ResultFile]) -> None:
+def test_sums_of_phases_are_excluded_from_the_overall_mean(loaded: dict[str, ResultFile]) -> None:
     sides = [to_result_set(loaded[f"NVIDIA Tesla {name}"]) for name in ("V100", "P100")]
     against = compare(sides, Rules()).others[0]
     totals = [row for row in against.rows if row.base.phase == "total"]
@@ -259,17 +261,17 @@ def test_against_adds_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         assert "zeros" in out
     status, _, err = run(capsys, "show", mine, "--against", "v100", "--format", "csv")
     assert status == 2
-    assert "no place for other rows" in err
+    assert "cannot show reference columns" in err
     assert run(capsys, "gemm", "m=1", "n=1", "k=1", "--against", "nobody")[0] == 2
     status, out, _ = run(capsys, "show", mine, "--against", mine)
     assert "1.000" in out
 
 
 @pytest.mark.parametrize("form", ["table", "markdown"])
-def test_against_takes_no_other_inputs(
+def test_against_refuses_other_inputs(
     form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Rows do not tell what operands held: the context does."""
+    """The context states the contents of operands, not the rows."""
     files = {}
     for inputs in ("uniform", "zeros"):
         lines = [make_context(rows=1, options={"inputs": inputs}), make_gemm(0)]
@@ -284,7 +286,7 @@ def test_against_takes_no_other_inputs(
         assert ("1.000" in out) is expected
 
 
-def test_against_says_that_figures_are_hot(
+def test_against_states_that_figures_are_hot(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     says = "published figures are hot in the caches"
@@ -293,7 +295,7 @@ def test_against_says_that_figures_are_hot(
     _, out, _ = run(capsys, "show", write(tmp_path / "a.jsonl", hot), "--against", "v100")
     assert says not in out
     _, out, _ = run(capsys, "show", write(tmp_path / "b.jsonl", hot, cold), "--against", "v100")
-    assert f"{says}; here they stand beside 1 row that is cold" in out
+    assert f"{says}; 1 row here is cold" in out
 
 
 @pytest.mark.parametrize(
@@ -301,7 +303,7 @@ def test_against_says_that_figures_are_hot(
     [("iPhone 6", "iPhone 6"), ("NVIDIA T4", "NVIDIA T4"), ("NVIDIA Tesla V100", "Tesla V100"),
      ("Raspberry Pi 3", "Pi 3")],
 )  # fmt: skip
-def test_titles_of_columns_tell_the_processor(
+def test_column_titles_name_the_processor(
     name: str, title: str, loaded: dict[str, ResultFile]
 ) -> None:
     assert (
@@ -313,7 +315,7 @@ def test_titles_of_columns_tell_the_processor(
 def test_rows_are_compared_with_figures_of_their_application(
     loaded: dict[str, ResultFile],
 ) -> None:
-    """Layers that are of two applications stand in the workbooks twice, with two times."""
+    """The workbooks contain layers of two applications twice, with different times."""
     published = to_result_set(loaded["NVIDIA GTX 1080 Ti"])
     rows: dict[tuple[str, str], Mapping[str, Any]] = {}
     for row in loaded["NVIDIA GTX 1080 Ti"].rows:
@@ -332,7 +334,7 @@ def test_rows_are_compared_with_figures_of_their_application(
     assert all(row.base.application == row.other.application for row in against.rows)
 
 
-# ---- the tool ---------------------------------------------------------------------------------
+# ---- the tool ----------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -348,7 +350,7 @@ def tool() -> ModuleType:
 
 
 def line(**changes: str) -> dict[str, str]:
-    """A line of the tables, as they have it."""
+    """A line of the tables."""
     return {
         "processor": "NVIDIA Example", "mode": "train", "platform": "server", "op": "gemm",
         "set": "training", "index": "0", "dims": "m=1760 n=16 k=1760 trans_a=0 trans_b=0",

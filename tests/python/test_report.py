@@ -1,6 +1,6 @@
-"""Every format against its golden file, and what a format must do besides looking right.
+"""Every format against its golden file, and properties that each format must have.
 
-DEEPBENCH_UPDATE_GOLDEN=1 rewrites the golden files, to be looked at before they are committed.
+DEEPBENCH_UPDATE_GOLDEN=1 rewrites the golden files. Review them before committing.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from golden_report import check_golden, render
 
 
 def gemm_rows() -> list[dict[str, Any]]:
-    """One of each kind of row that a sweep may have."""
+    """One row of each kind that a sweep can produce."""
     cold = make_gemm(2)
     cold["regime"] = {**cold["regime"], "cache": "cold", "cold": "rotation", "copies": 48}
     large = make_gemm(3, m=5124, n=9124)
@@ -49,7 +49,7 @@ def gemm_rows() -> list[dict[str, Any]]:
 
 
 def mixed_rows() -> list[dict[str, Any]]:
-    """Two operations, and one with figures of its own."""
+    """Two operations, one of which has metrics."""
     reduced = make_row("all_reduce", {"elements": 100000}, 2, 0.0)
     reduced["metrics"] = [
         {"name": "busbw", "value": 12.3456, "unit": "GB/s", "better": "higher"},
@@ -70,14 +70,14 @@ def test_several_operations(name: str) -> None:
     check_golden(f"mixed.{name}", render(name, mixed_rows()))
 
 
-def test_group_that_is_unsupported_is_one_line() -> None:
+def test_an_unsupported_group_is_one_line() -> None:
     rows = [without_times(make_gemm(i), "unsupported", "pip install it") for i in range(3)]
     text = render("table", [*rows, make_memory(3)])
     assert text.splitlines()[0] == "gemm: all 3 rows unsupported: pip install it"
     assert text.count("pip install it") == 1
 
 
-def test_unsupported_rows_are_shown_where_others_are_not() -> None:
+def test_unsupported_rows_beside_other_rows_are_shown() -> None:
     rows = [without_times(make_gemm(i), "unsupported", "no") for i in range(2)]
     assert render("table", [*rows, make_gemm(2)]).count("unsupported: no") == 2
     other = without_times(make_gemm(2), "unsupported", "not this either")
@@ -103,7 +103,7 @@ def test_one_sample_has_no_spread(name: str) -> None:
     [
         (109_000.0, "converged", ""),
         (120_000.0, "converged", "noisy"),
-        (120_000.0, "too_few", "too few"),
+        (120_000.0, "too_few", "too few samples"),
     ],
 )
 def test_a_wide_interval_is_noisy_whatever_the_standard_error(
@@ -114,11 +114,11 @@ def test_a_wide_interval_is_noisy_whatever_the_standard_error(
     assert render("table", [row]).splitlines()[1].partition(" yes ")[2].strip() == said
 
 
-def test_samples_that_are_means_of_batches_say_so() -> None:
+def test_samples_that_are_means_of_batches_get_a_remark() -> None:
     row = make_gemm()
     row["statistics"]["batches_per_sample"] = 12
     assert render("table", [row]).splitlines()[1].partition(" yes ")[2].strip() == (
-        "means of 12 batches"
+        "samples are means of 12 batches"
     )
 
 
@@ -126,11 +126,11 @@ def test_samples_that_are_means_of_batches_say_so() -> None:
     ("regime", "unsaid"),
     [
         ({"cache": "cold", "cold": "rotation"}, "cold"),
-        ({"fits_cache": False}, "larger than the cache"),
+        ({"fits_cache": False}, "operands exceed the cache"),
         ({"power": "steady"}, "steady power"),
     ],
 )
-def test_rows_without_a_time_say_why_and_no_more(regime: dict[str, Any], unsaid: str) -> None:
+def test_rows_without_a_time_state_only_the_reason(regime: dict[str, Any], unsaid: str) -> None:
     row = without_times(make_gemm(), "out_of_memory", "needs 9 GiB")
     row["regime"] |= regime
     row["padding"] = {"rule": "multiples of 8", "dimensions": {"m": 40}}
@@ -158,20 +158,20 @@ def test_small_rates_and_shares_keep_their_digits(value: float) -> None:
 
 
 @given(st.floats(1e-12, 1e12))
-def test_no_rate_is_rounded_away(value: float) -> None:
+def test_rates_are_never_rounded_to_zero(value: float) -> None:
     assert float(rate(value)) == pytest.approx(value, rel=0.006)
     assert float(share(value)) == pytest.approx(100 * value, rel=0.06)
 
 
 @pytest.mark.parametrize("name", ["table", "markdown"])
-def test_applications_of_own_problems_have_a_column(name: str) -> None:
+def test_applications_of_user_problems_have_a_column(name: str) -> None:
     long = "a | long name of a layer, longer than its column"
     rows = [make_gemm(0, application="block 1"), make_gemm(1, application=long), make_gemm(2)]
     check_golden(f"applications.{name}", render(name, rows, make_context(set=None)))
     assert "block 1" not in render(name, rows)
 
 
-def test_table_shows_each_row_when_it_comes() -> None:
+def test_table_shows_each_row_immediately() -> None:
     report = create("table")
     report.begin(make_context(), outline([OutlineProblem("gemm", make_gemm()["attributes"], 1.0)]))
     assert report.row(make_gemm(0)).count("\n") == 2  # with the header
@@ -191,21 +191,22 @@ def test_csv_reads_back() -> None:
     assert text.count("\r\n") == len(rows) + 1
 
 
-def test_csv_tells_candidates_of_one_name_apart() -> None:
+def test_csv_distinguishes_candidates_with_the_same_name() -> None:
     row = make_gemm()
     row["algorithm"] |= {"name": "own", "default_name": "own", "candidate": "nhwc:own"}
     [line] = csv.DictReader(io.StringIO(render("csv", [row]), newline=""))
     assert line["algorithm"] == "nhwc:own"
 
 
-def test_csv_columns_depend_on_the_operations_alone() -> None:
+def test_csv_columns_depend_only_on_the_operations() -> None:
     def header(rows: list[dict[str, Any]]) -> str:
         return render("csv", rows).split("\r\n", 1)[0]
 
     assert header(gemm_rows()) == header(gemm_rows()[-1:])
     names = header(mixed_rows()).split(",")
     assert len(names) == len(set(names))
-    assert "attribute_bytes" in names  # memory's parameter beside the work's bytes
+    # the attribute `bytes` of memory beside the bytes of the work
+    assert "attribute_bytes" in names
 
 
 def test_json_keeps_everything() -> None:
@@ -216,7 +217,7 @@ def test_json_keeps_everything() -> None:
     assert json.loads(render("json", [])) == {"context": make_context(rows=0), "rows": []}
 
 
-def test_json_that_was_never_begun_is_nothing() -> None:
+def test_json_without_a_begin_is_empty() -> None:
     assert create("json").end() == ""
 
 
@@ -237,5 +238,5 @@ def test_any_part_of_a_row_may_be_null(name: str, nulls: set[str], status: str) 
 
 
 def test_unknown_format() -> None:
-    with pytest.raises(FormatError, match="there is no format 'xml'"):
+    with pytest.raises(FormatError, match="unknown format 'xml'"):
         create("xml")

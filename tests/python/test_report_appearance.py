@@ -1,5 +1,5 @@
-"""What a reader sees of the report's page: brief names and remarks in the table, colours that say
-what they mean, light and dark, numbers with their digits, and nothing wider than the window."""
+"""The appearance of the page of a report: short names and remarks in the table, a key for colours,
+light and dark themes, number formats, and a layout that fits the window."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ import pytest
 from browser import Browser, chromium
 from comparison_rows import timed_gemm
 from deepbench.cli import main
+from deepbench.report.comparison.wording import number_text
 from deepbench.report.fields import percent, rate, share, time_text, work_unit
 from deepbench.report.overview import page as page_parts
+from number_texts import NUMBER_TEXTS
 from report_files import hostile_context, hostile_rows, make_rows, with_samples, write
 
 pytest.importorskip("vl_convert", reason="the extra 'report' is not installed")
@@ -32,7 +34,7 @@ DARK, LIGHT = "rgb(18, 23, 29)", "rgb(244, 246, 248)"
 LINES = "[...document.querySelectorAll('#table tbody tr')]"
 KEYS = "[...document.querySelectorAll('#key span')].map((one) => one.textContent)"
 
-# Elements that reach out of the window, but for what scrolls in a box of its own.
+# Elements that extend beyond the window, except for those inside a scrolling box.
 TOO_WIDE = """[...document.querySelectorAll('body *')].filter((one) => {
   if (!one.checkVisibility() || one.closest('svg svg, svg g')) return false;
   const box = one.getBoundingClientRect();
@@ -81,11 +83,24 @@ PRECISIONS = ["float", "half", "int8", None]
 
 
 def written(value: float | None) -> list[str]:
-    """A value as every kind of number, and as a time beside others."""
-    return [rate(value), share(value), percent(value), *(time_text(value, ns) for ns in LIKE)]
+    """The value in every format of numbers.js."""
+    times = [time_text(value, ns) for ns in LIKE]
+    ratios = [] if value is None else [number_text(abs(value)), f"{value:.6g}"]
+    return [rate(value), share(value), percent(value), *times, *ratios]
 
 
-def test_the_page_writes_numbers_as_the_command_line_does(browser: Browser, tmp_path: Path) -> None:
+def test_page_formats_each_number_as_the_number_table(browser: Browser, tmp_path: Path) -> None:
+    browser.open(write(tmp_path / "empty.html", []))
+    script = NUMBERS.read_text(encoding="utf-8")
+    calls = [f"{name}({', '.join(map(json.dumps, values))})" for name, values, _ in NUMBER_TEXTS]
+    texts = browser.run(f"(() => {{{script}; return [{', '.join(calls)}];}})()")
+    for (name, values, expected), text in zip(NUMBER_TEXTS, texts, strict=True):
+        assert text == expected, (name, values)
+
+
+def test_page_formats_random_numbers_as_the_command_line_does(
+    browser: Browser, tmp_path: Path
+) -> None:
     chance = random.Random(0)
     values = [sign * 10 ** chance.uniform(-9, 6) for sign in (1, 1, 1, -1) for _ in range(300)]
     values += [0.0, 5.24e-05, 0.00123456, 0.9e-4, 1e-7, 2.5e12, 0.125, 12.375, 0.0625, -0.5]
@@ -93,7 +108,8 @@ def test_the_page_writes_numbers_as_the_command_line_does(browser: Browser, tmp_
     browser.open(write(tmp_path / "nothing.html", []))
     script = NUMBERS.read_text(encoding="utf-8")
     numbers = (
-        "[rate(value), share(value), percent(value), ...LIKE.map((ns) => timeText(value, ns))]"
+        "[rate(value), share(value), percent(value), ...LIKE.map((ns) => timeText(value, ns)),"
+        " ...(value === null ? [] : [ratioText(Math.abs(value)), general(value, 6)])]"
     )
     seen = browser.run(
         f"(() => {{{script}; const LIKE = {json.dumps(LIKE)}; "
@@ -150,14 +166,14 @@ def test_a_small_rate_keeps_its_digits_on_the_page(browser: Browser, tmp_path: P
     table = text_of(browser, "#table tbody")
     assert "5.24e-05\t" in table
     assert "0.00123\t" in table
-    assert "\t0.0052\t" in table  # per cent of the ceiling
+    assert "\t0.0052\t" in table  # share of the ceiling in per cent
     assert "5.24e-05 TFLOP/s" in text_of(browser, "#facts")
 
 
 # ---- the table of all rows ---------------------------------------------------------------------
 
 
-def test_the_table_leaves_out_what_all_rows_share_until_asked(
+def test_the_table_hides_shared_values_until_they_are_requested(
     browser: Browser, tmp_path: Path
 ) -> None:
     rows = [timed_gemm(0), timed_gemm(1, m=64), {**timed_gemm(2, m=128), "notes": ["beta is 0"]}]
@@ -177,7 +193,7 @@ def test_the_table_leaves_out_what_all_rows_share_until_asked(
     assert browser.problems == []
 
 
-def test_remarks_are_in_sight_in_a_wide_window(browser: Browser, tmp_path: Path) -> None:
+def test_remarks_are_visible_in_a_wide_window(browser: Browser, tmp_path: Path) -> None:
     show(browser, tmp_path, make_rows())
     place = browser.run(f"{TITLES}.indexOf('remarks')")
     edge = "getBoundingClientRect().right"
@@ -185,7 +201,7 @@ def test_remarks_are_in_sight_in_a_wide_window(browser: Browser, tmp_path: Path)
     assert remarks <= browser.run(f"document.querySelector('.box').{edge}") + 1
 
 
-def test_one_row_alone_keeps_its_attributes(browser: Browser, tmp_path: Path) -> None:
+def test_a_single_row_keeps_its_attributes(browser: Browser, tmp_path: Path) -> None:
     show(browser, tmp_path, [with_samples(timed_gemm(0))])
     assert "gemm m=1760 n=16 k=1760" in text_of(browser, "#table tbody")
     assert browser.problems == []
@@ -194,9 +210,7 @@ def test_one_row_alone_keeps_its_attributes(browser: Browser, tmp_path: Path) ->
 # ---- colours -----------------------------------------------------------------------------------
 
 
-def test_colours_say_what_they_mean_where_there_is_one_operation(
-    browser: Browser, tmp_path: Path
-) -> None:
+def test_the_key_explains_colours_for_a_single_operation(browser: Browser, tmp_path: Path) -> None:
     rows = [
         {
             **timed_gemm(place, m=64, n=2 ** (3 + place)),
@@ -208,10 +222,10 @@ def test_colours_say_what_they_mean_where_there_is_one_operation(
     chosen = "document.getElementById('colour').selectedOptions[0].textContent"
     assert browser.run(chosen) == "application"
     browser.wait_for(f"{KEYS}.join() === 'Speech,Vision'")
-    # As the points are, so is the key.
+    # The key has the same colours as the points.
     dots = "[...document.querySelectorAll('#key i')].map((one) => one.style.backgroundColor)"
     assert len(set(browser.run(dots))) == 2
-    # Attributes that differ can be chosen as well.
+    # Attributes that differ between rows can be selected as well.
     options = "[...document.querySelectorAll('#colour option')].map((one) => one.textContent)"
     assert browser.run(options) == ["application", "n"]
     browser.run(
@@ -222,7 +236,7 @@ def test_colours_say_what_they_mean_where_there_is_one_operation(
     assert browser.problems == []
 
 
-def test_colours_are_not_offered_where_nothing_differs(browser: Browser, tmp_path: Path) -> None:
+def test_the_colour_menu_is_hidden_if_nothing_differs(browser: Browser, tmp_path: Path) -> None:
     show(browser, tmp_path, [with_samples(timed_gemm(0))])
     assert not browser.run("document.getElementById('colour').checkVisibility()")
     assert browser.run(KEYS) == []
@@ -231,25 +245,25 @@ def test_colours_are_not_offered_where_nothing_differs(browser: Browser, tmp_pat
 # ---- light and dark ----------------------------------------------------------------------------
 
 
-def test_the_page_is_as_dark_as_the_system_until_the_reader_chooses(
+def test_the_page_follows_the_system_theme_until_the_reader_selects_one(
     browser: Browser, tmp_path: Path
 ) -> None:
     theme = "document.documentElement.dataset.theme"
     browser.prefer("dark")
     show(browser, tmp_path, make_rows())
     assert (browser.run(theme), browser.run(GROUND)) == ("dark", DARK)
-    browser.run(f"delete {theme}")  # as without scripts
+    browser.run(f"delete {theme}")  # as in a page without scripts
     assert browser.run(GROUND) == DARK
     browser.run("document.getElementById('theme').click()")
     assert (browser.run(theme), browser.run(GROUND)) == ("light", LIGHT)
     browser.run("document.getElementById('theme').click()")
     assert (browser.run(theme), browser.run(GROUND)) == ("dark", DARK)
     browser.prefer("light")
-    assert browser.run(theme) == "dark"  # chosen
+    assert browser.run(theme) == "dark"  # the reader's selection persists
     assert browser.problems == []
 
 
-def test_the_page_follows_a_system_that_changes(browser: Browser, tmp_path: Path) -> None:
+def test_the_page_follows_a_change_of_the_system_theme(browser: Browser, tmp_path: Path) -> None:
     show(browser, tmp_path, [timed_gemm(0)])
     assert browser.run(GROUND) == LIGHT
     browser.prefer("dark")
@@ -290,7 +304,7 @@ def test_nothing_is_wider_than_the_window(
         browser.run(f"{facet}.open = false")
 
 
-def test_a_wide_table_scrolls_in_a_box_of_its_own(browser: Browser, tmp_path: Path) -> None:
+def test_a_wide_table_scrolls_in_its_box(browser: Browser, tmp_path: Path) -> None:
     browser.resize(400)
     show(browser, tmp_path, make_rows())
     inside = "[...document.querySelectorAll('table')].every((one) => one.closest('.wide, .box'))"

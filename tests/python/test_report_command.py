@@ -1,4 +1,4 @@
-"""`deepbench report`: formats, what it refuses, and where it writes."""
+"""`deepbench report`: formats, errors, and output files."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def markup_of(page: str) -> str:
     return re.sub(r"<(script|style)\b.*?</\1>", "", page, flags=re.DOTALL)
 
 
-def test_a_page_holds_everything(mine: Path, tmp_path: Path) -> None:
+def test_a_page_contains_all_sections(mine: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     assert main(["report", str(mine), "-o", str(page), "--against", "v100"]) == 0
     text = page.read_text(encoding="utf-8")
@@ -47,7 +47,7 @@ def test_a_page_holds_everything(mine: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["a.html", "a.svg", "a.xlsx"])
-def test_what_was_made_is_said_with_its_size(
+def test_the_message_names_the_output_and_its_size(
     mine: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:
     path = tmp_path / name
@@ -58,7 +58,7 @@ def test_what_was_made_is_said_with_its_size(
     assert size == pytest.approx(path.stat().st_size, rel=0.1)
 
 
-def test_nothing_in_a_page_is_fetched_from_elsewhere(mine: Path, tmp_path: Path) -> None:
+def test_a_page_fetches_nothing(mine: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     assert main(["report", str(mine), "-o", str(page)]) == 0
     text = page.read_text(encoding="utf-8")
@@ -80,7 +80,7 @@ def test_images_of_every_chart(mine: Path, tmp_path: Path, ending: str, chart: s
     assert data.startswith({"png": b"\x89PNG", "svg": b"<svg", "pdf": b"%PDF-"}[ending])
     if ending == "svg" and chart == "roofline":
         assert b"arithmetic intensity" in data
-        assert data.count(b'stroke-width="0.5"') >= 14  # as many rows are good and have FLOPs
+        assert data.count(b'stroke-width="0.5"') >= 14  # one for each good row with FLOPs
 
 
 def test_a_distribution_of_one_row(
@@ -114,7 +114,7 @@ def test_markdown_is_printed_or_written(
     ["run", "FILE", "-o", "FILE"],
     ["import", "FILE", "-o", "FILE"],
 ])  # fmt: skip
-def test_what_is_read_is_never_replaced(
+def test_an_input_file_is_never_replaced(
     mine: Path, words: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = mine.read_bytes()
@@ -169,7 +169,7 @@ def test_markdown_needs_no_extra(
         (["FILE", "-o", "FILE"], "give --format"),
     ],
 )
-def test_mistakes(
+def test_usage_errors_are_one_line(
     mine: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -184,7 +184,7 @@ def test_mistakes(
     assert mine.read_bytes() == before
 
 
-def test_an_existing_file_is_replaced_only_when_told(
+def test_an_existing_file_is_replaced_only_with_overwrite(
     mine: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     page = tmp_path / "report.md"
@@ -197,7 +197,7 @@ def test_an_existing_file_is_replaced_only_when_told(
 
 
 @pytest.mark.parametrize("rows", [[], [without_times(timed_gemm(0), "failed", "lost")]])
-def test_a_report_of_nothing_good(
+def test_a_report_without_a_good_row(
     tmp_path: Path, rows: list[dict[str, object]], capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = write(tmp_path / "bad.jsonl", rows)
@@ -207,7 +207,7 @@ def test_a_report_of_nothing_good(
     assert "no row is ok" in error(capsys)
 
 
-# ---- what strangers write into their files -----------------------------------------------------
+# ---- malicious texts ---------------------------------------------------------------------------
 
 
 def test_texts_of_a_file_are_text_in_the_page(tmp_path: Path) -> None:
@@ -216,15 +216,15 @@ def test_texts_of_a_file_are_text_in_the_page(tmp_path: Path) -> None:
     assert main(["report", str(file), "-o", str(page), "--against", str(file) + "x"]) == 2
     assert main(["report", str(file), "-o", str(page)]) == 0
     text = page.read_text(encoding="utf-8")
-    assert "stolen" in text  # it is there,
-    assert HOSTILE not in text  # but as a text
+    assert "stolen" in text  # the name occurs,
+    assert HOSTILE not in text  # but only as text
     assert "<img" not in markup_of(text)
     assert text.count("<script") == text.count("</script>") == 3
     assert "\u2028" not in text
 
 
 @pytest.mark.parametrize("format", ["markdown", "svg"])
-def test_texts_of_a_file_are_text_elsewhere(tmp_path: Path, format: str) -> None:
+def test_texts_of_a_file_are_text_in_markdown_and_images(tmp_path: Path, format: str) -> None:
     file = write(tmp_path / "theirs.jsonl", hostile_rows(), hostile_context())
     for chart in ("roofline", "distribution") if format == "svg" else ("",):
         path = tmp_path / f"out-{chart}"
@@ -235,8 +235,8 @@ def test_texts_of_a_file_are_text_elsewhere(tmp_path: Path, format: str) -> None
         assert "<img" not in text
 
 
-def test_names_in_a_file_choose_no_place(tmp_path: Path) -> None:
-    """Nothing but the page appears, wherever the file says that it wants to be."""
+def test_names_in_a_file_cannot_choose_the_output_path(tmp_path: Path) -> None:
+    """No file but the page is written, whatever names the result file contains."""
     context = {**hostile_context(), "command": ["-o", "../../escaped.html"], "set": "../escaped"}
     rows = [
         with_samples({**timed_gemm(0), "problem": "/tmp/escaped.html", "library": "../escaped"})

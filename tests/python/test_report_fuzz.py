@@ -1,5 +1,6 @@
-"""Files that are nearly right: a report of them ends with a status and a line, never a traceback,
-and its page holds no markup of theirs. Vega, which sees numbers and texts alone, stands aside."""
+"""Slightly malformed files: a report on them ends with a status and one line, never a traceback,
+and its page contains none of their markup. Vega is replaced, since it only sees numbers and
+texts."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The report's page in a real browser, without any network: no complaints, charts that are there,
-a pointer that finds rows, a table that sorts and filters, and texts that do nothing."""
+"""The report's page in a real browser without a network: no errors, visible charts, tooltips,
+sorting, filters, and harmless texts."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def points(browser: Browser, chart: str) -> int:
 
 
 def place(browser: Browser, selector: str) -> tuple[float, float]:
-    """Scrolls an element into view; its middle."""
+    """Scrolls an element into view and returns its centre."""
     x, y = browser.run(
         f"(() => {{const found = document.querySelector({selector!r});"
         "found.scrollIntoView({block: 'center'});"
@@ -82,17 +82,17 @@ def column(browser: Browser, title: str) -> list[str]:
     return [str(text) for text in browser.run(script)]
 
 
-def test_it_opens_alone_and_without_complaint(opened: Browser, page: Path) -> None:
+def test_the_page_opens_without_errors_or_requests(opened: Browser, page: Path) -> None:
     assert opened.problems == []
     assert opened.requests == [page.resolve().as_uri()]
 
 
-def test_charts_show_the_good_rows_and_no_others(opened: Browser) -> None:
-    assert points(opened, "roofline") >= 14  # six hot, six cold, two of best; then legend
+def test_charts_show_only_good_rows(opened: Browser) -> None:
+    assert points(opened, "roofline") >= 14  # six hot, six cold, two of best, and the legend
     for chart in ("bandwidth", "algorithms", "caches"):
         assert points(opened, chart) >= 1
     seen = opened.run("document.querySelector('#chart-roofline').closest('section').textContent")
-    assert "14 of 18 rows are plotted; left out: 3 not ok, 1 without FLOPs" in seen
+    assert "14 of 18 rows are plotted; excluded: 3 not ok, 1 without FLOPs" in seen
 
 
 def test_the_table_has_the_numbers_of_the_file(opened: Browser) -> None:
@@ -107,7 +107,7 @@ def test_the_table_has_the_numbers_of_the_file(opened: Browser) -> None:
               for row in rows]  # fmt: skip
     assert column(opened, "% roofline") == [share(one) for one in shares]
     bad = opened.run(f"{LINES}.filter((line) => line.classList.contains('bad')).length")
-    assert bad == 2  # incorrect and failed; what is unsupported is no fault
+    assert bad == 2  # incorrect and failed; unsupported is not bad
 
 
 def time_ns(text: str) -> float:
@@ -123,10 +123,10 @@ def test_the_table_sorts_both_ways(opened: Browser) -> None:
         opened.click(*place(opened, f"{head} button"))
         seen = column(opened, "time")
         assert [time_ns(text) for text in seen if text != "-"] == sorted(times, reverse=down)
-        assert seen[-2:] == ["-", "-"]  # what has no time is last
+        assert seen[-2:] == ["-", "-"]  # rows without a time come last
 
 
-def test_filters_hold_for_table_and_charts(opened: Browser) -> None:
+def test_filters_apply_to_table_and_charts(opened: Browser) -> None:
     opened.run("document.querySelector('[data-facet=cache] input[value^=cold]').click()")
     assert column(opened, "regime") == ["cold by rotation, default"] * 6
     opened.wait_for(
@@ -143,7 +143,7 @@ def test_filters_hold_for_table_and_charts(opened: Browser) -> None:
     assert opened.problems == []
 
 
-def test_ceilings_are_those_of_the_rows_shown(browser: Browser, tmp_path: Path) -> None:
+def test_ceilings_belong_to_the_visible_rows(browser: Browser, tmp_path: Path) -> None:
     rows = [timed_gemm(0), timed_gemm(1, precision="half")]
     file, page = write(tmp_path / "two.jsonl", rows), tmp_path / "page.html"
     assert main(["report", str(file), "-o", str(page)]) == 0
@@ -158,21 +158,21 @@ def test_ceilings_are_those_of_the_rows_shown(browser: Browser, tmp_path: Path) 
     assert browser.problems == []
 
 
-def test_the_pointer_finds_a_row_and_a_click_chooses_it(opened: Browser) -> None:
+def test_the_pointer_shows_a_row_and_a_click_selects_it(opened: Browser) -> None:
     mark = "#chart-algorithms .mark-symbol.role-mark > path"
     where = place(opened, mark)
     opened.move(*where)
     text = opened.wait_for("!document.getElementById('tooltip').hidden && "
                            "document.getElementById('tooltip').innerText")  # fmt: skip
     assert "gemm m=" in text
-    assert "times ours" in text
+    assert "2.000 \N{MULTIPLICATION SIGN} this time" in text
     opened.click(*where)
     title = opened.wait_for("document.getElementById('chosen-title').textContent")
     assert title in text
 
 
 @pytest.mark.parametrize("known", [True, False])
-def test_a_row_without_an_interval_has_no_sign_of_one(
+def test_a_row_without_an_interval_shows_none(
     browser: Browser, tmp_path: Path, known: bool
 ) -> None:
     row = timed_gemm(0, 2.4534328e9)
@@ -193,8 +193,8 @@ def test_a_line_of_the_table_shows_its_samples(opened: Browser) -> None:
     assert "m=1763" in opened.run("document.getElementById('chosen-title').textContent")
     marks = "document.querySelectorAll('#chart-distribution .mark-symbol > path').length"
     opened.wait_for(f"{marks} === 60")
-    assert "60 samples" in opened.run("document.getElementById('samples-note').textContent")
-    # The panel comes into sight, and there is a way back.
+    assert "60 of 100 samples" in opened.run("document.getElementById('samples-note').textContent")
+    # The panel scrolls into view, and a button scrolls back.
     top = "document.getElementById('row').getBoundingClientRect().top"
     assert 0 <= opened.run(top) < 300
     opened.run("document.getElementById('back').click()")
@@ -206,7 +206,7 @@ def test_a_line_of_the_table_shows_its_samples(opened: Browser) -> None:
     assert opened.problems == []
 
 
-def test_texts_of_strangers_do_nothing(browser: Browser, tmp_path: Path) -> None:
+def test_malicious_texts_have_no_effect(browser: Browser, tmp_path: Path) -> None:
     file = write(tmp_path / "theirs.jsonl", hostile_rows(), hostile_context())
     page = tmp_path / "page.html"
     assert main(["report", str(file), "-o", str(page)]) == 0
@@ -231,14 +231,14 @@ def test_a_page_without_a_good_row_opens_as_well(
 
 
 @pytest.mark.skipif(not H200.is_dir(), reason="the measured tables are not in this tree")
-def test_the_whole_h200_set_is_a_light_page(browser: Browser, tmp_path: Path) -> None:
+def test_the_page_of_the_whole_h200_set_is_small_and_fast(browser: Browser, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     files = [str(file) for file in sorted(H200.glob("*.jsonl"))]
     assert main(["report", *files, "-o", str(page), "--against", "v100"]) == 0
     assert page.stat().st_size <= 8_000_000
     show(browser, page)
     assert points(browser, "roofline") > 1600
-    # Lines are added as one scrolls in the table, whose headings stay where they are.
+    # Scrolling the table adds lines, and the headings stay in place.
     before = browser.run(f"{LINES}.length")
     assert before < 1000
     browser.run(f"{LINES}.at(-1).scrollIntoView()")

@@ -141,11 +141,11 @@ def test_a_conversion_is_said_with_the_sum() -> None:
     ]
     assert (
         Remarks().of(row)
-        == "a converted beforehand in 23.46 \N{MICRO SIGN}s, 123.5 \N{MICRO SIGN}s with it"
+        == "a converted beforehand in 23.46 \N{MICRO SIGN}s, 123.5 \N{MICRO SIGN}s in total"
     )
     row["conversion"]["constant"] = False
     assert (
-        Remarks().of(row) == "a converted in 23.46 \N{MICRO SIGN}s, 123.5 \N{MICRO SIGN}s with it"
+        Remarks().of(row) == "a converted in 23.46 \N{MICRO SIGN}s, 123.5 \N{MICRO SIGN}s in total"
     )
 
 
@@ -185,7 +185,7 @@ def test_columns_without_a_partner_say_so(
     assert main(["show", str(ours), "--against", str(other)]) == 0
     out = capsys.readouterr().out
     assert "..ning_half_best time" in out
-    assert "..ning_half_best has none of these problems in one precision and regime" in out
+    assert "..ning_half_best has none of these problems in the same precision and regime" in out
     assert (
         main(["show", str(ours), "--against", str(write(tmp_path / "b.jsonl", make_gemm()))]) == 0
     )

@@ -1,5 +1,4 @@
-"""A chart of any metric against any attribute: which there are, which rows it shows, and how they
-fall into series."""
+"""A chart of any metric against any attribute: the choices, the rows, and the series."""
 
 from __future__ import annotations
 
@@ -56,10 +55,10 @@ def labels(found: list[Point]) -> list[str]:
     return list(dict.fromkeys(point.series.label for point in found))
 
 
-# ---- what is plotted ---------------------------------------------------------------------------
+# ---- points ------------------------------------------------------------------------------------
 
 
-def test_points_are_the_files_figures_with_their_intervals() -> None:
+def test_points_have_the_figures_and_intervals_of_the_file() -> None:
     rows = swept()
     for name, of in (("tflops", "rates.tflops"), ("gbps", "rates.gbps")):
         part, key = of.split(".")
@@ -83,14 +82,14 @@ def test_shares_are_in_per_cent() -> None:
     assert {point.y for point in points("share_arithmetic/n", rows)} == {25.0}
 
 
-def test_rows_that_are_not_ok_are_left_out() -> None:
+def test_rows_that_are_not_ok_are_excluded() -> None:
     rows = swept()
     rows[1].update(status="incorrect", reason="off by one", rates=None)
     rows[2] = without_times(rows[2], "failed", "lost")
     assert [point.x for point in points("time/n", rows)] == [16, 128]
 
 
-def test_rows_that_were_not_verified_are_told_apart() -> None:
+def test_unverified_rows_are_marked() -> None:
     rows = swept()
     rows[0]["verification"] = {**rows[0]["verification"], "status": "skipped"}
     verified = [sweep.is_verified(point.row) for point in points("time/n", rows)]
@@ -103,7 +102,7 @@ def test_published_figures_have_no_interval() -> None:
 
 
 def test_bytes_are_an_attribute_of_every_problem() -> None:
-    """Of a copy its own, of others those of a call."""
+    """For memory, the attribute of the problem; for other operations, the bytes of a call."""
     rows = [all_reduce(0, 1024), make_memory(1)]
     assert [point.x for point in points("time/bytes", rows)] == [4096, 1 << 20]
 
@@ -121,23 +120,24 @@ def test_metrics_of_an_operation_have_their_unit() -> None:
     [
         (
             "speed/n",
-            "no metric 'speed'; there are time tflops gbps share_arithmetic share_roofline",
+            "unknown metric 'speed'; the metrics are time tflops gbps share_arithmetic "
+            "share_roofline",
         ),
         (
             "tflops/q",
-            "no row has an attribute 'q'; there are m n k trans_a trans_b precision bytes",
+            "no row has an attribute 'q'; the attributes are m n k trans_a trans_b precision bytes",
         ),
         ("tflops/", "no row has an attribute ''"),
-        ("/", "no metric ''"),
+        ("/", "unknown metric ''"),
     ],
 )
-def test_a_wrong_name_is_told_the_right_ones(name: str, message: str) -> None:
+def test_an_unknown_name_lists_the_valid_ones(name: str, message: str) -> None:
     with pytest.raises(FormatError, match=message) as raised:
         points(name, swept())
     assert "\n" not in str(raised.value)
 
 
-def test_nothing_good_is_no_chart() -> None:
+def test_without_good_rows_there_is_no_chart() -> None:
     with pytest.raises(FormatError, match="no row is ok"):
         points("time/n", [without_times(timed_gemm(0), "failed", "lost")])
     assert content_of([]).sweep is None
@@ -152,7 +152,7 @@ def test_a_plain_sweep_is_one_line() -> None:
     assert all(point.series.joined for point in found)
 
 
-def test_every_combination_of_what_else_differs_is_a_line() -> None:
+def test_every_combination_of_other_attributes_is_a_line() -> None:
     rows = [*with_k(swept(), 64), *with_k(swept(first=4, precision="half"), 128)]
     rows += with_k(swept(first=8, precision="half"), 64)
     assert labels(points("tflops/n", rows)) == [
@@ -160,7 +160,7 @@ def test_every_combination_of_what_else_differs_is_a_line() -> None:
     ]  # fmt: skip
 
 
-def test_regimes_and_files_are_lines_of_their_own() -> None:
+def test_regimes_and_files_are_separate_lines() -> None:
     cold = [with_regime(row, cache="cold", cold="rotation") for row in swept(first=4)]
     assert labels(points("tflops/n", [*swept(), *cold])) == [
         "hot, default", "cold by rotation, default"
@@ -169,7 +169,7 @@ def test_regimes_and_files_are_lines_of_their_own() -> None:
     assert labels(points("tflops/n", swept(), other)) == ["A mine0.jsonl", "B mine1.jsonl"]
 
 
-def test_of_many_combinations_the_fewest_values_have_colours() -> None:
+def test_with_many_combinations_the_property_with_fewest_values_is_coloured() -> None:
     rows = [row for place, k in enumerate(range(10, 20))
             for row in with_k(swept((16, 32), first=4 * place), k)]  # fmt: skip
     rows += [{**row, "position": 100 + row["position"],
@@ -180,8 +180,8 @@ def test_of_many_combinations_the_fewest_values_have_colours() -> None:
     assert labels(points("tflops/n", rows, rows)) == ["A mine0.jsonl", "B mine1.jsonl"]
 
 
-def test_what_grows_along_tells_nothing_apart() -> None:
-    """Elements with bytes, m with n in a sweep of squares; but not k, which repeats."""
+def test_covarying_attributes_form_no_series() -> None:
+    """Elements with bytes, or m with n in a sweep of squares; but not k, which repeats."""
     reduced = [all_reduce(place, 1 << place) for place in range(12)]
     assert labels(points("time/bytes", reduced)) == ["all_reduce float"]
     both = [*reduced, *(all_reduce(12 + place, 1 << place, "half") for place in range(12))]
@@ -190,7 +190,7 @@ def test_what_grows_along_tells_nothing_apart() -> None:
     assert labels(points("time/n", squares)) == ["gemm float"]
 
 
-def test_words_are_no_line() -> None:
+def test_attributes_that_are_words_are_not_joined() -> None:
     rows = [*swept((16,)), *swept((16,), first=1, precision="half")]
     found = points("tflops/precision", rows)
     assert [(point.x, point.series.joined) for point in found] == [
@@ -199,7 +199,7 @@ def test_words_are_no_line() -> None:
     ]
 
 
-# ---- what a page shows first -------------------------------------------------------------------
+# ---- initial choice ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -232,17 +232,17 @@ def test_axes_are_logarithmic_from_a_decade_on(values: list[Any], scale: str) ->
     assert sweep.axis_scale(values) == scale
 
 
-def test_values_of_a_sweep_are_ticks_where_they_have_room() -> None:
+def test_sweep_values_are_ticks_if_they_fit() -> None:
     assert sweep.axis_ticks([64, 16, 32, 16]) == [16, 32, 64]
     assert sweep.axis_ticks([100, 110, 120, 2000]) is None  # too close
     assert sweep.axis_ticks([1 << place for place in range(13)]) is None  # too many
-    assert sweep.axis_ticks([16, 32]) is None  # an axis has three labels
+    assert sweep.axis_ticks([16, 32]) is None  # an axis needs three labels
 
 
 # ---- the command -------------------------------------------------------------------------------
 
 
-def test_a_chart_names_what_is_fixed(tmp_path: Path, isolated_cache: None) -> None:
+def test_a_chart_names_fixed_attributes(tmp_path: Path, isolated_cache: None) -> None:
     pytest.importorskip("vl_convert")
     file, image = write(tmp_path / "mine.jsonl", swept()), tmp_path / "x.svg"
     assert main(["report", str(file), "--chart", "tflops/n", "-o", str(image)]) == 0
@@ -260,7 +260,8 @@ def test_mistakes_are_one_line(
 ) -> None:
     file = write(tmp_path / "mine.jsonl", swept())
     for chart, message in (("speed", "or METRIC/ATTRIBUTE such as tflops/n"),
-                           ("tflops/q", "there are m n k"), ("x/n", "there are time")):  # fmt: skip
+                           ("tflops/q", "attributes are m n k"),
+                           ("x/n", "metrics are time")):  # fmt: skip
         words = ["report", str(file), "--chart", chart, "-o", str(tmp_path / "x.svg")]
         assert main(words) == 2
         [line] = capsys.readouterr().err.splitlines()
@@ -268,7 +269,7 @@ def test_mistakes_are_one_line(
     assert not (tmp_path / "x.svg").exists()
 
 
-def test_names_of_strangers_are_only_shown(
+def test_untrusted_names_are_only_shown(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], isolated_cache: None
 ) -> None:
     pytest.importorskip("vl_convert")

@@ -1,4 +1,4 @@
-"""What the headings of a workbook's tables say, and what is said about a table's cells."""
+"""Headings of a workbook's tables, and remarks on cells."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SIZES = [7, 7, 512, 16, 512, 3, 3, 1, 1, 1, 1]
 
 
 def imported(path: Path, *rows: Sequence[Any], sheet: str = "Results - FP32") -> Imported:
-    """What is read of a workbook with these rows."""
+    """Imports a workbook with these rows."""
     book = openpyxl.Workbook()
     book.active.title = sheet
     for row in rows:
@@ -27,7 +27,7 @@ def imported(path: Path, *rows: Sequence[Any], sheet: str = "Results - FP32") ->
     return read_workbook(path / "a.xlsx")
 
 
-# ---- headings ------------------------------------------------------------------------------------
+# ---- headings ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("headings", "op"), [
@@ -46,7 +46,7 @@ def imported(path: Path, *rows: Sequence[Any], sheet: str = "Results - FP32") ->
     ("M|N|K|A Transpose|B Transpose|Sparsity", "sparse_gemm"), ("M|N|K", "gemm"),
     ("Size|Window|Step|Time", None), ("Hidden units|N", None), ("Model|N|K", None),
 ])  # fmt: skip
-def test_operations(headings: str, op: str | None) -> None:
+def test_headings_identify_the_operation(headings: str, op: str | None) -> None:
     assert op_of(headings.split("|")) == op
 
 
@@ -76,14 +76,16 @@ def test_operations(headings: str, op: str | None) -> None:
     ("gemm", "GFLOP/s", "rate", "", 1e-3), ("gemm", "ms per call", "time", "", 1e6),
     ("conv", "Forward + backward (ms)", "time", "total", 1e6),
 ])  # fmt: skip
-def test_columns(op: str, heading: str, kind: str, name: str, unit: float) -> None:
+def test_headings_identify_the_columns(
+    op: str, heading: str, kind: str, name: str, unit: float
+) -> None:
     found = column_meaning(op, heading)
     assert found is not None
     assert (found.kind, found.name, found.unit) == (kind, name, unit)
 
 
 @pytest.mark.parametrize("heading", ["Recurrent Layers - LSTM", "Notches", "Samples", "x" * 200])
-def test_headings_that_are_not_known(heading: str) -> None:
+def test_unknown_headings_have_no_meaning(heading: str) -> None:
     assert column_meaning("rnn", heading) is None
 
 
@@ -91,17 +93,17 @@ def test_headings_that_are_not_known(heading: str) -> None:
     "Images/s", "Throughput (samples per second)", "MB/s", "Bandwidth (MB/s)", "Time (cycles)",
     "Time (minutes)", "Compile time (s)", "Max time (ms)", "Size (bytes)", "Message size (MB)",
 ])  # fmt: skip
-def test_headings_of_other_figures_and_units(heading: str) -> None:
-    """They are no time in milliseconds, no size in numbers, no bandwidth in GB/s."""
+def test_headings_of_other_quantities_and_units_are_not_used(heading: str) -> None:
+    """Figures that are not a time, a number of elements, or a bandwidth in GB/s."""
     assert column_meaning("all_reduce", heading) is None
 
 
-# ---- tables --------------------------------------------------------------------------------------
+# ---- tables ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("inside", [True, False])
 def test_the_title_names_the_recurrent_cell(tmp_path: Path, inside: bool) -> None:
-    """In the row of the headings or above them, of each table its own."""
+    """The cell's name is in the row of headings or above it, and applies to its table only."""
     headings = ["Hidden units", "N", "Timesteps", "Time Forward (msec)"]
     rows: list[list[Any]] = []
     for cell in ("Vanilla", "LSTM", "GRU"):
@@ -113,18 +115,18 @@ def test_the_title_names_the_recurrent_cell(tmp_path: Path, inside: bool) -> Non
     assert not found.remarks
 
 
-def test_a_recurrent_cell_that_nothing_names(tmp_path: Path) -> None:
+def test_a_recurrent_cell_without_a_name_is_reported(tmp_path: Path) -> None:
     found = imported(tmp_path, ["M", "N", "K", "Time (ms)"], [64, 64, 64, 1.0], ["LSTM and GRU"],
                      ["Hidden units", "N", "Timesteps", "Time (ms)"], [512, 16, 25, 1.5],
                      [512, 32, 25, 1.5])  # fmt: skip
     assert [row["op"] for row in found.rows] == ["gemm"]
     assert found.remarks == (
-        "Results - FP32!5: names no recurrent cell, nor does the table's title; the row was left "
-        "out; 1 more like it: 6",
+        "Results - FP32!5: names no recurrent cell, and neither does the table's title; the row "
+        "was skipped; 1 more: 6",
     )
 
 
-def test_a_footnote_above_a_table_is_no_heading(tmp_path: Path) -> None:
+def test_a_footnote_above_a_table_is_not_a_heading(tmp_path: Path) -> None:
     note = "* = The backward pass wrt inputs is excluded for the input layers of a network"
     headings = ["Hidden units", "N", "Timesteps", "Time (ms)"]
     rows = (["LSTM"], [note], headings, [512, 16, 25, 1.5])
@@ -136,10 +138,10 @@ def test_applications_without_a_heading(tmp_path: Path) -> None:
     assert [row["application"] for row in imported(tmp_path, *rows).rows] == ["Mine", None]
 
 
-# ---- sums over phases ----------------------------------------------------------------------------
+# ---- sums over phases --------------------------------------------------------------------------
 
 
-def test_sums_over_phases_are_checked_and_left_out(tmp_path: Path) -> None:
+def test_sums_over_phases_are_checked_and_omitted(tmp_path: Path) -> None:
     headings = [*CONV, "Forward (ms)", "wrt Inputs (ms)", "wrt Parameters (ms)", "Total Time (ms)"]
     rows = [[*SIZES, 0.5, 0.25, 0.25, 1.0], [*SIZES, 0.5, 0.25, 0.25, 0.5],
             [*SIZES, 0.5, "N/A*", 0.25, 0.75], [*SIZES, 0.5, 0.25, 0.25, 0.75],
@@ -149,18 +151,19 @@ def test_sums_over_phases_are_checked_and_left_out(tmp_path: Path) -> None:
     assert {row["attributes"]["phase"] for row in found.rows} == {"fwd", "bwd_data", "bwd_filter"}
     assert not found.doubted
     assert found.remarks == (
-        "Results - FP32!O3: total 0.5 ms is not the sum of its phases 1 ms; 2 more like it: O5:O6",
+        "Results - FP32!O3: total 0.5 ms is not the sum of its phases 1 ms; 2 more: O5:O6",
     )
 
 
-def test_two_columns_of_the_same(tmp_path: Path) -> None:
-    """The first counts, the other is no title of it, and that it was left out is said."""
+def test_of_two_equal_columns_the_first_counts(tmp_path: Path) -> None:
+    """The first column counts. The other one is skipped with a remark and does not become a
+    title."""
     rows = (["Float"], ["M", "N", "K", "Time (ms)", "FP16 time (ms)"], [64, 64, 64, 1.0, 2.0])
     found = imported(tmp_path, *rows, sheet="Times")
     assert [row["statistics"]["mean_ns"] for row in found.rows] == [1e6]
     assert found.rows[0]["attributes"]["precision"] == "float"
-    assert found.left_out == {"stands under no heading that is known": 1}
-    assert found.remarks[0].startswith("Times!E3: holds '2', which stands under no")
+    assert found.left_out == {"is not below a known heading": 1}
+    assert found.remarks[0].startswith("Times!E3: holds '2', which is not below a known heading")
 
 
 def test_the_heading_of_the_time_names_the_precision(tmp_path: Path) -> None:
@@ -168,7 +171,7 @@ def test_the_heading_of_the_time_names_the_precision(tmp_path: Path) -> None:
     assert imported(tmp_path, *rows).rows[0]["attributes"]["precision"] == "half"
 
 
-def test_the_phase_of_a_heading_counts_more_than_the_one_above(tmp_path: Path) -> None:
+def test_the_phase_of_a_heading_overrides_the_heading_above(tmp_path: Path) -> None:
     above = [None] * len(CONV) + ["Forward and backward (usec)"]
     rows = (above, [*CONV, "Forward", "wrt Inputs"], [*SIZES, 500, 250])
     found = imported(tmp_path, *rows).rows
@@ -176,7 +179,7 @@ def test_the_phase_of_a_heading_counts_more_than_the_one_above(tmp_path: Path) -
     assert [row["statistics"]["mean_ns"] for row in found] == [5e5, 2.5e5]
 
 
-# ---- nothing is left out in silence --------------------------------------------------------------
+# ---- skipped cells are reported ----------------------------------------------------------------
 
 
 def test_numbers_that_were_entered_as_text_are_read(tmp_path: Path) -> None:
@@ -186,11 +189,11 @@ def test_numbers_that_were_entered_as_text_are_read(tmp_path: Path) -> None:
     assert not found.remarks
 
 
-def test_every_time_of_a_row_that_is_left_out_counts(tmp_path: Path) -> None:
+def test_every_time_of_a_skipped_row_counts(tmp_path: Path) -> None:
     rows = [[*CONV, "Forward", "wrt Inputs"], [*SIZES, 1, 2], [None, *SIZES[1:], 3, 4]]
     found = imported(tmp_path, *rows)
     assert found.left_out == {"has no w": 2}
-    assert found.remarks == ("Results - FP32!3: has no w; the row with its 2 times was left out",)
+    assert found.remarks == ("Results - FP32!3: has no w; the row with its 2 times was skipped",)
 
 
 def test_numbers_of_a_sheet_without_a_table_are_reported(tmp_path: Path) -> None:
@@ -206,38 +209,40 @@ def test_numbers_of_a_sheet_without_a_table_are_reported(tmp_path: Path) -> None
     book.save(tmp_path / "two.xlsx")
     found = read_workbook(tmp_path / "two.xlsx")
     assert len(found.rows) == 1
-    assert found.left_out == {"is in a sheet without a table that is known": 4}
+    assert found.left_out == {"is in a sheet without a known table": 4}
 
 
-def test_a_precision_that_nothing_names_says_where_to_name_it(tmp_path: Path) -> None:
+def test_a_missing_precision_error_names_the_cure(tmp_path: Path) -> None:
     rows = [["M", "N", "K", "Time (ms)"], [64, 64, 64, 1.5]]
-    with pytest.raises(WorkbookError, match=r"nothing names \(name its sheet such as 'Results - F"):
+    with pytest.raises(WorkbookError, match=r"has no precision \(name the sheet like 'Results - F"):
         imported(tmp_path, *rows, sheet="Times")
 
 
-# ---- reports -------------------------------------------------------------------------------------
+# ---- remarks -----------------------------------------------------------------------------------
 
 
-def test_remarks_of_a_kind_are_one_line() -> None:
+def test_remarks_of_one_kind_share_a_line() -> None:
     remarks = CellRemarks()
     for place in ("A!B3", "A!C3", "A!B4", "A!B5", "A!B9", "Other!B1", "Other!B2"):
-        remarks.add_left_out(place, "is no time", said=f"holds {place}, which is no time")
+        remarks.add_skipped(
+            place, "is not a valid time", detail=f"holds {place}, which is not a valid time"
+        )
     remarks.add("A!7", "has no times")
     assert remarks.lines == (
-        "A!B3: holds A!B3, which is no time; it was left out; 6 more like it: C3, B4:B5, B9, "
+        "A!B3: holds A!B3, which is not a valid time; it was skipped; 6 more: C3, B4:B5, B9, "
         "Other!B1:B2",
         "A!7: has no times",
     )
-    assert remarks.reasons == {"is no time": 7}
+    assert remarks.reasons == {"is not a valid time": 7}
 
 
-def test_a_line_and_their_number_are_bounded() -> None:
+def test_length_and_number_of_remark_lines_are_bounded() -> None:
     remarks = CellRemarks()
     for row in range(1, 60_001, 2):
-        remarks.add_left_out(f"A!B{row}", "is no time")
+        remarks.add_skipped(f"A!B{row}", "is not a valid time")
     [line] = remarks.lines
     assert line.endswith(", ...")
-    assert "29999 more like it: B3, B5, " in line
+    assert "29999 more: B3, B5, " in line
     assert len(line) < 400
     for number in range(2_000):
         remarks.add("A!B1", f"is strange in the way {number}")

@@ -1,5 +1,5 @@
-"""`import` of the original's own files, where they are at hand: ../shared/data/workbooks beside the
-checkout, or in a folder above. They are not part of the project."""
+"""`import` of the original's workbooks, if they exist in ../shared/data/workbooks beside the
+checkout or in a parent folder. They are not part of the project."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ FOLDER = next((parent / "shared/data" for parent in Path(__file__).resolve().par
                if (parent / "shared/data/workbooks").is_dir()), None)  # fmt: skip
 pytestmark = pytest.mark.skipif(FOLDER is None, reason="no ../shared/data/workbooks")
 
-# Each file with every remark on it: where the first of its kind stands, and what it says.
+# Each file with its remarks: the first address of each kind, and the text.
 PQ = "inconsistent: MISMATCH_PQ"
 DIMS_1530 = "inconsistent: DIMS_1530"
-UNHEADED = "which stands under no heading that is known"
+UNHEADED = "which is not below a known heading"
 OTHER_SET = "inconsistent: dimensions differ from those of the original's set"
 REMARKS: Mapping[str, Sequence[tuple[str, str]]] = {
     "inference_device_DeepBench_iPhone_7": (),
@@ -68,7 +68,7 @@ def file_of(name: str) -> Path:
 
 @pytest.fixture(scope="module")
 def published() -> Sequence[Mapping[str, str]]:
-    """The table of all figures that were published."""
+    """The table of all published figures."""
     assert FOLDER is not None
     with (FOLDER / "published_results.csv").open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
@@ -98,13 +98,13 @@ def dimension(value: str) -> float | str:
 
 @pytest.mark.parametrize("by_rule", [False, True])
 @pytest.mark.parametrize("name", REMARKS)
-def test_every_figure_is_read_and_nothing_else(
+def test_exactly_the_published_figures_are_read(
     published: Sequence[Mapping[str, str]],
     monkeypatch: pytest.MonkeyPatch,
     name: str,
     by_rule: bool,
 ) -> None:
-    """As the package's published figures know them, and by the headings alone."""
+    """With the published figures of the package, and with the headings alone."""
     if by_rule:
         monkeypatch.setattr(published_match, "_FEWEST", 1 << 60)
     imported = read_workbook(file_of(name))
@@ -136,7 +136,7 @@ def test_every_figure_is_read_and_nothing_else(
 
 
 @pytest.mark.parametrize("name", REMARKS)
-def test_what_a_person_must_decide_is_a_handful(name: str) -> None:
+def test_each_original_has_few_remarks(name: str) -> None:
     remarks = read_workbook(file_of(name)).remarks
     assert len(remarks) == len(REMARKS[name])
     for remark, (place, what) in zip(remarks, REMARKS[name], strict=True):
@@ -144,7 +144,7 @@ def test_what_a_person_must_decide_is_a_handful(name: str) -> None:
         assert what in remark
 
 
-def test_the_last_line_says_what_became_of_the_figures(
+def test_the_last_line_counts_the_figures(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     mine = tmp_path / "mine.jsonl"
@@ -154,7 +154,7 @@ def test_the_last_line_says_what_became_of_the_figures(
     assert len(warnings) == 6
     assert last == (
         f"deepbench: {name}.xlsx: NVIDIA Tesla P100: 1418 figures read; 1177 rows (93 inconsistent)"
-        "; 241 sums over phases left out as derived; 7 cells left out (stands under no heading "
-        "that is known: 7); the original's results/train/DeepBench_NV_P100.xlsx"
+        "; 241 sums over phases left out as derived; 7 cells left out (is not below a known "
+        "heading: 7); the original's results/train/DeepBench_NV_P100.xlsx"
     )
     assert len(read(mine).rows) == 1177

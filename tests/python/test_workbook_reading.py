@@ -1,5 +1,5 @@
-"""`import`: the original's workbooks in all their layouts, made again from what was published, and
-workbooks that others might make after them."""
+"""`import` of the original's workbooks in all their layouts, regenerated from the published
+figures, and of workbooks with similar layouts."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from deepbench.workbook.cells import Book
 Key = tuple[Any, ...]
 Cells = Sequence[Sequence[Any]]
 
-# Known against single figures, by no rule that a reader could apply: 12 times that do not grow
-# with the batch, and one recurrent layer; beside them 16 rows of one device.
+# Doubts that were noted by hand and that no rule can find: 12 times that do not grow with the
+# batch, one recurrent layer, and 16 rows of one device.
 BY_HAND = ("does not scale", "suspect", "swaps n and c")
 GEMM = ["M", "N", "K", "A Transpose", "B Transpose", None, "Time (msec)", "TERAFLOPS"]
 
@@ -57,7 +57,7 @@ def by_key(rows: Iterable[Mapping[str, Any]]) -> dict[Key, Mapping[str, Any]]:
 
 
 def book(path: Path, *sheets: Cells, names: Sequence[str] = ("Results - FP32",)) -> Path:
-    """A workbook of these cells, from A1 on."""
+    """A workbook with these cells, starting at A1."""
     made = openpyxl.Workbook()
     made.remove(made.active)
     for name, rows in zip(names, sheets, strict=True):
@@ -78,7 +78,7 @@ def said(imported: Imported) -> str:
 
 @pytest.fixture(scope="module")
 def loaded(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Book]:
-    """The cells of all of the original's workbooks, read from files once."""
+    """The cells of all of the original's workbooks. Each file is read once."""
     found = {}
     for name in originals.figures():
         path = tmp_path_factory.mktemp("books") / "book.xlsx"
@@ -87,14 +87,15 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Book]:
     return found
 
 
-# ---- the original's ----------------------------------------------------------------------------
+# ---- the original's workbooks ------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", originals.figures())
 def test_the_originals_are_recognised(
     loaded: Mapping[str, Book], monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    """Every figure, as it is in the package: problem, time, source, status, what is against it."""
+    """Every figure has the problem, time, source, status and doubt of the package's published
+    figure."""
     monkeypatch.setattr(reading, "read_book", lambda path: loaded[name])
     imported = read_workbook(Path(name))
     published = [row for row in originals.figures()[name] if not originals.is_sum(row)]
@@ -117,7 +118,7 @@ def test_the_originals_are_recognised(
 
 
 def nodes(rows: Iterable[Mapping[str, Any]]) -> int:
-    """How many numbers of nodes stand beside all-reduces without a heading."""
+    """How many numbers of nodes are printed beside all-reduces without a heading."""
     device = next(iter(rows))["device"]["name"]
     if device == "NVIDIA Tesla V100":  # an empty table
         return 2 * 14
@@ -126,16 +127,16 @@ def nodes(rows: Iterable[Mapping[str, Any]]) -> int:
 
 
 def status_of(row: Mapping[str, Any]) -> str:
-    """What a remark about a row has in common with those about others."""
+    """The part of a remark on a row that remarks of the same kind share."""
     status, colon, _ = facts(row)["doubt"].partition(": ")
     return str(status) if colon else str(facts(row)["doubt"])
 
 
-def test_their_layouts_are_read_by_rule(
+def test_layouts_of_the_originals_are_read_without_the_published_figures(
     loaded: Mapping[str, Book], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Were they unknown, as another processor's are: the same problems, times, places in the sets,
-    precisions, and every mistake that follows from a rule."""
+    """Without the published figures, as for an unknown processor, reading gives the same problems,
+    times, positions in the sets, precisions, and all doubts that follow from a rule."""
     monkeypatch.setattr(published_match, "_FEWEST", 1 << 60)
     by_hand = 0
     for name in originals.figures():
@@ -162,14 +163,14 @@ def test_their_layouts_are_read_by_rule(
     assert by_hand == 12 + 1 + 16
 
 
-def test_what_was_changed_in_an_original_is_told(tmp_path: Path) -> None:
+def test_changes_to_an_original_are_reported(tmp_path: Path) -> None:
     name = "results/inference/device/DeepBench_iPhone_7.xlsx"
     path = tmp_path / "book.xlsx"
     originals.write(name, path)
     changed = openpyxl.load_workbook(path)
     changed["Kernels"]["I4"] = 123.0
-    changed["Kernels"]["D6"] = 7  # of another problem
-    changed.save(path)  # and with it lost the values of its formulas
+    changed["Kernels"]["D6"] = 7  # another problem
+    changed.save(path)  # saving drops the values of its formulas
     imported = read_workbook(path)
     assert imported.recognised == name
     first = next(row for row in imported.rows if facts(row)["row"] == 4)
@@ -182,7 +183,7 @@ def test_what_was_changed_in_an_original_is_told(tmp_path: Path) -> None:
     assert "J5:J16" in said(imported)
 
 
-def test_a_processor_of_others_is_no_original(tmp_path: Path) -> None:
+def test_a_workbook_of_another_processor_is_not_an_original(tmp_path: Path) -> None:
     path = tmp_path / "mine.xlsx"
     originals.write("results/train/DeepBench_NV_V100.xlsx", path, scale=0.5)
     imported = read_workbook(path)
@@ -191,7 +192,7 @@ def test_a_processor_of_others_is_no_original(tmp_path: Path) -> None:
     assert imported.context["device"]["name"] == "NVIDIA V100"
 
 
-def test_show_and_compare_take_what_was_imported(
+def test_show_and_compare_accept_imported_files(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     name = "results/inference/DeepBench_NV_T4.xlsx"
@@ -215,10 +216,10 @@ def test_show_and_compare_take_what_was_imported(
     assert "182 rows compared: 176 published, 6 inconsistent" in out
 
 
-# ---- those of others -----------------------------------------------------------------------------
+# ---- other workbooks ---------------------------------------------------------------------------
 
 
-def test_units_and_words_of_headings(tmp_path: Path) -> None:
+def test_units_and_wording_of_headings(tmp_path: Path) -> None:
     lines = [
         ["m", "n", "k", "a_t", "b_t", "time (usec)", "GFLOPS"], [64, 32, 16, 1, 0, 5, 13.1072],
         [], ["W", "H", "C", "N", "K", "R", "S", "Pad W", "Pad H", "Stride W", "Stride H",
@@ -234,8 +235,8 @@ def test_units_and_words_of_headings(tmp_path: Path) -> None:
     assert "no times" in said(imported)
 
 
-def test_phases_over_units(tmp_path: Path) -> None:
-    """Two lines of headings: which phase above, which figure below."""
+def test_phases_above_units(tmp_path: Path) -> None:
+    """Two lines of headings: the phases above, the units below."""
     dimensions = ["W", "H", "C", "N", "K", "R", "S", "pad_w", "pad_h", "stride_w", "stride_h"]
     above = [*([None] * 11), "Forward", None, "Backward inputs", None]
     heading = [*dimensions, "Time (ms)", "TFLOPS", "Time (ms)", "TFLOPS"]
@@ -246,20 +247,20 @@ def test_phases_over_units(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
-def test_a_table_that_is_not_known_is_no_part_of_the_one_before(tmp_path: Path) -> None:
+def test_an_unknown_table_is_not_part_of_the_previous_one(tmp_path: Path) -> None:
     heading = ["M", "N", "K", "Time (msec)"]
     lines = [["FP32"], heading, [64, 64, 64, 1.0], ["Pooling"], ["Size", "Window", "Step", "Time"],
              [56, 3, 2, 0.5], [28, 3, 2, 0.25], heading, [32, 32, 32, 0.125]]  # fmt: skip
     imported = read_workbook(book(tmp_path / "a.xlsx", lines))
     assert [row["attributes"]["m"] for row in imported.rows] == [64, 32]
     [report] = imported.remarks
-    assert report == ("Results - FP32!A5: begins a table of no operation that is known "
-                      "(Size, Window, Step, Time); all 8 numbers were left out")  # fmt: skip
+    assert report == ("Results - FP32!A5: begins a table of an unknown operation "
+                      "(Size, Window, Step, Time); all 8 numbers were skipped")  # fmt: skip
 
 
-def test_a_precision_that_is_nowhere_said(tmp_path: Path) -> None:
+def test_a_missing_precision_is_reported(tmp_path: Path) -> None:
     lines = [GEMM, [64, 64, 64, "N", "N", None, 1.0]]
-    with pytest.raises(WorkbookError, match="G2: is in a precision that nothing names"):
+    with pytest.raises(WorkbookError, match="G2: has no precision"):
         read_workbook(book(tmp_path / "a.xlsx", lines, names=["Results"]))
 
 
@@ -276,19 +277,19 @@ def test_precisions(tmp_path: Path, said_above: str, sheet: str, found: str) -> 
     assert ("the title of the table says float" in said(imported)) == contradicts
 
 
-# ---- cells that cannot be read -------------------------------------------------------------------
+# ---- invalid cells -----------------------------------------------------------------------------
 
 WRONG: Sequence[tuple[Any, str]] = [
-    (-1.0, "holds -1, which is no time"), (0, "holds 0, which is no time"),
-    ("fast", "holds 'fast', which is no number"), (True, "holds 'True', which is no number"),
-    ("#DIV/0!", "holds '#DIV/0!', which is no number"), (1e12, "which is no time"),
-    ("NaN", "holds 'NaN', which is no number"), ("1e400", "out of range"),
+    (-1.0, "holds -1, which is not a valid time"), (0, "holds 0, which is not a valid time"),
+    ("fast", "holds 'fast', which is not a number"), (True, "holds 'True', which is not a number"),
+    ("#DIV/0!", "holds '#DIV/0!', which is not a number"), (1e12, "which is not a valid time"),
+    ("NaN", "holds 'NaN', which is not a number"), ("1e400", "out of range"),
     ("=1+1", "is a formula that was saved without its value"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("content", "what"), WRONG)
-def test_a_time_that_is_none(tmp_path: Path, content: object, what: str) -> None:
+def test_invalid_times_are_reported(tmp_path: Path, content: object, what: str) -> None:
     good = [64, 64, 64, "N", "T", None, 1.0]
     lines = gemm(good, [32, 64, 64, "N", "N", None, content])
     imported = read_workbook(book(tmp_path / "a.xlsx", lines))
@@ -298,38 +299,38 @@ def test_a_time_that_is_none(tmp_path: Path, content: object, what: str) -> None
 
 
 @pytest.mark.parametrize(("line", "what"), [
-    ([64.5, 64, 64, "N", "N", None, 1.0], "A5: holds 64.5, which is no dimension"),
-    ([-64, 64, 64, "N", "N", None, 1.0], "A5: holds -64, which is no dimension"),
+    ([64.5, 64, 64, "N", "N", None, 1.0], "A5: holds 64.5, which is not a non-negative integer"),
+    ([-64, 64, 64, "N", "N", None, 1.0], "A5: holds -64, which is not a non-negative integer"),
     ([0, 64, 64, "N", "N", None, 1.0], "G5: m=0"),
     ([2**53, 64, 64, "N", "N", None, 1.0], "A5: holds 9007199254740992"),
-    (["many", 64, 64, "N", "N", None, 1.0], "A5: holds 'many', which is no number"),
-    ([64, 64, None, "N", "N", None, 1.0], "5: has no k; the row was left out"),
+    (["many", 64, 64, "N", "N", None, 1.0], "A5: holds 'many', which is not a number"),
+    ([64, 64, None, "N", "N", None, 1.0], "5: has no k; the row was skipped"),
     ([64, 64, 64, "X", "N", None, 1.0], "D5: holds 'X', which is not one of N or T"),
 ])  # fmt: skip
-def test_a_problem_that_is_none(tmp_path: Path, line: Sequence[Any], what: str) -> None:
+def test_invalid_problems_are_reported(tmp_path: Path, line: Sequence[Any], what: str) -> None:
     good = [64, 64, 64, "N", "T", None, 1.0]
     imported = read_workbook(book(tmp_path / "a.xlsx", gemm(good, line)))
     assert len(imported.rows) == 1
     assert what in said(imported)
 
 
-def test_rates_that_do_not_follow(tmp_path: Path) -> None:
+def test_rates_that_contradict_the_time_are_reported(tmp_path: Path) -> None:
     lines = gemm([64, 64, 64, "N", "T", None, 1.0, 0.5], [64, 64, 64, "N", "N", None, 1.0, -2])
     imported = read_workbook(book(tmp_path / "a.xlsx", lines))
     assert facts(imported.rows[0])["status"] == "MISMATCH_RATE"
     assert "rates" not in imported.rows[0]
     assert "G4: inconsistent: MISMATCH_RATE" in said(imported)
-    assert "H5: holds -2, which is no rate; the rate was left out" in said(imported)
+    assert "H5: holds -2, which is not a valid rate; the rate was skipped" in said(imported)
     assert imported.rows[1]["rates"]["tflops"] == pytest.approx(2 * 64**3 / 1e6 / 1e3)
 
 
-def test_every_report_is_in_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_remark_is_in_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines = gemm([64, 64, 64, "N", "N", None, 1.0], *[[1, 2, 3, "?", "N", None, 1.0]] * 30)
     path, mine = book(tmp_path / "a.xlsx", lines), tmp_path / "mine.jsonl"
     status, _, err = run(capsys, "import", str(path), "-o", str(mine))
     assert status == 0
-    warning = ("Results - FP32!D5: holds '?', which is not one of N or T; the row was left out; "
-               "29 more like it: D6:D34")  # fmt: skip
+    warning = ("Results - FP32!D5: holds '?', which is not one of N or T; the row was skipped; "
+               "29 more: D6:D34")  # fmt: skip
     assert err.splitlines() == [
         f"deepbench: warning: {warning}",
         "deepbench: a.xlsx: a: 1 figures read; 1 rows; "

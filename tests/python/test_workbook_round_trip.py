@@ -1,4 +1,4 @@
-"""The way back from a workbook that deepbench wrote: all that was in it, and what was changed."""
+"""Reading back a workbook that deepbench wrote, unchanged and edited."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 
 @pytest.mark.parametrize("name", ["gemm_inference_int8_best.jsonl", "gemm_training_half_cold.jsonl",
                                   "memory.jsonl"])  # fmt: skip
-def test_what_was_measured_comes_back(tmp_path: Path, name: str) -> None:
+def test_measured_rows_survive_the_round_trip(tmp_path: Path, name: str) -> None:
     before = read(MEASURED / name)
     write_workbook(before, tmp_path / "a.xlsx")
     after = read_workbook(tmp_path / "a.xlsx")
@@ -41,7 +41,7 @@ def test_what_was_measured_comes_back(tmp_path: Path, name: str) -> None:
         for key in ("cache", "cold", "power", "threads", "launch"):
             assert other["regime"].get(key) == one["regime"].get(key)
         for part in ("rates", "bound"):
-            if part not in other:  # of rows that are held against nothing
+            if part not in other:  # rows without ceilings have none
                 assert not any(one[part].values())
                 continue
             for key, value in other[part].items():
@@ -55,7 +55,7 @@ def test_what_was_measured_comes_back(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["titanx maxwell", "raspberry"])
-def test_published_figures_come_back(tmp_path: Path, name: str) -> None:
+def test_published_figures_survive_the_round_trip(tmp_path: Path, name: str) -> None:
     reference = references.find(name)
     assert reference is not None
     before = references.load(reference)
@@ -79,7 +79,7 @@ def test_published_figures_come_back(tmp_path: Path, name: str) -> None:
             assert other["regime"]["published"].get(key) == one["regime"]["published"].get(key)
 
 
-def test_a_published_time_that_was_changed_is_told(tmp_path: Path) -> None:
+def test_an_edited_published_time_is_reported(tmp_path: Path) -> None:
     reference = references.find("raspberry")
     assert reference is not None
     path = tmp_path / "a.xlsx"
@@ -89,7 +89,7 @@ def test_a_published_time_that_was_changed_is_told(tmp_path: Path) -> None:
     cells = [book["Rows"].cell(line, 1 + titles.index("Mean (ns)")) for line in (2, 3)]
     then_ms = cells[0].value / 1e6
     cells[0].value = 123e6
-    book["Rows"].cell(3, 1 + titles.index("Published row")).value = 9999  # is no published place
+    book["Rows"].cell(3, 1 + titles.index("Published row")).value = 9999  # not a published place
     cells[1].value = 7e6
     book.save(path)
     imported = read_workbook(path)
@@ -101,7 +101,7 @@ def test_a_published_time_that_was_changed_is_told(tmp_path: Path) -> None:
     assert elsewhere["regime"]["published"].get("doubt") is None
 
 
-def test_a_time_that_was_changed_is_told(tmp_path: Path) -> None:
+def test_an_edited_time_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "a.xlsx"
     write_workbook(result(make_gemm(), make_gemm(m=64)), path)
     book = openpyxl.load_workbook(path)
@@ -110,8 +110,8 @@ def test_a_time_that_was_changed_is_told(tmp_path: Path) -> None:
     book.save(path)
     imported = read_workbook(path)
     assert imported.remarks == (
-        "Rows!2: has a time that its rate does not follow from; what followed from the time that "
-        "was measured was left out",
+        "Rows!2: has a time that contradicts its rate; values derived from the measured time were "
+        "removed",
     )
     changed, other = imported.rows
     assert changed["statistics"] == {"median_ns": 50_000}
@@ -119,8 +119,8 @@ def test_a_time_that_was_changed_is_told(tmp_path: Path) -> None:
     assert other["verification"] == {"status": "passed"}
 
 
-def test_rows_that_are_none(tmp_path: Path) -> None:
-    """In the sheet that is read back: left out and reported, each with its cell."""
+def test_invalid_rows_are_reported(tmp_path: Path) -> None:
+    """Invalid rows of the sheet `Rows` are skipped and reported, each with its cell."""
     path = tmp_path / "a.xlsx"
     write_workbook(result(*(make_gemm(m=m) for m in range(1, 8))), path)
     book = openpyxl.load_workbook(path)
@@ -136,15 +136,16 @@ def test_rows_that_are_none(tmp_path: Path) -> None:
     imported = read_workbook(path)
     assert [row["attributes"]["m"] for row in imported.rows] == [5]
     told = "\n".join(imported.remarks)
-    for what in ("!BH1: is a column 'Mood' that is not ours", "2: holds -1, which is no time",
-                 "1 more like it: Q3", "Rows!4: status is \"splendid\"",
-                 "5: holds 0.5, which is no dimension", "Rows!7: regime.cache is \"warm\"",
-                 "Rows!8: has a position that another row has"):  # fmt: skip
+    for what in ("!BH1: is an unknown column 'Mood'", "2: holds -1, which is not a valid time",
+                 "1 more: Q3", "Rows!4: status is \"splendid\"",
+                 "5: holds 0.5, which is not a non-negative integer",
+                 "Rows!7: regime.cache is \"warm\"",
+                 "Rows!8: has the position of another row"):  # fmt: skip
         assert what in told, told
 
 
-def test_results_sheets_alone_are_a_layout_too(tmp_path: Path) -> None:
-    """As somebody's who deleted the sheet of rows: read by their headings."""
+def test_results_sheets_alone_can_be_read(tmp_path: Path) -> None:
+    """If the sheet `Rows` was deleted, the results sheets are read by their headings."""
     path = tmp_path / "a.xlsx"
     write_workbook(families(), path)
     rows = {(row["problem"]): row for row in families().rows}
@@ -166,7 +167,7 @@ TIMES = some.floats(min_value=1e-3, max_value=1e15, allow_nan=False)
 
 @settings(max_examples=25)
 @given(application=TEXTS, reason=TEXTS, device=TEXTS, time=TIMES)
-def test_any_text_and_any_time(
+def test_any_text_and_any_time_survive_the_round_trip(
     tmp_path_factory: pytest.TempPathFactory,
     application: str,
     reason: str,

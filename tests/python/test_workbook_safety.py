@@ -1,4 +1,4 @@
-"""Workbooks of strangers: nothing of them runs, expands or takes the machine."""
+"""Untrusted workbooks: no code runs, nothing expands, and resources stay bounded."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from workbook_parts import SHEET, changed, packed, parts, refusal_message
 MIB = 1 << 20
 
 
-# ---- formulas and macros -------------------------------------------------------------------------
+# ---- formulas and macros -----------------------------------------------------------------------
 
 
-def test_saved_values_count_and_formulas_do_not(tmp_path: Path) -> None:
+def test_saved_values_are_read_and_formulas_ignored(tmp_path: Path) -> None:
     old = '<c r="G4"><v>1.5</v></c>'
     for new, times in (
         ('<c r="G4"><f>1/0</f><v>7</v></c>', [7e6, 2.5e6]),
@@ -35,12 +35,12 @@ def test_saved_values_count_and_formulas_do_not(tmp_path: Path) -> None:
         assert len(times) == 2 or imported.remarks[0].startswith("Results - FP32!G4: ")
 
 
-def test_macros_are_not_looked_at(tmp_path: Path) -> None:
+def test_macros_are_ignored(tmp_path: Path) -> None:
     path = tmp_path / "a.xlsm"
     path.write_bytes(packed({**parts(), "xl/vbaProject.bin": b"\xd0\xcf\x11\xe0not a project"}))
     imported = read_workbook(path)
     assert len(imported.rows) == 2
-    assert "its macros were not looked at" in imported.context["warnings"]
+    assert "the workbook's macros were ignored" in imported.context["warnings"]
 
 
 def test_links_to_other_files_are_not_followed(
@@ -56,7 +56,7 @@ def test_links_to_other_files_are_not_followed(
     assert "has no table of results" in refusal_message(path)
 
 
-# ---- XML that expands or reads files -------------------------------------------------------------
+# ---- XML that expands or reads files -----------------------------------------------------------
 
 LAUGHS = '<!DOCTYPE l [<!ENTITY a "ha">' + "".join(
     f'<!ENTITY {b} "{f"&{a};" * 10}">' for a, b in zip("abcdefgh", "bcdefghi", strict=True)
@@ -79,18 +79,18 @@ def test_document_types_are_refused(tmp_path: Path, part: str, declaration: str)
         assert f"{part}: declares a document type" in line
 
 
-def test_xml_that_is_none(tmp_path: Path) -> None:
+def test_invalid_xml_is_refused(tmp_path: Path) -> None:
     path = changed(tmp_path / "a.xlsx", "</sheetData>", "</sheetDate>")
-    assert "sheet1.xml: is no good XML" in refusal_message(path)
+    assert "sheet1.xml: is not valid XML" in refusal_message(path)
     path.write_bytes(packed({**parts(), SHEET: b'<?xml version="1.0" encoding="x-evil"?><a/>'}))
-    assert "sheet1.xml: is no good XML" in refusal_message(path)
+    assert "sheet1.xml: is not valid XML" in refusal_message(path)
 
 
-# ---- tables without end --------------------------------------------------------------------------
+# ---- limits on tables --------------------------------------------------------------------------
 
 
-def test_more_tables_than_any_workbook_has_are_refused(tmp_path: Path) -> None:
-    """Each row of headings costs as much as a hundred rows of figures."""
+def test_too_many_tables_are_refused(tmp_path: Path) -> None:
+    """A row of headings costs as much time as a hundred rows of figures."""
     path = tmp_path / "a.xlsx"
     book = xlsxwriter.Workbook(path)
     for name in ("FP32", "FP16"):
@@ -102,11 +102,11 @@ def test_more_tables_than_any_workbook_has_are_refused(tmp_path: Path) -> None:
     assert "has more than 500 tables" in refusal_message(path)
 
 
-# ---- ZIPs that swell -----------------------------------------------------------------------------
+# ---- archives that expand ----------------------------------------------------------------------
 
 
 def traced(path: Path) -> int:
-    """The most memory that reading took, in bytes."""
+    """The peak memory of reading, in bytes."""
     tracemalloc.start()
     try:
         read_workbook(path)
@@ -118,7 +118,7 @@ def traced(path: Path) -> int:
     return peak
 
 
-def test_what_would_unpack_to_much_is_refused(tmp_path: Path) -> None:
+def test_archives_that_unpack_to_much_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.xlsx"
     path.write_bytes(packed({**parts(), "xl/media/image1.png": bytes(129 * MIB)}))
     assert path.stat().st_size < MIB
@@ -126,8 +126,8 @@ def test_what_would_unpack_to_much_is_refused(tmp_path: Path) -> None:
     assert traced(path) < 8 * MIB
 
 
-def test_sizes_that_lie(tmp_path: Path) -> None:
-    """The directory says 1000 bytes and their checksum is right; 60 MiB would come of it."""
+def test_false_sizes_are_detected(tmp_path: Path) -> None:
+    """The directory claims 1000 bytes with a valid checksum, but the part unpacks to 60 MiB."""
     whole = b" " * 60 * MIB
     data = packed({**parts(), SHEET: whole})
     lie = struct.pack("<II", zipfile.crc32(whole[:1000]), 1000)
@@ -139,10 +139,10 @@ def test_sizes_that_lie(tmp_path: Path) -> None:
     path = tmp_path / "a.xlsx"
     path.write_bytes(data)
     assert traced(path) < 8 * MIB
-    assert "no good XML" in refusal_message(path)
+    assert "not valid XML" in refusal_message(path)
 
 
-def test_parts_beyond_number_or_twice(tmp_path: Path) -> None:
+def test_too_many_or_duplicate_parts_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.xlsx"
     path.write_bytes(packed({**parts(), **{f"xl/{i}.xml": b"" for i in range(1000)}}))
     assert "parts that no spreadsheet program writes" in refusal_message(path)
@@ -156,16 +156,16 @@ def test_parts_beyond_number_or_twice(tmp_path: Path) -> None:
     assert "parts that no spreadsheet program writes" in refusal_message(path)
 
 
-def test_cells_beyond_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_cells_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(xml_parts, "MOST_ELEMENTS", 1000)
     path = changed(tmp_path / "a.xlsx", "</sheetData>", "<row/>" * 1000 + "</sheetData>")
     assert "more than 1000 cells and other elements" in refusal_message(path)
 
 
-# ---- sheets that claim to be large ---------------------------------------------------------------
+# ---- claimed sizes of sheets -------------------------------------------------------------------
 
 
-def test_dimensions_that_a_sheet_claims(tmp_path: Path) -> None:
+def test_claimed_dimensions_of_a_sheet_are_ignored(tmp_path: Path) -> None:
     path = changed(tmp_path / "a.xlsx", 'ref="A1:H5"', 'ref="A1:XFD1048576"')
     merged = '<mergeCells><mergeCell ref="A1:XFD1048576"/></mergeCells>'
     data = parts()[SHEET].decode().replace("A1:H5", "A1:XFD1048576")
@@ -182,14 +182,14 @@ def test_dimensions_that_a_sheet_claims(tmp_path: Path) -> None:
     ('<row r="99999999999"><c><v>1</v></c></row>', "A99999999999"),
     ('<row r="-7"><c><v>1</v></c></row>', "A-7"),
 ])  # fmt: skip
-def test_cells_that_lie_far_out(tmp_path: Path, cell: str, place: str) -> None:
+def test_distant_cells_are_reported(tmp_path: Path, cell: str, place: str) -> None:
     path = changed(tmp_path / "a.xlsx", "</sheetData>", cell + "</sheetData>")
     imported = read_workbook(path)
     assert len(imported.rows) == 2
     assert any(report.startswith(f"Results - FP32!{place}: ") for report in imported.remarks)
 
 
-def test_rows_in_any_order_and_without_places(tmp_path: Path) -> None:
+def test_rows_in_any_order_and_without_addresses_are_read(tmp_path: Path) -> None:
     text = parts()[SHEET].decode()
     rows = re.findall(r"<row .*?</row>", text)
     turned = text.replace("".join(rows), "".join(reversed(rows)))
@@ -201,16 +201,16 @@ def test_rows_in_any_order_and_without_places(tmp_path: Path) -> None:
         assert next(iter(cells[max(cells)].values())).value == 32
     twice = text.replace("</sheetData>", '<row><c r="G4"><v>9</v></c></row></sheetData>')
     path.write_bytes(packed({**parts(), SHEET: twice.encode()}))
-    assert "Results - FP32!G4: stands in the workbook twice" in refusal_message(path)
+    assert "Results - FP32!G4: occurs twice in the workbook" in refusal_message(path)
 
 
-# ---- numbers -------------------------------------------------------------------------------------
+# ---- numbers -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     "text", ["NaN", "INF", "-1", "0", "-0", "1e400", "1e-400", "1" * 5000, "١٢"]
 )
-def test_times_out_of_range(tmp_path: Path, text: str) -> None:
+def test_times_out_of_range_are_reported(tmp_path: Path, text: str) -> None:
     path = changed(tmp_path / "a.xlsx", "<v>1.5</v>", f"<v>{text}</v>")
     imported = read_workbook(path)
     assert [row["attributes"]["m"] for row in imported.rows] == [32]
@@ -219,10 +219,10 @@ def test_times_out_of_range(tmp_path: Path, text: str) -> None:
     assert len(report) < 400
 
 
-def test_texts_that_are_not_there(tmp_path: Path) -> None:
+def test_missing_shared_texts_are_refused(tmp_path: Path) -> None:
     for number in ("99", "-1", "x"):
         good = re.search(r'<c r="D4" t="s"><v>\d+</v>', parts()[SHEET].decode())
         assert good
         bad = f'<c r="D4" t="s"><v>{number}</v>'
         path = changed(tmp_path / "a.xlsx", good[0], bad)
-        assert "D4: names a text that is not in the workbook" in refusal_message(path)
+        assert "D4: refers to a text that is not in the workbook" in refusal_message(path)

@@ -1,5 +1,5 @@
-"""Texts of strangers in workbooks, and files that are none: nothing names files, steers the
-terminal or becomes a formula, and whatever a file is, it ends with rows or a line."""
+"""Texts of untrusted workbooks, and files that are not workbooks. Texts never name files, control
+the terminal or become formulas, and every file gives either rows or one line."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, 
     return status, said.out, said.err
 
 
-# ---- names and texts -----------------------------------------------------------------------------
+# ---- names and texts ---------------------------------------------------------------------------
 
 EVIL = "../../etc/\u009b2J\u202e\u2028\u0085=1+1"
 
 
-def test_names_are_no_paths_and_steer_nothing(
+def test_names_are_not_paths_and_cannot_control_a_terminal(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = changed(tmp_path / "a.xlsx", 'name="Results - FP32"',
@@ -66,7 +66,7 @@ def test_names_are_no_paths_and_steer_nothing(
     "https://example.com", "=HYPERLINK(\"http://x\")", "{=1}", "#REF!", "TRUE", "'=1",
 ])  # fmt: skip
 def test_texts_are_written_as_texts(tmp_path: Path, text: str) -> None:
-    """Wherever a text of a result file may go: rows, tables, headings, Specs."""
+    """In every place where a text of a result file can appear: rows, tables, headings, Specs."""
     row = make_gemm(application=text, reason=text, library=text, backend=text)
     row["attributes"] = {**row["attributes"], "precision": "float", text: text}
     row["problem"] = text
@@ -98,7 +98,7 @@ def test_texts_are_written_as_texts(tmp_path: Path, text: str) -> None:
     }  # fmt: skip
 
 
-def test_long_texts_are_cut(tmp_path: Path) -> None:
+def test_long_texts_are_truncated(tmp_path: Path) -> None:
     row = make_gemm(application="x" * 100_000, reason="\U0001f600" * 40_000)
     write_workbook(
         ResultFile(Path("r"), make_context(rows=1), (row,), 0, False), tmp_path / "a.xlsx"
@@ -119,10 +119,12 @@ def test_extreme_numbers_are_written(tmp_path: Path) -> None:
     assert len(read_workbook(tmp_path / "a.xlsx").rows) == 2
 
 
-# ---- files that are no workbooks -----------------------------------------------------------------
+# ---- files that are not workbooks --------------------------------------------------------------
 
 
-def test_files_of_other_kinds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_files_of_other_kinds_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "text.xlsx").write_text("M,N,K\n1,2,3\n")
     (tmp_path / "empty.xlsx").write_bytes(b"")
     (tmp_path / "old.xls").write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(512))
@@ -135,11 +137,11 @@ def test_files_of_other_kinds(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     (tmp_path / "locked.xlsx").write_bytes(bytes(locked))
     os.mkfifo(tmp_path / "pipe.xlsx")
     for name, what in (
-        ("text.xlsx", "is no .xlsx workbook"), ("empty.xlsx", "is empty"),
-        ("old.xls", "is encrypted, or an .xls of old"), ("zip.xlsx", "is a ZIP, but no workbook"),
-        ("none.xlsx", "has no part that lists sheets"), ("cut.xlsx", "is no .xlsx workbook"),
+        ("text.xlsx", "is not an .xlsx workbook"), ("empty.xlsx", "is empty"),
+        ("old.xls", "is encrypted or in the old"), ("zip.xlsx", "is a ZIP archive, but not"),
+        ("none.xlsx", "no part lists its sheets"), ("cut.xlsx", "is not an .xlsx workbook"),
         ("locked.xlsx", "is encrypted; save it without a password"),
-        ("pipe.xlsx", "is no regular file"), ("missing.xlsx", "No such file"),
+        ("pipe.xlsx", "is not a regular file"), ("missing.xlsx", "No such file"),
         ("a\0b", ": "), ("\x1b[2J.xlsx", "No such file"),
     ):  # fmt: skip
         status, out, err = run(capsys, "import", str(tmp_path / name), "-o", str(tmp_path / "o"))
@@ -151,13 +153,15 @@ def test_files_of_other_kinds(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         assert run(capsys, "import", path, "-o", str(tmp_path / "o"))[0] == 2
 
 
-def test_a_workbook_without_tables(tmp_path: Path) -> None:
+def test_a_workbook_without_tables_is_refused(tmp_path: Path) -> None:
     path = changed(tmp_path / "a.xlsx", "<t>M</t>", "<t>Rows</t>", "xl/sharedStrings.xml")
     line = refusal_message(path)
-    assert "none of its sheets (Results - FP32) has headings such as M N K Time (msec)" in line
+    assert "none of its sheets (Results - FP32) has headings like M N K Time (msec)" in line
 
 
-def test_outputs_that_cannot_be_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unwritable_outputs_are_reported(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "a.xlsx"
     path.write_bytes(packed(parts()))
     for output, what in (("/dev/full", "the disk is full"), (str(tmp_path), "is a folder"),
@@ -172,7 +176,7 @@ def test_outputs_that_cannot_be_written(tmp_path: Path, capsys: pytest.CaptureFi
     assert len(list(tmp_path.iterdir())) == 1
 
 
-def test_without_the_library(
+def test_a_missing_library_error_names_the_cure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(sys.modules, "xlsxwriter", None)
@@ -183,7 +187,7 @@ def test_without_the_library(
 
 
 def outcome(path: Path) -> None:
-    """Rows or one line; nothing else."""
+    """Reading gives either rows or an error of one line."""
     try:
         read_workbook(path)
     except WorkbookError as error:
@@ -193,14 +197,14 @@ def outcome(path: Path) -> None:
     assert "\n" not in line
 
 
-def test_files_cut_anywhere(tmp_path: Path) -> None:
+def test_truncated_files_give_rows_or_one_line(tmp_path: Path) -> None:
     data, path = packed(parts()), tmp_path / "a.xlsx"
     for length in range(0, len(data), max(1, len(data) // 150)):
         path.write_bytes(data[:length])
         outcome(path)
 
 
-def test_files_with_any_byte_changed(tmp_path: Path) -> None:
+def test_corrupted_files_give_rows_or_one_line(tmp_path: Path) -> None:
     dice, path = random.Random(5), tmp_path / "a.xlsx"
     for method in (zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED):
         data = packed(parts(), method)
@@ -219,8 +223,10 @@ VALUES = some.sampled_from(["A1", "ZZZ9999999", "s", "n", "b", "e", "d", "str", 
 
 @settings(max_examples=60)
 @given(some.data())
-def test_any_elements_in_a_sheet(tmp_path_factory: pytest.TempPathFactory, data: Any) -> None:
-    """Elements of a sheet anywhere, with any attributes."""
+def test_arbitrary_elements_give_rows_or_one_line(
+    tmp_path_factory: pytest.TempPathFactory, data: Any
+) -> None:
+    """Elements of a sheet in any place and with any attributes."""
     names = some.sampled_from(["row", "c", "v", "f", "is", "t", "si", "rPh", "sheetData"])
     pieces = []
     for _ in range(data.draw(some.integers(1, 6))):
@@ -234,15 +240,15 @@ def test_any_elements_in_a_sheet(tmp_path_factory: pytest.TempPathFactory, data:
     outcome(path)
 
 
-def test_how_texts_are_pronounced_is_none_of_them(tmp_path: Path) -> None:
+def test_phonetic_annotations_are_ignored(tmp_path: Path) -> None:
     name = "xl/sharedStrings.xml"
     spoken = "<si><r><t>Float </t></r><rPh><t>flout</t></rPh><r><t>here</t></r></si>"
     path = changed(tmp_path / "a.xlsx", "<si><t>Precision: float</t></si>", spoken, name)
     assert xlsx_reader.read_book(path).sheets[0].rows[1][1].value == "Float here"
 
 
-def test_names_with_prefixes(tmp_path: Path) -> None:
-    """As some programs write them: <x:row>, <x:c>."""
+def test_element_names_may_have_prefixes(tmp_path: Path) -> None:
+    """Some programs write prefixes: <x:row>, <x:c>."""
     prefixed = {}
     for name in parts():
         text = parts()[name].decode()
@@ -255,16 +261,16 @@ def test_names_with_prefixes(tmp_path: Path) -> None:
     assert [row["attributes"]["m"] for row in read_workbook(path).rows] == [64, 32]
 
 
-def test_contexts_that_hold_other_things(tmp_path: Path) -> None:
-    """Where the schema says nothing of a context, anything may stand."""
+def test_contexts_may_hold_unexpected_values(tmp_path: Path) -> None:
+    """The schema leaves parts of a context open, so they may hold anything."""
     context = make_context(rows=1, specs=["a"], footnotes={"b": 1}, command=None, host=None)
     result = ResultFile(Path("r"), context, (make_gemm(),), 0, False)
     write_workbook(result, tmp_path / "a.xlsx")
     assert len(read_workbook(tmp_path / "a.xlsx").rows) == 1
 
 
-def test_cells_are_those_that_another_reader_sees(tmp_path: Path) -> None:
-    """openpyxl, of a workbook that holds every kind of cell that we write."""
+def test_cells_match_those_of_another_reader(tmp_path: Path) -> None:
+    """Compares with openpyxl for a workbook with every kind of cell that deepbench writes."""
     row = make_gemm(application="_x0041_ \x01\ud800 é\u2028 ''", reason=None)
     result = ResultFile(Path("r"), make_context(rows=1), (row,), 0, False)
     write_workbook(result, tmp_path / "a.xlsx")

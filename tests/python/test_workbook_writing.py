@@ -21,11 +21,11 @@ from workbook_results import families, result
 MEASURED = Path(__file__).parents[2] / "results/h200"
 
 
-# ---- formulas ------------------------------------------------------------------------------------
+# ---- formulas ----------------------------------------------------------------------------------
 
 
 def formulas(path: Path) -> Iterator[tuple[str, float, float]]:
-    """Every formula with the value that it was saved with, and the one that it has."""
+    """Every formula with its saved value and its computed value."""
     live, saved = openpyxl.load_workbook(path), openpyxl.load_workbook(path, data_only=True)
     for sheet in live:
         for cells in sheet.iter_rows():
@@ -47,14 +47,14 @@ def computed(formula: str, sheet: Any) -> float:
     return float(eval(text, {"__builtins__": {}}, names))
 
 
-def test_formulas_live(tmp_path: Path) -> None:
+def test_formulas_are_live(tmp_path: Path) -> None:
     write_workbook(families(), tmp_path / "a.xlsx")
     found = list(formulas(tmp_path / "a.xlsx"))
     assert len(found) > 15
     for text, saved, now in found:
         assert now == pytest.approx(saved, rel=1e-9), text
     texts = [text for text, _, _ in found]
-    assert "=(2*C4*D4*E4)/(I4/1000)/10^12" in texts  # of the cells beside it
+    assert "=(2*C4*D4*E4)/(I4/1000)/10^12" in texts  # of the cells in the same line
     assert any("ROUNDDOWN" in text for text in texts)
     assert any('="LSTM",4' in text for text in texts)
 
@@ -66,10 +66,10 @@ def test_rates_are_those_of_the_rows(tmp_path: Path) -> None:
     assert values == pytest.approx([row["rates"]["tflops"] for row in rows])
 
 
-# ---- sheets and columns --------------------------------------------------------------------------
+# ---- sheets and columns ------------------------------------------------------------------------
 
 
-def test_sheets_and_columns_are_the_originals(tmp_path: Path) -> None:
+def test_sheets_and_columns_match_the_original(tmp_path: Path) -> None:
     write_workbook(families(), tmp_path / "a.xlsx")
     book = openpyxl.load_workbook(tmp_path / "a.xlsx")
     assert book.sheetnames == [
@@ -88,7 +88,7 @@ def test_sheets_and_columns_are_the_originals(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_small_rates_are_not_shown_as_none(tmp_path: Path) -> None:
+def test_small_rates_are_not_shown_as_zero(tmp_path: Path) -> None:
     row = make_gemm(m=1, n=1)
     write_workbook(result(row), tmp_path / "a.xlsx")
     sheet = openpyxl.load_workbook(tmp_path / "a.xlsx", data_only=True)["Results - FP32"]
@@ -97,7 +97,7 @@ def test_small_rates_are_not_shown_as_none(tmp_path: Path) -> None:
     assert sheet["I4"].number_format == "[<0.001]0.00E+00;[<1]0.000000;0.0000"
 
 
-def test_sums_say_over_how_many_ranks(tmp_path: Path) -> None:
+def test_all_reduces_state_their_ranks(tmp_path: Path) -> None:
     before = read(MEASURED.parent / "h200x2/all_reduce_sizes_float_nccl.jsonl")
     path = tmp_path / "a.xlsx"
     write_workbook(before, path)
@@ -128,7 +128,7 @@ def test_each_phase_has_its_algorithm(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_what_has_no_time_says_why(tmp_path: Path) -> None:
+def test_rows_without_a_time_state_the_reason(tmp_path: Path) -> None:
     lost = without_times(make_gemm(m=7), "failed", "=the worker crashed")
     wrong = make_gemm(m=9, status="incorrect", reason="output 3 is 4")
     write_workbook(result(make_gemm(), lost, wrong), tmp_path / "a.xlsx")
@@ -141,13 +141,13 @@ def test_what_has_no_time_says_why(tmp_path: Path) -> None:
 
 
 def width(sheet: Any, column: int) -> float:
-    """Of a column that may be one of several written together."""
+    """The width of a column, which may be stored together with others."""
     found = [one for one in sheet.column_dimensions.values() if one.min <= column <= one.max]
     return float(found[0].width)
 
 
-def test_headings_and_contents_can_be_read(tmp_path: Path) -> None:
-    """Without a program that finds heights and widths itself."""
+def test_columns_fit_headings_and_contents(tmp_path: Path) -> None:
+    """In programs that do not adapt widths and heights themselves."""
     algorithm = "kernel_" * 4
     rows = families()
     rows.rows[0]["algorithm"]["name"] = algorithm
@@ -173,16 +173,16 @@ def test_the_same_rows_give_the_same_bytes(tmp_path: Path) -> None:
     assert (tmp_path / "a.xlsx").read_bytes() == (tmp_path / "b.xlsx").read_bytes()
 
 
-def test_more_rows_than_can_be_read_are_not_written(
+def test_more_rows_than_the_reader_accepts_are_not_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(writing, "MOST_ROWS", 1)
-    with pytest.raises(WorkbookError, match="has more than 1 rows; no workbook is written"):
+    with pytest.raises(WorkbookError, match="has more than 1 rows, the limit for workbooks"):
         write_workbook(result(make_gemm(), make_gemm()), tmp_path / "a.xlsx")
     assert not (tmp_path / "a.xlsx").exists()
 
 
-# ---- the command ---------------------------------------------------------------------------------
+# ---- the command -------------------------------------------------------------------------------
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
@@ -205,7 +205,7 @@ def test_report_and_import(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert "160 rows compared: 160 same" in out
 
 
-def test_other_operations_have_their_own_table(tmp_path: Path) -> None:
+def test_other_operations_have_a_table(tmp_path: Path) -> None:
     write_workbook(result(make_memory()), tmp_path / "a.xlsx")
     sheet = openpyxl.load_workbook(tmp_path / "a.xlsx", data_only=True)["Results"]
     table = [[cell.value for cell in row][1:8] for row in sheet.iter_rows(min_row=3)]
@@ -215,7 +215,7 @@ def test_other_operations_have_their_own_table(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("file", [MEASURED / "gemm_training_half.jsonl"])
-def test_output_is_not_lightly_replaced(
+def test_existing_output_needs_overwrite(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], file: Path
 ) -> None:
     mine = tmp_path / "mine.jsonl"

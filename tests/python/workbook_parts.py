@@ -1,4 +1,5 @@
-"""A good workbook as its parts, for tests that change them; reading one that must be refused."""
+"""A valid workbook as separate parts, for tests that modify them, and the error that a workbook
+causes."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ GEMM = ["M", "N", "K", "A Transpose", "B Transpose", None, "Time (msec)", "TERAF
 
 @cache
 def parts() -> Mapping[str, bytes]:
-    """Two products, 64 and 32 rows, of 1.5 and 2.5 ms."""
+    """Two products with 64 and 32 rows, of 1.5 and 2.5 ms."""
     buffer = io.BytesIO()
     book = xlsxwriter.Workbook(buffer, {"in_memory": True})
     sheet = book.add_worksheet("Results - FP32")
@@ -33,7 +34,7 @@ def parts() -> Mapping[str, bytes]:
 
 
 def packed(files: Mapping[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
-    """A ZIP of these parts."""
+    """A ZIP archive of these parts."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", method) as archive:
         for name, data in files.items():
@@ -42,7 +43,7 @@ def packed(files: Mapping[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> by
 
 
 def changed(path: Path, old: str, new: str, part: str = SHEET) -> Path:
-    """The good workbook, in one of whose parts a text is another."""
+    """The valid workbook with one text replaced in one part."""
     text = parts()[part].decode()
     assert old in text
     path.write_bytes(packed({**parts(), part: text.replace(old, new).encode()}))
@@ -50,7 +51,7 @@ def changed(path: Path, old: str, new: str, part: str = SHEET) -> Path:
 
 
 def refusal_message(path: Path) -> str:
-    """The line that a workbook is refused with."""
+    """The error message for an invalid workbook."""
     with pytest.raises(WorkbookError) as caught:
         read_workbook(path)
     line = str(caught.value)

@@ -1,4 +1,4 @@
-"""Result files of every operation, as tests write them into workbooks."""
+"""Result files of every operation, for tests that write workbooks."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ import shlex
 from collections.abc import Sequence
 
 from deepbench import suites
-from deepbench.cli.flags import Flag, parse, synonym_of
+from deepbench.cli.command import Option, parse, synonym_of
 from deepbench.errors import UsageError, shown
 from deepbench.problems import problem_arguments
 from deepbench.problems.selection import select
@@ -26,10 +26,12 @@ _SYNONYMS = {
 }  # fmt: skip
 
 
-def suggest_command(op: str, arguments: Sequence[str], flags: Sequence[Flag]) -> UsageError | None:
+def suggest_command(
+    op: str, arguments: Sequence[str], options: Sequence[Option]
+) -> UsageError | None:
     """The error that shows the right form of a command, or the one that this form would get. None
     where the words are as they should be, or still make no sense when they are put right."""
-    found = _CommandRewriter(op, flags)
+    found = _CommandRewriter(op, options)
     joined = _joined(arguments)
     changed = [word for word in joined if word not in arguments]
     found.wrong = changed[0] if changed else ""
@@ -37,7 +39,7 @@ def suggest_command(op: str, arguments: Sequence[str], flags: Sequence[Flag]) ->
     if not found.wrong:
         return None
     try:
-        line = parse(found.right, flags)
+        line = parse(found.right, options)
         problem_arguments.parse_problem_arguments(op, line.words)
     except UsageError:
         return None
@@ -52,14 +54,14 @@ def suggest_command(op: str, arguments: Sequence[str], flags: Sequence[Flag]) ->
 class _CommandRewriter:
     """Goes through a command's arguments and writes them anew."""
 
-    def __init__(self, op: str, flags: Sequence[Flag]) -> None:
+    def __init__(self, op: str, options: Sequence[Option]) -> None:
         parameters = [
             key for known in problem_arguments.operations()
             if op in (problem_arguments.ALL, known.name)
             for key in known.parameters if op != problem_arguments.ALL or key.kind == "choice"
         ]  # fmt: skip
         self._op = op
-        self._flags = {name: flag for flag in flags for name in (flag.name, flag.short) if name}
+        self._options = {name: option for option in options for name in option.opts}
         self.keys = {key.name: key for key in parameters}
         self._sizes = [key.name for key in parameters if key.kind == "integer" and not key.default]
         self.right: list[str] = []
@@ -70,9 +72,9 @@ class _CommandRewriter:
         while rest:
             argument = rest.pop(0)
             name, equals, value = argument.partition("=")
-            if name in self._flags:
+            if name in self._options:
                 self.right.append(argument)
-                if self._flags[name].metavar and not equals and rest:
+                if self._options[name].metavar and not equals and rest:
                     self.right.append(rest.pop(0))
             elif argument.startswith("-"):
                 self._option(argument, name.lstrip("-"), value, rest)
@@ -121,16 +123,16 @@ class _CommandRewriter:
         for 'set=training' the set."""
         name, _, value = word.partition("=")
         if value and self._key(name) is None:
-            option = self._flags.get(f"--{name.lower().replace('_', '-')}")
+            option = self._options.get(f"--{name.lower().replace('_', '-')}")
             if option is not None and option.metavar:
-                return [option.name, value]
+                return [option.flag, value]
             return [value] if name in ("set", "suite") and suites.set_name(value) else None
         if word.endswith(".jsonl"):
             return ["-o", word]
-        flag = self._flags.get(f"--{word.lower()}")
-        if flag is not None:
-            return None if flag.metavar else [flag.name]
-        name, _, value = synonym_of(word, self._flags).partition(" ")
+        option = self._options.get(f"--{word.lower()}")
+        if option is not None:
+            return None if option.metavar else [option.flag]
+        name, _, value = synonym_of(word, self._options).partition(" ")
         return [name, value] if value and value == value.lower() else None
 
     def _assignments(self, word: str) -> list[str]:

@@ -1,17 +1,35 @@
-"""Which word starts which subcommand, and the usage text."""
+"""Which word starts which subcommand, and the help above them all."""
 
 from __future__ import annotations
 
+import importlib
+import os
 import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import click
+
+from deepbench.cli.command import HELP_NAMES
 from deepbench.errors import UsageError, shown, suggestion
 
-_COMMANDS = ("run", "list", "env", "show", "compare", "report", "import", "model")
+# Each command's module in deepbench.cli, which is imported when the command runs, and what the
+# command does.
+_COMMANDS = {
+    "run": ("run", "time the problems of suite files"),
+    "list": ("list_command", "print the sets, their problems, or the published references"),
+    "env": ("env", "print what this installation finds here: devices and libraries"),
+    "show": ("show", "print a result file in another format"),
+    "compare": ("compare", "compare result files, row by row"),
+    "report": ("report", "write a page, a chart or a workbook of result files"),
+    "import": ("import_workbook", "make a result file of a published workbook"),
+    "model": ("model", "predict all_reduce on more ranks"),
+    "completion": ("completion", "print the completion script of a shell"),
+    "man": ("man", "print the manual page"),
+}
 
-# Words of other programs, and a cell for its operation, as ours are called.
+# Words of other programs, and a cell for its operation, as deepbench calls them.
 _SYNONYMS = {
     "matmul": "gemm", "mm": "gemm", "sgemm": "gemm", "hgemm": "gemm", "igemm": "gemm",
     "dense": "gemm", "linear": "gemm", "conv2d": "conv", "conv3d": "conv", "convolution": "conv",
@@ -23,105 +41,161 @@ _SYNONYMS = {
     "libraries": "env", "backends": "env", "doctor": "env", "references": "list references",
 }  # fmt: skip
 
-_COMMAND_OF_SUFFIX = {".jsonl": "show", ".txt": "run", ".xlsx": "import"}  # a file of such a name
+_COMMAND_OF_SUFFIX = {".jsonl": "show", ".txt": "run", ".xlsx": "import"}  # of a file's name
+COMPLETION_VARIABLE = "_DEEPBENCH_COMPLETE"  # set by the shell when it asks for completions
 
 _USAGE = """\
 usage: deepbench OP [SET] [PRECISION] [KEY=VALUE ...] [options]
-       deepbench run SUITE_FILE... | list [OP] [SET] | env | show FILE |
-                 compare FILE FILE... | report FILE... -o PAGE.html | import BOOK -o FILE |
-                 model FILE... | help [OP | COMMAND]
+       deepbench COMMAND [WORD ...] [options]
+       deepbench help [OP | COMMAND]
 
-  OP         gemm conv rnn sparse_gemm all_reduce memory all
-  SET        training (default), inference-server (or inference), inference-device (or device)
-  PRECISION  float tf32 half bfloat16 fp8_e4m3 fp8_e5m2 int8, or another usual spelling such as
-             fp32 fp16 bf16 fp8 (which is fp8_e4m3)
-
-  deepbench gemm                                the original's training set, on this machine
-  deepbench gemm inference int8 --quick         a tenth of the inference set
-  deepbench gemm m=1760 n=16,32 k=1760          these two problems
-  deepbench run my_problems.txt -o mine.jsonl   a suite of one's own, kept in a file
-
-'deepbench OP --help' has an operation's keys and all options, 'deepbench COMMAND --help' the rest.
+  deepbench gemm                               the training set, on this machine
+  deepbench gemm inference int8 --quick        a tenth of the inference set
+  deepbench gemm m=1760 n=16,32 k=1760         these two problems
+  deepbench run my_problems.txt -o mine.jsonl  your own suite, kept in a file
 """
+_FOOTER = """
+'deepbench OP --help' has the keys and options of an operation, 'deepbench
+COMMAND --help' those of a command.
+"""
+
+
+class CommandGroup(click.Group):
+    """Operations, which the native module names, and commands, each imported when it is needed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        from deepbench.problems import problem_arguments
+
+        return [*problem_arguments.operation_names(), *_COMMANDS]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in _COMMANDS:
+            module = importlib.import_module(f"deepbench.cli.{_COMMANDS[cmd_name][0]}")
+            command: click.Command = module.command
+            return command
+        from deepbench.problems import problem_arguments
+
+        op = problem_arguments.operation_name(cmd_name)
+        if op is None:
+            return None
+        from deepbench.cli.ops import OperationCommand
+
+        return OperationCommand(op)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        first = args[0] if args else ""
+        if first.startswith("-") and not ctx.resilient_parsing:
+            known = [name for parameter in self.get_params(ctx) for name in parameter.opts]
+            if first not in known:
+                right = _did_you_mean(first, args[1:]) or "; see --help"
+                raise UsageError(
+                    f"an operation or a command comes first, not {shown(first)}{right}"
+                )
+        return super().parse_args(ctx, args)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        first, rest = args[0], args[1:]
+        command = self.get_command(ctx, first)
+        if command is not None or ctx.resilient_parsing:
+            return first, command, rest
+        from deepbench.problems import problem_arguments
+
+        names = problem_arguments.operation_names()
+        meant = _did_you_mean(first, rest) or suggestion(first, [*names, *_COMMANDS])
+        raise UsageError(
+            f"there is no operation or command {shown(first)}{meant}; "
+            f"there are {' '.join(names)} and {' '.join(_COMMANDS)}"
+        )
+
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        formatter.write(usage())
+
+
+def group() -> CommandGroup:
+    """The whole command line."""
+    return CommandGroup(
+        "deepbench",
+        params=[
+            click.Option(
+                ["-V", "--version"], is_flag=True, is_eager=True, expose_value=False,
+                callback=_print_version, help="Print the version.",
+            )
+        ],
+        context_settings={"help_option_names": HELP_NAMES},
+    )  # fmt: skip
 
 
 def run(words: Sequence[str]) -> int:
     """Runs the subcommand that the first word names. Raises UserError."""
+    if (instruction := os.environ.get(COMPLETION_VARIABLE)) is not None:
+        from click.shell_completion import shell_complete
+
+        return shell_complete(group(), {}, "deepbench", COMPLETION_VARIABLE, instruction)
     if not words:
-        sys.stderr.write(_USAGE)
+        sys.stderr.write(usage())
         return 2
-    first, rest = words[0], words[1:]
-    if first == "help" and rest:
-        if len(rest) > 1:
-            raise UsageError(f"help takes one word: deepbench help {rest[0]}")
-        first, rest = rest[0], ["--help"]
-    if first in ("-h", "--help", "help"):
-        sys.stdout.write(_USAGE)
-        return 0
-    if first in ("-V", "--version", "version"):
-        from deepbench import _core
-
-        print(f"deepbench {_core.version}")
-        return 0
-    return _subcommand(first, rest)
+    # Click's own main() would answer Ctrl-C and a closed pipe; deepbench.cli.main() does.
+    try:
+        with group().make_context("deepbench", _without_help_word(words)) as ctx:
+            status: int = ctx.command.invoke(ctx)
+            return status
+    except click.exceptions.Exit as finished:  # of --help and --version
+        return finished.exit_code
 
 
-def _subcommand(first: str, rest: Sequence[str]) -> int:
-    if first == "run":
-        from deepbench.cli import run as run_command
-
-        return run_command.main(rest)
-    if first == "list":
-        from deepbench.cli import list_command
-
-        return list_command.main(rest)
-    if first == "env":
-        from deepbench.cli import env
-
-        return env.main(rest)
-    if first == "show":
-        from deepbench.cli import show
-
-        return show.main(rest)
-    if first == "compare":
-        from deepbench.cli import compare
-
-        return compare.main(rest)
-    if first == "report":
-        from deepbench.cli import report
-
-        return report.main(rest)
-    if first == "import":
-        from deepbench.cli import import_workbook
-
-        return import_workbook.main(rest)
-    if first == "model":
-        from deepbench.cli import model
-
-        return model.main(rest)
-    return _operation(first, rest)
-
-
-def _operation(first: str, rest: Sequence[str]) -> int:
-    from deepbench.cli import ops
+def usage() -> str:
+    """The help of the whole command line."""
     from deepbench.problems import problem_arguments
 
-    op = problem_arguments.operation_name(first)
-    if op is not None:
-        return ops.main(op, rest)
-    if first.startswith("-"):
-        right = _did_you_mean(first, rest) or "; see --help"
-        raise UsageError(f"an operation or a command comes first, not {shown(first)}{right}")
-    names = problem_arguments.operation_names()
-    meant = _did_you_mean(first, rest) or suggestion(first, [*names, *_COMMANDS])
-    raise UsageError(
-        f"there is no operation or command {shown(first)}{meant}; "
-        f"there are {' '.join(names)} and {' '.join(_COMMANDS)}"
-    )
+    formatter = click.HelpFormatter(width=80)
+    formatter.write(_USAGE)
+    operations = [(one.name, one.help) for one in problem_arguments.operations()]
+    operations.append((problem_arguments.ALL, "every operation of a set"))
+    sets = "training (default), inference-server or inference-device"
+    precisions = " ".join(problem_arguments.precisions(problem_arguments.ALL))
+    precisions += "; fp16, bf16 and other usual spellings too"
+    for title, rows in (
+        ("OP is one of", operations),
+        (
+            "and takes",
+            [
+                ("SET", sets),
+                ("PRECISION", precisions),
+            ],
+        ),
+        ("COMMAND is one of", [(name, text) for name, (_, text) in _COMMANDS.items()]),
+    ):
+        with formatter.section(title):
+            formatter.write_dl(rows)
+    formatter.write(_FOOTER)
+    return formatter.getvalue()
+
+
+def _without_help_word(words: Sequence[str]) -> list[str]:
+    """'help gemm' as 'gemm --help', and 'version' as '--version'."""
+    first, rest = words[0], list(words[1:])
+    if first == "version":
+        return ["--version"]
+    if first != "help":
+        return [first, *rest]
+    if len(rest) > 1:
+        raise UsageError(f"help takes one word: deepbench help {rest[0]}")
+    return ["--help"] if rest in ([], ["help"]) else [*rest, "--help"]
+
+
+def _print_version(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
+    if not value or ctx.resilient_parsing:
+        return
+    from deepbench import _core
+
+    print(f"deepbench {_core.version}")
+    ctx.exit()
 
 
 def _did_you_mean(first: str, rest: Sequence[str]) -> str:
-    """What a first word means that is another program's, or not the first of ours."""
+    """What a first word means that is another program's, or not the first of deepbench."""
     whole = _whole_command(first, rest)
     if whole is not None:
         return f" (did you mean {shlex.join(['deepbench', *whole])!r}?)"

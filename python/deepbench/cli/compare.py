@@ -4,35 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from deepbench.cli.flags import HELP, CommandLine, Flag, help_lines, parse
+from deepbench.cli.command import Command, CommandLine, Option
 from deepbench.compare import ACROSS, ResultSet, Rules, compare, to_result_set
 from deepbench.errors import UsageError, shown, suggestion
 from deepbench.references.lookup import open_results, source_identity
 from deepbench.report.comparison import FORMATS, render
 from deepbench.runner.progress import Screen
 
-_FLAGS = (
-    Flag("--across", "compare though these differ, with commas: " + " ".join(ACROSS), "WORDS"),
-    Flag("--noise", "what is no change, instead of 3 % or what the files show", "PERCENT"),
-    Flag("--fail-over", "only what is slower by more than this is a regression", "PERCENT"),
-    Flag("--any-clock", "a change counts though the device's clock changed alike"),
-    Flag("--format", "table (default), json, markdown or html", "WORD", choices=FORMATS),
-    HELP,
+_OPTIONS = (
+    Option("--across", "compare though these differ, with commas: " + " ".join(ACROSS), "WORDS"),
+    Option("--noise", "what is no change, instead of 3 % or what the files show", "PERCENT"),
+    Option("--fail-over", "only what is slower by more than this is a regression", "PERCENT"),
+    Option("--any-clock", "a change counts though the device's clock changed alike"),
+    Option("--format", "table (default), json, markdown or html", "WORD", choices=FORMATS),
 )
 _USAGE = """\
 usage: deepbench compare A B [C...] [options]
 
-Compares result files, or published figures ('deepbench list references'), with the first of them.
-The first line says which is faster and by what factor; B/A is B's time over A's.
-Exit status 1: something got slower beyond the noise, or broke.
+Compares result files, or published figures ('deepbench list references'),
+with the first of them. The first line says which is faster and by what factor;
+B/A is the time of B over the time of A. The exit status is 1 if a row became
+slower beyond the noise or broke.
 """
 
 
-def main(arguments: Sequence[str]) -> int:
-    line = parse(arguments, _FLAGS)
-    if line.has("--help"):
-        print("\n".join([_USAGE, *help_lines(_FLAGS)]))
-        return 0
+def main(line: CommandLine) -> int:
     if len(line.words) < 2:
         raise UsageError(
             "compare needs two result files or more: deepbench compare A B [C...]; "
@@ -85,3 +81,6 @@ def _share(line: CommandLine, name: str) -> float | None:
     if not 0 <= share <= 100:
         raise UsageError(f"{name} {shown(text)}: must be a percentage such as 5%")
     return share
+
+
+command = Command("compare", _OPTIONS, main, _USAGE)

@@ -5,29 +5,31 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from deepbench.cli.flags import HELP, Flag, help_lines, parse
+from deepbench.cli.command import Command, CommandLine, Option
 from deepbench.errors import UsageError
 
-_FLAGS = (
-    Flag("--cmake-dir", "print only the folder of deepbench's CMake package"),
-    Flag("--format", "text (default) or json", "WORD", choices=("text", "json")),
-    HELP,
+_OPTIONS = (
+    Option("--cmake-dir", "print only the folder of deepbench's CMake package"),
+    Option("--format", "text (default) or json", "WORD", choices=("text", "json")),
 )
 
 _DESCRIBE_TIMEOUT_S = 30.0  # for one backend to describe itself
 
 Json = Mapping[str, Any]
 
+_USAGE = """\
+usage: deepbench env [options]
 
-def main(arguments: Sequence[str]) -> int:
-    line = parse(arguments, _FLAGS)
-    if line.has("--help"):
-        print("\n".join(["usage: deepbench env [options]", "", *help_lines(_FLAGS)]))
-        return 0
+Prints the host, every backend with its devices, and every library with its
+version and path, or the reason why it cannot be used.
+"""
+
+
+def main(line: CommandLine) -> int:
     if line.words:
         raise UsageError(f"env takes no words, not {line.words[0]!r}")
     if line.has("--cmake-dir"):
@@ -141,3 +143,6 @@ def _indented(title: str, facts: Json, margin: str = "") -> list[str]:
         elif value is not None:
             lines.append(f"{margin}  {name}: {value}")
     return lines
+
+
+command = Command("env", _OPTIONS, main, _USAGE, complete=lambda incomplete: ())

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deepbench.cli.flags import HELP, Flag, help_lines, parse
+from deepbench.cli.command import Command, CommandLine, Option
 from deepbench.errors import UsageError, printable_line, shown
 from deepbench.references.lookup import file_begins_with, require_distinct_output
 from deepbench.results import ResultWriter
@@ -18,29 +17,25 @@ if TYPE_CHECKING:
     from deepbench.workbook import Imported
 
 _MOST_LINES = 20
-_FLAGS = (
-    Flag("--output", "the result file to write", "FILE", short="-o"),
-    Flag("--overwrite", "replace the file that -o names"),
-    Flag("--all", f"say everything that was left out or is doubted, not {_MOST_LINES} lines"),
-    HELP,
+_OPTIONS = (
+    Option("--output", "the result file to write", "FILE", short="-o"),
+    Option("--overwrite", "replace the file that -o names"),
+    Option("--all", f"say everything that was left out or is doubted, not {_MOST_LINES} lines"),
 )
 _USAGE = """\
 usage: deepbench import BOOK.xlsx -o FILE [--overwrite] [--all]
 
-The original's published workbooks, in all their layouts, or one that 'report --format xlsx' wrote.
+Makes a result file of a workbook that the original benchmark published, in
+any of its layouts, or that 'report --format xlsx' wrote.
 """
 
 
-def main(arguments: Sequence[str]) -> int:
-    line = parse(arguments, _FLAGS)
-    if line.has("--help"):
-        print("\n".join([_USAGE, *help_lines(_FLAGS)]))
-        return 0
+def main(line: CommandLine) -> int:
     output = line.get("--output")
     require_distinct_output(output, line.words)
     if len(line.words) == 1:
         _refuse_result_file(line.words[0])
-    require_result_name(output, ["import", *arguments])
+    require_result_name(output, ["import", *line.arguments])
     if len(line.words) != 1 or output is None:
         raise UsageError("import needs a workbook and an output: deepbench import BOOK -o FILE")
     book, path = Path(line.words[0]), Path(output)
@@ -95,3 +90,6 @@ def _summary(imported: Imported) -> str:
     if imported.recognised:
         facts.append(f"the original's {imported.recognised}")
     return "; ".join(facts)
+
+
+command = Command("import", _OPTIONS, main, _USAGE)

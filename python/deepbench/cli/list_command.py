@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from deepbench import _core, suites
-from deepbench.cli.flags import HELP, Flag, help_lines, parse
+from deepbench.cli.command import Command, CommandLine, Option
 from deepbench.errors import UsageError, shown, suggestion
 from deepbench.problems.problem_arguments import (
     ALL,
@@ -18,18 +18,20 @@ from deepbench.problems.problem_arguments import (
 )
 from deepbench.problems.selection import SuiteSource, original_suite, suite_errors_as_usage_errors
 
-_FLAGS = (
-    Flag("--corrected", "sets without the original's misprints"),
-    Flag("--format", "table (default), csv or json", "WORD", choices=("table", "csv", "json")),
-    HELP,
+_OPTIONS = (
+    Option("--corrected", "sets without the original's misprints"),
+    Option("--format", "table (default), csv or json", "WORD", choices=("table", "csv", "json")),
 )
-_HELP = """\
+_USAGE = """\
 usage: deepbench list [OP] [SET] [PRECISION] [options]
        deepbench list references [NAME] [options]
 
-Without OP, how many problems each set has; with OP, or 'all', every one of them and its work.
-FLOPs and bytes are the useful work of one call, bytes in PRECISION (float).
-References are the figures that the original published; with NAME, every row of one with its source.
+Without OP, prints how many problems each set has. With OP or 'all', prints
+every problem and its work: the useful FLOPs and bytes of one call, bytes in
+PRECISION (default float).
+
+'list references' prints the processors whose figures the original benchmark
+published; with NAME, it prints every row of one with its source.
 """
 
 _BY_ENV = "'deepbench env' has the backends with their devices and libraries"
@@ -57,9 +59,8 @@ class ListedProblem:
     application: str
 
 
-def main(arguments: Sequence[str]) -> int:
-    line = parse(arguments, _FLAGS)
-    if line.words[:1] == ("references",) and not line.has("--help"):
+def main(line: CommandLine) -> int:
+    if line.words[:1] == ("references",):
         from deepbench.cli.list_references import table
 
         (titles, rows), notes = table(line.words[1:])
@@ -67,9 +68,6 @@ def main(arguments: Sequence[str]) -> int:
         sys.stdout.write(_rendered(titles, rows, form))
         if form == "table":
             sys.stdout.write("".join(f"{note}\n" for note in notes))
-        return 0
-    if line.has("--help"):
-        print("\n".join([_HELP, "options:", *help_lines(_FLAGS)]))
         return 0
     op, set_name, precision = _words(line.words)
     with suite_errors_as_usage_errors():
@@ -184,3 +182,11 @@ def _cell(value: Cell) -> str:
     if not isinstance(value, float):
         return str(value)
     return f"{value:.2e}" if 0 < abs(value) < 0.001 else f"{value:.4f}"
+
+
+def _complete(incomplete: str) -> list[str]:
+    words = [*operation_names(), *(name.replace("_", "-") for name in suites.SETS), "references"]
+    return [word for word in [*words, *precisions(ALL)] if word.startswith(incomplete)]
+
+
+command = Command("list", _OPTIONS, main, _USAGE, _complete)

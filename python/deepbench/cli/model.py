@@ -6,25 +6,26 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from deepbench.cli.flags import HELP, CommandLine, Flag, help_lines, parse, whole_number
+from deepbench.cli.command import Command, CommandLine, Option
 from deepbench.collective_model import Fit, Point, PredictionError, algorithm_of, fit, groups
 from deepbench.errors import UsageError, printable_line, shown
+from deepbench.problems.ranges import whole_number
 from deepbench.results import read
 from deepbench.runner.progress import Screen
 
-_FLAGS = (
-    Flag("--ranks", "numbers of ranks to predict for, as in 8,64,1024 (the default)", "LIST"),
-    HELP,
+_OPTIONS = (
+    Option("--ranks", "numbers of ranks to predict for, as in 8,64,1024 (the default)", "LIST"),
 )
-_USAGE = "usage: deepbench model FILE... [--ranks LIST]\n"
+_USAGE = """\
+usage: deepbench model FILE... [--ranks LIST]
+
+Fits a model to all_reduce rows and predicts their times on more ranks. Prints
+how far the model is off on sizes and rank counts that it was not fitted to.
+"""
 _MOST_RANKS = 1 << 20
 
 
-def main(arguments: Sequence[str]) -> int:
-    line = parse(arguments, _FLAGS)
-    if line.has("--help"):
-        print("\n".join([_USAGE, *help_lines(_FLAGS)]))
-        return 0
+def main(line: CommandLine) -> int:
     if not line.words:
         raise UsageError("model needs a result file: deepbench model FILE")
     ranks = _ranks(line)
@@ -80,3 +81,6 @@ def _speed(ns_per_byte: float) -> str:
 
 def _error_text(error: PredictionError) -> str:
     return f"off by {error.median:.0%} (median), {error.largest:.0%} (largest)"
+
+
+command = Command("model", _OPTIONS, main, _USAGE)

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import partial
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
+import click
+
 from deepbench import suites
+from deepbench.cli.command import Command, CommandLine
 from deepbench.cli.command_suggestion import suggest_command
-from deepbench.cli.flags import help_lines, parse
-from deepbench.cli.options import FLAGS, run_options
+from deepbench.cli.options import OPTIONS, run_options
 from deepbench.errors import UsageError
 from deepbench.problems.problem_arguments import (
     ALL,
     operation,
+    operations,
     parse_problem_arguments,
+    precisions,
     problem_lines,
 )
 from deepbench.problems.selection import select
@@ -23,57 +28,88 @@ from deepbench.runner.sweep import Sweep
 if TYPE_CHECKING:
     from deepbench._core import Parameter
 
+_HELP_WIDTH = 80
 _SMALLEST = 16  # of a size that is worth a sweep; strides and paddings are less
 
 
-def main(op: str, arguments: Sequence[str]) -> int:
-    if list(arguments) == ["help"]:
-        arguments = ["--help"]
+class OperationCommand(Command):
+    """The command of one operation. It answers words that are nearly right with the command that
+    they should be."""
+
+    def __init__(self, op: str) -> None:
+        super().__init__(
+            op, OPTIONS, partial(_run, op), partial(help_text, op), partial(_complete, op)
+        )
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        given = list(args)
+        try:
+            return super().parse_args(ctx, ["--help"] if args == ["help"] else args)
+        except UsageError as error:
+            raise suggest_command(self.name or "", given, OPTIONS) or error from None
+
+
+def _run(op: str, line: CommandLine) -> int:
     try:
-        return _main(op, arguments)
+        command = [op, *line.arguments]
+        require_result_name(line.get("--output"), command, line.has("--resume"))
+        options = run_options(line)
+        selection = select(op, line.words, options.corrected)
+        return Sweep(selection, options.for_set(selection.set), command).run()
     except UsageError as error:
-        raise suggest_command(op, arguments, FLAGS) or error from None
+        raise suggest_command(op, line.arguments, OPTIONS) or error from None
 
 
-def _main(op: str, arguments: Sequence[str]) -> int:
-    line = parse(arguments, FLAGS)
-    if line.has("--help"):
-        print(help_text(op))
-        return 0
-    require_result_name(line.get("--output"), [op, *arguments], line.has("--resume"))
-    options = run_options(line)
-    selection = select(op, line.words, options.corrected)
-    return Sweep(selection, options.for_set(selection.set), [op, *arguments]).run()
+def _complete(op: str, incomplete: str) -> list[str]:
+    """Sets, precisions and choices of keys that begin with a text."""
+    sets = [folder.replace("_", "-") for folder, name in suites.available() if op in (ALL, name)]
+    of = [key for known in operations() if op in (ALL, known.name) for key in known.parameters]
+    keys = [f"{key.name}={choice}" for key in of for choice in key.choices]
+    return [
+        word
+        for word in dict.fromkeys([*sets, *precisions(op), *keys])
+        if word.startswith(incomplete)
+    ]
 
 
 def help_text(op: str) -> str:
-    """An operation's keys with their defaults, an example, and every option."""
+    """An operation's keys with their defaults, and an example."""
     words = "[KEY=VALUE ...]" if op == "memory" else "[SET] [PRECISION] [KEY=VALUE ...]"
     lines = [f"usage: deepbench {op} {words} [options]", ""]
     lines += ["Every operation of a set, one after the other."] if op == ALL else _keys(op)
-    return "\n".join([*lines, "", "options:", *help_lines(FLAGS)])
+    return "\n".join(lines)
 
 
 def _without_keys(op: str) -> str:
     """What is run where no problem is written out."""
     sets = [folder.replace("_", "-") for folder, name in suites.available() if name == op]
     if not sets:
-        return "without keys: each kind of access at sizes for each level of the memory hierarchy"
+        return "without keys: each kind of access at sizes for each level of the memory\nhierarchy"
     default = "; without keys: training" if "training" in sets else ""
     return f"sets: {' '.join(sets)}{default}"
 
 
 def _keys(op: str) -> list[str]:
     described = operation(op)
-    lines = [f"{op}: {described.help}", "", _without_keys(op), "", "keys:"]
-    width = max(len(parameter.name) for parameter in described.parameters)
-    for parameter in described.parameters:
-        facts = [parameter.help, _values(parameter)]
-        default = parameter.default
-        facts.append("required" if default is None else f"default {default}")
-        lines.append(f"  {parameter.name:<{width}}  {'; '.join(fact for fact in facts if fact)}")
-        lines += [f"  {'':<{width}}  also {text}" for text in _alias_lines(parameter)]
-    return [*lines, "", *_sweep_lines(op), "", f"example: deepbench {described.example}"]
+    lines = [*wrap(f"{op}: {described.help}", _HELP_WIDTH), "", _without_keys(op), "", "keys:"]
+    formatter = click.HelpFormatter(width=_HELP_WIDTH)
+    formatter.indent()
+    formatter.write_dl([(key.name, _facts(key)) for key in described.parameters])
+    lines.append(formatter.getvalue().rstrip())
+    example = _wrapped(f"example: deepbench {described.example}")
+    return [*lines, "", *_sweep_lines(op), "", *example]
+
+
+def _facts(parameter: Parameter) -> str:
+    """What a key is, the values that it takes, its default, and other spellings of its choices."""
+    default = parameter.default
+    facts = [
+        parameter.help,
+        _values(parameter),
+        "required" if default is None else f"default {default}",
+        _spellings(parameter),
+    ]
+    return "; ".join(fact for fact in facts if fact)
 
 
 def _values(parameter: Parameter) -> str:
@@ -88,13 +124,13 @@ def _values(parameter: Parameter) -> str:
     return f"{parameter.minimum} to {most}"
 
 
-def _alias_lines(parameter: Parameter) -> list[str]:
-    """Other spellings of a key's choices: "fp16 f16 float16 for half"."""
+def _spellings(parameter: Parameter) -> str:
+    """Other spellings of a key's choices: "also fp16 f16 float16 for half"."""
     found: dict[str, list[str]] = {}
     for alias, choice in parameter.aliases:
         found.setdefault(choice, []).append(alias)
-    said = [f"{' '.join(aliases)} for {choice}" for choice, aliases in found.items()]
-    return [", ".join(said[:3]) + ",", ", ".join(said[3:])] if said else []
+    spellings = [f"{' '.join(aliases)} for {choice}" for choice, aliases in found.items()]
+    return f"also {', '.join(spellings)}" if spellings else ""
 
 
 def sweep_example(op: str) -> tuple[str, int]:
@@ -113,10 +149,17 @@ def sweep_example(op: str) -> tuple[str, int]:
 def _sweep_lines(op: str) -> list[str]:
     example, count = sweep_example(op)
     return [
-        "several problems: a list, n=16,32, stands for each of its values, and a range, n=16..128,",
-        "for every doubling (16 32 64 128); several of them stand for every combination. K, M and",
-        f"G are 2^10, 2^20 and 2^30. {count} problems: deepbench {op} {example}",
+        "several problems: the list n=16,32 stands for each of its values, the range",
+        "n=16..128 for every doubling (16 32 64 128), and several of them for every",
+        "combination. K, M and G are 2^10, 2^20 and 2^30.",
+        *_wrapped(f"{count} problems: deepbench {op} {example}"),
     ]
+
+
+def _wrapped(command: str) -> list[str]:
+    """The lines of a command, each but the last with the backslash that continues it."""
+    lines = wrap(command, _HELP_WIDTH - 2, subsequent_indent="  ", break_on_hyphens=False)
+    return [*(f"{line} \\" for line in lines[:-1]), lines[-1]]
 
 
 def _size(word: str) -> int:

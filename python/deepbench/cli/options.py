@@ -5,73 +5,76 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-from deepbench.cli.flags import HELP, CommandLine, Flag, whole_number
+from deepbench.cli.command import CommandLine, Option
 from deepbench.errors import UsageError, shown
 from deepbench.problems.problem_arguments import quoted
-from deepbench.problems.ranges import byte_count
+from deepbench.problems.ranges import byte_count, whole_number
 from deepbench.references.lookup import require_distinct_output
 from deepbench.report import FORMATS
 from deepbench.runner.run_options import SINGLE_PROCESS_LIBRARIES, RunOptions
 
-# Flags that become options of rows (docs/reference/rows.md): flag, key, value of a switch.
-_ROW_FLAGS: tuple[tuple[Flag, str, str], ...] = (
-    (Flag("--device", "which device of the backend, from 0", "N"), "device", ""),
-    (Flag("--library", "which vendor library ('env' lists them)", "NAME"), "library", ""),
+# Options that become options of rows (docs/reference/rows.md): option, key, value of a switch.
+_ROW_OPTIONS: tuple[tuple[Option, str, str], ...] = (
+    (Option("--device", "which device of the backend, from 0", "N"), "device", ""),
+    (Option("--library", "which vendor library ('env' lists them)", "NAME"), "library", ""),
     (
-        Flag("--algorithm", "default, best, exhaustive, or a candidate's id", "WORD"),
+        Option("--algorithm", "default, best, exhaustive, or a candidate's id", "WORD"),
         "algorithm",
         "",
     ),
-    (Flag("--power", "burst (default) or steady", "WORD"), "power", ""),
-    (Flag("--samples", "take exactly so many samples", "N"), "samples", ""),
-    (Flag("--time-limit", "seconds for measuring a row", "S"), "time_limit", ""),
-    (Flag("--no-verify", "do not check results"), "verify", "no"),
-    (Flag("--no-ceilings", "do not measure what rows are held against"), "ceilings", "no"),
-    (Flag("--no-pad", "never pad dimensions"), "pad", "no"),
-    (Flag("--threads", "host threads", "N"), "threads", ""),
-    (Flag("--seed", "of the inputs", "N"), "seed", ""),
-    (Flag("--inputs", "uniform (default), zeros or ones", "WORD"), "inputs", ""),
+    (Option("--power", "burst (default) or steady", "WORD"), "power", ""),
+    (Option("--samples", "take exactly so many samples", "N"), "samples", ""),
+    (Option("--time-limit", "seconds for measuring a row", "S"), "time_limit", ""),
+    (Option("--no-verify", "do not check results"), "verify", "no"),
+    (Option("--no-ceilings", "do not measure what rows are held against"), "ceilings", "no"),
+    (Option("--no-pad", "never pad dimensions"), "pad", "no"),
+    (Option("--threads", "host threads", "N"), "threads", ""),
+    (Option("--seed", "of the inputs", "N"), "seed", ""),
+    (Option("--inputs", "uniform (default), zeros or ones", "WORD"), "inputs", ""),
     (
-        Flag("--constant", "operands that are constant in use, as in a,b", "NAMES"),
+        Option("--constant", "operands that are constant in use, as in a,b", "NAMES"),
         "constant",
         "",
     ),
     (
-        Flag("--cores", "ranks of one machine: share its cores (default), or all", "WORD"),
+        Option("--cores", "ranks of one machine: share its cores (default), or all", "WORD"),
         "cores",
         "",
     ),
-    (Flag("--workspace", "limit of a library's workspace, as in 32M", "BYTES"), "workspace", ""),
-    (Flag("--energy", "measure energy too, where the device can"), "energy", "yes"),
+    (Option("--workspace", "limit of a library's workspace, as in 32M", "BYTES"), "workspace", ""),
+    (Option("--energy", "measure energy too, where the device can"), "energy", "yes"),
     (
-        Flag("--once", "one call between markers, for simulators and profilers"),
+        Option("--once", "one call between markers, for simulators and profilers"),
         "once",
         "yes",
     ),
 )
 
-_CACHE = Flag("--cache", "hot (default), cold or both", "WORD", choices=("hot", "cold", "both"))
-_RANKS = Flag("--ranks", "start so many ranks on this machine", "N")
-_DEVICES = Flag("--devices", "a rank on each of so many devices, or of these (0,2)", "N")
-_QUICK = Flag("--quick", "every tenth problem, at least one of each application; 2 s for a row")
-_CORRECTED = Flag("--corrected", "sets without the original's misprints")
-_BACKEND = Flag("--backend", "auto (default), cpu, cuda, a name or a plugin's path", "NAME")
-_OUTPUT = Flag("--output", "keep every row in this file (JSON lines, NAME.jsonl)", "FILE",
+_CACHE = Option("--cache", "hot (default), cold or both", "WORD", choices=("hot", "cold", "both"))
+_RANKS = Option("--ranks", "start so many ranks on this machine", "N")
+_DEVICES = Option("--devices", "a rank on each of so many devices, or of these (0,2)", "N")
+_QUICK = Option("--quick", "every tenth problem, at least one of each application; 2 s for a row")
+_CORRECTED = Option("--corrected", "sets without the original's misprints")
+_BACKEND = Option("--backend", "auto (default), cpu, cuda, a name or a plugin's path", "NAME")
+_OUTPUT = Option("--output", "keep every row in this file (JSON lines, NAME.jsonl)", "FILE",
                short="-o")  # fmt: skip
-_RESUME = Flag("--resume", "go on with the file that -o names")
-_RETRY = Flag("--retry", "with --resume: rows that failed are measured again")
-_OVERWRITE = Flag("--overwrite", "replace the file that -o names")
-_FORMAT = Flag("--format", "table (default), legacy, json, csv or markdown", "WORD",
+_RESUME = Option("--resume", "go on with the file that -o names")
+_RETRY = Option("--retry", "with --resume: rows that failed are measured again")
+_OVERWRITE = Option("--overwrite", "replace the file that -o names")
+_FORMAT = Option("--format", "table (default), legacy, json, csv or markdown", "WORD",
                choices=FORMATS)  # fmt: skip
-_AGAINST = Flag("--against", "other rows beside: a reference ('list references') or a file", "NAME")
-_HANG = Flag("--hang-limit", "seconds after which a row counts as hung", "S")
-_IN_PROCESS = Flag("--in-process", "no worker process: for debuggers")
+_AGAINST = Option(
+    "--against", "other rows beside: a reference ('list references') or a file", "NAME"
+)
+COLUMNS = Option("--columns", "columns of the table, as in m,n,k,time,rate", "LIST")
+_HANG = Option("--hang-limit", "seconds after which a row counts as hung", "S")
+_IN_PROCESS = Option("--in-process", "no worker process: for debuggers")
 
-FLAGS: tuple[Flag, ...] = (
-    _BACKEND, *(flag for flag, _, _ in _ROW_FLAGS[:3]), _CACHE,
-    *(flag for flag, _, _ in _ROW_FLAGS[3:]),
-    _RANKS, _DEVICES, _QUICK, _CORRECTED, _OUTPUT, _RESUME, _RETRY, _OVERWRITE, _FORMAT, _AGAINST,
-    _HANG, _IN_PROCESS, HELP,
+OPTIONS: tuple[Option, ...] = (
+    _BACKEND, *(option for option, _, _ in _ROW_OPTIONS[:3]), _CACHE,
+    *(option for option, _, _ in _ROW_OPTIONS[3:]),
+    _RANKS, _DEVICES, _QUICK, _CORRECTED, _OUTPUT, _RESUME, _RETRY, _OVERWRITE, _FORMAT, COLUMNS,
+    _AGAINST, _HANG, _IN_PROCESS,
 )  # fmt: skip
 
 
@@ -112,9 +115,16 @@ def run_options(line: CommandLine) -> RunOptions:
         in_process=line.has("--in-process"),
         retry=line.has("--retry"),
         against=against,
+        columns=column_names(line),
         ranks=_ranks(line),
         devices=devices["devices"].count(",") + 1 if devices else 0,
     )
+
+
+def column_names(line: CommandLine) -> tuple[str, ...]:
+    """The names that --columns lists."""
+    names = [name.strip() for name in (line.get(COLUMNS.flag) or "").split(",")]
+    return tuple(name for name in names if name)
 
 
 def _ranks(line: CommandLine) -> int | None:
@@ -163,8 +173,8 @@ def _row_options(line: CommandLine) -> dict[str, str]:
     from deepbench import _core
 
     options: dict[str, str] = {"time_limit": _QUICK_LIMIT_S} if line.has("--quick") else {}
-    for flag, key, switch in _ROW_FLAGS:
-        value = line.get(flag.name)
+    for option, key, switch in _ROW_OPTIONS:
+        value = line.get(option.flag)
         if value is None:
             continue
         if key == "workspace":
@@ -174,13 +184,13 @@ def _row_options(line: CommandLine) -> dict[str, str]:
         options[key] = switch or value
         if key in _POSITIVE and _is_zero_or_less(value):
             raise UsageError(
-                f"{flag.name} {value}: must be more than 0; leave it out for the default"
+                f"{option.flag} {value}: must be more than 0; leave it out for the default"
             )
         try:
             _core.check_options(f"{key}={quoted(options[key])}")
         except ValueError as error:
             right = ", as in 33554432, 32M or 32MiB" if key == "workspace" else ""
-            raise UsageError(f"{flag.name}: {error}{right}") from None
+            raise UsageError(f"{option.flag}: {error}{right}") from None
     return options
 
 

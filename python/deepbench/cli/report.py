@@ -6,25 +6,25 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from deepbench.cli.flags import HELP, CommandLine, Flag, help_lines, parse, whole_number
+from deepbench.cli.command import Command, CommandLine, Option
 from deepbench.errors import UsageError, shown, suggestion
 from deepbench.installation import install_command
+from deepbench.problems.ranges import whole_number
 from deepbench.references.lookup import open_results, require_distinct_output, source_identity
 from deepbench.report.overview import CHARTS, FORMATS, IMAGES, content, render
 from deepbench.results import ResultFile, atomic_write
 from deepbench.results.output_names import print_command
 from deepbench.runner.progress import Screen
 
-_FLAGS = (
-    Flag("--output", "the file to write; markdown is printed without", "FILE", short="-o"),
-    Flag("--format", "html, markdown, png, svg, pdf or xlsx; else what the file's name ends in",
+_OPTIONS = (
+    Option("--output", "the file to write; markdown is printed without", "FILE", short="-o"),
+    Option("--format", "html, markdown, png, svg, pdf or xlsx; else what the file's name ends in",
          "WORD", choices=(*FORMATS, "xlsx")),
-    Flag("--against", "others beside, with commas: references or result files", "NAMES"),
-    Flag("--chart", f"of an image: {' '.join(CHARTS)}, or METRIC/ATTRIBUTE: tflops/n",
+    Option("--against", "others beside, with commas: references or result files", "NAMES"),
+    Option("--chart", f"of an image: {' '.join(CHARTS)}, or METRIC/ATTRIBUTE: tflops/n",
          "WORD"),
-    Flag("--row", "of a distribution: the row at this place of the first file", "N"),
-    Flag("--overwrite", "replace the file that -o names"),
-    HELP,
+    Option("--row", "of a distribution: the row at this place of the first file", "N"),
+    Option("--overwrite", "replace the file that -o names"),
 )  # fmt: skip
 _USAGE = """\
 usage: deepbench report FILE... -o PAGE.html [--against NAMES]
@@ -33,22 +33,18 @@ usage: deepbench report FILE... -o PAGE.html [--against NAMES]
        deepbench report FILE... -o CHART.pdf --chart WORD
        deepbench report FILE -o BOOK.xlsx
 
-One page that can be read offline: summaries, roofline, samples, default against best, hot against
-cold, others' figures, all rows, the circumstances. Charts need vl-convert:
+Writes one page that needs no network: summaries, roofline, samples, default
+against best, hot against cold, published figures, all rows, and the machine.
+Charts need vl-convert:
     {charts}
-Workbooks have the original's sheets and need XlsxWriter:
+A workbook has the sheets of the original benchmark and needs XlsxWriter:
     {workbooks}
 """
 _ENDINGS = {".html": "html", ".htm": "html", ".md": "markdown", ".png": "png", ".svg": "svg",
             ".pdf": "pdf", ".xlsx": "xlsx"}  # fmt: skip
 
 
-def main(arguments: Sequence[str]) -> int:
-    line = parse(arguments, _FLAGS)
-    if line.has("--help"):
-        usage = _USAGE.format(charts=install_command("report"), workbooks=install_command("xlsx"))
-        print("\n".join([usage, *help_lines(_FLAGS)]))
-        return 0
+def main(line: CommandLine) -> int:
     if not line.words:
         raise UsageError("report needs a result file: deepbench report FILE... -o PAGE.html")
     name = _format(line)
@@ -184,3 +180,10 @@ def _version() -> str:
     from deepbench import _core
 
     return _core.version
+
+
+def _usage() -> str:
+    return _USAGE.format(charts=install_command("report"), workbooks=install_command("xlsx"))
+
+
+command = Command("report", _OPTIONS, main, _usage)

@@ -3,12 +3,13 @@ writes it anew with fewer raw samples."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
-from deepbench.cli.flags import HELP, CommandLine, Flag, help_lines, parse, whole_number
+from deepbench.cli.command import Command, CommandLine, Option
+from deepbench.cli.options import COLUMNS, column_names
 from deepbench.compare.result_set import footnotes
 from deepbench.errors import UsageError, printable_line, shown
+from deepbench.problems.ranges import whole_number
 from deepbench.references.lookup import open_results
 from deepbench.report import FORMATS, Report, columns_against, create
 from deepbench.report.fields import get
@@ -19,25 +20,31 @@ from deepbench.runner.context import device_text
 from deepbench.runner.progress import Screen
 from deepbench.runner.summary import Summary
 
-_FLAGS = (
-    Flag("--format", "table (default), legacy, json, csv or markdown", "WORD", choices=FORMATS),
-    Flag("--against", "other rows beside these: a reference or a result file", "NAME"),
-    Flag("--thin", "with -o: keep at most so many raw samples a row, evenly chosen", "N"),
-    Flag("--output", "write the rows to this file instead of printing them", "FILE", short="-o"),
-    Flag("--overwrite", "replace the file that -o names"),
-    HELP,
+_OPTIONS = (
+    Option("--format", "table (default), legacy, json, csv or markdown", "WORD", choices=FORMATS),
+    COLUMNS,
+    Option("--against", "other rows beside these: a reference or a result file", "NAME"),
+    Option("--thin", "with -o: keep at most so many raw samples a row, evenly chosen", "N"),
+    Option("--output", "write the rows to this file instead of printing them", "FILE", short="-o"),
+    Option("--overwrite", "replace the file that -o names"),
 )
 _USAGE = """\
-usage: deepbench show FILE [--format WORD] [--against NAME]
+usage: deepbench show FILE [--format WORD] [--against NAME] [--columns LIST]
        deepbench show FILE --thin N -o OTHER_FILE
+
+Prints a result file as a run prints its rows, or writes it anew with fewer raw
+samples.
+
+Columns of a table: the attributes by their names, or 'problem' for all of them,
+and application time spread rate ceiling roofline bound verified. In a pipe a
+table has all columns. On a terminal that is too narrow for them, attributes
+that are equal in every row move into a line above the table; then verified and
+bound are dropped, titles become initials, one blank separates columns, and
+ceiling, spread, application and roofline are dropped, until the table fits.
 """
 
 
-def main(arguments: Sequence[str]) -> int:
-    line = parse(arguments, _FLAGS)
-    if line.has("--help"):
-        print("\n".join([_USAGE, *help_lines(_FLAGS)]))
-        return 0
+def main(line: CommandLine) -> int:
     if len(line.words) != 1:
         raise UsageError(
             "show needs one result file: deepbench show FILE; 'deepbench compare' takes several"
@@ -52,7 +59,8 @@ def main(arguments: Sequence[str]) -> int:
         return 0
     others = columns_against(line.get("--against"))
     _say_context(screen, result)
-    report = create(line.get("--format") or "table", others)
+    width = screen.report_width()
+    report = create(line.get("--format") or "table", others, width, column_names(line))
     _print(screen, result, report)
     return 0
 
@@ -118,3 +126,6 @@ def _problem(row: Json, own: bool) -> OutlineProblem:
         (row.get("work") or {}).get("flops"),
         row.get("application") if own else None,
     )
+
+
+command = Command("show", _OPTIONS, main, _USAGE)

@@ -1,8 +1,9 @@
-"""Comparing result files: which rows belong together, their ratios with intervals, and which are
-faster or slower beyond the noise. How that looks is the matter of deepbench.report.comparison.
+"""Compares result files: pairs the rows of the same problem, computes their ratios with intervals,
+and decides which rows are faster or slower beyond the noise. deepbench.report.comparison presents
+the result.
 
-result_set.py reads what comparing needs of a file, matching.py finds the rows that belong together,
-ratios.py puts an interval around a ratio, verdicts.py says what is noise.
+result_set.py extracts the fields that a comparison needs, matching.py pairs the rows, ratios.py
+computes the interval of a ratio, and verdicts.py separates changes from noise.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The comparison of one side with the others: everything that a report or an exit status needs."""
+"""Compares one result set with others: everything that a report or an exit status needs."""
 
 from __future__ import annotations
 
@@ -10,39 +10,39 @@ from .matching import Unmatched, match
 from .result_set import ResultSet
 from .verdicts import NOISE_FLOOR, SLOWER, ComparedRow, judge
 
-_REST = "what has no application"
+_NO_APPLICATION_NAME = "rows without an application"
 
 
 @dataclass(frozen=True)
 class Rules:
-    """What was told to the comparison."""
+    """The options of a comparison."""
 
     across: tuple[str, ...] = ()  # words of ACROSS
-    noise: float | None = None  # a share; None: found out
-    fail_over: float = 0.0  # a share, beyond which a slower row is a regression
-    any_clock: bool = False  # whether a change counts that the device's clock explains
+    noise: float | None = None  # a fraction; None: estimated from the rows
+    fail_over: float = 0.0  # a row that is slower by more than this fraction is a regression
+    any_clock: bool = False  # whether a change that the device clock explains still counts
 
     @property
     def floor(self) -> float:
-        """How far from 1 a ratio must at least be."""
+        """How far a ratio must be from 1, at least, to count as a change."""
         return NOISE_FLOOR if self.noise is None else self.noise
 
 
 @dataclass(frozen=True)
 class PairwiseComparison:
-    """The first side against one of the others."""
+    """The baseline against one other result set."""
 
     result_set: ResultSet
-    rows: tuple[ComparedRow, ...]  # in the order of the first side
-    missing: tuple[Unmatched, ...]  # rows of the first side that this one has not
-    extra: tuple[Unmatched, ...]  # rows of this side that the first has not
+    rows: tuple[ComparedRow, ...]  # in the order of the baseline
+    missing: tuple[Unmatched, ...]  # rows that only the baseline has
+    extra: tuple[Unmatched, ...]  # rows that only this result set has
     families: tuple[Group, ...]
     applications: tuple[Group, ...]
     overall: Group | None
-    derived: int  # sums over phases without a partner, while their phases have one
+    derived: int  # omitted sums over phases: they have no partner, but their phases have one
 
     def changed(self, verdict: str) -> list[ComparedRow]:
-        """Rows that got faster or slower, the most changed first."""
+        """Rows that got faster or slower, the largest change first."""
         rows = [row for row in self.rows if row.verdict == verdict and row.ratio is not None]
         rows.sort(key=lambda row: row.ratio.value if row.ratio else 1.0, reverse=verdict == SLOWER)
         return rows
@@ -54,7 +54,7 @@ class PairwiseComparison:
 
 @dataclass(frozen=True)
 class Comparison:
-    """All sides; the first is what the others are compared with."""
+    """The baseline and every result set that is compared with it."""
 
     base: ResultSet
     others: tuple[PairwiseComparison, ...]
@@ -62,12 +62,12 @@ class Comparison:
 
     @property
     def regressions(self) -> list[str]:
-        """What got worse beyond the noise and beyond what was allowed, in words."""
+        """One sentence for each change for the worse beyond the noise and beyond `fail_over`."""
         return [text for against in self.others for text in _regressions(against, self.rules)]
 
 
 def compare(result_sets: Sequence[ResultSet], rules: Rules) -> Comparison:
-    """Compares the first side with each of the others. Raises NothingInCommon."""
+    """Compares the first result set, the baseline, with the others. Raises NothingInCommon."""
     base = result_sets[0]
     return Comparison(
         base, tuple(_against(base, result_set, rules) for result_set in result_sets[1:]), rules
@@ -90,23 +90,27 @@ def _against(base: ResultSet, result_set: ResultSet, rules: Rules) -> PairwiseCo
 
 
 def _regressions(against: PairwiseComparison, rules: Rules) -> list[str]:
-    """Rows, means and rows that broke; published figures have no such verdict."""
-    most = 1 + rules.fail_over
-    slower = [row for row in against.changed(SLOWER) if row.ratio and row.ratio.value > most]
+    """Slower rows, slower means and broken rows. Published figures cannot cause a regression."""
+    limit = 1 + rules.fail_over
+    slower = [row for row in against.changed(SLOWER) if row.ratio and row.ratio.value > limit]
     texts = [f"{row.base.problem} is slower" for row in slower]
-    means: dict[object, str] = {}  # one for the same rows, as a family can be an application
+    # Keyed by content, since a family and an application can hold the same rows.
+    means: dict[object, str] = {}
     for name, group in _means(against):
-        if group.verdict == SLOWER and group.ratio.value > most:
+        if group.verdict == SLOWER and group.ratio.value > limit:
             means.setdefault((group.rows, group.ratio), f"{name} is slower")
     texts += means.values()
     return texts + [f"{row.base.problem} is {row.other.status}" for row in against.broken]
 
 
 def _means(against: PairwiseComparison) -> list[tuple[str, Group]]:
-    """Every mean that has a verdict, by what it is of."""
+    """Every mean that has a verdict, with the name of its group."""
     named = [(group.name, group) for group in against.families]
     named += [
-        (f"application {group.name}" if group.name != NO_APPLICATION else _REST, group)
+        (
+            f"application {group.name}" if group.name != NO_APPLICATION else _NO_APPLICATION_NAME,
+            group,
+        )
         for group in against.applications
     ]
-    return [*named, *([("all together", against.overall)] if against.overall else [])]
+    return [*named, *([("all rows", against.overall)] if against.overall else [])]

@@ -15,24 +15,24 @@ NO_APPLICATION = "none"
 
 @dataclass(frozen=True)
 class Group:
-    """Rows that are looked at together."""
+    """Rows with a common geometric mean."""
 
     name: str
     ratio: Ratio
-    rows: int  # that the mean is of
-    left_out: int  # that cannot be put together with those of the mean
+    rows: int  # that the mean includes
+    left_out: int  # that the mean excludes
     faster: int
     slower: int
     verdict: str
 
 
 def families(compared: Sequence[ComparedRow], floor: float) -> list[Group]:
-    """By operation, phase and precision. `floor` is how far from 1 a mean must at least be."""
+    """Groups by operation, phase and precision. A mean closer to 1 than `floor` is noise."""
     return _grouped(compared, floor, lambda one: family(one.base, one.other))
 
 
 def applications(compared: Sequence[ComparedRow], floor: float) -> list[Group]:
-    """By what the problems are from, as the first side has it."""
+    """Groups by application, which the baseline names."""
 
     def name(one: ComparedRow) -> str:
         return one.base.application or one.other.application or NO_APPLICATION
@@ -41,13 +41,13 @@ def applications(compared: Sequence[ComparedRow], floor: float) -> list[Group]:
 
 
 def overall(compared: Sequence[ComparedRow], floor: float) -> Group | None:
-    """All rows; None where no ratio counts."""
+    """One group of all rows, or None if no ratio counts."""
     groups = _grouped(_without_sums(compared), floor, lambda one: "all")
     return groups[0] if groups else None
 
 
 def _without_sums(compared: Sequence[ComparedRow]) -> list[ComparedRow]:
-    """Without the sums over phases that were published beside these."""
+    """Drops the published sums over phases, since the phases themselves are compared."""
     return [one for one in compared if one.base.phase != TOTAL]
 
 
@@ -87,8 +87,9 @@ def _group(name: str, rows: Sequence[ComparedRow], floor: float, groups: int) ->
 
 
 def _rows_in_mean(rows: Sequence[ComparedRow]) -> list[ComparedRow]:
-    """The rows that a mean is of: those that tell how sure they are, so that it has an interval and
-    a verdict; without any, our own rows; without any of these either, published figures."""
+    """The rows that a mean includes: the rows with an interval, so that the mean has an interval
+    and a verdict. If there are none, all measured rows; if there are none either, the published
+    figures."""
     counted = [row for row in rows if row.counts]
     measured = [row for row in counted if row.verdict != PUBLISHED]
     sure = [row for row in measured if row.ratio is not None and row.ratio.interval is not None]
@@ -96,7 +97,8 @@ def _rows_in_mean(rows: Sequence[ComparedRow]) -> list[ComparedRow]:
 
 
 def _verdict(counted: Sequence[ComparedRow], ratio: Ratio, floor: float, groups: int) -> str:
-    """Rows that drift apart do so less in their mean; what moves all of them alike stays."""
+    """Independent drift of rows partly cancels in their mean; a clock change common to all does
+    not."""
     drift = math.sqrt(math.fsum(row.noise**2 for row in counted)) / len(counted)
     clocks = math.fsum(row.clocks for row in counted) / len(counted)
     return decide(ratio, max(floor, drift), sidak_factor(groups), clocks)

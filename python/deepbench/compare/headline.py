@@ -1,4 +1,4 @@
-"""What a comparison of two sides comes to: which of them is faster, and by what factor."""
+"""The overall result of a comparison: which result set is faster, and by what factor."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from .verdicts import NOISE, PUBLISHED, UNKNOWN
 
 @dataclass(frozen=True)
 class Headline:
-    """The geometric mean of all rows, as the factor by which one side is faster."""
+    """The geometric mean of all rows, as the factor by which one result set is faster."""
 
-    faster: int | None  # 0: the first side, 1: the other one; None: no difference that is known
+    faster: int | None  # 0: the baseline, 1: the other one; None: no known difference
     factor: float | None  # None where neither is faster
     low: float | None  # 95 % limits of the factor
     high: float | None
-    rows: int  # 0: no row has a time on both sides
+    rows: int  # 0: no pair of rows has two times
     left_out: int
-    verdict: str  # the other side's: faster, slower, noise, unknown or published
-    across: tuple[str, ...]  # in what the rows of a pair differ
+    verdict: str  # about the other result set: faster, slower, noise, unknown or published
+    across: tuple[str, ...]  # the words of ACROSS in which paired rows differ
 
 
 def headline(against: PairwiseComparison, floor: float) -> Headline:
-    """`floor` is how far from 1 a mean must be where nothing tells how sure it is."""
+    """A mean without an interval counts as a difference if it is further than `floor` from 1."""
     group = against.overall
     across = _across(against)
     if group is None:
@@ -43,7 +43,7 @@ def headline(against: PairwiseComparison, floor: float) -> Headline:
 
 
 def _across(against: PairwiseComparison) -> tuple[str, ...]:
-    """The words of --across that were needed for any pair."""
+    """The words of ACROSS in which any pair of rows differs."""
     words: dict[str, None] = {}
     for row in against.rows:
         words.update(dict.fromkeys(differences(row.base, row.other)))

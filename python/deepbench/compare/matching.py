@@ -1,7 +1,8 @@
-"""Which row of one side belongs to which of the other.
+"""Pairs the rows of two result sets.
 
-A file may hold a problem more than once: duplicates of the original's sets, several libraries or
-regimes. Closest relatives are paired first, and rows of equal rank in their order.
+A file may hold a problem more than once: the original's sets contain duplicates, and a file may
+hold several libraries or regimes. The most similar rows are paired first; equally similar rows are
+paired in file order.
 """
 
 from __future__ import annotations
@@ -19,16 +20,17 @@ from .unmatched_reasons import UnmatchedReasons, nothing_in_common
 
 Keys = Callable[[Entry, Collection[str]], Iterable[Hashable]]
 
-_MAX_CANDIDATES = 64  # rows of one key that are tried before a row counts as alone
+_MAX_CANDIDATES = 64  # rows with one key that are tried before a row counts as unmatched
 
 
 class NothingInCommon(UserError):
-    """Sides of which no row can be compared. One line that names what would help."""
+    """No row of one result set can be compared with a row of the other. The message is one line and
+    names what would help."""
 
 
 @dataclass(frozen=True)
 class Unmatched:
-    """A row without a partner, and why."""
+    """A row without a partner, and the reason."""
 
     entry: Entry
     reason: str
@@ -36,16 +38,16 @@ class Unmatched:
 
 @dataclass(frozen=True)
 class Matching:
-    """The rows of two sides."""
+    """The pairs and the unmatched rows of two result sets."""
 
-    pairs: tuple[tuple[Entry, Entry], ...]  # in the order of the first side
+    pairs: tuple[tuple[Entry, Entry], ...]  # in the order of the first result set
     only_first: tuple[Unmatched, ...]
     only_second: tuple[Unmatched, ...]
-    derived: int  # sums over phases without a partner, while their phases have one
+    derived: int  # omitted sums over phases: they have no partner, but their phases have one
 
 
 def match(first: ResultSet, second: ResultSet, across: Collection[str] = ()) -> Matching:
-    """Finds the rows that belong together. Raises NothingInCommon."""
+    """Pairs the rows of both result sets. Raises NothingInCommon."""
     pairing = _Pairing(first, second, across)
     relations = [
         _same_setup_keys,
@@ -66,18 +68,19 @@ def match(first: ResultSet, second: ResultSet, across: Collection[str] = ()) -> 
     only_first, only_second = (
         _without_sums(some, compared) for some in (unpaired_first, pairing.unpaired_second.values())
     )
-    there, here = UnmatchedReasons(second.entries, across), UnmatchedReasons(first.entries, across)
+    in_second = UnmatchedReasons(second.entries, across)
+    in_first = UnmatchedReasons(first.entries, across)
     return Matching(
         pairs,
-        tuple(Unmatched(entry, there.why_unmatched(entry)) for entry in only_first),
-        tuple(Unmatched(entry, here.why_unmatched(entry)) for entry in only_second),
+        tuple(Unmatched(entry, in_second.why_unmatched(entry)) for entry in only_first),
+        tuple(Unmatched(entry, in_first.why_unmatched(entry)) for entry in only_second),
         len(unpaired_first) - len(only_first) + len(pairing.unpaired_second) - len(only_second),
     )
 
 
 def _without_sums(entries: Iterable[Entry], phases: Sequence[Entry]) -> list[Entry]:
-    """Without published figures that only add up phases that are compared one by one. A sum has
-    fewer attributes than the phases have: those that its sheet names."""
+    """Drops the published sums over phases that are compared one by one. A sum has only the
+    attributes that its sheet names, fewer than its phases have."""
     known: dict[tuple[str, ...], set[Hashable]] = {}
 
     def values(entry: Entry, names: tuple[str, ...]) -> Hashable:
@@ -93,16 +96,18 @@ def _without_sums(entries: Iterable[Entry], phases: Sequence[Entry]) -> list[Ent
 
 
 class _Pairing:
-    """Pairs found so far, and what is left of the second side."""
+    """The pairs found so far, and the unpaired rows of the second result set."""
 
     def __init__(self, first: ResultSet, second: ResultSet, across: Collection[str]) -> None:
-        self.partners: dict[int, Entry] = {}  # by index in the first side
+        self.partners: dict[int, Entry] = {}  # by index in the first result set
         self.unpaired_second: dict[int, Entry] = dict(enumerate(second.entries))
         self._entries, self._across = first.entries, across
 
     def join(self, keys: Keys) -> None:
-        """Gives every row without a partner the first that is left of the same key."""
-        candidates: dict[Hashable, dict[int, None]] = defaultdict(dict)  # ordered sets
+        """Pairs every unpaired row with the first unpaired row of the second set that has the same
+        key."""
+        # Dicts serve as ordered sets.
+        candidates: dict[Hashable, dict[int, None]] = defaultdict(dict)
         for number, entry in self.unpaired_second.items():
             for key in keys(entry, self._across):
                 candidates[key][number] = None
@@ -114,7 +119,8 @@ class _Pairing:
                     break
 
     def _first(self, entry: Entry, candidates: dict[int, None]) -> int | None:
-        """The first of the waiting rows that may be compared; those that are gone are dropped."""
+        """The first unpaired candidate in a comparable regime. Drops leading candidates that are
+        paired."""
         gone = list(takewhile(lambda number: number not in self.unpaired_second, candidates))
         for number in gone:
             del candidates[number]
@@ -127,26 +133,28 @@ class _Pairing:
 
 
 def _same_setup_keys(entry: Entry, across: Collection[str]) -> list[Hashable]:
-    """Regime, application, library and choice of algorithm agree."""
+    """Keys of rows whose regime, application, library and algorithm mode agree."""
     library = (entry.library or "").split(" ")[0]
     setup = (regime(entry), entry.application, library, entry.algorithm)
     return [(problem, setup) for problem in problem_keys(entry, across)]
 
 
 def _same_regime_keys(entry: Entry, across: Collection[str]) -> list[Hashable]:
-    """Regime and application agree."""
+    """Keys of rows whose regime and application agree."""
     setup = (regime(entry), entry.application)
     return [(problem, setup) for problem in problem_keys(entry, across)]
 
 
 def _same_cache_and_application_keys(entry: Entry, across: Collection[str]) -> list[Hashable]:
-    """Caches and application agree: all of the regime that published figures tell."""
+    """Keys of rows whose cache state and application agree. Published figures state no other part
+    of their regime."""
     setup = (cache_state(entry), entry.application)
     return [(problem, setup) for problem in problem_keys(entry, across)]
 
 
 def _same_cache_keys(entry: Entry, across: Collection[str]) -> list[Hashable]:
-    """Of figures that are hot, none is for a cold row while a hot one has none."""
+    """Keys of rows whose cache state agrees, so that a hot figure goes to a hot row before a cold
+    one."""
     return [(problem, cache_state(entry)) for problem in problem_keys(entry, across)]
 
 
@@ -155,5 +163,5 @@ def _same_application_keys(entry: Entry, across: Collection[str]) -> list[Hashab
 
 
 def _same_kind_keys(entry: Entry, across: Collection[str]) -> list[Hashable]:
-    """What is left of an operation, whatever its dimensions."""
+    """The key of rows of the same operation, phase and precision, whatever their dimensions."""
     return [kind(entry, across)]

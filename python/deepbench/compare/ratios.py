@@ -1,10 +1,10 @@
-"""The ratio of two medians, and how sure it is.
+"""The ratio of two medians, and its confidence interval.
 
-Each median has an interval: that of order statistics which its row carries, or Student's around the
-median by the row's standard error, which knows of correlated samples, whichever is wider on either
-side. The two are put together as confidence limits of a difference of logarithms are (the method of
-variance estimates recovery, Zou and Donner 2008): half widths add as squares, each side of the
-interval by itself.
+Each median has an interval. On each side it is the wider of two: the interval from order
+statistics, which the row carries, and Student's interval around the median with the row's standard
+error, which takes correlated samples into account. The intervals of the two medians are combined as
+those of a difference of logarithms (method of variance estimates recovery, Zou and Donner 2008):
+half widths add in quadrature, separately on each side.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from .result_set import Entry
 
-_FEW = 6  # below, the range of all samples covers the median less often than 95 %
+_FEW = 6  # with fewer samples, their range covers the median in less than 95 % of cases
 # Student's 97.5 % quantiles by degrees of freedom.
 _STUDENT = (
     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
@@ -26,7 +26,7 @@ _NORMAL = 1.96
 
 @dataclass(frozen=True)
 class Interval:
-    """95 % limits of a logarithm: how far they lie below and above it."""
+    """95 % limits of a logarithm, as distances below and above it."""
 
     below: float
     above: float
@@ -37,10 +37,10 @@ class Interval:
 
 @dataclass(frozen=True)
 class Ratio:
-    """Time of one row over time of another."""
+    """The time of one row over the time of another."""
 
     value: float
-    interval: Interval | None  # None where a row does not tell how sure it is
+    interval: Interval | None  # None where the uncertainty of a row is unknown
 
     @property
     def low(self) -> float | None:
@@ -52,7 +52,7 @@ class Ratio:
 
 
 def ratio(base: Entry, other: Entry) -> Ratio | None:
-    """other's time / base's time; None where one of them has none."""
+    """The time of `other` over the time of `base`; None where either has no time."""
     if not base.time_ns or not other.time_ns:
         return None
     return Ratio(
@@ -61,7 +61,7 @@ def ratio(base: Entry, other: Entry) -> Ratio | None:
 
 
 def geometric_mean(ratios: list[Ratio]) -> Ratio:
-    """The geometric mean of independent ratios; without an interval where one has none."""
+    """The geometric mean of independent ratios; it has no interval if any of them has none."""
     n = len(ratios)
     value = math.exp(math.fsum(math.log(one.value) for one in ratios) / n)
     if any(one.interval is None for one in ratios):
@@ -73,15 +73,15 @@ def geometric_mean(ratios: list[Ratio]) -> Ratio:
 
 
 def median_interval(entry: Entry) -> Interval | None:
-    """The interval of a row's own median, as distances of logarithms."""
+    """The interval of a row's median, as distances of logarithms."""
     spread, time_ns = entry.spread, entry.time_ns
     if spread is None or not time_ns or spread.n < 2:
         return None
     low, high = min(spread.low_ns, time_ns), max(spread.high_ns, time_ns)
     error = _student(spread.n) * (spread.error or 0.0)
-    if spread.n < _FEW:  # nor is a MAD of so few worth much
+    if spread.n < _FEW:  # so few samples do not estimate the MAD well either
         error = max(error, _student(spread.n) * spread.stdev_ns / math.sqrt(spread.n) / time_ns)
-    if spread.error is None:  # samples that drift: the median may be anywhere among most of them
+    if spread.error is None:  # the samples drift: the quartiles bound the median
         low, high = min(low, spread.q1_ns), max(high, spread.q3_ns)
     around = math.log1p(min(error, 1e6))
     return Interval(max(math.log(time_ns / low), around), max(math.log(high / time_ns), around))

@@ -1,6 +1,6 @@
-"""What makes two rows comparable: the same problem, measured in the same regime.
+"""Decides which rows are comparable: rows of the same problem, measured in the same regime.
 
-Everything else (backend, library, algorithm, machine) may differ: it is what is compared.
+Everything else (backend, library, algorithm, machine) may differ, since it is what users compare.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 
 from .result_set import OPERAND_TYPES, TYPE_ATTRIBUTES, Entry, Value
 
-# What rows may be told to differ in. Launch and threads count on one device alone: between
-# devices and backends they differ by nature.
+# The parts of a regime, which `--across` may name. Launch and threads are compared only on the same
+# device: other devices and backends differ in them by nature.
 _REGIME: dict[str, Callable[[Entry], object]] = {
     "cache": lambda entry: entry.cache,
     "power": lambda entry: entry.power,
@@ -21,20 +21,19 @@ _REGIME: dict[str, Callable[[Entry], object]] = {
 }
 _OF_ONE_DEVICE = ("launch", "threads")
 
-PUBLISHED_IS_HOT = (
-    "published figures are hot in the caches"  # what must be known where a row is cold
-)
+# A remark on pairs whose measured row is cold.
+PUBLISHED_IS_HOT = "published figures are hot in the caches"
 
 ACROSS = (*_REGIME, "precision", "dimensions")
 
 
 def problem_keys(entry: Entry, across: Collection[str]) -> list[Hashable]:
-    """What a row's problem is called when partners are sought. Of a published figure with a
-    misprint: as it was printed, and as it was meant."""
+    """The keys under which a row's problem finds partners. A published figure with a misprint has
+    two: the problem as printed and the problem as intended."""
     named = [entry.attributes]
     if entry.meant:
         named.append({**entry.attributes, **entry.meant})
-    if entry.published:  # of operands' types they tell only the width
+    if entry.published:  # published figures state only the width of their operands' types
         named += [
             {**attributes, name: "u8"}
             for attributes in named
@@ -57,25 +56,25 @@ def regime(entry: Entry) -> Hashable:
 
 
 def compares_hot_with_cold(a: Entry, b: Entry) -> bool:
-    """Whether a published figure, hot as all of them are, stands beside a row that is cold."""
+    """Whether a hot published figure is compared with a cold row."""
     hot, cold = (a, b) if a.published else (b, a)
     return hot.published and not cold.published and cache_state(cold) == "cold" != cache_state(hot)
 
 
 def cache_state(entry: Entry) -> str | None:
-    """hot or cold, however it was made cold."""
+    """'hot' or 'cold', however the operands were kept cold."""
     return entry.cache and entry.cache.split(" ")[0]
 
 
 def kind(entry: Entry, across: Collection[str]) -> Hashable:
-    """What must agree though dimensions need not."""
+    """What must agree where dimensions may differ."""
     precision = None if "precision" in across else entry.attributes.get("precision")
     return entry.op, entry.phase, precision
 
 
 def differences(a: Entry, b: Entry, across: Collection[str] = ()) -> list[str]:
-    """The words of ACROSS, those given left out, in whose sense two rows' regimes differ. Published
-    figures are a regime of their own: a footnote says so, and nothing is refused."""
+    """The words of ACROSS in which the regimes of two rows differ, except those in `across`.
+    Published figures never count as different: a footnote states their regime."""
     if a.published or b.published:
         return []
     same_device = a.backend == b.backend and a.device == b.device
@@ -95,5 +94,5 @@ def describe_regime(entry: Entry, words: Sequence[str]) -> str:
 
 
 def regime_value(entry: Entry, word: str) -> object:
-    """What a row's regime is in the sense of a word of ACROSS."""
+    """The part of a row's regime that a word of ACROSS names."""
     return _REGIME[word](entry)

@@ -1,7 +1,8 @@
-"""One side of a comparison: of every row of a file what comparing needs, checked and cleaned.
+"""One result set of a comparison: the fields of each row that a comparison needs, checked and
+cleaned.
 
-Files come from strangers. Their shape is checked by the schema; what the schema leaves open is read
-here with care, and texts lose the characters that could steer a terminal.
+Files are untrusted. The schema checks their shape; this module checks the values that the schema
+leaves open, and removes characters from texts that could control a terminal.
 """
 
 from __future__ import annotations
@@ -18,19 +19,19 @@ Json = Mapping[str, Any]
 Value = int | float | str
 
 _LONGEST_TEXT = 300
-_SMALLEST = 1e-9  # of times and work: quotients of what is left can be computed with
+_SMALLEST = 1e-9  # of times and work, so that their quotients stay finite
 TOTAL = "total"  # the phase of a published sum over phases
-# Attributes that say in which types a problem is computed; but for the first only int8 has any.
+# Attributes that name the types of a problem. Only int8 problems have any besides `precision`.
 OPERAND_TYPES = ("b_type", "x_type")
 TYPE_ATTRIBUTES = ("precision", *OPERAND_TYPES, "y_type")
 
 
 @dataclass(frozen=True)
 class Spread:
-    """What a row's statistics say of its median's uncertainty."""
+    """The uncertainty of a row's median, from the row's statistics."""
 
     n: int
-    error: float | None  # relative standard error; None where it cannot be told
+    error: float | None  # relative standard error; None if it is unknown
     low_ns: float
     high_ns: float
     q1_ns: float
@@ -40,7 +41,7 @@ class Spread:
 
 @dataclass(frozen=True)
 class Entry:
-    """A row of one side."""
+    """A row of a result set."""
 
     position: int
     op: str
@@ -49,7 +50,7 @@ class Entry:
     application: str | None
     status: str
     reason: str | None
-    time_ns: float | None  # None: nothing was measured, or what was measured does not count
+    time_ns: float | None  # None: the row has no valid time
     spread: Spread | None
     flops: float | None
     bytes: float | None
@@ -64,19 +65,21 @@ class Entry:
     inputs: str
     clock_mhz: float | None
     conversion_ns: float | None
-    published: bool = False  # a figure of others, by other rules
-    ranks: int | None = None  # of a collective
-    doubt: str | None = None  # why a published figure counts in no mean
-    meant: Mapping[str, Value] = field(default_factory=dict)  # in place of misprints
+    published: bool = False  # a published figure, which was measured by other rules
+    ranks: int | None = None  # of a collective operation
+    doubt: str | None = None  # why a published figure is excluded from means
+    # The intended values of misprinted attributes.
+    meant: Mapping[str, Value] = field(default_factory=dict)
 
     @property
     def algorithm(self) -> str | None:
-        """How the algorithm was chosen."""
+        """The mode by which the algorithm was chosen."""
         return self.choice.mode
 
     @property
     def tflops(self) -> float | None:
-        """Useful work per time, by our formulas whatever was published."""
+        """Useful work per time. The work comes from deepbench's formulas, also for published
+        figures."""
         return self.flops / self.time_ns / 1e3 if self.flops and self.time_ns else None
 
     @property
@@ -87,10 +90,10 @@ class Entry:
 
 @dataclass(frozen=True)
 class ResultSet:
-    """A file or a reference."""
+    """The rows of a result file or of a published reference."""
 
-    name: str  # as it was asked for: a path, or a processor's name
-    about: str  # device, libraries, when
+    name: str  # as the user named it: a path, or a processor's name
+    about: str  # device, libraries, date
     entries: tuple[Entry, ...]
     published: bool = False
     footnotes: tuple[str, ...] = field(default=())
@@ -98,7 +101,7 @@ class ResultSet:
 
 
 def to_result_set(result: ResultFile) -> ResultSet:
-    """A result file as a side."""
+    """Converts a result file to a result set."""
     rows = sorted(result.rows, key=lambda row: int(row["position"]))
     given = inputs(result.context)
     entries = tuple(to_entry(row, given) for row in rows)
@@ -110,16 +113,16 @@ def to_result_set(result: ResultFile) -> ResultSet:
 
 
 def inputs(context: Json) -> str:
-    """What operands held, of all rows of a context."""
+    """The contents of the operands, which the context states for all rows."""
     return _text(_part(context, "options").get("inputs")) or "uniform"
 
 
 def footnotes(context: Json) -> tuple[str, ...]:
-    """What is to be known of published figures, where a context is of such."""
+    """The footnotes of published figures, from their context."""
     notes = context.get("footnotes")
     if isinstance(notes, list) and notes:
         return tuple(printable(text) for text in notes)
-    return ("published: figures that were measured by other rules; no verdict comes of them",)
+    return ("published figures were measured by other rules and get no verdict",)
 
 
 def _ranks(regime: Json) -> int | None:
@@ -128,7 +131,7 @@ def _ranks(regime: Json) -> int | None:
 
 
 def to_entry(row: Json, inputs: str = "uniform") -> Entry:
-    """A row, checked against the schema before, as an entry."""
+    """Converts a row, which the schema has checked, to an entry."""
     regime = _part(row, "regime")
     published = _part(regime, "published")
     statistics = _part(row, "statistics")
@@ -168,13 +171,13 @@ def to_entry(row: Json, inputs: str = "uniform") -> Entry:
 
 
 def _problem(row: Json) -> str:
-    """The problem of a row that has no canonical one."""
+    """A problem text for a row that lacks the canonical one."""
     words = [f"{name}={value}" for name, value in (row.get("attributes") or {}).items()]
     return " ".join([row.get("op") or "unknown", *words])
 
 
 def printable(text: object) -> str:
-    """A text of a file without control characters, and of a length that a line can hold."""
+    """The text without control characters, cut to a length that fits a line."""
     clean = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}"
                     for letter in str(text)[:_LONGEST_TEXT])  # fmt: skip
     return clean if len(str(text)) <= _LONGEST_TEXT else clean[:-3] + "..."
@@ -194,7 +197,7 @@ def _part(row: Json, name: str) -> Json:
 
 
 def _positive(value: object) -> float | None:
-    """A number that can be divided by; None for everything else."""
+    """A finite number above zero, safe to divide by; None for any other value."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     return float(value) if _SMALLEST < value < math.inf else None

@@ -1,4 +1,5 @@
-"""Why rows have no partner, and why two sides have nothing in common: in words, with what helps."""
+"""Explains why rows have no partner, or why two result sets have no row in common, and names a
+cure."""
 
 from __future__ import annotations
 
@@ -8,12 +9,12 @@ from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from .regimes import describe_regime, differences, problem_keys, regime_value
 from .result_set import TYPE_ATTRIBUTES, Entry, ResultSet
 
-_EXAMPLES = 4  # rows of one problem that are looked at
+_EXAMPLES = 4  # rows of one problem that are examined
 _PRECISION = "precision"
 
 
 class UnmatchedReasons:
-    """Answers for the rows of one side, by the rows of the other."""
+    """Explains the unmatched rows of one result set from the rows of the other."""
 
     def __init__(self, others: Iterable[Entry], across: Collection[str]) -> None:
         self._across = across
@@ -24,7 +25,7 @@ class UnmatchedReasons:
                     self._by_problem[problem].append(other)
 
     def why_unmatched(self, entry: Entry) -> str:
-        """What the other side has instead of a partner for this row."""
+        """The reason why this row has no partner."""
         same = list(self.same(entry))
         for other in same:
             words = differences(entry, other, self._across)
@@ -34,22 +35,22 @@ class UnmatchedReasons:
         return "fewer rows of this problem" if same else "no row of this problem"
 
     def same(self, entry: Entry) -> Iterator[Entry]:
-        """Rows of the other side with the same problem, in whatever regime."""
+        """Rows of the other result set with the same problem, in any regime."""
         for problem in problem_keys(entry, self._across):
             yield from self._by_problem.get(problem, ())
 
 
 def nothing_in_common(first: ResultSet, second: ResultSet, across: Collection[str]) -> str:
-    """One line for two sides of which no row can be compared."""
+    """One line for two result sets without a comparable row."""
     for result_set in (first, second):
         if not result_set.entries:
-            return f"{result_set.name} has no rows: there is nothing to compare"
+            return f"{result_set.name} has no rows to compare"
     names = f"{first.name} and {second.name}"
     needed = _across_needed(first, second, across)
     if needed:
         a, b, words = needed
         how = f"{_kinds(words)}: {_pair(a, b, words)}"
-        return f"{names} were measured in {how}; {_cure(words, across)}"
+        return f"{names} were measured in {how}; {_across_option(words, across)} compares them"
     ops = [
         list(dict.fromkeys(entry.op for entry in result_set.entries))
         for result_set in (first, second)
@@ -68,12 +69,12 @@ def nothing_in_common(first: ResultSet, second: ResultSet, across: Collection[st
 def _across_needed(
     first: ResultSet, second: ResultSet, across: Collection[str]
 ) -> tuple[Entry, Entry, tuple[str, ...]] | None:
-    """The words of --across that let most rows be compared, and the first two rows they help."""
-    there = UnmatchedReasons(second.entries, {*across, _PRECISION})
+    """The words of --across that make the most rows comparable, and an example pair."""
+    candidates = UnmatchedReasons(second.entries, {*across, _PRECISION})
     counts: Counter[tuple[str, ...]] = Counter()
     examples: dict[tuple[str, ...], tuple[Entry, Entry]] = {}
     for entry in first.entries:
-        for other in there.same(entry):
+        for other in candidates.same(entry):
             words = tuple(_differences(entry, other, across))
             counts[words] += bool(words)
             examples.setdefault(words, (entry, other))
@@ -92,7 +93,7 @@ def _differences(a: Entry, b: Entry, across: Collection[str]) -> Iterator[str]:
 def _kinds(words: Sequence[str]) -> str:
     regimes = [word for word in words if word != _PRECISION]
     kinds = [*(["precisions"] if _PRECISION in words else []), *(["regimes"] if regimes else [])]
-    return "other " + " and ".join(kinds)
+    return "different " + " and ".join(kinds)
 
 
 def _pair(a: Entry, b: Entry, words: Sequence[str]) -> str:
@@ -107,10 +108,6 @@ def _pair(a: Entry, b: Entry, words: Sequence[str]) -> str:
     return ", ".join(f"{word} is {x} in the first, {y} in the second" for word, x, y in parts)
 
 
-def _cure(words: Sequence[str], across: Collection[str]) -> str:
-    return f"{_across_option(words, across)} compares them"
-
-
 def _across_option(words: Sequence[str], across: Collection[str]) -> str:
-    """The option as it is to be given, with what was given before."""
+    """The --across option with the missing words added to the words that the user gave."""
     return f"--across {','.join(dict.fromkeys([*across, *words]))}"

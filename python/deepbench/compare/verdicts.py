@@ -1,8 +1,8 @@
-"""What is noise: a row is faster or slower only where nothing else explains its ratio.
+"""Separates changes from noise: a row is faster or slower only if nothing else explains its ratio.
 
-Three things must hold: the interval of the ratio leaves out 1, at a level that makes one false call
-among all rows rare; the ratio is further from 1 than runs of one machine lie apart; and the same
-holds if the clocks of the device were equal.
+A change must meet three conditions. The interval of the ratio excludes 1, at a 5 % family-wise
+error rate over all rows (Šidák). The ratio is further from 1 than repeated runs on one machine
+differ. Both conditions also hold after a correction for the device clock.
 """
 
 from __future__ import annotations
@@ -22,46 +22,49 @@ FASTER, SLOWER, NOISE, UNKNOWN, PUBLISHED, DOUBTED = (
     "faster", "slower", "noise", "unknown", "published", "doubted",
 )  # fmt: skip
 
-# Medians of repeated runs lie within 3 % of each other on a quiet machine: docs/results/log/cpu.md.
+# Medians of repeated runs on a quiet machine differ by up to 3 %: docs/results/log/cpu.md.
 NOISE_FLOOR = 0.03
-_FALSE_CALLS = 0.05  # the chance of one or more among all rows of which nothing changed
-_FEWEST = 10  # rows, from which on the drift between two runs can be told
+# Family-wise error rate: the probability of any false verdict if nothing changed.
+_FALSE_CALLS = 0.05
+_FEWEST = 10  # the fewest rows from which the drift between two runs is estimated
 _MAD_TO_SIGMA = 1.4826
-# The MAD of n normal values is off by 1.16 / sqrt(n) of itself; with 1.64 times that added it is
-# too small once in twenty times.
+# The relative standard error of the MAD of n normal values is 1.16 / sqrt(n). Adding 1.64 standard
+# errors makes the estimate too small in only 5 % of cases.
 _SPREAD_ERROR = 1.64 * 1.16
-_TWO_SIDED = 1.96  # the quantile that intervals were made with
+_TWO_SIDED = 1.96  # the normal quantile of the 95 % intervals
 
 
 @dataclass(frozen=True)
 class ComparedRow:
-    """Two rows that belong together."""
+    """A pair of rows and its verdict."""
 
     base: Entry
     other: Entry
-    ratio: Ratio | None  # None: one of them has no time
-    noise: float  # how far from 1 a ratio must be, as a share
+    ratio: Ratio | None  # None: a row has no time
+    noise: float  # how far from 1 a ratio must be, as a fraction
     verdict: str
     clocks: float = 0.0  # by how much the logarithm of the ratio would change at equal clocks
-    explained_by_clock: bool = False  # no change only because the clocks differed
+    explained_by_clock: bool = False  # the verdict is noise only because the clocks differ
 
     @property
     def counts(self) -> bool:
-        """Whether the ratio enters means."""
+        """Whether means include the ratio."""
         return self.ratio is not None and self.verdict != DOUBTED
 
     @property
     def broken(self) -> bool:
-        """Right before, wrong or lost now; what a library has no kernel for is neither. Published
-        figures were not verified: none was known to be right."""
-        good = self.base.status == "ok" and not (self.base.published or self.other.published)
-        return good and self.other.status not in ("ok", "unsupported")
+        """The base row is verified, and the other one is wrong or has no result. An unsupported row
+        is not broken, and neither is a published figure, since its result was never verified."""
+        verified = self.base.status == "ok" and not (self.base.published or self.other.published)
+        return verified and self.other.status not in ("ok", "unsupported")
 
     @property
     def fixed(self) -> bool:
-        """Wrong or lost before, right now."""
-        ours = not (self.base.published or self.other.published)
-        return ours and self.base.status not in ("ok", "unsupported") and self.other.status == "ok"
+        """The base row is wrong or has no result, and the other one is verified."""
+        measured = not (self.base.published or self.other.published)
+        return (
+            measured and self.base.status not in ("ok", "unsupported") and self.other.status == "ok"
+        )
 
     @property
     def other_attributes(self) -> Mapping[str, Value]:
@@ -71,15 +74,15 @@ class ComparedRow:
 
     @property
     def same_algorithm(self) -> bool | None:
-        """Whether one library ran the same algorithm for one problem; None where that cannot be
-        told."""
+        """Whether the same library ran the same algorithm for the same problem; None if unknown."""
         base, other = self.base.choice, self.other.choice
         alike = base.library == other.library and not self.other_attributes
         return same_algorithm(base, other) if alike else None
 
     @property
     def clock_change(self) -> float | None:
-        """By how much the device's clock differed, as the logarithm of other over base."""
+        """The logarithm of the other row's device clock over the base's; None if it is unknown or
+        the devices differ."""
         base, other = self.base, self.other
         if base.device != other.device or not base.clock_mhz or not other.clock_mhz:
             return None
@@ -89,37 +92,38 @@ class ComparedRow:
 def judge(
     pairs: Sequence[tuple[Entry, Entry]], noise: float | None, any_clock: bool = False
 ) -> list[ComparedRow]:
-    """Verdicts on all rows. `noise` is the share that was asked for; None: 3 %, or more where runs
-    of one setup lie further apart. `any_clock`: other clocks explain nothing."""
+    """Returns the verdicts on all pairs. `noise` is the fraction that the user gave. If it is None,
+    the limit is 3 %, or more where repeated runs of the same setup differ by more. With
+    `any_clock`, clock changes are not corrected for."""
     factor = sidak_factor(len(pairs))
     drift = {} if noise is not None else _drift_by_family(pairs, factor)
     floor = NOISE_FLOOR if noise is None else noise
     judged = []
     for base, other in pairs:
-        own = max(floor, drift.get(_family(base), 0.0) if _repeats(base, other) else 0.0)
-        one = ComparedRow(base, other, ratio(base, other), own, UNKNOWN)
+        limit = max(floor, drift.get(_family(base), 0.0) if _repeats(base, other) else 0.0)
+        one = ComparedRow(base, other, ratio(base, other), limit, UNKNOWN)
         judged.append(_judge(one, factor, 0.0 if any_clock else one.clock_change or 0.0))
     return judged
 
 
 def decide(one: Ratio, noise: float, factor: float, clocks: float = 0.0) -> str:
-    """faster, slower, noise, or unknown where there is no interval. `clocks` is how much the
-    logarithm of the ratio would change at equal clocks."""
+    """Returns 'faster', 'slower', 'noise', or 'unknown' if there is no interval. `clocks` is the
+    change of the ratio's logarithm at equal clocks."""
     if one.interval is None:
         return UNKNOWN
     wide = one.interval.scaled(factor)
     low, high = _limits(math.log(one.value), wide, clocks)
-    least = math.log1p(noise)
-    if low > 0 and math.log(one.value) + min(clocks, 0.0) > least:
+    threshold = math.log1p(noise)
+    if low > 0 and math.log(one.value) + min(clocks, 0.0) > threshold:
         return SLOWER
-    if high < 0 and math.log(one.value) + max(clocks, 0.0) < -least:
+    if high < 0 and math.log(one.value) + max(clocks, 0.0) < -threshold:
         return FASTER
     return NOISE
 
 
 def sidak_factor(count: int) -> float:
-    """By how much intervals must be wider than 95 % so that `count` of them, of rows that did not
-    change, all hold with the probability with which one should (Sidak)."""
+    """The factor by which a 95 % interval is widened so that `count` intervals of unchanged rows
+    all include 1 with 95 % probability (Šidák)."""
     share = -math.expm1(math.log1p(-_FALSE_CALLS) / max(count, 1))
     return statistics.NormalDist().inv_cdf(1 - share / 2) / _TWO_SIDED
 
@@ -147,7 +151,7 @@ def _family(entry: Entry) -> object:
 
 
 def _repeats(base: Entry, other: Entry) -> bool:
-    """Whether nothing that one would compare differs, so that only the machine's mood does."""
+    """Whether both rows have the same setup and regime, so that they differ only by noise."""
 
     def setup(entry: Entry) -> tuple[str | None, ...]:
         return entry.problem, entry.backend, entry.device, entry.library, entry.algorithm
@@ -156,9 +160,9 @@ def _repeats(base: Entry, other: Entry) -> bool:
 
 
 def _drift_by_family(pairs: Sequence[tuple[Entry, Entry]], factor: float) -> dict[object, float]:
-    """How far apart two runs of the same setup lie, by family, at the level of all verdicts: the
-    spread of their ratios around the family's middle, which a minority of changed rows, or a change
-    of all of them alike, does not move."""
+    """The difference between repeated runs of the same setup, by family, at the family-wise error
+    rate of all verdicts. It is the spread of the ratios around the family's median. Neither a
+    minority of changed rows nor a change common to all rows moves it."""
     logarithms: dict[object, list[float]] = {}
     for base, other in pairs:
         one = ratio(base, other) if _repeats(base, other) else None

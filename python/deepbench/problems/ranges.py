@@ -69,3 +69,10 @@ def _refuse_other_range(word: str) -> None:
             f"{shown(word)} is no number: write {first},{last} for these two, or "
             f"{first}..{last} for every doubling"
         )
+
+
+def whole_number(text: str) -> int | None:
+    """The number that a text of digits means, or None. It has at most nine digits, since int()
+    refuses thousands of them."""
+    short = text.isascii() and text.isdigit() and len(text) < 10
+    return int(text) if short and text == str(int(text)) else None

@@ -1,8 +1,8 @@
 """Selects the problems that a command line asks for: suites, written problems, or the memory sweep.
 
 A ProblemSource yields problems. Facts of the backend are passed in: the default precision with the
-parser, the cache sizes and the phases of a call with the hello message. runner/plan.py turns them
-into rows.
+parser, the cache sizes and the phases of a call with the hello message. runner/plan.py turns
+problems into rows.
 """
 
 from __future__ import annotations

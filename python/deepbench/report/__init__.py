@@ -1,8 +1,9 @@
-"""How rows look: one file per format, all fed alike, by a running sweep or from a result file."""
+"""The formats in which rows are shown, one file each. A running sweep and a result file feed them
+in the same way."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from deepbench.errors import UserError
@@ -15,36 +16,45 @@ Row = Mapping[str, Any]
 Context = Mapping[str, Any]
 
 FORMATS = ("table", "legacy", "json", "csv", "markdown")
-FORMATS_WITH_REFERENCE = ("table", "markdown")  # formats that can show other rows beside theirs
+FORMATS_WITH_REFERENCE = ("table", "markdown")  # formats that can show columns of reference rows
 
 
 class FormatError(UserError):
-    """Rows that a format has no form for. One line."""
+    """A format cannot show these rows. The message is one line."""
 
 
 class Report(Protocol):
-    """A format: each call returns the text that is due, newlines included."""
+    """A format. Each call returns the text to be printed, newlines included."""
 
     def begin(self, context: Context, outline: Outline) -> str:
-        """Before the first row; `outline` knows every row to come. May raise FormatError."""
+        """Called before the first row. `outline` describes all rows. May raise FormatError."""
 
     def row(self, row: Row) -> str:
-        """A row that has been finished."""
+        """Called for each finished row."""
 
     def end(self) -> str:
-        """After the last row, also of a run that was interrupted."""
+        """Called after the last row, also when the run was interrupted."""
 
 
-def create(name: str, reference: ReferenceColumns | None = None) -> Report:
+def create(
+    name: str,
+    reference: ReferenceColumns | None = None,
+    width: int | None = None,
+    columns: Sequence[str] = (),
+) -> Report:
     """Returns the format called `name`, one of FORMATS. A format for people adds the columns of
-    `reference`. Only the module of that format is imported. Raises FormatError."""
+    `reference`. A table fits the `width` of its terminal, None elsewhere, and has the `columns`
+    that are named, all where none is. Only the module of that format is imported. Raises
+    FormatError."""
+    if columns and name != "table":
+        raise FormatError(f"--columns chooses the columns of a table, not of --format {name}")
     if reference is not None and name not in FORMATS_WITH_REFERENCE:
         have = " and ".join(FORMATS_WITH_REFERENCE)
-        raise FormatError(f"--format {name} has no place for other rows; {have} have")
+        raise FormatError(f"--format {name} cannot show reference columns; {have} can")
     if name == "table":
         from deepbench.report.table import Table
 
-        return Table(reference)
+        return Table(reference, width, columns)
     if name == "legacy":
         from deepbench.report.legacy import Legacy
 
@@ -61,7 +71,7 @@ def create(name: str, reference: ReferenceColumns | None = None) -> Report:
         from deepbench.report.markdown import Markdown
 
         return Markdown(reference)
-    raise FormatError(f"there is no format {name!r}; there are {' '.join(FORMATS)}")
+    raise FormatError(f"unknown format {name!r}; the formats are {' '.join(FORMATS)}")
 
 
 def columns_against(word: str | None) -> ReferenceColumns | None:

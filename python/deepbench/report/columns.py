@@ -1,4 +1,4 @@
-"""The columns of a row that a person reads: shared by table and markdown."""
+"""The columns of a row that a person reads, which table and markdown share."""
 
 from __future__ import annotations
 
@@ -32,6 +32,8 @@ class Column:
     width: int
     text: Callable[[Row], str]
     left: bool = False
+    name: str = ""  # for --columns
+    is_attribute: bool = False
 
     def cell(self, row: Row) -> str:
         return self.padded(self.text(row))
@@ -42,28 +44,35 @@ class Column:
 
 def problem_columns(op: OpOutline) -> list[Column]:
     """The application, where it has a column, and every attribute of an operation."""
-    attributes = [Column(title(name), width, _attribute(name)) for name, width in op.widths.items()]
+    attributes = [
+        Column(title(name), width, _attribute(name), name=name, is_attribute=True)
+        for name, width in op.widths.items()
+    ]
     if not op.application:
         return attributes
     width = max(op.application, len(_APPLICATION))
-    return [Column(_APPLICATION, width, _application, left=True), *attributes]
+    return [Column(_APPLICATION, width, _application, left=True, name=_APPLICATION), *attributes]
 
 
 def measured_columns(op: OpOutline) -> list[Column]:
     """Time, rate, share of the limits, verification."""
     time = [
-        Column("time", TIME_WIDTH, lambda row: time_cell(time_ns(row))),
-        Column("\N{PLUS-MINUS SIGN}%", 5, lambda row: percent(spread(row))),
+        Column("time", TIME_WIDTH, lambda row: time_cell(time_ns(row)), name="time"),
+        Column("\N{PLUS-MINUS SIGN}%", 5, lambda row: percent(spread(row)), name="spread"),
     ]
     arithmetic = [
         rate_column(op, lambda row: get(row, "rates.tflops")),
-        Column("%ceiling", 8, lambda row: share(get(row, "bound.share_arithmetic"))),
+        Column(
+            "%ceiling", 8, lambda row: share(get(row, "bound.share_arithmetic")), name="ceiling"
+        ),
     ]
-    moved = [Column("GB/s", 8, lambda row: rate(get(row, "rates.gbps")))]
+    moved = [Column("GB/s", 8, lambda row: rate(get(row, "rates.gbps")), name="rate")]
     limits = [
-        Column("%roofline", 9, lambda row: share(get(row, "bound.share_roofline"))),
-        Column("bound by", 10, lambda row: get(row, "bound.by") or "-", left=True),
-        Column("verified", 8, verified, left=True),
+        Column(
+            "%roofline", 9, lambda row: share(get(row, "bound.share_roofline")), name="roofline"
+        ),
+        Column("bound by", 10, lambda row: get(row, "bound.by") or "-", left=True, name="bound"),
+        Column("verified", 8, verified, left=True, name="verified"),
     ]
     return [*time, *(arithmetic if op.arithmetic else moved), *limits]
 
@@ -73,9 +82,11 @@ def rate_column(
 ) -> Column:
     """A rate of arithmetic. Its unit stands in the title, or where an operation's rows have several
     units, in each cell."""
+    name = "" if prefix else "rate"
     if len(op.work_units) <= 1:
         title = prefix + next(iter(op.work_units), work_unit(None))
-        return Column(title, max(8, len(title)), lambda row: rate(tera_per_s(row)))
+        width = max(8, len(title))
+        return Column(title, width, lambda row: rate(tera_per_s(row)), name=name)
     width = max(map(len, op.work_units))
 
     def with_unit(row: Row) -> str:
@@ -83,7 +94,7 @@ def rate_column(
         unit = "" if value is None else work_unit(get(row, "attributes.precision"))
         return f"{rate(value)} {unit:{width}}"
 
-    return Column(f"{prefix}rate", max(8 + 1 + width, len(prefix) + 4), with_unit)
+    return Column(f"{prefix}rate", max(8 + 1 + width, len(prefix) + 4), with_unit, name=name)
 
 
 def verified(row: Row) -> str:

@@ -1,6 +1,6 @@
-"""CSV as RFC 4180 has it. The first columns are the same for every file of one schema version;
-the attributes of the operations in the file follow, each name once. Texts are somebody's: one that
-a spreadsheet would compute has an apostrophe before it."""
+"""CSV as specified by RFC 4180. The first columns are the same for every file of one schema
+version; the attributes of the file's operations follow, each name once. Texts are untrusted: an
+apostrophe precedes one that a spreadsheet would evaluate as a formula."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from deepbench.report.fields import get, metric_text
 from deepbench.report.outline import Outline
 from deepbench.results.algorithm_choice import choice_of
 
-# Column name -> where it is in the row.
+# The path of each column's value in the row.
 _PATHS = {
     "position": "position",
     "op": "op",
@@ -74,7 +74,7 @@ _FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 
 
 class Csv:
-    """A header, then a line a row, whatever its status."""
+    """A header, then one line for each row, whatever its status."""
 
     def __init__(self) -> None:
         self._attributes: list[str] = []
@@ -98,17 +98,19 @@ class Csv:
 
 
 def _value(row: Row, column: str) -> object:
-    """Of two candidates that the library calls alike, the id tells which it was."""
+    """The algorithm column includes the candidate's id where the library gives several candidates
+    the same name."""
     return choice_of(row).text if column == "algorithm" else get(row, _PATHS[column])
 
 
 def _column(attribute: str) -> str:
-    """An attribute's column; one that is called like a fixed column says what it is."""
+    """The column name of an attribute. If a fixed column has the same name, the attribute gets a
+    prefix."""
     return f"attribute_{attribute}" if attribute in _PATHS else _inert(attribute)
 
 
 def _inert(text: str) -> str:
-    """The text as a cell that is no formula."""
+    """The text in a form that no spreadsheet evaluates as a formula."""
     return f"'{text}" if text.startswith(_FORMULAS) else text
 
 

@@ -1,4 +1,5 @@
-"""One JSON object, {"context": ..., "rows": [...]}, written as rows come and closed at any end."""
+"""One JSON object, {"context": ..., "rows": [...]}, written row by row and closed however the run
+ends."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from deepbench.report.outline import Outline
 
 
 class Json:
-    """Rows keep every key that they have, known or not."""
+    """Rows keep all their keys, known or unknown."""
 
     def __init__(self) -> None:
         self._begun = False

@@ -1,4 +1,4 @@
-"""Markdown: a table per operation with a line above it that says what was measured on what."""
+"""Markdown: one table per operation below a line that names the device and the software."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Markdown:
-    """Cells are padded to the outline's widths, so that the text reads well unrendered too."""
+    """Cells are padded to the outline's widths, so that the source is readable, too."""
 
     def __init__(self, reference: ReferenceColumns | None = None) -> None:
         self._reference = reference
@@ -73,8 +73,8 @@ class Markdown:
 
 
 def caption(context: Context) -> str:
-    """One line: device, backend, libraries that were there, or the one that was asked for, threads,
-    version, when."""
+    """One line: device, backend, threads, version, date, and the available libraries, or only the
+    library that the user named."""
     asked = (context.get("options") or {}).get("library")
     libraries = [
         f"{name} {facts.get('version')}"
@@ -94,11 +94,11 @@ def caption(context: Context) -> str:
 
 
 def line(cells: Iterable[str]) -> str:
-    """A line of a table, its cells escaped before."""
+    """A line of a table. The cells are already escaped."""
     return "| " + " | ".join(cells) + " |\n"
 
 
 def escaped(text: str) -> str:
-    """A text that stands for itself: files come from strangers, and Markdown may hold HTML."""
+    """The text with Markdown and HTML markup escaped, since result files are untrusted."""
     text = text.replace("\\", "\\\\").replace("|", "\\|").replace("](", "]\\(")
     return text.replace("&", "&amp;").replace("<", "&lt;").replace("\n", " ")

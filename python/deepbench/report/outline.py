@@ -7,7 +7,7 @@ rows appear one by one.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from deepbench.report.fields import work_unit
@@ -36,26 +36,40 @@ class OpOutline:
     arithmetic: bool  # has FLOPs, so that TFLOP/s mean something
     application: int = 0  # the width of its column; 0: it has none
     work_units: frozenset[str] = frozenset()  # in which its rates of arithmetic are shown
+    value_widths: Mapping[str, int] = field(default_factory=dict)  # of attributes without a title
+    shared: Mapping[str, str] = field(default_factory=dict)  # attributes that are equal in all rows
 
 
 def outline(problems: Iterable[OutlineProblem]) -> Outline:
     """The outline of these problems, operations in order of appearance."""
-    widths: dict[str, dict[str, int]] = {}
+    texts: dict[str, dict[str, set[str]]] = {}  # of each attribute of each operation
+    rows: dict[str, int] = {}
+    counts: dict[tuple[str, str], int] = {}  # rows that have an attribute
     arithmetic: dict[str, bool] = {}
     applications: dict[str, int] = {}
     units: dict[str, set[str]] = {}
     for op, attributes, flops, application in problems:
-        columns = widths.setdefault(op, {})
+        rows[op] = rows.get(op, 0) + 1
+        columns = texts.setdefault(op, {})
         for name, value in attributes.items():
-            needed = max(len(title(name)), len(value_text(value)))
-            columns[name] = max(columns.get(name, 0), needed)
+            columns.setdefault(name, set()).add(value_text(value))
+            counts[op, name] = counts.get((op, name), 0) + 1
         arithmetic[op] = arithmetic.get(op, False) or bool(flops)
         applications[op] = max(applications.get(op, 0), len(application_text(application)))
         units.setdefault(op, set()).add(work_unit(attributes.get("precision")))
-    return {
-        op: OpOutline(columns, arithmetic[op], applications[op], frozenset(units[op]))
-        for op, columns in widths.items()
-    }
+    outlines = {}
+    for op, columns in texts.items():
+        value_widths = {name: max(map(len, values)) for name, values in columns.items()}
+        widths = {name: max(len(title(name)), width) for name, width in value_widths.items()}
+        shared = {
+            name: next(iter(values))
+            for name, values in columns.items()
+            if len(values) == 1 and counts[op, name] == rows[op]
+        }
+        outlines[op] = OpOutline(
+            widths, arithmetic[op], applications[op], frozenset(units[op]), value_widths, shared
+        )
+    return outlines
 
 
 def title(attribute: str) -> str:

@@ -1,5 +1,5 @@
-"""The remarks that follow a row: what a reader must know beyond its columns. The one list of them,
-which docs/reference/remarks.md explains form by form."""
+"""The remarks that follow a row and state what its columns do not show. This is the only list of
+remarks; docs/reference/remarks.md explains each form."""
 
 from __future__ import annotations
 
@@ -22,34 +22,36 @@ from deepbench.results.fleet import counted_ranks
 
 Row = Mapping[str, Any]
 
-# An interval that says more of the machine than of the call, though the median's standard error,
-# which outliers do not move, is small: half of it, as a share of the median.
+# Half the 95 % interval of the median, as a fraction of the median. A wider interval indicates a
+# noisy machine even if the standard error is small, since outliers do not affect the latter.
 _WIDE = 0.05
 
-_MOST_SLOW = 4  # ranks that a remark names
+_NAMED_RANKS = 4  # ranks that a remark names
 
-# Metrics of a row with a conversion, which a remark says in words.
+_STOP_TEXTS = {"too_few": "too few samples"}  # others: the word itself
+
+# Metrics of a conversion, for which there is a remark.
 _CONVERSION_METRICS = ("call", "conversion", "call_and_conversion")
 
 
 @dataclass(frozen=True)
 class Remark:
-    """`form` is the form in docs/reference/remarks.md, in which words in capitals stand for values
-    that differ by row. `of` gives the text for a row, or None if the remark does not apply."""
+    """`form` is the entry in docs/reference/remarks.md; words in capitals stand for what differs by
+    row. `of` returns the text for a row, or None if the remark does not apply."""
 
     form: str
     of: Callable[[Row], str | None]
 
 
 class Remarks:
-    """The remarks on the rows of one report. A row's notes are long and repeat, so that they become
-    numbers, which lines() explains after the last row."""
+    """The remarks on the rows of one report. Notes are long and repeat, so rows refer to them by
+    number, and lines() lists them after the last row."""
 
     def __init__(self) -> None:
         self._notes = Notes()
 
     def of(self, row: Row) -> str:
-        """Empty for an ordinary row."""
+        """The remarks on a row; empty for an ordinary row."""
         numbers = self._notes.numbers(row.get("notes") or ())
         return "; ".join([*_texts(row), *(f"[{number}]" for number in numbers)])
 
@@ -58,7 +60,7 @@ class Remarks:
 
 
 def plain_remarks(row: Row) -> str:
-    """Remarks on a row without its notes."""
+    """The remarks on a row without its notes."""
     return "; ".join(_texts(row))
 
 
@@ -85,10 +87,10 @@ def _cold(row: Row) -> str | None:
     return f"cold by {how}" if how else "cold"
 
 
-def _larger_than_the_cache(row: Row) -> str | None:
+def _exceeds_cache(row: Row) -> str | None:
     if get(row, "regime.cache") == "cold" or get(row, "regime.fits_cache") is not False:
         return None
-    return "larger than the cache"
+    return "operands exceed the cache"
 
 
 def _steady_power(row: Row) -> str | None:
@@ -96,7 +98,7 @@ def _steady_power(row: Row) -> str | None:
 
 
 def _ranks(row: Row) -> str | None:
-    """Of a row that several ranks made, each on its own device."""
+    """The remark on a row that several ranks measured, each on its own device."""
     ranks = row.get("ranks") or {}
     count = len(counted_ranks(ranks)) or ranks.get("count")
     spread_of_ranks = ranks.get("spread")
@@ -109,8 +111,10 @@ def _slow_ranks(row: Row) -> str | None:
     if _ranks(row) is None:
         return None
     slow = [one for one in get(row, "ranks.outliers") or () if (one.get("deviation") or 0) > 0]
-    named = [f"rank {one['rank']} {percent(one['deviation'])} % slow" for one in slow[:_MOST_SLOW]]
-    more = [f"and {len(slow) - _MOST_SLOW} more slow"] if len(slow) > _MOST_SLOW else []
+    named = [
+        f"rank {one['rank']} is {percent(one['deviation'])} % slow" for one in slow[:_NAMED_RANKS]
+    ]
+    more = [f"{len(slow) - _NAMED_RANKS} more are slow"] if len(slow) > _NAMED_RANKS else []
     return ", ".join([*named, *more]) or None
 
 
@@ -121,7 +125,7 @@ def _doubt(row: Row) -> str | None:
 
 def _fold(row: Row) -> str | None:
     fold = get(row, "statistics.batches_per_sample")
-    return f"means of {fold} batches" if fold else None
+    return f"samples are means of {fold} batches" if fold else None
 
 
 def _one_call(row: Row) -> str | None:
@@ -129,17 +133,17 @@ def _one_call(row: Row) -> str | None:
 
 
 def _stop(word: str) -> Remark:
-    """How measuring ended, where the time is not as precise as it should be."""
-    said = word.replace("_", " ")
+    """Why measuring ended, if the time is less precise than the target."""
+    text = _STOP_TEXTS.get(word, word.replace("_", " "))
 
     def of(row: Row) -> str | None:
         stop = get(row, "statistics.stop")
         if _one_call(row):
             return None
         is_wide = word == "noisy" and stop in (None, "converged") and (spread(row) or 0) > _WIDE
-        return said if stop == word or is_wide else None
+        return text if stop == word or is_wide else None
 
-    return Remark(said, of)
+    return Remark(text, of)
 
 
 def _algorithm(row: Row) -> str | None:
@@ -150,11 +154,11 @@ def _algorithm(row: Row) -> str | None:
 
 
 def _against_default(row: Row) -> str:
-    """How much faster the chosen algorithm is than the library's own choice."""
+    """The speedup of the chosen algorithm over the library's default."""
     default_ns, median_ns = get(row, "algorithm.default_ns"), get(row, "statistics.median_ns")
     if not default_ns or not median_ns:
         return ""
-    gain = get(row, "algorithm.speedup")  # measured in turns
+    gain = get(row, "algorithm.speedup")  # from the interleaved comparison
     return f" ({gain:.2f} x default)" if gain else " (the default)"
 
 
@@ -166,14 +170,14 @@ def _padded(row: Row) -> str | None:
 
 
 def _conversion(row: Row) -> str | None:
-    """The time column is the call alone."""
+    """States the time of the conversion, since the time column excludes it."""
     conversion_ns, median_ns = get(row, "conversion.ns"), get(row, "statistics.median_ns")
     if conversion_ns is None or median_ns is None:
         return None
     when = " beforehand" if get(row, "conversion.constant") else ""
     took = time_text(conversion_ns, time_ns(row))
     both = time_text(median_ns + conversion_ns, time_ns(row))
-    return f"{get(row, 'conversion.operand')} converted{when} in {took}, {both} with it"
+    return f"{get(row, 'conversion.operand')} converted{when} in {took}, {both} in total"
 
 
 def _metrics(row: Row) -> str | None:
@@ -186,20 +190,20 @@ STATUSES = tuple(
                  "device_lost", "failed")
 )  # fmt: skip
 
-# In the order in which they are printed; of a row without a time the first ones alone.
+# In print order. A row without a time gets only the remarks on its status.
 REMARKS = (
     *STATUSES,
     Remark("cold by MEANS", _cold),
-    Remark("larger than the cache", _larger_than_the_cache),
+    Remark("operands exceed the cache", _exceeds_cache),
     Remark("steady power", _steady_power),
     Remark("N ranks within X %", _ranks),
-    Remark("rank N X % slow", _slow_ranks),
+    Remark("rank N is X % slow", _slow_ranks),
     Remark("inconsistent: REASON", _doubt),
-    Remark("means of N batches", _fold),
+    Remark("samples are means of N batches", _fold),
     Remark("one call", _one_call),
     *map(_stop, ("noisy", "time_limit", "throttled", "too_few")),
     Remark("MODE: ALGORITHM", _algorithm),
     Remark("padded to DIMENSIONS", _padded),
-    Remark("OPERAND converted in TIME, TIME with it", _conversion),
+    Remark("OPERAND converted in TIME, TIME in total", _conversion),
     Remark("NAME=VALUE", _metrics),
 )

@@ -1,18 +1,22 @@
-"""The table on the screen: fixed width, a row as soon as it is finished, a header per operation."""
+"""The table on the screen: columns of fixed width, each row as soon as it is finished, and a header
+for each operation. table_layout.py chooses the columns."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
+from deepbench.marked_text import MarkedText
 from deepbench.report import Context, Row
-from deepbench.report.columns import Column, measured_columns, problem_columns
+from deepbench.report.attention import style_of
 from deepbench.report.fields import measured
 from deepbench.report.outline import OpOutline, Outline
 from deepbench.report.remarks import Remarks
+from deepbench.report.table_layout import Layout, layout, require_known_columns
 from deepbench.results.fleet import FleetSummary
 
-_GAP = "  "
-
+_INDENT = "    "  # of a remark that goes on below its row
 
 if TYPE_CHECKING:
     from deepbench.report.reference_columns import ReferenceColumns
@@ -22,19 +26,27 @@ class Table:
     """Rows of one operation share a header. A group whose rows are all unsupported for the same
     reason becomes one line, so such rows are held back until another kind of row comes."""
 
-    def __init__(self, reference: ReferenceColumns | None = None) -> None:
+    def __init__(
+        self,
+        reference: ReferenceColumns | None = None,
+        width: int | None = None,
+        columns: Sequence[str] = (),
+    ) -> None:
         self._reference = reference
+        self._width = width  # of the terminal; None elsewhere
+        self._chosen = columns
         self._outline: Outline = {}
         self._op: str | None = None
         self._headed = False
         self._lines = 0
-        self._attributes: list[Column] = []
-        self._measured: list[Column] = []
+        self._layout = Layout((), ())
         self._held: list[Row] = []
+        self._last_line = ""  # with those below it
         self._remarks = Remarks()
         self._fleet = FleetSummary()
 
     def begin(self, context: Context, outline: Outline) -> str:
+        require_known_columns(outline, self._chosen)
         self._outline = outline
         self._fleet.begin(context)
         if self._reference:
@@ -42,20 +54,27 @@ class Table:
         return ""
 
     def row(self, row: Row) -> str:
-        text = ""
+        released = ""
         self._fleet.add(row)
         op = row.get("op") or "?"
         if op != self._op:
-            text = self._release() + self._start(op)
+            released = self._release()
+            self._start(op)
         if row["status"] == "unsupported" and not self._headed and self._same_reason(row):
             self._held.append(row)
-            return text
-        return text + self._lines_of([*self._take_held(), row])
+            return released
+        earlier = released + self._lines_of(self._take_held())
+        line = self._lines_of([row])
+        if self._width is None or not (style := style_of(row)):
+            return earlier + line
+        header, row_text = line[: -len(self._last_line)], self._last_line
+        return MarkedText(earlier + header, row_text, style)
 
     def end(self) -> str:
-        rows = self._release()  # which may have notes of their own
+        rows = self._release()  # which may have notes of its own
         lines = [*self._remarks.lines(), *(self._reference.lines() if self._reference else ())]
-        return rows + "".join(line + "\n" for line in lines) + self._fleet_section()
+        folded = [part for line in lines for part in self._folded(line)]
+        return rows + "".join(line + "\n" for line in folded) + self._fleet_section()
 
     def _fleet_section(self) -> str:
         if not self._fleet.rows:
@@ -64,15 +83,13 @@ class Table:
         from deepbench.report.fleet import fleet_section
 
         section = fleet_section(self._fleet)
-        return "\n" + render_table([section]) if section else ""
+        return "\n" + render_table([section], self._width) if section else ""
 
-    def _start(self, op: str) -> str:
+    def _start(self, op: str) -> None:
         outline = self._outline.get(op, OpOutline({}, arithmetic=True))
         self._op, self._headed = op, False
-        self._attributes = problem_columns(outline)
         others = self._reference.columns(outline) if self._reference else []
-        self._measured = [*measured_columns(outline), *others]
-        return ""
+        self._layout = layout(outline, others, self._width, self._chosen)
 
     def _same_reason(self, row: Row) -> bool:
         return not self._held or self._held[0].get("reason") == row.get("reason")
@@ -87,19 +104,40 @@ class Table:
         if len(held) < 2:
             return self._lines_of(held)
         self._lines += 1
-        return f"{self._op}: all {len(held)} rows unsupported: {held[0].get('reason')}\n"
+        line = f"{self._op}: all {len(held)} rows unsupported: {held[0].get('reason')}"
+        return "\n".join(self._folded(line)) + "\n"
 
     def _lines_of(self, rows: list[Row]) -> str:
-        text = ""
-        if rows and not self._headed:
-            self._headed = True
-            columns = [*self._attributes, *self._measured]
-            header = _GAP.join(column.padded(column.title) for column in columns)
-            text = ("\n" if self._lines else "") + header.rstrip() + "\n"
+        text = self._header() if rows and not self._headed else ""
         self._lines += len(rows)
-        return text + "".join(self._line(row) + "\n" for row in rows)
+        for row in rows:
+            self._last_line = self._line(row)
+            text += self._last_line
+        return text
+
+    def _header(self) -> str:
+        """The titles, below what the columns leave out."""
+        self._headed = True
+        legend = [part for line in self._layout.legend for part in self._folded(line)]
+        titles = [column.padded(column.title) for column in self._layout.columns]
+        lines = [*legend, self._layout.gap.join(titles).rstrip()]
+        return ("\n" if self._lines else "") + "".join(line + "\n" for line in lines)
 
     def _line(self, row: Row) -> str:
-        columns = [*self._attributes, *(self._measured if measured(row) else [])]
+        columns = self._layout.columns if measured(row) else self._layout.problem
         cells = [column.cell(row) for column in columns]
-        return _GAP.join([*cells, self._remarks.of(row)]).rstrip()
+        remark = self._remarks.of(row)
+        line = self._layout.gap.join([*cells, remark]).rstrip()
+        if self._width is None or len(line) <= self._width or not remark:
+            return line + "\n"
+        below = self._folded(_INDENT + remark)
+        return "\n".join([self._layout.gap.join(cells).rstrip(), *below]) + "\n"
+
+    def _folded(self, line: str) -> list[str]:
+        """The line in parts that fit the terminal."""
+        if self._width is None or len(line) <= self._width:
+            return [line]
+        return wrap(
+            line, self._width, subsequent_indent=_INDENT, break_long_words=False,
+            break_on_hyphens=False,
+        )  # fmt: skip

@@ -1,6 +1,8 @@
-"""The screen of a running sweep: rows on standard output, a progress line below them on a
-terminal, and the clocks of both. With environment.py the only place in Python that reads a clock,
-and never for a result."""
+"""The screen of a running sweep: rows on standard output, on a terminal with colour and with a
+progress bar below them. Elsewhere everything is plain text, and rich is not imported.
+
+This file and environment.py are the only ones in Python that read a clock, and never for a result.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +10,19 @@ import contextlib
 import os
 import sys
 import time
-from typing import TextIO
+from textwrap import wrap
+from typing import TYPE_CHECKING, TextIO
 
 from deepbench.errors import encodable, printable_line, printable_lines
+from deepbench.marked_text import MarkedText
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 _REDRAW_INTERVAL_S = 0.2  # between two drawings of the progress line
+_BAR_COLUMNS = 20
+_LEAST_BAR_TERMINAL = 60  # columns; a narrower terminal has no bar
+_CTRL_C = "^C"  # what a terminal writes behind the progress line, and clear() removes with it
 
 
 class Stopwatch:
@@ -52,10 +62,19 @@ class Screen:
     def report(self, text: str) -> None:
         """Part of the report: complete lines, on standard output at once. Names and notes in it may
         be a stranger's: nothing of it steers the terminal."""
-        if text:
-            self.clear()
-            self._out.write(encodable(printable_lines(text), self._out.encoding))
-            self._out.flush()
+        if not text:
+            return
+        self.clear()
+        if isinstance(text, MarkedText) and self._out.isatty():
+            self._write(printable_lines(text[: text.plain_length]))
+            marked = printable_lines(text[text.plain_length :])
+            self._write(_styled(marked, text.style, self._out))
+        else:
+            self._write(printable_lines(text))
+        self._out.flush()
+
+    def _write(self, text: str) -> None:
+        self._out.write(encodable(text, self._out.encoding))
 
     def drop_report(self) -> None:
         """From here on the report goes nowhere, such as when nobody reads it any more."""
@@ -69,10 +88,13 @@ class Screen:
         return _columns(self._out) if self._out.isatty() else None
 
     def say(self, text: str) -> None:
-        """A line for the person at the screen; what libraries say passes here too."""
+        """Writes lines to standard error, folded between words on a terminal. Messages of
+        libraries pass here too."""
         self.clear()
-        line = printable_lines(text.expandtabs().replace("\r", ""))
-        self._err.write(encodable(line, self._err.encoding) + "\n")
+        lines = printable_lines(text.expandtabs().replace("\r", ""))
+        if self._is_terminal:
+            lines = _folded(lines, _columns(self._err))
+        self._err.write(encodable(lines, self._err.encoding) + "\n")
         self._err.flush()
 
     @property
@@ -82,14 +104,15 @@ class Screen:
             self._since_drawn and self._since_drawn.elapsed_s() < _REDRAW_INTERVAL_S
         )
 
-    def progress(self, text: str) -> None:
-        """Replaces the progress line where it is due."""
+    def progress(self, text: str, share: float) -> None:
+        """Replaces the progress line where it is due. `share` of the work is done."""
         if not self.is_due:
             return
-        text = printable_line(text)[: max(0, _columns(self._err) - 1)]
-        self._err.write("\r" + text + " " * max(0, self._drawn_width - len(text)))
+        columns = _columns(self._err)
+        width = max(0, columns - 1 - len(_CTRL_C))
+        self._err.write("\r" + _progress_line(printable_line(text), share, width, self._err))
         self._err.flush()
-        self._drawn_width, self._since_drawn = len(text), Stopwatch()
+        self._drawn_width, self._since_drawn = max(0, columns - 1), Stopwatch()
 
     def clear(self) -> None:
         """Removes the progress line, so that something else may be written there."""
@@ -104,6 +127,51 @@ def _columns(stream: TextIO) -> int:
         return os.get_terminal_size(stream.fileno()).columns or 80
     except (OSError, ValueError):
         return 80
+
+
+def _folded(text: str, width: int) -> str:
+    return "\n".join(
+        "\n".join(wrap(line, width, break_long_words=False, break_on_hyphens=False))
+        if len(line) > width
+        else line
+        for line in text.split("\n")
+    )
+
+
+def _progress_line(text: str, share: float, width: int, stream: TextIO) -> str:
+    """A bar and a text in exactly `width` columns."""
+    from rich.progress_bar import ProgressBar
+    from rich.table import Table
+    from rich.text import Text
+
+    line = Table.grid(padding=(0, 1), pad_edge=False, expand=True)
+    if width >= _LEAST_BAR_TERMINAL - 3:
+        line.add_column(width=_BAR_COLUMNS)
+        line.add_column(ratio=1, no_wrap=True, overflow="crop")
+        line.add_row(ProgressBar(total=1.0, completed=share, width=_BAR_COLUMNS), Text(text))
+    else:
+        line.add_column(ratio=1, no_wrap=True, overflow="crop")
+        line.add_row(Text(text))  # as it is: brackets and colons mean nothing
+    console = _console(stream, width)
+    with console.capture() as capture:
+        console.print(line, end="")
+    return capture.get().rstrip("\n")
+
+
+def _styled(text: str, style: str, stream: TextIO) -> str:
+    """The text in a style, where the terminal has colours and NO_COLOR does not forbid them."""
+    from rich.text import Text
+
+    console = _console(stream, _columns(stream))
+    with console.capture() as capture:
+        console.print(Text(text, style), end="", soft_wrap=True)
+    return capture.get()
+
+
+def _console(stream: TextIO, width: int) -> Console:
+    from rich.console import Console
+
+    return Console(file=stream, width=width)
 
 
 def duration(seconds: float) -> str:

@@ -26,8 +26,9 @@ class RunOptions:
     hang_limit_s: float | None
     in_process: bool
     retry: bool = False
-    against: str | None = None  # whose rows stand beside ours in the report
-    ranks: int | None = None  # that we start ourselves
+    against: str | None = None  # whose rows stand beside those of the run in the report
+    columns: tuple[str, ...] = ()  # of the table; none: all, or those that fit the terminal
+    ranks: int | None = None  # that deepbench starts itself
     devices: int = 0  # so many, each a rank's: which they are is in `rows`
 
     @property

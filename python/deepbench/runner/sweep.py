@@ -55,7 +55,12 @@ class Sweep:
         self._context: Json = {}
         self._rows_by_position: dict[int, Json] = {}  # rows by position
         self._writer: ResultWriter | None = None
-        self._report: Report = create(options.format, columns_against(options.against))
+        self._report: Report = create(
+            options.format,
+            columns_against(options.against),
+            self._screen.report_width(),
+            options.columns,
+        )
         self._estimate = Estimate([], Expectation())
         self._rows: list[PlannedRow] = []
         self._last_position: dict[str, int] = {}  # the position of each operation's last row
@@ -70,7 +75,7 @@ class Sweep:
             return exec_worker(self._worker_command())
         # Mistakes show before anything is started.
         rows = plan(self._selection, self._options, None)
-        create(self._options.format).begin({}, self._outline(rows))
+        create(self._options.format, columns=self._options.columns).begin({}, self._outline(rows))
         old = self._open_file()
         try:
             self._hello = self._source.start()
@@ -323,8 +328,9 @@ class Sweep:
             return
         if self._current_row is not None and self._screen.is_due:
             left = rough_duration(self._estimate.remaining_s(self._row_clock.elapsed_s()))
-            count = f"row {len(self._rows_by_position) + 1} of {len(self._rows)}"
-            self._screen.progress(f"{count}, about {left} left: {self._current_row.problem}")
+            done, total = len(self._rows_by_position), len(self._rows)
+            text = f"row {done + 1} of {total}, about {left} left: {self._current_row.problem}"
+            self._screen.progress(text, done / total)
 
     def _end_report(self, ignore_errors: bool = False) -> None:
         try:

@@ -1,5 +1,6 @@
-"""Workbooks: a result file as an .xlsx with the original's sheets and columns, and the original's
-published workbooks (and our own) as result files. Writing needs the extra `xlsx`."""
+"""Workbooks: writes a result file as an .xlsx with the original's sheets and columns, and reads the
+original's published workbooks and deepbench's workbooks as result files. Writing needs the extra
+`xlsx`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What there is to say about cells: a line for each kind of remark, with the addresses it concerns.
+"""Remarks about cells: one line for each kind of remark, with the addresses of its cells.
 
-A mistake of a workbook stands in a whole column more often than in one cell: what is said of all of
-them is said once.
+A mistake in a workbook often affects a whole column, so cells with the same kind of remark share
+one line.
 """
 
 from __future__ import annotations
@@ -13,51 +13,51 @@ from dataclasses import dataclass, field
 
 from deepbench.workbook.cells import CellError
 
-_MAX_ADDRESSES = 10_000  # of a kind that are remembered; all are counted
-_MOST_KINDS = 500
-_OTHERS = "is wrong in other ways"  # the kind of those beyond that many
-_MOST_RANGES = 20  # of a line
+_MAX_ADDRESSES = 10_000  # stored for each kind; all are counted
+_MAX_KINDS = 500
+_OTHERS = "is wrong in other ways"  # the kind of all further kinds
+_MAX_RANGES = 20  # in one line
 _ADDRESS = re.compile(r"(.*)!([A-Z]*)(\d+)", re.DOTALL)
 
 
 @dataclass
 class _Kind:
-    """Remarks that differ in their addresses and values alone."""
+    """Remarks that differ only in addresses and values."""
 
-    what: str  # of the first, with its value
-    left_out: bool
+    what: str  # the text of the first remark, with its value
+    skipped: bool
     cells: int = 0
     addresses: list[str] = field(default_factory=list)
     count: int = 0
 
 
 class CellRemarks:
-    """Remarks about cells, by kind."""
+    """Remarks about cells, grouped by kind."""
 
     def __init__(self) -> None:
         self._kinds: dict[str, _Kind] = {}
-        self.sums = 0  # over phases: they follow from other times and are no rows
+        self.sums = 0  # sums over phases, which follow from other times and are not rows
 
     def add(self, address: str, what: str, kind: str | None = None) -> None:
-        """`kind`: what the remark has in common with others, where it holds values."""
+        """`kind` identifies the kind of the remark if `what` contains values."""
         self._add(address, _Kind(what, False), kind or what, 1)
 
-    def add_left_out(
+    def add_skipped(
         self,
         address: str,
         why: CellError | str,
         what: str = "it was",
         cells: int = 1,
-        said: str = "",
+        detail: str = "",
     ) -> None:
-        """`what` is the subject and verb of "left out", of so many cells; `said` is the reason with
-        values that others of its kind do not share."""
+        """Adds a remark on `cells` cells that were skipped. `what` precedes the word "skipped".
+        `detail` is the reason with values that other remarks of the kind do not share."""
         reason = why.reason if isinstance(why, CellError) else why
-        line = f"{said or why}; {what} left out"
+        line = f"{detail or why}; {what} skipped"
         self._add(address, _Kind(line, True), reason, cells)
 
     def _add(self, address: str, new: _Kind, key: str, cells: int) -> None:
-        known = key in self._kinds or len(self._kinds) < _MOST_KINDS
+        known = key in self._kinds or len(self._kinds) < _MAX_KINDS
         kind = self._kinds.setdefault(key if known else _OTHERS, new)
         kind.cells += cells
         kind.count += 1
@@ -66,13 +66,13 @@ class CellRemarks:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """One for each kind, in their order: the first remark in full and where the others are."""
+        """One line for each kind: the first remark in full, then the addresses of the others."""
         return tuple(_line(kind) for kind in self._kinds.values())
 
     @property
     def reasons(self) -> Mapping[str, int]:
-        """How many cells were left out, by reason."""
-        return {reason: kind.cells for reason, kind in self._kinds.items() if kind.left_out}
+        """How many cells were skipped, by reason."""
+        return {reason: kind.cells for reason, kind in self._kinds.items() if kind.skipped}
 
 
 def _line(kind: _Kind) -> str:
@@ -81,19 +81,18 @@ def _line(kind: _Kind) -> str:
     if not others:
         return line
     ranges = list(_ranges(first.rpartition("!")[0], others))
-    shown = ", ".join(ranges[:_MOST_RANGES])
-    cut = len(ranges) > _MOST_RANGES or kind.count > len(kind.addresses)
-    return f"{line}; {kind.count - 1} more like it: {shown}{', ...' if cut else ''}"
+    shown = ", ".join(ranges[:_MAX_RANGES])
+    cut = len(ranges) > _MAX_RANGES or kind.count > len(kind.addresses)
+    return f"{line}; {kind.count - 1} more: {shown}{', ...' if cut else ''}"
 
 
 def _ranges(sheet: str, addresses: Sequence[str]) -> Iterator[str]:
-    """Places with those below each other as one: 'L84:L106'. A sheet is named where it is another
-    than that of the address before."""
+    """Joins adjacent addresses of a column: 'L84:L106'. The sheet is named where it changes."""
     columns: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
     for address in addresses:
         if found := _ADDRESS.fullmatch(address):
             columns[found[1], found[2]].append(int(found[3]))
-    for (its, letters), rows in columns.items():
+    for (name, letters), rows in columns.items():
         begin = last = 0
         for row in [*sorted(set(rows)), 0]:
             if row == last + 1 and begin:
@@ -101,6 +100,6 @@ def _ranges(sheet: str, addresses: Sequence[str]) -> Iterator[str]:
                 continue
             if begin:
                 end = f":{letters}{last}" if last > begin else ""
-                yield f"{'' if its == sheet else f'{its}!'}{letters}{begin}{end}"
-                sheet = its
+                yield f"{'' if name == sheet else f'{name}!'}{letters}{begin}{end}"
+                sheet = name
             begin = last = row

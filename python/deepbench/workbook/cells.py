@@ -1,7 +1,7 @@
-"""Sheets and cells of a workbook, as values: what a spreadsheet program had computed on saving.
+"""Sheets and cells of a workbook, with the values that a spreadsheet program saved.
 
-No formula is computed here. This file says what a cell may hold, and calls cells by their sheet
-and place.
+Formulas are not evaluated. This file defines which contents a cell may have, and the addresses of
+cells.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from pathlib import Path
 
 from deepbench.errors import printable_line
 
-LAST_ROW = 20_000  # of a sheet that is read; the original's have fewer than 400
+LAST_ROW = 20_000  # the last row of a sheet that is read; the original's sheets have fewer than 400
 LAST_COLUMN = 100
-_LONGEST = 300  # letters of a text that are kept
+_LONGEST = 300  # longest text in characters
 _NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII)
 _LARGEST = 1e30
 
@@ -24,8 +24,8 @@ Value = str | int | float | bool | None
 
 
 class CellError(ValueError):
-    """What is wrong with a cell, to be said after its place: what it holds, and the reason why that
-    cannot be read, which is the same for all cells of the kind."""
+    """The error in a cell, phrased to follow the cell's address. `content` is the cell's content;
+    `reason` is the same for all cells with this kind of error."""
 
     def __init__(self, reason: str, content: str | None = None) -> None:
         super().__init__(reason if content is None else f"holds {content}, which {reason}")
@@ -34,7 +34,7 @@ class CellError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One cell. `value` None: it is blank, or a formula that was saved without its value."""
+    """One cell. `value` is None if it is blank or a formula that was saved without its value."""
 
     sheet: str
     row: int
@@ -57,42 +57,42 @@ class Cell:
 
     @property
     def text(self) -> str:
-        """What it holds, as a line of bounded length that cannot steer a terminal."""
+        """Its content as a line of bounded length without control characters."""
         return cleaned(self.value)
 
     @property
     def numeric(self) -> bool:
-        """Whether it holds a number; one that was entered as text is one, too."""
+        """Whether it holds a number. A number entered as text also counts."""
         if isinstance(self.value, str):
             return _NUMBER.fullmatch(self.value[:_LONGEST]) is not None
         return isinstance(self.value, (int, float)) and not isinstance(self.value, bool)
 
     @property
     def is_words(self) -> bool:
-        """Whether it holds a text that is no number."""
+        """Whether it holds a text other than a number."""
         return isinstance(self.value, str) and not self.numeric
 
 
 @dataclass(frozen=True)
 class Sheet:
-    """A sheet's rows, by number from 1; blank rows are left out."""
+    """The rows of a sheet."""
 
     name: str
-    rows: Mapping[int, Mapping[int, Cell]]  # by row and column, both from 1; no blank cells
-    first_outside: str | None  # the first cell that was left out because it lies too far out
+    rows: Mapping[int, Mapping[int, Cell]]  # by row and column, both from 1; without blank cells
+    first_outside: str | None  # the first ignored cell beyond LAST_ROW or LAST_COLUMN
 
 
 @dataclass(frozen=True)
 class Book:
-    """What was read of a workbook."""
+    """The contents of a workbook."""
 
     path: Path
     sheets: tuple[Sheet, ...]
-    remarks: tuple[str, ...]  # what was not looked at
+    remarks: tuple[str, ...]  # about parts that were ignored
 
 
 def cleaned(value: object) -> str:
-    """A value of somebody's file as part of a line."""
+    """An untrusted value as part of a line."""
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) > _LARGEST:
         return "a number of many digits"
     text = printable_line(str(value)[: 4 * _LONGEST])
@@ -100,7 +100,7 @@ def cleaned(value: object) -> str:
 
 
 def column_letters(column: int) -> str:
-    """A column's letters: 1 is A, 27 is AA."""
+    """The letters of a column: 1 is A, 27 is AA."""
     text = ""
     while column:
         column, rest = divmod(column - 1, 26)
@@ -118,15 +118,15 @@ def number(cell: Cell) -> float:
     if isinstance(value, str) and _NUMBER.fullmatch(value[:400]):
         value = float(value[:400])
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise CellError("is no number", repr(cell.text))
+        raise CellError("is not a number", repr(cell.text))
     if (isinstance(value, int) and abs(value) > _LARGEST) or not math.isfinite(value):
         raise CellError("is out of range", "a number")
     return float(value)
 
 
 def whole_number(cell: Cell) -> int:
-    """The whole number of a dimension. Raises CellError."""
+    """The integer value of a dimension. Raises CellError."""
     value = number(cell)
     if not value.is_integer() or not 0 <= value < 2**53:
-        raise CellError("is no dimension", cell.text)
+        raise CellError("is not a non-negative integer", cell.text)
     return int(value)

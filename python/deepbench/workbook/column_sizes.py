@@ -1,4 +1,4 @@
-"""Columns as wide as what stands in them, headings as high as their lines: not every program finds
+"""Column widths and heading heights that fit their contents. Not every spreadsheet program adapts
 the height of a wrapped text when it opens a workbook."""
 
 from __future__ import annotations
@@ -6,16 +6,16 @@ from __future__ import annotations
 import textwrap
 from typing import Any
 
-_LINE = 15  # points
-_BOLD = 1.2  # of a column's width, which counts a plain font's figures
+_LINE = 15  # height of a line in points
+_BOLD = 1.2  # width of a bold character relative to a plain digit
 
 
 class ColumnSizes:
-    """What a sheet's cells need. Headings are wrapped and other texts cut where a column would
-    be wider than `most`."""
+    """The sizes for the cells of a sheet. If a column would be wider than `widest`, headings wrap
+    and other texts are cut off."""
 
-    def __init__(self, least: int, most: int) -> None:
-        self._least, self._most = least, most
+    def __init__(self, narrowest: int, widest: int) -> None:
+        self._narrowest, self._widest = narrowest, widest
         self._widths: dict[int, int] = {}
         self._headings: list[tuple[int, int, str]] = []
 
@@ -24,11 +24,11 @@ class ColumnSizes:
         self._need(column, int(_BOLD * max(map(len, title.split()), default=0)))
 
     def content(self, column: int, content: object) -> None:
-        """A text or a number that stands there."""
+        """Makes room for a text or a number in the column."""
         self._need(column, len(f"{content:.4f}" if isinstance(content, float) else str(content)))
 
     def _need(self, column: int, letters: int) -> None:
-        wide = min(max(letters + 2, self._least), self._most)
+        wide = min(max(letters + 2, self._narrowest), self._widest)
         self._widths[column] = max(wide, self._widths.get(column, 0))
 
     def set(self, sheet: Any) -> None:

@@ -1,5 +1,5 @@
-"""What is to be thought of a time by what stands beside it: its rate, the sum of phases, the
-dimensions of the original's set. The words are those of the published figures."""
+"""Checks whether a published time agrees with its rate, with the sum of its phases, and with the
+dimensions in the original's set. Statuses are those of the published figures."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from deepbench.workbook.figures import Figure, phase_of
 from deepbench.workbook.suite_alignment import SuitePosition
 
-_NEAR = 2e-3  # of rates and sums: they are printed with three digits or more
-_ROUNDED_NS = 2_000.0  # of sums: each time is rounded to a microsecond
+_NEAR = 2e-3  # relative tolerance of rates and sums, which are printed with three digits or more
+# Absolute tolerance of a sum per time, since times are rounded to microseconds.
+_ROUNDED_NS = 2_000.0
 
 
 @dataclass(frozen=True)
 class Consistency:
-    """A row's status, and why it is doubted; `doubt` None: nothing speaks against it."""
+    """A row's status, and why it is doubtful. `doubt` is None if the figure is consistent."""
 
     status: str = "ok"
     note: str | None = None
@@ -23,7 +24,7 @@ class Consistency:
 
 
 def check_figure(figure: Figure, position: SuitePosition, flops: float | None) -> Consistency:
-    """Of one figure; `flops` are those of a call by our formulas."""
+    """Checks one figure. `flops` are the FLOPs of a call by deepbench's formulas."""
     consistency = _rated(figure, flops)
     if consistency.doubt:
         return consistency
@@ -33,10 +34,10 @@ def check_figure(figure: Figure, position: SuitePosition, flops: float | None) -
 
 
 def sum_error(figure: Figure, line: Sequence[Figure]) -> str | None:
-    """What is wrong with a sum over the phases of its row; None if nothing is."""
+    """The error in a sum over the phases of its row; None if it is correct."""
     parts = [one.time_ns for one in line if phase_of(one) != "total"]
     if not parts:
-        return f"is a total of {figure.time_ns / 1e6:g} ms without its phases"
+        return f"is a total of {figure.time_ns / 1e6:g} ms without any phase"
     if _near(sum(parts), figure.time_ns, len(parts) * _ROUNDED_NS):
         return None
     return f"total {figure.time_ns / 1e6:g} ms is not the sum of its phases {sum(parts) / 1e6:g} ms"
@@ -55,21 +56,21 @@ def _misprint(figure: Figure, meant: Mapping[str, object], consistency: Consiste
 def _rated(figure: Figure, flops: float | None) -> Consistency:
     if figure.tflops is None or phase_of(figure) == "dense":
         return Consistency("no_rate")
-    ours = (flops or 0.0) / figure.time_ns / 1e3
-    if not ours or _near(figure.tflops, ours):
+    computed = (flops or 0.0) / figure.time_ns / 1e3
+    if not computed or _near(figure.tflops, computed):
         return Consistency()
     if figure.op == "sparse_gemm" and (status := _rate_of_zeros(figure)):
         formula = "2*m*n*k*sparsity" if status.startswith("uses_2") else "m*n*k*sparsity"
-        return Consistency(status, f"published rate = {formula}/time; not of the nonzero values")
-    if figure.op == "conv" and _near(figure.tflops, ours * _unrounded(figure)):
-        note = "the rate is of a fractional output size: (dim-filter+1+2*pad)/stride, not rounded"
+        return Consistency(status, f"published rate = {formula}/time, which counts zeros")
+    if figure.op == "conv" and _near(figure.tflops, computed * _unrounded(figure)):
+        note = "the rate uses an output size that is not rounded: (dim-filter+1+2*pad)/stride"
         return Consistency("MISMATCH_PQ", note, f"MISMATCH_PQ: {note}")
-    note = f"the rate {figure.tflops:.4g} TFLOPS does not follow from the time, {ours:.4g} does"
+    note = f"the rate is {figure.tflops:.4g} TFLOPS, but the time implies {computed:.4g}"
     return Consistency("MISMATCH_RATE", note, f"MISMATCH_RATE: {note}")
 
 
 def _rate_of_zeros(figure: Figure) -> str | None:
-    """The status of a sparse rate that counts the share of zeros in place of the others."""
+    """The status of a sparse rate that counts zeros instead of nonzero values."""
     m, n, k, sparsity = (float(figure.dimensions[name]) for name in ("m", "n", "k", "sparsity"))
     counted = m * n * k * sparsity / figure.time_ns / 1e3
     for factor, status in ((2, "uses_2mnk*sparsity"), (1, "uses_mnk*sparsity")):
@@ -79,7 +80,7 @@ def _rate_of_zeros(figure: Figure) -> str | None:
 
 
 def _unrounded(figure: Figure) -> float:
-    """The output's size without rounding over the right one."""
+    """The ratio of the output's size without rounding to its actual size."""
     share = 1.0
     for size, width, pad, stride in (("w", "s", "pad_w", "stride_w"),
                                      ("h", "r", "pad_h", "stride_h")):  # fmt: skip

@@ -1,4 +1,4 @@
-"""How a workbook is refused: one line that says which file, which cell, and what is right."""
+"""Errors about workbooks: one line that names the file, the cell and the cure."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ from deepbench.installation import install_command
 
 
 class WorkbookError(UserError):
-    """A workbook that cannot be read or written. One line."""
+    """A workbook cannot be read or written. The message is one line."""
 
 
 @contextmanager
 def xlsx_package_required() -> Iterator[None]:
-    """Around the import of the extra `xlsx`: its absence is a line with the cure."""
+    """Wraps the import of the extra `xlsx`, so that its absence gives a one-line error with the
+    cure."""
     try:
         yield
     except ImportError as error:
         raise WorkbookError(
-            f"writing workbooks takes the Python package {error.name or 'xlsxwriter'}, which is "
-            f"not there: {install_command('xlsx')}"
+            f"writing workbooks needs the Python package {error.name or 'xlsxwriter'}: "
+            f"{install_command('xlsx')}"
         ) from None

@@ -1,5 +1,5 @@
-"""The times of a table, one figure each, with what stands beside them. Cells are judged here: what
-is no dimension, no time, or out of range is left out and reported with its sheet and cell."""
+"""The times of a table, one figure each, together with the other cells of their rows. Invalid
+dimensions and times are skipped and reported with their sheet and cell."""
 
 from __future__ import annotations
 
@@ -11,36 +11,36 @@ from deepbench.workbook.cells import Cell, CellError, number, whole_number
 from deepbench.workbook.headings import BACKWARD_UNSPECIFIED
 from deepbench.workbook.sheet_tables import RECURRENT_CELLS, Line, SheetTable
 
-LONGEST_NS = 1e15  # as schema.json has it
+LONGEST_NS = 1e15  # the limit in schema.json
 _LARGEST_RATE = 1e9  # TFLOPS
 _TRANSPOSED = {"n": "n", "t": "t", "0": "n", "1": "t", "0.0": "n", "1.0": "t",
                "false": "n", "true": "t"}  # fmt: skip
-# What stands where nothing was measured.
-_NOTHING = {"", "n/a", "na", "-", "--", "not supported", "none", "x", "n.a.", "tbd"}
+# Texts of cells without a measurement.
+_MISSING = {"", "n/a", "na", "-", "--", "not supported", "none", "x", "n.a.", "tbd"}
 
 Value = int | float | str
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A time that stands in a workbook."""
+    """A time in a workbook."""
 
     address: str  # 'Results FP32!N52'
     sheet: str
     row: int
     op: str
     dimensions: Mapping[str, Value]
-    phase: str  # '' where the operation has none
+    phase: str  # '' if the operation has none
     time_ns: float
     tflops: float | None
     texts: Mapping[str, str]  # application, algorithm, precision, notes
     numbers: Mapping[str, float]  # bandwidth_gbs, stddev_ms, speedup
     padded: bool | None
-    heading: str  # of the column of the time
+    heading: str  # of the time's column
 
 
 def figures(section: SheetTable, remarks: CellRemarks) -> Iterator[list[Figure]]:
-    """Every row's times. A row whose problem cannot be read is reported and left out."""
+    """The times of every row. A row with an invalid problem is skipped and reported."""
     if not section.columns_of_kind("time"):
         if section.lines:
             remarks.add(f"{section.sheet}!{section.row}", f"the table of {section.op} has no times")
@@ -60,40 +60,41 @@ def figures(section: SheetTable, remarks: CellRemarks) -> Iterator[list[Figure]]
 def _dimensions(
     section: SheetTable, line: Line, before: Mapping[str, Value], remarks: CellRemarks
 ) -> dict[str, Value]:
-    """The problem of a row, as it is printed. Raises CellError after reporting it."""
+    """The problem of a row as printed. Raises CellError after reporting it."""
     found: dict[str, Value] = {"trans_a": "n", "trans_b": "n"} if _is_product(section.op) else {}
     if section.op == "rnn" and section.cell:
         found["cell"] = section.cell
     for name, column in section.dimensions.items():
         cell = line.cells.get(column)
         if cell is None and section.op == "all_reduce" and name == "elements" and name in before:
-            found[name] = before[name]  # printed once for all numbers of ranks
+            # Printed only in the first row of several with different numbers of ranks.
+            found[name] = before[name]
             continue
         if cell is None or (cell.blank and not cell.uncomputed):
             missing = CellError(f"has no {name}")
-            _leave_out_row(section, line, missing, remarks)
+            _skip_row(section, line, missing, remarks)
             raise missing
         try:
             found[name] = _dimension(name, cell)
         except CellError as error:
-            _leave_out_row(section, line, error, remarks, cell.address)
+            _skip_row(section, line, error, remarks, cell.address)
             raise
     if section.op == "rnn" and "cell" not in found:
-        missing = CellError("names no recurrent cell, nor does the table's title")
-        _leave_out_row(section, line, missing, remarks)
+        missing = CellError("names no recurrent cell, and neither does the table's title")
+        _skip_row(section, line, missing, remarks)
         raise missing
     return found
 
 
-def _leave_out_row(
+def _skip_row(
     section: SheetTable, line: Line, why: CellError, remarks: CellRemarks, address: str = ""
 ) -> None:
-    """Counts every time of the row."""
+    """Reports the row, with its number of times."""
     columns = section.columns_of_kind("time").values()
     times = sum(column in line.cells and line.cells[column].numeric for column in columns)
     what = f"the row with its {times} times was" if times > 1 else "the row was"
     address = address or f"{section.sheet}!{line.number}"
-    remarks.add_left_out(address, why, what, max(1, times))
+    remarks.add_skipped(address, why, what, max(1, times))
 
 
 def _is_product(op: str) -> bool:
@@ -110,7 +111,7 @@ def _dimension(name: str, cell: Cell) -> Value:
     if name == "sparsity":
         value = number(cell)
         if not 0 <= value < 1:
-            raise CellError("is no share of zeros below 1", cell.text)
+            raise CellError("is not a fraction of zeros below 1", cell.text)
         return value
     return whole_number(cell)
 
@@ -154,36 +155,39 @@ def _of_line(
 
 
 def _time(cell: Cell | None, unit: float, remarks: CellRemarks) -> float | None:
-    """Nanoseconds; None where there is no time: reported unless the cell says so itself."""
-    if cell is None or (isinstance(cell.value, str) and _says_nothing(cell)):
+    """The time in nanoseconds, or None. A missing time is reported unless the cell marks it as
+    missing."""
+    if cell is None or (isinstance(cell.value, str) and _marks_missing(cell)):
         return None
     try:
-        value = float(f"{number(cell) * unit:.15g}")  # 0.142 ms is 142000 ns
+        # Rounds away the error of the conversion: 0.142 ms is 142000 ns.
+        value = float(f"{number(cell) * unit:.15g}")
         if not 0 < value <= LONGEST_NS:
-            raise CellError("is no time", cell.text)
+            raise CellError("is not a valid time", cell.text)
     except CellError as error:
-        remarks.add_left_out(cell.address, error, "the time was")
+        remarks.add_skipped(cell.address, error, "the time was")
         return None
     return value
 
 
-def _says_nothing(cell: Cell) -> bool:
-    return cell.text.strip().rstrip("*").lower() in _NOTHING
+def _marks_missing(cell: Cell) -> bool:
+    return cell.text.strip().rstrip("*").lower() in _MISSING
 
 
 def _rate(
     section: SheetTable, line: Line, column: int | None, remarks: CellRemarks
 ) -> float | None:
-    """TFLOPS. A rate that cannot be read costs nothing: rates are computed from times anyway."""
+    """The rate in TFLOPS. An invalid rate does not affect the row, since rates are recomputed from
+    times."""
     cell = line.cells.get(column) if column is not None else None
-    if column is None or cell is None or (isinstance(cell.value, str) and _says_nothing(cell)):
+    if column is None or cell is None or (isinstance(cell.value, str) and _marks_missing(cell)):
         return None
     try:
         value = number(cell) * section.columns[column].unit
         if not 0 <= value <= _LARGEST_RATE:
-            raise CellError("is no rate", cell.text)
+            raise CellError("is not a valid rate", cell.text)
     except CellError as error:
-        remarks.add_left_out(cell.address, error, "the rate was")
+        remarks.add_skipped(cell.address, error, "the rate was")
         return None
     return value
 
@@ -197,21 +201,21 @@ def _texts(section: SheetTable, line: Line) -> Iterator[tuple[str, str]]:
 
 
 def _numbers(section: SheetTable, line: Line, remarks: CellRemarks) -> Iterator[tuple[str, float]]:
-    """What stands beside times and is no text; nothing that cannot be read."""
+    """The other numbers of the row. Invalid ones are skipped and reported."""
     names = {"bandwidth": "bandwidth_gbs", "stddev": "stddev_ms", "speedup": "speedup"}
     wanted = [
         (names[kind], column) for kind in names for column in section.columns_of_kind(kind).values()
     ]
     for name, column in wanted:
         cell = line.cells.get(column)
-        if cell is None or (isinstance(cell.value, str) and _says_nothing(cell)):
+        if cell is None or (isinstance(cell.value, str) and _marks_missing(cell)):
             continue
         try:
             value = number(cell)
             if not 0 <= value <= LONGEST_NS:
                 raise CellError("is out of range", cell.text)
         except CellError as error:
-            remarks.add_left_out(cell.address, error)
+            remarks.add_skipped(cell.address, error)
             continue
         yield name, value * (section.columns[column].unit / 1e6 if name == "stddev_ms" else 1.0)
 
@@ -225,8 +229,8 @@ def _padded(section: SheetTable, line: Line) -> bool | None:
 
 
 def phase_of(figure: Figure) -> str:
-    """The phase by our names: a backward pass that does not say more is the data gradient, which
-    is what the original's programs timed."""
+    """The phase in deepbench's terms. A backward pass of an unspecified kind is the data gradient,
+    since the original's programs timed that."""
     if figure.phase in ("", BACKWARD_UNSPECIFIED):
         return "bwd_data" if figure.phase else "fwd"
     return figure.phase

@@ -1,7 +1,7 @@
-"""What the heading of a column says: a dimension, a time of a phase, a rate, an application, ...
+"""The meaning of a column's heading: a dimension, the time of a phase, a rate, an application, ...
 
-The original's workbooks differ in their headings, and more so do those that others made after
-them: a heading is taken apart into words, and the words decide.
+Headings differ between the original's workbooks, and even more in workbooks derived from them. So a
+heading is split into words, and the words determine the meaning.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-# Headings of dimensions: their letters and digits, without what stands in brackets and without the
-# words of _FILLERS. Operations are tried in this order: what has sparsity is no plain product.
+# Headings of dimensions, reduced to letters and digits, without parts in brackets and without
+# _FILLERS. Operations are tried in this order: sparse_gemm comes first since it has all dimensions
+# of gemm.
 _MATRICES = {
     "m": ("m",),
     "n": ("n",),
@@ -53,7 +54,8 @@ DIMENSIONS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     },
 }  # fmt: skip
 _FILLERS = {"of", "number", "num", "no", "the"}
-OPTIONAL = ("trans_a", "trans_b", "cell")  # n where there is no column; the cell of the title
+# Without a column, trans_a and trans_b are n, and the title names the cell.
+OPTIONAL = ("trans_a", "trans_b", "cell")
 
 _TIMES = {"time", "times", "latency", "results", "result"}
 _UNITS = {
@@ -62,7 +64,8 @@ _UNITS = {
     **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), 1e9),
     **dict.fromkeys(("ns", "nsec", "nanosecond", "nanoseconds"), 1.0),
 }
-_RATE = re.compile(r"(tera|t|giga|g)flops?$|^(tera|t|giga|g)(er)?ops?$")  # also 'sparseteraflops'
+# Also matches 'sparseteraflops'.
+_RATE = re.compile(r"(tera|t|giga|g)flops?$|^(tera|t|giga|g)(er)?ops?$")
 _RATE_UNITS = {"t": 1.0, "g": 1e-3}
 _FORWARD = {"fwd", "forward"}
 _BACKWARD = {"bwd", "backward", "back", "gradient", "wrt"}
@@ -79,52 +82,57 @@ _OTHERS = {
     "stddev": ("stddev", "stdev", "std", "deviation"),
     "notes": ("notes", "note", "comment", "comments", "remarks"),
 }
-# Words of columns that hold no mean time of a call, or hold it in a unit that is not read.
+# Words of columns that do not hold the mean time of a call, or hold it in an unsupported unit.
 _OTHER_TIMES = {"compile", "compilation", "setup", "warmup", "min", "minimum", "max", "maximum",
                 "minutes", "hours", "cycles", "clocks", "ticks", "ps"}  # fmt: skip
 _OTHER_BANDWIDTHS = {"mb", "mbs", "mbps", "kb", "kbs", "gbit", "gbits"}
-_BYTES = {"byte", "bytes", "kb", "mb", "gb", "kib", "mib", "gib"}  # no dimension counts them
-_OUTPUT_SIZES = {"p", "q"}  # of a conv; they follow from its dimensions
+# Units of columns that are never dimensions.
+_BYTES = {"byte", "bytes", "kb", "mb", "gb", "kib", "mib", "gib"}
+_OUTPUT_SIZES = {"p", "q"}  # output dimensions of conv, which its other dimensions imply
 _BRACKETS = re.compile(r"\([^()]*\)")
 _WORD = re.compile(r"[a-z0-9]+")
-_PER_UNIT = re.compile(rf"(/|\bper\b)\s*({'|'.join(_UNITS)})\b")  # 'images/s' is no time
+_PER_UNIT = re.compile(rf"(/|\bper\b)\s*({'|'.join(_UNITS)})\b")  # 'images/s' is not a time
 _MICRO = str.maketrans({"\N{MICRO SIGN}": "u", "\N{GREEK SMALL LETTER MU}": "u"})
 _LONGEST_HEADING = 80
-_MOST_WORDS = 6  # of a heading over others; a sentence is none
+_MAX_WORDS = 6  # in a heading above others; a longer text is a sentence
 _OF_PHASES = ("conv", "rnn")
 DEFAULT_UNIT = 1e6
-BACKWARD_UNSPECIFIED = "backward"  # the phase of a column that does not say which gradient
+BACKWARD_UNSPECIFIED = "backward"  # the phase if a column does not specify the gradient
 
 
 @dataclass(frozen=True)
 class ColumnMeaning:
-    """What a column holds."""
+    """The meaning of a column."""
 
     kind: str  # 'dimension', 'time', 'rate', 'output', or a key of _OTHERS
-    name: str = ""  # of a dimension; of a time or rate: its phase, '' where it names none
-    unit: float = 1.0  # a number of the column times this is in ns, TFLOPS, GB/s
+    name: str = ""  # the dimension; for a time or rate its phase, '' if there is none
+    unit: float = 1.0  # factor from the column's numbers to ns, TFLOPS or GB/s
 
 
 def op_of(headings: Sequence[str]) -> str | None:
-    """The operation whose dimensions these headings name, all of them; None if there is none."""
+    """The operation all of whose dimensions these headings name; None if there is none."""
     found = set().union(*map(_names, headings))
     for op, names in DIMENSIONS.items():
-        if all(found.intersection(said) for name, said in names.items() if name not in OPTIONAL):
+        if all(
+            found.intersection(spellings)
+            for name, spellings in names.items()
+            if name not in OPTIONAL
+        ):
             return op
     return None
 
 
 def column_meaning(op: str, heading: str, above: str = "") -> ColumnMeaning | None:
-    """What a column of an operation holds; `above` is the heading over this one, which may name
-    the phase. None: nothing that is known."""
+    """The meaning of a column of an operation; None if it is unknown. `above` is the heading above
+    this one, which may name the phase."""
     names = _names(heading)
-    for name, said in DIMENSIONS[op].items():
-        if names.intersection(said):
+    for name, spellings in DIMENSIONS[op].items():
+        if names.intersection(spellings):
             return ColumnMeaning("dimension", name)
     if op == "conv" and names & _OUTPUT_SIZES:
         return ColumnMeaning("output", heading)
     words, over = _words(heading), _words(above)
-    over = over if len(over) <= _MOST_WORDS else ()
+    over = over if len(over) <= _MAX_WORDS else ()
     found = _figure(op, words)
     if found and not found.name:
         return ColumnMeaning(found.kind, _phase(op, (*over, *words)), found.unit)
@@ -137,15 +145,17 @@ def column_meaning(op: str, heading: str, above: str = "") -> ColumnMeaning | No
 
 @lru_cache(maxsize=1 << 12)
 def _names(heading: str) -> frozenset[str]:
-    """What a heading may be called by: 'W (input)' is W, '# chips / cards' chips or cards, '# of
-    Titan X cards' cards."""
+    """The names that a heading can stand for: 'W (input)' is W, '# chips / cards' is chips or
+    cards, '# of Titan X cards' is cards."""
     if len(heading) > _LONGEST_HEADING or _BYTES.intersection(_words(heading)):
         return frozenset()
     bare = _BRACKETS.sub(" ", heading)
-    said = [_words(text) for text in {heading, bare, *bare.split("/")}]
+    candidates = [_words(text) for text in {heading, bare, *bare.split("/")}]
     if "#" in bare or "number" in bare.lower():
-        said.append(_words(bare)[-1:])
-    return frozenset("".join(word for word in words if word not in _FILLERS) for words in said)
+        candidates.append(_words(bare)[-1:])
+    return frozenset(
+        "".join(word for word in words if word not in _FILLERS) for words in candidates
+    )
 
 
 @lru_cache(maxsize=1 << 14)
@@ -155,7 +165,7 @@ def _words(heading: str) -> tuple[str, ...]:
 
 
 def _figure(op: str, words: Sequence[str]) -> ColumnMeaning | None:
-    """A time or a rate."""
+    """The meaning of a heading for a time or a rate."""
     phase = _phase(op, words)
     if any(word in _OTHERS["speedup"] + _OTHERS["bandwidth"] for word in words):
         return None
@@ -173,35 +183,36 @@ def _figure(op: str, words: Sequence[str]) -> ColumnMeaning | None:
 
 
 def _phase(op: str, words: Sequence[str]) -> str:
-    said = set(words)
-    if op in _OF_PHASES and ("total" in said or (said & _FORWARD and said & _BACKWARD)):
+    distinct = set(words)
+    if op in _OF_PHASES and ("total" in distinct or (distinct & _FORWARD and distinct & _BACKWARD)):
         return "total"
     if op == "sparse_gemm":
-        return "dense" if "dense" in said else ""
-    if said & _FORWARD:
+        return "dense" if "dense" in distinct else ""
+    if distinct & _FORWARD:
         return "fwd"
-    if not said & _BACKWARD:
+    if not distinct & _BACKWARD:
         return ""
-    if said & _OF_WEIGHTS:
+    if distinct & _OF_WEIGHTS:
         return "bwd_filter" if op == "conv" else "bwd_weights"
-    if said & _OF_DATA:
+    if distinct & _OF_DATA:
         return "bwd_data"
-    return "bwd" if "both" in said else BACKWARD_UNSPECIFIED
+    return "bwd" if "both" in distinct else BACKWARD_UNSPECIFIED
 
 
 def _other(words: Sequence[str]) -> ColumnMeaning | None:
-    for kind, said in _OTHERS.items():
+    for kind, spellings in _OTHERS.items():
         if kind == "bandwidth" and _OTHER_BANDWIDTHS.intersection(words):
             continue
-        if any(word in said for word in words):
+        if any(word in spellings for word in words):
             return ColumnMeaning(kind)
     return None
 
 
-# ---- spelling ---------------------------------------------------------------------------------
+# ---- spelling ----------------------------------------------------------------------------------
 
-# The original's headings have slips of the pen ('Fitler width', 'BWD PARMS'): a word that is one
-# letter off one that is known is that one, if it is long enough.
+# The original's headings contain spelling mistakes ('Fitler width', 'BWD PARMS'). A word that
+# becomes equal to a known word when each of them loses at most one letter counts as that word, if
+# it is long enough.
 _SHORTEST, _LONGEST = 5, 12
 _SPELLED = {*_TIMES, *_UNITS, *_FORWARD, *_BACKWARD, *_OF_DATA, *_OF_WEIGHTS, "total", "dense",
             "transpose", "horizontal", "vertical", "stride", "output",
@@ -211,8 +222,8 @@ _SPELLED = {*_TIMES, *_UNITS, *_FORWARD, *_BACKWARD, *_OF_DATA, *_OF_WEIGHTS, "t
 
 def _without_one(word: str) -> Iterator[str]:
     yield word
-    for place in range(len(word)):
-        yield word[:place] + word[place + 1 :]
+    for i in range(len(word)):
+        yield word[:i] + word[i + 1 :]
 
 
 _SLIPS = {slip: word for word in sorted(_SPELLED, reverse=True) if len(word) >= _SHORTEST

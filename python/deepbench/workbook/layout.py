@@ -1,6 +1,5 @@
-"""The tables of a results sheet, family by family: the original's columns in its places, and after
-them what it had no column for. Rates, totals and speedups are formulas over the cells beside them.
-"""
+"""The tables of a results sheet by operation: first the original's columns in their places, then
+additional columns. Rates, totals and speedups are formulas over cells of the same line."""
 
 from __future__ import annotations
 
@@ -14,14 +13,14 @@ from deepbench.workbook.cells import column_letters
 Row = Mapping[str, Any]
 Phases = Mapping[str, Row]  # the rows of one problem, by phase
 
-FIRST_COLUMN = 3  # the column of the first dimension; the title stands before it
+FIRST_COLUMN = 3  # the column of the first dimension; the title is to its left
 
 
 @dataclass(frozen=True)
 class Formula:
-    """A live cell, with the value that it has now."""
+    """A cell with a formula and its current value."""
 
-    text: str  # with {time} and the like for cells, and {row}
+    text: str  # the formula with the addresses of its cells
     value: float | None
 
 
@@ -30,7 +29,7 @@ Content = str | float | int | Formula | None
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table; `content` gets the phases and the line's cells by key."""
+    """A column of a table. `content` receives the phases and the line's cell addresses by key."""
 
     title: str
     key: str
@@ -43,9 +42,9 @@ class Family:
 
     title: str
     dimensions: tuple[tuple[str, str], ...]  # title, attribute
-    phases: tuple[tuple[str, str], ...]  # phase, what it is called; () for a single time
-    work: str  # FLOPs of a call, from the cells of dimensions; '' where there are none
-    after: tuple[str, ...] = ()  # blank columns after the dimensions, as the original had
+    phases: tuple[tuple[str, str], ...]  # phase and its title; () for a single time
+    work: str  # FLOPs of a call as a formula over the dimensions; '' if the operation has none
+    after: tuple[str, ...] = ()  # blank columns after the dimensions, as in the original
 
 
 _MATRICES = (("M", "m"), ("N", "n"), ("K", "k"), ("A Transpose", "trans_a"),
@@ -81,14 +80,15 @@ FAMILIES: Mapping[str, Family] = {
     ),
 }  # fmt: skip
 _CELLS = {"vanilla": "Vanilla", "lstm": "LSTM", "gru": "GRU"}
-_SMALLEST_NS = 1e-9  # of times: they can be divided by
+_SMALLEST_NS = 1e-9  # smaller times count as missing, so that division is safe
 _RATE = "({work})/({time}/1000)/10^12"
-# Attributes that have no column while they are the ordinary ones: with others the work is a number.
+# Attributes that are shown elsewhere. If they change the FLOPs, the FLOPs are a number, not a
+# formula.
 _WITHOUT_COLUMN = ("precision", "phase", "mode")
 
 
 def family(op: str, attributes: Mapping[str, Any]) -> Family:
-    """The table of an operation; one that the original had not is made of its attributes."""
+    """The table of an operation. The attributes define it if the original had no such operation."""
     known = FAMILIES.get(op)
     if known:
         return known
@@ -97,7 +97,7 @@ def family(op: str, attributes: Mapping[str, Any]) -> Family:
 
 
 def columns(op: str, shape: Family, lines: Sequence[Phases]) -> list[Column]:
-    """The columns that a table of these lines needs, in their order."""
+    """The columns that a table of these lines needs, in order."""
     found = [Column(title, name, _dimension(name)) for title, name in shape.dimensions]
     if op == "gemm":
         found.append(_text("Application", "application"))
@@ -123,15 +123,15 @@ def columns(op: str, shape: Family, lines: Sequence[Phases]) -> list[Column]:
 
 
 def _present(shape: Family, lines: Sequence[Phases]) -> list[tuple[str, str]]:
-    """Phases that any line has; the forward one always, as the original."""
+    """The phases that any line has. The forward phase is always present, as in the original."""
     if not shape.phases:
         return [("", "")]
-    there = {phase for line in lines for phase in line} | {"fwd"}
-    return [(phase, name) for phase, name in shape.phases if phase in there]
+    present = {phase for line in lines for phase in line} | {"fwd"}
+    return [(phase, name) for phase, name in shape.phases if phase in present]
 
 
 def time_ms(row: Row | None) -> float | None:
-    """The time that a row stands for; None where it has none that can be trusted."""
+    """The row's time; None if the row has no valid time."""
     value = time_ns(row) if row is not None and row.get("status") == "ok" else None
     return value / 1e6 if value is not None and value >= _SMALLEST_NS else None
 
@@ -143,7 +143,8 @@ def _attributes(line: Phases) -> Mapping[str, Any]:
 def _dimension(name: str) -> Callable[[Phases, Mapping[str, str]], Content]:
     def content(line: Phases, cells: Mapping[str, str]) -> Content:
         value = _attributes(line).get(name)
-        if name == "ranks" and value is None:  # of what was measured, it is no attribute
+        # The number of ranks belongs to the regime in deepbench's rows.
+        if name == "ranks" and value is None:
             value = get(next(iter(line.values())), "regime.ranks")
         if name in ("trans_a", "trans_b") and isinstance(value, str):
             return value.upper()
@@ -187,7 +188,8 @@ def _rate(shape: Family, phase: str, name: str) -> Column:
 
 
 def _work(shape: Family, line: Phases, cells: Mapping[str, str], flops: float) -> str:
-    """The FLOPs by the cells of the dimensions, or as a number where those do not tell them."""
+    """The FLOPs as a formula over the dimensions, or as a number if the formula does not give
+    them."""
     values = {key: _dimension(key)(line, cells) for _, key in shape.dimensions}
     if shape.work and all(key in cells for _, key in shape.dimensions):
         counted = _computed(shape, values)
@@ -197,7 +199,7 @@ def _work(shape: Family, line: Phases, cells: Mapping[str, str], flops: float) -
 
 
 def _computed(shape: Family, values: Mapping[str, Any]) -> float | None:
-    """What the formula of a family's work gives, computed here."""
+    """The value of the formula for the FLOPs."""
     try:
         if "hidden" in values:
             gates = {"LSTM": 4, "Vanilla": 1}.get(values["cell"], 3)
@@ -220,10 +222,10 @@ def _dense() -> list[Column]:
         return float(found[0]) / 1e3 if found and found[0] else None
 
     def speedup(line: Phases, cells: Mapping[str, str]) -> Content:
-        before, now = dense(line, cells), time_ms(_of_phase(line, ""))
-        if not isinstance(before, float) or not now:
+        dense_ms, sparse_ms = dense(line, cells), time_ms(_of_phase(line, ""))
+        if not isinstance(dense_ms, float) or not sparse_ms:
             return None
-        return Formula(f"={cells['dense']}/{cells['time ']}", before / now)
+        return Formula(f"={cells['dense']}/{cells['time ']}", dense_ms / sparse_ms)
 
     return [Column("Dense Time (msec)", "dense", dense),
             Column("Speedup wrt dense", "speedup", speedup)]  # fmt: skip
@@ -252,16 +254,16 @@ def _total(phases: Sequence[tuple[str, str]]) -> Column:
 
 
 def _status(line: Phases, cells: Mapping[str, str]) -> Content:
-    """What keeps a phase from having a time; 'ok' where nothing does."""
-    said = [
+    """The reasons why phases have no time; 'ok' if there are none."""
+    problems = [
         f"{phase} {row['status']}: {row.get('reason') or 'no reason given'}".strip()
         for phase, row in line.items()
         if row["status"] != "ok"
     ]
     doubts = [str(doubt) for row in line.values() if (doubt := get(row, "regime.published.doubt"))]
-    return "; ".join(dict.fromkeys([*said, *doubts])) or "ok"
+    return "; ".join(dict.fromkeys([*problems, *doubts])) or "ok"
 
 
 def cells(found: Sequence[Column], row: int) -> dict[str, str]:
-    """The name of each column's cell in a row of the sheet, by its key."""
+    """The address of each column's cell in a row of the sheet, by key."""
     return {one.key: f"{column_letters(FIRST_COLUMN + i)}{row}" for i, one in enumerate(found)}

@@ -1,5 +1,5 @@
-"""The sheet `Rows` of a workbook that deepbench wrote: every row of the result file, so that a
-workbook can be read back. The other sheets are for people."""
+"""The sheet `Rows` of a workbook that deepbench wrote. It holds every row of the result file, so
+that the workbook can be read back. The other sheets are for human readers."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ Json = dict[str, Any]
 Value = int | float | str
 
 SHEET = "Rows"
-_NEAR = 1e-9  # of a rate and the one that follows from the time
+_NEAR = 1e-9  # relative tolerance of a rate that the time implies
 
 
 @dataclass(frozen=True)
 class Column:
-    """One column, and where in a row it stands."""
+    """One column, and the path of its values in a row."""
 
     title: str
     path: str
     kind: str  # 'text', 'count', 'time' (ns), 'number' or 'words' (name=value name=value)
-    always: bool = False  # even where no row has it
+    always: bool = False  # present even if no row has a value
 
 
-# Of statistics, in nanoseconds.
+# Statistics in nanoseconds.
 _TIMES = ("median", "low", "high", "min", "q1", "q3", "p99", "max", "mean", "stdev", "mad")
 
 
@@ -99,12 +99,12 @@ COLUMNS = (
         )
     ),
 )  # fmt: skip
-_OLD_TITLES = {"Published meant": "Published intended attributes"}  # as version 1 wrote it
+_VERSION_1_TITLES = {"Published meant": "Published intended attributes"}  # the title in version 1
 _NEEDED = ("Position", "Op", "Problem", "Attributes", "Status")
 
 
 def sheet_of(book: Book) -> Sheet | None:
-    """The sheet `Rows`; None in a workbook that is not ours."""
+    """The sheet `Rows`; None if deepbench did not write the workbook."""
     for sheet in book.sheets:
         titles = {cell.value for cell in sheet.rows.get(1, {}).values()}
         if sheet.name == SHEET and titles.issuperset(_NEEDED):
@@ -113,18 +113,22 @@ def sheet_of(book: Book) -> Sheet | None:
 
 
 def rows_of(book: Book, sheet: Sheet, remarks: CellRemarks) -> tuple[Json, list[Json]]:
-    """The context and the rows that can be read."""
+    """The context and the valid rows."""
     known = {column.title: column for column in COLUMNS}
     columns: dict[int, Column] = {}
-    for place, cell in sheet.rows[1].items():
-        title = _OLD_TITLES.get(cell.value, cell.value) if isinstance(cell.value, str) else None
+    for column_number, cell in sheet.rows[1].items():
+        title = (
+            _VERSION_1_TITLES.get(cell.value, cell.value) if isinstance(cell.value, str) else None
+        )
         if title in known:
-            columns[place] = known[title]
+            columns[column_number] = known[title]
         else:
-            said = f"is a column {cell.text!r} that is not ours"
-            remarks.add_left_out(cell.address, "is a column that is not ours", said=said)
+            detail = f"is an unknown column {cell.text!r}"
+            remarks.add_skipped(cell.address, "is an unknown column", detail=detail)
     if sheet.first_outside:
-        remarks.add_left_out(sheet.first_outside, "lies beyond any result file", "what follows was")
+        remarks.add_skipped(
+            sheet.first_outside, "lies beyond any result file", "this cell and further ones were"
+        )
     rows: list[Json] = []
     seen: set[int] = set()
     for line, cells in sheet.rows.items():
@@ -132,7 +136,7 @@ def rows_of(book: Book, sheet: Sheet, remarks: CellRemarks) -> tuple[Json, list[
         if row is None:
             continue
         if row["position"] in seen:
-            remarks.add_left_out(f"{sheet.name}!{line}", "has a position that another row has")
+            remarks.add_skipped(f"{sheet.name}!{line}", "has the position of another row")
             continue
         seen.add(row["position"])
         rows.append(row)
@@ -140,7 +144,7 @@ def rows_of(book: Book, sheet: Sheet, remarks: CellRemarks) -> tuple[Json, list[
 
 
 def _row(
-    columns: Mapping[int, Column], place: str, cells: Mapping[int, Cell], remarks: CellRemarks
+    columns: Mapping[int, Column], address: str, cells: Mapping[int, Cell], remarks: CellRemarks
 ) -> Json | None:
     row: Json = {"type": "row", "reason": None, "problem": None, "op": None, "attributes": {}}
     for where, column in columns.items():
@@ -150,7 +154,7 @@ def _row(
         try:
             _put(row, column, _value(column, cell))
         except CellError as error:
-            remarks.add_left_out(cell.address, error, "the row was")
+            remarks.add_skipped(cell.address, error, "the row was")
             return None
     if row["problem"] is not None:
         row["attributes"] = _attributes(row)
@@ -158,32 +162,33 @@ def _row(
         schema.check_row(row)
         schema.check_consistency(row)
     except schema.SchemaError as error:
-        said = str(error)
-        remarks.add_left_out(place, f"has a wrong {said.split()[0]}", "the row was", said=said)
+        text = str(error)
+        remarks.add_skipped(address, f"has a wrong {text.split()[0]}", "the row was", detail=text)
         return None
-    if _changed(row):
-        remarks.add(place, "has a time that its rate does not follow from; what followed from the "
-                           "time that was measured was left out")  # fmt: skip
+    if _time_was_edited(row):
+        remarks.add(address, "has a time that contradicts its rate; values derived from the "
+                           "measured time were removed")  # fmt: skip
         for part in ("rates", "bound", "verification"):
             row.pop(part, None)
         row["statistics"] = {"median_ns": row["statistics"]["median_ns"]}
     if get(row, "regime.published"):
-        _compare_with_published(row, place, remarks)
+        _compare_with_published(row, address, remarks)
     return row
 
 
-def _compare_with_published(row: Json, place: str, remarks: CellRemarks) -> None:
-    """A published figure whose time is another one now is told, and in doubt."""
-    then, time_ns = published_row(row), get(row, "statistics.mean_ns")
-    if then is None or time_ns is None or time_ns == then["statistics"]["mean_ns"]:
+def _compare_with_published(row: Json, address: str, remarks: CellRemarks) -> None:
+    """Marks a published figure as doubtful if its time differs from the published one, and reports
+    it."""
+    original, time_ns = published_row(row), get(row, "statistics.mean_ns")
+    if original is None or time_ns is None or time_ns == original["statistics"]["mean_ns"]:
         return
-    facts = with_time(row["regime"]["published"], then["statistics"]["mean_ns"], time_ns)
+    facts = with_time(row["regime"]["published"], original["statistics"]["mean_ns"], time_ns)
     row["regime"]["published"] = facts
-    remarks.add(place, f"inconsistent: {facts['note']}", OTHER_TIME)
+    remarks.add(address, f"inconsistent: {facts['note']}", OTHER_TIME)
 
 
-def _changed(row: Json) -> bool:
-    """Whether somebody put another time into the workbook."""
+def _time_was_edited(row: Json) -> bool:
+    """Whether the time was edited in the workbook."""
     time_ns = get(row, "statistics.median_ns")
     for rate, work, unit in (("tflops", "flops", 1e3), ("gbps", "bytes", 1.0)):
         written, done = get(row, f"rates.{rate}"), get(row, f"work.{work}")
@@ -194,7 +199,7 @@ def _changed(row: Json) -> bool:
 
 def _value(column: Column, cell: Cell) -> Value | dict[str, Value]:
     if cell.uncomputed:
-        number(cell)  # says so
+        number(cell)  # raises the error
     if column.kind == "text":
         return cell.text
     if column.kind == "words":
@@ -204,9 +209,9 @@ def _value(column: Column, cell: Cell) -> Value | dict[str, Value]:
         return whole_number(cell)
     value = number(cell)
     if column.kind == "time" and not 0 <= value <= LONGEST_NS:
-        raise CellError("is no time", cell.text)
+        raise CellError("is not a valid time", cell.text)
     if column.path in ("statistics.median_ns", "statistics.mean_ns") and not value > 0:
-        raise CellError("is no time", cell.text)
+        raise CellError("is not a valid time", cell.text)
     if not 0 <= value <= 1e30:
         raise CellError("is out of range", cell.text)
     return value
@@ -221,7 +226,8 @@ def _put(row: Json, column: Column, value: object) -> None:
 
 
 def _attributes(row: Json) -> Json:
-    """Those of the problem; as they were written where this deepbench does not know it."""
+    """The attributes of the problem; as written if this version of deepbench does not know the
+    problem."""
     try:
         return dict(_core.Problem.parse(str(row["problem"])).attributes)
     except _core.InvalidProblem:

@@ -1,7 +1,7 @@
-"""A workbook's file: a ZIP of parts, of which those that are asked for are unpacked in memory.
+"""The file of a workbook: a ZIP archive whose parts are unpacked in memory on demand.
 
-Workbooks come from strangers. What is too large, locked or oddly made is refused by the ZIP's
-directory before anything is inflated, and no part inflates to more than the directory says.
+Workbooks are untrusted. Large, locked or malformed archives are rejected by their directory before
+anything is unpacked, and no part unpacks to more than the directory states.
 """
 
 from __future__ import annotations
@@ -18,20 +18,21 @@ from pathlib import Path
 from deepbench.errors import printable_line
 from deepbench.workbook.errors import WorkbookError
 
-_LARGEST_FILE = 64 << 20  # bytes, packed
-_LARGEST_PARTS = 128 << 20  # bytes of all parts, unpacked; ours have some 10 MiB for 2000 rows
-_MOST_PARTS = 1000
+_LARGEST_FILE = 64 << 20  # packed size in bytes
+_LARGEST_PARTS = 128 << 20  # unpacked size of all parts in bytes; 2000 rows take about 10 MiB
+_MAX_PARTS = 1000
 _CHUNK = 1 << 18
 _LOCKED = 0x1  # flag of a part that needs a password
-_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"  # how old .xls files begin, and encrypted .xlsx
-_RIGHT = "save it as .xlsx and try again"
+# The first bytes of an old .xls file or an encrypted .xlsx file.
+_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_CURE = "save it as .xlsx and try again"
 _DAMAGES = (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, NotImplementedError,
             RuntimeError)  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Package:
-    """A file whose directory is in order."""
+    """An archive with a valid directory."""
 
     path: Path
     archive: zipfile.ZipFile
@@ -42,8 +43,8 @@ class Package:
         return any(name.lower().endswith("vbaproject.bin") for name in self.parts)
 
     def part(self, name: str) -> bytes:
-        """A part's content. Read piece by piece: asked for all at once, zipfile inflates what
-        there is before it cuts off what is more than the directory says."""
+        """The content of a part. It is read piece by piece, since a single read would unpack
+        everything before it cuts off what exceeds the size in the directory."""
         pieces = []
         try:
             with self.archive.open(self.parts[name]) as part:
@@ -55,17 +56,17 @@ class Package:
 
 
 def damaged_error(path: Path, error: object) -> WorkbookError:
-    """What is said of a file that is no good workbook."""
+    """The error for a file that is not a valid workbook."""
     why = printable_line(str(error))[:200]
-    return WorkbookError(f"{path}: is no .xlsx workbook, or is cut short: {why}; {_RIGHT}")
+    return WorkbookError(f"{path}: is not an .xlsx workbook, or is truncated: {why}; {_CURE}")
 
 
 def open_package(path: Path) -> Package:
-    """The file's directory. Raises WorkbookError unless it is that of a workbook."""
+    """Opens the archive. Raises WorkbookError unless its directory is that of a workbook."""
     data = _content(path)
     if data.startswith(_OLE):
         raise WorkbookError(
-            f"{path}: is encrypted, or an .xls of old; save it as .xlsx without a password"
+            f"{path}: is encrypted or in the old .xls format; save it as .xlsx without a password"
         )
     try:
         archive = zipfile.ZipFile(io.BytesIO(data))
@@ -74,34 +75,37 @@ def open_package(path: Path) -> Package:
     infos = archive.infolist()
     parts = {info.filename: info for info in infos}
     if "[Content_Types].xml" not in parts:
-        raise WorkbookError(f"{path}: is a ZIP, but no workbook; {_RIGHT}")
-    if len(infos) > _MOST_PARTS or len(parts) < len(infos):
-        raise WorkbookError(f"{path}: has parts that no spreadsheet program writes; {_RIGHT}")
+        raise WorkbookError(f"{path}: is a ZIP archive, but not a workbook; {_CURE}")
+    if len(infos) > _MAX_PARTS or len(parts) < len(infos):
+        raise WorkbookError(f"{path}: has parts that no spreadsheet program writes; {_CURE}")
     if any(info.flag_bits & _LOCKED for info in infos):
         raise WorkbookError(f"{path}: is encrypted; save it without a password")
     if sum(info.file_size for info in infos) > _LARGEST_PARTS:
         raise WorkbookError(
-            f"{path}: would unpack to more than {_LARGEST_PARTS >> 20} MiB; no result workbook does"
+            f"{path}: would unpack to more than {_LARGEST_PARTS >> 20} MiB, the limit for workbooks"
         )
     return Package(path, archive, parts)
 
 
 def _content(path: Path) -> bytes:
-    """All bytes of a regular file: what has no end, or waits for a writer, is refused."""
+    """All bytes of a regular file. Devices and pipes are rejected, since reading them may not
+    end."""
     try:
         with open(path, "rb", opener=_without_waiting) as file:
             facts = os.fstat(file.fileno())
             if not stat.S_ISREG(facts.st_mode):
-                raise WorkbookError(f"{path}: is no regular file; name a workbook, an .xlsx")
+                raise WorkbookError(f"{path}: is not a regular file; name an .xlsx workbook")
             data = file.read(min(facts.st_size, _LARGEST_FILE) + 1)
     except OSError as error:
         raise WorkbookError(f"{path}: {error.strerror or error}") from None
-    except ValueError as error:  # NUL in the name
+    except ValueError as error:  # a NUL character in the name
         raise WorkbookError(f"{str(path)!r}: {error}") from None
     if len(data) > _LARGEST_FILE:
-        raise WorkbookError(f"{path}: is larger than {_LARGEST_FILE >> 20} MiB; no workbook is")
+        raise WorkbookError(
+            f"{path}: is larger than {_LARGEST_FILE >> 20} MiB, the limit for workbooks"
+        )
     if not data:
-        raise WorkbookError(f"{path}: is empty; name a workbook, an .xlsx")
+        raise WorkbookError(f"{path}: is empty; name an .xlsx workbook")
     return data
 
 

@@ -1,5 +1,5 @@
-"""In which precision the times of a table were taken: a column of precisions, the heading over the
-time, the sheet's name, the title."""
+"""Determines the precision of a table's times from a column of precisions, the heading of the time,
+the sheet's name, or the title."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from deepbench.workbook.cell_remarks import CellRemarks
 from deepbench.workbook.figures import Figure
 from deepbench.workbook.sheet_tables import SheetTable
 
-# In this order: 'half in, 32-bit add' is half, 'int8 mul, 32-bit accumulate' is int8.
+# The order matters: 'half in, 32-bit add' is half, 'int8 mul, 32-bit accumulate' is int8.
 _WORDS = (
     ("int8", r"u?int ?8|[us]8|8[- ]?bit"),
     ("bfloat16", r"bf(loat)?[- ]?16"),
@@ -21,7 +21,7 @@ _WORDS = (
 )
 _KNOWN = tuple((name, re.compile(rf"\b({words})\b", re.IGNORECASE)) for name, words in _WORDS)
 
-# The two sheets of the original that are of several precisions, and name none.
+# Two sheets of the original mix precisions without naming them.
 _OF_SHEETS = {
     "results - mixed precision": {
         "gemm": "int8", "conv": "int8", "sparse_gemm": "float", "rnn": "float",
@@ -31,7 +31,7 @@ _OF_SHEETS = {
 
 
 def precision_named(text: str) -> str | None:
-    """The precision that a text names first, by the order above; None where it names none."""
+    """The first precision in the order above that a text names; None if it names none."""
     for name, pattern in _KNOWN:
         if pattern.search(text):
             return name
@@ -39,7 +39,7 @@ def precision_named(text: str) -> str | None:
 
 
 class Precisions:
-    """Of a section; what contradicts itself is told once."""
+    """The precisions of a table. Contradictions are reported once."""
 
     def __init__(self, section: SheetTable, top: tuple[str, ...], remarks: CellRemarks) -> None:
         self._remarks = remarks
@@ -50,8 +50,8 @@ class Precisions:
         if by_name and self._title and by_name != self._title:
             remarks.add(
                 f"{section.sheet}!{section.row}",
-                f"the title of the table says {self._title}, the sheet's name {by_name}; "
-                f"it was read as {by_name}",
+                f"the title of the table says {self._title}, but the sheet's name {by_name}; "
+                f"the table was read as {by_name}",
             )
 
     def of(self, figure: Figure) -> str | None:
@@ -59,8 +59,8 @@ class Precisions:
         if text and (found := precision_named(text)):
             return found
         if text:
-            said = f"stands beside a precision that is unknown, {text!r}"
-            self._remarks.add(figure.address, said, "unknown precision")
+            remark = f"has an unknown precision, {text!r}"
+            self._remarks.add(figure.address, remark, "unknown precision")
         return precision_named(figure.heading) or self._usual or self._title or self._top
 
     def _by_sheet(self, section: SheetTable) -> str | None:
@@ -68,6 +68,6 @@ class Precisions:
 
 
 def _of_titles(titles: tuple[str, ...]) -> str | None:
-    """What titles name, if they name one."""
+    """The precision that the titles name; None unless it is exactly one."""
     found = {precision for text in titles if (precision := precision_named(text))}
     return found.pop() if len(found) == 1 else None

@@ -1,7 +1,7 @@
-"""The original's own workbooks, recognised by what stands in them.
+"""Recognises the original's workbooks by their contents.
 
-The package carries every figure that they publish, with its status and what is known against it:
-a time that stands where it was published, and as it was, is that figure.
+The package contains every figure that they publish, with its status and known errors. A time in the
+published place with the published value is that figure.
 """
 
 from __future__ import annotations
@@ -18,16 +18,17 @@ from deepbench.workbook.figures import Figure, phase_of
 Json = Mapping[str, Any]
 Key = tuple[str, int, str, str]  # sheet, row, operation, phase
 
-_FEWEST = 20  # figures that can tell a workbook
-_SHARE = 0.9  # of a workbook's figures that must be as published
+_FEWEST = 20  # the fewest figures that can identify a workbook
+_SHARE = 0.9  # of a workbook's figures that must have the published value
 _PHASES = {"bwd_params": "bwd_weights"}
-# Published times have ten digits and are whole picoseconds, those of workbooks have more digits.
+# Published times are rounded to ten digits and to picoseconds; workbooks hold more digits.
 _SHARE_OF_TIME, _PICOSECOND = 1e-9, 1e-3
-OTHER_TIME = "differs from what was published"  # the kind of a remark
+OTHER_TIME = "differs from the published time"  # the kind of a remark
 
 
 class PublishedMatch:
-    """The published figures of the workbook that a file is; empty where it is none of them."""
+    """The published figures of the original's workbook that a file is; empty for other
+    workbooks."""
 
     def __init__(self, figures: Sequence[Figure]) -> None:
         self.workbook: str | None = None
@@ -37,8 +38,7 @@ class PublishedMatch:
             self._recognise(figures)
 
     def row(self, figure: Figure) -> Json | None:
-        """The published row of the same problem at a figure's place; its time need not be that of
-        the figure."""
+        """The published row of the same problem in the place of a figure. Its time may differ."""
         row = self._rows.get(_key(figure))
         if row is None:
             return None
@@ -61,7 +61,7 @@ class PublishedMatch:
 
 
 def published_row(row: Json) -> Json | None:
-    """The published figure that a row of ours says it is; None where there is no such one, or it is
+    """The published figure that a row of a native sheet refers to; None if it does not exist or is
     of another problem."""
     facts = row["regime"]["published"]
     if any(facts.get(name) is None for name in ("workbook", "sheet", "row", "phase")):
@@ -70,11 +70,12 @@ def published_row(row: Json) -> Json | None:
     return found if found is not None and found["problem"] == row["problem"] else None
 
 
-def with_time(facts: Json, then_ns: float, time_ns: float) -> dict[str, Any]:
-    """What is known of a published figure where this time stands; in doubt where it is another."""
-    if _same(time_ns, then_ns):
+def with_time(facts: Json, published_ns: float, time_ns: float) -> dict[str, Any]:
+    """The facts of a published figure, marked as doubtful if the time differs from the published
+    one."""
+    if _same(time_ns, published_ns):
         return dict(facts)
-    note = f"{time_ns / 1e6:g} ms here, {then_ns / 1e6:g} ms as published"
+    note = f"{time_ns / 1e6:g} ms here, {published_ns / 1e6:g} ms as published"
     return {**facts, "note": note, "doubt": facts.get("doubt") or note}
 
 

@@ -1,4 +1,4 @@
-"""A workbook as a result file: its tables, row by row, and its Specs as the context."""
+"""Reads a workbook as a result file: its tables become rows, and its sheet Specs the context."""
 
 from __future__ import annotations
 
@@ -26,32 +26,32 @@ from deepbench.workbook.xlsx_reader import read_book
 
 Json = dict[str, Any]
 
-_MOST_ROWS = 50_000
-_MOST_NAMES = 6  # headings of a table that is not known
+_MAX_TIMES = 50_000
+_MAX_NAMES = 6  # headings of an unknown table that a remark lists
 _FOOTNOTE = (
-    "published: times of a workbook, measured by its maker's rules and not verified; rates are"
-    " recomputed by our formulas; rows marked inconsistent count in no mean"
+    "published figures come from a workbook, were measured by its author's rules and are not"
+    " verified; rates are recomputed by deepbench's formulas; means exclude inconsistent rows"
 )
-_NO_PRECISION = "is in a precision that nothing names"
-_NAME_PRECISION = f"{_NO_PRECISION} (name its sheet such as 'Results - FP32')"
+_NO_PRECISION = "has no precision"
+_NAME_PRECISION = f"{_NO_PRECISION} (name the sheet like 'Results - FP32')"
 _DEVICES = ("gpu model", "accelerator", "device", "processor", "cpu model", "cpu")
 
 
 @dataclass(frozen=True)
 class Imported:
-    """What a workbook holds, and what of it was left out or is doubted."""
+    """The contents of a workbook, and what was skipped or is doubtful."""
 
     context: Json
     rows: tuple[Json, ...]
-    remarks: tuple[str, ...]  # a line for each kind of remark, with sheets and cells
-    sums: int  # times that are sums over phases, and no rows
-    left_out: Mapping[str, int]  # cells that were left out, by reason
-    recognised: str | None  # the original's workbook that it is
+    remarks: tuple[str, ...]  # one line for each kind of remark, with sheets and cells
+    sums: int  # number of sums over phases, which are not rows
+    left_out: Mapping[str, int]  # number of skipped cells by reason
+    recognised: str | None  # the name of the original's workbook that it is
     doubted: int
 
 
 def read_workbook(path: Path) -> Imported:
-    """The rows of a workbook: the original's in any of its layouts, or ours. Raises
+    """Reads the rows of a workbook: any layout of the original, or one that deepbench wrote. Raises
     WorkbookError."""
     book = read_book(path)
     written = native_sheet.sheet_of(book)
@@ -60,16 +60,20 @@ def read_workbook(path: Path) -> Imported:
     remarks = CellRemarks()
     for sheet in book.sheets:
         if sheet.first_outside:
-            remarks.add_left_out(sheet.first_outside, "lies beyond any table", "what follows was")
+            remarks.add_skipped(
+                sheet.first_outside, "lies beyond any table", "this cell and further ones were"
+            )
     tables: list[_TableFigures] = []
     for sheet in book.sheets:
         tables += _tables(sheet, remarks)
         if len(tables) > MOST_TABLES:
-            raise WorkbookError(f"{path}: has more than {MOST_TABLES} tables; no workbook has")
+            raise WorkbookError(
+                f"{path}: has more than {MOST_TABLES} tables, the limit for workbooks"
+            )
     if not tables:
         names = ", ".join(sheet.name for sheet in book.sheets[:10])
         raise WorkbookError(
-            f"{path}: has no table of results: none of its sheets ({names}) has headings such as "
+            f"{path}: has no table of results: none of its sheets ({names}) has headings like "
             "M N K Time (msec)"
         )
     return _imported(book, tables, remarks)
@@ -97,26 +101,28 @@ def _tables(sheet: Sheet, remarks: CellRemarks) -> Iterator[_TableFigures]:
         yield _TableFigures(section, top, tuple(figures(section, remarks)))
     for one in parts.unknown:
         begin, *_ = one.headings
-        names = ", ".join(cell.text for cell in one.headings[:_MOST_NAMES])
-        said = f"begins a table of no operation that is known ({names})"
-        why = "is in a table of no operation that is known"
-        remarks.add_left_out(
-            begin.address, why, f"all {one.numbers} numbers were", one.numbers, said
+        names = ", ".join(cell.text for cell in one.headings[:_MAX_NAMES])
+        detail = f"begins a table of an unknown operation ({names})"
+        why = "is in a table of an unknown operation"
+        remarks.add_skipped(
+            begin.address, why, f"all {one.numbers} numbers were", one.numbers, detail
         )
     has_table = bool(parts.sections)
-    no_table = "belongs to no table" if has_table else "is in a sheet without a table that is known"
+    no_table = "belongs to no table" if has_table else "is in a sheet without a known table"
     for cell in parts.stray:
         error = CellError(no_table, repr(cell.text))
-        remarks.add_left_out(cell.address, error)
+        remarks.add_skipped(cell.address, error)
     for cell in parts.unheaded:
-        error = CellError("stands under no heading that is known", repr(cell.text))
-        remarks.add_left_out(cell.address, error)
+        error = CellError("is not below a known heading", repr(cell.text))
+        remarks.add_skipped(cell.address, error)
 
 
 def _imported(book: Book, tables: Sequence[_TableFigures], remarks: CellRemarks) -> Imported:
     every = [one for table in tables for line in table.lines for one in line]
-    if len(every) > _MOST_ROWS:
-        raise WorkbookError(f"{book.path}: has more than {_MOST_ROWS} times; no workbook has")
+    if len(every) > _MAX_TIMES:
+        raise WorkbookError(
+            f"{book.path}: has more than {_MAX_TIMES} times, the limit for workbooks"
+        )
     known = PublishedMatch(every)
     specs = _specs(book)
     device = known.processor or _device(specs) or printable_line(book.path.stem)
@@ -127,7 +133,7 @@ def _imported(book: Book, tables: Sequence[_TableFigures], remarks: CellRemarks)
         rows += _rows(book, table, alignment, known, device, remarks)
     if not rows:
         raise WorkbookError(
-            f"{book.path}: its tables hold no time to be read{_first_remark(remarks)}"
+            f"{book.path}: its tables contain no valid time{_first_remark(remarks)}"
         )
     for position, one in enumerate(map(with_rates, rows)):
         one["position"] = position
@@ -151,12 +157,14 @@ def _first_remark(remarks: CellRemarks) -> str:
 
 
 def _sets(tables: Sequence[_TableFigures]) -> dict[str, str | None]:
-    """The set of each sheet, by its name."""
+    """The set of each sheet, by the sheet's name."""
     found: dict[str, str | None] = {}
     for sheet in dict.fromkeys(table.section.sheet for table in tables):
-        its = [table for table in tables if table.section.sheet == sheet]
-        problems = [(table.section.op, line[0].dimensions) for table in its for line in table.lines]
-        found[sheet] = set_of(problems, any(table.training for table in its))
+        of_sheet = [table for table in tables if table.section.sheet == sheet]
+        problems = [
+            (table.section.op, line[0].dimensions) for table in of_sheet for line in table.lines
+        ]
+        found[sheet] = set_of(problems, any(table.training for table in of_sheet))
     return found
 
 
@@ -184,22 +192,20 @@ def _rows(
                 continue
             precision = precisions.of(figure)
             if precision is None:
-                remarks.add_left_out(figure.address, _NO_PRECISION, said=_NAME_PRECISION)
+                remarks.add_skipped(figure.address, _NO_PRECISION, detail=_NAME_PRECISION)
                 continue
             try:
                 made = _row(book, figure, position, precision, training, device)
             except _core.InvalidProblem as error:
-                said = printable_line(str(error))
-                remarks.add_left_out(
-                    figure.address, "is of a problem that makes no sense", said=said
-                )
+                detail = printable_line(str(error))
+                remarks.add_skipped(figure.address, "has an invalid problem", detail=detail)
                 continue
             _doubt(made, figure, remarks)
             yield made
 
 
 def _doubt(row: Json, figure: Figure, remarks: CellRemarks) -> None:
-    """Says why a row is in doubt, once for all of a status."""
+    """Reports why a row is doubtful, once for each status."""
     if doubt := row["regime"]["published"]["doubt"]:
         status, colon, _ = doubt.partition(": ")
         kind = OTHER_TIME if "as published" in doubt else status if colon else doubt
@@ -217,24 +223,24 @@ def _row(
     values = attributes(figure, precision, training)
     parsed = problem(figure, values)
     consistency = check_figure(figure, position, parsed.flops if parsed else None)
-    said = figure.texts.get("precision", precision)
-    facts = published(figure, printable_line(book.path.name), position, consistency, said)
+    precision_text = figure.texts.get("precision", precision)
+    facts = published(figure, printable_line(book.path.name), position, consistency, precision_text)
     made = row(figure, values, parsed, device, facts)
     made["application"] = made["application"] or position.application
     return made
 
 
 def _as_published(figure: Figure, known: Mapping[str, Any], remarks: CellRemarks) -> Json:
-    """The published row, with the time that stands in this file."""
-    then_ns = known["statistics"]["mean_ns"]
-    facts = with_time(known["regime"]["published"], then_ns, figure.time_ns)
+    """The published row with the time in this file."""
+    published_ns = known["statistics"]["mean_ns"]
+    facts = with_time(known["regime"]["published"], published_ns, figure.time_ns)
     regime = {**known["regime"], "published": facts}
     row = {**known, "regime": regime, "statistics": {"mean_ns": figure.time_ns}}
     _doubt(row, figure, remarks)
     return row
 
 
-# ---- the context ------------------------------------------------------------------------------
+# ---- the context -------------------------------------------------------------------------------
 
 
 def _is_specs(sheet: Sheet) -> bool:
@@ -242,7 +248,7 @@ def _is_specs(sheet: Sheet) -> bool:
 
 
 def _specs(book: Book) -> dict[str, str]:
-    """Keys and values of the sheets that are called so."""
+    """Keys and values of the sheets whose names contain 'spec'."""
     found: dict[str, str] = {}
     for sheet in book.sheets:
         if not _is_specs(sheet):
@@ -285,7 +291,7 @@ def _read_native(book: Book, sheet: Sheet) -> Imported:
     remarks = CellRemarks()
     context, rows = native_sheet.rows_of(book, sheet, remarks)
     if not rows:
-        raise WorkbookError(f"{book.path}: {sheet.name} holds no row that can be read"
+        raise WorkbookError(f"{book.path}: {sheet.name} contains no valid row"
                             f"{_first_remark(remarks)}")  # fmt: skip
     context["warnings"] = [*(context.get("warnings") or ()), *remarks.lines]
     schema.check_context(context)

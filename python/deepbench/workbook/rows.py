@@ -1,4 +1,5 @@
-"""A figure of a workbook as a row of a result file: its regime is `published`, its time a mean."""
+"""Converts a figure of a workbook to a row of a result file. Its regime is `published`, and its
+time is a mean."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ Json = dict[str, Any]
 
 
 def attributes(figure: Figure, precision: str, training: bool) -> dict[str, Value]:
-    """The problem as it is printed."""
+    """The problem as printed."""
     found = {**figure.dimensions, "precision": precision}
     if figure.op in ("conv", "rnn"):
         found["phase"] = phase_of(figure)
@@ -24,7 +25,8 @@ def attributes(figure: Figure, precision: str, training: bool) -> dict[str, Valu
 
 
 def problem(figure: Figure, values: Mapping[str, Value]) -> _core.Problem | None:
-    """None for what no problem of ours describes. Raises InvalidProblem for what makes no sense."""
+    """The problem; None if deepbench has no such operation. Raises InvalidProblem for invalid
+    values."""
     if figure.op == "all_reduce" or phase_of(figure) == "dense":
         return None
     words = [f"{name}={value}" for name, value in values.items()]
@@ -56,7 +58,7 @@ def row(
 
 
 def with_rates(row: Json) -> Json:
-    """The row with rates by our formulas, unless its time is in doubt."""
+    """Adds rates by deepbench's formulas, unless the time is doubtful."""
     work, time_ns = row["work"], row["statistics"]["mean_ns"]
     if work and row["regime"]["published"]["doubt"] is None:
         row["rates"] = {
@@ -67,10 +69,14 @@ def with_rates(row: Json) -> Json:
 
 
 def published(
-    figure: Figure, workbook: str, position: SuitePosition, consistency: Consistency, said: str
+    figure: Figure,
+    workbook: str,
+    position: SuitePosition,
+    consistency: Consistency,
+    precision_text: str,
 ) -> Json:
-    """Where the figure stands, what stood there, and what is to be thought of it. `said` is the
-    precision in the workbook's words."""
+    """The place of the figure, the printed values, and the result of its check. `precision_text` is
+    the precision in the workbook's words."""
     facts: Json = {
         "workbook": workbook,
         "sheet": figure.sheet,
@@ -81,12 +87,12 @@ def published(
         "status": consistency.status,
         "note": consistency.note,
         "doubt": consistency.doubt,
-        "precision": said,
+        "precision": precision_text,
     }
     if figure.tflops is not None:
         facts["tflops"] = figure.tflops
-    kept = ("bandwidth_gbs", "stddev_ms", "speedup")
-    facts |= {name: figure.numbers[name] for name in kept if name in figure.numbers}
+    optional = ("bandwidth_gbs", "stddev_ms", "speedup")
+    facts |= {name: figure.numbers[name] for name in optional if name in figure.numbers}
     if figure.padded is not None:
         facts["padded"] = figure.padded
     if "algorithm" in figure.texts and phase_of(figure) not in ("bwd_data", "bwd_filter"):

@@ -1,7 +1,7 @@
-"""The tables of a sheet: where each begins, what its columns hold, which rows are its own.
+"""Finds the tables of a sheet: where each begins, the meaning of its columns, and its rows.
 
-A table begins with the row that names all dimensions of an operation and ends where the next one
-begins. Numbers that belong to no table are listed, so that nothing is left out in silence.
+A table begins with a row that names all dimensions of an operation, and ends where the next one
+begins. Numbers outside of all tables are listed, so that nothing is skipped silently.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from deepbench.workbook.headings import OPTIONAL, ColumnMeaning, column_meaning,
 Columns = Mapping[int, ColumnMeaning]
 
 RECURRENT_CELLS = ("vanilla", "lstm", "gru")
-_FEWEST_HEADINGS = 4  # of a table: two dimensions, a time and something more
-MOST_TABLES = 500  # of a workbook that is read; the original's have fewer than 20
-_MOST_TITLES = 50  # texts before a table that may say what it is
+_FEWEST_HEADINGS = 4  # two dimensions, a time and one more
+MOST_TABLES = 500  # of a workbook; the original's have fewer than 20
+_MOST_TITLES = 50  # texts before a table that may be its title
 
 
 @dataclass(frozen=True)
@@ -38,13 +38,13 @@ class SheetTable:
     op: str
     row: int  # of its headings
     columns: Columns
-    titles: tuple[str, ...]  # texts after the table before, and those before the headings
+    titles: tuple[str, ...]  # texts between the previous table and the headings
     lines: tuple[Line, ...]
-    cell: str | None  # recurrent, as the nearest title names it
-    headings: Mapping[int, str]  # of the columns that are known
+    cell: str | None  # the recurrent cell that the nearest title names
+    headings: Mapping[int, str]  # of the columns with a known meaning
 
     def columns_of_kind(self, kind: str) -> dict[str, int]:
-        """Columns of a kind by name."""
+        """The columns of a kind, by name."""
         return {what.name: column for column, what in self.columns.items() if what.kind == kind}
 
     @property
@@ -54,7 +54,7 @@ class SheetTable:
 
 @dataclass
 class _OpenTable:
-    """A table that is being read."""
+    """A table that is still being read."""
 
     op: str
     row: int
@@ -66,7 +66,7 @@ class _OpenTable:
 
 @dataclass
 class UnknownTable:
-    """A table of no operation that is known."""
+    """A table of an unknown operation."""
 
     headings: tuple[Cell, ...]
     numbers: int = 0
@@ -74,26 +74,26 @@ class UnknownTable:
 
 @dataclass(frozen=True)
 class SheetTables:
-    """A sheet as tables."""
+    """The tables of a sheet."""
 
     sections: tuple[SheetTable, ...]
-    stray: tuple[Cell, ...]  # numbers outside of any table
-    unheaded: tuple[Cell, ...]  # numbers in rows of tables, under no heading that is known
+    stray: tuple[Cell, ...]  # numbers outside of all tables
+    unheaded: tuple[Cell, ...]  # numbers in rows of tables, but below unknown headings
     unknown: tuple[UnknownTable, ...]
 
 
 def find_tables(sheet: Sheet) -> SheetTables:
-    """The tables of a sheet, and what is in none."""
+    """Finds the tables of a sheet, and the numbers outside of them."""
     tables: list[_OpenTable] = []
     unknown: list[UnknownTable] = []
     stray: list[Cell] = []
     unheaded: list[Cell] = []
     titles: list[str] = []
-    last: _OpenTable | UnknownTable | None = None  # the table that a row may belong to
+    last: _OpenTable | UnknownTable | None = None  # the table that the next row may belong to
     above: Mapping[int, Cell] = {}
     for number, cells in sheet.rows.items():
         if len(tables) > MOST_TABLES:
-            break  # the workbook is refused
+            break  # the caller rejects the workbook
         texts = [cell for cell in cells.values() if cell.is_words]
         numbers = [cell for cell in cells.values() if cell.numeric or cell.uncomputed]
         op = op_of([cell.text for cell in texts])
@@ -132,13 +132,13 @@ def _closed(sheet: str, table: _OpenTable) -> SheetTable:
 
 
 def _cell(title: str) -> str | None:
-    """The recurrent cell that a title names, if it names one."""
+    """The recurrent cell that a title names; None unless it is exactly one."""
     named = {word for word in re.findall("[a-z]+", title.lower()) if word in RECURRENT_CELLS}
     return named.pop() if len(named) == 1 else None
 
 
 def _is_line(table: _OpenTable, cells: Mapping[int, Cell]) -> bool:
-    """Whether a row has any of the dimensions as a number: then it is meant as a problem."""
+    """Whether a row has a number for any dimension, and thus describes a problem."""
     return any(
         (cell.numeric or cell.uncomputed)
         for column, cell in cells.items()
@@ -148,15 +148,15 @@ def _is_line(table: _OpenTable, cells: Mapping[int, Cell]) -> bool:
 
 
 def _looks_like_headings(cells: Mapping[int, Cell]) -> bool:
-    """Whether a row may be the headings of a table that is not known: what follows is not to be
-    taken for rows of the table before."""
+    """Whether a row may hold the headings of an unknown table, so that the rows below must not
+    count as rows of the previous table."""
     texts = [cell for cell in cells.values() if cell.is_words and not cell.blank]
     return len(texts) >= _FEWEST_HEADINGS and len(texts) == len(cells)
 
 
 def _columns(op: str, cells: Mapping[int, Cell], above: Mapping[int, Cell]) -> Columns:
-    """What the columns hold; of two that hold the same the first counts. A column that has no
-    heading and stands before the dimensions names the applications."""
+    """The meanings of the columns; of two with the same meaning the first counts. A column without
+    a heading directly before the dimensions names the applications."""
     found: dict[int, ColumnMeaning] = {}
     taken: set[tuple[str, str]] = set()
     over = _HeadingsAbove(above)
@@ -180,13 +180,13 @@ def _first_dimension(columns: Columns) -> int:
 
 
 class _HeadingsAbove:
-    """The headings over columns: that of merged cells stands in the first of them."""
+    """The headings above columns. The heading of merged cells is in the first of them."""
 
     def __init__(self, above: Mapping[int, Cell]) -> None:
         self._columns = sorted(above)
         self._above = above
 
     def column(self, column: int) -> str:
-        place = bisect_right(self._columns, column)
-        cell = self._above[self._columns[place - 1]] if place else None
+        index = bisect_right(self._columns, column)
+        cell = self._above[self._columns[index - 1]] if index else None
         return cell.text if cell and isinstance(cell.value, str) else ""

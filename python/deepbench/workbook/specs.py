@@ -1,4 +1,5 @@
-"""What a context says as pairs on the sheet `Specs` of a workbook of ours, and the way back."""
+"""Converts a context to pairs on the sheet `Specs` of a workbook that deepbench writes, and
+back."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ SHEET = "Specs"
 
 
 def pairs(context: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """What the context says, as pairs that a person reads."""
+    """The contents of the context as readable pairs."""
     device, backend = context.get("device") or {}, context.get("backend") or {}
     yield "Written by", f"deepbench {context.get('version')}"
     for key, value in (
@@ -33,7 +34,7 @@ def pairs(context: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         if facts.get("version"):
             yield f"Library {name}", str(facts["version"])
     for group in ("options", "host", "specs"):
-        values = context.get(group)  # of which the schema says little
+        values = context.get(group)  # the schema does not restrict their types
         for name, value in values.items() if isinstance(values, Mapping) else ():
             if isinstance(value, (str, int, float)):
                 yield f"{group.removesuffix('s').capitalize()} {name}", str(value)
@@ -43,7 +44,7 @@ def pairs(context: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def context(book: Book, rows: int) -> Json:
-    """The context that the pairs tell."""
+    """Restores the context from the pairs."""
     found: dict[str, str] = {}
     for sheet in book.sheets:
         if sheet.name == SHEET:

@@ -1,5 +1,5 @@
-"""Where the rows of a table stand in the original's sets: which set it is, which of its problems
-each row means, and in what a row differs from the problem whose turn it is."""
+"""Aligns the rows of a table with the original's sets: identifies the set and each row's problem,
+and finds misprinted dimensions."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ Value = int | float | str
 
 @dataclass(frozen=True)
 class SuitePosition:
-    """A row's place."""
+    """The position of a row in a set."""
 
     set: str | None
     index: int | None
     application: str | None = None
-    meant: Mapping[str, Value] | None = None  # the set's values where the row has others
+    meant: Mapping[str, Value] | None = None  # the set's values of misprinted dimensions
 
 
 class SuiteAlignment:
-    """The rows of a table, asked for in their order; `set` None: they are of none."""
+    """Aligns the rows of a table in their order. `set` is None if they belong to no set."""
 
     def __init__(self, op: str, set: str | None) -> None:
         self.set = set
@@ -32,7 +32,7 @@ class SuiteAlignment:
         self._next = 0
 
     def align(self, problem: Mapping[str, Value]) -> SuitePosition:
-        """Of the next row."""
+        """The position of the next row."""
         wanted = _key(problem)
         found = self._suite_problems.of(wanted)
         if not found:
@@ -42,14 +42,14 @@ class SuiteAlignment:
         return SuitePosition(self.set, index, self._entries[index][1])
 
     def _advance(self, index: int, problem: Mapping[str, Value]) -> None:
-        """The next row is the next problem's, or the same with more ranks."""
+        """Continues with the next problem, or with the same one if the rows differ in ranks."""
         self._next = index if "ranks" in problem else index + 1
 
     def _misprinted(
         self, problem: Mapping[str, Value], wanted: Mapping[str, Value]
     ) -> SuitePosition:
-        """The problem whose turn it is, or the one after it, if one dimension alone differs; of
-        two the one that is nearer."""
+        """The current problem or the one after it, if exactly one dimension differs. If both
+        qualify, the one with the smaller difference."""
         found = []
         for index in range(self._next, min(self._next + 2, len(self._entries))):
             entry = self._entries[index][0]
@@ -65,8 +65,8 @@ class SuiteAlignment:
 
 
 def set_of(problems: Sequence[tuple[str, Mapping[str, Value]]], training: bool) -> str | None:
-    """The set that most of these problems, by operation and dimensions, are of; with gradients it
-    is that of training."""
+    """The set that contains most of these problems, given by operation and dimensions. Tables with
+    gradients belong to the training set."""
     if training:
         return suites.SETS[0]
     counts = dict.fromkeys(suites.SETS, 0)
@@ -79,24 +79,26 @@ def set_of(problems: Sequence[tuple[str, Mapping[str, Value]]], training: bool) 
 
 
 def _distance(one: Value | None, other: Value) -> float:
-    """Of two values of a dimension, as a share; of words that differ, much."""
+    """The relative difference of two values of a dimension; 1 for different words."""
     if not isinstance(one, float) or not isinstance(other, float):
         return 1.0
     return abs(one - other) / max(abs(one), abs(other), 1.0)
 
 
 class _SuiteProblems:
-    """The problems of a set's operation, with their applications."""
+    """The problems of an operation in a set, with their applications."""
 
     def __init__(self, entries: Sequence[tuple[dict[str, Value], str | None]]) -> None:
         self.entries = entries
-        self._keys = {frozenset(entry) for entry, _ in entries}  # there is hardly more than one
+        # In practice there is nearly always a single one.
+        self._keys = {frozenset(entry) for entry, _ in entries}
         self._indices_by_problem: dict[frozenset[tuple[str, Value]], list[int]] = {}
         for index, (entry, _) in enumerate(entries):
             self._indices_by_problem.setdefault(frozenset(entry.items()), []).append(index)
 
     def of(self, wanted: Mapping[str, Value]) -> Sequence[int]:
-        """Where a problem stands; it may have dimensions that the set does not know."""
+        """The indices of a problem in the set. Dimensions that the set does not have are
+        ignored."""
         for keys in self._keys:
             items = frozenset((key, value) for key, value in wanted.items() if key in keys)
             if items in self._indices_by_problem:
@@ -106,9 +108,9 @@ class _SuiteProblems:
 
 @cache
 def _suite_problems(name: str | None, op: str) -> _SuiteProblems:
-    there = (name, op) in suites.available()
+    exists = (name, op) in suites.available()
     found = []
-    entries = suites.builtin(str(name), op).entries if there else ()
+    entries = suites.builtin(str(name), op).entries if exists else ()
     for entry in entries:
         words = dict(word.split("=", 1) for word in entry.text.split()[1:] if "=" in word)
         found.append((_key(words), entry.application))

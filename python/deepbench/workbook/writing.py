@@ -1,5 +1,5 @@
-"""A result file as a workbook: Specs, a sheet of results for each precision as the original had
-them, and the rows with all that is told of them."""
+"""Writes a result file as a workbook: Specs, a results sheet for each precision as in the original,
+and a sheet with all rows in full."""
 
 from __future__ import annotations
 
@@ -18,16 +18,17 @@ from deepbench.workbook.layout import FIRST_COLUMN, Content, Formula, Phases, ce
 
 Row = Mapping[str, Any]
 
-MOST_ROWS = 15_000  # so that what is written can be read
-_LONGEST = 32_000  # letters of a cell; the format has 32,767
+MOST_ROWS = 15_000  # so that deepbench can read the workbook back
+_LONGEST = 32_000  # characters in a cell; the format allows 32,767
 _STARTS_FORMULA = ("=", "+", "-", "@", "\t", "\r")
-# LibreOffice knows no prefix that is not seen; the format of texts it keeps.
+# LibreOffice shows any text prefix, but keeps a cell's text format.
 _AS_TEXT = {"quote_prefix": True, "num_format": "@"}
 _PRECISIONS = {"float": "FP32", "half": "FP16", "bfloat16": "BF16", "tf32": "TF32", "int8": "INT8",
                "fp8_e4m3": "FP8 E4M3", "fp8_e5m2": "FP8 E5M2"}  # fmt: skip
-_WIDTHS = {"Results": (14, 40), "Rows": (9, 60)}  # of columns, in letters
-_SMALL = "[<0.001]0.00E+00;[<1]0.000000"  # numbers that would be shown as 0.000
-_CREATED = "2000-01-01T00:00:00"  # so that the same rows give the same bytes
+# Smallest and largest widths of columns, in characters.
+_WIDTHS = {"Results": (14, 40), "Rows": (9, 60)}
+_SMALL = "[<0.001]0.00E+00;[<1]0.000000"  # for numbers that would appear as 0.000
+_CREATED = "2000-01-01T00:00:00"  # fixed, so that the same rows give the same bytes
 
 
 def write_workbook(result: ResultFile, path: Path, overwrite: bool = False) -> None:
@@ -39,7 +40,7 @@ def write_workbook(result: ResultFile, path: Path, overwrite: bool = False) -> N
 def _content(result: ResultFile) -> bytes:
     if len(result.rows) > MOST_ROWS:
         raise WorkbookError(
-            f"{result.path}: has more than {MOST_ROWS} rows; no workbook is written"
+            f"{result.path}: has more than {MOST_ROWS} rows, the limit for workbooks"
         )
     import numpy
 
@@ -60,7 +61,7 @@ def _content(result: ResultFile) -> bytes:
 
 
 def _by_precision(rows: Iterable[Row]) -> dict[str, list[Row]]:
-    """Rows by the name of their sheet."""
+    """The rows by the name of their sheet."""
     found: dict[str, list[Row]] = {}
     for row in rows:
         precision = (row.get("attributes") or {}).get("precision")
@@ -72,8 +73,8 @@ def _by_precision(rows: Iterable[Row]) -> dict[str, list[Row]]:
 
 
 class _BookWriter:
-    """A workbook that is being written. Texts of a result file are a stranger's: they become
-    texts, never formulas, links or names of sheets."""
+    """Writes a workbook. Texts of a result file are untrusted: they become texts, never formulas,
+    links or sheet names."""
 
     def __init__(self, book: Any) -> None:
         self._book = book
@@ -122,17 +123,18 @@ class _BookWriter:
             self._text(sheet, line, FIRST_COLUMN - 1 + i, column.title, "heading")
             sizes.heading(line, FIRST_COLUMN - 1 + i, column.title)
         for number, phases in enumerate(lines, start=line + 1):
-            places = cells(found, number + 1)
+            addresses = cells(found, number + 1)
             for i, column in enumerate(found):
-                content = column.content(phases, places)
+                content = column.content(phases, addresses)
                 self._put(sheet, number, FIRST_COLUMN - 1 + i, content, "msec" in column.title)
-                if content is not None and column.key != "status":  # which may run on
+                # A status may extend beyond its column.
+                if content is not None and column.key != "status":
                     value = content.value if isinstance(content, Formula) else content
                     sizes.content(FIRST_COLUMN - 1 + i, value)
         return line + 1 + len(lines)
 
     def rows(self, rows: Sequence[Row]) -> None:
-        """Every row, with the columns that any row has."""
+        """Writes every row, with the columns that any row has."""
         sheet = self._book.add_worksheet(native_sheet.SHEET)
         sheet.freeze_panes(1, 0)
         used = [
@@ -167,15 +169,16 @@ class _BookWriter:
             sheet.write_number(line, column, content, self._time if time else None)
 
     def _text(self, sheet: Any, line: int, column: int, content: str, style: str = "") -> None:
-        """Writes a text as a text. What a program could take for a formula when somebody edits or
-        exports the cell is marked as none."""
+        """Writes a text. If a program could interpret it as a formula when the cell is edited or
+        exported, the cell is marked as text."""
         text = printable_line(content)[:_LONGEST]
         risky = content.startswith(_STARTS_FORMULA) or text.startswith(_STARTS_FORMULA)
         sheet.write_string(line, column, text, self._texts[style, risky])
 
 
 def _lines(rows: Sequence[Row]) -> Sequence[Phases]:
-    """The phases of a problem, which follow one another somewhere, on one line each."""
+    """The phases of each problem on one line. They follow one another, possibly with other rows
+    between."""
     lines: list[dict[str, Row]] = []
     opened: dict[object, dict[str, Row]] = {}
     for row in rows:

@@ -1,7 +1,6 @@
-"""The sheets of a workbook with the values that were saved. Read here and not by a library: of a
-stranger's file a library should not make hours of work, leave out rows, or stop at the first
-number that is none without saying where it stands.
-"""
+"""Reads the sheets of a workbook with their saved values. No library is used, since on an untrusted
+file a library may take hours, drop rows, or fail at the first malformed number without naming its
+cell."""
 
 from __future__ import annotations
 
@@ -16,12 +15,13 @@ from deepbench.workbook.errors import WorkbookError
 from deepbench.workbook.package import Package, open_package
 from deepbench.workbook.xml_parts import Budget, parse_part
 
-_MOST_SHEETS = 100
+_MAX_SHEETS = 100
 _WHOLE = re.compile(r"[+-]?\d{1,18}", re.ASCII)
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _ADDRESS = re.compile(r"([A-Z]{1,3})([1-9]\d{0,6})", re.ASCII)
-_MOST_DIGITS = 400
-_ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")  # how a letter that XML cannot hold is written
+_MAX_DIGITS = 400
+# How the format writes a character that XML cannot represent.
+_ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
 
 
 def read_book(path: Path) -> Book:
@@ -29,21 +29,21 @@ def read_book(path: Path) -> Book:
     package, budget = open_package(path), Budget()
     reading = _Reading(package, budget)
     names = reading.sheets()
-    if len(names) > _MOST_SHEETS:
-        raise WorkbookError(f"{path}: has more than {_MOST_SHEETS} sheets")
+    if len(names) > _MAX_SHEETS:
+        raise WorkbookError(f"{path}: has more than {_MAX_SHEETS} sheets")
     sheets = tuple(reading.sheet(name, part) for name, part in names)
-    remarks = ("its macros were not looked at",) if package.macros else ()
+    remarks = ("the workbook's macros were ignored",) if package.macros else ()
     return Book(path, sheets, remarks)
 
 
 class _Reading:
-    """A package that is being read."""
+    """Reads the parts of a package."""
 
     def __init__(self, package: Package, budget: Budget) -> None:
         self._package, self._budget = package, budget
         book = self._related("", "officeDocument")
         if len(book) != 1:
-            raise WorkbookError(f"{package.path}: is no workbook: it has no part that lists sheets")
+            raise WorkbookError(f"{package.path}: is not a workbook: no part lists its sheets")
         self._book = book[0][1]
         strings = _SharedStrings()
         for _, part in self._related(self._book, "sharedStrings")[:1]:
@@ -51,7 +51,8 @@ class _Reading:
         self._strings = strings.found
 
     def sheets(self) -> list[tuple[str, str]]:
-        """Names of sheets with their parts; charts and the like have no cells and are left out."""
+        """The names of sheets with their parts. Charts and other sheets without cells are
+        ignored."""
         listed = _ElementAttributes("sheet")
         self._read(self._book, listed)
         parts = dict(self._related(self._book, "worksheet"))
@@ -64,8 +65,8 @@ class _Reading:
         return reader.sheet()
 
     def _related(self, part: str, kind: str) -> list[tuple[str, str]]:
-        """The parts that a part names in its relationships, of a kind: their ids and names. What
-        is outside of the workbook, or not there, is left out."""
+        """The ids and names of the parts of a kind that a part refers to. References to missing or
+        external parts are ignored."""
         folder, name = posixpath.split(part)
         listed = _ElementAttributes("Relationship")
         relations = posixpath.join(folder, "_rels", f"{name}.rels")
@@ -74,8 +75,8 @@ class _Reading:
         found = []
         for one in listed.found:
             target = posixpath.normpath(posixpath.join("/", folder, one.get("Target", "")))[1:]
-            there = one.get("TargetMode") != "External" and target in self._package.parts
-            if there and one.get("Type", "").rpartition("/")[2] == kind:
+            exists = one.get("TargetMode") != "External" and target in self._package.parts
+            if exists and one.get("Type", "").rpartition("/")[2] == kind:
                 found.append((one.get("Id", ""), target))
         return found
 
@@ -85,7 +86,7 @@ class _Reading:
 
 
 class _ElementAttributes:
-    """The attributes of every element of a name."""
+    """Collects the attributes of every element with a given name."""
 
     def __init__(self, element: str) -> None:
         self.found: list[Mapping[str, str]] = []
@@ -103,7 +104,7 @@ class _ElementAttributes:
 
 
 class _SharedStrings:
-    """The texts that cells name by their number. How they are pronounced is none of them."""
+    """The texts that cells refer to by number, without phonetic annotations."""
 
     def __init__(self) -> None:
         self.found: list[str] = []
@@ -130,7 +131,7 @@ class _SharedStrings:
 
 @dataclass
 class _OpenCell:
-    """A cell that is being read."""
+    """A cell that is still being read."""
 
     row: int
     column: int
@@ -141,12 +142,13 @@ class _OpenCell:
 
 
 class _SheetCells:
-    """The cells of a sheet that hold anything."""
+    """The non-empty cells of a sheet."""
 
     def __init__(self, name: str, strings: Sequence[str]) -> None:
         self._name, self._strings = name, strings
         self._rows: dict[int, dict[int, Cell]] = {}
-        self._row = self._column = 0  # of the last cell: one that does not say its address is next
+        # Position of the last cell; a cell without an address follows it.
+        self._row = self._column = 0
         self._cell: _OpenCell | None = None
         self._open = False
         self._first_outside: str | None = None
@@ -196,7 +198,9 @@ class _SheetCells:
             return
         row = self._rows.setdefault(one.row, {})
         if one.column in row:
-            raise WorkbookError(f"{cell.address}: stands in the workbook twice; save it anew")
+            raise WorkbookError(
+                f"{cell.address}: occurs twice in the workbook; save the workbook again"
+            )
         value = self._value(cell.address, one.kind, "".join(one.pieces)) if one.valued else None
         row[one.column] = Cell(self._name, one.row, one.column, value, one.formula)
 
@@ -210,7 +214,7 @@ class _SheetCells:
         number = text.strip()
         if _WHOLE.fullmatch(number):
             return int(number)
-        if len(number) <= _MOST_DIGITS and _NUMBER.fullmatch(number):
+        if len(number) <= _MAX_DIGITS and _NUMBER.fullmatch(number):
             return float(number)
         return number or None
 
@@ -218,7 +222,7 @@ class _SheetCells:
         number = text.strip()
         if not _WHOLE.fullmatch(number) or not 0 <= int(number) < len(self._strings):
             raise WorkbookError(
-                f"{address}: names a text that is not in the workbook; save it anew"
+                f"{address}: refers to a text that is not in the workbook; save the workbook again"
             )
         return self._strings[int(number)]
 

@@ -1,6 +1,7 @@
-"""The XML of a workbook's parts, by what they contain: names without prefixes, attributes, texts.
+"""Reads the XML of a workbook's parts as elements, attributes and texts, all without name prefixes.
 
-A part that declares a document type is refused, and with it entities: no expansion, no other file.
+A part with a document type declaration is rejected, which excludes entity expansion and references
+to other files.
 """
 
 from __future__ import annotations
@@ -11,36 +12,36 @@ from xml.parsers import expat
 
 from deepbench.workbook.errors import WorkbookError
 
-MOST_ELEMENTS = 2_500_000  # of all parts together: each takes time, and cells take memory
+MOST_ELEMENTS = 2_500_000  # of all parts together, to bound time and memory
 
 
 class ElementHandler(Protocol):
-    """What is called for each part of the text, in its order."""
+    """Receives the contents of a part in their order."""
 
     def begin(self, name: str, attributes: Mapping[str, str]) -> None:
-        """An element and its attributes, all without their prefixes."""
+        """Called for each element, with its attributes."""
 
     def end(self, name: str) -> None:
-        """The end of an element."""
+        """Called at the end of an element."""
 
     def text(self, text: str) -> None:
-        """A piece of text."""
+        """Called for each piece of text."""
 
 
 class Budget:
-    """How many elements there may still be in a workbook."""
+    """Counts the elements of a workbook against their limit."""
 
     def __init__(self) -> None:
         self.elements = 0
 
 
 def parse_part(where: str, data: bytes, handler: ElementHandler, budget: Budget) -> None:
-    """Has a part read; `where` is what errors call it. Raises WorkbookError."""
+    """Parses a part. `where` names it in errors. Raises WorkbookError."""
 
     def begin(name: str, attributes: dict[str, str]) -> None:
         budget.elements += 1
         if budget.elements > MOST_ELEMENTS:
-            raise WorkbookError(f"{where}: more than {MOST_ELEMENTS} cells and other elements")
+            raise WorkbookError(f"{where}: has more than {MOST_ELEMENTS} cells and other elements")
         handler.begin(_local(name), {_local(key): value for key, value in attributes.items()})
 
     parser = expat.ParserCreate()
@@ -51,8 +52,9 @@ def parse_part(where: str, data: bytes, handler: ElementHandler, budget: Budget)
     parser.CharacterDataHandler = handler.text
     try:
         parser.Parse(data, True)
-    except (expat.ExpatError, ValueError, LookupError) as error:  # the latter: of encodings
-        raise WorkbookError(f"{where}: is no good XML: {error}") from None
+    # Expat raises the last two for invalid encodings.
+    except (expat.ExpatError, ValueError, LookupError) as error:
+        raise WorkbookError(f"{where}: is not valid XML: {error}") from None
 
 
 def _local(name: str) -> str:
@@ -61,6 +63,6 @@ def _local(name: str) -> str:
 
 def _refuse(where: str) -> None:
     raise WorkbookError(
-        f"{where}: declares a document type, and with it may entities: refused; no spreadsheet "
-        "program writes that"
+        f"{where}: declares a document type, which may define entities and which no spreadsheet "
+        "program writes"
     )

@@ -1,9 +1,9 @@
-/* The input generator: one C function for host, device and reference, so that any of them knows
- * any element of any operand without reading it.
+/* The input generator: the same C functions run on the host, on the device and in references, so
+ * that each of them can compute any element of any operand without reading it.
  *
  * Element `index` of operand `stream` is a function of (seed, stream, index) alone: SplitMix64
- * (Steele, Lea, Flood, OOPSLA 2014) evaluated at a position instead of iterated. Compiles as C11,
- * C++17 and CUDA (host, device, NVRTC without headers).
+ * (Steele, Lea, Flood, OOPSLA 2014), evaluated at a position instead of iterated. The header
+ * compiles as C11, C++17 and CUDA (host, device, NVRTC without headers).
  */
 #ifndef DEEPBENCH_FILL_H_
 #define DEEPBENCH_FILL_H_
@@ -24,7 +24,7 @@ typedef unsigned long long uint64_t;
 #define DEEPBENCH_FILL_FN static inline
 #endif
 
-/* How an element is stored. TF32 operands are stored as F32: the library rounds them. */
+/* The storage type of an element. TF32 operands are stored as F32; the library rounds them. */
 typedef enum deepbench_type {
   DEEPBENCH_F64 = 0,
   DEEPBENCH_F32 = 1,
@@ -35,12 +35,13 @@ typedef enum deepbench_type {
   DEEPBENCH_S32 = 6,
   DEEPBENCH_S8 = 7, /* [-128, 127] */
   DEEPBENCH_U8 = 8, /* [0, 255] */
-  DEEPBENCH_S7 = 9  /* s8 storage, [-64, 63]: safe where 16-bit products saturate */
+  DEEPBENCH_S7 = 9  /* stored as s8, [-64, 63]: safe where sums of products saturate at 16 bits */
 } deepbench_type;
 
-/* 64 random bits for one element. `stream` is the operand: gemm A = 0, B = 1, C = 2 (the C that
- * A B is added to). `index` is its place in the unpadded operand as stored: gemm is column-major,
- * so element (row, column) of A has row + column * m, and of a transposed A row + column * k. */
+/* 64 random bits for one element. `stream` selects the operand: gemm A = 0, B = 1, C = 2 (the C
+ * that A B is added to). `index` is the position in the stored, unpadded operand: gemm is
+ * column-major, so element (row, column) of A has the index row + column * m, and of a transposed A
+ * row + column * k. */
 DEEPBENCH_FILL_FN uint64_t deepbench_bits(uint64_t seed, uint32_t stream, uint64_t index) {
   uint64_t z =
       (seed ^ ((uint64_t)stream * 0xD1B54A32D192ED03ull)) + (index + 1u) * 0x9E3779B97F4A7C15ull;
@@ -49,13 +50,13 @@ DEEPBENCH_FILL_FN uint64_t deepbench_bits(uint64_t seed, uint32_t stream, uint64
   return z ^ (z >> 31);
 }
 
-/* Uniform in [-1, 1), a multiple of 2^-24: exact in float. */
+/* A uniform number in [-1, 1). It is a multiple of 2^-24 and therefore exact in float. */
 DEEPBENCH_FILL_FN float deepbench_uniform(uint64_t seed, uint32_t stream, uint64_t index) {
   int32_t step = (int32_t)(deepbench_bits(seed, stream, index) >> 39) - (1 << 24);
   return (float)step * (1.0f / 16777216.0f);
 }
 
-/* Weight j of the output projections that verify a whole result. */
+/* Weight j of the projections that verify a whole output. */
 DEEPBENCH_FILL_FN double deepbench_weight(uint64_t seed, uint64_t j) {
   return (double)deepbench_uniform(seed, 0x77656967u, j);
 }
@@ -79,34 +80,34 @@ DEEPBENCH_FILL_FN float deepbench_bits_float(uint32_t bits) {
 }
 
 /* Rounds |value| <= 1 to a binary format of `exponent` and `mantissa` bits with gradual underflow,
- * to nearest, ties to even. Serves half (5, 10), bfloat16 (8, 7), e4m3 (4, 3) and e5m2 (5, 2): in
- * [-1, 1] none of them overflows, so infinities and NaNs need no care. */
+ * to nearest, ties to even. Supports half (5, 10), bfloat16 (8, 7), e4m3 (4, 3) and e5m2 (5, 2): no
+ * value in [-1, 1] overflows in them, so the function ignores infinities and NaNs. */
 DEEPBENCH_FILL_FN uint32_t deepbench_round(float value, uint32_t exponent, uint32_t mantissa) {
   uint32_t bits = deepbench_float_bits(value);
   uint32_t sign = (bits >> 31) << (exponent + mantissa);
   uint32_t magnitude = bits & 0x7fffffffu;
   int32_t bias = (1 << (exponent - 1)) - 1;
-  int32_t binary = magnitude >> 23 ? (int32_t)(magnitude >> 23) : 1; /* float's subnormals */
+  int32_t binary = magnitude >> 23 ? (int32_t)(magnitude >> 23) : 1; /* 1: a subnormal float */
   int32_t scale = binary - 127 + bias; /* the target's biased exponent */
   uint32_t fraction = (magnitude & 0x7fffffu) | (magnitude >> 23 ? 0x800000u : 0u);
   uint32_t drop = 23u - mantissa;
-  uint32_t kept, rest, half;
+  uint32_t significand, rest, half;
   if (scale < 1) { /* subnormal in the target */
     uint32_t extra = (uint32_t)(1 - scale);
     drop = drop + extra > 31u ? 31u : drop + extra;
     scale = 1;
   }
-  kept = fraction >> drop;
+  significand = fraction >> drop;
   rest = fraction & ((1u << drop) - 1u);
   half = 1u << (drop - 1u);
-  if (rest > half || (rest == half && (kept & 1u))) kept += 1u;
-  /* `kept` holds the implicit bit, so that adding (scale - 1) exponents gives the final code and
-   * a carry out of the fraction lands in the exponent by itself. */
-  return sign | (((uint32_t)(scale - 1) << mantissa) + kept);
+  if (rest > half || (rest == half && (significand & 1u))) significand += 1u;
+  /* `significand` includes the implicit bit, so adding scale - 1 to the exponent gives the final
+   * code, and a carry out of the fraction increments the exponent. */
+  return sign | (((uint32_t)(scale - 1) << mantissa) + significand);
 }
 
-/* The value of a code of deepbench_round's formats. Infinities and NaNs of half, bfloat16 and e5m2,
- * and the NaN of e4m3 (which has no infinity), come out as such. */
+/* The value of a code in one of deepbench_round's formats. Infinities and NaNs of half, bfloat16
+ * and e5m2 and the NaN of e4m3 (which has no infinity) are preserved. */
 DEEPBENCH_FILL_FN float deepbench_widen(uint32_t code, uint32_t exponent, uint32_t mantissa) {
   uint32_t sign = (code >> (exponent + mantissa)) & 1u;
   uint32_t scale = (code >> mantissa) & ((1u << exponent) - 1u);
@@ -127,7 +128,7 @@ DEEPBENCH_FILL_FN float deepbench_widen(uint32_t code, uint32_t exponent, uint32
       if (binary > 0) {
         bits = ((uint32_t)binary << 23) |
                (((fraction << shift) & ((1u << mantissa) - 1u)) << (23u - mantissa));
-      } else { /* bfloat16's subnormals are float's */
+      } else { /* a bfloat16 subnormal is a float subnormal */
         bits = fraction << (23u - mantissa);
       }
     }
@@ -152,7 +153,7 @@ DEEPBENCH_FILL_FN float deepbench_from_bfloat16(uint16_t c) {
 DEEPBENCH_FILL_FN float deepbench_from_e4m3(uint8_t c) { return deepbench_widen(c, 4, 3); }
 DEEPBENCH_FILL_FN float deepbench_from_e5m2(uint8_t c) { return deepbench_widen(c, 5, 2); }
 
-/* Element `index` of operand `stream` as an integer type stores it. */
+/* Element `index` of operand `stream` in an integer type. */
 DEEPBENCH_FILL_FN int32_t deepbench_integer(deepbench_type type, uint64_t seed, uint32_t stream,
                                             uint64_t index) {
   uint32_t top = (uint32_t)(deepbench_bits(seed, stream, index) >> 32);
@@ -161,14 +162,14 @@ DEEPBENCH_FILL_FN int32_t deepbench_integer(deepbench_type type, uint64_t seed, 
       return (int32_t)(top >> 24);
     case DEEPBENCH_S7:
       return (int32_t)(top >> 25) - 64;
-    case DEEPBENCH_S32: /* small enough that adding it to a sum of products is harmless */
+    case DEEPBENCH_S32: /* so small that adding it to a sum of products causes no overflow */
       return (int32_t)(top >> 16) - 32768;
     default:
       return (int32_t)(top >> 24) - 128;
   }
 }
 
-/* Element `index` of operand `stream`, exactly as an operand of that type holds it. */
+/* Element `index` of operand `stream`: the exact value that an operand of this type stores. */
 DEEPBENCH_FILL_FN double deepbench_element(deepbench_type type, uint64_t seed, uint32_t stream,
                                            uint64_t index) {
   switch (type) {
@@ -191,17 +192,18 @@ DEEPBENCH_FILL_FN double deepbench_element(deepbench_type type, uint64_t seed, u
   }
 }
 
-/* What rank `rank` of `ranks` adds to element `index` of a sum over ranks: integers so small that
- * every partial sum, in whatever order, is exact in the type. Where ranks outnumber the integers
- * that the type can tell apart, only every second, third, ... of them adds anything but 0. */
+/* The summand of rank `rank` of `ranks` for element `index` of a sum over ranks: an integer so
+ * small that every partial sum, in any order, is exact in the type. Where there are more ranks than
+ * integers that the type represents exactly, only every second, third, ... rank adds a value other
+ * than 0. */
 DEEPBENCH_FILL_FN float deepbench_summand(deepbench_type type, uint64_t seed, uint32_t rank,
                                           uint32_t ranks, uint64_t index) {
   uint32_t exact = type == DEEPBENCH_F16 ? 1u << 11 : type == DEEPBENCH_BF16 ? 1u << 8 : 1u << 24;
-  uint32_t apart = (ranks + exact - 1u) / exact;
-  uint32_t most = exact / ((ranks + apart - 1u) / apart);
+  uint32_t rank_step = (ranks + exact - 1u) / exact;
+  uint32_t max_summand = exact / ((ranks + rank_step - 1u) / rank_step);
   uint64_t top = deepbench_bits(seed, rank, index) >> 32;
-  if (apart > 1u && rank % apart != index % apart) return 0.0f;
-  return (float)((int32_t)((top * (2u * most + 1u)) >> 32) - (int32_t)most);
+  if (rank_step > 1u && rank % rank_step != index % rank_step) return 0.0f;
+  return (float)((int32_t)((top * (2u * max_summand + 1u)) >> 32) - (int32_t)max_summand);
 }
 
 #endif /* DEEPBENCH_FILL_H_ */

@@ -1,4 +1,4 @@
-// Making cuBLAS' handles.
+// Creates cuBLAS' handles.
 #include "cublas/handle.hpp"
 
 #include <map>
@@ -10,7 +10,8 @@ namespace deepbench::cuda {
 
 nvidia::cublasHandle_t cublas_handle(const Stream& stream) {
   static std::mutex mutex;
-  static std::map<int, nvidia::cublasHandle_t> handles;  // never destroyed: the process ends first
+  // never destroyed: handles live until the process ends
+  static std::map<int, nvidia::cublasHandle_t> handles;
   const std::lock_guard<std::mutex> lock(mutex);
   nvidia::cublasHandle_t& known = handles[stream.device()];
   if (!known) {

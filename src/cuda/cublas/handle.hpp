@@ -1,4 +1,4 @@
-// cuBLAS' handles for computations of our own, apart from those of timed calls.
+// cuBLAS' handles for the backend's internal computations, separate from those of timed calls.
 #pragma once
 
 #include "libraries.hpp"
@@ -6,8 +6,8 @@
 
 namespace deepbench::cuda {
 
-// One for each device, made on first use; it stays on the device's stream. Throws plugin::Error
-// where the library cannot be used.
+// Returns the handle of the stream's device, which is created on first use and bound to the
+// device's stream. Throws plugin::Error if the library cannot be used.
 nvidia::cublasHandle_t cublas_handle(const Stream& stream);
 
 }  // namespace deepbench::cuda

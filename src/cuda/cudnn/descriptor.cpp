@@ -1,4 +1,4 @@
-// Making descriptors, setting and getting their attributes.
+// Creates descriptors, and sets and gets their attributes.
 #include "cudnn/descriptor.hpp"
 
 #include <algorithm>
@@ -29,19 +29,19 @@ void CudnnDescriptor::set_raw(nvidia::cudnnBackendAttributeName_t name,
   const nvidia::cudnnStatus_t status =
       cudnn().cudnnBackendSetAttribute(raw_, name, type, count, values);
   if (is_cudnn_refusal(status))
-    plugin::unsupported("cuDNN does not take attribute " + std::to_string(int(name)) + ": " +
+    plugin::unsupported("cuDNN rejects attribute " + std::to_string(int(name)) + ": " +
                         cudnn_reason(status));
   CUDA_CHECK_STATUS(cudnnBackendSetAttribute, status);
 }
 
 size_t CudnnDescriptor::get_raw(nvidia::cudnnBackendAttributeName_t name,
-                                nvidia::cudnnBackendAttributeType_t type, size_t most,
+                                nvidia::cudnnBackendAttributeType_t type, size_t max_count,
                                 void* values) const {
   int64_t count = 0;
   const nvidia::cudnnStatus_t status =
-      cudnn().cudnnBackendGetAttribute(raw_, name, type, int64_t(most), &count, values);
+      cudnn().cudnnBackendGetAttribute(raw_, name, type, int64_t(max_count), &count, values);
   if (status != nvidia::CUDNN_STATUS_SUCCESS || count < 0) return 0;
-  return std::min(most, size_t(count));
+  return std::min(max_count, size_t(count));
 }
 
 void CudnnDescriptor::finalize() {
@@ -59,14 +59,14 @@ int64_t CudnnDescriptor::number(nvidia::cudnnBackendAttributeName_t name) const 
 
 std::vector<CudnnDescriptor> CudnnDescriptor::descriptors(nvidia::cudnnBackendAttributeName_t name,
                                                           nvidia::cudnnBackendDescriptorType_t type,
-                                                          size_t most) const {
+                                                          size_t max_count) const {
   std::vector<CudnnDescriptor> all;
   std::vector<nvidia::cudnnBackendDescriptor_t> raw;
-  for (size_t i = 0; i < most; ++i) {
+  for (size_t i = 0; i < max_count; ++i) {
     all.emplace_back(type);
     raw.push_back(all.back().raw_);
   }
-  const size_t count = get_raw(name, nvidia::CUDNN_TYPE_BACKEND_DESCRIPTOR, most, raw.data());
+  const size_t count = get_raw(name, nvidia::CUDNN_TYPE_BACKEND_DESCRIPTOR, max_count, raw.data());
   all.resize(count);
   return all;
 }

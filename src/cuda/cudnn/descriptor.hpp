@@ -1,4 +1,4 @@
-// Descriptors of cuDNN's graph interface, owned, and their attributes.
+// Owning wrappers of the descriptors of cuDNN's graph API and their attributes.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace deepbench::cuda {
 
-// Which type an attribute's values are said to have.
+// The type identifier that cuDNN expects for an attribute's values.
 template <class Value>
 struct CudnnType;
 #define DEEPBENCH_CUDNN_TYPE(Value, name)                              \
@@ -58,34 +58,34 @@ class CudnnDescriptor {
     set_raw(name, nvidia::CUDNN_TYPE_VOID_PTR, int64_t(pointers.size()), pointers.data());
   }
 
-  // Throws; try_finalize() tells.
+  // Throws on failure. try_finalize() returns the status instead.
   void finalize();
   nvidia::cudnnStatus_t try_finalize();
 
-  // The values of an attribute, at most `most`; none where the library does not know it.
+  // Returns up to `max_count` values of an attribute, or none if the library does not know it.
   template <class Value>
-  std::vector<Value> get_all(nvidia::cudnnBackendAttributeName_t name, size_t most) const {
-    std::vector<Value> values(most);
-    values.resize(get_raw(name, CudnnType<Value>::value, most, values.data()));
+  std::vector<Value> get_all(nvidia::cudnnBackendAttributeName_t name, size_t max_count) const {
+    std::vector<Value> values(max_count);
+    values.resize(get_raw(name, CudnnType<Value>::value, max_count, values.data()));
     return values;
   }
   int64_t number(nvidia::cudnnBackendAttributeName_t name) const;
-  // As above of descriptors, which the library fills in.
+  // Like get_all(), for descriptors, which the library fills in.
   std::vector<CudnnDescriptor> descriptors(nvidia::cudnnBackendAttributeName_t name,
                                            nvidia::cudnnBackendDescriptorType_t type,
-                                           size_t most) const;
+                                           size_t max_count) const;
 
  private:
   void set_raw(nvidia::cudnnBackendAttributeName_t name, nvidia::cudnnBackendAttributeType_t type,
                int64_t count, const void* values);
   size_t get_raw(nvidia::cudnnBackendAttributeName_t name, nvidia::cudnnBackendAttributeType_t type,
-                 size_t most, void* values) const;
+                 size_t max_count, void* values) const;
   nvidia::cudnnBackendDescriptor_t raw_ = nullptr;
 };
 
-// Statuses by which cuDNN says that it cannot do what is described.
+// Whether cuDNN states with this status that it does not support what is described.
 bool is_cudnn_refusal(nvidia::cudnnStatus_t status);
-// The status' name and, where the library tells, its last words.
+// The status' name and, if the library provides it, its last error text.
 std::string cudnn_reason(nvidia::cudnnStatus_t status);
 
 }  // namespace deepbench::cuda

@@ -1,4 +1,4 @@
-// Making cuDNN's handles.
+// Creates cuDNN's handles.
 #include "cudnn/handle.hpp"
 
 #include <map>
@@ -11,7 +11,7 @@ namespace deepbench::cuda {
 
 nvidia::cudnnHandle_t cudnn_handle(const Stream& stream, size_t worker) {
   static std::mutex mutex;
-  // Never destroyed: the process ends first.
+  // Handles are never destroyed; they live until the process ends.
   static std::map<std::pair<int, size_t>, nvidia::cudnnHandle_t> handles;
   const std::lock_guard<std::mutex> lock(mutex);
   nvidia::cudnnHandle_t& known = handles[{stream.device(), worker}];

@@ -1,4 +1,4 @@
-// Descriptors of cuDNN's older interfaces, destroyed with their owner.
+// Owning pointers to descriptors of cuDNN's legacy API.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Making cuSPARSE's handles.
+// Creates cuSPARSE's handles.
 #include "cusparse/handle.hpp"
 
 #include <map>
@@ -10,8 +10,8 @@ namespace deepbench::cuda {
 
 nvidia::cusparseHandle_t cusparse_handle(const Stream& stream) {
   static std::mutex mutex;
-  static std::map<int, nvidia::cusparseHandle_t>
-      handles;  // never destroyed: the process ends first
+  // Handles are never destroyed; they live until the process ends.
+  static std::map<int, nvidia::cusparseHandle_t> handles;
   const std::lock_guard<std::mutex> lock(mutex);
   nvidia::cusparseHandle_t& known = handles[stream.device()];
   if (!known) {

@@ -1,12 +1,12 @@
-/* How operands of products with few columns are read. On the host, in tests, plainly. */
+/* Loads of operands for products with few columns. In tests on the host, they are plain loads. */
 #ifndef DEEPBENCH_CUDA_KERNELS_CACHED_LOADS_H_
 #define DEEPBENCH_CUDA_KERNELS_CACHED_LOADS_H_
 
 #include "fill.h"
 
-/* What is read once: it takes no place in the first cache, which is for what is not. `volatile`
- * keeps the compiler from putting loads off until there is a register free: they are to be under
- * way at once. */
+/* Loads data that is read only once, without allocating a line in the L1 cache, so that the cache
+ * remains free for data that is reused. `volatile` prevents the compiler from delaying loads until
+ * a register is free: all loads must be in flight at the same time. */
 __device__ inline uint4 load_uncached(const uint4* from) {
 #ifdef __CUDACC__
   uint4 v;

@@ -1,8 +1,9 @@
-// The multiprocessors' clocks: cycles and nanoseconds at one moment, from which two stamps give the
-// frequency between them. One block for each multiprocessor; which one it ran on is in the stamp.
+// Reads the clocks of the multiprocessors: cycles and nanoseconds at the same moment. Two stamps
+// give the frequency between them. The launch has one block per multiprocessor; the stamp records
+// which multiprocessor the block ran on.
 namespace {
 
-struct ClockStamp {  // as in clock_stamps.hpp
+struct ClockStamp {  // same layout as in clock_stamps.hpp
   unsigned long long clock, nanoseconds;
   unsigned multiprocessor, padding;
 };

@@ -1,10 +1,12 @@
-/* Blocks of a cluster. For the device alone, from compute capability 9.0 on. */
+/* Synchronisation and stores between the blocks of a cluster. For CUDA devices of compute
+ * capability 9.0 or higher only. */
 #ifndef DEEPBENCH_CUDA_KERNELS_CLUSTER_H_
 #define DEEPBENCH_CUDA_KERNELS_CLUSTER_H_
 
 #include "fill.h"
 
-/* Says that this block has begun; before another's memory is written, all are waited for. */
+/* Announces that this block has begun. A block must call cluster_wait() before it writes to the
+ * memory of another block. */
 __device__ inline void cluster_announce() {
   asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
 }
@@ -12,13 +14,13 @@ __device__ inline void cluster_wait() {
   asm volatile("barrier.cluster.wait.aligned;" ::: "memory");
 }
 
-/* What a block stored before, all see after. */
+/* Makes the stores of every block that precede the barrier visible to all blocks after it. */
 __device__ inline void cluster_barrier() {
   asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
   asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
 
-/* To the same place in the shared memory of a block of the cluster. */
+/* Stores to the same position in the shared memory of another block of the cluster. */
 __device__ inline void store_at(uint32_t block, float4* to, const float (&v)[4]) {
   uint32_t address = uint32_t(__cvta_generic_to_shared(to));
   asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(address) : "r"(address), "r"(block));

@@ -1,4 +1,4 @@
-// Calling NVRTC.
+// Compiles kernels with NVRTC.
 #include "kernels/compile.hpp"
 
 #include <sys/stat.h>
@@ -14,8 +14,9 @@
 namespace deepbench::cuda {
 namespace {
 
-// The second: lambdas in kernels are the device's without saying so, as they are for newer ones.
-// The third: the limit that would be modified is the process', whose threads may compile too.
+// --device-as-default-execution-space makes lambdas in kernels device functions by default, as
+// newer compilers do. --modify-stack-limit=false keeps NVRTC from changing the stack limit of the
+// whole process, in which other threads may compile at the same time.
 constexpr std::array<const char*, 3> kOptions = {
     "--std=c++17", "--device-as-default-execution-space", "--modify-stack-limit=false"};
 
@@ -45,7 +46,7 @@ class Program {
     const nvidia::nvrtcResult result =
         nvrtc().nvrtcCompileProgram(program_, int(options.size()), options.data());
     if (result != nvidia::NVRTC_SUCCESS)
-      plugin::failed(name_ + " does not compile for " + target.option() + " (" +
+      plugin::failed(name_ + " cannot be compiled for " + target.option() + " (" +
                      nvrtc().nvrtcGetErrorString(result) + "): " + log());
   }
 
@@ -72,7 +73,7 @@ class Program {
     return text;
   }
 
-  // On one line, as every message is.
+  // The compiler's log on one line, because every message is a single line.
   std::string log() {
     const std::string text = fetch(nvrtc().nvrtcGetProgramLogSize, nvrtc().nvrtcGetProgramLog);
     std::string line;
@@ -104,16 +105,16 @@ std::string Target::option() const {
   return (machine_code ? "sm_" : "compute_") + std::to_string(architecture);
 }
 
-// Machine code runs on its own generation, from its minor version on.
+// Machine code runs on devices of the same major version whose minor version is at least as high.
 Target target_for(int device, const std::vector<int>& known) {
   int newest = 0;
   for (const int architecture : known)
     if (architecture <= device) newest = std::max(newest, architecture);
   if (newest != 0) return {newest, newest / 10 == device / 10};
   const int oldest = known.empty() ? 0 : *std::min_element(known.begin(), known.end());
-  plugin::unsupported("this device is sm_" + std::to_string(device) +
-                      ", and NVRTC compiles for sm_" + std::to_string(oldest) +
-                      " and newer: use CUDA 12's libraries, " + install_command(12));
+  plugin::unsupported("this device has architecture sm_" + std::to_string(device) +
+                      ", but this NVRTC compiles only for sm_" + std::to_string(oldest) +
+                      " and newer; use the libraries of CUDA 12: " + install_command(12));
 }
 
 Image compile(const Source& source, const std::string& expression, int device_architecture) {

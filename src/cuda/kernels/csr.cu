@@ -1,6 +1,6 @@
-// Making a sparse matrix where it is used: counting the elements that are not zero, writing their
-// places and values, and clearing the others of a dense matrix. A block takes one line at a time,
-// each of its threads a contiguous share, so that indices ascend within a line.
+// Creates a sparse matrix on the device: the kernels count the nonzero elements, write their
+// positions and values, and clear the other elements of a dense matrix. A block handles one line at
+// a time, and each of its threads a contiguous share of it, so that indices ascend within a line.
 #include "element.h"
 #include "sparsity_pattern.h"
 
@@ -11,7 +11,7 @@ __device__ inline bool is_nonzero(const NonzeroRule& rule, uint64_t index) {
 }
 
 struct Share {
-  uint64_t begin, end;  // of a line
+  uint64_t begin, end;  // within a line
 };
 
 __device__ inline Share share_of(uint32_t thread, uint64_t length) {
@@ -28,10 +28,10 @@ __device__ inline uint32_t count_share(const NonzeroRule& rule, const Lines& lin
   return count;
 }
 
-// What the threads before this one have in all.
+// The sum of the counts of all threads with a smaller index.
 __device__ uint32_t exclusive_sum(uint32_t thread, uint32_t count) {
   __shared__ uint32_t sums[OPERAND_THREADS];
-  __syncthreads();  // the last line's sums are read
+  __syncthreads();  // all threads have read the sums of the previous line
   sums[thread] = count;
   for (uint32_t distance = 1; distance < OPERAND_THREADS; distance *= 2) {
     __syncthreads();
@@ -53,7 +53,8 @@ extern "C" __global__ void count_nonzeros(Lines lines, NonzeroRule rule, uint32_
   }
 }
 
-// `offsets` say where each line's begin; values are those of `operand`, as the type stores them.
+// `offsets` holds the position at which each line's nonzeros begin. The values are those of
+// `operand`, as the type stores them.
 extern "C" __global__ void write_nonzeros(Lines lines, NonzeroRule rule, const int32_t* offsets,
                                           int32_t type, uint32_t operand, int32_t* indices,
                                           void* values) {
@@ -76,7 +77,8 @@ extern "C" __global__ void write_nonzeros(Lines lines, NonzeroRule rule, const i
   }
 }
 
-// A dense matrix: element `at` of line `line` lies at line*line_stride + at, in elements.
+// Sets the zeros of a dense matrix whose element i of line l lies at l*line_stride + i, in
+// elements.
 extern "C" __global__ void clear_zeros(void* data, uint32_t bytes, Lines lines,
                                        uint64_t line_stride, NonzeroRule rule) {
   const uint32_t thread = thread_of_block();

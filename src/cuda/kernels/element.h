@@ -1,5 +1,5 @@
-/* What the kernels on operands share: elements of every type, and sums over a block of
- * OPERAND_THREADS threads. CUDA alone. */
+/* What the kernels on operands share: the element types, and sums over a block of OPERAND_THREADS
+ * threads. For CUDA devices only. */
 #ifndef DEEPBENCH_CUDA_KERNELS_ELEMENT_H_
 #define DEEPBENCH_CUDA_KERNELS_ELEMENT_H_
 
@@ -8,12 +8,13 @@
 
 namespace {
 
-// Which thread of its block this is, in blocks of any shape.
+// The index of this thread within its block, for blocks of any shape.
 __device__ inline uint32_t thread_of_block() { return threadIdx.x + threadIdx.y * blockDim.x; }
 
 // ---- elements of every type ---------------------------------------------------------------------
 
-// stored(): as the type stores an element of the generator. value(): what is stored, as a double.
+// stored() generates an element and returns it as the type stores it. value() returns what is
+// stored, as a double.
 template <int kType>
 struct Element {  // S8, U8, S7
   using Word = uint8_t;
@@ -134,7 +135,7 @@ __device__ void with_element(int32_t type, Body body) {
   }
 }
 
-// Calls body with an unsigned word of that many bytes.
+// Calls body with an unsigned word of `bytes` bytes.
 template <class Body>
 __device__ void with_word(uint32_t bytes, Body body) {
   switch (bytes) {
@@ -149,8 +150,9 @@ __device__ void with_word(uint32_t bytes, Body body) {
   }
 }
 
-// Adds up what the block's threads have: of threads that are `stride` threads apart, `members` in
-// number (a power of two), the first (member 0) is left with the sum. Always in the same order.
+// Sums the values of the block's threads in groups. A group is the `members` threads (a power of
+// two) that are `stride` threads apart; its first thread (member 0) gets the sum. The order of
+// additions is always the same.
 template <int kValues, class Value>
 __device__ void sum_over_block(Value (&values)[kValues], uint32_t member, uint32_t members,
                                uint32_t stride) {

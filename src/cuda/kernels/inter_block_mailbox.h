@@ -1,10 +1,12 @@
-/* What blocks of one kernel hand to one another by global memory. For the device alone. */
+/* The words through which blocks of one kernel exchange data in global memory. For CUDA devices
+ * only. */
 #ifndef DEEPBENCH_CUDA_KERNELS_INTER_BLOCK_MAILBOX_H_
 #define DEEPBENCH_CUDA_KERNELS_INTER_BLOCK_MAILBOX_H_
 
 #include "fill.h"
 
-/* Two words of 64 bits, each of which arrives as a whole: elements below, their step above. */
+/* Loads two 64-bit words, each of which is read atomically: the lower half holds elements, the
+ * upper half their step. */
 __device__ inline uint4 load_mailbox(const uint64_t* from) {
   uint4 v;
   asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];"

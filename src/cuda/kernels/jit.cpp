@@ -1,4 +1,4 @@
-// Kernels in memory: found by name, else loaded from the cache, else compiled.
+// Finds a kernel by name in memory, loads it from the cache on disk, or compiles it.
 #include "kernels/jit.hpp"
 
 #include <chrono>
@@ -24,9 +24,10 @@ double ns_since(Clock::time_point begin) {
   return std::chrono::duration<double, std::nano>(Clock::now() - begin).count();
 }
 
-constexpr uint32_t kDefaultSharedBytes = 48 << 10;  // that any kernel may have
+constexpr uint32_t kDefaultSharedBytes = 48 << 10;  // the limit that needs no attribute
 
-// An extern "C" kernel is called by its own name; everything else is an expression.
+// An extern "C" kernel is named by an identifier. Any other expression names an instance of a
+// template.
 bool is_identifier(const std::string& expression) {
   return expression.find_first_not_of(
              "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") ==
@@ -45,8 +46,9 @@ std::optional<Module> try_load(const Image& image) {
   return loaded;
 }
 
-// From the cache if what lies there can be loaded. Why a cached image cannot is of no interest: if
-// the device is at fault, so it is with a new one. Adds to `compiling_ns` where it is not.
+// Loads the module from the cache or, if the cache has no loadable image, compiles it and adds the
+// duration to `compiling_ns`. The reason why a cached image cannot be loaded is not reported: if
+// the device is at fault, loading the new image fails as well.
 Module load(const Source& source, const std::string& expression, int device, double& compiling_ns) {
   const int architecture = device_facts(device).architecture();
   const KernelCache cache(cache_folder());
@@ -64,7 +66,7 @@ Module load(const Source& source, const std::string& expression, int device, dou
 
 }  // namespace
 
-// Everything that was ever asked for; never unloaded.
+// All kernels that the process has requested. Modules are never unloaded.
 class Functions {
  public:
   static Functions& instance() {
@@ -82,15 +84,15 @@ class Functions {
     stream.make_current();
     const std::string instance = is_identifier(expression) ? "" : expression;
     const auto module_key = std::make_tuple(stream.device(), name, instance);
-    auto at = modules_.find(module_key);
-    if (at == modules_.end())
-      at =
+    auto found = modules_.find(module_key);
+    if (found == modules_.end())
+      found =
           modules_.emplace(module_key, load(read_source(), instance, stream.device(), compiling_ns))
               .first;
     auto made = std::make_unique<Function>();
     made->name_ = expression;
-    const std::string& entry = instance.empty() ? expression : at->second.entry;
-    CUDA_CHECK(driver().cuModuleGetFunction(&made->function_, at->second.module, entry.c_str()));
+    const std::string& entry = instance.empty() ? expression : found->second.entry;
+    CUDA_CHECK(driver().cuModuleGetFunction(&made->function_, found->second.module, entry.c_str()));
     function = std::move(made);
     return *function;
   }

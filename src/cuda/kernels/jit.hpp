@@ -1,5 +1,5 @@
-// Our own kernels: the sources in this folder, compiled by NVRTC to machine code for the device at
-// hand when they are first needed, and kept on disk by content, device and compiler.
+// The built-in kernels: the sources in this folder, which NVRTC compiles to machine code for the
+// present device on first use. Compiled kernels are cached on disk by content, device and compiler.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,10 @@ struct LaunchShape {
   uint32_t shared_bytes = 0;
 };
 
-// One compiled kernel on one device. Lives as long as the process.
+// One compiled kernel on one device. It lives until the process ends.
 class Function {
  public:
-  // Arguments must have exactly the parameters' types.
+  // The arguments must have exactly the types of the parameters.
   template <class... Arguments>
   void launch(const LaunchShape& shape, nvidia::cudaStream_t stream, Arguments... arguments) const {
     void* pointers[] = {&arguments...};
@@ -35,14 +35,15 @@ class Function {
   std::string name_;
 };
 
-// A kernel of kernels/FILE.cu for the stream's device: an extern "C" one by its name, ("operand",
-// "fill_elements"), or an instance of a template, ("reduce", "sum<float>"). The extern "C" kernels
-// of a file are compiled and loaded together. Throws plugin::Error: unsupported without NVRTC,
-// failed with the compiler's log if it does not compile.
+// Returns a kernel of kernels/FILE.cu for the stream's device: an extern "C" kernel by its name
+// ("operand", "fill_elements"), or an instance of a template ("reduce", "sum<float>"). The extern
+// "C" kernels of a file are compiled and loaded together. Throws plugin::Error: unsupported without
+// NVRTC, failed with the compiler's log if the kernel does not compile.
 const Function& function(const std::string& file, const std::string& expression,
                          const Stream& stream);
 
-// The same, and how long it took to find it, and of that to compile it where nobody had.
+// The same kernel with the duration of finding it. compiling_ns is the part of it spent on
+// compilation, 0 if the kernel was cached.
 struct PlannedFunction {
   const Function& kernel;
   double planning_ns, compiling_ns;
@@ -51,7 +52,7 @@ struct PlannedFunction {
 PlannedFunction planned_function(const std::string& file, const std::string& expression,
                                  const Stream& stream);
 
-// As function() from a source text instead of a file; `name` is for messages. For tests.
+// Like function(), but from a source text instead of a file. `name` appears in messages. For tests.
 const Function& function_from_text(const std::string& name, const std::string& source,
                                    const std::string& expression, const Stream& stream);
 

@@ -1,6 +1,7 @@
-// The cache's files. Each begins with a line that names the format, the sizes of what follows and a
-// checksum over it: the key, in full, then the kernel's name, then its code. They hold machine code
-// that will be run: nobody else may have written them.
+// The files of the cache. Each begins with a header that contains the format, the sizes of the
+// following parts and their checksum; the parts are the full key, the kernel's name and its code.
+// The files contain machine code that the process will run, so files that another user could have
+// written are rejected.
 #include "kernels/kernel_cache.hpp"
 
 #include <fcntl.h>
@@ -19,17 +20,18 @@
 namespace deepbench::cuda {
 namespace {
 
-constexpr const char* kKernels = "kernels";  // the folder in the cache's
+constexpr const char* kKernels = "kernels";  // the subfolder of the cache folder
 constexpr std::array<char, 24> kMagic = {"deepbench kernel, v1\n"};
 constexpr const char* kTemporarySuffix = ".temporary";
-constexpr std::chrono::hours kTemporaryLifetime{24};  // whose began earlier was killed
+// An older temporary file belongs to a killed process.
+constexpr std::chrono::hours kTemporaryLifetime{24};
 
 struct FileHeader {
   std::array<char, 24> magic;
   uint64_t key_bytes, entry_bytes, code_bytes, checksum;
 };
 
-// FNV-1a.
+// The FNV-1a hash.
 uint64_t hash_of(const std::string& text, uint64_t hash = 0xcbf29ce484222325u) {
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
   return hash;
@@ -51,7 +53,8 @@ class CacheFile {
 
   bool is_open() const { return descriptor_ >= 0; }
 
-  // A plain file of ours, or of the administrator's, that none but its owner can write.
+  // Whether this is a regular file that belongs to this user or to root and that only its owner can
+  // write.
   bool is_trusted() const {
     struct stat facts = {};
     return fstat(descriptor_, &facts) == 0 && S_ISREG(facts.st_mode) &&
@@ -83,7 +86,7 @@ class CacheFile {
     return true;
   }
 
-  // Some file systems say only now that they have no space.
+  // Some file systems report a lack of space only when the file is closed.
   bool close() {
     const int descriptor = std::exchange(descriptor_, -1);
     return descriptor >= 0 && ::close(descriptor) == 0;
@@ -94,7 +97,7 @@ class CacheFile {
 };
 
 std::optional<std::string> contents_of(const std::filesystem::path& path) {
-  const CacheFile file(path, O_RDONLY | O_NONBLOCK);  // a pipe must not make us wait
+  const CacheFile file(path, O_RDONLY | O_NONBLOCK);  // does not block on a pipe
   if (!file.is_open() || !file.is_trusted()) return std::nullopt;
   return file.contents();
 }
@@ -123,7 +126,7 @@ std::optional<Image> deserialize(const std::string& text, const std::string& key
                body.substr(key.size(), header.entry_bytes)};
 }
 
-// What is missing is made for us alone.
+// Creates missing folders with access for this user only.
 bool make_folders(const std::filesystem::path& folder) {
   std::error_code error;
   if (std::filesystem::is_directory(folder, error)) return true;
@@ -131,7 +134,8 @@ bool make_folders(const std::filesystem::path& folder) {
   return mkdir(folder.c_str(), S_IRWXU) == 0 || errno == EEXIST;
 }
 
-// A new file: what has its name already is another process', and left alone.
+// Writes a new file and renames it. If the temporary file exists already, another process owns it,
+// and nothing is written.
 void write_and_rename(const std::filesystem::path& temporary, const std::filesystem::path& finished,
                       const std::string& text) {
   CacheFile file(temporary, O_WRONLY | O_CREAT | O_EXCL);
@@ -141,20 +145,20 @@ void write_and_rename(const std::filesystem::path& temporary, const std::filesys
     unlink(temporary.c_str());
 }
 
-// What killed processes left.
+// Removes temporary files that killed processes left behind.
 void remove_leftovers(const std::filesystem::path& folder) {
   const auto oldest = std::filesystem::file_time_type::clock::now() - kTemporaryLifetime;
   std::error_code error;
   std::filesystem::directory_iterator entry(folder, error);
   for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
     if (entry->path().extension() != kTemporarySuffix) continue;
-    std::error_code gone;  // another process removes them too
+    std::error_code gone;  // another process may remove the same files
     const auto written = entry->last_write_time(gone);
     if (!gone && written < oldest) unlink(entry->path().c_str());
   }
 }
 
-// An absolute path from the environment; others mean nothing in particular.
+// The absolute path in an environment variable. Any other value is ignored.
 std::optional<std::filesystem::path> folder_from(const char* variable) {
   const char* value = std::getenv(variable);
   if (!value || !*value || !std::filesystem::path(value).is_absolute()) return std::nullopt;

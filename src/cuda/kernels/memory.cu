@@ -1,14 +1,14 @@
-// Reading, writing and copying memory as fast as the device can: 16 bytes at a time, each block a
-// stretch of its own, several accesses of a thread under way at once. Buffers are aligned to 16
-// bytes at least; their sizes are counted in 32-bit words.
+// Reads, writes and copies memory at the full rate of the device: 16 bytes per access, a contiguous
+// range for each block, several accesses per thread in flight at once. Buffers must be aligned to
+// 16 bytes; their sizes are counted in 32-bit words.
 #include "fill.h"
 
 namespace {
 
-constexpr int kVectorsInFlight = 8;  // accesses of one thread
+constexpr int kVectorsInFlight = 8;  // accesses per thread
 
-// The block's part of the buffer, in vectors of four words; the words left over are the last
-// block's.
+// The block's part of the buffer, in vectors of four words. The last block also handles the
+// remaining words.
 struct Part {
   uint64_t begin, end;            // vectors
   uint64_t tail_begin, tail_end;  // words
@@ -25,8 +25,8 @@ __device__ Part part_of_block(uint64_t words) {
   return part;
 }
 
-// body(k, vector) for k = 0 .. kVectorsInFlight-1, kVectorsInFlight vectors at a time; `after` when
-// those are done.
+// Calls body(k, i) for kVectorsInFlight vectors (k = 0 .. kVectorsInFlight-1, i the vector's
+// index), then after(k, i) for the same vectors, until the part is done.
 template <class Body, class After>
 __device__ void for_vectors(const Part& part, Body body, After after) {
   uint64_t at = part.begin + threadIdx.x;
@@ -59,8 +59,8 @@ __device__ uint32_t xor_over_block(uint32_t value) {
 
 }  // namespace
 
-// partial[block] = the xor of the block's words. The host combines them, outside the call: waiting
-// for the last block would cost a resident read a fifth of its rate.
+// Sets partial[block] to the xor of the block's words. The host combines them outside the call:
+// waiting for the last block would reduce the rate of a cache-resident read by a fifth.
 extern "C" __global__ void __launch_bounds__(512)
     read_words(const uint32_t* words, uint64_t count, uint32_t* partial) {
   const Part part = part_of_block(count);
@@ -103,7 +103,8 @@ extern "C" __global__ void __launch_bounds__(512)
   if (tail < part.tail_end) to[tail] = from[tail];
 }
 
-// The words of memory problems (ops/memory/memory.hpp): even ones, or zeros or ones where asked.
+// Fills the words of memory problems (ops/memory/memory.hpp): random even words if `uniform` is
+// set, otherwise a constant.
 extern "C" __global__ void fill_words(uint32_t* words, uint64_t count, uint32_t uniform,
                                       uint32_t constant, uint64_t seed) {
   const uint64_t step = uint64_t(gridDim.x) * blockDim.x;

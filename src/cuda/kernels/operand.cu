@@ -1,11 +1,11 @@
-// Whole operands on the device: filling by fill.h, one bit pattern everywhere, looking at every
-// element, reading some. Operands come in any strides; operand.cpp computes the layout of the
-// launch.
+// Kernels on whole operands: they fill an operand with the values of fill.h or with one bit
+// pattern, scan every element, and read selected elements. Operands may have any strides;
+// operand.cpp computes the layout of the launch.
 #include "element.h"
 
 namespace {
 
-// body(offset in memory, index of the operand) for this thread's elements.
+// Calls body(offset in memory, index within the operand) for the elements of this thread.
 template <class Body>
 __device__ void for_each(const StridedLayout& layout, Body body) {
   const uint64_t across = uint64_t(gridDim.x) * blockDim.x;
@@ -44,8 +44,9 @@ extern "C" __global__ void set_elements(void* data, uint32_t bytes, StridedLayou
   });
 }
 
-// An element is untouched if it is the poison, or, where there is `restored`, what lies there at
-// the same offset; it is not finite if all bits of the mask, unless that is 0, are set.
+// An element counts as untouched if it equals the poison or, if `restored` is given, the element of
+// `restored` at the same offset. An element counts as non-finite if `mask` is not 0 and all bits of
+// the mask are set.
 extern "C" __global__ void scan_elements(const void* data, const void* restored, uint32_t bytes,
                                          StridedLayout layout, uint64_t poison, uint64_t mask,
                                          ScanCounts* found) {

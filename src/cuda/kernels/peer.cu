@@ -1,9 +1,11 @@
-// Sums over ranks whose devices reach one another's memory. A call is one kernel on every rank, all
-// with the same grid; nothing is asked of the host, so that calls can follow one another in a
-// graph. A rank that does not come is missed: its call and those after it end without a sum.
+// Sums over ranks whose devices can access one another's memory. A call is one kernel on every
+// rank, all with the same grid. It needs no action of the host, so that calls can follow one
+// another in a graph. If a rank does not arrive in time, the call and all later calls end without a
+// result.
 #include "peer_primitives.h"
 
-// Where part of a slice comes from: the ranks in turn, beginning with this one.
+// The addresses of the operands in the order in which this rank reads them: the ranks in turn, from
+// `first` on.
 template <int kRanks>
 struct RankRotation {
   uint4* of[kRanks];
@@ -17,7 +19,7 @@ struct RankRotation {
   }
 };
 
-// All ranks' vectors of the same place: their sum, in the order in which they come.
+// The sum of all ranks' vectors at one position, added in the order of `v`.
 template <class T, int kRanks, int kCount>
 __device__ uint4 sum_of(const uint4 (&v)[kRanks][kCount], int k) {
   VectorSum<T> sum;
@@ -27,7 +29,7 @@ __device__ uint4 sum_of(const uint4 (&v)[kRanks][kCount], int k) {
   return sum.finish();
 }
 
-// The end of both two-shots: sums go to every rank.
+// The end of both two-shot algorithms: stores the sums on every rank.
 template <class T, int kRanks, int kCount>
 __device__ void store_sums(const uint4 (&v)[kRanks][kCount], const RankRotation<kRanks>& to,
                            uint64_t at) {
@@ -47,10 +49,11 @@ __device__ void store_sum_of_tail(const uint4 (&v)[kRanks][1], const RankRotatio
   for (int i = 0; i < kRanks; ++i) store_tail(to.of[i] + extent.vectors, extent.tail, out);
 }
 
-// Every rank reads what all have to add and makes all sums itself, in the order of ranks: the same
-// bits everywhere. What it adds the others read from `staged`, of which there are two by turns: a
-// rank that is a call ahead overwrites nothing that is still read, and nobody waits at the end.
-// `half_vectors` is the size of one of the two.
+// Every rank reads the operands of all ranks and computes all sums itself, in the order of ranks,
+// so that all ranks get the same bits. The other ranks read this rank's operand from `staged`,
+// which has two halves that alternate from call to call: a rank that is one call ahead does not
+// overwrite data that others still read, so no barrier is needed at the end. `half_vectors` is the
+// size of one half.
 template <class T, int kRanks, int kVectorsInFlight>
 __global__ void __launch_bounds__(PEER_THREADS, 1)
     one_shot(const __grid_constant__ Peers peers, const __grid_constant__ PeerAddresses staged,
@@ -91,9 +94,10 @@ __global__ void __launch_bounds__(PEER_THREADS, 1)
   end_call(peers, step + 1);
 }
 
-// As one_shot, but each rank sends what it adds to all others, and with every 32 bits the number of
-// the call: what has arrived tells so itself, at the price of twice the bytes. `inbox` is two by
-// turns for each rank, of `units` pairs: 64 bits of numbers each.
+// Like one_shot, but each rank sends its operand to all others, and every 32 bits of data carry the
+// number of the call: the receiver recognises data that has arrived without a separate flag, at the
+// price of twice the bytes. `inbox` has two halves that alternate, each with `units` pairs for
+// every rank; a pair is two words of 64 bits that hold 32 bits of data each.
 template <class T, int kRanks>
 __global__ void __launch_bounds__(PEER_THREADS, 1)
     one_shot_ll(const __grid_constant__ Peers peers, const __grid_constant__ PeerAddresses inbox,
@@ -150,10 +154,9 @@ __global__ void __launch_bounds__(PEER_THREADS, 1)
   end_call(peers, call);
 }
 
-// Every rank makes the sums of its own slice, from all ranks' operands where they lie, and writes
-// them into all ranks' results: nothing is stored in between.
-// No element is touched by two ranks, so that results may replace what is added. Sums begin with
-// the rank that makes them.
+// Every rank computes the sums of one slice directly from all ranks' operands and writes them into
+// all ranks' results, without intermediate storage. No two ranks touch the same element, so that
+// results may replace operands. Each sum begins with the operand of the rank that computes it.
 template <class T, int kRanks, int kVectorsInFlight>
 __global__ void __launch_bounds__(PEER_THREADS, 1)
     two_shot(const __grid_constant__ Peers peers, const __grid_constant__ PeerAddresses added,
@@ -182,10 +185,11 @@ __global__ void __launch_bounds__(PEER_THREADS, 1)
   end_call(peers, step + 2);
 }
 
-// As two_shot, but nothing is read over the links, which is quicker still for large operands: each
-// rank first sends every other the part that is the other's to sum. `inbox` has `room` vectors for
-// each rank: a slice, and what is no whole vector; so many that every rank's begin at a whole line
-// of memory, since writing parts of lines is slow. A block sends what the same block sums.
+// Like two_shot, but no rank reads over the links, which is faster for large operands: each rank
+// first sends to every other rank the slice that the other rank sums. `inbox` has `room` vectors
+// for each rank, which hold a slice and the elements beyond the last whole vector. `room` is
+// rounded up so that every rank's part begins at a whole line of memory, because writes of partial
+// lines are slow. A block sends the vectors that the same block of the receiver sums.
 template <class T, int kRanks, int kVectorsInFlight>
 __global__ void __launch_bounds__(PEER_THREADS, 1)
     two_shot_push(const __grid_constant__ Peers peers, const __grid_constant__ PeerAddresses inbox,
@@ -240,9 +244,10 @@ __global__ void __launch_bounds__(PEER_THREADS, 1)
   end_call(peers, step + 2);
 }
 
-// Scatter-reduce, then all-gather: each rank writes to its right neighbour alone. Sums under way
-// lie in `passed`, as large as the operand; they are rounded after each addition. That a step has
-// been taken all round is how a rank knows that what it overwrites has been read.
+// Scatter-reduce followed by all-gather. Each rank writes only to its right neighbour. Partial sums
+// lie in `passed`, which is as large as the operand; they are rounded after each addition. A rank
+// may overwrite a slice because the flag it waited for has travelled around the whole ring, which
+// implies that the slice has been read.
 template <class T, int kRanks, int kVectorsInFlight>
 __global__ void __launch_bounds__(PEER_THREADS, 1)
     ring(const __grid_constant__ Peers peers, const __grid_constant__ PeerAddresses passed,
@@ -308,7 +313,7 @@ __global__ void __launch_bounds__(PEER_THREADS, 1)
   end_call(peers, step + 2 * kRanks - 2);
 }
 
-// Ends on no rank before it has begun on all.
+// Ends on every rank only after it has begun on all ranks.
 template <int kRanks>
 __global__ void barrier_kernel(const __grid_constant__ Peers peers) {
   uint32_t step;

@@ -1,5 +1,5 @@
-/* What the sums over ranks are made of: accesses to memory that several devices share, flags, and
- * sums of 16-bit and 32-bit numbers in float. */
+/* Building blocks of the sums over ranks: accesses to memory that several devices share, flags, and
+ * float sums of 16-bit and 32-bit numbers. */
 #ifndef DEEPBENCH_CUDA_KERNELS_PEER_PRIMITIVES_H_
 #define DEEPBENCH_CUDA_KERNELS_PEER_PRIMITIVES_H_
 
@@ -8,9 +8,9 @@
 
 namespace {
 
-// ---- memory that others write -------------------------------------------------------------------
+// ---- memory that other ranks write --------------------------------------------------------------
 
-// On the host (tests) the same accesses by the host's atomics.
+// In tests on the host, these functions use the host's atomics.
 
 __device__ inline uint32_t read_flag(const uint32_t* flag) {
 #ifdef __CUDACC__
@@ -40,7 +40,7 @@ __device__ inline uint64_t now_ns() {
 #endif
 }
 
-// Past the caches that do not see what others write.
+// Bypasses the caches that do not see writes of other devices.
 __device__ inline uint4 load(const uint4* from) {
 #ifdef __CUDACC__
   uint4 v;
@@ -54,7 +54,7 @@ __device__ inline uint4 load(const uint4* from) {
 #endif
 }
 
-// Two words of 64 bits, each of which arrives as a whole.
+// Two 64-bit words. Each word is written and read atomically.
 struct Pair {
   uint64_t first, second;
 };
@@ -90,7 +90,8 @@ __device__ inline PeerControl* control_of(const Peers& peers, uint32_t rank) {
   return static_cast<PeerControl*>(peers.control.of[rank]);
 }
 
-// Ends the call here and those after it, and tells the host. The first rank that is named stays.
+// Ends this call and all later calls on this rank, and informs the host. Only the first missing
+// rank is recorded.
 __device__ inline void report_missing(const Peers& peers, uint32_t rank) {
   volatile uint32_t* const mine = &control_of(peers, peers.rank)->missing;
   volatile uint32_t* const host_missing = peers.host_missing;
@@ -99,11 +100,12 @@ __device__ inline void report_missing(const Peers& peers, uint32_t rank) {
   if (*host_missing == 0) *host_missing = rank + 1;
 }
 
-// Until has_arrived() says so. False, and the rank is missed, when that takes longer than the limit
-// or the host gives up.
+// Waits until has_arrived() returns true. Returns false and reports the rank as missing if the
+// timeout expires or the host aborts.
 template <class HasArrived>
 __device__ bool wait_until(const Peers& peers, uint32_t rank, HasArrived has_arrived) {
-  constexpr uint32_t kPollsPerClockRead = 64;  // before a look at the clock and the host's memory
+  // polls before the clock and the host's memory are read
+  constexpr uint32_t kPollsPerClockRead = 64;
   volatile const uint32_t* const host_missing = peers.host_missing;
   uint64_t begin = 0;
   for (;;) {
@@ -127,7 +129,8 @@ __device__ inline void signal(const Peers& peers, uint32_t rank, uint32_t step) 
   write_flag(&control_of(peers, rank)->flags[blockIdx.x][peers.rank], step);
 }
 
-// The step from which this block goes on. False where a rank has been missed before.
+// Sets `step` to the step at which this block continues. Returns false if an earlier call missed a
+// rank.
 __device__ inline bool begin_call(const Peers& peers, uint32_t* step) {
   PeerControl* const mine = control_of(peers, peers.rank);
   *step = mine->steps[blockIdx.x];
@@ -139,7 +142,8 @@ __device__ inline void end_call(const Peers& peers, uint32_t step) {
   if (threadIdx.x == 0) control_of(peers, peers.rank)->steps[blockIdx.x] = step;
 }
 
-// What this block of every rank has written before, all of them see after. False if one is missed.
+// A barrier of this block across ranks: writes that precede it on any rank are visible on all ranks
+// after it. Returns false if a rank is missing.
 template <int kRanks>
 __device__ bool rank_barrier(const Peers& peers, uint32_t step) {
   __syncthreads();
@@ -153,7 +157,7 @@ __device__ bool rank_barrier(const Peers& peers, uint32_t step) {
 
 // ---- numbers ------------------------------------------------------------------------------------
 
-// A word of 32 bits holds kPerWord numbers, the first in its low bits.
+// A 32-bit word holds kPerWord numbers, the first in its low bits.
 struct Float {
   static constexpr int kPerWord = 1;
   static __device__ void widen(uint32_t word, float* values) {
@@ -198,14 +202,15 @@ struct Bfloat16 {
   }
 
  private:
-  // The code in the high bits: to the nearest, ties to even; a NaN stays one.
+  // Returns the code in the upper 16 bits, rounded to nearest with ties to even. A NaN remains a
+  // NaN.
   static __device__ uint32_t code(float value) {
     const uint32_t bits = deepbench_float_bits(value);
     return value != value ? bits | 0x400000u : bits + 0x7fffu + ((bits >> 16) & 1u);
   }
 };
 
-// The sums of one rank's words and then others', in float.
+// Accumulates the words of several ranks in float.
 template <class T, int kWords>
 struct Sum {
   float values[kWords * T::kPerWord];
@@ -247,19 +252,19 @@ struct VectorSum {
   }
 };
 
-// ---- what is no whole vector --------------------------------------------------------------------
+// ---- elements beyond the last whole vector ------------------------------------------------------
 
 template <class T>
 struct Extent {
   static constexpr uint64_t kPerVector = 4 * T::kPerWord;
-  uint64_t vectors;  // whole ones
-  uint32_t tail;     // 16-bit units behind them
+  uint64_t vectors;  // whole vectors
+  uint32_t tail;     // 16-bit units beyond them
 
   explicit __device__ Extent(uint64_t elements)
       : vectors(elements / kPerVector), tail(uint32_t(elements % kPerVector) * 2 / T::kPerWord) {}
 };
 
-// `units` of 16 bits; zeros behind them.
+// Loads `units` units of 16 bits and sets the rest of `words` to zero.
 template <int kWords>
 __device__ void load_tail(const void* from, uint32_t units, uint32_t* words) {
   const auto* const in = static_cast<const volatile uint16_t*>(from);
@@ -296,8 +301,9 @@ struct Count {
   static constexpr int value = kCount;
 };
 
-// body(at, count): vectors at, at + blockDim.x, ..., count of them, all threads of all blocks side
-// by side, kVectorsInFlight at once as long as there are as many.
+// Calls body(at, count) for the vectors at, at + blockDim.x, ..., `count` of them, such that the
+// threads of all blocks access adjacent vectors. `count` is kVectorsInFlight while as many vectors
+// remain, then 1.
 template <int kVectorsInFlight, class Body>
 __device__ void for_each_vector(uint64_t begin, uint64_t end, Body body) {
   const uint64_t apart = blockDim.x;
@@ -307,7 +313,8 @@ __device__ void for_each_vector(uint64_t begin, uint64_t end, Body body) {
   for (; at < end; at += apart) body(at, Count<1>());
 }
 
-// Of `vectors`, the part of one of `parts`: it begins where a warp's access of 512 bytes does.
+// One of `parts` parts of the vectors. Parts begin at multiples of 512 bytes, the size of a warp's
+// access.
 struct Part {
   uint64_t begin, end;
 };
@@ -322,7 +329,7 @@ __device__ inline Part part_of(uint64_t vectors, uint32_t part, uint32_t parts) 
   return {part_begin(vectors, part, parts), part_begin(vectors, part + 1, parts)};
 }
 
-// The thread that deals with what is no whole vector.
+// Whether this is the one thread that handles the elements beyond the last whole vector.
 __device__ inline bool is_last() { return blockIdx.x + 1 == gridDim.x && threadIdx.x == 0; }
 
 }  // namespace

@@ -1,8 +1,8 @@
-// A recurrent layer's forward pass in one kernel that keeps the recurrent weights on the chip:
-// every block has the rows of some units in registers and shared memory for all steps, multiplies
-// them by h(t - 1) on tensor cores with sums in float, and hands its units of h(t) to all other
-// blocks. All blocks must be on the device at the same time. Nothing is asked of the host between
-// calls.
+// The forward pass of a recurrent layer in one kernel that keeps the recurrent weights on the chip.
+// Each block holds the rows of some units in registers and shared memory for all steps, multiplies
+// them by h(t - 1) on tensor cores with float accumulation, and sends its units of h(t) to all
+// other blocks. All blocks must be resident on the device at the same time. The host does nothing
+// between calls.
 #include "inter_block_mailbox.h"
 #include "persistent.h"
 #include "tensor_core.h"
@@ -11,14 +11,14 @@ namespace persistent {
 
 // ---- cells --------------------------------------------------------------------------------------
 
-// Both within 2^-20.
+// Both functions are accurate to 2^-20.
 __device__ inline float sigmoid(float x) { return 1 / (1 + __expf(-x)); }
 __device__ inline float tanh_of(float x) { return 1 - 2 / (1 + __expf(2 * x)); }
 
-// One unit of one sequence: what it keeps from step to step.
+// The state of one unit of one sequence, which is kept from step to step.
 struct Unit {
   float h, c;
-  float b[4];  // of every gate; of gru b' is the last
+  float b[4];  // one bias per gate; for gru, b' is the last
 };
 
 template <int kCell>
@@ -49,14 +49,14 @@ struct Layer {
   static constexpr uint32_t kFullRowTiles = persistent_full_row_tiles(kShape),
                             kPartialRows = persistent_partial_rows(kShape);
   static constexpr uint32_t kRegisterTiles = persistent_register_tiles(kShape);
-  static constexpr uint32_t kSlice = PERSISTENT_TILE * kColumnTiles;  // elements of h of one warp
+  static constexpr uint32_t kSlice = PERSISTENT_TILE * kColumnTiles;  // elements of h per warp
   static constexpr uint32_t kPitch = persistent_pitch(kShape);
   static constexpr uint32_t kRowTiles = kFullRowTiles + (kPartialRows > 0);
   static constexpr uint32_t kRounds = (kSlice / 4 + 31) / 32;
-  static constexpr uint32_t kLoads = kRegisterTiles > 32 ? 4 : 8;  // as registers permit
+  // limited by the number of registers
+  static constexpr uint32_t kLoads = kRegisterTiles > 32 ? 4 : 8;
   static constexpr uint32_t kFitting = kRounds > kLoads / 2 ? 1 : kLoads / kRounds;
-  static constexpr uint32_t kSequencesInFlight =
-      kFitting < kBatch ? kFitting : kBatch;  // sequences
+  static constexpr uint32_t kSequencesInFlight = kFitting < kBatch ? kFitting : kBatch;
 
   const PersistentLayer& layer;
   unsigned char* const shared;
@@ -65,8 +65,9 @@ struct Layer {
 
   // ---- weights ----------------------------------------------------------------------------------
 
-  // A tile's elements of this thread: the tensor cores' order of columns is another, the same for
-  // weights and states, so that four that follow one another belong to one thread.
+  // The elements of a tile that this thread holds. The order of columns differs from that of the
+  // tensor core instruction, equally for weights and states, so that a thread holds four
+  // consecutive elements.
   __device__ uint2 weights(uint32_t row, uint32_t column) const {
     const uint32_t unit = first_unit + row % kUnits, at = column + lane % 4 * 4;
     if (row >= kRows || unit >= kHidden || column >= kHidden) return {0, 0};
@@ -105,11 +106,12 @@ struct Layer {
 
   // ---- h(t - 1) ---------------------------------------------------------------------------------
 
-  // A warp's part of it, of all sequences.
+  // The warp's part of h(t - 1), for all sequences.
   __device__ unsigned char* states() const {
     return shared + persistent_states_offset(kShape) + warp * kBatch * kPitch;
   }
-  // Where the warp's part has four elements of this thread: a warp takes 32 fours at a time.
+  // The index, within the warp's part, of the four elements that this thread handles in a turn. A
+  // warp handles 32 groups of four elements per turn.
   __device__ uint32_t element(uint32_t turn) const { return (turn * 32 + lane) * 4; }
   __device__ bool has(uint32_t turn, uint32_t n) const {
     return n < kBatch && element(turn) < kSlice && first_column + element(turn) < kHidden;
@@ -130,9 +132,9 @@ struct Layer {
     return layer.mailbox + ((step % 2 * kBatch + n) * kHidden + unit) / 2;
   }
 
-  // Of kSequencesInFlight sequences at a time: their loads are on their way together, again and
-  // again until all have arrived. They never do where a block is not on the device: then an error
-  // is better than to wait for ever.
+  // Polls the mailbox for kSequencesInFlight sequences at a time, with all loads in flight
+  // together, until all states have arrived. If a block is not resident on the device, its states
+  // never arrive; the kernel then traps instead of waiting forever.
   __device__ void receive_states(uint32_t step) const {
     for (uint32_t first = 0; first < kBatch; first += kSequencesInFlight) {
       const uint64_t* const from = mailbox(step, first, first_column + element(0));
@@ -185,8 +187,8 @@ struct Layer {
     }
   }
 
-  // [turn][warp][row][n]: up to four sequences no two threads of a warp meet in a bank where it is
-  // stored.
+  // [turn][warp][row][n]. With up to four sequences, no two threads of a warp access the same bank
+  // when they store.
   __device__ float& part(uint32_t step, uint32_t of_warp, uint32_t row, uint32_t n) const {
     auto* const all = reinterpret_cast<float*>(shared + persistent_sums_offset(kShape, kBatch));
     return all[((step % 2 * PERSISTENT_WARPS + of_warp) * kRows + row) * kBatch + n];
@@ -226,8 +228,9 @@ struct Layer {
     load_weights(register_tiles);
     load_initial_states();
 
-    // Threads of whole warps, two of them to a pair of units whose elements are joined, and pairs
-    // of all sequences side by side: no two threads meet in a bank where parts are added up.
+    // Whole warps take part. Two neighbouring threads handle a pair of units, whose elements they
+    // join, and the pairs of all sequences lie side by side: no two threads access the same bank
+    // when partial sums are added.
     const bool has_units = warp * 32 < kUnits * kBatch;
     const bool is_real = threadIdx.x < kUnits * kBatch;
     const uint32_t number = is_real ? threadIdx.x : 0;
@@ -259,8 +262,9 @@ struct Layer {
     end_call(before);
   }
 
-  // The next call's numbers begin behind this one's. All blocks have read the old number: without
-  // their h(0) this one would not be here. A call of one step hands nothing on.
+  // Advances the step number for the next call. All blocks have already read the old number: this
+  // block received their h(0), so they have started. A call with one step exchanges no states and
+  // leaves the number unchanged.
   __device__ void end_call(uint32_t before) const {
     if (blockIdx.x == 0 && threadIdx.x == 0 && layer.timesteps > 1)
       *layer.steps = before + layer.timesteps;

@@ -1,5 +1,5 @@
-/* The arguments of persistent.cu's kernel, and how a block's shared memory is laid out: the same
- * for the host's compiler and the device's. */
+/* The arguments of the kernel of persistent.cu and the layout of a block's shared memory, the same
+ * for the host's and the device's compiler. */
 #ifndef DEEPBENCH_CUDA_KERNELS_PERSISTENT_H_
 #define DEEPBENCH_CUDA_KERNELS_PERSISTENT_H_
 
@@ -7,28 +7,29 @@
 
 #define PERSISTENT_WARPS 8
 #define PERSISTENT_THREADS (32 * PERSISTENT_WARPS)
-#define PERSISTENT_MAX_BATCH 8          /* columns of one product of the tensor cores */
+#define PERSISTENT_MAX_BATCH 8          /* columns of one tensor core product */
 #define PERSISTENT_MAX_REGISTERS 44     /* tiles of weights that a warp keeps in its registers */
-#define PERSISTENT_MAX_POLLS (1u << 24) /* looks for a state: some ten seconds */
+#define PERSISTENT_MAX_POLLS (1u << 24) /* polls for a state: about ten seconds */
 #define PERSISTENT_TILE 16              /* rows and columns of a tile of weights */
 #define PERSISTENT_TILE_BYTES 512
 
 /* All elements are 16 bits wide. */
 typedef struct PersistentLayer {
-  const uint16_t* x;  /* [t][n][unit]: added to every gate */
+  const uint16_t* x;  /* [t][n][unit]; added to every gate */
   const uint16_t* u;  /* [gate][unit][j] */
-  const uint16_t* b;  /* [gate][unit]; of gru b' follows */
+  const uint16_t* b;  /* [gate][unit]; for gru, b' follows */
   const uint16_t* h0; /* [n][unit] */
-  const uint16_t* c0; /* lstm: likewise */
+  const uint16_t* c0; /* [n][unit]; only for lstm */
   uint16_t* y;        /* [t][n][unit] */
-  /* How blocks hand on h(t): two elements and the number of their step, which arrive together.
-   * [step % 2][n][unit / 2] */
+  /* The words through which blocks exchange h(t): each holds two elements and the number of their
+   * step, which arrive together. [step % 2][n][unit / 2] */
   uint64_t* mailbox;
-  uint32_t* steps; /* of all calls so far: no two steps have the same number */
+  uint32_t* steps; /* counts the steps of all calls, so that no two steps have the same number */
   uint32_t timesteps;
 } PersistentLayer;
 
-/* A block has the rows of U of `units` units, all gates; a warp a part of every row. */
+/* A block holds the rows of U that belong to `units` units, for all gates. Each warp holds a part
+ * of every row. */
 typedef struct PersistentShape {
   uint32_t gates, hidden, units;
 } PersistentShape;
@@ -40,17 +41,17 @@ typedef struct PersistentShape {
 #endif
 
 PERSISTENT_INLINE uint32_t persistent_rows(PersistentShape s) { return s.gates * s.units; }
-/* Tiles side by side, of one warp. */
+/* The number of tiles side by side in one warp. */
 PERSISTENT_INLINE uint32_t persistent_column_tiles(PersistentShape s) {
   return (s.hidden / PERSISTENT_TILE + PERSISTENT_WARPS - 1) / PERSISTENT_WARPS;
 }
-/* Tiles on top of one another, but for the last where that has eight rows or fewer. */
+/* The number of full tiles on top of one another. A last tile of at most eight rows is excluded. */
 PERSISTENT_INLINE uint32_t persistent_full_row_tiles(PersistentShape s) {
   return persistent_rows(s) < PERSISTENT_TILE
              ? 1
              : (persistent_rows(s) + PERSISTENT_TILE / 2 - 1) / PERSISTENT_TILE;
 }
-/* Rows of that last one: 0 where there is none. */
+/* The rows of that last tile, or 0 if there is no such tile. */
 PERSISTENT_INLINE uint32_t persistent_partial_rows(PersistentShape s) {
   return persistent_rows(s) > PERSISTENT_TILE * persistent_full_row_tiles(s)
              ? persistent_rows(s) - PERSISTENT_TILE * persistent_full_row_tiles(s)
@@ -59,7 +60,8 @@ PERSISTENT_INLINE uint32_t persistent_partial_rows(PersistentShape s) {
 PERSISTENT_INLINE uint32_t persistent_tiles(PersistentShape s) {
   return persistent_full_row_tiles(s) * persistent_column_tiles(s);
 }
-/* Tiles of a warp that its registers hold, and those that shared memory does. */
+/* The number of tiles that a warp holds in registers, and the number that it holds in shared
+ * memory. */
 PERSISTENT_INLINE uint32_t persistent_register_tiles(PersistentShape s) {
   return persistent_tiles(s) < PERSISTENT_MAX_REGISTERS ? persistent_tiles(s)
                                                         : PERSISTENT_MAX_REGISTERS;
@@ -68,12 +70,14 @@ PERSISTENT_INLINE uint32_t persistent_shared_tiles(PersistentShape s) {
   return persistent_tiles(s) - persistent_register_tiles(s);
 }
 
-/* Bytes of a warp's part of h(t - 1) of one sequence: neighbours lie in other banks. */
+/* The bytes of a warp's part of h(t - 1) of one sequence, chosen so that neighbouring sequences use
+ * different banks. */
 PERSISTENT_INLINE uint32_t persistent_pitch(PersistentShape s) {
   return 2 * PERSISTENT_TILE * (persistent_column_tiles(s) | 1);
 }
 
-/* Shared memory: tiles, what the last tiles have, states, and parts of sums twice by turns. */
+/* The layout of shared memory: full tiles, partial tiles, states, and partial sums (two buffers
+ * that alternate). */
 PERSISTENT_INLINE uint32_t persistent_partial_offset(PersistentShape s) {
   return PERSISTENT_WARPS * PERSISTENT_TILE_BYTES * persistent_shared_tiles(s);
 }

@@ -1,5 +1,6 @@
-// Nothing but blocks that end in no order, after up to a few microseconds: what comes after them
-// finds the multiprocessors free in another order than after itself.
+// The blocks of this kernel do no work and end in random order, after up to a few microseconds. The
+// next kernel therefore finds the multiprocessors free in a different order than it would directly
+// after another call of itself.
 extern "C" __global__ void perturb_scheduling() {
   constexpr unsigned kMaxCycles = 8192;
   const long long begin = clock64();

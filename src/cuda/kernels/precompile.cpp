@@ -1,4 +1,4 @@
-// Compiling what is missing.
+// Compiles kernels that the cache does not contain.
 #include "kernels/precompile.hpp"
 
 #include <exception>
@@ -13,7 +13,8 @@
 namespace deepbench::cuda {
 namespace {
 
-// Those that this process has not looked at yet: once is enough, whatever came of it.
+// Returns the expressions that this process has not processed yet and marks them as processed. Each
+// one is compiled at most once, whether or not that succeeds.
 std::vector<std::string> claim_unseen(const std::string& file,
                                       const std::vector<std::string>& expressions,
                                       int architecture) {
@@ -34,7 +35,7 @@ void precompile(const std::string& file, const std::vector<std::string>& express
     const std::vector<std::string> fresh = claim_unseen(file, expressions, architecture);
     if (fresh.empty()) return;
     compile_missing(source_of_file(file), fresh, architecture, KernelCache(cache_folder()));
-  } catch (const std::exception&) {  // whoever asks for a kernel is told
+  } catch (const std::exception&) {  // the error is reported when the kernel is requested
   }
 }
 
@@ -50,10 +51,10 @@ void compile_missing(const Source& source, const std::vector<std::string>& expre
     const std::string key = cache_key(source, expression, device_architecture, compiler);
     if (!cache.load(key)) missing.push_back({key, expression});
   }
-  parallel_for(missing.size(), [&](size_t at, size_t) {
+  parallel_for(missing.size(), [&](size_t i, size_t) {
     try {
-      cache.store(missing[at].key, compile(source, missing[at].expression, device_architecture));
-    } catch (const std::exception&) {  // it will be said when the kernel is asked for
+      cache.store(missing[i].key, compile(source, missing[i].expression, device_architecture));
+    } catch (const std::exception&) {  // the error is reported when the kernel is requested
     }
   });
 }

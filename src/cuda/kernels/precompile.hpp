@@ -1,4 +1,4 @@
-// Compiles kernels before they are asked for: on disk they are ready for whoever asks.
+// Compiles kernels into the disk cache before they are requested.
 #pragma once
 
 #include <string>
@@ -9,12 +9,13 @@
 
 namespace deepbench::cuda {
 
-// Instances of a file's templates for a device, as function() would compile them one by one. Never
-// throws.
+// Compiles instances of a file's templates for a device, as function() would compile them one by
+// one. Never throws.
 void precompile(const std::string& file, const std::vector<std::string>& expressions, int device);
 
-// Those that the cache does not have, several at once. One that does not compile says so when it is
-// asked for; where nothing can be kept nothing is done.
+// Compiles, in parallel, the instances that the cache does not contain. An instance that does not
+// compile reports its error when it is requested. If the cache cannot be written, the function does
+// nothing.
 void compile_missing(const Source& source, const std::vector<std::string>& expressions,
                      int device_architecture, const KernelCache& cache);
 

@@ -1,11 +1,12 @@
-// The weighted row sums that verify a whole output: a part of the columns in each block, then the
-// parts together, always in the same order, so that a sum is the same whenever it is taken.
+// The weighted row sums that verify a whole output. Each block sums some of the columns; a second
+// kernel adds these partial sums. The order of additions is fixed, so that every run returns the
+// same sum.
 #include "element.h"
 
 namespace {
 
-// What a thread of a projection takes: rows row + i*row_threads, and of the block's columns every
-// column_threads-th.
+// The elements that one thread sums: rows row + i*row_threads and every column_threads-th column of
+// the block.
 struct Share {
   uint64_t row, column, last_column;
   uint32_t column_threads;
@@ -30,7 +31,7 @@ __device__ Share share_of_thread(const Projection& p) {
 template <class Value>
 __device__ void add_columns(const Projection& p, const Share& share, uint64_t seed, double* sums,
                             Value value) {
-  double mine[PROJECTION_ROWS] = {};  // in registers, which `sums` need not be
+  double mine[PROJECTION_ROWS] = {};  // in registers, where `sums` may not be
   uint64_t begins[PROJECTION_ROWS];
 #pragma unroll
   for (int i = 0; i < PROJECTION_ROWS; ++i) {
@@ -56,7 +57,7 @@ __device__ void project_as(const void* data, const Projection& p, const Share& s
   add_columns(p, share, seed, sums, [&](uint64_t offset) { return E::value(words[offset]); });
 }
 
-// Of any type, and where the rows are not the operand's own.
+// For any type, and for operands whose rows `p.operand` describes.
 __device__ __noinline__ void project_any(const void* data, int32_t type, const Projection& p,
                                          const Share& share, uint64_t seed, double* sums) {
   Tensor tensor = p.operand;
@@ -75,12 +76,13 @@ __device__ __noinline__ void project_any(const void* data, int32_t type, const P
 
 }  // namespace
 
-// partial[row + blockIdx.y * rows] = the weighted sum over the block's columns.
+// Sets partial[row + blockIdx.y * rows] to the weighted sum over the block's columns.
 extern "C" __global__ void project_columns(const void* data, int32_t type, Projection p,
                                            uint64_t seed, double* partial) {
   const Share share = share_of_thread(p);
   double sums[PROJECTION_ROWS] = {};
-  // Most outputs are of these types; a loop of its own for every other would be long to compile.
+  // Most outputs have one of these types. A specialised loop for every other type would take long
+  // to compile.
   if (p.operand.rows)
     project_any(data, type, p, share, seed, sums);
   else if (type == DEEPBENCH_F32)
@@ -104,7 +106,7 @@ extern "C" __global__ void project_columns(const void* data, int32_t type, Proje
   }
 }
 
-// sums[row] = the sum of `parts` partial sums, with blocks of row_threads rows.
+// Sets sums[row] to the sum of `parts` partial sums. A block handles row_threads rows.
 extern "C" __global__ void combine_parts(const double* partial, uint64_t rows, uint64_t parts,
                                          uint32_t row_threads, double* sums) {
   const uint32_t row_thread = threadIdx.x % row_threads, member = threadIdx.x / row_threads;

@@ -1,5 +1,6 @@
-// Recurrent layers: their operands' scale, and the pointwise part of a step and of its gradient in
-// double, straight from the formulas of ops/rnn/rnn.hpp, for the library "reference".
+// Kernels of recurrent layers: they scale the operands and compute, in double and directly from the
+// formulas of ops/rnn/rnn.hpp, the pointwise part of a step and of its gradient for the library
+// "reference".
 #include "element.h"
 #include "recurrence.h"
 
@@ -97,7 +98,7 @@ __device__ uint64_t gates_of(int32_t cell) {
 
 }  // namespace
 
-// Elements times a power of two, rounded where half's subnormals lose their last places.
+// Multiplies elements by a power of two. Subnormals of fp16 are rounded.
 extern "C" __global__ void scale_elements(void* data, int32_t type, uint64_t count, float scale) {
   if (type == DEEPBENCH_F16)
     return scale_narrow<Element<DEEPBENCH_F16>>(data, count, scale,
@@ -115,8 +116,8 @@ extern "C" __global__ void widen_elements(const void* data, int32_t type, uint64
     to[i] = value_at(data, type, i);
 }
 
-// What each block finds: how many of its states are further than that from what they should be, and
-// squares, summed.
+// For each block, counts the states whose error exceeds the tolerance and sums the squares of
+// errors and of expected states.
 extern "C" __global__ void compare_states(const double* stored, const double* expected,
                                           uint64_t count, double tolerance,
                                           RecurrentErrors* found) {
@@ -125,15 +126,16 @@ extern "C" __global__ void compare_states(const double* stored, const double* ex
     const double error = fabs(stored[i] - expected[i]);
     sums[0] += error * error;
     sums[1] += expected[i] * expected[i];
-    sums[2] += !(error <= tolerance);  // a NaN is near nothing
+    sums[2] += !(error <= tolerance);  // also counts a NaN
   }
   const uint32_t thread = thread_of_block();
   sum_over_block(sums, thread, OPERAND_THREADS, 1);
   if (thread == 0) found[blockIdx.x] = RecurrentErrors{sums[0], sums[1], uint64_t(sums[2])};
 }
 
-// A unit whose sum is zero up to rounding, and whose gradient a library did not take for zero, gets
-// an h that is positive and adds nothing. From the recurrent products on; dz are the gradients.
+// Continues from the recurrent products. The slope of relu is ambiguous where a sum is zero up to
+// rounding. If the library's gradient dz is nonzero for such a unit, the unit gets a tiny positive
+// h, so that the reference uses the same slope.
 extern "C" __global__ void match_relu_slopes(RecurrentStep step, const double* dz,
                                              double tolerance) {
   const uint64_t number = first_of_thread();
@@ -143,7 +145,7 @@ extern "C" __global__ void match_relu_slopes(RecurrentStep step, const double* d
   if (h == 0 && dz[unit.index()] != 0 && fabs(unit.sum(0)) <= tolerance) h = TINY_POSITIVE;
 }
 
-// From the recurrent products on.
+// Continues from the recurrent products.
 extern "C" __global__ void recurrent_forward(int32_t cell, RecurrentStep step) {
   const uint64_t number = first_of_thread();
   if (number >= step.batch * step.hidden) return;
@@ -153,7 +155,7 @@ extern "C" __global__ void recurrent_forward(int32_t cell, RecurrentStep step) {
   gru_forward(unit);
 }
 
-// Up to the recurrent products.
+// Computes the gradients up to the recurrent products.
 extern "C" __global__ void recurrent_backward(int32_t cell, RecurrentStep step,
                                               RecurrentGradient gradient) {
   const uint64_t number = first_of_thread();

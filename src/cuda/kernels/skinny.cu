@@ -1,7 +1,7 @@
-// Products of 8-bit integers with few columns, C = A B + C: A is read once, as fast as memory
-// gives it, and everything else is kept out of its way. kLanes neighbouring threads are a group;
-// it takes kRows rows, of which each of its threads reads every kLanes-th vector, kDepth of them
-// at once. A row's k is contiguous, and so is a column's of B.
+// Products of 8-bit integers with few columns, D = A B + C. A is read once at the full bandwidth of
+// memory, and all other work overlaps with these loads. A group of kLanes neighbouring threads
+// handles kRows rows: each thread reads every kLanes-th vector of each row, kDepth of them at once.
+// Rows of A and columns of B are contiguous along k.
 #include "cached_loads.h"
 #include "skinny.h"
 
@@ -9,7 +9,7 @@ namespace few_columns {
 
 // ---- instructions -------------------------------------------------------------------------------
 
-// sum + the product of two vectors of four numbers, modulo 2^32.
+// Returns sum plus the product of two vectors of four numbers, modulo 2^32.
 __device__ inline uint32_t multiply(uint32_t a, uint32_t b, uint32_t sum) {
 #ifdef __CUDACC__
   uint32_t result;
@@ -31,16 +31,17 @@ __device__ inline uint32_t multiply(const uint4& a, const uint4& b, uint32_t sum
 
 // ---- products -----------------------------------------------------------------------------------
 
-// What one thread adds up: value [column * kRows + row].
+// The sums of one thread: sums[column * kRows + row].
 template <int kColumns, int kRows, int kDepth, int kLanes>
 struct Lane {
   const uint4* a[kRows];
   const uint4* b;
-  uint32_t column;  // of B, in vectors
+  uint32_t column;  // distance between columns of B, in vectors
   uint32_t sums[kColumns * kRows];
 
-  // The vectors at, at + kLanes, ...; kWhole: all of them are before the end. Of those that are not
-  // the last is read again, and multiplied by zeros: there is no branch between two reads.
+  // Multiplies the vectors at, at + kLanes, and so on. kWhole states that all of them lie before
+  // the end. Otherwise, the last vector is read again in place of each vector beyond the end and
+  // multiplied by zeros, so that no branch separates two loads.
   template <bool kWhole>
   __device__ void multiply_at(uint32_t at, uint32_t end) {
     uint4 of_a[kDepth][kRows], of_b[kDepth][kColumns];
@@ -87,23 +88,24 @@ struct Lane {
 
 // ---- sums over a group --------------------------------------------------------------------------
 
-// How kValues values of kLanes threads are added up: as long as a thread's values come in halves,
-// two threads share them, so that few are left to the last steps.
+// Describes how kLanes threads add kValues values: while the number of values per thread is even,
+// each pair of threads splits its values in halves, which leaves few values for the last steps.
 template <int kValues, int kLanes>
 struct GroupSum {
   static constexpr bool kHalves = kLanes > 1 && kValues % 2 == 0;
   using Next = GroupSum<kHalves ? kValues / 2 : kValues, kHalves ? kLanes / 2 : 1>;
-  static constexpr int kValuesPerThread = Next::kValuesPerThread;  // values of a thread, in the end
-  static constexpr int kThreadsPerValue =
-      kHalves ? Next::kThreadsPerValue : kLanes;  // threads with the same ones
+  // The number of values that a thread holds at the end, and the number of threads that hold the
+  // same values.
+  static constexpr int kValuesPerThread = Next::kValuesPerThread;
+  static constexpr int kThreadsPerValue = kHalves ? Next::kThreadsPerValue : kLanes;
 };
 template <int kValues>
 struct GroupSum<kValues, 1> {
   static constexpr int kValuesPerThread = kValues, kThreadsPerValue = 1;
 };
 
-// Afterwards a thread has the sums of values lane / kThreadsPerValue * kValuesPerThread and the
-// kValuesPerThread - 1 behind it.
+// On return, a thread holds the sums of the kValuesPerThread values from lane / kThreadsPerValue *
+// kValuesPerThread on.
 template <int kValues, int kLanes>
 __device__ void sum_over_group(uint32_t* values, uint32_t lane) {
   if constexpr (kLanes > 1) {
@@ -127,19 +129,19 @@ __device__ void sum_over_group(uint32_t* values, uint32_t lane) {
   }
 }
 
-// Whether this block is the last of those that share its rows. What the others wrote before it
-// sees after.
+// Returns whether this block is the last one to finish among those that share its rows. Writes of
+// the other blocks that precede their call are visible after it.
 __device__ inline bool is_last_part(uint32_t* arrivals) {
   __shared__ uint32_t before;
   __threadfence();
   __syncthreads();
-  if (threadIdx.x == 0) before = atomicInc(arrivals + blockIdx.x, gridDim.y - 1);  // back to 0
+  if (threadIdx.x == 0) before = atomicInc(arrivals + blockIdx.x, gridDim.y - 1);  // wraps to 0
   __syncthreads();
   __threadfence();
   return before + 1 == gridDim.y;
 }
 
-// Sums of the block's rows are taken away, which leaves zeros to the next call, and added to C.
+// Adds the sums of the block's rows to C and resets them to zero for the next call.
 template <int kColumns>
 __device__ void finish(const SkinnyProduct& product, uint32_t first_row, uint32_t rows) {
   const auto* const c = static_cast<const uint32_t*>(product.c);
@@ -170,13 +172,14 @@ __global__ void __launch_bounds__(SKINNY_THREADS, 1) skinny(SkinnyProduct produc
   Lane<kColumns, kRows, kDepth, kLanes> mine;
 #pragma unroll
   for (int i = 0; i < kRows; ++i) {
-    const uint32_t source_row = row + i < product.m ? row + i : product.m - 1;  // read, not written
+    // Read, but not written.
+    const uint32_t source_row = row + i < product.m ? row + i : product.m - 1;
     mine.a[i] = static_cast<const uint4*>(product.a) + uint64_t(source_row) * product.vectors;
   }
   mine.b = static_cast<const uint4*>(product.b);
   mine.column = product.vectors;
 
-  // Where the thread's sums go: value v is of row v % kRows and column v / kRows.
+  // The positions of the thread's sums: value v belongs to row v % kRows and column v / kRows.
   const uint32_t first = lane / Sums::kThreadsPerValue * Sums::kValuesPerThread;
   const bool writes = lane % Sums::kThreadsPerValue == 0;
   uint64_t offsets[Sums::kValuesPerThread];
@@ -187,7 +190,7 @@ __global__ void __launch_bounds__(SKINNY_THREADS, 1) skinny(SkinnyProduct produc
     const uint32_t to = row + (first + i) % kRows;
     offsets[i] = uint64_t((first + i) / kRows) * product.m + to;
     is_mine[i] = writes && to < product.m;
-    before[i] = 0;  // C is on its way while A is
+    before[i] = 0;  // loads of C overlap with those of A
     if (!kSplit && is_mine[i]) before[i] = static_cast<const uint32_t*>(product.c)[offsets[i]];
   }
 

@@ -1,7 +1,7 @@
-// Products of 16-bit types with few columns, D = A B + C, on tensor cores with sums in float. Such
-// a product takes as long as A is on its way, and as it takes to begin and to end. So a warp asks
-// for as much as its registers hold before it multiplies anything, and whatever waits is waited for
-// together: operands, C, the other blocks.
+// Products of 16-bit types with few columns, D = A B + C, on tensor cores with float accumulation.
+// The duration of such a product is the time to load A plus the overhead of start and end. A warp
+// therefore issues as many loads as its registers can hold before it multiplies anything, and it
+// overlaps all waits: for operands, for C and for the other blocks.
 #include "cached_loads.h"
 #include "cluster.h"
 #include "skinny_mma.h"
@@ -9,17 +9,17 @@
 
 namespace few_columns_mma {
 
-// ---- A's part of a step -------------------------------------------------------------------------
+// ---- one step's elements of A ------------------------------------------------------------------
 
-// Which row of A is which of a tile is free, and so is which number of k, as long as B has the same
-// order. A thread's rows of all tiles follow one another, and so do its eight numbers of k: what it
-// loads is contiguous either way, and its results come in pairs. Row r of tile j is row
-// 2 kRows (r % 8) + 2 j + r / 8 of the block's.
+// The assignment of rows of A to rows of a tile is free, and so is the order of k if B uses the
+// same order. Each thread therefore holds consecutive rows across all tiles and eight consecutive
+// elements of k: its loads are contiguous in both layouts, and its results come in pairs. Row r of
+// tile j is row 2 kRows (r % 8) + 2 j + r / 8 of the block.
 template <bool kTransposed, uint32_t kRows>
 struct Slice;
 
 template <uint32_t kRows>
-struct Slice<true, kRows> {  // k is contiguous
+struct Slice<true, kRows> {  // k is contiguous in memory
   uint4 rows[2 * kRows];
 
   __device__ void load(const SkinnyMmaProduct& product, uint32_t row, uint32_t k) {
@@ -29,7 +29,7 @@ struct Slice<true, kRows> {  // k is contiguous
       rows[i] = load_uncached(reinterpret_cast<const uint4*>(from + uint64_t(i) * product.k));
   }
 
-  // Of the first four numbers of k, or the last.
+  // Returns the tile for the first four elements of k or, if `last`, for the last four.
   __device__ uint4 tile(uint32_t number, bool last) const {
     const uint4 upper = rows[2 * number], lower = rows[2 * number + 1];
     return last ? uint4{upper.z, lower.z, upper.w, lower.w}
@@ -38,8 +38,8 @@ struct Slice<true, kRows> {  // k is contiguous
 };
 
 template <>
-struct Slice<false, 2> {  // rows are
-  uint2 numbers[8];       // four rows of each
+struct Slice<false, 2> {  // rows are contiguous in memory
+  uint2 numbers[8];       // four rows for each element of k
 
   __device__ void load(const SkinnyMmaProduct& product, uint32_t row, uint32_t k) {
     const uint16_t* const from = product.a + uint64_t(k) * product.m + row;
@@ -71,13 +71,13 @@ struct Block {
   static constexpr uint32_t kTiles = skinny_mma_tiles(kShape), kParts = skinny_mma_parts(kShape);
   static constexpr uint32_t kTilesPerBlock = skinny_mma_tiles_per_block(kShape);
   static constexpr uint32_t kRounds =
-      (kTilesPerBlock + kWarps - 1) / kWarps;  // of a warp's own tiles
+      (kTilesPerBlock + kWarps - 1) / kWarps;  // number of tiles that one warp finishes
 
   const SkinnyMmaProduct& product;
-  float4* const parts;  // [own tile][part][lane]
+  float4* const parts;  // [local tile][part][lane]
   const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const uint32_t rank = blockIdx.x % kSplit, part = rank * kWarps + warp;
-  // The thread's first row, and its first number of k within a step.
+  // The thread's first row, and its first element of k within a step.
   const uint32_t row = (blockIdx.x / kSplit * 8 + lane / 4) * 2 * kRows, number = lane % 4 * 8;
 
   // ---- products ---------------------------------------------------------------------------------
@@ -87,7 +87,8 @@ struct Block {
     uint4 b[kColumns];
   };
 
-  // Of what lies behind the end the end is read, and multiplied by zeros.
+  // Loads beyond the end of a dimension read its last elements instead; multiply() replaces those
+  // beyond the end of k by zeros.
   __device__ void load(Step& step, uint32_t which) const {
     const uint32_t at = min(which * SKINNY_MMA_STEP + number, product.k - SKINNY_MMA_GRAIN);
     step.a.load(product, min(row, product.m - 2 * kRows), at);
@@ -131,7 +132,7 @@ struct Block {
   __device__ float4* partial_sum(uint32_t local_tile, uint32_t of_part) const {
     return parts + (local_tile * kParts + of_part) * 32 + lane;
   }
-  // Tiles are dealt out to the cluster's blocks.
+  // Distributes the partial sums of the tiles among the blocks of the cluster.
   __device__ void distribute_tiles(const float (&sums)[kRows][kColumns][4]) const {
 #pragma unroll
     for (uint32_t j = 0; j < kRows; ++j)
@@ -147,8 +148,8 @@ struct Block {
       }
   }
 
-  // The warp's own tile of a turn, and the two neighbouring rows of two columns that are this
-  // thread's of it.
+  // The tile that the warp finishes in a turn. Of this tile, the thread holds two neighbouring rows
+  // of two columns.
   __device__ uint32_t local_tile_of(uint32_t turn) const { return turn * kWarps + warp; }
   __device__ uint32_t tile_of(uint32_t turn) const { return local_tile_of(turn) * kSplit + rank; }
   __device__ uint32_t column_of(uint32_t turn, uint32_t which) const {
@@ -213,13 +214,14 @@ struct Block {
 }  // namespace few_columns_mma
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
-#define DEEPBENCH_CLUSTER(blocks)  // of one block only
+#define DEEPBENCH_CLUSTER(blocks)  // one block per cluster
 #else
 #define DEEPBENCH_CLUSTER(blocks) __cluster_dims__(blocks, 1, 1)
 #endif
 
-// kType DEEPBENCH_F16 or DEEPBENCH_BF16; kColumns eights of columns, kRows sixteens of rows of A
-// (two where A is not transposed); kWarps of a block and kSplit blocks of a cluster divide k.
+// kType is DEEPBENCH_F16 or DEEPBENCH_BF16. kColumns counts groups of 8 columns, kRows groups of 16
+// rows of A (it must be 2 if A is not transposed). The kWarps warps of a block and the kSplit
+// blocks of a cluster divide k among them.
 template <int kType, bool kTransposed, uint32_t kColumns, uint32_t kRows, uint32_t kWarps,
           uint32_t kSplit>
 __global__ void DEEPBENCH_CLUSTER(kSplit) __launch_bounds__(32 * kWarps, 1)

@@ -1,4 +1,4 @@
-// Reading kernel sources and following their includes.
+// Reads kernel sources and follows their includes.
 #include "kernels/sources.hpp"
 
 #include <dlfcn.h>
@@ -18,12 +18,13 @@ std::string text_of(const std::filesystem::path& path) {
   std::ostringstream text;
   text << file.rdbuf();
   if (!file.is_open() || !text)
-    plugin::failed("the kernel source " + path.string() +
-                   " cannot be read: it is installed beside the backend, reinstall the package");
+    plugin::failed(
+        "the kernel source " + path.string() +
+        " cannot be read; it should be installed beside the backend: reinstall the package");
   return text.str();
 }
 
-// The name in a line such as `#include "fill.h"`; empty in any other.
+// Returns the name in a line such as `#include "fill.h"`, or an empty string for any other line.
 std::string included_header(const std::string& line) {
   const size_t open = line.find('"'), close = line.rfind('"');
   std::string directive = line.substr(0, open);
@@ -50,7 +51,7 @@ std::filesystem::path kernel_folder() {
   if (const char* chosen = std::getenv("DEEPBENCH_CUDA_KERNELS"); chosen && *chosen) return chosen;
   Dl_info self = {};
   if (!dladdr(reinterpret_cast<const void*>(&kernel_folder), &self) || !self.dli_fname)
-    plugin::failed("the folder of the CUDA backend cannot be told");
+    plugin::failed("the folder of the CUDA backend cannot be determined");
   std::error_code ignored;
   std::filesystem::path file = std::filesystem::canonical(self.dli_fname, ignored);
   if (file.empty()) file = self.dli_fname;

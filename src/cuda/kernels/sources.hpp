@@ -1,4 +1,4 @@
-// The texts of our kernels: a source and the headers of this folder that it includes.
+// The texts of the built-in kernels: a source and the headers of this folder that it includes.
 #pragma once
 
 #include <filesystem>
@@ -12,17 +12,17 @@ struct Header {
 };
 
 struct Source {
-  std::string name;  // for messages: "kernels/operand.cu"
+  std::string name;  // appears in messages: "kernels/operand.cu"
   std::string text;
-  std::vector<Header> headers;  // each once, sorted by name
+  std::vector<Header> headers;  // each header once, sorted by name
 };
 
-// Where they are installed: beside the plugin, or DEEPBENCH_CUDA_KERNELS.
+// The folder of the installed sources: beside the plugin, or DEEPBENCH_CUDA_KERNELS.
 std::filesystem::path kernel_folder();
 
-// The file FILE.cu of the folder. Throws plugin::Error if it or a header is not there.
+// Reads FILE.cu from the folder. Throws plugin::Error if the file or one of its headers is missing.
 Source source_of_file(const std::string& file);
-// A text which may include headers of the folder.
+// Uses a text that may include headers of the folder.
 Source source_of_text(const std::string& name, const std::string& text);
 
 }  // namespace deepbench::cuda

@@ -1,5 +1,6 @@
-/* Which elements of a matrix are not zero, as the kernels of csr.cu are told: those whose word of a
- * stream of fill.h is large enough. The same for the host's compiler and the device's. */
+/* Describes to the kernels of csr.cu which elements of a matrix are nonzero: those whose word in a
+ * stream of fill.h reaches a threshold. The structs have the same layout for the host's and the
+ * device's compiler. */
 #ifndef DEEPBENCH_CUDA_KERNELS_SPARSITY_PATTERN_H_
 #define DEEPBENCH_CUDA_KERNELS_SPARSITY_PATTERN_H_
 
@@ -8,11 +9,11 @@
 typedef struct NonzeroRule {
   uint64_t seed;
   uint32_t stream;
-  uint32_t threshold; /* of the upper half of an element's 64 random bits */
+  uint32_t threshold; /* for the upper half of the element's 64 random bits */
 } NonzeroRule;
 
-/* A matrix as lines of elements, its rows or its columns: element `at` of line `line` has the index
- * line*line_step + at*step. */
+/* A matrix as lines of elements, which are its rows or its columns. Element i of line l has the
+ * index l*line_step + i*step. */
 typedef struct Lines {
   uint64_t count, length;
   uint64_t line_step, step;

@@ -1,4 +1,5 @@
-// What a rank adds to a sum over ranks: fill.h's small integers, in the types that are summed.
+// Fills the operand that a rank adds to an all_reduce: small integers from fill.h, in the element
+// types that all_reduce supports.
 #include "fill.h"
 
 extern "C" __global__ void fill_summands(void* data, int32_t type, uint64_t elements, uint64_t seed,

@@ -1,4 +1,5 @@
-/* Types of 16 bits and their products on tensor cores with sums in float. For the device alone. */
+/* The 16-bit floating-point types and their tensor core products with float accumulation. For CUDA
+ * devices only. */
 #ifndef DEEPBENCH_CUDA_KERNELS_TENSOR_CORE_H_
 #define DEEPBENCH_CUDA_KERNELS_TENSOR_CORE_H_
 
@@ -7,8 +8,8 @@
 template <int kType>
 struct Narrow;
 
-/* sums += a tile of 16 rows and 16 columns times one of 16 rows and 8 columns; a thread's elements
- * as mma.m16n8k16 has them. */
+/* Adds to `sums` the product of a 16 x 16 tile and a 16 x 8 tile. Elements are distributed over
+ * threads as mma.m16n8k16 defines it. */
 #define DEEPBENCH_MULTIPLY(name)                                             \
   asm("mma.sync.aligned.m16n8k16.row.col.f32." name "." name                 \
       ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};" \

@@ -1,17 +1,17 @@
-// Transposing a matrix of elements of one, two or four bytes, near the speed of memory.
+// Transposes a matrix of elements of one, two or four bytes at nearly the bandwidth of memory.
 #include "strided_layout.h"
 
 namespace {
 
-// A tile is TRANSPOSE_WORDS words of 4 bytes wide and as many elements high as it is wide: threads
-// read and write whole words, and turn squares of kPerWord x kPerWord elements in registers.
+// A tile is TRANSPOSE_WORDS words of 4 bytes wide and has as many rows as it has columns. Threads
+// read and write whole words and transpose squares of kPerWord x kPerWord elements in registers.
 template <class Element>
 struct TransposeTile {
   static constexpr uint32_t kPerWord = 4 / sizeof(Element);
   static constexpr uint32_t kTile = TRANSPOSE_WORDS * kPerWord;
 };
 
-// Element j of words[i] becomes element i of words[j].
+// Swaps element j of words[i] with element i of words[j].
 __device__ void transpose_words_in_registers(uint32_t (&)[1]) {}
 __device__ void transpose_words_in_registers(uint32_t (&words)[2]) {
   const uint32_t low = __byte_perm(words[0], words[1], 0x5410);
@@ -29,7 +29,7 @@ __device__ void transpose_words_in_registers(uint32_t (&words)[4]) {
   words[3] = __byte_perm(high01, high23, 0x7632);
 }
 
-// The elements of a column from `row` on, as many of one word as there are.
+// Loads the elements of a column from `row` on, up to one word and not beyond the last row.
 template <class Element>
 __device__ uint32_t load_word(const Element* column, uint64_t row, uint64_t rows, bool aligned) {
   constexpr uint32_t kPerWord = TransposeTile<Element>::kPerWord;
@@ -56,8 +56,8 @@ __device__ bool is_aligned(const void* data, uint64_t stride_bytes) {
   return ((reinterpret_cast<unsigned long long>(data) | stride_bytes) & 3) == 0;
 }
 
-// Words of the tile are kept in an order that lets no two threads of a warp meet in a bank, neither
-// when columns are put in nor when rows are taken out.
+// The words of the tile are permuted so that no two threads of a warp access the same bank, neither
+// when they store columns nor when they load rows.
 template <class Element>
 __device__ void transpose(const Element* from, Element* to, uint64_t rows, uint64_t columns,
                           uint64_t from_stride, uint64_t to_stride) {
@@ -94,8 +94,8 @@ __device__ void transpose(const Element* from, Element* to, uint64_t rows, uint6
 
 }  // namespace
 
-// to(j, i) = from(i, j), rows and columns being those of `from`; blocks of (TRANSPOSE_WORDS,
-// OPERAND_THREADS / TRANSPOSE_WORDS) threads, one for each tile.
+// to(j, i) = from(i, j), where `rows` and `columns` are those of `from`. The launch has one block
+// of (TRANSPOSE_WORDS, OPERAND_THREADS / TRANSPOSE_WORDS) threads per tile.
 extern "C" __global__ void transpose_bytes(const void* from, void* to, uint64_t rows,
                                            uint64_t columns, uint64_t from_stride,
                                            uint64_t to_stride) {

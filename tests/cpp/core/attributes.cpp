@@ -1,4 +1,4 @@
-// Named values and the grammar of key=value text.
+// Tests of named values and of the grammar of key=value text.
 #include "deepbench/core/attributes.hpp"
 
 #include <doctest/doctest.h>
@@ -19,7 +19,7 @@ std::string pairs_of(const std::string& text) {
   return out;
 }
 
-TEST_CASE("attributes keep their order and know kinds") {
+TEST_CASE("attributes keep their order and their types") {
   Attributes attributes;
   attributes.set("b", int64_t{2});
   attributes.set("a", 0.5);
@@ -33,7 +33,7 @@ TEST_CASE("attributes keep their order and know kinds") {
   CHECK(attributes.text("c") == "text");
   CHECK(attributes.has("a"));
   CHECK_FALSE(attributes.has("d"));
-  // Absent, or of another kind: the fallback.
+  // The fallback serves attributes that are absent or have another type.
   CHECK(attributes.integer("d", 7) == 7);
   CHECK(attributes.integer("c", 7) == 7);
   CHECK(attributes.integer("a", 7) == 7);
@@ -41,7 +41,7 @@ TEST_CASE("attributes keep their order and know kinds") {
   CHECK(attributes.text("b", "none") == "none");
 }
 
-TEST_CASE("values print with the fewest digits that read back equal") {
+TEST_CASE("values print with the fewest digits that parse back to the same value") {
   CHECK(to_text(Value(int64_t{-5})) == "-5");
   CHECK(to_text(Value(std::numeric_limits<int64_t>::max())) == "9223372036854775807");
   CHECK(to_text(Value(0.95)) == "0.95");
@@ -58,7 +58,7 @@ TEST_CASE("values print with the fewest digits that read back equal") {
   }
 }
 
-TEST_CASE("key=value text") {
+TEST_CASE("key=value text is split into keys and values") {
   CHECK(pairs_of("") == "");
   CHECK(pairs_of(" \t ") == "");
   CHECK(pairs_of("m=1") == "[m|1]");
@@ -71,7 +71,7 @@ TEST_CASE("key=value text") {
   CHECK(pairs_of("a=\xc3\xa9") == "[a|\xc3\xa9]");
 }
 
-TEST_CASE("key=value text that is wrong says what") {
+TEST_CASE("invalid key=value text is rejected with the reason") {
   const std::vector<std::pair<std::string, std::string>> wrong = {
       {"m", "'m' is not of the form key=value"},
       {"m 1", "'m' is not of the form key=value"},
@@ -98,16 +98,16 @@ TEST_CASE("key=value text that is wrong says what") {
   }
 }
 
-TEST_CASE("a word that is not key=value is quoted at most in part") {
+TEST_CASE("an error message quotes only the beginning of a long word") {
   try {
     parse_key_values(std::string(5000, 'x'));
-    FAIL("it did not throw");
+    FAIL("parse_key_values() did not throw");
   } catch (const InvalidProblem& error) {
     CHECK(std::strlen(error.what()) < 120);
   }
 }
 
-TEST_CASE("what messages show of a text is short, one line, and no torn character") {
+TEST_CASE("printable text is short, fits one line and splits no UTF-8 character") {
   CHECK(printable("plain text") == "plain text");
   CHECK(printable("a\tb\nc\x1b[31m\x7f") == "a?b?c?[31m?");
   CHECK(printable(std::string(100, 'x')) == std::string(40, 'x'));
@@ -118,14 +118,14 @@ TEST_CASE("what messages show of a text is short, one line, and no torn characte
   CHECK(printable("\x80\x80\x80", 2) == "");
 }
 
-TEST_CASE("a line of a text keeps its words") {
+TEST_CASE("one_line keeps the words of a text") {
   CHECK(one_line("two\nlines\tof\x1b[2J it", 100) == "two lines of [2J it");
   CHECK(one_line("a long text", 6) == "a long ...");
   CHECK(one_line("d\xc3\xa9", 2) == "d ...");
   CHECK(one_line("", 2) == "");
 }
 
-TEST_CASE("quoting is the inverse of reading") {
+TEST_CASE("quoting is the inverse of parsing") {
   CHECK(quoted("plain") == "plain");
   CHECK(quoted("") == "\"\"");
   CHECK(quoted("two words") == "\"two words\"");
@@ -144,7 +144,7 @@ TEST_CASE("quoting is the inverse of reading") {
   }
 }
 
-TEST_CASE("integers are read strictly") {
+TEST_CASE("integers are parsed strictly") {
   CHECK(parse_integer("m", "0") == 0);
   CHECK(parse_integer("m", "-12") == -12);
   CHECK(parse_integer("m", "007") == 7);
@@ -162,7 +162,7 @@ TEST_CASE("integers are read strictly") {
                        InvalidProblem);
 }
 
-TEST_CASE("reals are read strictly") {
+TEST_CASE("reals are parsed strictly") {
   CHECK(parse_real("s", "0.95") == 0.95);
   CHECK(parse_real("s", "-1e-3") == -1e-3);
   CHECK(parse_real("s", "1") == 1.0);

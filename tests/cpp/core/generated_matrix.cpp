@@ -1,5 +1,5 @@
-// Sums over runs and products of generated matrices: against plain loops, and the same on every
-// vector unit.
+// Tests sums over arrays and products of generated matrices against plain loops, at every SIMD
+// level.
 #include "deepbench/core/generated_matrix.hpp"
 
 #include <doctest/doctest.h>
@@ -15,14 +15,15 @@ namespace {
 
 using testing::for_each_simd_level;
 
-TEST_CASE("sums of a pair of runs") {
+TEST_CASE("sums over two arrays equal those of a plain loop") {
   const InputGenerator inputs(4, "uniform");
   for (int64_t count : {0, 1, 15, 16, 17, 1000}) {
     std::vector<float> a(static_cast<size_t>(count)), b(a.size());
     inputs.fill(DEEPBENCH_S8, 0, 0, 1, count, a.data());
     inputs.fill(DEEPBENCH_U8, 1, 0, 1, count, b.data());
     const std::vector<double> weights(b.begin(), b.end());
-    double products = 0, squared_products = 0, squares = 0;  // of integers: exact in any order
+    // sums of integers, which are exact in any order
+    double products = 0, squared_products = 0, squares = 0;
     for (size_t i = 0; i < a.size(); ++i) {
       const double product = double(a[i]) * double(b[i]);
       products += product, squared_products += product * product;
@@ -37,7 +38,7 @@ TEST_CASE("sums of a pair of runs") {
   }
 }
 
-TEST_CASE("sums have one order on every vector unit") {
+TEST_CASE("sums are identical at every SIMD level") {
   std::vector<float> a(1003), b(1003);
   const InputGenerator inputs(5, "uniform");
   inputs.fill(DEEPBENCH_F32, 0, 0, 1, 1003, a.data());
@@ -59,7 +60,7 @@ TEST_CASE("sums have one order on every vector unit") {
   });
 }
 
-TEST_CASE("a generated matrix times a vector, of every shape, is the plain sum") {
+TEST_CASE("the product of a generated matrix and a vector is the plain sum for every shape") {
   struct Shape {
     int64_t rows, columns;
   };
@@ -90,7 +91,7 @@ TEST_CASE("a generated matrix times a vector, of every shape, is the plain sum")
   }
 }
 
-TEST_CASE("products of a matrix of which only a pattern counts") {
+TEST_CASE("the product of a sparse generated matrix counts its nonzeros only") {
   constexpr uint64_t kSeed = 9;
   const InputGenerator inputs(kSeed, "uniform");
   const SparsityPattern pattern = {kSeed, 3, 0xc0000000u};

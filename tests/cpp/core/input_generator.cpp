@@ -1,4 +1,5 @@
-// Runs of elements against fill.h's functions one by one, on every vector unit of this processor.
+// Compares runs of elements with fill.h's functions for single elements, at every SIMD level of
+// this processor.
 #include "deepbench/core/input_generator.hpp"
 
 #include <doctest/doctest.h>
@@ -22,7 +23,7 @@ bool same_bits(float got, double expected) {
   return std::memcmp(&got, &wanted, sizeof got) == 0;
 }
 
-TEST_CASE("runs are the elements, bit for bit") {
+TEST_CASE("runs of generated elements equal single elements bit for bit") {
   struct Place {
     uint64_t seed, first, stride;
     int64_t count;
@@ -39,17 +40,18 @@ TEST_CASE("runs are the elements, bit for bit") {
           wrong += !same_bits(
               run[size_t(i)],
               deepbench_element(type, place.seed, 5, place.first + uint64_t(i) * place.stride));
-        wrong += run.back() != 7.0f;  // nothing behind the run
+        wrong += run.back() != 7.0f;  // the run writes nothing beyond its end
       }
     }
     CHECK(wrong == 0);
   });
 }
 
-// The index whose element is uniform value number `step` of 2^25: SplitMix64's steps backwards.
+// Returns the index whose element is uniform value number `step` of 2^25, by inverting the steps of
+// SplitMix64.
 uint64_t index_of(uint32_t step) {
   const auto inverse = [](uint64_t odd) {
-    uint64_t result = odd;  // right in 3 bits; every step doubles them
+    uint64_t result = odd;  // correct in 3 bits; every iteration doubles the number
     for (int i = 0; i < 5; ++i) result *= 2 - odd * result;
     return result;
   };
@@ -62,8 +64,8 @@ uint64_t index_of(uint32_t step) {
   return z * inverse(0x9E3779B97F4A7C15ull) - 1;
 }
 
-TEST_CASE("every kind of value rounds as fill.h rounds it") {
-  // All that are next to zero, where formats have their subnormals, and every 211th elsewhere.
+TEST_CASE("every kind of value is rounded as in fill.h") {
+  // All values near zero, where formats have their subnormals, and every 211th value elsewhere.
   std::vector<uint64_t> indices;
   const uint32_t middle = 1u << 24, near = 1u << 12;
   for (uint32_t step = 0; step < 1u << 25;
@@ -78,7 +80,7 @@ TEST_CASE("every kind of value rounds as fill.h rounds it") {
     for_each_simd_level([&] {
       int wrong = 0;
       for (size_t i = 0; i < indices.size(); ++i) {
-        float run[16];  // wide enough for a whole vector of any unit
+        float run[16];  // longer than a vector of any SIMD level
         InputGenerator(0, "uniform").fill(type, 0, indices[i], 0, 16, run);
         wrong += !same_bits(run[0], expected[i]);
       }
@@ -87,7 +89,7 @@ TEST_CASE("every kind of value rounds as fill.h rounds it") {
   }
 }
 
-TEST_CASE("constant runs") {
+TEST_CASE("constant inputs fill every type with their value") {
   std::vector<float> run(3, 7.0f);
   InputGenerator(1, "ones").fill(DEEPBENCH_F16, 0, 0, 1, 2, run.data());
   CHECK(run == std::vector<float>{1, 1, 7});
@@ -95,7 +97,7 @@ TEST_CASE("constant runs") {
   CHECK(run == std::vector<float>{0, 0, 7});
 }
 
-TEST_CASE("runs of weights and of words") {
+TEST_CASE("runs of weights and of words equal single ones") {
   for_each_simd_level([&] {
     int wrong = 0;
     std::vector<float> weights(1003);

@@ -1,4 +1,4 @@
-// The list of operations, and the checks that their specifications share.
+// Tests the list of operations and the checks that their specifications share.
 #include "deepbench/core/operation.hpp"
 
 #include <doctest/doctest.h>
@@ -10,7 +10,7 @@
 namespace deepbench {
 namespace {
 
-TEST_CASE("every operation describes itself") {
+TEST_CASE("every operation has help, an example and parameters") {
   std::set<std::string> names;
   for (const Operation* operation : operations()) {
     CAPTURE(operation->name());
@@ -33,7 +33,7 @@ TEST_CASE("every operation describes itself") {
         std::set<std::string>{"gemm", "conv", "rnn", "sparse_gemm", "all_reduce", "memory"});
 }
 
-TEST_CASE("an operation without a reference says so") {
+TEST_CASE("an operation without a reference reports it as unsupported") {
   class Bare final : public Operation {
    public:
     const std::string& name() const override { return text_; }
@@ -54,19 +54,19 @@ TEST_CASE("an operation without a reference says so") {
   CHECK_THROWS_WITH_AS(Bare().expected_output(problem, {}), "memory has no reference", RowFailure);
 }
 
-TEST_CASE("suggestions are near and not everything") {
+TEST_CASE("suggestions are close to the misspelt word") {
   const std::vector<std::string> words = {"gemm", "conv", "precision", "m", "n"};
   CHECK(suggestion("gem", words) == " (did you mean 'gemm'?)");
   CHECK(suggestion("gmem", words) == " (did you mean 'gemm'?)");
   CHECK(suggestion("precison", words) == " (did you mean 'precision'?)");
   CHECK(suggestion("cnvo", words) == " (did you mean 'conv'?)");
   CHECK(suggestion("matmul", words) == "");
-  CHECK(suggestion("x", words) == "");  // one edit from m, but that is all of it
+  CHECK(suggestion("x", words) == "");  // a single edit, but it replaces the whole word
   CHECK(suggestion("", words) == "");
   CHECK(suggestion("gemm", {}) == "");
 }
 
-TEST_CASE("products that do not fit are refused") {
+TEST_CASE("products that do not fit into 64 bits are rejected") {
   CHECK(checked_product("it", {}) == 1);
   CHECK(checked_product("it", {3, 5, 7}) == 105);
   CHECK(checked_product("it", {1LL << 31, 1LL << 31, 1}) == 1LL << 62);
@@ -76,7 +76,7 @@ TEST_CASE("products that do not fit are refused") {
   CHECK_THROWS_AS(checked_product("it", {INT64_MAX, INT64_MAX, INT64_MAX}), InvalidProblem);
 }
 
-TEST_CASE("names of statuses are those of the result file") {
+TEST_CASE("status names are those of the result file") {
   CHECK(name_of(Status::kOk) == "ok");
   CHECK(name_of(Status::kUnsupported) == "unsupported");
   CHECK(name_of(Status::kInvalid) == "invalid");

@@ -1,4 +1,4 @@
-// Host work in parts: every index once, exceptions come through.
+// Tests that parallel host work visits every index once and passes exceptions on.
 #include "deepbench/core/parallel.hpp"
 
 #include <doctest/doctest.h>
@@ -10,7 +10,7 @@
 namespace deepbench {
 namespace {
 
-TEST_CASE("every index is visited once, each part on its own") {
+TEST_CASE("every index is visited once, each by one part") {
   CHECK(parallel_threads() >= 1);
   CHECK(parallel_threads() <= 16);
   for (int64_t count : {0, 1, 2, 7, 1000}) {
@@ -27,7 +27,7 @@ TEST_CASE("every index is visited once, each part on its own") {
   }
 }
 
-TEST_CASE("an exception of a part is thrown on the caller's thread") {
+TEST_CASE("an exception of a part is rethrown on the calling thread") {
   const auto fail_at_the_end = [](int64_t, int64_t end, int) {
     if (end == 1000) throw std::runtime_error("the last part");
   };
@@ -35,7 +35,7 @@ TEST_CASE("an exception of a part is thrown on the caller's thread") {
   CHECK_THROWS_AS(parallel_for(1000, 1000, fail_at_the_end), std::runtime_error);
 }
 
-TEST_CASE("every task is done once, however many threads there are") {
+TEST_CASE("every task runs once for any number of threads") {
   for (int64_t count : {0, 1, 2, 100}) {
     for (int64_t threads : {0, 1, 2, 1000}) {
       std::vector<std::atomic<int>> visits(static_cast<size_t>(count));
@@ -45,7 +45,7 @@ TEST_CASE("every task is done once, however many threads there are") {
   }
 }
 
-TEST_CASE("an exception of a task is thrown on the caller's thread, and no task begins after it") {
+TEST_CASE("an exception of a task is rethrown on the calling thread, and no task starts after it") {
   for (int64_t threads : {1, 4}) {
     std::atomic<int> done{0};
     CHECK_THROWS_WITH_AS(parallel_tasks(1000000, threads,

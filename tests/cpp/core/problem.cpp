@@ -1,4 +1,4 @@
-// Problems: parse and str are inverses, and what is wrong is named.
+// Tests that parse and str are inverses and that messages name the error.
 #include "deepbench/core/problem.hpp"
 
 #include <doctest/doctest.h>
@@ -65,26 +65,26 @@ TEST_CASE("every precision has its name and its aliases") {
   }
 }
 
-TEST_CASE("a choice may be written in capitals") {
+TEST_CASE("a choice may contain capitals") {
   CHECK(canonical("gemm m=1 n=2 k=3 trans_a=T", "precision=FP16") ==
         "gemm m=1 n=2 k=3 trans_a=t trans_b=n precision=half");
   CHECK(Problem::parse("rnn cell=LSTM hidden=8 batch=2 timesteps=3").text("cell") == "lstm");
 }
 
-TEST_CASE("defaults serve what the line leaves open, and only that") {
+TEST_CASE("defaults apply only to parameters that the line does not give") {
   CHECK(canonical("gemm m=1 n=2 k=3", "precision=half trans_a=t") ==
         "gemm m=1 n=2 k=3 trans_a=t trans_b=n precision=half");
   CHECK(canonical("gemm m=1 n=2 k=3 precision=float", "precision=half") ==
         "gemm m=1 n=2 k=3 trans_a=n trans_b=n precision=float");
   CHECK(canonical("gemm m=1 n=2", "k=5 phase=fwd") ==
         "gemm m=1 n=2 k=5 trans_a=n trans_b=n precision=float");
-  // b_type exists for int8 alone; a default of it harms no other precision.
+  // b_type exists for int8 only; its default is ignored in other precisions.
   CHECK(canonical("gemm m=1 n=2 k=3", "b_type=u8") ==
         "gemm m=1 n=2 k=3 trans_a=n trans_b=n precision=float");
   CHECK_THROWS_AS(canonical("gemm m=1 n=2 k=3", "precision=quad"), InvalidProblem);
 }
 
-TEST_CASE("metadata describes a problem and is no part of it") {
+TEST_CASE("metadata is not part of a problem") {
   const Problem named = Problem::parse("gemm m=1 n=2 k=3 application=\"DeepSpeech, output\"");
   CHECK(named.metadata().text("application") == "DeepSpeech, output");
   CHECK(named == Problem::parse("gemm m=1 n=2 k=3"));
@@ -92,10 +92,10 @@ TEST_CASE("metadata describes a problem and is no part of it") {
   CHECK_FALSE(Problem::parse("memory bytes=4") == Problem::parse("all_reduce elements=4"));
 }
 
-TEST_CASE("what is wrong with a problem is named in one line") {
+TEST_CASE("an invalid problem is rejected with a reason of one line") {
   const std::vector<std::pair<std::string, std::string>> wrong = {
-      {"", "an empty problem"},
-      {" \t\n", "an empty problem"},
+      {"", "the problem is empty"},
+      {" \t\n", "the problem is empty"},
       {"gem m=1",
        "no operation is called 'gem' (did you mean 'gemm'?); there are gemm conv rnn "
        "sparse_gemm all_reduce memory"},
@@ -140,9 +140,8 @@ TEST_CASE("what is wrong with a problem is named in one line") {
       {"gemm m=1 n=3000000000 k=1200000000", "the size of B in bytes does not fit 64 bits"},
       {"gemm m=1200000000 n=3000000000 k=1", "the size of C in bytes does not fit 64 bits"},
       {"conv w=2 h=9 c=1 n=1 k=1 s=3 r=3",
-       "the filter's width, 3 with its dilation, is larger than the padded input's, w + 2 pad_w = "
-       "2: "
-       "the output is empty"},
+       "the output is empty: the dilated filter's width, 3, exceeds the padded input's, "
+       "w + 2 pad_w = 2"},
       {"conv w=9 h=9 c=3 n=1 k=4 s=3 r=3 groups=2", "groups=2 does not divide c=3"},
       {"conv w=9 h=9 c=1 n=1 k=1 s=3 r=3 pad_w=-1", "pad_w=-1: must be at least 0"},
       {"conv w=9 h=9 c=1 n=1 k=1 s=3 r=3 stride_h=0", "stride_h=0: must be at least 1"},
@@ -152,7 +151,7 @@ TEST_CASE("what is wrong with a problem is named in one line") {
       {"rnn cell=lstn hidden=8 batch=2 timesteps=3",
        "cell=lstn: must be one of vanilla lstm gru gru_reset_before (did you mean 'lstm'?)"},
       {"rnn cell=lstm hidden=8 batch=2 timesteps=3 mode=inference phase=bwd_data",
-       "mode=inference has no phase but fwd"},
+       "mode=inference supports only phase=fwd"},
       {"sparse_gemm m=8 n=1 k=4 sparsity=1", "sparsity=1: must be at most 0.9999999997671694"},
       {"sparse_gemm m=8 n=1 k=4 sparsity=95",
        "sparsity=95: must be at most 0.9999999997671694; 95 % is sparsity=0.95"},
@@ -175,7 +174,7 @@ TEST_CASE("what is wrong with a problem is named in one line") {
       {"memory bytes=2000000000000000", "bytes=2000000000000000: must be at most 1000000000000000"},
       {"memory kind=reed bytes=8",
        "kind=reed: must be one of read write copy h2d d2h (did you mean 'read'?)"},
-      {std::string(5000, 'x'), "a problem of 5000 characters; at most 4096"},
+      {std::string(5000, 'x'), "the problem has 5000 characters; the limit is 4096"},
   };
   for (const auto& [line, message] : wrong) {
     CAPTURE(line);
@@ -183,26 +182,26 @@ TEST_CASE("what is wrong with a problem is named in one line") {
   }
 }
 
-TEST_CASE("an unknown operation of any length or bytes gives a short line") {
+TEST_CASE("an unknown operation of any length and bytes gives a short message") {
   for (const std::string& word : {std::string(4000, 'g'), std::string("\xff\xfe\x80gemm")}) {
     try {
       Problem::parse(word);
-      FAIL("it did not throw");
+      FAIL("Problem::parse() did not throw");
     } catch (const InvalidProblem& error) {
       CHECK(std::string(error.what()).size() < 160);
     }
   }
 }
 
-// A random valid value of a parameter, small enough that no product overflows.
+// Returns a random valid value of a parameter, so small that no product overflows.
 std::string random_value(const Parameter& parameter, std::mt19937& random) {
   if (parameter.kind == ParameterKind::kChoice)
     return parameter.choices[random() % parameter.choices.size()];
   if (parameter.kind == ParameterKind::kReal)
     return to_text(Value(double(random()) / 4294967296.0));
-  const auto least = static_cast<int64_t>(parameter.minimum);
+  const auto minimum = static_cast<int64_t>(parameter.minimum);
   return std::to_string(parameter.name == "bytes" ? 4 * (1 + random() % 100000)
-                                                  : least + random() % 200);
+                                                  : minimum + random() % 200);
 }
 
 std::string random_line(const Operation& operation, std::mt19937& random) {
@@ -234,7 +233,7 @@ TEST_CASE("parse and str are inverses for random problems of every operation") {
         CHECK(&again.operation() == operation);
         CHECK(again.metadata().items().empty());
         ++valid;
-      } catch (const InvalidProblem& error) {  // the operation's own rules: groups, phases
+      } catch (const InvalidProblem& error) {  // the rules of the operation: groups, phases
         const std::string reason = error.what();
         const bool known = reason.find("groups=") == 0 || reason.find("mode=inference") == 0 ||
                            reason.find("the output is empty") != std::string::npos;
@@ -245,7 +244,7 @@ TEST_CASE("parse and str are inverses for random problems of every operation") {
   }
 }
 
-TEST_CASE("random bytes never do worse than InvalidProblem") {
+TEST_CASE("random bytes yield a problem or InvalidProblem") {
   std::mt19937 random(8);
   const std::string seeds[] = {"gemm m=16 n=16 k=16 precision=half", "conv w=7 h=7 c=4 n=2 k=8 s=3",
                                "sparse_gemm m=8 n=1 k=4 sparsity=0.9 application=\"x\""};
@@ -257,7 +256,7 @@ TEST_CASE("random bytes never do worse than InvalidProblem") {
       const Problem problem = Problem::parse(line);
       CHECK(Problem::parse(problem.str()) == problem);
     } catch (const InvalidProblem& error) {
-      const std::string reason = error.what();  // one line, nothing that moves a cursor
+      const std::string reason = error.what();  // one line without control characters
       CHECK(std::none_of(reason.begin(), reason.end(),
                          [](char c) { return static_cast<unsigned char>(c) < 0x20; }));
     }

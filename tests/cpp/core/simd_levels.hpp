@@ -1,4 +1,4 @@
-// Runs a test's body on every vector unit that this processor has.
+// Runs a test at every SIMD level of this processor.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -11,9 +11,9 @@ namespace testing {
 template <class Body>
 void for_each_simd_level(const Body& body) {
   const SimdLevel widest = simd_level();
-  for (SimdLevel unit : {SimdLevel::kBaseline, SimdLevel::kAvx2, SimdLevel::kAvx512}) {
-    if (limit_simd_level(unit) != unit) break;
-    CAPTURE(int(unit));
+  for (SimdLevel level : {SimdLevel::kBaseline, SimdLevel::kAvx2, SimdLevel::kAvx512}) {
+    if (limit_simd_level(level) != level) break;
+    CAPTURE(int(level));
     body();
   }
   limit_simd_level(widest);

@@ -1,4 +1,4 @@
-// Threads that help: all that began are waited for, nobody else; within, beside and after a fork.
+// Tests the thread pool: waiting for helpers, nested and concurrent calls, and use after a fork.
 #include "deepbench/core/thread_pool.hpp"
 
 #include <doctest/doctest.h>
@@ -16,8 +16,8 @@ namespace {
 
 using Threads = std::set<std::thread::id>;
 
-// Everybody takes numbers until there are none left; who did.
-Threads share(int64_t most, int numbers) {
+// The threads take numbers until none is left; returns the threads that took any.
+Threads share(int64_t max_helpers, int numbers) {
   std::atomic<int> left{numbers};
   std::mutex mutex;
   Threads who;
@@ -28,11 +28,12 @@ Threads share(int64_t most, int numbers) {
       who.insert(std::this_thread::get_id());
     }
   };
-  ThreadPool::instance().run(most, body, body);
+  ThreadPool::instance().run(max_helpers, body, body);
   return who;
 }
 
-// Shares until somebody has helped; false after ten seconds, which no machine is too busy for.
+// Repeats share() until a helper took part; false after ten seconds, which suffice even on a busy
+// machine.
 bool is_helped() {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   while (share(2, 50).size() < 2)
@@ -40,7 +41,7 @@ bool is_helped() {
   return true;
 }
 
-TEST_CASE("threads help, at most as many as are asked for, the same again and again") {
+TEST_CASE("at most the requested number of threads help, and they are reused") {
   CHECK(share(0, 10) == Threads{std::this_thread::get_id()});
   CHECK(is_helped());
   Threads seen;
@@ -49,10 +50,10 @@ TEST_CASE("threads help, at most as many as are asked for, the same again and ag
     CHECK(who.size() <= 4);
     seen.insert(who.begin(), who.end());
   }
-  CHECK(seen.size() <= 17);  // not three more each round; other tests asked for fifteen at most
+  CHECK(seen.size() <= 17);  // rounds reuse threads; other tests request at most fifteen
 }
 
-TEST_CASE("who has begun is waited for") {
+TEST_CASE("run() waits for helpers that have started") {
   std::atomic<int> begun{0}, ended{0};
   const auto help = [&] {
     ++begun;
@@ -66,7 +67,7 @@ TEST_CASE("who has begun is waited for") {
   CHECK(ended == begun);
 }
 
-TEST_CASE("who has not begun when the caller is done does not begin any more") {
+TEST_CASE("a helper that has not started when the caller finishes does not start") {
   for (int round = 0; round < 50; ++round) {
     std::atomic<int> begun{0}, ended{0};
     ThreadPool::instance().run(
@@ -78,7 +79,7 @@ TEST_CASE("who has not begun when the caller is done does not begin any more") {
   }
 }
 
-TEST_CASE("a call within a call, and one beside it, are done by who makes them") {
+TEST_CASE("nested and concurrent calls run on the calling thread") {
   int inner = 0;
   std::atomic<bool> helped{false};
   ThreadPool::instance().run(
@@ -97,7 +98,7 @@ TEST_CASE("a call within a call, and one beside it, are done by who makes them")
   CHECK(other.count(std::this_thread::get_id()) == 0);
 }
 
-TEST_CASE("a process that was forked starts threads of its own") {
+TEST_CASE("a forked process starts new threads") {
   CHECK(is_helped());
   const pid_t child = fork();
   REQUIRE(child >= 0);

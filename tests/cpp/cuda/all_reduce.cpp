@@ -1,5 +1,5 @@
-// Sums over ranks on devices: who may take part, operands, and NCCL's communicator, of one rank.
-// What several devices do together is tests/python/test_gpu_all_reduce.py's.
+// all_reduce on devices: participants, operands, and NCCL's communicator with one rank.
+// tests/python/test_gpu_all_reduce.py covers several devices.
 #include <atomic>
 #include <chrono>
 #include <cstring>
@@ -34,24 +34,24 @@ RankDevice rank_device(const char* machine, const char* device, int32_t visible,
   return made;
 }
 
-TEST_CASE("ranks with a device each may sum, those that share one are told which") {
+TEST_CASE("ranks need separate devices, and a refusal names a shared one") {
   CHECK(cuda::shared_device_reason({rank_device("a", "1b", 2, 2), rank_device("a", "1c", 2, 2)}) ==
         "");
-  // A device each of those that the starter shows to a rank.
+  // The launcher shows each rank only its device.
   CHECK(cuda::shared_device_reason({rank_device("a", "1b", 1, 2), rank_device("a", "1c", 1, 2)}) ==
         "");
   CHECK(cuda::shared_device_reason({rank_device("a", "1b", 1, 1), rank_device("b", "1b", 1, 1)}) ==
         "");
   CHECK(cuda::shared_device_reason({rank_device("a", "1b", 2, 3), rank_device("a", "1c", 2, 3),
                                     rank_device("a", "1c", 2, 3)}) ==
-        "3 ranks on a machine with 2 devices: each needs one of its own "
+        "3 ranks on a machine with 2 devices: each rank needs a separate device "
         "(ranks 1 and 2 share device 1c); --backend cpu sums in host memory");
   CHECK(cuda::shared_device_reason({rank_device("a", "1b", 2, 2), rank_device("a", "1b", 2, 2)}) ==
-        "ranks 0 and 1 share device 1b: each rank needs one of its own; without --device every "
-        "rank takes its own");
+        "ranks 0 and 1 share device 1b: each rank needs a separate device; without --device, every "
+        "rank selects its own device");
 }
 
-TEST_CASE("what is set for NCCL is on the row, in order") {
+TEST_CASE("NCCL's settings appear on the row in order") {
   const char* const set[] = {"PATH=/bin", "NCCL_NVLS_ENABLE=0", "NCCL_DEBUG=INFO", "NCCL_ALGO=Ring",
                              nullptr};
   CHECK(cuda::nccl_settings(set) == "NCCL_ALGO=Ring NCCL_NVLS_ENABLE=0");
@@ -59,7 +59,7 @@ TEST_CASE("what is set for NCCL is on the row, in order") {
   CHECK(cuda::nccl_settings(nothing) == "");
 }
 
-// Two ranks in this process: what one says in an exchange is handed to both.
+// Two ranks in this process: both receive what either sends in an exchange.
 class TwoRanks {
  public:
   deepbench_group group(int rank) {
@@ -95,7 +95,7 @@ class TwoRanks {
   std::atomic<bool> arrived_[2] = {{false}, {false}};
 };
 
-// What each of two ranks gets, or the reason why not.
+// Returns, for each of the two ranks, its id or the reason why it has none.
 std::vector<std::string> agree_on_ids(bool first_has_one, bool second_has_one) {
   TwoRanks both;
   const bool has_one[2] = {first_has_one, second_has_one};
@@ -115,7 +115,7 @@ std::vector<std::string> agree_on_ids(bool first_has_one, bool second_has_one) {
   return ids;
 }
 
-TEST_CASE("ranks agree on NCCL's id, once") {
+TEST_CASE("ranks agree on NCCL's id once") {
   if (const auto& nccl = cuda::report<nvidia::Nccl>(); !nccl.usable()) {
     MESSAGE("nothing tested: " << nccl.reason);
     return;
@@ -130,7 +130,7 @@ TEST_CASE("ranks agree on NCCL's id, once") {
     CHECK(reason == "some ranks have lost their NCCL communicator");
 }
 
-TEST_CASE("NCCL's statuses have its own text; another rank's end is this one's") {
+TEST_CASE("NCCL's statuses keep the library's text, and a remote error means device_lost") {
   if (!cuda::report<nvidia::Nccl>().usable()) return;
   const auto thrown = [](nvidia::ncclResult_t status) {
     try {
@@ -147,10 +147,10 @@ TEST_CASE("NCCL's statuses have its own text; another rank's end is this one's")
   CHECK(thrown(nvidia::ncclRemoteError).find("4 nccl: remote process") == 0);
 }
 
-TEST_CASE("gpu: one process alone is told how to be several") {
+TEST_CASE("gpu: the refusal of a single process names --devices") {
   REQUIRE_GPU();
-  const ProblemRequest asked("all_reduce", "elements=5 precision=float in_place=no", "");
-  CHECK(asked.supports() == DEEPBENCH_UNSUPPORTED);
+  const ProblemRequest request("all_reduce", "elements=5 precision=float in_place=no", "");
+  CHECK(request.supports() == DEEPBENCH_UNSUPPORTED);
   CHECK(std::string(table().last_error()).find("--devices 2") != std::string::npos);
 }
 
@@ -167,7 +167,7 @@ std::vector<double> values_of(const AllReduceOperands& operands, uint64_t copy, 
   return values;
 }
 
-TEST_CASE("gpu: operands of a sum, in place: filled, restored, looked at") {
+TEST_CASE("gpu: in-place operands are filled, restored and scanned") {
   REQUIRE_GPU();
   constexpr uint64_t kElements = 70001;
   for (const char* precision : {"float", "half", "bfloat16"}) {
@@ -196,7 +196,7 @@ TEST_CASE("gpu: operands of a sum, in place: filled, restored, looked at") {
   }
 }
 
-TEST_CASE("gpu: operands of two ranks in one process lie one after the other") {
+TEST_CASE("gpu: outputs of two ranks in one process are indexed consecutively") {
   REQUIRE_GPU();
   constexpr uint64_t kElements = 4002, kRows = 6;
   const AllReduce sum = sum_of("float", kElements, false);
@@ -222,7 +222,7 @@ TEST_CASE("gpu: operands of two ranks in one process lie one after the other") {
   CHECK_THROWS_AS(operands.read(0, &outside, 1, &value), plugin::Error);
 }
 
-TEST_CASE("gpu: NCCL sums over one rank, on the stream and in a graph") {
+TEST_CASE("gpu: NCCL sums over one rank on the stream and in a graph") {
   REQUIRE_GPU();
   const AllReduce sum = sum_of("half", 5000, false);
   AllReduceOperands operands(sum, {{0}, 0, 1}, {}, cuda::Inputs::kUniform, kSeed);
@@ -247,7 +247,7 @@ TEST_CASE("gpu: NCCL sums over one rank, on the stream and in a graph") {
         double(deepbench_summand(DEEPBENCH_F16, kSeed, 0, 1, 7)));
 }
 
-// This process as a rank whose group has lost one.
+// Makes this process a rank of a group that has lost a rank.
 class FailedGroup {
  public:
   FailedGroup() { plugin::join_ranks(group_); }
@@ -259,7 +259,7 @@ class FailedGroup {
       sizeof(deepbench_group), 0, 1, nullptr, nullptr, 0, 1, "127.0.0.1", yes};
 };
 
-TEST_CASE("gpu: NCCL's communicators of one process are given up together, and made anew") {
+TEST_CASE("gpu: NCCL's communicators of one process are aborted together and created again") {
   REQUIRE_GPU();
   std::vector<int> devices;
   for (int device = 0; device < cuda::device_count(); ++device) devices.push_back(device);
@@ -294,7 +294,8 @@ TEST_CASE("gpu: NCCL's communicators of one process are given up together, and m
 std::atomic<int> aborts{0}, ended_aborts{0};
 std::atomic<bool> graphs_are_alive{false};
 
-// As NCCL's own waits for graphs, which are let go only once the caller knows that all is lost.
+// Waits for graphs, as ncclCommAbort does; the caller destroys them only after the abort is
+// reported.
 nvidia::ncclResult_t abort_after_graphs(nvidia::ncclComm_t) {
   ++aborts;
   while (graphs_are_alive) std::this_thread::yield();
@@ -302,7 +303,7 @@ nvidia::ncclResult_t abort_after_graphs(nvidia::ncclComm_t) {
   return nvidia::ncclSuccess;
 }
 
-TEST_CASE("gpu: NCCL's communicators are given up although their graphs are alive") {
+TEST_CASE("gpu: NCCL's communicators are aborted while their graphs exist") {
   REQUIRE_GPU();
   const Communicator::List& all = Communicator::of(std::vector<int>{0});
   auto& abort = const_cast<nvidia::Nccl&>(cuda::nccl()).ncclCommAbort;
@@ -311,9 +312,8 @@ TEST_CASE("gpu: NCCL's communicators are given up although their graphs are aliv
   {
     const FailedGroup lost;
     CHECK_THROWS_WITH_AS(Communicator::check_errors(all),
-                         "nccl: a rank is gone or has failed, and the sum was given up",
-                         plugin::Error);
-    CHECK_THROWS_WITH_AS(Communicator::check_errors(all), "nccl: its communicator was given up",
+                         "nccl: a rank exited or failed, so the sum was aborted", plugin::Error);
+    CHECK_THROWS_WITH_AS(Communicator::check_errors(all), "nccl: the communicator was aborted",
                          plugin::Error);
     const cuda::PendingSumsGuard guard(all);  // has nothing to wait for
   }
@@ -321,25 +321,25 @@ TEST_CASE("gpu: NCCL's communicators are given up although their graphs are aliv
   graphs_are_alive = false;
   for (int ms = 0; ms < 10000 && ended_aborts == 0; ++ms)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  CHECK(aborts == 1);  // of one communicator, however often it was looked at
+  CHECK(aborts == 1);  // one communicator is aborted once, regardless of the number of checks
   CHECK(ended_aborts == 1);
   abort = nccl_abort;
   CHECK(Communicator::of(std::vector<int>{0}).size() == 1);
 }
 
-TEST_CASE("gpu: what has no room is found out before a call brings ranks together") {
+TEST_CASE("gpu: a lack of memory is detected before the ranks meet in a call") {
   REQUIRE_GPU();
   const plugin::CopyPlan too_much = {plugin::Regime::kFlush, 1, uint64_t{1} << 60};
-  bool together = false;
+  bool has_met = false;
   const auto prepare = [&] {
     const cuda::PreparedKernel kernel(cuda::Stream::of(0), too_much, nullptr,
                                       [&]() -> std::unique_ptr<cuda::LibraryCall> {
-                                        together = true;
+                                        has_met = true;
                                         return nullptr;
                                       });
   };
   CHECK_THROWS_AS(prepare(), plugin::Error);
-  CHECK_FALSE(together);
+  CHECK_FALSE(has_met);
 }
 
 }  // namespace

@@ -1,16 +1,16 @@
-// The kernel that fills what ranks add, run by the host.
+// The kernel that fills the summands of ranks, run by the host.
 #include <vector>
 
 #include "deepbench/fill.h"
 #include "deepbench/ops/precision.hpp"
 #include "deepbench/plugin.hpp"
 
-// doctest before what makes CUDA of the rest of the file.
+// doctest must be included before emulated.hpp redefines CUDA's keywords.
 #include <doctest/doctest.h>
 
 #include "emulated.hpp"
 
-// From the folder that the build puts them in.
+// From the folder to which the build copies it.
 #include <summand.cu>
 
 namespace deepbench::cuda_test {
@@ -31,7 +31,7 @@ void check_summands(deepbench_type type, Value value) {
   CHECK(out[kElements] == Stored(77));
 }
 
-TEST_CASE("kernels on the host: what a rank adds is the generator's, in every type") {
+TEST_CASE("kernels on the host: summands match the generator in every type") {
   check_summands<float>(DEEPBENCH_F32, [](float stored) { return stored; });
   check_summands<uint16_t>(DEEPBENCH_F16, deepbench_from_half);
   check_summands<uint16_t>(DEEPBENCH_BF16, deepbench_from_bfloat16);

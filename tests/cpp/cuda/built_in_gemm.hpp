@@ -1,4 +1,4 @@
-// Built-in libraries for matrix products on a device: every candidate against three loops.
+// Checks of the built-in gemm libraries on a device: every candidate is compared with three loops.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -11,13 +11,13 @@
 
 namespace deepbench::cuda_test {
 
-// Why a library refuses the problem; empty if it does not.
+// The reason why a library refuses the problem, or an empty string.
 inline std::string refusal_of(cuda::Implementation& library, const std::string& problem,
                               const std::string& options = "") {
-  const GemmRequest asked(problem, options);
-  const deepbench_problem raw = asked.problem();
+  const GemmRequest request(problem, options);
+  const deepbench_problem raw = request.problem();
   try {
-    library.supports(plugin::Problem(raw), plugin::Options(asked.named.get()));
+    library.supports(plugin::Problem(raw), plugin::Options(request.named.get()));
   } catch (const plugin::Error& error) {
     CHECK(error.status() == DEEPBENCH_UNSUPPORTED);
     return error.what();
@@ -25,7 +25,7 @@ inline std::string refusal_of(cuda::Implementation& library, const std::string& 
   return "";
 }
 
-// Poisons, calls, and compares all of the output.
+// Poisons the outputs, calls the kernel, and compares all outputs.
 inline void check_call(GemmRun& run, const NaiveGemm& naive, uint64_t outputs, uint64_t calls = 1) {
   run.poison();
   CHECK(run.scan().untouched == outputs);
@@ -55,7 +55,7 @@ inline void check_candidates(const BuiltInProduct& product, const std::string& o
   CAPTURE(problem);
   const auto ids = GemmRequest(problem, product.options(options)).candidates();
   REQUIRE_FALSE(ids.empty());
-  const NaiveGemm naive = product.naive();  // takes long
+  const NaiveGemm naive = product.naive();  // computed once, because it takes long
   for (const std::string& id : ids) {
     CAPTURE(id);
     GemmRun run(problem, product.options(options) + " candidate=" + id);
@@ -104,17 +104,17 @@ inline void check_cold_calls(const BuiltInProduct& product) {
   }
 }
 
-// It competes with cublaslt, which stays the default.
+// The library competes with cublaslt, which remains the default.
 inline void check_competes(const BuiltInProduct& product, const std::string& options = "") {
   const std::string problem = product.text();
   const auto ids = GemmRequest(problem, options).candidates();
   REQUIRE(ids.size() > 2);
   CHECK(ids[0].rfind("cublaslt:", 0) == 0);
   CHECK(ids[1].rfind(product.library + ":", 0) == 0);
-  const GemmRun own(problem, options), named(problem, options + " candidate=" + ids[1]);
-  REQUIRE(own.status() == DEEPBENCH_OK);
+  const GemmRun unnamed(problem, options), named(problem, options + " candidate=" + ids[1]);
+  REQUIRE(unnamed.status() == DEEPBENCH_OK);
   REQUIRE(named.status() == DEEPBENCH_OK);
-  CHECK(own.describe().text("library").rfind("cublaslt ", 0) == 0);
+  CHECK(unnamed.describe().text("library").rfind("cublaslt ", 0) == 0);
   CHECK(product.library + ":" + named.describe().text("algorithm") == ids[1]);
 }
 

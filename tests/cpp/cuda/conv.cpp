@@ -1,5 +1,5 @@
-// Convolutions on the device through cuDNN's two interfaces: every phase, precision, layout and
-// candidate against plain loops; odd shapes; cold copies; what is refused and why.
+// Convolutions on the device through both of cuDNN's APIs. Every phase, precision, layout and
+// candidate is compared with plain loops; further tests cover odd shapes, cold copies and refusals.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ using testing::conv_text;
 constexpr const char* kPhases[] = {"fwd", "bwd_data", "bwd_filter"};
 constexpr const char* kConvLibraries[] = {"cudnn", "cudnn_legacy"};
 
-// The reference's bound, with what the row says of its sums.
+// Applies the reference's error bound, adjusted to the accumulator that the kernel describes.
 size_t count_wrong(const Conv& conv, const Emitted& facts, const std::vector<double>& got) {
   const testing::NaiveConv naive(conv, kSeed);
   const std::vector<double> values = naive.output(), squares = naive.output(true);
@@ -46,7 +46,7 @@ size_t count_wrong(const Conv& conv, const Emitted& facts, const std::vector<dou
   return wrong;
 }
 
-// One call from fresh outputs, everything compared.
+// Calls the kernel once from poisoned outputs and compares all outputs.
 void check_conv(KernelRun& run, const std::string& problem) {
   const Conv conv = conv_of(problem);
   const auto outputs = uint64_t(conv.output().size()), rows = uint64_t(conv.output().rows());
@@ -60,7 +60,7 @@ void check_conv(KernelRun& run, const std::string& problem) {
   CHECK(run.scan().untouched == outputs);
   CHECK(run.call(1).elapsed_ns > 0);
   const deepbench_scan scan = run.scan();
-  CHECK(scan.untouched <= (conv.saturates() ? outputs / 20 : 0));  // -127 is a value of its own
+  CHECK(scan.untouched <= (conv.saturates() ? outputs / 20 : 0));  // -127 is also a valid output
   CHECK(scan.non_finite == 0);
   const std::vector<double> got = run.read(outputs);
   CHECK(count_wrong(conv, facts, got) == 0);
@@ -74,7 +74,7 @@ void check_conv(KernelRun& run, const std::string& problem) {
   CHECK(wrong == 0);
 }
 
-// Whether it ran; a refusal has a reason.
+// Returns whether the problem ran. A refusal must have a reason.
 bool check_problem(const std::string& problem, const std::string& options) {
   CAPTURE(problem);
   CAPTURE(options);
@@ -89,7 +89,7 @@ bool check_problem(const std::string& problem, const std::string& options) {
   return true;
 }
 
-TEST_CASE("gpu: conv: every phase, precision and layout of each library") {
+TEST_CASE("gpu: conv: every phase, precision and layout of each library is correct") {
   REQUIRE_GPU();
   const std::string shape = "w=9 h=8 c=20 n=3 k=17 s=3 r=3 pad_w=1 pad_h=1";
   for (const std::string library : kConvLibraries)
@@ -118,7 +118,7 @@ constexpr const char* kConvShapes[] = {
     "w=5 h=5 c=8 n=1 k=8 s=5 r=5",
 };
 
-TEST_CASE("gpu: conv: odd shapes in every phase, padded and not") {
+TEST_CASE("gpu: conv: odd shapes are correct in every phase, padded or not") {
   REQUIRE_GPU();
   for (const char* shape : kConvShapes)
     for (const char* phase : kPhases)
@@ -140,8 +140,8 @@ TEST_CASE("gpu: conv: every candidate gives the result") {
         REQUIRE_FALSE(ids.empty());
         CHECK(ids.size() <= 24);
         CHECK(std::set<std::string>(ids.begin(), ids.end()).size() == ids.size());
-        KernelRun own("conv", problem, "library=" + library);
-        CHECK(own.describe().text("algorithm").find(ids[0].substr(0, ids[0].find(':'))) == 0);
+        KernelRun unnamed("conv", problem, "library=" + library);
+        CHECK(unnamed.describe().text("algorithm").find(ids[0].substr(0, ids[0].find(':'))) == 0);
         for (const std::string& id : ids)
           CHECK(check_problem(problem, "library=" + library + " candidate=" + id));
       }
@@ -152,8 +152,8 @@ size_t count_of_layout(const std::vector<std::string>& ids, const std::string& l
                               [&](const std::string& id) { return id.find(layout + ":") == 0; }));
 }
 
-// Most of int8's engines are compiled at run time, which several threads do ahead.
-TEST_CASE("gpu: conv: every candidate in int8 gives the result, in any order") {
+// Most engines for int8 compile at run time, which several threads do in advance.
+TEST_CASE("gpu: conv: every int8 candidate gives the result in any order") {
   REQUIRE_GPU();
   for (const std::string layout : {"library", "nchw"}) {
     const std::string problem =
@@ -166,7 +166,7 @@ TEST_CASE("gpu: conv: every candidate in int8 gives the result, in any order") {
   }
 }
 
-TEST_CASE("gpu: conv: only exhaustive compiles engines for the other order of channels") {
+TEST_CASE("gpu: conv: only exhaustive tries compiled engines for the other channel order") {
   REQUIRE_GPU();
   const std::string problem =
       conv_text("w=9 h=11 c=32 n=2 k=40 s=3 r=3 pad_w=1 pad_h=1", "fwd", "int8");
@@ -176,9 +176,9 @@ TEST_CASE("gpu: conv: only exhaustive compiles engines for the other order of ch
   CHECK(count_of_layout(few, "nhwc") > count_of_layout(few, "nchw"));
 }
 
-TEST_CASE("gpu: conv: none of float's engines rounds to TF32") {
+TEST_CASE("gpu: conv: no float candidate rounds to TF32") {
   REQUIRE_GPU();
-  // Rounded to TF32, inputs of 24 bits would be wrong by a hundred times the bound.
+  // If an engine rounded the 24-bit inputs to TF32, errors would exceed the bound a hundred times.
   for (const std::string layout : {"library", "nhwc"}) {
     const std::string problem =
         conv_text("w=16 h=16 c=64 n=4 k=64 s=1 r=1", "fwd", "float", layout);
@@ -188,7 +188,7 @@ TEST_CASE("gpu: conv: none of float's engines rounds to TF32") {
   }
 }
 
-TEST_CASE("gpu: conv: padding is said, and turned off by pad=0") {
+TEST_CASE("gpu: conv: padding is described, and pad=0 turns it off") {
   REQUIRE_GPU();
   const std::string problem = conv_text("w=9 h=8 c=3 n=2 k=17 s=3 r=3", "fwd", "half");
   KernelRun padded("conv", problem, ""), plain("conv", problem, "pad=0");
@@ -199,7 +199,7 @@ TEST_CASE("gpu: conv: padding is said, and turned off by pad=0") {
   CHECK(padded.describe().text("algorithm").find("nhwc: eng") == 0);
 }
 
-TEST_CASE("gpu: conv: cold copies each give the result") {
+TEST_CASE("gpu: conv: every cold copy gives the result") {
   REQUIRE_GPU();
   for (const char* phase : kPhases) {
     const std::string problem = conv_text("w=56 h=56 c=64 n=4 k=64 s=3 r=3 pad_w=1", phase, "half");
@@ -221,7 +221,7 @@ TEST_CASE("gpu: conv: cold copies each give the result") {
   }
 }
 
-TEST_CASE("gpu: conv: the workspace keeps within its limit") {
+TEST_CASE("gpu: conv: the workspace does not exceed its limit") {
   REQUIRE_GPU();
   const std::string problem =
       conv_text("w=28 h=28 c=64 n=8 k=64 s=3 r=3 pad_w=1 pad_h=1", "bwd_filter", "float");
@@ -234,21 +234,22 @@ TEST_CASE("gpu: conv: the workspace keeps within its limit") {
     }
 }
 
-// Some of them are inexact, which is what rows are verified for.
-TEST_CASE("gpu: conv: exhaustive has engines that the heuristics do not answer with, which run") {
+// Some of these engines are inexact, so only their execution is checked; the verification of rows
+// detects inexact results.
+TEST_CASE("gpu: conv: exhaustive adds engines that the heuristics do not return, and they run") {
   REQUIRE_GPU();
-  const std::string options = "library=cudnn workspace=8000000000";  // as much as any of them needs
+  const std::string options = "library=cudnn workspace=8000000000";  // enough for all engines
   size_t ran = 0;
   for (const char* phase : kPhases)
     for (const char* precision : {"float", "half"}) {
       const std::string problem =
           conv_text("w=12 h=10 c=16 n=4 k=24 s=3 r=3 pad_w=1 pad_h=1", phase, precision);
       CAPTURE(problem);
-      const auto answered = ProblemRequest("conv", problem, options + " limit=400").candidates();
+      const auto returned = ProblemRequest("conv", problem, options + " limit=400").candidates();
       const auto all = ProblemRequest("conv", problem, options).candidates();
-      REQUIRE(all.size() >= answered.size());
-      CHECK(std::equal(answered.begin(), answered.end(), all.begin()));
-      for (size_t i = answered.size(); i < all.size(); ++i) {
+      REQUIRE(all.size() >= returned.size());
+      CHECK(std::equal(returned.begin(), returned.end(), all.begin()));
+      for (size_t i = returned.size(); i < all.size(); ++i) {
         CAPTURE(all[i]);
         KernelRun run("conv", problem, options + " candidate=" + all[i]);
         INFO(run.error());
@@ -262,7 +263,7 @@ TEST_CASE("gpu: conv: exhaustive has engines that the heuristics do not answer w
   CHECK(ran > 0);
 }
 
-TEST_CASE("gpu: conv: exhaustive names engines beyond the workspace's limit") {
+TEST_CASE("gpu: conv: exhaustive lists engines beyond the workspace limit") {
   REQUIRE_GPU();
   const std::string problem =
       conv_text("w=28 h=28 c=64 n=8 k=64 s=3 r=3 pad_w=1 pad_h=1", "bwd_filter", "float");
@@ -279,7 +280,7 @@ TEST_CASE("gpu: conv: exhaustive names engines beyond the workspace's limit") {
   CHECK(beyond > 0);
 }
 
-TEST_CASE("gpu: conv: what cuDNN does not do comes with the reason") {
+TEST_CASE("gpu: conv: refusals name the reason") {
   REQUIRE_GPU();
   const std::string shape = "w=14 h=14 c=32 n=2 k=32 s=3 r=3";
   const auto refused = [&](const char* phase, const char* precision, const char* options = "") {
@@ -287,7 +288,7 @@ TEST_CASE("gpu: conv: what cuDNN does not do comes with the reason") {
     CHECK(run.status() == DEEPBENCH_UNSUPPORTED);
     return run.error();
   };
-  CHECK(refused("bwd_data", "int8").find("no gradients of 8-bit") != std::string::npos);
+  CHECK(refused("bwd_data", "int8").find("not support gradients of 8-bit") != std::string::npos);
   CHECK(refused("fwd", "int8 x_type=u8").find("x_type=s8") != std::string::npos);
   CHECK(refused("fwd", "fp8_e4m3", "library=cudnn_legacy").size() > 20);
   for (const std::string id :
@@ -298,10 +299,10 @@ TEST_CASE("gpu: conv: what cuDNN does not do comes with the reason") {
   CHECK(
       KernelRun("conv", conv_text(shape), "library=cudnn_legacy candidate=nchw:NOSUCH").status() ==
       DEEPBENCH_INVALID);
-  KernelRun none("conv", conv_text(shape), "candidate=nchw:eng9999");
-  CHECK(none.status() == DEEPBENCH_UNSUPPORTED);
-  CHECK(none.error().find("no such engine") != std::string::npos);
-  // A tensor-core engine under float.
+  KernelRun unknown("conv", conv_text(shape), "candidate=nchw:eng9999");
+  CHECK(unknown.status() == DEEPBENCH_UNSUPPORTED);
+  CHECK(unknown.error().find("does not know this engine") != std::string::npos);
+  // An engine for tensor cores must be refused for float.
   const std::string tf32 = conv_text(shape, "fwd", "tf32", "nchw");
   const auto ids = ProblemRequest("conv", tf32, "").candidates();
   bool refused_one = false;

@@ -1,6 +1,6 @@
-// Convolutions described to the real cuDNN without a device, as plans begin. The folders of its
-// libraries are named by DEEPBENCH_TEST_CUDA_LIBRARIES, and DEEPBENCH_CUDA_LIBRARY_PATH for
-// cudnn().
+// Descriptions of convolutions to the real cuDNN without a device, which are the first step of a
+// plan. DEEPBENCH_TEST_CUDA_LIBRARIES names the folders of the libraries, and so does
+// DEEPBENCH_CUDA_LIBRARY_PATH for cudnn().
 #include <dlfcn.h>
 #include <doctest/doctest.h>
 #include <sys/wait.h>
@@ -51,7 +51,8 @@ Conv in_groups(Conv conv) {
   return conv;
 }
 
-// What the library says to the description; empty where it takes it.
+// The library's reason for rejecting the description, or an empty string if it accepts the
+// description.
 std::string refusal(const ConvLayout& layout) {
   try {
     const Operation operation(layout);
@@ -61,25 +62,26 @@ std::string refusal(const ConvLayout& layout) {
   }
 }
 
-// In a process of its own, with a driver or what stands in for one. True if `body` returned true.
+// Runs `body` in a separate process with a driver or a stub of one. Returns true if `body` returned
+// true.
 bool with_driver(const std::function<bool()>& body) {
   const pid_t child = fork();
   REQUIRE(child >= 0);
   if (child == 0) {
-    const std::string stand_in = std::string(testing::fake_cuda_folder()) + "/driver/libcuda.so.1";
-    const bool there = dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL) ||
-                       dlopen(stand_in.c_str(), RTLD_NOW | RTLD_GLOBAL);
-    if (!there) std::fprintf(stderr, "%s\n", dlerror());
-    // Whatever it throws must not reach the parent's tests.
+    const std::string stub = std::string(testing::fake_cuda_folder()) + "/driver/libcuda.so.1";
+    const bool is_loaded = dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL) ||
+                           dlopen(stub.c_str(), RTLD_NOW | RTLD_GLOBAL);
+    if (!is_loaded) std::fprintf(stderr, "%s\n", dlerror());
+    // An exception in the child must not reach the parent's tests, so it terminates the child.
     const auto safely = [&]() noexcept { return body(); };
-    _exit(there && safely() ? 0 : 1);
+    _exit(is_loaded && safely() ? 0 : 1);
   }
   int status = 0;
   waitpid(child, &status, 0);
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-bool takes_all(const Conv& conv) {
+bool accepts_all(const Conv& conv) {
   bool all = true;
   for (const ConvLayout& layout : conv_layouts(conv, "library", true)) {
     const std::string reason = refusal(layout);
@@ -91,33 +93,34 @@ bool takes_all(const Conv& conv) {
   return all;
 }
 
-bool is_there() {
+bool has_libraries() {
   const char* folders = std::getenv("DEEPBENCH_TEST_CUDA_LIBRARIES");
-  const bool there = folders && *folders;
-  if (!there) MESSAGE("nothing tested: DEEPBENCH_TEST_CUDA_LIBRARIES is not set");
-  return there;
+  const bool is_set = folders && *folders;
+  if (!is_set) MESSAGE("nothing tested: DEEPBENCH_TEST_CUDA_LIBRARIES is not set");
+  return is_set;
 }
 
-TEST_CASE("cuDNN takes our descriptions of every phase, precision and layout that we use") {
-  if (!is_there()) return;
+TEST_CASE("cuDNN accepts the descriptions of every phase, precision and layout") {
+  if (!has_libraries()) return;
   for (const char* precision :
        {"float", "tf32", "half", "bfloat16", "fp8_e4m3", "fp8_e5m2", "int8"})
     for (const ConvPhase phase : kPhases) {
       CAPTURE(precision);
       const Conv conv = some_conv(precision, phase);
       if (conv.precision.precision == Precision::kInt8 && phase != ConvPhase::kForward) continue;
-      CHECK(with_driver(
-          [&] { return takes_all(conv) && takes_all(in_3d(conv)) && takes_all(in_groups(conv)); }));
+      CHECK(with_driver([&] {
+        return accepts_all(conv) && accepts_all(in_3d(conv)) && accepts_all(in_groups(conv));
+      }));
     }
 }
 
-TEST_CASE("cuDNN takes our descriptions of int8 to 8 bits, which are scaled") {
-  if (!is_there()) return;
-  CHECK(with_driver([] { return takes_all(to_8_bits(some_conv("int8", ConvPhase::kForward))); }));
+TEST_CASE("cuDNN accepts the descriptions of int8 with scaled 8-bit outputs") {
+  if (!has_libraries()) return;
+  CHECK(with_driver([] { return accepts_all(to_8_bits(some_conv("int8", ConvPhase::kForward))); }));
 }
 
-TEST_CASE("cuDNN refuses a convolution whose output has other dimensions, with its reason") {
-  if (!is_there()) return;
+TEST_CASE("cuDNN rejects a convolution with wrong output dimensions and gives its reason") {
+  if (!has_libraries()) return;
   CHECK(with_driver([] {
     ConvLayout layout = conv_layouts(some_conv("half", ConvPhase::kForward), "nhwc", true)[0];
     layout.y.sizes[2] += 1;

@@ -1,5 +1,5 @@
-// How convolutions are laid out for cuDNN: where every element lies, what is padded and by which
-// rule, what it takes of memory; and how engines are written.
+// The layouts of convolutions for cuDNN: positions of elements, padding and its rule, and memory;
+// and the notation of engines.
 #include <doctest/doctest.h>
 
 #include <set>
@@ -35,7 +35,7 @@ std::vector<std::string> names_of(const std::vector<ConvLayout>& layouts) {
 
 using Names = std::vector<std::string>;
 
-TEST_CASE("conv layouts: channels first for float, last for tensor cores, as asked otherwise") {
+TEST_CASE("conv layouts: float defaults to channels first, other precisions to channels last") {
   CHECK(names_of(conv_layouts(some_conv("float"), "library", true)) == Names{"nchw", "nhwc"});
   for (const char* precision : {"tf32", "half", "bfloat16", "fp8_e4m3"})
     CHECK(names_of(conv_layouts(some_conv(precision), "library", true)) == Names{"nhwc", "nchw"});
@@ -46,18 +46,19 @@ TEST_CASE("conv layouts: channels first for float, last for tensor cores, as ask
   CHECK(names_of(conv_layouts(some_conv("int8"), "library", false)) == Names{"nhwc", "nchw"});
 }
 
-TEST_CASE("conv layouts: channels are padded by the precision's rule, width and height never") {
+TEST_CASE("conv layouts: channels are padded by the precision's rule, width and height are not") {
   struct Case {
     const char* precision;
     int64_t c, k;
   };
-  for (const Case& wanted : {Case{"half", 8, 16}, Case{"bfloat16", 8, 16}, Case{"float", 6, 10},
-                             Case{"tf32", 6, 10}, Case{"fp8_e4m3", 16, 16}, Case{"int8", 32, 32}}) {
-    CAPTURE(wanted.precision);
-    const Conv conv = some_conv(wanted.precision);
+  for (const Case& expected :
+       {Case{"half", 8, 16}, Case{"bfloat16", 8, 16}, Case{"float", 6, 10}, Case{"tf32", 6, 10},
+        Case{"fp8_e4m3", 16, 16}, Case{"int8", 32, 32}}) {
+    CAPTURE(expected.precision);
+    const Conv conv = some_conv(expected.precision);
     const ConvLayout layout = conv_layouts(conv, "library", true).front();
-    CHECK(layout.executed.c == wanted.c);
-    CHECK(layout.executed.k == wanted.k);
+    CHECK(layout.executed.c == expected.c);
+    CHECK(layout.executed.k == expected.k);
     CHECK(layout.executed.w == conv.w);
     CHECK(layout.executed.h == conv.h);
     CHECK(layout.is_padded() == !layout.padding_rule.empty());
@@ -75,56 +76,56 @@ TEST_CASE("conv layouts: channels are padded by the precision's rule, width and 
   CHECK(conv_layouts(some_conv("int8"), "library", true)[1].executed.c == 8);
 }
 
-// The place of [first][second][rest] by the layout's definition.
-int64_t place_of(const ConvTensor& tensor, int64_t first, int64_t second, int64_t rest) {
+// The position of [first][second][rest] by the definition of the layout.
+int64_t defined_position(const ConvTensor& tensor, int64_t first, int64_t second, int64_t rest) {
   const int64_t stored = tensor.sizes[1];
   return tensor.channels_last ? (first * tensor.rest + rest) * stored + second
                               : (first * stored + second) * tensor.rest + rest;
 }
 
-int64_t place_in(const cuda::Matrix& m, uint64_t index) {
+int64_t position_in(const cuda::Matrix& m, uint64_t index) {
   return int64_t(index % m.rows * m.row_stride + index / m.rows % m.columns * m.column_stride +
                  index / m.rows / m.columns * m.plane_stride);
 }
 
-TEST_CASE("conv layouts: every element lies where its index says") {
+TEST_CASE("conv layouts: every element lies at the position of its index") {
   for (const auto phase :
        {ConvPhase::kForward, ConvPhase::kBackwardData, ConvPhase::kBackwardFilter})
-    for (const char* asked : {"nchw", "nhwc"})
+    for (const char* order_name : {"nchw", "nhwc"})
       for (const bool pad : {false, true})
         for (const bool swapped : {false, true}) {
           Conv conv = some_conv("half", phase);
           if (swapped) conv.n = 11, conv.c = 12, conv.k = 9;
-          const ConvLayout layout = conv_layouts(conv, asked, pad).front();
+          const ConvLayout layout = conv_layouts(conv, order_name, pad).front();
           const ConvOutput order = conv.output();
           for (const ConvTensor* tensor : {&layout.x, &layout.w, &layout.y}) {
             CAPTURE(tensor->operand);
-            std::set<int64_t> places;
+            std::set<int64_t> positions;
             uint64_t wrong = 0;
             for (int64_t i = 0; i < tensor->first; ++i)
               for (int64_t j = 0; j < tensor->second; ++j)
                 for (int64_t rest = 0; rest < tensor->rest; ++rest) {
-                  const int64_t place = place_of(*tensor, i, j, rest);
+                  const int64_t position = defined_position(*tensor, i, j, rest);
                   const int64_t index = (i * tensor->second + j) * tensor->rest + rest;
-                  places.insert(place);
-                  wrong += place_in(tensor->logical_view(nullptr), uint64_t(index)) != place;
+                  positions.insert(position);
+                  wrong += position_in(tensor->logical_view(nullptr), uint64_t(index)) != position;
                   if (tensor == &layout.output())
-                    wrong += place_in(tensor->output_view(order, nullptr),
-                                      uint64_t(order.index(i, j, rest))) != place;
+                    wrong += position_in(tensor->output_view(order, nullptr),
+                                         uint64_t(order.index(i, j, rest))) != position;
                 }
             CHECK(wrong == 0);
-            CHECK(int64_t(places.size()) == tensor->first * tensor->second * tensor->rest);
-            CHECK(uint64_t(*places.rbegin()) < tensor->elements());
+            CHECK(int64_t(positions.size()) == tensor->first * tensor->second * tensor->rest);
+            CHECK(uint64_t(*positions.rbegin()) < tensor->elements());
           }
         }
 }
 
-TEST_CASE("conv layouts: types, strides and bytes") {
+TEST_CASE("conv layouts: types, strides and sizes are correct") {
   Conv conv = some_conv("int8");
   conv.d = 3, conv.t = 2;
   const ConvLayout layout = conv_layouts(conv, "nhwc", false).front();
   CHECK(layout.x.type == DEEPBENCH_S8);
-  CHECK(layout.y.type == DEEPBENCH_F32);  // exact to 2^24
+  CHECK(layout.y.type == DEEPBENCH_F32);  // exact up to 2^24
   CHECK(layout.x.sizes == std::vector<int64_t>{3, 6, 3, 4, 5});
   CHECK(layout.x.strides() == std::vector<int64_t>{360, 1, 120, 30, 6});
   CHECK(layout.touched_bytes() == uint64_t(conv.x_size() + conv.w_size() + 4 * conv.y_size()));
@@ -137,7 +138,7 @@ TEST_CASE("conv layouts: types, strides and bytes") {
   const ConvLayout bytes = conv_layouts(narrow, "nhwc", false).front();
   CHECK(bytes.y.type == DEEPBENCH_S8);
   CHECK(bytes.key(0) != layout.key(0));
-  // Channels that are padded alike, but whose sums are scaled differently.
+  // These problems have equal padded channels, but their sums are scaled differently.
   const auto padded = [](int64_t c) {
     Conv one = some_conv("int8");
     one.c = c, one.precision.c = DEEPBENCH_S8, one.shift = output_shift(one);
@@ -150,7 +151,7 @@ TEST_CASE("conv layouts: types, strides and bytes") {
   CHECK(conv_layouts(huge, "nchw", true).front().x.bytes() == ~uint64_t{0});
 }
 
-TEST_CASE("engines are written as cuDNN writes them, and read back") {
+TEST_CASE("engines use cuDNN's notation and can be parsed") {
   using cuda::dnn::Engine;
   using cuda::dnn::parse_engine;
   Engine engine;

@@ -1,6 +1,7 @@
-// CUDA on the host, as far as our kernels need it: blocks run one after the other, and a block's
-// threads in turns, each until the next barrier. Finds wrong indices and sums without a device, not
-// races within a warp. Include it, then a .cu file, in one source file each.
+// CUDA emulated on the host, as far as the built-in kernels need it: blocks run one after the
+// other, and the threads of a block in turns, each until its next barrier. The emulation detects
+// wrong indices and sums without a device, but not races within a warp. A source file must include
+// this header first and then one .cu file.
 #pragma once
 
 #include <ucontext.h>
@@ -29,10 +30,10 @@ struct Uint4 {
 
 inline Index thread_index, block_index, block_size, grid_size;
 
-// Without barriers threads simply run one after the other.
+// Without barriers, threads simply run one after the other.
 enum class Barriers { kUsed, kNone };
 
-// A thread on a stack of its own; when it ends `back` goes on.
+// A thread with a separate stack. When it ends, execution continues at `back`.
 class Fiber {
  public:
   void begin(void (*body)(), ucontext_t* back) {
@@ -87,17 +88,18 @@ class Block {
     block.fibers_[block.current_].done = true;
   }
 
-  // Every thread until its next barrier. False when all are done.
+  // Runs every thread until its next barrier. Returns false when all threads have ended.
   bool turn() {
     size_t done = 0;
     for (current_ = 0; current_ < fibers_.size(); ++current_) {
-      if (fibers_[current_].done) throw std::logic_error("a thread waits for one that has ended");
+      if (fibers_[current_].done)
+        throw std::logic_error("a thread waits at a barrier for a thread that has ended");
       thread_index = index_of(current_);
       swapcontext(&scheduler_, &fibers_[current_].context);
       done += fibers_[current_].done;
     }
     if (done != 0 && done != fibers_.size())
-      throw std::logic_error("not all threads of a block came to a barrier");
+      throw std::logic_error("not all threads of a block reached a barrier");
     return done == 0;
   }
 
@@ -107,7 +109,7 @@ class Block {
   ucontext_t scheduler_ = {};
 };
 
-// kernel() is the call of a kernel, with its arguments.
+// `kernel` calls a kernel function with its arguments.
 inline void emulate(const cuda::LaunchShape& shape, Barriers barriers,
                     const std::function<void()>& kernel) {
   block_size = {shape.block_x, shape.block_y, shape.block_z};
@@ -138,22 +140,22 @@ inline uint32_t shuffle_xor(uint32_t value, uint32_t lane_mask) {
   return other;
 }
 
-// Only one thread runs at a time.
-inline uint32_t atomic_exchange(uint32_t* at, uint32_t value) {
-  const uint32_t before = *at;
-  *at = value;
+// A plain access suffices, because only one thread runs at a time.
+inline uint32_t atomic_exchange(uint32_t* address, uint32_t value) {
+  const uint32_t before = *address;
+  *address = value;
   return before;
 }
-inline uint32_t atomic_add(uint32_t* at, uint32_t value) {
-  return atomic_exchange(at, *at + value);
+inline uint32_t atomic_add(uint32_t* address, uint32_t value) {
+  return atomic_exchange(address, *address + value);
 }
-inline uint32_t atomic_increment(uint32_t* at, uint32_t last) {
-  return atomic_exchange(at, *at >= last ? 0 : *at + 1);
+inline uint32_t atomic_increment(uint32_t* address, uint32_t last) {
+  return atomic_exchange(address, *address >= last ? 0 : *address + 1);
 }
 
 }  // namespace deepbench::cuda_test
 
-// The language, from here on.
+// CUDA's keywords and built-in functions for the rest of the source file.
 #define __global__
 #define __device__ __attribute__((unused))
 #define __shared__ static

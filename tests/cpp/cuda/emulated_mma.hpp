@@ -1,19 +1,19 @@
-// The tensor cores on the host: where mma.m16n8k16 has the elements of a tile, of columns and of
-// sums. Include it after emulated.hpp.
+// Tensor cores emulated on the host: the positions of the elements of a tile, of columns and of
+// sums in mma.m16n8k16. Must be included after emulated.hpp.
 #pragma once
 
 #include <cstdint>
 
 namespace deepbench::cuda_test {
 
-// What a thread gives: two 16-bit elements in each word.
+// The operands of one thread, with two 16-bit elements in each word.
 struct MmaOperands {
   uint4 tile;
   uint2 columns;
 };
 
-// Adds to the sums of one lane. `of(lane)` has what each lane of its warp gave, `wide(word)` the
-// number of the lower half of a word.
+// Adds the products to the sums of one lane. `of(lane)` returns the operands of each lane of the
+// warp, `wide(word)` converts the lower half of a word.
 template <class Of, class Wide>
 void multiply_for(uint32_t lane, const Of& of, const Wide& wide, float (&sums)[4]) {
   const auto of_tile = [&](uint32_t row, uint32_t column) {

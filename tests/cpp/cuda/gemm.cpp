@@ -1,5 +1,6 @@
-// Matrix products on the device through cuBLASLt and cublasGemmEx: every precision, transposition
-// and candidate against three loops; odd sizes; restoring; conversions; what is refused and why.
+// Matrix products on the device through cuBLASLt and cublasGemmEx. Every precision, transposition
+// and candidate is compared with three loops; further tests cover odd sizes, restoring, conversions
+// and refusals.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -20,7 +21,8 @@ std::string with_library(const std::string& library, const std::string& rest = "
   return "library=" + library + " " + rest;
 }
 
-// One call from fresh outputs; everything compared. False if the device would not run it.
+// Calls the kernel once from poisoned outputs and compares all outputs. Returns false if the device
+// does not run the call.
 bool check_call(GemmRun& run, const Gemm& gemm, const Emitted& facts) {
   const auto outputs = uint64_t(gemm.m * gemm.n);
   const bool in_place = facts.text("in_place") == "1";
@@ -68,8 +70,8 @@ TEST_CASE("gpu: gemm: every precision and transposition of each library") {
         for (const Dimensions& d : {Dimensions{64, 48, 128}, Dimensions{65, 33, 129}}) {
           const bool trans_a = (transposition & 1) != 0, trans_b = (transposition & 2) != 0;
           const std::string problem = gemm_text(d, trans_a, trans_b, precision);
-          const GemmRequest asked(problem, with_library(library));
-          if (asked.supports() != DEEPBENCH_OK) {
+          const GemmRequest request(problem, with_library(library));
+          if (request.supports() != DEEPBENCH_OK) {
             const std::string reason = table().last_error();
             CAPTURE(library);
             CAPTURE(problem);
@@ -90,7 +92,7 @@ TEST_CASE("gpu: gemm: every precision and transposition of each library") {
         }
 }
 
-TEST_CASE("gpu: gemm: odd sizes, vectors and single elements") {
+TEST_CASE("gpu: gemm: odd sizes, vectors and single elements are correct") {
   REQUIRE_GPU();
   for (const std::string precision : kPrecisions)
     for (const Dimensions& d :
@@ -100,7 +102,7 @@ TEST_CASE("gpu: gemm: odd sizes, vectors and single elements") {
         check_problem("cublaslt", d, transposed, transposed, precision);
 }
 
-TEST_CASE("gpu: gemm: without padding it runs as asked, or says why not") {
+TEST_CASE("gpu: gemm: without padding, the problem runs unchanged or is refused with a reason") {
   REQUIRE_GPU();
   const Dimensions d = {65, 33, 129};
   for (const std::string library : kLibraries)
@@ -128,7 +130,7 @@ TEST_CASE("gpu: gemm: without padding it runs as asked, or says why not") {
   CHECK_FALSE(padded.describe().text("padding_rule").empty());
 }
 
-// Those that `best` would try.
+// Checks the candidates that `best` would try.
 void check_candidates(const std::string& library, const Dimensions& d, bool trans_a, bool trans_b,
                       const std::string& precision, const std::string& options = "") {
   const std::string problem = gemm_text(d, trans_a, trans_b, precision);
@@ -151,7 +153,7 @@ void check_candidates(const std::string& library, const Dimensions& d, bool tran
   }
 }
 
-TEST_CASE("gpu: gemm: all candidates that best tries are right") {
+TEST_CASE("gpu: gemm: all candidates that best tries are correct") {
   REQUIRE_GPU();
   for (const char* precision : {"float", "tf32", "half", "bfloat16"})
     check_candidates("cublaslt", {192, 24, 2048}, false, false, precision);
@@ -169,15 +171,15 @@ TEST_CASE("gpu: gemm: the first candidate is the library's default") {
     const std::string problem = gemm_text({256, 64, 512}, false, false, precision);
     CAPTURE(problem);
     const auto ids = GemmRequest(problem, "").candidates();
-    const GemmRun own(problem, ""), named(problem, "candidate=" + ids.front());
-    REQUIRE(own.status() == DEEPBENCH_OK);
+    const GemmRun unnamed(problem, ""), named(problem, "candidate=" + ids.front());
+    REQUIRE(unnamed.status() == DEEPBENCH_OK);
     REQUIRE(named.status() == DEEPBENCH_OK);
-    CHECK(own.describe().text("algorithm") == named.describe().text("algorithm"));
-    CHECK(own.describe().number("planning_ns") > 0);
+    CHECK(unnamed.describe().text("algorithm") == named.describe().text("algorithm"));
+    CHECK(unnamed.describe().number("planning_ns") > 0);
   }
 }
 
-TEST_CASE("gpu: gemm: with a workspace of nothing, none is used") {
+TEST_CASE("gpu: gemm: with a workspace limit of 0, no workspace is used") {
   REQUIRE_GPU();
   const Dimensions d = {64, 32, 2048};
   for (const std::string library : kLibraries) {
@@ -190,7 +192,7 @@ TEST_CASE("gpu: gemm: with a workspace of nothing, none is used") {
   }
 }
 
-TEST_CASE("gpu: gemm: constant operands are converted beforehand, others by every call") {
+TEST_CASE("gpu: gemm: constant operands are converted beforehand, other operands in every call") {
   REQUIRE_GPU();
   const Dimensions d = {50, 20, 130};
   const auto tn = [&](bool trans_b, const std::string& options) {
@@ -201,29 +203,29 @@ TEST_CASE("gpu: gemm: constant operands are converted beforehand, others by ever
     FAIL("no candidate stores A transposed");
     return std::string();
   };
-  const auto check = [&](bool trans_b, const std::string& options, const std::string& before,
-                         const std::string& within) {
+  const auto check = [&](bool trans_b, const std::string& options, const std::string& beforehand,
+                         const std::string& in_call) {
     CAPTURE(options);
     GemmRun run(gemm_text(d, false, trans_b, "int8"), tn(trans_b, options));
     REQUIRE(run.status() == DEEPBENCH_OK);
     const Emitted facts = run.describe();
-    CHECK(facts.text("converted") == before);
-    CHECK(facts.has("conversion_ns") == !before.empty());
-    if (!before.empty()) CHECK(facts.number("conversion_ns") > 100);
-    CHECK(facts.text("note.conversion").find(within) != std::string::npos);
-    CHECK(facts.has("note.conversion") == !within.empty());
+    CHECK(facts.text("converted") == beforehand);
+    CHECK(facts.has("conversion_ns") == !beforehand.empty());
+    if (!beforehand.empty()) CHECK(facts.number("conversion_ns") > 100);
+    CHECK(facts.text("note.conversion").find(in_call) != std::string::npos);
+    CHECK(facts.has("note.conversion") == !in_call.empty());
     CHECK(facts.text("padded.n") == "32");
     CHECK(check_call(run, gemm_of(d, false, trans_b, "int8"), facts));
   };
   check(false, "constant=a", "a", "");
-  check(false, "", "", "transposes a first");
-  check(true, "constant=a", "a", "transposes b first");
+  check(false, "", "", "first transposes a,");
+  check(true, "constant=a", "a", "first transposes b,");
   check(true, "constant=a,b", "a,b", "");
-  check(true, "", "", "transposes a,b first");
-  check(true, "constant=a cache=cold", "a", "transposes b first");
+  check(true, "", "", "first transposes a,b,");
+  check(true, "constant=a cache=cold", "a", "first transposes b,");
 }
 
-TEST_CASE("gpu: gemm: in place calls add up and restore brings C back") {
+TEST_CASE("gpu: gemm: in place, calls accumulate and restore resets C") {
   REQUIRE_GPU();
   const Dimensions d = {56, 40, 32};
   for (const char* precision : {"float", "half", "int8"}) {
@@ -247,7 +249,7 @@ TEST_CASE("gpu: gemm: in place calls add up and restore brings C back") {
   }
 }
 
-TEST_CASE("gpu: gemm: kernels of one library live side by side") {
+TEST_CASE("gpu: gemm: two kernels of one library coexist") {
   REQUIRE_GPU();
   const Dimensions d = {128, 64, 2048};
   const Gemm gemm = gemm_of(d, false, false, "half");
@@ -264,10 +266,10 @@ TEST_CASE("gpu: gemm: kernels of one library live side by side") {
   }
 }
 
-TEST_CASE("gpu: gemm: calls are captured, and a batch leaves a right result") {
+TEST_CASE("gpu: gemm: calls are captured, and a batch leaves a correct result") {
   REQUIRE_GPU();
   const Dimensions d = {128, 64, 256};
-  for (const char* precision : {"half", "fp8_e4m3"}) {  // the second transposes A in every call
+  for (const char* precision : {"half", "fp8_e4m3"}) {  // fp8_e4m3 transposes A in every call
     GemmRun run(gemm_text(d, false, false, precision), "");
     REQUIRE(run.status() == DEEPBENCH_OK);
     const Gemm gemm = with_roundoff_of_units(gemm_of(d, false, false, precision));
@@ -280,7 +282,7 @@ TEST_CASE("gpu: gemm: calls are captured, and a batch leaves a right result") {
   }
 }
 
-TEST_CASE("gpu: gemm: cold calls go round the copies, and each gives the result") {
+TEST_CASE("gpu: gemm: cold calls rotate through the copies, and each copy gets the result") {
   REQUIRE_GPU();
   const Dimensions d = {1024, 512, 1024};
   const std::string problem = gemm_text(d, false, false, "half");
@@ -307,15 +309,15 @@ TEST_CASE("gpu: gemm: cold calls go round the copies, and each gives the result"
   }
 }
 
-TEST_CASE("gpu: gemm: what makes no sense is invalid, what cannot be is unsupported") {
+TEST_CASE("gpu: gemm: unknown candidates are invalid, impossible problems are unsupported") {
   REQUIRE_GPU();
   const std::string problem = gemm_text({64, 64, 64}, false, false, "half");
   for (const std::string library : kLibraries)
     for (const char* candidate : {"nosuch", "plain:id=12345", "tn:id=0", "plain:heuristic=999"}) {
       CAPTURE(candidate);
-      const GemmRequest asked(problem,
-                              with_library(library, std::string("candidate=") + candidate));
-      CHECK(asked.supports() == DEEPBENCH_INVALID);
+      const GemmRequest request(problem,
+                                with_library(library, std::string("candidate=") + candidate));
+      CHECK(request.supports() == DEEPBENCH_INVALID);
       CHECK(std::string(table().last_error()).find(candidate) != std::string::npos);
     }
   const auto refused = [](const std::string& text, const std::string& options) {
@@ -331,18 +333,18 @@ TEST_CASE("gpu: gemm: what makes no sense is invalid, what cannot be is unsuppor
             .find("32 bits") != std::string::npos);
 }
 
-TEST_CASE("gpu: gemm: a problem larger than memory is only counted") {
+TEST_CASE("gpu: gemm: a problem larger than memory reports its size and fails in prepare") {
   REQUIRE_GPU();
   const std::string problem = gemm_text({1 << 18, 1 << 18, 1 << 18}, false, false, "half");
   for (const std::string library : kLibraries) {
-    const GemmRequest asked(problem, with_library(library));
-    REQUIRE(asked.supports() == DEEPBENCH_OK);
-    CHECK(asked.memory_needed() > uint64_t{384} << 30);
+    const GemmRequest request(problem, with_library(library));
+    REQUIRE(request.supports() == DEEPBENCH_OK);
+    CHECK(request.memory_needed() > uint64_t{384} << 30);
     CHECK(GemmRun(problem, with_library(library)).status() == DEEPBENCH_OUT_OF_MEMORY);
   }
 }
 
-TEST_CASE("gpu: gemm: inputs of ones") {
+TEST_CASE("gpu: gemm: inputs of ones give the exact sums") {
   REQUIRE_GPU();
   for (const std::string precision : kPrecisions) {
     CAPTURE(precision);

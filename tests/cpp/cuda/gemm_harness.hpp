@@ -1,4 +1,4 @@
-// Matrix products of the CUDA backend as the core sees them, through the table.
+// Requests and runs of matrix products on the CUDA backend through its plugin table.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -25,9 +25,9 @@ struct GemmRun : KernelRun {
       : KernelRun("gemm", problem, options) {}
 };
 
-// The problem with the roundoff that the units have: NaiveGemm knows that of sums only.
+// The problem with the roundoff of the hardware units, because NaiveGemm knows only that of sums.
 inline Gemm with_roundoff_of_units(Gemm gemm) {
-  // Hopper adds 8-bit products with 13 bits behind the point of the largest.
+  // Hopper keeps 13 fractional bits, relative to the largest product, when it adds 8-bit products.
   if (size_of(gemm.precision.a) == 1 && gemm.precision.c == DEEPBENCH_BF16)
     gemm.precision.sum_roundoff = 1.0 / (1 << 13);
   if (gemm.precision.precision == Precision::kTf32) gemm.precision.sum_roundoff = kRoundoffTf32;

@@ -1,5 +1,5 @@
-// How matrix products are laid out for cuBLAS: padding, transposition, conversion, sizes; and how
-// candidates are written. None of it needs a device.
+// The layouts of matrix products for cuBLAS (padding, transposition, conversion, sizes) and the
+// notation of candidates. These tests need no device.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -32,7 +32,7 @@ bool runs(const GemmLayout& layout, int64_t m, int64_t n, int64_t k) {
   return layout.executed.m == m && layout.executed.n == n && layout.executed.k == k;
 }
 
-TEST_CASE("gemm layouts: half is padded by the original's rule, float never") {
+TEST_CASE("gemm layouts: half is padded as in the original benchmark, float is not") {
   for (const char* precision : {"half", "bfloat16"}) {
     CHECK(runs(layouts({35, 700, 2048}, false, false, precision)[0], 40, 700, 2048));
     CHECK(runs(layouts({35, 700, 2048}, false, true, precision)[0], 40, 704, 2048));
@@ -51,7 +51,7 @@ TEST_CASE("gemm layouts: half is padded by the original's rule, float never") {
   CHECK(off.padding_rule.empty());
 }
 
-TEST_CASE("gemm layouts: 8-bit types are also offered as tensor cores take them") {
+TEST_CASE("gemm layouts: 8-bit types also have the layout for tensor cores") {
   const auto int8 = layouts({35, 701, 2049}, false, false, "int8");
   REQUIRE(int8.size() == 2);
   CHECK(int8[0].name == "plain");
@@ -66,14 +66,14 @@ TEST_CASE("gemm layouts: 8-bit types are also offered as tensor cores take them"
   CHECK(int8[1].b == Conversion::kNone);
 
   CHECK(runs(layouts({35, 701, 2049}, true, true, "int8")[0], 36, 704, 2052));
-  // What is laid out so already needs no second layout.
+  // A problem that already has this layout needs no second one.
   CHECK(layouts({48, 704, 2064}, true, false, "int8").size() == 1);
   const auto fp8 = layouts({35, 701, 2049}, true, false, "fp8_e4m3");
   REQUIRE(fp8.size() == 1);
   CHECK(runs(fp8[0], 48, 704, 2064));
 }
 
-TEST_CASE("gemm layouts: what is constant is converted beforehand") {
+TEST_CASE("gemm layouts: constant operands are converted beforehand") {
   const auto conversions = [](bool trans_a, bool trans_b, const std::string& options) {
     const GemmLayout tn = layouts({64, 64, 64}, trans_a, trans_b, "fp8_e4m3", options).back();
     return std::pair(tn.a, tn.b);
@@ -88,7 +88,7 @@ TEST_CASE("gemm layouts: what is constant is converted beforehand") {
   CHECK(conversions(true, false, "constant=a,b") == Pair{kNone, kNone});
 }
 
-TEST_CASE("gemm layouts: sizes count what is stored, and do not overflow") {
+TEST_CASE("gemm layouts: sizes count all stored operands and saturate") {
   GemmLayout layout = layouts({64, 32, 128}, false, false, "half")[0];
   CHECK(layout.a_bytes() == 64 * 128 * 2);
   CHECK(layout.b_bytes() == 128 * 32 * 2);
@@ -119,7 +119,7 @@ TEST_CASE("gemm layouts: sizes count what is stored, and do not overflow") {
     }
 }
 
-TEST_CASE("cublaslt: candidates' ids say all of an algorithm") {
+TEST_CASE("cublaslt: candidates' ids describe algorithms completely") {
   cuda::lt::Candidate candidate;
   candidate.layout = "tn";
   candidate.algorithm.id = 66;
@@ -147,7 +147,7 @@ TEST_CASE("cublaslt: candidates' ids say all of an algorithm") {
   CHECK(read.algorithm.split_k == 1);
 }
 
-TEST_CASE("cublaslt: what is no candidate's id") {
+TEST_CASE("cublaslt: malformed ids are rejected") {
   for (const char* text :
        {"", "plain", "plain:", ":id=3", "plain:tile=3", "plain:id=", "plain:id=x", "plain:id=-1",
         "plain:id=3,", "plain:id=3,tile", "plain:id=3,tile=", "plain:id=3,tile=1,tile=2",
@@ -155,12 +155,12 @@ TEST_CASE("cublaslt: what is no candidate's id") {
         "plain:heuristic=", "plain:heuristic=-1", "plain:heuristic=3,id=2"}) {
     CAPTURE(text);
     cuda::lt::Candidate candidate;
-    // A comma at the end says nothing more and is read.
+    // A trailing comma is accepted, because it does not change the meaning.
     CHECK(cuda::lt::parse_candidate(text, &candidate) == (std::string(text) == "plain:id=3,"));
   }
 }
 
-TEST_CASE("cublaslt: names of tiles, stages and clusters") {
+TEST_CASE("cublaslt: tiles, stages and clusters have names") {
   CHECK(cuda::lt::tile_name(1) == "8x8");
   CHECK(cuda::lt::tile_name(20) == "128x128");
   CHECK(cuda::lt::tile_name(312) == "64x16");
@@ -176,7 +176,7 @@ TEST_CASE("cublaslt: names of tiles, stages and clusters") {
   CHECK(cuda::lt::cluster_name(1) == "#1");
 }
 
-TEST_CASE("cublaslt: sums of split k stay in 32 bits") {
+TEST_CASE("cublaslt: sums of split-k algorithms stay in 32 bits") {
   const auto allowed = [](const char* name) {
     return cuda::lt::allowed_reductions(precision_info(name));
   };
@@ -186,7 +186,7 @@ TEST_CASE("cublaslt: sums of split k stay in 32 bits") {
     CHECK(allowed(name) == nvidia::CUBLASLT_REDUCTION_SCHEME_MASK);
 }
 
-TEST_CASE("cublaslt: arithmetic is the precision's, never less") {
+TEST_CASE("cublaslt: arithmetic has the problem's precision") {
   CHECK(cuda::gemm_types(precision_info("float")).compute == nvidia::CUBLAS_COMPUTE_32F);
   CHECK(cuda::gemm_types(precision_info("tf32")).compute == nvidia::CUBLAS_COMPUTE_32F_FAST_TF32);
   CHECK(cuda::gemm_types(precision_info("half")).compute == nvidia::CUBLAS_COMPUTE_32F);
@@ -196,7 +196,7 @@ TEST_CASE("cublaslt: arithmetic is the precision's, never less") {
   CHECK(cuda::gemm_types(precision_info("int8")).scale == nvidia::CUDA_R_32I);
 }
 
-TEST_CASE("gemm: alpha and beta are one in the type that the precision wants them in") {
+TEST_CASE("gemm: alpha and beta are one in the type that the precision requires") {
   for (const PrecisionInfo& precision : kPrecisions) {
     CAPTURE(precision.name);
     const cuda::One one(cuda::gemm_types(precision).scale);
@@ -207,13 +207,13 @@ TEST_CASE("gemm: alpha and beta are one in the type that the precision wants the
   }
 }
 
-// Why a library refuses a problem of this precision; empty if it does not.
+// The reason why a library refuses a problem of this precision, or an empty string.
 template <class Question>
 std::string refusal(const std::string& precision, Question question) {
-  const GemmRequest asked(gemm_text({64, 64, 64}, false, false, precision), "");
-  const deepbench_problem raw = asked.problem();
+  const GemmRequest request(gemm_text({64, 64, 64}, false, false, precision), "");
+  const deepbench_problem raw = request.problem();
   try {
-    question(plugin::Problem(raw), plugin::Options(asked.named.get()));
+    question(plugin::Problem(raw), plugin::Options(request.named.get()));
   } catch (const plugin::Error& error) {
     CHECK(error.status() == DEEPBENCH_UNSUPPORTED);
     return error.what();
@@ -221,14 +221,14 @@ std::string refusal(const std::string& precision, Question question) {
   return "";
 }
 
-TEST_CASE("cublas: what it refuses has no candidates") {
+TEST_CASE("cublas: an unsupported problem has no candidates") {
   for (const char* precision : {"fp8_e4m3", "fp8_e5m2"})
     CHECK(refusal(precision, [](const auto& problem, const auto& options) {
             cuda::cublas_gemm().candidates(problem, options);
-          }) == "cublasGemmEx has no 8-bit floating-point types; cublaslt has");
+          }) == "cublasGemmEx does not support 8-bit floating-point types; use library cublaslt");
 }
 
-TEST_CASE("gemm: without NVRTC there are no operands, and that is the reason given") {
+TEST_CASE("gemm: without NVRTC, a refusal names it as the reason") {
   const cuda::LibraryReport& nvrtc = cuda::report<nvidia::Nvrtc>();
   if (nvrtc.usable()) return;
   for (cuda::Implementation* library : {&cuda::cublas_gemm(), &cuda::cublaslt_gemm()})
@@ -237,7 +237,7 @@ TEST_CASE("gemm: without NVRTC there are no operands, and that is the reason giv
           }).find("NVRTC to compile them: " + nvrtc.reason) != std::string::npos);
 }
 
-TEST_CASE("gemm: what 8-bit floating-point units keep of their sums widens the bounds, a little") {
+TEST_CASE("gemm: 14-bit partial sums widen the error bounds slightly") {
   const Problem problem = Problem::parse("gemm m=16 n=16 k=4096 precision=fp8_e4m3");
   KernelConditions conditions;
   const ExpectedOutput in_32_bits = problem.operation().expected_output(problem, conditions);
@@ -251,7 +251,7 @@ TEST_CASE("gemm: what 8-bit floating-point units keep of their sums widens the b
   }
 }
 
-TEST_CASE("cublaslt: an algorithm's settings are read as they were set") {
+TEST_CASE("cublaslt: an algorithm's settings are read back unchanged") {
   if (!cuda::report<nvidia::CublasLt>().usable()) return;
   nvidia::cublasLtMatmulAlgo_t algo{};
   const auto set = [&](nvidia::cublasLtMatmulAlgoConfigAttributes_t attribute, auto value) {
@@ -270,7 +270,7 @@ TEST_CASE("cublaslt: an algorithm's settings are read as they were set") {
         "id=0,tile=20,stages=35,splitk=4,reduction=2,swizzle=1,custom=5,inner=3,cluster=6");
 }
 
-TEST_CASE("cublaslt: what is multiplied can be described without a device") {
+TEST_CASE("cublaslt: products can be described without a device") {
   const cuda::LibraryReport& library = cuda::report<nvidia::CublasLt>();
   if (!library.usable()) {
     MESSAGE("nothing tested: " << library.reason);

@@ -1,5 +1,5 @@
-// For tests that need a device. Their names begin with "gpu: ", so that a run can choose or leave
-// them; without a device they say why they did nothing.
+// Support for tests that need a device. The names of such tests begin with "gpu: ", so that a run
+// can select or exclude them. Without a device, they print the reason and do nothing.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -10,7 +10,7 @@
 
 namespace deepbench::cuda_test {
 
-// Why device 0 cannot be used; empty if it can.
+// The reason why device 0 cannot be used, or an empty string.
 inline const std::string& gpu_unavailable_reason() {
   static const std::string reason = []() -> std::string {
     try {
@@ -24,7 +24,7 @@ inline const std::string& gpu_unavailable_reason() {
 
 }  // namespace deepbench::cuda_test
 
-// First in a test case. NOLINTNEXTLINE: it ends the test case.
+// Must be the first statement of a test case. NOLINTNEXTLINE: it ends the test case.
 #define REQUIRE_GPU()                                                                \
   if (!::deepbench::cuda_test::gpu_unavailable_reason().empty()) {                   \
     MESSAGE("nothing tested: " << ::deepbench::cuda_test::gpu_unavailable_reason()); \

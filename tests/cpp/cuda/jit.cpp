@@ -74,7 +74,7 @@ TEST_CASE("jit: machine code for generations that the compiler knows, PTX for ne
   CHECK(option(103) == "sm_100");
   CHECK(option(110) == "compute_100");
   CHECK(option(130) == "compute_120");
-  CHECK(error_of([&] { option(70); }).find("1 this device is sm_70") == 0);
+  CHECK(error_of([&] { option(70); }).find("1 this device has architecture sm_70") == 0);
   CHECK(error_of([&] { option(70); }).find("cu12") != std::string::npos);
 }
 
@@ -129,7 +129,7 @@ TEST_CASE("jit: errors carry the file and the compiler's log, on one line") {
     cuda::compile(source_of("#include \"strided_layout.h\"\n__global__ void f() { nonsense(); }\n"),
                   "", 90);
   });
-  CHECK(error.find("5 text.cu does not compile for sm_90") == 0);
+  CHECK(error.find("5 text.cu cannot be compiled for sm_90") == 0);
   CHECK(error.find("text.cu(2): error") != std::string::npos);
   CHECK(error.find("nonsense") != std::string::npos);
   CHECK(error.find('\n') == std::string::npos);

@@ -1,4 +1,4 @@
-// Kernels of the CUDA backend as the core sees them, through the table.
+// Requests and kernels of the CUDA backend through its plugin table.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -21,7 +21,7 @@ constexpr uint64_t kSeed = 5;
 
 inline const deepbench_backend& table() { return *deepbench_plugin(); }
 
-// A problem with options, in the table's terms.
+// A problem with options in the types of the plugin table.
 struct ProblemRequest {
   ProblemRequest(const std::string& of, const std::string& problem, const std::string& options)
       : op(of), attributes(problem), named(options + " seed=" + std::to_string(kSeed)) {}
@@ -71,7 +71,7 @@ class KernelRun {
     REQUIRE(table().describe_kernel(handle_, emitted.sink()) == DEEPBENCH_OK);
     return emitted;
   }
-  // What the batch returned is in `batch`.
+  // The result of the batch is stored in `batch`.
   deepbench_status call(uint64_t count, deepbench_batch* batch,
                         int32_t launch = DEEPBENCH_LAUNCH_BEST) {
     const deepbench_request request = {sizeof request, count, launch, 0};

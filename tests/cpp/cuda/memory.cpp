@@ -1,4 +1,4 @@
-// Memory problems on a device: every kind, method, size and regime gives what it must.
+// Memory problems on a device: results for every kind, method, size and regime.
 #include "deepbench/ops/memory/memory.hpp"
 
 #include <doctest/doctest.h>
@@ -21,7 +21,7 @@ namespace {
 
 constexpr uint64_t kSeed = 9;
 
-// What a kernel says of itself, as text.
+// The facts that a kernel describes, as text.
 std::map<std::string, std::string> description_of(const plugin::Kernel& kernel) {
   std::map<std::string, std::string> facts;
   plugin::Sink sink({&facts, [](void* context, const deepbench_value* value) {
@@ -34,7 +34,7 @@ std::map<std::string, std::string> description_of(const plugin::Kernel& kernel) 
   return facts;
 }
 
-// A memory problem and how it is run.
+// A memory problem with its options.
 class Case {
  public:
   Case(const std::string& kind, uint64_t bytes) : kind_(kind), bytes_(int64_t(bytes)) {
@@ -96,7 +96,7 @@ uint32_t xor_of(uint64_t words) {
   return total;
 }
 
-// Poisoned, run, looked at in every way.
+// Checks poisoned outputs, then the outputs of calls, through scan, read and project.
 void check_moved(plugin::Kernel& kernel, const Case& problem) {
   const bool writes = problem.memory().kind == MemoryKind::kWrite;
   CHECK(scan(kernel).count == problem.words());
@@ -119,7 +119,7 @@ void check_moved(plugin::Kernel& kernel, const Case& problem) {
   CHECK(scan(kernel).untouched == problem.words());
 }
 
-TEST_CASE("gpu: write, copy, and to the host and back, by every method, at every size") {
+TEST_CASE("gpu: write, copy, h2d and d2h are correct with every method and size") {
   REQUIRE_GPU();
   for (const std::string kind : {"write", "copy", "h2d", "d2h"})
     for (const uint64_t bytes : {4u, 12u, 16u, 20u, 4096u, 100004u, 2097152u, 50000012u}) {
@@ -135,7 +135,7 @@ TEST_CASE("gpu: write, copy, and to the host and back, by every method, at every
     }
 }
 
-TEST_CASE("gpu: read") {
+TEST_CASE("gpu: read is correct with every size") {
   REQUIRE_GPU();
   for (const uint64_t bytes : {4u, 12u, 16u, 20u, 4096u, 100004u, 31457280u, 50000012u}) {
     INFO(bytes, " bytes");
@@ -152,7 +152,7 @@ TEST_CASE("gpu: read") {
   }
 }
 
-TEST_CASE("gpu: constant words") {
+TEST_CASE("gpu: constant inputs are copied") {
   REQUIRE_GPU();
   for (const std::string inputs : {"ones", "zeros"}) {
     Case problem("copy", 4000);
@@ -164,7 +164,7 @@ TEST_CASE("gpu: constant words") {
   }
 }
 
-TEST_CASE("gpu: cold memory goes round its copies, or the cache is flushed") {
+TEST_CASE("gpu: cold calls rotate through copies or flush the cache") {
   REQUIRE_GPU();
   const uint64_t cache = cuda::device_facts(0).l2_bytes, bytes = cache / 10 / 4 * 4;
   for (const std::string kind : {"read", "write", "copy", "h2d", "d2h"}) {
@@ -191,7 +191,7 @@ TEST_CASE("gpu: cold memory goes round its copies, or the cache is flushed") {
   CHECK(scan(*kernel).untouched == 0);
 }
 
-TEST_CASE("gpu: the memory that is needed is told beforehand") {
+TEST_CASE("gpu: memory_needed covers operands and copies") {
   REQUIRE_GPU();
   const auto needed = [](const std::string& kind, uint64_t bytes, bool cold) {
     Case problem(kind, bytes);
@@ -204,13 +204,13 @@ TEST_CASE("gpu: the memory that is needed is told beforehand") {
   CHECK(needed("copy", 1 << 24, true) >= 3 * cuda::device_facts(0).l2_bytes);
 }
 
-TEST_CASE("gpu: what cannot be moved") {
+TEST_CASE("gpu: unknown candidates and inputs are refused") {
   REQUIRE_GPU();
   Case problem("copy", 4096);
   problem.options.candidate = "pinned";
   try {
     cuda::runtime_memory().supports(problem.problem(), problem.options);
-    FAIL("pinned is no way to copy");
+    FAIL("the candidate pinned should be refused for kind copy");
   } catch (const plugin::Error& error) {
     CHECK(error.status() == DEEPBENCH_INVALID);
   }
@@ -219,8 +219,8 @@ TEST_CASE("gpu: what cannot be moved") {
   CHECK_THROWS_AS(problem.prepare(), plugin::Error);
 }
 
-// No judgement: the figures that ceilings are made of.
-TEST_CASE("gpu: rates") {
+// Prints the rates that ceilings are made of, and asserts only that calls succeed.
+TEST_CASE("gpu: rates are printed") {
   REQUIRE_GPU();
   const uint64_t resident = cuda::device_facts(0).l2_bytes / 2 / 64 * 64;
   for (const std::string kind : {"read", "write", "copy"})

@@ -1,14 +1,14 @@
-// The kernels of memory problems, run by the host: every word at every size, without a device.
+// The kernels of memory problems, run by the host without a device: every word at every size.
 #include <doctest/doctest.h>
 
 #include <vector>
 
 #include "deepbench/ops/memory/memory.hpp"
 
-// What makes CUDA of the rest of the file.
+// Defines CUDA's keywords, so that the rest of the file is CUDA code.
 #include "emulated.hpp"
 
-// From the folder that the build puts it in.
+// From the folder to which the build copies it.
 #include <memory.cu>
 
 namespace deepbench::cuda_test {
@@ -16,7 +16,7 @@ namespace {
 
 constexpr uint32_t kGuard = 0xdeadbeef;
 
-// Aligned to 16 bytes, with words behind the array that nothing may touch.
+// An array aligned to 16 bytes, followed by guard words that no kernel may touch.
 class Words {
  public:
   explicit Words(uint64_t count) : count_(count), vectors_(count / 4 + 2) {
@@ -44,7 +44,7 @@ cuda::LaunchShape shape_of(uint32_t blocks) {
   return shape;
 }
 
-TEST_CASE("kernels on the host: memory, at every size") {
+TEST_CASE("kernels on the host: memory is read, written and copied at every size") {
   for (const uint64_t count : {1, 2, 3, 4, 5, 63, 64, 257, 1023, 4096, 6151, 10007})
     for (const uint32_t blocks : {1u, 3u, 7u}) {
       INFO(count, " words, ", blocks, " blocks");
@@ -78,7 +78,7 @@ TEST_CASE("kernels on the host: memory, at every size") {
     }
 }
 
-TEST_CASE("kernels on the host: constant words") {
+TEST_CASE("kernels on the host: words are filled with a constant") {
   Words words(1000);
   emulate(shape_of(3), Barriers::kNone, [&] { fill_words(words.data(), 1000, 0, 1, 9); });
   for (uint64_t i = 0; i < 1000; ++i) CHECK(words.data()[i] == 1);

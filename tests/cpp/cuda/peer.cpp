@@ -1,6 +1,6 @@
-// Sums over ranks by peer access, in one process: ranks that are streams of one device, whose grids
-// are small enough to run side by side, and of all devices where there are more. What processes do
-// with one another's memory is tests/python/test_gpu_peer.py's.
+// Sums over peer memory in one process. Ranks are streams of one device, with grids small enough to
+// run concurrently, or of all devices if there are several. tests/python/test_gpu_peer.py covers
+// memory that several processes share.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -36,14 +36,14 @@ AllReduce sum_over(const char* precision, int64_t elements) {
   return {elements, precision_info(precision), false};
 }
 
-constexpr uint64_t kTimeoutNs = 10'000'000'000;  // ns
+constexpr uint64_t kTimeoutNs = 10'000'000'000;
 constexpr uint32_t kBlocks = 8;
 
 uint64_t payload(const AllReduce& sum) {
   return uint64_t(sum.elements) * uint64_t(size_of(sum.precision.c));
 }
 
-// How many devices take part: one, and all where there are more.
+// The numbers of devices to test: one, and all if there are several.
 std::vector<int> device_counts() {
   const int all = cuda::cudart().cudaDeviceEnablePeerAccess ? cuda::device_count() : 1;
   return all > 1 ? std::vector<int>{1, all} : std::vector<int>{1};
@@ -68,7 +68,7 @@ void enable_peer_access(int devices) {
     }
 }
 
-// One rank's memory and stream.
+// The memory and stream of one rank.
 struct Rank {
   Rank(const PeerPlan& plan, const AllReduce& sum, int ranks, int device)
       : home(device_stream(device)),
@@ -108,7 +108,8 @@ struct Rank {
 
 class Machine {
  public:
-  // Two at once, of which threads take more than one round, and single ones.
+  // Each thread has two vectors in flight, so that threads have several rounds and single vectors
+  // remain.
   Machine(const AllReduce& sum, PeerAlgorithm algorithm, int ranks, int devices, bool in_place,
           uint32_t blocks)
       : sum_(sum), in_place_(in_place) {
@@ -120,10 +121,10 @@ class Machine {
 
   int ranks() const { return int(ranks_.size()); }
   Rank& rank(int r) { return *ranks_[size_t(r)]; }
-  void set_limit(uint64_t limit_ns) { limit_ns_ = limit_ns; }
+  void set_timeout(uint64_t timeout_ns) { timeout_ns_ = timeout_ns; }
 
-  // Numbers whose sums are exact, other ones for every `round`; or any in [-1, 1), whose sums are
-  // rounded.
+  // Fills the operands with numbers whose sums are exact and which differ between rounds, or with
+  // numbers in [-1, 1), whose sums are rounded.
   void fill(uint64_t round, bool exact = true) {
     for (int r = 0; r < ranks(); ++r) {
       std::vector<uint16_t> numbers(payload(sum_) / 2);
@@ -143,13 +144,13 @@ class Machine {
       added.of[i] = rank(i).mine.data();
       results.of[i] = in_place_ ? rank(i).mine.data() : rank(i).result.data();
     }
-    peers.timeout_ns = limit_ns_;
+    peers.timeout_ns = timeout_ns_;
     peers.host_missing = reinterpret_cast<uint32_t*>(rank(r).host_missing.data());
     peers.rank = uint32_t(r);
     rank(r).home.make_current();
     rank(r).kernel.enqueue(rank(r).stream, peers, shared, added, results);
   }
-  // `calls` of the first `ranks` ranks.
+  // Enqueues `calls` calls of the first `ranks` ranks.
   void run(int calls, int ranks) {
     for (int call = 0; call < calls; ++call)
       for (int r = 0; r < ranks; ++r) enqueue(r);
@@ -160,7 +161,7 @@ class Machine {
     for (int r = 0; r < ranks(); ++r)
       CUDA_CHECK(cuda::cudart().cudaStreamSynchronize(rank(r).stream));
   }
-  // As a team does it whose ranks have missed one.
+  // Does what a team does after its ranks have missed one.
   void resynchronize() {
     std::vector<cuda::PeerSteps> steps;
     PeerControl control;
@@ -184,7 +185,7 @@ class Machine {
     rank(r).copy(words.data(), (in_place_ ? rank(r).mine : rank(r).result).data(), payload(sum_));
     return words;
   }
-  // Elements of any rank that are not `times` the sums of the round's numbers.
+  // The number of elements on all ranks that differ from `times` the sums of the round's numbers.
   uint64_t wrong(uint64_t round, double times = 1) {
     std::vector<double> expected(size_t(sum_.elements));
     for (int r = 0; r < ranks(); ++r)
@@ -227,14 +228,14 @@ class Machine {
   const AllReduce sum_;
   const bool in_place_;
   std::vector<std::unique_ptr<Rank>> ranks_;
-  uint64_t limit_ns_ = kTimeoutNs;
+  uint64_t timeout_ns_ = kTimeoutNs;
 };
 
 std::string text_of(PeerAlgorithm algorithm, deepbench_type type, int ranks) {
   return cuda::peer_expression({algorithm, 1, 1, 2}, type, ranks);
 }
 
-// body(machine, algorithm), on one device and on all.
+// Calls body(machine, algorithm) with one device and with all devices.
 void for_each_algorithm(const char* precision, int64_t elements, int ranks, bool in_place,
                         uint32_t blocks, const std::function<void(Machine&, PeerAlgorithm)>& body) {
   for (const int devices : device_counts())
@@ -259,7 +260,7 @@ void check_sums(const char* precision, int64_t elements, int ranks, uint32_t blo
                        });
 }
 
-TEST_CASE("gpu: peer: sums of every type and size, every algorithm") {
+TEST_CASE("gpu: peer: every algorithm computes sums of every type and size") {
   REQUIRE_GPU();
   for (const int64_t elements : {1, 3, 1000, 4099}) {
     check_sums("float", elements, 2, 3);
@@ -271,8 +272,8 @@ TEST_CASE("gpu: peer: sums of every type and size, every algorithm") {
   check_sums("float", 4099, 3, 8);
 }
 
-// Nothing but the order of the stream lies between two calls: a rank may be a call ahead of others.
-TEST_CASE("gpu: peer: a thousand calls back to back, and as a graph") {
+// Only stream order separates two calls, so a rank may be one call ahead of others.
+TEST_CASE("gpu: peer: a thousand consecutive calls are correct, also as a graph") {
   REQUIRE_GPU();
   for_each_algorithm("float", 20011, 4, false, kBlocks, [](Machine& machine, PeerAlgorithm) {
     machine.fill(0);
@@ -298,10 +299,11 @@ TEST_CASE("gpu: peer: a thousand calls back to back, and as a graph") {
   });
 }
 
-// Each call adds to what the one before left: one that is early or late changes the sum.
-TEST_CASE("gpu: peer: calls in place follow one another in order") {
+// Each call adds to the result of the previous one, so a call that runs early or late changes the
+// sum.
+TEST_CASE("gpu: peer: calls in place run in order") {
   REQUIRE_GPU();
-  constexpr int kCalls = 60;  // 2^59 times integers below 2^24: exact
+  constexpr int kCalls = 60;  // 2^59 times integers below 2^24 is exact
   for_each_algorithm("float", 30001, 2, true, kBlocks, [](Machine& machine, PeerAlgorithm) {
     machine.fill(0);
     machine.run(kCalls);
@@ -309,7 +311,7 @@ TEST_CASE("gpu: peer: calls in place follow one another in order") {
   });
 }
 
-TEST_CASE("gpu: peer: rounded sums have the same bits on all ranks, call after call") {
+TEST_CASE("gpu: peer: rounded sums have the same bits on all ranks in every call") {
   REQUIRE_GPU();
   for (const char* precision : {"float", "half"})
     for_each_algorithm(precision, 50001, 4, false, kBlocks, [](Machine& machine, PeerAlgorithm) {
@@ -324,16 +326,16 @@ TEST_CASE("gpu: peer: rounded sums have the same bits on all ranks, call after c
     });
 }
 
-TEST_CASE("gpu: peer: a rank that never comes is missed in time, and the calls after it end") {
+TEST_CASE("gpu: peer: a missing rank is detected in time, and later calls end") {
   REQUIRE_GPU();
   for_each_algorithm(
       "float", 10000, 3, false, kBlocks, [](Machine& machine, PeerAlgorithm algorithm) {
         machine.fill(0);
-        machine.run();  // all come
+        machine.run();  // with all ranks
         CHECK(machine.wrong(0) == 0);
-        machine.set_limit(200'000'000);
+        machine.set_timeout(200'000'000);
         const auto begin = std::chrono::steady_clock::now();
-        machine.run(50, 2);  // but for the last rank
+        machine.run(50, 2);  // without the last rank
         const auto took = std::chrono::steady_clock::now() - begin;
         CHECK(took > std::chrono::milliseconds(100));
         CHECK(took < std::chrono::seconds(3));
@@ -342,16 +344,16 @@ TEST_CASE("gpu: peer: a rank that never comes is missed in time, and the calls a
         CHECK(machine.missing(1) != 0);
         CHECK(machine.missing(2) == 0);
         machine.resynchronize();
-        machine.set_limit(kTimeoutNs);
+        machine.set_timeout(kTimeoutNs);
         machine.fill(1);
         machine.run(5);
         CHECK(machine.wrong(1) == 0);
       });
 }
 
-// As many as there can be. Launched in turns, so that no rank's call is queued behind another's
-// next one: streams share the queues of a device.
-TEST_CASE("gpu: peer: eight ranks, every algorithm") {
+// The maximum number of ranks. Calls are launched in turns, so that no rank's call waits behind
+// another rank's next one: streams share the queues of a device.
+TEST_CASE("gpu: peer: every algorithm is correct with eight ranks") {
   REQUIRE_GPU();
   check_sums("half", 5, PEER_MAX_RANKS, 1);
   check_sums("half", 30011, PEER_MAX_RANKS, 4);
@@ -363,7 +365,7 @@ TEST_CASE("gpu: peer: eight ranks, every algorithm") {
   });
 }
 
-TEST_CASE("gpu: peer: a team of one rank meets") {
+TEST_CASE("gpu: peer: a barrier with one rank ends") {
   REQUIRE_GPU();
   cuda::Stream& stream = device_stream(0);
   cuda::PeerTeam& team = cuda::PeerTeam::of(plugin::Ranks(), stream);
@@ -372,12 +374,12 @@ TEST_CASE("gpu: peer: a team of one rank meets") {
   team.wait();
 }
 
-TEST_CASE("gpu: peer: a team that has missed a rank says so, and is renewed for the next call") {
+TEST_CASE("gpu: peer: a team reports a missing rank and is resynchronised for the next call") {
   REQUIRE_GPU();
   cuda::Stream& stream = device_stream(0);
   cuda::PeerTeam& team = cuda::PeerTeam::of(plugin::Ranks(), stream);
-  *team.peers(kTimeoutNs).host_missing = 1;  // as kernels have it
-  CHECK_THROWS_WITH_AS(team.wait(), "peer: rank 0 of 1 did not come in time", plugin::Error);
+  *team.peers(kTimeoutNs).host_missing = 1;  // as kernels set it
+  CHECK_THROWS_WITH_AS(team.wait(), "peer: rank 0 of 1 did not arrive in time", plugin::Error);
   CHECK_THROWS_AS(team.wait(), plugin::Error);
   CHECK(&team == &cuda::PeerTeam::of(plugin::Ranks(), stream));
   team.barrier(kTimeoutNs);

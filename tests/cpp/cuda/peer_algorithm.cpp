@@ -1,5 +1,5 @@
-// Sums by peer access, as far as they need no device: the algorithms and their names, sizes,
-// instances.
+// The parts of all_reduce over peer memory that need no device: algorithms, their names, sizes and
+// kernel instances.
 #include "ops/all_reduce/peer_algorithm.hpp"
 
 #include <doctest/doctest.h>
@@ -24,7 +24,7 @@ AllReduce sum_over(const char* precision, int64_t elements) {
 
 constexpr int kMultiprocessors = 132;
 
-TEST_CASE("peer: the default is by size, and every algorithm has its name back") {
+TEST_CASE("peer: the size determines the default, and every candidate name has a plan") {
   CHECK(cuda::peer_candidates(sum_over("float", 256), 2).front() == "one_shot_ll");
   CHECK(cuda::peer_candidates(sum_over("float", 100000), 2).front() == "one_shot_ll");
   CHECK(cuda::peer_candidates(sum_over("float", 65536), 4).front() == "one_shot");
@@ -65,8 +65,8 @@ TEST_CASE("peer: the default is by size, and every algorithm has its name back")
   CHECK_THROWS_AS(cuda::peer_plan("three_shot", large, 2, kMultiprocessors), plugin::Error);
 }
 
-TEST_CASE("peer: shared memory of every algorithm") {
-  const AllReduce sum = sum_over("float", 5);  // a vector and a part
+TEST_CASE("peer: every algorithm has the expected amount of shared memory") {
+  const AllReduce sum = sum_over("float", 5);  // one vector and one element
   CHECK(cuda::shared_bytes(PeerAlgorithm::kOneShot, sum, 4) == 2 * 2 * 16);
   CHECK(cuda::shared_bytes(PeerAlgorithm::kOneShotLl, sum, 4) == 2 * 4 * 3 * 16);
   CHECK(cuda::shared_bytes(PeerAlgorithm::kTwoShotPush, sum, 4) == 4 * (32 + 32) * 16);
@@ -74,7 +74,7 @@ TEST_CASE("peer: shared memory of every algorithm") {
   CHECK(cuda::shared_bytes(PeerAlgorithm::kTwoShot, sum, 4) == 0);
 }
 
-TEST_CASE("peer: the host names instances that compile") {
+TEST_CASE("peer: the kernel instances that the host names compile") {
   if (!cuda::report<nvidia::Nvrtc>().usable()) {
     MESSAGE("nothing tested: " << cuda::report<nvidia::Nvrtc>().reason);
     return;

@@ -1,5 +1,5 @@
-// Recurrent layers by our own kernel: how weights are spread, what does not fit, and on the device
-// every cell, type and shape of blocks against loops in double.
+// Recurrent layers by the built-in persistent kernel: the distribution of weights and the refusals;
+// on a device, every cell, type and block shape compared with loops in double.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -46,7 +46,7 @@ std::string refusal_of(const Layer& layer, const cuda::DeviceFacts& device = hop
   }
 }
 
-TEST_CASE("persistent: every unit has its block, and a block what fits into it") {
+TEST_CASE("persistent: every unit belongs to a block, and every block fits") {
   for (const std::string cell : kSupportedCells)
     for (const int64_t hidden : {16, 48, 512, 1024, 1040, 1760, 2048})
       for (const int64_t batch : {1, 4, 8}) {
@@ -66,7 +66,7 @@ TEST_CASE("persistent: every unit has its block, and a block what fits into it")
       }
 }
 
-TEST_CASE("persistent: the largest layers of the sets fit a large device") {
+TEST_CASE("persistent: the largest layers of the suites fit on a large device") {
   const auto plans = plans_of(inference("gru", {2816, 4, 1500}));
   REQUIRE(plans.size() == 1);
   CHECK(plans[0].shape.units == 22);
@@ -76,7 +76,7 @@ TEST_CASE("persistent: the largest layers of the sets fit a large device") {
   CHECK(plans_of(inference("lstm", {2048, 4, 25}))[0].shape.units == 16);
 }
 
-TEST_CASE("persistent: tiles, thin tiles, states and sums have places of their own") {
+TEST_CASE("persistent: full tiles, partial tiles, states and sums do not overlap") {
   const PersistentShape shape = {3, 2816, 22};
   CHECK(persistent_column_tiles(shape) == 22);
   CHECK(persistent_register_tiles(shape) == PERSISTENT_MAX_REGISTERS);
@@ -84,13 +84,13 @@ TEST_CASE("persistent: tiles, thin tiles, states and sums have places of their o
   CHECK(persistent_shared_tiles(shape) == shared_tiles);
   CHECK(persistent_partial_offset(shape) == 8 * 512 * shared_tiles);
   CHECK(persistent_states_offset(shape) - persistent_partial_offset(shape) == 8 * 22 * 2 * 16 * 2);
-  CHECK(persistent_pitch(shape) % 64 == 32);  // two neighbours share no bank
+  CHECK(persistent_pitch(shape) % 64 == 32);  // two neighbours use different banks
   CHECK(persistent_sums_offset(shape, 4) - persistent_states_offset(shape) == 8 * 4 * 23 * 32);
   CHECK(persistent_shared_bytes(shape, 4) - persistent_sums_offset(shape, 4) == 2 * 8 * 66 * 4 * 4);
-  CHECK(persistent_shared_bytes(shape, 4) <= 232448);  // all that there is
+  CHECK(persistent_shared_bytes(shape, 4) <= 232448);  // the limit of the device
 }
 
-TEST_CASE("persistent: what it does not do is told") {
+TEST_CASE("persistent: refusals name the reason") {
   const auto says = [](const std::string& text, const std::string& word) {
     CAPTURE(text);
     CHECK(text.find(word) != std::string::npos);
@@ -98,7 +98,7 @@ TEST_CASE("persistent: what it does not do is told") {
   Layer layer = inference("gru", {64, 2, 3});
   CHECK(refusal_of(layer).empty());
   says(refusal_of(inference("gru_reset_before", {64, 2, 3})), "cell=gru");
-  says(refusal_of(inference("gru", {64, 9, 3})), "batches of up to 8");
+  says(refusal_of(inference("gru", {64, 9, 3})), "batches up to 8");
   says(refusal_of(inference("gru", {72, 1, 3})), "multiples of 16");
   says(refusal_of(inference("gru", {64, 2, 3}, "float")), "half and bfloat16");
   says(refusal_of(inference("gru", {4096, 1, 3})), "do not fit");
@@ -113,7 +113,7 @@ TEST_CASE("persistent: what it does not do is told") {
   says(refusal_of(inference("gru", {64, 2, 3}), old), "8.0");
 }
 
-TEST_CASE("persistent: the host names instances that compile") {
+TEST_CASE("persistent: the kernel instances that the host names compile") {
   if (!cuda::report<nvidia::Nvrtc>().usable()) {
     MESSAGE("nothing tested: " << cuda::report<nvidia::Nvrtc>().reason);
     return;
@@ -128,9 +128,10 @@ TEST_CASE("persistent: the host names instances that compile") {
   }
 }
 
-TEST_CASE("gpu: persistent: every cell, type and shape of blocks, again and again") {
+TEST_CASE("gpu: persistent: every cell, type and block shape is correct") {
   REQUIRE_GPU();
-  // 1040: 65 tiles for 8 warps; 2816: rows that fill no tile; 1 step: nothing is handed on.
+  // hidden=1040 has 65 tiles for 8 warps, hidden=2816 has partial tiles, and one step exchanges no
+  // states.
   const std::vector<LayerSizes> all = {{16, 1, 1},  {48, 3, 5},   {64, 8, 4},   {256, 5, 9},
                                        {512, 4, 3}, {1040, 7, 3}, {1536, 2, 2}, {2816, 1, 3}};
   for (const std::string precision : {"half", "bfloat16"})
@@ -139,18 +140,18 @@ TEST_CASE("gpu: persistent: every cell, type and shape of blocks, again and agai
         const Layer layer = inference(cell, sizes, precision);
         const std::string problem = layer.text();
         CAPTURE(problem);
-        const ProblemRequest asked("rnn", problem, "library=persistent");
-        if (asked.supports() != DEEPBENCH_OK) {
+        const ProblemRequest request("rnn", problem, "library=persistent");
+        if (request.supports() != DEEPBENCH_OK) {
           CHECK(cell == "lstm");
           CHECK(sizes.hidden == 2816);
           continue;
         }
-        for (const std::string& id : asked.candidates())
+        for (const std::string& id : request.candidates())
           check_layer(layer, "library=persistent candidate=" + id);
       }
 }
 
-TEST_CASE("gpu: persistent: calls that follow one another take nothing from one before") {
+TEST_CASE("gpu: persistent: a call is not affected by earlier calls") {
   REQUIRE_GPU();
   for (const int64_t steps : {1, 2, 3, 8}) {
     const Layer layer = inference("lstm", {128, 2, steps});
@@ -171,7 +172,7 @@ TEST_CASE("gpu: persistent: calls that follow one another take nothing from one 
   }
 }
 
-TEST_CASE("gpu: persistent: it competes with cuDNN, whose choice stays the default") {
+TEST_CASE("gpu: persistent: it competes with cuDNN, whose default remains the first candidate") {
   REQUIRE_GPU();
   const std::string problem = inference("gru", {512, 1, 4}).text();
   const auto ids = ProblemRequest("rnn", problem, "limit=32").candidates();

@@ -1,6 +1,7 @@
-// The layer that keeps its weights on the chip, on the host: every cell and shape of blocks against
-// loops in double, without a device. All threads of all blocks run in turns, each until it waits
-// for others; what they give to the tensor cores is multiplied when all of their warp have come.
+// The persistent recurrent layer, run on the host without a device: every cell and block shape is
+// compared with loops in double. The threads of all blocks run in turns, each until it waits for
+// others. The operands that threads pass to the tensor cores are multiplied when all threads of the
+// warp have passed theirs.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -12,20 +13,20 @@
 
 #include "deepbench/fill.h"
 
-// What makes CUDA of the rest of the file.
+// Defines CUDA's keywords, so that the rest of the file is CUDA code.
 #include "emulated.hpp"
 #include "emulated_mma.hpp"
 
-// In place of the headers of the same names.
+// Replaces the headers of the same names.
 #define DEEPBENCH_CUDA_KERNELS_TENSOR_CORE_H_
 #define DEEPBENCH_CUDA_KERNELS_INTER_BLOCK_MAILBOX_H_
 
 namespace deepbench::cuda_test {
 namespace {
 
-// Threads that meet: a block's, or a warp's.
+// Threads that synchronise with one another: those of a block or of a warp.
 struct Group {
-  uint32_t size = 0, come = 0;
+  uint32_t size = 0, arrived = 0;
   uint64_t round = 0;
 };
 
@@ -50,7 +51,7 @@ class Grid {
   void yield() { swapcontext(&fibers_[current_].context, &scheduler_); }
   void block_barrier() { meet(blocks_[current_ / threads_]); }
   void warp_barrier() { meet(warps_[current_ / 32]); }
-  // Of the running thread, and of the lanes of its warp.
+  // What the current thread recorded, and what the lanes of its warp recorded.
   Given& given() { return given_[current_]; }
   const Given& given_by(uint32_t lane) const { return given_[current_ / 32 * 32 + lane]; }
   uint32_t lane() const { return uint32_t(current_ % 32); }
@@ -59,13 +60,13 @@ class Grid {
   static void enter();
   void meet(Group& group) {
     const uint64_t round = group.round;
-    if (++group.come == group.size) {
-      group.come = 0, ++group.round;
+    if (++group.arrived == group.size) {
+      group.arrived = 0, ++group.round;
       return;
     }
     while (group.round == round) yield();
   }
-  // False when all are done.
+  // Returns false when all threads have ended.
   bool turn() {
     bool more = false;
     for (current_ = 0; current_ < fibers_.size(); ++current_) {
@@ -122,7 +123,7 @@ struct Narrow {
 };
 
 inline uint4 load_mailbox(const uint64_t* from) {
-  deepbench::cuda_test::grid.yield();  // whoever looks again and again lets others work
+  deepbench::cuda_test::grid.yield();  // a thread that polls lets other threads run
   return {uint32_t(from[0]), uint32_t(from[0] >> 32), uint32_t(from[1]), uint32_t(from[1] >> 32)};
 }
 inline void store_mailbox(uint64_t* to, uint32_t elements, uint32_t step) {
@@ -138,9 +139,9 @@ inline void store_mailbox(uint64_t* to, uint32_t elements, uint32_t step) {
 #define __syncwarp() ::deepbench::cuda_test::grid.warp_barrier()
 #define __shfl_down_sync(mask, value, apart) ::deepbench::cuda_test::from_next_lane(value)
 #define __expf(x) std::exp(x)
-#define __trap() throw std::logic_error("a state never came")
+#define __trap() throw std::logic_error("a state did not arrive")
 
-// From the folder that the build puts it in.
+// From the folder to which the build copies it.
 #include <persistent.cu>
 
 namespace deepbench::cuda_test {
@@ -164,12 +165,12 @@ class LayerCase {
         b_(elements(2, kBiases * kHidden, 0.5f)),
         h0_(elements(3, kStates, 1)),
         c0_(elements(4, kStates, 1)),
-        handed_(kStates) {}
+        mailbox_(kStates) {}
 
   void call() {
     y_.assign(size_t(timesteps_) * kStates, 0x7e00);
-    const PersistentLayer layer = {x_.data(), u_.data(),      b_.data(), h0_.data(), c0_.data(),
-                                   y_.data(), handed_.data(), &steps_,   timesteps_};
+    const PersistentLayer layer = {x_.data(), u_.data(),       b_.data(), h0_.data(), c0_.data(),
+                                   y_.data(), mailbox_.data(), &steps_,   timesteps_};
     constexpr uint32_t kBlocks = (kHidden + kUnits - 1) / kUnits;
     const uint32_t bytes = persistent_shared_bytes(Kernel::kShape, kBatch);
     std::vector<std::vector<Uint4>> shared(kBlocks, std::vector<Uint4>(bytes / 16 + 1));
@@ -179,7 +180,8 @@ class LayerCase {
     });
   }
 
-  // The largest difference to the layer in double, whose states are rounded as they are stored.
+  // Returns the largest difference from the layer in double, whose states are rounded as they are
+  // stored.
   double worst() const {
     double worst = 0;
     std::vector<double> h = wide(h0_), c = wide(c0_);
@@ -187,11 +189,11 @@ class LayerCase {
       const std::vector<double> before = h;
       for (uint32_t n = 0; n < kBatch; ++n)
         for (uint32_t unit = 0; unit < kHidden; ++unit) {
-          const size_t at = size_t(n) * kHidden + unit;
-          h[at] = next(before, n, unit, T::wide(x_[t * kStates + at]), c[at]);
-          const double got = T::wide(y_[t * kStates + at]);
-          worst = std::max(worst, std::isnan(got) ? 1e9 : std::abs(got - h[at]));
-          h[at] = T::wide(T::narrow(float(h[at])));
+          const size_t i = size_t(n) * kHidden + unit;
+          h[i] = next(before, n, unit, T::wide(x_[t * kStates + i]), c[i]);
+          const double got = T::wide(y_[t * kStates + i]);
+          worst = std::max(worst, std::isnan(got) ? 1e9 : std::abs(got - h[i]));
+          h[i] = T::wide(T::narrow(float(h[i])));
         }
     }
     return worst;
@@ -236,7 +238,7 @@ class LayerCase {
 
   uint32_t timesteps_, steps_ = kFirstStep;
   std::vector<uint16_t> x_, u_, b_, h0_, c0_, y_;
-  std::vector<uint64_t> handed_;
+  std::vector<uint64_t> mailbox_;
 };
 
 template <int kCell, int kType, uint32_t kHidden, uint32_t kUnits, uint32_t kBatch>
@@ -244,24 +246,24 @@ void check(uint32_t timesteps) {
   INFO("cell ", kCell, ", hidden ", kHidden, ", units ", kUnits, ", batch ", kBatch);
   const double bound = kType == DEEPBENCH_F16 ? 4e-3 : 3e-2;
   LayerCase<kCell, kType, kHidden, kUnits, kBatch> layer(timesteps);
-  for (uint32_t call = 1; call <= 2; ++call) {  // the second takes nothing from the first
+  for (uint32_t call = 1; call <= 2; ++call) {  // the second call must not use data of the first
     layer.call();
     CHECK(layer.worst() < bound);
     CHECK(layer.steps() == kFirstStep + call * (timesteps > 1 ? timesteps : 0));
   }
 }
 
-TEST_CASE("kernels on the host: persistent, every cell and shape of blocks") {
+TEST_CASE("kernels on the host: persistent is correct for every cell and block shape") {
   check<CELL_GRU, DEEPBENCH_F16, 64, 16, 1>(4);
-  check<CELL_LSTM, DEEPBENCH_F16, 48, 8, 3>(3);      // sequences that fill no pairs of lanes
-  check<CELL_VANILLA, DEEPBENCH_BF16, 16, 2, 8>(3);  // rows that fill no tile
-  check<CELL_GRU, DEEPBENCH_BF16, 96, 22, 4>(3);     // a thin tile, and a block with fewer units
-  check<CELL_LSTM, DEEPBENCH_F16, 32, 16, 2>(1);     // nothing to hand on
+  check<CELL_LSTM, DEEPBENCH_F16, 48, 8, 3>(3);      // sequences that do not fill pairs of lanes
+  check<CELL_VANILLA, DEEPBENCH_BF16, 16, 2, 8>(3);  // rows that do not fill a tile
+  check<CELL_GRU, DEEPBENCH_BF16, 96, 22, 4>(3);     // a partial tile, and a block with fewer units
+  check<CELL_LSTM, DEEPBENCH_F16, 32, 16, 2>(1);     // no states are exchanged
 }
 
-TEST_CASE("kernels on the host: persistent, tiles that registers do not hold") {
+TEST_CASE("kernels on the host: persistent is correct with tiles in shared memory") {
   constexpr PersistentShape kShape = {3, 256, 128};
-  static_assert(persistent_shared_tiles(kShape) > 0, "this is what is tested");
+  static_assert(persistent_shared_tiles(kShape) > 0, "this case tests tiles in shared memory");
   check<CELL_GRU, DEEPBENCH_F16, 256, 128, 2>(2);
 }
 

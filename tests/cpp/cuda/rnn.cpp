@@ -1,6 +1,6 @@
-// Recurrent layers on the device through cuDNN and through the reference: every cell, phase, mode,
-// precision and algorithm against loops in double; outputs scanned, projected and repeated; what is
-// brought back between calls; what is refused and why.
+// Recurrent layers on the device through cuDNN and through the reference. Every cell, phase, mode,
+// precision and algorithm is compared with loops in double; further tests cover scans, projections,
+// repeated calls, restoring and refusals.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ std::vector<Layer> phases_of(const std::string& cell, const std::string& precisi
           {cell, "bwd_weights", "training", precision, sizes}};
 }
 
-TEST_CASE("gpu: rnn: every cell, phase, mode, precision and algorithm") {
+TEST_CASE("gpu: rnn: every cell, phase, mode, precision and algorithm is correct") {
   REQUIRE_GPU();
   for (const std::string precision : kLayerPrecisions)
     for (const std::string cell : kCells)
@@ -40,7 +40,7 @@ TEST_CASE("gpu: rnn: every cell, phase, mode, precision and algorithm") {
         }
 }
 
-TEST_CASE("gpu: rnn: layers compiled for their problem, which best does not try") {
+TEST_CASE("gpu: rnn: persist_dynamic is correct, but best does not try it") {
   REQUIRE_GPU();
   const Layer layer = {"gru", "bwd_data", "training", "half", kSmall};
   const auto all = ProblemRequest("rnn", layer.text(), "library=cudnn").candidates();
@@ -50,7 +50,7 @@ TEST_CASE("gpu: rnn: layers compiled for their problem, which best does not try"
   check_layer(layer, "candidate=persist_dynamic");
 }
 
-TEST_CASE("gpu: rnn: algorithms that round parts of their sums run by their names alone") {
+TEST_CASE("gpu: rnn: algorithms that round partial sums run only by name") {
   REQUIRE_GPU();
   for (const std::string cell : {"vanilla", "gru"}) {
     const Layer layer = {cell, "fwd", "training", "half", kSmall};
@@ -68,7 +68,7 @@ TEST_CASE("gpu: rnn: algorithms that round parts of their sums run by their name
   }
 }
 
-TEST_CASE("gpu: rnn: the reference is the definition, in every phase") {
+TEST_CASE("gpu: rnn: the reference matches the definition in every phase") {
   REQUIRE_GPU();
   for (const std::string precision : kLayerPrecisions)
     for (const std::string cell : kCells)
@@ -87,8 +87,8 @@ TEST_CASE("gpu: rnn: the reference is the definition, in every phase") {
         }
 }
 
-// From the library's own states on, gradients are on the same side of ReLU's kink.
-TEST_CASE("gpu: rnn: a reference follows the forward pass that it is to verify, and no other") {
+// Gradients that start from the library's states use the same slope of relu at zero.
+TEST_CASE("gpu: rnn: a reference follows only the forward pass that it verifies") {
   REQUIRE_GPU();
   const auto follows = [](LayerRun& reference, const LayerRun& run) {
     int32_t answer = -1;
@@ -121,8 +121,8 @@ TEST_CASE("gpu: rnn: a reference follows the forward pass that it is to verify, 
   CHECK_FALSE(follows(reference, LayerRun({"gru", "fwd"}, "library=cudnn")));
 }
 
-// In so many units some sums are zero once they are rounded, where cuDNN's ReLU has slope one.
-TEST_CASE("gpu: rnn: a reference is on the library's side where a sum is zero") {
+// With this many units, some sums round to zero, where cuDNN's relu has slope one.
+TEST_CASE("gpu: rnn: a reference uses the library's slope where a sum is zero") {
   REQUIRE_GPU();
   for (const std::string precision : {"half", "bfloat16"})
     for (const std::string phase : {"bwd_data", "bwd_weights"}) {
@@ -137,19 +137,19 @@ TEST_CASE("gpu: rnn: a reference is on the library's side where a sum is zero") 
       run.call(1);
       reference.call(1);
       const auto outputs = uint64_t(layer.rnn().outputs());
-      // Each of dU sums up 1600 roundings.
+      // Each element of dU is a sum with 1600 roundings.
       const double roundoff = roundoff_of(layer) * (phase == "bwd_weights" ? 10 : 1);
       CHECK(count_wrong(run.read(outputs), reference.read(outputs), roundoff) == 0);
     }
 }
 
-TEST_CASE("gpu: rnn: what is compared here tells layers from nearly the same") {
+TEST_CASE("gpu: rnn: the comparison detects layers that are almost the same") {
   for (const char* cell : kCells)
     for (const char* mutant : {"gates swapped", "no input", "no inner bias", "dU without step 0",
                                "h' gets no gradient"}) {
-      const std::string is = cell, broken = mutant;
-      if (broken == "gates swapped" && is == "vanilla") continue;
-      if (broken == "no inner bias" && is != "gru") continue;
+      const std::string cell_name = cell, mutant_name = mutant;
+      if (mutant_name == "gates swapped" && cell_name == "vanilla") continue;
+      if (mutant_name == "no inner bias" && cell_name != "gru") continue;
       CAPTURE(cell);
       CAPTURE(mutant);
       const Layer layer = {cell, "bwd", "training", "float", kSmall};
@@ -159,7 +159,7 @@ TEST_CASE("gpu: rnn: what is compared here tells layers from nearly the same") {
     }
 }
 
-TEST_CASE("gpu: rnn: projections are those of the outputs in their order") {
+TEST_CASE("gpu: rnn: projections use the outputs in their order") {
   REQUIRE_GPU();
   constexpr uint64_t kRows = 64;
   for (const std::string library : {"cudnn", "reference"})
@@ -176,7 +176,7 @@ TEST_CASE("gpu: rnn: projections are those of the outputs in their order") {
     }
 }
 
-TEST_CASE("gpu: rnn: cold copies all give the result, and are brought back") {
+TEST_CASE("gpu: rnn: all cold copies give the result and are restored") {
   REQUIRE_GPU();
   for (const Layer& layer : phases_of("lstm", "half", {256, 8, 3})) {
     const std::string problem = layer.text();
@@ -197,7 +197,7 @@ TEST_CASE("gpu: rnn: cold copies all give the result, and are brought back") {
   }
 }
 
-TEST_CASE("gpu: rnn: gradients of the data need the reserve space brought back") {
+TEST_CASE("gpu: rnn: data gradients need a restored reserve space") {
   REQUIRE_GPU();
   for (const std::string precision : {"float", "half"})
     for (const std::string cell : kCells) {
@@ -217,7 +217,7 @@ TEST_CASE("gpu: rnn: gradients of the data need the reserve space brought back")
     }
 }
 
-TEST_CASE("gpu: rnn: what a row must know is said") {
+TEST_CASE("gpu: rnn: a kernel describes all facts of a row") {
   REQUIRE_GPU();
   const Emitted forward = LayerRun({"lstm", "fwd", "inference", "half"}, "").describe();
   CHECK(forward.text("library").substr(0, 6) == "cudnn ");
@@ -237,7 +237,7 @@ TEST_CASE("gpu: rnn: what a row must know is said") {
   CHECK(weights.text("note.backward").find("zero") != std::string::npos);
 }
 
-TEST_CASE("gpu: rnn: what is refused, and why") {
+TEST_CASE("gpu: rnn: refusals name the reason") {
   REQUIRE_GPU();
   const auto refused = [](const Layer& layer, const std::string& options,
                           deepbench_status status = DEEPBENCH_UNSUPPORTED) {
@@ -257,7 +257,7 @@ TEST_CASE("gpu: rnn: what is refused, and why") {
        "persist_static");
   const std::string reason = table().last_error();
   if (reason.find("standard algorithm") == std::string::npos)
-    says(reason, " from cudnn");  // the call that refuses
+    says(reason, " from cudnn");  // the refusing call
   says(refused({"lstm", "fwd", "training", "bfloat16"}, "candidate=persist_static"),
        "standard algorithm");
   for (const char* library : {"library=cudnn", "library=reference"})
@@ -266,7 +266,7 @@ TEST_CASE("gpu: rnn: what is refused, and why") {
   says(refused({"lstm"}, "library=reference candidate=standard", DEEPBENCH_INVALID), "standard");
 }
 
-TEST_CASE("gpu: rnn: inputs of zeros leave what biases of zero leave") {
+TEST_CASE("gpu: rnn: inputs of zeros give outputs of zero") {
   REQUIRE_GPU();
   const Layer layer = {"lstm", "fwd", "inference", "half"};
   LayerRun run(layer, "inputs=zeros");

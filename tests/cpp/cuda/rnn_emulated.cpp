@@ -1,5 +1,5 @@
-// The pointwise kernels of recurrent layers, run by the host between plain products, against plain
-// loops: every cell's steps and gradients; and the scale of operands, in every type.
+// The pointwise kernels of recurrent layers, run by the host between plain products and compared
+// with plain loops: every cell's steps and gradients, and the scaling of operands in every type.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -9,10 +9,10 @@
 #include "../ops/naive_rnn.hpp"
 #include "deepbench/ops/precision.hpp"
 
-// What makes CUDA of the rest of the file.
+// Defines CUDA's keywords, so that the rest of the file is CUDA code.
 #include "emulated.hpp"
 
-// From the folder that the build puts them in.
+// From the folder to which the build copies it.
 #include <rnn.cu>
 
 namespace deepbench::cuda_test {
@@ -29,7 +29,7 @@ Rnn layer(const std::string& cell, const std::string& phase) {
   return rnn;
 }
 
-// As composition.cpp has it, with loops for cuBLAS.
+// Like composition.cpp, with loops instead of cuBLAS.
 class HostComposition {
  public:
   explicit HostComposition(const Rnn& rnn)
@@ -95,11 +95,11 @@ class HostComposition {
 
   std::vector<double> weights() {
     std::vector<double> du(size_t(row_ * rnn_.hidden));
-    for (int64_t at = 0; at < rnn_.timesteps * rnn_.batch; ++at)
+    for (int64_t row = 0; row < rnn_.timesteps * rnn_.batch; ++row)
       for (int64_t r = 0; r < row_; ++r)
         for (int64_t j = 0; j < rnn_.hidden; ++j)
           du[size_t(r * rnn_.hidden + j)] +=
-              gates_[size_t(at * row_ + r)] * h_[size_t(at * rnn_.hidden + j)];
+              gates_[size_t(row * row_ + r)] * h_[size_t(row * rnn_.hidden + j)];
     return du;
   }
 
@@ -116,7 +116,7 @@ double largest_difference(const std::vector<double>& a, const std::vector<double
   return largest;
 }
 
-TEST_CASE("rnn kernels: steps and gradients are those of plain loops") {
+TEST_CASE("rnn kernels: steps and gradients match plain loops") {
   for (const std::string cell : {"vanilla", "lstm", "gru"})
     for (const std::string phase : {"fwd", "bwd"}) {
       CAPTURE(cell);
@@ -156,20 +156,21 @@ TEST_CASE("rnn kernels: operands are scaled and rounded as their type stores the
   }
 }
 
-TEST_CASE("rnn kernels: states that a library kept are compared with what they should be") {
+TEST_CASE("rnn kernels: stored states are compared with expected ones") {
   constexpr size_t kStates = 3000;
-  std::vector<double> right(kStates), kept(kStates);
+  std::vector<double> expected(kStates), stored(kStates);
   double error = 0, state = 0;
   for (size_t i = 0; i < kStates; ++i) {
-    right[i] = deepbench_uniform(1, 2, i);
-    kept[i] = right[i] + 0.001 * deepbench_uniform(3, 4, i);
-    error += (kept[i] - right[i]) * (kept[i] - right[i]), state += right[i] * right[i];
+    expected[i] = deepbench_uniform(1, 2, i);
+    stored[i] = expected[i] + 0.001 * deepbench_uniform(3, 4, i);
+    error += (stored[i] - expected[i]) * (stored[i] - expected[i]);
+    state += expected[i] * expected[i];
   }
   const cuda::LaunchShape shape = {3, 1, 1, OPERAND_THREADS, 1, 1, 0};
   const auto compared = [&] {
     RecurrentErrors found[3] = {}, all = {};
     emulate(shape, Barriers::kUsed,
-            [&] { compare_states(kept.data(), right.data(), kStates, 0.001, found); });
+            [&] { compare_states(stored.data(), expected.data(), kStates, 0.001, found); });
     for (const RecurrentErrors& block : found)
       all.error += block.error, all.state += block.state, all.outliers += block.outliers;
     return all;
@@ -178,12 +179,13 @@ TEST_CASE("rnn kernels: states that a library kept are compared with what they s
   CHECK(good.error == doctest::Approx(error));
   CHECK(good.state == doctest::Approx(state));
   CHECK(good.outliers == 0);
-  kept[7] += 0.01, kept[2999] = std::nan("");
+  stored[7] += 0.01, stored[2999] = std::nan("");
   CHECK(compared().outliers == 2);
 }
 
-TEST_CASE("rnn kernels: units at the kink are on the side where the library's gradient is") {
-  // The sum that z is of, what the library kept of h, its gradient, and whether h is positive then.
+TEST_CASE("rnn kernels: units with a zero sum get the library's slope") {
+  // The recurrent product without bias and input, h as the library stored it, its gradient, and
+  // whether h must be positive afterwards.
   struct Kink {
     double z, h, dz;
     bool positive;
@@ -205,8 +207,9 @@ TEST_CASE("rnn kernels: units at the kink are on the side where the library's gr
   }
 }
 
-// A gradient begins with the zeros that change nothing that is added to them.
-TEST_CASE("rnn kernels: zeros times minus one are poison that sums do not give") {
+// The gradient of the weights begins with negative zeros, because adding a value to one gives
+// exactly that value.
+TEST_CASE("rnn kernels: negated zeros serve as poison, because no sum produces them") {
   uint16_t half = 0;
   float single = 0;
   emulate({1, 1, 1, 1, 1, 1, 0}, Barriers::kNone, [&] {

@@ -1,4 +1,4 @@
-// Recurrent layers of the CUDA backend as the core sees them, against loops in double.
+// Recurrent layers of the CUDA backend through its plugin table, compared with loops in double.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -49,7 +49,8 @@ inline std::vector<double> reference_output(const Layer& layer) {
   return layer.rnn().is_forward() ? naive.forward() : naive.backward();
 }
 
-// Random roundings of sums that are handed on; 16 of a narrow type, 2^-17 for fast activations.
+// The error bound: sums that are passed from step to step round randomly. It allows 16 roundoffs of
+// a narrow type, and 2^-17 for fast activations of float.
 inline double roundoff_of(const Layer& layer) {
   if (layer.precision == "half" || layer.precision == "tf32") return 16 * kRoundoffHalf;
   if (layer.precision == "bfloat16") return 16 * kRoundoffBfloat16;
@@ -65,13 +66,15 @@ inline uint64_t count_wrong(const std::vector<double>& got, const std::vector<do
   return wrong;
 }
 
-// A narrow sum on the other side of ReLU's kink makes the gradients that follow from it wrong.
+// If a narrow sum rounds to the other side of zero, relu has the other slope, and all gradients
+// that follow from it differ.
 inline uint64_t allowed_wrong_count(const Layer& layer, uint64_t outputs) {
   const bool has_kink = layer.cell == "vanilla" && layer.phase != "fwd";
   return has_kink && layer.precision != "float" ? outputs / 4 : 0;
 }
 
-// One call on poisoned outputs, all of them compared; then the same again, bit for bit.
+// Calls the kernel once on poisoned outputs and compares all of them, then checks that a repetition
+// gives the same bits.
 inline void check_layer(const Layer& layer, const std::string& options) {
   const std::string problem = layer.text();
   CAPTURE(problem);

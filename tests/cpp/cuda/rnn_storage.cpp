@@ -1,4 +1,4 @@
-// What a recurrent layer's operands take of memory, and which of them a call touches.
+// The memory that a recurrent layer's operands take, and which of them a call touches.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -28,17 +28,17 @@ LayerStorage storage_of(const std::string& cell, const std::string& phase,
 
 constexpr uint64_t kSequence = 10 * 2 * 64 * 2, kState = 2 * 64 * 2;
 
-TEST_CASE("rnn operands: a call touches what it reads and writes, once") {
+TEST_CASE("rnn operands: touched bytes count each operand that a call reads or writes once") {
   CHECK(storage_of("vanilla", "fwd", "inference").touched_bytes() ==
         2 * kSequence + kState + 40000);
   CHECK(storage_of("lstm", "fwd").touched_bytes() == 2 * kSequence + 2 * kState + 40000 + 5000);
-  // y, dy, dx; h0, c0, dh0; weights, reserve space.
+  // y, dy and dx; h0, c0 and dh0; weights and reserve space.
   CHECK(storage_of("lstm", "bwd_data").touched_bytes() == 3 * kSequence + 3 * kState + 45000);
-  // x, y; h0; the weights' gradient, reserve space.
+  // x and y; h0; the gradient of the weights and the reserve space.
   CHECK(storage_of("gru", "bwd_weights").touched_bytes() == 2 * kSequence + kState + 45000);
 }
 
-TEST_CASE("rnn operands: only what the timed call touches is there in every copy") {
+TEST_CASE("rnn operands: only operands that the timed call touches are replicated") {
   const plugin::CopyPlan ten = {plugin::Regime::kRotation, 10, 0};
   const LayerStorage data = storage_of("lstm", "bwd_data");
   CHECK(data.copies_of(LayerPart::kX, ten) == 1);
@@ -54,7 +54,7 @@ TEST_CASE("rnn operands: only what the timed call touches is there in every copy
   }
 }
 
-TEST_CASE("rnn operands: gradients bring something back between calls, forward passes nothing") {
+TEST_CASE("rnn operands: gradients restore operands between calls, forward passes do not") {
   CHECK_FALSE(storage_of("gru", "fwd").restores());
   CHECK(storage_of("gru", "bwd_weights").restores());
   LayerStorage data = storage_of("gru", "bwd_data");
@@ -65,7 +65,7 @@ TEST_CASE("rnn operands: gradients bring something back between calls, forward p
   CHECK(data.needed_bytes({}) == with_reserve - 5000);
 }
 
-TEST_CASE("rnn operands: sizes that no device has are the largest number") {
+TEST_CASE("rnn operands: sizes that overflow saturate") {
   LayerStorage storage = storage_of("lstm", "bwd_data");
   storage.rnn.batch = storage.rnn.timesteps = 10'000'000;
   storage.rnn.hidden = storage.rnn.inputs = 20'000;

@@ -1,5 +1,6 @@
-// Products with few columns by built-in kernels: how they are divided, what is refused, and on a
-// device every shape, candidate and transposition against three loops.
+// Products of 8-bit integers with few columns by built-in kernels: their division and refusals
+// without a device; on a device, every shape, candidate and transposition compared with three
+// loops.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -34,7 +35,7 @@ uint32_t rows_of_block(const SkinnyPlan& plan) {
   return plan.threads / uint32_t(plan.lanes) * uint32_t(plan.rows);
 }
 
-// Whatever the problem: every row and every part once, and instances that exist.
+// Checks that every row and every part is covered exactly once and that the kernel instance exists.
 void check_plan(const SkinnyPlan& plan, const SkinnyProblem& of) {
   CHECK(plan.columns == int(of.columns));
   CHECK((plan.lanes == 8 || plan.lanes == 16 || plan.lanes == 32));
@@ -53,7 +54,7 @@ void check_plan(const SkinnyPlan& plan, const SkinnyProblem& of) {
   CHECK((shape.block_x == plan.threads && shape.shared_bytes == 0));
 }
 
-TEST_CASE("skinny: every row and part is taken once, whatever the problem") {
+TEST_CASE("skinny: plans cover every row and part exactly once") {
   for (const uint32_t m : {1u, 2u, 3u, 35u, 512u, 1023u, 6144u, 100000u, 2147483647u})
     for (const uint32_t n : {1u, 2u, 3u, 4u, 5u, 6u, 7u, 8u})
       for (const uint32_t k : {1u, 16u, 513u, 2048u, 2816u, 65537u, 500000u}) {
@@ -70,16 +71,16 @@ TEST_CASE("skinny: every row and part is taken once, whatever the problem") {
 }
 
 TEST_CASE("skinny: the default fills the device") {
-  // One wave of as many warps each, and every vector under way at once.
+  // One wave of blocks with equal numbers of warps, and all vectors in flight at once.
   const SkinnyPlan even = skinny_plans(make_problem(6144, 1, 2048)).front();
   CHECK(even.name() == "lanes=32,rows=4,split=1");
   CHECK(even.expression() == "skinny<1, 4, 4, 32, false>");
   CHECK((even.blocks == 128 && even.threads == 384));
-  // Small ones are spread, a row for each warp.
+  // Small problems are spread: each warp has one row.
   const SkinnyPlan small = skinny_plans(make_problem(512, 4, 512)).front();
   CHECK(small.name() == "lanes=32,rows=1,split=1");
   CHECK((small.blocks == 128 && small.threads == 128));
-  // Long rows are split, into one wave.
+  // Long rows are split such that the blocks form one wave.
   const SkinnyPlan split = skinny_plans(make_problem(512, 4, 500000)).front();
   CHECK(split.name() == "lanes=32,rows=4,split=16");
   CHECK(split.expression() == "skinny<4, 4, 2, 32, true>");
@@ -88,12 +89,12 @@ TEST_CASE("skinny: the default fills the device") {
   CHECK(skinny_plans(make_problem(512, 4, 500000))[1].split > split.split);
 }
 
-TEST_CASE("skinny: without a workspace nothing is split") {
+TEST_CASE("skinny: without a workspace, k is not split") {
   for (const SkinnyPlan& plan : skinny_plans(make_problem(512, 4, 500000, 0)))
     CHECK(plan.split == 1);
 }
 
-TEST_CASE("skinny: only k is padded, and A is read along it") {
+TEST_CASE("skinny: only k is padded, and A is contiguous along k") {
   const auto layout = [](const Dimensions& d, bool trans_a, bool trans_b, const char* options) {
     const NamedValues named(options);
     return cuda::skinny_layout(gemm_of(d, trans_a, trans_b, "int8"), plugin::Options(named.get()));
@@ -110,15 +111,15 @@ TEST_CASE("skinny: only k is padded, and A is read along it") {
   CHECK(layout({35, 3, 2049}, false, false, "pad=0").executed.k == 2049);
 }
 
-TEST_CASE("skinny: what it does not do is told, also without a device") {
+TEST_CASE("skinny: unsupported problems are refused, also without a device") {
   const auto refuses = [](const std::string& problem, const std::string& why,
                           const std::string& options = "") {
     CAPTURE(problem);
     CHECK(refusal_of(cuda::skinny_gemm(), problem, options).find(why) != std::string::npos);
   };
   for (const char* precision : {"float", "tf32", "half", "bfloat16", "fp8_e4m3", "fp8_e5m2"})
-    refuses(gemm_text({64, 4, 64}, false, false, precision), "8-bit integers only");
-  refuses(gemm_text({64, 9, 64}, false, false, "int8"), "at most 8 columns; here n is 9");
+    refuses(gemm_text({64, 4, 64}, false, false, precision), "only 8-bit integers");
+  refuses(gemm_text({64, 9, 64}, false, false, "int8"), "at most 8 columns, but n is 9");
   refuses(gemm_text({64, 4, 64}, false, false, "int8", "u8"), "b_type=s8");
   refuses(gemm_text({int64_t{1} << 31, 1, 1}, false, false, "int8"), "below 2^31");
   refuses(gemm_text({1, 1, (int64_t{1} << 31) - 1}, false, false, "int8"), "below 2^31");
@@ -127,7 +128,7 @@ TEST_CASE("skinny: what it does not do is told, also without a device") {
     refuses(gemm_text({64, 4, 64}, false, false, "int8"), "NVRTC");
 }
 
-TEST_CASE("skinny: the host names instances that compile") {
+TEST_CASE("skinny: the kernel instances that the host names compile") {
   if (!cuda::report<nvidia::Nvrtc>().usable()) {
     MESSAGE("nothing tested: " << cuda::report<nvidia::Nvrtc>().reason);
     return;
@@ -147,7 +148,7 @@ BuiltInProduct product_of(const Dimensions& d, bool trans_a = false, bool trans_
   return {"skinny", d, trans_a, trans_b, "int8"};
 }
 
-TEST_CASE("gpu: skinny: every number of columns, all candidates") {
+TEST_CASE("gpu: skinny: all candidates are correct for every number of columns") {
   REQUIRE_GPU();
   for (int64_t n = 1; n <= 8; ++n)
     for (const Dimensions& d : {Dimensions{1, n, 1}, Dimensions{300, n, 257},
@@ -155,7 +156,7 @@ TEST_CASE("gpu: skinny: every number of columns, all candidates") {
       check_candidates(product_of(d), "constant=a");
 }
 
-TEST_CASE("gpu: skinny: every transposition, constant or not") {
+TEST_CASE("gpu: skinny: every transposition is correct, constant or not") {
   REQUIRE_GPU();
   for (const int transposition : {0, 1, 2, 3})
     for (const Dimensions& d : {Dimensions{64, 4, 512}, Dimensions{65, 3, 129},
@@ -165,25 +166,26 @@ TEST_CASE("gpu: skinny: every transposition, constant or not") {
                          options);
 }
 
-TEST_CASE("gpu: skinny: rows that fill the device") {
+TEST_CASE("gpu: skinny: products that fill the device are correct") {
   REQUIRE_GPU();
   check_candidates(product_of({3072, 1, 1024}), "constant=a");
   check_candidates(product_of({4608, 2, 1536}), "constant=a");
   check_candidates(product_of({48, 4, 65536}), "constant=a");
 }
 
-TEST_CASE("gpu: skinny: calls follow one another, in a graph and on the stream") {
+TEST_CASE("gpu: skinny: consecutive calls are correct, in a graph and on the stream") {
   REQUIRE_GPU();
   check_interleaved_calls(product_of({40, 4, 65536}, true));
   check_interleaved_calls(product_of({512, 4, 512}, true));
 }
 
-TEST_CASE("gpu: skinny: cold calls go round the copies, and each gives the result") {
+TEST_CASE("gpu: skinny: cold calls rotate through the copies, and each copy gets the result") {
   REQUIRE_GPU();
   check_cold_calls(product_of({40, 2, 65552}, true));
 }
 
-TEST_CASE("gpu: skinny: what is no candidate, and what a workspace of nothing leaves") {
+TEST_CASE(
+    "gpu: skinny: an unknown candidate is invalid, and without a workspace no candidate splits k") {
   REQUIRE_GPU();
   const std::string problem = gemm_text({512, 4, 500000}, true, false, "int8");
   CHECK(GemmRequest(problem, "library=skinny candidate=lanes=3").supports() == DEEPBENCH_INVALID);
@@ -192,7 +194,7 @@ TEST_CASE("gpu: skinny: what is no candidate, and what a workspace of nothing le
     CHECK(id.find("split=1") == id.size() - 7);
 }
 
-TEST_CASE("gpu: skinny: it competes with cublaslt, which stays the default") {
+TEST_CASE("gpu: skinny: it competes with cublaslt, which remains the default") {
   REQUIRE_GPU();
   check_competes(product_of({512, 4, 512}), "constant=a");
   for (const std::string& id :

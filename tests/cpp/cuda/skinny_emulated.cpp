@@ -1,5 +1,5 @@
-// Products with few columns on the host: every number of columns and way to divide them, against
-// three loops, without a device.
+// Products with few columns, run on the host without a device: every number of columns and every
+// division is compared with three loops.
 #include <doctest/doctest.h>
 
 #include <cstdint>
@@ -9,10 +9,10 @@
 #include "deepbench/fill.h"
 #include "ops/gemm/skinny_plan.hpp"
 
-// What makes CUDA of the rest of the file.
+// Defines CUDA's keywords, so that the rest of the file is CUDA code.
 #include "emulated.hpp"
 
-// From the folder that the build puts it in.
+// From the folder to which the build copies it.
 #include <skinny.cu>
 
 namespace deepbench::cuda_test {
@@ -23,7 +23,7 @@ using cuda::SkinnyPlan;
 constexpr uint64_t kSeed = 3;
 constexpr uint32_t kGuard = 0xdeadbeef;
 
-// Operands as the kernel takes them, k padded with zeros; a guard behind D.
+// Operands as the kernel expects them, with k padded with zeros, and a guard element after D.
 struct Case {
   uint32_t m, n, k, vectors;
   std::vector<uint4> a, b;
@@ -51,7 +51,7 @@ struct Case {
     return reinterpret_cast<signed char*>(&matrix[uint64_t(line) * vectors])[l];
   }
 
-  // C is anything of 32 bits: sums wrap around.
+  // C holds arbitrary 32-bit numbers, so sums wrap around.
   uint64_t count_wrong() {
     uint64_t wrong = d.back() != kGuard;
     for (uint32_t j = 0; j < n; ++j)
@@ -89,7 +89,8 @@ void run(const SkinnyPlan& plan, const SkinnyProduct& product) {
             [&] { skinny<kColumns, kRows, kDepth, kLanes, false>(product); });
 }
 
-// A grid for the instance: this many warps of a block, this many parts of about the same size.
+// Returns a plan for the instance with the given number of warps per block and of parts of similar
+// size.
 SkinnyPlan plan_of(const Case& product, int rows, int depth, int lanes, uint32_t warps,
                    uint32_t split) {
   SkinnyPlan plan;
@@ -111,7 +112,8 @@ void check(uint32_t m, uint32_t k) {
       const SkinnyPlan plan = plan_of(product, kRows, kDepth, kLanes, warps, split);
       INFO(m, " x ", kColumns, " x ", k, ": ", plan.name(), ", ", warps, " warps, ", plan.blocks,
            " blocks of rows");
-      for (int call = 0; call < 2; ++call) {  // the second begins where the first has ended
+      // The second call uses the workspace that the first leaves behind.
+      for (int call = 0; call < 2; ++call) {
         const SkinnyProduct task = product.product(plan);
         run<kColumns, kRows, kDepth, kLanes>(plan, task);
         CHECK(product.count_wrong() == 0);
@@ -132,7 +134,7 @@ void check_columns() {
   check<kColumns, 1, 2, 8>(2, 16);
 }
 
-TEST_CASE("kernels on the host: skinny, at every number of columns") {
+TEST_CASE("kernels on the host: skinny is correct for every number of columns") {
   check_columns<1>();
   check_columns<2>();
   check_columns<3>();

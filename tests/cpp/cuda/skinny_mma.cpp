@@ -1,6 +1,6 @@
-// Products of 16-bit types with few columns by built-in kernels: how they are divided, what is
-// refused, and on a device every number of columns, candidate and transposition against three
-// loops.
+// Products of 16-bit types with few columns by built-in kernels: their division and refusals
+// without a device; on a device, every number of columns, candidate and transposition compared with
+// three loops.
 #include <doctest/doctest.h>
 
 #include <set>
@@ -28,7 +28,8 @@ SkinnyMmaProblem make_problem(uint32_t m, uint32_t n, uint32_t k, bool transpose
   return {DEEPBENCH_F16, transposed, m, n, k, 132, has_clusters};
 }
 
-// Whatever the problem: every row, column and step once, and instances that exist.
+// Checks that every row, column and step is covered exactly once and that the kernel instance
+// exists.
 void check_plan(const SkinnyMmaPlan& plan, const SkinnyMmaProblem& of) {
   const SkinnyMmaShape& shape = plan.shape;
   CHECK((plan.type == of.type && plan.transposed == of.transposed));
@@ -46,7 +47,7 @@ void check_plan(const SkinnyMmaPlan& plan, const SkinnyMmaProblem& of) {
   CHECK(launch.shared_bytes <= 48 << 10);
 }
 
-TEST_CASE("skinny_mma: every row, column and step is taken once, whatever the problem") {
+TEST_CASE("skinny_mma: plans cover every row, column and step exactly once") {
   for (const bool transposed : {false, true})
     for (const uint32_t m : {8u, 16u, 40u, 512u, 1760u, 8448u, 2147483640u})
       for (const uint32_t n : {1u, 8u, 9u, 16u, 24u, 31u, 32u})
@@ -64,21 +65,21 @@ TEST_CASE("skinny_mma: every row, column and step is taken once, whatever the pr
 }
 
 TEST_CASE("skinny_mma: the default fills the device") {
-  const auto own = [](uint32_t m, uint32_t n, uint32_t k, bool transposed) {
+  const auto default_plan = [](uint32_t m, uint32_t n, uint32_t k, bool transposed) {
     return skinny_mma_plans(make_problem(m, n, k, transposed)).front();
   };
-  CHECK(own(1760, 16, 1760, true).name() == "rows=16,warps=16,split=1");
-  CHECK(own(1760, 16, 1760, true).blocks == 110);
-  CHECK(own(2560, 32, 2560, true).name() == "rows=32,warps=4,split=4");
-  CHECK(own(2560, 32, 2560, false).expression() ==
+  CHECK(default_plan(1760, 16, 1760, true).name() == "rows=16,warps=16,split=1");
+  CHECK(default_plan(1760, 16, 1760, true).blocks == 110);
+  CHECK(default_plan(2560, 32, 2560, true).name() == "rows=32,warps=4,split=4");
+  CHECK(default_plan(2560, 32, 2560, false).expression() ==
         "skinny_mma<" + std::to_string(DEEPBENCH_F16) + ", false, 4, 2, 4, 4>");
-  CHECK(own(6144, 16, 2048, true).name() == "rows=32,warps=4,split=2");
-  // Parts of sums: sixteen of each tile, of which a block has two.
-  CHECK(own(1760, 16, 1760, true).launch().shared_bytes == 2 * 16 * 512);
-  CHECK(own(2560, 32, 2560, true).launch().shared_bytes == 2 * 16 * 512);
+  CHECK(default_plan(6144, 16, 2048, true).name() == "rows=32,warps=4,split=2");
+  // A block has two tiles with sixteen partial sums each.
+  CHECK(default_plan(1760, 16, 1760, true).launch().shared_bytes == 2 * 16 * 512);
+  CHECK(default_plan(2560, 32, 2560, true).launch().shared_bytes == 2 * 16 * 512);
 }
 
-TEST_CASE("skinny_mma: without clusters nothing is split") {
+TEST_CASE("skinny_mma: without clusters, k is not split") {
   for (const bool transposed : {false, true}) {
     const auto plans = skinny_mma_plans(make_problem(6144, 16, 2048, transposed, false));
     REQUIRE_FALSE(plans.empty());
@@ -87,7 +88,7 @@ TEST_CASE("skinny_mma: without clusters nothing is split") {
   }
 }
 
-TEST_CASE("skinny_mma: m and k are padded, and B is read along k") {
+TEST_CASE("skinny_mma: m and k are padded, and B is contiguous along k") {
   const auto layout = [](const Dimensions& d, bool trans_a, bool trans_b, const char* options) {
     const NamedValues named(options);
     return cuda::skinny_mma_layout(gemm_of(d, trans_a, trans_b, "half"),
@@ -106,15 +107,15 @@ TEST_CASE("skinny_mma: m and k are padded, and B is read along k") {
   CHECK(layout({35, 3, 2049}, false, false, "pad=0").executed.m == 35);
 }
 
-TEST_CASE("skinny_mma: what it does not do is told, also without a device") {
+TEST_CASE("skinny_mma: unsupported problems are refused, also without a device") {
   const auto refuses = [](const std::string& problem, const std::string& why,
                           const std::string& options = "") {
     CAPTURE(problem);
     CHECK(refusal_of(cuda::skinny_mma_gemm(), problem, options).find(why) != std::string::npos);
   };
   for (const char* precision : {"float", "tf32", "int8", "fp8_e4m3", "fp8_e5m2"})
-    refuses(gemm_text({64, 4, 64}, false, false, precision), "half and bfloat16 only");
-  refuses(gemm_text({64, 33, 64}, false, false, "half"), "at most 32 columns; here n is 33");
+    refuses(gemm_text({64, 4, 64}, false, false, precision), "only half and bfloat16");
+  refuses(gemm_text({64, 33, 64}, false, false, "half"), "at most 32 columns, but n is 33");
   refuses(gemm_text({int64_t{1} << 31, 1, 8}, false, false, "half"), "below 2^31");
   refuses(gemm_text({8, 1, (int64_t{1} << 31) - 1}, false, false, "bfloat16"), "below 2^31");
   refuses(gemm_text({60, 4, 64}, false, false, "half"), "multiples of 8", "pad=0");
@@ -123,7 +124,7 @@ TEST_CASE("skinny_mma: what it does not do is told, also without a device") {
     refuses(gemm_text({64, 4, 64}, false, false, "half"), "NVRTC");
 }
 
-TEST_CASE("skinny_mma: the host names instances that compile") {
+TEST_CASE("skinny_mma: the kernel instances that the host names compile") {
   if (!cuda::report<nvidia::Nvrtc>().usable()) {
     MESSAGE("nothing tested: " << cuda::report<nvidia::Nvrtc>().reason);
     return;
@@ -147,7 +148,7 @@ BuiltInProduct product_of(const Dimensions& d, bool trans_a = false, bool trans_
   return {"skinny_mma", d, trans_a, trans_b, precision};
 }
 
-TEST_CASE("gpu: skinny_mma: every number of columns, all candidates") {
+TEST_CASE("gpu: skinny_mma: all candidates are correct for every number of columns") {
   REQUIRE_GPU();
   for (int64_t n = 1; n <= 32; ++n)
     for (const bool trans_a : {false, true}) {
@@ -156,7 +157,7 @@ TEST_CASE("gpu: skinny_mma: every number of columns, all candidates") {
     }
 }
 
-TEST_CASE("gpu: skinny_mma: every transposition, padded or not, constant or not") {
+TEST_CASE("gpu: skinny_mma: every transposition is correct, padded or not, constant or not") {
   REQUIRE_GPU();
   for (const int transposition : {0, 1, 2, 3})
     for (const Dimensions& d : {Dimensions{64, 16, 512}, Dimensions{65, 3, 129},
@@ -168,7 +169,7 @@ TEST_CASE("gpu: skinny_mma: every transposition, padded or not, constant or not"
               options);
 }
 
-TEST_CASE("gpu: skinny_mma: rows that fill the device, and long ones") {
+TEST_CASE("gpu: skinny_mma: large m and large k are correct") {
   REQUIRE_GPU();
   for (const bool trans_a : {false, true}) {
     check_candidates(product_of({1760, 16, 1760}, trans_a));
@@ -177,18 +178,18 @@ TEST_CASE("gpu: skinny_mma: rows that fill the device, and long ones") {
   }
 }
 
-TEST_CASE("gpu: skinny_mma: calls follow one another, in a graph and on the stream") {
+TEST_CASE("gpu: skinny_mma: consecutive calls are correct, in a graph and on the stream") {
   REQUIRE_GPU();
   check_interleaved_calls(product_of({2560, 16, 512}, true));
   check_interleaved_calls(product_of({512, 4, 512}));
 }
 
-TEST_CASE("gpu: skinny_mma: cold calls go round the copies, and each gives the result") {
+TEST_CASE("gpu: skinny_mma: cold calls rotate through the copies, and each copy gets the result") {
   REQUIRE_GPU();
   check_cold_calls(product_of({40, 2, 65552}, true));
 }
 
-TEST_CASE("gpu: skinny_mma: what is no candidate") {
+TEST_CASE("gpu: skinny_mma: an unknown candidate is invalid") {
   REQUIRE_GPU();
   const std::string problem = product_of({512, 4, 512}).text();
   CHECK(GemmRequest(problem, "library=skinny_mma candidate=rows=3").supports() ==
@@ -196,7 +197,7 @@ TEST_CASE("gpu: skinny_mma: what is no candidate") {
   CHECK(std::string(table().last_error()).find("rows=3") != std::string::npos);
 }
 
-TEST_CASE("gpu: skinny_mma: it competes with cublaslt, which stays the default") {
+TEST_CASE("gpu: skinny_mma: it competes with cublaslt, which remains the default") {
   REQUIRE_GPU();
   check_competes(product_of({512, 16, 512}));
   check_competes(product_of({512, 16, 512}, true, false, "bfloat16"));

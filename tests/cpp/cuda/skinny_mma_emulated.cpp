@@ -1,7 +1,7 @@
-// Products with few columns on tensor cores, on the host: every number of tiles and way to
-// divide them, against three loops, without a device. The blocks of a cluster go through the
-// kernel's phases together; what a thread gives to the tensor cores is kept, and multiplied when
-// all of its warp have given it.
+// Products with few columns on tensor cores, run on the host without a device: every number of
+// tiles and every division is compared with three loops. The blocks of a cluster execute the
+// kernel's phases together; the operands that threads pass to the tensor cores are recorded and
+// multiplied when all threads of the warp have passed theirs.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -11,11 +11,11 @@
 #include "deepbench/fill.h"
 #include "ops/gemm/skinny_mma_plan.hpp"
 
-// What makes CUDA of the rest of the file.
+// Defines CUDA's keywords, so that the rest of the file is CUDA code.
 #include "emulated.hpp"
 #include "emulated_mma.hpp"
 
-// In place of the headers of the same names: types of 16 bits that are integers, and clusters.
+// Replaces the headers of the same names: the 16-bit types are integers, and clusters are emulated.
 #define DEEPBENCH_CUDA_KERNELS_TENSOR_CORE_H_
 #define DEEPBENCH_CUDA_KERNELS_CLUSTER_H_
 
@@ -30,9 +30,9 @@ struct Given {
   float (*sums)[4];
   MmaOperands operands;
 };
-std::vector<Given>* given = nullptr;  // by the thread that runs
+std::vector<Given>* given = nullptr;  // recorded operands of the current thread
 
-// Of the cluster's blocks, and of the one that runs.
+// The shared memory of the cluster's blocks, and the index of the current block.
 std::vector<std::vector<Float4>> cluster;
 uint32_t running_block = 0;
 
@@ -56,11 +56,11 @@ inline void cluster_barrier() {}
 inline void store_at(uint32_t block, float4* to, const float (&v)[4]) {
   using deepbench::cuda_test::cluster;
   using deepbench::cuda_test::running_block;
-  const size_t place = size_t(to - cluster[running_block].data());
-  cluster[block].at(place) = {v[0], v[1], v[2], v[3]};
+  const size_t index = size_t(to - cluster[running_block].data());
+  cluster[block].at(index) = {v[0], v[1], v[2], v[3]};
 }
 
-// The kernel itself, which nobody calls here.
+// The __global__ function itself, which the tests do not call.
 #undef __shared__
 #define __shared__
 #define __align__(bytes)
@@ -68,7 +68,7 @@ inline void store_at(uint32_t block, float4* to, const float (&v)[4]) {
 #define __cluster_dims__(...)
 using std::min;
 
-// From the folder that the build puts it in.
+// From the folder to which the build copies it.
 #include <skinny_mma.cu>
 
 namespace deepbench::cuda_test {
@@ -77,7 +77,7 @@ namespace {
 constexpr uint64_t kSeed = 4;
 constexpr uint16_t kGuard = 0x7eee;
 
-// Operands of integers so small that all sums are exact; a guard behind D.
+// Operands of integers that are small enough for exact sums, and a guard element after D.
 struct Case {
   uint32_t m, n, k;
   bool transposed;
@@ -111,8 +111,8 @@ struct Case {
       for (uint32_t i = 0; i < m; ++i) {
         int32_t sum = int16_t(c[i + uint64_t(j) * m]);
         for (uint32_t l = 0; l < k; ++l) {
-          const uint64_t at = transposed ? l + uint64_t(i) * k : i + uint64_t(l) * m;
-          sum += int16_t(elements(a)[at]) * int16_t(elements(b)[l + uint64_t(j) * k]);
+          const uint64_t index = transposed ? l + uint64_t(i) * k : i + uint64_t(l) * m;
+          sum += int16_t(elements(a)[index]) * int16_t(elements(b)[l + uint64_t(j) * k]);
         }
         wrong += int16_t(d[i + uint64_t(j) * m]) != sum;
       }
@@ -124,7 +124,7 @@ struct Case {
   }
 };
 
-// What all lanes of a warp gave at the same time.
+// Multiplies the operands that all lanes of a warp recorded at the same time.
 void multiply_together(const std::vector<Given>* of_lane, size_t which) {
   for (uint32_t lane = 0; lane < 32; ++lane)
     multiply_for(
@@ -199,7 +199,8 @@ void check(uint32_t m, uint32_t n, uint32_t k) {
   CHECK(operands.count_wrong() == 0);
 }
 
-// Empty parts, a k that no step divides, rows and columns that fill no tile.
+// Covers empty parts, a k that is no multiple of a step, and rows and columns that do not fill a
+// tile.
 template <uint32_t kColumns>
 void check_columns() {
   for (const uint32_t n : {8 * kColumns - 7, 8 * kColumns - 2, 8 * kColumns}) {
@@ -216,7 +217,7 @@ void check_columns() {
   }
 }
 
-TEST_CASE("kernels on the host: skinny_mma, at every width and division") {
+TEST_CASE("kernels on the host: skinny_mma is correct for every width and division") {
   check_columns<1>();
   check_columns<2>();
   check_columns<3>();

@@ -1,5 +1,6 @@
-// Sparse products on the device through cuSPARSE: every precision, transposition, order and
-// candidate against three loops; empty rows; restoring; cold regimes; the dense baseline; rows.
+// Sparse products on the device through cuSPARSE. Every precision, transposition, order and
+// candidate is compared with three loops; further tests cover empty rows, restoring, cold regimes,
+// the dense baseline and memory.
 #include "deepbench/ops/sparse_gemm/sparse_gemm.hpp"
 
 #include <doctest/doctest.h>
@@ -20,7 +21,8 @@ using testing::sparse_text;
 
 std::string with_cusparse(const std::string& rest = "") { return "library=cusparse " + rest; }
 
-// How many of `got` are wrong after `calls` calls in place: sums in 32 bits, stored once a call.
+// Returns the number of wrong outputs after `calls` calls in place, given sums in 32 bits that are
+// rounded once per call.
 uint64_t wrong_outputs(const SparseGemm& g, const std::vector<double>& got, int calls = 1) {
   const auto element = [&](deepbench_type type, uint32_t stream, uint64_t index) {
     return deepbench_element(type, kSeed, stream, index);
@@ -82,19 +84,19 @@ void check_product(const SparseGemm& gemm, const std::string& options) {
 }
 
 void check_all_candidates(const SparseGemm& gemm) {
-  const ProblemRequest asked("sparse_gemm", sparse_text(gemm), with_cusparse("baseline=0"));
-  if (asked.supports() != DEEPBENCH_OK) {
+  const ProblemRequest request("sparse_gemm", sparse_text(gemm), with_cusparse("baseline=0"));
+  if (request.supports() != DEEPBENCH_OK) {
     const std::string reason = table().last_error();
     CAPTURE(reason);
     CHECK(gemm.trans_a);
     CHECK(gemm.precision.precision != Precision::kFloat);
     return;
   }
-  for (const std::string& id : asked.candidates())
+  for (const std::string& id : request.candidates())
     check_product(gemm, "baseline=0 candidate=" + id);
 }
 
-TEST_CASE("gpu: sparse_gemm: every precision, transposition, order and candidate") {
+TEST_CASE("gpu: sparse_gemm: every precision, transposition, order and candidate is correct") {
   REQUIRE_GPU();
   for (const std::string precision : {"float", "half", "bfloat16"})
     for (int variant = 0; variant < 8; ++variant)
@@ -102,7 +104,8 @@ TEST_CASE("gpu: sparse_gemm: every precision, transposition, order and candidate
         check_all_candidates(sparse_problem(130, n, 70, 0.8, variant, precision));
 }
 
-TEST_CASE("gpu: sparse_gemm: single elements, vectors, dense and nearly empty matrices") {
+TEST_CASE(
+    "gpu: sparse_gemm: single elements, vectors, dense and nearly empty matrices are correct") {
   REQUIRE_GPU();
   for (const std::string precision : {"float", "half"})
     for (const SparseGemm& gemm :
@@ -118,8 +121,9 @@ TEST_CASE("gpu: sparse_gemm: single elements, vectors, dense and nearly empty ma
       check_all_candidates(gemm);
 }
 
-// Transposed, every row of A adds to the few outputs: parts of sums in 16 bits would be far off.
-TEST_CASE("gpu: sparse_gemm: long sums of few outputs, as stored and transposed") {
+// With A transposed, every row of A adds to the few outputs, so partial sums in 16 bits would cause
+// large errors.
+TEST_CASE("gpu: sparse_gemm: long sums of few outputs are correct, with A transposed or not") {
   REQUIRE_GPU();
   for (const std::string precision : {"float", "half", "bfloat16"})
     for (const int variant : {0, 1})
@@ -127,22 +131,22 @@ TEST_CASE("gpu: sparse_gemm: long sums of few outputs, as stored and transposed"
         check_all_candidates(sparse_problem(m, 1, k, 0.5, variant, precision));
 }
 
-TEST_CASE("gpu: sparse_gemm: rows without a non-zero are not called untouched") {
+TEST_CASE("gpu: sparse_gemm: rows without a nonzero do not count as untouched") {
   REQUIRE_GPU();
   for (const int variant : {0, 1}) {
     const SparseGemm gemm =
-        sparse_problem(500, 3, 10, 0.99, variant);  // nine rows of ten are empty
+        sparse_problem(500, 3, 10, 0.99, variant);  // about nine of ten rows are empty
     KernelRun run("sparse_gemm", sparse_text(gemm), with_cusparse("baseline=0"));
     REQUIRE(run.status() == DEEPBENCH_OK);
     run.poison();
-    CHECK(run.scan().untouched > 50);  // before the call: the others' outputs
+    CHECK(run.scan().untouched > 50);  // counts only the outputs of rows with nonzeros
     CHECK(run.scan().untouched < 1500 / 2);
     run.call(1);
     CHECK(run.scan().untouched == 0);
   }
 }
 
-TEST_CASE("gpu: sparse_gemm: in place, calls add up, restore brings C back") {
+TEST_CASE("gpu: sparse_gemm: in place, calls accumulate and restore resets C") {
   REQUIRE_GPU();
   const SparseGemm gemm = sparse_problem(90, 20, 60, 0.7);
   for (const char* id : {"spmm:default", "spmm:csr_alg3:preprocessed:other_b_c"}) {
@@ -158,7 +162,9 @@ TEST_CASE("gpu: sparse_gemm: in place, calls add up, restore brings C back") {
   }
 }
 
-TEST_CASE("gpu: sparse_gemm: cold regimes, with a workspace for each copy where it must be") {
+TEST_CASE(
+    "gpu: sparse_gemm: cold regimes are correct, with a workspace per copy if preprocessing needs "
+    "it") {
   REQUIRE_GPU();
   const SparseGemm gemm = sparse_problem(300, 40, 200, 0.9);
   for (const std::string id :
@@ -175,7 +181,7 @@ TEST_CASE("gpu: sparse_gemm: cold regimes, with a workspace for each copy where 
     }
 }
 
-TEST_CASE("gpu: sparse_gemm: the dense baseline, or none") {
+TEST_CASE("gpu: sparse_gemm: the dense baseline is measured only if requested") {
   REQUIRE_GPU();
   for (const std::string precision : {"float", "half"})
     for (const char* cache : {"cache=hot", "cache=cold"})
@@ -195,7 +201,7 @@ TEST_CASE("gpu: sparse_gemm: the dense baseline, or none") {
       }
 }
 
-TEST_CASE("gpu: sparse_gemm: memory that prepare takes is announced") {
+TEST_CASE("gpu: sparse_gemm: memory_needed covers the memory of prepare") {
   REQUIRE_GPU();
   const SparseGemm gemm = sparse_problem(4000, 500, 3000, 0.9);
   const auto needed = [&](const std::string& options) {
@@ -208,18 +214,19 @@ TEST_CASE("gpu: sparse_gemm: memory that prepare takes is announced") {
   CHECK(needed("baseline=0 cache=cold") > 2 * plain);
 }
 
-TEST_CASE("gpu: sparse_gemm: what is refused, and why") {
+TEST_CASE("gpu: sparse_gemm: refusals name the reason") {
   REQUIRE_GPU();
   const auto reason = [](const std::string& precision, int variant, const std::string& options) {
     std::string line = sparse_text(sparse_problem(20, 5, 30, 0.5, variant));
     line.replace(line.find("precision=float"), 15, "precision=" + precision);
-    const ProblemRequest asked("sparse_gemm", line, with_cusparse(options));
-    CHECK(asked.supports() != DEEPBENCH_OK);
+    const ProblemRequest request("sparse_gemm", line, with_cusparse(options));
+    CHECK(request.supports() != DEEPBENCH_OK);
     return std::string(table().last_error());
   };
   for (const std::string precision : {"tf32", "int8", "fp8_e4m3"})
-    CHECK(reason(precision, 0, "").find("none in " + precision) != std::string::npos);
-  CHECK(reason("half", 1, "").find("takes A only as stored") != std::string::npos);
+    CHECK(reason(precision, 0, "").find("not in " + precision) != std::string::npos);
+  CHECK(reason("half", 1, "").find("supports only a matrix that is not transposed") !=
+        std::string::npos);
   CHECK(reason("float", 0, "candidate=nonsense").find("no candidate") != std::string::npos);
   CHECK(reason("float", 1, "candidate=spmm:csr_alg3").find("no candidate") != std::string::npos);
 }

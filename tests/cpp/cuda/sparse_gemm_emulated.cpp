@@ -1,5 +1,5 @@
-// What a sparse product needs no device for: the kernels that make CSR, run by the host, against
-// the definition of the pattern; layouts, candidates, the dense product.
+// The parts of a sparse product that need no device: the kernels that create CSR, run by the host
+// and compared with the definition of the pattern; layouts, candidates and the dense product.
 #include <algorithm>
 #include <set>
 
@@ -9,12 +9,12 @@
 #include "ops/sparse_gemm/cusparse_candidates.hpp"
 #include "ops/sparse_gemm/dense_baseline.hpp"
 
-// doctest before what makes CUDA of the rest of the file.
+// doctest must be included before emulated.hpp redefines CUDA's keywords.
 #include <doctest/doctest.h>
 
 #include "emulated.hpp"
 
-// From the folder that the build puts them in.
+// From the folder to which the build copies it.
 #include <csr.cu>
 
 namespace deepbench::cuda_test {
@@ -64,7 +64,7 @@ void check_csr(const SparseGemm& gemm) {
   CHECK(values[found] == -7);
 }
 
-TEST_CASE("kernels on the host: CSR is the definition") {
+TEST_CASE("kernels on the host: CSR matches the definition") {
   for (const int variant : {0, 1}) {
     for (const auto& [m, k] :
          {std::pair<int64_t, int64_t>{1, 1}, {3, 300}, {70, 3}, {4, 256}, {5, 257}})
@@ -75,7 +75,7 @@ TEST_CASE("kernels on the host: CSR is the definition") {
   check_csr(sparse_problem(8, 1, 4096, 0.5, 0));
 }
 
-TEST_CASE("kernels on the host: lines without a non-zero, of the matrix and of its transpose") {
+TEST_CASE("kernels on the host: nonzeros are counted by columns, including empty ones") {
   const SparseGemm gemm = sparse_problem(40, 1, 30, 0.97, 1);
   const auto columns = count_on_host(cuda::columns_of_a(gemm), rule_for(gemm));
   REQUIRE(columns.size() == 40);
@@ -86,7 +86,7 @@ TEST_CASE("kernels on the host: lines without a non-zero, of the matrix and of i
   }
 }
 
-TEST_CASE("kernels on the host: zeros of a dense A, by columns and by rows") {
+TEST_CASE("kernels on the host: the zeros of a dense A are cleared by columns and by rows") {
   const SparseGemm gemm = sparse_problem(300, 1, 7, 0.6, 0);
   for (const bool by_rows : {false, true}) {
     const Lines lines = by_rows ? cuda::rows_of_a(gemm) : cuda::columns_of_a(gemm);
@@ -95,22 +95,22 @@ TEST_CASE("kernels on the host: zeros of a dense A, by columns and by rows") {
     emulate(two_blocks(), Barriers::kNone,
             [&] { clear_zeros(dense.data(), 2, lines, stride, rule_for(gemm)); });
     for (uint64_t line = 0; line < lines.count; ++line)
-      for (uint64_t at = 0; at < stride; ++at) {
-        const auto i = int64_t(by_rows ? line : at), l = int64_t(by_rows ? at : line);
-        const bool stays = at >= lines.length || gemm.is_nonzero(kPatternSeed, gemm.index_a(i, l));
-        CHECK(dense[line * stride + at] == (stays ? 5 : 0));
+      for (uint64_t j = 0; j < stride; ++j) {
+        const auto i = int64_t(by_rows ? line : j), l = int64_t(by_rows ? j : line);
+        const bool stays = j >= lines.length || gemm.is_nonzero(kPatternSeed, gemm.index_a(i, l));
+        CHECK(dense[line * stride + j] == (stays ? 5 : 0));
       }
   }
 }
 
-TEST_CASE("more non-zeros than 32-bit offsets can count are refused") {
+TEST_CASE("more nonzeros than 32-bit offsets can count are refused") {
   const std::vector<uint32_t> counts(2, 1u << 30);
-  CHECK_THROWS_WITH_AS(cuda::csr_offsets(counts), doctest::Contains("2147483648 non-zeros"),
+  CHECK_THROWS_WITH_AS(cuda::csr_offsets(counts), doctest::Contains("2147483648 nonzeros"),
                        plugin::Error);
   CHECK(cuda::csr_offsets({(1u << 31) - 1}).back() == 2147483647);
 }
 
-TEST_CASE("cuSPARSE's candidates have ids of their own, the library's choice first") {
+TEST_CASE("cuSPARSE's candidates have distinct ids, and the library's default is first") {
   for (int variant = 0; variant < 8; ++variant)
     for (const char* precision : {"float", "half", "bfloat16"})
       for (const int64_t n : {1, 2, 8, 9}) {
@@ -118,7 +118,8 @@ TEST_CASE("cuSPARSE's candidates have ids of their own, the library's choice fir
         const bool is_float = gemm.precision.precision == Precision::kFloat;
         if (n > 1 && !is_float && gemm.trans_a) {
           CHECK_THROWS_WITH_AS(cuda::sparse::candidates_of(gemm),
-                               doctest::Contains("takes A only as stored"), plugin::Error);
+                               doctest::Contains("supports only a matrix that is not transposed"),
+                               plugin::Error);
           continue;
         }
         const auto all = cuda::sparse::candidates_of(gemm);
@@ -131,8 +132,7 @@ TEST_CASE("cuSPARSE's candidates have ids of their own, the library's choice fir
         CHECK(all[0].str() == (n == 1     ? "spmv:default"
                                : is_float ? "spmm:default"
                                           : "spmm:csr_alg3"));
-        // By rows, for which the library is fastest: where something else was asked, it is
-        // converted.
+        // The library is fastest by rows, so one candidate converts other orders.
         if (n > 1) {
           std::string id =
               is_float && gemm.trans_a ? "spmm:csr_alg2" : "spmm:csr_alg3:preprocessed";
@@ -146,13 +146,13 @@ TEST_CASE("cuSPARSE's candidates have ids of their own, the library's choice fir
         });
         const bool contiguous = !gemm.row_major && !gemm.trans_b;
         CHECK(vectors == (n == 1 || (n <= 8 && contiguous)));
-        for (const auto& one : all)  // of half and bfloat16, the others add in 16 bits
+        for (const auto& one : all)  // for half and bfloat16, other algorithms add in 16 bits
           if (one.call == cuda::sparse::Call::kSpmm && !is_float)
             CHECK(one.spmm == nvidia::CUSPARSE_SPMM_CSR_ALG3);
       }
 }
 
-TEST_CASE("a sparse product's layout: orders, and memory for what is converted") {
+TEST_CASE("a sparse product's layout determines orders and the memory of conversions") {
   for (int variant = 0; variant < 8; ++variant) {
     const SparseGemm gemm = sparse_problem(40, 6, 30, 0.5, variant);
     const cuda::SparseLayout plain{gemm, false, false}, other{gemm, true, true};
@@ -170,7 +170,7 @@ TEST_CASE("a sparse product's layout: orders, and memory for what is converted")
   CHECK(huge.needed_bytes({}, 0, 1) > uint64_t{1} << 61);
 }
 
-TEST_CASE("the dense product of a sparse one: the same, by columns or by rows") {
+TEST_CASE("the dense product equals the sparse one, by columns and by rows") {
   const SparseGemm by_columns = sparse_problem(40, 6, 30, 0.5, 1);
   const Gemm dense = cuda::dense_product(by_columns, precision_info("tf32"));
   CHECK(dense.m == 40);
@@ -185,7 +185,8 @@ TEST_CASE("the dense product of a sparse one: the same, by columns or by rows") 
   CHECK(turned.k == 30);
   CHECK_FALSE(turned.trans_a);
   CHECK(turned.trans_b);
-  // By rows, the stored A is k x m with rows of m: by columns m x k, B transposed.
+  // By rows, the stored A is k x m with rows of m elements; by columns it is m x k, and B is
+  // transposed.
   CHECK(turned.rows_b() == by_rows.columns_a());
 }
 

@@ -1,4 +1,4 @@
-// Rounds: one answer for all, one failure for all, and what becomes of ranks that are gone.
+// Tests rounds: one answer for all ranks, one failure for all ranks, and lost ranks.
 #include "deepbench/group/group.hpp"
 
 #include <doctest/doctest.h>
@@ -13,7 +13,7 @@
 namespace deepbench {
 namespace {
 
-// Within ten seconds: what another thread finds out is not known at once.
+// Waits up to ten seconds, because another thread changes the condition.
 bool becomes_true(const std::function<bool()>& condition) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   while (!condition() && std::chrono::steady_clock::now() < end)
@@ -31,7 +31,7 @@ std::string joined(const std::vector<std::string>& all) {
   return text;
 }
 
-// What `body` throws, or "".
+// The failure that `body` throws, or "".
 std::string failure_of(const std::function<void()>& body) {
   try {
     body();
@@ -43,7 +43,7 @@ std::string failure_of(const std::function<void()>& body) {
 
 using Texts = std::array<std::string, 3>;
 
-TEST_CASE("every rank hears the one answer to what all have said") {
+TEST_CASE("every rank receives the same answer to all contributions") {
   Texts answers;
   on_every_rank(connect_ranks(3), [&](Group& group) {
     const std::string mine(size_t(group.rank()) + 1, char('a' + group.rank()));
@@ -54,7 +54,7 @@ TEST_CASE("every rank hears the one answer to what all have said") {
   CHECK(answers == Texts{"abbccc", "abbccc", "abbccc"});
 }
 
-TEST_CASE("a failure anywhere is everybody's, and the next step goes on") {
+TEST_CASE("a failure on one rank fails all ranks, and the next step runs") {
   Texts first, second;
   on_every_rank(connect_ranks(3), [&](Group& group) {
     const auto rank = size_t(group.rank());
@@ -70,7 +70,7 @@ TEST_CASE("a failure anywhere is everybody's, and the next step goes on") {
   CHECK(second == Texts{"", "", ""});
 }
 
-TEST_CASE("a problem that cannot be is invalid, whichever rank says so") {
+TEST_CASE("a problem rejected on any rank is invalid on all ranks") {
   Texts failures;
   on_every_rank(connect_ranks(2), [&](Group& group) {
     failures[size_t(group.rank())] = failure_of([&] {
@@ -83,7 +83,7 @@ TEST_CASE("a problem that cannot be is invalid, whichever rank says so") {
   CHECK(failures[1] == failures[0]);
 }
 
-TEST_CASE("who fails before an exchange ends it for those who are in it") {
+TEST_CASE("a failure ahead of an exchange ends the exchange on all ranks") {
   Texts failures;
   on_every_rank(connect_ranks(3), [&](Group& group) {
     failures[size_t(group.rank())] = failure_of([&] {
@@ -92,14 +92,14 @@ TEST_CASE("who fails before an exchange ends it for those who are in it") {
         group.reduce_and_broadcast(AbortScope::kExchange, "exchange", "x", joined);
       });
     });
-    // All are at the same place again.
+    // All ranks are at the same step again.
     CHECK(group.reduce_and_broadcast(AbortScope::kStep, "after", "y", joined) == "yyy");
   });
   CHECK(failures[0] == "failed | rank 2: no library");
   CHECK(failures == Texts{failures[0], failures[0], failures[0]});
 }
 
-TEST_CASE("who leaves the row takes all with it, whatever they would try next") {
+TEST_CASE("a failure of the row ends every further attempt within it") {
   Texts failures;
   int tried = 0;
   on_every_rank(connect_ranks(3), [&](Group& group) {
@@ -117,12 +117,12 @@ TEST_CASE("who leaves the row takes all with it, whatever they would try next") 
     });
     group.collective_step(AbortScope::kRow, "row", [] {});
   });
-  CHECK(tried == 1);  // afterwards all knew
+  CHECK(tried == 1);  // after the first attempt every rank knows of the failure
   CHECK(failures[0] == "invalid | rank 1: no sense");
   CHECK(failures == Texts{failures[0], failures[0], failures[0]});
 }
 
-TEST_CASE("ranks that took different decisions are told so") {
+TEST_CASE("ranks at different steps fail with a message that names the steps") {
   Texts failures;
   on_every_rank(connect_ranks(3), [&](Group& group) {
     const std::string step = group.rank() == 2 ? "batch of 7" : "batch of 5";
@@ -136,7 +136,7 @@ TEST_CASE("ranks that took different decisions are told so") {
   CHECK(failures == Texts{failures[0], failures[0], failures[0]});
 }
 
-TEST_CASE("rows come from rank 0 until it ends") {
+TEST_CASE("the other ranks receive rows from rank 0 until it ends") {
   on_every_rank(connect_ranks(3), [&](Group& group) {
     if (group.rank() == 0) {
       group.broadcast("all_reduce elements=3");
@@ -153,7 +153,7 @@ TEST_CASE("rows come from rank 0 until it ends") {
   });
 }
 
-TEST_CASE("a rank that is gone ends the round for all others, who are told which") {
+TEST_CASE("a lost rank ends the round for all others, and they learn which rank it is") {
   Groups groups = connect_ranks(3);
   groups[1].reset();
   Texts failures;
@@ -169,10 +169,11 @@ TEST_CASE("a rank that is gone ends the round for all others, who are told which
   CHECK(failures[2] == failures[0]);
   CHECK(groups[0]->is_disconnected());
   CHECK(becomes_true(
-      [&] { return groups[2]->is_disconnected(); }));  // its watch sees that rank 0 hangs up
+      // its watchdog sees that rank 0 closes the connection
+      [&] { return groups[2]->is_disconnected(); }));
 }
 
-TEST_CASE("rank 0 gone: the others hear of it between rows and within") {
+TEST_CASE("the other ranks notice a lost rank 0 between rows and within a row") {
   for (const bool within : {false, true}) {
     Groups groups = connect_ranks(2);
     groups[0].reset();

@@ -1,4 +1,4 @@
-// Ranks that have met, all in this process, each on a thread of its own when they work.
+// A group whose ranks all live in this process; each rank works on its own thread.
 #pragma once
 
 #include <functional>
@@ -18,15 +18,15 @@ inline LaunchEnvironment environment_of(int rank, int size, int port, double tim
   return {rank, size, "127.0.0.1", port, "a test", "secret", timeout_s};
 }
 
-// What Rendezvous::wait() gives rank `rank`, or its refusal.
+// The result of Rendezvous::wait() for one rank: its group or the reason of its rejection.
 struct RendezvousOutcome {
   std::shared_ptr<Group> group;
-  std::string refusal;
+  std::string rejection;
 };
 
-inline RendezvousOutcome wait_for_group(Rendezvous& meeting) {
+inline RendezvousOutcome wait_for_group(Rendezvous& rendezvous) {
   try {
-    return {meeting.wait(), ""};
+    return {rendezvous.wait(), ""};
   } catch (const BackendUnavailable& error) {
     return {nullptr, error.what()};
   }
@@ -38,8 +38,8 @@ inline Groups connect_ranks(int size) {
   std::vector<std::thread> threads;
   for (int rank = 1; rank < size; ++rank)
     threads.emplace_back([&, rank] {
-      Rendezvous meeting(environment_of(rank, size, first.port()), {"1", "all_reduce"});
-      groups[size_t(rank)] = wait_for_group(meeting).group;
+      Rendezvous rendezvous(environment_of(rank, size, first.port()), {"1", "all_reduce"});
+      groups[size_t(rank)] = wait_for_group(rendezvous).group;
     });
   groups[0] = wait_for_group(first).group;
   for (std::thread& thread : threads) thread.join();

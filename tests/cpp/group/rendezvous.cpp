@@ -1,4 +1,4 @@
-// Ranks find one another, or are all told why not.
+// Tests that ranks connect, or that all of them are told the reason why they cannot.
 #include "deepbench/group/rendezvous.hpp"
 
 #include <doctest/doctest.h>
@@ -26,29 +26,30 @@ struct TwoOutcomes {
   RendezvousOutcome first, second;
 };
 
-// Rank 0 of two, and somebody with this environment and identity.
+// Connects rank 0 of two and a process with this environment and identity.
 TwoOutcomes connect_two(int rank, int size, const LaunchIdentity& identity,
                         const std::string& secret = "secret", double timeout_s = 20) {
   TwoOutcomes both;
   Rendezvous first(environment_of(0, 2, 0, timeout_s), kIdentity);
   std::thread thread([&] {
-    LaunchEnvironment place = environment_of(rank, size, first.port(), timeout_s);
-    place.secret = secret;
-    Rendezvous second(place, identity);
+    LaunchEnvironment environment = environment_of(rank, size, first.port(), timeout_s);
+    environment.secret = secret;
+    Rendezvous second(environment, identity);
     both.second = wait_for_group(second);
   });
   both.first = wait_for_group(first);
-  { const Rendezvous closed = std::move(first); }  // nobody is to knock in vain
+  // closes the port, so that no further connection waits
+  { const Rendezvous closed = std::move(first); }
   thread.join();
   return both;
 }
 
-void check_refused(const TwoOutcomes& both, const std::string& reason) {
-  CHECK(both.first.refusal == reason);
-  CHECK(both.second.refusal == reason);
+void check_rejected(const TwoOutcomes& both, const std::string& reason) {
+  CHECK(both.first.rejection == reason);
+  CHECK(both.second.rejection == reason);
 }
 
-TEST_CASE("ranks know themselves and one another") {
+TEST_CASE("ranks know their own place and the other members") {
   const testing::Groups groups = connect_ranks(3);
   for (int rank = 0; rank < 3; ++rank) {
     const Group& group = *groups[size_t(rank)];
@@ -61,62 +62,61 @@ TEST_CASE("ranks know themselves and one another") {
   }
 }
 
-TEST_CASE("what does not belong together is refused on both sides") {
-  check_refused(connect_two(1, 2, {"1.1", "all_reduce half"}),
-                "a rank runs deepbench 1.1, rank 0 runs 1.0: all ranks must run the same");
-  check_refused(connect_two(1, 2, {"1.0", "all_reduce float"}),
-                "rank 1 was asked for 'all_reduce float', rank 0 for 'all_reduce half': all ranks "
-                "must be asked for the same");
-  check_refused(connect_two(1, 3, kIdentity), "rank 1 was told of 3 ranks, rank 0 of 2");
+TEST_CASE("ranks that do not match are rejected on both sides") {
+  check_rejected(connect_two(1, 2, {"1.1", "all_reduce half"}),
+                 "a rank runs deepbench 1.1, rank 0 runs 1.0: all ranks must run the same version");
+  check_rejected(
+      connect_two(1, 2, {"1.0", "all_reduce float"}),
+      "rank 1 runs 'all_reduce float', rank 0 runs 'all_reduce half': all ranks must run "
+      "the same command");
+  check_rejected(connect_two(1, 3, kIdentity), "rank 1 expects 3 ranks, rank 0 expects 2");
 }
 
-TEST_CASE("two processes with one rank are refused") {
+TEST_CASE("two processes with the same rank are rejected") {
   Rendezvous first(environment_of(0, 3, 0), kIdentity);
   std::array<RendezvousOutcome, 2> twins;
   std::vector<std::thread> threads;
   for (RendezvousOutcome& twin : twins)
     threads.emplace_back([&] {
-      Rendezvous meeting(environment_of(1, 3, first.port()), kIdentity);
-      twin = wait_for_group(meeting);
+      Rendezvous rendezvous(environment_of(1, 3, first.port()), kIdentity);
+      twin = wait_for_group(rendezvous);
     });
-  const std::string refusal = wait_for_group(first).refusal;
+  const std::string rejection = wait_for_group(first).rejection;
   for (std::thread& thread : threads) thread.join();
-  CHECK(refusal == "two processes say that they are rank 1");
-  for (const RendezvousOutcome& twin : twins) CHECK(twin.refusal == refusal);
+  CHECK(rejection == "two processes claim to be rank 1");
+  for (const RendezvousOutcome& twin : twins) CHECK(twin.rejection == rejection);
 }
 
-TEST_CASE("who does not come is named") {
+TEST_CASE("a rank that does not connect is named") {
   Rendezvous first(environment_of(0, 4, 0, 0.2), kIdentity);
-  const std::string refusal = wait_for_group(first).refusal;
-  CHECK(refusal == "ranks 1 2 3 of 4 did not come to 127.0.0.1:" + std::to_string(first.port()) +
-                       " within 0.2 s");
+  const std::string rejection = wait_for_group(first).rejection;
+  CHECK(rejection == "ranks 1 2 3 of 4 did not connect to 127.0.0.1:" +
+                         std::to_string(first.port()) + " within 0.2 s");
 }
 
-TEST_CASE("rank 0 that is not there is named, too") {
-  const int port = Rendezvous(environment_of(0, 2, 0), kIdentity).port();  // free again
+TEST_CASE("a missing rank 0 is named") {
+  const int port = Rendezvous(environment_of(0, 2, 0), kIdentity).port();  // the port is free again
   Rendezvous second(environment_of(1, 2, port, 0.2), kIdentity);
-  const std::string refusal = wait_for_group(second).refusal;
-  CHECK(refusal.find("rank 1: rank 0 at 127.0.0.1:" + std::to_string(port) +
-                     " does not answer: ") == 0);
-  CHECK(refusal.find("within 0.2 s") != std::string::npos);
+  const std::string rejection = wait_for_group(second).rejection;
+  CHECK(rejection.find("rank 1: rank 0 at 127.0.0.1:" + std::to_string(port) +
+                       " does not answer: ") == 0);
+  CHECK(rejection.find("within 0.2 s") != std::string::npos);
 }
 
-TEST_CASE("a rank with another secret is a stranger: it is told nothing and ends nothing") {
+TEST_CASE("a rank with another secret gets no answer and has no effect") {
   const TwoOutcomes both = connect_two(1, 2, kIdentity, "another secret", 0.5);
-  CHECK(both.first.refusal.find("rank 1 of 2 did not come") == 0);
-  CHECK(both.second.refusal.find("closed the connection") != std::string::npos);
-  CHECK(both.second.refusal.find("DEEPBENCH_RANKS_SECRET must be the same") != std::string::npos);
+  CHECK(both.first.rejection.find("rank 1 of 2 did not connect") == 0);
+  CHECK(both.second.rejection.find("closed the connection") != std::string::npos);
+  CHECK(both.second.rejection.find("DEEPBENCH_RANKS_SECRET must be the same") != std::string::npos);
 }
 
-TEST_CASE("another version is refused only to who knows the secret") {
+TEST_CASE("a rank of another version learns the reason only if it knows the secret") {
   const TwoOutcomes both = connect_two(1, 2, {"0.9", "all_reduce half"}, "", 0.5);
-  CHECK(both.first.refusal.find("rank 1 of 2 did not come") == 0);
-  CHECK(both.second.refusal.find("closed the connection") != std::string::npos);
+  CHECK(both.first.rejection.find("rank 1 of 2 did not connect") == 0);
+  CHECK(both.second.rejection.find("closed the connection") != std::string::npos);
 }
 
-// ---- strangers ----------------------------------------------------------------------------------
-
-// A greeting as every version begins one: magic, version, secret; then host, command, rank, size.
+// A greeting: magic, version and secret, as in every version, then host, command, rank, size.
 std::string greeting(const std::string& magic, const std::string& version,
                      const std::string& secret, const std::string& command = kIdentity.command,
                      int64_t rank = 1, int64_t size = 2) {
@@ -130,12 +130,12 @@ std::string framed(const std::string& message) {
   return std::string(reinterpret_cast<const char*>(&size), sizeof size) + message;
 }
 
-// A connection over which these bytes are sent, whatever they are.
+// Opens a connection and sends these bytes.
 Socket connect_stranger(int port, const std::string& bytes) {
   Deadline deadline(20);
   Socket socket = Socket::connect("127.0.0.1", port, deadline);
   size_t sent = 0;
-  while (sent < bytes.size()) {  // rank 0 may hang up in the middle of it
+  while (sent < bytes.size()) {  // rank 0 may close the connection meanwhile
     const ssize_t got =
         send(socket.descriptor(), bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);
     if (got < 0 && errno == EAGAIN) continue;
@@ -145,7 +145,7 @@ Socket connect_stranger(int port, const std::string& bytes) {
   return socket;
 }
 
-// What rank 0 says to a stranger until it hangs up: "" where it says nothing.
+// The bytes that rank 0 sends to a stranger until it closes the connection.
 std::string answer_to(const Socket& stranger) {
   std::string answer;
   while (stranger.is_readable(20000)) {
@@ -153,7 +153,7 @@ std::string answer_to(const Socket& stranger) {
     if (recv(stranger.descriptor(), &byte, 1, 0) <= 0) return answer;
     answer += byte;
   }
-  return "it did not hang up";
+  return "rank 0 did not close the connection";
 }
 
 std::string random_bytes(size_t count) {
@@ -163,7 +163,7 @@ std::string random_bytes(size_t count) {
   return bytes;
 }
 
-// Strangers come first, then the rank that is waited for.
+// Strangers connect first, then the expected rank.
 void check_strangers_ignored(const std::vector<std::string>& packets) {
   Rendezvous first(environment_of(0, 2, 0), kIdentity);
   std::vector<Socket> strangers;
@@ -171,25 +171,25 @@ void check_strangers_ignored(const std::vector<std::string>& packets) {
     strangers.push_back(connect_stranger(first.port(), packet));
   RendezvousOutcome second;
   std::thread thread([&] {
-    Rendezvous meeting(environment_of(1, 2, first.port()), kIdentity);
-    second = wait_for_group(meeting);
+    Rendezvous rendezvous(environment_of(1, 2, first.port()), kIdentity);
+    second = wait_for_group(rendezvous);
   });
-  CHECK(wait_for_group(first).refusal == "");
+  CHECK(wait_for_group(first).rejection == "");
   thread.join();
-  CHECK(second.refusal == "");
+  CHECK(second.rejection == "");
   for (const Socket& stranger : strangers) CHECK(answer_to(stranger) == "");
 }
 
-TEST_CASE("a stranger's packet ends nothing and gets no answer, whatever is in it") {
+TEST_CASE("a stranger's message gets no answer and has no effect, whatever it contains") {
   const std::string magic = "deepbench rank 1";
   for (const std::string& packet : {
-           std::string(),  // silence
+           std::string(),  // no message
            std::string("\0", 1),
            std::string("GET / HTTP/1.1\r\n\r\n"),
            random_bytes(7),
            random_bytes(100000),
-           std::string(8, '\0'),    // a message of no bytes
-           std::string(8, '\xff'),  // a message that never ends
+           std::string(8, '\0'),    // an empty message
+           std::string(8, '\xff'),  // an endless message
            framed(random_bytes(5000)),
            framed(greeting(magic, "1.0", "")),
            framed(greeting(magic, "1.0", "secre")),
@@ -201,57 +201,58 @@ TEST_CASE("a stranger's packet ends nothing and gets no answer, whatever is in i
            framed(greeting("deepbench rank 2", "2.0", "guess")),
            framed(greeting("deepbench rank 1 and more", "1.0", "guess")),
            framed(greeting("deepbench", "1.0", "secret")),
-           framed(Packer().text(magic).text("0.9").bytes()),  // no secret, as no version greets
-           framed(greeting(magic, "1.0", "secret")).substr(0, 40),  // half a greeting
-           framed(greeting(magic, "1.0", "secret").substr(0, 50)),  // all of half a greeting
+           // no secret; no version sends such a greeting
+           framed(Packer().text(magic).text("0.9").bytes()),
+           framed(greeting(magic, "1.0", "secret")).substr(0, 40),  // a partial message
+           // a complete message with a partial greeting
+           framed(greeting(magic, "1.0", "secret").substr(0, 50)),
        }) {
     CAPTURE(packet);
     check_strangers_ignored({packet});
   }
 }
 
-TEST_CASE("a crowd of silent strangers holds up no rank") {
-  // One after the other they would have five seconds each, of the thirty that rank 0 waits.
+TEST_CASE("many silent strangers delay no rank") {
+  // If they were served one after another, each would take five of the thirty seconds that rank 0
+  // waits.
   check_strangers_ignored(std::vector<std::string>(40, ""));
 }
 
-TEST_CASE("strangers that take every place at the door hold up no rank") {
+TEST_CASE("strangers that fill the list of pending connections delay no rank") {
   check_strangers_ignored(std::vector<std::string>(300, "half"));
 }
 
-TEST_CASE("a rank of another version that knows the secret is told why it is refused") {
+TEST_CASE("a rank of another version that knows the secret is told the reason") {
   for (const std::string magic : {"deepbench rank 1", "deepbench rank 2"}) {
     Rendezvous first(environment_of(0, 2, 0), kIdentity);
     const Socket other = connect_stranger(first.port(), framed(greeting(magic, "0.9", "secret")));
     const std::string reason =
-        "a rank runs deepbench 0.9, rank 0 runs 1.0: all ranks must run the same";
-    CHECK(wait_for_group(first).refusal == reason);
+        "a rank runs deepbench 0.9, rank 0 runs 1.0: all ranks must run the same version";
+    CHECK(wait_for_group(first).rejection == reason);
     { const Rendezvous closed = std::move(first); }
     CHECK(answer_to(other) == framed(Packer().text(reason).bytes()));
   }
 }
 
-TEST_CASE("without a secret, rank 0 alone says what it was asked for") {
-  LaunchEnvironment place = environment_of(0, 2, 0);
-  place.secret.clear();
-  Rendezvous first(place, kIdentity);
+TEST_CASE("without a secret, only rank 0's message names rank 0's command") {
+  LaunchEnvironment environment = environment_of(0, 2, 0);
+  environment.secret.clear();
+  Rendezvous first(environment, kIdentity);
   const Socket other =
       connect_stranger(first.port(), framed(greeting("deepbench rank 1", "1.0", "", "gemm")));
-  CHECK(wait_for_group(first).refusal ==
-        "rank 1 was asked for 'gemm', rank 0 for 'all_reduce half': all ranks must be asked for "
-        "the same");
+  CHECK(wait_for_group(first).rejection ==
+        "rank 1 runs 'gemm', rank 0 runs 'all_reduce half': all ranks must run the same command");
   { const Rendezvous closed = std::move(first); }
   const std::string answer =
-      "rank 1 was asked for 'gemm', rank 0 for another command: all ranks must be asked for the "
-      "same";
+      "rank 1 runs 'gemm', rank 0 runs another command: all ranks must run the same command";
   CHECK(answer_to(other) == framed(Packer().text(answer).bytes()));
 }
 
-TEST_CASE("a port that is taken is said with the variable that names another") {
+TEST_CASE("the message about a port in use names the variable that selects another") {
   const Rendezvous first(environment_of(0, 2, 0), kIdentity);
   try {
     const Rendezvous again(environment_of(0, 2, first.port()), kIdentity);
-    FAIL("two listen on one port");
+    FAIL("two sockets listen on one port");
   } catch (const BackendUnavailable& error) {
     CHECK(std::string(error.what()).find("MASTER_PORT") != std::string::npos);
   }

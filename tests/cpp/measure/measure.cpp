@@ -1,4 +1,5 @@
-// The measuring loop on scripted clocks, through the seam: exact numbers for every branch.
+// Tests the measuring loop on scripted clocks through the plugin interface, with exact numbers for
+// every branch.
 #include "deepbench/measure/measure.hpp"
 
 #include <doctest/doctest.h>
@@ -22,13 +23,13 @@ Samples run(const std::string& script, const MeasureOptions& options = {}) {
   return measure(scripted_clock(script), options);
 }
 
-TEST_CASE("a quiet clock, step by step") {
+TEST_CASE("a constant clock runs every step of the loop once") {
   const Samples samples = run("time 50000 1000 hold");
   CHECK(samples.first_call_ns == 50000);
-  CHECK(samples.batch == 200);                                   // 200 us
-  CHECK(samples.per_call_ns == std::vector<double>(100, 1000));  // 20 ms
+  CHECK(samples.batch == 200);  // 200 us
+  CHECK(samples.per_call_ns == std::vector<double>(100, 1000));
   CHECK(samples.stop == StopReason::kConverged);
-  CHECK(samples.error == 1.0 / (1000 * 200));  // the resolution in a span
+  CHECK(samples.error == 1.0 / (1000 * 200));  // the timer's resolution divided by the batch
   CHECK(samples.spent_ns == 50000 + 1000 + 20 * 200e3 + 100 * 200e3);
   CHECK(samples.host_per_call_ns == 1000);
   CHECK(samples.clock_mhz == 0);
@@ -38,8 +39,9 @@ TEST_CASE("a quiet clock, step by step") {
   CHECK(samples.timer == "scripted");
 }
 
-TEST_CASE("warm-up goes on until the calls have settled") {
-  // Ten at 2000, ten at 1500, then 1000: settled when six of the earlier ten are at 1000, too.
+TEST_CASE("warm-up continues until the calls have settled") {
+  // Ten batches at 2000, ten at 1500, then 1000: settled when six of the earlier window are at 1000
+  // too.
   const Samples samples = run("time 1000*2 2000*10 1500*10 1000 hold");
   CHECK(samples.per_call_ns == std::vector<double>(100, 1000));
   CHECK(samples.spent_ns == 2 * 1000 + 10 * 400e3 + 10 * 300e3 + 16 * 200e3 + 100 * 200e3);
@@ -50,13 +52,13 @@ TEST_CASE("warm-up is capped at 100 ms of host time for short calls") {
   std::vector<double> rising = {1000, 1000};
   for (int i = 0; i < 10; ++i) rising.push_back(1000 + 10 * i);
   const Samples samples = run(time_line(concatenate(rising, repeat({2000}, 1))) + "host 9800000");
-  CHECK(samples.per_call_ns == std::vector<double>(50, 2000));  // 400 us spans
+  CHECK(samples.per_call_ns == std::vector<double>(50, 2000));  // 400 us per batch
   const double warm_up_ns = 9.8e6 * 10 + 200 * (10 * 1000 + 10 * 45);
   CHECK(samples.spent_ns == 2 * (9.8e6 + 1000) + warm_up_ns + 50 * (9.8e6 + 400e3));
   CHECK(samples.host_per_call_ns == (9.8e6 + 400e3) / 200);
 }
 
-TEST_CASE("batches grow when the calls turn out shorter than the second one") {
+TEST_CASE("batches grow when calls are shorter than the second call") {
   const Samples samples = run("time 1000 1000 500 hold");
   CHECK(samples.batch == 422);                                 // 200 us / (0.95 * 500 ns)
   CHECK(samples.per_call_ns == std::vector<double>(95, 500));  // 95 * 211 us
@@ -67,23 +69,23 @@ TEST_CASE("the shortest calls get the largest batch") {
   const Samples samples = run("time 0.125 hold");
   CHECK(samples.batch == 1 << 20);
   CHECK(samples.error == 1 / (0.125 * (1 << 20)));
-  // 131 us a span: 20 ms after 153 samples, looked at with the 158th.
+  // 131 us per batch: 20 ms are reached at sample 153; the rule checks next at sample 158.
   CHECK(samples.per_call_ns == std::vector<double>(158, 0.125));
 }
 
-TEST_CASE("a steady load before the samples") {
+TEST_CASE("a steady load precedes the samples") {
   MeasureOptions options;
   options.steady_load_ns = 3e9;
   const Samples slow = run("time 2000000 hold", options);
   CHECK(slow.spent_ns == 2 * 2e6 + 3e9 + 10 * 2e6);
   const Samples quick = run("time 1000 hold", options);
   CHECK(quick.spent_ns == 2 * 1000 + 20 * 200e3 + 100 * 200e3);
-  // Long calls too: then none of the first two is a sample.
+  // This holds for long calls too; neither of the first two calls is then a sample.
   const Samples longer = run("time 250000000 hold", options);
   CHECK(longer.spent_ns == 250e6 * (2 + 12 + 5));
 }
 
-TEST_CASE("calls of 100 to 200 ms: a first call, one of warm-up, five samples") {
+TEST_CASE("calls of 100 to 200 ms take a first call, one warm-up call and five samples") {
   const Samples samples = run("time 160e6 150e6 140e6 hold");
   CHECK(samples.first_call_ns == 160e6);
   CHECK(samples.per_call_ns == std::vector<double>(5, 140e6));
@@ -91,7 +93,7 @@ TEST_CASE("calls of 100 to 200 ms: a first call, one of warm-up, five samples") 
   CHECK(samples.batch == 1);
 }
 
-TEST_CASE("calls above 200 ms: the first is the warm-up") {
+TEST_CASE("the first of calls above 200 ms is the warm-up") {
   const Samples five = run("time 310e6 300e6 hold");
   CHECK(five.first_call_ns == 310e6);
   CHECK(five.per_call_ns == std::vector<double>(5, 300e6));
@@ -101,7 +103,7 @@ TEST_CASE("calls above 200 ms: the first is the warm-up") {
   CHECK(three.spent_ns == 4 * 1.5e9);
 }
 
-TEST_CASE("a first call that is long for once does not make the calls long") {
+TEST_CASE("a single long first call does not make the calls long") {
   const Samples samples = run("time 500e6 1000 hold");
   CHECK(samples.first_call_ns == 500e6);
   CHECK(samples.batch == 200);
@@ -122,13 +124,13 @@ TEST_CASE("warm-up ends at the time limit") {
   const Samples samples = run("time 2e6*2 2.1e6 2.2e6 2.3e6 2.4e6 hold", options);
   CHECK(samples.per_call_ns == std::vector<double>(1, 2.4e6));  // 4 + 2.1 + 2.2 + 2.3 ms
   CHECK(samples.spent_ns == 13e6);
-  options.time_limit_ns = 1e6;  // over with the first call
+  options.time_limit_ns = 1e6;  // exceeded by the first call
   CHECK(run("time 2e6", options).spent_ns == 4e6);
   CHECK(samples.stop == StopReason::kTooFew);
 }
 
 TEST_CASE("noise that averages out converges") {
-  // By numpy, from the generator's values and the rules of docs/explanation/measuring.md.
+  // Computed with numpy from the generator's values and the rules of docs/explanation/measuring.md.
   const Samples quick = run("time 1000; noise 7 0.02");
   CHECK(quick.first_call_ns == Approx(995.5931890010834).epsilon(1e-12));
   CHECK(quick.batch == 204);
@@ -160,14 +162,14 @@ TEST_CASE("noise that does not average out is noisy") {
 }
 
 TEST_CASE("noise whose error stays unknown over a doubling is noisy") {
-  // Neither 20 nor 40 samples can be cut into ten blocks or more that do not correlate.
+  // Neither 20 nor 40 samples divide into ten or more uncorrelated blocks.
   const Samples samples = run("time 2e6; correlated 1 0.01 0.8");
   CHECK(samples.stop == StopReason::kNoisy);
   CHECK(samples.per_call_ns.size() == 40);
   CHECK(samples.error == std::numeric_limits<double>::infinity());
 }
 
-TEST_CASE("the time limit of a noisy row") {
+TEST_CASE("a noisy row ends at the time limit") {
   MeasureOptions options;
   options.time_limit_ns = 100e6;
   const Samples enough = run("time 2e6; noise 1 0.3", options);
@@ -179,7 +181,7 @@ TEST_CASE("the time limit of a noisy row") {
   CHECK(few.per_call_ns.size() == 9);
 }
 
-TEST_CASE("an exact number of samples") {
+TEST_CASE("an exact number of samples is taken") {
   MeasureOptions options;
   options.exact_samples = 7;
   CHECK(run("time 1000 hold", options).per_call_ns == std::vector<double>(7, 1000));
@@ -187,8 +189,9 @@ TEST_CASE("an exact number of samples") {
   CHECK(run("time 2e6; noise 1 0.3", options).stop == StopReason::kTooFew);
 }
 
-TEST_CASE("a throttled batch is repeated up to three times") {
-  // Two calls, twenty batches of warm-up, then samples. Two slow clocks: the third try is kept.
+TEST_CASE("a throttled batch is retried up to three times") {
+  // Two calls, twenty warm-up batches, then samples. After two slow clocks the third attempt is
+  // accepted.
   const Samples twice = run("time 2e6; mhz 1500*22 1349*2 1500 hold");
   CHECK(twice.per_call_ns.size() == 10);
   CHECK(twice.retries == 2);
@@ -196,24 +199,25 @@ TEST_CASE("a throttled batch is repeated up to three times") {
   CHECK(twice.clock_mhz == 1500);
   CHECK(twice.stop == StopReason::kConverged);
   CHECK(twice.spent_ns == 2e6 * (2 + 20 + 2 + 10));
-  // Nine tenths of the settled clock are not slow.
+  // Nine tenths of the settled clock are not throttled.
   CHECK(run("time 2e6; mhz 1500*22 1350 hold").retries == 0);
-  // Four slow ones: the fourth is accepted and marked.
+  // After four slow clocks the fourth batch is accepted and marked.
   const Samples marked = run("time 2e6; mhz 1500*22 1349*4 1500 hold");
   CHECK(marked.retries == 3);
   CHECK(marked.throttled == 1);
-  CHECK(marked.stop == StopReason::kConverged);  // one of ten is not more than a tenth
+  CHECK(marked.stop == StopReason::kConverged);  // one of ten does not exceed a tenth
 }
 
-TEST_CASE("the settled clock is the row's own") {
-  // 1200 MHz is slow where the warm-up began at 1500, but it settled at 1200.
+TEST_CASE("the settled clock is that of the row itself") {
+  // Compared with the initial 1500 MHz, 1200 MHz is slow, but the row has settled at 1200.
   const Samples samples = run("time 2e6; mhz 1500*10 1200 hold");
   CHECK(samples.retries == 0);
   CHECK(samples.clock_mhz == 1200);
-  // It goes on settling: what is slow at first is not after six batches near it.
+  // The settled clock follows the last ten batches: after six batches at 1400, 1300 MHz is not
+  // slow.
   CHECK(run("time 2e6; mhz 1500*22 1400*6 1300 hold").retries == 0);
   CHECK(run("time 2e6; mhz 1500*22 1300*1 1500 hold").retries == 1);
-  // No clock, no judgement.
+  // Without a clock no batch is throttled.
   CHECK(run("time 2e6; mhz 1500*22 0 hold").retries == 0);
 }
 
@@ -224,7 +228,7 @@ TEST_CASE("a clock that a software power cap lowers is a label, not a fault") {
   CHECK(samples.power_capped == 10);
 }
 
-TEST_CASE("a row that stays throttled is called so") {
+TEST_CASE("a row that stays throttled ends as throttled") {
   const Samples samples = run("time 2e6; flags 0*22 1 hold");
   CHECK(samples.per_call_ns.size() == 10);
   CHECK(samples.retries == 30);
@@ -234,7 +238,7 @@ TEST_CASE("a row that stays throttled is called so") {
   CHECK(run("time 2e6; flags 2").retries == 0);
 }
 
-TEST_CASE("a coarse timer") {
+TEST_CASE("the resolution of a coarse timer is the error") {
   MeasureOptions options;
   options.timer_resolution_ns = 1000;
   const Samples samples = run("time 1000.3; resolution 1000", options);
@@ -244,7 +248,7 @@ TEST_CASE("a coarse timer") {
   CHECK(samples.stop == StopReason::kConverged);
 }
 
-TEST_CASE("what a backend throws goes through, wherever it happens") {
+TEST_CASE("an exception of the backend is rethrown from every stage") {
   for (int batch : {0, 1, 5, 30}) {
     const std::string when = "from " + std::to_string(batch);
     CHECK_THROWS_WITH_AS(run("time 2e6; " + when + " fail time_batch failed the cable is out"),
@@ -258,7 +262,7 @@ TEST_CASE("what a backend throws goes through, wherever it happens") {
   }
 }
 
-TEST_CASE("rests count as spent, and the last is told") {
+TEST_CASE("rests count as spent time, and the last one is reported") {
   int calls = 0;
   const BatchTimer rested = [&](uint64_t count) {
     Batch batch;

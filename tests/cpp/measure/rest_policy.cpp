@@ -1,4 +1,4 @@
-// When a device rests between batches, and how long.
+// Tests when a device rests between batches, and for how long.
 #include "deepbench/measure/rest_policy.hpp"
 
 #include <doctest/doctest.h>
@@ -27,12 +27,12 @@ TEST_CASE("rest: a device rests where its clock is lowered") {
   CHECK(rest_after(batch_of(600e3, 1990, /*power_capped=*/true)) == 500e3);
 }
 
-TEST_CASE("rest: half of what a batch took, within bounds") {
+TEST_CASE("rest: a rest is half as long as the batch, within bounds") {
   CHECK(rest_after(batch_of(3e6, 1500)) == 1.5e6);
   CHECK(rest_after(batch_of(1e9, 1500)) == 25e6);
 }
 
-TEST_CASE("rest: what does not tell a clock, or tells it badly, needs none") {
+TEST_CASE("rest: a device without a reliable clock does not rest") {
   CHECK(rest_after(batch_of(600e3, 0)) == 0);
   CHECK(rest_after(batch_of(50e3, 1000)) == 0);
   CHECK(rest_after(batch_of(600e3, 1000, true), 0) == 0);

@@ -1,4 +1,4 @@
-// Statistics against constants worked out by hand or by numpy.
+// Compares statistics with constants computed by hand or with numpy.
 #include "deepbench/measure/statistics.hpp"
 
 #include <doctest/doctest.h>
@@ -17,12 +17,12 @@ using testing::repeat;
 
 Approx close(double value) { return Approx(value).epsilon(1e-13); }
 
-// 1.2533 * 1.4826 * MAD / (sqrt(n) * median), as measurement.md writes it.
+// 1.2533 * 1.4826 * MAD / (sqrt(n) * median), the formula of docs/explanation/measuring.md.
 double error_by_hand(double mad, double n, double median) {
   return 1.2533 * 1.4826 * mad / (std::sqrt(n) * median);
 }
 
-TEST_CASE("statistics of twelve samples are numpy's") {
+TEST_CASE("statistics of twelve samples equal numpy's") {
   const Statistics s = summarize({1234.5, 1200.25, 1250.0, 1199.0, 1300.75, 1210.0, 1225.5,
                                   1260.125, 1190.0, 1500.0, 1215.0, 1222.0});
   CHECK(s.n == 12);
@@ -40,7 +40,7 @@ TEST_CASE("statistics of twelve samples are numpy's") {
   CHECK(s.high == 1300.75);
 }
 
-TEST_CASE("statistics of an odd number of samples") {
+TEST_CASE("statistics of an odd number of samples equal numpy's") {
   const Statistics s = summarize({1234.5, 1200.25, 1250.0, 1199.0, 1300.75});
   CHECK(s.median == 1234.5);
   CHECK(s.q1 == 1200.25);
@@ -49,11 +49,11 @@ TEST_CASE("statistics of an odd number of samples") {
   CHECK(s.mean == close(1236.9));
   CHECK(s.stdev == close(41.93395104208522));
   CHECK(s.mad == 34.25);
-  CHECK(s.low == 1199.0);  // five samples: the whole range
+  CHECK(s.low == 1199.0);  // the whole range, for five samples
   CHECK(s.high == 1300.75);
 }
 
-TEST_CASE("statistics of one and of two samples") {
+TEST_CASE("statistics of one and of two samples are defined") {
   const Statistics one = summarize({5.0});
   CHECK(one.n == 1);
   CHECK(one.median == 5.0);
@@ -72,7 +72,7 @@ TEST_CASE("statistics of one and of two samples") {
   CHECK(two.high == 8.0);
 }
 
-TEST_CASE("statistics of nothing are refused") {
+TEST_CASE("statistics of no samples throw") {
   CHECK_THROWS_AS(summarize({}), std::invalid_argument);
   CHECK_THROWS_AS(median({}), std::invalid_argument);
 }
@@ -85,7 +85,7 @@ TEST_CASE("the median does not depend on the order") {
   CHECK(median({2.0, 2.0, 2.0, 1.0, 9.0, 9.0}) == 2.0);
 }
 
-// Probability that the median of a continuous distribution lies between two order statistics.
+// The probability that the median of a continuous distribution lies between two order statistics.
 double coverage(int n, int low, int high) {
   double term = std::pow(0.5, n), sum = 0;  // C(n, 0) / 2^n
   for (int i = 0; i < high; ++i) {
@@ -95,7 +95,7 @@ double coverage(int n, int low, int high) {
   return sum + (high > low ? term : 0);
 }
 
-TEST_CASE("the interval of the median covers 95 % whatever the distribution") {
+TEST_CASE("the interval of the median covers 95 % for any distribution") {
   for (int n = 6; n <= 400; ++n) {
     std::vector<double> ranks;
     for (int i = 0; i < n; ++i) ranks.push_back(i);
@@ -106,10 +106,10 @@ TEST_CASE("the interval of the median covers 95 % whatever the distribution") {
   }
 }
 
-TEST_CASE("lag-1 autocorrelation") {
+TEST_CASE("lag-1 autocorrelation equals values computed by hand") {
   CHECK(lag1_autocorrelation({1, 2}) == 0.0);
   CHECK(lag1_autocorrelation({7, 7, 7, 7}) == 0.0);
-  // Whose mean is off by its rounding.
+  // The mean of these samples has a rounding error.
   CHECK(lag1_autocorrelation(std::vector<double>(80, 269435.456)) == 0.0);
   CHECK(median_error(std::vector<double>(80, 268435.456), 0.5) == 0.0);
   // Deviations -1 0 1: (-1*0 + 0*1) / 2.
@@ -120,7 +120,7 @@ TEST_CASE("lag-1 autocorrelation") {
   CHECK(lag1_autocorrelation({1, 3, 1, 3}) == close(-0.75));
 }
 
-TEST_CASE("the error of the median of independent samples") {
+TEST_CASE("the error of the median of independent samples follows the formula") {
   CHECK(median_error({}, 0.5) == std::numeric_limits<double>::infinity());
   CHECK(median_error({100}, 0.5) == std::numeric_limits<double>::infinity());
   // Median 100, distances 0 10 10 20 20.
@@ -129,8 +129,9 @@ TEST_CASE("the error of the median of independent samples") {
 }
 
 TEST_CASE("correlated samples are judged by block means") {
-  // Neighbours alike: lag 1 of the samples is 0.526, of the means of pairs 0.052. Those ten means
-  // have the median 100.5 and distances from it of 0.5 0.5 1.5 1.5 2.5 2.5 3.5 3.5 4.5 4.5.
+  // Neighbours are alike: the autocorrelation at lag 1 is 0.526 for the samples and 0.052 for the
+  // means of pairs. Those ten means have the median 100.5 and distances from it of 0.5 0.5 1.5 1.5
+  // 2.5 2.5 3.5 3.5 4.5 4.5.
   const std::vector<double> means = {100, 102, 104, 103, 99, 97, 98, 101, 105, 96};
   std::vector<double> pairs, fours;
   for (double mean : means) {
@@ -140,7 +141,7 @@ TEST_CASE("correlated samples are judged by block means") {
   CHECK(lag1_autocorrelation(means) == close(4.25 / 82.5));
   REQUIRE(lag1_autocorrelation(pairs) >= 0.5);
   CHECK(median_error(pairs, 0.5) == close(error_by_hand(2.5, 10, 100.5)));
-  // Pairs of these are correlated still; blocks of four are not.
+  // Means of pairs of these are still correlated; means of blocks of four are not.
   REQUIRE(lag1_autocorrelation(fours) >= 0.5);
   CHECK(median_error(fours, 0.5) == close(error_by_hand(2.5, 10, 100.5)));
   // The threshold is a parameter.
@@ -148,11 +149,11 @@ TEST_CASE("correlated samples are judged by block means") {
         close(error_by_hand(median_absolute_deviation(pairs), 20, median(pairs))));
 }
 
-TEST_CASE("a trend has no error of its median") {
+TEST_CASE("the error of the median of a trend is infinite") {
   std::vector<double> rising;
   for (int i = 0; i < 30; ++i) rising.push_back(100 + i);
   CHECK(median_error(rising, 0.5) == std::numeric_limits<double>::infinity());
-  // Too few for ten blocks of two.
+  // These are too few samples for ten blocks of two.
   rising.resize(19);
   CHECK(median_error(rising, 0.5) == std::numeric_limits<double>::infinity());
 }

@@ -1,4 +1,4 @@
-// When sampling stops, and what it is then called.
+// Tests when sampling stops, and for which reason.
 #include "deepbench/measure/stopping_rule.hpp"
 
 #include <doctest/doctest.h>
@@ -21,7 +21,8 @@ struct Decision {
   double error = 0;
 };
 
-// Feeds single calls until the rule stops or nothing is left; host time is device time.
+// Adds single calls until the rule stops or no sample is left; the host time equals the device
+// time.
 Decision decide(const std::vector<double>& samples_ns, const MeasureOptions& options = {},
                 int throttled = 0, bool shuffled = false) {
   StoppingRule rule(options);
@@ -44,12 +45,12 @@ MeasureOptions with_limit(double limit_ns) {
   return options;
 }
 
-TEST_CASE("nothing is decided before there is a sample") {
+TEST_CASE("the rule decides nothing without a sample") {
   StoppingRule rule{MeasureOptions{}};
   CHECK_FALSE(rule.decide(1e12));
 }
 
-TEST_CASE("equal samples converge, with the timer's resolution as their error") {
+TEST_CASE("equal samples converge with the timer's resolution as their error") {
   const Decision decision = decide(repeat({2e6}, 100));
   CHECK(decision.stop == StopReason::kConverged);
   CHECK(decision.n == 10);
@@ -59,7 +60,7 @@ TEST_CASE("equal samples converge, with the timer's resolution as their error") 
   CHECK(decide(repeat({2e6}, 19), coarse).stop == std::nullopt);
 }
 
-TEST_CASE("spans must sum up to 20 ms") {
+TEST_CASE("batches must sum up to 20 ms") {
   StoppingRule rule{MeasureOptions{}};
   int samples = 0;
   do rule.add(1000, 200, false), ++samples;
@@ -67,12 +68,13 @@ TEST_CASE("spans must sum up to 20 ms") {
   CHECK(samples == 100);
 }
 
-TEST_CASE("from a hundred samples on the rule looks at every sixteenth part more") {
-  // 150 us each: precise at once, 20 ms only with the 134th; looks at 100 106 112 119 126 133 141.
+TEST_CASE("from a hundred samples on the rule checks after each increase by a sixteenth") {
+  // 150 us each: precise at once, but 20 ms only at sample 134; the rule checks at 100 106 112 119
+  // 126 133 141.
   CHECK(decide(repeat({150e3}, 1000)).n == 141);
 }
 
-TEST_CASE("calls of 100 ms need five samples, those of a second three") {
+TEST_CASE("calls of 100 ms need five samples, calls of a second three") {
   CHECK(decide(repeat({99e6}, 20)).n == 10);
   CHECK(decide(repeat({100e6}, 20)).n == 5);
   CHECK(decide(repeat({999e6}, 20)).n == 5);
@@ -80,22 +82,23 @@ TEST_CASE("calls of 100 ms need five samples, those of a second three") {
   CHECK(decide(repeat({100e6}, 20)).stop == StopReason::kConverged);
 }
 
-TEST_CASE("long calls that vary are too few") {
-  // Median 300 ms, distances 0 10 10 20 20 ms.
+TEST_CASE("varying long calls end as too few") {
+  // The median is 300 ms, the distances are 0 10 10 20 20 ms.
   const Decision decision = decide({300e6, 310e6, 290e6, 320e6, 280e6, 300e6});
   CHECK(decision.stop == StopReason::kTooFew);
   CHECK(decision.n == 5);
   CHECK(decision.error == Approx(1.2533 * 1.4826 * 10 / (std::sqrt(5.0) * 300)).epsilon(1e-13));
 }
 
-// Five samples with the median `center_ns` and the MAD `distance_ns`, however often repeated.
+// Five samples with the median `center_ns` and the MAD `distance_ns`; both hold for any number of
+// repetitions.
 std::vector<double> spread(double center_ns, double distance_ns) {
   return {center_ns, center_ns + distance_ns, center_ns - distance_ns, center_ns + 2 * distance_ns,
           center_ns - 2 * distance_ns};
 }
 
-TEST_CASE("an error that no longer falls is noise") {
-  // Of 40 samples 8 lie at the center, 8 within 100 us and 16 at 200 us: the error has grown.
+TEST_CASE("an error that does not fall is noise") {
+  // Of 40 samples 8 lie at the centre, 8 at 100 us and 16 at 200 us from it: the error has grown.
   const auto samples = concatenate(repeat(spread(2e6, 100e3), 4), repeat(spread(2e6, 200e3), 100));
   const Decision noisy = decide(samples);
   CHECK(noisy.stop == StopReason::kNoisy);
@@ -103,8 +106,8 @@ TEST_CASE("an error that no longer falls is noise") {
   CHECK(noisy.error == Approx(1.2533 * 1.4826 * 0.1 / std::sqrt(40.0)).epsilon(1e-13));
 }
 
-TEST_CASE("an error that falls by less than a tenth is noise, too") {
-  // With 20 more samples whose distances are d and 2 d, d between 100 and 200 us, the MAD is d.
+TEST_CASE("an error that falls by less than a tenth is noise") {
+  // Adding 20 samples with distances d and 2 d, for d between 100 and 200 us, makes d the MAD.
   const auto after = [](double share) {
     const double distance_ns = share * std::sqrt(2.0) * 100e3;
     return decide(concatenate(repeat(spread(2e6, 100e3), 4), repeat(spread(2e6, distance_ns), 4)));
@@ -115,56 +118,57 @@ TEST_CASE("an error that falls by less than a tenth is noise, too") {
 }
 
 TEST_CASE("an error that falls with the square root of the samples converges") {
-  // 1.2533 * 1.4826 * 0.05 / sqrt(n) <= 0.005 from n = 346 on; looks at 337 and 358.
+  // 1.2533 * 1.4826 * 0.05 / sqrt(n) <= 0.005 from n = 346 on; the rule checks at 337 and 358.
   const Decision decision = decide(repeat(spread(2e6, 100e3), 100));
   CHECK(decision.stop == StopReason::kConverged);
   CHECK(decision.n == 358);
 }
 
-TEST_CASE("noise is judged only once there is enough") {
+TEST_CASE("noise is judged only after the minimum number of samples") {
   MeasureOptions options;
   options.min_samples = 50;
-  // At 40 the error has grown, but 50 samples are asked for; at 80 it has fallen again.
+  // At 40 samples the error has grown, but 50 samples are required; at 80 it has fallen again.
   const auto samples = concatenate(repeat(spread(2e6, 100e3), 4), repeat(spread(2e6, 200e3), 400));
   const Decision decision = decide(samples, options);
   CHECK(decision.stop == StopReason::kConverged);
   CHECK(decision.n > 1000);
 }
 
-// Six in ten take 2 ms, the others 2.2 ms: their median is one of them, and their MAD 0.
-const std::vector<double> kGroups =
+// Six in ten batches take 2 ms, the others 2.2 ms: the median is 2 ms and the MAD is 0.
+const std::vector<double> kTwoModes =
     repeat({2e6, 2.2e6, 2e6, 2.2e6, 2e6, 2e6, 2.2e6, 2e6, 2.2e6, 2e6}, 100);
 
-TEST_CASE("where shuffled batches come in groups samples are their means") {
-  CHECK(decide(kGroups).n == 10);
+TEST_CASE("samples are block means where shuffled batches have a multimodal distribution") {
+  CHECK(decide(kTwoModes).n == 10);
   StoppingRule rule{MeasureOptions{}};
   size_t made = 0;
-  for (; !rule.decide(0); ++made) rule.add(kGroups[made], 1, false, /*shuffled=*/true);
+  for (; !rule.decide(0); ++made) rule.add(kTwoModes[made], 1, false, /*shuffled=*/true);
   CHECK(made == 120);
   CHECK(rule.batches_per_sample() == 12);
   REQUIRE(rule.samples().size() == 10);
   for (const double mean : rule.samples()) CHECK(mean == Approx(2.08e6).epsilon(0.01));
 }
 
-TEST_CASE("shuffled batches that hardly vary are samples themselves") {
+TEST_CASE("shuffled batches that hardly vary are single samples") {
   StoppingRule rule{MeasureOptions{}};
-  for (int i = 0; i < 10; ++i) rule.add(i % 2 ? 2e6 : 2.05e6, 1, false, true);  // 1.3 %
-  CHECK(rule.decide(0) == std::nullopt);                                        // 0.7 % of error
+  // a deviation of 1.3 %
+  for (int i = 0; i < 10; ++i) rule.add(i % 2 ? 2e6 : 2.05e6, 1, false, true);
+  CHECK(rule.decide(0) == std::nullopt);  // an error of 0.7 %
   for (int i = 0; i < 20; ++i) rule.add(i % 2 ? 2e6 : 2.05e6, 1, false, true);
   CHECK(rule.decide(0) == StopReason::kConverged);
   CHECK(rule.batches_per_sample() == 1);
   CHECK(rule.samples().size() == 30);
 }
 
-TEST_CASE("means that are equal have the timer's resolution as their error") {
+TEST_CASE("equal block means have the timer's resolution as their error") {
   const Decision equal = decide(repeat({2e6, 2.2e6, 2e6}, 100), {}, 0, true);
   CHECK(equal.stop == StopReason::kConverged);
   CHECK(equal.n == 10);
   CHECK(equal.error == Approx(1 / (6.2e6 / 3)).epsilon(1e-6));
 }
 
-TEST_CASE("means that do not become precise end as what they are") {
-  // Of twelve, six, three and nine are of the other group: their means vary, too.
+TEST_CASE("block means that stay imprecise end as noisy") {
+  // Six, three or nine of twelve batches are in the slow mode, so the block means vary too.
   const auto three = concatenate(repeat({2e6, 2.4e6}, 6), repeat({2e6, 2e6, 2e6, 2.4e6}, 3),
                                  repeat({2.4e6, 2.4e6, 2e6, 2.4e6}, 3));
   const std::vector<double> many = concatenate(three, three, three, three, three, three, three,
@@ -175,20 +179,20 @@ TEST_CASE("means that do not become precise end as what they are") {
   CHECK(noisy.error == Approx(1.2533 * 1.4826 * 0.1 / (std::sqrt(20.0) * 2.2)).epsilon(1e-3));
 }
 
-TEST_CASE("too few for means when the time is over are samples themselves") {
+TEST_CASE("at the time limit, too few batches for block means are single samples") {
   StoppingRule rule{with_limit(100e6)};
   std::optional<StopReason> stop;
   for (double spent_ns = 0; !stop; stop = rule.decide(spent_ns)) {
-    rule.add(kGroups[rule.samples().size()], 1, false, true);
+    rule.add(kTwoModes[rule.samples().size()], 1, false, true);
     spent_ns += rule.samples().back();
   }
   CHECK(stop == StopReason::kTimeLimit);
   CHECK(rule.batches_per_sample() == 1);
   CHECK(rule.samples().size() == 49);
-  CHECK(rule.error() == Approx(1 / 2e6));  // of these
+  CHECK(rule.error() == Approx(1 / 2e6));  // the error of single batches
 }
 
-TEST_CASE("the time limit ends everything") {
+TEST_CASE("the time limit ends sampling in every state") {
   const Decision enough = decide(repeat(spread(2e6, 100e3), 10), with_limit(30e6));
   CHECK(enough.stop == StopReason::kTimeLimit);
   CHECK(enough.n == 15);
@@ -198,27 +202,29 @@ TEST_CASE("the time limit ends everything") {
   const Decision one = decide({3e6}, with_limit(1e6));
   CHECK(one.stop == StopReason::kTooFew);
   CHECK(one.error == std::numeric_limits<double>::infinity());
-  // Precise and enough when the time is over: that is converged.
+  // A row that is precise at the time limit has converged.
   CHECK(decide(repeat({2e6}, 10), with_limit(20e6)).stop == StopReason::kConverged);
 }
 
-TEST_CASE("an exact number of samples is made, whatever their error") {
+TEST_CASE("an exact number of samples is taken, whatever their error") {
   MeasureOptions options;
   options.exact_samples = 3;
   CHECK(decide(repeat({2e6}, 100), options).n == 3);
-  CHECK(decide(repeat({2e6}, 100), options).stop == StopReason::kTooFew);  // equal by chance, maybe
+  // three equal samples may be chance
+  CHECK(decide(repeat({2e6}, 100), options).stop == StopReason::kTooFew);
   CHECK(decide(repeat({2e9}, 100), options).stop == StopReason::kConverged);
   options.exact_samples = 10;
   CHECK(decide(repeat({2e6}, 100), options).stop == StopReason::kConverged);
   CHECK(decide({1e6, 2e6, 3e6, 1e6, 2e6, 3e6, 1e6, 2e6, 3e6, 1e6}, options).stop ==
         StopReason::kTooFew);
-  options.exact_samples = 500;  // far beyond convergence, noise and the looks
+  // beyond the number at which the rule converges, finds noise or checks
+  options.exact_samples = 500;
   const Decision many = decide(repeat(spread(2e6, 100e3), 200), options);
   CHECK(many.n == 500);
   CHECK(many.stop == StopReason::kConverged);
 }
 
-TEST_CASE("an exact number that does not fit the time limit is cut short, and said so") {
+TEST_CASE("an exact number that exceeds the time limit ends as time_limit or too_few") {
   MeasureOptions options = with_limit(60e6);
   options.exact_samples = 500;
   const Decision decision = decide(repeat({2e6}, 100), options);
@@ -227,7 +233,7 @@ TEST_CASE("an exact number that does not fit the time limit is cut short, and sa
   const Decision few = decide(repeat({20e6}, 100), options);
   CHECK(few.n == 3);
   CHECK(few.stop == StopReason::kTooFew);
-  options.time_limit_ns = 2e9;  // long calls likewise
+  options.time_limit_ns = 2e9;  // the same for long calls
   CHECK(decide(repeat({300e6}, 100), options).n == 7);
   CHECK(decide(repeat({300e6}, 100), options).stop == StopReason::kTimeLimit);
 }
@@ -241,7 +247,7 @@ TEST_CASE("more than a tenth of throttled samples make the row throttled") {
   CHECK(decide(repeat({2e6}, 10), with_limit(10e6), 1).stop == StopReason::kThrottled);
 }
 
-TEST_CASE("names of endings are those of the result file") {
+TEST_CASE("names of stop reasons are those of the result file") {
   CHECK(name_of(StopReason::kConverged) == "converged");
   CHECK(name_of(StopReason::kNoisy) == "noisy");
   CHECK(name_of(StopReason::kTimeLimit) == "time_limit");

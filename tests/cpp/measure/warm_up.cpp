@@ -1,4 +1,4 @@
-// Warm-up: batch sizes, settling, caps.
+// Tests the warm-up: batch sizes, settling and caps.
 #include "deepbench/measure/warm_up.hpp"
 
 #include <doctest/doctest.h>
@@ -6,7 +6,7 @@
 namespace deepbench {
 namespace {
 
-// A batch of the warm-up's own size whose calls take `per_call_ns`.
+// A batch of the size that the warm-up requests, whose calls take `per_call_ns`.
 Batch batch_of(const WarmUp& warm, double per_call_ns, double mhz = 0) {
   Batch batch;
   batch.count = warm.batch_size();
@@ -16,14 +16,14 @@ Batch batch_of(const WarmUp& warm, double per_call_ns, double mhz = 0) {
   return batch;
 }
 
-// Batches until it is done, at most 10,000.
+// Adds batches until the warm-up is done, at most 10,000, and returns their number.
 int run(WarmUp& warm, double per_call_ns) {
   int batches = 0;
   for (; !warm.done() && batches < 10000; ++batches) warm.add(batch_of(warm, per_call_ns));
   return batches;
 }
 
-TEST_CASE("a batch is the fewest calls that fill the span") {
+TEST_CASE("a batch is the fewest calls that take the minimum time") {
   const MeasureOptions options;
   CHECK(WarmUp(options, 1000).batch_size() == 200);
   CHECK(WarmUp(options, 999).batch_size() == 201);
@@ -36,40 +36,42 @@ TEST_CASE("a batch is the fewest calls that fill the span") {
   CHECK(WarmUp(small, 1000).batch_size() == 16);
 }
 
-TEST_CASE("a batch is whole rounds of the copies, where a round is short") {
+TEST_CASE("a batch is a whole number of rotations if rotations are short") {
   MeasureOptions options;
   options.rotation = 64;
   CHECK(WarmUp(options, 1000).batch_size() == 256);
   CHECK(WarmUp(options, 3125).batch_size() == 64);
-  CHECK(WarmUp(options, 50e3).batch_size() == 64);  // 3.2 ms, sixteen spans
-  CHECK(WarmUp(options, 50001).batch_size() == 4);  // a round would take longer
+  CHECK(WarmUp(options, 50e3).batch_size() == 64);  // 3.2 ms, sixteen times the minimum
+  CHECK(WarmUp(options, 50001).batch_size() == 4);  // a rotation would take longer
   CHECK(WarmUp(options, 200e3).batch_size() == 1);
   options.max_batch = 16;
   CHECK(WarmUp(options, 1000).batch_size() == 16);
 }
 
-TEST_CASE("a batch has the fewest calls that are asked for, within a share of the limit") {
+TEST_CASE("a batch has at least the minimum number of calls, within a share of the time limit") {
   MeasureOptions options;
   options.min_batch = 20;
   CHECK(WarmUp(options, 50e3).batch_size() == 20);
   CHECK(WarmUp(options, 10e6).batch_size() == 20);  // 200 ms of 10 s
   CHECK(WarmUp(options, 10.1e6).batch_size() == 1);
   options.min_short_batch = 200;
-  CHECK(WarmUp(options, 500).batch_size() == 400);  // a span
+  CHECK(WarmUp(options, 500).batch_size() == 400);  // 200 us
   CHECK(WarmUp(options, 50e3).batch_size() == 200);
   CHECK(WarmUp(options, 99.9e3).batch_size() == 200);
   CHECK(WarmUp(options, 100e3).batch_size() == 20);
   options.time_limit_ns = 0.5e9;
   CHECK(WarmUp(options, 50e3).batch_size() == 200);
-  CHECK(WarmUp(options, 51e3).batch_size() == 20);  // 10.2 ms would be too many
+  // 200 calls would take 10.2 ms, above 2 % of the limit
+  CHECK(WarmUp(options, 51e3).batch_size() == 20);
 }
 
-TEST_CASE("calls that turn out short get their larger batch, and the one before does not count") {
+TEST_CASE(
+    "calls that turn out to be short get a larger batch, and the smaller one does not count") {
   MeasureOptions options;
   options.min_batch = 20, options.min_short_batch = 200;
   WarmUp warm(options, 150e3);
   CHECK(warm.batch_size() == 20);
-  warm.add(batch_of(warm, 50e3));  // 1 ms, a long enough span
+  warm.add(batch_of(warm, 50e3));  // 1 ms, which is long enough
   CHECK(warm.batch_size() == 200);
   CHECK(run(warm, 50e3) == 10);  // 100 ms
   CHECK(warm.batch_size() == 200);
@@ -87,7 +89,7 @@ TEST_CASE("calls of five milliseconds settle after two windows of five") {
   CHECK(run(longer, 5e6) == 10);
 }
 
-TEST_CASE("calls settle after two windows of five where the device rests before them") {
+TEST_CASE("calls after rests settle after two windows of five") {
   WarmUp warm({}, 1e6);
   int batches = 0;
   for (; !warm.done() && batches < 100; ++batches) {
@@ -106,21 +108,21 @@ TEST_CASE("rests count towards the cap") {
     batch.rested_ns = 4e6;
     warm.add(batch);
   }
-  CHECK(batches == 22);  // of 4.5 and 4.9 ms
+  CHECK(batches == 22);  // batches of 4.5 and 4.9 ms
 }
 
-TEST_CASE("settled means that two windows differ by less than 1 %") {
+TEST_CASE("calls have settled when two windows differ by less than 1 %") {
   for (const auto& [later, batches] : {std::pair(1009.9, 20), std::pair(1010.1, 25)}) {
     WarmUp warm(MeasureOptions{}, 1000);
     int made = 0;
     for (; !warm.done(); ++made) warm.add(batch_of(warm, made < 10 ? 1000 : later));
-    // A larger step is seen no more when half of the earlier window lies behind it: five batches
-    // on.
+    // A larger step stops mattering when half of the earlier window lies behind it, five batches
+    // later.
     CHECK(made == batches);
   }
 }
 
-TEST_CASE("a batch that turns out too short is sized anew and does not count") {
+TEST_CASE("a batch that turns out to be too short is resized and does not count") {
   WarmUp warm(MeasureOptions{}, 1000);
   warm.add(batch_of(warm, 500));    // 100 us instead of 200
   CHECK(warm.batch_size() == 422);  // 200 us / (0.95 * 500 ns)
@@ -128,7 +130,7 @@ TEST_CASE("a batch that turns out too short is sized anew and does not count") {
   CHECK(warm.batch_size() == 422);
 }
 
-TEST_CASE("the largest batch counts however short it is") {
+TEST_CASE("the largest batch counts even if it is too short") {
   MeasureOptions options;
   options.max_batch = 8;
   WarmUp warm(options, 100);
@@ -136,7 +138,7 @@ TEST_CASE("the largest batch counts however short it is") {
   CHECK(warm.batch_size() == 8);
 }
 
-// Calls that never settle: each ten are 2 % slower than the ten before.
+// Calls that never settle: each ten batches are 2 % slower than the ten preceding them.
 int run_rising(WarmUp& warm, double per_call_ns, double host_ns) {
   int batches = 0;
   for (; !warm.done() && batches < 10000; ++batches) {
@@ -147,7 +149,7 @@ int run_rising(WarmUp& warm, double per_call_ns, double host_ns) {
   return batches;
 }
 
-TEST_CASE("caps: 100 ms under a millisecond, a second above, nothing for long calls") {
+TEST_CASE("warm-up is capped at 100 ms below 1 ms calls, at 1 s above, at 0 for long calls") {
   WarmUp quick(MeasureOptions{}, 1000);
   CHECK(run_rising(quick, 1000, 5e6) == 20);
   WarmUp slow(MeasureOptions{}, 1e6);
@@ -158,7 +160,7 @@ TEST_CASE("caps: 100 ms under a millisecond, a second above, nothing for long ca
   CHECK_FALSE(WarmUp(MeasureOptions{}, 99e6).done());
 }
 
-TEST_CASE("a steady load is kept up for calls of a millisecond and more") {
+TEST_CASE("a steady load applies to calls of a millisecond and more") {
   MeasureOptions options;
   options.steady_load_ns = 3e9;
   WarmUp slow(options, 2e6);
@@ -169,7 +171,7 @@ TEST_CASE("a steady load is kept up for calls of a millisecond and more") {
   CHECK(run(very_slow, 500e6) == 6);
 }
 
-TEST_CASE("the clocks of the last ten batches are known, where the device tells") {
+TEST_CASE("the clocks of the last ten batches are available if the device reports them") {
   WarmUp warm(MeasureOptions{}, 1000);
   CHECK(warm.last_clocks_mhz().empty());
   warm.add(batch_of(warm, 1000, 0));

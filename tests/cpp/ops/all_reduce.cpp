@@ -1,4 +1,4 @@
-// all_reduce: the payload of one rank.
+// Tests all_reduce: payload, bandwidths and the reference.
 #include "deepbench/ops/all_reduce/all_reduce.hpp"
 
 #include <doctest/doctest.h>
@@ -10,7 +10,7 @@ namespace {
 
 using testing::suite_totals;
 
-TEST_CASE("all_reduce: the set's totals") {
+TEST_CASE("all_reduce: totals of the shipped set") {
   CHECK(suite_totals("training", "all_reduce").problems == 7);
   CHECK(suite_totals("training", "all_reduce").work.bytes == 534330884.0);
   CHECK(suite_totals("training", "all_reduce").work.flops == 0);
@@ -26,7 +26,7 @@ TEST_CASE("all_reduce: the payload follows the precision") {
   CHECK(bytes("int8") == 4000);  // sums are int32
 }
 
-TEST_CASE("all_reduce: in place is said where it is so") {
+TEST_CASE("all_reduce: in_place is printed where it is not the default") {
   const Problem plain = Problem::parse("all_reduce elements=4 in_place=no");
   CHECK(plain.str() == "all_reduce elements=4 precision=float");
   const Problem in_place = Problem::parse("all_reduce elements=4 precision=half in_place=yes");
@@ -34,7 +34,7 @@ TEST_CASE("all_reduce: in place is said where it is so") {
   CHECK(all_reduce_problem(in_place).in_place);
 }
 
-TEST_CASE("all_reduce: bandwidths as nccl-tests has them") {
+TEST_CASE("all_reduce: bandwidths follow the definitions of nccl-tests") {
   const Problem problem = Problem::parse("all_reduce elements=1000");
   Attributes facts;
   facts.set("ranks", int64_t{4});
@@ -51,7 +51,7 @@ TEST_CASE("all_reduce: sums of the generator's summands are exact for any number
     const double exact = type == DEEPBENCH_F16 ? 2048 : type == DEEPBENCH_BF16 ? 256 : 1 << 24;
     for (const uint32_t ranks : {2u, 3u, 255u, 256u, 257u, 1024u, 3000u}) {
       for (uint64_t index = 0; index < 20; ++index) {
-        double most = 0;  // of any partial sum in any order
+        double most = 0;  // bounds any partial sum in any order
         for (uint32_t rank = 0; rank < ranks; ++rank) {
           const double one = double(deepbench_summand(type, 1, rank, ranks, index));
           most += std::abs(one);
@@ -64,7 +64,7 @@ TEST_CASE("all_reduce: sums of the generator's summands are exact for any number
   }
 }
 
-TEST_CASE("all_reduce: the reference is the sum, for every local rank") {
+TEST_CASE("all_reduce: the reference is the sum for every local rank") {
   const Problem problem = Problem::parse("all_reduce elements=5 precision=half");
   KernelConditions conditions;
   conditions.facts.set("ranks", int64_t{3});

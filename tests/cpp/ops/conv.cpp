@@ -1,4 +1,4 @@
-// conv: output sizes, useful work, the order of outputs, what makes no sense.
+// Tests conv: output sizes, useful work, the order of outputs and rejected problems.
 #include "deepbench/ops/conv/conv.hpp"
 
 #include <doctest/doctest.h>
@@ -12,7 +12,7 @@ namespace {
 using testing::suite_totals;
 using testing::SuiteTotals;
 
-TEST_CASE("conv: the sets' totals, the same for every phase") {
+TEST_CASE("conv: totals of the shipped sets, the same for every phase") {
   for (const std::string phase : {"fwd", "bwd_data", "bwd_filter"}) {
     const SuiteTotals training = suite_totals("training", "conv", "phase=" + phase);
     CHECK(training.problems == 94);
@@ -32,13 +32,13 @@ TEST_CASE("conv: the sets' totals, the same for every phase") {
 
 Conv typed(const std::string& line) { return conv_problem(Problem::parse("conv " + line)); }
 
-TEST_CASE("conv: the size of the output") {
+TEST_CASE("conv: the size of the output follows from padding, stride and dilation") {
   const Conv first = typed("w=700 h=161 c=1 n=4 k=32 s=20 r=5 stride_w=2 stride_h=2");
   CHECK(first.q() == 341);
   CHECK(first.p() == 79);
   CHECK(typed("w=7 h=7 c=1 n=1 k=1 s=3 r=3 pad_w=1 pad_h=1").p() == 7);
   CHECK(typed("w=7 h=7 c=1 n=1 k=1 s=3 r=3 dilation_h=3").p() == 1);
-  CHECK(typed("w=8 h=8 c=1 n=1 k=1 s=3 r=3 stride_w=2").q() == 3);  // rounded down
+  CHECK(typed("w=8 h=8 c=1 n=1 k=1 s=3 r=3 stride_w=2").q() == 3);  // the extent is rounded down
   CHECK(typed("w=3 h=3 c=1 n=1 k=1 s=3 r=3").q() == 1);
   CHECK(Conv::output_extent(2, 3, 0, 1, 1) == 0);
 }
@@ -49,7 +49,7 @@ TEST_CASE("conv: groups divide the work") {
   CHECK(typed("w=9 h=9 c=4 n=2 k=8 s=3 r=3 groups=4").flops() == whole.flops() / 4);
 }
 
-TEST_CASE("conv: work in three dimensions, and in 8 bits") {
+TEST_CASE("conv: work in three dimensions and in int8") {
   const auto work = [](const std::string& line) {
     const Problem problem = Problem::parse("conv " + line);
     return problem.operation().work(problem);
@@ -58,10 +58,10 @@ TEST_CASE("conv: work in three dimensions, and in 8 bits") {
   CHECK(work(line).flops == 2.0 * 2 * 8 * 4 * 27 * 3 * 7 * 7);
   CHECK(work(line).bytes == 4.0 * (2 * 4 * 5 * 81 + 8 * 4 * 27 + 2 * 8 * 3 * 49));
   CHECK(work("w=9 h=9 c=4 n=2 k=8 s=3 r=3 precision=int8").bytes ==
-        2 * 4 * 81 + 8 * 4 * 9 + 4 * 2 * 8 * 49);  // int32 is stored
+        2 * 4 * 81 + 8 * 4 * 9 + 4 * 2 * 8 * 49);  // outputs are stored as int32
 }
 
-TEST_CASE("conv: the third dimension is part of a problem where it is used") {
+TEST_CASE("conv: the third dimension is part of a problem only where it is used") {
   const auto text = [](const std::string& line) { return Problem::parse("conv " + line).str(); };
   const std::string flat = "w=9 h=9 c=4 n=2 k=8 s=3 r=3";
   CHECK(text(flat) == text(flat + " d=1 t=1 pad_d=0 stride_d=1 dilation_d=1"));
@@ -75,39 +75,40 @@ TEST_CASE("conv: the third dimension is part of a problem where it is used") {
   CHECK_FALSE(typed(flat).is_3d());
 }
 
-TEST_CASE("conv: the type of x") {
+TEST_CASE("conv: x_type selects signed or unsigned x") {
   const std::string line = "w=9 h=9 c=4 n=2 k=8 s=3 r=3 ";
   CHECK(typed(line).x_type == DEEPBENCH_F32);
   CHECK(typed(line + "precision=int8").x_type == DEEPBENCH_S8);
   CHECK(typed(line + "precision=int8 x_type=u8").x_type == DEEPBENCH_U8);
 }
 
-TEST_CASE("conv: the type of y, and how far sums are shifted into 8 bits") {
+TEST_CASE("conv: y_type selects 8-bit outputs and their shift") {
   const std::string line = "w=9 h=9 c=4 n=2 k=8 s=3 r=3 precision=int8";
   const std::string old = Problem::parse("conv " + line).str();
   CHECK(old == Problem::parse("conv " + line + " y_type=s32").str());
-  CHECK(old.find("y_type") == std::string::npos);  // of files before there was one
+  // Result files written without this parameter contain the same line.
+  CHECK(old.find("y_type") == std::string::npos);
   CHECK(typed(line).precision.c == DEEPBENCH_S32);
   CHECK_FALSE(typed(line).saturates());
   CHECK(typed(line).output_scale() == 1);
   const Problem narrow = Problem::parse("conv " + line + " y_type=s8");
   CHECK(Problem::parse(narrow.str()).str() == narrow.str());
   CHECK(narrow.operation().work(narrow).bytes == 2 * 4 * 81 + 8 * 4 * 9 + 2 * 8 * 49);
-  // sqrt(36) 73.9^2 = 32,767 is 64 times 2^9.
+  // sqrt(36) 73.9^2 = 32,767 is about 64 times 2^9.
   CHECK(typed(line + " y_type=s8").shift == 9);
   CHECK(typed(line + " y_type=s8").output_scale() == 1.0 / 512);
   CHECK(typed(line + " y_type=s8 x_type=u8").shift == 10);
   CHECK(typed("w=1 h=1 c=1 n=1 k=1 s=1 r=1 precision=int8 y_type=s8").shift == 6);
 }
 
-TEST_CASE("conv: outputs are counted with the cheaper dimension to project slowest") {
+TEST_CASE("conv: outputs are numbered with the cheaper dimension to project slowest") {
   const auto output = [](const std::string& line) {
     return typed("w=7 h=7 s=3 r=3 pad_w=1 pad_h=1 " + line).output();
   };
   CHECK(output("n=4 c=3 k=5").slowest() == 5);
   CHECK(output("n=6 c=3 k=5").slowest() == 6);
   CHECK(output("n=4 c=3 k=8 groups=1").rows() == 4 * 49);
-  CHECK(output("n=4 c=8 k=8 groups=8").slowest() == 4);  // of one group there is one channel
+  CHECK(output("n=4 c=8 k=8 groups=8").slowest() == 4);  // each group has one channel
   CHECK(output("n=4 c=8 k=2 phase=bwd_data").slowest() == 8);
   CHECK(output("n=9 c=8 k=2 phase=bwd_data").slowest() == 9);
   CHECK(output("n=9 c=8 k=2 phase=bwd_filter").slowest() == 8);
@@ -130,14 +131,14 @@ std::string refusal(const std::string& line) {
   return "";
 }
 
-TEST_CASE("conv: what makes no sense is refused in a line") {
+TEST_CASE("conv: invalid problems are rejected with a reason of one line") {
   const std::string rest = " c=4 n=2 k=8 s=3 r=3";
   CHECK(refusal("w=2 h=9" + rest) ==
-        "the filter's width, 3 with its dilation, is larger than the padded input's, w + 2 pad_w = "
-        "2: the output is empty");
+        "the output is empty: the dilated filter's width, 3, exceeds the padded input's, "
+        "w + 2 pad_w = 2");
   CHECK(refusal("w=9 h=6 dilation_h=4 pad_h=1" + rest) ==
-        "the filter's height, 9 with its dilation, is larger than the padded input's, h + 2 pad_h "
-        "= 8: the output is empty");
+        "the output is empty: the dilated filter's height, 9, exceeds the padded input's, "
+        "h + 2 pad_h = 8");
   CHECK(refusal("w=9 h=9 t=2" + rest).find("the filter's depth, 2 with") == 0);
   CHECK(refusal("w=9 h=9 groups=3" + rest) == "groups=3 does not divide c=4");
   CHECK(refusal("w=9 h=9 groups=4 c=4 n=2 k=6 s=3 r=3") == "groups=4 does not divide k=6");
@@ -157,7 +158,7 @@ TEST_CASE("conv: what makes no sense is refused in a line") {
   CHECK(refusal("w=9 h=9 pad_d=0 d=0" + rest).find("d=0: must be at least 1") == 0);
 }
 
-TEST_CASE("conv: a step far beyond the input costs nothing") {
+TEST_CASE("conv: strides far beyond the input are computed, huge padding is rejected") {
   const std::string line =
       "conv w=3 h=3 c=2 n=1 k=2 s=3 r=3 stride_w=1000000000 stride_h=1000000000 phase=";
   const std::vector<std::pair<std::string, size_t>> outputs = {

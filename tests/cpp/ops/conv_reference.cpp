@@ -1,4 +1,4 @@
-// conv: the reference against nine plain loops, and against mutants that it must refuse.
+// Tests the reference of conv against nine plain loops, and against mutants that it must reject.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ ExpectedOutput expect(const Problem& problem, const KernelConditions& conditions
   return problem.operation().expected_output(problem, conditions);
 }
 
-// How many of the expectation's checks these outputs fail, as run/verify.cpp makes them.
+// The number of checks that these outputs fail, as run/verify.cpp performs them.
 size_t failures(const ExpectedOutput& expected, const std::vector<double>& output) {
   size_t wrong = 0;
   for (size_t i = 0; i < expected.indices.size(); ++i)
@@ -59,7 +59,7 @@ constexpr const char* kSmall[] = {
     "w=40 h=3 c=1 n=2 k=3 s=20 r=2 stride_w=2",
 };
 
-TEST_CASE("conv: the reference of small problems is the definition, for every output") {
+TEST_CASE("conv: the reference of small problems equals the definition for every output") {
   for (const char* line : kSmall) {
     for (const std::string phase : kPhases) {
       const Problem problem = problem_of(line, phase);
@@ -87,7 +87,7 @@ TEST_CASE("conv: the reference of small problems is the definition, for every ou
   }
 }
 
-TEST_CASE("conv: every precision's types and bounds") {
+TEST_CASE("conv: types and bounds follow the precision") {
   for (const std::string precision : {"tf32", "half", "bfloat16", "fp8_e4m3", "fp8_e5m2", "int8"}) {
     for (const std::string phase : kPhases) {
       const Problem problem = problem_of(std::string(kSmall[7]) + " precision=" + precision, phase);
@@ -121,18 +121,19 @@ TEST_CASE("conv: the reference follows the kernel's conditions") {
   const Problem flat = problem_of(kSmall[0], "fwd");
   conditions = {};
   conditions.inputs = "ones";
-  CHECK(expect(flat, conditions).values[0] == 3 * 4);  // a corner: four taps of three channels
+  // a corner output: four taps of three channels
+  CHECK(expect(flat, conditions).values[0] == 3 * 4);
   conditions.inputs = "zeros";
   for (const double value : expect(flat, conditions).values) CHECK(value == 0);
 }
 
-// As a library stores them: nearest, what lies halfway to even.
+// Stores the outputs like a library: rounded to nearest, ties to even.
 std::vector<double> stored_in_8_bits(const Conv& conv, std::vector<double> sums) {
   for (double& sum : sums) sum = std::nearbyint(testing::saturated(conv, sum));
   return sums;
 }
 
-TEST_CASE("conv: outputs of 8 bits are shifted, rounded and saturated, and looked at one by one") {
+TEST_CASE("conv: 8-bit outputs are shifted, rounded and saturated, and checked one by one") {
   const std::string large = "w=40 h=40 c=32 n=4 k=64 s=3 r=3 pad_w=1 pad_h=1";
   for (const std::string& line : {std::string(kSmall[0]), large}) {
     for (const std::string x_type : {"s8", "u8"}) {
@@ -144,7 +145,7 @@ TEST_CASE("conv: outputs of 8 bits are shifted, rounded and saturated, and looke
       CHECK(expected.projection_rows == 0);
       CHECK(expected.may_equal_poison);
       CHECK(expected.indices.size() >=
-            std::min<uint64_t>(expected.outputs, 40000));  // corners repeat
+            std::min<uint64_t>(expected.outputs, 40000));  // corners occur more than once
       for (const double bound : expected.bounds) REQUIRE(bound == kIntegerRoundoff);
       std::vector<double> right = stored_in_8_bits(conv, NaiveConv(conv).output());
       CHECK(failures(expected, right) == 0);
@@ -161,12 +162,12 @@ TEST_CASE("conv: outputs of 8 bits are shifted, rounded and saturated, and looke
   KernelConditions zeros;
   zeros.inputs = "zeros";
   CHECK_FALSE(expect(problem_of(kSmall[0] + int8 + " y_type=s8", "fwd"), zeros).may_equal_poison);
-  // One output of very many products.
+  // A single output that sums very many products.
   const std::string one = "w=4100 h=4100 c=1 n=1 k=1 s=4100 r=4100";
   CHECK(expect(problem_of(one + int8 + " y_type=s8", "fwd")).indices.size() == 1);
 }
 
-TEST_CASE("conv: Winograd has a wider bound, and no other value") {
+TEST_CASE("conv: Winograd widens the bounds and changes no value") {
   for (const char* line : {kSmall[0], "w=30 h=30 c=40 n=2 k=40 s=3 r=3 pad_w=1 pad_h=1"}) {
     KernelConditions conditions;
     const ExpectedOutput direct = expect(problem_of(line, "fwd"), conditions);
@@ -176,12 +177,12 @@ TEST_CASE("conv: Winograd has a wider bound, and no other value") {
     CHECK(wider.projections == direct.projections);
     for (size_t i = 0; i < direct.bounds.size(); ++i) {
       CHECK(wider.bounds[i] > 5 * direct.bounds[i]);
-      CHECK(wider.bounds[i] < 1e-2);  // a missing product is seen all the same
+      CHECK(wider.bounds[i] < 1e-2);  // a missing product is detected nevertheless
     }
   }
 }
 
-TEST_CASE("conv: units that keep 14 bits of partial sums have a wider bound, and no other value") {
+TEST_CASE("conv: partial sums of 14 bits widen the bounds and change no value") {
   const Problem problem = problem_of(kSmall[0], "fwd");
   KernelConditions conditions;
   const ExpectedOutput exact = expect(problem, conditions);
@@ -191,7 +192,8 @@ TEST_CASE("conv: units that keep 14 bits of partial sums have a wider bound, and
   for (size_t i = 0; i < exact.bounds.size(); ++i) CHECK(wider.bounds[i] > exact.bounds[i]);
 }
 
-// Larger shapes, sampled and projected: each dimension that can be projected, in each phase.
+// Larger shapes that are sampled and projected: each phase with each dimension that can be
+// projected.
 constexpr const char* kLarge[] = {
     "w=30 h=29 c=24 n=3 k=40 s=3 r=3 pad_w=1 pad_h=1",
     "w=29 h=31 c=8 n=40 k=10 s=3 r=3 pad_w=1 pad_h=1",
@@ -242,7 +244,7 @@ constexpr Mutant kMutants[] = {
     {"filters flipped", [](NaiveConv& naive) { naive.flipped = true; }},
 };
 
-TEST_CASE("conv: mutants of the call fail") {
+TEST_CASE("conv: mutants of the convolution are rejected") {
   for (const char* line : {kLarge[0], kSmall[5], kSmall[7]}) {
     for (const std::string phase : kPhases) {
       const Problem problem = problem_of(line, phase);
@@ -259,7 +261,7 @@ TEST_CASE("conv: mutants of the call fail") {
   }
 }
 
-TEST_CASE("conv: mutants of the output fail, wherever they are") {
+TEST_CASE("conv: mutants of the output are rejected at any position") {
   for (const std::string precision : {"float", "int8"}) {
     for (const std::string phase : kPhases) {
       const Problem problem = problem_of(std::string(kLarge[0]) + " precision=" + precision, phase);
@@ -274,7 +276,7 @@ TEST_CASE("conv: mutants of the output fail, wherever they are") {
       for (size_t at = 0; at < right.size(); at += right.size() / 7 + 1)
         CHECK(fails([at](std::vector<double>& output) { output[at] += 1; }));
       CHECK(fails([](std::vector<double>& output) {
-        std::fill_n(output.begin() + std::ptrdiff_t(output.size() / 2), 64, 0.0);  // a tile
+        std::fill_n(output.begin() + std::ptrdiff_t(output.size() / 2), 64, 0.0);  // an output tile
       }));
       CHECK(fails([](std::vector<double>& output) {
         std::rotate(output.begin(), output.begin() + 1, output.end());
@@ -284,8 +286,8 @@ TEST_CASE("conv: mutants of the output fail, wherever they are") {
   }
 }
 
-// What a sum of all outputs would hardly tell, in the types with the widest bounds.
-TEST_CASE("conv: layers without width and height are compared in full while that is affordable") {
+// Errors that hardly change the sum of all outputs, in the types with the widest bounds.
+TEST_CASE("conv: layers of width and height 1 are compared in full while that is affordable") {
   const std::string layer = "w=4 h=4 c=64 s=4 r=4";
   for (const std::string words : {" n=1 k=17000 phase=fwd", " n=2 k=9000 phase=fwd"}) {
     const Problem problem = Problem::parse("conv " + layer + words + " precision=bfloat16");
@@ -297,7 +299,7 @@ TEST_CASE("conv: layers without width and height are compared in full while that
     CHECK(failures(expected, right) == 0);
     for (size_t at = 0; at < right.size(); at += right.size() / 7 + 1) {
       std::vector<double> output = right;
-      output[at] = 0;  // about its own size off
+      output[at] = 0;  // wrong by about its size
       CHECK(failures(expected, output) == (std::abs(right[at]) > expected.bounds[at]));
       output = right;
       output[at] += 4;
@@ -305,11 +307,11 @@ TEST_CASE("conv: layers without width and height are compared in full while that
     }
   }
   const ExpectedOutput larger = expect(Problem::parse("conv w=7 h=7 c=512 n=3 k=4096 s=7 r=7"));
-  CHECK(larger.indices.size() > 3000);  // of 12288
+  CHECK(larger.indices.size() > 3000);  // of 12288 outputs
   CHECK(larger.projection_rows == 3);
 }
 
-// Sums kept in half: each product and each partial sum rounded to 11 bits.
+// Sums in half: each product and each partial sum is rounded to 11 bits.
 std::vector<double> summed_in_half(const Conv& conv) {
   const std::vector<double> exact = NaiveConv(conv).output();
   std::vector<double> output = exact;
@@ -319,7 +321,7 @@ std::vector<double> summed_in_half(const Conv& conv) {
   return output;
 }
 
-TEST_CASE("conv: sums of 16 bits fail in every precision but bfloat16's own rounding") {
+TEST_CASE("conv: sums in half are rejected in float and half") {
   for (const std::string precision : {"float", "half"}) {
     for (const std::string phase : kPhases) {
       const Problem problem = problem_of(std::string(kLarge[0]) + " precision=" + precision, phase);

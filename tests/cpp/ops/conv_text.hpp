@@ -1,4 +1,4 @@
-// Convolutions as text, as the core completes it, and as backends read it.
+// Convolutions from text: completed by the core, and as backends receive them.
 #pragma once
 
 #include <string>

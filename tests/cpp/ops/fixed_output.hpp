@@ -1,4 +1,4 @@
-// An output that a test made, and whether an expectation accepts it.
+// An output that a test provides, and the check whether an expected output accepts it.
 #pragma once
 
 #include <algorithm>
@@ -39,7 +39,7 @@ class FixedOutput : public ComputedOutput {
   size_t elements_read_ = 0;
 };
 
-// The largest error in bounds: up to 1 it is accepted.
+// The largest ratio of error to bound; the output is accepted up to 1.
 inline double worst_error(const ExpectedOutput& expected, FixedOutput& output) {
   double worst = 0;
   const auto compare = [&](double got, double value, double bound) {

@@ -1,4 +1,4 @@
-// gemm: useful work, padding rule, storage, and the reference against a plain triple loop.
+// Tests gemm: useful work, padding rule, storage, and the reference against a plain triple loop.
 #include "deepbench/ops/gemm/gemm.hpp"
 
 #include <doctest/doctest.h>
@@ -20,7 +20,7 @@ Work work_of(const std::string& line) {
   return problem.operation().work(problem);
 }
 
-TEST_CASE("gemm: the sets' totals") {
+TEST_CASE("gemm: totals of the shipped sets") {
   const SuiteTotals training = suite_totals("training", "gemm");
   CHECK(training.problems == 160);
   CHECK(training.work.flops == 26706398187136.0);
@@ -41,14 +41,14 @@ TEST_CASE("gemm: work of one problem") {
   CHECK(work_of("gemm m=2 n=3 k=5").bytes == 4 * (10 + 15 + 2 * 6));
   CHECK(work_of("gemm m=2 n=3 k=5 precision=int8").bytes == 10 + 15 + 2 * 6 * 4);
   CHECK(work_of("gemm m=2 n=3 k=5 precision=fp8_e4m3").bytes == 10 + 15 + 2 * 6 * 2);
-  // Beyond 2^53 the figure is rounded, not wrong.
+  // Beyond 2^53 the figure is rounded.
   CHECK(work_of("gemm m=1000003 n=1000003 k=1000003").flops ==
         doctest::Approx(2 * std::pow(1000003.0, 3)).epsilon(1e-15));
 }
 
 Gemm typed(const std::string& line) { return gemm_problem(Problem::parse(line)); }
 
-TEST_CASE("gemm: where elements are stored, column-major") {
+TEST_CASE("gemm: elements are stored column-major") {
   const Gemm nn = typed("gemm m=4 n=6 k=5");
   CHECK(nn.index_a(1, 2) == 1 + 2 * 4);
   CHECK(nn.index_b(2, 3) == 2 + 3 * 5);
@@ -77,7 +77,7 @@ std::string padded_dimensions(const std::string& line) {
   return std::to_string(gemm.m) + " " + std::to_string(gemm.n) + " " + std::to_string(gemm.k);
 }
 
-TEST_CASE("gemm: the original's padding") {
+TEST_CASE("gemm: padding follows the original benchmark") {
   CHECK(padded_dimensions("m=35 n=700 k=2560") == "35 700 2560");
   CHECK(padded_dimensions("m=35 n=701 k=2560 precision=half") == "40 701 2560");
   CHECK(padded_dimensions("m=35 n=701 k=2561 precision=half trans_a=t") == "40 701 2568");
@@ -89,8 +89,8 @@ TEST_CASE("gemm: the original's padding") {
   CHECK(padded_dimensions("m=36 n=701 k=2561 precision=int8 trans_a=t") == "36 701 2561");
 }
 
-TEST_CASE("gemm: the padded work of the original's sets") {
-  // 2mnk of the padded dimensions, as the original's tensor-core builds run them.
+TEST_CASE("gemm: the padded work of the original benchmark's sets") {
+  // 2 m n k of the padded dimensions that the original's tensor-core builds run.
   const auto total = [](const std::string& set, const std::string& precision) {
     const std::string path =
         std::string(testing::source_folder()) + "/python/deepbench/suites/" + set + "/gemm.txt";
@@ -108,7 +108,7 @@ TEST_CASE("gemm: the padded work of the original's sets") {
   CHECK(total("inference_device", "int8") == 28885737472.0);
 }
 
-// One output by the definition, straight from the generator.
+// One output by the definition, from the elements of the generator.
 double output(const Gemm& gemm, const KernelConditions& conditions, uint64_t index,
               deepbench_type b) {
   const auto i = static_cast<int64_t>(index) % gemm.m, j = static_cast<int64_t>(index) / gemm.m;
@@ -122,7 +122,7 @@ double output(const Gemm& gemm, const KernelConditions& conditions, uint64_t ind
   return sum;
 }
 
-TEST_CASE("gemm: the reference of small problems is the definition, for every output") {
+TEST_CASE("gemm: the reference of small problems equals the definition for every output") {
   for (const std::string precision :
        {"float", "tf32", "half", "bfloat16", "fp8_e4m3", "fp8_e5m2", "int8"}) {
     for (const std::string trans : {"trans_a=n trans_b=n", "trans_a=t trans_b=n",
@@ -172,7 +172,7 @@ TEST_CASE("gemm: the reference follows the kernel's conditions") {
     CHECK(value == 0);
 }
 
-TEST_CASE("gemm: bounds follow the kernel's rounding, values do not") {
+TEST_CASE("gemm: the kernel's rounding changes the bounds, not the values") {
   const auto expect = [](const std::string& text, const std::string& accumulator) {
     const Problem problem = Problem::parse(text);
     KernelConditions conditions;
@@ -189,7 +189,7 @@ TEST_CASE("gemm: bounds follow the kernel's rounding, values do not") {
     CHECK(wider.projections == usual.projections);
     for (size_t i = 0; i < usual.bounds.size(); ++i) {
       CHECK(wider.bounds[i] > usual.bounds[i]);
-      CHECK(wider.bounds[i] < 0.1);  // a product less is seen all the same
+      CHECK(wider.bounds[i] < 0.1);  // a missing product is detected nevertheless
     }
     for (size_t i = 0; i < usual.projection_bounds.size(); ++i)
       CHECK(wider.projection_bounds[i] > usual.projection_bounds[i]);
@@ -209,7 +209,7 @@ TEST_CASE("gemm: larger problems are sampled at corners and edges, and projected
     for (size_t i = 0; i < expected.indices.size(); i += 37)
       CHECK(expected.values[i] == output(gemm, {}, expected.indices[i], DEEPBENCH_S8));
 
-    // The projection by its definition, from every output.
+    // The projection by its definition, computed from every output.
     REQUIRE(expected.projection_rows == 300);
     REQUIRE(expected.projections.size() == 300);
     for (uint64_t i : {0, 1, 150, 299}) {
@@ -218,8 +218,8 @@ TEST_CASE("gemm: larger problems are sampled at corners and edges, and projected
         sum += output(gemm, {}, i + j * 300, DEEPBENCH_S8) *
                deepbench_weight(expected.projection_seed, j);
       CHECK(std::abs(expected.projections[i] - sum) <= expected.projection_bounds[i]);
-      // One integer that is off by one anywhere moves the projection further than its bound,
-      // unless its weight is tiny.
+      // One integer that is wrong by one moves the projection by more than its bound, unless its
+      // weight is tiny.
       CHECK(expected.projection_bounds[i] < 1e-3);
     }
   }

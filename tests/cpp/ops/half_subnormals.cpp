@@ -1,5 +1,5 @@
-// Sums of few products in half may be subnormal, where rounding errs by more than a share of them:
-// every reference's bounds must allow for it.
+// Sums of few products in half may be subnormal. Their rounding error exceeds the relative error of
+// normal numbers, and every reference's bounds must allow for it.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -13,8 +13,9 @@ namespace deepbench {
 namespace {
 
 struct Rounded {
-  size_t wrong = 0;           // outside their bounds
-  size_t beyond_a_share = 0;  // by more than the largest share that normal numbers lose
+  size_t wrong = 0;  // number of outputs outside their bounds
+  // number of outputs with a larger relative error than normal numbers have
+  size_t beyond_a_share = 0;
 };
 
 void round_outputs(const std::string& text, uint64_t seed, Rounded& counts) {
@@ -30,7 +31,7 @@ void round_outputs(const std::string& text, uint64_t seed, Rounded& counts) {
   }
 }
 
-TEST_CASE("outputs that are rounded to half's subnormals are within every reference's bounds") {
+TEST_CASE("every reference accepts outputs rounded to half's subnormals") {
   for (const char* text : {"gemm m=40 n=40 k=1", "sparse_gemm m=40 n=40 k=2 sparsity=0.5",
                            "conv w=1 h=1 c=40 n=40 k=1 s=1 r=1 phase=bwd_data",
                            "conv w=2 h=2 c=20 n=1 k=20 s=2 r=2 "

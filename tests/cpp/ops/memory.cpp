@@ -1,4 +1,4 @@
-// memory: traffic, words, and the exact reference.
+// Tests memory: traffic, words and the exact reference.
 #include "deepbench/ops/memory/memory.hpp"
 
 #include <doctest/doctest.h>
@@ -27,13 +27,13 @@ TEST_CASE("memory: a copy reads and writes") {
   CHECK(problem.operation().work(problem).flops == 0);
 }
 
-TEST_CASE("memory: outputs") {
+TEST_CASE("memory: a read has one output word, all others have the buffer") {
   CHECK(typed("memory kind=read bytes=4096").output_words() == 1);
   for (const std::string kind : {"write", "copy", "h2d", "d2h"})
     CHECK(typed("memory bytes=4096 kind=" + kind).output_words() == 1024);
 }
 
-TEST_CASE("memory: no word is the poison") {
+TEST_CASE("memory: no word equals the poison") {
   CHECK(static_cast<uint32_t>(DEEPBENCH_POISON_INTEGER) % 2 == 1);
   for (uint64_t i = 0; i < 10000; ++i) CHECK(memory_word(1, i) % 2 == 0);
   for (uint64_t seed = 0; seed < 1000; ++seed) {
@@ -44,7 +44,8 @@ TEST_CASE("memory: no word is the poison") {
 
 TEST_CASE("memory: a read is the xor of every word") {
   uint32_t all = 0;
-  for (uint64_t i = 0; i < 300000; ++i) all ^= memory_word(5, i);  // more than one thread's part
+  // more than the part of one thread
+  for (uint64_t i = 0; i < 300000; ++i) all ^= memory_word(5, i);
   KernelConditions conditions;
   conditions.seed = 5;
   const ExpectedOutput expected = expectation("memory kind=read bytes=1200000", conditions);
@@ -53,7 +54,7 @@ TEST_CASE("memory: a read is the xor of every word") {
   CHECK(expected.bounds == std::vector<double>{0});
 }
 
-TEST_CASE("memory: a copy is its source, the first and the last word among the samples") {
+TEST_CASE("memory: a copy equals its source, and samples include the first and last word") {
   KernelConditions conditions;
   conditions.seed = 6;
   const ExpectedOutput expected = expectation("memory kind=copy bytes=40000", conditions);
@@ -70,10 +71,10 @@ TEST_CASE("memory: a copy is its source, the first and the last word among the s
   REQUIRE(expected.projections.size() == 1);
   CHECK(expected.projection_rows == 1);
   CHECK(std::abs(expected.projections[0] - sum) <= expected.projection_bounds[0]);
-  CHECK(expected.projection_bounds[0] < 1);  // a wrong word is off by 2 at least
+  CHECK(expected.projection_bounds[0] < 1);  // a wrong word differs by at least 2
 }
 
-TEST_CASE("memory: writes leave the pattern, constants what was asked for") {
+TEST_CASE("memory: writes store the pattern, and constant inputs store their constant") {
   KernelConditions conditions;
   conditions.seed = 7;
   for (double value : expectation("memory kind=write bytes=64", conditions).values)

@@ -1,5 +1,5 @@
-// A convolution and its gradients by nine loops in double over fill.h's elements: what references
-// and libraries must give.
+// A convolution and its gradients as nine loops in double over fill.h's elements: the expected
+// result of references and libraries.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 #include "deepbench/ops/conv/conv.hpp"
 
-// Tests are compiled without optimisation; these loops would take minutes.
+// Tests are compiled without optimisation, in which these loops would take minutes.
 #if defined(__GNUC__) && !defined(__clang__)
 #define DEEPBENCH_TEST_OPTIMIZED __attribute__((optimize("O2")))
 #else
@@ -17,7 +17,7 @@
 
 namespace deepbench::testing {
 
-// What an output of 8 bits stands for, before it is rounded.
+// The value that an 8-bit output represents, before rounding.
 inline double saturated(const Conv& conv, double sum) {
   for (int i = 0; i < conv.shift; ++i) sum /= 2;
   return std::min(std::max(sum, -128.0), 127.0);
@@ -26,8 +26,8 @@ inline double saturated(const Conv& conv, double sum) {
 class NaiveConv {
  public:
   Conv conv;
-  // Mutants: which taps count, by output row, filter row and column; an error of the padding;
-  // convolution in the mathematical sense.
+  // Mutants: taps that are skipped by output row, filter row and column; a wrong padding; a flipped
+  // filter (convolution in the mathematical sense).
   bool (*counts)(int64_t p, int64_t r, int64_t s) = nullptr;
   int64_t shift = 0;
   bool flipped = false;
@@ -39,7 +39,7 @@ class NaiveConv {
     dy_ = elements(of.precision.a, seed, Conv::kStreamDy, of.y_size());
   }
 
-  // In verification's order: sums of products, or of their squares.
+  // Returns the sums of products, or of their squares, in verification's order.
   std::vector<double> output(bool squares = false) const {
     const ConvOutput shape = conv.output();
     std::vector<double> tensor(size_t(shape.size())), ordered(tensor.size());

@@ -1,5 +1,5 @@
-// A recurrent layer as a library computes it in 8 bits: integers summed in 32 bits, the states'
-// shift taken off, gates in float. With a mutant, what must not come out.
+// A recurrent layer as a library computes it in int8: sums of integers in 32 bits, the shift of the
+// states subtracted, gates in float. A mutant makes it wrong.
 #pragma once
 
 #include <algorithm>
@@ -26,8 +26,9 @@ class NaiveInt8Rnn {
     c_ = c0_ = fill(DEEPBENCH_F32, Rnn::kStreamC0, n * h, 0.5f, seed);
   }
 
-  std::string mutant;         // what is done wrong
-  std::vector<double> given;  // if any, the outputs that steps begin from, instead of its own
+  std::string mutant;  // the name of the error to make, if any
+  // if set, each step starts from these outputs instead of its predecessor's
+  std::vector<double> given;
 
   std::vector<float> forward() {
     std::vector<float> y;
@@ -70,10 +71,10 @@ class NaiveInt8Rnn {
     return h;
   }
 
-  // As pairs of 16-bit sums would come out.
+  // Saturates as pairs of products summed in 16 bits do.
   static float pair(float a, float b) { return std::clamp(a + b, -32768.0f, 32767.0f); }
 
-  // z + s of a gate.
+  // Returns z + s of a gate.
   float sum(int64_t t, int64_t n, int64_t g, int64_t i, const Values& h) const {
     if (mutant == "gates swapped" && g < 2) g = 1 - g;
     const auto row = size_t(g * rnn_.hidden + i), hidden = size_t(rnn_.hidden);

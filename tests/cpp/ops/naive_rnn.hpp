@@ -1,5 +1,5 @@
-// A recurrent layer by plain loops, straight from the formulas of rnn.hpp: in double what must come
-// out, in float what a library could give, and with a mutant what it must not.
+// A recurrent layer in plain loops, from the formulas of rnn.hpp. In double it is the expected
+// result, in float a possible library result, and with a mutant a wrong result.
 #pragma once
 
 #include <cmath>
@@ -29,11 +29,11 @@ class NaiveRnn {
   }
 
   Values x, wx, u, b, h0, c0, dy;
-  std::string mutant;        // what is done wrong
-  bool narrow = false;       // h and r h' are kept in bfloat16
-  bool narrow_sums = false;  // and so are products and inputs before they are added
-  Real gain = 1;             // every h(t) is so many times what it should be
-  Values forced;             // h(t) that steps start from, where there are any, in place of our own
+  std::string mutant;        // the name of the error to make, if any
+  bool narrow = false;       // h and r h' are stored in bfloat16
+  bool narrow_sums = false;  // products and inputs are rounded to bfloat16 before they are added
+  Real gain = 1;             // every h(t) is multiplied by this factor
+  Values forced;  // if not empty, each step starts from these h(t) instead of its predecessor's
 
   Real round(Real value) const {
     return narrow ? Real(deepbench_from_bfloat16(deepbench_to_bfloat16(float(value)))) : value;
@@ -43,7 +43,7 @@ class NaiveRnn {
     return narrow_sums ? Real(deepbench_from_bfloat16(deepbench_to_bfloat16(float(value)))) : value;
   }
 
-  // h(t) of all steps. Gates and sums stay for backward.
+  // Computes h(t) of all steps; gates and sums remain for the backward pass.
   const Values& forward() {
     const size_t all = size_t(rnn_.sequence());
     h.assign(all, 0), c.assign(all, 0), gate.assign(all * size_t(g_), 0), inner.assign(all, 0);
@@ -52,7 +52,7 @@ class NaiveRnn {
     return h;
   }
 
-  // dx, dh0 and dU, as the phase has them.
+  // Returns dx, dh0 and dU, as far as the phase computes them.
   Values backward() {
     forward();
     dx.assign(size_t(rnn_.timesteps * rnn_.batch * rnn_.inputs), 0);
@@ -68,7 +68,7 @@ class NaiveRnn {
     return out;
   }
 
-  // What backward differentiates: the sum of dy h.
+  // The function that the backward pass differentiates: the sum of dy h.
   Real loss() {
     forward();
     Real sum = 0;
@@ -82,7 +82,7 @@ class NaiveRnn {
     for (int64_t i = 0; i < count; ++i) {
       const double value = scale * deepbench_element(rnn_.precision.a, seed, stream, uint64_t(i));
       values.push_back(Real(value));
-      if (rnn_.precision.a == DEEPBENCH_F16)  // whose smallest numbers lose their last places
+      if (rnn_.precision.a == DEEPBENCH_F16)  // half's subnormals lose their last places
         values.back() = Real(deepbench_from_half(deepbench_to_half(float(value))));
     }
     return values;
@@ -109,7 +109,7 @@ class NaiveRnn {
     return size_t((g * rnn_.hidden + i) * rnn_.hidden + j);
   }
 
-  // The sum over j of U[g][i][j] v[j].
+  // Returns the sum over j of U[g][i][j] v[j].
   template <class Vector>
   Real dot(int64_t g, int64_t i, const Vector& v) const {
     Real sum = 0;
@@ -213,7 +213,7 @@ class NaiveRnn {
       dh[at(0, n, j)] = mutant == "h' gets no gradient" ? 0 : dh_before[size_t(j)];
   }
 
-  // Of z and s of unit i; returns what h' gets directly.
+  // Computes the gradients of z and s of unit i; returns the direct part of the gradient of h'.
   Real gradients(int64_t t, int64_t n, int64_t i, Real* dz, Real* ds) {
     const Real d = dy[at(t, n, i)] + dh[at(0, n, i)];
     const auto g = [&](int64_t k) { return gate_of(t, n, k, i); };

@@ -1,4 +1,4 @@
-// rnn: useful work, the recurrent product alone.
+// Tests rnn: useful work, which is the recurrent product alone.
 #include "deepbench/ops/rnn/rnn.hpp"
 
 #include <doctest/doctest.h>
@@ -16,7 +16,7 @@ namespace {
 
 using testing::suite_totals;
 
-TEST_CASE("rnn: the sets' totals") {
+TEST_CASE("rnn: totals of the shipped sets") {
   for (const std::string phase : {"fwd", "bwd_data", "bwd_weights"}) {
     CHECK(suite_totals("training", "rnn", "phase=" + phase).problems == 53);
     CHECK(suite_totals("training", "rnn", "phase=" + phase).work.flops == 13727506563072.0);
@@ -28,7 +28,7 @@ TEST_CASE("rnn: the sets' totals") {
   CHECK(suite_totals("inference_device", "rnn").work.flops == 80805888.0);
 }
 
-TEST_CASE("rnn: gates of the cells") {
+TEST_CASE("rnn: work follows the number of gates") {
   const auto flops = [](const std::string& cell) {
     return rnn_problem(Problem::parse("rnn hidden=8 batch=2 timesteps=3 cell=" + cell)).flops();
   };
@@ -49,7 +49,7 @@ TEST_CASE("rnn: bytes are the weights once and each step's input and output") {
   CHECK(work("phase=bwd").flops == 2 * work("").flops);
 }
 
-TEST_CASE("rnn: what makes no sense is one clear line") {
+TEST_CASE("rnn: invalid problems are rejected with a reason of one line") {
   const auto reason = [](const std::string& rest) -> std::string {
     try {
       Problem::parse("rnn cell=gru " + rest);
@@ -66,13 +66,13 @@ TEST_CASE("rnn: what makes no sense is one clear line") {
     CHECK(reason(sizes).find('\n') == std::string::npos);
   }
   CHECK(reason("hidden=8 batch=2 timesteps=3 mode=inference phase=bwd") ==
-        "mode=inference has no phase but fwd");
+        "mode=inference supports only phase=fwd");
   CHECK(reason("hidden=8 batch=10000000 timesteps=10000000") == "");
   CHECK(reason("hidden=10000000 batch=10000000 timesteps=10000000").find("the sequence in bytes") !=
         std::string::npos);
 }
 
-TEST_CASE("rnn: of 8-bit steps what moves is bytes") {
+TEST_CASE("rnn: int8 steps move one byte per element") {
   const auto bytes = [](const std::string& words) {
     const Problem problem = Problem::parse("rnn cell=lstm hidden=64 batch=2 timesteps=5 " + words);
     return problem.operation().work(problem).bytes;

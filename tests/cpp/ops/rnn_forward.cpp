@@ -1,4 +1,4 @@
-// rnn's forward reference: against plain loops, and against loops that do something wrong.
+// Tests the forward reference of rnn against plain loops, and against loops with mutants.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -28,7 +28,7 @@ ExpectedOutput expect(const Problem& problem, FixedOutput& output,
   return problem.operation().expected_output(problem, conditions);
 }
 
-// What a library that computes in float, with a mutant, gives.
+// The result of a library that computes in float, with a mutant.
 FixedOutput library(const Problem& problem, const std::string& mutant = "") {
   NaiveRnn<float> rnn(rnn_problem(problem));
   rnn.mutant = mutant;
@@ -36,7 +36,7 @@ FixedOutput library(const Problem& problem, const std::string& mutant = "") {
   return FixedOutput(rnn.forward());
 }
 
-TEST_CASE("rnn: forward is the definition, for every output of small problems") {
+TEST_CASE("rnn: the forward reference of small problems equals the definition for every output") {
   for (const std::string cell : kCells) {
     for (const int64_t inputs : {1, 7}) {
       CAPTURE(cell);
@@ -52,7 +52,7 @@ TEST_CASE("rnn: forward is the definition, for every output of small problems") 
       CHECK(expected.coverage == "all 105 outputs");
       REQUIRE(expected.indices.size() == 105);
       for (size_t i = 0; i < 105; ++i) {
-        // The states before are read in the output's precision.
+        // The preceding states are read in the output's precision.
         CHECK(std::abs(expected.values[i] - exact.at(expected.indices[i])) < 2e-7);
         CHECK(expected.bounds[i] > 0);
         CHECK(expected.bounds[i] < 4e-6);
@@ -80,7 +80,7 @@ TEST_CASE("rnn: a library's forward pass is accepted") {
   }
 }
 
-TEST_CASE("rnn: a wrong forward pass is seen") {
+TEST_CASE("rnn: a wrong forward pass is rejected") {
   const std::pair<const char*, const char*> mutants[] = {
       {"last term dropped", "vanilla lstm gru gru_reset_before"},
       {"gates swapped", "lstm gru gru_reset_before"},
@@ -102,7 +102,7 @@ TEST_CASE("rnn: a wrong forward pass is seen") {
   }
 }
 
-TEST_CASE("rnn: one wrong element is seen, and storing in a narrower type") {
+TEST_CASE("rnn: a single wrong element is rejected, and so is storing in a narrower type") {
   for (const std::string cell : kCells) {
     CAPTURE(cell);
     const Problem problem = problem_of(cell, "hidden=48 batch=2 timesteps=6");
@@ -118,7 +118,7 @@ TEST_CASE("rnn: one wrong element is seen, and storing in a narrower type") {
   }
 }
 
-TEST_CASE("rnn: what a kernel keeps in a narrow type widens its bounds, not its values") {
+TEST_CASE("rnn: values stored in a narrow type widen the bounds and change no value") {
   const Problem problem = problem_of("lstm", "hidden=16 batch=2 timesteps=6 precision=bfloat16");
   FixedOutput output = library(problem);
   const ExpectedOutput usual = expect(problem, output);
@@ -135,7 +135,7 @@ TEST_CASE("rnn: what a kernel keeps in a narrow type widens its bounds, not its 
   }
 }
 
-TEST_CASE("rnn: sums that a kernel rounds before it adds them up are accepted if it says so") {
+TEST_CASE("rnn: rounded partial sums are accepted if the kernel reports them") {
   for (const std::string cell : {"vanilla", "lstm", "gru"}) {
     CAPTURE(cell);
     const Problem problem = problem_of(cell, "hidden=48 batch=2 timesteps=20 precision=bfloat16");
@@ -152,7 +152,7 @@ TEST_CASE("rnn: sums that a kernel rounds before it adds them up are accepted if
   }
 }
 
-TEST_CASE("rnn: fast activations have wider bounds, that of a narrow type's sums none in float") {
+TEST_CASE("rnn: fast activations widen the bounds, narrow sums do not in float") {
   const Problem problem = problem_of("lstm", "hidden=48 batch=2 timesteps=6");
   FixedOutput output = library(problem);
   const ExpectedOutput usual = expect(problem, output);
@@ -168,30 +168,30 @@ TEST_CASE("rnn: fast activations have wider bounds, that of a narrow type's sums
   CHECK(expect(problem, output, of_float).bounds == usual.bounds);
 }
 
-TEST_CASE("rnn: long sequences are checked in runs, lstm's after some that find c") {
+TEST_CASE("rnn: long sequences are checked in segments; lstm's first steps only compute c") {
   const Problem problem = problem_of("lstm", "hidden=3 batch=700 timesteps=260");
   FixedOutput right = library(problem);
   const ExpectedOutput expected = expect(problem, right);
   CHECK(expected.indices.size() >= 4096);
   CHECK(expected.indices.size() < expected.outputs);
-  CHECK(expected.coverage.find(" of 546000 outputs, each from the state before it") !=
+  CHECK(expected.coverage.find(" of 546000 outputs, each computed from the tested h(t-1)") !=
         std::string::npos);
   CHECK(worst_error(expected, right) <= 1);
   CHECK(*std::max_element(expected.bounds.begin(), expected.bounds.end()) < 1e-5);
-  for (const uint64_t index : {0, 545999})  // the first and the last output
+  for (const uint64_t index : {0, 545999})  // the samples include the first and the last output
     CHECK(std::count(expected.indices.begin(), expected.indices.end(), index) > 0);
   FixedOutput wrong = library(problem, "c is not carried");
   CHECK(worst_error(expect(problem, wrong), wrong) > 2);
 }
 
-// Any output, of any size.
+// Accepts any index.
 class RandomOutput final : public FixedOutput {
  public:
   RandomOutput() : FixedOutput(std::vector<double>()) {}
   double at(uint64_t index) const override { return 0.3 * deepbench_uniform(5, 7, index); }
 };
 
-TEST_CASE("rnn: the largest problems' forward passes are sampled at a bounded cost") {
+TEST_CASE("rnn: the forward passes of the largest problems are sampled at a bounded cost") {
   for (const std::string cell : kCells) {
     for (const std::string sizes :
          {"hidden=2816 batch=32 timesteps=1500", "hidden=4096 batch=128 timesteps=25"}) {

@@ -1,5 +1,5 @@
-// How far h(t) may be off, one alone and all together, for a reference of gradients to start from
-// them.
+// Tests the limits within which a reference of gradients accepts the h(t) of a library, one by one
+// and all together.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -18,7 +18,8 @@ Rnn layer_in(const std::string& cell, const std::string& precision) {
   return rnn;
 }
 
-// h(t) whose errors are `off` times them, and as large as `far` for one.
+// The errors of 10,000 h(t) with the relative error `off`, one of which has the additional error
+// `far`.
 ForwardStateErrors errors_of(double off, double far = 0) {
   ForwardStateErrors errors;
   errors.count = 10000;
@@ -30,7 +31,7 @@ ForwardStateErrors errors_of(double off, double far = 0) {
   return errors;
 }
 
-TEST_CASE("rnn: what all h(t) together may be off is less than what one may be") {
+TEST_CASE("rnn: all h(t) together have a tighter limit than a single h(t)") {
   for (const std::string precision : {"half", "bfloat16", "tf32"}) {
     CAPTURE(precision);
     const Rnn rnn = layer_in("gru", precision);
@@ -39,7 +40,7 @@ TEST_CASE("rnn: what all h(t) together may be off is less than what one may be")
     CHECK(limits.per_state() > 16 * roundoff);
     CHECK(limits.accept(errors_of(roundoff)));
     CHECK(limits.accept(
-        errors_of(roundoff, limits.per_state())));  // one that is far off is no matter
+        errors_of(roundoff, limits.per_state())));  // a single large error is accepted
     CHECK(limits.accept(errors_of(2.9 * roundoff)));
     CHECK_FALSE(limits.accept(errors_of(3.2 * roundoff)));
   }
@@ -53,21 +54,23 @@ TEST_CASE("rnn: what all h(t) together may be off is less than what one may be")
   CHECK_FALSE(in_float.accept(not_a_number));
 }
 
-// Everything that a library might round, teacher-forced from what it kept: one roundoff in all.
-TEST_CASE("rnn: rounding whatever can be rounded is within what all h(t) may be off") {
+// Rounds every value that a library may round. Each step starts from the library's h(t-1), so the
+// errors amount to one roundoff.
+TEST_CASE("rnn: rounding every intermediate value stays within the limit of all h(t)") {
   for (const std::string cell : {"vanilla", "lstm", "gru", "gru_reset_before"}) {
     CAPTURE(cell);
     const Rnn rnn = layer_in(cell, "bfloat16");
     testing::NaiveRnn<double> library(rnn);
     library.narrow = library.narrow_sums = true;
-    const std::vector<double> kept = library.forward();
+    const std::vector<double> tested = library.forward();
     testing::NaiveRnn<double> right(rnn);
-    right.forced = kept;
-    const std::vector<double> own = right.forward();
+    right.forced = tested;
+    const std::vector<double> expected = right.forward();
     ForwardStateErrors errors;
     errors.count = rnn.sequence();
-    for (size_t i = 0; i < kept.size(); ++i)
-      errors.error += (kept[i] - own[i]) * (kept[i] - own[i]), errors.state += own[i] * own[i];
+    for (size_t i = 0; i < tested.size(); ++i)
+      errors.error += (tested[i] - expected[i]) * (tested[i] - expected[i]),
+          errors.state += expected[i] * expected[i];
     const double roundoffs = std::sqrt(errors.error / errors.state) / kRoundoffBfloat16;
     CHECK(roundoffs > 0.3);
     CHECK(roundoffs < 1.2);

@@ -1,5 +1,5 @@
-// rnn's reference of gradients: against differences of a plain forward pass, against plain loops,
-// and against loops that do something wrong.
+// Tests the gradients' references of rnn against difference quotients of a plain forward pass,
+// against plain loops, and against loops with mutants.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -38,7 +38,7 @@ FixedOutput library(const Problem& problem, const std::string& mutant = "") {
   return FixedOutput(rnn.backward());
 }
 
-TEST_CASE("rnn: bounds of gradients know which sums a kernel rounds") {
+TEST_CASE("rnn: the bounds of gradients depend on the sums that a kernel rounds") {
   for (const std::string cell : {"vanilla", "gru"})
     for (const std::string fact : {"sums", "partial_sums"}) {
       CAPTURE(cell);
@@ -59,7 +59,7 @@ TEST_CASE("rnn: bounds of gradients know which sums a kernel rounds") {
     }
 }
 
-TEST_CASE("rnn: gradients are the differences of the forward pass") {
+TEST_CASE("rnn: gradients equal difference quotients of the forward pass") {
   for (const std::string cell : kCellNames) {
     for (const int64_t inputs : {1, 3}) {
       CAPTURE(cell);
@@ -88,7 +88,7 @@ TEST_CASE("rnn: gradients are the differences of the forward pass") {
   }
 }
 
-TEST_CASE("rnn: gradients are those of plain loops, in the order of the phase") {
+TEST_CASE("rnn: gradients equal those of plain loops, in the order of the phase") {
   for (const std::string cell : kCellNames) {
     for (const std::string phase : {"bwd_data", "bwd_weights", "bwd"}) {
       CAPTURE(cell);
@@ -104,7 +104,7 @@ TEST_CASE("rnn: gradients are those of plain loops, in the order of the phase") 
   }
 }
 
-TEST_CASE("rnn: a library's gradients are accepted, with bounds that are small") {
+TEST_CASE("rnn: a library's gradients are accepted within small bounds") {
   for (const std::string cell : kCellNames) {
     for (const std::string sizes :
          {"hidden=40 batch=3 timesteps=30", "hidden=5 batch=2 timesteps=2"}) {
@@ -125,7 +125,7 @@ TEST_CASE("rnn: a library's gradients are accepted, with bounds that are small")
   }
 }
 
-TEST_CASE("rnn: wrong gradients are seen") {
+TEST_CASE("rnn: wrong gradients are rejected") {
   for (const std::string cell : kCellNames) {
     for (const std::string mutant :
          {"last step dropped", "gates swapped", "h' gets no gradient", "dU without step 0",
@@ -148,7 +148,7 @@ TEST_CASE("rnn: wrong gradients are seen") {
   }
 }
 
-TEST_CASE("rnn: where float64 takes too long, an independent computation is the reference") {
+TEST_CASE("rnn: where float64 takes too long, the reference kernel is the reference") {
   const auto reference_source = [](const std::string& line) {
     const Problem problem = Problem::parse(line);
     return problem.operation().reference_source(problem);
@@ -178,7 +178,7 @@ ExpectedOutput composed(const Problem& problem, FixedOutput& reference, bool fol
   return expected_reference_kernel_gradients(rnn_problem(problem), conditions);
 }
 
-TEST_CASE("rnn: another computation's gradients accept a library's, and no wrong ones") {
+TEST_CASE("rnn: the reference kernel's gradients accept a library's and reject wrong ones") {
   for (const std::string cell : kCellNames) {
     CAPTURE(cell);
     const Problem problem = gradient_problem(cell, "hidden=32 batch=16 timesteps=20");
@@ -200,10 +200,10 @@ TEST_CASE("rnn: another computation's gradients accept a library's, and no wrong
   }
 }
 
-// A unit near ReLU's kink may have either slope where the reference does not follow: of a large
-// problem that must not fail, while less than a step's share of the whole must. One that follows
-// has seen the slope.
-TEST_CASE("rnn: units on ReLU's other side are allowed for, missing steps are not") {
+// A unit near ReLU's kink may have either slope if the reference kernel does not start from the
+// tested h(t). In a large problem such a unit must be accepted, while a missing step must not. A
+// reference kernel that starts from the tested h(t) knows the slope.
+TEST_CASE("rnn: units on the other side of ReLU's kink are accepted, missing steps are not") {
   const Problem problem = gradient_problem("vanilla", "hidden=32 batch=64 timesteps=50");
   const Rnn rnn = rnn_problem(problem);
   std::vector<double> values = NaiveRnn<double>(rnn).backward();
@@ -219,14 +219,14 @@ TEST_CASE("rnn: units on ReLU's other side are allowed for, missing steps are no
   CHECK(worst_error(expected, dropped) > 1);
 }
 
-TEST_CASE("rnn: precisions without a reference say so") {
+TEST_CASE("rnn: precisions without a reference are unsupported") {
   const Problem problem =
       Problem::parse("rnn cell=lstm hidden=4 batch=1 timesteps=2 precision=fp8_e4m3");
   FixedOutput output(std::vector<double>(8));
   KernelConditions conditions;
   conditions.computed_output = &output;
   CHECK_THROWS_WITH_AS(problem.operation().expected_output(problem, conditions),
-                       "a recurrent layer cannot be verified in fp8_e4m3 yet", RowFailure);
+                       "a recurrent layer cannot be verified in fp8_e4m3", RowFailure);
 }
 
 }  // namespace

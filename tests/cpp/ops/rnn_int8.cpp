@@ -1,5 +1,5 @@
-// rnn's forward reference in int8: against a layer in integers, and against layers that do
-// something wrong.
+// Tests the forward reference of rnn in int8 against a layer in integers, and against layers with
+// mutants.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -38,7 +38,7 @@ double int8_error(const Problem& problem, const std::string& mutant,
       problem.operation().expected_output(problem, int8_conditions(output, integers)), output);
 }
 
-TEST_CASE("rnn: a layer in integers is accepted, whatever its weights' range") {
+TEST_CASE("rnn: an int8 layer is accepted for both ranges of weights") {
   for (const std::string cell : {"lstm", "gru_reset_before"})
     for (const deepbench_type integers : {DEEPBENCH_S7, DEEPBENCH_S8})
       for (const std::string sizes :
@@ -50,13 +50,13 @@ TEST_CASE("rnn: a layer in integers is accepted, whatever its weights' range") {
       }
 }
 
-TEST_CASE("rnn: long sequences in integers are checked in runs") {
+TEST_CASE("rnn: long int8 sequences are checked in segments") {
   const Problem problem = int8_problem("lstm", "hidden=3 batch=700 timesteps=260");
   CHECK(int8_error(problem, "") <= 1);
   CHECK(int8_error(problem, "c is not carried") > 2);
 }
 
-TEST_CASE("rnn: nearly every state must be the very integer") {
+TEST_CASE("rnn: nearly every int8 state must be the exact integer") {
   for (const std::string cell : {"lstm", "gru_reset_before"}) {
     const Problem problem = int8_problem(cell, "hidden=64 batch=8 timesteps=20");
     FixedOutput output(NaiveInt8Rnn(rnn_problem(problem), DEEPBENCH_S7).forward());
@@ -73,7 +73,7 @@ TEST_CASE("rnn: nearly every state must be the very integer") {
   }
 }
 
-TEST_CASE("rnn: a wrong layer in integers is seen") {
+TEST_CASE("rnn: a wrong int8 layer is rejected") {
   const char* const mutants[] = {
       "last term dropped",    "gates swapped",     "wrong scale",
       "no bias of a gate",    "no input",          "a tile is zero",
@@ -90,7 +90,7 @@ TEST_CASE("rnn: a wrong layer in integers is seen") {
   CHECK(int8_error(int8_problem("lstm", "hidden=48 batch=2 timesteps=6"), "c is not carried") > 2);
 }
 
-TEST_CASE("rnn: sums in 16 bits saturate with all of 8 bits, and not with 7") {
+TEST_CASE("rnn: int8 sums in 16 bits saturate with 8-bit weights but not with 7-bit weights") {
   for (const std::string cell : {"lstm", "gru_reset_before"}) {
     const Problem problem = int8_problem(cell, "hidden=64 batch=4 timesteps=6");
     CHECK(int8_error(problem, "sums saturate", DEEPBENCH_S8) > 2);
@@ -98,10 +98,10 @@ TEST_CASE("rnn: sums in 16 bits saturate with all of 8 bits, and not with 7") {
   }
 }
 
-TEST_CASE("rnn: one wrong integer is seen") {
+TEST_CASE("rnn: a single wrong int8 output is rejected") {
   const Problem problem = int8_problem("lstm", "hidden=48 batch=2 timesteps=6");
   std::vector<float> values = NaiveInt8Rnn(rnn_problem(problem), DEEPBENCH_S8).forward();
-  values[575] += float(kStep);  // of the last step, from which nothing follows
+  values[575] += float(kStep);  // an output of the last step, which no later step reads
   FixedOutput wrong(values);
   const KernelConditions conditions = int8_conditions(wrong, DEEPBENCH_S8);
   CHECK(worst_error(problem.operation().expected_output(problem, conditions), wrong) > 2);

@@ -1,5 +1,5 @@
-// sparse_gemm: useful work counts the non-zeros, which are those that the hash says; what follows
-// from a time; the reference against the definition, and against wrong products.
+// Tests sparse_gemm: useful work, the pattern of nonzeros, derived figures, and the reference
+// against the definition and against wrong products.
 #include "deepbench/ops/sparse_gemm/sparse_gemm.hpp"
 
 #include <doctest/doctest.h>
@@ -17,7 +17,7 @@ namespace {
 using doctest::Approx;
 using testing::suite_totals;
 
-TEST_CASE("sparse_gemm: the sets' totals") {
+TEST_CASE("sparse_gemm: totals of the shipped sets") {
   CHECK(suite_totals("inference_server", "sparse_gemm").problems == 24);
   CHECK(suite_totals("inference_server", "sparse_gemm").work.flops ==
         Approx(184684500172.8).epsilon(1e-12));
@@ -29,14 +29,14 @@ TEST_CASE("sparse_gemm: the sets' totals") {
 TEST_CASE("sparse_gemm: work of one problem") {
   const Problem problem = Problem::parse("sparse_gemm m=10 n=3 k=20 sparsity=0.75");
   const Work work = problem.operation().work(problem);
-  CHECK(work.flops == 2 * 50 * 3);  // 50 of 200 are not zero
+  CHECK(work.flops == 2 * 50 * 3);  // 50 of 200 are nonzero
   // Values and column indices, row offsets, B once, C twice.
   CHECK(work.bytes == 50 * (4 + 4) + 11 * 4 + 20 * 3 * 4 + 2 * 10 * 3 * 4);
 }
 
 SparseGemm typed(const std::string& line) { return sparse_gemm_problem(Problem::parse(line)); }
 
-TEST_CASE("sparse_gemm: where elements are stored, by columns and by rows") {
+TEST_CASE("sparse_gemm: elements are stored by columns or by rows") {
   const SparseGemm col = typed("sparse_gemm m=4 n=6 k=5 sparsity=0.5");
   CHECK(col.index_a(1, 2) == 1 + 2 * 4);
   CHECK(col.index_b(2, 3) == 2 + 3 * 5);
@@ -51,7 +51,7 @@ TEST_CASE("sparse_gemm: where elements are stored, by columns and by rows") {
         2 + 3 * 5);
 }
 
-TEST_CASE("sparse_gemm: the share of zeros is the one asked for, and sparsity=0 is dense") {
+TEST_CASE("sparse_gemm: the fraction of zeros equals the sparsity, and sparsity=0 is dense") {
   for (const double sparsity : {0.0, 0.25, 0.5, 0.9, 0.95, 0.999}) {
     SparseGemm gemm = typed("sparse_gemm m=1000 n=1 k=1000 sparsity=0");
     gemm.sparsity = sparsity;
@@ -66,7 +66,7 @@ TEST_CASE("sparse_gemm: the share of zeros is the one asked for, and sparsity=0 
   CHECK(edge.nonzero_threshold() == 4294967295u);
 }
 
-TEST_CASE("sparse_gemm: what makes no sense is refused in one line") {
+TEST_CASE("sparse_gemm: invalid problems are rejected with a reason of one line") {
   const auto reason = [](const std::string& line) -> std::string {
     try {
       Problem::parse("sparse_gemm " + line);
@@ -119,7 +119,7 @@ TEST_CASE("sparse_gemm: rates and the speedup follow from the time and the kerne
   CHECK(bare[0].name == "dense_rate");
 }
 
-// One output by the definition. `a` gives op(A)[i, l], so that a test can give it wrong.
+// One output by the definition. `a` returns op(A)[i, l], so that a test can make it wrong.
 using Element = std::function<double(int64_t i, int64_t l)>;
 
 double element_a(const SparseGemm& gemm, uint64_t seed, int64_t i, int64_t l) {
@@ -135,7 +135,7 @@ double output(const SparseGemm& gemm, uint64_t seed, double beta, int64_t i, int
   return sum;
 }
 
-TEST_CASE("sparse_gemm: the reference of small problems is the definition, for every output") {
+TEST_CASE("sparse_gemm: the reference of small problems equals the definition for every output") {
   for (const std::string rest :
        {"", " trans_a=t", " trans_b=t", " trans_a=t trans_b=t order=row", " order=row",
         " trans_a=t order=row precision=half", " trans_b=t order=row precision=bfloat16"}) {
@@ -177,11 +177,11 @@ TEST_CASE("sparse_gemm: the reference follows the kernel's conditions") {
 }
 
 struct Verdict {
-  int elements = 0, sums = 0;  // beyond their bounds
+  int elements = 0, sums = 0;  // number of outputs beyond their bounds
   bool passes() const { return elements == 0 && sums == 0; }
 };
 
-// What verification says of C = A B + beta C in float, with `change` made afterwards.
+// Whether verification accepts C = A B + beta C computed in float and then changed by `change`.
 Verdict verdict(const SparseGemm& gemm, const ExpectedOutput& expected, double beta,
                 const Element& a, const std::function<void(std::vector<float>&)>& change = {}) {
   std::vector<double> sums(size_t(gemm.m * gemm.n));
@@ -216,8 +216,8 @@ Verdict verdict(const SparseGemm& gemm, const ExpectedOutput& expected, double b
   return found;
 }
 
-// Both a problem that is checked in full and one that is sampled and projected.
-TEST_CASE("sparse_gemm: wrong products are found, right ones pass") {
+// One problem is checked in full, the other is sampled and projected.
+TEST_CASE("sparse_gemm: wrong products are rejected, correct ones accepted") {
   for (const std::string size : {"m=60 n=12 k=80", "m=450 n=190 k=230"}) {
     for (const std::string rest : {"", " trans_a=t", " order=row", " trans_b=t"}) {
       const Problem problem = Problem::parse("sparse_gemm " + size + " sparsity=0.95" + rest);
@@ -227,9 +227,9 @@ TEST_CASE("sparse_gemm: wrong products are found, right ones pass") {
       CHECK((expected.projections.size() == 450) == (gemm.m == 450));
       const Element right = [&](int64_t i, int64_t l) { return element_a(gemm, 1, i, l); };
       CHECK(verdict(gemm, expected, 1, right).passes());
-      CHECK_FALSE(verdict(gemm, expected, 0, right).passes());  // C not added
+      CHECK_FALSE(verdict(gemm, expected, 0, right).passes());  // C is not added
 
-      // The matrix as stored, changed in one place: a row in its middle that has a non-zero.
+      // The stored matrix with one change: in a row in its middle that has a nonzero.
       const int64_t row = gemm.m / 2 + 7;
       int64_t column = 0;
       while (right(row, column) == 0) ++column;
@@ -239,10 +239,11 @@ TEST_CASE("sparse_gemm: wrong products are found, right ones pass") {
       const auto with = [&](int64_t l, double instead) -> Element {
         return [=](int64_t i, int64_t at) { return i == row && at == l ? instead : right(i, at); };
       };
-      CHECK_FALSE(verdict(gemm, expected, 1, with(column, 0)).passes());  // dropped
+      CHECK_FALSE(verdict(gemm, expected, 1, with(column, 0)).passes());  // the nonzero is dropped
       CHECK_FALSE(verdict(gemm, expected, 1, with(column, -value)).passes());
-      CHECK_FALSE(verdict(gemm, expected, 1, with(zero, value)).passes());  // one too many
-      const Element moved = [&](int64_t i, int64_t l) {                     // a wrong column index
+      // a zero becomes a nonzero
+      CHECK_FALSE(verdict(gemm, expected, 1, with(zero, value)).passes());
+      const Element moved = [&](int64_t i, int64_t l) {  // the nonzero has a wrong column index
         return i == row && l == column ? 0 : i == row && l == zero ? value : right(i, l);
       };
       CHECK_FALSE(verdict(gemm, expected, 1, moved).passes());
@@ -255,7 +256,7 @@ TEST_CASE("sparse_gemm: wrong products are found, right ones pass") {
         return deepbench_element(DEEPBENCH_F32, 1, 0, gemm.index_a(i, l));
       };
       CHECK_FALSE(verdict(gemm, expected, 1, dense).passes());
-      const Element rounded = [&](int64_t i, int64_t l) {  // a lower precision
+      const Element rounded = [&](int64_t i, int64_t l) {  // the values have a lower precision
         return double(deepbench_from_bfloat16(deepbench_to_bfloat16(float(right(i, l)))));
       };
       CHECK_FALSE(verdict(gemm, expected, 1, rounded).passes());

@@ -1,4 +1,4 @@
-// Sparse products by their number of variant, and as text.
+// Sparse products, selected by the number of their variant, as text.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace deepbench::testing {
 
-// Bits of the variant: A transposed, B transposed, B and C by rows.
+// Bits of the variant: A is transposed, B is transposed, B and C are stored by rows.
 inline SparseGemm sparse_problem(int64_t m, int64_t n, int64_t k, double sparsity, int variant = 0,
                                  const std::string& precision = "float") {
   return {m,

@@ -154,7 +154,7 @@ TEST_CASE("who gives up what it has left behind, after a failure of its own, sti
     });
     // Rank 0's comes first.
     for (const std::string& failure : failures)
-      CHECK(failure == (late == 0 ? "an empty problem" : "the other has not come"));
+      CHECK(failure == (late == 0 ? "the problem is empty" : "the other has not come"));
   }
 }
 

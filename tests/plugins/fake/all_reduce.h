@@ -1,5 +1,5 @@
-/* all_reduce of the fake backend: the sum over all ranks of the group that it has joined, made
- * without a word to the others.
+/* all_reduce of the fake backend: the sum over all ranks of the joined group. Each rank computes it
+ * alone from the input generator.
  */
 #ifndef FAKE_ALL_REDUCE_H_
 #define FAKE_ALL_REDUCE_H_
@@ -14,7 +14,7 @@ typedef struct AllReduce {
   int constant; /* inputs: -1 uniform, 0 zeros, 1 ones */
 } AllReduce;
 
-/* What join() was told. */
+/* The rank and the size of the group that join() received. */
 static int32_t group_rank = 0, group_size = 1;
 
 static inline bool read_sum(AllReduce* sum, const char* precision) {

@@ -1,7 +1,7 @@
-/* The slots of the fake backend: each consults the script, then behaves.
+/* The slots of the fake backend that take no kernel. Each reads the script first.
  */
-#ifndef FAKE_SLOTS_H_
-#define FAKE_SLOTS_H_
+#ifndef FAKE_BACKEND_SLOTS_H_
+#define FAKE_BACKEND_SLOTS_H_
 
 #include "faults.h"
 #include "kernel.h"
@@ -21,8 +21,9 @@ static inline void emit_real(deepbench_sink sink, const char* name, double real,
   sink.emit(sink.context, &value);
 }
 
-/* The kind is what the text looks like: 5, 5.0, five; a number may be followed by a unit. Slots
- * that speak only in texts, such as the version 1.0, do so whatever it looks like. */
+/* The text determines the type of the value: 5 is an integer, 5.0 a real number, five a text; a
+ * unit may follow a number. Slots that emit only texts, such as the version 1.0, always emit a
+ * text. */
 static inline void emit_scripted(const Scenario* scenario, Slot slot, deepbench_sink sink) {
   const bool texts = slot == kDescribe || slot == kEnvironment || slot == kCandidates;
   for (int i = 0; i < scenario->emission_count; ++i) {
@@ -51,7 +52,7 @@ static inline uint64_t hash_of(uint64_t hash, const char* text) {
   return hash;
 }
 
-/* How often this problem was prepared under this script before, by this thread. */
+/* The number of times that this thread has already prepared this problem under this script. */
 static inline int count_attempt(const char* script, const deepbench_problem* problem) {
   static _Thread_local uint64_t current_script, problems[kMaxNamed];
   static _Thread_local int counts[kMaxNamed], known;
@@ -61,12 +62,12 @@ static inline int count_attempt(const char* script, const deepbench_problem* pro
   Context context = {0};
   context_add(&context, problem->attributes);
   uint64_t hash = hash_of(basis, problem->op);
-  for (int i = 0; i < context.count; ++i) hash = hash_of(hash, context.texts[i]);
-  int at = 0;
-  while (at < known && problems[at] != hash) ++at;
-  if (at == kMaxNamed) return 0;
-  if (at == known) problems[known] = hash, counts[known++] = 0;
-  return counts[at]++;
+  for (int j = 0; j < context.count; ++j) hash = hash_of(hash, context.texts[j]);
+  int i = 0;
+  while (i < known && problems[i] != hash) ++i;
+  if (i == kMaxNamed) return 0;
+  if (i == known) problems[known] = hash, counts[known++] = 0;
+  return counts[i]++;
 }
 
 /* ---- contexts -------------------------------------------------------------------------------- */
@@ -77,8 +78,8 @@ static inline bool is_named(const NamedText* names, int count, const char* name)
   return false;
 }
 
-/* The plan for a problem (or none) and options. Conditions see the library and the candidate that
- * will be used, also where the options leave them open. */
+/* The scenario for options and a problem, which may be NULL. Conditions are compared with the
+ * library and the candidate that will be used, even if the options do not name them. */
 static inline deepbench_status load_scenario(const deepbench_problem* problem,
                                              deepbench_values options, Slot slot, char** script,
                                              Context* context, Scenario* scenario) {
@@ -109,7 +110,7 @@ static inline deepbench_status load_scenario(const deepbench_problem* problem,
 
 static const deepbench_values kNoValues = {NULL, 0};
 
-/* As above for slots that keep nothing; thread-local, because a plan is large. */
+/* The same for slots that do not keep the scenario. It is thread-local because it is large. */
 static inline Scenario* read_scenario(const deepbench_problem* problem, deepbench_values options,
                                       Slot slot, deepbench_status* status) {
   static _Thread_local Scenario scenario;
@@ -156,7 +157,8 @@ static inline deepbench_status fake_describe_device(int32_t device, deepbench_si
   const Scenario* scenario = read_scenario(NULL, options, kDescribeDevice, &status);
   if (status != DEEPBENCH_OK) return status;
   if (device < 0 || device >= scenario->devices)
-    return fail(DEEPBENCH_INVALID, "device %d: there are %d", (int)device, scenario->devices);
+    return fail(DEEPBENCH_INVALID, "device %d does not exist; the number of devices is %d",
+                (int)device, scenario->devices);
   char name[kNameSize];
   snprintf(name, sizeof name, "Fake device %d", (int)device);
   emit_text(sink, "name", name);
@@ -188,7 +190,7 @@ static inline deepbench_status fake_observe(int32_t device, deepbench_sink sink)
   return DEEPBENCH_OK;
 }
 
-/* A thousand joules, and one more each time it is asked. */
+/* An energy counter that starts at 1000 J and grows by 1 J with each call. */
 static inline deepbench_status fake_energy(int32_t device, double* joules) {
   static double counter = 1000;
   (void)device;
@@ -196,7 +198,7 @@ static inline deepbench_status fake_energy(int32_t device, double* joules) {
   return DEEPBENCH_OK;
 }
 
-/* Every rank tells its number; all must be there. */
+/* The ranks exchange their numbers; every rank must be present. */
 static inline deepbench_status fake_join(const deepbench_group* group) {
   deepbench_status status;
   group_rank = group->rank, group_size = group->size;
@@ -257,14 +259,14 @@ static inline double operand_bytes(const Kernel* kernel) {
   return kernel->is_gemm ? gemm_bytes(&kernel->gemm) : 8.0 * (double)kernel->memory.words;
 }
 
-/* Copies so that a round touches three times the last-level cache. */
+/* Chooses so many copies that a rotation touches three times the size of the last-level cache. */
 static inline void choose_copies(Kernel* kernel) {
   kernel->cold = strcmp(context_text(&kernel->context, "cache"), "cold") == 0;
   kernel->copies = 1;
   if (!kernel->cold || kernel->scenario.flush) return;
-  const double most = (double)context_integer(&kernel->context, "copies", 1024);
+  const double max_copies = (double)context_integer(&kernel->context, "copies", 1024);
   const double wanted = 3.0 * (double)kernel->scenario.cache_bytes / operand_bytes(kernel) + 1;
-  if (wanted > most)
+  if (wanted > max_copies)
     kernel->scenario.flush = true;
   else
     kernel->copies = wanted < 2 ? 2 : (uint64_t)wanted;
@@ -287,7 +289,7 @@ static inline deepbench_status check_candidate(const Scenario* scenario, const C
   return fail(DEEPBENCH_INVALID, "the fake backend has no candidate '%s'", candidate);
 }
 
-/* A kernel for the problem, without operands; NULL with the reason set. */
+/* A kernel for the problem, without operands; NULL, with the reason set, if it fails. */
 static inline Kernel* open_kernel(const deepbench_problem* problem, deepbench_values options,
                                   Slot slot, deepbench_status* status) {
   Kernel* kernel = calloc(1, sizeof *kernel);
@@ -362,4 +364,4 @@ static inline deepbench_status fake_prepare(const deepbench_problem* problem,
   return DEEPBENCH_OK;
 }
 
-#endif /* FAKE_SLOTS_H_ */
+#endif /* FAKE_BACKEND_SLOTS_H_ */

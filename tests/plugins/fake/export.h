@@ -1,4 +1,4 @@
-/* How each of the plugins here exports its table.
+/* The macro by which each plugin of this folder exports its table.
  */
 #ifndef FAKE_EXPORT_H_
 #define FAKE_EXPORT_H_

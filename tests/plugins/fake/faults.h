@@ -1,5 +1,4 @@
-/* What goes wrong in a slot of the fake backend because the script says so: crashes, hangs,
- * failures.
+/* The faults that a script injects into a slot of the fake backend: crashes, hangs, failures.
  */
 #ifndef FAKE_FAULTS_H_
 #define FAKE_FAULTS_H_
@@ -31,10 +30,10 @@ static inline deepbench_status inject_fault(const Fault* fault) {
       abort();
     case kHang:
       for (;;) sleep_ms(1000);
-    case kKilled: /* what the kernel does to a process that took all the memory */
+    case kKilled: /* as the kernel's out-of-memory killer does */
       raise(SIGKILL);
       break;
-    case kExit: /* as rude libraries do */
+    case kExit: /* as some libraries do */
       exit(fault->status);
     case kSleep:
       sleep_ms(fault->status);
@@ -47,7 +46,7 @@ static inline deepbench_status inject_fault(const Fault* fault) {
   return DEEPBENCH_FAILED;
 }
 
-/* What the script has to say about a call of `slot` before it does anything. */
+/* Logs a call of `slot` and injects its scripted faults, ahead of the slot's work. */
 static inline deepbench_status enter_slot(const Scenario* scenario, Slot slot,
                                           const char* details) {
   write_log(scenario, slot, details);

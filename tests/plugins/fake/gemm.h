@@ -1,5 +1,5 @@
-/* gemm of the fake backend: any element of the output on demand, from the generator alone, so that
- * a problem of any size costs nothing until it is looked at; correct, or wrong as a mutant is.
+/* gemm of the fake backend: computes single output elements on demand from the generator, so that a
+ * problem of any size costs nothing until an output is read. A mutant makes the result wrong.
  */
 #ifndef FAKE_GEMM_H_
 #define FAKE_GEMM_H_
@@ -16,7 +16,7 @@ typedef struct Gemm {
   uint64_t seed;
   int constant; /* inputs: -1 uniform, 0 zeros, 1 ones */
   double beta;
-  double *rows, *columns; /* op(A) and op(B), each k after k; NULL where too large to keep */
+  double *rows, *columns; /* rows of op(A), columns of op(B); NULL if too large to cache */
 } Gemm;
 
 static inline bool is_integer(deepbench_type type) { return type >= DEEPBENCH_S32; }
@@ -46,7 +46,7 @@ static inline int64_t bytes_of(deepbench_type type) {
   return type == DEEPBENCH_F16 || type == DEEPBENCH_BF16 ? 2 : 1;
 }
 
-/* To 11 significant bits, ties to even. */
+/* Rounds to 11 significant bits, ties to even. */
 static inline double round_tf32(double value) {
   uint32_t bits = deepbench_float_bits((float)value);
   bits += 0xfffu + ((bits >> 13) & 1u);
@@ -66,9 +66,10 @@ static inline double round_to(deepbench_type type, double value) {
   }
 }
 
-static inline double operand(const Gemm* gemm, deepbench_type type, uint32_t stream, int64_t at) {
+static inline double operand(const Gemm* gemm, deepbench_type type, uint32_t stream,
+                             int64_t index) {
   if (gemm->constant >= 0) return gemm->constant;
-  return deepbench_element(type, gemm->seed, stream, (uint64_t)at);
+  return deepbench_element(type, gemm->seed, stream, (uint64_t)index);
 }
 static inline double element_a(const Gemm* g, int64_t i, int64_t l) {
   if (g->rows) return g->rows[i * g->k + l];
@@ -82,7 +83,7 @@ static inline double element_c(const Gemm* g, int64_t index) {
   return g->beta == 0 ? 0 : g->beta * operand(g, g->c, kStreamC, index);
 }
 
-/* Keeps the operands of small problems, where every output will be looked at. */
+/* Caches the operands of small problems, whose outputs are all read. */
 static inline bool cache_operands(Gemm* g) {
   if ((double)g->k * ((double)g->m + (double)g->n) > kMaxCached) return true;
   double* rows = malloc(sizeof(double) * (size_t)(g->m * g->k));
@@ -116,7 +117,7 @@ static inline double product(const Gemm* g, int64_t i, int64_t j, Mutant mutant)
   return sum;
 }
 
-/* Element `index` of the output after `calls` calls in place, or one of its own. */
+/* Element `index` of the output. `calls` is the number of calls summed in place, otherwise 1. */
 static inline double gemm_element(const Gemm* g, uint64_t index, Mutant mutant, uint64_t calls) {
   const int64_t i = (int64_t)index % g->m, j = (int64_t)index / g->m;
   const int64_t tile_i = g->m / 2, tile_j = g->n / 2;
@@ -130,8 +131,8 @@ static inline double gemm_element(const Gemm* g, uint64_t index, Mutant mutant, 
   return round_to(g->c, value);
 }
 
-/* sums = output times weights, by associativity: for problems that are too large to go through
- * element by element. Only for correct results and those wrong in the inputs alone. */
+/* sums = output times weights, computed by associativity: for problems that are too large to be
+ * computed element by element. Valid only for results without a mutant. */
 static inline bool gemm_project(const Gemm* g, uint64_t seed, uint64_t calls, double* sums) {
   double* weighted = calloc((size_t)g->k, sizeof(double));
   if (!weighted) return false;

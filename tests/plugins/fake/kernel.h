@@ -1,5 +1,4 @@
-/* One prepared call of the fake backend: its scripted clock, and which result its output holds.
- */
+/* A kernel of the fake backend: its scripted clock, and the state of its output. */
 #ifndef FAKE_KERNEL_H_
 #define FAKE_KERNEL_H_
 
@@ -18,11 +17,11 @@ typedef struct Kernel {
   Memory memory;
   bool cold;
   uint64_t copies;
-  uint64_t batches;  /* made so far */
+  uint64_t batches;  /* number of finished batches */
   double correlated; /* state of correlated noise */
-  /* The output: poisoned, or what `calls` calls with `mutant` left in the last copy. */
+  /* The output is poisoned, or holds the result of `calls` calls with `mutant` in the last copy. */
   bool poisoned;
-  uint64_t calls; /* since prepare or restore */
+  uint64_t calls; /* number of calls since prepare or restore */
   Mutant mutant;
 } Kernel;
 
@@ -41,7 +40,7 @@ static inline double modelled_ns(const Kernel* kernel) {
   return model[0] + (computing > moving ? computing : moving);
 }
 
-/* Time of one call in the batch at hand. */
+/* The time of one call in the current batch. */
 static inline double call_ns(Kernel* kernel) {
   const Scenario* scenario = &kernel->scenario;
   double ns =
@@ -87,8 +86,8 @@ static inline void run_batch(Kernel* kernel, const deepbench_request* request,
       scenario->flags.count ? (uint32_t)sequence_at(&scenario->flags, kernel->batches) : 0;
   apply_answers(scenario, batch);
   kernel->batches += 1;
-  const bool sane = scenario->mutant_in_batches && request->count == 1;
-  const Mutant mutant = sane ? kNone : scenario->mutant;
+  const bool is_correct = scenario->mutant_in_batches && request->count == 1;
+  const Mutant mutant = is_correct ? kNone : scenario->mutant;
   if (mutant == kUntouched) return;
   kernel->mutant = mutant;
   kernel->poisoned = false;
@@ -103,7 +102,7 @@ static inline uint64_t output_count(const Kernel* kernel) {
                           : memory_outputs(&kernel->memory);
 }
 
-/* Calls that are summed up in the copy that the last call used. */
+/* The number of calls summed up in the copy that the last call used. */
 static inline uint64_t calls_in_output(const Kernel* kernel) {
   if (!kernel->scenario.in_place) return 1;
   return kernel->calls == 0 ? 0 : (kernel->calls - 1) / kernel->copies + 1;
@@ -129,8 +128,8 @@ static inline bool project(Kernel* kernel, uint64_t rows, uint64_t seed, double*
       rows == (uint64_t)g->m)
     return gemm_project(g, seed, calls_in_output(kernel), sums);
   for (uint64_t i = 0; i < rows; ++i) sums[i] = 0;
-  for (uint64_t at = 0; at < output_count(kernel); ++at)
-    sums[at % rows] += output_element(kernel, at) * deepbench_weight(seed, at / rows);
+  for (uint64_t i = 0; i < output_count(kernel); ++i)
+    sums[i % rows] += output_element(kernel, i) * deepbench_weight(seed, i / rows);
   return true;
 }
 

@@ -34,7 +34,7 @@ static inline deepbench_status fake_describe_kernel(deepbench_kernel* handle, de
   return DEEPBENCH_OK;
 }
 
-/* Brings lines with `from` into force when their batch comes. */
+/* Applies the lines whose `from` batch has been reached. */
 static inline deepbench_status refresh(Kernel* kernel) {
   if (kernel->batches < kernel->scenario.next_change) return DEEPBENCH_OK;
   const bool flush = kernel->scenario.flush;
@@ -55,7 +55,7 @@ static inline deepbench_status fake_time_batch(deepbench_kernel* handle,
            (int)request->launch, (unsigned)request->flags);
   status = enter_slot(&kernel->scenario, kTimeBatch, details);
   if (status != DEEPBENCH_OK) return status;
-  if (request->count < 1) return fail(DEEPBENCH_INVALID, "a batch of no calls");
+  if (request->count < 1) return fail(DEEPBENCH_INVALID, "the batch has no calls");
   run_batch(kernel, request, batch);
   return DEEPBENCH_OK;
 }
@@ -125,7 +125,7 @@ static inline void fake_destroy(deepbench_kernel* handle) {
   close_kernel(kernel_of(handle));
 }
 
-/* What every table has; the optional slots are each plugin's own. */
+/* The required slots; each plugin adds optional ones. */
 #define FAKE_REQUIRED_SLOTS                                                                    \
   .last_error = fake_last_error, .describe = fake_describe, .device_count = fake_device_count, \
   .describe_device = fake_describe_device, .supports = fake_supports,                          \

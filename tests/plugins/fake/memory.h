@@ -1,5 +1,4 @@
-/* memory of the fake backend: any word of the output on demand, correct or wrong as a mutant is.
- */
+/* memory of the fake backend: computes single output words on demand. A mutant makes them wrong. */
 #ifndef FAKE_MEMORY_H_
 #define FAKE_MEMORY_H_
 
@@ -11,7 +10,7 @@ typedef struct Memory {
   int64_t words;
   uint64_t seed;
   int constant;  /* inputs: -1 uniform, 0 zeros, 1 ones */
-  bool folded;   /* `fold` is known */
+  bool folded;   /* `fold` has been computed */
   uint32_t fold; /* xor of all words */
 } Memory;
 

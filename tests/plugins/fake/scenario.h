@@ -1,15 +1,15 @@
-/* What the fake backend's script asks for, once the lines that are in force for a problem, its
- * options and a batch number have been read in order: later lines override earlier ones.
+/* The behaviour that a script requests for a problem, its options and a batch number. The lines
+ * that apply are read in order; later lines override earlier ones.
  */
-#ifndef FAKE_PLAN_H_
-#define FAKE_PLAN_H_
+#ifndef FAKE_SCENARIO_H_
+#define FAKE_SCENARIO_H_
 
 #include "script.h"
 
 enum { kMaxSteps = 512, kMaxNamed = 40, kMaxRules = 16 };
 static const int64_t kAsOperands = INT64_MIN;
 
-/* A value for every batch: runs of equal values, cyclic unless `hold`. */
+/* One value per batch, as runs of equal values; cyclic unless `hold` is set. */
 typedef struct Sequence {
   int count;
   bool hold;
@@ -81,24 +81,24 @@ typedef struct NamedText {
 
 typedef struct Scenario {
   Sequence time, mhz, flags;
-  double model[4]; /* overhead_ns, flops/ns, bytes/ns, bytes/ns from cache; without `time` */
+  double model[4]; /* overhead_ns, flops/ns, bytes/ns, bytes/ns from cache */
   double noise[3]; /* seed, spread, rho */
   double overhead_ns, host_batch_ns, host_call_ns, resolution_ns;
   int launch;
   char timer[kNameSize];
   Mutant mutant;
-  bool mutant_in_batches; /* only calls that are not alone in their batch go wrong */
+  bool mutant_in_batches; /* the mutant applies only to batches of several calls */
   bool in_place, restore_broken, rotation_stuck, scan_blind, flush;
   double beta, following;
   char fill_b[8];
   int devices;
-  int64_t cache_bytes, memory_needed; /* kAsOperands: what the operands take */
+  int64_t cache_bytes, memory_needed; /* kAsOperands: the size of the operands */
   int library_count, candidate_count, absent_count, fault_count, emission_count, answer_count;
   NamedText libraries[kMaxRules], absent[kMaxRules], candidates[kMaxNamed];
   Fault faults[kMaxRules];
   NamedText emissions[kMaxNamed], answers[kMaxRules];
   char log[kTextSize];
-  uint64_t next_change; /* the first later batch at which another line comes into force */
+  uint64_t next_change; /* the first later batch to which another line applies */
 } Scenario;
 
 static inline int index_of(const char* word, const char* const* names, int count) {
@@ -111,16 +111,16 @@ static inline int index_of(const char* word, const char* const* names, int count
 static inline double sequence_at(const Sequence* sequence, uint64_t batch) {
   const uint64_t length = sequence->ends[sequence->count - 1];
   if (batch >= length) batch = sequence->hold ? length - 1 : batch % length;
-  int at = 0;
-  while (sequence->ends[at] <= batch) ++at;
-  return sequence->values[at];
+  int run = 0;
+  while (sequence->ends[run] <= batch) ++run;
+  return sequence->values[run];
 }
 
-/* ---- the verbs: each reads the arguments words[1...]; false where they make no sense ----------
+/* ---- verbs: each function reads the arguments words[1...] and returns false for invalid ones ---
  */
 
-static inline bool read_numbers(const Line* line, int least, int most, double* out) {
-  if (line->count - 1 < least || line->count - 1 > most) return false;
+static inline bool read_numbers(const Line* line, int min_count, int max_count, double* out) {
+  if (line->count - 1 < min_count || line->count - 1 > max_count) return false;
   for (int i = 1; i < line->count; ++i) {
     char* end = NULL;
     out[i - 1] = strtod(line->words[i], &end);
@@ -144,19 +144,20 @@ static inline bool read_sequence(const Line* line, Sequence* out) {
   return true;
 }
 
-static inline bool read_names(const Line* line, int most, NamedText* out, int* count) {
+static inline bool read_names(const Line* line, int max_count, NamedText* out, int* count) {
   *count = line->count - 1;
-  if (*count > most) return false;
+  if (*count > max_count) return false;
   for (int i = 0; i < *count; ++i) snprintf(out[i].name, kNameSize, "%s", line->words[i + 1]);
   return true;
 }
 
-/* NAME TEXT... at words[at]. */
-static inline bool read_named(const Line* line, int at, int most, NamedText* out, int* count) {
-  if (line->count < at + 2 || *count == most) return false;
+/* Reads NAME TEXT... from word `first` on. */
+static inline bool read_named(const Line* line, int first, int max_count, NamedText* out,
+                              int* count) {
+  if (line->count < first + 2 || *count == max_count) return false;
   NamedText* named = &out[(*count)++];
-  snprintf(named->name, kNameSize, "%s", line->words[at]);
-  snprintf(named->text, kTextSize, "%s", rest_of(line, at + 1));
+  snprintf(named->name, kNameSize, "%s", line->words[first]);
+  snprintf(named->text, kTextSize, "%s", rest_of(line, first + 1));
   return true;
 }
 
@@ -281,13 +282,13 @@ static inline void default_scenario(Scenario* scenario) {
   scenario->next_change = UINT64_MAX;
 }
 
-/* Reads the script for a context and a batch number. */
+/* Reads the lines of the script that apply to a context and a batch number. */
 static inline deepbench_status make_scenario(Scenario* scenario, const char* script,
                                              const Context* context, uint64_t batch) {
   static _Thread_local Line line;
   default_scenario(scenario);
   line.number = 0;
-  for (const char* at = script; next_line(&at, &line);) {
+  for (const char* rest = script; next_line(&rest, &line);) {
     if (!conditions_hold(&line, context)) continue;
     if (line.from > batch) {
       if (line.from < scenario->next_change) scenario->next_change = line.from;
@@ -307,4 +308,4 @@ static inline deepbench_status make_scenario(Scenario* scenario, const char* scr
   return DEEPBENCH_OK;
 }
 
-#endif /* FAKE_PLAN_H_ */
+#endif /* FAKE_SCENARIO_H_ */

@@ -1,6 +1,5 @@
-/* The script of the fake backend as text: where it comes from, its lines, and which of them are in
- * force for a problem. What the lines mean is scenario.h's. The language is described in
- * fake_backend.c.
+/* The script of the fake backend as text: reads it, splits it into lines and selects the lines that
+ * apply to a problem. scenario.h interprets the lines; ../README.md describes the language.
  */
 #ifndef FAKE_SCRIPT_H_
 #define FAKE_SCRIPT_H_
@@ -19,7 +18,7 @@ enum { kNameSize = 48, kTextSize = 256, kMaxFacts = 48, kLineSize = 8192, kMaxWo
 /* ---- errors ---------------------------------------------------------------------------------- */
 
 static _Thread_local char fake_error[kTextSize + 64];
-static _Thread_local bool fake_error_is_null; /* scripted: a contract that is not kept */
+static _Thread_local bool fake_error_is_null; /* scripted: last_error() violates its contract */
 
 static inline deepbench_status fail(deepbench_status status, const char* format, ...) {
   va_list arguments;
@@ -32,7 +31,7 @@ static inline deepbench_status fail(deepbench_status status, const char* format,
 
 static inline const char* fake_last_error(void) { return fake_error_is_null ? NULL : fake_error; }
 
-/* ---- what conditions are compared with ------------------------------------------------------- */
+/* ---- the context of conditions --------------------------------------------------------------- */
 
 /* The operation, its attributes and the options of a call, all as text. */
 typedef struct Context {
@@ -53,12 +52,12 @@ static inline int64_t context_integer(const Context* context, const char* name, 
 }
 
 static inline void context_set(Context* context, const char* name, const char* text) {
-  int at = 0;
-  while (at < context->count && strcmp(context->names[at], name) != 0) ++at;
-  if (at == kMaxFacts) return;
-  if (at == context->count) ++context->count;
-  snprintf(context->names[at], kNameSize, "%s", name);
-  snprintf(context->texts[at], kNameSize, "%s", text);
+  int i = 0;
+  while (i < context->count && strcmp(context->names[i], name) != 0) ++i;
+  if (i == kMaxFacts) return;
+  if (i == context->count) ++context->count;
+  snprintf(context->names[i], kNameSize, "%s", name);
+  snprintf(context->texts[i], kNameSize, "%s", text);
 }
 
 static inline void context_add(Context* context, deepbench_values values) {
@@ -77,20 +76,20 @@ static inline void context_add(Context* context, deepbench_values values) {
 
 typedef struct Line {
   int number;    /* in the script, from 1 */
-  uint64_t from; /* first batch for which it holds */
+  uint64_t from; /* first batch to which the line applies */
   int count;     /* words after the conditions: the verb and its arguments */
   const char** words;
-  char text[kLineSize]; /* as written, so that a message keeps its spaces */
+  char text[kLineSize]; /* the original text, whose spaces messages keep */
   char split[kLineSize];
   const char* all[kMaxWords];
 } Line;
 
-/* The line from word `at` to its end, as written. */
-static inline const char* rest_of(const Line* line, int at) {
-  return at < line->count ? line->text + (line->words[at] - line->split) : "";
+/* The original text of the line from word `first` to its end. */
+static inline const char* rest_of(const Line* line, int first) {
+  return first < line->count ? line->text + (line->words[first] - line->split) : "";
 }
 
-/* The whole script, to be freed by the caller; NULL with the error set. */
+/* The whole script, which the caller frees; NULL, with the error set, if it cannot be read. */
 static inline char* read_script(void) {
   const char* source = getenv("DEEPBENCH_FAKE_SCRIPT");
   if (!source) source = "";
@@ -104,23 +103,24 @@ static inline char* read_script(void) {
     fail(DEEPBENCH_FAILED, "fake script: cannot open '%s'", source + 1);
     return NULL;
   }
-  enum { kMost = 1 << 18 };
-  char* text = malloc(kMost);
-  const size_t size = text ? fread(text, 1, kMost - 1, file) : 0;
+  enum { kMaxScript = 1 << 18 };
+  char* text = malloc(kMaxScript);
+  const size_t size = text ? fread(text, 1, kMaxScript - 1, file) : 0;
   fclose(file);
   if (text) text[size] = '\0';
   return text;
 }
 
-/* Splits the next line that is not empty into words; false at the end. Lines end at '\n' or ';'. */
-static inline bool next_line(const char** at, Line* line) {
-  while (**at) {
-    const size_t length = strcspn(*at, "\n;");
-    const size_t kept = length < kLineSize - 1 ? length : kLineSize - 1;
-    memcpy(line->text, *at, kept);
-    line->text[kept] = '\0';
-    *at += length;
-    if (**at) ++*at;
+/* Splits the next line that is not empty into words and advances `rest` behind it; false at the
+ * end. Lines end at '\n' or ';'. */
+static inline bool next_line(const char** rest, Line* line) {
+  while (**rest) {
+    const size_t length = strcspn(*rest, "\n;");
+    const size_t copied = length < kLineSize - 1 ? length : kLineSize - 1;
+    memcpy(line->text, *rest, copied);
+    line->text[copied] = '\0';
+    *rest += length;
+    if (**rest) ++*rest;
     ++line->number;
     memcpy(line->split, line->text, kLineSize);
     int count = 0;
@@ -135,7 +135,7 @@ static inline bool next_line(const char** at, Line* line) {
   return false;
 }
 
-/* Takes `when KEY=VALUE ...` and `from BATCH` off the front; false where a condition fails. */
+/* Consumes `when KEY=VALUE ...` and `from BATCH`; returns false if a condition does not hold. */
 static inline bool conditions_hold(Line* line, const Context* context) {
   bool holds = true;
   int at = 0;

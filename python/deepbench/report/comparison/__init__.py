@@ -1,18 +1,17 @@
-"""How a comparison looks: content.py says it in sections, the other files write those down."""
+"""Renders a comparison: content.py builds the sections, and the other files write them in one
+format each."""
 
 from __future__ import annotations
 
 from deepbench.compare import Comparison
 
-_LONG = (
-    40  # lines of a table from which on its headline is out of sight, so that its end repeats it
-)
+_LONG = 40  # a table with more lines repeats its headline at the end, where it is still visible
 FORMATS = ("table", "json", "markdown", "html")
 
 
 def render(comparison: Comparison, name: str, width: int | None = None) -> str:
-    """The comparison in the format called `name`, one of FORMATS; a table no wider than `width`,
-    where one is given."""
+    """Renders the comparison in the format called `name`, one of FORMATS. A table is at most
+    `width` columns wide, if a width is given."""
     if name == "json":
         from .json import render_json
 

@@ -1,7 +1,7 @@
-"""What a comparison says, as sections of text and tables that every format can write down.
+"""The content of a comparison: sections of text and tables that every format can render.
 
-Sides are called A, B, C in the order in which they were named. A ratio is B's time over A's: less
-than 1 is faster than A.
+Result sets are called A, B, C in the order in which the user named them. A ratio is B's time over
+A's: a ratio below 1 means that B is faster than A.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ __all__ = ["Section", "TableRow", "sections", "summary"]
 
 
 def sections(comparison: Comparison) -> list[Section]:
-    """Everything in the order of reading: what it comes to, of what, families, rows."""
-    sides = range(1, len(comparison.others) + 1)
+    """All sections in reading order: headline, summary, legend, groups, rows, footnotes."""
+    indices = range(1, len(comparison.others) + 1)
     parts = [
         Section("", tuple(summary(comparison)), lead=tuple(headlines(comparison))),
         Section("", tuple(_legend(comparison))),
         *_group_table("families", "family", comparison, lambda one: one.families),
         *_group_table("applications", "application", comparison, lambda one: one.applications),
     ]
-    for index in sides:
+    for index in indices:
         parts += change_tables(comparison, index)
     parts += row_tables(comparison)
-    for index in sides:
+    for index in indices:
         parts += missing_tables(comparison, index)
     footnotes = dict.fromkeys(
         note
@@ -48,19 +48,19 @@ def sections(comparison: Comparison) -> list[Section]:
 
 
 def summary(comparison: Comparison) -> Iterator[str]:
-    """What it comes to, one line for each side, then what counts as a regression."""
+    """One line of counts for each result set, then the noise limit, then the regressions."""
     for index, against in enumerate(comparison.others, start=1):
         yield f"{result_set_letter(index)} against A: {_counts(result_set_letter(index), against)}"
     verdicts = {row.verdict for against in comparison.others for row in against.rows}
     if verdicts & set(_JUDGED):
         yield _noise_line(comparison)
-    # Against published figures alone nothing can regress.
+    # Published figures cannot cause a regression, so there is nothing to report.
     if comparison.regressions or not verdicts <= {"published", "doubted"}:
         yield regression_line(comparison)
 
 
 def regression_line(comparison: Comparison) -> str:
-    """What decides the exit status."""
+    """The line on regressions, which decide the exit status."""
     regressions = comparison.regressions
     allowed = comparison.rules.fail_over
     beyond = f" of more than {percent(allowed)} %" if allowed else ""
@@ -79,7 +79,7 @@ def _counts(name: str, against: PairwiseComparison) -> str:
     ]  # fmt: skip
     fixed = sum(row.fixed for row in against.rows)
     if fixed:
-        counts.append(f"{fixed} mended")
+        counts.append(f"{fixed} fixed")
     if against.broken:
         counts.append(f"{len(against.broken)} broken")
     total = f"{len(against.rows)} row{'s' if len(against.rows) > 1 else ''}"
@@ -91,21 +91,21 @@ def _counts(name: str, against: PairwiseComparison) -> str:
     if explained_by_clock:
         clock = percent(math.expm1(statistics.median(explained_by_clock)))
         parts.append(
-            f"{len(explained_by_clock)} the same only at equal clocks: {clock} % in the median "
-            "(--any-clock)"
+            f"{len(explained_by_clock)} same only at equal clocks, which differ by {clock} % "
+            "in the median (--any-clock counts them)"
         )
     for what, rows in (("only in A", against.missing), (f"only in {name}", against.extra)):
         if rows:
             parts.append(f"{len(rows)} {what}")
     if against.derived:
         sums = f"{against.derived} sum{'s' if against.derived > 1 else ''}"
-        parts.append(f"{sums} over phases left out as derived")
+        parts.append(f"{sums} over phases omitted, since the phases are compared")
     return "; ".join(parts)
 
 
 def _noise_line(comparison: Comparison) -> str:
     rules = comparison.rules
-    text = f"same: within {percent(rules.floor)} % of 1, or an interval that holds 1"
+    text = f"same: the ratio is within {percent(rules.floor)} % of 1, or its interval includes 1"
     if rules.noise is not None:
         return text
     worst = {
@@ -115,7 +115,11 @@ def _noise_line(comparison: Comparison) -> str:
         if row.noise > rules.floor
     }
     drifts = [f"{op} {precision} {percent(noise)} %" for (op, precision), noise in worst.items()]
-    return f"{text}; runs of one setup lie further apart: {', '.join(drifts)}" if drifts else text
+    return (
+        f"{text}; repeated runs of one setup differ by more: {', '.join(drifts)}"
+        if drifts
+        else text
+    )
 
 
 def _legend(comparison: Comparison) -> Iterator[str]:
@@ -134,8 +138,8 @@ def _group_table(
     comparison: Comparison,
     of: Callable[[PairwiseComparison], Sequence[Group]],
 ) -> list[Section]:
-    """Geometric means of all sides, a line for each group of each; none where a single group is
-    what the headline is of."""
+    """A table of geometric means with one line for each group of each result set. There is none if
+    every result set has a single group, which the headline already covers."""
     if all(len(of(against)) < 2 for against in comparison.others):
         return []
     groups = [
@@ -148,15 +152,15 @@ def _group_table(
     interval = any(group.ratio.interval is not None for _, group in groups)
     changed = any(group.faster or group.slower for _, group in groups)
     table = {
-        "": several, what: True, "rows": True, "left out": left_out,
+        "": several, what: True, "rows": True, "excluded": left_out,
         "mean ratio" if several else "B/A": True, "95 %": interval,
         "faster": changed, "slower": changed, "verdict": True,
     }  # fmt: skip
-    shown = [place for place, wanted in enumerate(table.values()) if wanted]
+    shown = [index for index, wanted in enumerate(table.values()) if wanted]
     rows = []
     for index, group in groups:
         cells = _group_cells(f"{result_set_letter(index)}/A", group)
-        rows.append(TableRow(tuple(cells[place] for place in shown), _tone(group)))
+        rows.append(TableRow(tuple(cells[column] for column in shown), _tone(group)))
     columns = [name for name, wanted in table.items() if wanted]
     words = frozenset(columns.index(name) for name in columns if name in ("", what, "verdict"))
     optional = tuple(columns.index(name) for name in ("95 %",) if name in columns)

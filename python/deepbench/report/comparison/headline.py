@@ -1,4 +1,4 @@
-"""The headline of a comparison in words: 'NVIDIA Tesla V100 is 48.5 times faster than ...'."""
+"""The headline of a comparison: 'NVIDIA Tesla V100 is 48.5 times faster than ...'."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from deepbench.report.fields import percent
 
 from .wording import factor_text, result_set_letter
 
-_LONGEST_NAME = 40  # letters
+_LONGEST_NAME = 40  # characters
 
 
 def headlines(comparison: Comparison) -> list[str]:
-    """A sentence for each side that is compared with the first."""
+    """One sentence for each result set that is compared with the baseline."""
     base, *names = _names([comparison.base, *(against.result_set for against in comparison.others)])
     return [
         _headline(comparison, against, base, name, f"{result_set_letter(index)}/A")
@@ -27,7 +27,7 @@ def _headline(
 ) -> str:
     found = headline(against, comparison.rules.floor)
     if against.overall is None:
-        return f"{other} and {base} have no row with a time on both sides"
+        return f"{other} and {base} have no pair of rows with two times"
     rows, ratio = _rows(comparison, against, found), against.overall.ratio
     if found.faster is None or found.factor is None:
         mean = [
@@ -54,7 +54,8 @@ def _beyond(comparison: Comparison, against: PairwiseComparison, found: Headline
 
 
 def _rows(comparison: Comparison, against: PairwiseComparison, found: Headline) -> str:
-    """'geometric mean of 17 rows of gemm half'; 'of 17 of 20 rows' where some have no partner."""
+    """'geometric mean of 17 rows of gemm half', or 'of 17 of 20 rows' where some rows have no
+    partner."""
     of = f" of {len(against.rows) + len(against.missing)}" if against.missing else ""
     family = f" of {against.families[0].name}" if len(against.families) == 1 else ""
     rows = f"{found.rows}{of} row{'s' if found.rows > 1 or of else ''}{family}"
@@ -67,7 +68,7 @@ def _interval(low: float | None, high: float | None, found: Headline) -> Iterato
     elif found.verdict == "published":
         yield "published figures have no interval"
     else:
-        yield "no interval, so that it may be noise"
+        yield "no interval, so it may be noise"
 
 
 def _reservations(against: PairwiseComparison, found: Headline) -> Iterator[str]:
@@ -75,13 +76,13 @@ def _reservations(against: PairwiseComparison, found: Headline) -> Iterator[str]
     if cold:
         yield f"{PUBLISHED_IS_HOT}, and {cold} rows are cold"
     if found.left_out:
-        yield f"{found.left_out} more left out"
+        yield f"{found.left_out} more excluded"
     if found.across:
         yield f"across {', '.join(found.across)}"
 
 
 def _names(result_sets: Sequence[ResultSet]) -> list[str]:
-    """Devices where they tell the sides apart, else files, else letters."""
+    """Names for the result sets: device names if they differ, else file names, else letters."""
     for names in (
         [result_set.device or "" for result_set in result_sets],
         [_file(result_set) for result_set in result_sets],

@@ -1,4 +1,4 @@
-"""A comparison as one page: no scripts, nothing from elsewhere, every text escaped."""
+"""A comparison as one page without scripts or external resources. Every text is escaped."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ td { font-variant-numeric: tabular-nums; white-space: nowrap; }
 <body>
 <h1>deepbench compare</h1>
 """
-_LONG = 36  # letters from which on a cell has several lines
+_LONG = 36  # a cell with more characters wraps
 _FOOT = "</body>\n</html>\n"
 
 
@@ -42,7 +42,7 @@ def render_html(sections: Sequence[Section]) -> str:
 
 
 def section_parts(section: Section, heading: str = "h2", kind: str = "") -> Iterator[str]:
-    """The section with a heading of that level; `kind` is the class of its table."""
+    """The section with a heading of the given level. `kind` is the class of its table."""
     if section.heading:
         yield f"<{heading}>{escape(section.heading)}</{heading}>\n"
     for text in section.lead:
@@ -69,7 +69,7 @@ def _line(tag: str, row: TableRow, left_aligned: frozenset[int]) -> str:
 
 
 def _kind(cell: str, words: bool) -> str:
-    """Words are on the left, many of them on several lines."""
+    """Text cells are aligned left, and long ones wrap."""
     if not words:
         return ""
     return f' class="words{" long" if len(cell) > _LONG else ""}"'

@@ -1,4 +1,4 @@
-"""A comparison for programs: every pair with its ratio, limits and verdict, nothing rounded."""
+"""A comparison for programs: every pair with its ratio, limits and verdict, all unrounded."""
 
 from __future__ import annotations
 

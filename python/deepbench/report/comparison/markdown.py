@@ -1,4 +1,4 @@
-"""A comparison for publishing: a heading and a table a section."""
+"""A comparison in Markdown: one heading and one table per section."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ def _parts(section: Section) -> Iterator[str]:
     for text in section.lines:
         yield f"- {escaped(text)}\n"
     if section.columns:
-        yield "\n" if section.lines else ""  # a table that follows a list is none without it
+        # Markdown needs a blank line between a list and a table
+        yield "\n" if section.lines else ""
         yield line(map(escaped, section.columns))
         yield line(
             ":--" if i in section.left_aligned else "--:" for i in range(len(section.columns))

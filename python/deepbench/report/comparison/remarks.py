@@ -1,4 +1,4 @@
-"""What a reader must know of two compared rows beyond their times."""
+"""Remarks on two compared rows: what the columns do not show."""
 
 from __future__ import annotations
 
@@ -10,19 +10,20 @@ from deepbench.compare.regimes import PUBLISHED_IS_HOT, compares_hot_with_cold, 
 from deepbench.report.fields import time_text
 from deepbench.report.outline import value_text
 
-_CLOCKS = 0.01  # a change of the device's clock that is worth a word
+_CLOCKS = 0.01  # a remark mentions a larger relative change of the device clock
 
 
 def remarks(row: ComparedRow, letter: str = "B") -> Iterator[str]:
-    """Empty for ordinary rows. `letter` is what the other side is called; the first is A."""
+    """The remarks on a pair, none for an ordinary one. `letter` names the other result set; the
+    baseline is A."""
     base, other = row.base, row.other
     if row.broken:
         yield f"{letter}: {other.status}: {other.reason or 'no reason given'}"
     elif row.ratio is None:
-        untimed, whose = (other, letter) if other.time_ns is None else (base, "A")
-        yield f"{whose}: {untimed.status}: {untimed.reason or 'no time'}"
+        untimed, name = (other, letter) if other.time_ns is None else (base, "A")
+        yield f"{name}: {untimed.status}: {untimed.reason or 'no time'}"
     if base.doubt or other.doubt:
-        yield f"left out: {other.doubt or base.doubt}"
+        yield f"excluded from means: {other.doubt or base.doubt}"
     if compares_hot_with_cold(base, other):
         yield PUBLISHED_IS_HOT
     for word in differences(base, other):
@@ -40,13 +41,14 @@ def remarks(row: ComparedRow, letter: str = "B") -> Iterator[str]:
 
 
 def _different(row: ComparedRow) -> str:
-    """The attributes in which the other problem differs, or all of it."""
+    """The attributes in which the other problem differs, or the whole problem."""
     named = [f"{name}={value_text(text)}" for name, text in row.other_attributes.items()]
     return " ".join(named) or row.other.problem
 
 
 def _algorithms(row: ComparedRow, letter: str) -> Iterator[str]:
-    """What one library ran where it differs: where one of both is the default, the other one."""
+    """The algorithms of one library where they differ. If one of the two is the default, only the
+    other is named."""
     if row.same_algorithm is not False:
         return
     base, other = row.base.choice, row.other.choice
@@ -61,6 +63,6 @@ def _algorithms(row: ComparedRow, letter: str) -> Iterator[str]:
 
 
 def _conversion(name: str, entry: Entry, like_ns: float | None) -> Iterator[str]:
-    """In the unit of the row's times, which is that of A."""
+    """Uses the unit of the row's times, which follows A."""
     if entry.conversion_ns is not None:
-        yield f"{name}: {time_text(entry.conversion_ns, like_ns)} of conversion outside the time"
+        yield f"{name}: {time_text(entry.conversion_ns, like_ns)} of conversion, not in the time"

@@ -1,6 +1,6 @@
-"""The tables of a comparison: rows by operation, those that changed, those without a partner.
+"""The tables of a comparison: rows by operation, changed rows, and rows without a partner.
 
-What all rows of a table have in common (attributes, remarks) is said once above it.
+Attributes and remarks that all rows of a table share appear once, above the table.
 """
 
 from __future__ import annotations
@@ -18,14 +18,15 @@ from .section import Section, TableRow
 from .wording import ratio_cells, result_set_letter, verdict_word
 
 MOST_CHANGED = 10
-_MOST_MISSING = 10  # of each reason
+_MOST_MISSING = 10  # for each reason
 _NO_TIME = time_cell(None)
 
-Partners = Mapping[int, Mapping[int, ComparedRow]]  # by the id of a row of A, then by side
+# By the id of a row of A, then by the index of a result set.
+Partners = Mapping[int, Mapping[int, ComparedRow]]
 
 
 def row_tables(comparison: Comparison) -> list[Section]:
-    """A table for each operation: rows of A that have a partner on any side."""
+    """One table for each operation, with the rows of A that have a partner in any result set."""
     partners: dict[int, dict[int, ComparedRow]] = {}
     for index, against in enumerate(comparison.others, start=1):
         for row in against.rows:
@@ -34,71 +35,71 @@ def row_tables(comparison: Comparison) -> list[Section]:
     for entry in comparison.base.entries:
         if id(entry) in partners:
             by_op.setdefault(entry.op, []).append(entry)
-    sides = range(1, len(comparison.others) + 1)
-    return [_row_table(op, entries, partners, sides) for op, entries in by_op.items()]
+    indices = range(1, len(comparison.others) + 1)
+    return [_row_table(op, entries, partners, indices) for op, entries in by_op.items()]
 
 
 @dataclass(frozen=True)
 class _Cell:
-    """A column of a table of rows: `text` makes its cell of a row of A and its partners."""
+    """A column of a table of rows. `text` returns the cell for a row of A and its partners."""
 
     title: str
     text: Callable[[Entry, Mapping[int, ComparedRow]], str]
     words: bool = False
-    dispensable: int = 0  # the higher, the sooner a narrow screen loses it
-    implied: bool = False  # whether it follows from other columns
+    dispensable: int = 0  # a narrow screen drops columns with a higher value first
+    implied: bool = False  # whether other columns imply this one
 
 
 def _row_table(
-    op: str, entries: Sequence[Entry], partners: Partners, sides: Sequence[int]
+    op: str, entries: Sequence[Entry], partners: Partners, indices: Sequence[int]
 ) -> Section:
     shared, names = _shared(entries)
-    said = {id(entry): _remarks(partners[id(entry)], sides) for entry in entries}
-    every = list(said.values())
+    texts_of = {id(entry): _remarks(partners[id(entry)], indices) for entry in entries}
+    every = list(texts_of.values())
     always = [text for text in every[0] if all(text in texts for texts in every)]
 
     def remarks_of(entry: Entry, found: Mapping[int, ComparedRow]) -> str:
-        return "; ".join(text for text in said[id(entry)] if text not in always)
+        return "; ".join(text for text in texts_of[id(entry)] if text not in always)
 
     columns = [_Cell(title(name), _attribute(name)) for name in names]
     columns.append(_Cell("A time", lambda entry, found: time_cell(entry.time_ns)))
-    published = [index for index in sides if _all_published(entries, partners, index)]
-    for index in sides:
+    published = [index for index in indices if _all_published(entries, partners, index)]
+    for index in indices:
         columns += _side_columns(index)[: -1 if index in published else None]
     if any(entry.flops for entry in entries):
         columns.append(_rate_column("A", entries, lambda entry, found: entry))
-        for index in sides:
+        for index in indices:
             others = [found[index].other for entry in entries
                       if index in (found := partners[id(entry)])]  # fmt: skip
             columns.append(_rate_column(result_set_letter(index), others, _other(index)))
     columns.append(_Cell("remarks", remarks_of, words=True))
     cells = [[column.text(entry, partners[id(entry)]) for entry in entries] for column in columns]
     empty = {"95 %": "-", "remarks": ""}
-    shown = [place for place, column in enumerate(columns)
-             if set(cells[place]) != {empty.get(column.title)}]  # fmt: skip
-    columns, cells = [columns[place] for place in shown], [cells[place] for place in shown]
+    shown = [i for i, column in enumerate(columns)
+             if set(cells[i]) != {empty.get(column.title)}]  # fmt: skip
+    columns, cells = [columns[i] for i in shown], [cells[i] for i in shown]
     rows = [
         TableRow(row, _tone(partners[id(entry)].values()))
         for entry, row in zip(entries, zip(*cells, strict=True), strict=True)
     ]
-    places = range(len(columns))
-    optional = [place for place in places if columns[place].dispensable]
-    optional.sort(key=lambda place: -columns[place].dispensable)
+    column_indices = range(len(columns))
+    optional = [i for i in column_indices if columns[i].dispensable]
+    optional.sort(key=lambda i: -columns[i].dispensable)
     verdicts = [f"{result_set_letter(index)}: published, without a verdict" for index in published]
     return Section(
         f"{op}: rows",
         tuple(f"all: {text}" for text in (*shared, *verdicts, *always)),
         tuple(column.title for column in columns),
-        frozenset(place for place in places if columns[place].words),
+        frozenset(i for i in column_indices if columns[i].words),
         tuple(rows),
         wraps=columns[-1].title == "remarks",
         optional=tuple(optional),
-        implied=tuple(place for place in places if columns[place].implied),
+        implied=tuple(i for i in column_indices if columns[i].implied),
     )
 
 
 def _all_published(entries: Sequence[Entry], partners: Partners, index: int) -> bool:
-    """Whether no row of a side has another verdict."""
+    """Whether every pair with this result set has the verdict `published`."""
     rows = [partners[id(entry)].get(index) for entry in entries]
     return {row.verdict for row in rows if row is not None} == {"published"}
 
@@ -108,14 +109,15 @@ def _attribute(name: str) -> Callable[[Entry, Mapping[int, ComparedRow]], str]:
 
 
 def _side_columns(index: int) -> list[_Cell]:
-    """Time, ratio, interval and verdict of a side that is compared with A."""
+    """Time, ratio, interval and verdict of a result set that is compared with A."""
 
     def of(text: Callable[[ComparedRow], str], missing: str = "-") -> Callable[..., str]:
         return lambda entry, found: text(found[index]) if index in found else missing
 
     name = result_set_letter(index)
     return [
-        _Cell(f"{name} time", of(_other_time, _NO_TIME), implied=True),  # A's time and the ratio
+        # Implied by A's time and the ratio.
+        _Cell(f"{name} time", of(_other_time, _NO_TIME), implied=True),
         _Cell(f"{name}/A", of(lambda row: ratio_cells(row.ratio)[0])),
         _Cell("95 %", of(lambda row: ratio_cells(row.ratio)[1]), dispensable=1),
         _Cell("verdict", of(lambda row: verdict_word(row.verdict), "missing"), words=True),
@@ -123,7 +125,7 @@ def _side_columns(index: int) -> list[_Cell]:
 
 
 def _other_time(row: ComparedRow) -> str:
-    """In the unit of A's time, so that the two can be read against each other."""
+    """Uses the unit of A's time, so that the two can be compared at a glance."""
     return time_cell(row.other.time_ns, like_ns=row.base.time_ns)
 
 
@@ -136,7 +138,7 @@ def _rate_column(
     entries: Iterable[Entry],
     of: Callable[[Entry, Mapping[int, ComparedRow]], Entry | None],
 ) -> _Cell:
-    """The rates of one side, whose rows of this operation are `entries`."""
+    """The rates of one result set. `entries` are its rows of this operation."""
     units = frozenset(work_unit(entry.attributes.get("precision")) for entry in entries)
     column = rate_column(
         OpOutline({}, True, work_units=units), lambda row: get(row, "tflops"), f"{name} "
@@ -150,7 +152,8 @@ def _rate_column(
 
 
 def _shared(entries: Sequence[Entry]) -> tuple[list[str], list[str]]:
-    """The attributes that several rows have alike, in one text, and the names of the others."""
+    """Returns the attributes that all rows share, as one text, and the names of the other
+    attributes."""
     names = list(dict.fromkeys(name for entry in entries for name in entry.attributes))
     if len(entries) < 2:
         return [], names
@@ -159,14 +162,15 @@ def _shared(entries: Sequence[Entry]) -> tuple[list[str], list[str]]:
     return [" ".join(alike)] if alike else [], [name for name in names if len(values[name]) > 1]
 
 
-def _remarks(found: Mapping[int, ComparedRow], sides: Sequence[int]) -> list[str]:
-    """Those of all sides, each with the letter that it is about where there are several."""
+def _remarks(found: Mapping[int, ComparedRow], indices: Sequence[int]) -> list[str]:
+    """The remarks on all pairs of a row of A. If there are several result sets, each remark names
+    its letter."""
     texts = []
     for index, row in found.items():
         name = result_set_letter(index)
         for text in remarks(row, name):
-            told = len(sides) == 1 or text.startswith((f"{name}: ", "A: "))
-            texts.append(text if told else f"{name}: {text}")
+            is_clear = len(indices) == 1 or text.startswith((f"{name}: ", "A: "))
+            texts.append(text if is_clear else f"{name}: {text}")
     return list(dict.fromkeys(texts))
 
 
@@ -176,12 +180,13 @@ def _tone(rows: Iterable[ComparedRow]) -> str:
 
 
 def change_tables(comparison: Comparison, index: int) -> list[Section]:
-    """The rows that changed most in either direction, and those that broke."""
+    """The rows that changed most in either direction, and the broken rows."""
     against, name = comparison.others[index - 1], result_set_letter(index)
     found = []
     for verdict in ("slower", "faster"):
         changed = against.changed(verdict)
-        if changed and len(against.rows) > MOST_CHANGED:  # else the rows themselves say so
+        # In a smaller table, the rows themselves show it.
+        if changed and len(against.rows) > MOST_CHANGED:
             shown = changed[:MOST_CHANGED]
             rest = f", the first {len(shown)} of {len(changed)}" if changed != shown else ""
             problems = _short_problems(against)
@@ -205,7 +210,8 @@ def change_tables(comparison: Comparison, index: int) -> list[Section]:
 
 
 def _short_problems(against: PairwiseComparison) -> dict[int, str]:
-    """By the id of a row: its problem without what all rows of its operation have alike."""
+    """The problem of each row without the attributes that all rows of its operation share, by row
+    id."""
     by_op: dict[str, list[ComparedRow]] = {}
     for row in against.rows:
         by_op.setdefault(row.base.op, []).append(row)
@@ -222,14 +228,15 @@ def _short_problems(against: PairwiseComparison) -> dict[int, str]:
 
 
 def missing_tables(comparison: Comparison, index: int) -> list[Section]:
-    """Rows of either side that have no partner, and why."""
+    """Rows of either result set without a partner, and the reasons."""
     against, name = comparison.others[index - 1], result_set_letter(index)
     found = []
     if against.missing:
         lines = _listed(against.missing, name)
         found.append(Section(f"rows of A without a partner in {name}", tuple(lines)))
     if against.extra:
-        if against.result_set.published:  # it has sets that nobody asked for
+        # A reference covers sets that were not run, which is no loss.
+        if against.result_set.published:
             lines = iter([f"{len(against.extra)} more published rows"])
         else:
             lines = _listed(against.extra, "A")
@@ -238,7 +245,7 @@ def missing_tables(comparison: Comparison, index: int) -> list[Section]:
 
 
 def _listed(rows: Sequence[Unmatched], there: str) -> Iterator[str]:
-    """`there` is the letter of the side that lacks them."""
+    """`there` is the letter of the result set that lacks these rows."""
     by_reason: dict[str, list[Unmatched]] = {}
     for row in rows:
         by_reason.setdefault(row.reason, []).append(row)

@@ -1,4 +1,4 @@
-"""The parts that every format writes down: headings, lines of text, tables."""
+"""The building blocks that every format renders: headings, lines of text, tables."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class TableRow:
-    """A line of a table; `tone` is faster, slower or nothing."""
+    """A line of a table. `tone` is 'faster', 'slower' or empty."""
 
     cells: tuple[str, ...]
     tone: str = ""
@@ -15,14 +15,14 @@ class TableRow:
 
 @dataclass(frozen=True)
 class Section:
-    """A heading, lines of text, and a table where it has columns."""
+    """A heading, lines of text, and a table if there are columns."""
 
     heading: str
     lines: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
-    left_aligned: frozenset[int] = field(default_factory=frozenset)  # columns of words
+    left_aligned: frozenset[int] = field(default_factory=frozenset)  # columns of text
     rows: tuple[TableRow, ...] = ()
-    lead: tuple[str, ...] = ()  # lines before all others, which stand out
-    wraps: bool = False  # whether the last column may go on below its row
-    optional: tuple[int, ...] = ()  # columns that a narrow screen loses, the first of them first
-    implied: tuple[int, ...] = ()  # columns that follow from others: lost where nothing else helps
+    lead: tuple[str, ...] = ()  # highlighted lines above all others
+    wraps: bool = False  # whether the last column may continue below its row
+    optional: tuple[int, ...] = ()  # columns that a narrow screen drops, in this order
+    implied: tuple[int, ...] = ()  # columns that other columns imply, dropped as the last resort

@@ -1,4 +1,4 @@
-"""A comparison on the screen: fixed width, no wider than the screen where that can be."""
+"""A comparison on the terminal, in columns that fit the terminal's width if possible."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from .section import Section
 
 _INDENT = 4
-_SHORT = 4  # letters of titles that stay in one line
+_SHORT = 4  # characters of a title that never wraps
 
 
 def render_table(sections: Sequence[Section], width: int | None = None) -> str:
-    """`width` is that of the screen; None: lines may have any length."""
+    """`width` is the terminal's width; None: lines may have any length."""
     return "\n".join(_text(section, width) for section in sections)
 
 
@@ -27,11 +27,11 @@ def _text(section: Section, width: int | None) -> str:
 
 @dataclass(frozen=True)
 class _Layout:
-    """How a table is drawn."""
+    """The columns of a table that are shown, and the spacing between them."""
 
-    shown: tuple[int, ...]  # columns
+    shown: tuple[int, ...]  # column indices
     gap: str = "  "
-    stacked: bool = False  # titles in several lines
+    stacked: bool = False  # titles wrap onto several lines
 
     def title(self, text: str) -> list[str]:
         split = self.stacked and len(text) > _SHORT
@@ -39,29 +39,29 @@ class _Layout:
 
     def widths(self, section: Section) -> list[int]:
         return [
-            max(*map(len, self.title(section.columns[place])),
-                *(len(row.cells[place]) for row in section.rows), 0)
-            for place in self.shown
+            max(*map(len, self.title(section.columns[column])),
+                *(len(row.cells[column]) for row in section.rows), 0)
+            for column in self.shown
         ]  # fmt: skip
 
     def total(self, section: Section) -> int:
-        """Of a line, without words that may go on below it."""
+        """The width of a line, except for a last column that may wrap."""
         widths = self.widths(section)[: -1 if section.wraps else None]
         return sum(widths) + len(self.gap) * (len(widths) - 1)
 
 
 def _layout(section: Section, width: int | None) -> _Layout:
-    """The first that fits: without ever more of the optional columns, then the same with narrow
-    columns, then without what other columns imply; where none fits, the narrowest."""
+    """The first layout that fits, else the narrowest. The candidates drop more and more of the
+    optional columns, then do so with narrow columns, then drop the implied columns as well."""
     shown = list(range(len(section.columns)))
     choices = [tuple(shown)]
-    for place in section.optional:
-        shown.remove(place)
+    for column in section.optional:
+        shown.remove(column)
         choices.append(tuple(shown))
     layouts = [_Layout(choice) for choice in choices]
     if width is None:
         return layouts[0]
-    choices.append(tuple(place for place in choices[-1] if place not in section.implied))
+    choices.append(tuple(column for column in choices[-1] if column not in section.implied))
     layouts += [_Layout(choice, " ", stacked=True) for choice in choices]
     return next((one for one in layouts if one.total(section) <= width), layouts[-1])
 
@@ -69,14 +69,14 @@ def _layout(section: Section, width: int | None) -> _Layout:
 def _aligned(section: Section, width: int | None) -> Iterator[str]:
     layout = _layout(section, width)
     widths = layout.widths(section)
-    titles = [layout.title(section.columns[place]) for place in layout.shown]
+    titles = [layout.title(section.columns[column]) for column in layout.shown]
     height = max(map(len, titles))
     heads = zip(*([""] * (height - len(title)) + title for title in titles), strict=True)
-    lines = [[row.cells[place] for place in layout.shown] for row in section.rows]
+    lines = [[row.cells[column] for column in layout.shown] for row in section.rows]
     for cells in (*heads, *lines):
         aligned = [
-            cell.ljust(wide) if place in section.left_aligned else cell.rjust(wide)
-            for place, cell, wide in zip(layout.shown, cells, widths, strict=True)
+            cell.ljust(wide) if column in section.left_aligned else cell.rjust(wide)
+            for column, cell, wide in zip(layout.shown, cells, widths, strict=True)
         ]
         line = layout.gap.join(aligned).rstrip()
         if width is None or len(line) <= width or not section.wraps or not cells[-1]:

@@ -1,4 +1,4 @@
-"""Ratios, intervals and verdicts in a reader's words: the same in every format."""
+"""Ratios, intervals and verdicts as text, the same in every format."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ _VERDICTS = {
 
 
 def result_set_letter(index: int) -> str:
-    """What a side is called: A, B, ... Z, then by number."""
-    return chr(ord("A") + index) if index < 26 else f"side {index + 1}"
+    """The name of a result set: A, B, ... Z, then a number."""
+    return chr(ord("A") + index) if index < 26 else f"set {index + 1}"
 
 
 def verdict_word(verdict: str) -> str:
-    """faster, slower, same (inside the noise), unsure (no interval), published, inconsistent."""
+    """faster, slower, same (within the noise), unsure (no interval), published, inconsistent."""
     return _VERDICTS.get(verdict, verdict)
 
 
 def ratio_cells(ratio: Ratio | None) -> tuple[str, str]:
-    """The ratio, and its limits."""
+    """The ratio and its limits."""
     if ratio is None:
         return "-", "-"
     if ratio.low is None or ratio.high is None:
@@ -31,14 +31,14 @@ def ratio_cells(ratio: Ratio | None) -> tuple[str, str]:
 
 
 def factor_text(factor: float) -> str:
-    """How many times faster: 1.087, 48.5, 485, 4850."""
+    """A speedup: 1.087, 48.5, 485, 4850."""
     if factor < 10:
         return f"{factor:.3f}"
     return f"{factor:.1f}" if factor < 100 else f"{float(f'{factor:.3g}'):.0f}"
 
 
 def number_text(value: float) -> str:
-    """Four digits or so: 0.0123, 0.981, 1.250, 12.35, 1234."""
+    """A ratio with three or four significant digits: 1e-05, 0.0123, 0.981, 1.250, 12.35, 1234."""
     if value < 0.1:
         return f"{value:.3g}"
     return f"{value:.3f}" if value < 10 else f"{value:.4g}"

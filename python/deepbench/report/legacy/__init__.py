@@ -1,7 +1,9 @@
-"""The original benchmark's text, column for column, misprints included, for scripts that read it.
+"""The original benchmark's output, column for column and including its misprints, for scripts that
+parse it.
 
-One section an operation, as the original had one program for each. Times are whole microseconds
-(cut off, not rounded; the median here, a mean there), `Not Supported` where there is no time.
+There is one section per operation, since the original had one program for each. Times are truncated
+to whole microseconds. A time is the median here, while the original printed the mean. `Not
+Supported` replaces a missing time.
 """
 
 from __future__ import annotations
@@ -18,19 +20,20 @@ from deepbench.report.outline import Outline
 
 
 class Section(Protocol):
-    """What one program of the original printed: each call returns the text that is due."""
+    """The output of one of the original's programs. Each call returns the text to be printed."""
 
     def head(self) -> str:
         """Everything above the first row."""
 
     def row(self, row: Row) -> str:
-        """What a row, of a phase perhaps, completes."""
+        """The lines that this row completes; a line may need the rows of several phases."""
 
     def end(self) -> str:
-        """What is left, and the footer."""
+        """The remaining lines and the footer."""
 
 
-# By operation: made from whether the set is one of inference, and the precision of the first row.
+# Section factories by operation. Their arguments: whether the set is for inference, and the
+# precision of the first row.
 _SECTIONS: dict[str, Callable[[bool, str], Section]] = {
     "gemm": Gemm,
     "conv": Conv,
@@ -40,7 +43,7 @@ _SECTIONS: dict[str, Callable[[bool, str], Section]] = {
 
 
 class Legacy:
-    """Sections, one after the other."""
+    """The sections, one after the other."""
 
     def __init__(self) -> None:
         self._inference = False

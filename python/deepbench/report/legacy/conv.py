@@ -1,4 +1,4 @@
-"""As `conv_bench` printed: the phases of a problem in one line, and their sum."""
+"""The output of `conv_bench`: all phases of a problem on one line, and the sum of their times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""As `gemm_bench` printed: transposes as 0 and 1, padding for int8 inference."""
+"""The output of `gemm_bench`: transposes as 0 and 1, padding for int8 inference."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""As `rnn_bench` printed. Both gradients of one call stand in the column of the inputs'."""
+"""The output of `rnn_bench`. A call that computes both gradients appears in the column of the input
+gradient."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ class Rnn:
     """Recurrent layers."""
 
     def __init__(self, inference: bool, precision: str) -> None:
-        del precision  # it changes no column
+        del precision  # does not affect the columns
         self._inference = inference
         self._collector = PhaseCollector()
 

@@ -1,4 +1,4 @@
-"""As `sparse_bench` printed: the sparse time, the dense one, and their ratio."""
+"""The output of `sparse_bench`: the sparse time, the dense time, and their ratio."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class SparseGemm:
     """Sparse products."""
 
     def __init__(self, inference: bool, precision: str) -> None:
-        del inference, precision  # they change no column
+        del inference, precision  # do not affect the columns
 
     def head(self) -> str:
         return f"{'Times':>30}\n{'-' * 110}\n{_HEADER}\n"

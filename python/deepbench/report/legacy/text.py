@@ -1,4 +1,4 @@
-"""What the original's programs have in common: the banner, how a time looks, phases in one line."""
+"""Helpers that the sections share: the banner, times, and phases of one problem."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ def banner(inference: bool) -> str:
 
 
 def attributes(row: Row) -> Mapping[str, object]:
-    """The row's dimensions; none where it was never understood."""
+    """The row's attributes; empty if its problem could not be parsed."""
     return row.get("attributes") or {}
 
 
 def microseconds(row: Row | None) -> int | None:
-    """Whole ones, cut off; None where there is no time to be trusted."""
+    """The row's time, truncated to whole microseconds; None if the row is not ok."""
     time = None if row is None else time_ns(row)
     if row is None or time is None or row["status"] != "ok":
         return None
@@ -30,19 +30,19 @@ def microseconds(row: Row | None) -> int | None:
 
 
 def time_text(time: int | None) -> str:
-    """A time as its column has it."""
+    """The text of a time in its column."""
     return "Not Supported" if time is None else str(time)
 
 
 class PhaseCollector:
-    """Puts the phases of a problem, which are rows that follow one another, together; hot and cold
-    ones, which may take turns, apart."""
+    """Joins consecutive rows that are the phases of one problem. Hot and cold rows, which may
+    alternate, are kept apart."""
 
     def __init__(self) -> None:
         self._open: dict[object, tuple[object, dict[str, Row]]] = {}  # by cache regime
 
     def add(self, row: Row) -> list[Phases]:
-        """Takes a row; returns the problem before it, if the row begins another."""
+        """Adds a row. If the row starts a new problem, returns the completed one."""
         values = dict(attributes(row))
         phase = str(values.pop("phase", "fwd"))
         regime = get(row, "regime.cache")
@@ -54,12 +54,12 @@ class PhaseCollector:
         return [phases] if phases else []
 
     def flush(self) -> list[Phases]:
-        """The problems at hand, which are forgotten."""
+        """Returns the problems that are still incomplete, and forgets them."""
         left: list[Phases] = [phases for _, phases in self._open.values()]
         self._open.clear()
         return left
 
 
 def any_phase(phases: Phases) -> Row:
-    """Any row of the problem: what they have in common can be read from it."""
+    """Any row of the problem, for what all its phases share."""
     return next(iter(phases.values()))

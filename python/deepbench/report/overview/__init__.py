@@ -1,4 +1,4 @@
-"""The report of whole result files: means by family and application, charts, pairs of regimes, a
+"""The report on whole result files: means by family and application, charts, hot and cold rows, a
 comparison with reference results, and the environment of the run. report_rows.py, pairs.py and
 content.py compute it; page.py, markdown.py and image.py write it. Vega draws the charts."""
 
@@ -8,14 +8,14 @@ from .content import Content, content
 
 __all__ = ["CHARTS", "FORMATS", "IMAGES", "Content", "content", "render"]
 
-IMAGES = ("png", "svg", "pdf")  # of one chart
+IMAGES = ("png", "svg", "pdf")  # formats that hold a single chart
 FORMATS = ("html", "markdown", *IMAGES)
 CHARTS = ("roofline", "bandwidth", "distribution", "algorithms", "caches", "against")
 
 
 def render(what: Content, name: str, chart: str = "roofline", row: int | None = None) -> bytes:
-    """The report in the format called `name`, one of FORMATS; as an image one chart, of a
-    distribution that of the row at this place. Raises FormatError."""
+    """The report in the format called `name`, one of FORMATS. An image holds one chart; a chart of
+    a distribution shows the row at position `row`. Raises FormatError."""
     if name == "html":
         from .page import render_page
 

@@ -1,5 +1,5 @@
-"""Which attributes tell the rows of an operation apart. The table of all rows names a problem by
-these alone: an attribute that all rows share, or that stands at its default, says nothing there."""
+"""Finds the attributes that distinguish the rows of an operation. The table of all rows names a
+problem by these alone and omits attributes that all rows share or that have their default value."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from deepbench.report.outline import value_text
 
 from .report_rows import ReportRow
 
-# Shown at their defaults too: rows are told apart by them in every other table.
+# Never hidden as a default, since all other tables group rows by these.
 _NAMING = ("precision", "phase", "kind", "mode")
-_MOST_VALUES = 12  # of an attribute that colours may stand for: as many as the charts have
+_MOST_VALUES = 12  # colours of one chart
 
 Texts = Mapping[str, str]
 
 
 def shared(rows: Sequence[ReportRow]) -> dict[str, dict[str, str]]:
-    """By operation the attributes that are the same in all of its rows, where others differ."""
+    """The attributes that all rows of an operation share, by operation. Empty if all its rows are
+    alike."""
     problems: dict[str, list[Texts]] = {}
     for row in rows:
         problems.setdefault(row.entry.op, []).append(_texts(row))
@@ -34,7 +35,7 @@ class ShortNames:
     """Short names of problems."""
 
     def __init__(self, rows: Sequence[ReportRow]) -> None:
-        self.hides_defaults = False  # in any name that was asked for
+        self.hides_defaults = False  # whether any name so far omits a default
         self._shared = shared(rows)
         self._defaults = {
             operation.name: {
@@ -46,25 +47,25 @@ class ShortNames:
         }
 
     def name(self, row: ReportRow) -> str:
-        """'gemm m=1760 n=16 k=1760', of which the rest is shared or at its default."""
+        """'gemm m=1760 n=16 k=1760'; the name omits shared attributes and defaults."""
         op, texts = row.entry.op, _texts(row)
         if not texts:
             return row.entry.problem
         hidden = self._shared.get(op, {})
         differing = {name: text for name, text in texts.items() if name not in hidden}
         defaults = self._defaults.get(op, {})
-        telling = {name: text for name, text in differing.items() if defaults.get(name) != text}
-        self.hides_defaults |= bool(telling) and telling != differing
-        return " ".join([op, *_words(telling or differing)])
+        shown = {name: text for name, text in differing.items() if defaults.get(name) != text}
+        self.hides_defaults |= bool(shown) and shown != differing
+        return " ".join([op, *_words(shown or differing)])
 
     def notes(self) -> list[str]:
-        """What the names leave out because all rows share it, by operation."""
+        """The shared attributes that the names omit, by operation."""
         return [" ".join([op, *_words(texts)]) for op, texts in self._shared.items() if texts]
 
 
 def colourable(rows: Sequence[ReportRow]) -> dict[str, list[str | None]]:
-    """By attribute 'n=16' in every row, as legends name it; those with more than one value, and
-    not too many."""
+    """The attributes that can be shown as colours: those with at least two and at most _MOST_VALUES
+    values. Each has a legend text per row, such as 'n=16'."""
     every = [_texts(row) for row in rows]
     names = dict.fromkeys(name for texts in every for name in texts if name not in _NAMING)
     columns = {

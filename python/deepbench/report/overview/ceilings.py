@@ -1,6 +1,6 @@
-"""The lines of a roofline plot: what each device was measured to do at best in each precision, and
-to move from each level of its memory. A run measures its own; of several the highest is drawn, and
-the line says how they lie."""
+"""The lines of a roofline plot: the measured peak rate of each device in each precision, and its
+measured bandwidth from each memory level. Every run measures its ceilings; the plot shows the
+highest of several runs, and the tooltip also states the lowest."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from deepbench.report.fields import get, rate, work_unit
 from .report_rows import ReportFile, ReportRow, all_rows
 
 _LEVELS = {"memory": "memory", "llc": "last-level cache", "l1": "L1 cache", "l2": "L2 cache"}
-_NO_PRECISION = "arithmetic"  # what rows without one are held against
-_MARGIN = 1.6  # of the axes beyond the outermost points, as a factor
-_LABELS = 2.4  # the same above the highest line: labels of several may be stacked there
+_NO_PRECISION = "arithmetic"  # the ceiling of rows without a precision
+_MARGIN = 1.6  # factor by which the axes extend beyond the outermost points
+_LABELS = 2.4  # the same above the highest line, whose labels may be stacked
 
 
 @dataclass(frozen=True)
 class Ceiling:
-    """One limit: TFLOP/s or TOP/s of a precision, or GB/s of a level."""
+    """One ceiling: TFLOP/s or TOP/s of a precision, or GB/s of a memory level."""
 
     device: str
-    name: str  # a precision or a level
+    name: str  # a precision or a memory level
     arithmetic: bool
     highest: float
     lowest: float
@@ -36,12 +36,12 @@ class Ceiling:
         what = f"{self.device}: {_LEVELS.get(self.name, self.name)}, measured {rate_of(self)}"
         if self.lowest == self.highest:
             return what
-        return f"{what}; the lowest of several runs {rate(self.lowest)}"
+        return f"{what}; the lowest of several runs: {rate(self.lowest)}"
 
 
 @dataclass(frozen=True)
 class Axes:
-    """What a roofline plot shows: FLOP/byte and TFLOP/s."""
+    """The axis ranges of a roofline plot: FLOP/byte and TFLOP/s."""
 
     x: tuple[float, float]
     y: tuple[float, float]
@@ -53,7 +53,7 @@ def rate_of(ceiling: Ceiling) -> str:
 
 
 def ceilings(files: Sequence[ReportFile]) -> list[Ceiling]:
-    """Of every device, those that its rows with FLOPs were held against."""
+    """The ceilings of every device that apply to its rows with FLOPs."""
     found: dict[tuple[str, str, bool], list[float]] = {}
     for row in all_rows(files):
         if not point(row):
@@ -78,7 +78,7 @@ def point(row: ReportRow) -> tuple[float, float] | None:
 
 
 def axes(points: Iterable[tuple[float, float]], lines: Sequence[Ceiling]) -> Axes | None:
-    """Room for every point, and for the ceilings above them; None without points."""
+    """Axis ranges that contain every point and the ceilings above them; None without points."""
     known = list(points)
     if not known:
         return None
@@ -91,15 +91,15 @@ def axes(points: Iterable[tuple[float, float]], lines: Sequence[Ceiling]) -> Axe
 def ceiling_ends(
     ceiling: Ceiling, every: Sequence[Ceiling], room: Axes
 ) -> list[tuple[float, float]]:
-    """Its ends within the axes: what rises at a constant GB/s ends at its device's highest rate,
-    and what is horizontal begins where the highest bandwidth allows so much."""
-    own = [one for one in every if one.device == ceiling.device]
+    """The ends of a line within the axes. A bandwidth line ends at the device's highest rate, and a
+    rate line begins where the highest bandwidth reaches it."""
+    of_device = [one for one in every if one.device == ceiling.device]
     (left, right), (bottom, top) = room.x, room.y
     if ceiling.arithmetic:
-        slopes = [one.highest / 1e3 for one in own if not one.arithmetic]
+        slopes = [one.highest / 1e3 for one in of_device if not one.arithmetic]
         start = max(left, ceiling.highest / max(slopes)) if slopes else left
         return [(start, ceiling.highest), (right, ceiling.highest)] if start < right else []
     slope = ceiling.highest / 1e3  # TFLOP/s at one FLOP/byte
-    highest = max([one.highest for one in own if one.arithmetic], default=top)
+    highest = max([one.highest for one in of_device if one.arithmetic], default=top)
     start, end = max(left, bottom / slope), min(right, highest / slope)
     return [(start, start * slope), (end, end * slope)] if start < end else []

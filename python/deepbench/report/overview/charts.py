@@ -1,6 +1,6 @@
-"""The charts as Vega-Lite specifications: charts/*.json, and what depends on the report put in.
-Rows come in as named data sets later: in the page from its scripts, in an image from image.py.
-Every colour stands in charts/theme.json or, for dark pages, in charts/dark.json."""
+"""The charts as Vega-Lite specifications: charts/*.json plus the parts that depend on the report.
+The rows are added later as named data sets, by the page's scripts or, for an image, by image.py.
+charts/theme.json defines all colours, and charts/dark.json those of dark pages."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from deepbench.report.fields import work_unit
 from .ceilings import Axes
 
 _FOLDER = Path(__file__).with_name("charts")
-HEIGHT = 460  # pixels of a roofline's plot
+HEIGHT = 460  # height of a roofline plot in pixels
 _LONGEST_LABEL, _LETTER, _SYMBOL = 300, 7.0, 40.0  # pixels in a legend
-_NARROWEST = 1.5  # of an axis: its end over its beginning, at least
+_NARROWEST = 1.5  # smallest ratio between the ends of an axis
 
 Spec = dict[str, Any]
 
-# Powers of two, large ones in short: 64 Ki, 16 Mi.
+# Labels for powers of two; large ones are abbreviated: 64 Ki, 16 Mi.
 _KI, _MI = 1 << 10, 1 << 20
 _BINARY = (
     f"domain('x')[1] >= {_KI << 6} && datum.value >= {_KI} && datum.value % {_KI} == 0"
     f" ? datum.value % {_MI} == 0 ? format(datum.value / {_MI}, ',~r') + ' Mi'"
     f" : format(datum.value / {_KI}, ',~r') + ' Ki' : format(datum.value, ',~r')"
 )
-# Samples, in microseconds, in the unit of the highest of them.
+# Labels for samples in microseconds, in the unit of the largest one.
 _TIMES = (
     "".join(
         f"domain('y')[1] >= {size} ? format(datum.value / {size}, ',~r') + ' {unit}' : "
@@ -38,11 +38,11 @@ _TIMES = (
     )
     + "format(datum.value * 1e3, ',~r') + ' ns'"
 )
-# What the axes of the three charts of ratios mean.
+# Titles of both axes of the three ratio charts.
 _RATIOS = {
     "algorithms": ("time of a call (µs)", "default time / time"),
     "caches": ("bytes of a call's operands", "cold time / hot time"),
-    "against": ("our time of a call (µs)", "their time / our time"),
+    "against": ("time of a call (µs)", "reference time / time"),
 }
 NAMES = ("roofline", "bandwidth", "distribution", *_RATIOS)
 
@@ -50,7 +50,8 @@ NAMES = ("roofline", "bandwidth", "distribution", *_RATIOS)
 def chart(
     name: str, room: Axes | None = None, width: int = 900, work: str = work_unit(None)
 ) -> Spec:
-    """The chart called `name`, one of NAMES; a roofline needs its axes and what it counts."""
+    """The chart called `name`, one of NAMES. A roofline needs its axes and the unit of its
+    rates."""
     spec = _read("ratio" if name in _RATIOS else name)
     spec["config"] = _read("theme")
     if name in _RATIOS:
@@ -70,8 +71,9 @@ def chart(
 def sweep_chart(
     x: tuple[str, str], y: tuple[str, str], width: int = 900, ticks: Sequence[float] | None = None
 ) -> Spec:
-    """A metric against an attribute: of each axis its title and its scale, `log`, `linear` or
-    `point` for an attribute that is no number. `ticks` replace those of a logarithmic x axis."""
+    """A chart of a metric against an attribute. Each axis has a title and a scale: `log`, `linear`,
+    or `point` for an attribute that is not a number. `ticks` replace the default ticks of a
+    logarithmic x axis."""
     spec = _read("sweep")
     spec["config"] = _read("theme")
     for channel, (title, scale) in (("x", x), ("y", y)):
@@ -91,13 +93,14 @@ def sweep_chart(
 
 
 def label_width(labels: Iterable[str]) -> float:
-    """Pixels of a legend's column with its symbol. As many columns as fit are drawn."""
+    """The width in pixels of a legend column with its symbol. Legends use as many columns as
+    fit."""
     longest = max(map(len, labels), default=0)
     return _SYMBOL + min(_LONGEST_LABEL, _LETTER * longest)
 
 
 def corners(xs: Sequence[float], ys: Sequence[float]) -> list[dict[str, float]]:
-    """Two invisible points that keep logarithmic axes from having no length, or next to none."""
+    """Two invisible points that give logarithmic axes a minimum length."""
     if not xs:
         return []
     pairs = zip(_ends(xs), _ends(ys), strict=True)
@@ -113,7 +116,7 @@ def _ends(values: Sequence[float]) -> tuple[float, float]:
 
 
 def themes() -> dict[str, Spec]:
-    """What a page draws with: light, and dark in those colours that differ."""
+    """The light theme, and the dark one, which overrides some of its colours."""
     light, dark = _read("theme"), _read("theme")
     for part, changes in _read("dark").items():
         for name, value in changes.items():
@@ -133,7 +136,8 @@ def _finish(spec: Spec, width: int) -> None:
             axis = encoding.setdefault("axis", {})
             axis["labelExpr"] = _log_labels(channel, axis.pop("format", None))
             axis["tickCount"] = 8
-    # Not the plot's own width, which changes as all is laid out: what that adds would be cut off.
+    # These parameters replace the width of the plot itself, which changes while Vega lays out the
+    # chart, so that a legend that depends on it would be clipped.
     spec.setdefault("params", []).extend(
         {"name": name, "value": value}
         for name, value in (("outer_width", width), ("label_width", label_width([])))
@@ -141,8 +145,8 @@ def _finish(spec: Spec, width: int) -> None:
     for legend in _legends(spec):
         legend["columns"] = {"expr": "max(1, floor(outer_width / label_width))"}
         beside = 80 if legend.get("title") else 30
-        most = f"max(120, min({_LONGEST_LABEL}, outer_width - {beside}))"
-        legend["labelLimit"] = {"expr": most}
+        limit = f"max(120, min({_LONGEST_LABEL}, outer_width - {beside}))"
+        legend["labelLimit"] = {"expr": limit}
 
 
 def _legends(spec: Spec) -> Iterator[Spec]:
@@ -153,9 +157,9 @@ def _legends(spec: Spec) -> Iterator[Spec]:
 
 
 def _log_labels(channel: str, form: str | None) -> str:
-    """Labels of a logarithmic axis, at least three whatever its range: powers of ten where three of
-    them are in the range, else 1, 2, 5 times these, else every tick. Without a form of their own
-    the numbers of an axis that goes far are short, 1M, so that they do not touch on a narrow
+    """Labels of a logarithmic axis: at least three, whatever its range. Powers of ten are labelled
+    if three of them are in the range, else also 2 and 5 times these, else every tick. Without a
+    format, the numbers of a long axis are abbreviated (1M), so that they do not touch on a narrow
     screen."""
     low, high = (f"domain('{channel}')[{end}]" for end in (0, 1))
 
@@ -182,7 +186,7 @@ def _title_axes(spec: Spec, x: str, y: str) -> None:
 
 
 def _fit(spec: Spec, room: Axes) -> None:
-    """Fixed axes, which filters do not move, and labels along the lines of constant bandwidth."""
+    """Fixes the axes, so that filters do not move them, and tilts labels along bandwidth lines."""
     for name, ends in (("x", room.x), ("y", room.y)):
         spec["encoding"][name]["scale"]["domain"] = list(ends)
     decades = [math.log10(ends[1] / ends[0]) for ends in (room.y, room.x)]

@@ -1,5 +1,5 @@
-"""What pairs of rows come to, by family: how much the choice of an algorithm, caches that are cold,
-or another machine make."""
+"""Tables of paired rows by family: the effect of algorithm selection, of cold caches, or of another
+machine."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def algorithm_section(files: Sequence[ReportFile], pairs: Sequence[Pair]) -> Sec
         for key, group in _grouped(files, pairs, _file_family_regime).items()
     ]
     columns = ("file", "family", "regime", "rows", "other algorithm", "mean gain", "where changed",
-               "with conversion", "largest", "chosen most often")  # fmt: skip
+               "with conversion", "largest", "selected most often")  # fmt: skip
     lines = (
-        "The gain is the time of the library's own choice over that of the algorithm found, as "
-        "both were measured in turns for the same row; 1 where the choice stands.",
+        "The gain is the time of the library's default algorithm over the time of the selected "
+        "one, from the interleaved comparison of the row; it is 1 where the default is kept.",
         *(
-            ["Some have operands that are constant in use converted beforehand, outside their "
-             "time; with conversion: the default's time over that of call and conversion together."]
+            ["Some rows convert a constant operand beforehand, which their time excludes. The "
+             "column 'with conversion' divides the default's time by call plus conversion."]
             if any(_conversion_ns(pair) for pair in pairs)
             else []
         ),
@@ -53,7 +53,7 @@ def _algorithm_cells(group: Sequence[Pair]) -> list[str]:
 
 
 def _most_often(group: Sequence[Pair]) -> str:
-    """By id, as the library may call several candidates alike."""
+    """Counts algorithms by id, since a library may give several candidates the same name."""
     choices = [pair.row.entry.choice for pair in group if pair.changed]
     counts = Counter(choice.id or choice.text or "unnamed" for choice in choices)
     [(name, count)] = counts.most_common(1) or [("-", 0)]
@@ -87,24 +87,25 @@ def cache_section(files: Sequence[ReportFile], pairs: Sequence[Pair]) -> Section
             *name, str(len(group)), *ratio_cells(geometric_mean([pair.ratio for pair in group])),
             number_text(min(values)), number_text(max(values)),
         )))  # fmt: skip
-    columns = ("file", "family", "regimes", "rows", "mean ratio", "95 %", "least", "most")
-    lines = ("The ratio is the cold time over the hot one, of rows that differ in nothing else.",)
+    columns = ("file", "family", "regimes", "rows", "mean ratio", "95 %", "lowest", "highest")
+    lines = ("The ratio is the cold time over the hot time of rows that are otherwise alike.",)
     return Section("Hot against cold", lines, columns, frozenset((0, 1, 2)), tuple(rows))
 
 
-def against_sections(every: Sequence[ReferenceComparison]) -> list[Section]:
-    """A table for each of the others, and what must be known of it."""
-    names = list(dict.fromkeys(one.side.name for one in every))
+def reference_sections(every: Sequence[ReferenceComparison]) -> list[Section]:
+    """One table for each reference, with its footnotes."""
+    names = list(dict.fromkeys(one.reference.name for one in every))
     return [
-        _reference_section(name, [one for one in every if one.side.name == name]) for name in names
+        _reference_section(name, [one for one in every if one.reference.name == name])
+        for name in names
     ]
 
 
 def _reference_section(name: str, every: Sequence[ReferenceComparison]) -> Section:
     rows: list[TableRow] = []
     lines = [
-        "The ratio is their time over ours: 4 means that ours took a quarter of it.",
-        *every[0].side.footnotes,
+        "The ratio is the reference's time over the row's: 4 means that the row is 4 times faster.",
+        *every[0].reference.footnotes,
     ]
     reasons = dict.fromkeys(one.no_pairs_reason for one in every if one.no_pairs_reason)
     for reason in reasons:
@@ -112,35 +113,35 @@ def _reference_section(name: str, every: Sequence[ReferenceComparison]) -> Secti
         lines.append(f"{letters}: {reason}")
     converted = sum(bool(_conversion_ns(pair)) for one in every for pair in one.pairs)
     if converted:
-        lines.append(f"of {converted} rows of ours an operand was converted outside the time")
+        lines.append(f"the times of {converted} rows exclude the conversion of an operand")
     for one in every:
         groups = _grouped(
             [one.file], one.pairs, lambda files, pair: _reference_group(files[0], pair)
         )
-        rows += [_against_row(key, group) for key, group in groups.items()]
-    columns = ("file", "family", "regime", "rows", "left out", "mean ratio", "95 %", "least",
-               "most")  # fmt: skip
+        rows += [_reference_row(key, group) for key, group in groups.items()]
+    columns = ("file", "family", "regime", "rows", "excluded", "mean ratio", "95 %", "lowest",
+               "highest")  # fmt: skip
     words = frozenset((0, 1, 2))
-    about = every[0].side.about
+    about = every[0].reference.about
     lines = [*([about] if about not in ("", name) else []), *lines]
     return Section(f"Against {every[0].label}", tuple(lines), columns, words, tuple(rows))
 
 
 def _reference_group(file: ReportFile, pair: Pair) -> Key:
-    """Cold rows of ours have lines of their own, which say what stands beside them."""
-    beside = " beside published figures that are hot" if pair.cold else ""
-    return file.letter, pair.row.family, pair.row.regime + beside
+    """Cold rows that are compared with hot published figures form separate groups, which say so."""
+    hot = " (published figures are hot)" if pair.cold else ""
+    return file.letter, pair.row.family, pair.row.regime + hot
 
 
-def _against_row(key: Key, group: Sequence[Pair]) -> TableRow:
+def _reference_row(key: Key, group: Sequence[Pair]) -> TableRow:
     counted = [pair.ratio for pair in group if not pair.doubt]
-    left_out = str(len(group) - len(counted))
+    excluded = str(len(group) - len(counted))
     if not counted:
-        return TableRow((*key, "0", left_out, "-", "-", "-", "-"))
+        return TableRow((*key, "0", excluded, "-", "-", "-", "-"))
     values = [one.value for one in counted]
     ends = (number_text(min(values)), number_text(max(values)))
     return TableRow(
-        (*key, str(len(counted)), left_out, *ratio_cells(geometric_mean(counted)), *ends)
+        (*key, str(len(counted)), excluded, *ratio_cells(geometric_mean(counted)), *ends)
     )
 
 

@@ -1,4 +1,4 @@
-"""What a report says, before it becomes a page, a text or an image."""
+"""The content of a report, independent of its format."""
 
 from __future__ import annotations
 
@@ -21,15 +21,16 @@ from .sweep import Sweep, sweep
 
 _MIB = 1 << 20
 _NOTES = {
-    "roofline": "Lines are what the device was measured to do: solid in a precision, dashed from a "
-    "level of its memory. Drag to move, shift and wheel to zoom, double-click to go back.",
-    "bandwidth": "Operations without FLOPs: bytes over time.",
+    "roofline": "Lines are measured ceilings: solid for the peak rate of a precision, dashed for "
+    "the bandwidth of a memory level. Drag to pan, use the wheel with Shift to zoom, double-click "
+    "to reset.",
+    "bandwidth": "Rows of operations without FLOPs: bytes per second against bytes per call.",
 }
 
 
 @dataclass(frozen=True)
 class Content:
-    """Files, and what others' rows they are held against."""
+    """Result files, and the references that they are compared with."""
 
     files: tuple[ReportFile, ...]
     others: tuple[ResultFile, ...]
@@ -53,12 +54,12 @@ class Content:
 
     @cached_property
     def axes(self) -> Axes | None:
-        found = [place for row in all_rows(self.files) if (place := point(row))]
+        found = [position for row in all_rows(self.files) if (position := point(row))]
         return axes(found, self.ceilings)
 
     @cached_property
     def work_title(self) -> str:
-        """Of the roofline's axis of rates."""
+        """The title of the roofline's rate axis."""
         return work_title(row for row in all_rows(self.files) if point(row))
 
     @cached_property
@@ -72,13 +73,13 @@ class Content:
 
     @property
     def about(self) -> str:
-        """Operations, and when."""
+        """The operations and the dates."""
         ops = dict.fromkeys(row.entry.op for row in all_rows(self.files))
         return " · ".join([", ".join(ops), *self.dates])
 
     @property
     def dates(self) -> list[str]:
-        """When the files were begun: a day, or the first and the last."""
+        """The day on which the files were started, or the first and the last day."""
         begun = sorted(
             printable(file.result.context["started"])[:10]
             for file in self.files
@@ -92,7 +93,7 @@ class Content:
 
     @property
     def tiles(self) -> list[tuple[str, str, bool]]:
-        """Name, figure, and whether it is bad news."""
+        """For each tile its name, its figure, and whether it is bad news."""
         every = list(all_rows(self.files))
         statuses = Counter("inconsistent" if row.entry.doubt else row.entry.status for row in every)
         tiles = [("files", str(len(self.files)), False), ("rows", str(len(every)), False)]
@@ -110,9 +111,9 @@ class Content:
 
     @cached_property
     def charts(self) -> list[str]:
-        """Those that have anything to show."""
+        """The charts that have data."""
         every = [row for row in all_rows(self.files) if row.good]
-        there = {
+        has_data = {
             "roofline": self.axes is not None,
             "bandwidth": any(row.gbps and not row.entry.flops for row in every),
             "distribution": any(file.rows for file in self.files),
@@ -120,11 +121,11 @@ class Content:
             "caches": bool(self.caches),
             "against": any(one.pairs for one in self.against),
         }
-        return [name for name, shows in there.items() if shows]
+        return [name for name, shows in has_data.items() if shows]
 
     @property
     def limits(self) -> list[dict[str, float | str]]:
-        """Sizes of last-level caches, of the devices that were hot and cold."""
+        """The sizes of the last-level caches of devices with hot and cold rows."""
         sizes = {
             self.files[pair.row.file_index].device: get(
                 self.files[pair.row.file_index].result.context, "device.last_level_cache_bytes"
@@ -136,15 +137,15 @@ class Content:
             for device, size in sizes.items()
             if isinstance(size, (int, float)) and 0 < size < math.inf
         }
-        whose = {device: f" of {device}" if len(known) > 1 else "" for device in known}
+        suffixes = {device: f" of {device}" if len(known) > 1 else "" for device in known}
         return [
             {
                 "x": float(size),
-                "label": f"last-level cache{whose[device]}, {size / _MIB:.4g} MiB",
+                "label": f"last-level cache{suffixes[device]}, {size / _MIB:.4g} MiB",
                 "tip": device,
-                "place": place,
+                "place": index,
             }
-            for place, (device, size) in enumerate(known.items())
+            for index, (device, size) in enumerate(known.items())
         ]
 
     # ---- sections ------------------------------------------------------------------------------
@@ -168,33 +169,34 @@ class Content:
 
     @property
     def reference_labels(self) -> list[str]:
-        """The processors of the chart `against`, of result files with the file's name."""
+        """The processors of the chart `against`. The label of a result file includes the file's
+        name."""
         return list(dict.fromkeys(one.label for one in self.against if one.pairs))
 
     def notes(self, chart: str) -> list[str]:
-        """What a reader of the chart must know."""
+        """The notes that accompany a chart."""
         notes = [_NOTES[chart]] if chart in _NOTES else []
         if chart == "against":
             named = ", ".join(self.reference_labels)
-            notes.append(f"Their time over ours, row by row, against {named}.")
+            notes.append(f"The reference's time over the row's, for each row. References: {named}.")
         if chart == "roofline":
             every = list(all_rows(self.files))
             plotted = sum(point(one) is not None for one in every)
             bad = sum(not one.good for one in every)
-            left = {"not ok": bad, "without FLOPs": len(every) - plotted - bad}
-            others = [f"{count} {what}" for what, count in left.items() if count]
-            but = f"; left out: {', '.join(others)}" if others else ""
-            notes.append(f"{plotted} of {len(every)} rows are plotted{but}.")
+            excluded = {"not ok": bad, "without FLOPs": len(every) - plotted - bad}
+            others = [f"{count} {what}" for what, count in excluded.items() if count]
+            rest = f"; excluded: {', '.join(others)}" if others else ""
+            notes.append(f"{plotted} of {len(every)} rows are plotted{rest}.")
         return notes
 
     def tables(self, chart: str) -> list[Section]:
-        """What the chart comes to."""
+        """The tables that summarise a chart."""
         if chart == "algorithms":
             found = [comparison_tables.algorithm_section(self.files, self.algorithms)]
         elif chart == "caches":
             found = [comparison_tables.cache_section(self.files, self.caches)]
         elif chart == "against":
-            return comparison_tables.against_sections(self.against)
+            return comparison_tables.reference_sections(self.against)
         else:
             found = []
         return [section for section in found if section]

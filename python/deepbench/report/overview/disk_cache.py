@@ -1,6 +1,6 @@
-"""Keeps texts that take seconds to make and never change on disk, beside the compiled kernels
-(docs/reference/reports.md). A faulty folder or file costs those seconds and nothing else. Files
-that other users own or can write are ignored."""
+"""Caches texts that take seconds to compute and never change, in the folder of the compiled kernels
+(docs/reference/reports.md). An unusable folder or file only costs these seconds. Cache files that
+other users own or can write are ignored."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from deepbench.results import atomic_write
 from deepbench.results.atomic_write import WriteError
 
 _LARGEST = 16 << 20  # bytes
-_DIGEST = 64  # letters
+_DIGEST = 64  # characters
 
 
 def cached_text(key: str, make: Callable[[], str]) -> str:
-    """The text that was kept under this key, or a new one."""
+    """Returns the text cached under this key, or computes and caches it."""
     folder = _folder()
     if folder is None:
         return make()
@@ -32,7 +32,7 @@ def cached_text(key: str, make: Callable[[], str]) -> str:
 
 
 def _folder() -> Path | None:
-    """Where kernels are kept as well (src/cuda/kernels/kernel_cache.hpp)."""
+    """The folder that also caches kernels (src/cuda/kernels/kernel_cache.hpp)."""
     chosen = os.environ.get("DEEPBENCH_CACHE_DIR")
     if chosen:
         return Path(chosen) if Path(chosen).is_absolute() else None
@@ -44,7 +44,7 @@ def _folder() -> Path | None:
 
 
 def _read(file: Path) -> str | None:
-    """The text in a file that is ours alone, and whole."""
+    """The text of a complete file that only this user can write."""
     try:
         if not (_is_private(file.parent) and _is_private(file)):
             return None

@@ -1,4 +1,4 @@
-"""Under which circumstances the rows came about, and what a reader should be wary of."""
+"""The environment in which the rows were measured, and warnings about them."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from .report_rows import ReportFile
 
 _LONGEST = 120  # characters of a value
 _STOPS = {
-    "noisy": "did not become as precise as asked, and more samples would not help",
-    "time_limit": "ran out of time before they were as precise as asked",
-    "throttled": "were taken while the device was throttled",
-    "too_few": "have too few samples to be precise",
+    "noisy": "missed the precision target, and more samples would not help",
+    "time_limit": "reached the time limit before the precision target",
+    "throttled": "were measured while the device was throttled",
+    "too_few": "have too few samples to reach the precision target",
 }
 _WORDS = frozenset((0, 1, 2))
 
 
 def files_section(files: Sequence[ReportFile]) -> Section:
-    """Which file is what."""
-    columns = ("file", "name", "device", "backend", "set", "options", "begun", "rows")
+    """The table of result files."""
+    columns = ("file", "name", "device", "backend", "set", "options", "started", "rows")
     rows = [TableRow((file.letter, file.name, file.device, *_file_cells(file))) for file in files]
     return Section("Files", (), columns, frozenset(range(7)), tuple(rows))
 
@@ -34,13 +34,13 @@ def _file_cells(file: ReportFile) -> tuple[str, ...]:
     context = file.result.context
     options = context.get("options") or {}
     backend = [get(context, "backend.name"), _version(context)]
-    planned, there = int(context["rows"]), len(file.rows)
+    planned, present = int(context["rows"]), len(file.rows)
     return (
         printable(", ".join(str(part) for part in backend if part)) or "-",
         printable(context.get("set") or "-"),
         printable(" ".join(f"{name}={value}" for name, value in options.items()) or "-"),
         printable(context.get("started") or "-"),
-        str(there) if there == planned else f"{there} of {planned}",
+        str(present) if present == planned else f"{present} of {planned}",
     )
 
 
@@ -50,31 +50,35 @@ def _version(context: Mapping[str, Any]) -> str | None:
 
 
 def warnings(files: Sequence[ReportFile]) -> list[str]:
-    """Of the machine, the file and the rows; each once, with the files and rows it holds for."""
-    said: dict[str, list[str]] = {}
+    """Warnings about the machine, the file and its rows. Each appears once, with the files and the
+    number of rows it applies to."""
+    locations_by_text: dict[str, list[str]] = {}
     for file in files:
         for text, count in _warnings(file):
             where = [file.letter] if len(files) > 1 else []
-            said.setdefault(text, []).append(" ".join([*where, *([count] if count else [])]))
+            locations_by_text.setdefault(text, []).append(
+                " ".join([*where, *([count] if count else [])])
+            )
     return [
-        _with_places(text, [place for place in places if place]) for text, places in said.items()
+        _with_locations(text, [location for location in locations if location])
+        for text, locations in locations_by_text.items()
     ]
 
 
-def _with_places(text: str, places: Sequence[str]) -> str:
-    return f"{text} ({', '.join(places)})" if places else text
+def _with_locations(text: str, locations: Sequence[str]) -> str:
+    return f"{text} ({', '.join(locations)})" if locations else text
 
 
 def _warnings(file: ReportFile) -> Iterator[tuple[str, str]]:
-    """What is to be said, and of how many rows."""
+    """Each warning with the number of rows that it applies to."""
     for text in file.result.context.get("warnings") or ():
         yield printable(text), ""
     if file.result.torn:
-        yield "the last line of the file is cut short and was left out", ""
+        yield "the last line of the file is incomplete and was ignored", ""
     missing = int(file.result.context["rows"]) - len(file.rows)
     if missing > 0:
-        yield "rows of the run are not in the file", str(missing)
-    for text in file.side.footnotes:
+        yield "rows of the run are missing from the file", str(missing)
+    for text in file.result_set.footnotes:
         yield text, ""
     yield from _row_warnings(file)
 
@@ -99,17 +103,17 @@ def _row_warnings(file: ReportFile) -> Iterator[tuple[str, str]]:
 
 
 def environment(file: ReportFile) -> list[Section]:
-    """Device, libraries with their real paths, host, and variables of one file."""
+    """Device, libraries with their real paths, host, and environment variables of one file."""
     context = file.result.context
     device = _facts(context.get("device"))
     host = _facts(context.get("host"))
     variables = {**_facts(context.get("environment")), **_facts(host.pop("environment", None))}
     libraries = _facts(context.get("libraries"))
     rows = tuple(TableRow(_library(name, facts)) for name, facts in libraries.items())
-    columns = ("library", "version", "path, or why it is not used")
+    columns = ("library", "version", "path, or reason why it is not used")
     command = {"command": " ".join(context.get("command") or ()) or None}
     sections = [
-        _table("ReportFile", command),
+        _table("Run", command),
         _table("Device", device),
         Section("Libraries", (), columns, _WORDS, rows),
         _table("Host", host),

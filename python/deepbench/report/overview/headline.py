@@ -1,5 +1,5 @@
-"""What a reader wants to know first, in sentences: which machine, how many rows are ok, how near
-they come to the roofline, and which families come nearest and least near."""
+"""The headline of a report in sentences: the machine, how many rows are ok, how close they come to
+the roofline, and the best and the worst family."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from deepbench.report.fields import get, share
 from .report_rows import ReportFile, ReportRow
 from .summary import counted_share, geometric_mean, rate_text
 
-_MOST_DEVICES = 4  # with sentences of their own
+_LISTED_DEVICES = 4  # devices that get a paragraph each
 _BAD_FIRST = ("incorrect", "failed")
 
 
 def headline(files: Sequence[ReportFile]) -> list[str]:
-    """A paragraph for each device; those after the first few share one."""
+    """One paragraph for each of the first devices, and one for all further devices."""
     by_device: dict[str, list[ReportFile]] = {}
     for file in files:
         by_device.setdefault(_machine(file), []).append(file)
     paragraphs = [
         " ".join(_sentences(machine, runs))
-        for machine, runs in list(by_device.items())[:_MOST_DEVICES]
+        for machine, runs in list(by_device.items())[:_LISTED_DEVICES]
     ]
-    more = len(by_device) - _MOST_DEVICES
+    more = len(by_device) - _LISTED_DEVICES
     if more > 0:
         paragraphs.append(f"{more} more devices are in the summary below.")
     return paragraphs
@@ -52,11 +52,11 @@ def _sentences(machine: str, runs: Sequence[ReportFile]) -> Iterator[str]:
         yield "No row has a share of the roofline."
     if above:
         its = "its" if above == 1 else "their"
-        yield f"{_rows(above)} above {its} ceiling {_are(above)} in no mean."
+        yield f"The mean excludes {_rows(above)} above {its} ceiling."
 
 
 def _fastest(rows: Sequence[ReportRow]) -> Iterator[str]:
-    """What all-reduce between devices, which no roofline bounds, is asked for first."""
+    """The highest rate, for operations without a roofline, such as all_reduce between devices."""
     rates = [(row.gbps, row) for row in rows if row.good and row.gbps]
     if rates:
         gbps, row = max(rates, key=lambda one: one[0])
@@ -64,7 +64,8 @@ def _fastest(rows: Sequence[ReportRow]) -> Iterator[str]:
 
 
 def _shares(shares: Sequence[tuple[ReportRow, float]]) -> Iterator[str]:
-    """Of the regime that most rows have; a mean over several would say nothing."""
+    """The share of the roofline in the most frequent regime. A mean over several regimes would be
+    meaningless."""
     regimes = Counter(row.regime for row, _ in shares)
     regime, count = regimes.most_common(1)[0]
     inside = [(row, part) for row, part in shares if row.regime == regime]
@@ -95,7 +96,7 @@ def _statuses(runs: Sequence[ReportFile], rows: Sequence[ReportRow]) -> str:
 
 
 def _families(shares: Sequence[tuple[ReportRow, float]]) -> Iterator[str]:
-    """The best and the worst, by their geometric means."""
+    """The best and the worst family by geometric mean."""
     families: dict[str, list[float]] = {}
     for row, part in shares:
         families.setdefault(row.family, []).append(part)
@@ -107,13 +108,13 @@ def _families(shares: Sequence[tuple[ReportRow, float]]) -> Iterator[str]:
             parts = families[means[0][1]]
             yield f"All are of {means[0][1]}, from {share(min(parts))} to {share(max(parts))} %."
         return
-    (least, worst), (most, best) = means[0], means[-1]
-    if share(least) == share(most):
-        yield f"Each of {len(means)} families reaches {share(most)} %."
+    (lowest, worst), (highest, best) = means[0], means[-1]
+    if share(lowest) == share(highest):
+        yield f"Each of {len(means)} families reaches {share(highest)} %."
         return
     yield (
-        f"The best of {len(means)} families, {best}, reaches {share(most)} %, "
-        f"the worst, {worst}, {share(least)} %."
+        f"The best of {len(means)} families, {best}, reaches {share(highest)} %, "
+        f"the worst, {worst}, {share(lowest)} %."
     )
 
 

@@ -1,4 +1,4 @@
-"""One chart as an image, for a paper: the specification of the page, with its rows in it."""
+"""One chart as an image: the specification of the page together with the data of its rows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .roofline_lines import roofline_points
 from .sweep import Point, axis_scale, axis_ticks, chosen, held_fixed, is_verified, points
 
 _WIDTH = 860
-_TITLE_LETTER, _SUBTITLE_LETTER = 8.2, 6.3  # pixels of a letter, about
+_TITLE_LETTER, _SUBTITLE_LETTER = 8.2, 6.3  # approximate width of a character in pixels
 _DISTRIBUTION_WIDTH = 600
 _COLOURS: tuple[Callable[[ReportRow], str | None], ...] = (
     lambda row: row.entry.op,
@@ -34,23 +34,23 @@ Value = dict[str, Any]
 
 
 def render_image(content: Content, kind: str, name: str, row: int | None) -> bytes:
-    """The chart as one of IMAGES. Raises FormatError where the files have nothing for it."""
+    """The chart in a format of IMAGES. Raises FormatError if the files have no data for it."""
     if "/" in name:
         return _drawn(_sweep(content, name), kind)
     if name not in content.charts:
-        there = " ".join(content.charts)
-        cure = ": name others by --against" if name == "against" and not content.against else ""
+        available = " ".join(content.charts)
+        cure = " (--against names references)" if name == "against" and not content.against else ""
         raise FormatError(
-            f"there is nothing for a chart {name} here{cure}; there is for {there}"
-            if there not in ("", "distribution")
-            else "no row is ok: there is nothing for a chart"
+            f"the files have no data for the chart {name}{cure}; they have data for {available}"
+            if available not in ("", "distribution")
+            else "no row is ok, so no chart has data"
         )
     spec = chart(name, content.axes, _WIDTH, content.work_title)
     if name == "distribution":
         _distribution(spec, _chosen(content, row))
     else:
-        sides = content.reference_labels if name == "against" else []
-        against = f" against {', '.join(sides)}" if sides else ""
+        references = content.reference_labels if name == "against" else []
+        against = f" against {', '.join(references)}" if references else ""
         spec["datasets"] = _datasets(content, name)
         about = [content.about, *_hollow(spec["datasets"]["rows"])]
         spec["title"] = _title(content.title + against, about, _WIDTH)
@@ -61,7 +61,7 @@ def render_image(content: Content, kind: str, name: str, row: int | None) -> byt
 def _hollow(rows: Sequence[Value]) -> Iterator[str]:
     count = sum(bool(row.get("doubt")) for row in rows)
     if count:
-        yield f"hollow: {count} of {len(rows)} figures are inconsistent"
+        yield f"hollow points: {count} of {len(rows)} figures are inconsistent"
 
 
 def _drawn(spec: Spec, kind: str) -> bytes:
@@ -78,7 +78,7 @@ def _drawn(spec: Spec, kind: str) -> bytes:
 
 
 def _title(text: str, about: Sequence[str], width: int) -> Spec:
-    """A title whose lines are no longer than the chart is wide."""
+    """A title whose lines fit the width of the chart."""
     below = [line for part in about for line in _wrapped(part, width / _SUBTITLE_LETTER)]
     return {"text": _wrapped(text, width / _TITLE_LETTER), "subtitle": below}
 
@@ -88,7 +88,7 @@ def _wrapped(text: str, letters: float) -> list[str]:
 
 
 def _order_shapes(spec: Spec, names: Sequence[str]) -> None:
-    """A regime has the shape that it has in the page."""
+    """Gives each regime the same shape as in the page."""
     plotted = {value["regime"] for value in spec["datasets"]["rows"]}
     for layer in spec["layer"]:
         shape = layer["encoding"].get("shape") if "encoding" in layer else None
@@ -114,22 +114,22 @@ def _datasets(content: Content, name: str) -> dict[str, list[Value]]:
 
 
 def _base(name: str) -> list[float]:
-    """Ratios are held against 1, which their charts always show."""
+    """Charts of ratios always include 1."""
     return [] if name in ("roofline", "bandwidth") else [1.0]
 
 
 def _rows(content: Content, name: str) -> list[Value]:
     if name in ("roofline", "bandwidth"):
-        places = [
-            (row, place)
+        positions = [
+            (row, position)
             for row in all_rows(content.files)
-            if (place := point(row) if name == "roofline" else _moved(row))
+            if (position := point(row) if name == "roofline" else _moved(row))
         ]
-        colour = _distinguishing_property(row for row, _ in places)
-        return [{"x": x, "y": y, **_marking(row, colour)} for row, (x, y) in places]
+        colour = _distinguishing_property(row for row, _ in positions)
+        return [{"x": x, "y": y, **_marking(row, colour)} for row, (x, y) in positions]
     pairs = list(_pairs(content, name))
     colour = _distinguishing_property(pair.row for pair, _ in pairs)
-    several = len({side for _, side in pairs}) > 1  # others, told apart before anything else
+    several = len({reference for _, reference in pairs}) > 1  # several references differ in colour
     return [
         {
             "x": pair.row.entry.bytes if name == "caches" else pair.time_ns / 1e3,
@@ -138,14 +138,15 @@ def _rows(content: Content, name: str) -> list[Value]:
             "high": pair.ratio.high,
             "doubt": bool(pair.doubt),
             **_marking(pair.row, colour),
-            **({"colour": side} if several else {}),
+            **({"colour": reference} if several else {}),
         }
-        for pair, side in pairs
+        for pair, reference in pairs
     ]
 
 
 def _pairs(content: Content, name: str) -> Iterator[tuple[Pair, str]]:
-    """Those of a chart, each with whose rows it is held against, where these are others'."""
+    """The pairs of a chart, each with the label of its reference, which is empty within one
+    report."""
     if name == "against":
         yield from ((pair, one.label) for one in content.against for pair in one.pairs)
         return
@@ -186,7 +187,7 @@ def _sweep(content: Content, name: str) -> Spec:
     skipped = sum(not is_verified(point.row) for point in found)
     about = [" · ".join([*held_fixed(found, attribute), *content.dates])]
     if skipped:
-        about.append(f"hollow: {skipped} of {len(found)} rows are not verified")
+        about.append(f"hollow points: {skipped} of {len(found)} rows are not verified")
     spec["title"] = _title(content.title, about, _WIDTH)
     names = list(dict.fromkeys(point.series.label for point in found))
     for layer in spec["layer"]:
@@ -217,7 +218,8 @@ def _value(point: Point) -> Value:
 
 
 def _chosen(content: Content, position: int | None) -> ReportRow:
-    """The row at a position of the first file; without one the first that has samples."""
+    """The row at a position of the first file. Without a position, the first row that has
+    samples."""
     rows = content.files[0].rows
     found = next(
         (
@@ -252,7 +254,7 @@ def _distribution(spec: Spec, row: ReportRow) -> None:
 
 
 def _samples(samples: Sequence[float], far: Outliers) -> dict[str, list[Value]]:
-    """Those within the scale, and at its edge those outside."""
+    """The samples within the scale, and markers at its edge for those outside."""
     numbered = [{"x": index + 1, "y": y} for index, y in enumerate(samples)]
     return {
         "samples": [one for one in numbered if far.shows(one["y"])],
@@ -262,6 +264,6 @@ def _samples(samples: Sequence[float], far: Outliers) -> dict[str, list[Value]]:
             if not far.shows(one["y"])
         ],
         "outside_count": [
-            {"label": text, "place": place} for place, text in enumerate(reversed(far.texts))
+            {"label": text, "place": index} for index, text in enumerate(reversed(far.texts))
         ],
     }

@@ -1,4 +1,4 @@
-"""The report as Markdown, for a README: the summaries and the circumstances, without plots."""
+"""The report as Markdown, for a README: summaries and warnings, without plots."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Samples that lie so far from the others that a plot of all would show nothing else: the scale
-leaves them out, and says how many there are and where they lie."""
+"""Finds samples so far from the others that they would dominate the scale of a plot. The scale
+excludes them, and a text states their number and range."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from dataclasses import dataclass
 
 from deepbench.report.fields import time_text
 
-_FENCE = 3.0  # interquartile ranges beyond a quartile
-_MOST = 0.1  # of the samples that may be left out at either end
-_WORTH = 1.5  # by how much the scale must shrink
-_FINEST = 0.001  # of the median: quartiles that are closer are one value
+_FENCE = 3.0  # interquartile ranges between a quartile and the end of the scale
+_LARGEST_SHARE = 0.1  # largest fraction of samples that is excluded at either end
+_LEAST_GAIN = 1.5  # factor by which excluding outliers must shrink the scale
+_FINEST = 0.001  # of the median; an interquartile range counts as at least this wide
 
 
 @dataclass(frozen=True)
 class Outliers:
-    """The scale, in the samples' unit, and what is outside, above and below."""
+    """The ends of the scale in the samples' unit, and texts on the samples above and below it."""
 
     low: float = -math.inf
     high: float = math.inf
@@ -28,22 +28,22 @@ class Outliers:
 
 
 def outliers(samples: Sequence[float]) -> Outliers:
-    """Of samples in microseconds. A scale covers three interquartile ranges on both sides of the
-    quartiles, and whatever lies beyond if it is much."""
+    """The scale for samples in microseconds. It extends three interquartile ranges beyond the
+    quartiles, and further if more than a tenth of the samples lie beyond."""
     known = sorted(samples)
     if len(known) < 4:
         return Outliers()
     q1, median, q3 = (known[round(share * (len(known) - 1))] for share in (0.25, 0.5, 0.75))
     room = _FENCE * max(q3 - q1, _FINEST * abs(median))
-    most = math.ceil(_MOST * len(known))
-    low, high = min(q1 - room, known[most]), max(q3 + room, known[-1 - most])
+    excluded = math.ceil(_LARGEST_SHARE * len(known))
+    low, high = min(q1 - room, known[excluded]), max(q3 + room, known[-1 - excluded])
     inside = [value for value in known if low <= value <= high]
-    if known[-1] - known[0] <= _WORTH * max(inside[-1] - inside[0], room / _FENCE):
+    if known[-1] - known[0] <= _LEAST_GAIN * max(inside[-1] - inside[0], room / _FENCE):
         return Outliers()
     below = [value for value in known if value < low]
     above = [value for value in known if value > high]
-    sides = ((above, "above"), (below, "below"))
-    texts = [_text(some, where, median) for some, where in sides if some]
+    parts = ((above, "above"), (below, "below"))
+    texts = [_text(some, where, median) for some, where in parts if some]
     return Outliers(low, high, tuple(texts))
 
 

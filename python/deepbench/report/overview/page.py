@@ -1,6 +1,6 @@
-"""The report as one HTML page that needs nothing from elsewhere: summaries as plain tables, charts
-and the table of rows by scripts that stand in it. What comes from files is escaped, and a policy in
-the page lets nothing run but these scripts and nothing be fetched."""
+"""The report as one self-contained HTML page: summaries as plain tables, and charts and the table
+of rows by inline scripts. Content from files is escaped. A content security policy allows only
+these scripts and forbids all requests."""
 
 from __future__ import annotations
 
@@ -29,21 +29,22 @@ _SCRIPTS = (
     "theme", "numbers", "store", "filters", "tooltip", "charts", "sweep", "detail", "table", "main",
 )  # fmt: skip
 _CHOSEN_DARK, _NOTHING_CHOSEN = ':root[data-theme="dark"]', ":root:not([data-theme])"
-_LONGEST_OPEN = 24  # rows of a table that is not folded
+_LONGEST_OPEN = 24  # a longer table is collapsed
 _TITLES = {
     "roofline": "Roofline",
-    "bandwidth": "Bandwidth of what has no FLOPs",
+    "bandwidth": "Bandwidth of operations without FLOPs",
     "row": "Samples of a row",
     "algorithms": "Default against best",
     "caches": "Hot against cold",
-    "against": "Against others",
+    "against": "Comparison with references",
     "sweep": "Any metric against any attribute",
 }
 
 
 def render_page(content: Content) -> str:
     with ThreadPoolExecutor(1) as pool:
-        runtime = pool.submit(vega.runtime)  # the first time as long as all the rest
+        # In parallel, since the first call takes as long as everything else.
+        runtime = pool.submit(vega.runtime)
         data = script_text(_data(content))
         scripts = {"vega": runtime.result(), "script": _script()}
     parts = {
@@ -70,7 +71,8 @@ def _asset(name: str) -> str:
 
 
 def _style() -> str:
-    """Dark where the reader chooses it, and where the system prefers it, even without scripts."""
+    """Dark colours apply if the reader selects them or if the system prefers them, even without
+    scripts."""
     dark = _asset("dark.css")
     preferred = dark.replace(_CHOSEN_DARK, _NOTHING_CHOSEN)
     return (
@@ -85,7 +87,8 @@ def _script() -> str:
 
 
 def _policy(*scripts: str) -> str:
-    """Nothing may run but these; Vega interprets its expressions instead of compiling them."""
+    """A policy that allows only these scripts. Vega interprets its expressions, since compiling
+    them would need `eval`."""
     digests = [
         base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in scripts
     ]
@@ -100,7 +103,7 @@ def _data(content: Content) -> dict[str, object]:
     specs = {}
     for name in content.charts:
         spec = vega.compiled(chart(name, content.axes, work=content.work_title))
-        spec.pop("config", None)  # the theme, which all charts share
+        spec.pop("config", None)  # all charts share the theme
         specs[name] = vega.with_fixed_legends(spec)
     room = content.axes
     return {
@@ -128,24 +131,24 @@ def _tiles(content: Content) -> Iterator[str]:
 
 
 def _links(content: Content) -> Iterator[str]:
-    places = [("summary", "Summary")]
+    links = [("summary", "Summary")]
     for name in _shown_charts(content):
         anchor = "row" if name == "distribution" else name
-        places.append((anchor, _TITLES[anchor]))
-    places += [("rows", "All rows"), ("environment", "Environment and warnings")]
-    for anchor, title in places:
+        links.append((anchor, _TITLES[anchor]))
+    links += [("rows", "All rows"), ("environment", "Environment and warnings")]
+    for anchor, title in links:
         yield f'<a href="#{anchor}">{escape(title)}</a>\n'
 
 
 def _shown_charts(content: Content) -> list[str]:
-    """Of a sweep, its own chart comes first."""
+    """The sweep chart comes first if the files hold a sweep."""
     if content.sweep is None:
         return content.charts
     return ["sweep", *content.charts] if content.sweep.is_sweep else [*content.charts, "sweep"]
 
 
 def _sweep(content: Content) -> str:
-    """Open for a sweep, else for who asks."""
+    """The section of the sweep chart. It is collapsed unless the files hold a sweep."""
     inner = _asset("sweep.html").replace("{{title}}", escape(_TITLES["sweep"]))
     if content.sweep is not None and not content.sweep.is_sweep:
         summary = "<summary>Choose a metric and an attribute</summary>"
@@ -161,11 +164,11 @@ def _charts(content: Content) -> Iterator[str]:
             continue
         notes = "".join(f'<p class="note">{escape(text)}</p>\n' for text in content.notes(name))
         label = f'role="figure" aria-label="{_TITLES[name]}"'
-        place = f'<div class="chart scripted" id="chart-{name}" {label}></div>\n'
+        box = f'<div class="chart scripted" id="chart-{name}" {label}></div>\n'
         titled = [replace(section, heading="") if section.heading == _TITLES[name] else section
                   for section in content.tables(name)]  # fmt: skip
         tables = "".join(map(_inner, titled))
-        yield f'<section id="{name}">\n<h2>{_TITLES[name]}</h2>\n{notes}{place}{tables}</section>\n'
+        yield f'<section id="{name}">\n<h2>{_TITLES[name]}</h2>\n{notes}{box}{tables}</section>\n'
     if content.against and "against" not in content.charts:
         yield _tables("against", _TITLES["against"], content.tables("against"))
 
@@ -174,9 +177,9 @@ def _rest(content: Content) -> Iterator[str]:
     if content.not_ok:
         section = content.not_ok
         yield _tables("not-ok", section.heading, [replace(section, heading="")])
-    said = "".join(f"<li>{escape(text)}</li>\n" for text in content.warnings)
+    warnings = "".join(f"<li>{escape(text)}</li>\n" for text in content.warnings)
     yield '<section id="environment">\n<h2>Environment and warnings</h2>\n'
-    yield f'<h3>Warnings</h3>\n<ul class="lines">\n{said or "<li>none</li>"}</ul>\n'
+    yield f'<h3>Warnings</h3>\n<ul class="lines">\n{warnings or "<li>none</li>"}</ul>\n'
     for file in content.files:
         yield f"<details>\n<summary>{escape(file.letter)}: {escape(file.name)}</summary>\n"
         yield "".join(_inner(section, "facts") for section in environment(file))
@@ -185,7 +188,7 @@ def _rest(content: Content) -> Iterator[str]:
 
 
 def _summary(sections: Sequence[Section]) -> str:
-    """Families are what a report is about: never folded."""
+    """The summary tables. The table of families is never collapsed, since it is the main result."""
     open_ones = {"By family"}
     inner = "".join(
         "".join(section_parts(section, "h3")) if section.heading in open_ones else _inner(section)
@@ -200,7 +203,7 @@ def _tables(anchor: str, title: str, sections: Sequence[Section]) -> str:
 
 
 def _inner(section: Section, kind: str = "") -> str:
-    """Long tables are folded away; what they come to stands in others."""
+    """A section; its table is collapsed if it is long."""
     if len(section.rows) <= _LONGEST_OPEN:
         return "".join(section_parts(section, "h3", kind))
     body = "".join(section_parts(replace(section, heading="")))

@@ -1,5 +1,5 @@
-"""What the page's scripts work with: every row by column, texts once, samples thinned to what a
-page should weigh, and lists of pairs. All of it becomes one JSON text that no content can leave."""
+"""The data for the page's scripts: rows by column, each text once, thinned samples, and lists of
+pairs. It becomes one JSON text from which no content can escape."""
 
 from __future__ import annotations
 
@@ -10,18 +10,20 @@ from typing import Any
 from deepbench.compare.result_set import printable
 from deepbench.report.fields import get, spread, time_text
 from deepbench.report.remarks import plain_remarks
+from deepbench.results import thinned
 
 from .attributes import ShortNames, colourable
 from .outliers import outliers
 from .pairs import Pair, ReferenceComparison
 from .report_rows import ReportFile, ReportRow, regimes
 
-_DIGITS = 9  # that a number keeps
+_DIGITS = 9  # significant digits of a number
 _SAMPLE_DIGITS = 6
 _MOST_SAMPLES = 1000  # of a row
-_ALL_SAMPLES = 200_000  # of the page: 2 MB
+_ALL_SAMPLES = 200_000  # of the page, which take 2 MB
 _FEWEST_SAMPLES = 20
-_UNITS = {"w": "W", "c": "\N{DEGREE SIGN}C", "mhz": "MHz", "j": "J", "ns": "ns"}  # by a name's end
+# By the last part of a name.
+_UNITS = {"w": "W", "c": "\N{DEGREE SIGN}C", "mhz": "MHz", "j": "J", "ns": "ns"}
 
 Value = str | int | float | bool | None
 
@@ -55,7 +57,7 @@ _TEXTS: dict[str, Callable[[ReportRow], object]] = {
 
 
 def _observed(row: ReportRow) -> str | None:
-    """What the backend saw beside the measuring: clocks, power, temperature."""
+    """What the backend observed while measuring: clocks, power, temperature."""
     facts = row.raw.get("observed") or {}
     return ", ".join(
         _quantity(name, value)
@@ -114,9 +116,9 @@ def page_data(
     caches: Sequence[Pair],
     others: Sequence[ReferenceComparison],
 ) -> dict[str, Any]:
-    """Everything but the charts."""
+    """All data but the charts."""
     rows = [row for file in files for row in file.rows]
-    most = max(_FEWEST_SAMPLES, min(_MOST_SAMPLES, _ALL_SAMPLES // max(1, len(rows))))
+    limit = max(_FEWEST_SAMPLES, min(_MOST_SAMPLES, _ALL_SAMPLES // max(1, len(rows))))
     brief = ShortNames(rows)
     texts = {name: [of(row) for row in rows] for name, of in _TEXTS.items()}
     texts["brief"] = [brief.name(row) for row in rows]
@@ -131,7 +133,7 @@ def page_data(
         "shared": brief.notes(),
         "hides_defaults": brief.hides_defaults,
         "numbers": {name: [_number(of(row)) for row in rows] for name, of in _NUMBERS.items()},
-        "samples": [_samples(row, most) for row in rows],
+        "samples": [_samples(row, limit) for row in rows],
         "outliers": {row.id: far for row in rows if (far := _outliers(row))},
         "pairs": {
             "algorithms": [_pair(pair) for pair in algorithms],
@@ -142,7 +144,7 @@ def page_data(
 
 
 def script_text(value: object) -> str:
-    """JSON that neither ends its script element nor begins a comment, whatever the texts hold."""
+    """JSON that cannot end its script element or begin a comment, whatever its texts contain."""
     text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     for letter in "<>&":
         text = text.replace(letter, f"\\u{ord(letter):04x}")
@@ -150,13 +152,13 @@ def script_text(value: object) -> str:
 
 
 def _indexed(values: Sequence[object]) -> dict[str, Any]:
-    """Every text once, and by row which."""
-    places: dict[str, int] = {}
+    """Each distinct text once, and an index into these texts for every row."""
+    numbers: dict[str, int] = {}
     index = [
-        -1 if value is None else places.setdefault(printable(value), len(places))
+        -1 if value is None else numbers.setdefault(printable(value), len(numbers))
         for value in values
     ]
-    return {"values": list(places), "index": index}
+    return {"values": list(numbers), "index": index}
 
 
 def _number(value: object) -> int | float | None:
@@ -165,22 +167,20 @@ def _number(value: object) -> int | float | None:
     return float(f"{value:.{_DIGITS}g}")
 
 
-def _samples(row: ReportRow, most: int) -> list[int | float]:
-    """Microseconds; an even selection of those in the file where they are many."""
-    samples = row.raw.get("samples_ns") or ()
-    if len(samples) > most:
-        samples = [samples[i * len(samples) // most] for i in range(most)]
+def _samples(row: ReportRow, limit: int) -> list[int | float]:
+    """The samples in microseconds, thinned to at most `limit`."""
+    samples = thinned(row.raw, limit).get("samples_ns") or ()
     return [float(f"{value / 1e3:.{_SAMPLE_DIGITS}g}") for value in samples]
 
 
 def _outliers(row: ReportRow) -> dict[str, Any]:
-    """The scale for a row's samples, where any is outside."""
+    """The scale of a row's samples, if any of them lies outside."""
     far = outliers([ns / 1e3 for ns in row.raw.get("samples_ns") or ()])
     return {"low": far.low, "high": far.high, "texts": list(far.texts)} if far.texts else {}
 
 
-def _named(pair: Pair, side: str) -> dict[str, Value]:
-    return {**_pair(pair), "side": side}
+def _named(pair: Pair, reference: str) -> dict[str, Value]:
+    return {**_pair(pair), "reference": reference}
 
 
 def _pair(pair: Pair) -> dict[str, Value]:

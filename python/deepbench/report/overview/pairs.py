@@ -1,5 +1,5 @@
-"""Rows beside rows: the library's own choice of an algorithm against the best, operands that are
-hot in the caches against cold ones, our times against those of others."""
+"""Pairs of rows to compare: the default algorithm and the selected one, hot and cold operands, rows
+of the report and rows of a reference."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ from .report_rows import ReportFile, ReportRow, all_rows
 
 @dataclass(frozen=True)
 class Pair:
-    """A row and what it is held against: `ratio` is the other's time over the row's."""
+    """A row and its counterpart. `ratio` is the counterpart's time over the row's."""
 
     row: ReportRow
     time_ns: float
     other_ns: float
     ratio: Ratio
-    other: ReportRow | None = None  # where it is a row of the report as well
-    changed: bool = True  # another algorithm than the default is used
-    doubt: str | None = None  # why the ratio enters no mean
-    cold: bool = False  # ours is cold, the published figure hot
+    other: ReportRow | None = None  # the counterpart, if the report contains it
+    changed: bool = True  # the selected algorithm is not the default
+    doubt: str | None = None  # why means exclude the ratio
+    cold: bool = False  # the row is cold while the published figure is hot
 
 
 @dataclass(frozen=True)
 class ReferenceComparison:
-    """A file's rows against those of another file or of a reference."""
+    """The rows of a file against those of another file or of a reference."""
 
     file: ReportFile
-    side: ResultSet
-    label: str  # the processor, of a result file with the file's name
+    reference: ResultSet
+    label: str  # the processor, with the file's name for a result file
     pairs: tuple[Pair, ...]
     no_pairs_reason: str | None  # why there are no pairs
 
 
 def algorithms(files: Sequence[ReportFile]) -> list[Pair]:
-    """Rows with a chosen algorithm against their own default, measured in the same turns."""
+    """Rows with a selected algorithm against their default, from the interleaved comparison."""
     return [pair for row in all_rows(files) for pair in _algorithm(row)]
 
 
@@ -55,7 +55,7 @@ def _algorithm(row: ReportRow) -> Iterator[Pair]:
 
 
 def caches(files: Sequence[ReportFile]) -> list[Pair]:
-    """Hot rows against cold ones that differ in nothing else."""
+    """Hot rows against cold rows that are otherwise alike."""
     cold: dict[Hashable, list[ReportRow]] = {}
     for row in all_rows(files):
         if row.good and (row.entry.cache or "").startswith("cold"):
@@ -79,32 +79,37 @@ def _all_but_cache(entry: Entry) -> Hashable:
 
 
 def against(files: Sequence[ReportFile], others: Sequence[ResultFile]) -> list[ReferenceComparison]:
-    """Every file against every other one."""
-    sides = [(side, _label(side, other)) for other in others for side in [to_result_set(other)]]
-    return [_against(file, side, label) for file in files for side, label in sides]
+    """Every file against every reference."""
+    result_sets = [to_result_set(other) for other in others]
+    references = [
+        (reference, _label(reference, other))
+        for reference, other in zip(result_sets, others, strict=True)
+    ]
+    return [_against(file, reference, label) for file in files for reference, label in references]
 
 
-def _label(side: ResultSet, other: ResultFile) -> str:
-    """A reference is called like its processor; a result file is not."""
-    name = printable(side.name).rpartition("/")[2]
+def _label(reference: ResultSet, other: ResultFile) -> str:
+    """The name of a published reference is its processor; the label of a result file adds its
+    name."""
+    name = printable(reference.name).rpartition("/")[2]
     device = printable(get(other.context, "device.name") or "unknown device")
     return name if name == device else f"{device} ({name})"
 
 
-def _against(file: ReportFile, side: ResultSet, label: str) -> ReferenceComparison:
+def _against(file: ReportFile, reference: ResultSet, label: str) -> ReferenceComparison:
     by_entry = {id(row.entry): row for row in file.rows}
-    ours = {kind(row.entry, ()) for row in file.rows}
-    alike = tuple(entry for entry in side.entries if kind(entry, ()) in ours)
-    side = replace(side, entries=alike)  # the rest only takes time
+    kinds = {kind(row.entry, ()) for row in file.rows}
+    alike = tuple(entry for entry in reference.entries if kind(entry, ()) in kinds)
+    reference = replace(reference, entries=alike)  # for speed: the other entries cannot match
     if not alike:
         return ReferenceComparison(
-            file, side, label, (), "no row of the same operation, phase and precision"
+            file, reference, label, (), "no row of the same operation, phase and precision"
         )
     try:
-        compared = compare([file.side, side], Rules()).others[0].rows
+        compared = compare([file.result_set, reference], Rules()).others[0].rows
     except NothingInCommon:
         return ReferenceComparison(
-            file, side, label, (), "no problem in common in a regime that can be compared"
+            file, reference, label, (), "no common problem in a comparable regime"
         )
     pairs = [
         Pair(
@@ -118,5 +123,5 @@ def _against(file: ReportFile, side: ResultSet, label: str) -> ReferenceComparis
         for row in compared
         if row.ratio is not None and row.base.time_ns and row.other.time_ns
     ]
-    no_pairs_reason = None if pairs else "no row of both has a time"
-    return ReferenceComparison(file, side, label, tuple(pairs), no_pairs_reason)
+    no_pairs_reason = None if pairs else "no pair of rows has two times"
+    return ReferenceComparison(file, reference, label, tuple(pairs), no_pairs_reason)

@@ -1,5 +1,5 @@
-"""The rows of a report: those of one result file or several, each with the regime that it was
-measured in. Nothing of two regimes, or of two files, is put together but by those who say so."""
+"""The rows of a report, from one or several result files, each with its regime. Rows of different
+regimes or files are never combined implicitly."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ Json = Mapping[str, Any]
 class ReportRow:
     """A row of a report."""
 
-    id: int  # among all rows of the report
-    file_index: int  # which file
-    raw: Json  # as it stands there
+    id: int  # unique within the report
+    file_index: int  # index of its file
+    raw: Json  # as in the file
     entry: Entry  # the same, checked and cleaned
-    asked: str | None  # the cache regime of its file, where that has one alone
+    asked: str | None  # the cache regime of its file, if the file has only one
 
     @property
     def good(self) -> bool:
-        """Whether its time may be plotted and enter means."""
+        """Whether plots and means include its time."""
         return self.entry.time_ns is not None and not self.entry.doubt
 
     @cached_property
@@ -40,7 +40,7 @@ class ReportRow:
 
     @cached_property
     def regime(self) -> str:
-        """'hot, default', with what is out of the ordinary behind it."""
+        """'hot, default', followed by any unusual power or input setting."""
         entry = self.entry
         if entry.published:
             return "published"
@@ -53,7 +53,7 @@ class ReportRow:
 
     @property
     def tflops(self) -> float | None:
-        """The rate in the file; of a published figure by our formula."""
+        """The rate in the file. For a published figure, the rate by deepbench's formula."""
         if not self.good:
             return None
         return self.entry.tflops if self.entry.published else self._number("rates.tflops")
@@ -64,7 +64,7 @@ class ReportRow:
 
     @property
     def share(self) -> float | None:
-        """Of the roofline."""
+        """The share of the roofline."""
         return self._number("bound.share_roofline") if self.good else None
 
     def _number(self, path: str) -> float | None:
@@ -78,13 +78,13 @@ class ReportFile:
 
     letter: str
     result: ResultFile
-    side: ResultSet
+    result_set: ResultSet
     rows: tuple[ReportRow, ...]
 
     @property
     def name(self) -> str:
-        """The file's name; where it lies is nobody's business."""
-        return self.side.name.rpartition("/")[2]
+        """The file's name without its folder, which may be private."""
+        return self.result_set.name.rpartition("/")[2]
 
     @property
     def device(self) -> str:
@@ -92,7 +92,7 @@ class ReportFile:
 
 
 def report_files(files: Sequence[ResultFile]) -> tuple[ReportFile, ...]:
-    """The files with their rows, numbered through."""
+    """The files with their rows, numbered consecutively."""
     made = []
     first = 0
     for index, file in enumerate(files):
@@ -102,15 +102,15 @@ def report_files(files: Sequence[ResultFile]) -> tuple[ReportFile, ...]:
 
 
 def _run(index: int, file: ResultFile, first: int) -> ReportFile:
-    side = to_result_set(file)
+    result_set = to_result_set(file)
     rows = sorted(file.rows, key=lambda row: int(row["position"]))
     cache = get(file.context, "options.cache")
     asked = cache if cache in ("hot", "cold") else None if cache else "hot"
     report_rows = (
         ReportRow(first + number, index, row, entry, asked)
-        for number, (row, entry) in enumerate(zip(rows, side.entries, strict=True))
+        for number, (row, entry) in enumerate(zip(rows, result_set.entries, strict=True))
     )
-    return ReportFile(result_set_letter(index), file, side, tuple(report_rows))
+    return ReportFile(result_set_letter(index), file, result_set, tuple(report_rows))
 
 
 def all_rows(files: Sequence[ReportFile]) -> Iterator[ReportRow]:
@@ -119,13 +119,13 @@ def all_rows(files: Sequence[ReportFile]) -> Iterator[ReportRow]:
 
 
 def regimes(rows: Iterable[ReportRow]) -> list[str]:
-    """Every regime of good rows: hot before cold, the library's own choice before others."""
+    """Every regime of good rows: hot before cold, the default algorithm before others."""
     found = {row.regime for row in rows if row.good}
     return sorted(found, key=lambda name: (not name.startswith("hot"), "default" not in name, name))
 
 
 def work_title(rows: Iterable[ReportRow]) -> str:
-    """Of an axis of rates: 'TOP/s' where all rows are of integers, 'TFLOP/s or TOP/s' where some
-    are."""
+    """The title of a rate axis: 'TFLOP/s', 'TOP/s' if all rows are integer, 'TFLOP/s or TOP/s' if
+    some are."""
     units = {work_unit(row.entry.attributes.get("precision")) for row in rows if row.tflops}
     return " or ".join(sorted(units)) or work_unit(None)

@@ -1,4 +1,4 @@
-"""The lines of a roofline plot as the points that are drawn, and where their labels stand."""
+"""The lines of a roofline plot as points, with the positions of their labels."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from .charts import HEIGHT
 
 Value = str | float | bool
 
-_LETTER_WIDTH, _LABEL_HEIGHT = 5.9, 13.0  # pixels of a label, about
+_LETTER_WIDTH, _LABEL_HEIGHT = 5.9, 13.0  # approximate size of a label's character in pixels
 
 
 def roofline_points(ceilings: Sequence[Ceiling], room: Axes) -> list[dict[str, Value]]:
-    """Two points for each ceiling, the left one of which carries its label."""
+    """Two points for each ceiling; the left one carries the label."""
     several = len({ceiling.device for ceiling in ceilings}) > 1
     rises = _rises(ceilings, room)
     points: list[dict[str, Value]] = []
     for index, ceiling in enumerate(ceilings):
         label = f"{ceiling.label}, {ceiling.device}" if several else ceiling.label
-        own = _parallel(ceiling, ceilings)
+        parallel = _parallel(ceiling, ceilings)
         ends = ceiling_ends(ceiling, ceilings, room)
-        if not ceiling.arithmetic and _crowded(ceiling, own, room):
-            label = ""  # the pointer tells it
-        for place, (x, y) in enumerate(ends):
+        if not ceiling.arithmetic and _crowded(ceiling, parallel, room):
+            label = ""  # the tooltip shows it instead
+        for end, (x, y) in enumerate(ends):
             points.append({
                 "line": index,
                 "device": ceiling.device,
@@ -33,10 +33,10 @@ def roofline_points(ceilings: Sequence[Ceiling], room: Axes) -> list[dict[str, V
                 "y": y,
                 "tip": ceiling.about,
                 "kind": "arithmetic" if ceiling.arithmetic else "memory",
-                "label": "" if place else label,
+                "label": "" if end else label,
                 "rise": rises.get(index, 0.0),
-                "under": len(own) > 1 and ceiling is own[0],
-                # The chart, which knows its width, finds out whether the label has room.
+                "under": len(parallel) > 1 and ceiling is parallel[0],
+                # The chart hides a label that does not fit; only the chart knows its width.
                 "length": _LETTER_WIDTH * len(label) + 10,
                 "until": ends[-1][0],
             })  # fmt: skip
@@ -44,11 +44,12 @@ def roofline_points(ceilings: Sequence[Ceiling], room: Axes) -> list[dict[str, V
 
 
 def _rises(ceilings: Sequence[Ceiling], room: Axes) -> dict[int, float]:
-    """By how many pixels labels of horizontal lines stand above them: none is on another."""
+    """The distance in pixels between horizontal lines and their labels, chosen so that labels do
+    not overlap."""
     horizontal = [index for index, one in enumerate(ceilings) if one.arithmetic]
     rises = {}
     free = -math.inf
-    for index in sorted(horizontal, key=lambda place: ceilings[place].highest):
+    for index in sorted(horizontal, key=lambda i: ceilings[i].highest):
         height = _decade(room) * math.log10(ceilings[index].highest)
         rises[index] = max(0.0, free - height)
         free = max(free, height) + _LABEL_HEIGHT
@@ -56,14 +57,14 @@ def _rises(ceilings: Sequence[Ceiling], room: Axes) -> dict[int, float]:
 
 
 def _parallel(ceiling: Ceiling, ceilings: Sequence[Ceiling]) -> list[Ceiling]:
-    """The levels of memory of one device, the slowest first."""
+    """The memory levels of a ceiling's device, the slowest first."""
     alike = [one for one in ceilings if one.device == ceiling.device and not one.arithmetic]
     return sorted(alike, key=lambda one: one.highest)
 
 
 def _crowded(ceiling: Ceiling, parallel: Sequence[Ceiling], room: Axes) -> bool:
-    """Whether the label of a rising line would lie on the next line above. That of the lowest is
-    below it and in nobody's way."""
+    """Whether the label of a bandwidth line would overlap the next line above. The label of the
+    lowest line is below it and never overlaps."""
     above: Iterator[float] = (one.highest for one in parallel if one.highest > ceiling.highest)
     gap = min((_decade(room) * math.log10(one / ceiling.highest) for one in above), default=None)
     return gap is not None and gap < _LABEL_HEIGHT + 2 and ceiling is not parallel[0]

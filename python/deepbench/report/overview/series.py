@@ -1,6 +1,6 @@
-"""How the points of a chart of a metric against an attribute fall into series: few combinations of
-what differs besides the attribute are a line each; of many the colour tells the most telling part.
-"""
+"""Groups the points of a chart of a metric against an attribute into series. If the points differ
+in few other properties, each combination is a line. If there are many combinations, the colour
+shows the most distinctive property."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from itertools import pairwise
 from .report_rows import ReportFile, ReportRow
 
 _MOST_LINES = 8
-_MOST_COLOURS = 12  # that the theme has
+_MOST_COLOURS = 12  # colours of the theme
 
 Value = int | float | str
-Keys = Mapping[str, str]  # what tells a row apart from others, by name
+Keys = Mapping[str, str]  # the properties that may distinguish a row, by name
 
 
 @dataclass(frozen=True)
 class Series:
-    """What points have in common besides the fixed rest."""
+    """A group of points that share all distinguishing properties."""
 
     label: str
     joined: bool  # by a line
@@ -27,25 +27,25 @@ class Series:
 
 def series_of(
     files: Sequence[ReportFile],
-    places: Sequence[tuple[ReportRow, Value]],
+    rows_with_x: Sequence[tuple[ReportRow, Value]],
     attribute: str,
     is_number: bool,
 ) -> list[Series]:
-    """The series of each row, which stands with its value of the attribute."""
-    keys = _complete([_keys(files, row) for row, _ in places])
+    """The series of each row. `rows_with_x` holds each row with its value of the attribute."""
+    keys = _complete([_keys(files, row) for row, _ in rows_with_x])
     names = [name for name in _differing(keys) if name != f"{attribute}="]
     if "file" in names and len({(one["file"], one["library"]) for one in keys}) == len(
         {one["file"] for one in keys}
     ):
-        names = [name for name in names if name != "library"]  # the file says it
+        names = [name for name in names if name != "library"]  # the file implies the library
     if is_number:
-        names = _without_covarying(places, keys, names)
+        names = _without_covarying(rows_with_x, keys, names)
     labels = [_label(one, names) for one in keys]
     if len(set(labels)) <= _MOST_LINES:
-        alone = places[0][0].family if places else ""
-        return [Series(label or alone, is_number) for label in labels]
-    telling = _most_distinctive(keys, names)
-    return [Series(_label(one, telling) or "all rows", False) for one in keys]
+        family = rows_with_x[0][0].family if rows_with_x else ""
+        return [Series(label or family, is_number) for label in labels]
+    distinctive = _most_distinctive(keys, names)
+    return [Series(_label(one, distinctive) or "all rows", False) for one in keys]
 
 
 def value_text(value: Value | None) -> str:
@@ -55,7 +55,7 @@ def value_text(value: Value | None) -> str:
 
 
 def _keys(files: Sequence[ReportFile], row: ReportRow) -> Keys:
-    """The names of attributes end in '=', so that they are nobody else's."""
+    """The names of attributes end in '=' so that they cannot clash with the other names."""
     entry, file = row.entry, files[row.file_index]
     keys = {
         "file": f"{file.letter} {file.name}",
@@ -77,23 +77,23 @@ def _differing(keys: Sequence[Keys]) -> list[str]:
 
 
 def _without_covarying(
-    places: Sequence[tuple[ReportRow, Value]], keys: Sequence[Keys], names: Sequence[str]
+    rows_with_x: Sequence[tuple[ReportRow, Value]], keys: Sequence[Keys], names: Sequence[str]
 ) -> list[str]:
-    """Without attributes that grow or fall with the one that is plotted, and so tell nothing apart:
-    elements with bytes, m with n in a sweep of squares."""
-    numbers = {name: values for name in names if (values := _numbers(places, name))}
+    """Drops attributes that increase or decrease monotonically with the plotted one and thus
+    distinguish nothing: elements with bytes, or m with n in a sweep of squares."""
+    numbers = {name: values for name in names if (values := _numbers(rows_with_x, name))}
     groups = [tuple(one[name] for name in names if name not in numbers) for one in keys]
-    xs = [float(x) for _, x in places]
+    xs = [float(x) for _, x in rows_with_x]
     return [
         name for name in names if name not in numbers or not _covaries(xs, numbers[name], groups)
     ]
 
 
-def _numbers(places: Sequence[tuple[ReportRow, Value]], key: str) -> list[float] | None:
-    """The values of an attribute where all of them are numbers."""
+def _numbers(rows_with_x: Sequence[tuple[ReportRow, Value]], key: str) -> list[float] | None:
+    """The values of an attribute if all of them are numbers."""
     if key[-1] != "=":
         return None
-    values = [row.entry.attributes.get(key[:-1]) for row, _ in places]
+    values = [row.entry.attributes.get(key[:-1]) for row, _ in rows_with_x]
     numbers = [float(value) for value in values if isinstance(value, (int, float))]
     return numbers if len(numbers) == len(values) else None
 
@@ -119,7 +119,7 @@ def _label(keys: Keys, names: Sequence[str]) -> str:
 
 
 def _most_distinctive(keys: Sequence[Keys], names: Sequence[str]) -> list[str]:
-    """Files are told apart before anything else, then what has the fewest values."""
+    """The file if there are several, else the property with the fewest values."""
     if "file" in names:
         return ["file"]
     counts = {name: len({one[name] for one in keys}) for name in names}

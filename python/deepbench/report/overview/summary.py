@@ -1,5 +1,5 @@
-"""What the rows come to, by family and by application: a line for each file and regime, so that
-nothing is averaged over two of them."""
+"""Summaries of the rows by family and by application. Each line covers one file and one regime, so
+that nothing is averaged over several."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ Cells = tuple[str, ...]
 
 
 def rate_text(precision: object, tflops: float | None, gbps: float | None) -> str:
-    """A rate with its unit: rows with FLOPs have the one, others the other."""
+    """A rate with its unit: TFLOP/s or TOP/s for rows with FLOPs, GB/s for others."""
     if tflops is not None:
         return f"{rate(tflops)} {work_unit(precision)}"
     return f"{rate(gbps)} GB/s" if gbps is not None else "-"
 
 
 def families(files: Sequence[ReportFile]) -> Section:
-    """By operation, phase and precision."""
+    """The table by operation, phase and precision."""
     columns = ("family", "regime", "library", "rows", "ok", "best rate", "mean % of roofline",
                "lowest", "bound by", "not converged")  # fmt: skip
     groups = _grouped(files, lambda row: (row.family, row.regime))
@@ -43,8 +43,8 @@ def families(files: Sequence[ReportFile]) -> Section:
 
 
 def applications(files: Sequence[ReportFile]) -> Section:
-    """By what the problems are from."""
-    columns = ("application", "family", "regime", "rows", "ok", "time of all", "mean rate",
+    """The table by application."""
+    columns = ("application", "family", "regime", "rows", "ok", "total time", "mean rate",
                "mean % of roofline")  # fmt: skip
     groups = _grouped(
         files,
@@ -54,7 +54,7 @@ def applications(files: Sequence[ReportFile]) -> Section:
         TableRow((*_letter(files, key), *map(str, key[1:]), *_application_cells(rows)), _tone(rows))
         for key, rows in groups.items()
     ]
-    lines = ("The time is of one call of every row that is ok; means are geometric.",)
+    lines = ("The total time sums one call of every row that is ok; means are geometric.",)
     many = len(files) > 1
     return Section(
         "By application", lines, _headed(files, columns), _words(many, 0, 1, 2), tuple(rows)
@@ -62,13 +62,13 @@ def applications(files: Sequence[ReportFile]) -> Section:
 
 
 _MEANS = (
-    "Means are geometric, over the rows that are ok and not above their ceiling. A line is of one "
-    "file and one regime."
+    "Means are geometric, over the rows that are ok and not above their ceiling. Each line covers "
+    "one file and one regime."
 )
 
 
 def fleets(files: Sequence[ReportFile]) -> list[Section]:
-    """The ranks of each file that several have made, each on its own device."""
+    """The ranks of each file that was measured by several ranks, each on its own device."""
     found = []
     for file in files:
         fleet = FleetSummary()
@@ -77,13 +77,13 @@ def fleets(files: Sequence[ReportFile]) -> list[Section]:
             fleet.add(row)
         section = fleet_section(fleet)
         if section:
-            whose = f" of {file.letter}" if len(files) > 1 else ""
-            found.append(replace(section, heading=section.heading + whose))
+            suffix = f" of {file.letter}" if len(files) > 1 else ""
+            found.append(replace(section, heading=section.heading + suffix))
     return found
 
 
 def not_ok(files: Sequence[ReportFile]) -> Section | None:
-    """Rows that are not ok, by what they say."""
+    """The rows that are not ok, grouped by status and reason."""
     bad: dict[tuple[str, ...], list[ReportRow]] = {}
     for row in all_rows(files):
         entry = row.entry
@@ -94,7 +94,7 @@ def not_ok(files: Sequence[ReportFile]) -> Section | None:
             bad.setdefault(key, []).append(row)
     if not bad:
         return None
-    columns = ("status", "family", "reason", "rows", "first of them")
+    columns = ("status", "family", "reason", "rows", "first row")
     rows = [
         TableRow((
             *_letter(files, key), status.replace("_", " "), family, reason, str(len(group)),
@@ -103,7 +103,7 @@ def not_ok(files: Sequence[ReportFile]) -> Section | None:
         for key, group in bad.items()
         for _, status, family, reason in [key]
     ]  # fmt: skip
-    lines = ("None of these is in a plot or in a mean.",)
+    lines = ("Plots and means exclude these rows.",)
     many = len(files) > 1
     return Section(
         "Rows that are not ok",
@@ -123,8 +123,8 @@ def geometric_mean(values: Iterable[float]) -> float | None:
 
 
 def counted_share(row: ReportRow) -> float | None:
-    """The row's share of the roofline as means count it; None where it shows the ceiling to be too
-    low."""
+    """The row's share of the roofline if means include it. None above the ceiling, since such a
+    share shows that the ceiling is too low."""
     part = row.share
     return part if part and part <= ABOVE_CEILING else None
 
@@ -176,7 +176,7 @@ def _application_cells(rows: Sequence[ReportRow]) -> Cells:
 
 
 def _precision(rows: Sequence[ReportRow]) -> object:
-    """That of a family, which all of its rows have."""
+    """The precision of a family, which all its rows share."""
     return rows[0].entry.attributes.get("precision")
 
 
@@ -190,12 +190,12 @@ def _counts(counter: Counter[str | None], without: Sequence[str]) -> str:
 
 
 def _tone(rows: Sequence[ReportRow]) -> str:
-    """Marks a line some of whose rows are wrong or were lost."""
+    """Marks a line with rows that are wrong or lost."""
     bad = any(row.entry.status not in ("ok", "unsupported") for row in rows)
     return "slower" if bad else ""
 
 
-# ---- the column that names the file, where there are several -----------------------------------
+# ---- the column that names the file ------------------------------------------------------------
 
 
 def _letter(files: Sequence[ReportFile], key: Sequence[str | int]) -> Cells:

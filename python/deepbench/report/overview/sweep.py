@@ -1,5 +1,5 @@
-"""A chart of any metric against any attribute: which there are, and where rows are. page/sweep.js
-does the same with the rows that pass the page's filters."""
+"""A chart of any metric against any attribute: the metrics and attributes available, and the
+points. page/sweep.js computes the same for the rows that pass the page's filters."""
 
 from __future__ import annotations
 
@@ -14,34 +14,35 @@ from deepbench.report.fields import get
 from .report_rows import ReportFile, ReportRow, all_rows, work_title
 from .series import Series, Value, series_of, value_text
 
-_FEWEST_VALUES = 3  # of the attribute of a sweep, and of points in a line on average
-_PREFERRED_METRICS = ("tflops", "busbw", "gbps")  # metrics, the best known of an operation first
-_MOST_LISTED = 30  # names in an error
-_DECADE = 10.0  # a logarithmic axis from this ratio on
-_MIN_TICK_RATIO = 1.5  # between the values of a sweep that are ticks of their own
+_FEWEST_VALUES = 3  # of the attribute of a sweep, and of points per line on average
+_PREFERRED_METRICS = ("tflops", "busbw", "gbps")  # in order of preference
+_MOST_LISTED = 30  # names in an error message
+_DECADE = 10.0  # smallest ratio of largest to smallest value for a logarithmic axis
+_MIN_TICK_RATIO = 1.5  # between adjacent values that serve as ticks
 _MOST_TICKS = 12
 
 
 @dataclass(frozen=True)
 class Metric:
-    """The quantity on the vertical axis. Its interval follows from that of the time, inverted
-    where `inverse_of_time` is set."""
+    """The quantity on the vertical axis. Its interval follows from the interval of the time;
+    `inverse_of_time` tells whether the metric is inversely proportional to the time."""
 
     name: str
     title: str
     of: Callable[[ReportRow], float | None]
-    inverse_of_time: bool | None  # None: an interval is not known
+    inverse_of_time: bool | None  # None: the interval is unknown
 
 
 @dataclass(frozen=True)
 class Attribute:
-    """What is plotted to the right."""
+    """The quantity on the horizontal axis."""
 
     name: str
     title: str
-    of_problem: bool  # of the problem; bytes and FLOPs of a call need not be
+    # False for bytes and FLOPs of a call, unless the problem has such an attribute.
+    of_problem: bool
     is_number: bool
-    values: int  # how many different ones
+    values: int  # number of distinct values
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Sweep:
-    """All that may be plotted, and what is plotted unless another choice is made."""
+    """The metrics and attributes that can be plotted, and the initial choice."""
 
     metrics: tuple[Metric, ...]
     attributes: tuple[Attribute, ...]
@@ -68,7 +69,7 @@ class Sweep:
 
 
 def sweep(files: Sequence[ReportFile]) -> Sweep | None:
-    """None where no row has a metric and an attribute."""
+    """Returns None if no row has both a metric and an attribute."""
     every = [row for row in all_rows(files) if row.good]
     metrics, attributes = _metrics(every), _attributes(every)
     if not metrics or not attributes:
@@ -85,24 +86,26 @@ def sweep(files: Sequence[ReportFile]) -> Sweep | None:
     ]
     numbers = [one for one in attributes if one.is_number and one.of_problem]
     known = swept or numbers or list(attributes)
-    most = max(known, key=lambda one: one.values)
-    return Sweep(metrics, attributes, metric, most, bool(swept))
+    default = max(known, key=lambda one: one.values)
+    return Sweep(metrics, attributes, metric, default, bool(swept))
 
 
 def chosen(found: Sweep | None, name: str) -> tuple[Metric, Attribute]:
-    """The two in 'tflops/n'. Raises FormatError with the names that there are."""
+    """The metric and the attribute in 'tflops/n'. Raises FormatError, which lists the available
+    names."""
     if found is None:
-        raise FormatError("no row is ok: there is nothing for a chart")
+        raise FormatError("no row is ok, so no chart has data")
     first, _, second = name.partition("/")
     metric = next((one for one in found.metrics if one.name == first), None)
     if metric is None:
         raise FormatError(
-            f"--chart: there is no metric {printable(first)!r}; there are {_listed(found.metrics)}"
+            f"--chart: unknown metric {printable(first)!r}; the metrics are "
+            f"{_listed(found.metrics)}"
         )
     attribute = next((one for one in found.attributes if one.name == second), None)
     if attribute is None:
         raise FormatError(
-            f"--chart: no row has an attribute {printable(second)!r}; there are "
+            f"--chart: no row has an attribute {printable(second)!r}; the attributes are "
             f"{_listed(found.attributes)}"
         )
     return metric, attribute
@@ -142,7 +145,8 @@ def _percent(share: float | None) -> float | None:
 
 
 def _metrics(rows: Sequence[ReportRow]) -> tuple[Metric, ...]:
-    """Those that any row has: the columns of every row, then what its operation adds."""
+    """The metrics that any row has: the columns of every row, then the metrics of the
+    operations."""
     fixed = [
         replace(metric, title=work_title(rows)) if metric.name == "tflops" else metric
         for metric in _FIXED
@@ -154,7 +158,7 @@ def _metrics(rows: Sequence[ReportRow]) -> tuple[Metric, ...]:
         for name, (_, unit) in operation_metrics(row).items():
             if name not in taken:
                 units.setdefault(name, unit)
-    own = [
+    added = [
         Metric(
             name,
             f"{name} ({unit})" if unit else name,
@@ -163,11 +167,11 @@ def _metrics(rows: Sequence[ReportRow]) -> tuple[Metric, ...]:
         )
         for name, unit in units.items()
     ]
-    return (*fixed, *own)
+    return (*fixed, *added)
 
 
 def operation_metrics(row: ReportRow) -> Mapping[str, tuple[float, str]]:
-    """What the operation measures besides time, by name, each with its unit."""
+    """The metrics that the operation adds, by name, each with its unit."""
     return {
         printable(one.get("name")): (float(one["value"]), printable(one.get("unit") or ""))
         for one in row.raw.get("metrics") or ()
@@ -180,8 +184,8 @@ def _operation_metric(name: str) -> Callable[[ReportRow], float | None]:
 
 
 def value_of(row: ReportRow, attribute: str) -> Value | None:
-    """An attribute of the row's problem. Bytes and FLOPs of a call are such of every problem that
-    has none of its own by that name."""
+    """An attribute of the row's problem. Bytes and FLOPs of a call serve as attributes of every
+    problem that has no attribute of this name."""
     if attribute in row.entry.attributes:
         return row.entry.attributes[attribute]
     if attribute in _OF_WORK:
@@ -191,13 +195,13 @@ def value_of(row: ReportRow, attribute: str) -> Value | None:
 
 def _attributes(rows: Sequence[ReportRow]) -> tuple[Attribute, ...]:
     names = dict.fromkeys(name for row in rows for name in row.entry.attributes)
-    own = set(names)
+    problem_names = set(names)
     names.update(dict.fromkeys(_OF_WORK))
     made = []
     for name in names:
         values = {value for row in rows if (value := value_of(row, name)) is not None}
         if values:
-            of_problem = name in own
+            of_problem = name in problem_names
             title = name if of_problem else _OF_WORK[name]
             is_number = all(map(_is_number, values))
             made.append(Attribute(name, title, of_problem, is_number, len(values)))
@@ -214,19 +218,19 @@ def _is_number(value: object) -> bool:
 def points(
     files: Sequence[ReportFile], rows: Iterable[ReportRow], metric: Metric, attribute: Attribute
 ) -> list[Point]:
-    """Of every row that is ok and has both, each with its series."""
-    places = []
+    """The points of all good rows that have both quantities, each with its series."""
+    plotted = []
     for row in rows:
         x = value_of(row, attribute.name) if row.good else None
         y = metric.of(row) if x is not None else None
         if x is not None and y is not None:
-            places.append((row, x if attribute.is_number else value_text(x), y))
+            plotted.append((row, x if attribute.is_number else value_text(x), y))
     known = series_of(
-        files, [(row, x) for row, x, _ in places], attribute.name, attribute.is_number
+        files, [(row, x) for row, x, _ in plotted], attribute.name, attribute.is_number
     )
     return [
         Point(row, x, y, *_interval(row, metric, y), series)
-        for (row, x, y), series in zip(places, known, strict=True)
+        for (row, x, y), series in zip(plotted, known, strict=True)
     ]
 
 
@@ -245,12 +249,12 @@ def is_verified(row: ReportRow) -> bool:
 
 
 def _is_swept(files: Sequence[ReportFile], metric: Metric, attribute: Attribute) -> bool:
-    """Whether the rows of every file are few lines of several points."""
+    """Whether the rows of every file form a few lines of several points each."""
     for file in files:
-        own = points(files, file.rows, metric, attribute)
-        lines = len({point.series for point in own})
-        values = len({point.x for point in own})
-        if not own or not own[0].series.joined or values < max(_FEWEST_VALUES, lines):
+        plotted = points(files, file.rows, metric, attribute)
+        lines = len({point.series for point in plotted})
+        values = len({point.x for point in plotted})
+        if not plotted or not plotted[0].series.joined or values < max(_FEWEST_VALUES, lines):
             return False
     return True
 
@@ -259,7 +263,8 @@ def _is_swept(files: Sequence[ReportFile], metric: Metric, attribute: Attribute)
 
 
 def axis_scale(values: Sequence[Value]) -> str:
-    """The scale of an axis for these values: `log` from a decade on, `point` for texts."""
+    """The scale of an axis: `log` if the values span at least a decade, `point` for texts, else
+    `linear`."""
     numbers = [value for value in values if isinstance(value, (int, float))]
     if len(numbers) < len(values):
         return "point"
@@ -268,8 +273,8 @@ def axis_scale(values: Sequence[Value]) -> str:
 
 
 def axis_ticks(values: Sequence[Value]) -> list[float] | None:
-    """The values of a sweep themselves where they are few and far enough apart on a logarithmic
-    axis to be its ticks."""
+    """The values themselves as ticks of a logarithmic axis, if they are few and far enough
+    apart."""
     known = sorted({float(value) for value in values if isinstance(value, (int, float))})
     numbers = all(map(_is_number, values))
     if not numbers or not 3 <= len(known) <= _MOST_TICKS or known[0] <= 0:

@@ -1,5 +1,5 @@
-"""What the page's chart of a metric against an attribute is made of: every attribute and metric by
-row, and the parts of the chart for the kinds of axes."""
+"""The data of the page's chart of a metric against an attribute: all attributes and metrics by row,
+and the parts of the chart for each kind of axis."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from .sweep import Attribute, Metric, Sweep, operation_metrics, value_of
 from .vega import Spec
 
 _KINDS = {"x": ("log", "ticks", "linear", "point"), "y": ("log", "linear")}
-_TITLE = "title"  # in the place of one that the page's script writes
+_TITLE = "title"  # a placeholder that the page's script replaces
 
 
 def sweep_page_data(files: Sequence[ReportFile], sweep: Sweep | None) -> dict[str, Any]:
-    """Nothing where there is nothing to plot."""
+    """Empty if there is nothing to plot."""
     if sweep is None:
         return {}
     rows = list(all_rows(files))
@@ -62,7 +62,7 @@ def _value(of: Callable[[ReportRow], float | None], row: ReportRow) -> float | N
 
 
 def _derived(rows: Sequence[ReportRow], sweep: Sweep) -> dict[str, list[str]]:
-    """The operations whose bytes and FLOPs of a call are no attributes of theirs."""
+    """The operations for which bytes or FLOPs of a call are not attributes of the problem."""
     return {
         name: list(dict.fromkeys(row.entry.op for row in rows if name not in row.entry.attributes))
         for name in ("bytes", "flops")
@@ -71,11 +71,12 @@ def _derived(rows: Sequence[ReportRow], sweep: Sweep) -> dict[str, list[str]]:
 
 
 def _indexed(values: Sequence[object]) -> dict[str, Any]:
-    """Every value once, and by row which; no list of places where all rows have the same."""
-    places: dict[object, int] = {}
-    index = [-1 if value is None else places.setdefault(value, len(places)) for value in values]
-    same = len(places) == 1 and -1 not in index
-    return {"values": list(places), "index": None if same else index}
+    """Each distinct value once, and an index into these values for every row. The index is omitted
+    if all rows have the same value."""
+    numbers: dict[object, int] = {}
+    index = [-1 if value is None else numbers.setdefault(value, len(numbers)) for value in values]
+    same = len(numbers) == 1 and -1 not in index
+    return {"values": list(numbers), "index": None if same else index}
 
 
 def _compiled(x: str, y: str) -> Spec:
@@ -84,14 +85,14 @@ def _compiled(x: str, y: str) -> Spec:
 
 
 def _without_config(x: str) -> Spec:
-    """The chart for attributes that are numbers, or that are not: the page has the config."""
+    """The chart without its config, which the page holds once for all charts."""
     spec = _compiled(x, "log")
     spec.pop("config", None)
     return spec
 
 
 def _axis(spec: Spec, channel: str) -> Spec:
-    """What depends on the kind of an axis: its scale, and the axes that show it."""
+    """The parts that depend on the kind of an axis: its scale and the axes that show it."""
     scale = next((one for one in spec.get("scales", []) if one["name"] == channel), None)
     axes = [one for one in spec.get("axes", []) if one["scale"] == channel]
     return {"scale": scale, "axes": axes}

@@ -1,5 +1,5 @@
-"""Vega, which draws: its scripts for a page, and images without a browser. Both come from
-vl-convert, an extra of the package."""
+"""Vega, which draws the charts: its scripts for a page, and images without a browser. vl-convert,
+an extra of the package, provides both."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from .disk_cache import cached_text
 
 Spec = dict[str, Any]
 
-# Vega's own name is bound to nothing in the bundles of vl-convert 1.9; Vega-Embed's is in all.
+# The bundles of vl-convert 1.9 export only Vega-Embed under its name, not Vega.
 _EXPOSED = "window.drawChart = vegaEmbed;"
-_RING = "ring"  # the style of the mark around the chosen row
-_SCALE = 2.5  # pixels of an image for one of the page
+_RING = "ring"  # the style of the mark around the selected row
+_SCALE = 2.5  # pixels of an image per pixel of the page
 
 
 @cache
 def runtime() -> str:
-    """Vega as a script. It ends no script element and opens no comment."""
+    """Vega as a script, escaped so that it neither ends its script element nor opens a comment."""
     converter = _converter()
     key = f"Vega's scripts by vl-convert {converter.__version__}: {_EXPOSED}"
     script = cached_text(key, lambda: str(converter.javascript_bundle(_EXPOSED)))
@@ -32,20 +32,20 @@ def runtime() -> str:
 
 
 def compiled(spec: Spec) -> Spec:
-    """A Vega-Lite chart as Vega, whose colours all stand in its config."""
+    """A Vega-Lite chart compiled to Vega. Its config holds all colours."""
     vega: Spec = _converter().vegalite_to_vega(spec)
     styles: Mapping[str, Spec] = vega.get("config", {}).get("style", {})
     for mark in _marks(vega):
         _leave_to_style(mark, styles)
         if _RING in mark.get("style", []):
-            mark["interactive"] = False  # the pointer finds the point within
+            mark["interactive"] = False  # the pointer must reach the point inside
     for legend in _legends(vega):
         _leave_to_theme(legend)
     return vega
 
 
 def compiled_theme(config: Spec) -> Spec:
-    """A Vega-Lite config as Vega's."""
+    """A Vega-Lite config compiled to Vega."""
     chart = compiled({"data": {"values": []}, "mark": "point", "config": config})
     theme: Spec = chart.get("config", {})
     return theme
@@ -64,10 +64,10 @@ def _legends(group: Spec) -> Iterator[Spec]:
 
 
 def _leave_to_style(mark: Spec, styles: Mapping[str, Spec]) -> None:
-    """Vega-Lite writes a default colour into every mark, where no style of the config can change
-    it."""
-    own = mark.get("style", [])
-    names = [own] if isinstance(own, str) else own
+    """Removes the default colours that Vega-Lite writes into marks, so that the config's styles
+    apply."""
+    style = mark.get("style", [])
+    names = [style] if isinstance(style, str) else style
     drawn = mark.get("encode", {}).get("update", {})
     for channel in ("fill", "stroke"):
         styled = any(channel in styles.get(name, {}) for name in names)
@@ -76,7 +76,7 @@ def _leave_to_style(mark: Spec, styles: Mapping[str, Spec]) -> None:
 
 
 def _leave_to_theme(legend: Spec) -> None:
-    """The symbols of a legend of shapes have the theme's colour."""
+    """Removes colours from the symbols of shape legends, so that the theme's colour applies."""
     drawn = legend.get("encode", {}).get("symbols", {}).get("update", {})
     for channel in ("fill", "stroke"):
         if drawn.get(channel, {}).get("value") not in (None, "transparent"):
@@ -84,8 +84,8 @@ def _leave_to_theme(legend: Spec) -> None:
 
 
 def with_fixed_legends(spec: Spec) -> Spec:
-    """Colours and shapes by what signals hold instead of what is plotted, so that a filter moves
-    neither; legends name those that the signals with `_here` hold."""
+    """Binds the domains of colours and shapes to signals, so that filters do not change them. The
+    signals whose names end in `_here` hold the entries that a legend shows."""
     signals = {"color": "colours", "shape": "regimes"}
     for scale in spec.get("scales", []):
         if scale["name"] in signals:
@@ -99,7 +99,7 @@ def with_fixed_legends(spec: Spec) -> Spec:
 
 
 def png(spec: Spec) -> bytes:
-    """A Vega-Lite chart with its data as an image for print."""
+    """A Vega-Lite chart with its data, as an image with print resolution."""
     image: bytes = _converter().vega_to_png(json.dumps(compiled(spec)), scale=_SCALE)
     return image
 
@@ -110,7 +110,7 @@ def svg(spec: Spec) -> bytes:
 
 
 def pdf(spec: Spec) -> bytes:
-    """One page of the chart's size, its text as text."""
+    """One page of the chart's size with selectable text."""
     document: bytes = _converter().vegalite_to_pdf(json.dumps(spec))
     return document
 

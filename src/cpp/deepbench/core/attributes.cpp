@@ -11,12 +11,12 @@
 namespace deepbench {
 namespace {
 
-// Both directions in the C locale, whatever the program that embeds us has set.
-std::string shortest(double value) {
+// std::to_chars and std::from_chars ignore the locale that the embedding program has set.
+std::string shortest_text(double value) {
   std::array<char, 32> buffer;
   char* const begin = buffer.data();
   char* const end = begin + buffer.size();
-  // Integers without an exponent, as far as they are exact.
+  // Whole numbers print without an exponent as long as they are exact.
   const bool whole = std::abs(value) < 1e15 && value == std::trunc(value);
   const std::to_chars_result written = whole
                                            ? std::to_chars(begin, end, static_cast<int64_t>(value))
@@ -32,56 +32,57 @@ bool is_key_character(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-// Reads one key=value at `at`, which is moved behind it.
+// Reads one key=value item per call of next().
 class Scanner {
  public:
   explicit Scanner(std::string_view text) : text_(text) {}
 
   bool next(KeyValue& out) {
-    while (at_ < text_.size() && is_space(text_[at_])) ++at_;
-    if (at_ == text_.size()) return false;
+    while (position_ < text_.size() && is_space(text_[position_])) ++position_;
+    if (position_ == text_.size()) return false;
     out.key = read_key();
-    out.value = at_ < text_.size() && text_[at_] == '"' ? read_quoted(out.key) : read_plain();
+    out.value =
+        position_ < text_.size() && text_[position_] == '"' ? read_quoted(out.key) : read_plain();
     if (out.value.empty()) throw InvalidProblem("'" + out.key + "=' has no value");
     return true;
   }
 
  private:
   std::string read_key() {
-    const size_t begin = at_;
-    while (at_ < text_.size() && is_key_character(text_[at_])) ++at_;
-    if (at_ == begin || at_ == text_.size() || text_[at_] != '=') {
-      size_t end = at_;
+    const size_t begin = position_;
+    while (position_ < text_.size() && is_key_character(text_[position_])) ++position_;
+    if (position_ == begin || position_ == text_.size() || text_[position_] != '=') {
+      size_t end = position_;
       while (end < text_.size() && !is_space(text_[end])) ++end;
       throw InvalidProblem("'" + printable(text_.substr(begin, end - begin), 60) +
                            "' is not of the form key=value");
     }
-    ++at_;
-    return std::string(text_.substr(begin, at_ - 1 - begin));
+    ++position_;
+    return std::string(text_.substr(begin, position_ - 1 - begin));
   }
 
   std::string read_plain() {
-    const size_t begin = at_;
-    while (at_ < text_.size() && !is_space(text_[at_])) {
-      if (is_control(text_[at_]) || text_[at_] == '"')
-        throw InvalidProblem("'" + printable(text_.substr(begin, at_ + 1 - begin), 60) +
+    const size_t begin = position_;
+    while (position_ < text_.size() && !is_space(text_[position_])) {
+      if (is_control(text_[position_]) || text_[position_] == '"')
+        throw InvalidProblem("'" + printable(text_.substr(begin, position_ + 1 - begin), 60) +
                              "' holds a character that a plain value cannot; quote the value");
-      ++at_;
+      ++position_;
     }
-    return std::string(text_.substr(begin, at_ - begin));
+    return std::string(text_.substr(begin, position_ - begin));
   }
 
   std::string read_quoted(const std::string& key) {
     std::string value;
-    for (++at_; at_ < text_.size(); ++at_) {
-      char c = text_[at_];
+    for (++position_; position_ < text_.size(); ++position_) {
+      char c = text_[position_];
       if (c == '"') {
-        ++at_;
-        if (at_ < text_.size() && !is_space(text_[at_]))
+        ++position_;
+        if (position_ < text_.size() && !is_space(text_[position_]))
           throw InvalidProblem("a space must follow the closing quote of '" + key + "'");
         return value;
       }
-      if (c == '\\' && at_ + 1 < text_.size()) c = text_[++at_];
+      if (c == '\\' && position_ + 1 < text_.size()) c = text_[++position_];
       if (is_control(c) || c == '\n' || c == '\r')
         throw InvalidProblem("'" + key + "' holds a control character");
       value += c;
@@ -90,12 +91,12 @@ class Scanner {
   }
 
   std::string_view text_;
-  size_t at_ = 0;
+  size_t position_ = 0;
 };
 
-// Not cut in the middle of a character of several bytes.
-std::string_view beginning(std::string_view text, size_t most) {
-  size_t end = std::min(text.size(), most);
+// At most the first `max_bytes` bytes; a UTF-8 sequence is never split.
+std::string_view utf8_prefix(std::string_view text, size_t max_bytes) {
+  size_t end = std::min(text.size(), max_bytes);
   if (end < text.size())
     while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
   return text.substr(0, end);
@@ -103,15 +104,15 @@ std::string_view beginning(std::string_view text, size_t most) {
 
 }  // namespace
 
-std::string printable(std::string_view text, size_t most) {
-  std::string out(beginning(text, most));
+std::string printable(std::string_view text, size_t max_bytes) {
+  std::string out(utf8_prefix(text, max_bytes));
   for (char& c : out)
     if (is_control(c) || is_space(c)) c = c == ' ' ? ' ' : '?';
   return out;
 }
 
-std::string one_line(std::string_view text, size_t most) {
-  std::string out(beginning(text, most));
+std::string one_line(std::string_view text, size_t max_bytes) {
+  std::string out(utf8_prefix(text, max_bytes));
   for (char& c : out)
     if (is_control(c) || is_space(c)) c = ' ';
   return out.size() < text.size() ? out + " ..." : out;
@@ -119,7 +120,7 @@ std::string one_line(std::string_view text, size_t most) {
 
 std::string to_text(const Value& value) {
   if (const auto* integer = std::get_if<int64_t>(&value)) return std::to_string(*integer);
-  if (const auto* real = std::get_if<double>(&value)) return shortest(*real);
+  if (const auto* real = std::get_if<double>(&value)) return shortest_text(*real);
   return std::get<std::string>(value);
 }
 

@@ -1,5 +1,5 @@
-// Named values in order: what problems, options and descriptions are made of, and the one grammar
-// of `key=value` text that they are written in.
+// Ordered named values (the content of problems, options and descriptions) and the one grammar of
+// `key=value` text.
 #pragma once
 
 #include <cstdint>
@@ -15,15 +15,17 @@ namespace deepbench {
 
 using Value = std::variant<int64_t, double, std::string>;
 
-// As problem lines print it: integers plain, reals with the fewest digits that read back equal.
+// The value as problem lines print it: integers plain, reals with the fewest digits that parse back
+// to the same double.
 DEEPBENCH_API std::string to_text(const Value& value);
 
-// For messages: at most `most` bytes of a text from outside, control characters as '?'.
-DEEPBENCH_API std::string printable(std::string_view text, size_t most = 40);
+// The text with control characters replaced by '?', cut to `max_bytes`: error messages quote user
+// input through it.
+DEEPBENCH_API std::string printable(std::string_view text, size_t max_bytes = 40);
 
-// The same as a line of its own: control characters and ends of lines are spaces, and what is cut
-// off is told by "...".
-DEEPBENCH_API std::string one_line(std::string_view text, size_t most);
+// The text as a single line: control characters and line breaks become spaces, and "..." marks a
+// cut.
+DEEPBENCH_API std::string one_line(std::string_view text, size_t max_bytes);
 
 class DEEPBENCH_API Attributes {
  public:
@@ -33,7 +35,7 @@ class DEEPBENCH_API Attributes {
   const Value* find(std::string_view name) const;
   bool has(std::string_view name) const { return find(name) != nullptr; }
 
-  // The value, or the fallback where it is absent or of another kind.
+  // The value, or `fallback` where the attribute is absent or has another type.
   int64_t integer(std::string_view name, int64_t fallback = 0) const;
   double real(std::string_view name, double fallback = 0) const;
   std::string text(std::string_view name, std::string_view fallback = "") const;
@@ -49,15 +51,16 @@ struct KeyValue {
   std::string key, value;
 };
 
-// Splits `a=1 b="two words"` at white space outside double quotes; inside them \" and \\ stand for
-// themselves. Throws InvalidProblem for a word without '=', an empty key or value, a key given
-// twice, an open quote, a control character.
+// Splits `a=1 b="two words"` at white space outside double quotes. Inside quotes \" stands for a
+// quote and \\ for a backslash. Throws InvalidProblem for a word without '=', an empty key or
+// value, a repeated key, an unclosed quote or a control character.
 DEEPBENCH_API std::vector<KeyValue> parse_key_values(std::string_view text);
 
-// The inverse for one value: quoted where it must be.
+// The inverse for one value: adds quotes where the grammar requires them.
 DEEPBENCH_API std::string quoted(std::string_view value);
 
-// Strict readers: the whole text, within range, or InvalidProblem naming `key`.
+// These parsers accept only a complete number within range; otherwise they throw an InvalidProblem
+// that names `key`.
 DEEPBENCH_API int64_t parse_integer(std::string_view key, std::string_view text);
 DEEPBENCH_API double parse_real(std::string_view key, std::string_view text);
 

@@ -1,5 +1,5 @@
-// Four doubles at once, for loops of core/simd_level.hpp: compilers find no vectors of their own
-// in sums over lanes.
+// A vector of four doubles for the loops of core/simd_level.hpp. It is explicit because compilers
+// do not vectorise sums over lanes.
 #pragma once
 
 #include <cstring>

@@ -1,5 +1,6 @@
-// What a correct output looks like: single elements and a projection of the whole, each with the
-// bound that rounding allows. Made by an operation's reference, compared by run/verify.
+// The expected output of a problem: single elements and a projection of the whole output, each with
+// the error bound that rounding allows. An operation's reference computes it; run/verify compares
+// it with the kernel's output.
 #pragma once
 
 #include <cstdint>
@@ -12,54 +13,60 @@
 
 namespace deepbench {
 
-// What an expectation is made from, beside the inputs that fill.h gives.
+// The data that a reference needs in addition to the inputs that fill.h generates.
 enum class ReferenceSource {
-  kInputs,        // nothing
-  kTestedOutput,  // the output under test: a step is checked as the successor of the library's own
-  kReferenceKernel  // an independent computation by the backend, the library called "reference"
+  kInputs,  // the inputs are sufficient
+  // each time step is checked against a step computed from the tested output of the preceding one
+  kTestedOutput,
+  kReferenceKernel  // an independent computation by the backend's library called "reference"
 };
 
-// An output that was computed, whose elements can be looked at.
+// The output of a kernel that has run; the reference reads elements of it.
 class ComputedOutput {
  public:
   virtual ~ComputedOutput() = default;
   virtual std::vector<double> elements(const std::vector<uint64_t>& indices) = 0;
-  // As ExpectedOutput::projections, of an output of `outputs` elements.
+  // Returns ExpectedOutput::projections of an output that has `outputs` elements.
   virtual std::vector<double> project(uint64_t rows, uint64_t outputs, uint64_t seed) = 0;
 };
 
-// Under which conditions a kernel computed, as far as its output depends on them.
+// The conditions of a kernel's run that determine its output.
 struct KernelConditions {
   uint64_t seed = 1;
   std::string inputs = "uniform";  // or "zeros", "ones"
   double beta = 1;                 // weight of the constant input C
-  std::string accumulator{};       // "float" of int8, "fp22" of fp8, "rounded_product"
-  std::vector<std::pair<std::string, std::string>> fill{};  // operand -> value type, if not usual
-  Attributes facts{};                                       // all that the kernel says of itself
+  std::string accumulator{};       // "float" (int8), "fp22" (fp8) or "rounded_product"
+  // operand -> value type, where it differs from the default
+  std::vector<std::pair<std::string, std::string>> fill{};
+  Attributes facts{};  // all facts of describe_kernel
   ComputedOutput* computed_output =
-      nullptr;  // what the problem's ReferenceSource names; none for kInputs
-  // Of kReferenceKernel: it started from what the forward pass of the kernel under test left.
+      nullptr;  // The output named by the problem's ReferenceSource; null for kInputs.
+  // kReferenceKernel only: the reference kernel starts from the forward state that the tested
+  // kernel left.
   bool from_tested_forward = false;
 };
 
 struct ExpectedOutput {
-  // Elements checked one by one: where, what, how far off they may be.
+  // Elements that are checked one by one: index, expected value, largest permitted difference.
   std::vector<uint64_t> indices;
   std::vector<double> values;
   std::vector<double> bounds;
 
-  // The output as a column-major matrix of projection_rows rows, times fill.h's weights.
-  uint64_t projection_rows = 0;  // 0: no projection
+  // The output is taken as a column-major matrix of `projection_rows` rows and multiplied by the
+  // weights of fill.h.
+  uint64_t projection_rows = 0;  // 0: the output has no projection
   uint64_t projection_seed = 0;
   std::vector<double> projections;
   std::vector<double> projection_bounds;
 
-  // Where every output is known exactly: writes those of [first, first + count). All are compared.
+  // Set where every output is known exactly: writes outputs [first, first + count) to `values`, and
+  // run/verify compares all of them.
   std::function<void(uint64_t first, uint64_t count, double* values)> exact_values;
 
-  uint64_t outputs = 0;           // elements of the output
-  bool may_equal_poison = false;  // outputs may rightly be the value that marks them as not written
-  std::string coverage;  // "all 39501 outputs", "576 of 225280 outputs and 1760 projections"
+  uint64_t outputs = 0;
+  bool may_equal_poison = false;  // a correct output may equal the poison value
+  // for example "all 39501 outputs" or "576 of 225280 outputs and 1760 projections"
+  std::string coverage;
 };
 
 }  // namespace deepbench

@@ -1,4 +1,4 @@
-// Marks what the shared library exports; everything else stays inside it.
+// DEEPBENCH_API marks the symbols that the shared library exports; all others are hidden.
 #pragma once
 
 #if defined(_WIN32)

@@ -10,10 +10,10 @@
 namespace deepbench {
 namespace {
 
-constexpr int64_t kTiles = 128;             // enough for 16 threads to end about together
-constexpr int64_t kMinTile = 1 << 14;       // elements: some 20 us
-constexpr int64_t kWorkOfThread = 1 << 16;  // elements that are worth starting a thread
-constexpr int64_t kBlockRows = 512;         // a block and its sums stay in the first cache
+constexpr int64_t kTiles = 128;        // enough for 16 threads to finish at about the same time
+constexpr int64_t kMinTile = 1 << 14;  // elements; about 20 us of work
+constexpr int64_t kMinThreadWork = 1 << 16;  // elements; less work does not repay another thread
+constexpr int64_t kBlockRows = 512;          // a block and its sums fit into the L1 cache
 constexpr int64_t kBlockColumns = 4;
 
 struct Range {
@@ -30,9 +30,10 @@ class Product {
   Product(const GeneratedMatrix& matrix, bool transposed, const std::vector<double>& x)
       : matrix_(matrix), transposed_(transposed), x_(x) {
     const int64_t tiles = std::clamp<int64_t>(matrix.rows * matrix.columns / kMinTile, 1, kTiles);
-    const int64_t most = transposed ? matrix.columns : (matrix.rows + kBlockRows - 1) / kBlockRows;
-    // Tiles side by side have sums of their own; only those one behind the other are added up.
-    output_tiles_ = std::clamp<int64_t>(most, 1, tiles);
+    const int64_t max_output_tiles =
+        transposed ? matrix.columns : (matrix.rows + kBlockRows - 1) / kBlockRows;
+    // Tiles along the output write separate sums; only tiles along the reduction are added up.
+    output_tiles_ = std::clamp<int64_t>(max_output_tiles, 1, tiles);
     reduction_tiles_ =
         std::clamp<int64_t>(tiles / output_tiles_, 1, transposed ? matrix.rows : matrix.columns);
   }
@@ -40,7 +41,8 @@ class Product {
   MatrixSums run() {
     const auto size = static_cast<size_t>(outputs() * reduction_tiles_);
     total_.sums.assign(size, 0), total_.squares.assign(size, 0);
-    parallel_tasks(output_tiles_ * reduction_tiles_, matrix_.rows * matrix_.columns / kWorkOfThread,
+    parallel_tasks(output_tiles_ * reduction_tiles_,
+                   matrix_.rows * matrix_.columns / kMinThreadWork,
                    [this](int64_t tile) { add_tile(tile % output_tiles_, tile / output_tiles_); });
     add_partial_sums(total_.sums), add_partial_sums(total_.squares);
     return std::move(total_);

@@ -1,4 +1,5 @@
-// Products of generated matrices with vectors, in double, without ever storing a matrix.
+// Products of generated matrices and vectors in double precision. The matrix is generated tile by
+// tile and never stored.
 #pragma once
 
 #include <cstdint>
@@ -9,29 +10,29 @@
 
 namespace deepbench {
 
-// Which elements of a sparse operand are not zero: those whose word, the upper half of
-// deepbench_bits(seed, stream, index), is at least this.
+// The nonzero elements of a sparse operand: an element is nonzero if the upper half of
+// deepbench_bits(seed, stream, index) is at least `threshold`.
 struct SparsityPattern {
   uint64_t seed;
   uint32_t stream, threshold;
 };
 
-// A generated operand, stored column after column.
+// A generated operand in column-major order.
 struct GeneratedMatrix {
   const InputGenerator& inputs;
   deepbench_type type;
   uint32_t stream;
   int64_t rows, columns;
-  const SparsityPattern* pattern = nullptr;  // none: every element counts
+  const SparsityPattern* pattern = nullptr;  // null: the matrix is dense
 };
 
 struct MatrixSums {
-  std::vector<double> sums;     // of the matrix times the vector
-  std::vector<double> squares;  // of the row's (or column's) elements squared
+  std::vector<double> sums;     // elements of the product
+  std::vector<double> squares;  // per row (or column): the sum of its squared elements
 };
 
-// M x, or, transposed, x M: one sum for each row, or column. On all threads, the same result for
-// any number of them.
+// Computes M x (one sum per row) or, where `transposed` is set, x M (one sum per column). It uses
+// all threads, and the result does not depend on their number.
 DEEPBENCH_API MatrixSums multiply_by_vector(const GeneratedMatrix& matrix, bool transposed,
                                             const std::vector<double>& x);
 

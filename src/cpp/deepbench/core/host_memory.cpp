@@ -1,4 +1,4 @@
-// Reading /proc/meminfo.
+// Reads MemAvailable from /proc/meminfo.
 #include "deepbench/core/host_memory.hpp"
 
 #include <cstdio>

@@ -1,9 +1,9 @@
-// How much memory the machine that this program runs on has left.
+// The memory available on the host.
 #pragma once
 
 namespace deepbench {
 
-// Bytes that can be taken without swapping; 0: the system does not tell.
+// Bytes that the system can allocate without swapping; 0 if it does not report them.
 double host_memory_available();
 
 }  // namespace deepbench

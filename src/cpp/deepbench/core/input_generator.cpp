@@ -1,5 +1,5 @@
-// Runs of generated elements, in loops that compilers vectorise: the same values as fill.h's
-// functions give one by one, bit for bit.
+// Generates runs of elements in loops that compilers vectorise. The values equal those of fill.h's
+// functions bit for bit.
 #include "deepbench/core/input_generator.hpp"
 
 #include <algorithm>
@@ -11,13 +11,14 @@ namespace {
 
 constexpr uint64_t kGamma = 0x9E3779B97F4A7C15ull;
 
-// SplitMix64's state of an element; that of the next one is `stride` gammas further.
+// SplitMix64's state of one element; the state of the element `stride` further is larger by stride
+// * kGamma.
 uint64_t state_of(uint64_t seed, uint32_t stream, uint64_t index) {
   return (seed ^ (uint64_t{stream} * 0xD1B54A32D192ED03ull)) + (index + 1) * kGamma;
 }
 
-// The upper half of deepbench_bits but for its last step, z ^ (z >> 31), which changes only the
-// lowest bit of this half: no element depends on that one.
+// The upper half of deepbench_bits without its last step, z ^ (z >> 31). That step changes only the
+// lowest bit of this half, and no element depends on that bit.
 DEEPBENCH_ALWAYS_INLINE inline uint32_t upper_half(uint64_t z) {
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
   z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
@@ -28,9 +29,9 @@ DEEPBENCH_ALWAYS_INLINE inline float uniform(uint32_t top) {
   return static_cast<float>(static_cast<int32_t>(top >> 7) - (1 << 24)) * (1.0f / 16777216.0f);
 }
 
-// Rounds to nearest, ties to even, as deepbench_round and deepbench_widen do one after the other:
-// adding and subtracting a number whose last place is what the format can hold leaves the rest to
-// the processor. Serves |value| <= 1.
+// Rounds to nearest, ties to even, like deepbench_round followed by deepbench_widen. Adding and
+// subtracting a number whose last place equals the last place of the target format makes the
+// processor do the rounding. Valid for |value| <= 1.
 class FloatFormatRounding {
  public:
   FloatFormatRounding(int exponent, int mantissa)
@@ -75,13 +76,13 @@ void fill_rounded(const FillRange& run, const FloatFormatRounding& rounding) {
   });
 }
 
-// `bits` bits, from -2^(bits-1) or, unsigned, from 0 on.
+// Integers of `bits` bits: from -2^(bits-1) if signed, from 0 if unsigned.
 void fill_integers(const FillRange& run, int bits, bool is_signed) {
-  const int drop = 32 - bits, least = is_signed ? -(1 << (bits - 1)) : 0;
+  const int drop = 32 - bits, lowest = is_signed ? -(1 << (bits - 1)) : 0;
   run_vectorised([&]() DEEPBENCH_ALWAYS_INLINE {
     generate(run.state, run.step, run.count, run.out,
-             [drop, least](uint32_t top) DEEPBENCH_ALWAYS_INLINE {
-               return static_cast<float>(static_cast<int32_t>(top >> drop) + least);
+             [drop, lowest](uint32_t top) DEEPBENCH_ALWAYS_INLINE {
+               return static_cast<float>(static_cast<int32_t>(top >> drop) + lowest);
              });
   });
 }

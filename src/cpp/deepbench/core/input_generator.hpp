@@ -1,4 +1,5 @@
-// What operands hold, for references: the generator of fill.h in runs of consecutive elements.
+// The contents of operands, for references: runs fill.h's generator over many consecutive elements
+// at once.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +20,11 @@ class DEEPBENCH_API InputGenerator {
     return constant_ ? value_ : deepbench_element(type, seed_, stream, index);
   }
 
-  // out[i] = element first + i * stride. Every type but F64 is exact in float.
+  // out[i] = element first + i * stride. A float holds every type exactly except F64.
   void fill(deepbench_type type, uint32_t stream, uint64_t first, uint64_t stride, int64_t count,
             float* out) const;
 
-  // Mean square of an element, for error bounds.
+  // The mean square of an element, which error bounds need.
   double mean_square(deepbench_type type) const;
 
  private:
@@ -32,7 +33,7 @@ class DEEPBENCH_API InputGenerator {
   float value_;
 };
 
-// out[i] = deepbench_weight(seed, first + i), which float holds.
+// out[i] = deepbench_weight(seed, first + i); a float holds each weight exactly.
 DEEPBENCH_API void fill_weights(uint64_t seed, uint64_t first, int64_t count, float* out);
 
 // out[i] = the upper half of deepbench_bits(seed, stream, first + i).

@@ -1,4 +1,4 @@
-// Finding operations and the small checks that their specifications share.
+// Looks up operations by name, and implements the checks that their specifications share.
 #include "deepbench/core/operation.hpp"
 
 #include <algorithm>
@@ -64,7 +64,8 @@ double Operation::host_elements(const Problem&) const { return 0; }
 
 Parameter precision_parameter(const std::string& default_text) {
   Parameter parameter{"precision", ParameterKind::kChoice,
-                      "of the operands: tf32 is float storage with 11-bit products", default_text};
+                      "type of the operands; tf32 stores float and multiplies with 11 bits",
+                      default_text};
   for (const auto& info : kPrecisions) {
     parameter.choices.emplace_back(info.name);
     for (const auto alias : info.aliases)
@@ -83,7 +84,7 @@ std::string to_lower_case(std::string_view text) {
 std::string suggestion(std::string_view word, const std::vector<std::string>& words) {
   const std::string lower = to_lower_case(word);
   const std::string* best = nullptr;
-  size_t shortest = 3;  // further off than two edits is another word
+  size_t shortest = 3;  // a word more than two edits away is a different word
   for (const auto& candidate : words) {
     if (candidate == lower) return " (did you mean '" + candidate + "'?)";
     const size_t distance = edit_distance(lower, candidate);

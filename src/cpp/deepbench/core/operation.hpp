@@ -1,5 +1,5 @@
-// What the core knows of an operation: its parameters, what makes a problem valid, the useful work
-// in it, and what its output must be. One class per operation, in ops/<op>/spec.cpp.
+// An operation as the core sees it: its parameters, the validity and the useful work of a problem,
+// and the expected output. Each operation has one class, in ops/<op>/spec.cpp.
 #pragma once
 
 #include <cstdint>
@@ -21,31 +21,33 @@ struct Parameter {
   std::string name;
   ParameterKind kind = ParameterKind::kInteger;
   std::string help;
-  std::string default_text{};          // default as text; empty: the parameter is required
-  std::vector<std::string> choices{};  // kChoice
+  std::string default_text{};          // empty: the parameter is required
+  std::vector<std::string> choices{};  // for kChoice
   // Inclusive bounds of integers and reals.
   double minimum = 1, maximum = 9.2e18;
-  // The parameter exists only where another one has this value: {"precision", "int8"}.
+  // The parameter exists only where the parameter `condition_name` has the value `condition_value`,
+  // for example "precision" and "int8".
   std::string condition_name{}, condition_value{};
-  // At its default it is no part of the problem: absent, and not printed.
+  // A parameter at its default value is neither stored in the problem nor printed.
   bool omitted_at_default = false;
-  // Other spellings of a choice, in lower case, each with the choice: {"fp16", "half"}.
+  // Other spellings of choices, in lower case, each with the choice it stands for: {"fp16",
+  // "half"}.
   std::vector<std::pair<std::string, std::string>> aliases{};
 
-  // Whether it is a part of a whole, which people also write as a percentage.
+  // Whether the value lies between 0 and 1, so that users may write it as a percentage.
   bool is_fraction() const { return kind == ParameterKind::kReal && minimum >= 0 && maximum <= 1; }
 };
 
-// Useful work: floating-point (or integer) operations, and the bytes that must move if every
-// operand is touched once.
+// Useful work: the floating-point (or integer) operations, and the bytes that move if every operand
+// is accessed exactly once.
 struct Work {
   double flops = 0;
   double bytes = 0;
 };
 
-// A figure that only some operations have.
+// A figure that only some operations report.
 struct Metric {
-  std::string name, unit, better;  // better: "lower", "higher", or neither
+  std::string name, unit, better;  // `better` is "lower", "higher" or empty
   double value = 0;
 };
 
@@ -59,63 +61,65 @@ class DEEPBENCH_API Operation {
   virtual const std::vector<Parameter>& parameters() const = 0;
   // Other names that the command line accepts for the operation: "allreduce".
   virtual std::vector<std::string> aliases() const { return {}; }
-  // Words of other programs, each with the words that a suggestion gives instead: {"lstm", "rnn
-  // cell=lstm"}.
+  // Words of other programs, each with the words that a suggestion gives instead:
+  // {"lstm", "rnn cell=lstm"}.
   virtual std::vector<std::pair<std::string, std::string>> synonyms() const { return {}; }
-  // The problems that the operation's name alone stands for where no suite has any, for a device
-  // that tells such facts of itself (plugin.h, describe_device).
+  // The problem lines that the operation's name alone stands for on a device with such facts
+  // (plugin.h, describe_device); none for an operation that has suites.
   virtual std::vector<std::string> default_problems(const Attributes& device) const;
-  // The attribute whose rows a report folds into one ("phase"), or nothing.
+  // The attribute ("phase") over which a report merges rows into one; empty if there is none.
   virtual std::string group_by() const { return ""; }
-  // The operands that may be constant in an application and that libraries then store otherwise
-  // beforehand: what constant=a may name.
+  // Operands that can be constant in an application, so that a library may convert them ahead of
+  // time; `constant=a` names one of them.
   virtual std::vector<std::string> constant_operands() const { return {}; }
 
-  // Checks that go beyond one parameter's range; throws InvalidProblem.
+  // Checks conditions that involve several parameters; throws InvalidProblem.
   virtual void validate(const Problem& problem) const = 0;
   virtual Work work(const Problem& problem) const = 0;
-  // Whether a call is one of several ranks together.
+  // Whether several ranks make each call together.
   virtual bool is_collective() const { return false; }
-  // Whether the device's own ceilings limit a call. What lies between ranks, or between device and
-  // host, no problem of one device shows.
+  // Whether the ceilings of one device limit a call. They do not limit transfers between ranks or
+  // between device and host, which no problem of one device measures.
   virtual bool is_limited_by_device(const Problem&) const { return !is_collective(); }
-  // What follows from the time of a call and the facts that the kernel told of itself.
+  // Figures derived from the time of a call and the facts of describe_kernel.
   virtual std::vector<Metric> derived_metrics(const Problem& problem, const Attributes& facts,
                                               double median_ns) const;
 
-  // What a correct output looks like. Operations that no backend can run yet have none.
+  // Whether expected_output() is implemented.
   virtual bool has_reference() const { return false; }
-  // What expected_output() needs beside the inputs for this problem.
+  // The data that expected_output() needs for this problem in addition to the inputs.
   virtual ReferenceSource reference_source(const Problem& problem) const;
   virtual ExpectedOutput expected_output(const Problem& problem,
                                          const KernelConditions& conditions) const;
-  // Elements that the host generates one after the other before a call and again to verify it; 0:
-  // few.
+  // The number of elements that the host generates one by one before a call and again to verify it;
+  // 0 where it is small.
   virtual double host_elements(const Problem& problem) const;
-  // Host memory that expected_output() and the comparison take, where it grows with the problem; 0:
-  // little.
+  // Bytes of host memory that expected_output() and the comparison take; 0 where the amount is
+  // small and independent of the problem's size.
   virtual double verification_bytes(const Problem& problem) const;
 
-  // The parameter called `name`, or nullptr.
+  // The parameter called `name`; nullptr if there is none.
   const Parameter* find(std::string_view name) const;
 };
 
-// All operations, in the order that lists show them; defined in ops/all_ops.cpp.
+// All operations in the order of listings; defined in ops/all_ops.cpp.
 DEEPBENCH_API const std::vector<const Operation*>& operations();
 
-// The operation called `name`; throws InvalidProblem naming those that exist.
+// The operation called `name`; throws an InvalidProblem that lists the existing names.
 DEEPBENCH_API const Operation& find_operation(std::string_view name);
 
-// Precision names and aliases as a parameter's choices; parse stores the canonical name.
+// The parameter `precision` with all precision names and aliases; parsing stores the canonical
+// name.
 DEEPBENCH_API Parameter precision_parameter(const std::string& default_text);
 
-// The text with ASCII capitals replaced.
+// Replaces ASCII capitals; other bytes stay as they are.
 DEEPBENCH_API std::string to_lower_case(std::string_view text);
 
-// The word of `words` that is closest to a misspelt one, as " (did you mean 'x'?)"; or nothing.
+// The element of `words` closest to a misspelt word, as " (did you mean 'x'?)"; empty if none is
+// close.
 DEEPBENCH_API std::string suggestion(std::string_view word, const std::vector<std::string>& words);
 
-// Throws InvalidProblem if the product of the factors does not fit 63 bits.
+// The product of the factors; throws InvalidProblem if it does not fit into 63 bits.
 DEEPBENCH_API int64_t checked_product(std::string_view what,
                                       std::initializer_list<int64_t> factors);
 

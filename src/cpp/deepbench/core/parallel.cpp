@@ -1,4 +1,5 @@
-// Threads for references, free of whatever binding the calling thread has got since.
+// Threads for references. They use the saved affinity mask, not the calling thread's current
+// binding.
 #include "deepbench/core/parallel.hpp"
 
 #include <algorithm>
@@ -54,7 +55,7 @@ void parallel_tasks(int64_t count, int64_t max_threads, const std::function<void
     try {
       for (int64_t task = next++; task < count; task = next++) body(task);
     } catch (...) {
-      next = count;  // what has not begun is dropped
+      next = count;  // drops all tasks that have not started
       const std::lock_guard<std::mutex> lock(mutex);
       if (!error) error = std::current_exception();
     }
@@ -71,8 +72,8 @@ void parallel_tasks(int64_t count, int64_t max_threads, const std::function<void
 
 void parallel_for(int64_t count, int64_t min_part,
                   const std::function<void(int64_t, int64_t, int)>& body) {
-  const int64_t most = std::max<int64_t>(1, count / std::max<int64_t>(1, min_part));
-  const int64_t parts = std::min<int64_t>(parallel_threads(), most);
+  const int64_t max_parts = std::max<int64_t>(1, count / std::max<int64_t>(1, min_part));
+  const int64_t parts = std::min<int64_t>(parallel_threads(), max_parts);
   parallel_tasks(parts, parts, [&](int64_t part) {
     body(count * part / parts, count * (part + 1) / parts, static_cast<int>(part));
   });

@@ -1,4 +1,4 @@
-// Parsing and printing problems against their operation's parameters.
+// Parses and prints problems according to the parameters of their operation.
 #include "deepbench/core/problem.hpp"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ std::string join(const std::vector<std::string>& words) {
   return out;
 }
 
-// Canonical name of a choice, which may be written in capitals or by an alias: precision=FP16.
+// The canonical name of a choice. The text may contain capitals or be an alias: precision=FP16.
 std::string canonical_choice(const Parameter& parameter, const std::string& text) {
   const std::string word = to_lower_case(text);
   for (const auto& choice : parameter.choices)
@@ -36,8 +36,8 @@ std::string canonical_choice(const Parameter& parameter, const std::string& text
                        join(parameter.choices) + suggestion(word, parameter.choices));
 }
 
-// How a share is written where `text` looks like a percentage, as "; 95 % is sparsity=0.95"; or
-// nothing. Without the sign a number up to 1 is no percentage.
+// If `text` looks like a percentage, the fraction to write instead, as "; 95 % is sparsity=0.95";
+// otherwise empty. A number up to 1 is a percentage only with the sign.
 std::string fraction_hint(const Parameter& parameter, std::string text) {
   const bool has_sign = !text.empty() && text.back() == '%';
   if (has_sign) text.pop_back();
@@ -49,10 +49,10 @@ std::string fraction_hint(const Parameter& parameter, std::string text) {
   }
   if (!parameter.is_fraction() || percentage > 100 * parameter.maximum) return "";
   if (percentage < 100 * parameter.minimum || (!has_sign && percentage <= 1)) return "";
-  // Rounded, so that 99.9 / 100 is 0.999.
-  const double share = std::round(percentage * 1e10) / 1e12;
+  // Rounding turns 99.9 / 100 into 0.999.
+  const double fraction = std::round(percentage * 1e10) / 1e12;
   return "; " + to_text(Value(percentage)) + " % is " + parameter.name + "=" +
-         to_text(Value(share));
+         to_text(Value(fraction));
 }
 
 double parse_real_or_hint(const Parameter& parameter, const std::string& text) {
@@ -90,7 +90,8 @@ bool applies(const Parameter& parameter, const Attributes& attributes) {
          attributes.text(parameter.condition_name) == parameter.condition_value;
 }
 
-// The attributes in the operation's order, from the line, else the defaults, else the parameter's.
+// The attributes in the operation's order. A value comes from the line, else from `defaults`, else
+// from the parameter's default.
 Attributes complete(const Operation& operation, const std::vector<KeyValue>& given,
                     const std::vector<KeyValue>& defaults) {
   Attributes attributes;
@@ -128,11 +129,11 @@ void refuse_unknown(const Operation& operation, const std::vector<KeyValue>& giv
 
 Problem Problem::parse(std::string_view line, std::string_view defaults) {
   if (line.size() > kMaxLine)
-    throw InvalidProblem("a problem of " + std::to_string(line.size()) + " characters; at most " +
-                         std::to_string(kMaxLine));
+    throw InvalidProblem("the problem has " + std::to_string(line.size()) +
+                         " characters; the limit is " + std::to_string(kMaxLine));
   const size_t begin = std::min(line.find_first_not_of(" \t\r\n"), line.size());
   const size_t end = std::min(line.find_first_of(" \t\r\n", begin), line.size());
-  if (begin == end) throw InvalidProblem("an empty problem");
+  if (begin == end) throw InvalidProblem("the problem is empty");
 
   Problem problem;
   problem.operation_ = &find_operation(line.substr(begin, end - begin));

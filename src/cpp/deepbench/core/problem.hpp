@@ -1,5 +1,5 @@
-// A problem: an operation and its named attributes, complete and valid. The same line of text is
-// suite line, command line, key of a row and bug report: parse and str are inverses.
+// A problem: an operation and its complete, valid attributes. One text form serves as suite line,
+// command line, row key and bug report: parse and str are inverses.
 #pragma once
 
 #include <string>
@@ -14,21 +14,22 @@ class Operation;
 
 class DEEPBENCH_API Problem {
  public:
-  // Reads "gemm m=1 n=2 k=3 ...". `defaults` is key=value text for parameters that the line lacks;
-  // what the operation does not know of it is ignored. Throws InvalidProblem in one line.
+  // Reads "gemm m=1 n=2 k=3 ...". `defaults` is key=value text for parameters that the line does
+  // not give; keys that the operation does not have are ignored there. Throws an InvalidProblem
+  // whose message is one line.
   static Problem parse(std::string_view line, std::string_view defaults = "");
 
   const Operation& operation() const { return *operation_; }
   const std::string& op() const;
   const Attributes& attributes() const { return attributes_; }
-  // What describes the problem but is no part of it: application="...".
+  // Attributes that describe the problem without being part of it: application="...".
   const Attributes& metadata() const { return metadata_; }
 
   int64_t integer(std::string_view name) const { return attributes_.integer(name); }
   double real(std::string_view name) const { return attributes_.real(name); }
   std::string text(std::string_view name) const { return attributes_.text(name); }
 
-  // Every parameter, defaults too, in the operation's order; no metadata.
+  // Every parameter, including defaults, in the operation's order, without metadata.
   std::string str() const;
   bool operator==(const Problem& other) const {
     return operation_ == other.operation_ && attributes_ == other.attributes_;

@@ -1,4 +1,4 @@
-// Grids of outputs and projections of matrix products, in float64.
+// Computes the grid of outputs and the projections of matrix products in double precision.
 #include "deepbench/core/product_reference.hpp"
 
 #include <algorithm>
@@ -13,11 +13,12 @@
 namespace deepbench {
 namespace {
 
-constexpr double kFullWork = 1 << 24;  // outputs x k up to which everything is checked
+constexpr double kFullWork = 1 << 24;  // outputs x k; up to this every output is checked
 constexpr double kMaxFullOutputs = 1 << 20;
 constexpr double kGridWork = 1 << 24;  // grid points x k
 constexpr int64_t kMaxGridWidth = 24;
-constexpr int64_t kProductsOfThread = 1 << 17;  // products that are worth starting a thread
+constexpr int64_t kMinThreadProducts = 1
+                                       << 17;  // products; less work does not repay another thread
 constexpr uint64_t kWeightSeed = 0x5eed;
 
 }  // namespace
@@ -32,8 +33,8 @@ int64_t ProductReference::grid_width(int64_t k) {
       std::clamp(std::sqrt(kGridWork / double(k)), 4.0, double(kMaxGridWidth)));
 }
 
-// Of the grid its rows and columns and what is expected of its points; of a projected row three
-// sums and one bound at a time, and the vectors that it is made from.
+// The grid needs its rows, its columns and the expected values and bounds of its points. Each
+// projected row needs three sums and one bound at a time, plus the vectors they are computed from.
 double ProductReference::host_bytes(int64_t m, int64_t n, int64_t k) {
   const bool all = checks_all(m, n, k);
   const int64_t width = grid_width(k);
@@ -64,7 +65,7 @@ ProductReference::Indices ProductReference::all_indices(int64_t size) {
   return all;
 }
 
-// Both ends, the borders of tiles of 16 to 256, and random places: sorted, without repeats.
+// Both ends, the borders of tiles of 16 to 256, and random indices; sorted, without duplicates.
 ProductReference::Indices ProductReference::sampled_indices(int64_t size, uint32_t stream) const {
   const int64_t width = grid_width(k_);
   if (size <= width) return all_indices(size);
@@ -78,13 +79,13 @@ ProductReference::Indices ProductReference::sampled_indices(int64_t size, uint32
   return chosen;
 }
 
-// Every combination of the given rows and columns.
+// Adds every combination of the given rows and columns.
 void ProductReference::add_grid(const Indices& rows, const Indices& columns,
                                 ExpectedOutput& expected) {
-  const int64_t min_part = 1 + kProductsOfThread / k_;
+  const int64_t min_part = 1 + kMinThreadProducts / k_;
   const auto height = static_cast<int64_t>(rows.size()), all = height + int64_t(columns.size());
   set_grid_rows(rows.size());
-  // Rows, then columns; first touched, page for page, by the threads.
+  // Rows come first, then columns. The threads that fill the vectors also touch their pages first.
   const std::unique_ptr<float[]> vectors(new float[size_t(all * k_)]);
   parallel_for(all, min_part, [&](int64_t begin, int64_t end, int) {
     for (int64_t i = begin; i < end; ++i) {
@@ -99,20 +100,21 @@ void ProductReference::add_grid(const Indices& rows, const Indices& columns,
   const size_t points = rows.size() * columns.size();
   expected.indices.resize(points), expected.values.resize(points), expected.bounds.resize(points);
   parallel_for(int64_t(points), min_part, [&](int64_t begin, int64_t end, int) {
-    for (int64_t at = begin; at < end; ++at) {
-      const int64_t r = at % height, l = at / height;
+    for (int64_t index = begin; index < end; ++index) {
+      const int64_t r = index % height, l = index / height;
       const DotSums sums = dot_sums(vectors.get() + r * k_, vectors.get() + (height + l) * k_, k_);
       const int64_t i = rows[size_t(r)], j = columns[size_t(l)];
-      const Point expects = point(sums, size_t(r), i, j);
-      expected.indices[size_t(at)] = static_cast<uint64_t>(i + j * m_);
-      expected.values[size_t(at)] = expects.value;
-      expected.bounds[size_t(at)] = expects.bound;
+      const Point expected_point = point(sums, size_t(r), i, j);
+      expected.indices[size_t(index)] = static_cast<uint64_t>(i + j * m_);
+      expected.values[size_t(index)] = expected_point.value;
+      expected.bounds[size_t(index)] = expected_point.bound;
     }
   });
 }
 
-// The error of a projected row is a random sum of n errors of single outputs; their bound is taken
-// with B's mean square, and doubled. Summing in double adds the last term.
+// The error of a projected row is a random sum of the errors of n single outputs. Its bound uses
+// the mean square of B and doubles the result. The term 1e-13 covers the double-precision
+// summation.
 void ProductReference::add_projection(ExpectedOutput& expected) const {
   std::vector<float> run(static_cast<size_t>(n_));
   fill_weights(kWeightSeed, 0, n_, run.data());

@@ -1,6 +1,7 @@
-// What references of matrix products C = op(A) op(B) + beta C share: small problems in full; of
-// larger ones a grid of sampled rows and columns, and the whole by projection, C v against
-// A (B v) + beta C v. Output (i, j) of m x n has the index i + j m.
+// The shared part of references for matrix products C = op(A) op(B) + beta C. Small problems are
+// checked in full. Larger problems are checked at a grid of sampled rows and columns, and as a
+// whole by projection: C v is compared with A (B v) + beta C v. Output (i, j) of an m x n result
+// has the index i + j m.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +18,14 @@ class ProductReference {
   virtual ~ProductReference() = default;
   ExpectedOutput expected_output();
 
-  // Host memory that this and the comparison take.
+  // Bytes of host memory that the reference and the comparison take.
   static double host_bytes(int64_t m, int64_t n, int64_t k);
 
  protected:
   struct Point {
     double value, bound;
   };
-  // As its matrix lies in memory, or the transposed of that.
+  // A matrix as it is stored, and whether the product uses its transpose.
   struct Operand {
     GeneratedMatrix stored;
     bool transposed;
@@ -33,20 +34,22 @@ class ProductReference {
   ProductReference(int64_t m, int64_t n, int64_t k, double beta)
       : m_(m), n_(n), k_(k), beta_(beta) {}
 
-  // Row i of op(A), the one that is looked at in place `at`, and column j of op(B): k elements, on
-  // several threads. set_grid_rows() tells how many there will be.
+  // row_of_a() writes row i of op(A), which is number `grid_row` of the grid's rows; column_of_b()
+  // writes column j of op(B). Both write k elements and run on several threads. set_grid_rows()
+  // announces the number of grid rows first.
   virtual void set_grid_rows(size_t rows) { (void)rows; }
-  virtual void row_of_a(size_t at, int64_t i, float* row) = 0;
+  virtual void row_of_a(size_t grid_row, int64_t i, float* row) = 0;
   virtual void column_of_b(int64_t j, float* column) const = 0;
-  // Output (i, j), from the sum over the products of that row and column.
-  virtual Point point(const DotSums& sums, size_t at, int64_t i, int64_t j) const = 0;
+  // The expected output (i, j), computed from the sums over that row and column.
+  virtual Point point(const DotSums& sums, size_t grid_row, int64_t i, int64_t j) const = 0;
 
   virtual Operand a() const = 0;
   virtual Operand b() const = 0;
   virtual Operand c() const = 0;
-  // Bound of an output relative to its typical size.
+  // The error bound of an output relative to its typical size.
   virtual double relative_bound() const = 0;
-  // The most products that an output sums: a few rows may have more.
+  // The number of products that almost no output exceeds: a few rows of a sparse operand may have
+  // more.
   virtual double max_terms() const { return double(k_); }
 
   double beta() const { return beta_; }

@@ -1,4 +1,4 @@
-// Asks the processor, once, for the vectors that it and the operating system support.
+// Detects once which vector extensions the processor and the operating system support.
 #include "deepbench/core/simd_level.hpp"
 
 #include <algorithm>
@@ -15,17 +15,17 @@ SimdLevel widest_supported() {
   return SimdLevel::kBaseline;
 }
 
-SimdLevel& unit_in_use() {
-  static SimdLevel unit = widest_supported();
-  return unit;
+SimdLevel& level_in_use() {
+  static SimdLevel level = widest_supported();
+  return level;
 }
 
 }  // namespace
 
-SimdLevel simd_level() { return unit_in_use(); }
+SimdLevel simd_level() { return level_in_use(); }
 
-SimdLevel limit_simd_level(SimdLevel unit) {
-  return unit_in_use() = std::min(unit, widest_supported());
+SimdLevel limit_simd_level(SimdLevel level) {
+  return level_in_use() = std::min(level, widest_supported());
 }
 
 }  // namespace deepbench

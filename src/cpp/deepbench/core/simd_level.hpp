@@ -1,6 +1,6 @@
-// Loops compiled for the vectors of several x86-64 processors, and the choice among them when the
-// program runs. All of them compute the same values: what is vectorised is independent per element
-// or summed in lanes that the source spells out, and nothing is contracted to fused products.
+// Compiles a loop for several x86-64 vector extensions and chooses one at run time. Every version
+// computes the same values: vectorised loops are independent per element or sum in lanes that the
+// source defines, and the compiler never contracts products to fused multiply-adds.
 #pragma once
 
 #include "deepbench/core/export.hpp"
@@ -9,13 +9,15 @@ namespace deepbench {
 
 enum class SimdLevel { kBaseline, kAvx2, kAvx512 };
 
-// The one in use: the widest of this processor, unless a test asked for a narrower one.
+// The level in use: the widest that this processor supports, unless a test has limited it.
 DEEPBENCH_API SimdLevel simd_level();
 
-// For tests and benchmarks, while no loop runs: at most `unit` from here on. Returns what is used.
-DEEPBENCH_API SimdLevel limit_simd_level(SimdLevel unit);
+// Limits the level to `level` and returns the level in use. For tests and benchmarks; no loop may
+// run meanwhile.
+DEEPBENCH_API SimdLevel limit_simd_level(SimdLevel level);
 
-// What the body of a loop and all that it calls must be, to be compiled for its caller's vectors.
+// The loop body and every function it calls need this attribute, so that they are inlined and
+// compiled for the caller's vector extension.
 #define DEEPBENCH_ALWAYS_INLINE __attribute__((always_inline))
 
 template <class Loop>
@@ -35,7 +37,7 @@ __attribute__((target("avx512f,avx512dq"), noinline)) void loop_in_avx512(const 
 }
 #endif
 
-// Used as run_vectorised([&]() DEEPBENCH_ALWAYS_INLINE { ... }) on the widest vectors.
+// Use: run_vectorised([&]() DEEPBENCH_ALWAYS_INLINE { ... }). Runs the loop at simd_level().
 template <class Loop>
 void run_vectorised(const Loop& loop) {
 #if defined(__x86_64__)

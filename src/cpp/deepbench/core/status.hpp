@@ -1,4 +1,5 @@
-// How a row can end, and the exceptions that carry an ending from where it happened to the row.
+// The statuses a row can end with, and the exceptions that carry a status and its reason to the
+// row.
 #pragma once
 
 #include <stdexcept>
@@ -20,7 +21,7 @@ enum class Status {
   kFailed
 };
 
-// The name that rows carry: "ok", "out_of_memory", ...
+// The name in result files: "ok", "out_of_memory", ...
 constexpr std::string_view name_of(Status status) {
   switch (status) {
     case Status::kOk:
@@ -43,19 +44,21 @@ constexpr std::string_view name_of(Status status) {
   return "failed";
 }
 
-// A problem or an option that makes no sense; the text says what would.
+// The request is invalid: a problem or an option that makes no sense. The message says what would
+// be valid.
 class DEEPBENCH_API InvalidProblem : public std::invalid_argument {
  public:
   using std::invalid_argument::invalid_argument;
 };
 
-// A plugin that cannot be used at all: not found, not a plugin, another ABI, no device.
+// The plugin cannot be used at all: it is missing, is no plugin, has another ABI or finds no
+// device.
 class DEEPBENCH_API BackendUnavailable : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// A row that ends otherwise than ok, with its reason.
+// The row ends with a status other than ok; the message is its reason.
 class DEEPBENCH_API RowFailure : public std::runtime_error {
  public:
   RowFailure(Status status, const std::string& reason)

@@ -1,5 +1,5 @@
-// Host time: of a row's stages (stages_ns in docs/reference/rows.md), of rests, and of waiting for
-// other ranks. No reported measurement comes from here: those come from the backend's time_batch.
+// Host time of a row's stages (docs/reference/rows.md, stages_ns), of rests and of waiting for
+// other ranks. Reported measurements never come from here: they come from the backend's time_batch.
 #pragma once
 
 #include <chrono>
@@ -9,7 +9,7 @@ namespace deepbench {
 
 class Stopwatch {
  public:
-  // Nanoseconds since this was made or last asked.
+  // Nanoseconds since construction or since the previous call.
   double lap_ns() {
     const auto now = std::chrono::steady_clock::now();
     const double ns = std::chrono::duration<double, std::nano>(now - last_).count();
@@ -21,16 +21,17 @@ class Stopwatch {
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
-// As long as that, to a microsecond or so. Asleep, but awake in time: a processor that has just
-// woken up is slow, and late by some 60 us. Returns how long it was.
+// Waits for `ns`, accurate to about a microsecond, and returns the time waited. It sleeps first and
+// polls for the last 200 us, because a processor that has just woken up is slow and about 60 us
+// late.
 inline double sleep_for_ns(double ns) {
-  constexpr double kAwakeNs = 200e3;
+  constexpr double kPollNs = 200e3;
   Stopwatch watch;
-  if (ns > kAwakeNs)
-    std::this_thread::sleep_for(std::chrono::duration<double, std::nano>(ns - kAwakeNs));
-  double rested_ns = watch.lap_ns();
-  while (rested_ns < ns) rested_ns += watch.lap_ns();
-  return rested_ns;
+  if (ns > kPollNs)
+    std::this_thread::sleep_for(std::chrono::duration<double, std::nano>(ns - kPollNs));
+  double waited_ns = watch.lap_ns();
+  while (waited_ns < ns) waited_ns += watch.lap_ns();
+  return waited_ns;
 }
 
 }  // namespace deepbench

@@ -1,4 +1,4 @@
-// Sums over runs, in a fixed number of lanes whatever the width of the processor's vectors.
+// Sums in a fixed number of lanes, whatever the vector width of the processor.
 #include "deepbench/core/sums.hpp"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ constexpr int kVectors = kLanes / 4;
 struct Lanes {
   Double4 vectors[kVectors] = {};
 
-  // Every step halves the lanes.
+  // Each step halves the number of lanes.
   DEEPBENCH_ALWAYS_INLINE double sum() const {
     double lanes[kLanes];
     std::memcpy(lanes, vectors, sizeof lanes);
@@ -25,7 +25,7 @@ struct Lanes {
   }
 };
 
-// Sums x y and, as `kSquareProducts` says, (x y)^2 or x^2.
+// Sums x y and the squares of x y (kSquareProducts) or of x.
 template <bool kSquareProducts, class Y>
 DEEPBENCH_ALWAYS_INLINE inline DotSums sums_in_lanes(const float* x, const Y* y, int64_t count) {
   Lanes products, squares;

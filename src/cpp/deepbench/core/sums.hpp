@@ -1,5 +1,5 @@
-// Sums in double over runs of floats. Each order of summing is fixed, so that the result is the
-// same on every processor.
+// Sums in double precision over arrays of floats. The order of summation is fixed, so every
+// processor computes the same result.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,11 @@ struct DotSums {
 
 DEEPBENCH_API DotSums dot_sums(const float* a, const float* b, int64_t count);
 
-// The sum of values[i] weights[i], and that of the squares of values.
+// Sums values[i] weights[i] in `products` and the squares of `values` in `squares`.
 DEEPBENCH_API DotSums weighted_sums(const float* values, const double* weights, int64_t count);
 
-// sums[i] += the sum over j of factors[j] values[j * stride + i], for i < rows; squares[i] += that
-// of the squares of values.
+// For i < rows: adds factors[j] values[j * stride + i], summed over all j, to sums[i], and the
+// squares of the same values to squares[i].
 DEEPBENCH_API void add_columns(const float* values, int64_t stride, int64_t rows, int64_t columns,
                                const double* factors, double* sums, double* squares);
 

@@ -1,4 +1,4 @@
-// Waking threads, and not waiting for those that came too late.
+// Wakes the helpers, and does not wait for those that have not started.
 #include "deepbench/core/thread_pool.hpp"
 
 #include <unistd.h>
@@ -11,8 +11,8 @@ namespace deepbench {
 
 ThreadPool::ThreadPool() : process_(int(getpid())) {}
 
-// Never deleted: its threads may outlive whatever a process destroys at its end. A process that was
-// forked has none of its parent's threads.
+// The pool is never deleted, because its threads may outlive objects that the process destroys at
+// exit. A forked process has none of its parent's threads and creates a new pool.
 ThreadPool& ThreadPool::instance() {
   static std::mutex mutex;
   static ThreadPool* pool = nullptr;
@@ -28,7 +28,7 @@ void ThreadPool::run(int64_t max_helpers, const std::function<void()>& helper_wo
   if (helped) begin_round(max_helpers, helper_work);
   const int64_t requested = helped ? requested_ : 0;
   lock.unlock();
-  for (int64_t i = 0; i < requested; ++i) wake_.notify_one();  // all who sleep are alike
+  for (int64_t i = 0; i < requested; ++i) wake_.notify_one();  // any sleeping thread will do
   caller_work();
   if (!helped) return;
   lock.lock();
@@ -53,7 +53,7 @@ void ThreadPool::start_threads(int64_t count) {
   try {
     for (; threads_ < count; ++threads_) std::thread([this] { helper_loop(); }).detach();
   } catch (const std::exception&) {
-    // The system gives no more threads (or memory for them): fewer do the same.
+    // If the system refuses another thread (or memory for it), fewer threads do the same work.
   }
 }
 

@@ -1,5 +1,5 @@
-// Threads that help the calling one and sleep in between: to start fifteen of them takes as long as
-// many a reference that they are to help with.
+// Threads that help the calling thread and sleep between calls. Starting fifteen threads would take
+// as long as many of the references that they speed up.
 #pragma once
 
 #include <condition_variable>
@@ -13,19 +13,20 @@ namespace deepbench {
 
 class DEEPBENCH_API ThreadPool {
  public:
-  // The process' own. Its threads live as long as it does.
+  // The pool of this process. Its threads live as long as the process.
   static ThreadPool& instance();
 
-  // Calls caller_work() here and helper_work() on up to `max_helpers` other threads, and returns
-  // when all that have begun are done: who has not begun when caller_work() ends does not begin any
-  // more. Neither may throw. A call within a call, or beside one, has no helpers.
+  // Calls caller_work() on this thread and helper_work() on up to `max_helpers` others, and returns
+  // when all started helpers have finished. A helper that has not started when caller_work()
+  // returns does not start. Neither function may throw. A nested or concurrent call gets no
+  // helpers.
   void run(int64_t max_helpers, const std::function<void()>& helper_work,
            const std::function<void()>& caller_work);
 
  private:
   ThreadPool();
   void helper_loop();
-  // Each under the mutex.
+  // The caller holds the mutex.
   void begin_round(int64_t max_helpers, const std::function<void()>& helper_work);
   void end_round(std::unique_lock<std::mutex>& lock);
   void start_threads(int64_t count);
@@ -36,7 +37,7 @@ class DEEPBENCH_API ThreadPool {
   const int process_;
   std::mutex mutex_;
   std::condition_variable wake_, done_;
-  const std::function<void()>* helper_work_ = nullptr;  // while there is something to help with
+  const std::function<void()>* helper_work_ = nullptr;  // null when no round is open
   uint64_t round_ = 0;
   int64_t threads_ = 0, requested_ = 0, joined_ = 0, running_ = 0;
   bool in_use_ = false;

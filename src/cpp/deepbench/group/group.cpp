@@ -1,4 +1,4 @@
-// Rounds.
+// The rounds of a group: messages, answers and failures.
 #include "deepbench/group/group.hpp"
 
 #include <fcntl.h>
@@ -15,11 +15,11 @@
 namespace deepbench {
 namespace {
 
-// One rank may prepare or verify so much longer than another.
+// One rank may prepare or verify this much longer than another.
 constexpr double kRoundTimeoutS = 600;
-constexpr double kSendTimeoutS = 30;  // for a small message to be taken
-constexpr double kNoTimeoutS = 1e9;   // between rows; rank 0 may be busy with rows of its own
-constexpr uint64_t kMaxMessageBytes = 1u << 30;  // message
+constexpr double kSendTimeoutS = 30;  // until the other side has received a small message
+constexpr double kNoTimeoutS = 1e9;   // between rows; rank 0 may run rows alone
+constexpr uint64_t kMaxMessageBytes = 1u << 30;
 
 constexpr std::string_view kEnd = "end", kRow = "row ";
 
@@ -33,7 +33,7 @@ Status status_of(int64_t number) {
 
 }  // namespace
 
-// What a rank says in a round; as an answer, what rank 0 says to it.
+// The message of a rank in a round; the answer of rank 0 has the same form.
 struct Group::Message {
   AbortScope scope = AbortScope::kRow;
   std::string step;
@@ -41,12 +41,12 @@ struct Group::Message {
   Status status = Status::kFailed;
   std::string reason{};
   std::string payload{};
-  bool aborted_call = false;     // a call, since another had failed
-  bool caused_by_abort = false;  // that is why it has failed
+  bool aborted_call = false;     // this rank aborted a call, because another rank had failed
+  bool caused_by_abort = false;  // this rank failed only because it aborted the call
 
   std::string packed() const {
     Packer packer;
-    packer.number(int64_t{failed});  // first: has_failed() looks there
+    packer.number(int64_t{failed});  // first, because has_failed() peeks at this field
     packer.number(int64_t(scope)).text(step).number(int64_t(status));
     packer.number(int64_t{aborted_call}).number(int64_t{caused_by_abort});
     return packer.text(reason).text(payload).bytes();
@@ -66,19 +66,20 @@ struct Group::Message {
   }
 };
 
-// What comes in is read by the round alone: must_abort_call() keeps away.
+// During a round only the round reads incoming messages; must_abort_call() does not.
 struct Group::RoundGuard {
   explicit RoundGuard(Group* group) : group(group) { set(true); }
   ~RoundGuard() { set(false); }
-  void set(bool talking) {
+  void set(bool in_round) {
     const std::lock_guard<std::mutex> lock(group->mutex_);
-    group->in_round_ = talking;
+    group->in_round_ = in_round;
     group->aborting_call_ = false;
   }
   Group* const group;
 };
 
-// A row begins and ends: what the last one left is forgotten, and a lost rank is waited for.
+// Marks the begin and end of a row. A new row clears the previous failure; within a row the
+// watchdog waits for ranks to leave it.
 struct Group::RowGuard {
   explicit RowGuard(Group* group) : group(group) {
     if (!group) return;
@@ -97,7 +98,7 @@ struct Group::RowGuard {
 
 Group::Group(int rank, std::vector<Member> members, std::vector<Socket> sockets)
     : rank_(rank), members_(std::move(members)), sockets_(std::move(sockets)) {
-  if (pipe(wake_) != 0) throw RankDisconnected("no descriptor is left for its watcher");
+  if (pipe(wake_) != 0) throw RankDisconnected("no file descriptor is left for the watchdog");
   for (const int end : wake_) fcntl(end, F_SETFD, FD_CLOEXEC);
   watchdog_ = std::thread([this] { run_watchdog(); });
 }
@@ -112,8 +113,6 @@ std::string Group::name_of(size_t socket) const {
   return "rank " + std::to_string(socket) + " of " + std::to_string(size()) + " (" +
          members_[socket].host + ")";
 }
-
-// ---- rounds -------------------------------------------------------------------------------------
 
 std::string Group::reduce_and_broadcast(AbortScope scope, const std::string& step,
                                         const std::string& mine, const Reduce& reduce) {
@@ -132,8 +131,9 @@ std::string Group::reduce_and_broadcast_while(AbortScope scope, const std::strin
 
 void Group::check_all_connected() {
   if (!is_disconnected()) return;
-  if (rank_ == 0) fail_group("");                      // the reason is known
-  accept_answer(AbortScope::kStep, receive_answer());  // rank 0 has said why, or is itself gone
+  if (rank_ == 0) fail_group("");  // fail_group() uses the known reason
+  // rank 0 has sent the reason, or is itself gone
+  accept_answer(AbortScope::kStep, receive_answer());
 }
 
 void Group::fail_step(AbortScope scope, const std::string& step, const RowFailure& failure) {
@@ -145,7 +145,7 @@ void Group::fail_step(AbortScope scope, const std::string& step, const RowFailur
     message.caused_by_abort = aborting_call_ && !was_unwinding_;
   }
   run_round(message, [](const std::vector<std::string>&) { return std::string(); });
-  rethrow_failure(scope);  // run_round() has thrown
+  rethrow_failure(scope);  // not reached: run_round() throws
 }
 
 void Group::collective_step(AbortScope scope, const std::string& step,
@@ -165,12 +165,13 @@ void Group::collective_step(AbortScope scope, const std::string& step,
   } catch (const std::exception& error) {
     fail_step(scope, step, RowFailure(Status::kFailed, error.what()));
   }
-  if (failure_) rethrow_failure(scope);  // somebody within it kept the failure to himself
+  if (failure_) rethrow_failure(scope);  // `body` caught the failure of a nested step
   reduce_and_broadcast(scope, step, "",
                        [](const std::vector<std::string>&) { return std::string(); });
 }
 
-// The failure of the last round, which all ranks know of: no word more until its scope is left.
+// Throws the failure of the last round, which all ranks know; no message is sent until its scope is
+// left.
 void Group::rethrow_failure(AbortScope scope) {
   const Failure failure = *failure_;
   if (scope <= failure.scope) failure_.reset();
@@ -189,8 +190,9 @@ std::string Group::run_round(const Message& mine, const Reduce& reduce,
   return answer;
 }
 
-// Until all have spoken. A failure of this rank's own is returned, since it comes too late for this
-// round: the others have been told that all is well, and their answer is still to be heard.
+// Runs `meanwhile` until all messages have arrived. A failure of this rank is returned, because it
+// comes too late for this round: the others have been told of success, and their answer must still
+// be read.
 std::exception_ptr Group::run_until_all_ready(const std::function<void()>& meanwhile) {
   for (Deadline deadline(kRoundTimeoutS); !all_messages_ready() && deadline.left_s() > 0;) {
     try {
@@ -213,7 +215,7 @@ std::string Group::accept_answer(AbortScope scope, const std::string& bytes) {
   rethrow_failure(scope);
 }
 
-// Whether gather() or receive() would find what they wait for. Who is gone has spoken, too.
+// Whether gather() or receive() would not block. A closed connection counts as ready.
 bool Group::all_messages_ready() const {
   std::vector<pollfd> all;
   for (const Socket& socket : sockets_)
@@ -245,9 +247,10 @@ std::string Group::gather(const Message& mine, const Reduce& reduce) {
   return answer;
 }
 
-// The first failure is everybody's. Who gave up a call for it tells nothing of its own, but what
-// the call was made through may be left halfway: nothing more can run. Ranks that are not at the
-// same step, none of which has failed, have taken different decisions: a fault of ours.
+// The first failure becomes the failure of all ranks. A rank that aborted a call because of it adds
+// no reason, but the library that made the call may be left in an undefined state, so no further
+// row can run. If ranks are at different steps and none has failed, they have taken different
+// decisions, which is a bug in deepbench.
 std::string Group::make_answer(const std::vector<Message>& all, const Reduce& reduce) const {
   Message answer = all[0];
   answer.failed = answer.aborted_call = answer.caused_by_abort = false;
@@ -277,8 +280,6 @@ std::string Group::make_answer(const std::vector<Message>& all, const Reduce& re
   return answer.packed();
 }
 
-// ---- rows ---------------------------------------------------------------------------------------
-
 void Group::broadcast(const std::string& row) {
   for (size_t rank = 1; rank < sockets_.size(); ++rank)
     send(rank, name_of(rank), std::string(kRow) + row);
@@ -298,7 +299,7 @@ void Group::end() {
   for (size_t rank = 1; rank < sockets_.size(); ++rank) {
     try {
       sockets_[rank].send(kEnd, deadline);
-    } catch (const ConnectionError&) {  // gone already
+    } catch (const ConnectionError&) {  // the rank is already gone
     }
   }
 }
@@ -312,13 +313,11 @@ std::optional<std::string> Group::next_row() {
     fail_group(name_of(0) + " " + error.what());
   }
   if (message == kEnd) return std::nullopt;
-  if (message.compare(0, kRow.size(), kRow) != 0) fail_group(name_of(0) + " told of no row");
+  if (message.compare(0, kRow.size(), kRow) != 0) fail_group(name_of(0) + " sent no row");
   return message.substr(kRow.size());
 }
 
-// ---- connections --------------------------------------------------------------------------------
-
-// Rank 0 tells the others, who else would wait for its answer.
+// Rank 0 sends the reason to the others, which would otherwise wait for its answer.
 void Group::fail_group(const std::string& reason) {
   std::string why;
   {
@@ -331,7 +330,7 @@ void Group::fail_group(const std::string& reason) {
   for (size_t rank = 1; rank_ == 0 && rank < sockets_.size(); ++rank) {
     try {
       sockets_[rank].send(answer, deadline);
-    } catch (const ConnectionError&) {  // it is the one, or gone as well
+    } catch (const ConnectionError&) {  // the lost rank, or another one
     }
     sockets_[rank].shutdown();
   }
@@ -355,7 +354,7 @@ std::string Group::receive(size_t socket, const std::string& whose, Deadline& de
   }
 }
 
-// Rank 0's answer. Its warning has served where this rank was in a call.
+// Receives rank 0's answer. A warning only matters to a rank within a call, so it is skipped here.
 std::string Group::receive_answer() {
   Deadline deadline(kRoundTimeoutS);
   for (;;) {
@@ -363,8 +362,6 @@ std::string Group::receive_answer() {
     if (message != kWarning) return message;
   }
 }
-
-// ---- free functions -----------------------------------------------------------------------------
 
 void collective_step(Group* group, const std::string& step, const std::function<void()>& body) {
   if (group)

@@ -1,7 +1,7 @@
-// The ranks of a collective as one: what they tell one another goes in rounds, in which every rank
-// says one thing to rank 0 and rank 0 gives all of them one answer. What fails on one rank thereby
-// fails on all, at the same place, with that rank's reason; whatever depends on a clock or on
-// chance is decided by rank 0.
+// The ranks of a collective as one group. They communicate in rounds: each rank sends one message
+// to rank 0, and rank 0 sends one answer to all. A failure on one rank thus becomes the failure of
+// all ranks at the same step, with that rank's reason. Rank 0 decides everything that depends on a
+// clock or on chance.
 #pragma once
 
 #include <atomic>
@@ -20,26 +20,27 @@
 
 namespace deepbench {
 
-// A rank, as all know it.
+// A rank as known to all ranks.
 struct Member {
   std::string host;
-  std::string address;  // numeric, at which its machine is reached
+  std::string address;  // numeric address at which other ranks reach its machine
   int local_rank = 0, local_size = 1;
 };
 
-// A round that does not come about: a rank is gone, or silent. Nothing more can run.
+// A round cannot be completed because a rank is gone or silent. No further row can run.
 class DEEPBENCH_API RankDisconnected : public RowFailure {
  public:
   explicit RankDisconnected(const std::string& reason) : RowFailure(Status::kDeviceLost, reason) {}
 };
 
-// How deep within the making of a row a round is: where one rank fails, the others leave whatever
-// they are in, down to the scope that the failing one has reached.
+// How deep within a row a round is nested. When one rank fails, the others leave all nested steps
+// down to the scope of the failed round.
 enum class AbortScope { kRow = 0, kStep = 1, kExchange = 2 };
 
 class DEEPBENCH_API Group {
  public:
-  // `sockets`: of rank 0 one to each rank, by rank; of the others one to rank 0.
+  // `sockets`: on rank 0 one connection to each rank, indexed by rank; on other ranks one to rank
+  // 0.
   Group(int rank, std::vector<Member> members, std::vector<Socket> sockets);
   ~Group();
   Group(const Group&) = delete;
@@ -50,43 +51,46 @@ class DEEPBENCH_API Group {
   const std::vector<Member>& members() const { return members_; }
   const Member& self() const { return members_[static_cast<size_t>(rank_)]; }
 
-  // Every rank says `mine`; `reduce`, on rank 0 alone, makes the answer for all of it, in order of
-  // rank. `step` must be the same on all ranks. Throws RowFailure on every rank.
+  // Every rank contributes `mine`. `reduce` runs on rank 0 only and computes the answer from all
+  // contributions, in the order of ranks. `step` must be the same on all ranks. Throws RowFailure
+  // on every rank.
   using Reduce = std::function<std::string(const std::vector<std::string>& all)>;
   std::string reduce_and_broadcast(AbortScope scope, const std::string& step,
                                    const std::string& mine, const Reduce& reduce);
-  // The same; until all have spoken, and the answer is there, this rank does `meanwhile` again and
-  // again instead of sleeping. What that throws is thrown here, after the round.
+  // The same, but until all messages and the answer have arrived, this rank calls `meanwhile`
+  // repeatedly instead of sleeping. An exception from `meanwhile` is rethrown after the round.
   std::string reduce_and_broadcast_while(AbortScope scope, const std::string& step,
                                          const std::string& mine, const Reduce& reduce,
                                          const std::function<void()>& meanwhile);
-  // For work of some length between two rounds: throws RowFailure once a rank is gone.
+  // For long work between two rounds: throws RowFailure once a rank is gone.
   void check_all_connected();
-  // Whether a round has failed and its scope has not been left yet: what is thrown is not a failure
-  // of this rank's own.
+  // Whether a round has failed and its scope has not been left yet: an exception thrown meanwhile
+  // is not a failure of this rank.
   bool failing() const { return failure_.has_value(); }
-  // The same as reduce_and_broadcast() for a rank that has failed at `step`.
+  // Takes part in the round at `step` with a failure instead of a contribution.
   [[noreturn]] void fail_step(AbortScope scope, const std::string& step, const RowFailure& failure);
 
-  // Does `body` on every rank. Where it throws a RowFailure on any, it does so on all.
+  // Runs `body` on every rank. If it throws a RowFailure on any rank, this call throws on all
+  // ranks.
   void collective_step(AbortScope scope, const std::string& step,
                        const std::function<void()>& body);
 
-  // Rank 0's row for the others to join in, as the line of a problem; end() tells them that there
-  // are no more. next_row() is theirs: nothing after the end. Both throw RankDisconnected.
+  // broadcast() sends a row, as a problem line, from rank 0 to the others; end() announces that no
+  // row follows. The others call next_row(), which returns nothing after end(). broadcast() and
+  // next_row() throw RankDisconnected.
   void broadcast(const std::string& row);
   void end();
   std::optional<std::string> next_row();
 
-  // Whether a rank is gone. For any thread.
+  // Whether a rank is gone. Any thread may call this.
   bool is_disconnected();
-  // Whether a call in which all ranks take part will never end: one is gone, or has failed and
-  // waits for the others to come out of it. For any thread, at any time.
+  // Whether a call that involves all ranks can never end, because a rank is gone, or has failed and
+  // waits for the others to leave the call. Any thread may call this at any time.
   bool must_abort_call();
 
-  // Waits until a rank is gone while this one is in a row and does not leave it: it waits for that
-  // rank within a library that will wait for ever. The reason then; "" when the group ends. For a
-  // thread of the host, which may end the process.
+  // Waits until a rank is gone while this rank stays in a row: it waits for the lost rank within a
+  // library that never returns. Returns the reason, or "" when the group ends. The host calls it in
+  // a thread of its own and may end the process.
   std::string wait_for_disconnect();
 
  private:
@@ -100,7 +104,7 @@ class DEEPBENCH_API Group {
   struct RoundGuard;
 
   static constexpr const char* kWarning = "warning";
-  static constexpr int kPollMs = 200;  // between two looks at who else has failed or gone
+  static constexpr int kPollMs = 200;  // interval of checks for failed or lost ranks
 
   std::string run_round(const Message& mine, const Reduce& reduce,
                         const std::function<void()>& meanwhile = nullptr);
@@ -132,20 +136,20 @@ class DEEPBENCH_API Group {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::string disconnect_reason_;  // why; guarded by mutex_
+  std::string disconnect_reason_;  // guarded by mutex_
   bool grace_expired_ = false, ended_ = false;
   bool in_row_ = false, in_round_ = false;
-  bool aborting_call_ = false;  // a call, since another rank has failed in it
-  bool was_unwinding_ = false;  // giving it up
+  bool aborting_call_ = false;  // aborting a call, because another rank has failed in it
+  bool was_unwinding_ = false;  // an exception was already propagating when the call was aborted
   Deadline next_poll_{0};
-  int wake_[2] = {-1, -1};  // a pipe: what is written into it wakes the watcher
+  int wake_[2] = {-1, -1};  // a pipe; a write wakes the watchdog
   std::thread watchdog_;
 };
 
-// Within a group, or alone where `group` is nullptr.
+// Runs `body` as a step of the group, or directly if `group` is nullptr.
 DEEPBENCH_API void collective_step(Group* group, const std::string& step,
                                    const std::function<void()>& body);
-// Rank 0's, for what depends on this process' own clock.
+// Rank 0's value on all ranks, for decisions that depend on each process's clock.
 DEEPBENCH_API double value_of_rank_zero(Group* group, const std::string& step, double mine);
 
 }  // namespace deepbench

@@ -1,4 +1,4 @@
-// Noticing that ranks are gone, or have failed while others wait for them in a call.
+// Detects ranks that are gone, or that have failed while others wait for them in a call.
 #include <poll.h>
 
 #include <algorithm>
@@ -6,15 +6,15 @@
 
 #include "deepbench/group/group.hpp"
 
-#ifndef POLLRDHUP  // Linux has it: the other side has closed
+#ifndef POLLRDHUP  // a Linux flag: the other side has closed the connection
 #define POLLRDHUP 0
 #endif
 
 namespace deepbench {
 namespace {
 
-constexpr double kGraceS = 5;            // to leave a row by oneself once a rank is gone
-constexpr double kPollIntervalS = 5e-3;  // a look takes some microseconds
+constexpr double kGraceS = 5;            // for a rank to leave its row after another rank is gone
+constexpr double kPollIntervalS = 5e-3;  // a check takes a few microseconds
 
 }  // namespace
 
@@ -28,9 +28,9 @@ bool Group::is_disconnected() {
   return !disconnect_reason_.empty();
 }
 
-// Whether the message that waits to be read is a failure.
+// Whether the next unread message of this rank is a failure.
 bool Group::has_failed(size_t rank) const {
-  uint64_t begin[2] = {};  // its length, then what Message says first
+  uint64_t begin[2] = {};  // its length, then the first field of Message
   return sockets_[rank].peek(begin, sizeof begin) && begin[1] != 0;
 }
 
@@ -40,14 +40,15 @@ bool Group::any_has_failed(size_t from) const {
   return false;
 }
 
-// A word before the answer, for those who are in a call: they come out of it, and the round ends.
+// A message ahead of the answer for ranks that are within a call: they leave the call, and the
+// round ends.
 void Group::broadcast_warning() {
   for (size_t rank = 1; rank < sockets_.size(); ++rank) send(rank, name_of(rank), kWarning);
 }
 
-// Nothing is said to a rank in a row that has not spoken itself, but a warning. Who asks while it
-// tidies up after a failure has failed by itself. (Failures that a plugin has thrown and not yet
-// returned are seen only where it shares the C++ runtime.)
+// A rank in a row that has not sent its message receives nothing but a warning. If an exception is
+// already propagating, the rank itself has failed and is cleaning up. (Exceptions within a plugin
+// are visible only if it shares the C++ runtime.)
 bool Group::must_abort_call() {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (!disconnect_reason_.empty() || aborting_call_) return true;
@@ -58,7 +59,7 @@ bool Group::must_abort_call() {
   return aborting_call_;
 }
 
-// Sleeps until a connection has ended, whose rank is then lost, or the group has.
+// Sleeps until a connection has closed, so that its rank is lost, or the group has ended.
 bool Group::poll_for_disconnect() {
   std::vector<pollfd> all = {{wake_[0], POLLIN, 0}};
   for (const Socket& socket : sockets_)
@@ -77,8 +78,8 @@ bool Group::poll_for_disconnect() {
   return false;
 }
 
-// Watches until the group ends or a rank is gone. Then whoever waits for a message gets it or an
-// error; whoever waits in a library has kGraceS to find out.
+// Watches until the group ends or a rank is gone. Then a rank that waits for a message receives it
+// or an error; a rank that waits in a library has kGraceS to leave it.
 void Group::run_watchdog() {
   while (!has_ended() && !poll_for_disconnect()) {
   }

@@ -1,4 +1,4 @@
-// The variables of torchrun, srun, Open MPI's and MPICH's mpirun.
+// Reads the variables of torchrun, srun and the mpirun of Open MPI and MPICH.
 #include "deepbench/group/launch_environment.hpp"
 
 #include <cstdlib>
@@ -9,23 +9,25 @@
 namespace deepbench {
 namespace {
 
-constexpr int kPort = 29577;  // where nobody names one
+constexpr int kPort = 29577;  // used if no variable names a port
 constexpr int64_t kMaxRanks = 1 << 16;
 constexpr double kMaxSeconds = 86400;
 
-// How a launcher tells a rank who it is. The first whose variables are set counts: torchrun and we
-// ourselves, then those whose variables a torchrun within them would inherit.
+// The variables by which a launcher identifies a rank. The first launcher whose variables are set
+// counts: torchrun (and deepbench itself) first, then launchers whose variables a nested torchrun
+// inherits.
 struct Launcher {
   const char* name;
   const char *rank, *size;
-  const char* local_size;  // nullptr: not told
+  const char* local_size;  // nullptr: the launcher sets none
 };
 constexpr Launcher kLaunchers[] = {
     {"torchrun", "RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"},
     {"Open MPI's mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
      "OMPI_COMM_WORLD_LOCAL_SIZE"},
     {"mpirun", "PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS"},
-    // srun's own: a batch script has SLURM_PROCID too, and is no rank.
+    // SLURM_STEP_NUM_TASKS is set by srun only; a batch script has SLURM_PROCID too but is not a
+    // rank.
     {"srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", nullptr},
 };
 
@@ -36,22 +38,22 @@ class Reader {
     const char* value = name ? variable_(name) : nullptr;
     return value ? value : "";
   }
-  int integer(const char* name, int64_t least, int64_t most) const {
+  int integer(const char* name, int64_t minimum, int64_t maximum) const {
     try {
       const int64_t number = parse_integer(name, text(name));
-      if (number >= least && number <= most) return static_cast<int>(number);
+      if (number >= minimum && number <= maximum) return static_cast<int>(number);
     } catch (const InvalidProblem&) {
     }
     throw BackendUnavailable("the variable " + std::string(name) + "=" + printable(text(name)) +
-                             " must be a number from " + std::to_string(least) + " to " +
-                             std::to_string(most));
+                             " must be a number from " + std::to_string(minimum) + " to " +
+                             std::to_string(maximum));
   }
 
  private:
   const VariableLookup& variable_;
 };
 
-// torchrun's agent may itself listen where the variables point to.
+// torchrun's agent may itself listen on MASTER_PORT; the next port is then used.
 int port_of(const Reader& read) {
   if (!read.text("DEEPBENCH_MASTER_PORT").empty())
     return read.integer("DEEPBENCH_MASTER_PORT", 1, 65535);
@@ -60,26 +62,26 @@ int port_of(const Reader& read) {
   return read.text("TORCHELASTIC_USE_AGENT_STORE") == "True" ? port % 65535 + 1 : port;
 }
 
-// Of "node[07-09,12],login1" node07; of "r[2-3]n[01-16]" r2n01.
+// The first host of a Slurm list: node07 of "node[07-09,12],login1", r2n01 of "r[2-3]n[01-16]".
 std::string first_host(const std::string& list) {
   std::string host;
-  for (size_t at = 0; at < list.size() && list[at] != ','; ++at) {
-    if (list[at] != '[') {
-      host += list[at];
+  for (size_t i = 0; i < list.size() && list[i] != ','; ++i) {
+    if (list[i] != '[') {
+      host += list[i];
       continue;
     }
-    const size_t end = list.find_first_of("-,]", at);
-    const size_t close = list.find(']', at);
+    const size_t end = list.find_first_of("-,]", i);
+    const size_t close = list.find(']', i);
     if (close == std::string::npos) return "";
-    host += list.substr(at + 1, end - at - 1);
-    at = close;
+    host += list.substr(i + 1, end - i - 1);
+    i = close;
   }
   return host;
 }
 
-// Where these ranks are the tasks of a step of Slurm's, the first of its machines: srun may speak
-// to them as MPICH's mpirun does (--mpi=pmi2).
-std::string first_of_step(const Reader& read, const Launcher& launcher) {
+// The first machine of the Slurm step if the ranks are its tasks; otherwise empty. srun may set the
+// variables of MPICH's mpirun (--mpi=pmi2), so any launcher is checked.
+std::string first_host_of_step(const Reader& read, const Launcher& launcher) {
   if (read.text(launcher.rank) != read.text("SLURM_PROCID") ||
       read.text(launcher.size) != read.text("SLURM_STEP_NUM_TASKS"))
     return "";
@@ -91,28 +93,28 @@ std::string address_of(const Reader& read, const Launcher& launcher, int size) {
   const std::string address = read.text("MASTER_ADDR");
   if (!address.empty()) return address;
   if (read.text(launcher.local_size) == std::to_string(size)) return "127.0.0.1";
-  if (const std::string first = first_of_step(read, launcher); !first.empty()) return first;
+  if (const std::string first = first_host_of_step(read, launcher); !first.empty()) return first;
   throw BackendUnavailable("started by " + std::string(launcher.name) + " as one of " +
                            std::to_string(size) +
                            " ranks, but MASTER_ADDR is not set: it must name rank 0's machine "
                            "(docs/guide/ranks.md has the recipes)");
 }
 
-double seconds_of(const Reader& read, const char* name, double otherwise) {
+double seconds_of(const Reader& read, const char* name, double fallback) {
   const std::string text = read.text(name);
-  if (text.empty()) return otherwise;
+  if (text.empty()) return fallback;
   try {
     const double seconds = parse_real(name, text);
     if (seconds > 0 && seconds <= kMaxSeconds) return seconds;
   } catch (const InvalidProblem&) {
   }
   throw BackendUnavailable("the variable " + std::string(name) + "=" + printable(text) +
-                           " must be seconds, more than 0");
+                           " must be a number of seconds above 0");
 }
 
 double timeout_of(const Reader& read) {
   seconds_of(read, "DEEPBENCH_CONNECTION_TIMEOUT",
-             0);  // of connections; what it says is to make sense
+             0);  // only validated here: Socket reads it
   return seconds_of(read, "DEEPBENCH_RENDEZVOUS_TIMEOUT", LaunchEnvironment().timeout_s);
 }
 

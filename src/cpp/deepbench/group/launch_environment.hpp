@@ -1,4 +1,5 @@
-// Which rank of how many this process is, as whoever started it says by the usual variables.
+// The rank of this process and the number of ranks, from the environment variables that launchers
+// set.
 #pragma once
 
 #include <functional>
@@ -11,20 +12,21 @@ namespace deepbench {
 
 struct LaunchEnvironment {
   int rank = 0, size = 1;
-  std::string address = "127.0.0.1";  // rank 0's
-  int port = 0;                       // rank 0's; 0: any, for rank 0 alone
-  std::string launcher;               // "torchrun", "srun", "mpirun", ...: for messages
-  std::string secret;                 // who does not know it is no rank of ours
-  double timeout_s = 60;              // for all ranks to come: DEEPBENCH_RENDEZVOUS_TIMEOUT
+  std::string address = "127.0.0.1";  // address of rank 0
+  int port = 0;                       // port of rank 0; 0: any free port, on rank 0 only
+  std::string launcher;               // "torchrun", "srun", "mpirun", ...; used in messages
+  std::string secret;                 // a process that does not know it is not a rank of this run
+  double timeout_s = 60;  // until all ranks have connected: DEEPBENCH_RENDEZVOUS_TIMEOUT
 };
 
-using VariableLookup = std::function<const char*(const char* name)>;  // nullptr: not set
+// returns nullptr for an unset variable
+using VariableLookup = std::function<const char*(const char* name)>;
 
-// Nothing where no variable says so, or there is one rank alone. Throws BackendUnavailable for
-// variables that make no sense together.
+// Returns nothing if no variables are set or there is only one rank. Throws BackendUnavailable for
+// contradictory variables.
 DEEPBENCH_API std::optional<LaunchEnvironment> parse_launch_environment(
     const VariableLookup& variable);
-DEEPBENCH_API std::optional<LaunchEnvironment> launch_environment();  // of this process
+DEEPBENCH_API std::optional<LaunchEnvironment> launch_environment();
 DEEPBENCH_API double rendezvous_timeout_s();
 
 }  // namespace deepbench

@@ -1,5 +1,5 @@
-// What ranks tell one another, as bytes: fields one after the other, each with its length. Every
-// machine of a group has the same byte order, which the first message shows.
+// Messages between ranks as bytes: consecutive fields, each text preceded by its length. All
+// machines of a group have the same byte order, which the greeting verifies.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ class Packer {
   std::string bytes_;
 };
 
-// Throws ConnectionError for a message that is too short.
+// Throws ConnectionError if the message is too short.
 class Unpacker {
  public:
   explicit Unpacker(std::string_view bytes) : rest_(bytes) {}
@@ -46,7 +46,7 @@ class Unpacker {
 
  private:
   std::string_view take(uint64_t count) {
-    if (count > rest_.size()) throw ConnectionError("sent a message that is cut short");
+    if (count > rest_.size()) throw ConnectionError("sent a truncated message");
     const std::string_view taken = rest_.substr(0, count);
     rest_.remove_prefix(count);
     return taken;

@@ -1,4 +1,4 @@
-// One poll() over the port and all connections that have not said who they are.
+// Polls the port and all connections that have not sent a greeting yet.
 #include "deepbench/group/pending_connections.hpp"
 
 #include <poll.h>
@@ -10,10 +10,11 @@
 namespace deepbench {
 namespace {
 
-constexpr double kGreetingTimeoutS = 5;  // for a whole message, once connected
-// Each may hold a message of the longest size. A rank that loses its place to a crowd tries again.
+constexpr double kGreetingTimeoutS = 5;  // from the connection to its complete message
+// Each connection may hold a message of the maximum size. A rank whose connection is dropped in
+// favour of newer ones connects again.
 constexpr size_t kMaxPending = 128;
-constexpr int kDescriptorRetryMs = 20;  // until another attempt where none is free
+constexpr int kDescriptorRetryMs = 20;  // before the next attempt if no descriptor is free
 
 }  // namespace
 
@@ -22,14 +23,14 @@ PendingConnections::PendingConnections(Socket listener, uint64_t max_bytes)
 
 std::optional<FirstMessage> PendingConnections::next(Deadline& deadline) {
   for (;;) {
-    if (std::optional<FirstMessage> whole = take_complete()) return whole;
+    if (std::optional<FirstMessage> complete = take_complete()) return complete;
     if (deadline.left_s() == 0) return std::nullopt;
     wait(deadline);
     accept_all();
   }
 }
 
-// Until something can be read or accepted, a connection has had its time, or the deadline.
+// Waits until a connection can be read or accepted, has timed out, or the deadline has passed.
 void PendingConnections::wait(Deadline& deadline) {
   double left_s = deadline.left_s();
   std::vector<pollfd> all = {{listener_.descriptor(), POLLIN, 0}};
@@ -55,8 +56,8 @@ void PendingConnections::accept_all() {
   }
 }
 
-// The first message that is whole. Connections that ended, sent what cannot be a message or had
-// their time are closed without a word.
+// Returns the first complete message. Connections that have closed, sent an invalid message or
+// timed out are closed without an answer.
 std::optional<FirstMessage> PendingConnections::take_complete() {
   for (auto one = pending_.begin(); one != pending_.end();) {
     try {

@@ -1,5 +1,5 @@
-// Whoever connects to rank 0, up to the first message: strangers come to the port as well as ranks,
-// and one that is silent, slow or never done holds up nobody else.
+// Connections to rank 0 until their first message is complete. Strangers may connect as well as
+// ranks, and a connection that is silent or slow delays no other.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace deepbench {
 
-// A connection and the whole first message that came over it.
+// A connection and its complete first message.
 struct FirstMessage {
   Socket socket;
   std::string message;
@@ -18,18 +18,18 @@ struct FirstMessage {
 
 class PendingConnections {
  public:
-  // `max_bytes`: bytes of a message; who sends more is disconnected.
+  // A connection that sends a message of more than `max_bytes` is closed.
   PendingConnections(Socket listener, uint64_t max_bytes);
 
-  // Waits for the next whole message; nothing at the deadline. All others keep their connections
-  // for as long as a greeting may take.
+  // Waits for the next complete message; returns nothing at the deadline. The other connections
+  // stay open until the greeting timeout.
   std::optional<FirstMessage> next(Deadline& deadline);
 
  private:
   struct Pending {
     Socket socket;
     Deadline deadline;
-    std::string part;  // of the message, as far as it has come
+    std::string part;  // the received part of the message
   };
 
   void wait(Deadline& deadline);
@@ -38,7 +38,7 @@ class PendingConnections {
 
   Socket listener_;
   uint64_t max_bytes_;
-  std::vector<Pending> pending_;  // the oldest first
+  std::vector<Pending> pending_;  // oldest first
 };
 
 }  // namespace deepbench

@@ -1,4 +1,4 @@
-// Greetings, refusals, and who lives on which machine.
+// Greetings, rejections, and the assignment of ranks to machines.
 #include "deepbench/group/rendezvous.hpp"
 
 #include <poll.h>
@@ -17,8 +17,8 @@
 
 namespace deepbench {
 
-// The first thing that a rank says. Every version keeps the first three fields, so that a rank of
-// another version can prove itself and be told why it is refused.
+// The first message of a rank. Every version keeps the first three fields, so that a rank of
+// another version can be authenticated and told the reason of its rejection.
 struct Greeting {
   std::string magic, version, secret, host, command;
   int64_t rank = 0, size = 0;
@@ -28,11 +28,12 @@ namespace {
 
 constexpr std::string_view kMagic = "deepbench rank 1";
 constexpr uint64_t kMaxGreetingBytes = 1 << 20;
-constexpr int kReconnectDelayMs = 50;   // between attempts
-constexpr double kRejectTimeoutS = 5;   // for ranks to take it
-constexpr double kAnswerTimeoutS = 10;  // for the answer to arrive, after the last rank has come
+constexpr int kReconnectDelayMs = 50;  // between attempts to connect
+constexpr double kRejectTimeoutS = 5;  // for ranks to receive the rejection
+// for the answer to arrive after the last rank has connected
+constexpr double kAnswerTimeoutS = 10;
 constexpr size_t kShownCommand = 300;
-constexpr rlim_t kOtherDescriptors = 512;  // of libraries
+constexpr rlim_t kOtherDescriptors = 512;  // descriptors that libraries may need
 
 std::string greeting_text(const LaunchEnvironment& environment, const LaunchIdentity& identity) {
   Packer packer;
@@ -58,7 +59,7 @@ Greeting read_greeting(const std::string& text) {
   return greeting;
 }
 
-// Looks at every character, so that the time it takes does not tell how many were right.
+// Compares every character, so that the duration does not reveal how many were right.
 bool is_same_secret(const std::string& ours, const std::string& theirs) {
   unsigned difference = ours.size() == theirs.size() ? 0 : 1;
   for (size_t i = 0; i < theirs.size(); ++i)
@@ -66,8 +67,8 @@ bool is_same_secret(const std::string& ours, const std::string& theirs) {
   return difference == 0;
 }
 
-// The greeting of a rank of ours, whatever its version. Nothing for a stranger, who does not know
-// the secret or says nothing sensible.
+// The greeting of a rank of this run, whatever its version; nothing for a stranger, which does not
+// know the secret or sends an invalid message.
 std::optional<Greeting> greeting_of_rank(const std::string& message, const std::string& secret) {
   constexpr std::string_view kAnyVersion = kMagic.substr(0, kMagic.size() - 1);
   try {
@@ -83,8 +84,8 @@ bool is_loopback(const std::string& address) {
   return address.compare(0, 4, "127.") == 0 || address == "::1" || address == "localhost";
 }
 
-// The others' addresses as rank 0 sees them, and its own as they see it. Those that came over the
-// loopback live on rank 0's machine, and are reached as it is.
+// The addresses of the other ranks as rank 0 sees them, and rank 0's address as they see it. Ranks
+// that connect over the loopback run on rank 0's machine and share its address.
 std::vector<std::string> addresses_of(const std::vector<Socket>& ranks) {
   std::vector<std::string> all(ranks.size());
   for (size_t rank = 1; rank < ranks.size(); ++rank) {
@@ -99,13 +100,14 @@ std::vector<std::string> addresses_of(const std::vector<Socket>& ranks) {
 std::vector<Member> members_of(const std::vector<std::string>& hosts,
                                const std::vector<Socket>& ranks) {
   const std::vector<std::string> addresses = addresses_of(ranks);
-  std::map<std::string, int> here;
+  std::map<std::string, int> ranks_on_host;
   std::vector<Member> members;
   for (size_t rank = 0; rank < hosts.size(); ++rank) {
     const std::string name = hosts[rank].substr(0, hosts[rank].find(' '));
-    members.push_back({printable(name, 256), addresses[rank], here[hosts[rank]]++, 0});
+    members.push_back({printable(name, 256), addresses[rank], ranks_on_host[hosts[rank]]++, 0});
   }
-  for (size_t rank = 0; rank < hosts.size(); ++rank) members[rank].local_size = here[hosts[rank]];
+  for (size_t rank = 0; rank < hosts.size(); ++rank)
+    members[rank].local_size = ranks_on_host[hosts[rank]];
   return members;
 }
 
@@ -120,11 +122,12 @@ std::string welcome_text(const std::vector<Member>& members) {
   return packer.bytes();
 }
 
-std::string at(const LaunchEnvironment& environment) {
+std::string rank_zero_endpoint(const LaunchEnvironment& environment) {
   return environment.address + ":" + std::to_string(environment.port);
 }
 
-// Rank 0 has a connection to each; shells allow 1,024 files where the system allows many more.
+// Rank 0 has a connection to each rank, and shells often limit a process to 1,024 files although
+// the system permits more.
 void raise_descriptor_limit(int ranks) {
   rlimit limit;
   const auto wanted = static_cast<rlim_t>(ranks) + kOtherDescriptors;
@@ -153,12 +156,12 @@ Rendezvous::Rendezvous(const LaunchEnvironment& environment, const LaunchIdentit
   ranks_.resize(size_t(environment.size));
   hosts_.resize(size_t(environment.size));
   try {
-    // Where all ranks are on this machine, nobody else can come.
+    // If all ranks run on this machine, listening on the loopback keeps other machines out.
     listener_ = Socket::listen(is_loopback(environment.address) ? environment.address : "",
                                environment.port);
   } catch (const ConnectionError& error) {
     throw BackendUnavailable("rank 0 of " + std::to_string(environment.size) + " " + error.what() +
-                             " (MASTER_PORT names another one)");
+                             " (set MASTER_PORT to use another port)");
   }
   environment_.port = listener_.port();
 }
@@ -185,62 +188,63 @@ void Rendezvous::reject(const std::string& reason, const std::string& answer) {
     if (!rank.is_open()) continue;
     try {
       rank.send(text, deadline);
-    } catch (const ConnectionError&) {  // it hears of it by the end of the connection
+    } catch (const ConnectionError&) {  // the closed connection tells the rank
     }
   }
   throw BackendUnavailable(reason);
 }
 
-// Why a rank cannot be one of ours; empty if it can. `rank_zero_command`: what it says of rank 0's.
+// Why this rank cannot join; empty if it can. `rank_zero_command` describes rank 0's command in the
+// reason.
 std::string Rendezvous::rejection_reason(const Greeting& greeting,
                                          const std::string& rank_zero_command) const {
   const std::string who = "rank " + std::to_string(greeting.rank);
   if (greeting.magic != kMagic || greeting.version != identity_.version)
     return "a rank runs deepbench " + printable(greeting.version) + ", rank 0 runs " +
-           identity_.version + ": all ranks must run the same";
+           identity_.version + ": all ranks must run the same version";
   if (greeting.size != environment_.size)
-    return who + " was told of " + std::to_string(greeting.size) + " ranks, rank 0 of " +
+    return who + " expects " + std::to_string(greeting.size) + " ranks, rank 0 expects " +
            std::to_string(environment_.size);
   if (greeting.rank < 1 || greeting.rank >= environment_.size)
-    return "a process says that it is " + who + " of " + std::to_string(environment_.size);
-  if (ranks_[size_t(greeting.rank)].is_open()) return "two processes say that they are " + who;
+    return "a process claims to be " + who + " of " + std::to_string(environment_.size);
+  if (ranks_[size_t(greeting.rank)].is_open()) return "two processes claim to be " + who;
   if (greeting.command != identity_.command)
-    return who + " was asked for '" + printable(greeting.command, kShownCommand) +
-           "', rank 0 for " + rank_zero_command + ": all ranks must be asked for the same";
+    return who + " runs '" + printable(greeting.command, kShownCommand) + "', rank 0 runs " +
+           rank_zero_command + ": all ranks must run the same command";
   return "";
 }
 
-// A stranger's connection ends without a word, and ends nothing else. Without a secret nobody can
-// be told from a rank: then the answer keeps rank 0's command to itself, since whoever knows that
-// one can join.
+// A stranger's connection is closed without an answer and has no other effect. Without a secret a
+// stranger cannot be told from a rank; the answer then omits rank 0's command, because a process
+// that knows the command can join.
 void Rendezvous::receive_greeting(PendingConnections& connections, Deadline& deadline) {
   std::optional<FirstMessage> first = connections.next(deadline);
   if (!first) return;
   const std::optional<Greeting> greeting = greeting_of_rank(first->message, environment_.secret);
   if (!greeting) return;
   const std::string rank_zero_command = "'" + printable(identity_.command, kShownCommand) + "'";
-  const std::string wrong = rejection_reason(*greeting, rank_zero_command);
+  const std::string reason = rejection_reason(*greeting, rank_zero_command);
   const std::string answer =
-      environment_.secret.empty() ? rejection_reason(*greeting, "another command") : wrong;
-  if (wrong.empty()) {
+      environment_.secret.empty() ? rejection_reason(*greeting, "another command") : reason;
+  if (reason.empty()) {
     hosts_[size_t(greeting->rank)] = greeting->host;
     ranks_[size_t(greeting->rank)] = std::move(first->socket);
     return;
   }
-  ranks_.push_back(std::move(first->socket));  // it gets the answer too
-  reject(wrong, answer);
+  ranks_.push_back(std::move(first->socket));  // the rejected rank receives the answer too
+  reject(reason, answer);
 }
 
 std::shared_ptr<Group> Rendezvous::gather_ranks() {
   PendingConnections connections(std::move(listener_),
-                                 kMaxGreetingBytes);  // the port closes with it
+                                 kMaxGreetingBytes);  // the port closes with `connections`
   hosts_[0] = machine_identity();
   Deadline deadline(environment_.timeout_s);
-  const auto there = [](const Socket& rank) { return rank.is_open(); };
-  while (!std::all_of(ranks_.begin() + 1, ranks_.end(), there)) {
+  const auto is_connected = [](const Socket& rank) { return rank.is_open(); };
+  while (!std::all_of(ranks_.begin() + 1, ranks_.end(), is_connected)) {
     if (deadline.left_s() == 0)
-      reject(missing_ranks() + " did not come to " + at(environment_) + " within " +
-             seconds(environment_.timeout_s));
+      reject(missing_ranks() + " did not connect to " + rank_zero_endpoint(environment_) +
+             " within " + seconds(environment_.timeout_s));
     receive_greeting(connections, deadline);
   }
   std::vector<Member> members = members_of(hosts_, ranks_);
@@ -251,13 +255,14 @@ std::shared_ptr<Group> Rendezvous::gather_ranks() {
       ranks_[rank].send(welcome, answers);
     } catch (const ConnectionError& error) {
       ranks_[rank] = Socket();
-      reject("rank " + std::to_string(rank) + " " + error.what() + " before all had come");
+      reject("rank " + std::to_string(rank) + " " + error.what() +
+             " before all ranks had connected");
     }
   }
   return std::make_shared<Group>(0, std::move(members), std::move(ranks_));
 }
 
-// A connection that ends without a word may have been one too slow for rank 0: another attempt.
+// Rank 0 may have closed the connection because it was too slow, so a closed connection is retried.
 std::shared_ptr<Group> Rendezvous::connect_to_rank_zero() {
   Deadline deadline(environment_.timeout_s);
   std::string answer;
@@ -275,13 +280,13 @@ std::shared_ptr<Group> Rendezvous::connect_to_rank_zero() {
       poll(nullptr, 0, kReconnectDelayMs);
       if (deadline.left_s() == 0)
         throw BackendUnavailable("rank " + std::to_string(environment_.rank) + ": rank 0 at " +
-                                 at(environment_) + " " + reason + ", within " +
+                                 rank_zero_endpoint(environment_) + " " + reason + ", within " +
                                  seconds(environment_.timeout_s) + cure);
     }
   }
   Unpacker unpacker(answer);
-  const std::string refusal = unpacker.text();
-  if (!refusal.empty()) throw BackendUnavailable(refusal);
+  const std::string rejection = unpacker.text();
+  if (!rejection.empty()) throw BackendUnavailable(rejection);
   std::vector<Member> members(static_cast<size_t>(environment_.size));
   for (Member& member : members) {
     member.host = unpacker.text();
@@ -289,9 +294,9 @@ std::shared_ptr<Group> Rendezvous::connect_to_rank_zero() {
     member.local_rank = static_cast<int>(unpacker.number<int64_t>());
     member.local_size = static_cast<int>(unpacker.number<int64_t>());
   }
-  std::vector<Socket> to_first;
-  to_first.push_back(std::move(socket));
-  return std::make_shared<Group>(environment_.rank, std::move(members), std::move(to_first));
+  std::vector<Socket> to_rank_zero;
+  to_rank_zero.push_back(std::move(socket));
+  return std::make_shared<Group>(environment_.rank, std::move(members), std::move(to_rank_zero));
 }
 
 }  // namespace deepbench

@@ -1,5 +1,5 @@
-// How ranks find one another: rank 0 listens, the others come to it and say who they are; if they
-// cannot work together, all of them are told why. What comes of it is a Group.
+// How the processes of a launch become a Group: rank 0 listens, the others connect and send a
+// greeting. If they cannot work together, every rank is told the reason.
 #pragma once
 
 #include <memory>
@@ -13,25 +13,25 @@
 
 namespace deepbench {
 
-// What must be the same on every rank.
+// Properties that must be the same on every rank.
 struct LaunchIdentity {
-  std::string version;  // of deepbench
-  std::string command;  // what is to be run, with all options
+  std::string version;  // version of deepbench
+  std::string command;  // the command that runs, with all options
 };
 
-// This machine's name, and what tells it from others of that name.
+// The name of this machine and its boot id, which distinguishes machines of the same name.
 DEEPBENCH_API std::string machine_identity();
 
 class DEEPBENCH_API Rendezvous {
  public:
-  // Rank 0 listens from here on, so that port() can be told to the others. Throws
+  // Rank 0 listens after construction, so that the other ranks can be told port(). Throws
   // BackendUnavailable.
   Rendezvous(const LaunchEnvironment& environment, const LaunchIdentity& identity);
 
   int port() const { return environment_.port; }
 
-  // Waits until all ranks are there, at most environment.timeout_s. Throws BackendUnavailable, on
-  // every rank that came: somebody is missing, is another version, was asked for something else.
+  // Waits until all ranks are connected, at most environment.timeout_s. Throws BackendUnavailable
+  // on every connected rank if a rank is missing, has another version or runs another command.
   std::shared_ptr<Group> wait();
 
  private:
@@ -40,7 +40,7 @@ class DEEPBENCH_API Rendezvous {
   void receive_greeting(class PendingConnections& connections, Deadline& deadline);
   std::string rejection_reason(const struct Greeting& greeting,
                                const std::string& rank_zero_command) const;
-  // Gives all that came the answer, and throws the reason.
+  // Sends the answer to all connected ranks and throws the reason.
   [[noreturn]] void reject(const std::string& reason, const std::string& answer);
   [[noreturn]] void reject(const std::string& reason) { reject(reason, reason); }
   std::string missing_ranks() const;
@@ -48,8 +48,8 @@ class DEEPBENCH_API Rendezvous {
   LaunchEnvironment environment_;
   LaunchIdentity identity_;
   Socket listener_;
-  std::vector<Socket> ranks_;       // rank 0's, by rank
-  std::vector<std::string> hosts_;  // identities, by rank
+  std::vector<Socket> ranks_;       // on rank 0: connections by rank
+  std::vector<std::string> hosts_;  // machine identities by rank
 };
 
 }  // namespace deepbench

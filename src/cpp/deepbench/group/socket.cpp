@@ -1,4 +1,4 @@
-// TCP by poll(): no call waits longer than its deadline.
+// TCP with poll(): no call waits longer than its deadline.
 #include "deepbench/group/socket.hpp"
 
 #include <fcntl.h>
@@ -22,10 +22,11 @@
 namespace deepbench {
 namespace {
 
-constexpr int kBacklog = 1024;          // ranks that knock at once
+constexpr int kBacklog = 1024;          // ranks that connect at the same time
 constexpr int kRetryDelayMs = 20;       // between attempts to connect
-constexpr double kAttemptTimeoutS = 5;  // one attempt: a machine that drops packets says nothing
-constexpr double kKeepaliveS = 40;  // after so long a machine is gone: DEEPBENCH_CONNECTION_TIMEOUT
+constexpr double kAttemptTimeoutS = 5;  // one attempt; a machine that drops packets does not answer
+// a machine silent this long is lost; DEEPBENCH_CONNECTION_TIMEOUT overrides it
+constexpr double kKeepaliveS = 40;
 constexpr double kMinKeepaliveS = 4, kMaxKeepaliveS = 3600;
 constexpr int kKeepaliveProbes = 3;
 
@@ -65,11 +66,11 @@ void set(int descriptor, int level, int name, int value) {
 
 double keepalive_s() {
   const char* text = std::getenv("DEEPBENCH_CONNECTION_TIMEOUT");
-  const double asked = text ? std::strtod(text, nullptr) : 0;
-  return asked > 0 ? std::clamp(asked, kMinKeepaliveS, kMaxKeepaliveS) : kKeepaliveS;
+  const double requested = text ? std::strtod(text, nullptr) : 0;
+  return requested > 0 ? std::clamp(requested, kMinKeepaliveS, kMaxKeepaliveS) : kKeepaliveS;
 }
 
-// Small messages at once; the end of a machine noticed although nothing is sent.
+// Sends small messages immediately, and detects a lost machine even if nothing is sent.
 void prepare_connection(int descriptor) {
   set(descriptor, IPPROTO_TCP, TCP_NODELAY, 1);
   set(descriptor, SOL_SOCKET, SO_KEEPALIVE, 1);
@@ -90,7 +91,7 @@ Socket new_socket(const addrinfo& one) {
   return socket;
 }
 
-// An open socket, or a closed one and the reason.
+// Returns an open socket, or a closed one and the reason.
 Socket try_to_connect(const addrinfo& one, Deadline& deadline, std::string* reason) {
   Socket socket = new_socket(one);
   if (!socket.is_open()) return socket;
@@ -116,7 +117,7 @@ std::string numeric(const sockaddr_storage& address, socklen_t size) {
   const auto* generic = reinterpret_cast<const sockaddr*>(&address);
   if (getnameinfo(generic, size, text, sizeof text, nullptr, 0, NI_NUMERICHOST) != 0) return "";
   const std::string all = text;
-  constexpr std::string_view kMapped = "::ffff:";  // IPv4 on a socket of both kinds
+  constexpr std::string_view kMapped = "::ffff:";  // an IPv4 address on a dual-stack socket
   return all.compare(0, kMapped.size(), kMapped) == 0 ? all.substr(kMapped.size()) : all;
 }
 
@@ -178,7 +179,7 @@ void Socket::send_bytes(const char* data, size_t count, Deadline& deadline) cons
       data += sent, count -= static_cast<size_t>(sent);
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
       if (!wait_for(descriptor_, POLLOUT, deadline))
-        throw ConnectionError("took nothing for " + to_text(deadline.seconds()) + " s");
+        throw ConnectionError("received nothing for " + to_text(deadline.seconds()) + " s");
     } else if (errno != EINTR) {
       throw ConnectionError("closed the connection");
     }
@@ -192,7 +193,7 @@ void Socket::receive_bytes(char* data, size_t count, Deadline& deadline) const {
       data += got, count -= static_cast<size_t>(got);
     } else if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
       if (!wait_for(descriptor_, POLLIN, deadline))
-        throw ConnectionError("said nothing for " + to_text(deadline.seconds()) + " s");
+        throw ConnectionError("sent nothing for " + to_text(deadline.seconds()) + " s");
     } else if (got == 0 || errno != EINTR) {
       throw ConnectionError("closed the connection");
     }
@@ -206,20 +207,20 @@ void Socket::send(std::string_view message, Deadline& deadline) const {
   send_bytes(framed.data(), framed.size(), deadline);
 }
 
-std::string Socket::receive(uint64_t most, Deadline& deadline) const {
+std::string Socket::receive(uint64_t max_bytes, Deadline& deadline) const {
   uint64_t size = 0;
   receive_bytes(reinterpret_cast<char*>(&size), sizeof size, deadline);
-  if (size > most) throw ConnectionError("sent what is no message of ours");
+  if (size > max_bytes) throw ConnectionError("sent an invalid message");
   std::string message(size, '\0');
   receive_bytes(message.data(), size, deadline);
   return message;
 }
 
-bool Socket::receive_available(uint64_t most, std::string* part) const {
+bool Socket::receive_available(uint64_t max_bytes, std::string* part) const {
   for (;;) {
     uint64_t size = 0;
     if (part->size() >= sizeof size) std::memcpy(&size, part->data(), sizeof size);
-    if (size > most) throw ConnectionError("sent what is no message of ours");
+    if (size > max_bytes) throw ConnectionError("sent an invalid message");
     if (part->size() >= sizeof size && part->size() - sizeof size == size) break;
     char bytes[1 << 14];
     const uint64_t missing = sizeof size + size - part->size();

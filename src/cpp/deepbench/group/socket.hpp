@@ -1,4 +1,4 @@
-// One TCP connection between two ranks: whole messages, each within a time limit.
+// One TCP connection between two ranks. It transfers whole messages, each within a time limit.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace deepbench {
 
-// What went wrong with the other side, as the end of a sentence: "closed the connection".
+// A failure of the other side, worded as the end of a sentence: "closed the connection".
 class DEEPBENCH_API ConnectionError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -24,7 +24,7 @@ class Deadline {
     left_s_ -= watch_.lap_ns() / 1e9;
     return left_s_ > 0 ? left_s_ : 0;
   }
-  double seconds() const { return seconds_; }  // that there were at first
+  double seconds() const { return seconds_; }  // initial limit
 
  private:
   Stopwatch watch_;
@@ -40,31 +40,31 @@ class DEEPBENCH_API Socket {
   Socket(Socket&& other) noexcept : descriptor_(other.descriptor_) { other.descriptor_ = -1; }
   Socket& operator=(Socket&& other) noexcept;
 
-  // Port 0: any that is free. Throws ConnectionError.
+  // Port 0 selects a free port. Throws ConnectionError.
   static Socket listen(const std::string& address, int port);
-  // Tries again until somebody listens there.
+  // Retries until the other side listens or the deadline passes.
   static Socket connect(const std::string& address, int port, Deadline& deadline);
-  // Waits for nobody: a closed socket where nobody has come, or no descriptor is free.
+  // Does not block. Returns a closed socket if no connection is pending or no descriptor is free.
   Socket accept(bool* out_of_descriptors) const;
 
   void send(std::string_view message, Deadline& deadline) const;
-  // Refuses a message of more than `most` bytes before anything is taken for it.
-  std::string receive(uint64_t most, Deadline& deadline) const;
-  // Adds to `part` what has come of a message, and waits for nothing; true once `part` is the whole
-  // message. Memory is taken for what has come, not for what is announced.
-  bool receive_available(uint64_t most, std::string* part) const;
-  // Whether receive() would find something, or the end, within the limit.
+  // Throws for a message of more than `max_bytes` before it allocates memory.
+  std::string receive(uint64_t max_bytes, Deadline& deadline) const;
+  // Appends the received bytes of a message to `part` without blocking; returns true once `part` is
+  // the complete message. Memory grows with the received bytes, not with the announced size.
+  bool receive_available(uint64_t max_bytes, std::string* part) const;
+  // Whether receive() finds data or the end of the connection within the limit.
   bool is_readable(int limit_ms) const;
-  // The first `count` bytes of what is to be received, left there; false if there are not so many.
+  // Copies the first `count` unread bytes without consuming them; false if fewer have arrived.
   bool peek(void* bytes, size_t count) const;
-  // Ends both directions, for whoever waits on them, in any thread.
+  // Closes both directions, which wakes all threads that wait on the socket.
   void shutdown() const;
 
   bool is_open() const { return descriptor_ >= 0; }
   int descriptor() const { return descriptor_; }
-  int port() const;                  // of this side
-  std::string address() const;       // numeric, of this side
-  std::string peer_address() const;  // numeric, of the other
+  int port() const;                  // port of this side
+  std::string address() const;       // numeric address of this side
+  std::string peer_address() const;  // numeric address of the other side
 
  private:
   void send_bytes(const char* data, size_t count, Deadline& deadline) const;

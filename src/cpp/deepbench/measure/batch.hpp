@@ -1,4 +1,4 @@
-// One timed batch of calls as the loop sees it, and the hook that the loop is made of.
+// One timed batch of calls, and the function that times a batch for the measuring loop.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@ struct Batch {
   uint64_t count = 0;
   double elapsed_ns = 0;      // device time of all calls
   double host_ns = 0;         // host time of the whole batch
-  double rested_ns = 0;       // before it (rest_policy.hpp)
-  double untimed_ns = 0;      // of the host, before it: calls that are not timed
-  bool shuffled = false;      // before those (plugin.h)
+  double rested_ns = 0;       // rest ahead of the batch (rest_policy.hpp)
+  double untimed_ns = 0;      // host time of untimed calls ahead of the batch
+  bool shuffled = false;      // a shuffle preceded the batch (DEEPBENCH_REQUEST_SHUFFLE)
   double clock_mhz = 0;       // 0: unknown
-  bool throttled = false;     // by heat or a hardware limit
-  bool power_capped = false;  // by software: a label, not a fault
+  bool throttled = false;     // by temperature or a hardware limit
+  bool power_capped = false;  // by the software power cap: a label, not a fault
   std::string launch{}, timer{};
 
   double spent_ns() const { return rested_ns + untimed_ns + host_ns; }
@@ -24,7 +24,7 @@ struct Batch {
 };
 
 // Makes `count` calls and times them; throws if it cannot. Where several ranks run the loop, every
-// one of them is given the same batch (run/collective_timing.hpp), and so takes the same decisions.
+// rank receives the same batch (run/collective_timing.hpp) and therefore takes the same decisions.
 using BatchTimer = std::function<Batch(uint64_t count)>;
 
 }  // namespace deepbench

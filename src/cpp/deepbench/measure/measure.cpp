@@ -1,4 +1,4 @@
-// The measuring loop.
+// Runs first calls, warm-up and sampling in this order, and retries throttled batches.
 #include "deepbench/measure/measure.hpp"
 
 #include "deepbench/measure/statistics.hpp"
@@ -7,7 +7,8 @@
 namespace deepbench {
 namespace {
 
-constexpr size_t kSettledClockBatches = 10;  // batches whose median clock is the settled one
+// the settled clock is the median over this many batches
+constexpr size_t kSettledClockBatches = 10;
 
 class MeasuringLoop {
  public:
@@ -29,8 +30,8 @@ class MeasuringLoop {
     return batch;
   }
 
-  // The first call is reported apart: it may compile, allocate, touch pages. Where it is long it
-  // is the warm-up too, unless the next one shows that the call itself is short.
+  // The first call is reported separately: it may compile, allocate and touch pages. A long first
+  // call also serves as the warm-up, unless the second call shows that calls are short.
   double first_calls() {
     const Batch first = time(1);
     samples_.first_call_ns = first.elapsed_ns;
@@ -49,8 +50,8 @@ class MeasuringLoop {
     recent_clocks_mhz_ = warm.last_clocks_mhz();
   }
 
-  // Below what the row itself has settled at. A software power cap lowers clocks too; large
-  // products live under it.
+  // Compares the clock with the settled clock of this row. A batch under the software power cap is
+  // not throttled by its clock alone: large products always run under that cap.
   bool is_throttled(const Batch& batch) const {
     const double settled = recent_clocks_mhz_.empty() ? 0 : median(recent_clocks_mhz_);
     const bool slow =
@@ -58,7 +59,8 @@ class MeasuringLoop {
     return batch.throttled || (slow && !batch.power_capped);
   }
 
-  // One sample; a throttled batch is repeated a few times, then accepted and marked.
+  // Takes one sample. A throttled batch is retried a few times, then accepted and counted as
+  // throttled.
   void sample() {
     Batch batch = time(samples_.batch);
     for (int retry = 0; retry < options_.throttled_retries && is_throttled(batch); ++retry) {
@@ -98,7 +100,7 @@ class MeasuringLoop {
   const MeasureOptions options_;
   StoppingRule rule_;
   Samples samples_;
-  std::vector<double> recent_clocks_mhz_;  // clocks of the last ten batches that counted
+  std::vector<double> recent_clocks_mhz_;  // clocks of the last ten accepted batches
   std::vector<double> host_per_call_ns_, clocks_mhz_;
 };
 

@@ -1,5 +1,5 @@
-// The measuring loop, the only one there is: first call, warm-up, samples until precise enough.
-// It reads no clock; every time comes from the batches.
+// The measuring loop: first call, warm-up, then samples until the median is precise enough. It
+// reads no clock; every time comes from the batches.
 #pragma once
 
 #include <string>
@@ -14,14 +14,14 @@ namespace deepbench {
 
 struct Samples {
   std::vector<double>
-      per_call_ns;  // of each batch, or means over `batches_per_sample` successive ones
+      per_call_ns;  // one value per batch, or the mean of `batches_per_sample` successive batches
   size_t batches_per_sample = 1;
   uint64_t batch = 1;     // calls in each batch
-  bool shuffled = false;  // before batches (plugin.h)
+  bool shuffled = false;  // a shuffle preceded the batches (DEEPBENCH_REQUEST_SHUFFLE)
   double first_call_ns = 0;
   double host_per_call_ns = 0;  // median
-  double spent_ns = 0;          // host time of the whole loop, rests included
-  double rested_ns = 0;         // before the last batch
+  double spent_ns = 0;          // host time of the whole loop, including rests
+  double rested_ns = 0;         // rest ahead of the last batch
   double error = 0;             // relative standard error of the median; infinity for one sample
   double clock_mhz = 0;         // median over the samples, 0 if unknown
   int64_t throttled = 0;        // samples accepted although the device was throttled
@@ -31,7 +31,7 @@ struct Samples {
   std::string launch, timer;
 };
 
-// Measures calls made by `time`. Rethrows what `time` throws.
+// Measures the calls that `time` makes; rethrows what `time` throws.
 DEEPBENCH_API Samples measure(const BatchTimer& time, const MeasureOptions& options);
 
 }  // namespace deepbench

@@ -1,4 +1,4 @@
-// How long a device rests.
+// Detects a lowered clock and computes the length of the rest.
 #include "deepbench/measure/rest_policy.hpp"
 
 #include <algorithm>
@@ -6,11 +6,12 @@
 namespace deepbench {
 namespace {
 
-constexpr double kLoweredClockRatio = 0.98;   // of the highest clock
-constexpr double kMinClockedBatchNs = 100e3;  // a shorter batch does not tell the clock
-// Half of what a batch took, within bounds: on an H200 half a millisecond brings medians of half
-// products within 1 % of one another that without it are up to 18 % apart, and half of 37 ms those
-// of long products in float that are 2.8 % apart after 5 ms (docs/results/log/h200_gemm.md).
+constexpr double kLoweredClockRatio = 0.98;   // share of the highest clock
+constexpr double kMinClockedBatchNs = 100e3;  // the clock reading of a shorter batch is unreliable
+// A rest is half as long as the batch, within bounds. On an H200, rests of 0.5 ms bring the medians
+// of half products within 1 % of one another; without rests they differ by up to 18 %. Rests of
+// half a 37 ms batch do the same for long float products, which differ by 2.8 % after rests of 5 ms
+// (docs/results/log/h200_other.md).
 constexpr double kRestShareOfBatch = 0.5, kMinRestNs = 500e3, kMaxRestNs = 25e6;
 
 }  // namespace

@@ -1,6 +1,6 @@
-// Rests between batches. A device that lowers its clock for the power that calls draw goes on doing
-// so for what was drawn before, by other rows too: what a row takes then depends on its
-// predecessors. After a rest it depends on the row alone.
+// Rests between batches. A device that lowers its clock because of its power draw keeps the clock
+// low for a while, even if an earlier row caused the draw: without rests a row's time depends on
+// the rows that ran earlier. After a rest it depends on the row alone.
 #pragma once
 
 #include "deepbench/core/export.hpp"
@@ -10,12 +10,13 @@ namespace deepbench {
 
 class DEEPBENCH_API RestPolicy {
  public:
-  // Of a device whose clock is at most so high; 0: it does not tell, or is to be loaded steadily.
+  // The device's highest clock; 0 disables rests, because the device does not report its clock or
+  // is to be loaded steadily.
   explicit RestPolicy(double max_clock_mhz) : max_clock_mhz_(max_clock_mhz) {}
 
-  // From the first batch on that found the clock lowered, all that follow are rested before.
+  // Every batch after the first one with a lowered clock is preceded by a rest.
   void add(const Batch& batch);
-  // Before the next batch.
+  // Rest before the next batch.
   double next_rest_ns() const { return next_rest_ns_; }
 
  private:

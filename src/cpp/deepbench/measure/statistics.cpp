@@ -1,4 +1,4 @@
-// Robust statistics of samples.
+// Order statistics, block means and the error of the median.
 #include "deepbench/measure/statistics.hpp"
 
 #include <algorithm>
@@ -12,10 +12,10 @@ namespace deepbench {
 namespace {
 
 double quantile(const std::vector<double>& sorted, double share) {
-  const double at = share * static_cast<double>(sorted.size() - 1);
-  const size_t below = static_cast<size_t>(at);
+  const double position = share * static_cast<double>(sorted.size() - 1);
+  const size_t below = static_cast<size_t>(position);
   const size_t above = std::min(below + 1, sorted.size() - 1);
-  return sorted[below] + (at - static_cast<double>(below)) * (sorted[above] - sorted[below]);
+  return sorted[below] + (position - static_cast<double>(below)) * (sorted[above] - sorted[below]);
 }
 
 double mean_of(const std::vector<double>& samples) {
@@ -62,11 +62,11 @@ double lag1_autocorrelation(const std::vector<double>& samples) {
   const double mean = mean_of(samples);
   double covariance = 0, variance = 0;
   for (size_t i = 0; i < samples.size(); ++i) {
-    const double here = samples[i] - mean;
-    variance += here * here;
-    if (i + 1 < samples.size()) covariance += here * (samples[i + 1] - mean);
+    const double deviation = samples[i] - mean;
+    variance += deviation * deviation;
+    if (i + 1 < samples.size()) covariance += deviation * (samples[i + 1] - mean);
   }
-  // Samples that are all equal differ from their mean by its rounding, each by the same.
+  // Equal samples differ from their mean only by its rounding error, all by the same amount.
   const double rounding = 1e-14 * mean;
   const bool varies = variance > rounding * rounding * static_cast<double>(samples.size());
   return varies ? covariance / variance : 0;
@@ -97,8 +97,9 @@ Statistics summarize(const std::vector<double>& samples) {
   for (double sample : sorted) squares += (sample - s.mean) * (sample - s.mean);
   s.stdev = s.n > 1 ? std::sqrt(squares / static_cast<double>(s.n - 1)) : 0;
   s.mad = median_absolute_deviation(samples);
-  // The ranks between which the median lies with 95 % probability, by the normal approximation of
-  // the binomial distribution; for few samples that is their whole range.
+  // The median lies between these order statistics with 95 % probability, by the normal
+  // approximation of the binomial distribution. For few samples they are the minimum and the
+  // maximum.
   const double n = static_cast<double>(s.n);
   const double half = 0.5 * 1.96 * std::sqrt(n);
   const auto low = static_cast<int64_t>(std::floor(0.5 * n - half));

@@ -1,4 +1,4 @@
-// When to stop sampling.
+// Stops on precision, on a plateau of the error, on the time limit or on a number of samples.
 #include "deepbench/measure/stopping_rule.hpp"
 
 #include <algorithm>
@@ -29,21 +29,22 @@ int64_t StoppingRule::required_samples(double median_ns) const {
 
 void StoppingRule::update_error() {
   error_ = median_error(samples(), options_.max_autocorrelation);
-  // A clock that ticks coarsely makes all samples equal: then its tick is the uncertainty.
+  // A coarse timer makes all samples equal; its resolution is then the uncertainty.
   if (error_ == 0)
     error_ = options_.timer_resolution_ns / (median(samples()) * static_cast<double>(batch_));
 }
 
-// True once the error has fallen by too little while the samples doubled: more will not help.
+// True if doubling the number of samples has hardly reduced the error: more samples will not help.
 bool StoppingRule::has_plateaued() {
   const auto n = static_cast<int64_t>(samples_.size());
   if (n < next_doubling_) return false;
   const bool first = next_doubling_ == options_.noisy_min_samples;
-  // Infinite: the samples correlate over such long times that no error can be told. Once may be
-  // chance, twice is what this machine is like.
-  const bool unknown = std::isinf(error_), was_unknown = std::isinf(error_at_half_);
+  // The error is infinite if samples correlate over such long times that no error can be estimated.
+  // One such check may be chance; two in a row are a property of the machine.
+  const bool unknown = std::isinf(error_);
+  const bool unknown_at_half = std::isinf(error_at_half_);
   const bool flat =
-      !first && (unknown ? was_unknown : error_ > options_.noisy_error_ratio * error_at_half_);
+      !first && (unknown ? unknown_at_half : error_ > options_.noisy_error_ratio * error_at_half_);
   error_at_half_ = error_;
   next_doubling_ = 2 * n;
   return flat;
@@ -87,12 +88,12 @@ std::optional<StopReason> StoppingRule::decide(double spent_ns) {
   update_error();
   const bool precise = error_ <= options_.max_error;
   const bool enough = n >= required_samples(median_ns);
-  // Three short samples that are equal say nothing of the next.
+  // Three equal short samples do not bound the error of the next one, so `enough` is required too.
   if (exact_done)
     return throttled_or(precise && enough ? StopReason::kConverged : StopReason::kTooFew);
   if (exact)
     return throttled_or(enough ? StopReason::kTimeLimit
-                               : StopReason::kTooFew);  // fewer than asked for
+                               : StopReason::kTooFew);  // fewer samples than requested
   const bool long_call = median_ns >= kLongCallNs;
   if (enough && long_call)
     return throttled_or(precise ? StopReason::kConverged : StopReason::kTooFew);

@@ -1,4 +1,4 @@
-// Decides after every sample whether to stop, and what a row that stopped is called.
+// Decides after each sample whether to stop, and gives the reason.
 #pragma once
 
 #include <cstddef>
@@ -34,18 +34,19 @@ class DEEPBENCH_API StoppingRule {
  public:
   explicit StoppingRule(const MeasureOptions& options) : options_(options) {}
 
-  // One more sample, of `count` calls.
+  // Adds one sample, a batch of `count` calls.
   void add(double per_call_ns, uint64_t count, bool throttled, bool shuffled = false);
 
-  // Whether to stop now; `spent_ns` is the host time of the row so far, warm-up included.
+  // The reason to stop now, or nothing. `spent_ns` is the host time of the row so far, including
+  // warm-up.
   std::optional<StopReason> decide(double spent_ns);
 
-  // Of single batches, or means over batches_per_sample() of them.
+  // One value per batch, or the mean of batches_per_sample() batches.
   const std::vector<double>& samples() const {
     return block_means_.empty() ? samples_ : block_means_;
   }
   size_t batches_per_sample() const { return block_means_.empty() ? 1 : kBatchesPerBlock; }
-  // Relative standard error of the median as of the last decision; infinity before there is one.
+  // Relative standard error of the median at the last decision; infinity if there is none yet.
   double error() const { return error_; }
   int64_t throttled_samples() const { return throttled_; }
 
@@ -60,14 +61,14 @@ class DEEPBENCH_API StoppingRule {
   MeasureOptions options_;
   std::vector<double> samples_;
   bool shuffled_ = false, takes_block_means_ = false;
-  std::vector<double> block_means_;  // once there are enough
+  std::vector<double> block_means_;  // empty until there are enough blocks
   double total_span_ns_ = 0;
   uint64_t batch_ = 1;
   int64_t throttled_ = 0;
-  int64_t next_check_ = 1;  // looking costs a sort: not at every one of many samples
+  int64_t next_check_ = 1;  // each decision sorts the samples, so large sets are checked less often
   double error_ = 0;
-  double error_at_half_ = 0;   // error at the last doubling
-  int64_t next_doubling_ = 0;  // number of samples at which the next doubling is judged
+  double error_at_half_ = 0;
+  int64_t next_doubling_ = 0;  // number of samples of the next plateau check
 };
 
 }  // namespace deepbench

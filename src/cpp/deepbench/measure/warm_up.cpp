@@ -1,4 +1,4 @@
-// When calls have settled.
+// Sizes batches and compares the medians of two successive windows of batches.
 #include "deepbench/measure/warm_up.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace deepbench {
 namespace {
 
 constexpr size_t kWindow = 10, kShortWindow = 5;
-constexpr double kShortWindowNs = 5e6;  // so long calls, and after rests all, fluctuate less
+constexpr double kShortWindowNs = 5e6;  // longer calls, and all calls after a rest, fluctuate less
 constexpr double kSettledTolerance = 0.01;
 
 std::vector<double> last_values(const std::vector<double>& all, size_t count, size_t skip = 0) {
@@ -28,25 +28,28 @@ WarmUp::WarmUp(const MeasureOptions& options, double estimate_ns)
 }
 
 double WarmUp::min_calls(double per_call_ns) const {
-  const auto least = static_cast<double>(options_.min_batch);
-  const auto min_of_short = static_cast<double>(options_.min_short_batch);
+  const auto min_batch = static_cast<double>(options_.min_batch);
+  const auto min_short_batch = static_cast<double>(options_.min_short_batch);
   const double fitting = kMaxBatchShareOfLimit * options_.time_limit_ns / per_call_ns;
-  double calls = least <= fitting ? least : 1;
-  if (per_call_ns < kShortCallNs && min_of_short <= fitting) calls = std::max(calls, min_of_short);
+  double calls = min_batch <= fitting ? min_batch : 1;
+  if (per_call_ns < kShortCallNs && min_short_batch <= fitting)
+    calls = std::max(calls, min_short_batch);
   return calls;
 }
 
 void WarmUp::resize(double per_call_ns) {
   double calls = std::max(std::ceil(options_.min_span_ns / per_call_ns), min_calls(per_call_ns));
   const auto rotation = static_cast<double>(options_.rotation);
-  // Every batch then begins at the same copy: what a backend captured once serves all of them.
+  // Whole rotations let every batch begin at the same copy, so that one captured graph of a backend
+  // serves all batches.
   if (calls > 1 && rotation * per_call_ns <= kMaxRotationSpans * options_.min_span_ns)
     calls = std::ceil(calls / rotation) * rotation;
   batch_size_ =
       static_cast<uint64_t>(std::clamp(calls, 1.0, static_cast<double>(options_.max_batch)));
 }
 
-// Rule 4: 100 ms of calls under 1 ms, 1 s of longer ones; long calls need no more than was made.
+// The cap of the warm-up: 100 ms for calls under 1 ms, 1 s for longer calls. Calls of at least
+// kLongCallNs need no more than the first calls.
 double WarmUp::cap_ns() const {
   if (estimate_ns_ >= kLongCallNs) return 0;
   return estimate_ns_ < 1e6 ? 100e6 : 1e9;
@@ -57,7 +60,7 @@ void WarmUp::add(const Batch& batch) {
   rested_ = batch.rested_ns > 0;
   estimate_ns_ = batch.per_call_ns();
   if (batch.clock_mhz > 0) clocks_mhz_.push_back(batch.clock_mhz);
-  // Early calls are slow: a batch sized by them is too short for the settled speed.
+  // Early calls are slow, so a batch size derived from them is too small once calls have settled.
   const bool is_small = batch.elapsed_ns < options_.min_span_ns ||
                         static_cast<double>(batch_size_) < min_calls(estimate_ns_);
   resized_ = is_small && batch_size_ < uint64_t(options_.max_batch);
@@ -71,9 +74,9 @@ bool WarmUp::settled() const {
   const bool fluctuates = estimate_ns_ < kShortWindowNs && !rested_;
   const size_t window = fluctuates ? kWindow : kShortWindow;
   if (times_ns_.size() < 2 * window || resized_) return false;
-  const double before = median(last_values(times_ns_, window, window));
-  const double now = median(last_values(times_ns_, window));
-  return std::abs(now - before) < kSettledTolerance * before;
+  const double previous = median(last_values(times_ns_, window, window));
+  const double latest = median(last_values(times_ns_, window));
+  return std::abs(latest - previous) < kSettledTolerance * previous;
 }
 
 bool WarmUp::done() const {

@@ -1,4 +1,4 @@
-// Decides when calls have settled: caches filled, clocks risen, pages touched.
+// Decides when calls have settled: caches are filled, clocks have risen, pages are touched.
 #pragma once
 
 #include <vector>
@@ -11,16 +11,16 @@ namespace deepbench {
 
 class DEEPBENCH_API WarmUp {
  public:
-  // `estimate_ns` is the time of one call as far as is known.
+  // `estimate_ns` is the best known time of one call.
   WarmUp(const MeasureOptions& options, double estimate_ns);
 
-  // True when sampling may begin: nothing to do, settled, or the cap is reached.
+  // Whether sampling may begin: the calls need no warm-up, have settled, or have reached the cap.
   bool done() const;
   void add(const Batch& batch);
 
-  // Calls per batch so that a span is long enough, from what was seen last.
+  // Calls per batch that make a batch long enough, judged by the last batch.
   uint64_t batch_size() const { return batch_size_; }
-  // Of at most the last ten batches; empty if the device does not tell.
+  // The clocks of up to ten last batches; empty if the device does not report its clock.
   std::vector<double> last_clocks_mhz() const;
 
  private:
@@ -34,7 +34,7 @@ class DEEPBENCH_API WarmUp {
   double spent_ns_ = 0;
   uint64_t batch_size_ = 1;
   bool resized_ = false;  // the last batch was too short to count
-  bool rested_ = false;   // the device, before the last batch
+  bool rested_ = false;   // the device rested before the last batch
   std::vector<double> times_ns_;
   std::vector<double> clocks_mhz_;
 };

@@ -1,4 +1,4 @@
-// The list of operations that all_ops.hpp names.
+// All operations, in the order of all_ops.hpp.
 #include "deepbench/ops/all_ops.hpp"
 
 #include "deepbench/core/operation.hpp"

@@ -1,5 +1,5 @@
-// The precisions that problems are asked in: their names, how operands are stored, and the
-// rounding that verification may expect. Header-only, shared by the core and by backends.
+// The precisions of problems: their names, how operands are stored, and the rounding that
+// verification tolerates. Header-only, shared by the core and the backends.
 #pragma once
 
 #include <array>
@@ -13,21 +13,22 @@ namespace deepbench {
 
 enum class Precision { kFloat, kTf32, kHalf, kBfloat16, kFp8E4m3, kFp8E5m2, kInt8 };
 
-// Half of the last place: of half's subnormals, which does not shrink with them, and of integers.
+// Half of the last place of half's subnormals, which is constant however small the value, and of
+// integers.
 inline constexpr double kHalfSubnormalRoundoff = 1.0 / (1 << 25);
 inline constexpr double kIntegerRoundoff = 0.5;
 
 struct PrecisionInfo {
   Precision precision;
   std::string_view name;
-  std::array<std::string_view, 5> aliases;  // other usual spellings, in lower case
-  deepbench_type a, b;                      // operands
-  deepbench_type c;                         // result
-  double input_roundoff;                    // of the product's inputs once inside the unit; 0: none
+  std::array<std::string_view, 5> aliases;  // other spellings, in lower case
+  deepbench_type a, b;                      // types of the operands A and B
+  deepbench_type c;                         // type of the result
+  double input_roundoff;                    // of inputs rounded inside the unit; 0: none
   double output_roundoff;                   // of storing the result; 0: exact
   double sum_roundoff;                      // of the accumulator; 0: exact
 
-  // Of storing the result, however small it is.
+  // The rounding error of storing a result that can be arbitrarily small.
   constexpr double absolute_roundoff() const {
     return c == DEEPBENCH_F16 ? kHalfSubnormalRoundoff : c == DEEPBENCH_S8 ? kIntegerRoundoff : 0;
   }
@@ -38,8 +39,8 @@ inline constexpr double kRoundoffTf32 = 1.0 / (1 << 11);
 inline constexpr double kRoundoffHalf = 1.0 / (1 << 11);
 inline constexpr double kRoundoffBfloat16 = 1.0 / (1 << 8);
 
-// Results: half and bfloat16 keep their type, fp8 gives bfloat16, int8 gives int32. e5m2 is the
-// type of A only (its customary use is gradients); B is then e4m3.
+// The result of half and bfloat16 has the type of the operands, that of fp8 is bfloat16, that of
+// int8 is int32. e5m2 applies to A only, because it usually stores gradients; B is then e4m3.
 inline constexpr std::array<PrecisionInfo, 7> kPrecisions = {{
     {Precision::kFloat,
      "float",
@@ -98,7 +99,7 @@ inline constexpr std::array<PrecisionInfo, 7> kPrecisions = {{
     {Precision::kInt8, "int8", {"i8", "s8"}, DEEPBENCH_S8, DEEPBENCH_S8, DEEPBENCH_S32, 0, 0, 0},
 }};
 
-// The precision called `name`, by its name or an alias; nullptr if there is none.
+// The precision with this name or alias; nullptr if there is none.
 constexpr const PrecisionInfo* find_precision(std::string_view name) {
   for (const auto& info : kPrecisions) {
     if (info.name == name) return &info;
@@ -108,7 +109,7 @@ constexpr const PrecisionInfo* find_precision(std::string_view name) {
   return nullptr;
 }
 
-// As above, for a name that was validated before.
+// The same for a name that has been validated.
 inline const PrecisionInfo& precision_info(std::string_view name) {
   if (const PrecisionInfo* info = find_precision(name)) return *info;
   throw std::invalid_argument("no precision is called '" + std::string(name) + "'");

@@ -1,4 +1,4 @@
-// Support, memory and preparing, the same for all libraries.
+// The checks, memory sizes and preparation that all libraries share.
 #include "ops/all_reduce/all_reduce_implementation.hpp"
 
 #include "requirements.hpp"
@@ -25,8 +25,8 @@ void AllReduceImplementation::supports(const plugin::Problem& problem,
   const Participants participants = find_participants(options);
   if (participants.local() > 1 && plan_of(all_reduce, options).regime == plugin::Regime::kFlush)
     plugin::unsupported(
-        "the caches of several devices are made cold by copies alone, which do not "
-        "suffice here; a process for each device can empty them");
+        "with several devices in one process, cold caches require enough copies of the "
+        "operands, which do not fit here; one process per device can flush them instead");
   require(all_reduce, participants);
   plugin::require_candidate(name_, algorithms(all_reduce), options.candidate);
 }

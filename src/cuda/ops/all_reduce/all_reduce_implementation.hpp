@@ -1,5 +1,5 @@
-// What every library that sums over ranks on devices shares: what it can all_reduce, and a kernel
-// of its call.
+// What all libraries for all_reduce on devices share: the checks of support, and the kernel around
+// the library's call.
 #pragma once
 
 #include <cstdint>
@@ -24,21 +24,21 @@ class AllReduceImplementation : public Implementation {
                                           const plugin::Options& options) final;
 
  protected:
-  // The library's algorithms to do it, its default first.
+  // The library's algorithms for the problem, its default first.
   virtual std::vector<std::string> algorithms(const AllReduce& all_reduce) = 0;
-  // Throws unsupported where this process is none for the library, or has not the ranks. By default
-  // the group's ranks with a device each.
+  // Throws unsupported if the library cannot run in this process or the number of ranks does not
+  // suit it. The default implementation returns the group's ranks with one device each.
   virtual Participants find_participants(const plugin::Options& options);
-  // Throws unsupported where the problem is none for the library.
+  // Throws unsupported if the library does not support the problem.
   virtual void require(const AllReduce& all_reduce, const Participants& participants) {
     (void)all_reduce, (void)participants;
   }
-  // Of an algorithm, on each device, beside the operands.
+  // The workspace of an algorithm on each device, in addition to the operands.
   virtual uint64_t workspace_bytes(const AllReduce& all_reduce, const std::string& algorithm) {
     (void)all_reduce, (void)algorithm;
     return 0;
   }
-  // On all ranks alike, with the operands in place: they may exchange what they need.
+  // Called on all ranks alike when the operands are allocated. The ranks may exchange data.
   virtual std::unique_ptr<LibraryCall> call(AllReduceOperands& operands,
                                             const std::string& algorithm) = 0;
 

@@ -1,4 +1,4 @@
-// Making communicators, summing, and giving them up.
+// Creates communicators, enqueues sums, and aborts communicators.
 #include "ops/all_reduce/communicator.hpp"
 
 #include <algorithm>
@@ -20,13 +20,13 @@ namespace deepbench::cuda {
 namespace {
 
 constexpr std::chrono::milliseconds kRankPollInterval{20};
-constexpr std::chrono::seconds kAbortTimeout{1};  // long enough where no graph is alive
+constexpr std::chrono::seconds kAbortTimeout{1};  // long enough if no graph exists
 
-// What the ranks tell one another before a communicator is made.
+// What the ranks exchange before they create a communicator.
 struct Handshake {
-  int32_t has_communicator = 0;  // of a problem before
+  int32_t has_communicator = 0;  // from an earlier problem
   int32_t version = 0;
-  nvidia::ncclUniqueId id = {};  // rank 0's counts
+  nvidia::ncclUniqueId id = {};  // only the id of rank 0 is used
 };
 
 int version_of_nccl() {
@@ -39,8 +39,8 @@ void require_one_version(const std::vector<Handshake>& all) {
   for (size_t rank = 1; rank < all.size(); ++rank)
     if (all[rank].version != all[0].version)
       plugin::unsupported("rank " + std::to_string(rank) + " has NCCL " +
-                          std::to_string(all[rank].version) + ", rank 0 has " +
-                          std::to_string(all[0].version) + ": all need the same");
+                          std::to_string(all[rank].version) + ", but rank 0 has " +
+                          std::to_string(all[0].version) + "; all ranks need the same version");
 }
 
 struct InitResult {
@@ -48,8 +48,8 @@ struct InitResult {
   nvidia::ncclResult_t status = nvidia::ncclSuccess;
 };
 
-// Within it NCCL waits for all ranks, for ever where one is gone: so that happens on a thread that
-// may be left behind.
+// NCCL waits within this call for all ranks, forever if one is gone. The call therefore runs on a
+// thread that can be left behind.
 InitResult init_communicator(const plugin::Ranks& ranks, const Stream& stream,
                              nvidia::ncclUniqueId id) {
   std::promise<InitResult> promise;
@@ -67,12 +67,13 @@ InitResult init_communicator(const plugin::Ranks& ranks, const Stream& stream,
   while (future.wait_for(kRankPollInterval) != std::future_status::ready)
     if (ranks.must_abort())
       throw plugin::Error(DEEPBENCH_DEVICE_LOST,
-                          "nccl: a rank is gone or has failed before all have met");
+                          "nccl: a rank exited or failed while the communicator was being created");
   return future.get();
 }
 
-// Ending one may wait for its device, on which another's kernel waits for a rank that is ended
-// later: so NCCL ends several as a group, since 2.22. Before, a group leaves them one by one.
+// Aborting a communicator may wait for its device, on which a kernel may wait for a rank whose
+// communicator is aborted later. NCCL 2.22 and newer abort several as a group; older versions abort
+// them one by one.
 void abort_all(const std::vector<nvidia::ncclComm_t>& handles) {
   if (handles.size() > 1) nccl().ncclGroupStart();
   for (nvidia::ncclComm_t handle : handles) nccl().ncclCommAbort(handle);  // NCCL frees it
@@ -140,8 +141,8 @@ void Communicator::check_errors(const List& all) {
 }
 
 std::string Communicator::failure() const {
-  if (!handle_) return "its communicator was given up";
-  if (plugin::ranks().must_abort()) return "a rank is gone or has failed, and the sum was given up";
+  if (!handle_) return "the communicator was aborted";
+  if (plugin::ranks().must_abort()) return "a rank exited or failed, so the sum was aborted";
   nvidia::ncclResult_t error = nvidia::ncclSuccess;
   CUDA_CHECK(nccl().ncclCommGetAsyncError(handle_, &error));
   if (error == nvidia::ncclSuccess || error == nvidia::ncclInProgress) return "";
@@ -151,8 +152,9 @@ std::string Communicator::failure() const {
   return last.empty() ? reason : reason + ": " + std::string(last.substr(0, last.find('\n')));
 }
 
-// NCCL waits in it for the end of all graphs with sums of these, which are the caller's to let go;
-// what runs is told to end at once. So it is done on a thread that may be left behind.
+// ncclCommAbort ends running kernels at once, but waits for the destruction of all graphs that
+// contain sums of these communicators, which the caller owns. It therefore runs on a thread that
+// can be left behind.
 void Communicator::abandon(const List& all) {
   if (!are_usable(all)) return;
   std::vector<nvidia::ncclComm_t> handles;
@@ -169,15 +171,15 @@ void Communicator::abandon(const List& all) {
 
 PendingSumsGuard::~PendingSumsGuard() {
   if (wait([this] { Communicator::check_errors(all_); })) return;
-  // Given up, or the device is lost. What runs ends soon now, or never.
+  // The sums are aborted or the device is lost: running kernels end soon or never.
   const auto end = std::chrono::steady_clock::now() + kAbortTimeout;
   wait([&] {
     if (std::chrono::steady_clock::now() > end)
-      throw plugin::Error(DEEPBENCH_DEVICE_LOST, "nccl: sums that were given up go on");
+      throw plugin::Error(DEEPBENCH_DEVICE_LOST, "nccl: aborted sums are still running");
   });
 }
 
-// Whether all have ended. Of errors whoever asks next is told.
+// Returns whether all sums have ended. The next call reports errors.
 bool PendingSumsGuard::wait(const std::function<void()>& look) const {
   try {
     for (const auto& one : all_) poll_until_done(one->stream_, look);

@@ -1,4 +1,4 @@
-// NCCL's communicator: this rank, on its device, among the others.
+// NCCL's communicator, which connects this rank and its device with the others.
 #pragma once
 
 #include <cstdint>
@@ -17,33 +17,36 @@ namespace deepbench::cuda {
 
 class Communicator {
  public:
-  using List = std::vector<std::unique_ptr<Communicator>>;  // of this process
+  using List = std::vector<std::unique_ptr<Communicator>>;  // all communicators of this process
 
-  // Of all the group's ranks, this one on the stream's device. For prepare, by all ranks alike;
-  // made once, and kept as long as the process: nobody then waits for anybody at the end.
+  // Returns the communicator of all ranks of the group, with this rank on the stream's device. All
+  // ranks must call it, in prepare. It is created once and lives until the process ends, so that no
+  // rank waits for others at exit.
   static const List& of(const plugin::Ranks& ranks, Stream& stream);
-  // Of this process alone, one for each of the devices. Both are made anew once they are given up.
+  // Returns one communicator for each of the devices, all within this process. Both functions
+  // create new communicators after an abort.
   static const List& of(const std::vector<int>& devices);
 
-  // Gives one sum to the stream.
+  // Enqueues one sum on the stream.
   void all_reduce(deepbench_type type, const void* from, void* to, uint64_t count) const;
-  // Throws device_lost, with NCCL's own words, where one of them cannot go on, or where a rank is
-  // gone. Whatever still runs of all of them is ended: kernels would wait for one another for ever.
+  // Throws device_lost with NCCL's reason if a communicator cannot continue or a rank is gone.
+  // Aborts all sums that are still running, because their kernels would wait for one another
+  // forever.
   static void check_errors(const List& all);
 
  private:
   Communicator(Stream& stream, nvidia::ncclComm_t handle) : stream_(stream), handle_(handle) {}
   static bool are_usable(const List& all) { return !all.empty() && all.front()->handle_; }
   static void abandon(const List& all);
-  std::string failure() const;  // empty: none
+  std::string failure() const;  // empty if there is no failure
 
   friend class PendingSumsGuard;
   Stream& stream_;
-  nvidia::ncclComm_t handle_;  // nullptr: given up
+  nvidia::ncclComm_t handle_;  // nullptr if aborted
 };
 
-// Where a call is left by an error, sums that it has begun may go on. This waits for their end, so
-// that what they read and write can be let go; not for ever, once they are given up.
+// Sums may still be running when an error ends a call. The destructor waits for them, so that their
+// operands can be freed, but only for a limited time if they are aborted.
 class PendingSumsGuard {
  public:
   explicit PendingSumsGuard(const Communicator::List& all) : all_(all) {}
@@ -57,8 +60,8 @@ class PendingSumsGuard {
   const Communicator::List& all_;
 };
 
-// The id of a communicator that the ranks are to make; nothing where all of them have one. Throws
-// where they cannot have one together.
+// Returns the id of the communicator that the ranks must create, or nothing if all of them have
+// one. Throws if they cannot have one together.
 std::optional<nvidia::ncclUniqueId> agree_on_id(const plugin::Ranks& ranks, bool has_communicator);
 
 }  // namespace deepbench::cuda

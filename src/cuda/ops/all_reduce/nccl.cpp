@@ -1,4 +1,5 @@
-// all_reduce by NCCL, one process for each device: the original's nccl_mpi, without MPI.
+// all_reduce through NCCL with one process per device, like the original benchmark's nccl_mpi, but
+// without MPI.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -23,7 +24,8 @@ class NcclCall final : public LibraryCall {
         barrier_buffer_(sizeof(float), AllocationKind::kDedicated),
         communicators_(Communicator::of(plugin::ranks(), rank_operands_.stream())),
         guard_(communicators_) {
-    // NCCL connects the ranks in the first call of a kind: not within a capture.
+    // NCCL connects the ranks in the first call of each kind, which must not happen during a
+    // capture.
     enqueue_start_barrier();
     enqueue(0);
     wait(rank_operands_.stream());
@@ -35,7 +37,7 @@ class NcclCall final : public LibraryCall {
     communicator().all_reduce(operands_.problem().precision.c, rank_operands_.input(copy),
                               rank_operands_.result(copy), operands_.elements());
   }
-  // Nobody leaves a sum before all have come to it.
+  // No rank leaves a sum until all ranks have reached it, so a sum serves as a barrier.
   void enqueue_start_barrier() override {
     communicator().all_reduce(DEEPBENCH_F32, barrier_buffer_.data(), barrier_buffer_.data(), 1);
   }
@@ -47,7 +49,7 @@ class NcclCall final : public LibraryCall {
 
  private:
   const Communicator& communicator() const { return *communicators_.front(); }
-  // NCCL wants a sum captured on all ranks, or on none.
+  // NCCL requires that a sum be captured either on all ranks or on none.
   bool try_capture() {
     try {
       const Graph graph(rank_operands_.stream().get(), [this] {
@@ -66,8 +68,8 @@ class NcclCall final : public LibraryCall {
 
   AllReduceOperands& operands_;
   const RankOperands& rank_operands_;
-  Buffer barrier_buffer_;  // before the ranks come together: where it has no room, all are told at
-                           // once
+  // Allocated first: if there is no memory, all ranks learn of it before they connect.
+  Buffer barrier_buffer_;
   const Communicator::List& communicators_;
   const PendingSumsGuard guard_;
   bool can_be_captured_ = false;

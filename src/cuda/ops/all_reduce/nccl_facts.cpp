@@ -1,4 +1,4 @@
-// Reading NCCL's variables; how much it logs is no setting of a sum.
+// Reads NCCL's environment variables, except those for logging, which do not affect a sum.
 #include "ops/all_reduce/nccl_facts.hpp"
 
 #include <unistd.h>

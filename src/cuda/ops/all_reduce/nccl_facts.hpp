@@ -1,4 +1,4 @@
-// What a row says of NCCL: its version, and what the user has set for it.
+// The row entries about NCCL: its version and the user's settings.
 #pragma once
 
 #include <string>
@@ -7,10 +7,11 @@
 
 namespace deepbench::cuda {
 
-// "NCCL_ALGO=Ring NCCL_NVLS_ENABLE=0" of an environment; empty if there is nothing.
+// The NCCL settings of an environment, such as "NCCL_ALGO=Ring NCCL_NVLS_ENABLE=0", or an empty
+// string.
 std::string nccl_settings(const char* const* environment);
 
-// library, algorithm, workspace_bytes, and a note of what is set.
+// Writes library, algorithm, workspace_bytes and a note with the settings.
 void describe_nccl(const std::string& library, const std::string& algorithm, plugin::Sink& sink);
 
 }  // namespace deepbench::cuda

@@ -1,5 +1,6 @@
-// all_reduce by NCCL, one process for all devices: the original's nccl_single. The time is that of
-// the first device's stream, from where all streams begin to where the last of them has ended.
+// all_reduce through NCCL with one process for all devices, like the original benchmark's
+// nccl_single. The time is measured on the first device's stream, from the start of all streams to
+// the end of the last one.
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,7 +16,7 @@ namespace {
 
 constexpr const char* kGrouped = "grouped_ncclAllReduce";
 
-// An order between streams of several devices.
+// Orders the work of streams on several devices.
 class OrderingEvent {
  public:
   explicit OrderingEvent(const Stream& stream) : stream_(stream) {
@@ -49,7 +50,8 @@ class GroupedCall final : public LibraryCall {
       events_.push_back(std::make_unique<OrderingEvent>(stream(rank)));
       barrier_buffers_.emplace_back(sizeof(float), AllocationKind::kDedicated);
     }
-    // NCCL connects the devices in the first call of a kind: before anything is timed.
+    // NCCL connects the devices in the first call of each kind, which must precede all
+    // measurements.
     enqueue_start_barrier();
     enqueue(0);
     enqueue_end_barrier();
@@ -64,8 +66,7 @@ class GroupedCall final : public LibraryCall {
                                        rank_operands.result(copy), operands_.elements());
     });
   }
-  // The first stream's work so far is before everything, and everything before its work from now
-  // on.
+  // All streams wait for the previous work of the first stream, and its later work waits for them.
   void enqueue_start_barrier() override {
     events_[0]->record();
     for (size_t rank = 1; rank < events_.size(); ++rank) events_[0]->hold_back(stream(rank));
@@ -83,16 +84,15 @@ class GroupedCall final : public LibraryCall {
   void wait(const Stream& first) override {
     poll_until_done(first, [this] { Communicator::check_errors(communicators_); });
   }
-  // NVIDIA advises against it where one thread has several devices: launching a graph may block on
-  // one device before another, which it waits for, has got its part.
+  // NVIDIA advises against capture if one thread drives several devices: the launch of a graph may
+  // block on one device before another device, for which it waits, has received its part.
   bool can_be_captured() const override { return false; }
   void describe(plugin::Sink& sink) const override { describe_nccl("nccl_single", kGrouped, sink); }
 
  private:
   const Stream& stream(size_t rank) const { return operands_.rank(rank).stream(); }
 
-  // A group that one of the calls leaves by an error is ended too: later calls would be queued in
-  // it.
+  // Ends the group even after an error in one of the calls; otherwise later calls would join it.
   template <class OneRank>
   void grouped(OneRank one_rank) const {
     CUDA_CHECK(nccl().ncclGroupStart());

@@ -1,4 +1,5 @@
-// Filling by the generator's summands; the rest as for any operand, rank after rank.
+// Fills operands with the summands of fill.h; all other functions apply the general ones rank by
+// rank.
 #include "ops/all_reduce/operands.hpp"
 
 #include <algorithm>
@@ -24,9 +25,10 @@ void fill_summands(void* data, const AllReduce& all_reduce, int rank, int ranks,
                    const Stream& stream) {
   LaunchShape shape;
   shape.block_x = kFillThreads;
-  const auto most = uint32_t(device_facts(stream.device()).multiprocessors);
+  const auto multiprocessors = uint32_t(device_facts(stream.device()).multiprocessors);
   const uint64_t needed_blocks = (uint64_t(all_reduce.elements) + kFillThreads - 1) / kFillThreads;
-  shape.grid_x = uint32_t(std::min<uint64_t>(needed_blocks, most * kFillBlocksPerMultiprocessor));
+  shape.grid_x =
+      uint32_t(std::min<uint64_t>(needed_blocks, multiprocessors * kFillBlocksPerMultiprocessor));
   function("summand", "fill_summands", stream)
       .launch(shape, stream.get(), data, int32_t(all_reduce.precision.c),
               uint64_t(all_reduce.elements), seed, uint32_t(rank), uint32_t(ranks));
@@ -34,7 +36,7 @@ void fill_summands(void* data, const AllReduce& all_reduce, int rank, int ranks,
 
 }  // namespace
 
-// ---- one rank's ---------------------------------------------------------------------------------
+// ---- operands of one rank ----------------------------------------------------------------------
 
 RankOperands::RankOperands(const AllReduce& all_reduce, int rank, int ranks,
                            const plugin::CopyPlan& plan, Inputs inputs, uint64_t seed,
@@ -92,7 +94,7 @@ void RankOperands::read(uint64_t copy, const uint64_t* indices, size_t count,
   cuda::read(array(result(copy)), indices, count, values, stream_);
 }
 
-// ---- all of this process ------------------------------------------------------------------------
+// ---- operands of all ranks of this process ------------------------------------------------------
 
 uint64_t AllReduceOperands::touched_bytes(const AllReduce& all_reduce) {
   return saturating_multiply(payload(all_reduce), all_reduce.in_place ? 1 : 2);
@@ -123,8 +125,8 @@ void AllReduceOperands::describe(plugin::Sink& sink) const {
   sink.integer("restore_every", sums_before_overflow(problem_.precision.c, participants_.ranks));
 }
 
-// Ranks of one process have streams of their own: each must have its operands before another,
-// whose stream is further on, adds to them.
+// The ranks of a process have separate streams. All operands must be restored before a rank whose
+// stream is ahead adds to them.
 void AllReduceOperands::restore() {
   for (const auto& one : all_) one->restore();
   for (const auto& one : all_) one->stream().synchronize();
@@ -146,7 +148,8 @@ deepbench_scan AllReduceOperands::scan(uint64_t copy) const {
   return total;
 }
 
-// Rows of several ranks' outputs together lie on several devices.
+// If there are several ranks, a row of the projection combines outputs on several devices, so the
+// host computes it.
 void AllReduceOperands::project(uint64_t copy, uint64_t rows, uint64_t seed, double* sums) const {
   if (all_.size() == 1) return all_.front()->project(copy, rows, seed, sums);
   const uint64_t outputs = elements() * all_.size();
@@ -163,7 +166,7 @@ void AllReduceOperands::project(uint64_t copy, uint64_t rows, uint64_t seed, dou
   }
 }
 
-// In runs of indices of the same rank.
+// Reads runs of indices that belong to the same rank.
 void AllReduceOperands::read(uint64_t copy, const uint64_t* indices, size_t count,
                              double* values) const {
   std::vector<uint64_t> local_indices;

@@ -1,5 +1,5 @@
-// The operands of a sum over ranks in device memory: what this process' ranks add, and where the
-// sums arrive.
+// The operands of an all_reduce in device memory: the inputs and the results of this process'
+// ranks.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,8 @@
 
 namespace deepbench::cuda {
 
-// One rank's. Its memory is no pool's: others may be given access to it.
+// The operands of one rank. They are not allocated from a pool, because other processes may get
+// access to them.
 class RankOperands {
  public:
   RankOperands(const AllReduce& all_reduce, int rank, int ranks, const plugin::CopyPlan& plan,
@@ -39,7 +40,7 @@ class RankOperands {
   const bool in_place_;
   Stream& stream_;
   Copies input_, result_;
-  Buffer initial_;  // in place: what input_ held at first
+  Buffer initial_;  // in place: the initial content of input_
 };
 
 class AllReduceOperands final : public Operands {
@@ -47,7 +48,7 @@ class AllReduceOperands final : public Operands {
   AllReduceOperands(const AllReduce& all_reduce, const Participants& participants,
                     const plugin::CopyPlan& plan, Inputs inputs, uint64_t seed);
 
-  // On each device.
+  // Sizes on each device.
   static uint64_t touched_bytes(const AllReduce& all_reduce);
   static uint64_t needed_bytes(const AllReduce& all_reduce, const plugin::CopyPlan& plan);
 

@@ -1,4 +1,4 @@
-// Telling devices of one machine apart.
+// Identifies the devices of a machine.
 #include "ops/all_reduce/participants.hpp"
 
 #include <unistd.h>
@@ -19,7 +19,8 @@ void copy_text(const std::string& text, char (&to)[kSize]) {
   to[length] = '\0';
 }
 
-// The same in every container of a machine; its name where the kernel does not tell.
+// An identifier that is equal in all containers of a machine: the kernel's boot id, or the host
+// name if that is unavailable.
 std::string machine_id() {
   std::string id;
   std::ifstream("/proc/sys/kernel/random/boot_id") >> id;
@@ -42,11 +43,12 @@ std::string counted(int32_t number, const char* what) {
 
 Participants process_participants(const plugin::Options& options) {
   if (plugin::ranks().size() > 1)
-    plugin::unsupported("one process sums over all devices here, and this is one of " +
-                        std::to_string(plugin::ranks().size()) + " ranks: start it without");
+    plugin::unsupported(
+        "this library sums over all devices in one process, but this process is one of " +
+        std::to_string(plugin::ranks().size()) + " ranks; start it without ranks");
   if (options.devices.size() < 2)
-    plugin::unsupported("a sum in one process needs at least two devices: --devices 2");
-  for (const int device : options.devices) device_facts(device);  // throws for one that is none
+    plugin::unsupported("a sum in one process needs at least two devices; use --devices 2");
+  for (const int device : options.devices) device_facts(device);  // throws for an invalid device
   return {options.devices, 0, int(options.devices.size())};
 }
 
@@ -73,9 +75,12 @@ std::string shared_device_reason(const std::vector<RankDevice>& rank_devices) {
                              std::to_string(later) + " share device " + device;
     if (rank_device.local_ranks > rank_device.visible_devices)
       return counted(rank_device.local_ranks, "rank") + " on a machine with " +
-             counted(rank_device.visible_devices, "device") + ": each needs one of its own (" +
-             both + "); --backend cpu sums in host memory";
-    return both + ": each rank needs one of its own; without --device every rank takes its own";
+             counted(rank_device.visible_devices, "device") +
+             ": each rank needs a separate device (" + both +
+             "); --backend cpu sums in host memory";
+    return both +
+           ": each rank needs a separate device; without --device, every rank selects its own "
+           "device";
   }
   return "";
 }

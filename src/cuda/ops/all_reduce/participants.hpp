@@ -1,5 +1,5 @@
-// Who takes part in a sum, and on which device: the ranks of a group on one device each, or one
-// process on several.
+// The participants of an all_reduce and their devices: the ranks of a group with one device each,
+// or one process with several devices.
 #pragma once
 
 #include <cstdint>
@@ -10,32 +10,34 @@
 
 namespace deepbench::cuda {
 
-// The ranks that a kernel of this process has.
+// The ranks that a kernel of this process represents.
 struct Participants {
-  std::vector<int> devices;  // of its ranks, in their order; the first is the options'
-  int first_rank = 0;        // rank of the first
-  int ranks = 1;             // of all processes
+  // Devices of these ranks in their order; the first is the options' device.
+  std::vector<int> devices;
+  int first_rank = 0;  // rank number of the first device
+  int ranks = 1;       // number of ranks in all processes
 
   int local() const { return int(devices.size()); }
 };
 
-// Of a library whose one process has all devices: those that the options name. Throws unsupported
-// where they are not several, or this process is a rank itself.
+// The participants for a library in which one process drives all devices that the options name.
+// Throws unsupported if there is only one device or this process is a rank of a group.
 Participants process_participants(const plugin::Options& options);
 
-// One rank's device, as the others get to know it.
+// The device of one rank, as other ranks can identify it.
 struct RankDevice {
-  char machine[64] = "";        // which boot of which machine
-  char device[32] = "";         // its address on the bus
+  char machine[64] = "";        // identifies the machine and its boot
+  char device[32] = "";         // PCI bus address
   int32_t visible_devices = 0;  // devices that the rank's process sees
-  int32_t local_ranks = 0;      // ranks on its machine
+  int32_t local_ranks = 0;      // ranks on this machine
 };
 RankDevice identify_rank_device(int device, const plugin::Ranks& ranks);
 
-// Why these ranks cannot each have a device of their own; empty if they do.
+// The reason why these ranks cannot each have a separate device, or an empty string.
 std::string shared_device_reason(const std::vector<RankDevice>& rank_devices);
 
-// For prepare, by all ranks alike: throws unsupported, on all of them, where two share a device.
+// All ranks must call it, in prepare. Throws unsupported on all ranks if two of them share a
+// device.
 void require_distinct_devices(const plugin::Ranks& ranks, int device);
 
 }  // namespace deepbench::cuda

@@ -1,4 +1,4 @@
-// all_reduce by built-in kernels over peer memory, as a library: one process for each device.
+// The library of built-in kernels for all_reduce over peer memory, with one process per device.
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,7 +12,7 @@
 namespace deepbench::cuda {
 namespace {
 
-constexpr int kMinComputeCapabilityMajor = 7;  // whose memory has accesses of one system
+constexpr int kMinComputeCapabilityMajor = 7;  // the first with system-scope memory operations
 
 class PeerCall final : public LibraryCall {
  public:
@@ -34,12 +34,13 @@ class PeerCall final : public LibraryCall {
     if (reads_operands(plan_.algorithm) || (in_place_ && writes))
       exported[kInputs] = const_cast<std::byte*>(rank_operands_.input(0));
     if (!in_place_ && writes) exported[kResults] = rank_operands_.result(0);
-    memory_ = PeerMemory(plugin::ranks(), exported, stream_);  // the last that can fail
+    // Last, because it is the last step that can fail.
+    memory_ = PeerMemory(plugin::ranks(), exported, stream_);
   }
 
-  // Nobody frees what another still has open.
+  // No rank frees memory that another rank still has open.
   ~PeerCall() override {
-    ignore_errors([this] { team_.wait(); });  // for a batch that was left by an error
+    ignore_errors([this] { team_.wait(); });  // for a batch that an error ended
     memory_.close();
     ignore_errors([this] {
       team_.barrier(kBarrierTimeoutNs);
@@ -61,12 +62,12 @@ class PeerCall final : public LibraryCall {
     sink.text("algorithm", name_);
     sink.integer("workspace_bytes", int64_t(region_.bytes()));
     kernel_.describe(sink);
-    sink.text("note.peer",
-              std::to_string(plan_.blocks) + " blocks of " + std::to_string(plan_.threads) +
-                  " threads; operands are " +
-                  (reads_operands(plan_.algorithm)              ? "read by all ranks where they lie"
-                   : plan_.algorithm == PeerAlgorithm::kOneShot ? "copied for the others to read"
-                                                                : "sent to the others"));
+    sink.text("note.peer", std::to_string(plan_.blocks) + " blocks of " +
+                               std::to_string(plan_.threads) + " threads; operands are " +
+                               (reads_operands(plan_.algorithm) ? "read in place by all ranks"
+                                : plan_.algorithm == PeerAlgorithm::kOneShot
+                                    ? "copied for the other ranks to read"
+                                    : "sent to the other ranks"));
   }
 
  private:
@@ -78,18 +79,18 @@ class PeerCall final : public LibraryCall {
       stream_.make_current();
       body();
     } catch (const plugin::Error&) {
-      // Whoever asks next is told.
+      // The next call reports the error.
     }
   }
-  // Ranks in step use the same copy, at the same distance from the first.
+  // The ranks use the same copy in step, at the same offset from the first.
   void require_equal_copies() const {
     for (const uint64_t copies : plugin::ranks().exchange(rank_operands_.copies()))
       if (copies != rank_operands_.copies())
-        plugin::unsupported("peer needs devices alike: here ranks would have " +
+        plugin::unsupported("peer needs identical devices, but here the ranks would have " +
                             std::to_string(rank_operands_.copies()) + " and " +
                             std::to_string(copies) + " copies of the operands");
   }
-  // LL's words must not look as if they had arrived.
+  // The words of one_shot_ll must not look as if they had arrived, so the region is zeroed.
   void allocate_region(uint64_t bytes) {
     if (bytes == 0) return;
     region_ = Buffer(bytes, AllocationKind::kDedicated);
@@ -103,7 +104,7 @@ class PeerCall final : public LibraryCall {
   }
 
   const RankOperands& rank_operands_;
-  Stream& stream_;  // the device's, which lives as long as the process
+  Stream& stream_;  // the device's stream, which lives until the process ends
   const bool in_place_;
   const std::string name_;
   PeerTeam& team_;
@@ -128,12 +129,12 @@ class PeerAllReduce final : public AllReduceImplementation {
   void require(const AllReduce&, const Participants& participants) override {
     const plugin::Ranks& ranks = plugin::ranks();
     if (ranks.local_size() < ranks.size())
-      plugin::unsupported("peer sums over ranks of one machine; these are on several");
+      plugin::unsupported("peer supports only ranks on one machine, but these are on several");
     if (ranks.size() > PEER_MAX_RANKS)
-      plugin::unsupported("peer sums over at most " + std::to_string(int(PEER_MAX_RANKS)) +
-                          " ranks; these are " + std::to_string(ranks.size()));
+      plugin::unsupported("peer supports at most " + std::to_string(int(PEER_MAX_RANKS)) +
+                          " ranks, but there are " + std::to_string(ranks.size()));
     if (device_facts(participants.devices.front()).major < kMinComputeCapabilityMajor)
-      plugin::unsupported("peer needs devices of compute capability 7.0 or newer");
+      plugin::unsupported("peer needs devices of compute capability 7.0 or higher");
   }
   std::unique_ptr<LibraryCall> call(AllReduceOperands& operands,
                                     const std::string& algorithm) override {

@@ -10,30 +10,32 @@
 namespace deepbench::cuda {
 namespace {
 
-constexpr uint64_t kVectorBytes = 16, kPairBytes = 8;  // of numbers, in a unit of shared memory
-constexpr uint64_t kGrain = 32;                        // vectors: slices begin at multiples of them
+constexpr uint64_t kVectorBytes = 16, kPairBytes = 8;  // payload in a unit of shared memory
+constexpr uint64_t kGrain = 32;  // slices begin at multiples of this number of vectors
 
 // ---- the choice by size -------------------------------------------------------------------------
 
-// Bytes of payload up to which an algorithm is the default; beyond all of them it is the ring. What
-// was the shortest on two and on four H200s with NVLink; of more than four none was measured, and
-// the numbers are carried on. one_shot_ll sends its bytes twice and to every rank, but waits for
-// nothing else; one_shot waits for flags; the others move less and wait twice, and of them sending
-// is quicker than reading, once there is so much that what it stores in between does not count.
+// The payload in bytes up to which an algorithm is the default; the ring is the default for larger
+// payloads. The thresholds for two and four ranks are the measured crossovers on H200s with NVLink;
+// those for eight ranks are extrapolated. one_shot_ll sends twice the bytes to every rank, but has
+// no separate synchronisation. one_shot waits for flags. The other algorithms move fewer bytes and
+// wait twice; among them, sending is faster than reading for payloads that are large enough to
+// outweigh the intermediate stores.
 struct SizeThresholds {
-  int ranks;  // at most
+  int ranks;  // upper limit
   uint64_t one_shot_ll, one_shot, two_shot, two_shot_push;
 };
 constexpr std::array<SizeThresholds, 3> kSizeThresholds = {
     {{2, 512 << 10, 2 << 20, 3 << 20, 0},
      {4, 48 << 10, 256 << 10, 4 << 20, 24 << 20},
      {8, 12 << 10, 96 << 10, 4 << 20, 64 << 20}}};
-// Beyond these an algorithm is nobody's choice, and its shared memory grows.
+// Above these sizes, an algorithm is never the fastest, and its shared memory grows.
 constexpr uint64_t kMaxLlCandidateBytes = 4 << 20, kMaxOneShotCandidateBytes = 64 << 20;
-// Of three ranks and more, blocks that keep the links busy. With one on each of 132 multiprocessors
-// what is under way between all pairs got in its own way: calls took up to three times as long.
+// With three or more ranks, this number of blocks keeps the links busy. With one block on each of
+// 132 multiprocessors, transfers between all pairs congest the links, and calls take up to three
+// times as long.
 constexpr int kMaxBlocksOfManyRanks = 64;
-// Numbers of blocks that are tried too, from so much payload on.
+// Other numbers of blocks that are candidates for payloads of at least this size.
 constexpr uint64_t kMinPayloadForBlockCounts = 4 << 20;
 constexpr std::array<uint32_t, 2> kBlockCounts = {64, 96};
 
@@ -70,8 +72,8 @@ PeerAlgorithm default_algorithm(const AllReduce& all_reduce, int ranks) {
 }
 
 int max_blocks(int ranks, int multiprocessors) {
-  const int most = std::clamp(multiprocessors, 1, int(PEER_MAX_BLOCKS));
-  return ranks > 2 ? std::min(most, kMaxBlocksOfManyRanks) : most;
+  const int limit = std::clamp(multiprocessors, 1, int(PEER_MAX_BLOCKS));
+  return ranks > 2 ? std::min(limit, kMaxBlocksOfManyRanks) : limit;
 }
 
 bool is_candidate(PeerAlgorithm algorithm, const AllReduce& all_reduce, int ranks) {
@@ -84,13 +86,13 @@ bool is_candidate(PeerAlgorithm algorithm, const AllReduce& all_reduce, int rank
 
 uint64_t ceil_div(uint64_t number, uint64_t by) { return (number + by - 1) / by; }
 
-// Vectors of a rank's slice, at most.
+// The maximum number of vectors in a rank's slice.
 uint64_t slice_of(const AllReduce& all_reduce, int ranks) {
   const uint64_t vectors = payload_of(all_reduce) / kVectorBytes;
   return ceil_div(ceil_div(vectors, kGrain), uint64_t(ranks)) * kGrain;
 }
 
-// The kernel's argument. What is no whole vector has a unit of its own.
+// The `units` argument of the kernel. The elements beyond the last whole vector take one unit.
 uint64_t units_of(PeerAlgorithm algorithm, const AllReduce& all_reduce, int ranks) {
   if (algorithm == PeerAlgorithm::kOneShotLl) return ceil_div(payload_of(all_reduce), kPairBytes);
   if (algorithm == PeerAlgorithm::kTwoShotPush)
@@ -100,57 +102,59 @@ uint64_t units_of(PeerAlgorithm algorithm, const AllReduce& all_reduce, int rank
 
 // ---- the grid -----------------------------------------------------------------------------------
 
-// One round for each thread, as far as the device holds so many; with little to do, little at once,
-// so that more threads share it.
+// Each thread gets one round of work if the device can hold that many threads. Small payloads use
+// few vectors per round, so that more threads share the work.
 
-uint32_t blocks_for(uint64_t work, uint64_t of_block, int most) {
-  return uint32_t(std::clamp<uint64_t>(ceil_div(work, of_block), 1, uint64_t(most)));
+uint32_t blocks_for(uint64_t work, uint64_t of_block, int max_blocks) {
+  return uint32_t(std::clamp<uint64_t>(ceil_div(work, of_block), 1, uint64_t(max_blocks)));
 }
 
-PeerPlan plan_one_shot_ll(const AllReduce& all_reduce, int most) {
+PeerPlan plan_one_shot_ll(const AllReduce& all_reduce, int max_blocks) {
   constexpr uint64_t kFewPairs = 8192;
   const uint64_t pairs = ceil_div(payload_of(all_reduce), kPairBytes);
   const uint32_t threads = pairs <= kFewPairs ? PEER_THREADS / 2 : PEER_THREADS;
-  return {PeerAlgorithm::kOneShotLl, blocks_for(pairs, threads, most), threads, 1};
+  return {PeerAlgorithm::kOneShotLl, blocks_for(pairs, threads, max_blocks), threads, 1};
 }
 
-PeerPlan plan_one_shot(const AllReduce& all_reduce, int ranks, int most) {
+PeerPlan plan_one_shot(const AllReduce& all_reduce, int ranks, int max_blocks) {
   constexpr uint64_t kFewVectors = 32768;
   const uint64_t vectors = payload_of(all_reduce) / kVectorBytes;
   if (vectors <= kFewVectors)
-    return {PeerAlgorithm::kOneShot, blocks_for(vectors, PEER_THREADS, most), PEER_THREADS, 1};
-  constexpr uint32_t kThreads = PEER_THREADS / 2;  // two blocks at once
-  const int twice = ranks > 2 ? most : std::min(2 * most, int(PEER_MAX_BLOCKS));
+    return {PeerAlgorithm::kOneShot, blocks_for(vectors, PEER_THREADS, max_blocks), PEER_THREADS,
+            1};
+  constexpr uint32_t kThreads = PEER_THREADS / 2;  // so that two blocks fit on a multiprocessor
+  const int twice = ranks > 2 ? max_blocks : std::min(2 * max_blocks, int(PEER_MAX_BLOCKS));
   const int vectors_in_flight = ranks <= 4 ? 4 : 2;
   const uint64_t of_block = kThreads * uint64_t(vectors_in_flight);
   return {PeerAlgorithm::kOneShot, blocks_for(vectors, of_block, twice), kThreads,
           vectors_in_flight};
 }
 
-// Registers hold sixteen vectors or so, of all ranks together.
+// Registers hold about sixteen vectors, for all ranks together.
 int max_vectors_in_flight(PeerAlgorithm algorithm, int ranks) {
   if (algorithm == PeerAlgorithm::kRing || ranks <= 2) return 8;
   return ranks <= 4 ? 4 : 2;
 }
 
-PeerPlan plan_by_slices(PeerAlgorithm algorithm, const AllReduce& all_reduce, int ranks, int most) {
+PeerPlan plan_by_slices(PeerAlgorithm algorithm, const AllReduce& all_reduce, int ranks,
+                        int max_blocks) {
   constexpr uint64_t kRound = PEER_THREADS;
   const uint64_t slice = slice_of(all_reduce, ranks);
-  const int preferred = slice <= 32 * kRound                   ? 1
-                        : slice <= 64 * kRound                 ? 2
-                        : slice <= uint64_t(most) * kRound * 4 ? 4
-                                                               : 8;
+  const int preferred = slice <= 32 * kRound                         ? 1
+                        : slice <= 64 * kRound                       ? 2
+                        : slice <= uint64_t(max_blocks) * kRound * 4 ? 4
+                                                                     : 8;
   const int vectors_in_flight = std::min(preferred, max_vectors_in_flight(algorithm, ranks));
-  return {algorithm, blocks_for(slice, kRound * uint64_t(vectors_in_flight), most), PEER_THREADS,
-          vectors_in_flight};
+  return {algorithm, blocks_for(slice, kRound * uint64_t(vectors_in_flight), max_blocks),
+          PEER_THREADS, vectors_in_flight};
 }
 
 PeerPlan plan_by_size(PeerAlgorithm algorithm, const AllReduce& all_reduce, int ranks,
                       int multiprocessors) {
-  const int most = max_blocks(ranks, multiprocessors);
-  if (algorithm == PeerAlgorithm::kOneShotLl) return plan_one_shot_ll(all_reduce, most);
-  if (algorithm == PeerAlgorithm::kOneShot) return plan_one_shot(all_reduce, ranks, most);
-  return plan_by_slices(algorithm, all_reduce, ranks, most);
+  const int limit = max_blocks(ranks, multiprocessors);
+  if (algorithm == PeerAlgorithm::kOneShotLl) return plan_one_shot_ll(all_reduce, limit);
+  if (algorithm == PeerAlgorithm::kOneShot) return plan_one_shot(all_reduce, ranks, limit);
+  return plan_by_slices(algorithm, all_reduce, ranks, limit);
 }
 
 }  // namespace

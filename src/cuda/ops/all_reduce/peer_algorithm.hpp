@@ -1,5 +1,5 @@
-// The algorithms of summing by peer access: which there are for a sum, the default by its size, and
-// how each is launched.
+// The algorithms of the library "peer": the candidates for a problem, the default by payload size,
+// and the launch of each algorithm.
 #pragma once
 
 #include <cstdint>
@@ -14,43 +14,43 @@ namespace deepbench::cuda {
 
 enum class PeerAlgorithm { kOneShotLl, kOneShot, kTwoShot, kTwoShotPush, kRing };
 
-// The same on all ranks.
+// Identical on all ranks.
 struct PeerPlan {
   PeerAlgorithm algorithm;
   uint32_t blocks, threads;
-  int vectors_in_flight;  // vectors of a thread under way
+  int vectors_in_flight;  // vectors that a thread has in flight
 };
 
-// Names: "one_shot", or "two_shot/32" where a number of blocks is asked for. The default
+// Candidate names: "one_shot", or "two_shot/32" with an explicit number of blocks. The default is
 // first.
 std::vector<std::string> peer_candidates(const AllReduce& all_reduce, int ranks);
-// Of such a name, on devices of so many multiprocessors.
+// The plan for a candidate name on devices with the given number of multiprocessors.
 PeerPlan peer_plan(const std::string& name, const AllReduce& all_reduce, int ranks,
                    int multiprocessors);
 PeerAlgorithm peer_algorithm(const std::string& name);
 
-// Memory of each rank, beside the operands, that the others write or read.
+// The size of each rank's memory, in addition to the operands, that other ranks write or read.
 uint64_t shared_bytes(PeerAlgorithm algorithm, const AllReduce& all_reduce, int ranks);
-// Whether the others read a rank's operand, or write its result, where it lies.
+// Whether other ranks read a rank's operand, or write its result, directly.
 bool reads_operands(PeerAlgorithm algorithm);
 bool writes_results(PeerAlgorithm algorithm);
 
-// The instance of a kernel of peer.cu.
+// The instance of a kernel in peer.cu.
 std::string peer_expression(const PeerPlan& plan, deepbench_type type, int ranks);
 
-// One call of an algorithm on a device.
+// A call of an algorithm on a device.
 class PeerKernel {
  public:
   PeerKernel(const PeerPlan& plan, const AllReduce& all_reduce, int ranks, const Stream& stream);
 
-  // Of the operands, only this rank's need be there where the others' are not reached.
+  // Addresses of other ranks' operands are needed only if the algorithm accesses them.
   void enqueue(nvidia::cudaStream_t stream, const Peers& peers, const PeerAddresses& shared,
                const PeerAddresses& inputs, const PeerAddresses& results) const;
   void describe(plugin::Sink& sink) const { function_.describe(sink); }
 
  private:
   PeerAlgorithm algorithm_;
-  uint64_t elements_, units_;  // units of 16 bytes: the kernel's measure of shared memory
+  uint64_t elements_, units_;  // units of 16 bytes, in which the kernel measures shared memory
   LaunchShape shape_;
   const PlannedFunction function_;
 };

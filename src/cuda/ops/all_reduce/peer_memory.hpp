@@ -1,4 +1,4 @@
-// Memory of every rank of this machine, as this rank's device reaches it.
+// Memory of all ranks on this machine, as this rank's device accesses it.
 #pragma once
 
 #include <array>
@@ -16,14 +16,14 @@ namespace deepbench::cuda {
 
 class PeerMemory {
  public:
-  // Beginnings of allocations of AllocationKind::kDedicated; nullptr: none.
+  // The first addresses of allocations of AllocationKind::kDedicated, or nullptr.
   using Allocations = std::array<std::byte*, 3>;
 
   PeerMemory() = default;
-  // For prepare, by all ranks alike: each shows the others its `own` on the stream's device, all at
-  // once, so that none fails while others of them are open. Throws unsupported, on all ranks and
-  // with nothing left open, where one cannot.
-  PeerMemory(const plugin::Ranks& ranks, const Allocations& own, const Stream& stream);
+  // All ranks must call it, in prepare. Each rank exports its `allocations` on the stream's device;
+  // all are opened together, so that no rank fails while others hold them open. Throws unsupported
+  // on all ranks, with nothing left open, if one of them fails.
+  PeerMemory(const plugin::Ranks& ranks, const Allocations& allocations, const Stream& stream);
   ~PeerMemory() { close(); }
   PeerMemory(PeerMemory&& other) noexcept { swap(other); }
   PeerMemory& operator=(PeerMemory&& other) noexcept {
@@ -31,9 +31,11 @@ class PeerMemory {
     return *this;
   }
 
-  // So many bytes behind the beginning of each rank's `which`-th; nullptr where there is none.
+  // The addresses at `offset` bytes from the start of each rank's allocation number `which`, or
+  // nullptr.
   PeerAddresses at(size_t which, uint64_t offset) const;
-  // The others' are out of reach from here on. A rank must not free its own before all have closed.
+  // Closes access to the other ranks' memory. A rank must not free its exported memory until all
+  // ranks have closed it.
   void close();
 
  private:
@@ -43,11 +45,11 @@ class PeerMemory {
   }
 
   std::vector<Allocations> allocations_;  // by rank
-  size_t this_rank_ = 0;                  // which of them is this rank's
+  size_t this_rank_ = 0;                  // the index of this rank
 };
 
-// Why these ranks cannot reach one another's memory, for all that this one knows; empty if they
-// can. For prepare, by all ranks alike: each gets the same answer.
+// The reason why these ranks cannot access one another's memory, as far as it can be determined, or
+// an empty string. All ranks must call it, in prepare; each gets the same result.
 std::string unreachable_reason(const plugin::Ranks& ranks, int device);
 
 }  // namespace deepbench::cuda

@@ -1,4 +1,4 @@
-// Making the team, renewing it, meeting, and looking for ranks that did not come.
+// Creates and resynchronises the team, runs barriers, and detects missing ranks.
 #include "ops/all_reduce/peer_team.hpp"
 
 #include <algorithm>
@@ -16,10 +16,10 @@
 namespace deepbench::cuda {
 namespace {
 
-// Of a rank's team.
+// The state of a rank's team.
 enum class TeamState : int32_t { kNone, kGood, kBroken };
 
-// More than a call's steps: a ring's are the most.
+// More than the steps of one call; a ring has the most.
 constexpr uint32_t kStepMargin = 2 * PEER_MAX_RANKS;
 
 }  // namespace
@@ -39,17 +39,17 @@ PeerControl resynchronized_control(const std::vector<PeerSteps>& of_ranks) {
 PeerTeam& PeerTeam::of(const plugin::Ranks& ranks, Stream& stream) {
   static auto* const made = new std::map<int, std::unique_ptr<PeerTeam>>();
   std::unique_ptr<PeerTeam>& team = (*made)[stream.device()];
-  const TeamState own = !team                        ? TeamState::kNone
-                        : *team->missing_flag() == 0 ? TeamState::kGood
-                                                     : TeamState::kBroken;
-  const std::vector<TeamState> all = ranks.exchange(own);
+  const TeamState state = !team                        ? TeamState::kNone
+                          : *team->missing_flag() == 0 ? TeamState::kGood
+                                                       : TeamState::kBroken;
+  const std::vector<TeamState> all = ranks.exchange(state);
   const auto are = [&](TeamState state) { return std::count(all.begin(), all.end(), state); };
   if (are(TeamState::kNone) == 0) {
     if (are(TeamState::kBroken) > 0) team->resynchronize();
     return *team;
   }
   if (are(TeamState::kNone) < ranks.size())
-    throw plugin::Error(DEEPBENCH_DEVICE_LOST, "some ranks have lost what peer access needs");
+    throw plugin::Error(DEEPBENCH_DEVICE_LOST, "some ranks have lost their peer access state");
   if (const std::string reason = unreachable_reason(ranks, stream.device()); !reason.empty())
     plugin::unsupported(reason);
   stream.make_current();
@@ -66,14 +66,14 @@ PeerTeam::PeerTeam(const plugin::Ranks& ranks, Stream& stream)
           function("peer", "barrier_kernel<" + std::to_string(ranks.size()) + ">", stream)) {
   *missing_flag() = 0;
   CUDA_CHECK(cudart().cudaMemsetAsync(control_.data(), 0, control_.bytes(), stream_.get()));
-  stream_.synchronize();  // before anyone is shown it
+  stream_.synchronize();  // before other ranks can access it
   controls_ = PeerMemory(ranks_, {control_.data()}, stream_);
-  const int32_t own = device_facts(stream_.device()).multiprocessors;
-  const std::vector<int32_t> all = ranks_.exchange(own);
+  const int32_t multiprocessors = device_facts(stream_.device()).multiprocessors;
+  const std::vector<int32_t> all = ranks_.exchange(multiprocessors);
   multiprocessors_ = *std::min_element(all.begin(), all.end());
 }
 
-// Where a rank is missed all calls end by themselves.
+// After a rank is missed, all running calls end by themselves.
 void PeerTeam::resynchronize() {
   stream_.make_current();
   PeerControl control;
@@ -85,25 +85,26 @@ void PeerTeam::resynchronize() {
   copy(&control, control_.data());
   PeerSteps steps;
   std::copy(std::begin(control.steps), std::end(control.steps), steps.of);
-  control = resynchronized_control(ranks_.exchange(steps));  // nobody's calls write flags any more
+  // No rank's calls write flags at this point.
+  control = resynchronized_control(ranks_.exchange(steps));
   copy(control_.data(), &control);
   *missing_flag() = 0;
-  ranks_.exchange(int32_t{0});  // nobody begins before all are ready
+  ranks_.exchange(int32_t{0});  // no rank continues until all are ready
 }
 
-Peers PeerTeam::peers(uint64_t limit_ns) const {
+Peers PeerTeam::peers(uint64_t timeout_ns) const {
   Peers peers = {};
   peers.control = controls_.at(0, 0);
-  peers.timeout_ns = limit_ns;
+  peers.timeout_ns = timeout_ns;
   peers.host_missing = missing_flag();
   peers.rank = uint32_t(ranks_.rank());
   return peers;
 }
 
-void PeerTeam::barrier(uint64_t limit_ns) {
+void PeerTeam::barrier(uint64_t timeout_ns) {
   LaunchShape shape;
   shape.block_x = PEER_MAX_RANKS;
-  barrier_kernel_.launch(shape, stream_.get(), peers(limit_ns));
+  barrier_kernel_.launch(shape, stream_.get(), peers(timeout_ns));
 }
 
 void PeerTeam::wait() {
@@ -113,9 +114,9 @@ void PeerTeam::wait() {
   });
   if (*missing == 0) return;
   const std::string reason = *missing == PEER_ABORTED
-                                 ? "a rank is gone or has failed, and the sum was given up"
+                                 ? "a rank exited or failed, so the sum was aborted"
                                  : "rank " + std::to_string(*missing - 1) + " of " +
-                                       std::to_string(ranks_.size()) + " did not come in time";
+                                       std::to_string(ranks_.size()) + " did not arrive in time";
   throw plugin::Error(DEEPBENCH_DEVICE_LOST, "peer: " + reason);
 }
 

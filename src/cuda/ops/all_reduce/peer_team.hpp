@@ -1,5 +1,5 @@
-// What sums by peer access have in common as long as the process lives: every rank's flags, and how
-// it shows when a rank does not come.
+// What all sums over peer memory of a process share: the flags of every rank and the detection of
+// missing ranks.
 #pragma once
 
 #include <cstdint>
@@ -13,31 +13,31 @@
 
 namespace deepbench::cuda {
 
-// How far a rank's blocks came.
+// The steps that a rank's blocks have reached.
 struct PeerSteps {
   uint32_t of[PEER_MAX_BLOCKS];
 };
 
-// With which all ranks go on after one has missed another: behind whatever any of them has begun,
-// so that nothing from before counts as having come.
+// The control words with which all ranks continue after one has missed another. Their steps are
+// beyond all steps that any rank has begun, so that no earlier flag counts as an arrival.
 PeerControl resynchronized_control(const std::vector<PeerSteps>& of_ranks);
 
 class PeerTeam {
  public:
-  // The group's ranks, this one on the stream's device. For prepare, by all ranks alike; made once,
-  // and renewed where one has missed another since. Throws unsupported, on all of them, where they
-  // cannot reach one another.
+  // Returns the team of the group's ranks, with this rank on the stream's device. All ranks must
+  // call it, in prepare. It is created once and resynchronised after a rank was missed. Throws
+  // unsupported on all ranks if they cannot access one another's memory.
   static PeerTeam& of(const plugin::Ranks& ranks, Stream& stream);
 
   int multiprocessors() const { return multiprocessors_; }  // of the smallest device
 
-  // For a kernel that waits so long for any other rank.
-  Peers peers(uint64_t limit_ns) const;
+  // The kernel argument, with a timeout for waiting for any other rank.
+  Peers peers(uint64_t timeout_ns) const;
 
-  // Gives the stream a meeting: what follows begins when all have come to it.
-  void barrier(uint64_t limit_ns);
-  // For all that was given to the stream. Throws device_lost for a rank that did not come in time,
-  // and for one that is gone, without waiting for the limit.
+  // Enqueues a barrier: later work on the stream begins when all ranks have reached it.
+  void barrier(uint64_t timeout_ns);
+  // Waits for all enqueued work. Throws device_lost if a rank timed out, or, without waiting for
+  // the timeout, if a rank is gone.
   void wait();
 
  private:
@@ -54,8 +54,8 @@ class PeerTeam {
   const Function& barrier_kernel_;
 };
 
-// A sum waits for ranks that have begun a batch with it; a meeting for ranks that may still verify
-// the one before.
+// A sum waits for ranks that have begun the same batch. A barrier waits for ranks that may still be
+// verifying the previous one.
 constexpr uint64_t kSumTimeoutNs = 10'000'000'000, kBarrierTimeoutNs = 60'000'000'000;
 
 }  // namespace deepbench::cuda

@@ -1,4 +1,4 @@
-// What is refused before a library is asked.
+// The refusals that need no library call.
 #include "ops/conv/conv_checks.hpp"
 
 #include "deepbench/plugin.hpp"
@@ -11,9 +11,9 @@ void require_conv_on_device(const Conv& conv, int device) {
   require_precision_support(conv.precision, device);
   if (conv.precision.precision != Precision::kInt8) return;
   if (conv.x_type != DEEPBENCH_S8)
-    plugin::unsupported("cuDNN convolves signed 8-bit integers only: use x_type=s8");
+    plugin::unsupported("cuDNN supports only convolutions of signed 8-bit integers; use x_type=s8");
   if (conv.phase != ConvPhase::kForward)
-    plugin::unsupported("cuDNN has no gradients of 8-bit integer convolutions");
+    plugin::unsupported("cuDNN does not support gradients of 8-bit integer convolutions");
 }
 
 }  // namespace deepbench::cuda

@@ -1,12 +1,12 @@
-// What a convolution needs, whatever the library.
+// The requirements that all convolution libraries share.
 #pragma once
 
 #include "deepbench/ops/conv/conv.hpp"
 
 namespace deepbench::cuda {
 
-// Throws unsupported where operands cannot be made for want of NVRTC, where the device has no units
-// for the precision, or no library here does these operands.
+// Throws unsupported if NVRTC, which operands need, is missing, if the device has no units for the
+// precision, or if no library here supports the operand types.
 void require_conv_on_device(const Conv& conv, int device);
 
 }  // namespace deepbench::cuda

@@ -1,5 +1,4 @@
-// Convolutions through cuDNN's graph interface: one engine of the library's, with its knobs, a
-// call.
+// Convolutions through cuDNN's graph API. A call executes one engine of the library with its knobs.
 #include "cudnn/handle.hpp"
 #include "ops/conv/cudnn_implementation.hpp"
 #include "ops/conv/cudnn_plan.hpp"
@@ -34,7 +33,7 @@ class ConvCall final : public LibraryCall {
   ConvPlan plan_;
   Buffer workspace_;
   nvidia::cudnnHandle_t handle_;
-  std::vector<CudnnDescriptor> variants_;  // of each copy
+  std::vector<CudnnDescriptor> variants_;  // one for each copy
 };
 
 struct GraphInterface {

@@ -1,4 +1,4 @@
-// Building and executing plans.
+// Builds and executes plans.
 #include "ops/conv/cudnn_execution.hpp"
 
 #include <algorithm>
@@ -14,8 +14,8 @@ using namespace nvidia;  // NOLINT: the vendor's names, as in its documentation
 
 namespace {
 
-// An engine that cannot be built is none of this problem's; no memory, or no device, is another
-// matter.
+// Reports an engine that cannot be built as unsupported for this problem. Failures of execution or
+// allocation are real errors.
 void require_built(cudnnStatus_t status) {
   const int kind = int(status) / 1000;
   if (kind == CUDNN_STATUS_EXECUTION_FAILED / 1000 ||
@@ -32,7 +32,7 @@ ExecutionPlan::ExecutionPlan(std::shared_ptr<const OperationGraph> graph, const 
     : graph_(std::move(graph)), engine_(engine) {
   const auto begin = std::chrono::steady_clock::now();
   auto config = graph_->config(engine);
-  if (!config) plugin::unsupported("cuDNN knows no such engine");
+  if (!config) plugin::unsupported("cuDNN does not know this engine");
   config_ = std::move(*config);
   notes_ = config_.notes;
   plan_ = CudnnDescriptor(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
@@ -40,14 +40,14 @@ ExecutionPlan::ExecutionPlan(std::shared_ptr<const OperationGraph> graph, const 
   plan_.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config_.config);
   require_built(plan_.try_finalize());
   const auto bytes = plan_.get_all<int64_t>(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, 1);
-  if (bytes.empty()) plugin::unsupported("cuDNN does not say which workspace the engine needs");
+  if (bytes.empty()) plugin::unsupported("cuDNN does not report the workspace size of the engine");
   workspace_bytes_ = uint64_t(std::max<int64_t>(0, bytes[0]));
   const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - begin;
   built_ns_ = took.count();
 }
 
-// The library does not note all of its engines that use Winograd's algorithm; their kernels' names
-// tell. Nothing runs, so that it does not matter what the operands' addresses are.
+// The library does not note all engines that use Winograd's algorithm, but their kernels' names
+// contain it. The graph capture runs no kernel, so the addresses of the operands do not matter.
 void ExecutionPlan::note_kernels(const Stream& stream) {
   stream.make_current();
   const Buffer placeholder(1 << 12);

@@ -1,4 +1,4 @@
-// What cuDNN makes of an engine for one problem: a plan, which takes long to build.
+// cuDNN's execution plan of an engine for one problem. Building it takes long.
 #pragma once
 
 #include <memory>
@@ -7,23 +7,24 @@
 
 namespace deepbench::cuda::dnn {
 
-// One engine with its knobs for one layout, ready to be executed.
+// An engine with its knobs for one layout, ready to be executed.
 class ExecutionPlan {
  public:
-  // Throws plugin::Error, unsupported, where it cannot be built. Several threads may build plans,
-  // each with a handle and a graph of its own.
+  // Throws plugin::Error (unsupported) if the plan cannot be built. Several threads may build plans
+  // at the same time if each uses a separate handle and graph.
   ExecutionPlan(std::shared_ptr<const OperationGraph> graph, const Engine& engine,
                 nvidia::cudnnHandle_t handle);
 
-  // Looks at a call's kernels: only then notes() are complete. Throws as the constructor does.
+  // Inspects the kernels of a call; notes() is complete only after that. Throws like the
+  // constructor.
   void note_kernels(const Stream& stream);
 
   const Engine& engine() const { return engine_; }
-  const EngineNotes& notes() const { return notes_; }  // Winograd and FFT by the kernels' names too
+  const EngineNotes& notes() const { return notes_; }  // includes Winograd and FFT by kernel names
   uint64_t workspace_bytes() const { return workspace_bytes_; }
-  double built_ns() const { return built_ns_; }  // waiting for other threads' plans included
+  double built_ns() const { return built_ns_; }  // includes waiting for other threads' plans
 
-  // What one call is made on.
+  // The pointers for one call.
   CudnnDescriptor variants(void* x, void* w, void* y, void* workspace) const;
   nvidia::cudnnStatus_t execute(nvidia::cudnnHandle_t handle,
                                 const CudnnDescriptor& variants) const;

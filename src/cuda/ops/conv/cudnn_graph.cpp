@@ -1,4 +1,4 @@
-// Describing convolutions to cuDNN.
+// Describes convolutions to cuDNN.
 #include "ops/conv/cudnn_graph.hpp"
 
 #include <algorithm>
@@ -8,10 +8,11 @@ namespace {
 
 using namespace nvidia;  // NOLINT: the vendor's names, as in its documentation
 
-constexpr int64_t kAlignment = 16;  // of every operand, in bytes: they have more
+// Of every operand, in bytes; allocations are aligned more strictly.
+constexpr int64_t kAlignment = 16;
 constexpr size_t kMaxConfigs = 256, kMaxKnobs = 64, kMaxNotes = 32;
 
-// Names of an operation's attributes.
+// The names of an operation's attributes.
 struct Attributes {
   cudnnBackendDescriptorType_t type;
   cudnnBackendAttributeName_t alpha, beta, convolution, x, w, y;
@@ -117,7 +118,7 @@ EngineConfig read_config(const CudnnDescriptor& config) {
   return read;
 }
 
-// None where the library knows no such knob or choice.
+// Returns nothing if the library does not know the knob or the choice.
 std::optional<CudnnDescriptor> choose_knob(int64_t type, int64_t choice) {
   CudnnDescriptor made(CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR);
   try {
@@ -179,14 +180,14 @@ OperationGraph::OperationGraph(const ConvLayout& layout, cudnnHandle_t handle)
 }
 
 std::vector<EngineConfig> OperationGraph::heuristics(cudnnBackendHeurMode_t mode) const {
-  CudnnDescriptor asked(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
-  asked.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph_);
-  asked.set(CUDNN_ATTR_ENGINEHEUR_MODE, mode);
-  const cudnnStatus_t status = asked.try_finalize();
+  CudnnDescriptor query(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
+  query.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph_);
+  query.set(CUDNN_ATTR_ENGINEHEUR_MODE, mode);
+  const cudnnStatus_t status = query.try_finalize();
   if (is_cudnn_refusal(status)) return {};
   CUDA_CHECK_STATUS(cudnnBackendFinalize, status);
   std::vector<EngineConfig> configs;
-  for (const CudnnDescriptor& config : asked.descriptors(
+  for (const CudnnDescriptor& config : query.descriptors(
            CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, kMaxConfigs))
     configs.push_back(read_config(config));
   return configs;

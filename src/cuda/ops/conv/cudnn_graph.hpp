@@ -1,4 +1,4 @@
-// A convolution as cuDNN's graph interface describes it, and the engines that it names for it.
+// A convolution in cuDNN's graph API, and the engines that the library offers for it.
 #pragma once
 
 #include <optional>
@@ -13,12 +13,12 @@ namespace deepbench::cuda::dnn {
 
 nvidia::cudnnDataType_t data_type(deepbench_type type);
 
-// What the library says of an engine.
+// The properties that the library reports for an engine.
 struct EngineNotes {
   bool tensor_core = false, down_converts = false, reduced_reduction = false;
   bool fft = false, winograd = false, nondeterministic = false;
-  bool compiles = false;         // at run time, for tenths of seconds
-  bool reorders_filter = false;  // takes 8-bit filters in an order of its own
+  bool compiles = false;         // at run time, which takes tenths of a second
+  bool reorders_filter = false;  // requires 8-bit filters in a special order
 };
 
 struct EngineConfig {
@@ -26,7 +26,7 @@ struct EngineConfig {
   EngineNotes notes;
 };
 
-// As the library has it; what it is made of stays beside it.
+// The library's descriptor of an engine configuration, with the descriptors that it refers to.
 struct ConfigDescriptor {
   CudnnDescriptor engine;
   std::vector<CudnnDescriptor> knobs;
@@ -34,12 +34,13 @@ struct ConfigDescriptor {
   EngineNotes notes;
 };
 
-// The operation and its tensors, with their unique ids: what needs no device.
+// The operation and its tensors with their unique ids: the part of the description that needs no
+// device.
 class Operation {
  public:
   static constexpr int64_t kX = 'x', kW = 'w', kY = 'y';
 
-  // Throws plugin::Error, unsupported, where the library takes no such description.
+  // Throws plugin::Error (unsupported) if the library rejects the description.
   explicit Operation(const ConvLayout& layout);
 
   const CudnnDescriptor& descriptor() const { return operation_; }
@@ -50,17 +51,17 @@ class Operation {
 
 class OperationGraph {
  public:
-  // Throws as Operation does.
+  // Throws like Operation.
   OperationGraph(const ConvLayout& layout, nvidia::cudnnHandle_t handle);
 
-  // What the heuristics answer, best first.
+  // The results of the heuristics, best first.
   std::vector<EngineConfig> heuristics(nvidia::cudnnBackendHeurMode_t mode) const;
 
-  // How many engines the library has for it: their numbers are below that.
+  // The number of engines that the library has for the graph. Engines are numbered from 0.
   int64_t engines() const;
 
-  // The engine with its knobs, those that are not named as the library has them; none where the
-  // library does not know it.
+  // The engine with its knobs; knobs that `engine` does not name keep the library's defaults.
+  // Returns nothing if the library does not know the engine.
   std::optional<ConfigDescriptor> config(const Engine& engine) const;
 
  private:

@@ -1,5 +1,5 @@
-// What convolutions through either of cuDNN's interfaces have in common: all but the plan and the
-// call.
+// The part that convolutions through both of cuDNN's APIs have in common: everything except the
+// plan and the call.
 #pragma once
 
 #include <memory>
@@ -12,8 +12,9 @@
 
 namespace deepbench::cuda {
 
-// Interface has plan(conv, layout, options), which throws if there is none, and candidates(same); a
-// plan has its layout and workspace_bytes(). Interface::Call is made of plan, operands and stream.
+// Interface has plan(conv, layout, options), which throws if there is no plan, and candidates()
+// with the same parameters. A plan has a layout and workspace_bytes(). Interface::Call is
+// constructed from plan, operands and stream.
 template <class Interface>
 class CudnnConvolution final : public Implementation {
  public:

@@ -1,4 +1,4 @@
-// Convolutions through the calls that the original benchmark makes: cudnnConvolutionForward,
+// Convolutions through the functions that the original benchmark calls: cudnnConvolutionForward,
 // cudnnConvolutionBackwardData and cudnnConvolutionBackwardFilter.
 #include "ops/conv/cudnn_implementation.hpp"
 #include "ops/conv/legacy_plan.hpp"
@@ -13,7 +13,7 @@ class LegacyCall final : public LibraryCall {
   LegacyCall(ConvPlan plan, const ConvOperands& operands, const Stream&)
       : plan_(std::move(plan)), operands_(operands), workspace_(plan_.workspace_bytes()) {}
 
-  // Another kernel of the same problem may have set its own.
+  // Sets the math type in every call, because kernels of the same problem share the descriptor.
   void enqueue(uint64_t copy) override {
     plan_.convolution->set_math(plan_.algorithm.math);
     CUDA_CHECK_STATUS(cudnnConvolution,

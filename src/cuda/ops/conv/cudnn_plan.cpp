@@ -1,5 +1,5 @@
-// Choosing among cuDNN's engines: which may be used for a precision, the first that can be built,
-// and all others. What was asked is kept.
+// The choice among cuDNN's engines: which of them a precision allows, the first that can be built,
+// and all others. Results of queries are cached.
 #include "ops/conv/cudnn_plan.hpp"
 
 #include <algorithm>
@@ -17,14 +17,15 @@ namespace {
 
 using namespace nvidia;  // NOLINT: the vendor's names, as in its documentation
 
-constexpr size_t kMaxCachedResults = 64;  // kept
-constexpr size_t kPromising = 16;         // of the own layout's list: before other layouts
+constexpr size_t kMaxCachedResults = 64;
+constexpr size_t kPromising = 16;  // engines of the preferred layout that come before other layouts
 constexpr size_t kMaxCandidates = 400;
 
-// What was asked for: the problem in one layout on one device.
+// The result of a heuristics query for the problem in one layout on one device.
 struct HeuristicsResult {
   std::shared_ptr<const OperationGraph> graph;
-  std::vector<EngineConfig> configs;  // heuristics' first, then the fallback's others
+  // First those of the heuristics, then the additional ones of the fallback mode.
+  std::vector<EngineConfig> configs;
   double query_ns = 0;
   std::string refusal;  // why there is no graph
 };
@@ -39,7 +40,8 @@ void append_new(const std::vector<EngineConfig>& more, std::vector<EngineConfig>
 
 std::shared_ptr<const HeuristicsResult> run_heuristics(const ConvLayout& layout,
                                                        const Stream& stream) {
-  const cudnnHandle_t handle = cudnn_handle(stream);  // its making is no part of planning
+  // Created first so that planning time excludes it.
+  const cudnnHandle_t handle = cudnn_handle(stream);
   const auto begin = std::chrono::steady_clock::now();
   auto heuristics = std::make_shared<HeuristicsResult>();
   try {
@@ -61,17 +63,18 @@ std::shared_ptr<const HeuristicsResult> query_heuristics(const ConvLayout& layou
   return cache->get(layout.key(stream.device()), [&] { return run_heuristics(layout, stream); });
 }
 
-// Why an engine may not be used in this precision; empty if it may.
+// The reason why the precision does not allow the engine, or an empty string.
 std::string rejection_reason(const Conv& conv, const EngineNotes& notes) {
   if (notes.reduced_reduction) return "adds parts of sums in less than 32 bits";
-  if (notes.reorders_filter) return "takes filters in an order of its own";
+  if (notes.reorders_filter) return "requires filters in a special order";
   const Precision precision = conv.precision.precision;
   if (precision == Precision::kFloat && notes.tensor_core) return "rounds float for tensor cores";
   if (notes.down_converts && precision != Precision::kTf32) return "rounds its inputs";
-  if (notes.winograd && precision == Precision::kInt8) return "is Winograd's, which is not exact";
-  // Measured for 5 x 5: errors of 0.3 % of the largest output.
+  if (notes.winograd && precision == Precision::kInt8)
+    return "uses Winograd's algorithm, which is not exact";
+  // For 5 x 5 filters, measurements show errors of 0.3 % of the largest output.
   if (notes.winograd && std::max({conv.r, conv.s, conv.t}) > 3)
-    return "is Winograd's algorithm for filters larger than 3 x 3, which loses half the digits";
+    return "uses Winograd's algorithm for filters larger than 3 x 3, which loses half the digits";
   return "";
 }
 
@@ -83,7 +86,8 @@ bool fits(const ExecutionPlan& plan, const plugin::Options& options) {
   return plan.workspace_bytes() <= workspace_limit(options);
 }
 
-// The engine's plan if it may be used, however large its workspace; else why not.
+// Returns the engine's plan if the precision allows it, regardless of its workspace, or else the
+// reason.
 PlanOrReason build_allowed(const ConvLayout& layout, const HeuristicsResult& heuristics,
                            const EngineConfig& config, const Stream& stream) {
   if (std::string reason = rejection_reason(layout.problem, config.notes); !reason.empty())
@@ -95,7 +99,7 @@ PlanOrReason build_allowed(const ConvLayout& layout, const HeuristicsResult& heu
   return built;
 }
 
-// The same, within the workspace's limit.
+// Like build_allowed(), but also enforces the workspace limit.
 PlanOrReason build_within_limit(const ConvLayout& layout, const HeuristicsResult& heuristics,
                                 const EngineConfig& config, const plugin::Options& options,
                                 const Stream& stream) {
@@ -110,7 +114,7 @@ ConvPlan make_plan(const ConvLayout& layout, const PlanOrReason& built, double q
   return {layout, built.plan, query_ns + built.plan->built_ns()};
 }
 
-// Why no engine of a layout serves, each reason once.
+// The reasons why no engine of a layout can be used. Each reason is listed once.
 class RejectionReasons {
  public:
   void add(const std::string& text) {
@@ -135,7 +139,7 @@ class RejectionReasons {
   plugin::unsupported(reason);
 }
 
-// The library's default: the first that may be used.
+// The library's default: the first engine that can be used.
 ConvPlan plan_default(const Conv& conv, const std::vector<ConvLayout>& layouts,
                       const plugin::Options& options, const Stream& stream) {
   RejectionReasons rejections;
@@ -173,8 +177,8 @@ ConvPlan plan_candidate(const std::vector<ConvLayout>& layouts, const plugin::Op
   reject_candidate("cudnn", id);
 }
 
-// Ids in the order in which they should be tried, each once. Without a limit (exhaustive) those
-// beyond the workspace's limit are among them, which are then refused with that reason.
+// Collects ids in the order in which they should be tried, each once. Without a limit (exhaustive),
+// the ids include engines beyond the workspace limit, which planning refuses with that reason.
 class Candidates {
  public:
   Candidates(const plugin::Options& options, const Stream& stream)
@@ -185,7 +189,8 @@ class Candidates {
 
   bool is_exhaustive() const { return options_.limit <= 0; }
 
-  // Places [begin, end) of a layout's list, but those that are compiled at run time or those alone.
+  // Adds positions [begin, end) of a layout's list: either only the engines that compile at run
+  // time or only the others.
   void add_from_heuristics(const ConvLayout& layout, size_t begin, size_t end, bool compiled) {
     const auto heuristics = query_heuristics(layout, stream_);
     std::vector<EngineConfig> configs;
@@ -194,16 +199,16 @@ class Candidates {
         configs.push_back(heuristics->configs[i]);
     add(layout, *heuristics, configs);
   }
-  // Engines that the heuristics do not answer with, their knobs as the library sets them.
+  // Adds the engines that the heuristics do not return, with the library's default knobs.
   void add_remaining(const ConvLayout& layout) {
     const auto heuristics = query_heuristics(layout, stream_);
     if (!heuristics->graph) return;
-    std::set<int64_t> answered;
-    for (const EngineConfig& config : heuristics->configs) answered.insert(config.engine.index);
+    std::set<int64_t> returned;
+    for (const EngineConfig& config : heuristics->configs) returned.insert(config.engine.index);
     std::vector<EngineConfig> configs;
     const auto count = if_possible([&] { return heuristics->graph->engines(); });
     for (int64_t index = 0; index < count.value_or(0); ++index) {
-      if (answered.count(index)) continue;
+      if (returned.count(index)) continue;
       const auto config = if_possible([&] { return heuristics->graph->config({index, {}}); });
       if (config && *config) configs.push_back({{index, {}}, (*config)->notes});
     }
@@ -227,7 +232,7 @@ class Candidates {
         add_id(id_of(layout, configs[i].engine));
     }
   }
-  // As many as there is room for.
+  // Builds, in parallel, as many plans as the list of candidates has room for.
   void build_compiled(const ConvLayout& layout, const std::vector<EngineConfig>& configs) const {
     std::vector<Engine> engines;
     for (const EngineConfig& config : configs)
@@ -267,9 +272,9 @@ ConvPlan plan_conv(const Conv& conv, const std::string& layout, const plugin::Op
   return plan_default(conv, layouts, options, stream);
 }
 
-// Plans that are compiled at run time come late: each takes tenths of seconds to build. Only
-// exhaustive has those for another order of channels than the library's default has: of 107
-// problems in int8 none was the fastest.
+// Plans that compile at run time come last, because each takes tenths of a second to build. Only
+// `exhaustive` includes those with a different channel order than the library's default: in 107
+// int8 problems, none of them was the fastest.
 std::vector<std::string> conv_candidates(const Conv& conv, const std::string& layout,
                                          const plugin::Options& options) {
   plugin::Options default_options = options;

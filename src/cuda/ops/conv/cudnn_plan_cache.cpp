@@ -1,4 +1,4 @@
-// Plans by the layout, the device and the engine.
+// Caches plans by layout, device and engine.
 #include "ops/conv/cudnn_plan_cache.hpp"
 
 #include <exception>
@@ -13,8 +13,8 @@ namespace {
 constexpr size_t kMaxPlans = 1024;
 
 MemoCache<PlanOrReason, kMaxPlans>& plans() {
-  static auto* kept = new MemoCache<PlanOrReason, kMaxPlans>();
-  return *kept;
+  static auto* cache = new MemoCache<PlanOrReason, kMaxPlans>();
+  return *cache;
 }
 
 std::string key_of(const ConvLayout& layout, const Engine& engine, const Stream& stream) {
@@ -36,7 +36,8 @@ std::shared_ptr<ExecutionPlan> build_plan(size_t worker, const ConvLayout& layou
 
 }  // namespace
 
-// An engine that cannot be built, or described to be called, is none of this problem's.
+// An engine that cannot be built or described is unsupported for this problem; the reason is
+// cached.
 PlanOrReason cached_plan(const ConvLayout& layout,
                          const std::shared_ptr<const OperationGraph>& graph, const Engine& engine,
                          const Stream& stream) {
@@ -57,18 +58,18 @@ void prebuild_plans(const ConvLayout& layout, const std::vector<Engine>& engines
   for (const Engine& engine : engines)
     if (!plans().has(key_of(layout, engine, stream))) missing.push_back(engine);
   std::vector<std::shared_ptr<ExecutionPlan>> made(missing.size());
-  parallel_for(missing.size(), [&](size_t at, size_t worker) {
+  parallel_for(missing.size(), [&](size_t i, size_t worker) {
     try {
-      made[at] = build_plan(worker, layout, missing[at], stream);
-    } catch (const std::exception&) {  // alone it may be built after all, or its reason is kept
+      made[i] = build_plan(worker, layout, missing[i], stream);
+    } catch (const std::exception&) {  // cached_plan() tries again and records the reason
     }
   });
-  for (size_t at = 0; at < missing.size(); ++at) {
-    if (!made[at]) continue;
+  for (size_t i = 0; i < missing.size(); ++i) {
+    if (!made[i]) continue;
     try {
-      plans().get(key_of(layout, missing[at], stream),
-                  [&] { return with_kernels_noted(made[at], stream); });
-    } catch (const std::exception&) {  // it is met again where the plan is asked for
+      plans().get(key_of(layout, missing[i], stream),
+                  [&] { return with_kernels_noted(made[i], stream); });
+    } catch (const std::exception&) {  // the error occurs again when the plan is requested
     }
   }
 }

@@ -1,4 +1,4 @@
-// Plans that were built, kept; and building several before they are asked for.
+// A cache of built plans, and a function that builds several plans in advance.
 #pragma once
 
 #include <memory>
@@ -9,21 +9,21 @@
 
 namespace deepbench::cuda::dnn {
 
-// A plan, or why there is none.
+// A plan, or the reason why there is none.
 struct PlanOrReason {
   std::shared_ptr<const ExecutionPlan> plan;
   std::string reason;
 };
 
-// `graph` is of `layout` on the stream's device. Throws plugin::Error for what is no engine's
-// fault.
+// `graph` must describe `layout` on the stream's device. Throws plugin::Error for failures that the
+// engine does not cause.
 PlanOrReason cached_plan(const ConvLayout& layout,
                          const std::shared_ptr<const OperationGraph>& graph, const Engine& engine,
                          const Stream& stream);
 
-// Builds those of `engines` that are not kept yet, several at once: engines that are compiled at
-// run time take tenths of seconds each. What fails here cached_plan() builds again, alone, and
-// tells.
+// Builds the plans that are not cached yet, several at once, because engines that compile at run
+// time take tenths of a second each. If a build fails, cached_plan() repeats it later and reports
+// the reason.
 void prebuild_plans(const ConvLayout& layout, const std::vector<Engine>& engines,
                     const Stream& stream);
 

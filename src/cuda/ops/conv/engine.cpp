@@ -1,4 +1,4 @@
-// Writing and reading engines.
+// Formats and parses engines.
 #include "ops/conv/engine.hpp"
 
 #include <charconv>

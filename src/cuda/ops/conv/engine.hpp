@@ -1,4 +1,4 @@
-// An engine of cuDNN's with its knobs, as candidates' ids and reports write it.
+// An engine of cuDNN with its knobs, in the notation of candidates' ids and reports.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@ struct Engine {
   int64_t index = -1;
   std::vector<std::pair<int64_t, int64_t>> knobs;  // type and choice, in the library's order
 
-  std::string text() const;  // "eng22_k2=18_k13=1", as cuDNN's own logs have it
+  std::string text() const;  // "eng22_k2=18_k13=1", as in cuDNN's logs
 };
 
-// False for a text that text() would not give.
+// Returns false unless text() of the parsed engine reproduces the text.
 bool parse_engine(std::string_view text, Engine* engine);
 
 }  // namespace deepbench::cuda::dnn

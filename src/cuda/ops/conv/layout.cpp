@@ -1,4 +1,4 @@
-// Layouts, padding and sizes of a convolution's tensors.
+// The layouts, padding and sizes of a convolution's tensors.
 #include "ops/conv/layout.hpp"
 
 #include "buffer.hpp"
@@ -14,12 +14,12 @@ int64_t round_up(int64_t number, int64_t multiple) {
 
 bool is_of(const Conv& conv, Precision precision) { return conv.precision.precision == precision; }
 
-// 32-bit sums of 8-bit integers come out as float, which is exact to 2^24.
+// The 32-bit sums of 8-bit integers are returned as float, which is exact up to 2^24.
 deepbench_type output_type(const Conv& conv) {
   return conv.precision.c == DEEPBENCH_S32 ? DEEPBENCH_F32 : conv.precision.c;
 }
 
-// Channels are multiples of it where tensor cores are to take them.
+// Tensor cores require numbers of channels that are multiples of this.
 int64_t channel_multiple(const Conv& conv) {
   switch (conv.precision.precision) {
     case Precision::kHalf:
@@ -38,10 +38,11 @@ int64_t channel_multiple(const Conv& conv) {
 std::string rule_text(const Conv& conv, int64_t multiple) {
   const std::string number = std::to_string(multiple);
   return std::string(conv.precision.name) + ": channels are multiples of " + number +
-         ", as tensor cores take them";
+         ", as tensor cores require";
 }
 
-// Of one group only: padding would tear groups apart. All channels or none, as the original does.
+// Pads only problems with one group, because padding would shift the boundaries of groups. Pads
+// input and output channels together, as the original benchmark does.
 void pad_channels(ConvLayout& layout, int64_t multiple) {
   const Conv& problem = layout.problem;
   if (problem.groups > 1 || (problem.c % multiple == 0 && problem.k % multiple == 0)) return;
@@ -158,7 +159,8 @@ std::string ConvLayout::key(int device) const {
   const Conv& c = executed;
   std::string text = name + " " + std::string(c.precision.name) + " " + std::to_string(device) +
                      " " + std::to_string(int(c.phase));
-  const int64_t stored = c.precision.c, shift = c.shift;  // the latter of the problem's channels
+  // The shift, which is part of the key, depends on the problem's unpadded channels.
+  const int64_t stored = c.precision.c, shift = c.shift;
   for (const int64_t part :
        {c.w,        c.h,          c.d,          c.c,          c.n,      c.k,        c.s,
         c.r,        c.t,          c.pad_w,      c.pad_h,      c.pad_d,  c.stride_w, c.stride_h,
@@ -187,7 +189,7 @@ std::vector<ConvLayout> conv_layouts(const Conv& problem, const std::string& lay
   if (layout == "nhwc") return {make(true)};
   const bool last_first = !is_of(problem, Precision::kFloat);
   std::vector<ConvLayout> layouts = {make(last_first)};
-  constexpr int64_t kFewer = 4;  // what 8-bit products need without tensor cores
+  constexpr int64_t kFewer = 4;  // sufficient for 8-bit products without tensor cores
   if (pad && is_of(problem, Precision::kInt8) && layouts[0].is_padded()) {
     ConvLayout fewer = make_layout(problem, true, kFewer);
     if (fewer.executed.c != layouts[0].executed.c || fewer.executed.k != layouts[0].executed.k) {

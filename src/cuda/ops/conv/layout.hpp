@@ -1,5 +1,6 @@
-// How a convolution is handed to a library: channels first or last, padded channels, where each
-// element lies, and how much memory that takes. Knows no library and no device.
+// The form in which a convolution is passed to a library: channels first or last, padded channels,
+// the position of each element, and the memory that this takes. Depends on no library and no
+// device.
 #pragma once
 
 #include <cstdint>
@@ -12,30 +13,30 @@
 
 namespace deepbench::cuda {
 
-// A tensor [first][second][rest], as the problem counts it, in memory: with second the slowest
-// within each of first, or the fastest (channels last), and its padding.
+// A tensor [first][second][rest] of the problem in memory, with its padding. Within each index of
+// `first`, `second` is the slowest dimension or, with channels last, the fastest.
 struct ConvTensor {
-  const char* operand = "";  // "x", "w", "dy"; of the output "y", "dx", "dw"
-  uint32_t stream = 0;       // of inputs, in fill.h
+  const char* operand = "";  // "x", "w", "dy"; for the output "y", "dx", "dw"
+  uint32_t stream = 0;       // the stream of an input in fill.h
   deepbench_type type = DEEPBENCH_F32;
-  std::vector<int64_t> sizes;  // as the library gets them: first, second, then depth, height, width
-  int64_t first = 1, second = 1, rest = 1;  // as the problem has them
+  std::vector<int64_t> sizes;  // in the library's layout: first, second, then depth, height, width
+  int64_t first = 1, second = 1, rest = 1;  // in the problem's layout
   bool channels_last = false;
 
-  uint64_t elements() const;  // padding included
+  uint64_t elements() const;  // including padding
   uint64_t bytes() const;
   bool is_padded() const;
-  std::vector<int64_t> strides() const;   // as `sizes`
-  Matrix logical_view(void* data) const;  // counted as fill.h does
-  // Counted with one of the first two dimensions slowest.
+  std::vector<int64_t> strides() const;   // in the order of `sizes`
+  Matrix logical_view(void* data) const;  // indexed as in fill.h
+  // Indexed with the dimension slowest that `output` selects, which is `first` or `second`.
   Matrix output_view(const ConvOutput& output, void* data) const;
 };
 
 struct ConvLayout {
-  std::string name;          // "nchw", "nhwc"; with channels padded less than by the rule "nhwc4"
-  Conv problem;              // the problem
-  Conv executed;             // with the channels that the library is called with
-  std::string padding_rule;  // why channels were padded; empty if none was
+  std::string name;  // "nchw" or "nhwc"; "nhwc4" has channels padded to multiples of 4 only
+  Conv problem;
+  Conv executed;             // with the numbers of channels that the library is called with
+  std::string padding_rule;  // why channels are padded; empty if none is
   bool channels_last = false;
   ConvTensor x, w, y;  // or dx, dw, dy
 
@@ -43,15 +44,16 @@ struct ConvLayout {
   std::vector<const ConvTensor*> inputs() const;
   bool is_padded() const { return executed.c != problem.c || executed.k != problem.k; }
 
-  std::string key(int device) const;  // all that a library's answer depends on
+  std::string key(int device) const;  // everything that a library's result depends on
 
-  uint64_t touched_bytes() const;  // by one call, the workspace aside
+  uint64_t touched_bytes() const;  // by one call, excluding the workspace
   uint64_t needed_bytes(const plugin::CopyPlan& plan, uint64_t workspace_bytes) const;
 };
 
-// The layouts in which a library may be given the problem, the default one first. With
-// layout=library those are channels first for float, else last, and then the other one; where
-// tensor cores take more channels than the data has, the padding of the original benchmark.
+// The layouts in which a library may be given the problem, the default first. With layout=library,
+// the default is channels first for float and channels last otherwise, and the other order follows.
+// If tensor cores require more channels than the data has, channels are padded as in the original
+// benchmark.
 std::vector<ConvLayout> conv_layouts(const Conv& problem, const std::string& layout, bool pad);
 
 }  // namespace deepbench::cuda

@@ -1,4 +1,4 @@
-// cuDNN's older calls: describing a convolution, asking for algorithms, calling one.
+// cuDNN's legacy API: describes a convolution, queries algorithms and calls one of them.
 #include <algorithm>
 #include <limits>
 
@@ -27,13 +27,13 @@ std::vector<int> narrow(const std::vector<int64_t>& numbers) {
   std::vector<int> all;
   for (const int64_t number : numbers) {
     if (number > std::numeric_limits<int>::max())
-      plugin::unsupported("cuDNN's older calls take sizes and strides of 32 bits");
+      plugin::unsupported("cuDNN's legacy API supports only sizes and strides of 32 bits");
     all.push_back(int(number));
   }
   return all;
 }
 
-// They may be gone from a later major, all together or some.
+// A later major version may lack some or all of these functions.
 bool has_older_calls() {
   const nvidia::Cudnn& library = cudnn();
   return library.cudnnCreateFilterDescriptor && library.cudnnSetFilterNdDescriptor &&
@@ -51,7 +51,7 @@ bool has_older_calls() {
 
 void require_accepted(cudnnStatus_t status, const char* what) {
   if (is_cudnn_refusal(status))
-    plugin::unsupported("cuDNN's older calls take no such " + std::string(what) + ": " +
+    plugin::unsupported("cuDNN's legacy API rejects the " + std::string(what) + ": " +
                         cudnn_reason(status));
   CUDA_CHECK_STATUS(cudnnSetNdDescriptor, status);
 }
@@ -118,7 +118,8 @@ Convolution::Convolution(const ConvLayout& layout, cudnnHandle_t handle)
       scale_(float(layout.executed.output_scale())),
       handle_(handle) {
   if (!has_older_calls())
-    plugin::unsupported("this cuDNN has no calls like cudnnConvolutionForward any more");
+    plugin::unsupported(
+        "this version of cuDNN has no cudnnConvolutionForward and related functions");
   x_ = make_activations(layout.x);
   w_ = make_filters(layout.w);
   y_ = make_activations(layout.y);

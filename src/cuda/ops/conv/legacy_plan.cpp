@@ -1,4 +1,4 @@
-// Choosing among the algorithms of cuDNN's older calls.
+// Chooses among the algorithms of cuDNN's legacy API.
 #include "ops/conv/legacy_plan.hpp"
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace deepbench::cuda::legacy {
 namespace {
 
-constexpr size_t kMaxCachedQueries = 64;  // kept
+constexpr size_t kMaxCachedQueries = 64;
 
 struct Query {
   std::shared_ptr<const Convolution> convolution;
@@ -44,8 +44,8 @@ bool uses_winograd(ConvPhase phase, int number) {
   return name_of(phase, number).find("WINOGRAD") != std::string::npos;
 }
 
-// Why an algorithm may not be used; empty if it may. ALGO_0 and ALGO_3 of the gradients add to the
-// output atomically, in its type.
+// The reason why an algorithm cannot be used, or an empty string. ALGO_0 and ALGO_3 of the
+// gradients add to the output atomically, in the output's type.
 std::string rejection_reason(const Conv& conv, const Algorithm& algorithm,
                              const plugin::Options& options) {
   const bool narrow_output = size_of(conv.precision.c) < 4;
@@ -61,7 +61,8 @@ std::string rejection_reason(const Conv& conv, const Algorithm& algorithm,
   return "";
 }
 
-// All that may be used, in the layouts' order and then the library's; why the others not.
+// Returns all usable plans, ordered by layout and then as the library orders them, and appends the
+// reasons why the others are unusable.
 std::vector<ConvPlan> allowed_plans(const Conv& conv, const std::string& layout,
                                     const plugin::Options& options, std::string* reasons) {
   require_conv_on_device(conv, options.device);
@@ -97,7 +98,7 @@ ConvPlan plan_conv(const Conv& conv, const std::string& layout, const plugin::Op
     if (options.candidate.empty() || options.candidate == plan.id()) return std::move(plan);
   if (!options.candidate.empty()) reject_candidate("cudnn_legacy", options.candidate);
   plugin::unsupported("cuDNN " + report<nvidia::Cudnn>().version +
-                      "'s older calls have no algorithm for " + std::string(conv.precision.name) +
+                      "'s legacy API has no algorithm for " + std::string(conv.precision.name) +
                       " of these dimensions on this device" + reasons);
 }
 

@@ -1,4 +1,4 @@
-// A convolution for cuDNN's older calls: descriptors, the algorithms that its heuristics name, and
+// A convolution for cuDNN's legacy API: descriptors, the algorithms that its heuristics return, and
 // the call of one of them.
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace deepbench::cuda::legacy {
 
-// Of the phase's kind, by the library's number.
+// An algorithm of the problem's phase, by the library's number.
 struct Algorithm {
   int number = 0;
   nvidia::cudnnMathType_t math = nvidia::CUDNN_DEFAULT_MATH;
@@ -26,10 +26,10 @@ std::string name_of(ConvPhase phase, int number);
 
 class Convolution {
  public:
-  // Throws plugin::Error, unsupported, where the library takes no such tensors.
+  // Throws plugin::Error (unsupported) if the library rejects the tensors.
   Convolution(const ConvLayout& layout, nvidia::cudnnHandle_t handle);
 
-  // Best first; those that fail for these dimensions are left out.
+  // Best first. Algorithms that fail for these dimensions are omitted.
   std::vector<Algorithm> algorithms() const;
 
   void set_math(nvidia::cudnnMathType_t math) const;
@@ -43,7 +43,7 @@ class Convolution {
 
   ConvPhase phase_;
   bool is_float_, is_int8_;
-  float scale_;  // of the output: alpha
+  float scale_;  // alpha, the factor of the output
   nvidia::cudnnHandle_t handle_;
   UniqueCudnn<nvidia::cudnnTensorDescriptor_t> x_, y_;
   UniqueCudnn<nvidia::cudnnFilterDescriptor_t> w_;

@@ -1,4 +1,4 @@
-// Filling, poisoning and reading the operands of a convolution.
+// Fills, poisons and reads the operands of a convolution.
 #include "ops/conv/operands.hpp"
 
 #include "device.hpp"
@@ -42,7 +42,7 @@ void ConvOperands::describe(plugin::Sink& sink) const {
   if (is_fp8 && device_facts(stream_.device()).major < 10) {
     sink.text("accumulator", "fp22");
     sink.text("note.accumulator",
-              "this device's 8-bit floating-point units keep 14 bits of their partial sums");
+              "the 8-bit floating-point units of this device keep 14 bits of their partial sums");
   }
 }
 

@@ -1,5 +1,5 @@
-// The operands of a convolution in device memory: how they come into being, and what verification
-// asks of the result.
+// The operands of a convolution in device memory: their creation, and the access to the result for
+// verification.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ class ConvOperands final : public MatrixOperands {
   const ConvLayout& layout() const { return layout_; }
   uint64_t copies() const { return count_; }
 
-  // x or dx, w or dw, y or dy.
+  // x or dx, w or dw, y or dy, depending on the phase.
   void* x(uint64_t copy) const { return x_.at(copy); }
   void* w(uint64_t copy) const { return w_.at(copy); }
   void* y(uint64_t copy) const { return y_.at(copy); }

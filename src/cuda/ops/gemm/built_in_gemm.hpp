@@ -1,4 +1,4 @@
-// A built-in library for matrix products, whatever its kernels.
+// A library of built-in kernels for matrix products, parametrised by its kernels.
 #pragma once
 
 #include <memory>
@@ -12,13 +12,13 @@
 
 namespace deepbench::cuda {
 
-// Traits gives what differs:
-//   kName                          the library's, and of its file of kernels
-//   Plan                           with name(), a candidate's id, expression(), an instance of the
-//                                  kernel, and workspace_bytes()
+// Traits defines what differs between these libraries:
+//   kName                          the name of the library and of its kernel file
+//   Plan                           with name(), a candidate's id; expression(), an instance of the
+//                                  kernel; and workspace_bytes()
 //   layout(gemm, options)
 //   plans(gemm, layout, options)   the default first; throws unsupported
-//   Call(layout, plan, operands, stream), a GemmCall
+//   Call(layout, plan, operands, stream)   a GemmCall
 template <class Traits>
 class BuiltInGemm final : public Implementation {
  public:

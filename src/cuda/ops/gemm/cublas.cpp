@@ -1,5 +1,5 @@
-// Matrix products through cublasGemmEx, the call that the original benchmark makes: C is replaced
-// by the result.
+// Matrix products through cublasGemmEx, the function that the original benchmark calls. The result
+// replaces C.
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -15,18 +15,21 @@ namespace {
 
 struct Session {
   nvidia::cublasHandle_t handle = nullptr;
-  const void* owner = nullptr;  // of the workspace that the handle has; none: the library's own
+  // The call whose workspace the handle uses; null: the library's default workspace.
+  const void* owner = nullptr;
 };
 
-// Sums of half and bfloat16 stay in 32 bits where k is split; float stays float.
+// If k is split, partial sums of half and bfloat16 products remain in 32 bits; float products
+// remain float.
 constexpr auto kMath =
     nvidia::cublasMath_t(int(nvidia::CUBLAS_DEFAULT_MATH) |
                          int(nvidia::CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION));
 
-// One for each device, made on first use; it stays on the device's stream.
+// Returns the session of the stream's device, which is created on first use and bound to the
+// device's stream.
 Session& session(const Stream& stream) {
   static std::mutex mutex;
-  static std::map<int, Session> sessions;  // never destroyed: the process ends with them
+  static std::map<int, Session> sessions;  // never destroyed: sessions live until the process ends
   const std::lock_guard<std::mutex> lock(mutex);
   Session& known = sessions[stream.device()];
   if (!known.handle) {
@@ -54,7 +57,7 @@ class CublasCall final : public GemmCall {
 
   ~CublasCall() override { unbind_workspace(); }
 
-  // The library cannot be asked whether it has a kernel: it is tried.
+  // Calls the library once: cuBLAS offers no other way to ask whether it has a kernel.
   nvidia::cublasStatus_t try_call() {
     bind_workspace();
     return call(0);
@@ -85,7 +88,8 @@ class CublasCall final : public GemmCall {
                                  int(run_.m), types_.compute, nvidia::CUBLAS_GEMM_DEFAULT);
   }
 
-  // The handle is everybody's, the workspace is this kernel's; none, of 0 bytes, must be set too.
+  // All kernels share the handle, but each has its own workspace. A workspace of 0 bytes must be
+  // set as well.
   void bind_workspace() {
     if (session_.owner == this) return;
     CUDA_CHECK(
@@ -93,7 +97,7 @@ class CublasCall final : public GemmCall {
     session_.owner = this;
   }
 
-  // The handle forgets the workspace: setting the stream sets its own.
+  // Setting the stream resets the handle to the library's default workspace.
   void unbind_workspace() {
     if (session_.owner != this) return;
     library_.cublasSetStream_v2(session_.handle, stream_);
@@ -147,26 +151,28 @@ class CublasGemm final : public Implementation {
     return uint64_t(std::max<int64_t>(0, options.workspace));
   }
 
-  // Throws unsupported unless the call takes them.
+  // Throws unsupported if cublasGemmEx cannot execute the problem.
   static std::vector<GemmLayout> layouts(const Gemm& gemm, const plugin::Options& options) {
     if (is_fp8(gemm))
-      plugin::unsupported("cublasGemmEx has no 8-bit floating-point types; cublaslt has");
+      plugin::unsupported(
+          "cublasGemmEx does not support 8-bit floating-point types; use library cublaslt");
     require_gemm_on_device(gemm, options.device);
     std::vector<GemmLayout> all = gemm_layouts(gemm, options, /*in_place=*/true);
     for (const GemmLayout& known : all)
       if (std::max({known.executed.m, known.executed.n, known.executed.k}) >
           std::numeric_limits<int>::max())
-        plugin::unsupported("cublasGemmEx takes dimensions of 32 bits");
+        plugin::unsupported("cublasGemmEx supports only dimensions of 32 bits");
     return all;
   }
 
-  // 8-bit integers have kernels for some leading dimensions only.
+  // The kernels for 8-bit integers support only some leading dimensions.
   static void require_kernel(CublasCall& call, GemmOperands& operands) {
     const nvidia::cublasStatus_t status = call.try_call();
     if (status == nvidia::CUBLAS_STATUS_NOT_SUPPORTED ||
         status == nvidia::CUBLAS_STATUS_INVALID_VALUE)
-      plugin::unsupported(std::string("cublasGemmEx takes no int8 operands of these dimensions: ") +
-                          cublas().cublasGetStatusName(status));
+      plugin::unsupported(
+          std::string("cublasGemmEx does not support int8 operands of these dimensions: ") +
+          cublas().cublasGetStatusName(status));
     CUDA_CHECK_STATUS(cublasGemmEx, status);
     operands.restore();
   }

@@ -1,4 +1,4 @@
-// Matrix products through cuBLASLt: prepared calls of cublasLtMatmul, C and D apart.
+// Matrix products through cublasLtMatmul, with C and D in separate memory.
 #include "implementation.hpp"
 #include "ops/gemm/cublaslt_plan.hpp"
 #include "ops/gemm/gemm_call.hpp"

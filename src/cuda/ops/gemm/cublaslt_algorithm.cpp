@@ -1,4 +1,4 @@
-// Writing and reading candidates' ids.
+// Formats and parses the ids of candidates.
 #include "ops/gemm/cublaslt_algorithm.hpp"
 
 #include <array>
@@ -25,7 +25,7 @@ constexpr std::array<Field, 9> kFields = {{{"id", &Algorithm::id},
 
 constexpr uint32_t kMaxHeuristicIndex = 1 << 20;
 
-// The library's own heuristics give -1 with some algorithms, which then split as they see fit.
+// For some algorithms, the library's heuristics set split-k to -1, which lets the algorithm choose.
 std::string split_text(uint32_t split) {
   return split > uint32_t(std::numeric_limits<int32_t>::max()) ? "by the library"
                                                                : std::to_string(split);
@@ -36,7 +36,8 @@ bool read_number(std::string_view text, uint32_t* number) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
-// "id=66,tile=23,...", each name once at most and in order, so that an algorithm has one id.
+// Parses "id=66,tile=23,...". Each name may occur only once and in this order, so that an algorithm
+// has only one id.
 bool parse_algorithm(std::string_view text, Algorithm* algorithm) {
   size_t next_field = 0;
   while (!text.empty()) {

@@ -1,5 +1,5 @@
-// What `best` and `exhaustive` may try: the heuristics' list, the same with k split otherwise,
-// their neighbours, and whatever else the library enumerates.
+// The candidates of `best` and `exhaustive`: the results of the heuristics, the same algorithms
+// with other splits of k, their neighbours, and all other algorithms that the library enumerates.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -14,12 +14,12 @@ namespace {
 using namespace nvidia;  // NOLINT: the vendor's names, as in its documentation
 
 constexpr size_t kMaxIds = 400;
-constexpr int kMaxChecks = 2000;     // microseconds each
-constexpr int kMaxAlgorithms = 256;  // ids that the library may enumerate
-constexpr size_t kPromising = 8;     // of the heuristics' list: before anything else
-constexpr size_t kOtherLayouts = 4;  // of the list for a layout that is seldom better
-constexpr size_t kLeaders = 3;       // whose settings are varied
-constexpr size_t kMaxSplits = 4;     // of one leader
+constexpr int kMaxChecks = 2000;     // each check takes a few microseconds
+constexpr int kMaxAlgorithms = 256;  // maximum number of ids that the library may enumerate
+constexpr size_t kPromising = 8;  // results of the heuristics that come before all other candidates
+constexpr size_t kOtherLayouts = 4;  // results of the heuristics for a layout that is seldom better
+constexpr size_t kLeaders = 3;       // best results of the heuristics, whose settings are varied
+constexpr size_t kMaxSplits = 4;     // per leader
 constexpr int64_t kShortestSplit = 128;
 
 constexpr uint32_t kSplits[] = {2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128};
@@ -30,7 +30,7 @@ int64_t blocks(const Gemm& gemm, const Tile& tile) {
   return ((gemm.m + tile.rows - 1) / tile.rows) * ((gemm.n + tile.columns - 1) / tile.columns);
 }
 
-// What an algorithm can be set to.
+// The values that a setting of an algorithm can take.
 std::vector<uint32_t> choices(const cublasLtMatmulAlgo_t& algo,
                               cublasLtMatmulAlgoCapAttributes_t attribute) {
   const CublasLt& library = cublaslt();
@@ -53,7 +53,8 @@ uint32_t capability(const cublasLtMatmulAlgo_t& algo, cublasLtMatmulAlgoCapAttri
   return value;
 }
 
-// By its settings where they say all of it, else by what the heuristics call it.
+// Identifies the algorithm by its settings if they describe it completely, otherwise by its
+// position in the heuristics' list.
 Candidate candidate_for(const Query& query, const Descriptors& descriptors, int heuristic,
                         const cublasLtMatmulAlgo_t& algo) {
   Candidate candidate;
@@ -92,14 +93,13 @@ class Explorer {
         descriptors_(query.layout.executed),
         heuristics_(query_heuristics(query, kManyResults)) {}
 
-  // Places [begin, end) of the heuristics' list.
+  // Adds the positions [begin, end) of the heuristics' list.
   void add_heuristics(size_t begin, size_t end) {
-    for (size_t place = begin; place < std::min(end, heuristics_->results.size()); ++place)
-      collector_.add(
-          candidate_for(query_, descriptors_, int(place) + 1, heuristics_->results[place].algo));
+    for (size_t i = begin; i < std::min(end, heuristics_->results.size()); ++i)
+      collector_.add(candidate_for(query_, descriptors_, int(i) + 1, heuristics_->results[i].algo));
   }
 
-  // k split among blocks, where the output alone does not occupy the device.
+  // Splits k among blocks if the output alone does not occupy the device.
   void add_splits() {
     for (const Algorithm& leader : leaders())
       for (const uint32_t split : splits(leader)) {
@@ -112,7 +112,7 @@ class Explorer {
       }
   }
 
-  // One setting of a leader changed at a time.
+  // Changes one setting of each leader at a time.
   void add_neighbours() {
     for (const Algorithm& leader : leaders()) {
       const auto algo =
@@ -126,7 +126,7 @@ class Explorer {
     }
   }
 
-  // Everything else, the leaders' algorithms first.
+  // Adds all remaining algorithms, those of the leaders first.
   void add_remaining() {
     for (const uint32_t id : algorithm_ids()) {
       Algorithm algorithm;
@@ -152,7 +152,7 @@ class Explorer {
     return all;
   }
 
-  // Those that come nearest to one block for each multiprocessor.
+  // The splits whose number of blocks is nearest to the number of multiprocessors.
   std::vector<uint32_t> splits(const Algorithm& leader) const {
     const double busy = device_facts(query_.device).multiprocessors;
     const auto unsplit = double(blocks(query_.layout.executed, tile_size(leader.tile)));
@@ -169,7 +169,7 @@ class Explorer {
     return all;
   }
 
-  // The workspace's way first; the leader's own if it splits.
+  // Returns the reduction in the workspace and, before it, the leader's reduction if that differs.
   std::vector<uint32_t> reductions(const Algorithm& leader) const {
     std::vector<uint32_t> all = {CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE};
     const bool other = leader.reduction != 0 && leader.reduction != all.front();
@@ -235,7 +235,7 @@ std::vector<std::string> gemm_candidates(const Gemm& gemm, const plugin::Options
   std::vector<Explorer> explorers;
   for (auto layout = layouts.rbegin(); layout != layouts.rend(); ++layout)
     explorers.emplace_back(Query{*layout, options.device, workspace}, collector);
-  Explorer& preferred = explorers.front();  // what tensor cores take as it is, where there is one
+  Explorer& preferred = explorers.front();  // the layout for tensor cores, if there is one
   preferred.add_heuristics(0, kPromising);
   for (size_t i = 1; i < explorers.size(); ++i) explorers[i].add_heuristics(0, kOtherLayouts);
   preferred.add_splits();

@@ -1,5 +1,6 @@
-// What cuBLASLt's numbers of tiles, stages and clusters stand for: each list begins with number 0,
-// "-" is no number of theirs. Rows of the output times columns; elements of k times their number.
+// The meanings of cuBLASLt's numbers of tiles, stages and clusters. Each list begins with number 0;
+// "-" marks an unused number. Tiles are rows times columns of the output; stages are elements of k
+// times the number of stages.
 #include <sstream>
 #include <vector>
 
@@ -80,7 +81,7 @@ std::vector<std::string> words(const char* text) {
   return all;
 }
 
-// Libraries newer than the list know numbers that it does not.
+// Newer libraries use numbers that the lists do not contain.
 std::string name_of(const std::vector<std::string>& names, uint32_t number) {
   if (number < names.size() && names[number] != "-") return names[number];
   return "#" + std::to_string(number);

@@ -14,7 +14,7 @@ namespace {
 
 using namespace nvidia;  // NOLINT: the vendor's names, as in its documentation
 
-constexpr size_t kMaxCachedResults = 512;  // kept
+constexpr size_t kMaxCachedResults = 512;
 
 template <class Value>
 void set(const MatmulDesc& descriptor, cublasLtMatmulDescAttributes_t attribute, Value value) {
@@ -29,7 +29,7 @@ void set(const Preference& preference, cublasLtMatmulPreferenceAttributes_t attr
                                                              sizeof value));
 }
 
-// Statuses by which the library says that it has nothing for what is described.
+// Whether the library states with this status that it does not support what is described.
 bool is_refusal(cublasStatus_t status) {
   return status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE ||
          status == CUBLAS_STATUS_ARCH_MISMATCH;
@@ -40,7 +40,7 @@ MatrixLayout matrix(cudaDataType type, int64_t rows, int64_t columns) {
   const cublasStatus_t status =
       cublaslt().cublasLtMatrixLayoutCreate(&made, type, uint64_t(rows), uint64_t(columns), rows);
   if (is_refusal(status))
-    plugin::unsupported("cuBLASLt takes no matrix of " + std::to_string(rows) + " x " +
+    plugin::unsupported("cuBLASLt does not support a matrix of " + std::to_string(rows) + " x " +
                         std::to_string(columns));
   CUDA_CHECK_STATUS(cublasLtMatrixLayoutCreate, status);
   return MatrixLayout(made);
@@ -56,14 +56,15 @@ Preference preference_for(const Query& query) {
   return preference;
 }
 
-std::vector<Result> query_library(const Query& query, int most) {
+std::vector<Result> query_library(const Query& query, int max_results) {
   const Descriptors described(query.layout.executed);
   const Preference preference = preference_for(query);
-  std::vector<Result> results(static_cast<size_t>(most));
+  std::vector<Result> results(static_cast<size_t>(max_results));
   int returned = 0;
   const cublasStatus_t status = cublaslt().cublasLtMatmulAlgoGetHeuristic(
       handle(query.device), described.operation.get(), described.a.get(), described.b.get(),
-      described.c.get(), described.c.get(), preference.get(), most, results.data(), &returned);
+      described.c.get(), described.c.get(), preference.get(), max_results, results.data(),
+      &returned);
   if (is_refusal(status)) return {};
   CUDA_CHECK_STATUS(cublasLtMatmulAlgoGetHeuristic, status);
   results.resize(static_cast<size_t>(returned));
@@ -91,10 +92,12 @@ uint32_t setting(const cublasLtMatmulAlgo_t& algo, cublasLtMatmulAlgoConfigAttri
   size_t written = 0;
   const cublasStatus_t status = cublaslt().cublasLtMatmulAlgoConfigGetAttribute(
       &algo, attribute, &value, sizeof value, &written);
-  return status == CUBLAS_STATUS_SUCCESS ? uint32_t(value) : 0;  // older than the attribute
+  // older libraries lack some attributes
+  return status == CUBLAS_STATUS_SUCCESS ? uint32_t(value) : 0;
 }
 
-// What is its default need not be set, which older libraries could not.
+// Skips attributes that already have the requested value, because older libraries cannot set all
+// attributes.
 template <class Value>
 bool configure(cublasLtMatmulAlgo_t& algo, cublasLtMatmulAlgoConfigAttributes_t attribute,
                uint32_t requested) {
@@ -114,7 +117,7 @@ std::string transposition(const Gemm& gemm) {
   std::string reason = "cuBLASLt " + version() + " has no algorithm for " +
                        std::string(gemm.precision.name) + " " + transposition(gemm) +
                        " of these dimensions on this device";
-  if (!options.pad) reason += " unpadded";
+  if (!options.pad) reason += " without padding";
   plugin::unsupported(reason);
 }
 
@@ -128,14 +131,14 @@ Plan plan_of(const Query& query, const Result& result, const Candidate& candidat
   return plan;
 }
 
-// Asked for one result, the library need not give the first of those that it gives when asked for
-// many: 0 is that one, and the list's places count from 1.
+// A query for one result may return an algorithm that differs from the first result of a query for
+// many. Candidate 0 denotes the former; the positions of the list count from 1.
 std::optional<Plan> plan_heuristic(const Query& query, const Candidate& candidate) {
   const bool is_default = candidate.heuristic == 0;
   const auto heuristics = query_heuristics(query, is_default ? kOneResult : kManyResults);
-  const auto place = static_cast<size_t>(is_default ? 0 : candidate.heuristic - 1);
-  if (place >= heuristics->results.size()) return {};
-  Plan plan = plan_of(query, heuristics->results[place], candidate);
+  const auto index = static_cast<size_t>(is_default ? 0 : candidate.heuristic - 1);
+  if (index >= heuristics->results.size()) return {};
+  Plan plan = plan_of(query, heuristics->results[index], candidate);
   plan.planning_ns = heuristics->query_ns;
   return plan;
 }
@@ -153,7 +156,7 @@ std::optional<Plan> plan_algorithm(const Query& query, const Candidate& candidat
 
 }  // namespace
 
-// In place and as the output's type, parts of sums pass through the output's type.
+// In-place reductions and reductions in the output's type round partial sums to the output's type.
 uint32_t allowed_reductions(const PrecisionInfo& precision) {
   return size_of(precision.c) == 4 ? CUBLASLT_REDUCTION_SCHEME_MASK
                                    : CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
@@ -175,7 +178,8 @@ Descriptors::Descriptors(const Gemm& run) {
 
 cublasLtHandle_t handle(int device) {
   static std::mutex mutex;
-  static std::map<int, cublasLtHandle_t> handles;  // never destroyed: the process ends with them
+  // never destroyed: handles live until the process ends
+  static std::map<int, cublasLtHandle_t> handles;
   const std::lock_guard<std::mutex> lock(mutex);
   cublasLtHandle_t& known = handles[device];
   if (!known) {
@@ -194,7 +198,7 @@ std::shared_ptr<const HeuristicsResult> query_heuristics(const Query& query, int
   const std::string key = key_of(query, results);
   if (const auto known = cache.find(key); known != cache.end()) return known->second;
   if (cache.size() >= kMaxCachedResults) cache.clear();
-  handle(query.device);  // its making is no part of planning
+  handle(query.device);  // created first so that planning time excludes it
   const auto begin = std::chrono::steady_clock::now();
   auto heuristics = std::make_shared<HeuristicsResult>();
   heuristics->results = query_library(query, results);
@@ -248,7 +252,7 @@ std::optional<Result> check_algorithm(const Algorithm& algorithm, const Query& q
       handle(query.device), descriptors.operation.get(), descriptors.a.get(), descriptors.b.get(),
       descriptors.c.get(), descriptors.c.get(), &*algo, &result);
   if (status != CUBLAS_STATUS_SUCCESS || result.workspaceSize > query.workspace_bytes) return {};
-  result.algo = *algo;  // the check leaves it alone
+  result.algo = *algo;  // cublasLtMatmulAlgoCheck does not set it
   return result;
 }
 

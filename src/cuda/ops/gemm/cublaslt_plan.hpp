@@ -1,5 +1,5 @@
-// A matrix product as cuBLASLt plans it: descriptors, what the library's heuristics answer, and the
-// algorithm that a candidate's id stands for.
+// The plan of a matrix product in cuBLASLt: descriptors, the results of the library's heuristics,
+// and the algorithm that a candidate's id denotes.
 #pragma once
 
 #include <cstdint>
@@ -34,10 +34,10 @@ using MatmulDesc = Owned<nvidia::cublasLtMatmulDesc_t>;
 using MatrixLayout = Owned<nvidia::cublasLtMatrixLayout_t>;
 using Preference = Owned<nvidia::cublasLtMatmulPreference_t>;
 
-// Reduction schemes of split-k that keep sums in 32 bits.
+// The split-k reduction schemes that keep partial sums in 32 bits.
 uint32_t allowed_reductions(const PrecisionInfo& precision);
 
-// What is multiplied, without the algorithm.
+// The descriptors of a product, which do not depend on the algorithm.
 struct Descriptors {
   explicit Descriptors(const Gemm& run);
   MatmulDesc operation;
@@ -46,37 +46,38 @@ struct Descriptors {
 
 using Result = nvidia::cublasLtMatmulHeuristicResult_t;
 
-// What the library's heuristics answer for a layout on a device, best first.
+// The results of the library's heuristics for a layout on a device, best first.
 struct HeuristicsResult {
   std::vector<Result> results;
-  double query_ns = 0;  // descriptors and query
+  double query_ns = 0;  // includes the creation of descriptors
 };
 
-// What is asked for: all that the library's choice depends on.
+// The input of a heuristics query: everything that the library's choice depends on.
 struct Query {
   const GemmLayout& layout;
   int device;
-  uint64_t workspace_bytes;  // the limit
+  uint64_t workspace_bytes;  // upper limit
 };
 
-constexpr int kOneResult = 1, kManyResults = 32;  // results asked for
+constexpr int kOneResult = 1, kManyResults = 32;  // requested numbers of results
 
-// Answers are kept: planning, checking and preparing ask the same.
+// Results are cached, because planning, checking and preparing send the same query.
 std::shared_ptr<const HeuristicsResult> query_heuristics(const Query& query, int results);
 
 // The settings of a configured algorithm.
 Algorithm settings_of(const nvidia::cublasLtMatmulAlgo_t& algo);
 
-// The algorithm with its settings; nothing if the library does not know it for these types.
+// The algorithm with its settings, or nothing if the library does not know it for these types.
 std::optional<nvidia::cublasLtMatmulAlgo_t> configure_algorithm(const Algorithm& algorithm,
                                                                 const PrecisionInfo& precision,
                                                                 int device);
 
-// As above, if it can run what is described within the workspace and with the reductions allowed.
+// Like configure_algorithm(), but only if the algorithm supports the described product within the
+// workspace limit and with the allowed reductions.
 std::optional<Result> check_algorithm(const Algorithm& algorithm, const Query& query,
                                       const Descriptors& descriptors);
 
-nvidia::cublasLtHandle_t handle(int device);  // one for each device, made on first use
+nvidia::cublasLtHandle_t handle(int device);  // one for each device, created on first use
 std::string version();
 
 struct Plan {
@@ -84,17 +85,18 @@ struct Plan {
   Candidate candidate;
   Algorithm algorithm;
   nvidia::cublasLtMatmulAlgo_t algo{};
-  uint64_t workspace_bytes = 0;  // that the algorithm needs
+  uint64_t workspace_bytes = 0;  // required by the algorithm
   double planning_ns = 0;
 };
 
 // Throws plugin::Error: unsupported with the reason, or invalid for an unknown candidate.
 Plan plan_gemm(const Gemm& gemm, const plugin::Options& options);
 
-// The planned product of these operands.
+// Creates the call of a planned product on these operands.
 std::unique_ptr<GemmCall> make_call(Plan plan, const GemmOperands& operands, Stream& stream);
 
-// Ids that plan_gemm takes for this problem, the library's default first, then by promise.
+// The ids that plan_gemm accepts for this problem: the library's default first, then the most
+// promising.
 std::vector<std::string> gemm_candidates(const Gemm& gemm, const plugin::Options& options);
 
 }  // namespace deepbench::cuda::lt

@@ -1,4 +1,4 @@
-// What a row says of a matrix product's operands: padding, conversions, roundings of their own.
+// The row entries about a matrix product's operands: padding, conversions and additional roundings.
 #include "device.hpp"
 #include "ops/gemm/operands.hpp"
 
@@ -31,7 +31,7 @@ void GemmOperands::describe_padding(plugin::Sink& sink) const {
   if (!layout_.padding_rule.empty()) sink.text("padding_rule", layout_.padding_rule);
 }
 
-// The operands that are converted then: "", "a", "b" or "a,b".
+// The operands that are converted at the given time: "", "a", "b" or "a,b".
 std::string GemmOperands::converted(Conversion when) const {
   std::string operands = layout_.a == when ? "a" : "";
   if (layout_.b == when) operands += operands.empty() ? "b" : ",b";
@@ -39,33 +39,35 @@ std::string GemmOperands::converted(Conversion when) const {
 }
 
 void GemmOperands::describe_conversion(plugin::Sink& sink) const {
-  if (const std::string before = converted(Conversion::kBeforehand); !before.empty()) {
-    sink.text("converted", before);
+  if (const std::string beforehand = converted(Conversion::kBeforehand); !beforehand.empty()) {
+    sink.text("converted", beforehand);
     sink.real("conversion_ns", conversion_ns_);
   }
-  if (const std::string within = converted(Conversion::kInCall); !within.empty())
-    sink.text("note.conversion", "every call transposes " + within +
-                                     " first, as part of its time: it is not constant in its "
-                                     "application, and the product runs on it transposed");
+  if (const std::string in_call = converted(Conversion::kInCall); !in_call.empty())
+    sink.text("note.conversion", "every call first transposes " + in_call +
+                                     ", which is included in its time: the operand is not constant "
+                                     "in its application, and the library computes the product "
+                                     "with the transposed operand");
 }
 
-// cublasGemmEx with C in place takes kernels that store by adding to memory in the output's type.
+// With C in place, cublasGemmEx may use kernels that add the product to memory in the output's
+// type.
 void GemmOperands::describe_rounding(plugin::Sink& sink) const {
   if (!layout_.in_place || size_of(layout_.problem.precision.c) > 2) return;
   sink.text("accumulator", "rounded_product");
   sink.text("note.accumulator",
             "C is in place: the library may round the product to the output's type before it adds "
-            "C, which is one rounding more");
+            "C, which adds one rounding");
 }
 
-// Ada's and Hopper's units line products up to the largest and keep 14 bits; fast accumulation
-// being off, the library adds such sums in float.
+// The tensor cores of Ada and Hopper align products to the largest one and keep 14 bits. Fast
+// accumulation is off, so the library adds these partial sums in float.
 void GemmOperands::describe_accumulator(plugin::Sink& sink) const {
   if (!is_fp8(layout_.problem) || device_facts(stream_.device()).major >= 10) return;
   sink.text("accumulator", "fp22");
   sink.text("note.accumulator",
-            "this device's 8-bit floating-point units keep 14 bits of their partial sums; the "
-            "library adds those in 32 bits (fast accumulation is off)");
+            "the 8-bit floating-point units of this device keep 14 bits of their partial sums; the "
+            "library adds these sums in 32 bits (fast accumulation is off)");
 }
 
 }  // namespace deepbench::cuda

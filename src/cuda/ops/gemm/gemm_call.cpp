@@ -1,4 +1,4 @@
-// What a matrix product needs, whatever the library.
+// The requirements that all gemm libraries share.
 #include "ops/gemm/gemm_call.hpp"
 
 #include "requirements.hpp"
@@ -9,7 +9,7 @@ void require_gemm_on_device(const Gemm& gemm, int device) {
   require_built_in_kernels("gemm");
   require_precision_support(gemm.precision, device);
   if (gemm.precision.precision == Precision::kInt8 && gemm.b_type != DEEPBENCH_S8)
-    plugin::unsupported("cuBLAS multiplies signed 8-bit integers only: use b_type=s8");
+    plugin::unsupported("cuBLAS supports only signed 8-bit integers; use b_type=s8");
 }
 
 }  // namespace deepbench::cuda

@@ -1,4 +1,4 @@
-// What every library's call of a matrix product has in common.
+// What the gemm calls of all libraries have in common.
 #pragma once
 
 #include "ops/gemm/operands.hpp"
@@ -6,7 +6,7 @@
 
 namespace deepbench::cuda {
 
-// A product runs on operands that were converted within the call, where that is how it is laid out.
+// A call first converts its operands, if the layout requires that, and then multiplies.
 class GemmCall : public LibraryCall {
  public:
   explicit GemmCall(const GemmOperands& operands) : operands_(operands) {}
@@ -24,8 +24,8 @@ class GemmCall : public LibraryCall {
   const GemmOperands& operands_;
 };
 
-// Throws unsupported where operands cannot be made for want of NVRTC, where the device has no units
-// for the precision, or no library here does these operands.
+// Throws unsupported if NVRTC, which operands need, is missing, if the device has no units for the
+// precision, or if no library here supports the operand types.
 void require_gemm_on_device(const Gemm& gemm, int device);
 
 }  // namespace deepbench::cuda

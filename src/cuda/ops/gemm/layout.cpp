@@ -1,4 +1,4 @@
-// Padding, transposition, and sizes that do not overflow.
+// Padding, transposition, and size computations that saturate instead of overflowing.
 #include "ops/gemm/layout.hpp"
 
 #include <algorithm>
@@ -9,9 +9,10 @@
 namespace deepbench::cuda {
 namespace {
 
-constexpr int64_t kMaxPadded = int64_t{1} << 48;  // beyond, no library's index reaches
-constexpr int64_t kTensorCoreGrain = 16;          // of 8-bit elements: 16 bytes
-constexpr int64_t kInt8Grain = 4;                 // leading dimensions of 32 bits
+// Larger dimensions exceed the index range of every library.
+constexpr int64_t kMaxPadded = int64_t{1} << 48;
+constexpr int64_t kTensorCoreGrain = 16;  // in 8-bit elements: 16 bytes
+constexpr int64_t kInt8Grain = 4;         // leading dimensions must be multiples of 32 bits
 
 uint64_t matrix_bytes(int64_t rows, int64_t columns, deepbench_type type) {
   return saturating_multiply(saturating_multiply(uint64_t(rows), uint64_t(columns)),
@@ -27,7 +28,7 @@ void pad_all(Gemm& gemm, int64_t grain) {
   gemm.k = round_up(gemm.k, grain);
 }
 
-// A's, B's and C's leading dimensions.
+// Pads the leading dimensions of A, B and C.
 void pad_leading(Gemm& gemm, int64_t grain) {
   gemm.m = round_up(gemm.m, grain);
   int64_t& leading_a = gemm.trans_a ? gemm.k : gemm.m;
@@ -51,15 +52,15 @@ GemmLayout plain_layout(const Gemm& problem, const plugin::Options& options, boo
   GemmLayout layout = layout_of("plain", problem, in_place);
   if (!can_pad(problem, options)) return layout;
   layout.executed = padded(problem);
-  const char* rule = "to multiples of 8, by the original benchmark's rule";
+  const char* rule = "to multiples of 8, as in the original benchmark";
   if (is_int8(problem)) {
     pad_leading(layout.executed, kInt8Grain);
     rule =
-        "to multiples of 4: m by the original benchmark's rule, leading dimensions since the "
-        "library needs it";
+        "to multiples of 4: m as in the original benchmark, leading dimensions because the "
+        "library requires it";
   } else if (is_fp8(problem)) {
     pad_all(layout.executed, kTensorCoreGrain);
-    rule = "to multiples of 16, since the library needs it";
+    rule = "to multiples of 16, because the library requires it";
   }
   if (layout.is_padded()) layout.padding_rule = rule;
   return layout;
@@ -70,7 +71,7 @@ Conversion conversion(bool from, bool to, bool constant) {
   return constant ? Conversion::kBeforehand : Conversion::kInCall;
 }
 
-// A stored transposed and B not, so that k is contiguous in both; not padded.
+// The layout with A stored transposed and B not, so that k is contiguous in both. Without padding.
 GemmLayout layout_along_k(const Gemm& problem, const plugin::Options& options, bool in_place) {
   GemmLayout layout = layout_of("tn", problem, in_place);
   layout.executed.trans_a = true, layout.executed.trans_b = false;
@@ -84,7 +85,7 @@ GemmLayout tensor_core_layout(const Gemm& problem, const plugin::Options& option
   if (!can_pad(problem, options)) return layout;
   pad_all(layout.executed, kTensorCoreGrain);
   if (layout.is_padded())
-    layout.padding_rule = "to multiples of 16, which tensor cores take in 8-bit types";
+    layout.padding_rule = "to multiples of 16, as tensor cores require for 8-bit types";
   return layout;
 }
 
@@ -131,7 +132,7 @@ uint64_t GemmLayout::needed_bytes(const plugin::CopyPlan& plan, uint64_t workspa
   uint64_t bytes = saturating_add(Copies::needed(a_bytes(), plan.copies),
                                   Copies::needed(b_bytes(), plan.copies));
   bytes = saturating_add(bytes, Copies::needed(c_bytes(), plan.copies));
-  // D; in place, the first values of C.
+  // The memory of D or, in place, of the initial values of C.
   bytes = saturating_add(bytes, Copies::needed(c_bytes(), in_place ? 1 : plan.copies));
   bytes = saturating_add(bytes, plain(a, plain_a_bytes()));
   bytes = saturating_add(bytes, plain(b, plain_b_bytes()));
@@ -153,7 +154,7 @@ GemmLayout skinny_layout(const Gemm& problem, const plugin::Options& options) {
   if (!can_pad(problem, options)) return layout;
   layout.executed.k = round_up(problem.k, kTensorCoreGrain);
   if (layout.is_padded())
-    layout.padding_rule = "k to multiples of 16, so that rows begin at whole vectors";
+    layout.padding_rule = "k to multiples of 16, so that rows are aligned to vectors";
   return layout;
 }
 
@@ -165,7 +166,7 @@ GemmLayout skinny_mma_layout(const Gemm& problem, const plugin::Options& options
   layout.executed.m = round_up(problem.m, SKINNY_MMA_GRAIN),
   layout.executed.k = round_up(problem.k, SKINNY_MMA_GRAIN);
   if (layout.is_padded())
-    layout.padding_rule = "m and k to multiples of 8, so that columns begin at whole vectors";
+    layout.padding_rule = "m and k to multiples of 8, so that columns are aligned to vectors";
   return layout;
 }
 

@@ -1,4 +1,4 @@
-// Filling, converting, poisoning and reading the operands of a matrix product.
+// Fills, converts, poisons and reads the operands of a matrix product.
 #include "ops/gemm/operands.hpp"
 
 #include <array>
@@ -21,10 +21,11 @@ struct GemmOperands::Input {
   deepbench_type type;
   uint32_t stream;
   Conversion conversion;
-  int64_t rows, columns;  // as the problem stores it
-  int64_t leading;        // as the library gets it
+  int64_t rows, columns;  // in the problem's layout
+  int64_t leading;        // in the library's layout
 
-  // Element (i, j) of the problem's operand where the library gets it.
+  // A view of the operand in the library's layout, indexed by element (i, j) of the problem's
+  // operand.
   Matrix stored(void* data) const {
     const bool transposed = conversion != Conversion::kNone;
     Matrix matrix{data, type, uint64_t(rows), uint64_t(columns), 1, uint64_t(leading)};
@@ -53,7 +54,7 @@ GemmOperands::GemmOperands(const GemmLayout& layout, const plugin::CopyPlan& pla
     : MatrixOperands(stream), layout_(layout), inputs_(inputs), seed_(seed), count_(plan.copies) {
   a_ = Copies(layout.a_bytes(), count_);
   b_ = Copies(layout.b_bytes(), count_);
-  Copies once_a, once_b;  // what is converted beforehand is needed until then
+  Copies once_a, once_b;  // the sources of operands that are converted beforehand; freed on return
   make_input(input_a(), a_, plain_a_, once_a);
   make_input(input_b(), b_, plain_b_, once_b);
   convert_beforehand(once_a, once_b);
@@ -95,7 +96,7 @@ void GemmOperands::make_outputs() {
   poison();
 }
 
-// Into copy 0.
+// Converts copy 0.
 void GemmOperands::convert_beforehand(const Copies& plain_a, const Copies& plain_b) {
   if (plain_a.count() == 0 && plain_b.count() == 0) return;
   const auto convert_all = [&](uint64_t) {
@@ -105,7 +106,8 @@ void GemmOperands::convert_beforehand(const Copies& plain_a, const Copies& plain
       transpose(input_b().plain(plain_b.at(0)), input_b().stored(b_.at(0)), stream_);
   };
   convert_all(0);
-  // The same for every kernel of these dimensions: measured once in a process.
+  // The conversion time is the same for every kernel of these dimensions, so a process measures it
+  // only once.
   static std::mutex mutex;
   static std::map<std::array<int64_t, 7>, double> known;
   const Gemm& run = layout_.executed;
@@ -117,8 +119,9 @@ void GemmOperands::convert_beforehand(const Copies& plain_a, const Copies& plain
                                       int64_t(plain_a.count()),
                                       int64_t(plain_b.count())};
   const std::lock_guard<std::mutex> lock(mutex);
-  const auto at = known.find(key);
-  conversion_ns_ = at != known.end() ? at->second : known[key] = time_calls(stream_, convert_all);
+  const auto found = known.find(key);
+  conversion_ns_ =
+      found != known.end() ? found->second : known[key] = time_calls(stream_, convert_all);
 }
 
 void GemmOperands::convert(uint64_t copy) const {

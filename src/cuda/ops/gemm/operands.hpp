@@ -1,5 +1,5 @@
-// The operands of a matrix product in device memory: how they come into being, how they are
-// converted, and what verification asks of the result.
+// The operands of a matrix product in device memory: their creation and conversion, and the access
+// to results for verification.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace deepbench::cuda {
 
-// Hot products of operands about as large as the cache ask for shuffles.
+// Requests shuffled scheduling between hot calls whose operands are about as large as the cache.
 plugin::CopyPlan plan_copies(const GemmLayout& layout, const plugin::Options& options);
 
 class GemmOperands final : public MatrixOperands {
@@ -27,7 +27,7 @@ class GemmOperands final : public MatrixOperands {
   void* c(uint64_t copy) const { return c_.at(copy); }
   void* d(uint64_t copy) const { return layout_.in_place ? c_.at(copy) : d_.at(copy); }
 
-  // Gives to the stream what every call has to convert; nothing for most layouts.
+  // Enqueues the conversions that every call performs. Most layouts have none.
   void convert(uint64_t copy) const;
 
   void describe(plugin::Sink& sink) const override;
@@ -35,7 +35,7 @@ class GemmOperands final : public MatrixOperands {
   void poison() override;
 
  private:
-  // One of A and B.
+  // Describes A or B.
   struct Input;
   Input input_a() const;
   Input input_b() const;
@@ -45,7 +45,8 @@ class GemmOperands final : public MatrixOperands {
   Matrix output(uint64_t copy) const override;
   const void* restored() const override { return initial_c_.data(); }
   Matrix c_matrix(uint64_t copy) const;
-  // In place: how many products can be added to C before a sum might leave C's range.
+  // For C in place: the number of products that can be added to C before a sum may exceed the range
+  // of C.
   int64_t calls_before_overflow() const;
   void describe_padding(plugin::Sink& sink) const;
   void describe_rounding(plugin::Sink& sink) const;
@@ -57,9 +58,10 @@ class GemmOperands final : public MatrixOperands {
   Inputs inputs_;
   uint64_t seed_, count_;
   Copies a_, b_, c_, d_;
-  Copies plain_a_, plain_b_;  // Conversion::kInCall: what every call converts
-  Buffer initial_c_;          // in place: what restore() brings back
-  double conversion_ns_ = 0;  // of one conversion of all that was converted beforehand
+  Copies plain_a_, plain_b_;  // Conversion::kInCall: the sources that every call converts
+  Buffer initial_c_;          // C in place: the values that restore() writes
+  // duration of one conversion of all operands that are converted beforehand
+  double conversion_ns_ = 0;
 };
 
 }  // namespace deepbench::cuda

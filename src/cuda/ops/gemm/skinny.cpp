@@ -1,4 +1,4 @@
-// Products of 8-bit integers with few columns by built-in kernels, as a library.
+// The library of built-in kernels for products of 8-bit integers with few columns.
 #include <algorithm>
 #include <limits>
 
@@ -27,7 +27,7 @@ class SkinnyCall final : public GemmCall {
     if (workspace_.bytes() == 0) return;
     product_.sums = reinterpret_cast<uint32_t*>(workspace_.data());
     product_.arrivals = product_.sums + run.m * run.n;
-    // Calls leave zeros behind.
+    // Every call leaves the workspace zeroed, so it is cleared only once.
     CUDA_CHECK(cudart().cudaMemsetAsync(workspace_.data(), 0, workspace_.bytes(), stream_));
   }
 
@@ -38,7 +38,7 @@ class SkinnyCall final : public GemmCall {
     function_.describe(sink);
     sink.text("note.skinny", std::to_string(plan_.blocks) + " x " + std::to_string(plan_.split) +
                                  " blocks of " + std::to_string(plan_.threads) +
-                                 " threads, which read " + std::to_string(plan_.depth) +
+                                 " threads; each thread reads " + std::to_string(plan_.depth) +
                                  " vectors of each row at once");
   }
 
@@ -58,20 +58,21 @@ class SkinnyCall final : public GemmCall {
   SkinnyProduct product_ = {};
 };
 
-// What can be told without a device.
+// The requirements that can be checked without a device.
 void require_skinny(const Gemm& gemm, const GemmLayout& layout) {
   if (gemm.precision.precision != Precision::kInt8)
-    plugin::unsupported("skinny multiplies 8-bit integers only (precision=int8)");
+    plugin::unsupported("skinny supports only 8-bit integers (precision=int8)");
   if (gemm.b_type != DEEPBENCH_S8)
-    plugin::unsupported("skinny multiplies signed 8-bit integers only: use b_type=s8");
+    plugin::unsupported("skinny supports only signed 8-bit integers; use b_type=s8");
   if (gemm.n > SKINNY_MAX_COLUMNS)
-    plugin::unsupported("skinny multiplies by at most " + std::to_string(int(SKINNY_MAX_COLUMNS)) +
-                        " columns; here n is " + std::to_string(gemm.n));
+    plugin::unsupported("skinny supports at most " + std::to_string(int(SKINNY_MAX_COLUMNS)) +
+                        " columns, but n is " + std::to_string(gemm.n));
   if (std::max(gemm.m, layout.executed.k) > std::numeric_limits<int32_t>::max())
-    plugin::unsupported("skinny takes dimensions below 2^31");
+    plugin::unsupported("skinny supports only dimensions below 2^31");
   if (layout.executed.k % SKINNY_VECTOR != 0)
-    plugin::unsupported("skinny reads rows by whole vectors: unpadded, k must be a multiple of " +
-                        std::to_string(int(SKINNY_VECTOR)));
+    plugin::unsupported(
+        "skinny reads rows in whole vectors: without padding, k must be a multiple of " +
+        std::to_string(int(SKINNY_VECTOR)));
 }
 
 struct Skinny {

@@ -1,4 +1,4 @@
-// Products of 16-bit types with few columns by built-in kernels, as a library.
+// The library of built-in kernels for products of 16-bit types with few columns.
 #include <algorithm>
 #include <limits>
 
@@ -30,11 +30,11 @@ class SkinnyMmaCall final : public GemmCall {
     sink.integer("workspace_bytes", 0);
     function_.describe(sink);
     const uint32_t split = plan_.shape.split;
-    sink.text("note.skinny_mma", std::to_string(plan_.blocks / split) + " x " +
-                                     std::to_string(split) + " blocks of " +
-                                     std::to_string(plan_.shape.warps) + " warps, which read " +
-                                     std::to_string(SKINNY_MMA_DEPTH * SKINNY_MMA_STEP) +
-                                     " numbers of each row at once");
+    sink.text("note.skinny_mma",
+              std::to_string(plan_.blocks / split) + " x " + std::to_string(split) + " blocks of " +
+                  std::to_string(plan_.shape.warps) + " warps; each warp reads " +
+                  std::to_string(SKINNY_MMA_DEPTH * SKINNY_MMA_STEP) +
+                  " elements of each row at once");
   }
 
  protected:
@@ -54,20 +54,20 @@ class SkinnyMmaCall final : public GemmCall {
   SkinnyMmaProduct product_ = {};
 };
 
-// What can be told without a device.
+// The requirements that can be checked without a device.
 void require_skinny_mma(const Gemm& gemm, const Gemm& run) {
   if (gemm.precision.precision != Precision::kHalf &&
       gemm.precision.precision != Precision::kBfloat16)
-    plugin::unsupported("skinny_mma multiplies half and bfloat16 only");
+    plugin::unsupported("skinny_mma supports only half and bfloat16");
   if (gemm.n > SKINNY_MMA_MAX_COLUMNS)
-    plugin::unsupported("skinny_mma multiplies by at most " +
-                        std::to_string(SKINNY_MMA_MAX_COLUMNS) + " columns; here n is " +
-                        std::to_string(gemm.n));
+    plugin::unsupported("skinny_mma supports at most " + std::to_string(SKINNY_MMA_MAX_COLUMNS) +
+                        " columns, but n is " + std::to_string(gemm.n));
   if (std::max(run.m, run.k) > std::numeric_limits<int32_t>::max())
-    plugin::unsupported("skinny_mma takes dimensions below 2^31");
+    plugin::unsupported("skinny_mma supports only dimensions below 2^31");
   if (run.m % SKINNY_MMA_GRAIN != 0 || run.k % SKINNY_MMA_GRAIN != 0)
-    plugin::unsupported("skinny_mma reads whole vectors: unpadded, m and k must be multiples of " +
-                        std::to_string(SKINNY_MMA_GRAIN));
+    plugin::unsupported(
+        "skinny_mma reads whole vectors: without padding, m and k must be multiples of " +
+        std::to_string(SKINNY_MMA_GRAIN));
 }
 
 struct SkinnyMma {
@@ -85,7 +85,7 @@ struct SkinnyMma {
     require_gemm_on_device(gemm, options.device);
     const DeviceFacts& device = device_facts(options.device);
     if (device.major < 8)
-      plugin::unsupported("skinny_mma needs a device of compute capability 8.0");
+      plugin::unsupported("skinny_mma needs a device of compute capability 8.0 or higher");
     return skinny_mma_plans({gemm.precision.a, run.trans_a, uint32_t(run.m), uint32_t(run.n),
                              uint32_t(run.k), device.multiprocessors, device.major >= 9});
   }

@@ -1,4 +1,4 @@
-// From dimensions to rows, warps, splits and blocks.
+// Derives rows, warps, splits and blocks from the dimensions.
 #include "ops/gemm/skinny_mma_plan.hpp"
 
 #include <algorithm>
@@ -6,13 +6,14 @@
 namespace deepbench::cuda {
 namespace {
 
-constexpr uint32_t kBusyBlocks = 3;  // of a multiprocessor, of four warps each
+constexpr uint32_t kBusyBlocks = 3;  // blocks of four warps that keep one multiprocessor busy
 
-// What divides the work, before anything is known of blocks.
+// The division of the work, without the number of blocks.
 struct Division {
   uint32_t rows, warps, split;
 };
-// Wide blocks where one wave of them has all the rows, small ones in clusters where not.
+// Wide blocks suit products whose rows fit into one wave of blocks; small blocks in clusters suit
+// larger products.
 constexpr Division kTransposed[] = {{1, 16, 1}, {1, 8, 1}, {2, 8, 1},
                                     {2, 8, 2},  {2, 4, 2}, {2, 4, 4}};
 constexpr Division kPlain[] = {{2, 8, 1}, {2, 8, 2}, {2, 4, 2}, {2, 4, 4}};

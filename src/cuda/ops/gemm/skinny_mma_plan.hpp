@@ -1,5 +1,6 @@
-// How a product with few columns is divided among warps and blocks of skinny_mma.cu. Pure
-// arithmetic: knows no device but its number of multiprocessors.
+// The division of a product with few columns among the warps and blocks of skinny_mma.cu. Pure
+// arithmetic, which depends on the device only through its number of multiprocessors and its
+// support of clusters.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,7 @@
 
 namespace deepbench::cuda {
 
-// What is multiplied, and where.
+// The product and the properties of the device that matter.
 struct SkinnyMmaProblem {
   int32_t type;  // DEEPBENCH_F16 or DEEPBENCH_BF16
   bool transposed;
@@ -34,7 +35,7 @@ struct SkinnyMmaPlan {
   uint64_t workspace_bytes() const { return 0; }
 };
 
-// The default first, then what else is worth a try; each name once.
+// The default first, then the other candidates. Every name occurs only once.
 std::vector<SkinnyMmaPlan> skinny_mma_plans(const SkinnyMmaProblem& problem);
 
 }  // namespace deepbench::cuda

@@ -1,4 +1,4 @@
-// From dimensions to lanes, rows, splits and blocks.
+// Derives lanes, rows, splits and blocks from the dimensions.
 #include "ops/gemm/skinny_plan.hpp"
 
 #include <algorithm>
@@ -10,12 +10,14 @@ namespace {
 
 constexpr uint32_t kWarp = 32, kMaxWarps = SKINNY_THREADS / kWarp;
 constexpr uint32_t kMaxParts = 2048;
-constexpr uint32_t kRoundsOfPart = 4;  // at least: a part costs as much as one or two
-constexpr uint32_t kBusyWarps = 8;     // of a multiprocessor, that keep memory busy
-// What could be read while a read is on its way, by one multiprocessor: in vectors of a whole warp.
+// minimum, because the overhead of a part equals one or two rounds
+constexpr uint32_t kRoundsOfPart = 4;
+constexpr uint32_t kBusyWarps = 8;  // warps that keep the memory of one multiprocessor busy
+// The number of warp-wide vectors that one multiprocessor could read during the latency of one
+// read.
 constexpr uint64_t kLatency = 32;
 
-// Threads to rows, before anything is known of blocks.
+// The assignment of threads to rows, without the number of blocks.
 struct Mapping {
   int lanes, rows;
   uint32_t rows_of_warp() const { return kWarp / uint32_t(lanes) * uint32_t(rows); }
@@ -27,12 +29,13 @@ uint32_t warps_of(const SkinnyProblem& problem, const Mapping& mapping) {
   return ceil_div(problem.m, mapping.rows_of_warp());
 }
 
-// Vectors under way are kept in registers, of which a thread has 128.
+// Vectors in flight occupy registers, of which a thread has 128.
 int max_depth(int columns, int rows) {
   return std::max(1, std::min({8, 16 / rows, SKINNY_MAX_COLUMNS / columns}));
 }
 
-// Without the grid. Rounds of equal depth rather than full ones and a rest.
+// Chooses the kernel without the grid. All rounds have nearly equal depth, which avoids a short
+// last round.
 SkinnyPlan instance_of(const SkinnyProblem& problem, const Mapping& mapping) {
   SkinnyPlan plan;
   plan.m = problem.m, plan.columns = int(problem.columns), plan.lanes = mapping.lanes,
@@ -48,7 +51,7 @@ uint32_t rounds_of(const SkinnyProblem& problem, const SkinnyPlan& plan) {
   return ceil_div(problem.vectors, vectors_of_round(plan));
 }
 
-// Parts are whole rounds, and none is empty.
+// Parts consist of whole rounds, and no part is empty.
 void set_grid(SkinnyPlan& plan, const SkinnyProblem& problem, uint32_t warps_of_block,
               uint32_t split) {
   const uint32_t rounds = rounds_of(problem, plan), part_rounds = ceil_div(rounds, split);
@@ -58,13 +61,13 @@ void set_grid(SkinnyPlan& plan, const SkinnyProblem& problem, uint32_t warps_of_
   plan.part_vectors = part_rounds * vectors_of_round(plan);
 }
 
-// Of the multiprocessor that has the most.
+// The number of blocks on the multiprocessor that has the most.
 uint32_t max_blocks_per_multiprocessor(const SkinnyPlan& plan, const SkinnyProblem& problem) {
   return ceil_div(uint64_t(plan.blocks) * plan.split, uint64_t(problem.multiprocessors));
 }
 
-// Its time, about: every round waits once, and then come the vectors of A for all of its warps and
-// those of B for all of its blocks.
+// The approximate time of that multiprocessor: every round waits once for memory and then receives
+// the vectors of A for all warps and those of B for all blocks.
 uint64_t estimated_cost(const SkinnyPlan& plan, const SkinnyProblem& problem) {
   const uint64_t of_block = plan.threads / kWarp * uint64_t(plan.rows) + uint64_t(plan.columns);
   const uint64_t at_once =
@@ -76,14 +79,15 @@ uint32_t max_parts(const SkinnyProblem& problem, const SkinnyPlan& plan) {
   return std::clamp(rounds_of(problem, plan) / kRoundsOfPart, 1u, kMaxParts);
 }
 
-// Split, the grid is one wave: whoever comes last waits for nobody.
+// If k is split, the grid must fit into one wave, so that no block waits for another.
 bool is_allowed(const SkinnyPlan& plan, const SkinnyProblem& problem) {
   return plan.split == 1 ||
          (max_blocks_per_multiprocessor(plan, problem) * plan.threads <= SKINNY_THREADS &&
           plan.workspace_bytes() <= problem.workspace_bytes);
 }
 
-// The best grid. Fewer parts and larger blocks unless others are better by more than this can tell.
+// The best grid. It has fewer parts and larger blocks unless the estimated cost of another grid is
+// at least 3 % lower.
 SkinnyPlan plan_of(const SkinnyProblem& problem, const Mapping& mapping) {
   SkinnyPlan best = instance_of(problem, mapping), tried = best;
   const uint32_t warps = std::min(kMaxWarps, warps_of(problem, mapping));
@@ -98,8 +102,8 @@ SkinnyPlan plan_of(const SkinnyProblem& problem, const Mapping& mapping) {
   return best;
 }
 
-// As many rows of a group as leave enough warps, since each reads B once for all of its rows; where
-// k is split there are enough.
+// Chooses as many rows per group as leave enough warps to keep memory busy, because each group
+// reads B once for all of its rows. If k is split, there are always enough warps.
 Mapping default_mapping(const SkinnyProblem& problem) {
   for (const int rows : {4, 2})
     if (warps_of(problem, {32, rows}) >= kBusyWarps * uint32_t(problem.multiprocessors))
@@ -108,7 +112,8 @@ Mapping default_mapping(const SkinnyProblem& problem) {
   return split.split > 1 ? Mapping{32, 4} : Mapping{32, 1};
 }
 
-// The same with more blocks than one wave, for those that finish early to take.
+// The same plan with more blocks than one wave, so that multiprocessors that finish early receive
+// further blocks.
 SkinnyPlan with_more_parts(SkinnyPlan plan, const SkinnyProblem& problem) {
   set_grid(plan, problem, plan.threads / kWarp, std::min(2 * plan.split, max_parts(problem, plan)));
   return plan;

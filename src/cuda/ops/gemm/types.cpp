@@ -1,4 +1,4 @@
-// Every precision's types, and one in them.
+// The types of every precision, and the constant one.
 #include "ops/gemm/types.hpp"
 
 namespace deepbench::cuda {

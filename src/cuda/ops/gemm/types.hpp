@@ -1,4 +1,4 @@
-// What the numbers of a matrix product are to cuBLAS and cuBLASLt, which name them alike.
+// The types of a matrix product in cuBLAS and cuBLASLt, which use the same names.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,14 @@
 
 namespace deepbench::cuda {
 
-// Arithmetic, alpha and beta, operands; C's is D's too.
+// The types of arithmetic, of alpha and beta (`scale`), and of the operands. D has the type of C.
 struct GemmTypes {
   nvidia::cublasComputeType_t compute;
   nvidia::cudaDataType scale, a, b, c;
 };
 GemmTypes gemm_types(const PrecisionInfo& precision);
 
-// alpha = beta = 1 in the type of GemmTypes::scale; the libraries take its address.
+// alpha = beta = 1 in the type GemmTypes::scale. The libraries take its address.
 union One {
   explicit One(nvidia::cudaDataType scale);
   float real;

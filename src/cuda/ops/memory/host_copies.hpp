@@ -1,4 +1,4 @@
-// Arrays in host memory, one for each copy of a device's operands, all at the alignment of a page.
+// Arrays in host memory, one for each copy of the device's operands, aligned to pages.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
-// Moving memory within a device, and between it and the host: the ceilings of memory-bound work, of
-// memory and of the cache. By built-in kernels, and by what CUDA's run time and driver offer.
+// Reads, writes and copies within a device's memory, and transfers between device and host: the
+// ceilings of work that is bound by memory or cache. Uses built-in kernels and functions of the
+// CUDA runtime and driver.
 #include <algorithm>
 #include <memory>
 #include <numeric>
@@ -21,13 +22,13 @@
 namespace deepbench::cuda {
 namespace {
 
-constexpr const char* kKernel = "kernel";      // ours
-constexpr const char* kMemcpy = "memcpy";      // the run time's
-constexpr const char* kMemset = "memset";      // the driver's
+constexpr const char* kKernel = "kernel";      // the built-in kernel
+constexpr const char* kMemcpy = "memcpy";      // cudaMemcpyAsync
+constexpr const char* kMemset = "memset";      // cuMemsetD32Async
 constexpr const char* kPinned = "pinned";      // page-locked host memory
-constexpr const char* kPageable = "pageable";  // any other
+constexpr const char* kPageable = "pageable";  // other host memory
 
-constexpr uint32_t kThreads = 512;  // of a block; two blocks occupy a multiprocessor's registers
+constexpr uint32_t kThreads = 512;  // per block; two blocks use all registers of a multiprocessor
 constexpr uint64_t kBlocksPerMultiprocessor = 2;
 constexpr uint64_t kWordsPerVector = 4;
 constexpr auto kPoison = static_cast<uint32_t>(DEEPBENCH_POISON_INTEGER);
@@ -36,8 +37,8 @@ bool crosses_bus(const Memory& memory) {
   return memory.kind == MemoryKind::kHostToDevice || memory.kind == MemoryKind::kDeviceToHost;
 }
 
-// How many arrays of memory.bytes lie on the device for one copy. Of host memory the device keeps
-// one image, to fill it and to look at it.
+// The number of arrays of memory.bytes on the device for one copy. For host memory, the device has
+// one staging array to fill and to inspect it.
 uint64_t device_arrays(const Memory& memory) { return memory.kind == MemoryKind::kCopy ? 2 : 1; }
 uint64_t staging_arrays(const Memory& memory) { return crosses_bus(memory) ? 1 : 0; }
 
@@ -118,7 +119,7 @@ class MemoryKernel final : public DeviceKernel {
     }
   }
 
-  // Words are even: none of them is the poison by right.
+  // Data words are even, so the odd poison never occurs as data.
   void scan_output(deepbench_scan& found) override {
     device_stream().make_current();
     if (memory_.kind == MemoryKind::kRead)
@@ -200,7 +201,7 @@ class MemoryKernel final : public DeviceKernel {
       transfer(host_.at(copy), staging_.data(), nvidia::cudaMemcpyDeviceToHost);
   }
 
-  // What the last call wrote, where kernels can see it.
+  // The output of the last call, in memory that kernels can access.
   Matrix output() {
     if (memory_.kind != MemoryKind::kDeviceToHost)
       return matrix_of(destination_.at(last_copy()), words());
@@ -208,7 +209,8 @@ class MemoryKernel final : public DeviceKernel {
     return matrix_of(staging_.data(), words());
   }
 
-  // A read's output, from what its blocks found: the poison as long as one of them wrote nothing.
+  // The output of a read, combined from the words of its blocks. It is the poison if any block
+  // wrote nothing.
   uint32_t xor_of_all() const {
     std::vector<uint64_t> indices(blocks_);
     std::iota(indices.begin(), indices.end(), uint64_t{0});
@@ -232,7 +234,7 @@ class MemoryKernel final : public DeviceKernel {
   Copies source_, destination_;
   Buffer staging_;
   HostCopies host_;
-  Buffer partial_;  // a word from each block of a read
+  Buffer partial_;  // one word from each block of a read
 };
 
 class RuntimeMemory final : public Implementation {

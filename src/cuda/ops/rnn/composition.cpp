@@ -1,4 +1,4 @@
-// Steps of a recurrent layer, forward and back, in double.
+// The steps of a recurrent layer, forward and backward, in double.
 #include "ops/rnn/composition.hpp"
 
 #include <algorithm>
@@ -33,7 +33,8 @@ struct Counts {
   int64_t dh() const { return is_backward ? states : 0; }
 };
 
-// Far more than rounding does to a step, far less than what another layer gives.
+// Tolerances for a step's state: far larger than rounding errors, far smaller than the differences
+// that another layer would cause.
 constexpr double kRoundingsOfOne = 16, kActivations = 1.0 / (1 << 14);
 
 Buffer doubles(int64_t count) { return Buffer(uint64_t(count) * sizeof(double)); }
@@ -74,14 +75,14 @@ uint64_t Composition::needed_bytes(const Rnn& rnn) {
                            2 * count.dh(), count.dx(),    rnn.outputs()};
   uint64_t elements = 0;
   for (const int64_t part : parts) elements = saturating_add(elements, uint64_t(part));
-  // Of operands on their way into double there is one at a time.
+  // Only one operand at a time is being widened to double.
   const int64_t largest = std::max(count.sequence, count.weights);
   const uint64_t bytes = saturating_add(saturating_multiply(elements, sizeof(double)),
                                         saturating_multiply(uint64_t(largest), sizeof(float)));
   return saturating_add(bytes, kComparisonBytes);
 }
 
-// The first elements of the buffer's stream; of h and c those of the initial state.
+// Fills the buffer with the elements of a stream of fill.h; h and c receive only the initial state.
 void Composition::fill(const Buffer& to, uint32_t stream_number, double scale) const {
   const bool is_state = stream_number == Rnn::kStreamH0 || stream_number == Rnn::kStreamC0;
   const uint64_t count = is_state ? uint64_t(rnn_.states()) : to.bytes() / sizeof(double);
@@ -116,7 +117,7 @@ RecurrentStep Composition::step(int64_t t) const {
   return step;
 }
 
-// Matrices lie row by row, which to cuBLAS are their transposed: s' = U h'.
+// cuBLAS sees the row-major matrices as their transposes: s' = U h'.
 void Composition::multiply_forward(int64_t t, int64_t steps) const {
   multiply(row(), steps * rnn_.batch, rnn_.hidden, {at(u_, 0), rnn_.hidden, true},
            {states(h_, t), rnn_.hidden, false}, 0, gates(t), row());
@@ -138,7 +139,7 @@ void Composition::recompute_forward() const {
   }
 }
 
-// The library's side of ReLU's kink, where it is a matter of rounding.
+// Where the sign of relu's argument is a matter of rounding, takes the library's choice of slope.
 void Composition::take_sides(const void* input_gradients, double tolerance) const {
   widen(input_gradients, rnn_.precision.a, uint64_t(rnn_.sequence()), at(dx_, 0), stream_);
   const Function& take = function("rnn", "match_relu_slopes", stream_);
@@ -181,7 +182,7 @@ void Composition::run() const {
   finish();
 }
 
-// The output in its order; dU from all steps at once.
+// Copies the outputs in their order. dU is one product over all steps.
 void Composition::finish() const {
   double* to = output();
   const auto put = [&](const double* from, int64_t count) {

@@ -1,5 +1,5 @@
-// A recurrent layer and its gradients in double on the device: cuBLAS' products and built-in
-// pointwise kernels (kernels/rnn.cu).
+// A recurrent layer and its gradients in double on the device, composed of cuBLAS products and
+// built-in pointwise kernels (kernels/rnn.cu).
 #pragma once
 
 #include <cstdint>
@@ -18,16 +18,18 @@ namespace deepbench::cuda {
 
 class Composition {
  public:
-  // Operands hold fill.h's elements as the problem's precision stores them. Inputs are skipped.
+  // Operands hold the elements of fill.h as the problem's precision stores them. The input product
+  // is skipped.
   Composition(const Rnn& rnn, Inputs inputs, uint64_t seed, Stream& stream);
 
   static uint64_t needed_bytes(const Rnn& rnn);
 
-  // Starts gradients from a pass' h(t), stored as the problem's precision stores them, if each is
-  // the successor of the one before up to rounding; otherwise from a forward pass of its own.
+  // Checks h(t) of another kernel's forward pass, which are given in the problem's precision. If
+  // each state follows from the previous one up to rounding, gradients start from these states;
+  // otherwise they start from a forward pass in double.
   deepbench_following follow(const ForwardState& pass);
 
-  // All of the phase, given to the stream. The output, in rnn.hpp's order, is at output().
+  // Enqueues the whole phase. output() then holds the output in the order of rnn.hpp.
   void run() const;
   double* output() const { return at(output_, 0); }
 
@@ -37,20 +39,21 @@ class Composition {
   }
   void fill(const Buffer& to, uint32_t stream_number, double scale) const;
 
-  int64_t row() const { return rnn_.gates() * rnn_.hidden; }  // all gates of a sequence
+  int64_t row() const { return rnn_.gates() * rnn_.hidden; }  // the gates of one sequence
   double* states(const Buffer& buffer, int64_t t) const { return at(buffer, t * rnn_.states()); }
   double* gates(int64_t t) const { return at(gates_, t * rnn_.batch * row()); }
   RecurrentStep step(int64_t t) const;
-  // s of `steps` steps from t on.
+  // Computes the recurrent products of `steps` steps from t on.
   void multiply_forward(int64_t t, int64_t steps) const;
   void forward() const;
-  // All steps from the states that are followed; what they give is left where dx will be.
+  // Recomputes all steps from the states that are followed and stores the results in the memory of
+  // dx.
   void recompute_forward() const;
   void take_sides(const void* input_gradients, double tolerance) const;
   void backward(int64_t t) const;
   void finish() const;
 
-  // Column-major C = op(A) op(B) + beta C.
+  // Computes column-major C = op(A) op(B) + beta C.
   struct Factor {
     const double* data;
     int64_t leading;
@@ -68,11 +71,11 @@ class Composition {
   const Function &forward_, &backward_;
   LaunchShape shape_;
   Buffer x_, u_, b_, dy_;
-  Buffer h_, c_;                      // [t][n][unit], the initial state first
+  Buffer h_, c_;                      // [t][n][unit], beginning with the initial state
   Buffer gates_, candidate_product_;  // [t][n][gate][unit], [t][n][unit]
   Buffer dh_, dc_, dx_;
   Buffer output_;
-  bool follows_ = false;  // h is that of a kernel that is followed
+  bool follows_ = false;  // h holds the states of another kernel's forward pass
 };
 
 }  // namespace deepbench::cuda

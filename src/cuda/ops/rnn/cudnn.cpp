@@ -1,4 +1,4 @@
-// Recurrent layers through cuDNN: prepared calls of its forward pass and of each gradient.
+// Recurrent layers through cuDNN: its forward pass and both of its gradients.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -17,7 +17,8 @@ namespace {
 
 constexpr double kSpanOfBatchNs = 400e3;
 
-// Of a unit whose sum is rounded to zero h(t) does not tell which slope the library gives it.
+// The size of the saved dx. If a relu unit's sum rounds to zero, only dx shows which slope the
+// library uses, because h(t) does not.
 uint64_t saved_dx_bytes(const LayerStorage& storage) {
   return storage.rnn.cell == "vanilla" ? storage.bytes(LayerPart::kDx) : 0;
 }
@@ -96,9 +97,10 @@ class LayerCall final : public LibraryCall {
       passes_.backward_weights(copy);
   }
 
-  // The passes that a gradient needs before it, on copy 0, and a first call: some of the library's
-  // kernels are loaded by it, and memory taken, which a capture does not allow. Returns how many
-  // calls may work on one reserve space before it is brought back: as many as a batch has.
+  // Runs on copy 0 the passes that a gradient needs, and then the gradient once: the first call
+  // loads some of the library's kernels and allocates memory, which stream capture does not allow.
+  // Returns the number of calls that may use one reserve space before it is restored, which equals
+  // the number of calls in a batch.
   int64_t run_preceding_passes(Stream& stream) {
     passes_.forward(0);
     if (rnn().is_forward()) return 1;
@@ -113,7 +115,7 @@ class LayerCall final : public LibraryCall {
     return std::max<int64_t>(1, int64_t(std::ceil(kSpanOfBatchNs / call_ns)));
   }
 
-  // All copies have the same.
+  // All copies hold the same states.
   ForwardState forward_state() const override {
     if (rnn().is_forward()) return {};
     return {operands_.at(LayerPart::kY, 0), dx_.bytes() ? dx_.data() : nullptr};
@@ -127,13 +129,13 @@ class LayerCall final : public LibraryCall {
     describe_rounding(sink);
     if (rnn().has_data_gradient())
       sink.text("note.backward",
-                "a call changes the reserve space that it works on: it is brought back between "
-                "batches, outside the time; further calls of a batch find what the one before "
-                "left");
+                "a call changes its reserve space, which is restored between batches, outside the "
+                "measured time; a later call of a batch finds the reserve space as the previous "
+                "call left it");
     if (rnn().has_weight_gradient())
       sink.text("note.backward",
-                "cuDNN adds to the weights' gradient, which is set to zero outside the time; the "
-                "passes before it are outside the time, too");
+                "cuDNN adds to the gradient of the weights, which is set to zero outside the "
+                "measured time; the preceding passes are outside the measured time as well");
   }
 
  private:
@@ -155,7 +157,7 @@ class LayerCall final : public LibraryCall {
     return std::max(1.0, end.elapsed_ns(begin));
   }
 
-  // As seen by comparing outputs with what exact sums give: the library does not say.
+  // Determined by comparing outputs with exact sums, because the library does not report it.
   void describe_rounding(plugin::Sink& sink) const {
     const bool is_persistent = plan_.algorithm != "standard";
     const bool is_narrow = plan_.storage.type != DEEPBENCH_F32;
@@ -164,8 +166,8 @@ class LayerCall final : public LibraryCall {
     if (is_narrow && rnn().cell == "gru") sink.text("gates", type);
     if (rounds_partial_sums(rnn(), plan_.algorithm)) {
       sink.text("partial_sums", type);
-      sink.text("note.sums", "parts of a recurrent sum are kept in " + type +
-                                 " before they are added up, though sums in float are asked for");
+      sink.text("note.sums", "partial sums of a recurrent product are kept in " + type +
+                                 " until they are added, although sums in float are requested");
     }
     if (!is_narrow && is_persistent && rnn().cell != "vanilla") sink.text("activations", "fast");
   }
@@ -173,7 +175,7 @@ class LayerCall final : public LibraryCall {
   LayerPlan plan_;
   const LayerOperands& operands_;
   Passes passes_;
-  Buffer dx_;  // of the first pass back
+  Buffer dx_;  // dx of the first backward pass
 };
 
 class CudnnRnn final : public Implementation {

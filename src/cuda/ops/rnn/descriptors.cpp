@@ -1,4 +1,4 @@
-// Making cuDNN's descriptors of a recurrent layer.
+// Creates cuDNN's descriptors of a recurrent layer.
 #include "ops/rnn/descriptors.hpp"
 
 #include <vector>
@@ -16,7 +16,7 @@ nvidia::cudnnRNNMode_t mode_of(const std::string& cell) {
 
 }  // namespace
 
-// CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION would keep float's states as half.
+// CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION is not used, because it would store float states as half.
 LayerTypes layer_types(const PrecisionInfo& precision) {
   switch (precision.precision) {
     case Precision::kHalf:
@@ -75,7 +75,7 @@ void LayerDescriptors::set_layer(const Rnn& rnn, nvidia::cudnnRNNAlgo_t algorith
                       cudnn().cudnnBuildRNNDynamic(handle, layer_, int(rnn.batch)));
 }
 
-// All sequences are as long as the longest.
+// All sequences have the same length.
 void LayerDescriptors::set_sequence(const Rnn& rnn) {
   const nvidia::cudnnDataType_t type = layer_types(rnn.precision).data;
   const int steps = int(rnn.timesteps), batch = int(rnn.batch), hidden = int(rnn.hidden);

@@ -1,4 +1,4 @@
-// cuDNN's descriptors of a recurrent layer, owned.
+// Owning wrappers of cuDNN's descriptors of a recurrent layer.
 #pragma once
 
 #include "deepbench/ops/rnn/rnn.hpp"
@@ -7,26 +7,26 @@
 
 namespace deepbench::cuda::dnn {
 
-// How cuDNN computes a precision: types of operands and of sums, and which units it may use.
+// How cuDNN computes a precision: the type of operands and the units that it may use.
 struct LayerTypes {
   nvidia::cudnnDataType_t data;
   nvidia::cudnnMathType_t math;
 };
 LayerTypes layer_types(const PrecisionInfo& precision);
 
-// Inputs are skipped: x is added to every gate. There are two vectors of biases, as the persistent
-// algorithms demand; of the second only gru's candidate has one that is not zero.
+// The input product is skipped: x is added to every gate. There are two bias vectors per gate, as
+// the persistent algorithms require; in the second, only that of gru's candidate is nonzero.
 class LayerDescriptors {
  public:
-  // Throws plugin::Error, unsupported, where cuDNN's algorithm cannot do the layer.
+  // Throws plugin::Error (unsupported) if cuDNN's algorithm does not support the layer.
   LayerDescriptors(const Rnn& rnn, nvidia::cudnnRNNAlgo_t algorithm, const Stream& stream);
   ~LayerDescriptors();
   LayerDescriptors(const LayerDescriptors&) = delete;
   LayerDescriptors& operator=(const LayerDescriptors&) = delete;
 
   nvidia::cudnnRNNDescriptor_t layer() const { return layer_; }
-  nvidia::cudnnRNNDataDescriptor_t sequence() const { return sequence_; }  // of x and h(t)
-  nvidia::cudnnTensorDescriptor_t state() const { return state_; }         // of one step
+  nvidia::cudnnRNNDataDescriptor_t sequence() const { return sequence_; }  // describes x and h(t)
+  nvidia::cudnnTensorDescriptor_t state() const { return state_; }         // describes one step
 
  private:
   void make();

@@ -1,4 +1,4 @@
-// Grids for the kernels of rnn.cu that go over whole operands.
+// Launches of the kernels in rnn.cu that process whole operands.
 #include "ops/rnn/elementwise.hpp"
 
 #include <algorithm>
@@ -47,14 +47,14 @@ void widen(const void* data, deepbench_type type, uint64_t count, double* to,
       .launch(shape_over(count), stream.get(), data, int32_t(type), count, to);
 }
 
-ForwardStateErrors compare_states(const double* kept, const double* right, uint64_t count,
+ForwardStateErrors compare_states(const double* stored, const double* expected, uint64_t count,
                                   double tolerance, const Stream& stream) {
   const LaunchShape shape = shape_over(count);
   std::vector<RecurrentErrors> found(shape.grid_x);
   const uint64_t bytes = found.size() * sizeof(RecurrentErrors);
   const Buffer of_blocks(bytes);
   function("rnn", "compare_states", stream)
-      .launch(shape, stream.get(), kept, right, count, tolerance,
+      .launch(shape, stream.get(), stored, expected, count, tolerance,
               reinterpret_cast<RecurrentErrors*>(of_blocks.data()));
   CUDA_CHECK(cudart().cudaMemcpyAsync(found.data(), of_blocks.data(), bytes,
                                       nvidia::cudaMemcpyDeviceToHost, stream.get()));

@@ -1,5 +1,5 @@
-// Launching the kernels of rnn.cu that every part of a recurrent layer's operands goes through,
-// and states that are compared.
+// Launches of the kernels in rnn.cu that process whole operands of a recurrent layer, and the
+// comparison of states.
 #pragma once
 
 #include <cstdint>
@@ -10,20 +10,22 @@
 
 namespace deepbench::cuda {
 
-// fill.h's elements [0, count) of a stream, times a power of two, as the type stores them.
+// Writes elements [0, count) of a stream of fill.h, multiplied by a power of two, as the type
+// stores them.
 void fill_scaled(void* data, deepbench_type type, uint64_t count, Inputs inputs, uint64_t seed,
                  uint32_t stream_number, double scale, const Stream& stream);
 
-// Elements times -1: of zeros, the zeros that change nothing they are added to, and that no sum is.
+// Multiplies elements by -1. Negated zeros change nothing when values are added to them, and no sum
+// produces them.
 void negate(void* data, deepbench_type type, uint64_t count, const Stream& stream);
 
-// As double.
+// Converts to double.
 void widen(const void* data, deepbench_type type, uint64_t count, double* to, const Stream& stream);
 
-// The errors of states that were kept, against those that they should be, each near within
-// `tolerance`; waits for the stream, and takes kComparisonBytes for the time being.
+// Compares stored states with expected ones, where a difference up to `tolerance` is allowed. Waits
+// for the stream and temporarily allocates kComparisonBytes.
 constexpr uint64_t kComparisonBytes = 4096 * sizeof(RecurrentErrors);
-ForwardStateErrors compare_states(const double* kept, const double* right, uint64_t count,
+ForwardStateErrors compare_states(const double* stored, const double* expected, uint64_t count,
                                   double tolerance, const Stream& stream);
 
 }  // namespace deepbench::cuda

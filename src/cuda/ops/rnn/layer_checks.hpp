@@ -1,4 +1,5 @@
-// Which recurrent layers the libraries of this folder do at all, before any is asked.
+// The recurrent layers that the libraries of this folder support, as far as no library call is
+// needed.
 #pragma once
 
 #include "deepbench/ops/rnn/rnn.hpp"
@@ -6,13 +7,14 @@
 
 namespace deepbench::cuda {
 
-// The problem, with the inputs that skipping their product takes: as many as units.
+// The problem with as many inputs as units, which skipping the input product requires.
 Rnn skip_input_rnn(const plugin::Problem& problem);
 
-// "gru with hidden=512 batch=16 in half", for messages.
+// Describes the layer in messages: "gru with hidden=512 batch=16 in half".
 std::string layer_text(const Rnn& rnn);
 
-// Throws plugin::Error, unsupported, with the reason. The reference does more than cuDNN.
+// Both throw plugin::Error (unsupported) with the reason. The reference supports more layers than
+// cuDNN.
 void require_skip_input_layer(const Rnn& rnn);
 void require_layer(const Rnn& rnn, const plugin::Options& options);
 

@@ -1,4 +1,4 @@
-// Filling, restoring, poisoning and reading the operands of a recurrent layer.
+// Fills, restores, poisons and reads the operands of a recurrent layer.
 #include "ops/rnn/operands.hpp"
 
 #include <algorithm>
@@ -66,7 +66,7 @@ void LayerOperands::fill_weights() {
   copies(LayerPart::kWeights).replicate(stream_);
 }
 
-// Blocks that follow one another as the problem counts them, each to its place.
+// Fills consecutive blocks in the problem's order and copies each to its offset.
 void LayerOperands::fill_blocks(uint32_t stream_number, double scale, uint64_t block_elements,
                                 const std::vector<uint64_t>& offsets) {
   const uint64_t bytes = block_elements * storage_.element_bytes();
@@ -95,7 +95,7 @@ void LayerOperands::restore() {
   if (!storage_.restores()) return;
   const LayerPart part =
       storage_.rnn.has_weight_gradient() ? LayerPart::kDWeights : LayerPart::kReserve;
-  if (initial_.bytes() == 0) return;  // before save_passes()
+  if (initial_.bytes() == 0) return;  // save_passes() has not been called yet
   for (uint64_t i = 0; i < copies(part).count(); ++i)
     copy(at(part, i), initial_.data(), initial_.bytes());
   if (storage_.rnn.has_weight_gradient()) return;
@@ -128,8 +128,8 @@ std::vector<LayerOperands::Piece> LayerOperands::pieces(uint64_t copy) const {
   }
   if (!rnn.has_weight_gradient()) return all;
   const uint64_t gate_bytes = uint64_t(rnn.hidden * rnn.hidden) * storage_.element_bytes();
-  for (const uint64_t place : storage_.weights.u)
-    all.push_back({piece(LayerPart::kDWeights).data + place, gate_bytes});
+  for (const uint64_t offset : storage_.weights.u)
+    all.push_back({piece(LayerPart::kDWeights).data + offset, gate_bytes});
   return all;
 }
 
@@ -152,7 +152,8 @@ Matrix LayerOperands::contiguous_output(uint64_t copy, Buffer& scratch) const {
 deepbench_scan LayerOperands::scan(uint64_t copy) const {
   Buffer scratch;
   const Matrix matrix = contiguous_output(copy, scratch);
-  // The zeros that dU begins with are of one bit pattern: any of them stand for all.
+  // All initial elements of dU are zeros with the same bit pattern, so any of them can be compared
+  // with.
   return cuda::scan(matrix, storage_.rnn.has_weight_gradient() ? initial_.data() : nullptr,
                     stream_);
 }
@@ -168,7 +169,8 @@ void LayerOperands::read(uint64_t copy, const uint64_t* indices, size_t count,
   cuda::read(contiguous_output(copy, scratch), indices, count, values, stream_);
 }
 
-// Of sums of timesteps * batch products, hardly any as large as 8 times the root of that number.
+// The elements of dU are sums of timesteps * batch products, which rarely exceed 8 times the square
+// root of that number.
 int64_t LayerOperands::calls_before_overflow() const {
   if (!storage_.rnn.has_weight_gradient() || storage_.type != DEEPBENCH_F16)
     return kMaxCallsInRange;
@@ -179,8 +181,8 @@ int64_t LayerOperands::calls_before_overflow() const {
 void LayerOperands::describe(plugin::Sink& sink) const {
   sink.integer("inputs", storage_.rnn.inputs);
   sink.text("note.inputs",
-            "the inputs' product is skipped: x has as many numbers a step as the layer has "
-            "units, which are added to every gate");
+            "the input product is skipped: x has as many elements per step as the layer has "
+            "units, and they are added to every gate");
   if (!storage_.restores()) return;
   sink.integer("in_place", 1);
   sink.integer("restore_every", restore_every_);

@@ -1,5 +1,5 @@
-// The operands of a recurrent layer in device memory: how they come into being, what is brought
-// back between calls, and what verification asks of the outputs.
+// The operands of a recurrent layer in device memory: their creation, their restoration between
+// calls, and the access to the outputs for verification.
 #pragma once
 
 #include <array>
@@ -19,12 +19,13 @@ class LayerOperands final : public Operands {
                 uint64_t seed, Stream& stream);
 
   const LayerStorage& storage() const { return storage_; }
-  // nullptr where the phase has no such part. What only passes before the timed call touch lies in
-  // memory once.
+  // Returns nullptr if the phase has no such part. A part that only the preceding passes use exists
+  // in memory only once.
   void* at(LayerPart part, uint64_t copy) const;
 
-  // After the passes that come before a gradient, which work on copy 0: what they left is brought
-  // into all copies, and kept if calls change it. `calls_between_restores` is for such calls.
+  // Called after the passes that precede a gradient, which work on copy 0. Replicates their results
+  // in all copies and saves those that calls change. `calls_between_restores` limits the number of
+  // such calls.
   void save_passes(int64_t calls_between_restores);
 
   void describe(plugin::Sink& sink) const override;
@@ -35,7 +36,7 @@ class LayerOperands final : public Operands {
   void read(uint64_t copy, const uint64_t* indices, size_t count, double* values) const override;
 
  private:
-  // Consecutive bytes of the output in rnn.hpp's order.
+  // Consecutive bytes of the output in the order of rnn.hpp.
   struct Piece {
     const std::byte* data;
     uint64_t bytes;
@@ -56,7 +57,7 @@ class LayerOperands final : public Operands {
 
   std::vector<Piece> pieces(uint64_t copy) const;
   Matrix output(void* data) const;
-  // The output as one array: where it does not lie so, in `scratch`.
+  // The output as one array. If it is not contiguous in memory, it is copied to `scratch`.
   Matrix contiguous_output(uint64_t copy, Buffer& scratch) const;
 
   LayerStorage storage_;
@@ -65,7 +66,8 @@ class LayerOperands final : public Operands {
   Stream& stream_;
   std::array<Copies, kLayerPartCount> parts_;
   int64_t restore_every_;
-  Buffer initial_;  // what restore() brings back: the reserve space, or the weights' first gradient
+  // What restore() writes: the reserve space, or the initial gradient of the weights.
+  Buffer initial_;
 };
 
 }  // namespace deepbench::cuda

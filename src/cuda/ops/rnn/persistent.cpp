@@ -1,4 +1,4 @@
-// Recurrent layers by a built-in kernel, as a library: inference with weights that stay on the
+// The library of built-in kernels for recurrent layers: inference with weights that stay on the
 // chip.
 #include <algorithm>
 
@@ -14,7 +14,8 @@
 namespace deepbench::cuda {
 namespace {
 
-constexpr int kFirstStep = 1;  // in each of four bytes; not 0, which is what memory begins with
+// The value of each of four bytes; not 0, the initial content of the mailbox.
+constexpr int kFirstStep = 1;
 
 class PersistentCall final : public LibraryCall {
  public:

@@ -1,4 +1,4 @@
-// Rows of U for every block, and what a block has room for.
+// Assigns rows of U to blocks and checks that they fit into a block.
 #include "ops/rnn/persistent_plan.hpp"
 
 #include <optional>
@@ -10,7 +10,8 @@
 namespace deepbench::cuda {
 namespace {
 
-constexpr int kOldestGeneration = 8;  // whose tensor cores take the types, with sums in float
+// The oldest with tensor cores for both types and float accumulation.
+constexpr int kOldestGeneration = 8;
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -20,23 +21,26 @@ RecurrentCell cell_of(const Rnn& rnn) {
 
 void require_kind(const Rnn& rnn, const DeviceFacts& device) {
   if (rnn.cell == "gru_reset_before")
-    plugin::unsupported("persistent has a gru that resets after the product: cell=gru");
+    plugin::unsupported(
+        "persistent supports only a gru that applies the reset gate after the product; use "
+        "cell=gru");
   if (!rnn.is_forward() || rnn.is_training())
-    plugin::unsupported("persistent has forward passes of inference only");
+    plugin::unsupported("persistent supports only forward passes of inference");
   if (rnn.precision.a != DEEPBENCH_F16 && rnn.precision.a != DEEPBENCH_BF16)
-    plugin::unsupported("persistent has half and bfloat16 only");
+    plugin::unsupported("persistent supports only half and bfloat16");
   if (device.major < kOldestGeneration)
-    plugin::unsupported("persistent needs a device of compute capability 8.0 or newer");
+    plugin::unsupported("persistent needs a device of compute capability 8.0 or higher");
   if (rnn.batch > PERSISTENT_MAX_BATCH)
-    plugin::unsupported("persistent has batches of up to " + std::to_string(PERSISTENT_MAX_BATCH));
+    plugin::unsupported("persistent supports only batches up to " +
+                        std::to_string(PERSISTENT_MAX_BATCH));
   if (rnn.hidden % PERSISTENT_TILE != 0)
-    plugin::unsupported("persistent has layers of multiples of " + std::to_string(PERSISTENT_TILE) +
-                        " units");
+    plugin::unsupported("persistent supports only layers whose size is a multiple of " +
+                        std::to_string(PERSISTENT_TILE) + " units");
 }
 
-// Nothing where a block has no room for it.
+// Returns nothing if the weights do not fit into a block.
 std::optional<PersistentPlan> plan_with(const Rnn& rnn, int64_t units, const DeviceFacts& device) {
-  // In doubles first: of layers far too large the sizes would not fit into 32 bits.
+  // Checks in double first, because the sizes of very large layers would not fit into 32 bits.
   const double weights = 2.0 * double(rnn.gates()) * double(units) * double(rnn.hidden);
   const double registers = PERSISTENT_WARPS * PERSISTENT_MAX_REGISTERS * PERSISTENT_TILE_BYTES;
   if (weights > double(device.shared_bytes) + registers) return {};
@@ -51,8 +55,8 @@ std::optional<PersistentPlan> plan_with(const Rnn& rnn, int64_t units, const Dev
 
 bool has_threads(const Rnn& rnn, int64_t units) { return units * rnn.batch <= PERSISTENT_THREADS; }
 
-// Of as many tiles on top of one another, the most units.
-int64_t most_units(int64_t units, int64_t gates) {
+// The largest number of units that needs the same number of tiles on top of one another.
+int64_t max_units(int64_t units, int64_t gates) {
   const int64_t rows = ceil_div(units * gates, PERSISTENT_TILE) * PERSISTENT_TILE;
   return rows / gates / 2 * 2;
 }
@@ -61,22 +65,23 @@ int64_t most_units(int64_t units, int64_t gates) {
 
 std::vector<PersistentPlan> persistent_plans(const Rnn& rnn, const DeviceFacts& device) {
   require_kind(rnn, device);
-  // Two at least, which are handed on together. Fewer blocks wait for fewer others.
-  const int64_t fewest = 2 * ceil_div(rnn.hidden, 2 * int64_t(device.multiprocessors));
-  const int64_t most = most_units(fewest, rnn.gates());
+  // A block has at least two units, which are sent together. With fewer blocks, each waits for
+  // fewer others.
+  const int64_t min_units = 2 * ceil_div(rnn.hidden, 2 * int64_t(device.multiprocessors));
+  const int64_t large_units = max_units(min_units, rnn.gates());
   std::vector<PersistentPlan> plans;
-  if (auto plan = plan_with(rnn, fewest, device)) plans.push_back(*plan);
-  if (most > fewest && has_threads(rnn, most))
-    if (auto plan = plan_with(rnn, most, device)) plans.push_back(*plan);
+  if (auto plan = plan_with(rnn, min_units, device)) plans.push_back(*plan);
+  if (large_units > min_units && has_threads(rnn, large_units))
+    if (auto plan = plan_with(rnn, large_units, device)) plans.push_back(*plan);
   if (plans.empty())
     plugin::unsupported("the weights of " + layer_text(rnn) +
                         " do not fit into the registers and shared memory of " +
                         std::to_string(device.multiprocessors) + " multiprocessors");
-  if (!has_threads(rnn, fewest))
-    plugin::unsupported(layer_text(rnn) + " is " + std::to_string(fewest * rnn.batch) +
+  if (!has_threads(rnn, min_units))
+    plugin::unsupported(layer_text(rnn) + " has " + std::to_string(min_units * rnn.batch) +
                         " states for each of " + std::to_string(device.multiprocessors) +
-                        " multiprocessors; persistent has a thread for each, " +
-                        std::to_string(PERSISTENT_THREADS) + " at most");
+                        " multiprocessors, but persistent supports at most " +
+                        std::to_string(PERSISTENT_THREADS) + ", one for each thread");
   return plans;
 }
 

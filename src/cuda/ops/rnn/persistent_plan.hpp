@@ -1,5 +1,5 @@
-// How a recurrent layer's weights are spread over the device for kernels/persistent.cu, and which
-// layers fit. Knows no device but by its facts.
+// The distribution of a recurrent layer's weights over the device for kernels/persistent.cu, and
+// the layers that fit. Depends on the device only through its facts.
 #pragma once
 
 #include <cstdint>
@@ -13,21 +13,22 @@
 namespace deepbench::cuda {
 
 struct PersistentPlan {
-  std::string name;  // "units=22": of a block
+  std::string name;  // "units=22": units per block
   PersistentShape shape = {};
   uint32_t blocks = 0, shared_bytes = 0;
 };
 
-// Throws plugin::Error, unsupported, with the reason: not this kind of layer, or it does not fit on
-// such a device. Otherwise the plans of spreading it, the default first.
+// Returns the plans for distributing the layer, the default first. Throws plugin::Error
+// (unsupported) with the reason if this kind of layer is not supported or the layer does not fit on
+// the device.
 std::vector<PersistentPlan> persistent_plans(const Rnn& rnn, const DeviceFacts& device);
 
-// The instance of persistent.cu's kernel.
+// The instance of the kernel in persistent.cu.
 std::string persistent_expression(const Rnn& rnn, const PersistentPlan& plan);
 
-// Operands; the weights are one matrix after the other.
+// The layout of the operands. The matrices of the weights follow one another.
 LayerStorage persistent_storage(const Rnn& rnn);
-// What blocks hand on, and the number of the last step.
+// The size of the mailbox, through which blocks exchange states, and of the step counter.
 uint64_t persistent_workspace_bytes(const Rnn& rnn);
 
 }  // namespace deepbench::cuda

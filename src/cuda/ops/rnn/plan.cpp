@@ -1,4 +1,4 @@
-// Asking cuDNN what it can do with a layer, once for each layer and algorithm.
+// Queries cuDNN about a layer, once for each layer and algorithm.
 #include "ops/rnn/plan.hpp"
 
 #include <algorithm>
@@ -29,16 +29,17 @@ constexpr NamedAlgorithm kAlgorithms[] = {
 };
 constexpr size_t kMaxCachedQueries = 64;
 
-// What cuDNN says of a layer with one of its algorithms.
+// What cuDNN reports about a layer with one of its algorithms.
 struct LayerQuery {
-  std::string refusal;  // which call does not support it, and why; nothing else then
+  // The call that does not support the layer, and why; if set, nothing else is.
+  std::string refusal;
   std::shared_ptr<const LayerDescriptors> descriptors;
   size_t workspace_bytes = 0, reserve_bytes = 0;
   WeightOffsets weights;
   double planning_ns = 0;
 };
 
-// cuDNN's numbers of the layer's gates, in ours: it has gru's reset gate first.
+// Maps the gate numbers of rnn.hpp to those of cuDNN, which has gru's reset gate first.
 int linear_layer(const Rnn& rnn, int64_t gate) {
   return rnn.cell == "gru" && gate < 2 ? int(1 - gate) : int(gate);
 }
@@ -49,7 +50,7 @@ UniqueCudnn<nvidia::cudnnTensorDescriptor_t> tensor_descriptor() {
   return UniqueCudnn<nvidia::cudnnTensorDescriptor_t>(made);
 }
 
-// The offsets depend on no memory: they are asked for beginning anywhere.
+// The offsets do not depend on the address of the memory, so any address serves for the query.
 WeightOffsets weight_offsets(const Rnn& rnn, const LayerDescriptors& descriptors,
                              const Stream& stream) {
   const Buffer anywhere(1);
@@ -59,14 +60,15 @@ WeightOffsets weight_offsets(const Rnn& rnn, const LayerDescriptors& descriptors
   size_t bytes = 0;
   CUDA_CHECK(cudnn().cudnnGetRNNWeightSpaceSize(handle, descriptors.layer(), &bytes));
   offsets.bytes = bytes;
-  // The first half of the linear layers takes the input, the second what was handed on.
+  // The first half of the linear layers applies to the input, the second half to the recurrent
+  // state.
   const auto offset_of = [&](int layer, bool is_bias) {
     void *weights = nullptr, *bias = nullptr;
     CUDA_CHECK(cudnn().cudnnGetRNNWeightParams(handle, descriptors.layer(), 0, bytes,
                                                anywhere.data(), layer, matrix.get(), &weights,
                                                vector.get(), &bias));
     const void* const found = is_bias ? bias : weights;
-    if (!found) plugin::failed("cuDNN does not say where it has the layer's weights");
+    if (!found) plugin::failed("cuDNN does not report the positions of the layer's weights");
     return uint64_t(static_cast<const std::byte*>(found) - anywhere.data());
   };
   const int gates = int(rnn.gates());
@@ -100,32 +102,34 @@ LayerQuery query_layer(const Rnn& rnn, nvidia::cudnnRNNAlgo_t algorithm, const S
   return query;
 }
 
-// A row asks several times, and compiling takes seconds.
+// A row queries several times, and compilation takes seconds.
 LayerQuery cached_query(const Rnn& rnn, const NamedAlgorithm& named, const Stream& stream) {
   static std::mutex mutex;
-  static auto* cache = new std::map<std::string, LayerQuery>();  // outlives the library
+  // Never destroyed, because the library may be gone at exit.
+  static auto* cache = new std::map<std::string, LayerQuery>();
   const std::lock_guard<std::mutex> lock(mutex);
   std::string key =
       rnn.cell + " " + rnn.mode + " " + std::string(rnn.precision.name) + " " + named.name;
   for (const int64_t number : {rnn.hidden, rnn.batch, rnn.timesteps, int64_t(stream.device())})
     key += " " + std::to_string(number);
-  if (const auto at = cache->find(key); at != cache->end()) return at->second;
+  if (const auto found = cache->find(key); found != cache->end()) return found->second;
   if (cache->size() >= kMaxCachedQueries) cache->clear();
   return (*cache)[key] = query_layer(rnn, named.algorithm, stream);
 }
 
-// Why this algorithm does not do the layer; empty if it does. Where cuDNN has no persistent kernels
-// of a type, it takes its standard ones without a word: the workspace tells.
+// The reason why this algorithm does not support the layer, or an empty string. If cuDNN has no
+// persistent kernels for a type, it silently uses its standard ones; an equal workspace size
+// reveals that.
 std::string refusal(const Rnn& rnn, const NamedAlgorithm& named, const LayerQuery& query,
                     const Stream& stream) {
   if (!query.refusal.empty())
-    return "cuDNN's algorithm " + std::string(named.name) + " cannot do " + layer_text(rnn) + ": " +
-           query.refusal;
+    return "cuDNN's algorithm " + std::string(named.name) + " does not support " + layer_text(rnn) +
+           ": " + query.refusal;
   if (named.algorithm == nvidia::CUDNN_RNN_ALGO_STANDARD) return "";
   const LayerQuery standard = cached_query(rnn, kAlgorithms[0], stream);
   if (query.workspace_bytes != standard.workspace_bytes) return "";
   return "cuDNN has no " + std::string(named.name) + " for " + layer_text(rnn) +
-         " and would take its standard algorithm";
+         " and would use its standard algorithm instead";
 }
 
 const NamedAlgorithm& algorithm_named(const std::string& name) {

@@ -1,4 +1,4 @@
-// A recurrent layer as cuDNN runs it: with which algorithm, and what that needs.
+// cuDNN's plan of a recurrent layer: the algorithm and its requirements.
 #pragma once
 
 #include <cstdint>
@@ -17,20 +17,21 @@ struct LayerPlan {
   LayerStorage storage;
   std::shared_ptr<const LayerDescriptors> descriptors;
   uint64_t workspace_bytes = 0;
-  double planning_ns = 0;  // of making the descriptors, which compiles persist_dynamic's kernels
+  // Duration of creating the descriptors, which compiles the kernels of persist_dynamic.
+  double planning_ns = 0;
 };
 
 // Throws plugin::Error: unsupported with the reason, or invalid for an unknown candidate.
 LayerPlan plan_layer(const Rnn& rnn, const plugin::Options& options);
 
-// Whether the algorithm keeps parts of a recurrent sum in the precision's narrow type, though sums
-// in float are asked for. The library does not say; the outputs do.
+// Whether the algorithm keeps partial sums of the recurrent product in the precision's narrow type,
+// although float is requested. The library does not report it; the outputs show it.
 bool rounds_partial_sums(const Rnn& rnn, const std::string& algorithm);
 
-// cuDNN's algorithms that can do the layer, by the names that plan_layer takes; "standard" first.
-// Sums are kept in 32 bits or the algorithm is no candidate: it runs by its name alone. Where
-// options.limit asks for the promising ones, persist_dynamic, which compiles for every problem, is
-// left out as well.
+// The names of cuDNN's algorithms that plan_layer accepts and that support the layer, "standard"
+// first. An algorithm that does not keep sums in 32 bits is not a candidate; it runs only if it is
+// requested by name. If options.limit is set, persist_dynamic, which compiles for every problem, is
+// omitted as well.
 std::vector<std::string> layer_candidates(const Rnn& rnn, const plugin::Options& options);
 
 }  // namespace deepbench::cuda::dnn

@@ -1,5 +1,5 @@
-// The library "reference": a recurrent layer and its gradients in double, which verification of
-// large gradients asks for, and nobody else does.
+// The library "reference": a recurrent layer and its gradients in double. Only the verification of
+// large gradients uses it.
 #include "implementation.hpp"
 #include "libraries.hpp"
 #include "ops/rnn/composition.hpp"
@@ -56,7 +56,7 @@ class ReferenceCall final : public LibraryCall {
   ReferenceOperands& operands_;
 };
 
-// One copy, whatever the cache regime: its time is nobody's concern.
+// Uses one copy in every cache regime, because its time is not measured.
 class ReferenceRnn final : public Implementation {
  public:
   LibraryFacts library() override {

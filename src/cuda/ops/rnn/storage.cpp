@@ -1,4 +1,4 @@
-// Sizes of a recurrent layer's operands.
+// The sizes of a recurrent layer's operands.
 #include "ops/rnn/storage.hpp"
 
 #include <algorithm>

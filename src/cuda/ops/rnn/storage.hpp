@@ -1,5 +1,5 @@
-// Where the operands of a recurrent layer lie in device memory, which of them a call touches, and
-// how much memory that takes. Knows no library and no device.
+// The layout of a recurrent layer's operands in device memory, which of them a call touches, and
+// the memory that they take. Depends on no library and no device.
 #pragma once
 
 #include <cstdint>
@@ -10,36 +10,37 @@
 
 namespace deepbench::cuda {
 
-// The reserve space is what a forward pass in training keeps for the gradients, and what the
-// gradient of the data leaves to that of the weights.
+// The reserve space holds what a forward pass in training stores for the gradients, and what the
+// data gradient passes to the weight gradient.
 enum class LayerPart { kX, kWeights, kH0, kC0, kDy, kY, kReserve, kDx, kDh0, kDWeights };
 inline constexpr LayerPart kLayerParts[] = {
     LayerPart::kX, LayerPart::kWeights, LayerPart::kH0, LayerPart::kC0,  LayerPart::kDy,
     LayerPart::kY, LayerPart::kReserve, LayerPart::kDx, LayerPart::kDh0, LayerPart::kDWeights};
 inline constexpr size_t kLayerPartCount = 10;
 
-// A library's weights, and their gradient: one block of memory.
+// The layout of a library's weights, and of their gradient, in one block of memory.
 struct WeightOffsets {
   uint64_t bytes = 0;
-  std::vector<uint64_t> u;  // of each gate [unit][j], in bytes, by rnn.hpp's numbers of gates
-  std::vector<uint64_t> b;  // of each bias vector, likewise; all else of the block is zero
+  // Offset of each gate's matrix [unit][j] in bytes, in the gate order of rnn.hpp.
+  std::vector<uint64_t> u;
+  std::vector<uint64_t> b;  // offset of each bias vector, likewise; the rest of the block is zero
 };
 
 struct LayerStorage {
   Rnn rnn;
-  deepbench_type type = DEEPBENCH_F32;  // of all operands
+  deepbench_type type = DEEPBENCH_F32;  // the type of all operands
   WeightOffsets weights;
   uint64_t reserve_bytes = 0;
-  bool changes_reserve =
-      false;  // a gradient of the data leaves another reserve space than it found
+  bool changes_reserve = false;  // a data gradient modifies the reserve space
 
   uint64_t element_bytes() const { return uint64_t(size_of(type)); }
-  uint64_t bytes(LayerPart part) const;   // 0: the phase has no such part
-  bool is_touched(LayerPart part) const;  // by the timed call, not only by those before it
+  uint64_t bytes(LayerPart part) const;   // 0 if the phase has no such part
+  bool is_touched(LayerPart part) const;  // by the timed call, not only by the preceding passes
   uint64_t copies_of(LayerPart part, const plugin::CopyPlan& plan) const;
-  bool restores() const;           // something between calls
-  uint64_t touched_bytes() const;  // by one call, the workspace aside
-  // Of all copies, what restores them, and room for weights on their way and outputs in order.
+  bool restores() const;           // whether calls need something restored between them
+  uint64_t touched_bytes() const;  // by one call, excluding the workspace
+  // The memory of all copies, of what restores them, and of the temporary copies of weights and of
+  // contiguous outputs.
   uint64_t needed_bytes(const plugin::CopyPlan& plan) const;
 };
 

@@ -1,4 +1,4 @@
-// Counting non-zeros, adding the counts up on the host, writing them.
+// Counts nonzeros, sums the counts on the host, and writes the nonzeros.
 #include "ops/sparse_gemm/csr.hpp"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ LaunchShape shape_of_lines(const Lines& lines) {
   return shape;
 }
 
-// How many elements of each line are not zero.
+// Returns the number of nonzeros of each line.
 std::vector<uint32_t> count_nonzeros(const Lines& lines, const NonzeroRule& rule,
                                      const Stream& stream) {
   const Buffer counts(lines.count * sizeof(uint32_t));
@@ -57,7 +57,7 @@ std::vector<int32_t> csr_offsets(const std::vector<uint32_t>& counts) {
   }
   if (total > kMaxNonzeros)
     plugin::unsupported("A has " + std::to_string(total) +
-                        " non-zeros, more than 32-bit offsets can count");
+                        " nonzeros, which is more than 32-bit offsets can count");
   return offsets;
 }
 
@@ -72,7 +72,8 @@ CsrCopies::CsrCopies(const SparseGemm& gemm, uint64_t copies, Inputs inputs, uin
   const auto& of_op_a = gemm.trans_a ? count_nonzeros(columns_of_a(gemm), rule, stream) : counts;
   empty_rows_ = std::count(of_op_a.begin(), of_op_a.end(), 0u);
 
-  const auto elements = std::max<uint64_t>(1, uint64_t(nonzeros_));  // libraries want a pointer
+  // Libraries require a pointer even for an empty matrix.
+  const auto elements = std::max<uint64_t>(1, uint64_t(nonzeros_));
   offsets_ = Copies(offsets.size() * sizeof(int32_t), copies);
   indices_ = Copies(elements * sizeof(int32_t), copies);
   values_ = Copies(elements * uint64_t(size_of(gemm.precision.a)), copies);
@@ -87,7 +88,7 @@ CsrCopies::CsrCopies(const SparseGemm& gemm, uint64_t copies, Inputs inputs, uin
     fill({first.values, gemm.precision.a, elements, 1, 1, elements}, inputs, seed,
          SparseGemm::kStreamA, stream);
   for (const Copies* part : {&offsets_, &indices_, &values_}) part->replicate(stream);
-  stream.synchronize();  // the host's offsets end here
+  stream.synchronize();  // `offsets` in host memory must outlive its copy
 }
 
 Csr CsrCopies::at(uint64_t copy) const {

@@ -1,4 +1,5 @@
-// A sparse A in CSR, made on the device from the hash that says which of its elements are not zero.
+// A sparse A in CSR, created on the device from the hash that determines which of its elements are
+// nonzero.
 #pragma once
 
 #include <cstdint>
@@ -11,24 +12,23 @@
 
 namespace deepbench::cuda {
 
-// Of one copy: of a matrix of rows x columns, as the problem stores A.
+// One copy of a matrix of rows x columns, as the problem stores A.
 struct Csr {
   int64_t rows = 0, columns = 0, nonzeros = 0;
-  void* offsets = nullptr;  // int32_t, rows + 1
-  void* indices = nullptr;  // int32_t, columns of the non-zeros, ascending within a row
+  void* offsets = nullptr;  // int32_t, rows + 1 of them
+  void* indices = nullptr;  // int32_t, the columns of the nonzeros, ascending within a row
   void* values = nullptr;
 };
 
 class CsrCopies {
  public:
-  // Throws plugin::Error, unsupported, where there are more non-zeros than 32-bit offsets can
-  // count.
+  // Throws plugin::Error (unsupported) if there are more nonzeros than 32-bit offsets can count.
   CsrCopies(const SparseGemm& gemm, uint64_t copies, Inputs inputs, uint64_t seed,
             const Stream& stream);
 
   Csr at(uint64_t copy) const;
   int64_t nonzeros() const { return nonzeros_; }
-  // Rows of op(A) without a non-zero: to what they would add to, nothing is added.
+  // The number of rows of op(A) without a nonzero: the product adds nothing to their rows of C.
   int64_t empty_rows() const { return empty_rows_; }
 
  private:
@@ -37,8 +37,8 @@ class CsrCopies {
   Copies offsets_, indices_, values_;
 };
 
-// A dense A of the problem's precision, with lines (its columns or its rows) `stride` elements
-// apart: what the pattern has as zero becomes zero.
+// A dense A in the problem's precision, whose lines (its columns or its rows) are `stride` elements
+// apart. clear_zeros() sets those elements to zero that are zero in the sparse A.
 struct DenseLines {
   void* data;
   Lines lines;
@@ -47,10 +47,11 @@ struct DenseLines {
 void clear_zeros(const DenseLines& dense_a, const SparseGemm& gemm, uint64_t seed,
                  const Stream& stream);
 
-// Host memory for rows + 1 offsets of rows with so many non-zeros. Throws as CsrCopies does.
+// The rows + 1 offsets for the given numbers of nonzeros per row, in host memory. Throws like
+// CsrCopies.
 std::vector<int32_t> csr_offsets(const std::vector<uint32_t>& counts);
 
-// How the kernels see the stored A: by rows, or by columns.
+// The stored A as the kernels traverse it: by rows or by columns.
 Lines rows_of_a(const SparseGemm& gemm);
 Lines columns_of_a(const SparseGemm& gemm);
 

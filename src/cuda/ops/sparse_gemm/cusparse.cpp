@@ -1,5 +1,5 @@
-// Sparse products through cuSPARSE: prepared calls of cusparseSpMM and, for vectors, cusparseSpMV.
-// C is replaced by the result.
+// Sparse products through cuSPARSE: prepared calls of cusparseSpMM and, for vectors, of
+// cusparseSpMV. The result replaces C.
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
@@ -18,7 +18,7 @@ namespace deepbench::cuda {
 namespace sparse {
 namespace {
 
-constexpr double kMaxElements = double(int64_t{1} << 44);  // some seconds of hashing
+constexpr double kMaxElements = double(int64_t{1} << 44);  // takes some seconds of hashing
 constexpr int32_t kMaxIndex = std::numeric_limits<int32_t>::max();
 
 class SparseCall final : public LibraryCall {
@@ -47,15 +47,15 @@ class SparseCall final : public LibraryCall {
     sink.real("planning_ns", planning_ns_);
     if (candidate_.call == sparse::Call::kSpmm && !is_float())
       sink.text("note.sums",
-                "CSR_ALG3 is the default here: the library's other algorithms add parts "
-                "of sums in 16 bits");
+                "CSR_ALG3 is the default here, because the library's other algorithms add partial "
+                "sums in 16 bits");
     baseline_.describe(sink);
   }
 
  private:
   bool is_float() const { return operands_.layout().gemm.precision.precision == Precision::kFloat; }
 
-  // Preprocessing leaves in the workspace what belongs to one copy of A.
+  // Preprocessing stores data of one copy of A in the workspace, so each copy needs a separate one.
   void make_products(const Stream& stream) {
     const uint64_t copies = operands_.copies();
     for (uint64_t copy = 0; copy < copies; ++copy)
@@ -83,7 +83,8 @@ class SparseCall final : public LibraryCall {
   double planning_ns_ = 0;
 };
 
-// Throws plugin::Error: unsupported where there is none, invalid for an unknown one.
+// Throws plugin::Error: unsupported if there is no candidate, invalid if the requested one is
+// unknown.
 Candidate candidate_for(const SparseGemm& gemm, const plugin::Options& options) {
   for (const Candidate& known : candidates_of(gemm))
     if (options.candidate.empty() || options.candidate == known.str()) return known;
@@ -95,17 +96,17 @@ void require_on_device(const SparseGemm& gemm, int device) {
   if (precision != Precision::kFloat && precision != Precision::kHalf &&
       precision != Precision::kBfloat16)
     plugin::unsupported(
-        "cuSPARSE's products of a matrix in CSR are in float, half and bfloat16; "
-        "there is none in " +
+        "cuSPARSE supports products of a matrix in CSR only in float, half and bfloat16, "
+        "not in " +
         std::string(gemm.precision.name));
   require_built_in_kernels("sparse_gemm");
   require_precision_support(gemm.precision, device);
   if (double(gemm.m) * double(gemm.k) > kMaxElements)
-    plugin::unsupported(
-        "A has more than 2^44 places, each of which must be asked whether it is zero");
+    plugin::unsupported("A has more than 2^44 elements, each of which must be tested for zero");
 }
 
-// The library is asked with the expected non-zeros and places that nobody reads.
+// Queries the library with the expected number of nonzeros and with placeholder addresses, which it
+// does not read.
 uint64_t expected_workspace(const SparseLayout& layout, const Candidate& candidate, int device) {
   alignas(256) static std::byte placeholder[256];
   const SparseGemm& gemm = layout.gemm;
@@ -124,7 +125,7 @@ class CusparseGemm final : public Implementation {
     require_on_device(gemm, options.device);
     const Candidate candidate = candidate_for(gemm, options);
     if (candidate.preprocessed && !can_preprocess(candidate))
-      plugin::unsupported("this cuSPARSE is too old to preprocess products");
+      plugin::unsupported("this version of cuSPARSE is too old to preprocess products");
     expected_workspace(candidate.layout(gemm), candidate, options.device);
   }
 
@@ -133,10 +134,10 @@ class CusparseGemm final : public Implementation {
     const Candidate candidate = candidate_for(gemm, options);
     const SparseLayout layout = candidate.layout(gemm);
     const plugin::CopyPlan copies = plan_copies(layout.touched_bytes(), options);
-    const uint64_t own =
+    const uint64_t sparse_bytes =
         layout.needed_bytes(copies, expected_workspace(layout, candidate, options.device),
                             candidate.preprocessed ? copies.copies : 1);
-    return options.baseline ? std::max(own, dense_bytes(gemm, options)) : own;
+    return options.baseline ? std::max(sparse_bytes, dense_bytes(gemm, options)) : sparse_bytes;
   }
 
   std::vector<std::string> candidates(const plugin::Problem& problem,
@@ -149,7 +150,7 @@ class CusparseGemm final : public Implementation {
     return ids;
   }
 
-  // The dense product's memory is given back before the operands take theirs.
+  // The dense product's memory is freed before the operands are allocated.
   std::unique_ptr<plugin::Kernel> prepare(const plugin::Problem& problem,
                                           const plugin::Options& options) override {
     const SparseGemm gemm = sparse_gemm_problem(problem);

@@ -1,4 +1,4 @@
-// The library's algorithms, in the order in which `best` tries them.
+// The library's algorithms in the order in which `best` tries them.
 #include "ops/sparse_gemm/cusparse_candidates.hpp"
 
 #include <algorithm>
@@ -11,15 +11,15 @@ namespace {
 
 using namespace nvidia;  // NOLINT: the vendor's names, as in its documentation
 
-constexpr int64_t kFewColumns = 8;  // that may be faster as vectors, one by one
+constexpr int64_t kFewColumns = 8;  // few enough that a product per column may be faster
 
-// What is stored the other way round than asked.
+// The operands that are stored in the other order than the problem's.
 struct ConvertedOperands {
   bool b, c;
 };
 
-// All by rows, for which the library is fastest where there are many columns; as asked; op(B)
-// alone by rows.
+// All operands by rows, for which the library is fastest if there are many columns; the problem's
+// order; only op(B) by rows.
 std::array<ConvertedOperands, 3> promising_layouts(const SparseGemm& gemm) {
   const bool b = gemm.b_by_columns();
   return {{{b, !gemm.row_major}, {false, false}, {b, false}}};
@@ -70,9 +70,9 @@ bool has_all_algorithms(const SparseGemm& gemm) {
   return gemm.precision.precision == Precision::kFloat;
 }
 
-// The library is made for CSR_ALG1 where op(B) is stored by columns and CSR_ALG2 where it is by
-// rows, and takes these for its default; CSR_ALG3 is for either, and takes A only as stored.
-// Preprocessing does something for CSR_ALG1 and CSR_ALG3 alone.
+// The library optimises CSR_ALG1 for op(B) stored by columns and CSR_ALG2 for op(B) stored by rows,
+// and chooses its default accordingly. CSR_ALG3 works with either order, but only with A not
+// transposed. Preprocessing affects only CSR_ALG1 and CSR_ALG3.
 std::vector<Candidate> promising_algorithms(const SparseGemm& gemm, bool op_b_by_rows) {
   std::vector<Candidate> all;
   if (!gemm.trans_a) all = {spmm(CUSPARSE_SPMM_CSR_ALG3, true), spmm(CUSPARSE_SPMM_CSR_ALG3)};
@@ -89,7 +89,7 @@ std::vector<Candidate> other_algorithms(const SparseGemm& gemm, bool op_b_by_row
   return {spmm(CUSPARSE_SPMM_CSR_ALG1), spmm(CUSPARSE_SPMM_CSR_ALG1, true)};
 }
 
-// Of half and bfloat16, all but CSR_ALG3 add parts of a row's sum to C as they come, in C's type.
+// For half and bfloat16, all algorithms except CSR_ALG3 add partial sums of a row to C in C's type.
 Candidate default_spmm(const SparseGemm& gemm) {
   return spmm(has_all_algorithms(gemm) ? CUSPARSE_SPMM_ALG_DEFAULT : CUSPARSE_SPMM_CSR_ALG3);
 }
@@ -164,9 +164,10 @@ std::string Candidate::text(const SparseGemm& gemm) const {
 std::vector<Candidate> candidates_of(const SparseGemm& gemm, bool exhaustive) {
   if (gemm.n == 1) return spmv_candidates();
   if (!has_all_algorithms(gemm) && gemm.trans_a)
-    plugin::unsupported("cuSPARSE adds up the products of a transposed sparse matrix in " +
-                        std::string(gemm.precision.name) +
-                        " itself; CSR_ALG3, whose sums are in 32 bits, takes A only as stored");
+    plugin::unsupported(
+        "cuSPARSE adds partial products of a transposed sparse matrix in " +
+        std::string(gemm.precision.name) +
+        "; CSR_ALG3, whose sums are in 32 bits, supports only a matrix that is not transposed");
   return CandidateList(gemm).list(exhaustive);
 }
 

@@ -95,7 +95,7 @@ class MatrixProduct final : public Product {
 
   void preprocess(void* workspace) const override {
     if (!library_.cusparseSpMM_preprocess)
-      plugin::unsupported("this cuSPARSE is older than cusparseSpMM_preprocess");
+      plugin::unsupported("this version of cuSPARSE does not have cusparseSpMM_preprocess");
     require_accepted(library_.cusparseSpMM_preprocess(
                          handle_, operation_a_, operation_b_, &kAlphaAndBeta, a_.get(), b_.get(),
                          &kAlphaAndBeta, c_.get(), kSums, algorithm_, workspace),
@@ -146,7 +146,7 @@ class VectorProducts final : public Product {
 
   void preprocess(void* workspace) const override {
     if (!library_.cusparseSpMV_preprocess)
-      plugin::unsupported("this cuSPARSE is older than cusparseSpMV_preprocess");
+      plugin::unsupported("this version of cuSPARSE does not have cusparseSpMV_preprocess");
     const auto& [x, y] = columns_.front();
     require_accepted(
         library_.cusparseSpMV_preprocess(handle_, operation_, &kAlphaAndBeta, a_.get(), x.get(),
@@ -186,9 +186,9 @@ bool is_refusal(cusparseStatus_t status) {
 void require_accepted(cusparseStatus_t status, const char* function) {
   if (status == CUSPARSE_STATUS_SUCCESS) return;
   if (is_refusal(status))
-    plugin::unsupported(std::string(function) +
-                        " refuses these operands: " + cusparse().cusparseGetErrorString(status) +
-                        " (" + cusparse().cusparseGetErrorName(status) + ")");
+    plugin::unsupported(std::string(function) + " does not support these operands: " +
+                        cusparse().cusparseGetErrorString(status) + " (" +
+                        cusparse().cusparseGetErrorName(status) + ")");
   check(status, {function, __FILE__, __LINE__});
 }
 

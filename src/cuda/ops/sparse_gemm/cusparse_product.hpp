@@ -1,5 +1,5 @@
-// One prepared product of cuSPARSE, on one copy of the operands: its descriptors, the workspace
-// that it needs, and its call.
+// One prepared product of cuSPARSE on one copy of the operands: its descriptors, its workspace
+// size, and its call.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,8 @@
 
 namespace deepbench::cuda::sparse {
 
-// What descriptors are made of. Nothing is read before the product is preprocessed or called.
+// The memory that the descriptors refer to. It is not read until the product is preprocessed or
+// called.
 struct ProductOperands {
   Csr a;
   void* b = nullptr;
@@ -22,19 +23,20 @@ class Product {
  public:
   virtual ~Product() = default;
 
-  // Bytes; throws plugin::Error, unsupported with the library's reason, if it refuses.
+  // The workspace size. Throws plugin::Error (unsupported) with the library's reason if the library
+  // does not support the product.
   virtual uint64_t workspace_bytes() const = 0;
-  // The workspace is this product's from then on.
+  // Preprocesses the product; from then on the workspace belongs to this product.
   virtual void preprocess(void* workspace) const = 0;
-  // One call, given to the handle's stream.
+  // Enqueues one call on the handle's stream.
   virtual nvidia::cusparseStatus_t multiply(void* workspace) const = 0;
 };
 
 std::unique_ptr<Product> make_product(const SparseGemm& gemm, const Candidate& candidate,
                                       const ProductOperands& memory, const Stream& stream);
 
-// Throws plugin::Error unless the status is success: unsupported if it says that the library has
-// nothing for these operands.
+// Throws plugin::Error unless the status is success: unsupported if the status means that the
+// library does not support these operands.
 void require_accepted(nvidia::cusparseStatus_t status, const char* function);
 
 }  // namespace deepbench::cuda::sparse

@@ -1,4 +1,4 @@
-// Timing the dense product as cuBLASLt does it by default.
+// Measures the dense product with the default algorithm of cuBLASLt.
 #include "ops/sparse_gemm/dense_baseline.hpp"
 
 #include <algorithm>
@@ -12,8 +12,9 @@
 namespace deepbench::cuda {
 namespace {
 
-constexpr double kMaxFlops = 5e13;                 // of one call: longer ones are left out
-constexpr uint64_t kMaxBytes = uint64_t{1} << 34;  // of an operand: no library is tried with more
+constexpr double kMaxFlops = 5e13;  // per call; larger products have no baseline
+// Per operand, because larger ones are not tried in any library.
+constexpr uint64_t kMaxBytes = uint64_t{1} << 34;
 
 struct DenseProduct {
   std::string metric;
@@ -26,14 +27,14 @@ std::vector<DenseProduct> dense_products(const SparseGemm& gemm) {
   return all;
 }
 
-// Throws plugin::Error, unsupported, where it is not timed.
+// Throws plugin::Error (unsupported) if the dense product is not measured.
 lt::Plan plan_dense(const SparseGemm& gemm, std::string_view precision, plugin::Options options) {
   const Gemm dense = dense_product(gemm, precision_info(precision));
   if (dense.flops() > kMaxFlops) plugin::unsupported("the product would take too long");
   options.candidate.clear();
   lt::Plan plan = lt::plan_gemm(dense, options);
   if (std::max(plan.layout.a_bytes(), plan.layout.b_bytes()) > kMaxBytes)
-    plugin::unsupported("the matrix with its zeros has more than 16 GiB");
+    plugin::unsupported("the dense matrix takes more than 16 GiB");
   return plan;
 }
 
@@ -64,7 +65,7 @@ double time_product(const SparseGemm& gemm, std::string_view precision,
                     const plugin::Options& options) {
   const lt::Plan plan = plan_dense(gemm, precision, options);
   if (needed_bytes(plan, options) > memory_available(options.device))
-    plugin::unsupported("the matrix with its zeros does not fit the memory");
+    plugin::unsupported("the dense matrix does not fit into memory");
   Stream& stream = Stream::of(options.device);
   const Inputs inputs = parse_inputs(options.inputs);
   const plugin::CopyPlan copies = plan_copies(plan.layout.touched_bytes(), options);
@@ -79,16 +80,16 @@ double time_product(const SparseGemm& gemm, std::string_view precision,
 
 DenseBaseline measure_baseline(const SparseGemm& gemm, const plugin::Options& options) {
   DenseBaseline baseline;
-  std::string by;
+  std::string precisions;
   for (const auto& [metric, precision] : dense_products(gemm)) try {
       baseline.times.push_back({metric, time_product(gemm, precision, options)});
-      by += (by.empty() ? "" : " and ") + std::string(precision);
+      precisions += (precisions.empty() ? "" : " and ") + std::string(precision);
     } catch (const plugin::Error& error) {
       if (error.status() == DEEPBENCH_DEVICE_LOST) throw;
       baseline.note = "no dense baseline in " + std::string(precision) + ": " + error.what();
       return baseline;
     }
-  baseline.note = "dense baseline: cuBLASLt " + lt::version() + " in " + by;
+  baseline.note = "dense baseline: cuBLASLt " + lt::version() + " in " + precisions;
   return baseline;
 }
 
@@ -122,13 +123,13 @@ void DenseBaseline::describe(plugin::Sink& sink) const {
 }
 
 uint64_t dense_bytes(const SparseGemm& gemm, const plugin::Options& options) {
-  uint64_t most = 0;
+  uint64_t max_bytes = 0;
   for (const auto& [metric, precision] : dense_products(gemm)) try {
-      most = std::max(most, needed_bytes(plan_dense(gemm, precision, options), options));
+      max_bytes = std::max(max_bytes, needed_bytes(plan_dense(gemm, precision, options), options));
     } catch (const plugin::Error& error) {
       if (error.status() == DEEPBENCH_DEVICE_LOST) throw;
     }
-  return most <= memory_available(options.device) ? most : 0;
+  return max_bytes <= memory_available(options.device) ? max_bytes : 0;
 }
 
 DenseBaseline time_dense(const SparseGemm& gemm, const plugin::Options& options) {

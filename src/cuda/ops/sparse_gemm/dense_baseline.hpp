@@ -1,5 +1,4 @@
-// The baseline of a sparse product: what cuBLASLt takes when the same matrix is stored with its
-// zeros.
+// The baseline of a sparse product: the time of cuBLASLt for the same matrix stored densely.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +11,8 @@
 
 namespace deepbench::cuda {
 
-// The same product with a dense A. By rows all three are: C^T = op(B)^T op(A)^T by columns, in
-// which the sparse A is B.
+// The same product with a dense A. If the matrices are stored by rows, it is C^T = op(B)^T op(A)^T
+// by columns, in which the sparse A is the operand B.
 Gemm dense_product(const SparseGemm& gemm, const PrecisionInfo& precision);
 
 struct DenseBaseline {
@@ -22,16 +21,17 @@ struct DenseBaseline {
     double us;
   };
   std::vector<Time> times;
-  std::string note;  // by what, or why not
+  std::string note;  // the library and precisions, or the reason why there is no baseline
 
   void describe(plugin::Sink& sink) const;
 };
 
-// Device memory for timing it; 0 where it is not timed.
+// The device memory that measuring the baseline needs, or 0 if it is not measured.
 uint64_t dense_bytes(const SparseGemm& gemm, const plugin::Options& options);
 
-// In the problem's precision, for float also in TF32, in the options' cache regime. The last answer
-// is remembered, for the candidates of one row are compared with one baseline.
+// Measures the baseline in the problem's precision, for float also in TF32, and in the options'
+// cache regime. The last result is cached, because all candidates of a row are compared with one
+// baseline.
 DenseBaseline time_dense(const SparseGemm& gemm, const plugin::Options& options);
 
 }  // namespace deepbench::cuda

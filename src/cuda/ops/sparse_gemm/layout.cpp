@@ -1,4 +1,4 @@
-// Sizes that do not overflow.
+// Size computations that saturate instead of overflowing.
 #include "ops/sparse_gemm/layout.hpp"
 
 #include <algorithm>
@@ -18,8 +18,8 @@ uint64_t dense_matrix_bytes(int64_t rows, int64_t columns, deepbench_type type) 
 
 double SparseLayout::max_nonzeros() const {
   const double mean = gemm.nnz();
-  const double most = mean + 6 * std::sqrt(mean * gemm.sparsity) + 6;
-  return std::min(most, double(gemm.m) * double(gemm.k));
+  const double upper = mean + 6 * std::sqrt(mean * gemm.sparsity) + 6;
+  return std::min(upper, double(gemm.m) * double(gemm.k));
 }
 
 uint64_t SparseLayout::a_bytes(double nonzeros) const {
@@ -49,10 +49,11 @@ uint64_t SparseLayout::needed_bytes(const plugin::CopyPlan& plan, uint64_t works
   add(Copies::needed(uint64_t(gemm.rows_a() + 1) * sizeof(int32_t), plan.copies));
   add(Copies::needed(nonzeros * sizeof(int32_t), plan.copies));
   add(Copies::needed(nonzeros * uint64_t(size_of(gemm.precision.a)), plan.copies));
-  add(uint64_t(std::max(gemm.m, gemm.k)) * sizeof(uint32_t));  // counts, while A is made
+  // Counts of nonzeros while A is created.
+  add(uint64_t(std::max(gemm.m, gemm.k)) * sizeof(uint32_t));
   add(Copies::needed(b_bytes(), plan.copies));
   add(Copies::needed(c_bytes(), plan.copies));
-  add(c_bytes());  // the first values
+  add(c_bytes());  // the initial values of C
   if (convert_b) add(b_bytes());
   if (convert_c) add(c_bytes());
   add(Copies::needed(workspace_bytes, workspaces));

@@ -1,4 +1,4 @@
-// Filling, converting, restoring and reading the operands of a sparse product.
+// Fills, converts, restores and reads the operands of a sparse product.
 #include "ops/sparse_gemm/operands.hpp"
 
 #include <algorithm>
@@ -11,14 +11,14 @@
 namespace deepbench::cuda {
 namespace {
 
-constexpr int64_t kMaxCalls = 1 << 20;  // float's range is that large
+constexpr int64_t kMaxCalls = 1 << 20;  // within the range of float
 
-// The operand's elements are counted as they lie in memory.
+// Indexes the operand's elements in the order of memory.
 Matrix as_array(void* data, deepbench_type type, uint64_t elements) {
   return {data, type, elements, 1, 1, elements};
 }
 
-// A matrix of rows x columns by columns, or by rows, which is its transpose by columns.
+// A matrix stored by columns, or stored by rows, which equals its transpose stored by columns.
 Matrix by_columns(void* data, deepbench_type type, int64_t rows, int64_t columns, bool by_rows) {
   if (by_rows) std::swap(rows, columns);
   return {data, type, uint64_t(rows), uint64_t(columns), 1, uint64_t(rows)};
@@ -78,10 +78,10 @@ void SparseOperands::describe(plugin::Sink& sink) const {
                            : !layout_.convert_b ? "C before the product and back after it"
                                                 : "B and C before the product and C back after it";
   sink.text("note.conversion",
-            std::string("every call transposes ") + what + ", as part of its time");
+            std::string("every call transposes ") + what + ", which is included in its time");
 }
 
-// As a dense product's, of rows as long as hardly any row has non-zeros.
+// Computed as for a dense product whose k is an upper estimate of the nonzeros in a row.
 int64_t SparseOperands::calls_before_overflow() const {
   const SparseGemm& gemm = layout_.gemm;
   const double mean = double(gemm.k) * (1 - gemm.sparsity);
@@ -97,18 +97,18 @@ void SparseOperands::restore() {
                                         nvidia::cudaMemcpyDeviceToDevice, stream_.get()));
 }
 
-// Output order is i + j*m, whatever the order in memory.
+// Output elements are ordered as i + j*m, regardless of the order in memory.
 Matrix SparseOperands::output(uint64_t copy) const {
   const SparseGemm& gemm = layout_.gemm;
   const auto m = uint64_t(gemm.m), n = uint64_t(gemm.n);
   return {c_.at(copy), gemm.precision.c, m, n, gemm.row_major ? n : 1, gemm.row_major ? 1 : m};
 }
 
-// Rows without a non-zero keep their C by right.
+// Rows of op(A) without a nonzero leave their rows of C unchanged, which is not an error.
 deepbench_scan SparseOperands::scan(uint64_t copy) const {
   deepbench_scan scan = MatrixOperands::scan(copy);
-  const uint64_t kept = uint64_t(a_.empty_rows()) * uint64_t(layout_.gemm.n);
-  scan.untouched -= std::min<uint64_t>(scan.untouched, kept);
+  const uint64_t unchanged = uint64_t(a_.empty_rows()) * uint64_t(layout_.gemm.n);
+  scan.untouched -= std::min<uint64_t>(scan.untouched, unchanged);
   return scan;
 }
 

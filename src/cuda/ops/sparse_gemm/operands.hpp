@@ -1,5 +1,5 @@
-// The operands of a sparse product in device memory: how they come into being, what every call
-// converts, and what verification asks of the result. C is in place.
+// The operands of a sparse product in device memory: their creation, the conversions within a call,
+// and the access to the result for verification. C is in place.
 #pragma once
 
 #include <cstdint>
@@ -20,12 +20,13 @@ class SparseOperands final : public MatrixOperands {
   const SparseLayout& layout() const { return layout_; }
   uint64_t copies() const { return copies_; }
 
-  // As the library gets them.
+  // The operands in the library's layout.
   Csr a(uint64_t copy) const { return a_.at(copy); }
   void* b(uint64_t copy) const { return layout_.convert_b ? converted_b_.data() : b_.at(copy); }
   void* c(uint64_t copy) const { return layout_.convert_c ? converted_c_.data() : c_.at(copy); }
 
-  // Give to the stream what every call converts before and after the product; nothing for most.
+  // Enqueue the conversions that every call performs before and after the product. Most layouts
+  // have none.
   void convert_before(uint64_t copy) const;
   void convert_after(uint64_t copy) const;
 
@@ -38,7 +39,8 @@ class SparseOperands final : public MatrixOperands {
   uint64_t outputs() const { return uint64_t(layout_.gemm.m) * uint64_t(layout_.gemm.n); }
   Matrix output(uint64_t copy) const override;
   const void* restored() const override { return initial_c_.data(); }
-  // In place: how many products can be added to C before a sum might leave C's range.
+  // For C in place: the number of products that can be added to C before a sum may exceed the range
+  // of C.
   int64_t calls_before_overflow() const;
 
   SparseLayout layout_;
@@ -46,8 +48,8 @@ class SparseOperands final : public MatrixOperands {
   uint64_t copies_;
   CsrCopies a_;
   Copies b_, c_;
-  Buffer initial_c_;                  // what restore() brings back
-  Buffer converted_b_, converted_c_;  // stored the other way round, for the time of a call
+  Buffer initial_c_;                  // the values that restore() writes
+  Buffer converted_b_, converted_c_;  // converted to the other order during a call
 };
 
 }  // namespace deepbench::cuda

@@ -1,6 +1,6 @@
-// The charts: which rows each of them shows, and where. A click chooses a row.
+// The charts: which rows each chart shows, and where. A click selects a row.
 const views = {};
-const positions = {};  // by chart: where rows are, for the ring around the chosen one
+const positions = {};  // by chart: the points of its rows, for the ring around the selected one
 
 const POINTS = {
   roofline: (row) => row.good && row.tflops && row.flops && row.bytes
@@ -14,21 +14,21 @@ const RATIO_X = {
   against: (pair) => pair.time / 1e3,
 };
 const conversionLine = (pair) => rows[pair.id].conversion === null ? ''
-  : `a conversion of ${timeText(rows[pair.id].conversion, pair.time)} is not in the time`;
+  : `the time excludes a conversion of ${timeText(rows[pair.id].conversion, pair.time)}`;
 const RATIO_LINES = {
   algorithms: (pair) => [
     rows[pair.id].algorithm ? `algorithm ${rows[pair.id].algorithm}` : '',
-    `default ${timeText(pair.other, pair.time)}, ${ratioText(pair.ratio)} times ours`, conversionLine(pair),
+    `default ${timeText(pair.other, pair.time)}, ${ratioText(pair.ratio)} × this time`, conversionLine(pair),
   ].filter(Boolean),
-  caches: (pair) => [`cold ${timeText(pair.other, pair.time)}, ${ratioText(pair.ratio)} times hot`],
+  caches: (pair) => [`cold ${timeText(pair.other, pair.time)}, ${ratioText(pair.ratio)} × hot`],
   against: (pair) => [
-    `${pair.side}: ${timeText(pair.other, pair.time)}, ${ratioText(pair.ratio)} times ours`,
-    pair.doubt ? `left out of means: ${pair.doubt}` : '',
-    pair.cold ? 'ours is cold, theirs hot in the caches' : '', conversionLine(pair),
+    `${pair.reference}: ${timeText(pair.other, pair.time)}, ${ratioText(pair.ratio)} × this time`,
+    pair.doubt ? `excluded from means:  ${pair.doubt}` : '',
+    pair.cold ? 'this row is cold, the published figure hot' : '', conversionLine(pair),
   ].filter(Boolean),
 };
 
-const PIXELS_FROM = 5000;  // rows from which on points are pixels
+const PIXELS_FROM = 5000;  // with more rows, the charts are drawn as pixels instead of SVG
 const DRAWING = {
   mode: 'vega', ast: true, actions: false, defaultStyle: false, logLevel: 1, tooltip: showTooltip,
   renderer: rows.length > PIXELS_FROM ? 'canvas' : 'svg',
@@ -36,9 +36,10 @@ const DRAWING = {
 
 const themeOfCharts = () => report.themes[document.documentElement.dataset.theme === 'dark' ? 'dark' : 'light'];
 
-// Draws a chart whose points can be clicked, in the page's colours. What was there stays until it is
-// complete; whoever waits for a change of the place then finds the view that `use` has taken.
-async function redrawn(place, spec, use) {
+// Draws a chart with clickable points in the page's theme. The old chart stays until the new one is
+// complete, and `use` receives the new view before the swap, so that observers of `container` find
+// it.
+async function redrawn(container, spec, use) {
   const inner = element('div', {});
   const {view} = await drawChart(inner, {...spec, config: themeOfCharts()}, DRAWING);
   view.addEventListener('click', (_, item) => {
@@ -47,34 +48,34 @@ async function redrawn(place, spec, use) {
     reveal();
   });
   use(view);
-  place.replaceChildren(inner);
+  container.replaceChildren(inner);
 }
 
 async function buildChart(name) {
-  const place = document.getElementById(`chart-${name}`);
-  await redrawn(place, filled(name, place), (view) => {
+  const container = document.getElementById(`chart-${name}`);
+  await redrawn(container, filled(name, container), (view) => {
     if (views[name]) views[name].finalize();
     views[name] = view;
   });
-  // The filters or the choice may have changed since it was begun.
+  // The filters or the selection may have changed while the chart was drawn.
   if (name === 'distribution') showSamples(rows[chosenId]);
   else show(name, filteredRows());
 }
 
-// The chart with its first data, so that it is laid out once.
-function filled(name, place) {
+// The chart with its initial data, so that Vega computes its layout only once.
+function filled(name, container) {
   const spec = structuredClone(report.charts[name]);
   const put = (set, values) => putInto(spec, set, values);
   const setSignal = (signal, value) => Object.assign(spec.signals.find((one) => one.name === signal) || {}, {value});
   if (name === 'distribution') {
     const some = rows[chosenId];
     for (const [set, values] of Object.entries(sampleData(some))) put(set, values);
-    for (const [signal, value] of Object.entries(samplesWidths(place))) setSignal(signal, value);
+    for (const [signal, value] of Object.entries(samplesWidths(container))) setSignal(signal, value);
     return spec;
   }
   const values = valuesOf(name, rows);
-  spec.width = place.clientWidth;
-  setSignal('outer_width', place.clientWidth);
+  spec.width = container.clientWidth;
+  setSignal('outer_width', container.clientWidth);
   put('rows', values);
   put('corners', corners(name, values));
   put('chosen', ring(name, chosenId));
@@ -84,7 +85,7 @@ function filled(name, place) {
   return spec;
 }
 
-// Charts are as light or dark as the page.
+// Charts follow the page's theme.
 async function repaint() {
   for (const name of Object.keys(views)) await buildChart(name);
   await showSweep(filteredRows());
@@ -100,17 +101,17 @@ const putInto = (spec, set, values) => {
 
 function fitCharts() {
   for (const [name, view] of Object.entries(views)) {
-    const place = document.getElementById(`chart-${name}`);
-    if (!place.clientWidth) continue;
+    const container = document.getElementById(`chart-${name}`);
+    if (!container.clientWidth) continue;
     if (name === 'distribution') {
-      for (const [signal, value] of Object.entries(samplesWidths(place))) view.signal(signal, value);
+      for (const [signal, value] of Object.entries(samplesWidths(container))) view.signal(signal, value);
       view.runAsync();
-    } else view.width(place.clientWidth).signal('outer_width', place.clientWidth).runAsync();
+    } else view.width(container.clientWidth).signal('outer_width', container.clientWidth).runAsync();
   }
   fitSweep();
 }
 
-// Two invisible points keep logarithmic axes from having no length, or next to none.
+// Two invisible points give logarithmic axes a minimum length.
 const NARROWEST = 1.5;
 function corners(name, values) {
   if (!values.length) return [];
@@ -137,8 +138,8 @@ function showCharts(visibleRows) {
 
 function show(name, visibleRows) {
   const values = valuesOf(name, visibleRows);
-  const place = document.getElementById(`chart-${name}`);
-  place.classList.toggle('none', values.length === 0);  // nothing has no axes
+  const container = document.getElementById(`chart-${name}`);
+  container.classList.toggle('none', values.length === 0);  // an empty chart has no axes
   if (values.length === 0) return;
   const view = views[name];
   for (const [signal, value] of Object.entries(legends(name))) view.signal(signal, value);
@@ -147,7 +148,7 @@ function show(name, visibleRows) {
   view.data('rows', values).data('chosen', ring(name, chosenId)).runAsync();
 }
 
-// The ceilings of what is shown.
+// The ceilings of the visible rows' devices and precisions.
 function visibleCeilings(values) {
   const visibleRows = values.map((value) => rows[value.id]);
   const deviceOf = (row) => row.device || report.files[row.run].device;
@@ -163,13 +164,13 @@ function valuesOf(name, visibleRows) {
   return values;
 }
 
-// A colour and a shape mean the same in every chart, whatever the filters; legends name what the
-// chart can show.
+// Colours and shapes mean the same in every chart, whatever the filters are. A legend lists only
+// entries that its chart can show.
 function legends(name) {
   const members = POINTS[name] ? rows.filter(POINTS[name]) : report.pairs[name].map((pair) => rows[pair.id]);
   const plotted = name === 'bandwidth' ? members : rows.filter((row) => row.good && row.flops);
-  const sides = sidesOf(name);
-  const colours = (some) => sides.length > 1 ? sides : unique(some.map((row) => colourOf(name, row)));
+  const references = referencesOf(name);
+  const colours = (some) => references.length > 1 ? references : unique(some.map((row) => colourOf(name, row)));
   const here = new Set(members.map((row) => row.regime));
   return {
     colours: colours(plotted), colours_here: colours(members),
@@ -178,34 +179,34 @@ function legends(name) {
   };
 }
 
-// Pixels of a legend's column with its symbol, as charts.py has them.
+// The width in pixels of a legend column with its symbol, the same as in charts.py.
 const labelWidth = (labels) => 40 + Math.min(300, 7 * Math.max(0, ...labels.map((label) => label.length)));
 
-// Several others in one chart are told apart by colour before anything else.
-const sidesOf = (name) => name === 'against' ? unique(report.pairs.against.map((pair) => pair.side)) : [];
+// If a chart shows several references, colours distinguish these.
+const referencesOf = (name) => name === 'against' ? unique(report.pairs.against.map((pair) => pair.reference)) : [];
 
-// What moves bytes alone has neither precision nor much else to tell it apart by but its kind.
+// Operations that only move bytes may lack a precision, so their kind determines the colour.
 const colourOf = (name, row) => (name === 'bandwidth' && row.kind) || (row[filters.colour] ?? 'none');
 const marking = (name, row) => ({id: row.id, colour: colourOf(name, row), regime: row.regime});
 
 function points(name, visibleRows) {
   return visibleRows.flatMap((row) => {
-    const place = POINTS[name](row);
-    return place ? [{...place, ...marking(name, row)}] : [];
+    const position = POINTS[name](row);
+    return position ? [{...position, ...marking(name, row)}] : [];
   });
 }
 
 function ratios(name, visibleRows) {
   const among = new Set(visibleRows.map((row) => row.id));
-  const several = sidesOf(name).length > 1;
+  const several = referencesOf(name).length > 1;
   return report.pairs[name].filter((pair) => among.has(pair.id)).map((pair) => ({
     x: RATIO_X[name](pair), y: pair.ratio, low: pair.low, high: pair.high, doubt: Boolean(pair.doubt),
     lines: RATIO_LINES[name](pair), ...marking(name, rows[pair.id]),
-    ...(several ? {colour: pair.side} : {}),
+    ...(several ? {colour: pair.reference} : {}),
   }));
 }
 
-// A ring around the row in every chart that shows it.
+// Draws a ring around the row in every chart that shows it.
 function ringAround(id) {
   for (const [name, view] of Object.entries(views)) {
     if (name !== 'distribution') view.data('chosen', ring(name, id)).runAsync();
@@ -214,6 +215,6 @@ function ringAround(id) {
 }
 
 function ring(name, id) {
-  const place = positions[name].get(id);
-  return place ? [{x: place.x, y: place.y}] : [];
+  const position = positions[name].get(id);
+  return position ? [{x: position.x, y: position.y}] : [];
 }

@@ -1,5 +1,4 @@
-// The chosen row: its samples in the order in which they were taken, how they are distributed, and
-// what else is known of it.
+// The selected row: its samples in the order of measurement, their distribution, and other facts.
 let chosenId = null;
 const LEVELS = {llc: 'the last-level cache', l1: 'the L1 cache', l2: 'the L2 cache', memory: 'memory'};
 
@@ -18,17 +17,17 @@ function choose(id) {
   showSamples(row);
 }
 
-// Brings the row's panel into sight, and offers the way back.
+// Scrolls to the panel of the row, and shows a button that scrolls back.
 function reveal() {
   const panel = document.getElementById('row');
   const box = panel.getBoundingClientRect();
   if (box.top > 0 && box.top < innerHeight - 220) return;
   const back = document.getElementById('back');
-  const place = scrollY;
+  const position = scrollY;
   back.hidden = false;
   back.onclick = () => {
     back.hidden = true;
-    scrollTo(0, place);
+    scrollTo(0, position);
   };
   panel.scrollIntoView();
 }
@@ -42,13 +41,13 @@ function showSamples(row) {
   view.resize().runAsync();  // labels may be wider
 }
 
-// The widths of the samples' plot and of that of how they are distributed.
-function samplesWidths(place) {
-  const beside = place.clientWidth < 420 ? 60 : 120;
-  return {concat_0_width: Math.max(110, Math.min(430, place.clientWidth - beside - 95)), concat_1_width: beside};
+// The widths of the plot of samples and of the plot of their distribution.
+function samplesWidths(container) {
+  const histogram = container.clientWidth < 420 ? 60 : 120;
+  return {concat_0_width: Math.max(110, Math.min(430, container.clientWidth - histogram - 95)), concat_1_width: histogram};
 }
 
-// Samples far from all others stand at the edge of a scale that they would stretch.
+// Outliers appear as markers at the edge of the scale, which would otherwise be too wide.
 const outliersOf = (row) => report.outliers[row.id] || {low: -Infinity, high: Infinity, texts: []};
 
 function sampleData(row) {
@@ -72,12 +71,12 @@ function marksOf(row) {
 
 function samplesNote(row) {
   if (!row.samples.length) return 'The file has no samples of this row.';
-  const batch = row.batch > 1 ? `, each the mean of ${row.batch} calls in one span` : '';
+  const batch = row.batch > 1 ? `, each the mean of ${row.batch} consecutive calls` : '';
   const some = row.n !== null && row.n > row.samples.length
-    ? `${row.samples.length} samples, evenly chosen from ${row.n}` : `${row.samples.length} samples`;
+    ? `${row.samples.length} of ${row.n} samples, evenly spaced` : `${row.samples.length} samples`;
   const {texts} = outliersOf(row);
   const outside = texts.length ? ` Triangles at the edge: ${texts.join(', ')}.` : '';
-  return `${some}${batch}. Solid line: median; dashed: its 95 % interval.${outside} Figures are of all samples.`;
+  return `${some}${batch}. Solid line: median; dashed: its 95 % interval.${outside} The figures cover all samples.`;
 }
 
 function factsOf(row) {
@@ -91,14 +90,14 @@ function factsOf(row) {
     [row.regime === 'published' ? 'time (published mean)' : 'median', time(row.time)],
     ['95 % of the median', times(row.low, row.high)],
     ['quartiles', times(row.q1, row.q3, ', ')],
-    ['least, most', times(row.min, row.max, ', ')],
+    ['minimum, maximum', times(row.min, row.max, ', ')],
     ['p99', time(row.p99)], ['mean', row.regime === 'published' ? null : time(row.mean)],
     ['first call', time(row.first)], ['host time per call', time(row.host)],
     ['default algorithm', row.mode === 'default' ? null : time(row.default)],
-    ['conversion beside it', time(row.conversion)],
+    ['conversion (not in the time)', time(row.conversion)],
     ['stopped', row.stop && row.stop.replaceAll('_', ' ')],
     ['rate', row.tflops !== null ? `${rate(row.tflops)} ${workUnit(row.precision)}` : null],
-    ['bytes per time', row.gbps !== null ? `${rate(row.gbps)} GB/s` : null],
+    ['bandwidth', row.gbps !== null ? `${rate(row.gbps)} GB/s` : null],
     ['roofline', row.roofline === null ? null
       : `${share(row.roofline)} %, bound by ${row.bound}${row.level ? `, data in ${LEVELS[row.level] || row.level}` : ''}`],
     ['verification', row.verified && `${row.verified}${row.worst === null || row.verified === 'skipped' ? '' : `, worst error ${percent(row.worst)} % of its bound`}`],

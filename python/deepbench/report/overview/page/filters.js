@@ -1,22 +1,23 @@
-// The bar above the charts: what is shown, and by what points are coloured.
+// The bar above the charts: filters, and the property that colours show.
 const FACETS = [
   ['family', 'family'], ['precision', 'precision'], ['application', 'application'],
   ['cache', 'cache'], ['mode', 'algorithm'], ['library', 'library'], ['bound', 'bound by'],
   ['stop', 'stop'], ['status', 'status'], ['device', 'device'], ['file', 'file'],
 ];
-// What colours can stand for: a row's field, and what the reader calls it. Attributes follow.
+// The properties that colours can show: a row's field and its name on the page. Attributes follow.
 const COLOURS = [
   ['op', 'operation'], ['precision', 'precision'], ['library', 'library'], ['regime', 'regime'],
   ['application', 'application'], ['bound', 'bound by'], ['family', 'family'], ['device', 'device'],
   ['file', 'file'], ...Object.keys(report.colourable).map((name) => [`${name}=`, name]),
-].filter(([name]) => tellsApart(name));
-const KEYED = ['roofline', 'caches', 'algorithms'];  // charts whose colours mean what the bar says
-const MOST_KEYS = 12;  // colours repeat from there on
+].filter(([name]) => isDistinctive(name));
+// Charts whose colours show the selected property.
+const KEYED = ['roofline', 'caches', 'algorithms'];
+const MOST_KEYS = 12;  // the theme repeats its colours after these
 
 const filters = {chosen: new Map(), search: '', colour: COLOURS.length ? COLOURS[0][0] : 'op'};
 
-// Whether the points of the plots differ in it; what is not plotted has no colour.
-function tellsApart(name) {
+// Whether the plotted rows differ in the property.
+function isDistinctive(name) {
   const plotted = rows.filter((row) => row.good && row.flops);
   const some = plotted.length ? plotted : rows.filter((row) => row.good);
   return unique(some.map((row) => row[name])).length > 1;
@@ -86,12 +87,12 @@ function colourChoice(changed) {
   return element('label', {className: 'colour', hidden: COLOURS.length === 0}, 'colour by ', select);
 }
 
-// What each colour means, beside the choice: read from the first chart that has these colours.
+// Explains the colours beside the selection, as in the first chart that uses them.
 async function showKey() {
-  const place = document.getElementById('key');
+  const container = document.getElementById('key');
   const name = KEYED.find((one) => views[one]);
   if (!name || COLOURS.length === 0) {
-    place.replaceChildren();
+    container.replaceChildren();
     return;
   }
   const view = await views[name].runAsync();
@@ -103,10 +104,10 @@ async function showKey() {
     return element('span', {}, dot, value);
   });
   const more = values.length - keys.length;
-  place.replaceChildren(...keys, ...(more > 0 ? [`and ${more} more, whose colours repeat`] : []));
+  container.replaceChildren(...keys, ...(more > 0 ? [`and ${more} more in repeated colours`] : []));
 }
 
-// A chart that is drawn anew, in other colours, brings its key with it.
+// Updates the explanation whenever that chart is redrawn.
 function followChart() {
   const name = KEYED.find((one) => views[one]);
   if (!name) return;

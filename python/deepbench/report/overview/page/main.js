@@ -1,5 +1,6 @@
-// Puts the page together. <html data-ready> tells, in milliseconds, when it could be used: filters,
-// the first plot, the table and the chosen row are there. <html data-complete>: so are the other plots.
+// Builds the page. <html data-ready> holds the time in milliseconds when the page became usable:
+// filters, the first plot, the table and the selected row exist. <html data-complete> holds the
+// time when all plots exist.
 function changed() {
   const visibleRows = filteredRows();
   showCharts(visibleRows);
@@ -27,7 +28,7 @@ async function start() {
   markStage('ready');
   await buildSweep();
   for (const name of others) {
-    await pause();  // for whoever clicks already
+    await pause();  // lets the browser handle pending clicks
     await buildChart(name);
   }
   addEventListener('resize', fitCharts);

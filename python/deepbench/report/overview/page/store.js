@@ -1,4 +1,4 @@
-// The report's data: rows by number, with every text and figure of the page's JSON.
+// The report's data: rows by number, decoded from the page's JSON.
 const report = JSON.parse(document.getElementById('data').textContent);
 const rows = Array.from({length: report.count}, (_, id) => decoded(id));
 
@@ -9,7 +9,8 @@ function decoded(id) {
   }
   for (const [name, values] of Object.entries(report.numbers)) row[name] = values[id];
   for (const [name, {values, index}] of Object.entries(report.colourable)) {
-    row[`${name}=`] = index[id] < 0 ? null : values[index[id]];  // no other field ends like this
+    // No other field's name ends like this.
+    row[`${name}=`] = index[id] < 0 ? null : values[index[id]];
   }
   row.file = report.files[row.run].letter;
   row.good = row.good === 1;
@@ -18,7 +19,7 @@ function decoded(id) {
   return row;
 }
 
-// An element with children; texts become text, never markup.
+// Creates an element with children. Texts are never interpreted as markup.
 function element(tag, properties, ...children) {
   const made = Object.assign(document.createElement(tag), properties);
   made.append(...children);

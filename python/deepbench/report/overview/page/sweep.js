@@ -1,11 +1,11 @@
-// A chart of the metric against the attribute that were chosen: series as series.py forms them, of the
-// rows that pass the filters.
+// A chart of the selected metric against the selected attribute, for the rows that pass the
+// filters. series.py forms the same series.
 const sweepState = {view: null, points: new Map(), metric: null, attribute: null, next: null, busy: null};
 const MOST_LINES = 8;
-const MOST_COLOURS = 12;  // that the theme has
+const MOST_COLOURS = 12;  // colours of the theme
 const MOST_TICKS = 12;
-const DECADE = 10;  // a logarithmic axis from this ratio on
-const MIN_TICK_RATIO = 1.5;  // values of a sweep that are ticks of their own
+const DECADE = 10;  // smallest ratio of largest to smallest value for a logarithmic axis
+const MIN_TICK_RATIO = 1.5;  // between adjacent values that serve as ticks
 
 const METRICS = {
   time: (row) => row.time / 1e3,
@@ -38,8 +38,8 @@ function choice(what, members) {
   return select;
 }
 
-// Every choice and filter may change what kind of axes fit, so that the chart is made anew: one after
-// the other, and of several that wait the last.
+// Every selection and filter may change the kind of the axes, so the chart is drawn anew. Drawings
+// run one at a time, and only the latest of several requests is drawn.
 async function showSweep(visibleRows) {
   const fold = document.getElementById('sweep-fold');
   if (!report.sweep || !sweepState.metric || (fold && !fold.open)) return;
@@ -58,13 +58,13 @@ async function drawLatest() {
 }
 
 async function drawSweep(visibleRows) {
-  const place = document.getElementById('chart-sweep');
+  const container = document.getElementById('chart-sweep');
   const points = sweepPoints(visibleRows, sweepState.metric, sweepState.attribute);
   sweepState.points = new Map(points.map((point) => [point.id, point]));
   document.getElementById('sweep-note').textContent = fixedText(points);
-  place.classList.toggle('none', points.length === 0);
+  container.classList.toggle('none', points.length === 0);
   if (points.length === 0) return;
-  await redrawn(place, sweepSpec(points, place.clientWidth), (view) => {
+  await redrawn(container, sweepSpec(points, container.clientWidth), (view) => {
     if (sweepState.view) sweepState.view.finalize();
     sweepState.view = view;
   });
@@ -119,21 +119,21 @@ function scaleOf(values) {
 
 function ticksOf(values) {
   if (values.some((value) => typeof value !== 'number' || value <= 0)) return null;
-  const known = [...new Set(values)].sort((a, b) => a - b);
-  const few = known.length >= 3 && known.length <= MOST_TICKS;
-  return few && known.every((value, place) => place === 0 || value >= MIN_TICK_RATIO * known[place - 1]) ? known : null;
+  const distinct = [...new Set(values)].sort((a, b) => a - b);
+  const few = distinct.length >= 3 && distinct.length <= MOST_TICKS;
+  return few && distinct.every((value, i) => i === 0 || value >= MIN_TICK_RATIO * distinct[i - 1]) ? distinct : null;
 }
 
 // ---- points and series -------------------------------------------------------------------------
 
 function attributeOf(row, name) {
   const {values, index} = report.sweep.values[name];
-  const place = index === null ? 0 : index[row.id];
-  return place < 0 ? null : values[place];
+  const number = index === null ? 0 : index[row.id];
+  return number < 0 ? null : values[number];
 }
 
 const valueText = (value) => value === null ? 'none'
-  : typeof value === 'number' && !Number.isInteger(value) ? String(Number(value.toPrecision(6))) : String(value);
+  : typeof value === 'number' && !Number.isInteger(value) ? general(value, 6) : String(value);
 
 function sweepPoints(visibleRows, metric, attribute) {
   const height = Object.hasOwn(METRICS, metric.name) ? METRICS[metric.name]
@@ -142,9 +142,9 @@ function sweepPoints(visibleRows, metric, attribute) {
     row, x: attributeOf(row, attribute.name), y: height(row),
   })).filter(({x, y}) => x !== null && y !== null);
   const {labels, joined} = seriesOf(found, attribute);
-  return found.map(({row, x, y}, place) => ({
+  return found.map(({row, x, y}, i) => ({
     id: row.id, x: attribute.is_number ? x : valueText(x), y, ...intervalOf(row, metric, y),
-    series: labels[place], joined, hollow: row.verified === 'skipped',
+    series: labels[i], joined, hollow: row.verified === 'skipped',
     lines: [metricLine(row, metric, y)],
   }));
 }
@@ -152,7 +152,7 @@ function sweepPoints(visibleRows, metric, attribute) {
 function metricLine(row, metric, y) {
   if (metric.name === 'time') return `time of a call: ${timeText(row.time)}`;
   const title = metric.name === 'tflops' ? workUnit(row.precision) : metric.title;
-  return `${title}: ${Number(y.toPrecision(5))}`;
+  return `${title}: ${general(y, 5)}`;
 }
 
 // The 95 % interval of the median, in the metric's unit.
@@ -189,7 +189,7 @@ function keysOf(row) {
   return keys;
 }
 
-// An attribute of the problem itself; bytes and FLOPs of a call are none.
+// Bytes and FLOPs of a call are not attributes of the problem, unless the operation defines them.
 const isDerived = (row, name) => Object.hasOwn(report.sweep.derived, name)
   && report.sweep.derived[name].includes(row.op);
 const problemAttribute = (row, name) => isDerived(row, name) ? null : attributeOf(row, name);
@@ -197,7 +197,8 @@ const problemAttribute = (row, name) => isDerived(row, name) ? null : attributeO
 const labelOf = (keys, names) => names
   .map((name) => name.endsWith('=') ? `${name}${keys[name]}` : keys[name]).join(', ');
 
-// Attributes that grow or fall with the one that is plotted tell nothing apart.
+// Drops attributes that increase or decrease monotonically with the plotted one, since they
+// distinguish nothing.
 function withoutCovarying(found, keys, names) {
   const numbers = new Set(names.filter((name) => name.endsWith('=')
     && found.every(({row}) => typeof problemAttribute(row, name.slice(0, -1)) === 'number')));
@@ -207,14 +208,14 @@ function withoutCovarying(found, keys, names) {
 
 function covaries(found, name, groups) {
   const pairs = new Map();
-  found.forEach(({row, x}, place) => {
-    const group = pairs.get(groups[place]) || new Map();
+  found.forEach(({row, x}, i) => {
+    const group = pairs.get(groups[i]) || new Map();
     const pair = [x, problemAttribute(row, name)];
-    pairs.set(groups[place], group.set(pair.join(' '), pair));
+    pairs.set(groups[i], group.set(pair.join(' '), pair));
   });
   return [...pairs.values()].every((group) => {
     const sorted = [...group.values()].sort((a, b) => a[0] - b[0] || a[1] - b[1]);
-    const steps = sorted.slice(1).map(([x, y], place) => [x - sorted[place][0], y - sorted[place][1]]);
+    const steps = sorted.slice(1).map(([x, y], i) => [x - sorted[i][0], y - sorted[i][1]]);
     return steps.every(([dx, dy]) => dx > 0 && dy > 0) || steps.every(([dx, dy]) => dx > 0 && dy < 0);
   });
 }

@@ -1,10 +1,10 @@
-// The table of all rows: sorted by a click on a heading, filtered by the bar, built as far as it is
-// looked at. It scrolls in a box of its own, under its headings.
+// The table of all rows. A click on a heading sorts it, the filters apply to it, and its lines are
+// created as the reader scrolls. It scrolls in its box below fixed headings.
 const STEP = 200;  // lines that are added at a time
-const LONG = 32;  // letters from which on a cell has several lines
+const LONG = 32;  // a cell with more characters wraps
 const VERIFIED = {passed: 'yes', failed: 'NO', skipped: 'skipped'};
 
-// A rate of arithmetic has its unit in the title, or where rows have several units, in each cell.
+// The unit of a rate is in the title, or in each cell if the rows have several units.
 const workUnits = unique(rows.filter((row) => row.tflops !== null).map((row) => workUnit(row.precision)));
 const WORK = workUnits.length > 1
   ? {title: 'rate', text: (value, row) => `${rate(value)} ${workUnit(row.precision)}`}
@@ -27,7 +27,8 @@ const COLUMNS = [
   {title: 'application', of: (row) => row.application, left: true},
   {title: 'library', of: (row) => row.library, left: true},
 ];
-// Words that are the same in every row stand above the table; a column of nothing tells nothing.
+// Text columns with the same value in every row, and empty columns. A line above the table states
+// their values.
 const hiddenColumns = COLUMNS.filter((column) => !column.always && sameEverywhere(column));
 
 const table = {sorted: null, down: false, rows: [], built: 0, full: false};
@@ -66,7 +67,7 @@ function buildHead() {
   markSorted();
 }
 
-// What the table leaves out because every row says the same, and the switch that brings it back.
+// Describes what the table hides because all rows share it, and adds the switch that shows it.
 function buildSwitch() {
   const columns = hiddenColumns.filter((column) => ![null, '-', ''].includes(column.of(rows[0])));
   const same = [...report.shared, ...columns.map((column) => `${column.title}: ${column.of(rows[0])}`)];
@@ -74,11 +75,11 @@ function buildSwitch() {
   if (!brief && hiddenColumns.length === 0) return;
   document.getElementById('same').textContent = [
     same.length ? `The same in every row: ${same.join('; ')}.` : '',
-    report.hides_defaults ? 'Attributes at their defaults are left out.' : '',
+    report.hides_defaults ? 'Attributes with default values are hidden.' : '',
   ].filter(Boolean).join(' ');
-  const place = document.getElementById('switch');
-  place.hidden = false;
-  place.querySelector('input').addEventListener('change', (event) => {
+  const box = document.getElementById('switch');
+  box.hidden = false;
+  box.querySelector('input').addEventListener('change', (event) => {
     table.full = event.target.checked;
     document.getElementById('same').hidden = table.full;
     buildHead();
@@ -108,7 +109,7 @@ function showTable(visibleRows) {
   addLines();
 }
 
-// What is absent is last, whichever way.
+// Rows without a value come last in both directions.
 function ordered(visibleRows, of, down) {
   const sign = down ? -1 : 1;
   return [...visibleRows].sort((a, b) => {

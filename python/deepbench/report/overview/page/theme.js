@@ -1,5 +1,5 @@
-// Light or dark: as the system prefers, until the reader chooses. <html data-theme> says which;
-// charts follow it. Paper is light.
+// The theme is light or dark, as the system prefers, until the reader selects one. <html
+// data-theme> holds the current theme, and charts follow it. Printed pages are light.
 const systemPrefersDark = matchMedia('(prefers-color-scheme: dark)');
 const theme = {chosen: null};
 const preferredTheme = () => theme.chosen || (systemPrefersDark.matches ? 'dark' : 'light');

@@ -1,4 +1,4 @@
-// What stands beside the pointer: a row in a few lines, or a text that a mark carries.
+// The text beside the pointer: a row in a few lines, or the text of a mark.
 const tooltip = document.getElementById('tooltip');
 
 function showTooltip(_, event, item) {

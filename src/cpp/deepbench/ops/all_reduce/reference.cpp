@@ -1,4 +1,4 @@
-// What the ranks add are integers whose sums are exact in every order: all outputs are known.
+// The summands are integers whose sums are exact in every order, so every output is known exactly.
 #include "deepbench/ops/all_reduce/reference.hpp"
 
 #include "deepbench/core/parallel.hpp"

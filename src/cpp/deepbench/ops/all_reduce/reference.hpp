@@ -6,7 +6,7 @@
 
 namespace deepbench {
 
-// Every output exactly. `conditions.facts` has ranks and local_ranks.
+// Knows every output exactly; reads `ranks` and `local_ranks` from `conditions.facts`.
 ExpectedOutput expected_all_reduce_output(const AllReduce& sum, const KernelConditions& conditions);
 
 }  // namespace deepbench

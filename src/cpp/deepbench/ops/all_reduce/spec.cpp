@@ -1,4 +1,4 @@
-// all_reduce: parameters, validity, payload and bandwidths.
+// The specification of all_reduce: parameters, validity, payload, bandwidths.
 #include "deepbench/core/operation.hpp"
 #include "deepbench/ops/all_ops.hpp"
 #include "deepbench/ops/all_reduce/all_reduce.hpp"
@@ -24,12 +24,12 @@ class AllReduceOperation final : public Operation {
 
   bool is_collective() const override { return true; }
 
-  // The payload of one rank; rates on the wires depend on the number of ranks.
+  // The payload of one rank. Data rates on the links depend on the number of ranks (busbw).
   Work work(const Problem& problem) const override {
     return {0, all_reduce_problem(problem).bytes()};
   }
 
-  // As nccl-tests has them: every rank must send and receive 2 (n - 1) / n of the payload.
+  // The definitions of nccl-tests: every rank must send and receive 2 (n - 1) / n of the payload.
   std::vector<Metric> derived_metrics(const Problem& problem, const Attributes& facts,
                                       double median_ns) const override {
     const double algbw = all_reduce_problem(problem).bytes() / median_ns;
@@ -46,14 +46,14 @@ class AllReduceOperation final : public Operation {
 
  private:
   std::string name_ = "all_reduce";
-  std::string help_ = "sum over all ranks, left on every rank";
+  std::string help_ = "sum over all ranks, with the result on every rank";
   std::string example_ = "all_reduce elements=16777216 precision=float";
   std::vector<Parameter> parameters_ = {
-      {"elements", ParameterKind::kInteger, "numbers on each rank"},
+      {"elements", ParameterKind::kInteger, "elements on each rank"},
       precision_parameter("float"),
       {"in_place",
        ParameterKind::kChoice,
-       "whether the sum replaces what the rank adds",
+       "yes: the sum replaces the rank's summand",
        "no",
        {"no", "yes"},
        0,

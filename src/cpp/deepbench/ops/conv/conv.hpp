@@ -1,8 +1,8 @@
 // Convolution as cross-correlation, in two or three dimensions, and its gradients: the typed
-// problem and the order in which verification counts its outputs. Header-only.
+// problem and the order in which verification numbers its outputs. Header-only.
 //
-// Input x [n][c][d][h][w], filters w [k][c/groups][t][r][s], output y [n][k][o][p][q]; a problem of
-// two dimensions has d = t = o = 1. s is a filter's width, r its height, t its depth. dy is stored
+// Input x [n][c][d][h][w], filters w [k][c/groups][t][r][s], output y [n][k][o][p][q]; in two
+// dimensions d = t = o = 1. s is the width of a filter, r its height, t its depth. dy is stored
 // like y, dx like x, dw like w.
 //   y[n,k,o,p,q] = sum over c, t, r, s of w[k,c,t,r,s] x[n, c + c/groups * (k's group),
 //                  o stride_d - pad_d + t dilation_d, p stride_h - ..., q stride_w - ...]
@@ -18,17 +18,17 @@ namespace deepbench {
 
 enum class ConvPhase { kForward, kBackwardData, kBackwardFilter };
 
-// An output tensor [first][second][rest]. Verification counts its elements with one of the first
-// two dimensions slowest, and projects that one away.
+// An output tensor [first][second][rest]. Verification numbers its elements with one of the first
+// two dimensions slowest, and projects along that dimension.
 struct ConvOutput {
   int64_t first = 1, second = 1, rest = 1;
   bool second_is_slowest = false;
 
   int64_t size() const { return first * second * rest; }
   int64_t slowest() const { return second_is_slowest ? second : first; }
-  int64_t rows() const { return size() / slowest(); }  // of the projection
+  int64_t rows() const { return size() / slowest(); }  // rows of the projection
 
-  // From the place in the tensor to the place in verification's order, and back.
+  // Converts a position in the tensor to an index in verification's order, and back.
   int64_t index(int64_t i, int64_t j, int64_t within) const {
     return (second_is_slowest ? j * first + i : i * second + j) * rest + within;
   }
@@ -46,8 +46,8 @@ struct Conv {
   int64_t groups = 1;
   ConvPhase phase = ConvPhase::kForward;
   PrecisionInfo precision;
-  deepbench_type x_type = DEEPBENCH_F32;  // int8: s8, or u8
-  int shift = 0;  // outputs of 8 bits are sums times 2^-shift, rounded and saturated
+  deepbench_type x_type = DEEPBENCH_F32;  // int8: s8 or u8
+  int shift = 0;  // 8-bit outputs are sums times 2^-shift, rounded and saturated
 
   // fill.h streams of the operands.
   static constexpr uint32_t kStreamX = 0, kStreamW = 1, kStreamDy = 2;
@@ -66,12 +66,12 @@ struct Conv {
   int64_t group_k() const { return k / groups; }
   int64_t taps() const { return t * r * s; }
   int64_t x_channel_size() const { return d * h * w; }        // elements of one channel of x
-  int64_t y_channel_size() const { return o() * p() * q(); }  // and of y
+  int64_t y_channel_size() const { return o() * p() * q(); }  // elements of one channel of y
   int64_t x_size() const { return n * c * x_channel_size(); }
   int64_t w_size() const { return k * group_c() * taps(); }
   int64_t y_size() const { return n * k * y_channel_size(); }
 
-  // The same useful work for every phase.
+  // Useful work; it is the same for every phase.
   double flops() const {
     return 2.0 * double(n) * double(k) * double(c) * double(taps()) * double(y_channel_size()) /
            double(groups);
@@ -80,14 +80,15 @@ struct Conv {
   bool saturates() const { return precision.c == DEEPBENCH_S8; }
   double output_scale() const { return std::ldexp(1, -shift); }
 
-  // Products summed in one element of the phase's output, padding and strides aside.
+  // Products summed in one element of the phase's output; padding and strides can reduce them.
   int64_t terms() const {
     if (phase == ConvPhase::kForward) return group_c() * taps();
     return phase == ConvPhase::kBackwardData ? group_k() * taps() : n * y_channel_size();
   }
 
-  // The slowest dimension is the one that makes the projection's reference the cheapest: of y and
-  // dx the channels (of one group), or the batch if it is larger; of dw k, or c/groups if larger.
+  // The slowest dimension is the one that makes the projection's reference cheapest. For y and dx
+  // it is the channels (of one group), or the batch if that is larger; for dw it is k, or c/groups
+  // if that is larger.
   ConvOutput output() const {
     switch (phase) {
       case ConvPhase::kForward:
@@ -100,19 +101,20 @@ struct Conv {
   }
 };
 
-// What brings the standard deviation of sums of uniform 8-bit integers nearest to half of what 8
-// bits hold: most outputs then are of their own, and some saturate.
+// The shift that brings the standard deviation of sums of uniform 8-bit integers closest to 64,
+// half of the largest 8-bit value: most outputs then differ from one another, and some saturate.
 inline int output_shift(const Conv& conv) {
-  constexpr double kSigned = 73.9, kUnsigned = 147.8;  // root mean squares
+  constexpr double kSigned = 73.9, kUnsigned = 147.8;  // root mean squares of elements
   const double x = conv.x_type == DEEPBENCH_U8 ? kUnsigned : kSigned;
   const double deviation = std::sqrt(double(conv.terms())) * x * kSigned;
   return std::max(0, int(std::lround(std::log2(deviation / 64))));
 }
 
-// From anything with integer(name) and text(name): the core's problem or the plugin's.
+// Reads the problem from any type with integer(name) and text(name): the core's Problem or the
+// plugin's attributes.
 template <class Attributes>
 Conv conv_problem(const Attributes& a) {
-  // Those of the third dimension are there only where they differ from the default.
+  // Attributes of the third dimension are absent at their defaults.
   const auto at_least_1 = [&](const char* name) { return std::max<int64_t>(1, a.integer(name)); };
   Conv conv;
   conv.w = a.integer("w"), conv.h = a.integer("h"), conv.d = at_least_1("d");

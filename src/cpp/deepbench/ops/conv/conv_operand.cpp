@@ -1,4 +1,4 @@
-// Reading operands in runs, and weighted sums of those.
+// Reads operands in runs of elements, and computes weighted sums of them.
 #include "deepbench/ops/conv/conv_operand.hpp"
 
 #include <algorithm>
@@ -10,8 +10,9 @@
 namespace deepbench {
 namespace {
 
-constexpr int64_t kRun = 2048;              // elements generated at once
-constexpr int64_t kRunsOfThread = 1 << 16;  // elements that are worth starting a thread
+constexpr int64_t kRun = 2048;  // number of elements generated at once
+constexpr int64_t kMinThreadElements = 1
+                                       << 16;  // elements; less work does not repay another thread
 
 void widen(const float* from, int64_t count, double* to) {
   run_vectorised([&]() DEEPBENCH_ALWAYS_INLINE {
@@ -40,19 +41,19 @@ void ConvOperand::read(int64_t first, int64_t count, double* out) const {
 
 std::vector<double> contract(const ConvOperand& elements, const ContractionShape& shape,
                              const std::vector<double>& weights) {
-  // Runs of whole inner rows where they are short, of pieces of one where they are long.
+  // A run holds several inner rows if they are short, or a piece of one row if it is long.
   const int64_t piece = std::min(shape.inner, kRun), pieces = (shape.inner + piece - 1) / piece;
-  const int64_t together = shape.inner <= kRun ? kRun / shape.inner : 1;
+  const int64_t rows_per_run = shape.inner <= kRun ? kRun / shape.inner : 1;
   const int64_t work = shape.outer * shape.count * shape.inner;
   std::vector<double> sums(size_t(shape.outer * shape.inner));
-  parallel_tasks(shape.outer * pieces, work / kRunsOfThread, [&](int64_t task) {
+  parallel_tasks(shape.outer * pieces, work / kMinThreadElements, [&](int64_t task) {
     const int64_t i = task / pieces, begin = task % pieces * piece;
     const int64_t size = std::min(piece, shape.inner - begin);
     const double* factors = &weights[size_t(i / shape.repeats % shape.sets * shape.count)];
     double run[kRun];
     std::vector<RowTap> rows;
-    for (int64_t j = 0; j < shape.count; j += together) {
-      const int64_t count = std::min(together, shape.count - j);
+    for (int64_t j = 0; j < shape.count; j += rows_per_run) {
+      const int64_t count = std::min(rows_per_run, shape.count - j);
       elements.read((i * shape.count + j) * shape.inner + begin, count * size, run);
       rows.clear();
       for (int64_t row = 0; row < count; ++row)

@@ -1,5 +1,4 @@
-// The operands of a convolution element by element in double, and sums over one of their
-// dimensions.
+// The operands of a convolution in double, and sums over one of their dimensions.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +8,7 @@
 
 namespace deepbench {
 
-// Generated, or stored where `stored` is set.
+// Elements come from the generator, or from `stored` where it is set.
 struct ConvOperand {
   const InputGenerator* inputs = nullptr;
   deepbench_type type = DEEPBENCH_F32;
@@ -20,14 +19,14 @@ struct ConvOperand {
   void read(int64_t first, int64_t count, double* out) const;
 };
 
-// A tensor [outer][count][inner] whose middle is summed away. Its weights are `sets` rows of
-// `count`; the outer index i takes row i / `repeats` % `sets`.
+// A tensor [outer][count][inner] that is summed over its middle dimension. The weights are `sets`
+// rows of `count`; outer index i uses row i / `repeats` % `sets`.
 struct ContractionShape {
   int64_t outer, count, inner;
   int64_t repeats, sets;
 };
 
-// [outer][inner]
+// Returns the sums as [outer][inner].
 std::vector<double> contract(const ConvOperand& elements, const ContractionShape& shape,
                              const std::vector<double>& weights);
 

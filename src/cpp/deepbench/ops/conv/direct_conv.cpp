@@ -1,5 +1,6 @@
-// The three loops of a convolution and its gradients, over blocks of rows. Rows of x are padded and
-// sorted by their place within a stride, so that each tap of a filter meets consecutive elements.
+// The loops of a convolution and its two gradients, over blocks of rows. Rows of x are padded and
+// sorted by their position modulo the stride, so that each tap of a filter meets consecutive
+// elements.
 #include "deepbench/ops/conv/direct_conv.hpp"
 
 #include <algorithm>
@@ -10,9 +11,10 @@
 namespace deepbench {
 namespace {
 
-constexpr int64_t kBlock = 1 << 13;         // elements of a block of rows
-constexpr int64_t kBlockSums = 1 << 15;     // sums of a block: they stay in the second cache
-constexpr int64_t kWorkOfThread = 1 << 17;  // products that are worth starting a thread
+constexpr int64_t kBlock = 1 << 13;      // number of elements of a block of rows
+constexpr int64_t kBlockSums = 1 << 15;  // sums of a block, which fit into the L2 cache
+constexpr int64_t kMinThreadProducts = 1
+                                       << 17;  // products; less work does not repay another thread
 constexpr int64_t kParts = 16;
 
 int64_t ceil_div(int64_t value, int64_t divisor) { return (value + divisor - 1) / divisor; }
@@ -27,10 +29,9 @@ Span clip(Span span, int64_t size) {
   return {std::max<int64_t>(0, span.begin), std::min(span.end, size)};
 }
 
-// ---- rows ---------------------------------------------------------------------------------------
-
-// Rows of `width` elements behind `left` zeros. Element u of a padded row lies at phase u % stride,
-// place u / stride; each phase is `length` long, and a row ends in zeros enough for whole lanes.
+// Rows of `width` elements after `left` zeros. Element u of a padded row lies in phase u % stride
+// at position u / stride. Each phase is `length` long, and a row ends with enough zeros for whole
+// lanes.
 class PaddedRows {
  public:
   PaddedRows(int64_t width, int64_t left, int64_t stride, int64_t length)
@@ -56,10 +57,10 @@ class PaddedRows {
       std::copy(from, from + width_, to + left_);
       return;
     }
-    int64_t phase = left_ % stride_, at = left_ / stride_;
+    int64_t phase = left_ % stride_, position = left_ / stride_;
     for (int64_t i = 0; i < width_; ++i) {
-      to[phase * length_ + at] = from[i];
-      if (++phase == stride_) phase = 0, ++at;
+      to[phase * length_ + position] = from[i];
+      if (++phase == stride_) phase = 0, ++position;
     }
   }
 
@@ -67,9 +68,7 @@ class PaddedRows {
   std::vector<double> plain_, padded_;
 };
 
-// ---- the three phases ---------------------------------------------------------------------------
-
-// What the phases share: sizes, and where rows and taps meet.
+// The shared part of the phases: sizes, and which rows and taps meet.
 class DirectConv {
  public:
   DirectConv(const Conv& conv, const ConvOperands& in)
@@ -90,7 +89,7 @@ class DirectConv {
   int64_t filter(int64_t k, int64_t c, int64_t t) const {
     return ((k * c_.group_c() + c) * c_.t + t) * c_.r * c_.s;
   }
-  // The row (or plane) of x that a tap meets, which may lie in the padding.
+  // The plane (or row) of x that a tap meets; it may lie in the padding.
   int64_t plane_of_x(int64_t o, int64_t t) const {
     return o * c_.stride_d - c_.pad_d + t * c_.dilation_d;
   }
@@ -105,11 +104,11 @@ class DirectConv {
     return u % c_.stride_w * phase_length_ + u / c_.stride_w;
   }
 
-  int64_t threads() const { return int64_t(c_.flops() / 2 / kWorkOfThread); }
+  int64_t threads() const { return int64_t(c_.flops() / 2 / kMinThreadProducts); }
 
   static int64_t rows_per_block(int64_t rows, int64_t width, int64_t channels) {
-    const int64_t most = std::min(kBlock / width, kBlockSums / width / channels);
-    return std::clamp<int64_t>(most, 1, rows);
+    const int64_t max_rows = std::min(kBlock / width, kBlockSums / width / channels);
+    return std::clamp<int64_t>(max_rows, 1, rows);
   }
 
   static double bytes_of_doubles(double count) { return double(sizeof(double)) * count; }
@@ -117,8 +116,8 @@ class DirectConv {
     return block * double(std::clamp<int64_t>(threads(), 1, parallel_threads()));
   }
 
-  // Splits `planes` of `rows` of `width` into blocks of whose rows each has `channels` sums, and
-  // calls body(plane, rows of the block).
+  // Splits `planes` planes of `rows` rows of `width` into blocks. Each row of a block has
+  // `channels` sums. Calls body(plane, rows of the block).
   template <class Body>
   void for_blocks(int64_t planes, int64_t rows, int64_t width, int64_t channels,
                   const Body& body) const {
@@ -131,7 +130,7 @@ class DirectConv {
 
   const Conv& c_;
   const ConvOperands& in_;
-  const int64_t depth_, height_, width_;  // of y
+  const int64_t depth_, height_, width_;  // output extents
   const int64_t phase_length_;
 };
 
@@ -146,7 +145,7 @@ class Forward : public DirectConv {
     return y;
   }
 
-  // Of the result, and of a block for each thread.
+  // The result, and one block for each thread.
   double bytes() const {
     const int64_t ps = rows_per_block(height_, width_, c_.group_k());
     const double sums = double(c_.group_k() * ps) * double(round_up_to_lanes(width_));
@@ -155,7 +154,7 @@ class Forward : public DirectConv {
   }
 
  private:
-  // All filters of a group on the same rows of x.
+  // Applies all filters of a group to the same rows of x.
   void add_block(int64_t plane, Span ps, double* y) const {
     const int64_t o = plane % depth_, g = plane / depth_ % c_.groups;
     const int64_t n = plane / depth_ / c_.groups, pitch = round_up_to_lanes(width_);
@@ -217,12 +216,12 @@ class BackwardData : public DirectConv {
   }
 
  private:
-  // Sums lie as padded rows of x do, each phase in whole lanes.
+  // Sums are laid out like padded rows of x; each phase is padded to whole lanes.
   int64_t phase_pitch() const { return round_up_to_lanes(phase_length_); }
   int64_t row_pitch() const { return phase_pitch() * c_.stride_w; }
   int64_t reach() const { return (c_.s - 1) * c_.dilation_w / c_.stride_w; }
 
-  // All channels of a group from the same rows of dy.
+  // Computes all channels of a group from the same rows of dy.
   void add_block(int64_t plane, Span hs, double* dx) const {
     const int64_t z = plane % c_.d, g = plane / c_.d % c_.groups, n = plane / c_.d / c_.groups;
     const Span ps = clip({ceil_div(hs.begin + c_.pad_h - (c_.r - 1) * c_.dilation_h, c_.stride_h),
@@ -264,7 +263,7 @@ class BackwardData : public DirectConv {
     }
   }
 
-  // The taps that bring this row of dy to this phase of x.
+  // Adds the taps that connect this row of dy with this phase of x.
   void add_row(const double* row, int64_t phase, const double* factors,
                std::vector<RowTap>& taps) const {
     for (int64_t s = 0; s < c_.s; ++s) {
@@ -285,7 +284,7 @@ class BackwardFilter : public DirectConv {
  public:
   using DirectConv::DirectConv;
 
-  // The batch is split as well, where there are few filters.
+  // If there are few filters, the batch is split among threads too.
   std::vector<double> run() const {
     const int64_t pairs = c_.k * c_.group_c(), size = c_.w_size(), parts = this->parts();
     std::vector<double> partial(size_t(parts * size));
@@ -312,7 +311,7 @@ class BackwardFilter : public DirectConv {
     return std::clamp<int64_t>(ceil_div(kParts, c_.k * c_.group_c()), 1, c_.n);
   }
 
-  // One filter's channel, from these images.
+  // Adds one channel of one filter over these images.
   void add_images(int64_t k, int64_t c, Span ns, double* dw) const {
     PaddedRows dy(width_, 0, 1, width_), x = rows_of_x();
     std::vector<LaneSum> sums(size_t(c_.taps()));
@@ -348,7 +347,7 @@ class BackwardFilter : public DirectConv {
   }
 };
 
-// A step beyond the padded input gives one output, whatever its length.
+// A stride longer than the padded input gives one output, whatever its length.
 Conv with_clamped_strides(Conv conv) {
   conv.stride_w = std::min(conv.stride_w, conv.w + 2 * conv.pad_w);
   conv.stride_h = std::min(conv.stride_h, conv.h + 2 * conv.pad_h);
@@ -356,10 +355,10 @@ Conv with_clamped_strides(Conv conv) {
   return conv;
 }
 
-// What `visit` says of the class that does this phase.
+// Calls `visit` with the class of this phase and returns its result.
 template <class Visit>
-auto visit_phase(const Conv& asked, const ConvOperands& operands, const Visit& visit) {
-  const Conv conv = with_clamped_strides(asked);
+auto visit_phase(const Conv& problem, const ConvOperands& operands, const Visit& visit) {
+  const Conv conv = with_clamped_strides(problem);
   switch (conv.phase) {
     case ConvPhase::kForward:
       return visit(Forward(conv, operands));

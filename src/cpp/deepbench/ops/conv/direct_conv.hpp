@@ -1,5 +1,5 @@
-// Convolutions in double by their definition: the arithmetic of the reference, on all threads and
-// vectors.
+// Convolutions in double, computed by their definition on all threads with vector instructions: the
+// arithmetic of the reference.
 #pragma once
 
 #include <vector>
@@ -10,13 +10,13 @@
 namespace deepbench {
 
 struct ConvOperands {
-  ConvOperand x, w, dy;  // the phase's output is not read
+  ConvOperand x, w, dy;  // the operand that the phase computes is not read
 };
 
-// The output of the phase, in the tensor's own order.
+// The output of the phase, in the order of the tensor.
 std::vector<double> direct_convolution(const Conv& conv, const ConvOperands& operands);
 
-// What that takes, its result included.
+// Bytes of host memory that direct_convolution() takes, including its result.
 double direct_convolution_bytes(const Conv& conv);
 
 }  // namespace deepbench

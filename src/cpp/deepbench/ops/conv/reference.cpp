@@ -1,15 +1,15 @@
-// The float64 reference of conv: small problems in full; of larger ones sampled outputs, and the
-// whole by projection. An output summed over one of its dimensions with weights is itself a
-// convolution, of operands summed beforehand, at a fraction of the cost.
+// The float64 reference of conv. Small problems are checked in full; larger ones at sampled outputs
+// and, as a whole, by projection. An output summed over one of its dimensions with weights is
+// itself a convolution of operands that are summed beforehand, at a fraction of the cost.
 //
-// Bound of one output: output_roundoff |y| + 4 sqrt(K) sum_roundoff sqrt(S^2 + y^2) +
-// 4 input_roundoff S + 2 input_roundoff |y|, with K the products of an output and S^2 the sum of
-// their squares. As gemm's but for the last: libraries cut inputs off where they should round them,
-// which on average takes up to one input_roundoff off both factors.
+// Bound of one output: output_roundoff |y| + 4 sqrt(K) sum_roundoff sqrt(S^2 + y^2) + 4
+// input_roundoff S + 2 input_roundoff |y|, where K is the number of products of an output and S^2
+// the sum of their squares. It is gemm's bound plus the last term: some libraries truncate inputs
+// instead of rounding them, which on average takes up to one input_roundoff off both factors.
 // Winograd's transforms amplify the roundoff of sums; integers are exact.
 //
-// Outputs of 8 bits are no linear function of the operands, and projections do not hold: more of
-// them are looked at instead.
+// 8-bit outputs are not a linear function of the operands, so projections do not hold; more outputs
+// are sampled instead.
 #include "deepbench/ops/conv/reference.hpp"
 
 #include <algorithm>
@@ -27,21 +27,22 @@
 namespace deepbench {
 namespace {
 
-constexpr double kFullWork = 1 << 24;  // outputs x products up to which everything is checked
-constexpr int64_t kMaxFullOutputs = 1 << 20;  // compared one by one, whatever they cost
-constexpr int64_t kMaxStored = 1 << 22;       // elements of an operand that are kept for that
-constexpr double kSampledWork = 1 << 22;      // products of all sampled outputs
+constexpr double kFullWork = 1 << 24;  // outputs x products; up to this every output is checked
+constexpr int64_t kMaxFullOutputs = 1 << 20;  // upper limit of outputs that are compared one by one
+constexpr int64_t kMaxStored = 1 << 22;   // larger operands are generated again instead of stored
+constexpr double kSampledWork = 1 << 22;  // products of all sampled outputs
 constexpr double kMinSamples = 24, kMaxSamples = 192;
-// Where sums stand for many times as many outputs each as there are sums, as those of a layer
-// without width and height do, more outputs are looked at: all, if that is affordable. Some more,
-// too, where there are no sums.
+// Where each projection covers far more outputs than there are projections (layers of width and
+// height 1), more outputs are sampled: all of them, if affordable. Saturating outputs have no
+// projections, so more of them are sampled too.
 constexpr int64_t kLopsidedRatio = 64;
 constexpr double kLopsidedWork = 1 << 27, kSaturatedWork = 1 << 24;
 constexpr uint64_t kWeightSeed = 0x5eed;
 
-// The largest that Winograd's tiles for 3 x 3 filters are made in use, F(4x4, 3x3): the deviation
-// of the worst of an output tile's elements, per deviation of the products' roundoff. One dimension
-// multiplies the variance by sum(A^2 |G|^2 |B|^2) / 3 = 31.5, with the rows of its matrices.
+// F(4x4, 3x3) is the largest Winograd tile in use for 3 x 3 filters. The factor is the standard
+// deviation of the worst element of an output tile relative to that of the products' roundoff: each
+// dimension multiplies the variance by sum(A^2 |G|^2 |B|^2) / 3 = 31.5, with the rows of the
+// transform matrices.
 constexpr double kWinogradAmplification = 32;
 
 bool checks_all(const Conv& conv) {
@@ -52,11 +53,11 @@ bool checks_all(const Conv& conv) {
 int64_t sample_count(const Conv& conv) {
   const ConvOutput output = conv.output();
   const auto terms = double(conv.terms());
-  const auto most = double(std::min(output.size(), kMaxFullOutputs));
+  const auto max_samples = double(std::min(output.size(), kMaxFullOutputs));
   const auto affordable = [&](double work) { return std::max(work / terms, kMinSamples); };
   if (output.slowest() / kLopsidedRatio > output.rows())
-    return int64_t(std::min(affordable(kLopsidedWork), most));
-  if (conv.saturates()) return int64_t(std::min(affordable(kSaturatedWork), most));
+    return int64_t(std::min(affordable(kLopsidedWork), max_samples));
+  if (conv.saturates()) return int64_t(std::min(affordable(kSaturatedWork), max_samples));
   return int64_t(std::min(affordable(kSampledWork), kMaxSamples));
 }
 
@@ -78,14 +79,14 @@ class ConvReference {
     }
     const PrecisionInfo& precision = conv.precision;
     output_roundoff_ = precision.output_roundoff;
-    // Integers whose sums pass through float on their way out.
+    // A library that converts int32 sums through float rounds them.
     if (precision.precision == Precision::kInt8 && conditions.accumulator == "float")
       output_roundoff_ = kRoundoffFloat;
     sums_roundoff_ = 4 * std::sqrt(double(conv.terms())) * precision.sum_roundoff;
     if (conditions.accumulator == "winograd") sums_roundoff_ *= kWinogradAmplification;
     inputs_roundoff_ = 4 * precision.input_roundoff;
     truncation_ = 2 * precision.input_roundoff;
-    // Of 8-bit floating-point numbers: sums of 128 products are kept in 14 bits.
+    // The "fp22" accumulator of fp8 keeps sums of 128 products in 14 bits.
     if (conditions.accumulator == "fp22")
       inputs_roundoff_ = 4 * std::sqrt(double(std::min<int64_t>(conv.terms(), 128))) / (1 << 13);
   }
@@ -117,19 +118,19 @@ class ConvReference {
     expected.indices.resize(points), expected.values.resize(points), expected.bounds.resize(points);
   }
 
-  void set_point(int64_t index, const DotSums& sums, size_t at, ExpectedOutput& expected) const {
+  void set_point(int64_t index, const DotSums& sums, size_t point, ExpectedOutput& expected) const {
     const double value = conv_.saturates()
                              ? std::clamp(sums.products * conv_.output_scale(), -128.0, 127.0)
                              : sums.products;
     const double error = sums_roundoff_ * std::sqrt(sums.squares + value * value) +
                          inputs_roundoff_ * std::sqrt(sums.squares) + truncation_ * std::abs(value);
-    expected.indices[at] = static_cast<uint64_t>(index);
-    expected.values[at] = value;
-    expected.bounds[at] =
+    expected.indices[point] = static_cast<uint64_t>(index);
+    expected.values[point] = value;
+    expected.bounds[point] =
         output_roundoff_ * (std::abs(value) + error) + error + conv_.precision.absolute_roundoff();
   }
 
-  // The sum of squared products is the convolution of the squares.
+  // The sum of squared products is the convolution of the squared operands.
   void add_all(ExpectedOutput& expected) const {
     std::array<std::vector<double>, 3> stored;
     ConvOperands operands = operands_;
@@ -141,8 +142,8 @@ class ConvReference {
     const std::vector<double> squares = direct_convolution(conv_, operands);
     reserve(products.size(), expected);
     for (size_t index = 0; index < products.size(); ++index) {
-      const auto place = static_cast<size_t>(output_.tensor_index(int64_t(index)));
-      set_point(int64_t(index), {products[place], squares[place]}, index, expected);
+      const auto position = static_cast<size_t>(output_.tensor_index(int64_t(index)));
+      set_point(int64_t(index), {products[position], squares[position]}, index, expected);
     }
   }
 
@@ -155,14 +156,14 @@ class ConvReference {
 
   void add_samples(const std::vector<int64_t>& indices, ExpectedOutput& expected) const {
     reserve(indices.size(), expected);
-    parallel_tasks(int64_t(indices.size()), parallel_threads(), [&](int64_t at) {
-      const int64_t index = indices[size_t(at)];
-      set_point(index, compute_output(conv_, operands_, index), size_t(at), expected);
+    parallel_tasks(int64_t(indices.size()), parallel_threads(), [&](int64_t point) {
+      const int64_t index = indices[size_t(point)];
+      set_point(index, compute_output(conv_, operands_, index), size_t(point), expected);
     });
   }
 
-  // Random errors of the elements behind a sum, at twice their typical bound. Summing in double
-  // adds the last term.
+  // The bound is twice the typical size of the sum of random errors of the projected elements. The
+  // term `doubles` covers the double-precision summation.
   void add_projection(ExpectedOutput& expected) const {
     const double terms = double(conv_.terms());
     const double product = std::sqrt(mean_square_of_products());
@@ -218,7 +219,8 @@ class ConvReference {
     }
   }
 
-  // dw over all filters: one response for each group, and the groups' filters added up.
+  // Projects dw over all filters: one channel of dy for each group, then the sum of the groups'
+  // filters.
   std::vector<double> weight_gradient_projection(const std::vector<double>& weights) const {
     const Conv& c = conv_;
     const auto size = size_t(output_.rows());
@@ -227,7 +229,7 @@ class ConvReference {
       sums = contracted_convolution(&ConvOperands::dy,
                                     {c.n * c.groups, c.group_k(), c.y_channel_size(), 1, c.groups},
                                     weights);
-    } else {  // nothing is summed beforehand, so nothing need be stored
+    } else {  // no operand is summed beforehand, so none is stored
       sums = direct_convolution(c, operands_);
       for (size_t i = 0; i < sums.size(); ++i) sums[i] *= weights[i / size];
     }
@@ -236,7 +238,7 @@ class ConvReference {
     return sums;
   }
 
-  // The projected convolution, with an operand that is summed so.
+  // The projected convolution, with the operand `which` summed as `shape` says.
   std::vector<double> contracted_convolution(ConvOperand ConvOperands::*which,
                                              const ContractionShape& shape,
                                              const std::vector<double>& weights) const {
@@ -254,7 +256,7 @@ class ConvReference {
   double output_roundoff_ = 0, sums_roundoff_ = 0, inputs_roundoff_ = 0, truncation_ = 0;
 };
 
-// What store() keeps of an operand.
+// Bytes that store() takes for an operand.
 double stored_bytes(int64_t size) { return size > kMaxStored ? 0 : 8 * double(size); }
 
 }  // namespace
@@ -268,7 +270,7 @@ double conv_reference_bytes(const Conv& conv) {
   if (checks_all(conv))
     return stored_bytes(conv.x_size()) + stored_bytes(conv.w_size()) + stored_bytes(conv.y_size()) +
            direct_convolution_bytes(conv) + 32 * double(output.size());
-  // Beside the sum of each row its bound and what the kernel gives.
+  // In addition to its sum, each row of the projection has a bound and the kernel's value.
   const ProjectedConv whole = projected_conv(conv);
   return direct_convolution_bytes(whole.conv) + 8 * double(whole.contracted_elements) +
          12 * double(output.slowest()) + 16 * double(output.rows());

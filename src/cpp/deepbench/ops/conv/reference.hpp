@@ -1,4 +1,4 @@
-// What the output of a convolution must be, in float64 from the same generator that filled the
+// The expected output of a convolution in float64, computed from the generator that filled the
 // operands.
 #pragma once
 
@@ -9,7 +9,7 @@ namespace deepbench {
 
 ExpectedOutput expected_conv_output(const Conv& conv, const KernelConditions& conditions);
 
-// Host memory that this and the comparison take.
+// Bytes of host memory that the reference and the comparison take.
 double conv_reference_bytes(const Conv& conv);
 
 }  // namespace deepbench

@@ -1,4 +1,4 @@
-// Loops over rows for every vector unit. The order of summing is fixed.
+// Loops over rows, compiled for every vector extension. The order of summation is fixed.
 #include "deepbench/ops/conv/row_sums.hpp"
 
 #include <cstring>
@@ -31,9 +31,9 @@ DEEPBENCH_ALWAYS_INLINE inline void multiply_unrolled(const double* a, const dou
     }
   }
   for (int tap = 0; tap < kTaps; ++tap) {
-    Double4 before;
-    load(sums[tap].lanes, before);
-    total[tap] += before;
+    Double4 previous;
+    load(sums[tap].lanes, previous);
+    total[tap] += previous;
     std::memcpy(sums[tap].lanes, &total[tap], sizeof total[tap]);
   }
 }

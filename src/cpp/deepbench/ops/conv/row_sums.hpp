@@ -1,4 +1,4 @@
-// Sums in double over rows: many rows with a factor each, or one row times many.
+// Sums in double over rows: many rows with one factor each, or the products of one row with many.
 #pragma once
 
 #include <cstdint>
@@ -17,16 +17,16 @@ struct RowTap {
   double factor;
 };
 
-// sums[i] += the sum over taps of factor from[i].
+// sums[i] += the sum over all taps of factor * from[i].
 void add_taps(const std::vector<RowTap>& taps, int64_t count, double* sums);
 
-// One sum in lanes, which are added up at the end.
+// One sum in several lanes; total() adds them up.
 struct LaneSum {
   double lanes[kRowLanes] = {};
   double total() const { return (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]); }
 };
 
-// sums[i] += the sum of a b[i]; `count` is whole lanes.
+// sums[j] += the dot product of rows a and b[j]; `count` is a multiple of kRowLanes.
 void add_products(const double* a, const std::vector<const double*>& b, int64_t count,
                   LaneSum* sums);
 

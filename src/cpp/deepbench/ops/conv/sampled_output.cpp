@@ -1,4 +1,4 @@
-// One output at a time, each from its definition.
+// Computes one output at a time, each from its definition.
 #include "deepbench/ops/conv/sampled_output.hpp"
 
 #include <algorithm>
@@ -8,12 +8,12 @@
 namespace deepbench {
 namespace {
 
-constexpr uint32_t kPlaceStream = 11;
+constexpr uint32_t kPositionStream = 11;
 
-// An output's place: first and second dimension of its tensor, then depth, height, width.
-using Place = std::array<int64_t, 5>;
+// The position of an output: first and second dimension of its tensor, then depth, height, width.
+using Position = std::array<int64_t, 5>;
 
-Place extents(const Conv& c) {
+Position extents(const Conv& c) {
   switch (c.phase) {
     case ConvPhase::kForward:
       return {c.n, c.k, c.o(), c.p(), c.q()};
@@ -24,15 +24,15 @@ Place extents(const Conv& c) {
   }
 }
 
-Place tensor_place(const Conv& conv, int64_t index) {
-  const Place size = extents(conv);
+Position tensor_position(const Conv& conv, int64_t index) {
+  const Position size = extents(conv);
   int64_t rest = conv.output().tensor_index(index);
-  Place place{};
-  for (size_t i = size.size(); i-- > 0; rest /= size[i]) place[i] = rest % size[i];
-  return place;
+  Position position{};
+  for (size_t i = size.size(); i-- > 0; rest /= size[i]) position[i] = rest % size[i];
+  return position;
 }
 
-// Sums of products of generated elements, a batch at a time.
+// Sums the products of two operands' elements, a batch of elements at a time.
 class Products {
  public:
   struct Run {
@@ -84,7 +84,7 @@ std::array<int64_t, 2> valid_range(int64_t first, int64_t step, int64_t size, in
 class SingleOutput {
  public:
   SingleOutput(const Conv& conv, const ConvOperands& in, int64_t index)
-      : c_(conv), in_(in), at_(tensor_place(conv, index)) {}
+      : c_(conv), in_(in), position_(tensor_position(conv, index)) {}
 
   DotSums sums() {
     switch (c_.phase) {
@@ -112,7 +112,7 @@ class SingleOutput {
   }
 
   void forward() {
-    const auto [n, k, o, p, q] = at_;
+    const auto [n, k, o, p, q] = position_;
     const int64_t left = q * c_.stride_w - c_.pad_w, group = k / c_.group_k();
     const auto [begin, end] = valid_range(left, c_.dilation_w, c_.s, c_.w);
     for (int64_t c = 0; c < c_.group_c(); ++c) {
@@ -128,7 +128,7 @@ class SingleOutput {
     }
   }
 
-  // Which output a tap of this input belongs to; -1 if to none.
+  // The output that this input reaches through the tap; -1 if there is none.
   static int64_t output_at_tap(int64_t input, int64_t pad, int64_t tap, int64_t dilation,
                                int64_t stride, int64_t outputs) {
     const int64_t step = input + pad - tap * dilation;
@@ -136,13 +136,13 @@ class SingleOutput {
   }
 
   void backward_data() {
-    const auto [n, c, z, h, w_at] = at_;
+    const auto [n, c, z, h, x_column] = position_;
     const int64_t group = c / c_.group_c(), c_in_group = c % c_.group_c();
     for (int64_t tap = 0; tap < c_.taps(); ++tap) {
       const int64_t t = tap / c_.s / c_.r, r = tap / c_.s % c_.r, s = tap % c_.s;
       const int64_t o = output_at_tap(z, c_.pad_d, t, c_.dilation_d, c_.stride_d, c_.o());
       const int64_t p = output_at_tap(h, c_.pad_h, r, c_.dilation_h, c_.stride_h, c_.p());
-      const int64_t q = output_at_tap(w_at, c_.pad_w, s, c_.dilation_w, c_.stride_w, c_.q());
+      const int64_t q = output_at_tap(x_column, c_.pad_w, s, c_.dilation_w, c_.stride_w, c_.q());
       if (o < 0 || p < 0 || q < 0) continue;
       const int64_t k = group * c_.group_k();
       products_.add({in_.dy, y(n, k, o, p) + q, c_.y_channel_size()},
@@ -151,7 +151,7 @@ class SingleOutput {
   }
 
   void backward_filter() {
-    const auto [k, c_in_group, t, r, s] = at_;
+    const auto [k, c_in_group, t, r, s] = position_;
     const int64_t c = k / c_.group_k() * c_.group_c() + c_in_group;
     const int64_t left = s * c_.dilation_w - c_.pad_w;
     const auto [begin, end] = valid_range(left, c_.stride_w, c_.q(), c_.w);
@@ -169,7 +169,7 @@ class SingleOutput {
 
   const Conv& c_;
   const ConvOperands& in_;
-  const Place at_;
+  const Position position_;
   Products products_;
 };
 
@@ -177,7 +177,7 @@ class SingleOutput {
 
 std::vector<int64_t> sampled_outputs(const Conv& conv, int64_t count, uint64_t seed) {
   constexpr int64_t kCorners = 32;
-  const Place size = extents(conv);
+  const Position size = extents(conv);
   const ConvOutput output = conv.output();
   std::vector<int64_t> chosen;
   if (count >= output.size()) {
@@ -186,16 +186,16 @@ std::vector<int64_t> sampled_outputs(const Conv& conv, int64_t count, uint64_t s
     return chosen;
   }
   for (int64_t i = 0; i < count; ++i) {
-    Place place{};
+    Position position{};
     for (size_t axis = 0; axis < size.size(); ++axis) {
-      const uint64_t bits = deepbench_bits(seed, kPlaceStream, uint64_t(i) * 8 + axis);
+      const uint64_t bits = deepbench_bits(seed, kPositionStream, uint64_t(i) * 8 + axis);
       const bool is_corner = i < std::min(kCorners, count / 2);
-      const uint64_t kind = is_corner ? bits % 2 : bits % 8;  // either end, or anywhere
-      place[axis] = kind == 0   ? 0
-                    : kind == 1 ? size[axis] - 1
-                                : int64_t((bits >> 8) % uint64_t(size[axis]));
+      const uint64_t kind = is_corner ? bits % 2 : bits % 8;  // either end, or a random position
+      position[axis] = kind == 0   ? 0
+                       : kind == 1 ? size[axis] - 1
+                                   : int64_t((bits >> 8) % uint64_t(size[axis]));
     }
-    const auto [first, second, z, h, w] = place;
+    const auto [first, second, z, h, w] = position;
     chosen.push_back(output.index(first, second, (z * size[3] + h) * size[4] + w));
   }
   std::sort(chosen.begin(), chosen.end());

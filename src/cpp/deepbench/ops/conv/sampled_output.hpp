@@ -1,4 +1,4 @@
-// Single outputs of a convolution: which ones to look at, and what they must be.
+// Single outputs of a convolution: which ones to check, and their expected values.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 
 namespace deepbench {
 
-// About `count` places in verification's order, sorted, without repeats: corners of the tensor,
-// then edges and random places alike. All of them where there are no more.
+// About `count` indices in verification's order, sorted, without duplicates: corners of the tensor
+// first, then edges and random positions. All indices if there are at most `count`.
 std::vector<int64_t> sampled_outputs(const Conv& conv, int64_t count, uint64_t seed);
 
-// The sum of products behind the output at `index`, and that of their squares.
+// The sum of products of the output at `index`, and the sum of their squares.
 DotSums compute_output(const Conv& conv, const ConvOperands& operands, int64_t index);
 
 }  // namespace deepbench

@@ -1,4 +1,4 @@
-// conv: parameters, validity and useful work.
+// The specification of conv: parameters, validity, useful work.
 #include "deepbench/core/operation.hpp"
 #include "deepbench/core/status.hpp"
 #include "deepbench/ops/all_ops.hpp"
@@ -15,7 +15,8 @@ Parameter optional_parameter(const char* name, const char* help, const char* def
                              double minimum) {
   return {name, ParameterKind::kInteger, help, default_text, {}, minimum, 1e9};
 }
-// Much more than any filter is wide: all of it would be looked at, for outputs of nothing.
+// The limit is far above the width of any filter. Larger padding would only add outputs that are
+// zero, and the reference would compute them all.
 Parameter padding_parameter(const char* name, const char* help) {
   return {name, ParameterKind::kInteger, help, "0", {}, 0, 1e5};
 }
@@ -27,10 +28,10 @@ Parameter omitted_default(Parameter parameter) {
 void require_output(const char* what, const char* key, int64_t size, int64_t filter, int64_t pad,
                     int64_t dilation) {
   if (Conv::output_extent(size, filter, pad, 1, dilation) >= 1) return;
-  throw InvalidProblem(
-      std::string("the filter's ") + what + ", " + std::to_string(dilation * (filter - 1) + 1) +
-      " with its dilation, is larger than the padded input's, " + key + " + 2 pad_" + key + " = " +
-      std::to_string(size + 2 * pad) + ": the output is empty");
+  throw InvalidProblem(std::string("the output is empty: the dilated filter's ") + what + ", " +
+                       std::to_string(dilation * (filter - 1) + 1) +
+                       ", exceeds the padded input's, " + key + " + 2 pad_" + key + " = " +
+                       std::to_string(size + 2 * pad));
 }
 
 void require_divisible(const char* key, int64_t channels, int64_t groups) {
@@ -89,8 +90,7 @@ class ConvOperation final : public Operation {
 
  private:
   std::string name_ = "conv";
-  std::string help_ =
-      "convolution in two or three dimensions, as cross-correlation in every precision";
+  std::string help_ = "convolution (cross-correlation) in two or three dimensions";
   std::string example_ =
       "conv w=56 h=56 c=64 n=8 k=64 s=3 r=3 pad_w=1 pad_h=1 stride_w=1 stride_h=1";
   std::vector<Parameter> parameters_ = {
@@ -115,13 +115,13 @@ class ConvOperation final : public Operation {
        {"fwd", "bwd_data", "bwd_filter"}},
       {"layout",
        ParameterKind::kChoice,
-       "of the activations; library: its own choice",
+       "layout of the activations; library: the library chooses",
        "library",
        {"library", "nchw", "nhwc"}},
       precision_parameter("float"),
       {"x_type",
        ParameterKind::kChoice,
-       "int8: the activations signed, or unsigned where a library wants them so",
+       "int8: the activations are signed, or unsigned for libraries that require it",
        "s8",
        {"s8", "u8"},
        1,
@@ -130,14 +130,14 @@ class ConvOperation final : public Operation {
        "int8"},
       omitted_default({"y_type",
                        ParameterKind::kChoice,
-                       "int8: sums in 32 bits, or scaled, rounded and saturated to 8",
+                       "int8: outputs are 32-bit sums, or scaled, rounded and saturated to 8 bits",
                        "s32",
                        {"s32", "s8"},
                        1,
                        1,
                        "precision",
                        "int8"}),
-      omitted_default(optional_parameter("d", "depth of the input: a third dimension", "1", 1)),
+      omitted_default(optional_parameter("d", "depth of the input, for three dimensions", "1", 1)),
       omitted_default(optional_parameter("t", "depth of the filter", "1", 1)),
       omitted_default(padding_parameter("pad_d", "zeros added in front and behind")),
       omitted_default(optional_parameter("stride_d", "step in depth", "1", 1)),

@@ -1,8 +1,9 @@
 // Dense matrix product, C = op(A) op(B) + C, column-major as in the original benchmark: the typed
 // problem and its padding rule. Header-only, for the core and for backends.
 //
-// op(A) is m x k, op(B) is k x n, C is m x n. With trans_a=n A is stored m x k (leading dimension
-// m), with trans_a=t k x m (leading dimension k); B likewise k x n or n x k. Output index: i + j*m.
+// op(A) is m x k, op(B) is k x n, C is m x n. With trans_a=n, A is stored as m x k (leading
+// dimension m); with trans_a=t as k x m (leading dimension k). B is likewise stored as k x n or n x
+// k. The index of output (i, j) is i + j*m.
 #pragma once
 
 #include <algorithm>
@@ -18,17 +19,17 @@ struct Gemm {
   int64_t m = 0, n = 0, k = 0;
   bool trans_a = false, trans_b = false;
   PrecisionInfo precision;
-  deepbench_type b_type = DEEPBENCH_F32;  // int8: s8, or u8 where the library wants activations so
+  deepbench_type b_type = DEEPBENCH_F32;  // int8: s8, or u8 for libraries that need unsigned B
 
   // fill.h streams of the operands.
   static constexpr uint32_t kStreamA = 0, kStreamB = 1, kStreamC = 2;
 
-  int64_t rows_a() const { return trans_a ? k : m; }  // as stored: the leading dimension
+  int64_t rows_a() const { return trans_a ? k : m; }  // rows of the stored A, its leading dimension
   int64_t columns_a() const { return trans_a ? m : k; }
   int64_t rows_b() const { return trans_b ? n : k; }
   int64_t columns_b() const { return trans_b ? k : n; }
 
-  // Where op(A)[i, l] and op(B)[l, j] are stored, unpadded.
+  // The index of op(A)[i, l] and op(B)[l, j] in the stored, unpadded operand.
   uint64_t index_a(int64_t i, int64_t l) const {
     return static_cast<uint64_t>(trans_a ? l + i * k : i + l * m);
   }
@@ -39,7 +40,8 @@ struct Gemm {
   double flops() const { return 2.0 * double(m) * double(n) * double(k); }
 };
 
-// From anything with integer(name) and text(name): the core's problem or the plugin's.
+// Reads the problem from any type with integer(name) and text(name): the core's Problem or the
+// plugin's attributes.
 template <class Attributes>
 Gemm gemm_problem(const Attributes& attributes) {
   Gemm gemm;
@@ -55,13 +57,15 @@ Gemm gemm_problem(const Attributes& attributes) {
   return gemm;
 }
 
-// How many products can be added to C in place before a sum might leave C's range; at most `most`.
+// How many products can be added to C in place before a sum can leave C's range; at most
+// `max_calls`.
 //
-// A uniform element is 1/sqrt(3) large and as often positive as negative: a sum of k products has
-// a deviation of sqrt(k)/3, and none of 10^8 lies beyond six of those. 8-bit numbers have means of
-// -1/2 and at most 255/2, and root mean squares of 74 and at most 148. Where all have one sign
-// (`uniform` is false) every product counts in full.
-inline int64_t calls_before_overflow(const Gemm& gemm, bool uniform, int64_t most) {
+// A uniform element has a root mean square of 1/sqrt(3) and either sign: a sum of k products has a
+// standard deviation of sqrt(k)/3, and in 10^8 sums none exceeds six of those. Signed 8-bit
+// elements have a mean of -1/2 and a root mean square of 74, unsigned ones a mean of at most 255/2
+// and a root mean square of at most 148. Where all elements have the same sign (`uniform` is
+// false), every product counts in full.
+inline int64_t calls_before_overflow(const Gemm& gemm, bool uniform, int64_t max_calls) {
   const double k = double(gemm.k);
   double range = 0, call = 1;
   if (gemm.precision.c == DEEPBENCH_F16) {
@@ -71,15 +75,16 @@ inline int64_t calls_before_overflow(const Gemm& gemm, bool uniform, int64_t mos
     range = 2147483647.0;
     call = uniform ? 64 * k + 6 * std::sqrt(k) * 74 * 148 : k;
   } else {
-    return most;  // float's exponents, which bfloat16 has as well
+    return max_calls;  // bfloat16 has the exponent range of float
   }
-  return std::clamp(int64_t(range / call) - 1, int64_t{1}, most);
+  return std::clamp(int64_t(range / call) - 1, int64_t{1}, max_calls);
 }
 
-// The original's padding: half under tensor cores to multiples of 8 where an operand's leading
-// dimensions call for it, int8's m to a multiple of 4. Returns the dimensions to run.
+// The padding rule of the original benchmark. For half and bfloat16 it rounds up to multiples of 8
+// where an operand's leading dimension requires it for tensor cores; for int8 it rounds m up to a
+// multiple of 4. Returns the dimensions to run.
 inline Gemm padded(Gemm gemm) {
-  auto up = [](int64_t value, int64_t to) { return (value + to - 1) / to * to; };
+  auto up = [](int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; };
   if (gemm.precision.precision == Precision::kInt8) {
     gemm.m = up(gemm.m, 4);
   } else if (gemm.precision.precision == Precision::kHalf ||

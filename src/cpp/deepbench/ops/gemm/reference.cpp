@@ -1,10 +1,10 @@
-// The float64 reference of gemm, as core/product_reference.hpp makes it.
+// The float64 reference of gemm, built on core/product_reference.hpp.
 //
-// Bound of one output: output_roundoff |c| + 4 sqrt(k) sum_roundoff sqrt(S^2 + c^2) +
-// 4 input_roundoff S, where S^2 = sum over l of (a b)^2: S is the typical size of a partial sum of
-// random products, and sums that end far out were far out for long. Summing in any order errs by
-// about 0.4 sqrt(k) sum_roundoff S, so 4 sqrt(k) leaves a factor of ten. Storing in half errs by
-// half the last place of its subnormals at least. Integers are exact.
+// Bound of one output: output_roundoff |c| + 4 sqrt(k) sum_roundoff sqrt(S^2 + c^2) + 4
+// input_roundoff S, where S^2 = sum over l of (a b)^2. S is the typical size of a partial sum of
+// random products; a sum with a large final value c also has large partial sums. The error of a sum
+// in any order is about 0.4 sqrt(k) sum_roundoff S, so the factor 4 sqrt(k) leaves a margin of ten.
+// Half adds half of the last place of its subnormals. Integer sums are exact.
 #include "deepbench/ops/gemm/reference.hpp"
 
 #include <algorithm>
@@ -25,10 +25,10 @@ class GemmReference final : public ProductReference {
         type_a_(gemm.precision.a),
         type_b_(gemm.b_type),
         type_c_(gemm.precision.c) {
-    // Integers whose sums pass through float on their way out.
+    // A library that converts int32 sums through float rounds them.
     if (gemm.precision.precision == Precision::kInt8 && conditions.accumulator == "float")
       gemm_.precision.output_roundoff = kRoundoffFloat;
-    // Of 8-bit floating-point numbers: sums of 128 products are kept in 14 bits.
+    // The "fp22" accumulator of fp8 keeps sums of 128 products in 14 bits.
     if (conditions.accumulator == "fp22")
       gemm_.precision.input_roundoff =
           std::sqrt(double(std::min<int64_t>(gemm.k, 128))) / (1 << 13);
@@ -82,7 +82,7 @@ class GemmReference final : public ProductReference {
   }
 
   Gemm gemm_;
-  const bool rounds_product_;  // to the output's type, before C is added
+  const bool rounds_product_;  // the product is rounded to the output's type before C is added
   const InputGenerator inputs_;
   deepbench_type type_a_, type_b_, type_c_;
 };

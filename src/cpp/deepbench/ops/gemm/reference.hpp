@@ -1,4 +1,4 @@
-// What the output of a gemm must be, in float64 from the same generator that filled the operands.
+// The expected output of a gemm in float64, computed from the generator that filled the operands.
 #pragma once
 
 #include "deepbench/core/expected_output.hpp"

@@ -1,4 +1,4 @@
-// gemm: parameters, validity and useful work.
+// The specification of gemm: parameters, validity, useful work.
 #include "deepbench/core/operation.hpp"
 #include "deepbench/core/product_reference.hpp"
 #include "deepbench/ops/all_ops.hpp"
@@ -60,7 +60,7 @@ class GemmOperation final : public Operation {
       precision_parameter("float"),
       {"b_type",
        ParameterKind::kChoice,
-       "int8: B signed, or unsigned where a library wants it",
+       "int8: B is signed, or unsigned for libraries that require it",
        "s8",
        {"s8", "u8"},
        1,

@@ -1,11 +1,11 @@
-// Moving bytes: the typed problem. Header-only, for the core and for backends.
+// Memory transfers: the typed problem. Header-only, for the core and for backends.
 //
-// Data are 32-bit words, even ones, so that none of them is the (odd) poison. `bytes` is the size
-// of one buffer, a multiple of 4.
-//   read   reads every word; the output is one word, the xor of them all
+// The data are 32-bit words. All of them are even, so that none equals the poison, which is odd.
+// `bytes` is the size of one buffer, a multiple of 4.
+//   read   reads every word; the output is one word, the xor of all
 //   write  stores the word write_pattern(seed) everywhere; the output is the buffer
 //   copy   copies one buffer to another within the device; the output is the destination
-//   h2d    from the host to the device, d2h back; the output is the destination
+//   h2d    copies from host to device, d2h from device to host; the output is the destination
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct Memory {
   static constexpr uint32_t kStream = 0;
   int64_t words() const { return bytes / 4; }
   int64_t output_words() const { return kind == MemoryKind::kRead ? 1 : words(); }
-  // Bytes that cross the memory's interface: a copy reads and writes.
+  // Bytes that cross the memory interface; a copy reads and writes.
   double traffic() const { return (kind == MemoryKind::kCopy ? 2.0 : 1.0) * double(bytes); }
 };
 

@@ -1,4 +1,5 @@
-// The reference of memory problems: exact words, sampled and projected; a read's one word in full.
+// The reference of memory problems. It compares sampled words and a projection exactly; for a read
+// it computes the one output word in full.
 #include "deepbench/ops/memory/reference.hpp"
 
 #include <algorithm>
@@ -23,7 +24,7 @@ uint32_t word(const Memory& memory, const KernelConditions& conditions, uint64_t
   return memory_word(conditions.seed, index);
 }
 
-// Calls visit(first, words, count) for blocks of [begin, end).
+// Calls visit(first, words, count) for consecutive blocks of [begin, end).
 template <class Visit>
 void for_blocks(const Memory& memory, const KernelConditions& conditions, int64_t begin,
                 int64_t end, const Visit& visit) {
@@ -34,7 +35,7 @@ void for_blocks(const Memory& memory, const KernelConditions& conditions, int64_
     const int64_t count = std::min(kBlock, end - first);
     if (random) {
       fill_words(conditions.seed, Memory::kStream, uint64_t(first), count, words);
-      for (int64_t i = 0; i < count; ++i) words[i] &= ~1u;  // as memory_word does
+      for (int64_t i = 0; i < count; ++i) words[i] &= ~1u;  // as memory_word() does
     }
     visit(first, words, count);
   }
@@ -92,7 +93,8 @@ ExpectedOutput expected_memory_output(const Memory& memory, const KernelConditio
   expected.projection_rows = 1;
   expected.projection_seed = kWeightSeed;
   expected.projections = {weighted_sum(memory, conditions)};
-  // 32-bit words times weights of at most 1, summed in double in another order.
+  // The words are below 2^32 and the weights are at most 1; the backend sums in double in another
+  // order.
   expected.projection_bounds = {1e-15 * 4.3e9 * double(memory.words())};
   expected.coverage = std::to_string(samples) + " of " + std::to_string(memory.words()) +
                       " words and a projection of all";

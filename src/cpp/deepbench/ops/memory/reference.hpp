@@ -1,4 +1,4 @@
-// What the output of a memory problem must be: exact, word for word.
+// The expected output of a memory problem, exact for every word.
 #pragma once
 
 #include "deepbench/core/expected_output.hpp"

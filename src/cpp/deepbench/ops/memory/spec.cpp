@@ -1,4 +1,4 @@
-// memory: parameters, validity and bytes moved.
+// The specification of memory: parameters, validity, bytes moved.
 #include <algorithm>
 #include <set>
 
@@ -77,12 +77,13 @@ class MemoryOperation final : public Operation {
 
  private:
   std::string name_ = "memory";
-  std::string help_ = "bytes read, written or copied within a device, or to it and back";
+  std::string help_ =
+      "bytes read, written or copied within a device, or copied between host and device";
   std::string example_ = "memory kind=copy bytes=268435456";
   std::vector<Parameter> parameters_ = {
       {"kind",
        ParameterKind::kChoice,
-       "what moves",
+       "kind of transfer",
        "copy",
        {"read", "write", "copy", "h2d", "d2h"}},
       {"bytes", ParameterKind::kInteger, "size of one buffer, a multiple of 4", "", {}, 4, 1e15},

@@ -1,5 +1,6 @@
-// The pointwise part of a recurrent step and of its gradient, for one unit: rnn.hpp's formulas,
-// with the errors that the precision, and what a kernel says of itself, let a library make.
+// The pointwise part of a recurrent step and of its gradient for one unit. It evaluates the
+// formulas of rnn.hpp together with the errors that a library may make, given the precision and the
+// facts of the kernel.
 #pragma once
 
 #include <cmath>
@@ -10,38 +11,41 @@
 
 namespace deepbench {
 
-// Of vendors' sigmoid and tanh in float: 4 units of the 22nd place; of those that a kernel calls
-// fast, 4 of the 19th.
+// Error bounds of the vendors' sigmoid and tanh in float: 4 units of binary place 22. For kernels
+// with the fact activations=fast: 4 units of binary place 19.
 inline constexpr double kActivationError = 1.0 / (1 << 20);
 inline constexpr double kFastActivationError = 1.0 / (1 << 17);
 
-// Roundings of parts of a sum, which are about as large as the root of its terms' squares.
-inline constexpr double kPartialSums = 4;
+// Roundings allowed for partial sums, whose size is about the root of the sum of the terms'
+// squares.
+inline constexpr double kPartialSumRoundings = 4;
 
 class RnnCell {
  public:
-  // What a step leaves of a unit; backward needs all of it.
+  // The values of one unit after a step; the backward pass needs all of them.
   struct State {
-    ValueWithError gate[4];  // after their activation
+    ValueWithError gate[4];  // after the activation
     ValueWithError saved;    // lstm: c; gru: s_o + b'; vanilla: z + s
     ValueWithError h;
   };
 
   struct Gradient {
-    ValueWithError z[4];  // of z_g
-    ValueWithError s_o;   // gru: of s_o + b'; elsewhere s has the gradient of z
+    ValueWithError z[4];  // gradient of z_g
+    ValueWithError s_o;   // gru: gradient of s_o + b'; the other cells' s has the gradient of z
   };
 
-  // Own errors are divided by `bound_factor`: 1 for bounds, more for deviations.
+  // The errors of each operation are divided by `bound_factor`: 1 yields bounds, more yields
+  // standard deviations.
   RnnCell(const Rnn& rnn, const KernelConditions& conditions, double bound_factor);
 
   bool is_vanilla() const { return kind_ == Kind::kVanilla; }
   bool is_lstm() const { return kind_ == Kind::kLstm; }
   bool is_gru() const { return kind_ == Kind::kGru; }
   bool is_gru_reset_before() const { return kind_ == Kind::kGruResetBefore; }
-  static constexpr int kReset = 1, kCandidate = 2;  // of gru's gates
+  static constexpr int kReset = 1, kCandidate = 2;  // indices of gru's gates
 
-  // r, which gru_reset_before's candidate waits for, and r h' as the product takes it.
+  // reset() computes r, which gru_reset_before needs ahead of its candidate; reset_state() computes
+  // r h' as the recurrent product reads it.
   ValueWithError reset(const ValueWithError& z, const ValueWithError& s) const {
     return gate(z, s);
   }
@@ -49,8 +53,8 @@ class RnnCell {
     return quantises_ ? quantise(r * h, Rnn::kDataScale) : (r * h).rounded(operand_roundoff_);
   }
 
-  // h with the bound of how it is stored: of 8 bits a quarter of a step, so that the next value is
-  // a wrong one.
+  // h with the error of storing it. An 8-bit value may differ by a quarter of a quantisation step,
+  // so that the neighbouring integer counts as wrong.
   ValueWithError stored(const ValueWithError& h) const {
     if (!quantises_)
       return {h.value,
@@ -59,25 +63,28 @@ class RnnCell {
     return {quantised.value, quantised.error + 0.25 / Rnn::kDataScale};
   }
 
-  // z and s by gate; gru's last s comes with b'. `before` is the state of the step before.
+  // `inputs` holds z and `products` holds s for each gate; for gru's candidate `products` includes
+  // b'. `previous` is the state of the preceding step.
   State step(const ValueWithError* inputs, const ValueWithError* products,
-             const State& before) const;
+             const State& previous) const;
 
-  // `gradient_of_h` is the whole of it, `dc` that of c, which becomes that of the step before;
-  // returns the part of h' that goes by no product. Of gru_reset_before without the gradient of r.
-  ValueWithError backward(const State& state, const State& before,
+  // `gradient_of_h` is the complete gradient of h. `dc` is the gradient of c on entry and that of
+  // the preceding step's c on return. Returns the part of the gradient of h' that passes through no
+  // recurrent product. For gru_reset_before, backward_reset_gate() computes the gradient of r.
+  ValueWithError backward(const State& state, const State& previous,
                           const ValueWithError& gradient_of_h, ValueWithError& dc,
                           Gradient& gradient) const;
-  // The gradient of r h' makes that of r, and adds to that of h'.
-  ValueWithError backward_reset_gate(const State& state, const State& before,
+  // Computes the gradient of r from `dp`, the gradient of r h', and returns the contribution to the
+  // gradient of h'.
+  ValueWithError backward_reset_gate(const State& state, const State& previous,
                                      const ValueWithError& dp, Gradient& gradient) const;
 
-  // A recurrent product as it is kept before anything is added to it.
+  // A recurrent product as the library stores it before adding to it.
   ValueWithError stored_sum(const ValueWithError& sum) const { return sum.rounded(sums_roundoff_); }
-  // What its parts are rounded by, whose size is the root of the sum of the terms' squares.
+  // The rounding error of partial sums; `size` is the root of the sum of the terms' squares.
   double partial_error(double size) const { return partial_roundoff_ * size; }
 
-  // As the recurrent product takes its operands.
+  // A value as the recurrent product reads it.
   ValueWithError operand(const ValueWithError& value) const {
     return value.rounded(operand_roundoff_);
   }
@@ -93,22 +100,22 @@ class RnnCell {
   }
   ValueWithError backward_vanilla(const State& state, const ValueWithError& dh,
                                   Gradient& gradient) const;
-  ValueWithError backward_lstm(const State& state, const State& before, const ValueWithError& dh,
+  ValueWithError backward_lstm(const State& state, const State& previous, const ValueWithError& dh,
                                ValueWithError& dc, Gradient& gradient) const;
-  ValueWithError backward_gru(const State& state, const State& before, const ValueWithError& dh,
+  ValueWithError backward_gru(const State& state, const State& previous, const ValueWithError& dh,
                               Gradient& gradient) const;
 
   Kind kind_;
   double activation_error_;
   bool quantises_;
-  bool relu_side_unknown_;  // whose side is not known
+  bool relu_side_unknown_;  // the side of ReLU's kink that the library took is unknown
   double output_roundoff_;
-  double operand_roundoff_;         // of what a product reads in a narrow type; 0: float
-  double gates_roundoff_ = 0;       // of gates kept in a narrow type
+  double operand_roundoff_;         // of operands that a product reads in a narrow type; 0: float
+  double gates_roundoff_ = 0;       // of gates stored in a narrow type
   double cell_state_roundoff_ = 0;  // of lstm's c and its gradient
-  double sums_roundoff_ = 0;        // of products kept in a narrow type before they are added to
-  double partial_roundoff_ = 0;     // of parts of their sums
-  double absolute_roundoff_;        // of what is stored, however small: half has subnormals
+  double sums_roundoff_ = 0;        // of recurrent products stored in a narrow type
+  double partial_roundoff_ = 0;     // of partial sums
+  double absolute_roundoff_;        // of arbitrarily small stored values: half has subnormals
 };
 
 }  // namespace deepbench

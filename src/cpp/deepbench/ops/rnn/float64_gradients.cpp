@@ -1,4 +1,4 @@
-// The reference of gradients that float64 can do in full.
+// The reference of gradients that are small enough to be computed in float64.
 #include <cmath>
 
 #include "deepbench/ops/rnn/gradient_parts.hpp"
@@ -9,10 +9,10 @@
 namespace deepbench {
 namespace {
 
-constexpr double kFullWork = 1 << 29;     // multiplications of a pass, of which it makes three
-constexpr int64_t kMaxUnits = 1 << 21;    // of all steps, some 150 bytes each
-constexpr int64_t kMaxWeights = 1 << 24;  // some 50 bytes each
-constexpr int64_t kMaxChecked = 1 << 17;  // elements of a part
+constexpr double kFullWork = 1 << 29;     // multiplications of one pass; the reference makes three
+constexpr int64_t kMaxUnits = 1 << 21;    // over all steps; about 150 bytes each
+constexpr int64_t kMaxWeights = 1 << 24;  // about 50 bytes each
+constexpr int64_t kMaxChecked = 1 << 17;  // checked elements of a part
 
 }  // namespace
 
@@ -24,7 +24,7 @@ bool is_affordable_in_float64(const Rnn& rnn) {
 ExpectedOutput expected_float64_gradients(const Rnn& rnn, const KernelConditions& conditions) {
   const RnnOperands operands(rnn, conditions);
   const std::vector<ValueWithError> all = RnnGradients(operands, conditions).run();
-  // Of the gradients of gates, which dx adds up, too.
+  // The absolute roundoff applies to the gates' gradients, and so to dx, which is their sum.
   const double smallest = RnnGradients::kDeviationsPerBound * rnn.precision.absolute_roundoff();
   ExpectedOutput expected;
   expected.outputs = all.size();

@@ -1,11 +1,12 @@
-// The forward reference: each checked step is computed in float64 from the h before it that the
-// library itself gave, so that errors do not grow along a sequence and any step can be checked
-// alone. lstm's c, which is no output, is carried through the steps of a run.
+// The forward reference. Each checked step is computed in float64 from the preceding h that the
+// library stored, so errors do not grow along a sequence and any step can be checked alone. lstm's
+// c is not an output and is carried through the steps of a segment.
 //
-// Bound of one output: s errs by 4 sqrt(hidden) sum_roundoff sqrt(S^2 + s^2) as a gemm's sum does,
-// S being the root of the sum of its products' squares; what follows carries that along (cell.hpp),
-// sigmoid and tanh adding kActivationError of their own; then h is stored with output_roundoff. In
-// int8 sums are exact, and h must be the very integer, or either where it is that close to a tie.
+// Bound of one output: the error of s is 4 sqrt(hidden) sum_roundoff sqrt(S^2 + s^2), as in gemm,
+// where S is the root of the sum of its products' squares. The pointwise part propagates this error
+// (cell.hpp), and sigmoid and tanh add kActivationError. Storing h adds output_roundoff. int8 sums
+// are exact: h must be the expected integer, or one of both neighbours where the value is close to
+// a tie.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -23,7 +24,7 @@ namespace {
 
 class ForwardSegment {
  public:
-  // `h` are the states before each step of the run.
+  // `h` holds the state before each step of the segment.
   ForwardSegment(const RnnOperands& operands, const RnnCell& cell, const RnnSegment& segment,
                  std::vector<float> h)
       : operands_(operands),
@@ -37,15 +38,15 @@ class ForwardSegment {
     if (cell_.is_gru_reset_before()) reset_states();
   }
 
-  // Writes the run's part of the expectation, from `at` on.
-  void write_expected(ExpectedOutput& expected, size_t at) {
+  // Writes the segment's part of the expected output, from index `point` on.
+  void write_expected(ExpectedOutput& expected, size_t point) {
     for (const int64_t unit : segment_.units) {
-      for (int64_t gate = 0; gate < gates_; ++gate) sum_up(gate, unit);
+      for (int64_t gate = 0; gate < gates_; ++gate) compute_sums(gate, unit);
       RnnCell::State state = first_state(unit);
       for (int64_t step = 0; step < steps_; ++step) {
         state = next(unit, step, state);
         if (segment_.begin + step >= segment_.checked_from)
-          set(unit, step, state.h, expected, at++);
+          set(unit, step, state.h, expected, point++);
       }
     }
   }
@@ -63,8 +64,8 @@ class ForwardSegment {
                                4 * precision.input_roundoff * std::sqrt(sums.squares)};
   }
 
-  // Libraries sum integers exactly, h' shifted by 1 to be positive. What follows is in float, and
-  // takes off the shift's part: the sum of the row.
+  // Libraries sum integers exactly, with h' shifted by 1 so that it is positive. They then subtract
+  // the shift's part, the sum of the row, in float.
   ValueWithError quantised_sum(const DotSums& sums) const {
     const double terms = std::abs(sums.products) + std::abs(row_sum_);
     return {sums.products, 4 * kRoundoffFloat * terms};
@@ -75,8 +76,8 @@ class ForwardSegment {
     if (rnn_.is_quantised()) row_sum_ = std::accumulate(row_.begin(), row_.end(), 0.0);
   }
 
-  // One gate's recurrent sums of a unit at every step.
-  void sum_up(int64_t gate, int64_t unit) {
+  // Computes the recurrent sums of one gate and unit at every step.
+  void compute_sums(int64_t gate, int64_t unit) {
     s_.resize(size_t(gates_ * steps_));
     read_row(gate, unit);
     const bool of_reset = cell_.is_gru_reset_before() && gate == RnnCell::kCandidate;
@@ -85,7 +86,7 @@ class ForwardSegment {
           of_reset ? sum_of_reset(step) : sum(dot_sums(row_.data(), h_before(step), rnn_.hidden));
   }
 
-  // r h' of all units: the candidate's product takes it.
+  // Computes r h' of all units, which the candidate's recurrent product reads.
   void reset_states() {
     const size_t count = size_t(steps_ * rnn_.hidden);
     reset_.resize(count), reset_square_.resize(size_t(steps_)), reset_error_ = reset_square_;
@@ -102,7 +103,8 @@ class ForwardSegment {
     }
   }
 
-  // The squares of the products as what they are for a typical row; errors of r add up at random.
+  // Takes the squares of the products at their value for a typical row. Errors of r add up at
+  // random.
   ValueWithError sum_of_reset(int64_t step) const {
     DotSums sums = weighted_sums(row_.data(), reset_.data() + step * rnn_.hidden, rnn_.hidden);
     const double mean_square = sums.squares / double(rnn_.hidden);
@@ -114,11 +116,12 @@ class ForwardSegment {
 
   ValueWithError z(int64_t gate, int64_t unit, int64_t step) const {
     const double value = operands_.input_part(gate, unit, segment_.begin + step, segment_.sequence);
-    const double largest = 2;  // of its few terms, beside which it may be small
+    const double largest = 2;  // the terms may be larger than their sum
     return {value, kRoundoffFloat * largest + rnn_.precision.input_roundoff};
   }
 
-  // A run that begins later knows nothing of c but that it cannot be larger than this: i tanh < 1.
+  // If the segment begins after step 0, c is only known to be bounded by the number of steps,
+  // because |i tanh| < 1.
   RnnCell::State first_state(int64_t unit) const {
     RnnCell::State state;
     if (!cell_.is_lstm()) return state;
@@ -129,8 +132,8 @@ class ForwardSegment {
     return state;
   }
 
-  RnnCell::State next(int64_t unit, int64_t step, RnnCell::State before) {
-    before.h = {h_before(step)[unit], 0};
+  RnnCell::State next(int64_t unit, int64_t step, RnnCell::State previous) {
+    previous.h = {h_before(step)[unit], 0};
     ValueWithError input[4], recurrent[4];
     for (int64_t gate = 0; gate < gates_; ++gate) {
       input[gate] = z(gate, unit, step);
@@ -139,16 +142,16 @@ class ForwardSegment {
     if (cell_.is_gru())
       recurrent[RnnCell::kCandidate] = cell_.stored_sum(recurrent[RnnCell::kCandidate]) +
                                        ValueWithError{operands_.bias(3, unit), 0};
-    return cell_.step(input, recurrent, before);
+    return cell_.step(input, recurrent, previous);
   }
 
   void set(int64_t unit, int64_t step, const ValueWithError& h, ExpectedOutput& expected,
-           size_t at) const {
-    const int64_t place = (segment_.begin + step) * rnn_.batch + segment_.sequence;
-    expected.indices[at] = uint64_t(place * rnn_.hidden + unit);
+           size_t point) const {
+    const int64_t sequence_step = (segment_.begin + step) * rnn_.batch + segment_.sequence;
+    expected.indices[point] = uint64_t(sequence_step * rnn_.hidden + unit);
     const ValueWithError stored = cell_.stored(h);
-    expected.values[at] = stored.value;
-    expected.bounds[at] = stored.error;
+    expected.values[point] = stored.value;
+    expected.bounds[point] = stored.error;
   }
 
   const RnnOperands& operands_;
@@ -158,19 +161,20 @@ class ForwardSegment {
   const RnnSegment& segment_;
   int64_t steps_;
   std::vector<float> h_, row_;
-  double row_sum_ = 0;                                      // int8's only
-  std::vector<ValueWithError> s_;                           // [gate][step]
-  std::vector<double> reset_, reset_square_, reset_error_;  // r h' [step][unit], sums over units
+  double row_sum_ = 0;             // sum of the row of U; int8 only
+  std::vector<ValueWithError> s_;  // [gate][step]
+  // r h' [step][unit], and sums over units for each step
+  std::vector<double> reset_, reset_square_, reset_error_;
 };
 
-// The library's h before each step of each run.
+// The library's h before each step of each segment.
 class ForwardStates {
  public:
-  ForwardStates(const RnnOperands& operands, const std::vector<RnnSegment>& runs,
+  ForwardStates(const RnnOperands& operands, const std::vector<RnnSegment>& segments,
                 ComputedOutput& computed)
       : operands_(operands), rnn_(operands.rnn()) {
     std::vector<uint64_t> indices;
-    for (const RnnSegment& segment : runs) {
+    for (const RnnSegment& segment : segments) {
       first_.push_back(indices.size());
       for (int64_t t = std::max<int64_t>(segment.begin, 1); t < segment.end; ++t)
         for (int64_t j = 0; j < rnn_.hidden; ++j)
@@ -204,11 +208,11 @@ class ForwardStates {
 ExpectedOutput expected_forward_output(const Rnn& rnn, const KernelConditions& conditions) {
   const RnnOperands operands(rnn, conditions);
   const RnnCell cell(rnn, conditions, 1);
-  const std::vector<RnnSegment> runs = choose_segments(rnn);
-  const ForwardStates states(operands, runs, *conditions.computed_output);
+  const std::vector<RnnSegment> segments = choose_segments(rnn);
+  const ForwardStates states(operands, segments, *conditions.computed_output);
 
   std::vector<size_t> first = {0};
-  for (const RnnSegment& segment : runs)
+  for (const RnnSegment& segment : segments)
     first.push_back(first.back() +
                     segment.units.size() * size_t(segment.end - segment.checked_from));
   ExpectedOutput expected;
@@ -216,13 +220,13 @@ ExpectedOutput expected_forward_output(const Rnn& rnn, const KernelConditions& c
   expected.indices.resize(first.back());
   expected.values = std::vector<double>(first.back());
   expected.bounds = expected.values;
-  parallel_tasks(int64_t(runs.size()), parallel_threads(), [&](int64_t i) {
-    const RnnSegment& segment = runs[size_t(i)];
+  parallel_tasks(int64_t(segments.size()), parallel_threads(), [&](int64_t i) {
+    const RnnSegment& segment = segments[size_t(i)];
     ForwardSegment(operands, cell, segment, states.of(segment, size_t(i)))
         .write_expected(expected, first[size_t(i)]);
   });
   expected.coverage = coverage_text(first.back(), rnn.outputs());
-  if (!checks_all(rnn)) expected.coverage += ", each from the state before it";
+  if (!checks_all(rnn)) expected.coverage += ", each computed from the tested h(t-1)";
   return expected;
 }
 

@@ -1,11 +1,11 @@
-// Whether the h(t) that a library's forward pass kept are those of the problem, up to rounding:
-// what a reference of gradients asks before it starts from them. Header-only, for backends.
+// Checks that the h(t) stored by a library's forward pass are those of the problem up to rounding.
+// A reference of gradients needs this check if it starts from them. Header-only, for backends.
 //
-// Each h(t) is compared with the reference's own after the library's h(t-1). One alone may be far
-// off, where a sum cancels; all of them together may not: what rounding adds to each is random, and
-// in the root of the mean square it is about one roundoff of the narrow type, wherever a library
-// rounds (docs/explanation/rnn_verification.md has the figures). A pass that is off by a small part
-// of every h(t) shows there, long before it shows in one of them.
+// Each h(t) is compared with the reference's h(t), which is computed from the library's h(t-1). A
+// single h(t) may differ strongly where a sum cancels, but all of them together may not: rounding
+// errors are random, and their root mean square is about one roundoff of the narrow type, wherever
+// a library rounds (docs/explanation/rnn_verification.md has the figures). A pass whose every h(t)
+// is slightly wrong shows in the root mean square long before it shows in a single h(t).
 #pragma once
 
 #include <cmath>
@@ -15,10 +15,10 @@
 
 namespace deepbench {
 
-// Of h(t), over any number of them.
+// The errors of any number of h(t).
 struct ForwardStateErrors {
   bool all_within_limit = true;  // each within ForwardStateLimits::per_state()
-  double error = 0, state = 0;   // sums of squares
+  double error = 0, state = 0;   // sums of squares of the errors and of the values
   int64_t count = 0;
 
   void add(const ForwardStateErrors& other) {
@@ -29,26 +29,26 @@ struct ForwardStateErrors {
 
 class ForwardStateLimits {
  public:
-  // One h(t) may be off by so many of the narrow type's roundoffs, and by what errors of float sums
-  // and of activations come to.
+  // The limit of one h(t) is `roundings` roundoffs of the narrow type plus the errors of float sums
+  // and activations.
   ForwardStateLimits(const Rnn& rnn, double roundings, double activations)
       : narrow_(rnn.precision.output_roundoff > kRoundoffFloat ? rnn.precision.output_roundoff
                                                                : rnn.precision.input_roundoff),
         in_float_(8 * std::sqrt(double(rnn.hidden)) * kRoundoffFloat + activations),
-        of_one_(roundings * narrow_ + in_float_) {}
+        per_state_(roundings * narrow_ + in_float_) {}
 
-  double per_state() const { return of_one_; }
+  double per_state() const { return per_state_; }
 
-  // Whether all together are what rounding makes of the problem's.
+  // Whether rounding alone explains the errors of all h(t) together.
   bool accept(const ForwardStateErrors& errors) const {
     const double allowed = kRoundings * narrow_ * std::sqrt(errors.state) +
-                           kPartOfFloat * in_float_ * std::sqrt(double(errors.count));
+                           kFloatShare * in_float_ * std::sqrt(double(errors.count));
     return std::sqrt(errors.error) <= allowed;
   }
 
  private:
-  static constexpr double kRoundings = 3, kPartOfFloat = 0.25;
-  double narrow_, in_float_, of_one_;
+  static constexpr double kRoundings = 3, kFloatShare = 0.25;
+  double narrow_, in_float_, per_state_;
 };
 
 }  // namespace deepbench

@@ -1,4 +1,4 @@
-// The parts of a gradient's output, which have sizes and errors of their own.
+// The parts of a gradient's output; each part has a typical size and error.
 #pragma once
 
 #include <cstdint>
@@ -11,20 +11,20 @@ namespace deepbench {
 
 struct GradientPart {
   int64_t first, count;
-  int64_t terms;        // whose sum an element is, as far as a single unit's gradient may be wrong
-  int64_t columns = 0;  // of a gate's dU, a matrix
+  int64_t terms;        // number of summed units that can each be wrong, as at ReLU's kink
+  int64_t columns = 0;  // columns of a gate's dU, which is a matrix; 0 for a vector
 };
 
-// dx, dh0 and each gate's dU, as far as the phase has them.
+// dx, dh0 and the dU of each gate, where the phase computes them.
 std::vector<GradientPart> gradient_parts(const Rnn& rnn);
 
-// Places of a part that are checked: all, where there are no more than `most`.
-std::vector<uint64_t> sample_part(const GradientPart& part, int64_t most);
-// The same; of a matrix the crossings of some rows with some columns, so that as many elements of a
-// product cost little.
-std::vector<uint64_t> sample_grid(const GradientPart& part, int64_t most);
+// The indices of a part that are checked: at most `max_count`, or all if there are no more.
+std::vector<uint64_t> sample_part(const GradientPart& part, int64_t max_count);
+// The same, but in a matrix the crossings of some rows with some columns, so that a reference
+// computes these elements of a product cheaply.
+std::vector<uint64_t> sample_grid(const GradientPart& part, int64_t max_count);
 
-// "all 20 outputs", "10 of 20 outputs".
+// For example "all 20 outputs" or "10 of 20 outputs".
 std::string coverage_text(size_t checked, int64_t outputs);
 
 }  // namespace deepbench

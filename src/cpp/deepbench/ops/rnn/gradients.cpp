@@ -1,5 +1,5 @@
-// Forward and backward through time, a step at a time: products on all threads, then the pointwise
-// part, sequence by sequence.
+// Goes forward and backward through time one step at a time: recurrent products on all threads,
+// then the pointwise part of each sequence.
 #include "deepbench/ops/rnn/gradients.hpp"
 
 #include <algorithm>
@@ -10,8 +10,8 @@
 namespace deepbench {
 namespace {
 
-constexpr int64_t kUnitsOfThread = 2048;
-constexpr int64_t kUnitsTogether = 16;
+constexpr int64_t kMinThreadUnits = 2048;
+constexpr int64_t kMinUnitsPerPart = 16;
 
 }  // namespace
 
@@ -47,7 +47,7 @@ std::vector<ValueWithError> RnnGradients::run() {
 }
 
 void RnnGradients::for_sequences(const std::function<void(int64_t)>& body) const {
-  parallel_for(rnn_.batch, 1 + kUnitsOfThread / hidden_, [&](int64_t begin, int64_t end, int) {
+  parallel_for(rnn_.batch, 1 + kMinThreadUnits / hidden_, [&](int64_t begin, int64_t end, int) {
     for (int64_t n = begin; n < end; ++n) body(n);
   });
 }
@@ -113,7 +113,7 @@ void RnnGradients::forward_step(int64_t t) {
   for_sequences([&](int64_t n) { forward_sequence(t, n); });
 }
 
-// Leaves r in the state: the candidate's factors need it.
+// Stores r in the state, because the candidate's factors need it.
 void RnnGradients::reset_sequence(int64_t t, int64_t n) {
   Squares h;
   for (int64_t j = 0; j < hidden_; ++j) h.add(before(t, n, j).h);
@@ -147,9 +147,9 @@ void RnnGradients::forward_sequence(int64_t t, int64_t n) {
       z[gate] = input_part(gate, unit, t, n);
       s[gate] = recurrent_sum_of_gate(gate, unit, n, h, reset);
     }
-    RnnCell::State& now = after(t, n, unit);
-    now = cell_.step(z, s, before(t, n, unit));
-    now.h = cell_.operand(now.h);
+    RnnCell::State& state = after(t, n, unit);
+    state = cell_.step(z, s, before(t, n, unit));
+    state.h = cell_.operand(state.h);
   }
 }
 
@@ -163,16 +163,18 @@ void RnnGradients::backward_step(int64_t t) {
   for_sequences([&](int64_t n) { finish_sequence(t, n); });
 }
 
-// The gradients of the gates, and of h' what goes by no product.
+// Computes the gradients of the gates, and the part of the gradient of h' that passes through no
+// product.
 void RnnGradients::backward_sequence(int64_t t, int64_t n) {
   for (int64_t unit = 0; unit < hidden_; ++unit) {
-    const size_t at = unit_index(n, unit);
-    const ValueWithError dy = {dy_[size_t(t * rnn_.states()) + at], 0};
-    RnnCell::Gradient& of_unit = gradient_[at];
-    dh_[at] = cell_.backward(after(t, n, unit), before(t, n, unit), dy + dh_[at], dc_[at], of_unit);
+    const size_t index = unit_index(n, unit);
+    const ValueWithError dy = {dy_[size_t(t * rnn_.states()) + index], 0};
+    RnnCell::Gradient& unit_gradient = gradient_[index];
+    dh_[index] = cell_.backward(after(t, n, unit), before(t, n, unit), dy + dh_[index], dc_[index],
+                                unit_gradient);
     for (int64_t gate = 0; gate < gates_; ++gate) {
       const bool is_inner = !cell_.is_lstm() && gate == RnnCell::kCandidate;
-      set_gradient(t, n, gate, unit, is_inner ? of_unit.s_o : of_unit.z[gate]);
+      set_gradient(t, n, gate, unit, is_inner ? unit_gradient.s_o : unit_gradient.z[gate]);
     }
   }
 }
@@ -181,23 +183,23 @@ void RnnGradients::backward_reset(int64_t t, int64_t n) {
   Squares candidate;
   for (int64_t i = 0; i < hidden_; ++i) candidate.add(gradient(t, n, RnnCell::kCandidate, i));
   for (int64_t unit = 0; unit < hidden_; ++unit) {
-    const size_t at = unit_index(n, unit);
-    const ValueWithError dp = recurrent_sum(reset_[at], hidden_, candidate);
-    RnnCell::Gradient& of_unit = gradient_[at];
-    dh_[at] =
-        dh_[at] + cell_.backward_reset_gate(after(t, n, unit), before(t, n, unit), dp, of_unit);
-    set_gradient(t, n, RnnCell::kReset, unit, of_unit.z[RnnCell::kReset]);
+    const size_t index = unit_index(n, unit);
+    const ValueWithError dp = recurrent_sum(reset_[index], hidden_, candidate);
+    RnnCell::Gradient& unit_gradient = gradient_[index];
+    dh_[index] = dh_[index] + cell_.backward_reset_gate(after(t, n, unit), before(t, n, unit), dp,
+                                                        unit_gradient);
+    set_gradient(t, n, RnnCell::kReset, unit, unit_gradient.z[RnnCell::kReset]);
   }
 }
 
-// The products' part of the gradient of h', and the gradient of x.
+// Adds the part of the gradient of h' that comes from products, and computes the gradient of x.
 void RnnGradients::finish_sequence(int64_t t, int64_t n) {
   Squares ds;
   for (int64_t gate = 0; gate < state_gates_; ++gate)
     for (int64_t unit = 0; unit < hidden_; ++unit) ds.add(gradient(t, n, gate, unit));
   for (int64_t unit = 0; unit < hidden_; ++unit) {
-    const size_t at = unit_index(n, unit);
-    dh_[at] = dh_[at] + recurrent_sum(h_[at], state_gates_ * hidden_, ds);
+    const size_t index = unit_index(n, unit);
+    dh_[index] = dh_[index] + recurrent_sum(h_[index], state_gates_ * hidden_, ds);
   }
   if (dx_.empty()) return;
   ValueWithError* const dx = dx_.data() + (t * rnn_.batch + n) * rnn_.inputs;
@@ -206,14 +208,14 @@ void RnnGradients::finish_sequence(int64_t t, int64_t n) {
 
 void RnnGradients::set_gradient(int64_t t, int64_t n, int64_t gate, int64_t unit,
                                 const ValueWithError& ds) {
-  const size_t at = size_t(t) * sums_.size() + gate_index(n, gate, unit);
-  ds_[at] = ds.value;
-  ds_error_[at] = static_cast<float>(cell_.operand(ds).error);
+  const size_t index = size_t(t) * sums_.size() + gate_index(n, gate, unit);
+  ds_[index] = ds.value;
+  ds_error_[index] = static_cast<float>(cell_.operand(ds).error);
 }
 
 ValueWithError RnnGradients::gradient(int64_t t, int64_t n, int64_t gate, int64_t unit) const {
-  const size_t at = size_t(t) * sums_.size() + gate_index(n, gate, unit);
-  return {ds_[at], ds_error_[at]};
+  const size_t index = size_t(t) * sums_.size() + gate_index(n, gate, unit);
+  return {ds_[index], ds_error_[index]};
 }
 
 ValueWithError RnnGradients::input_gradient(int64_t n, int64_t input) const {
@@ -241,22 +243,23 @@ ValueWithError RnnGradients::factor(int64_t gate, int64_t t, int64_t n, int64_t 
   return cell_.reset_state(before(t + 1, n, unit).gate[RnnCell::kReset], h);
 }
 
-// Sums over all steps of all sequences, and of the squares of what the gradients' errors add to
-// them: few of these may be as large as all others together, at ReLU's kink.
+// Sums over all steps of all sequences. The squares of the gradients' errors are summed element by
+// element, because at ReLU's kink a few of them can be as large as all others together.
 void RnnGradients::add_gate_gradient(int64_t gate, std::vector<ValueWithError>& out) const {
   const int64_t total_steps = rnn_.timesteps * rnn_.batch;
   Matrix gradients(size_t(total_steps * hidden_)), factors(gradients), errors(gradients);
   std::vector<Squares> rows(static_cast<size_t>(hidden_)), columns(rows);
-  parallel_for(hidden_, kUnitsTogether, [&](int64_t begin, int64_t end, int) {
-    for (int64_t at = 0; at < total_steps; ++at) {
+  parallel_for(hidden_, kMinUnitsPerPart, [&](int64_t begin, int64_t end, int) {
+    for (int64_t index = 0; index < total_steps; ++index) {
       for (int64_t unit = begin; unit < end; ++unit) {
-        const int64_t t = at / rnn_.batch, n = at % rnn_.batch;
-        const ValueWithError ds = gradient(t, n, gate, unit), of_column = factor(gate, t, n, unit);
-        gradients[size_t(unit * total_steps + at)] = ds.value;
-        errors[size_t(unit * total_steps + at)] = ds.error * ds.error;
-        factors[unit_index(at, unit)] = of_column.value;
+        const int64_t t = index / rnn_.batch, n = index % rnn_.batch;
+        const ValueWithError ds = gradient(t, n, gate, unit),
+                             column_factor = factor(gate, t, n, unit);
+        gradients[size_t(unit * total_steps + index)] = ds.value;
+        errors[size_t(unit * total_steps + index)] = ds.error * ds.error;
+        factors[unit_index(index, unit)] = column_factor.value;
         rows[size_t(unit)].add(ds);
-        columns[size_t(unit)].add(of_column);
+        columns[size_t(unit)].add(column_factor);
       }
     }
   });
@@ -278,7 +281,7 @@ RnnGradients::Matrix RnnGradients::weight_sums(const Matrix& gradients,
   return sums;
 }
 
-// The squares of the other products as what they are if rows and columns are independent.
+// Takes the remaining squares as if rows and columns were independent.
 ValueWithError RnnGradients::weight_gradient(double sum, double squared_errors, const Squares& row,
                                              const Squares& column) const {
   const auto total_steps = double(rnn_.timesteps * rnn_.batch);

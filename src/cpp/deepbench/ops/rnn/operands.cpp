@@ -1,4 +1,4 @@
-// Scaled runs of generated elements, in parallel where they are long.
+// Fills operands with scaled generated elements, in parallel if there are many.
 #include "deepbench/ops/rnn/operands.hpp"
 
 #include "deepbench/core/parallel.hpp"
@@ -6,11 +6,11 @@
 namespace deepbench {
 namespace {
 
-constexpr int64_t kRunOfThread = 1 << 18;
+constexpr int64_t kMinThreadElements = 1 << 18;
 
 bool is_weights(uint32_t stream) { return stream == Rnn::kStreamU || stream == Rnn::kStreamWx; }
 
-// S7 where a kernel says that its processor asks for it.
+// S7 if the kernel reports that its processor needs it.
 deepbench_type integers_of(const KernelConditions& conditions) {
   for (const auto& [operand, type] : conditions.fill)
     if (operand == "u" && type == "s7") return DEEPBENCH_S7;
@@ -46,13 +46,13 @@ void RnnOperands::fill(uint32_t stream, int64_t first, int64_t count, float* out
   const auto scale = static_cast<float>(scale_of(stream));
   for (int64_t i = 0; i < count; ++i) out[i] *= scale;
   if (rnn_.precision.a != DEEPBENCH_F16) return;
-  for (int64_t i = 0; i < count; ++i)  // whose smallest numbers lose their last places
+  for (int64_t i = 0; i < count; ++i)  // half's subnormals lose their last places by scaling
     out[i] = deepbench_from_half(deepbench_to_half(out[i]));
 }
 
 std::vector<float> RnnOperands::all(uint32_t stream, int64_t count) const {
   std::vector<float> values(static_cast<size_t>(count));
-  parallel_for(count, kRunOfThread, [&](int64_t begin, int64_t end, int) {
+  parallel_for(count, kMinThreadElements, [&](int64_t begin, int64_t end, int) {
     fill(stream, begin, end - begin, values.data() + begin);
   });
   return values;
@@ -70,9 +70,10 @@ double RnnOperands::recurrent_mean_square() const {
 }
 
 double RnnOperands::input_part(int64_t gate, int64_t unit, int64_t step, int64_t sequence) const {
-  const int64_t place = step * rnn_.batch + sequence;
-  if (rnn_.inputs == 1) return bias(gate, unit) + wx(gate, unit) * x_[static_cast<size_t>(place)];
-  return bias(gate, unit) + element(Rnn::kStreamX, place * rnn_.hidden + unit);
+  const int64_t sequence_step = step * rnn_.batch + sequence;
+  if (rnn_.inputs == 1)
+    return bias(gate, unit) + wx(gate, unit) * x_[static_cast<size_t>(sequence_step)];
+  return bias(gate, unit) + element(Rnn::kStreamX, sequence_step * rnn_.hidden + unit);
 }
 
 }  // namespace deepbench

@@ -1,4 +1,5 @@
-// Blocks of four rows of A go through a panel of B, eight columns, with their sums in registers.
+// Multiplies blocks of four rows of A with a panel of eight columns of B and holds the sums in
+// registers.
 #include "deepbench/ops/rnn/packed_panels.hpp"
 
 #include <algorithm>
@@ -10,10 +11,10 @@
 namespace deepbench {
 namespace {
 
-constexpr int kColumns = 8;      // of a panel
-constexpr int64_t kDepth = 512;  // rows of a panel that stay in the nearest cache
-constexpr int kRows = 4;         // of a block
-constexpr double kProductsOfThread = 1 << 18;
+constexpr int kColumns = 8;      // columns of a panel
+constexpr int64_t kDepth = 512;  // rows of a panel that fit into the L1 cache
+constexpr int kRows = 4;         // rows of a block
+constexpr double kMinThreadProducts = 1 << 18;
 
 DEEPBENCH_ALWAYS_INLINE inline void add_lanes(const Double4& sums, double* c, int columns) {
   double lanes[4];
@@ -62,7 +63,7 @@ template <class T>
 void PackedPanels<T>::add_product(int64_t m, const double* a, int64_t a_step, double* c,
                                   int64_t c_step) const {
   const double products = double(m) * double(k_) * kColumns;
-  parallel_for((n_ + kColumns - 1) / kColumns, int64_t(kProductsOfThread / products) + 1,
+  parallel_for((n_ + kColumns - 1) / kColumns, int64_t(kMinThreadProducts / products) + 1,
                [&](int64_t begin, int64_t end, int) {
                  for (int64_t panel = begin; panel < end; ++panel)
                    add_panel(m, a, a_step, panel, c + panel * kColumns, c_step);

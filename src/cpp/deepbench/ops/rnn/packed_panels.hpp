@@ -1,4 +1,4 @@
-// Matrix products in float64, for references that need all of them.
+// Matrix products in float64 for references that need every element.
 #pragma once
 
 #include <cstdint>
@@ -6,15 +6,15 @@
 
 namespace deepbench {
 
-// The right factor of products, k x n: eight of its columns at a time lie side by side.
+// The right factor of products, k x n, stored as panels of eight adjacent columns.
 template <class T>
 class PackedPanels {
  public:
   // Element (row, column) is at data[row * row_step + column * column_step].
   PackedPanels(const T* data, int64_t k, int64_t n, int64_t row_step, int64_t column_step);
 
-  // C += A B on all threads: C is m x n with rows of `c_step`, A m x k with rows of `a_step`. The
-  // order of every sum is fixed.
+  // C += A B on all threads. C is m x n with a row stride of `c_step`, A is m x k with a row stride
+  // of `a_step`. The order of every sum is fixed.
   void add_product(int64_t m, const double* a, int64_t a_step, double* c, int64_t c_step) const;
 
  private:
@@ -22,7 +22,7 @@ class PackedPanels {
                  int64_t c_step) const;
 
   int64_t k_, n_;
-  std::vector<T> elements_;  // [panel][row][column of it]
+  std::vector<T> elements_;  // [panel][row][column within the panel]
 };
 
 extern template class PackedPanels<float>;

@@ -1,4 +1,4 @@
-// Which reference serves which problem.
+// Chooses the reference of a problem.
 #include "deepbench/ops/rnn/reference.hpp"
 
 #include <string>
@@ -13,22 +13,21 @@ void require_reference(const Rnn& rnn) {
   const Precision precision = rnn.precision.precision;
   const std::string name(rnn.precision.name);
   if (precision == Precision::kFp8E4m3 || precision == Precision::kFp8E5m2)
-    throw RowFailure(Status::kUnsupported,
-                     "a recurrent layer cannot be verified in " + name + " yet");
+    throw RowFailure(Status::kUnsupported, "a recurrent layer cannot be verified in " + name + "");
   if (precision == Precision::kInt8 && !rnn.is_forward())
     throw RowFailure(Status::kUnsupported, "gradients cannot be verified in " + name);
 }
 
-// Of ones all sums have one sign: nothing cancels, neither values nor errors.
+// With inputs=ones all sums have one sign, so neither values nor errors cancel.
 void require_random_signs(const Rnn& rnn, const KernelConditions& conditions) {
   if (conditions.inputs != "ones") return;
   if (rnn.cell == "vanilla")
     throw RowFailure(Status::kUnsupported,
-                     "of ones, a vanilla layer grows beyond any range: inputs=uniform");
+                     "with inputs=ones a vanilla layer overflows; use inputs=uniform");
   if (rnn_reference_source(rnn) == ReferenceSource::kReferenceKernel)
     throw RowFailure(Status::kUnsupported,
-                     "of ones, errors of gradients add up in one direction, and those of a layer "
-                     "this large cannot be verified: inputs=uniform");
+                     "with inputs=ones the errors of gradients add up in one direction, and the "
+                     "gradients of a layer of this size cannot be verified; use inputs=uniform");
 }
 
 }  // namespace
@@ -40,10 +39,11 @@ ReferenceSource rnn_reference_source(const Rnn& rnn) {
 }
 
 double rnn_reference_bytes(const Rnn& rnn) {
-  const double inputs = 4 * double(rnn.timesteps) * double(rnn.batch);  // x, with one a step
+  // x, if each step has one input
+  const double inputs = 4 * double(rnn.timesteps) * double(rnn.batch);
   if (rnn_reference_source(rnn) != ReferenceSource::kInputs) return inputs;
-  // Forward states, gradients of gates and their deviations, dy, and what is multiplied for dU;
-  // weights twice in panels; outputs with their deviations.
+  // Forward states, the gates' gradients and their deviations, dy and the factors of dU; the
+  // weights twice in panels; the outputs with their deviations.
   const auto gates = double(rnn.gates());
   const double state = double(sizeof(RnnCell::State)) + 12 * gates + 4 + 24;
   return inputs + state * double(rnn.sequence() + rnn.states()) + 12 * double(rnn.weights()) +

@@ -1,17 +1,17 @@
-// The reference of gradients too large for float64: a backend's independent computation,
-// sampled elements and a projection of the whole. It is itself checked against float64, on problems
-// that are small enough.
+// The reference of gradients that are too large for float64: an independent computation by the
+// backend, compared at sampled elements and by a projection of the whole. Small problems check this
+// reference kernel against float64.
 //
-// How far two computations in float may differ is found with a layer of few units, sequences and
-// steps in float64: its deviations relative to its values, with the accumulators' roundoff raised
-// by the root of how many more terms the sums have here. Each side may err so.
+// A layer of few units, sequences and steps in float64 shows how far two computations in float may
+// differ: the bound is its deviations relative to its values, with the accumulators' roundoff
+// raised by the root of the ratio of summed terms. Both sides may have this error.
 //
-// Beside that ReLU has its kink: where a sum is almost zero, two forward passes take different
-// slopes, for one of some million units, and from there on differ by this unit's whole share. A
-// reference that follows, that is, starts from the h(t) that the library's own forward pass kept,
-// knows which side the library took, and nothing is allowed for. To others kUnitShare allows the
-// share of a unit that is large, beside a large factor: an element of a part that is a sum of
-// `terms` units has sqrt(2 / terms) of its size from a typical unit that is not off.
+// In addition ReLU has a kink. Where a sum is almost zero, two forward passes take different
+// slopes, which happens to about one unit in a million, and from there on differ by this unit's
+// full contribution. A reference kernel that starts from the h(t) of the tested forward pass knows
+// which side the library took and needs no allowance. For others kUnitShare allows for a unit with
+// a large contribution: in an element that sums `terms` units, a typical unit contributes sqrt(2 /
+// terms) of the element's size.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -26,11 +26,11 @@ namespace {
 
 constexpr int64_t kModelUnits = 128, kModelBatch = 2, kModelSteps = 32;
 constexpr double kModelQuantile = 0.99;
-constexpr int64_t kMaxCompared = 1 << 16;  // elements of a part
-constexpr uint64_t kMaxRows = 1 << 12;     // of the projection
+constexpr int64_t kMaxCompared = 1 << 16;  // compared elements of a part
+constexpr uint64_t kMaxRows = 1 << 12;     // rows of the projection
 constexpr uint64_t kWeightSeed = 0x5eed;
 constexpr double kUnitShare = 20;
-constexpr double kFlippedUnits = 1e-6;  // of all
+constexpr double kFlippedUnitsFraction = 1e-6;  // fraction of all units
 
 double root_mean_square(const double* values, size_t count) {
   double sum = 0;
@@ -38,19 +38,19 @@ double root_mean_square(const double* values, size_t count) {
   return std::sqrt(sum / double(count));
 }
 
-// The bound of an element of each part, relative to the part's root mean square.
+// The error bound of an element of each part, relative to the part's root mean square.
 std::vector<double> relative_bounds(const Rnn& rnn, const KernelConditions& conditions) {
   Rnn model = rnn;
   model.hidden = std::min(rnn.hidden, kModelUnits);
   model.batch = std::min(rnn.batch, kModelBatch);
   model.timesteps = std::min(rnn.timesteps, kModelSteps);
   const double units = double(rnn.hidden) / double(model.hidden);
-  const double places = double(rnn.batch * rnn.timesteps) / double(model.batch * model.timesteps);
-  model.precision.sum_roundoff *= std::sqrt(std::max(units, places));
-  KernelConditions of_model = conditions;
-  of_model.facts.set("inputs", rnn.inputs == 1 ? int64_t{1} : model.hidden);
-  const RnnOperands operands(model, of_model);
-  const std::vector<ValueWithError> all = RnnGradients(operands, of_model).run();
+  const double steps = double(rnn.batch * rnn.timesteps) / double(model.batch * model.timesteps);
+  model.precision.sum_roundoff *= std::sqrt(std::max(units, steps));
+  KernelConditions model_conditions = conditions;
+  model_conditions.facts.set("inputs", rnn.inputs == 1 ? int64_t{1} : model.hidden);
+  const RnnOperands operands(model, model_conditions);
+  const std::vector<ValueWithError> all = RnnGradients(operands, model_conditions).run();
 
   std::vector<double> bounds;
   for (const GradientPart& part : gradient_parts(operands.rnn())) {
@@ -86,10 +86,10 @@ class ReferenceKernelGradients {
     expected_.coverage = coverage_text(expected_.indices.size(), rnn_.outputs()) + " and " +
                          std::to_string(expected_.projection_rows) +
                          " projections of all, from a computation by the backend";
-    if (from_tested_forward_) expected_.coverage += " that starts from the library's own h(t)";
+    if (from_tested_forward_) expected_.coverage += " that starts from the tested h(t)";
     if (relu_side_unknown_)
       expected_.coverage +=
-          ", within wide bounds: rounding may put units on the other side of ReLU's kink";
+          ", within wide bounds: rounding may move units to the other side of ReLU's kink";
     return std::move(expected_);
   }
 
@@ -104,17 +104,18 @@ class ReferenceKernelGradients {
     expected_.values.insert(expected_.values.end(), values.begin(), values.end());
     expected_.bounds.insert(expected_.bounds.end(), values.size(), bound);
 
-    // A unit that is off shows in an element of dx, in `hidden` of dh0 and dU.
-    const double flips = 4 + kFlippedUnits * double(rnn_.sequence());
-    const double shown = std::min(double(part.count), flips * double(rnn_.hidden));
-    energy_ +=
-        double(part.count) * relative * relative * size * size +
-        RnnGradients::kDeviationsPerBound * RnnGradients::kDeviationsPerBound * shown * unit * unit;
+    // A flipped unit affects one element of dx, and `hidden` elements of dh0 and dU.
+    const double flips = 4 + kFlippedUnitsFraction * double(rnn_.sequence());
+    const double affected = std::min(double(part.count), flips * double(rnn_.hidden));
+    energy_ += double(part.count) * relative * relative * size * size +
+               RnnGradients::kDeviationsPerBound * RnnGradients::kDeviationsPerBound * affected *
+                   unit * unit;
     largest_ = std::max(largest_, kUnitShare * unit);
   }
 
-  // Of random weights, a row's error is the root of its elements' squared errors, or one large one.
-  // The number of rows divides each part and each row of dU, which makes it cheap to compute.
+  // With random weights the error of a projected row is the root of its elements' squared errors,
+  // or one large error. The number of rows divides each part and each row of dU, so the projection
+  // is cheap to compute.
   void add_projection() {
     const int64_t divisor =
         std::gcd(std::gcd(rnn_.dx_elements(), rnn_.dh0_elements()), rnn_.hidden);

@@ -1,17 +1,17 @@
-// One recurrent layer over a sequence: the typed problem, what its cells compute, and where its
-// operands and outputs lie. Header-only, for the core and for backends.
+// One recurrent layer over a sequence: the typed problem, the formulas of its cells, and the layout
+// of its operands and outputs. Header-only, for the core and for backends.
 //
 // Step t of sequence n, with h' = h(t-1), h(-1) = h0 (lstm: also c' with c0). For gate g of unit i
-//   z_g = b_g[i] + the input part    (one input: Wx[g][i] x[t][n]; skipped: x[t][n][i])
-//   s_g = sum over j of U[g][i][j] h'[j]
-//   vanilla           h = relu(z_0 + s_0)
-//   lstm  (i f c o)   h = o tanh(c), c = f c' + i tanh(z_c + s_c), i, f, o = sigmoid(z + s)
-//   gru   (u r o)     h = u h' + (1 - u) tanh(z_o + r (s_o + b'[i])), u, r = sigmoid(z + s)
-//   gru_reset_before  h = u h' + (1 - u) tanh(z_o + sum over j of U[o][i][j] r[j] h'[j])
-// Gates are numbered in the order that is given here.
+//     z_g = b_g[i] + the input part    (one input: Wx[g][i] x[t][n]; skipped: x[t][n][i])
+//     s_g = sum over j of U[g][i][j] h'[j]
+//     vanilla           h = relu(z_0 + s_0)
+//     lstm  (i f c o)   h = o tanh(c), c = f c' + i tanh(z_c + s_c), i, f, o = sigmoid(z + s)
+//     gru   (u r o)     h = u h' + (1 - u) tanh(z_o + r (s_o + b'[i])), u, r = sigmoid(z + s)
+//     gru_reset_before  h = u h' + (1 - u) tanh(z_o + sum over j of U[o][i][j] r[j] h'[j])
+// Gates are numbered in the order given here.
 //
 // Only the recurrent product counts as work: T steps of gates x hidden x hidden times a batch of N.
-// The input part is as small as a library permits: Rnn::inputs says how.
+// The input part is as small as the library permits; Rnn::inputs says how small.
 #pragma once
 
 #include <cmath>
@@ -26,14 +26,15 @@ struct Rnn {
   std::string cell, phase, mode;
   int64_t hidden = 0, batch = 0, timesteps = 0;
   PrecisionInfo precision;
-  int64_t inputs = 1;  // a step's: 1, or `hidden` where the input is added to every gate as it is
+  // inputs per step: 1, or `hidden` if the input is added to every gate directly
+  int64_t inputs = 1;
 
-  // fill.h streams, and the places of elements. Values are fill.h's times a power of two, which
-  // every precision holds exactly.
+  // fill.h streams, and the layout of their elements. Values are those of fill.h times a power of
+  // two, which every precision holds exactly.
   static constexpr uint32_t kStreamX = 0;   // [t][n][input]
-  static constexpr uint32_t kStreamWx = 1;  // [gate][unit], with one input
+  static constexpr uint32_t kStreamWx = 1;  // [gate][unit], if each step has one input
   static constexpr uint32_t kStreamU = 2;   // [gate][unit][j]
-  static constexpr uint32_t kStreamB = 3;   // [gate][unit]; of gru b' follows as a fourth gate
+  static constexpr uint32_t kStreamB = 3;   // [gate][unit]; for gru b' follows as a fourth gate
   static constexpr uint32_t kStreamH0 = 4;  // [n][unit]
   static constexpr uint32_t kStreamC0 = 5;  // [n][unit], lstm
   static constexpr uint32_t kStreamDy = 6;  // [t][n][unit]: the gradient that backward starts from
@@ -45,29 +46,31 @@ struct Rnn {
   bool has_data_gradient() const { return phase == "bwd" || phase == "bwd_data"; }
   bool has_weight_gradient() const { return phase == "bwd" || phase == "bwd_weights"; }
 
-  int64_t states() const { return batch * hidden; }          // of one step
-  int64_t sequence() const { return timesteps * states(); }  // of all steps
+  int64_t states() const { return batch * hidden; }          // elements of one step
+  int64_t sequence() const { return timesteps * states(); }  // elements of all steps
   int64_t weights() const { return gates() * hidden * hidden; }
 
-  // U's values are fill.h's times this power of two, between 1/2 and 1 over sqrt(hidden): no cell
-  // then grows, however long the sequence. Everything else has scale 1/2.
+  // The values of U are those of fill.h times this power of two, which lies between 1/2 and 1 over
+  // sqrt(hidden): no cell grows, however long the sequence is. All other operands have the scale
+  // 1/2.
   double recurrent_scale() const { return std::exp2(-std::ceil(std::log2(double(hidden)) / 2)); }
   static constexpr double kScale = 0.5;
 
-  // int8: x and h0 are fill.h's integers over kDataScale, of which h is a whole multiple, too, kept
-  // in [-1, 1). U and Wx, for which libraries have one scale, are integers over weights_scale, and
-  // reach U's scale. Biases, c0, c and what is stored of h(t) are float.
+  // int8: x and h0 are the integers of fill.h divided by kDataScale; h is a multiple of 1 /
+  // kDataScale in [-1, 1) too. U and Wx, for which libraries have a single scale, are integers
+  // divided by weights_scale() and have the range that recurrent_scale() gives U. Biases, c0, c and
+  // the stored h(t) are float.
   static constexpr double kDataScale = 128;
   bool is_quantised() const { return precision.precision == Precision::kInt8; }
   double weights_scale(deepbench_type integers) const {
     return (integers == DEEPBENCH_S7 ? 64 : 128) / recurrent_scale();
   }
 
-  // The output of a phase, part after part:
-  //   fwd          y = h(t)   [t][n][unit]
-  //   bwd_data     dx         [t][n][input], then dh0 [n][unit]
-  //   bwd_weights  dU         [gate][unit][j]
-  //   bwd          both, dx, dh0 and dU: where a library computes them in one call
+  // The output of each phase, as consecutive parts:
+  //     fwd          y = h(t)   [t][n][unit]
+  //     bwd_data     dx         [t][n][input], then dh0 [n][unit]
+  //     bwd_weights  dU         [gate][unit][j]
+  //     bwd          dx, dh0 and dU, if the library computes them in one call
   int64_t dx_elements() const { return has_data_gradient() ? timesteps * batch * inputs : 0; }
   int64_t dh0_elements() const { return has_data_gradient() ? states() : 0; }
   int64_t du_elements() const { return has_weight_gradient() ? weights() : 0; }
@@ -75,7 +78,7 @@ struct Rnn {
     return is_forward() ? sequence() : dx_elements() + dh0_elements() + du_elements();
   }
 
-  // Useful work: each gradient has as much as the forward pass.
+  // Useful work; each gradient counts as much as the forward pass.
   double flops() const {
     const double pass = 2.0 * double(weights()) * double(batch) * double(timesteps);
     return phase == "bwd" ? 2 * pass : pass;

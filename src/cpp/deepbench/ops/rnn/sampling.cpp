@@ -1,4 +1,4 @@
-// Samples of a bounded cost.
+// Samples segments with a bounded cost.
 #include "deepbench/ops/rnn/sampling.hpp"
 
 #include <algorithm>
@@ -9,13 +9,13 @@
 namespace deepbench {
 namespace {
 
-constexpr double kForwardWork = 1 << 27;  // multiplications of a forward pass that are repeated
+constexpr double kForwardWork = 1 << 27;  // multiplications that the reference repeats
 constexpr int64_t kMaxOutputs = 1 << 19;
 constexpr int64_t kMinSegments = 4;
 constexpr uint64_t kSampleSeed = 0x5a3b1e;
 
-// lstm's c of 64 steps before counts for nothing: a forget gate of 0.8 leaves a millionth of it,
-// and one of 1/2 leaves 5e-20.
+// lstm's c of 64 steps earlier has no effect: a forget gate of 0.8 leaves a millionth of it, and a
+// forget gate of 1/2 leaves 5e-20.
 constexpr int64_t kForgetSteps = 64;
 constexpr int64_t kMaxWholeSegment = 3 * kForgetSteps;
 
@@ -31,13 +31,13 @@ SegmentShape shape_of(const Rnn& rnn) {
   if (rnn.cell == "lstm")
     return {rnn.timesteps <= kMaxWholeSegment ? rnn.timesteps : 2 * kForgetSteps,
             std::min<int64_t>(rnn.hidden, 32)};
-  // Of gru_reset_before the units' common factor r costs hidden units each step.
+  // gru_reset_before's factor r is common to all units; it costs `hidden` units at each step.
   if (rnn.cell == "gru_reset_before")
     return {std::min<int64_t>(rnn.timesteps, 4), std::min<int64_t>(rnn.hidden, 128)};
   return {std::min<int64_t>(rnn.timesteps, 8), std::min<int64_t>(rnn.hidden, 48)};
 }
 
-// Generating a row of U costs as much as two products with it.
+// Generating a row of U costs as much as two dot products with it.
 double cost_of(const Rnn& rnn, const SegmentShape& shape) {
   const double rows =
       double(rnn.gates() * shape.units) + (rnn.cell == "gru_reset_before" ? double(rnn.hidden) : 0);
@@ -68,18 +68,18 @@ bool checks_all(const Rnn& rnn) {
 }
 
 std::vector<RnnSegment> choose_segments(const Rnn& rnn) {
-  std::vector<RnnSegment> runs;
+  std::vector<RnnSegment> segments;
   if (checks_all(rnn)) {
     for (int64_t n = 0; n < rnn.batch; ++n)
-      runs.push_back({n, 0, rnn.timesteps, 0, stratified_sample(rnn.hidden, rnn.hidden, 0)});
-    return runs;
+      segments.push_back({n, 0, rnn.timesteps, 0, stratified_sample(rnn.hidden, rnn.hidden, 0)});
+    return segments;
   }
   const SegmentShape shape = shape_of(rnn);
   const auto affordable = static_cast<int64_t>(kForwardWork / cost_of(rnn, shape));
-  const int64_t most = kMaxOutputs / 2 / (shape.steps * shape.units);
-  for (int64_t i = 0; i < std::max(kMinSegments, std::min(affordable, most)); ++i)
-    runs.push_back(segment_at(rnn, shape, i));
-  return runs;
+  const int64_t max_segments = kMaxOutputs / 2 / (shape.steps * shape.units);
+  for (int64_t i = 0; i < std::max(kMinSegments, std::min(affordable, max_segments)); ++i)
+    segments.push_back(segment_at(rnn, shape, i));
+  return segments;
 }
 
 std::vector<int64_t> stratified_sample(int64_t size, int64_t count, uint64_t salt) {

@@ -1,4 +1,4 @@
-// Which steps, sequences and units of a forward pass are checked.
+// Selects the steps, sequences and units of a forward pass that are checked.
 #pragma once
 
 #include <cstdint>
@@ -8,21 +8,21 @@
 
 namespace deepbench {
 
-// Successive steps of one sequence.
+// Consecutive steps of one sequence.
 struct RnnSegment {
   int64_t sequence, begin, end;
-  int64_t checked_from;  // the steps before it only find lstm's c
+  int64_t checked_from;  // earlier steps only compute lstm's c
   std::vector<int64_t> units;
 };
 
-// Everything, where that is little; otherwise as many runs as cost a bounded number of
-// multiplications, each with units of its own: first and last steps, first and last sequences, and
-// random ones.
+// The whole problem if it is small; otherwise as many segments as a bounded number of
+// multiplications allows. Each segment has different units. They cover the first and last steps,
+// the first and last sequences, and random ones.
 std::vector<RnnSegment> choose_segments(const Rnn& rnn);
 bool checks_all(const Rnn& rnn);
 
-// One random index of each of `count` equal parts of [0, size), the first and the last index among
-// them; every index where there are no more than `count`.
+// One random index from each of `count` equal parts of [0, size), including the first and the last
+// index; every index if there are at most `count`.
 std::vector<int64_t> stratified_sample(int64_t size, int64_t count, uint64_t salt);
 
 }  // namespace deepbench

@@ -1,4 +1,4 @@
-// rnn: parameters, validity and useful work.
+// The specification of rnn: parameters, validity, useful work.
 #include <algorithm>
 
 #include "deepbench/core/operation.hpp"
@@ -25,8 +25,8 @@ class RnnOperation final : public Operation {
   void validate(const Problem& problem) const override {
     const Rnn rnn = rnn_problem(problem);
     if (!rnn.is_training() && !rnn.is_forward())
-      throw InvalidProblem("mode=inference has no phase but fwd");
-    // Gradients are at least as wide as float.
+      throw InvalidProblem("mode=inference supports only phase=fwd");
+    // Gradients may be stored in float even if the operands are narrower.
     const int64_t width = std::max<int64_t>(4, size_of(rnn.precision.c));
     checked_product("the size of the weights in bytes",
                     {rnn.gates(), rnn.hidden, rnn.hidden, width});
@@ -34,8 +34,9 @@ class RnnOperation final : public Operation {
                     {rnn.timesteps, rnn.batch, rnn.hidden, width});
   }
 
-  // The recurrent weights once, every step's input and output once, in the operands' type: of int8
-  // too, whose steps exchange bytes, whatever a library stores of them.
+  // The recurrent weights once, and the input and output of every step once, in the type of the
+  // operands. This includes int8, whose steps exchange bytes even if a library stores them in a
+  // wider type.
   Work work(const Problem& problem) const override {
     const Rnn rnn = rnn_problem(problem);
     const double sequence = double(rnn.timesteps) * double(rnn.batch) * double(rnn.hidden);
@@ -56,17 +57,18 @@ class RnnOperation final : public Operation {
 
  private:
   std::string name_ = "rnn";
-  std::string help_ = "one recurrent layer over a sequence; the input product is not counted";
+  std::string help_ =
+      "one recurrent layer over a sequence; only the recurrent product counts as work";
   std::string example_ = "rnn cell=lstm hidden=512 batch=16 timesteps=25 phase=fwd";
   std::vector<Parameter> parameters_ = {
       {"cell",
        ParameterKind::kChoice,
-       "vanilla is ReLU; gru resets after the product",
+       "vanilla uses ReLU; gru applies the reset gate after the product",
        "",
        {"vanilla", "lstm", "gru", "gru_reset_before"}},
       {"hidden", ParameterKind::kInteger, "units", "", {}, 1, 1e7},
-      {"batch", ParameterKind::kInteger, "sequences at a time", "", {}, 1, 1e7},
-      {"timesteps", ParameterKind::kInteger, "steps in a sequence", "", {}, 1, 1e7},
+      {"batch", ParameterKind::kInteger, "sequences per call", "", {}, 1, 1e7},
+      {"timesteps", ParameterKind::kInteger, "steps of each sequence", "", {}, 1, 1e7},
       {"phase",
        ParameterKind::kChoice,
        "forward, a gradient, or both gradients in one call",
@@ -74,7 +76,7 @@ class RnnOperation final : public Operation {
        {"fwd", "bwd_data", "bwd_weights", "bwd"}},
       {"mode",
        ParameterKind::kChoice,
-       "training keeps what the gradients need",
+       "training stores the values that the gradients need",
        "training",
        {"training", "inference"}},
       precision_parameter("float"),

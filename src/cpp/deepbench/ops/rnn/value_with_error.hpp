@@ -1,5 +1,5 @@
-// A number beside the error that a computation in float may have made of it: errors add up to first
-// order, each operation's own rounding included.
+// A number and the error that a computation in float may have: errors add up to first order, and
+// each operation adds its rounding.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace deepbench {
 struct ValueWithError {
   double value = 0, error = 0;
 
-  // Stored, or read by a unit, with this roundoff.
+  // The value after it was stored, or read by a unit, with this roundoff.
   ValueWithError rounded(double roundoff) const {
     return {value, error + roundoff * std::abs(value)};
   }
@@ -31,7 +31,8 @@ inline ValueWithError operator*(const ValueWithError& a, const ValueWithError& b
   return ValueWithError{a.value * b.value, error + a.error * b.error}.rounded(kRoundoffFloat);
 }
 
-// As 8 bits over a scale keep it: where rounding may go either way, the middle of both.
+// The value stored as an 8-bit integer divided by `scale`; where it may round to either of two
+// integers, their mean.
 inline ValueWithError quantise(const ValueWithError& a, double scale) {
   const auto quantise_value = [scale](double value) {
     return std::clamp(std::nearbyint(scale * value), -128.0, 127.0) / scale;
@@ -42,8 +43,8 @@ inline ValueWithError quantise(const ValueWithError& a, double scale) {
 
 inline ValueWithError one_minus(const ValueWithError& a) { return ValueWithError{1, 0} - a; }
 
-// `function_error` is the function's own error. The square of the argument's error bounds what the
-// tangent leaves out: half the second derivative is at most 0.4.
+// `function_error` is the error of the library's function. The squared error of the argument bounds
+// the terms of second order: half of the second derivative is at most 0.4.
 inline ValueWithError sigmoid(const ValueWithError& a, double function_error) {
   const double value = 1 / (1 + std::exp(-a.value));
   return {value, value * (1 - value) * a.error + a.error * a.error + function_error};

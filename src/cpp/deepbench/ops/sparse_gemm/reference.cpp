@@ -1,10 +1,10 @@
-// The float64 reference of sparse_gemm, from the dense definition of A: element for element,
-// without a CSR of its own, so that an error in a backend's conversion is seen. The rest as
-// core/product_reference.hpp says.
+// The float64 reference of sparse_gemm, built on core/product_reference.hpp. It evaluates the dense
+// definition of A element by element and builds no CSR matrix, so that it detects errors in a
+// backend's conversion.
 //
-// Bound of one output, as gemm's with the row's own non-zeros in place of k: output_roundoff |c| +
-// 4 sqrt(nnz) sum_roundoff sqrt(S^2 + c^2), where S^2 = sum over l of (a b)^2. Zeros add nothing to
-// a sum and no rounding. C itself is one more term.
+// Bound of one output: output_roundoff |c| + 4 sqrt(nnz) sum_roundoff sqrt(S^2 + c^2), where S^2 =
+// sum over l of (a b)^2. This is gemm's bound with the nonzeros of the row instead of k, because
+// zeros contribute neither values nor rounding. C is one more term of the sum.
 #include "deepbench/ops/sparse_gemm/reference.hpp"
 
 #include <algorithm>
@@ -27,8 +27,8 @@ class SparseGemmReference final : public ProductReference {
  private:
   void set_grid_rows(size_t rows) override { nnz_.resize(rows); }
 
-  // With its zeros; the others are counted.
-  void row_of_a(size_t at, int64_t i, float* row) override {
+  // The row includes its zeros; the nonzeros are counted for the bound.
+  void row_of_a(size_t grid_row, int64_t i, float* row) override {
     const auto stride = static_cast<uint64_t>(gemm_.trans_a ? 1 : gemm_.m);
     inputs_.fill(gemm_.precision.a, SparseGemm::kStreamA, gemm_.index_a(i, 0), stride, gemm_.k,
                  row);
@@ -38,7 +38,7 @@ class SparseGemmReference final : public ProductReference {
       row[l] = nonzero ? row[l] : 0.0f;
       nnz += nonzero;
     }
-    nnz_[at] = nnz;
+    nnz_[grid_row] = nnz;
   }
 
   void column_of_b(int64_t j, float* column) const override {
@@ -51,18 +51,18 @@ class SparseGemmReference final : public ProductReference {
     return 4 * std::sqrt(nnz) * gemm_.precision.sum_roundoff;
   }
 
-  Point point(const DotSums& sums, size_t at, int64_t i, int64_t j) const override {
+  Point point(const DotSums& sums, size_t grid_row, int64_t i, int64_t j) const override {
     const double c = beta() == 0 ? 0
                                  : beta() * inputs_.element(gemm_.precision.c, SparseGemm::kStreamC,
                                                             gemm_.index_c(i, j));
     const double sum = sums.products + c;
     const double sums_error =
-        roundoff_of_sums(double(nnz_[at])) * std::sqrt(sums.squares + c * c + sum * sum);
+        roundoff_of_sums(double(nnz_[grid_row])) * std::sqrt(sums.squares + c * c + sum * sum);
     return {sum, gemm_.precision.output_roundoff * (std::abs(sum) + sums_error) + sums_error +
                      gemm_.precision.absolute_roundoff()};
   }
 
-  // A matrix of `rows` that is stored by rows is the transposed of one that is stored by columns.
+  // A row-major matrix equals the transpose of a column-major one.
   Operand stored(deepbench_type type, uint32_t stream, int64_t rows, int64_t columns,
                  bool by_columns) const {
     if (by_columns) return {{inputs_, type, stream, rows, columns}, false};
@@ -80,7 +80,7 @@ class SparseGemmReference final : public ProductReference {
     return stored(gemm_.precision.c, SparseGemm::kStreamC, gemm_.m, gemm_.n, !gemm_.row_major);
   }
 
-  // Rows have more non-zeros than the mean and six deviations once in 10^9.
+  // One row in 10^9 has more nonzeros than the mean plus six standard deviations.
   double max_terms() const override {
     const double mean = double(gemm_.k) * (1 - gemm_.sparsity);
     return std::min(double(gemm_.k), mean + 6 * std::sqrt(mean) + 6);
@@ -92,7 +92,7 @@ class SparseGemmReference final : public ProductReference {
   const SparseGemm gemm_;
   const InputGenerator inputs_;
   const SparsityPattern pattern_;
-  std::vector<int64_t> nnz_;  // of the rows that are looked at
+  std::vector<int64_t> nnz_;  // nonzeros of each grid row
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What the output of a sparse_gemm must be, in float64 from the same generator that filled the
+// The expected output of a sparse_gemm in float64, computed from the generator that filled the
 // operands.
 #pragma once
 

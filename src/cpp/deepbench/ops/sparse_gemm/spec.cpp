@@ -1,5 +1,5 @@
-// sparse_gemm: parameters, validity, useful work, and what its time says beside the dense
-// product's.
+// The specification of sparse_gemm: parameters, validity, useful work, and its speedup over the
+// dense product.
 #include <limits>
 
 #include "deepbench/core/operation.hpp"
@@ -39,11 +39,12 @@ class SparseGemmOperation final : public Operation {
       throw InvalidProblem("m and k must be at most 2147483647: A has 32-bit indices");
     if (gemm.nnz() > double(kMaxIndex))
       throw InvalidProblem(
-          "m k (1 - sparsity), the non-zeros, must be at most 2147483647: A has "
+          "the number of nonzeros, m k (1 - sparsity), must be at most 2147483647: A has "
           "32-bit indices");
   }
 
-  // Values and 32-bit column indices of the non-zeros, row offsets, B once, C read and written.
+  // The values and 32-bit column indices of the nonzeros, the row offsets, B once, C read and
+  // written.
   Work work(const Problem& problem) const override {
     const SparseGemm gemm = sparse_gemm_problem(problem);
     const double element = double(size_of(gemm.precision.a));
@@ -53,8 +54,8 @@ class SparseGemmOperation final : public Operation {
                 2 * double(gemm.m) * double(gemm.n) * double(size_of(gemm.precision.c))};
   }
 
-  // From the kernel's facts nnz, which it counted, and metric.dense_time and dense_time_tf32, in
-  // us.
+  // Uses the kernel's facts: nnz (counted by the kernel) and metric.dense_time,
+  // metric.dense_time_tf32 (in us).
   std::vector<Metric> derived_metrics(const Problem& problem, const Attributes& facts,
                                       double median_ns) const override {
     const SparseGemm gemm = sparse_gemm_problem(problem);
@@ -95,9 +96,19 @@ class SparseGemmOperation final : public Operation {
       {"k", ParameterKind::kInteger, "columns of op(A), rows of op(B)"},
       {"trans_a", ParameterKind::kChoice, "t: A is stored k x m", "n", {"n", "t"}},
       {"trans_b", ParameterKind::kChoice, "t: B is stored n x k", "n", {"n", "t"}},
-      {"sparsity", ParameterKind::kReal, "share of A that is zero", "", {}, 0, kMaxSparse},
+      {"sparsity",
+       ParameterKind::kReal,
+       "fraction of A that is zero",
+       "",
+       {},
+       0,
+       kMaxSparse},
       precision_parameter("float"),
-      {"order", ParameterKind::kChoice, "B and C by columns or by rows", "col", {"col", "row"}},
+      {"order",
+       ParameterKind::kChoice,
+       "storage order of B and C: by columns or by rows",
+       "col",
+       {"col", "row"}},
   };
 };
 

@@ -1,0 +1,255 @@
+"""What every subcommand is made of: click's parser, with one-line errors that name the cure.
+
+Words and options may come in any order. An option is given at most once. Click raises errors of its
+own; a Command turns them into UsageError.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import click
+from click.shell_completion import CompletionItem
+from click.types import StringParamType
+
+from deepbench.errors import UsageError, shown, suggestion
+
+# What other programs call an option, as deepbench writes it.
+_SYNONYMS = {
+    "best": "--algorithm best", "exhaustive": "--algorithm exhaustive",
+    "hot": "--cache hot", "cold": "--cache cold", "steady": "--power steady",
+    "cpu": "--backend cpu", "gpu": "--backend cuda", "cuda": "--backend cuda",
+    "gpus": "--devices N", "ngpus": "--devices N", "np": "--ranks N", "nproc": "--ranks N",
+    "csv": "--format csv", "json": "--format json", "markdown": "--format markdown",
+    "html": "--format html", "png": "--format png", "svg": "--format svg",
+    "iterations": "--samples N", "iters": "--samples N", "iter": "--samples N",
+    "repeat": "--samples N", "repetitions": "--samples N", "runs": "--samples N",
+    "timeout": "--time-limit S", "max-time": "--time-limit S", "jobs": "--threads N",
+    "j": "--threads N", "baseline": "--against NAME", "debug": "--in-process",
+    "file": "--output FILE", "force": "--overwrite", "f": "--overwrite",
+    "continue": "--resume", "no-check": "--no-verify", "skip-verify": "--no-verify",
+}  # fmt: skip
+_REPORT_FORMATS = ("html", "png", "svg", "xlsx")
+HELP_NAMES = ["-h", "--help"]
+_ARGUMENTS = "deepbench.arguments"  # where a context keeps the arguments as they were given
+_FILE_METAVARS = ("FILE", "NAME", "NAMES")  # of options whose value may be the name of a file
+
+
+@dataclass(frozen=True)
+class CommandLine:
+    """A parsed command line."""
+
+    words: tuple[str, ...]  # in their order
+    values: Mapping[str, str] = field(default_factory=dict)  # by long option; "" for a switch
+    arguments: tuple[str, ...] = ()  # words and options as they were given
+
+    def has(self, option: str) -> bool:
+        return option in self.values
+
+    def get(self, option: str) -> str | None:
+        return self.values.get(option)
+
+
+class _Value(StringParamType):
+    """The value of an option: any text that is not empty, or one of some choices."""
+
+    def __init__(self, usage: str, flag: str, choices: Sequence[str], is_file: bool) -> None:
+        self._usage = usage
+        self._flag = flag
+        self._choices = choices
+        self._is_file = is_file
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if not value or (value.startswith("-") and not _is_number(value)):
+            raise UsageError(f"{self._flag} needs a value: {self._usage}")
+        if self._choices and value not in self._choices:
+            near = suggestion(value, self._choices)
+            if self._flag == "--format" and value.lower() in _REPORT_FORMATS:
+                near = f"; 'deepbench report FILE -o NAME.{value.lower()}' makes such a file"
+            raise UsageError(
+                f"{self._flag} {shown(value)}: must be one of {' '.join(self._choices)}{near}"
+            )
+        return value
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        if self._is_file:
+            return [CompletionItem(incomplete, type="file")]
+        return [CompletionItem(word) for word in self._choices if word.startswith(incomplete)]
+
+
+class Option(click.Option):
+    """An option. Without `metavar` it is a switch."""
+
+    def __init__(
+        self, flag: str, help: str, metavar: str = "", short: str = "", choices: Sequence[str] = ()
+    ) -> None:
+        self.flag = flag  # with its dashes
+        self.short = short
+        self.choices = tuple(choices)
+        names = f"{short}, {flag}" if short else flag
+        self.usage = f"{names} {metavar}" if metavar else names
+        declarations = [flag, short] if short else [flag]
+        if metavar:
+            value = _Value(self.usage, flag, self.choices, metavar in _FILE_METAVARS)
+            # Several values are accepted here so that _given_once() can refuse the second.
+            super().__init__(
+                declarations, help=help, metavar=metavar, type=value, multiple=True,
+                callback=_given_once,
+            )  # fmt: skip
+        else:
+            super().__init__(declarations, help=help, count=True, callback=_given_once)
+
+
+class Command(click.Command):
+    """A subcommand: its options, what its words are, and what it does with a command line."""
+
+    def __init__(
+        self,
+        name: str,
+        options: Sequence[Option],
+        run: Callable[[CommandLine], int],
+        usage: str | Callable[[], str],
+        complete: Callable[[str], Sequence[str]] | None = None,
+    ) -> None:
+        """`usage` is the help text above the options. `complete` lists the words that begin with a
+        text; without it, the shell completes names of files."""
+        words = click.Argument(["words"], nargs=-1, type=_Words(complete))
+        super().__init__(
+            name, params=[words, *options], context_settings={"help_option_names": HELP_NAMES}
+        )
+        self.options = tuple(options)
+        self.usage = usage
+        self._run = run
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        given = tuple(args)
+        ctx.meta[_ARGUMENTS] = given
+        if not ctx.resilient_parsing:
+            self._refuse_single_dash(given)
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            raise self._unknown(_as_given(error.option_name, given)) from None
+        except click.BadOptionUsage as error:
+            raise self._misused(error.option_name, given) from None
+
+    def invoke(self, ctx: click.Context) -> int:
+        return self._run(_command_line(self.options, ctx))
+
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        usage = self.usage if isinstance(self.usage, str) else self.usage()
+        formatter.write(f"{usage.rstrip()}\n")
+        records = [
+            record
+            for parameter in self.get_params(ctx)
+            if isinstance(parameter, click.Option)
+            and (record := parameter.get_help_record(ctx)) is not None
+        ]
+        with formatter.section("options"):
+            formatter.write_dl(records)
+
+    def _named(self) -> dict[str, Option]:
+        return {name: option for option in self.options for name in option.opts}
+
+    def _refuse_single_dash(self, arguments: Sequence[str]) -> None:
+        """Click reads -output as -o with the value 'utput'."""
+        for argument in arguments:
+            if argument == "--":
+                return
+            name = argument.partition("=")[0]
+            if not name.startswith("--") and f"-{name}" in self._named():
+                raise self._unknown(name)
+
+    def _unknown(self, name: str) -> UsageError:
+        known = self._named()
+        if name in ("-o", "--output", "--out") and "--format" in known and "--output" not in known:
+            cure = ": '> FILE' keeps what is printed"
+        else:
+            cure = f"{_did_you_mean(name, known)}; --help lists the options"
+        return UsageError(f"there is no option {shown(name)} here{cure}")
+
+    def _misused(self, name: str, arguments: Sequence[str]) -> UsageError:
+        option = self._named().get(name)
+        if option is not None and option.metavar:
+            return UsageError(f"{option.flag} needs a value: {option.usage}")
+        flag = name if option is None else option.flag
+        values = (word.partition("=") for word in arguments)
+        value = next((value for word, _, value in values if word == name), "")
+        return UsageError(f"{flag} takes no value, not {shown(value)}")
+
+
+class _Words(StringParamType):
+    """The words of a command line. Each command judges its own."""
+
+    def __init__(self, complete: Callable[[str], Sequence[str]] | None) -> None:
+        self._complete = complete
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        if self._complete is None:
+            return [CompletionItem(incomplete, type="file")]
+        return [CompletionItem(word) for word in self._complete(incomplete)]
+
+
+def parse(arguments: Sequence[str], options: Sequence[Option]) -> CommandLine:
+    """Splits words from options. Raises UsageError for an option that is not one of `options`, is
+    given twice, lacks its value or has one too many."""
+    command = Command("", options, lambda line: 0, usage="")
+    command.add_help_option = False  # it would print
+    with command.make_context("", list(arguments)) as ctx:
+        return _command_line(options, ctx)
+
+
+def synonym_of(word: str, known: Mapping[str, Option]) -> str:
+    """The option, with its value, that other programs call `word`; '' where there is none here."""
+    option = _SYNONYMS.get(word.lower(), "")
+    name, _, value = option.partition(" ")
+    choices = known[name].choices if name in known else ("",)
+    return option if not choices or value in choices else ""
+
+
+def _command_line(options: Sequence[Option], ctx: click.Context) -> CommandLine:
+    values = {option.flag: ctx.params.get(option.name or "") for option in options}
+    given = {flag: value for flag, value in values.items() if value is not None}
+    return CommandLine(tuple(ctx.params["words"]), given, ctx.meta.get(_ARGUMENTS, ()))
+
+
+def _given_once(ctx: click.Context, parameter: click.Parameter, value: object) -> str | None:
+    """The value of an option, "" for a switch, None where it is not given."""
+    assert isinstance(parameter, Option)
+    values = value if isinstance(value, tuple) else ("",) * int(str(value or 0))
+    if len(values) > 1:
+        raise UsageError(f"{parameter.flag} is given twice")
+    return values[0] if values else None
+
+
+def _as_given(name: str, arguments: Sequence[str]) -> str:
+    """The option with all its letters, of which click names one: '-x' of '-xyz'."""
+    if name.startswith("--"):
+        return name
+    single = (word.partition("=")[0] for word in arguments if not word.startswith("--"))
+    return next((word for word in single if word.startswith(name)), name)
+
+
+def _did_you_mean(name: str, known: Mapping[str, Option]) -> str:
+    """The option that is close to an unknown one, in meaning or in letters."""
+    bare = name.lstrip("-").replace("_", "-").lower()
+    if elsewhere := synonym_of(bare, known):
+        return f" (did you mean '{elsewhere}'?)"
+    options = [*(flag for flag in known if flag.startswith("--")), "--help"]
+    longer = [option for option in options if len(bare) > 1 and option.startswith(f"--{bare}")]
+    if len(longer) == 1:
+        return f" (did you mean {longer[0]!r}?)"
+    return suggestion(bare, [option[2:] for option in options]).replace("mean '", "mean '--")
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,23 @@
+"""Which rows deserve a reader's attention, and in which colour."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from deepbench.report.remarks import REMARKS
+
+_ORDINARY = ("ok", "unsupported")
+_DOUBTFUL = ("noisy", "throttled")  # remarks on rows whose time is not as precise as it should be
+_FAILED_STYLE = "red"
+_DOUBTFUL_STYLE = "yellow"
+
+
+def style_of(row: Mapping[str, Any]) -> str:
+    """Red for a row that failed, yellow for one whose time is doubtful; '' for the others."""
+    if row["status"] == "mistrusted":
+        return _DOUBTFUL_STYLE
+    if row["status"] not in _ORDINARY:
+        return _FAILED_STYLE
+    doubtful = (remark for remark in REMARKS if remark.form in _DOUBTFUL)
+    return _DOUBTFUL_STYLE if any(remark.of(row) for remark in doubtful) else ""
