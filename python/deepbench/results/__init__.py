@@ -1,4 +1,4 @@
-"""Result files (docs/reference/rows.md): reading, writing, locking, and the schema of their lines."""
+"""Result files (docs/reference/rows.md): reading, writing, locking, and their schema."""
 
 from deepbench.results.reader import Json, ResultError, ResultFile, parsed, read, thinned
 from deepbench.results.writer import ResultWriter
