@@ -1,4 +1,4 @@
-"""The context of a result, and the first line on the screen, which says the same shortly."""
+"""The context of a result file, and the line that summarizes it when a run starts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from deepbench.runner.run_options import RunOptions
 
 Json = Mapping[str, Any]
 
-_LONG_S = 100.0  # from here on --quick is worth a word
+_LONG_S = 100.0  # a longer run gets the advice to use --quick
 _OPS_WITHOUT_DEFAULT_LIBRARY = {
     "memory",
     "all_reduce",
@@ -30,7 +30,7 @@ def build_context(
     rows: Sequence[PlannedRow],
     command: Sequence[str],
 ) -> dict[str, Any]:
-    """The first line of a result file: the worker's hello, and what the parent knows besides."""
+    """The first line of a result file: the worker's hello message plus what the parent knows."""
     host = host_context()
     kept = {key: value for key, value in hello.items() if key not in ("type", "warnings")}
     return {
@@ -55,7 +55,7 @@ def first_line(
     rows: Sequence[PlannedRow],
     remaining_s: float,
 ) -> str:
-    """What runs, on what, how long it will take."""
+    """One line that names the problems, the device and the expected duration."""
     count = "1 row" if len(rows) == 1 else f"{len(rows)} rows"
     text = f"deepbench: {_title(selection, rows)} on {device_text(context, options, rows)}: {count}"
     if len(rows) > 1:
@@ -71,8 +71,8 @@ def device_text(
     rows: Sequence[PlannedRow] = (),
     used: Collection[str] = (),
 ) -> str:
-    """'AMD EPYC (cpu, onednn 3.2.0, 2 threads)'; `used`: the libraries that rows went through,
-    where they are known."""
+    """'AMD EPYC (cpu, onednn 3.2.0, 2 threads)'. `used` lists the libraries that ran the rows, if
+    they are known."""
     device = (context.get("device") or {}).get("name") or "an unnamed device"
     facts = [(context.get("backend") or {}).get("name") or "unknown backend"]
     library = _named(used) or _library(context, options, {row.op for row in rows})
@@ -98,11 +98,11 @@ def _named(libraries: Collection[str]) -> str | None:
 
 
 def _library(context: Json, options: RunOptions | None, ops: Collection[str]) -> str | None:
-    """The library that was asked for, else CUDA's version, else the first that can be used."""
+    """The library that --library names, else the CUDA version, else the first usable library."""
     libraries = context.get("libraries") or {}
     wanted = options.rows.get("library") if options else None
     cuda = (libraries.get("cudart") or {}).get("version")
-    if cuda and wanted is None:  # each operation has its own library there
+    if cuda and wanted is None:  # on CUDA, each operation has another library
         return f"CUDA {cuda}"
     if wanted is None and not _OPS_WITHOUT_DEFAULT_LIBRARY.isdisjoint(ops):
         return None
