@@ -161,7 +161,7 @@ TEST_CASE("routes: a candidate that the first library knows and refuses is told 
 TEST_CASE("routes: with a refusal it is told which preferred libraries are absent") {
   CHECK(chosen_of(kAbsent, "first-one") == "ok");
   CHECK(chosen_of(kAbsent, "first-refused") ==
-        "1 first refuses; there is no absent: it was not found");
+        "1 first refuses; not usable: absent: it was not found");
 }
 
 TEST_CASE("routes: a candidate that no library knows is invalid") {

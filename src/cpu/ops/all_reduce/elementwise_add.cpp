@@ -81,7 +81,7 @@ void add(deepbench_type type, const void* a, const void* b, void* out, uint64_t 
     case DEEPBENCH_BF16:
       return add_as<uint16_t>(add_bfloat16, a, b, out, count);
     default:
-      plugin::unsupported("sums over ranks are of float, half or bfloat16");
+      plugin::unsupported("all_reduce supports float, half and bfloat16");
   }
 }
 
